@@ -1,0 +1,141 @@
+import type { CapacityType } from '@dovetail/core-ec2-model';
+
+/** What a CloudError means for the caller: the remedy follows from the code alone (see remedyOf in the launcher's docs). */
+export type CloudErrorCode =
+  | 'throttled' | 'capacity-exhausted' | 'denied' | 'invalid-request' | 'not-found' | 'token-mismatch' | 'quota-exceeded'
+  | 'launch-template-missing' | 'unavailable';
+
+export class CloudError extends Error {
+  override readonly name = 'CloudError';
+  readonly code: CloudErrorCode;
+  /** The code that AWS gave, e.g. InsufficientInstanceCapacity. */
+  readonly awsCode: string;
+  constructor(code: CloudErrorCode, awsCode: string, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+    this.awsCode = awsCode;
+  }
+}
+
+/** The facts of a type that DescribeInstanceTypes gives, as far as planning and launching read them. */
+export type InstanceTypeFacts = {
+  readonly name: string;
+  readonly arch: 'amd64' | 'arm64';
+  readonly vcpus: number;
+  readonly memoryMib: number;
+  readonly hypervisor: string;
+  readonly bareMetal: boolean;
+  readonly burstable: boolean;
+  readonly supportedUsageClasses: readonly string[];
+  readonly network: { readonly interfacesMax: number; readonly ipv4PerInterface: number; readonly efaMax: number; readonly encryptionInTransit: boolean; readonly baselineMbps?: number };
+  readonly ebs: { readonly optimizedByDefault: boolean; readonly baselineMbps?: number };
+  readonly cpu: { readonly manufacturer?: string; readonly sustainedClockMhz?: number };
+  readonly gpus: readonly { readonly name: string; readonly manufacturer: string; readonly count: number; readonly memoryMib: number }[];
+  readonly accelerators: readonly { readonly name: string; readonly manufacturer: string; readonly count: number; readonly coresPerDevice?: number }[];
+  readonly localStorageGb?: number;
+  readonly localNvme: boolean;
+  readonly branchInterfaces?: number;
+};
+
+export type PriceQuote = { readonly instanceType: string; readonly zone?: string; readonly capacityType: CapacityType; readonly priceMicrosPerHour: number; readonly estimated: boolean };
+export type Subnet = { readonly id: string; readonly zone: string; readonly zoneId: string; readonly freeAddresses: number; readonly tags: Readonly<Record<string, string>> };
+export type SecurityGroup = { readonly id: string; readonly name: string; readonly tags: Readonly<Record<string, string>> };
+export type Image = { readonly id: string; readonly name: string; readonly arch: 'amd64' | 'arm64'; readonly createdMs: number; readonly deprecated: boolean; readonly tags: Readonly<Record<string, string>> };
+
+/** EC2 filters: each name with its alternatives, all names together. `tag:k` with `*` means any value. */
+export type Ec2Filter = { readonly name: string; readonly values: readonly string[] };
+
+export type Instance = {
+  readonly id: string;
+  readonly instanceType: string;
+  readonly zone: string;
+  readonly state: 'pending' | 'running' | 'shutting-down' | 'stopping' | 'stopped' | 'terminated';
+  readonly capacityType: CapacityType;
+  readonly imageId: string;
+  readonly launchedMs: number;
+  readonly subnetId?: string;
+  readonly securityGroupIds: readonly string[];
+  readonly privateDnsName?: string;
+  readonly tags: Readonly<Record<string, string>>;
+};
+
+/** A CreateFleet request of type `instant`, complete: equal values make equal bytes on the wire. */
+export type FleetRequest = {
+  /** At most 64 ASCII characters. */
+  readonly clientToken: string;
+  readonly capacityType: 'on-demand' | 'spot';
+  readonly count: number;
+  /** Launch templates with the overrides that may be launched through each. */
+  readonly configs: readonly {
+    readonly launchTemplateName: string;
+    readonly overrides: readonly { readonly instanceType: string; readonly subnetId: string; readonly zone: string; readonly priority?: number }[];
+  }[];
+  readonly allocation: 'lowest-price' | 'price-capacity-optimized' | 'prioritized' | 'capacity-optimized-prioritized';
+  readonly tags: Readonly<Record<string, string>>;
+  readonly context?: string;
+};
+
+export type FleetOutcome = {
+  readonly fleetId: string;
+  readonly instances: readonly { readonly id: string; readonly instanceType: string; readonly zone: string; readonly capacityType: 'on-demand' | 'spot' }[];
+  /** Per override that failed: AWS' code and what it was about. Partial results have both instances and errors. */
+  readonly errors: readonly { readonly awsCode: string; readonly message: string; readonly instanceType?: string; readonly zone?: string; readonly subnetId?: string }[];
+};
+
+/** A launch template's content; its name is derived from it, so that equal content is one template. */
+export type LaunchTemplateSpec = {
+  readonly name: string;
+  readonly imageId: string;
+  readonly userDataBase64: string;
+  readonly instanceProfileName?: string;
+  readonly securityGroupIds: readonly string[];
+  readonly associatePublicIpAddress?: boolean;
+  readonly blockDevices: readonly { readonly deviceName: string; readonly ebs?: Readonly<Record<string, string | number | boolean>> }[];
+  readonly metadataOptions: Readonly<Record<string, string | number>>;
+  readonly detailedMonitoring: boolean;
+  readonly tags: Readonly<Record<string, string>>;
+};
+
+/** EC2, SSM, Pricing, IAM and EKS, as far as launching needs them. Every call may reject with CloudError. */
+export interface Cloud {
+  instanceTypes(): Promise<readonly InstanceTypeFacts[]>;
+  /** Zones per type. */
+  instanceTypeZones(): Promise<ReadonlyMap<string, readonly string[]>>;
+  onDemandPrices(): Promise<readonly PriceQuote[]>;
+  spotPrices(): Promise<readonly PriceQuote[]>;
+  subnets(filters: readonly Ec2Filter[]): Promise<readonly Subnet[]>;
+  securityGroups(filters: readonly Ec2Filter[]): Promise<readonly SecurityGroup[]>;
+  images(query: { ids?: readonly string[]; owners?: readonly string[]; filters: readonly Ec2Filter[] }): Promise<readonly Image[]>;
+  /** Undefined when there is no such parameter. */
+  parameter(name: string): Promise<string | undefined>;
+  clusterInfo(clusterName: string): Promise<{ readonly version: string; readonly endpoint: string; readonly certificateAuthority: string; readonly serviceCidr: string } | undefined>;
+  /** Makes the template unless one of that name exists. */
+  ensureLaunchTemplate(spec: LaunchTemplateSpec): Promise<void>;
+  launchTemplates(tag: { key: string; value: string }): Promise<readonly { readonly name: string; readonly createdMs: number; readonly tags: Readonly<Record<string, string>> }[]>;
+  /** Succeeds when it is already gone. */
+  deleteLaunchTemplate(name: string): Promise<void>;
+  /** Repeating a request returns its first outcome; a different request under the same token is `token-mismatch`. */
+  createFleet(request: FleetRequest): Promise<FleetOutcome>;
+  instancesByTag(filters: readonly Ec2Filter[]): Promise<readonly Instance[]>;
+  /** Missing ones are left out. Fresh instances may be missing for some seconds. */
+  instancesById(ids: readonly string[]): Promise<readonly Instance[]>;
+  /** Ids that are already gone count as terminated; answers the ids that EC2 refused, with why. */
+  terminate(ids: readonly string[]): Promise<readonly { readonly id: string; readonly awsCode: string; readonly message: string }[]>;
+  tagInstances(ids: readonly string[], tags: Readonly<Record<string, string>>): Promise<void>;
+  /** Makes profile and membership of the role as needed; answers the profile's name. */
+  ensureInstanceProfile(profile: { name: string; role: string; path: string; tags: Readonly<Record<string, string>> }): Promise<string>;
+  instanceProfileExists(name: string): Promise<boolean>;
+  /** Succeeds when it is already gone. */
+  deleteInstanceProfile(name: string): Promise<void>;
+  /** Account and region that these credentials belong to, to refuse what is not ours. */
+  identity(): Promise<{ readonly accountId: string; readonly region: string }>;
+}
+
+export type QueueMessage = { readonly body: string; readonly receipt: string; readonly sentMs: number; readonly receives: number };
+
+/** The SQS queue that interruption notices arrive in. */
+export interface InterruptionQueue {
+  /** Long-polls; at most 10. */
+  receive(stop: import('./clock.js').StopSignal): Promise<readonly QueueMessage[]>;
+  delete(receipt: string): Promise<void>;
+}
