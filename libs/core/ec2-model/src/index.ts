@@ -1,1 +1,2 @@
 export * from './instance-type.js';
+export * from './facts.js';
