@@ -1,0 +1,2 @@
+export { connectKubernetes } from './kube-api.js';
+export type { KubernetesOptions } from './kube-api.js';

@@ -1,0 +1,115 @@
+import { type HttpMethod, type KubeConfig, RequestContext } from '@kubernetes/client-node';
+import { KubeError, type KubeErrorCode, type KubeResource, type StopSignal } from '@dovetail/core-ports';
+import { fetch, type Response } from 'undici';
+
+/** One request to the API server, paths and bodies as Kubernetes' API conventions give them. */
+export type RestRequest = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  readonly body?: unknown;
+  readonly contentType?: string;
+  readonly signal?: AbortSignal;
+};
+
+export type Rest = {
+  readonly send: (request: RestRequest) => Promise<Response>;
+  readonly json: <T>(request: RestRequest) => Promise<T>;
+};
+
+/**
+ * Raw JSON in and out, with the library's authentication and TLS. The library's typed clients turn timestamps into
+ * Dates and drop fields they do not know, which projections and CRDs must not suffer.
+ */
+export function restOver(config: KubeConfig, options: { timeoutMs: number }): Rest {
+  const server = config.getCurrentCluster()?.server.replace(/\/$/, '');
+  if (server === undefined) throw new KubeError('unavailable', 'the kubeconfig names no current cluster; set KUBECONFIG or run inside a cluster');
+  const send = async (request: RestRequest): Promise<Response> => {
+    const context = new RequestContext(urlOf(server, request), request.method);
+    await config.applySecurityAuthentication(context);
+    const dispatcher = context.getDispatcher();
+    const response = await fetch(context.getUrl(), {
+      method: request.method,
+      headers: { ...context.getHeaders(), accept: 'application/json', ...contentTypeOf(request) },
+      signal: request.signal ?? AbortSignal.timeout(options.timeoutMs),
+      ...(dispatcher === undefined ? {} : { dispatcher }),
+      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+    }).catch((cause: unknown) => {
+      throw new KubeError('unavailable', `${request.method} ${request.path}: the API server at ${server} did not answer: ${messageOf(cause)}`, { cause });
+    });
+    if (!response.ok) throw await errorOf(request, response);
+    return response;
+  };
+  return { send, json: async <T>(request: RestRequest) => (await parsed(request, await send(request))) as T };
+}
+
+async function parsed(request: RestRequest, response: Response): Promise<unknown> {
+  try {
+    return await response.json();
+  } catch (cause) {
+    throw new KubeError('unavailable', `${request.method} ${request.path}: the answer broke off or is not JSON: ${messageOf(cause)}`, { cause });
+  }
+}
+
+const contentTypeOf = (request: RestRequest): Record<string, string> =>
+  request.body === undefined ? {} : { 'content-type': request.contentType ?? 'application/json' };
+
+function urlOf(server: string, request: RestRequest): string {
+  const url = new URL(server + request.path);
+  for (const [name, value] of Object.entries(request.query ?? {})) if (value !== undefined && value !== '') url.searchParams.set(name, String(value));
+  return url.toString();
+}
+
+/** `/api/v1/namespaces/x/pods/y/status`, for every kind of resource. */
+export function pathOf(resource: KubeResource, at: { namespace?: string | undefined; name?: string; subresource?: string } = {}): string {
+  const root = resource.group === '' ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
+  const scope = resource.namespaced && at.namespace !== undefined ? `/namespaces/${encodeURIComponent(at.namespace)}` : '';
+  const name = at.name === undefined ? '' : `/${encodeURIComponent(at.name)}`;
+  return `${root}${scope}/${resource.plural}${name}${at.subresource === undefined ? '' : `/${at.subresource}`}`;
+}
+
+type Status = { message?: string; reason?: string; details?: { retryAfterSeconds?: number; name?: string } };
+
+async function errorOf(request: RestRequest, response: Response): Promise<KubeError> {
+  const text = await response.text().catch(() => '');
+  const status = statusOf(text);
+  const retryAfter = status.details?.retryAfterSeconds ?? Number(response.headers.get('retry-after') ?? Number.NaN);
+  return new KubeError(codeOf(response.status, status), `${request.method} ${request.path}: ${status.message ?? (text.slice(0, 300) || response.statusText)}`, {
+    ...(Number.isFinite(retryAfter) ? { retryAfterSeconds: retryAfter } : {}),
+  });
+}
+
+function statusOf(text: string): Status {
+  try {
+    return JSON.parse(text) as Status;
+  } catch {
+    return {};
+  }
+}
+
+/** Meaning of HTTP answers in the Kubernetes API; a 404 without object details is a resource that is not served at all. */
+export function codeOf(httpStatus: number, status: Status): KubeErrorCode {
+  switch (httpStatus) {
+    case 401: case 403: return 'denied';
+    case 404: return status.details?.name === undefined && status.reason !== 'NotFound' ? 'no-such-resource' : 'not-found';
+    case 409: return status.reason === 'AlreadyExists' ? 'already-exists' : 'conflict';
+    case 410: return 'gone';
+    case 400: case 405: case 406: case 413: case 415: case 422: return 'invalid';
+    case 429: return 'too-many-requests';
+    default: return 'unavailable';
+  }
+}
+
+export const messageOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
+};
+
+/** An AbortSignal that follows a StopSignal, so that fetch can be told to stop. */
+export function abortOn(stop: StopSignal): { signal: AbortSignal; release: () => void } {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort();
+  if (stop.aborted) abort();
+  stop.addEventListener('abort', abort, { once: true });
+  return { signal: controller.signal, release: () => stop.removeEventListener('abort', abort) };
+}

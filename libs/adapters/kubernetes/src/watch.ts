@@ -1,0 +1,139 @@
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
+import { setTimeout as delay } from 'node:timers/promises';
+import { KubeError, type KubeObject, type KubeResource, type Log, type StopSignal, type WatchEvent } from '@dovetail/core-ports';
+import { abortOn, messageOf, pathOf, type Rest } from './rest.js';
+
+export type WatchOptions<T> = {
+  readonly resource: KubeResource;
+  readonly project: (object: KubeObject) => T;
+  readonly fieldSelector?: string;
+  readonly labelSelector?: string;
+};
+
+type Page = { metadata: { resourceVersion: string; continue?: string }; items: KubeObject[] };
+type Identity = { readonly name: string; readonly namespace?: string };
+
+const pageSize = 500;
+const backoffMs = { first: 100, most: 10_000 };
+/** A watch that says nothing (bookmarks come about every minute) is taken for dead after this long, and begun again. */
+const silenceMaxMs = 150_000;
+
+/**
+ * One resource, watched for ever: lists in pages, then follows; begins again where it left off when the connection
+ * ends, and lists anew when the server has forgotten that point (410). What vanished meanwhile is told as gone.
+ */
+export async function* watchResource<T>(rest: Rest, log: Log, options: WatchOptions<T>, stop: StopSignal): AsyncGenerator<WatchEvent<T>> {
+  const known = new Map<string, Identity>();
+  let version: string | undefined;
+  let failures = 0;
+  const aborter = abortOn(stop);
+  try {
+    while (!stop.aborted) {
+      try {
+        if (version === undefined) version = yield* listAll(rest, options, known, aborter.signal);
+        version = yield* follow(rest, options, known, version, aborter.signal);
+        failures = 0;
+      } catch (error) {
+        if (stop.aborted) return;
+        if (error instanceof KubeError && error.code === 'gone') version = undefined;
+        else await pause(log, options.resource, error, failures++, aborter.signal);
+      }
+    }
+  } finally {
+    aborter.release();
+  }
+}
+
+async function pause(log: Log, resource: KubeResource, error: unknown, failures: number, signal: AbortSignal): Promise<void> {
+  const waitMs = Math.min(backoffMs.most, backoffMs.first * 2 ** failures);
+  const missing = error instanceof KubeError && error.code === 'no-such-resource';
+  log.warn(missing ? 'resource-not-served' : 'watch-failed', missing
+    ? `the API server does not serve ${resource.plural}.${resource.group}; apply deploy/crds`
+    : `watching ${resource.plural} failed: ${messageOf(error)}; trying again`, { resource: resource.plural, retryInMs: waitMs });
+  await delay(waitMs, undefined, { signal }).catch(() => undefined);
+}
+
+async function* listAll<T>(rest: Rest, options: WatchOptions<T>, known: Map<string, Identity>, signal: AbortSignal): AsyncGenerator<WatchEvent<T>, string> {
+  const seen = new Set<string>();
+  let next: string | undefined;
+  let version: string;
+  do {
+    const page: Page = await rest.json<Page>({
+      method: 'GET', path: pathOf(options.resource), signal: AbortSignal.any([signal, AbortSignal.timeout(60_000)]),
+      query: { limit: pageSize, continue: next, fieldSelector: options.fieldSelector, labelSelector: options.labelSelector },
+    });
+    for (const object of page.items) {
+      const uid = remember(known, object);
+      seen.add(uid);
+      yield { kind: 'set', value: options.project(object) };
+    }
+    version = page.metadata.resourceVersion;
+    next = page.metadata.continue || undefined;
+  } while (next !== undefined);
+  for (const [uid, identity] of known) {
+    if (seen.has(uid)) continue;
+    known.delete(uid);
+    yield { kind: 'gone', uid, ...identity };
+  }
+  yield { kind: 'synced' };
+  return version;
+}
+
+function remember(known: Map<string, Identity>, object: KubeObject): string {
+  const { uid = '', name, namespace } = object.metadata;
+  known.set(uid, { name, ...(namespace === undefined ? {} : { namespace }) });
+  return uid;
+}
+
+async function* follow<T>(rest: Rest, options: WatchOptions<T>, known: Map<string, Identity>, from: string, signal: AbortSignal): AsyncGenerator<WatchEvent<T>, string> {
+  let version = from;
+  const silence = new AbortController();
+  let timer = setTimeout(() => silence.abort(), silenceMaxMs);
+  const response = await rest.send({
+    method: 'GET', path: pathOf(options.resource), signal: AbortSignal.any([signal, silence.signal]),
+    query: { watch: true, allowWatchBookmarks: true, resourceVersion: from, fieldSelector: options.fieldSelector, labelSelector: options.labelSelector },
+  });
+  if (response.body === null) throw new KubeError('unavailable', 'the watch has no body');
+  const body = Readable.fromWeb(response.body);
+  try {
+    for await (const line of createInterface({ input: body, crlfDelay: Number.POSITIVE_INFINITY })) {
+      clearTimeout(timer);
+      timer = setTimeout(() => silence.abort(), silenceMaxMs);
+      const event = eventOf(line);
+      if (event === undefined) continue;
+      version = event.object.metadata.resourceVersion ?? version;
+      if (event.type === 'BOOKMARK') continue;
+      const uid = remember(known, event.object);
+      if (event.type !== 'DELETED') yield { kind: 'set', value: options.project(event.object) };
+      else {
+        const identity = known.get(uid) ?? { name: event.object.metadata.name };
+        known.delete(uid);
+        yield { kind: 'gone', uid, ...identity };
+      }
+    }
+  } catch (error) {
+    // The connection broke: what was delivered stands, and the next watch begins where this one got to.
+    if (error instanceof KubeError || signal.aborted) throw error;
+  } finally {
+    clearTimeout(timer);
+    body.destroy();
+  }
+  return version;
+}
+
+type RawEvent = { type: string; object: KubeObject & { code?: number; message?: string } };
+
+function eventOf(line: string): RawEvent | undefined {
+  if (line.trim() === '') return undefined;
+  let event: RawEvent;
+  try {
+    event = JSON.parse(line) as RawEvent;
+  } catch {
+    // A line cut off by a broken connection: the next watch tells it again.
+    return undefined;
+  }
+  if (event.type !== 'ERROR') return event;
+  throw new KubeError(event.object.code === 410 ? 'gone' : 'unavailable', `the watch ended: ${event.object.message ?? 'no reason given'}`);
+}
