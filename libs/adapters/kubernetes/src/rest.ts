@@ -1,4 +1,4 @@
-import { type HttpMethod, type KubeConfig, RequestContext } from '@kubernetes/client-node';
+import { type KubeConfig, RequestContext } from '@kubernetes/client-node';
 import { KubeError, type KubeErrorCode, type KubeResource, type StopSignal } from '@dovetail/core-ports';
 import { fetch, type Response } from 'undici';
 

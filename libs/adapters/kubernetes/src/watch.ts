@@ -1,6 +1,5 @@
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
-import type { ReadableStream } from 'node:stream/web';
 import { setTimeout as delay } from 'node:timers/promises';
 import { KubeError, type KubeObject, type KubeResource, type Log, type StopSignal, type WatchEvent } from '@dovetail/core-ports';
 import { abortOn, messageOf, pathOf, type Rest } from './rest.js';

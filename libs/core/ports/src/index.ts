@@ -4,3 +4,5 @@ export * from './bus.js';
 export * from './kube.js';
 export * from './resources.js';
 export * from './cloud.js';
+export * from './leadership.js';
+export * from './hash.js';
