@@ -2,3 +2,4 @@ export * from './pool.js';
 export * from './node-class.js';
 export * from './claim.js';
 export * from './names.js';
+export * from './promise.js';

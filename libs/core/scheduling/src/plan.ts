@@ -21,7 +21,13 @@ export type ReasonCode =
   | 'taint-not-tolerated' | 'requirement-mismatch' | 'restricted-label' | 'match-fields-unsupported'
   | 'resources-too-large' | 'no-capacity' | 'no-offering' | 'node-full' | 'node-cordoned'
   | 'topology-spread' | 'pod-affinity' | 'pod-anti-affinity' | 'host-port' | 'volume' | 'volume-limit'
-  | 'min-values' | 'reserved-capacity' | 'resource-claims' | 'scheduling-gate' | 'price-cap' | 'displaced' | 'daemonset-overhead' | 'budget-ended';
+  | 'min-values' | 'reserved-capacity' | 'resource-claims' | 'scheduling-gate' | 'price-cap' | 'displaced' | 'daemonset-overhead' | 'budget-ended'
+  | AdmissionCode;
+
+/** Why the launcher refused a bin of a plan (admission), beside the codes that planning and admission share. */
+export type AdmissionCode =
+  | 'pod-gone' | 'pod-bound' | 'pod-promised' | 'node-gone' | 'node-retiring' | 'launch-rate' | 'group-touched'
+  | 'older-epoch' | 'plan-too-old' | 'round-voided' | 'constraint-broken' | 'not-on-replaced-node' | 'admission-failed';
 
 /** One way to launch a bin: a type in a zone, bought one way, with its price. */
 export type BinOption = {
