@@ -1,0 +1,24 @@
+/** What a failure of the testbed has to say: what failed, what the part itself said last, and what to do about it. */
+export type FailureReport = {
+  readonly failed: string;
+  readonly remedy: string;
+  /** The last lines of the part's log or of the command's output. */
+  readonly lastLines?: string;
+};
+
+/** An outside part could not be obtained, started, reached or stopped. The message is meant to be read as it is. */
+export class TestbedError extends Error {
+  override readonly name = 'TestbedError';
+  readonly remedy: string;
+
+  constructor(report: FailureReport, options?: ErrorOptions) {
+    const lines = report.lastLines?.trim();
+    super([report.failed, ...(lines ? [indent(lines)] : []), `Remedy: ${report.remedy}`].join('\n'), options);
+    this.remedy = report.remedy;
+  }
+}
+
+/** The message of whatever was thrown. */
+export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
+
+const indent = (lines: string): string => lines.split('\n').map((line) => `  | ${line}`).join('\n');
