@@ -1,0 +1,104 @@
+import type { Resources } from './quantity.js';
+
+/** A Kubernetes quantity, exactly: `digits` × 10^`exponent`, binary suffixes multiplied in. */
+export type Quantity = { readonly digits: bigint; readonly exponent: number };
+
+const pattern = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)|[eE]([+-]?[0-9]{1,3}))?$/;
+const decimalExponents: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
+const binaryExponents: Readonly<Record<string, bigint>> = { Ki: 10n, Mi: 20n, Gi: 30n, Ti: 40n, Pi: 50n, Ei: 60n };
+
+/**
+ * Reads a quantity as Kubernetes does (`100m`, `1.5Gi`, `2e3`, a bare JSON number); undefined when it is none.
+ */
+export function parseQuantity(text: unknown): Quantity | undefined {
+  if (typeof text === 'number') return Number.isFinite(text) ? parseQuantity(String(text).replace('e+', 'e')) : undefined;
+  if (typeof text !== 'string') return undefined;
+  const match = pattern.exec(text);
+  if (match === null) return undefined;
+  const [, sign, whole = '', fraction = '', suffix, power] = match;
+  if (whole === '' && fraction === '') return undefined;
+  const magnitude = BigInt(`${whole}${fraction}`);
+  const binary = suffix === undefined ? undefined : binaryExponents[suffix];
+  const decimal = suffix === undefined ? Number(power ?? 0) : (decimalExponents[suffix] ?? 0);
+  const digits = binary === undefined ? magnitude : magnitude << binary;
+  return { digits: sign === '-' ? -digits : digits, exponent: decimal - fraction.length };
+}
+
+/** The quantity in units of 10^-`decimals`, rounded away from zero like Kubernetes' ScaledValue. */
+function scaled(quantity: Quantity, decimals: number): number {
+  const shift = quantity.exponent + decimals;
+  if (shift >= 0) return Number(quantity.digits * 10n ** BigInt(shift));
+  const divisor = 10n ** BigInt(-shift);
+  const quotient = quantity.digits / divisor;
+  const remainder = quantity.digits % divisor;
+  return Number(remainder === 0n ? quotient : remainder > 0n ? quotient + 1n : quotient - 1n);
+}
+
+const plainInteger = /^[0-9]{1,12}$/;
+const plainMillis = /^[0-9]{1,12}m$/;
+const plainBinary = /^([0-9]{1,6})(Ki|Mi|Gi)$/;
+
+/** CPU in millicores, rounded up; undefined when the text is not a quantity. Exact up to 2^53. */
+export function parseCpuMillis(text: unknown): number | undefined {
+  if (typeof text === 'string') {
+    if (plainMillis.test(text)) return Number(text.slice(0, -1));
+    if (plainInteger.test(text)) return Number(text) * 1000;
+  }
+  const quantity = parseQuantity(text);
+  return quantity === undefined ? undefined : scaled(quantity, 3);
+}
+
+/** A whole amount (bytes, counts), rounded up; undefined when the text is not a quantity. Exact up to 2^53. */
+export function parseAmount(text: unknown): number | undefined {
+  if (typeof text === 'string') {
+    if (plainInteger.test(text)) return Number(text);
+    const match = plainBinary.exec(text);
+    if (match !== null) return Number(match[1]) * (match[2] === 'Ki' ? 1024 : match[2] === 'Mi' ? 1_048_576 : 1_073_741_824);
+  }
+  const quantity = parseQuantity(text);
+  return quantity === undefined ? undefined : scaled(quantity, 0);
+}
+
+/** The amount of one named resource: millicores for `cpu`, whole units for everything else. */
+export const parseResource = (name: string, text: unknown): number | undefined =>
+  name === 'cpu' ? parseCpuMillis(text) : parseAmount(text);
+
+/** What `resourcesOf` answers: the amounts, or which entry is no quantity. */
+export type ParsedResources =
+  | { readonly ok: true; readonly value: Resources }
+  | { readonly ok: false; readonly name: string; readonly value: unknown };
+
+/** Reads a Kubernetes resource list (`{cpu: '1', memory: '2Gi'}`); anything absent is an empty list. */
+export function resourcesOf(raw: unknown): ParsedResources {
+  const amounts: Record<string, number> = {};
+  if (typeof raw !== 'object' || raw === null) return { ok: true, value: amounts };
+  for (const [name, text] of Object.entries(raw)) {
+    const amount = parseResource(name, text);
+    if (amount === undefined) return { ok: false, name, value: text };
+    amounts[name] = amount;
+  }
+  return { ok: true, value: amounts };
+}
+
+const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
+
+function formatBytes(bytes: number): string {
+  let amount = bytes;
+  let step = 0;
+  while (amount !== 0 && amount % 1024 === 0 && step < binarySuffixes.length - 1) { amount /= 1024; step += 1; }
+  return `${amount}${binarySuffixes[step] ?? ''}`;
+}
+
+const inBytes = (name: string): boolean =>
+  name === 'memory' || name === 'ephemeral-storage' || name === 'storage' || name.startsWith('hugepages-');
+
+/** One amount in Kubernetes' canonical spelling: `1500m`, `2`, `4Gi`, `110`. Reading it again gives the same amount. */
+export function formatResource(name: string, amount: number): string {
+  if (name === 'cpu') return amount % 1000 === 0 ? String(amount / 1000) : `${amount}m`;
+  return inBytes(name) ? formatBytes(amount) : String(amount);
+}
+
+/** A resource list in Kubernetes' spelling, by name. */
+export function formatResources(resources: Resources): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.keys(resources).sort().map((name) => [name, formatResource(name, resources[name] ?? 0)]));
+}
