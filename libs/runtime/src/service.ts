@@ -1,0 +1,28 @@
+import { SettingsError } from './settings.js';
+
+/** Aborted by the first SIGINT or SIGTERM; a second one ends the process at once. */
+export function stopOnSignals(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      controller.abort();
+      process.once(signal, () => process.exit(130));
+    });
+  }
+  return controller.signal;
+}
+
+/** Runs a program's main: errors become one readable message and an exit code, never a bare stack for bad settings. */
+export async function runMain(main: () => Promise<void>): Promise<void> {
+  try {
+    await main();
+  } catch (error) {
+    if (error instanceof SettingsError) {
+      process.stderr.write(`${error.message}\n`);
+      process.exitCode = 64;
+      return;
+    }
+    process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.exitCode = 1;
+  }
+}
