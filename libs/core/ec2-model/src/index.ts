@@ -1,2 +1,3 @@
 export * from './instance-type.js';
 export * from './facts.js';
+export * from './catalog.js';

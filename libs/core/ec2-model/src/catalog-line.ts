@@ -1,0 +1,66 @@
+import type { AcceleratorFacts, GpuFacts, InstanceTypeFacts } from './facts.js';
+
+/** What one line of the generated table says. */
+export type CatalogLine = {
+  readonly facts: InstanceTypeFacts;
+  /** US dollars per hour in the catalog's price region, in millionths; absent when no source names it. */
+  readonly priceMicrosPerHour?: number;
+  /** Per region, in the order of the region lines: a mask of its zones, as one character. */
+  readonly zoneMasks: string;
+};
+
+const zoneMaskAlphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_';
+const usageClasses: readonly (readonly [string, string])[] = [['o', 'on-demand'], ['s', 'spot'], ['b', 'capacity-block']];
+
+/** Bit n is set when the region's zone n offers the type. */
+export const zoneMaskAt = (line: CatalogLine, regionIndex: number): number => Math.max(0, zoneMaskAlphabet.indexOf(line.zoneMasks.charAt(regionIndex)));
+
+/**
+ * Reads a line of the generated table. Its fields, in order: name, architecture (a or x), vCPUs, memory MiB, hypervisor,
+ * flags (m metal, t burstable, e encryption in transit, o EBS-optimised by default, n local NVMe, c current generation),
+ * usage classes, interfaces, addresses per interface, EFA interfaces, cards, network Mbps, EBS Mbps baseline and maximum,
+ * CPU maker, clock MHz, GPUs (name:maker:count:MiB), accelerators (name:maker:count:cores), local GB, branch interfaces,
+ * price in micro-dollars, zone masks. An empty field is unknown or does not apply.
+ */
+export function parseCatalogLine(text: string): CatalogLine {
+  const fields = text.split('|');
+  const field = (index: number): string => fields[index] ?? '';
+  const flags = field(5);
+  const facts: InstanceTypeFacts = {
+    name: field(0),
+    arch: field(1) === 'a' ? 'arm64' : 'amd64',
+    vcpus: Number(field(2)),
+    memoryMib: Number(field(3)),
+    hypervisor: field(4),
+    bareMetal: flags.includes('m'),
+    burstable: flags.includes('t'),
+    supportedUsageClasses: usageClasses.filter(([letter]) => field(6).includes(letter)).map(([, name]) => name),
+    network: {
+      interfacesMax: Number(field(7)),
+      ipv4PerInterface: Number(field(8)),
+      efaMax: Number(field(9)),
+      encryptionInTransit: flags.includes('e'),
+      ...known('baselineMbps', field(11)),
+      ...known('cards', field(10)),
+    },
+    ebs: { optimizedByDefault: flags.includes('o'), ...known('baselineMbps', field(12)), ...known('maximumMbps', field(13)) },
+    cpu: { ...(field(14) === '' ? {} : { manufacturer: field(14) }), ...known('sustainedClockMhz', field(15)) },
+    gpus: list(field(16)).map(gpuOf),
+    accelerators: list(field(17)).map(acceleratorOf),
+    localNvme: flags.includes('n'),
+    ...known('localStorageGb', field(18)),
+    ...known('branchInterfaces', field(19)),
+  };
+  return { facts, ...known('priceMicrosPerHour', field(20)), zoneMasks: field(21) };
+}
+
+const known = <Key extends string>(key: Key, text: string): { [K in Key]?: number } =>
+  (text === '' ? {} : { [key]: Number(text) }) as { [K in Key]?: number };
+
+const list = (text: string): string[][] => (text === '' ? [] : text.split(';').map((item) => item.split(':')));
+
+const gpuOf = ([name = '', manufacturer = '', count, memoryMib]: string[]): GpuFacts =>
+  ({ name, manufacturer, count: Number(count), memoryMib: Number(memoryMib) });
+
+const acceleratorOf = ([name = '', manufacturer = '', count, cores = '']: string[]): AcceleratorFacts =>
+  ({ name, manufacturer, count: Number(count), ...known('coresPerDevice', cores) });
