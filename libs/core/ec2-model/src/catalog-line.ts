@@ -34,7 +34,7 @@ export function parseCatalogLine(text: string): CatalogLine {
     hypervisor: field(4),
     bareMetal: flags.includes('m'),
     burstable: flags.includes('t'),
-    supportedUsageClasses: usageClasses.filter(([letter]) => field(6).includes(letter)).map(([, name]) => name),
+    supportedUsageClasses: usageClassesOf(field(6)),
     network: {
       interfacesMax: Number(field(7)),
       ipv4PerInterface: Number(field(8)),
@@ -54,10 +54,20 @@ export function parseCatalogLine(text: string): CatalogLine {
   return { facts, ...known('priceMicrosPerHour', field(20)), zoneMasks: field(21) };
 }
 
-const known = <Key extends string>(key: Key, text: string): { [K in Key]?: number } =>
-  (text === '' ? {} : { [key]: Number(text) }) as { [K in Key]?: number };
+// A handful of combinations serve all types, so each is built once.
+const usageClassesByLetters = new Map<string, readonly string[]>();
+function usageClassesOf(letters: string): readonly string[] {
+  let names = usageClassesByLetters.get(letters);
+  if (names === undefined) usageClassesByLetters.set(letters, (names = usageClasses.filter(([letter]) => letters.includes(letter)).map(([, name]) => name)));
+  return names;
+}
 
-const list = (text: string): string[][] => (text === '' ? [] : text.split(';').map((item) => item.split(':')));
+const nothing = {};
+const known = <Key extends string>(key: Key, text: string): { [K in Key]?: number } =>
+  (text === '' ? nothing : { [key]: Number(text) }) as { [K in Key]?: number };
+
+const emptyList: string[][] = [];
+const list = (text: string): string[][] => (text === '' ? emptyList : text.split(';').map((item) => item.split(':')));
 
 const gpuOf = ([name = '', manufacturer = '', count, memoryMib]: string[]): GpuFacts =>
   ({ name, manufacturer, count: Number(count), memoryMib: Number(memoryMib) });

@@ -6,3 +6,4 @@ export * from './resources.js';
 export * from './cloud.js';
 export * from './leadership.js';
 export * from './hash.js';
+export * from './user-data.js';
