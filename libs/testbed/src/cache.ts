@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { TestbedError } from './errors.js';
+import { TestbedError, codeOf } from './errors.js';
 import type { ObtainOptions } from './obtained.js';
 import { isAlive } from './part.js';
 import { waitFor } from './wait.js';
@@ -83,7 +83,7 @@ async function tryLink(from: string, to: string): Promise<boolean> {
     await link(from, to);
     return true;
   } catch (thrown) {
-    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'EEXIST') return false;
+    if (codeOf(thrown) === 'EEXIST') return false;
     throw thrown;
   }
 }

@@ -18,7 +18,14 @@ export class TestbedError extends Error {
   }
 }
 
+// Neither asks for `instanceof Error`: under Jest the errors of Node's own modules come from another realm.
+
 /** The message of whatever was thrown. */
-export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
+export const messageOf = (thrown: unknown): string =>
+  typeof thrown === 'object' && thrown !== null && 'message' in thrown ? String(thrown.message) : String(thrown);
+
+/** The code of a system error, such as ENOENT. */
+export const codeOf = (thrown: unknown): unknown =>
+  typeof thrown === 'object' && thrown !== null && 'code' in thrown ? thrown.code : undefined;
 
 const indent = (lines: string): string => lines.split('\n').map((line) => `  | ${line}`).join('\n');

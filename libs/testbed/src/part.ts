@@ -1,7 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { TestbedError } from './errors.js';
+import { TestbedError, codeOf, messageOf } from './errors.js';
 import { lastLinesOf } from './log-tail.js';
 import { waitFor } from './wait.js';
 import { guard, unguard } from './watchdog.js';
@@ -53,7 +54,7 @@ export function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (thrown) {
-    return thrown instanceof Error && 'code' in thrown && thrown.code === 'EPERM';
+    return codeOf(thrown) === 'EPERM';
   }
 }
 
@@ -148,17 +149,23 @@ class Part implements RunningPart {
     const { name, ready, readyDeadlineMs, logFile } = this.#spec;
     const limits = { what: `${name} to be ready`, deadlineMs: readyDeadlineMs, everyMs: 50 };
     try {
+      await this.#spawned();
       await waitFor(async () => {
         if (this.#end !== undefined) throw endedEarly(name, this.#end);
         return await ready();
       }, limits);
     } catch (cause) {
       throw new TestbedError({
-        failed: `${name} did not start: ${cause instanceof Error ? cause.message.split('\n', 1)[0] : ''}`,
+        failed: `${name} did not start: ${messageOf(cause).split('\n', 1)[0]}`,
         lastLines: await lastLinesOf(logFile),
         remedy: `read ${logFile}; a port in use or a broken binary are the usual causes, a busy machine comes next`,
       }, { cause });
     }
+  }
+
+  /** Whether the program could be run at all is not known before its spawn or error event. */
+  async #spawned(): Promise<void> {
+    if (this.#child !== undefined && this.#end === undefined) await once(this.#child, 'spawn');
   }
 
   /** Signals the whole group, so that helpers of the part go with it. */

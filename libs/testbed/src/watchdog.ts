@@ -9,7 +9,7 @@ const script = `
 trap '' HUP INT TERM
 groups=
 while read -r line; do groups=$line; done
-for group in $groups; do kill -KILL -- "-$group" 2>/dev/null; done
+for group in $groups; do kill -s KILL -- "-$group" 2>/dev/null; done
 `;
 
 const guarded = new Set<number>();

@@ -1,0 +1,19 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from '@jest/globals';
+import { isUnavailable, type Unavailable } from '../index.js';
+
+/** A folder that is gone when the test file is done. */
+export function scratchDir(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'dovetail-test-'));
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+/** Says what a test leaves out, and why; true when it has to. */
+export function leftOut<T extends object>(what: string, obtained: T | Unavailable): obtained is Unavailable {
+  if (!isUnavailable(obtained)) return false;
+  process.stderr.write(`left out: ${what}, because ${obtained.unavailable}\n`);
+  return true;
+}
