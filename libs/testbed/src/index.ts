@@ -23,3 +23,7 @@ export { run } from './run.js';
 export type { Output, RunOptions } from './run.js';
 export { waitFor } from './wait.js';
 export type { WaitLimits } from './wait.js';
+export { defaultLabOptions } from './lab/options.js';
+export type { LabOptions, World } from './lab/options.js';
+export { startLab } from './lab/lab.js';
+export type { Lab } from './lab/lab.js';

@@ -1,0 +1,44 @@
+import { join } from 'node:path';
+import { httpRequest } from '../http.js';
+import { type RunningPart, startPart } from '../part.js';
+import { freePort } from '../ports.js';
+import type { LabOptions } from './options.js';
+
+export type Addresses = { readonly natsUrl: string; readonly kubeconfig: string; readonly cloudUrl: string; readonly clockFile: string };
+
+/** What every service is told, in the environment, as a chart would. */
+export function serviceEnv(options: LabOptions, at: Addresses): Readonly<Record<string, string>> {
+  return {
+    CLUSTER_NAME: options.clusterName,
+    NATS_URL: at.natsUrl,
+    KUBECONFIG: at.kubeconfig,
+    AWS_REGION: options.region,
+    AWS_ENDPOINT_URL: at.cloudUrl,
+    AWS_ACCESS_KEY_ID: 'lab',
+    AWS_SECRET_ACCESS_KEY: 'lab',
+    INTERRUPTION_QUEUE: options.clusterName,
+    DEFAULT_INSTANCE_PROFILE: `KarpenterNodeInstanceProfile-${options.clusterName}`,
+    LEASE_DURATION: `${options.leaseMs}ms`,
+    LEASE_NAMESPACE: 'kube-system',
+    PLACEMENT: options.placement,
+    TEST_CLOCK_FILE: at.clockFile,
+    LOG_LEVEL: 'info',
+  };
+}
+
+/** Starts one service from its bundle and returns when it says that it is ready. */
+export async function startService(options: LabOptions, name: string, env: Readonly<Record<string, string>>, parts: Map<string, RunningPart>): Promise<RunningPart> {
+  const program = name.replace(/-\d+$/, '');
+  const port = await freePort();
+  const part = await startPart({
+    name,
+    command: process.execPath,
+    args: ['--enable-source-maps', join(options.distDir, `${program}.js`)],
+    logFile: join(options.dir, 'logs', `${name}.log`),
+    env: { ...env, ...options.env?.['*'], ...options.env?.[program], HTTP_PORT: String(port), HTTP_HOST: '127.0.0.1', REPLICA_NAME: name },
+    ready: async () => (await httpRequest(`http://127.0.0.1:${port}/readyz`)).status === 200,
+    readyDeadlineMs: 60_000,
+  });
+  parts.set(name, Object.assign(part, { httpUrl: `http://127.0.0.1:${port}` }));
+  return part;
+}
