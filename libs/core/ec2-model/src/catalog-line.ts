@@ -62,9 +62,10 @@ function usageClassesOf(letters: string): readonly string[] {
   return names;
 }
 
-const nothing = {};
-const known = <Key extends string>(key: Key, text: string): { [K in Key]?: number } =>
-  (text === '' ? nothing : { [key]: Number(text) }) as { [K in Key]?: number };
+const known = <Key extends string>(key: Key, text: string): Partial<Record<Key, number>> => {
+  const value: Partial<Record<string, number>> = text === '' ? {} : { [key]: Number(text) };
+  return value as Partial<Record<Key, number>>;
+};
 
 const emptyList: string[][] = [];
 const list = (text: string): string[][] => (text === '' ? emptyList : text.split(';').map((item) => item.split(':')));

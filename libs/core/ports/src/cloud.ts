@@ -1,3 +1,4 @@
+import type { StopSignal } from './clock.js';
 import type {
   CapacityType, CloudErrorCode, Ec2Filter, FleetOutcome, FleetRequest, Image, InstanceTypeFacts, LaunchTemplateSpec, PriceQuote, SecurityGroup, Subnet,
 } from '@dovetail/core-ec2-model';
@@ -72,6 +73,6 @@ export type QueueMessage = { readonly body: string; readonly receipt: string; re
 /** The SQS queue that interruption notices arrive in. */
 export interface InterruptionQueue {
   /** Long-polls; at most 10. */
-  receive(stop: import('./clock.js').StopSignal): Promise<readonly QueueMessage[]>;
+  receive(stop: StopSignal): Promise<readonly QueueMessage[]>;
   delete(receipt: string): Promise<void>;
 }
