@@ -1,0 +1,33 @@
+import type { InstanceType, Offering } from '@dovetail/core-ec2-model';
+import type { Requirements, ValueSet } from '@dovetail/core-kube-model';
+import type { ClassCatalog, UnavailableOffering } from '../messages.js';
+import { capacityType, resources } from './common.js';
+import { type Codec, flag, int, list, Malformed, message, name, oneOf, optional, text, uint, type Wire } from './fields.js';
+import { wire as w } from './wire.js';
+
+/** Sets are written ascending, so that equal sets are equal bytes whatever order they were filled in. */
+const valuesOfSet: Codec<ReadonlySet<string>> = { write: (value) => [...value].sort(), read: (from) => new Set(list(text).read(from)) };
+const valueSet = message<ValueSet>({
+  kind: oneOf<ValueSet['kind']>({ in: w.ValueSetKind.VALUE_SET_KIND_IN, notIn: w.ValueSetKind.VALUE_SET_KIND_NOT_IN }),
+  values: valuesOfSet, gte: optional(int), lte: optional(int), present: flag, minValues: optional(int),
+});
+const requirementMap: Codec<Requirements> = {
+  write: (value) => Object.fromEntries([...value.keys()].sort().map((key) => [key, valueSet.write(value.get(key) as ValueSet)])),
+  read: (from) => new Map(Object.entries((from ?? {}) as Wire).map(([key, set]) => [key, readUnder(key, set)])),
+};
+function readUnder(key: string, set: unknown): ValueSet {
+  try {
+    return valueSet.read(set);
+  } catch (error) {
+    if (error instanceof Malformed) error.path.unshift(`[${key}]`);
+    throw error;
+  }
+}
+
+const offering = message<Offering>({
+  zone: name, zoneId: optional(text), capacityType, priceMicrosPerHour: int, available: flag,
+  reservation: optional(message<NonNullable<Offering['reservation']>>({ id: name, remaining: int })), priceEstimated: flag,
+});
+export const instanceType = message<InstanceType>({ name, requirements: requirementMap, offerings: list(offering), capacity: resources, allocatable: resources });
+export const classCatalog = message<ClassCatalog>({ classUid: name, revision: name, part: uint, parts: uint, instanceTypes: list(instanceType) });
+export const unavailableOffering = message<UnavailableOffering>({ instanceType: name, zone: name, capacityType, untilMs: int, awsCode: text, failures: int });

@@ -1,0 +1,48 @@
+import type { Decoded } from '../messages.js';
+import { type Codec, Malformed } from './fields.js';
+
+/** A value that its message cannot carry: a bug of the writer, or an object no parser should have let through. Names the field. */
+export class EncodeError extends Error {
+  override readonly name = 'EncodeError';
+  readonly field: string;
+  constructor(type: string, field: string, reason: string) {
+    super(`${type}.${field}: ${reason}`);
+    this.field = field;
+  }
+}
+
+/** What protobufjs generates for a message, as far as it is used. */
+export type GeneratedMessage = {
+  encode(value: object): { finish(): Uint8Array };
+  decode(bytes: Uint8Array): object;
+};
+
+export type Entry<T> = { readonly encode: (value: T) => Uint8Array; readonly decode: (bytes: Uint8Array) => Decoded<T> };
+
+/** The two directions of one message type. `decode` never throws; `encode` throws EncodeError. */
+export function entry<T>(type: string, generated: GeneratedMessage, codec: Codec<T>): Entry<T> {
+  return {
+    encode: (value) => {
+      try {
+        return generated.encode(codec.write(value) as object).finish();
+      } catch (error) {
+        if (error instanceof Malformed) throw new EncodeError(type, error.field, error.reason);
+        throw error;
+      }
+    },
+    decode: (bytes) => {
+      let read: object;
+      try {
+        read = generated.decode(bytes);
+      } catch (error) {
+        return { ok: false, field: type, reason: `${String(bytes.length)} bytes are no ${type}: ${error instanceof Error ? error.message : String(error)}` };
+      }
+      try {
+        return { ok: true, value: codec.read(read) };
+      } catch (error) {
+        if (error instanceof Malformed) return { ok: false, field: error.field, reason: error.reason };
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,173 @@
+/**
+ * A small algebra that turns domain values into wire objects and back: one description serves both directions, so they cannot
+ * drift apart. Reading refuses by field name and value; writing refuses what the wire would silently change.
+ */
+
+/** Thrown inside the codecs with the path of the field that is wrong; never leaves `codec/` on reading. */
+export class Malformed extends Error {
+  override readonly name = 'Malformed';
+  readonly path: string[] = [];
+  readonly reason: string;
+  constructor(reason: string) {
+    super(reason);
+    this.reason = reason;
+  }
+  /** `plan.newNodes[3].pool.kind`: the field, from the message's root. */
+  get field(): string {
+    return this.path.reduce((text, step) => (step.startsWith('[') ? `${text}${step}` : text === '' ? step : `${text}.${step}`), '');
+  }
+}
+
+export type Wire = Readonly<Record<string, unknown>>;
+
+export interface Codec<T> {
+  write(value: T): unknown;
+  read(wire: unknown): T;
+}
+/** A field that may be absent; `wireName` when protobuf's name is not the domain's. */
+export type OptionalField<T> = { readonly codec: Codec<T>; readonly optional: true; readonly wireName?: string };
+export type NamedField<T> = { readonly codec: Codec<T>; readonly optional: false; readonly wireName: string };
+type FieldOf<T, K extends keyof T> = object extends Pick<T, K> ? OptionalField<Exclude<T[K], undefined>> : Codec<T[K]> | NamedField<T[K]>;
+export type Fields<T> = { readonly [K in keyof T]-?: FieldOf<T, K> };
+
+const shown = (value: unknown): string => {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+};
+
+/** Runs one step and notes the field's name on the way out of a failure. */
+const at = <R>(step: string, run: () => R): R => {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof Malformed) error.path.unshift(step);
+    throw error;
+  }
+};
+
+const wireText = (value: unknown): string => {
+  if (typeof value !== 'string') throw new Malformed(`${shown(value)} is not a string`);
+  return value;
+};
+const nonEmpty = (value: unknown): string => {
+  const read = wireText(value);
+  if (read === '') throw new Malformed('"" is empty or missing; it is required');
+  return read;
+};
+const safeInteger = (value: unknown): number => {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value)) throw new Malformed(`${shown(value)} is not an integer below 2^53`);
+  return value;
+};
+const countable = (value: unknown): number => {
+  const read = safeInteger(value);
+  if (read < 0 || read > 0xffff_ffff) throw new Malformed(`${shown(value)} is not within 0 and 4294967295`);
+  return read;
+};
+const truth = (value: unknown): boolean => {
+  if (typeof value !== 'boolean') throw new Malformed(`${shown(value)} is not a boolean`);
+  return value;
+};
+
+/** Any string. */
+export const text: Codec<string> = { write: wireText, read: wireText };
+/** A string that identifies something: never empty. */
+export const name: Codec<string> = { write: nonEmpty, read: nonEmpty };
+/** An integer that a double holds exactly. */
+export const int: Codec<number> = { write: safeInteger, read: safeInteger };
+/** An unsigned 32-bit integer. */
+export const uint: Codec<number> = { write: countable, read: countable };
+export const flag: Codec<boolean> = { write: truth, read: truth };
+
+const mapOf = <T>(check: (value: unknown) => T): Codec<Readonly<Record<string, T>>> => ({
+  write: (value) => {
+    const written: Record<string, T> = {};
+    // Protobuf maps have no order of their own: ascending keys make equal values equal bytes.
+    for (const key of Object.keys(value).sort()) written[key] = at(`[${key}]`, () => check(value[key]));
+    return written;
+  },
+  read: (wire) => {
+    const entries = (wire ?? {}) as Record<string, unknown>;
+    for (const key of Object.keys(entries)) at(`[${key}]`, () => check(entries[key]));
+    return entries as Record<string, T>;
+  },
+});
+export const textMap = mapOf(wireText);
+export const intMap = mapOf(safeInteger);
+
+export const list = <T>(item: Codec<T>): Codec<readonly T[]> => ({
+  write: (value) => value.map((entry, index) => at(`[${String(index)}]`, () => item.write(entry))),
+  read: (wire) => ((wire ?? []) as readonly unknown[]).map((entry, index) => at(`[${String(index)}]`, () => item.read(entry))),
+});
+
+/** A closed set of values; `unspecified` and values of a newer peer are refused, never cast. */
+export const oneOf = <T extends string>(numbers: Readonly<Record<T, number>>): Codec<T> => {
+  const byNumber = new Map<unknown, T>((Object.keys(numbers) as T[]).map((key) => [numbers[key], key]));
+  return {
+    write: (value) => {
+      const number = numbers[value] as number | undefined;
+      if (number === undefined) throw new Malformed(`${shown(value)} is none of ${Object.keys(numbers).join(', ')}`);
+      return number;
+    },
+    read: (wire) => {
+      const value = byNumber.get(wire);
+      if (value === undefined) throw new Malformed(`${shown(wire)} is unset, or newer than this build (known: ${Object.keys(numbers).join(', ')})`);
+      return value;
+    },
+  };
+};
+
+/** A field that may be absent. */
+export const optional = <T>(codec: Codec<T>, wireName?: string): OptionalField<T> => ({ codec, optional: true, ...(wireName === undefined ? {} : { wireName }) });
+export const named = <T>(codec: Codec<T>, wireName: string): NamedField<T> => ({ codec, optional: false, wireName });
+
+/** A value that is one field of a message of its own, so that it can be absent as a whole. */
+export const within = <T>(field: string, codec: Codec<T>): Codec<T> => ({
+  write: (value) => ({ [field]: at(field, () => codec.write(value)) }),
+  read: (wire) => {
+    if (wire === null || wire === undefined) throw new Malformed('is missing; it is required');
+    return at(field, () => codec.read((wire as Wire)[field]));
+  },
+});
+
+type Plain = { readonly key: string; readonly wireName: string; readonly codec: Codec<unknown>; readonly optional: boolean; readonly zeroIsAbsent: boolean };
+
+function plainFields(fields: object): readonly Plain[] {
+  return Object.entries(fields as Record<string, Codec<unknown> | OptionalField<unknown> | NamedField<unknown>>).map(([key, field]) => {
+    if (!('codec' in field)) return { key, wireName: key, codec: field, optional: false, zeroIsAbsent: false };
+    return { key, wireName: field.wireName ?? key, codec: field.codec, optional: field.optional, zeroIsAbsent: false };
+  });
+}
+
+/** A message with these fields, each under the same name on both sides unless it says otherwise. */
+export function message<T extends object>(fields: Fields<T>, zeroIsAbsent: readonly (keyof T & string)[] = []): Codec<T> {
+  const plain = plainFields(fields).map((field) => ({ ...field, zeroIsAbsent: (zeroIsAbsent as readonly string[]).includes(field.key) }));
+  return { write: (value) => writeFields(plain, value as Wire), read: (wire) => readFields(plain, wire) as T };
+}
+
+function writeFields(fields: readonly Plain[], value: Wire): Wire {
+  const written: Record<string, unknown> = {};
+  for (const field of fields) {
+    const part = value[field.key];
+    if (field.optional && part === undefined) continue;
+    written[field.wireName] = at(field.key, () => field.codec.write(part));
+  }
+  return written;
+}
+
+function readFields(fields: readonly Plain[], from: unknown): Wire {
+  if (from === null || from === undefined) throw new Malformed('is missing; it is required');
+  const read: Record<string, unknown> = {};
+  let current = '';
+  try {
+    for (const field of fields) {
+      current = field.key;
+      const part = (from as Wire)[field.wireName];
+      if (field.optional && (part === null || part === undefined || (field.zeroIsAbsent && part === 0))) continue;
+      read[field.key] = field.codec.read(part);
+    }
+  } catch (error) {
+    if (error instanceof Malformed) error.path.unshift(current);
+    throw error;
+  }
+  return read;
+}

@@ -1,0 +1,123 @@
+import type { BinOption, Bound, NewNode, Placement, Plan, Reason } from '@dovetail/core-scheduling';
+import type { PendingBatch, PlanCause, PlanMessage, PlanReply, PlanRequest } from '../messages.js';
+import { admissionNumber, capacityType, poolIdentity, reason, requirements, resources, streamPosition, taintList } from './common.js';
+import { type Codec, flag, int, list, Malformed, message, name, oneOf, optional, text, textMap, uint, type Wire } from './fields.js';
+import { wire as w } from './wire.js';
+
+const B = w.BoundKind;
+const option = message<BinOption>({ instanceType: name, zone: name, capacityType, priceMicrosPerHour: int, reservationId: optional(text) });
+const bound = message<Bound>({
+  kind: oneOf<Bound['kind']>({
+    none: B.BOUND_KIND_NONE, 'resource-price': B.BOUND_KIND_RESOURCE_PRICE, 'aggregate-lp': B.BOUND_KIND_AGGREGATE_LP,
+    'assignment-lp': B.BOUND_KIND_ASSIGNMENT_LP, 'integer-aggregate': B.BOUND_KIND_INTEGER_AGGREGATE, spread: B.BOUND_KIND_SPREAD,
+  }),
+  priceMicrosPerHour: int,
+});
+const placement = message<Placement>({ nodeName: name, nodeUid: name, podUids: list(name), topologyGroups: list(text) });
+
+/** What bins and pods share travels once, in a table, and is named by index: 1,000 bins with 60 options each stay small. */
+class Table<T> {
+  readonly rows: T[] = [];
+  readonly #indexes = new Map<string, number>();
+  index(value: T): number {
+    const key = JSON.stringify(value);
+    const known = this.#indexes.get(key);
+    if (known !== undefined) return known;
+    this.#indexes.set(key, this.rows.length);
+    return this.rows.push(value) - 1;
+  }
+}
+const rowAt = <T>(rows: readonly T[], index: number): T => {
+  const row = rows[index];
+  if (row === undefined) throw new Malformed(`${String(index)} names no row; the table has ${String(rows.length)}`);
+  return row;
+};
+
+type FlatBin = Omit<NewNode, 'options' | 'notes'> & { readonly optionIndexes: readonly number[]; readonly noteIndexes: readonly number[] };
+type FlatUnplaced = { readonly podUid: string; readonly reasonIndexes: readonly number[] };
+type FlatPlan = Omit<Plan, 'newNodes' | 'unplaced'> & {
+  readonly options: readonly BinOption[]; readonly reasons: readonly Reason[]; readonly newNodes: readonly FlatBin[]; readonly unplaced: readonly FlatUnplaced[];
+};
+const flatBin = message<FlatBin>({
+  id: name, pool: poolIdentity, optionIndexes: list(uint), requirements, labels: textMap, taints: taintList, requests: resources, podUids: list(name),
+  topologyGroups: list(text), minValuesRelaxed: flag, noteIndexes: list(uint),
+});
+const flatPlan = message<FlatPlan>({
+  stateSequence: int, catalogRevision: text, admissionHead: text, seed: int, steps: int, options: list(option), reasons: list(reason),
+  newNodes: list(flatBin), placements: list(placement), unplaced: list(message<FlatUnplaced>({ podUid: name, reasonIndexes: list(uint) })),
+  priceMicrosPerHour: int, bound, stats: message<Plan['stats']>({ pods: int, classes: int, instanceTypes: int }),
+});
+
+function flatten(plan: Plan): FlatPlan {
+  const options = new Table<BinOption>();
+  const reasons = new Table<Reason>();
+  const newNodes = plan.newNodes.map(({ options: binOptions, notes, ...bin }) => ({
+    ...bin, optionIndexes: binOptions.map((each) => options.index(each)), noteIndexes: notes.map((note) => reasons.index(note)),
+  }));
+  const unplaced = plan.unplaced.map((pod) => ({ podUid: pod.podUid, reasonIndexes: pod.reasons.map((each) => reasons.index(each)) }));
+  return { ...plan, newNodes, unplaced, options: options.rows, reasons: reasons.rows };
+}
+
+function unflatten({ options, reasons, newNodes, unplaced, ...rest }: FlatPlan): Plan {
+  return {
+    ...rest,
+    newNodes: newNodes.map(({ optionIndexes, noteIndexes, ...bin }) => ({
+      ...bin, options: optionIndexes.map((index) => rowAt(options, index)), notes: noteIndexes.map((index) => rowAt(reasons, index)),
+    })),
+    unplaced: unplaced.map((pod) => ({ podUid: pod.podUid, reasons: pod.reasonIndexes.map((index) => rowAt(reasons, index)) })),
+  };
+}
+export const plan: Codec<Plan> = { write: (value) => flatPlan.write(flatten(value)), read: (from) => unflatten(flatPlan.read(from)) };
+
+type Pending = Omit<Extract<PlanCause, { kind: 'pending' }>, 'kind'>;
+type Replacement = Omit<Extract<PlanCause, { kind: 'replacement' }>, 'kind'>;
+const pendingCause = message<Pending>({ group: name, round: name });
+const replacementCause = message<Replacement>({ nodeName: name, nodeUid: name, reason: text });
+/** The cause is a oneof of the message itself. */
+const cause: Codec<PlanCause> = {
+  write: (value) => (value.kind === 'pending' ? { pending: pendingCause.write(value) } : { replacement: replacementCause.write(value) }),
+  read: (from) => {
+    const set = from as Wire;
+    if (Object.hasOwn(set, 'pending')) return { kind: 'pending', ...pendingCause.read(set['pending']) };
+    if (Object.hasOwn(set, 'replacement')) return { kind: 'replacement', ...replacementCause.read(set['replacement']) };
+    throw new Malformed('cause is unset, or newer than this build (known: pending, replacement)');
+  },
+};
+const planRest = message<Omit<PlanMessage, 'cause'>>({
+  id: name, plan, statePosition: streamPosition, admissionSeen: admissionNumber, createdMs: int, solver: name, solveMs: int,
+});
+export const planMessage: Codec<PlanMessage> = {
+  write: (value) => ({ ...(planRest.write(value) as Wire), ...(cause.write(value.cause) as Wire) }),
+  read: (from) => ({ ...planRest.read(from), cause: cause.read(from) }),
+};
+
+export const pendingBatch = message<PendingBatch>({ group: name, podUids: list(name), round: name, statePosition: streamPosition, cutAtMs: int, youngestMs: int });
+export const planRequest = message<PlanRequest>({
+  podUids: list(name), withoutNodes: list(name), commit: optional(message<NonNullable<PlanRequest['commit']>>({ nodeName: name, nodeUid: name, reason: text })),
+  maxPriceMicrosPerHour: optional(int), budgetMs: int,
+});
+export const planReply = message<PlanReply>({ planId: name, plan, statePosition: streamPosition });
+
+/** Where a message lies that is too large to be sent whole. */
+export type BlobManifest = { readonly id: string; readonly parts: number; readonly bytes: number };
+export const blobManifest = message<BlobManifest>({ id: name, parts: uint, bytes: int });
+
+/** A solver's answer on the wire: the reply, a refusal with a code, or where the reply lies. */
+export type PlannerAnswer =
+  | { readonly kind: 'reply'; readonly reply: PlanReply }
+  | { readonly kind: 'refusal'; readonly code: string; readonly message: string }
+  | { readonly kind: 'blob'; readonly blob: BlobManifest };
+const refusal = message<{ readonly code: string; readonly message: string }>({ code: name, message: text });
+export const plannerAnswer: Codec<PlannerAnswer> = {
+  write: (value) => {
+    if (value.kind === 'reply') return { reply: planReply.write(value.reply) };
+    return value.kind === 'refusal' ? { refusal: refusal.write(value) } : { blob: blobManifest.write(value.blob) };
+  },
+  read: (from) => {
+    const set = from as Wire;
+    if (Object.hasOwn(set, 'reply')) return { kind: 'reply', reply: planReply.read(set['reply']) };
+    if (Object.hasOwn(set, 'refusal')) return { kind: 'refusal', ...refusal.read(set['refusal']) };
+    if (Object.hasOwn(set, 'blob')) return { kind: 'blob', blob: blobManifest.read(set['blob']) };
+    throw new Malformed('outcome is unset, or newer than this build (known: reply, refusal, blob)');
+  },
+};
