@@ -47,6 +47,12 @@ test('the lock of a living process does, and the error names it', async () => {
   await expect(installOnce(job('busy', { deadlineMs: 50 }))).rejects.toThrow(/busy\.lock/);
 });
 
+test('the draft of a process that was killed is removed by the next one', async () => {
+  mkdirSync(join(cacheDir, 'resumed.draft-1'));
+  await installOnce(job('resumed'));
+  expect(readdirSync(cacheDir).filter((name) => name.startsWith('resumed'))).toEqual(['resumed']);
+});
+
 test('a failed fill leaves no folder and no lock behind', async () => {
   const fill = () => Promise.reject(new Error('no network'));
   await expect(installOnce(job('failing', { fill }))).rejects.toThrow('no network');

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { link, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { TestbedError, codeOf } from './errors.js';
@@ -15,6 +15,8 @@ export type Installation = Required<ObtainOptions> & {
   readonly fill: (folder: string) => Promise<void>;
   readonly deadlineMs: number;
 };
+
+const draftMark = '.draft-';
 
 /** Where obtained parts are kept: outside any work tree, so that they outlive clones and cleanings. */
 export const defaultCacheDir = (): string =>
@@ -46,7 +48,8 @@ const notThere = ({ name, cacheDir }: Installation): TestbedError =>
   });
 
 async function fillAndRename(folder: string, job: Installation): Promise<void> {
-  const draft = `${folder}.draft-${randomUUID()}`;
+  await removeDrafts(job);
+  const draft = `${folder}${draftMark}${randomUUID()}`;
   await mkdir(draft);
   try {
     await job.fill(draft);
@@ -57,6 +60,12 @@ async function fillAndRename(folder: string, job: Installation): Promise<void> {
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
+}
+
+/** Whoever was killed while filling left a draft, of up to some hundred megabytes; the lock says that none is in use. */
+async function removeDrafts({ cacheDir, name }: Installation): Promise<void> {
+  const left = (await readdir(cacheDir)).filter((entry) => entry.startsWith(`${name}${draftMark}`));
+  await Promise.all(left.map((entry) => rm(join(cacheDir, entry), { recursive: true, force: true })));
 }
 
 async function takeTurn(lockFile: string, job: Installation): Promise<() => Promise<void>> {
