@@ -1,0 +1,37 @@
+# Every command a newcomer needs; `make` lists them.
+SHELL := /bin/bash
+export REGION ?= us-west-2
+export SOLVERS ?= 1
+export CLUSTER_NAME ?= lab
+export REAL ?=
+
+.PHONY: help demo lab lab-down test check bench build
+help: ## list the commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+
+demo: build ## watch pods become nodes and nodes go away, in a minute
+	@node dist/lab.js demo
+
+lab: build ## start the lab and leave it running (REGION=, SOLVERS=3, CLUSTER_NAME=, REAL=1)
+	@node dist/lab.js up
+
+lab-down: ## end the lab
+	@node dist/lab.js down
+
+test: build ## run every test on this machine
+	@node tools/test.mjs
+
+check: build ## everything CI runs: contracts, types, lint, tests
+	@npm run --silent check
+
+bench: build ## run the benchmarks (see bench/README.md)
+	@npm run --silent bench
+
+build: node_modules/.package-lock.json
+	@npx nx run-many -t gen --output-style=static >.build.log 2>&1 || (cat .build.log; exit 1)
+	@node tools/build.mjs
+
+node_modules/.package-lock.json: package-lock.json
+	@echo "installing packages (once, about a minute)…"
+	@npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
