@@ -1,0 +1,58 @@
+import type { Raw } from './raw.js';
+import { Malformed, optional, readInteger, readRecord, readRequiredText, readText, readTextMap, readTexts, readTimeMs } from './raw.js';
+import { resourcesOf } from '../quantity-text.js';
+import type { Resources } from '../quantity.js';
+
+/** The metadata that every projected object shares. */
+export type Meta = {
+  readonly uid: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly resourceVersion: string;
+  readonly generation: number;
+  readonly createdMs: number;
+  readonly deletionMs?: number;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly finalizers: readonly string[];
+};
+
+/**
+ * Reads metadata. Name and UID are required, because everything is known by them; an object without a namespace is in
+ * `default`, one without a resourceVersion (a manifest) has the empty one, and one without a creation time is the oldest.
+ */
+export function readMeta(object: Raw): Meta {
+  const metadata = readRecord(object['metadata'], 'metadata');
+  return {
+    uid: readRequiredText(metadata['uid'], 'metadata.uid'),
+    name: readRequiredText(metadata['name'], 'metadata.name'),
+    namespace: readText(metadata['namespace'], 'metadata.namespace') || 'default',
+    resourceVersion: readText(metadata['resourceVersion'], 'metadata.resourceVersion') ?? '',
+    generation: readInteger(metadata['generation'], 'metadata.generation') ?? 0,
+    createdMs: readTimeMs(metadata['creationTimestamp'], 'metadata.creationTimestamp') ?? 0,
+    ...optional('deletionMs', readTimeMs(metadata['deletionTimestamp'], 'metadata.deletionTimestamp')),
+    labels: readTextMap(metadata['labels'], 'metadata.labels'),
+    annotations: readTextMap(metadata['annotations'], 'metadata.annotations'),
+    finalizers: readTexts(metadata['finalizers'], 'metadata.finalizers'),
+  };
+}
+
+/** The object that a parser was given, believed to be nothing yet. */
+export function readObject(raw: unknown): Raw {
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) throw new Malformed('', raw, 'write a Kubernetes object here');
+  return raw as Raw;
+}
+
+const readPrefixes = ['karpenter.sh/', 'karpenter.k8s.aws/', 'dovetail.sh/'];
+
+/** Only the annotations that Dovetail reads on nodes and claims. */
+export function managedAnnotations(annotations: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => readPrefixes.some((prefix) => key.startsWith(prefix))));
+}
+
+/** A resource list; a bad quantity names its own path. */
+export function readResources(raw: unknown, field: string): Resources {
+  const parsed = resourcesOf(readRecord(raw, field));
+  if (!parsed.ok) throw new Malformed(`${field}.${parsed.name}`, parsed.value, 'write a Kubernetes quantity such as 500m, 2 or 4Gi');
+  return parsed.value;
+}
