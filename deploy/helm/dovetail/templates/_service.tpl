@@ -1,0 +1,183 @@
+{{- define "dovetail.labels" -}}
+app.kubernetes.io/name: dovetail
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end -}}
+
+{{- define "dovetail.serviceName" -}}
+{{ .root.Release.Name }}-{{ .component }}
+{{- end -}}
+
+{{/* One service: its account and its Deployment. Called with root, component (pod-watcher, solver, …) and values (its block). */}}
+{{- define "dovetail.service" -}}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {{ include "dovetail.serviceName" . }}
+  namespace: {{ .root.Release.Namespace }}
+  labels: {{- include "dovetail.labels" . | nindent 4 }}
+  {{- with .values.serviceAccountAnnotations }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+automountServiceAccountToken: {{ ne .component "solver" }}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ include "dovetail.serviceName" . }}
+  namespace: {{ .root.Release.Namespace }}
+  labels: {{- include "dovetail.labels" . | nindent 4 }}
+spec:
+  replicas: {{ .values.replicas }}
+  revisionHistoryLimit: 5
+  strategy:
+    rollingUpdate: { maxUnavailable: 1 }
+  selector:
+    matchLabels: {{- include "dovetail.labels" . | nindent 6 }}
+  template:
+    metadata:
+      labels: {{- include "dovetail.labels" . | nindent 8 }}
+      {{- with .root.Values.common.podAnnotations }}
+      annotations: {{- toYaml . | nindent 8 }}
+      {{- end }}
+    spec:
+      serviceAccountName: {{ include "dovetail.serviceName" . }}
+      automountServiceAccountToken: {{ ne .component "solver" }}
+      priorityClassName: {{ .root.Values.common.priorityClassName }}
+      nodeSelector: {{- toYaml .root.Values.common.nodeSelector | nindent 8 }}
+      tolerations: {{- toYaml .root.Values.common.tolerations | nindent 8 }}
+      affinity:
+        nodeAffinity:
+          # Never on nodes that Dovetail itself launches: it could not launch the first one, nor survive the last.
+          requiredDuringSchedulingIgnoredDuringExecution:
+            nodeSelectorTerms:
+              - matchExpressions:
+                  - { key: karpenter.sh/nodepool, operator: DoesNotExist }
+                  - { key: karpenter.sh/provisioner-name, operator: DoesNotExist }
+        podAntiAffinity:
+          preferredDuringSchedulingIgnoredDuringExecution:
+            - weight: 100
+              podAffinityTerm:
+                topologyKey: kubernetes.io/hostname
+                labelSelector:
+                  matchLabels: {{- include "dovetail.labels" . | nindent 20 }}
+      {{- with .root.Values.imagePullSecrets }}
+      imagePullSecrets: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      securityContext:
+        runAsNonRoot: true
+        runAsUser: 65532
+        runAsGroup: 65532
+        seccompProfile: { type: RuntimeDefault }
+      containers:
+        - name: {{ .component }}
+          image: "{{ .root.Values.image.repository }}:{{ .root.Values.image.tag | default .root.Chart.AppVersion }}"
+          imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+          args: ["/app/{{ .component }}.js"]
+          securityContext:
+            allowPrivilegeEscalation: false
+            readOnlyRootFilesystem: true
+            capabilities: { drop: [ALL] }
+          ports:
+            - { name: http, containerPort: 8080 }
+          livenessProbe:
+            httpGet: { path: /healthz, port: http }
+            initialDelaySeconds: 10
+          readinessProbe:
+            httpGet: { path: /readyz, port: http }
+          env:
+            - { name: CLUSTER_NAME, value: {{ .root.Values.cluster.name | quote }} }
+            - { name: AWS_REGION, value: {{ .root.Values.cluster.region | quote }} }
+            - { name: NATS_URL, value: {{ .root.Values.nats.url | quote }} }
+            {{- if .root.Values.nats.credentialsSecret }}
+            - { name: NATS_CREDENTIALS, value: /etc/nats/creds }
+            {{- end }}
+            - { name: HTTP_PORT, value: "8080" }
+            - { name: HTTP_HOST, value: "0.0.0.0" }
+            - { name: LOG_LEVEL, value: {{ .root.Values.logLevel | quote }} }
+            - { name: REPLICA_NAME, valueFrom: { fieldRef: { fieldPath: metadata.name } } }
+            {{- if ne .component "solver" }}
+            - { name: LEASE_NAMESPACE, valueFrom: { fieldRef: { fieldPath: metadata.namespace } } }
+            - { name: LEASE_DURATION, value: {{ .root.Values.leaseDuration | quote }} }
+            {{- end }}
+            {{- if eq .component "launcher" }}
+            - { name: PLACEMENT, value: {{ .root.Values.placement | quote }} }
+            - { name: DEFAULT_INSTANCE_PROFILE, value: {{ .root.Values.defaultInstanceProfile | quote }} }
+            {{- end }}
+            {{- if eq .component "reaper" }}
+            - { name: INTERRUPTION_QUEUE, value: {{ .root.Values.interruptionQueue | quote }} }
+            {{- end }}
+            {{- range $name, $value := .values.env }}
+            - { name: {{ $name }}, value: {{ $value | quote }} }
+            {{- end }}
+          resources: {{- toYaml .values.resources | nindent 12 }}
+          {{- if .root.Values.nats.credentialsSecret }}
+          volumeMounts:
+            - { name: nats, mountPath: /etc/nats, readOnly: true }
+          {{- end }}
+      {{- if .root.Values.nats.credentialsSecret }}
+      volumes:
+        - name: nats
+          secret: { secretName: {{ .root.Values.nats.credentialsSecret }} }
+      {{- end }}
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: {{ include "dovetail.serviceName" . }}
+  namespace: {{ .root.Release.Namespace }}
+  labels: {{- include "dovetail.labels" . | nindent 4 }}
+spec:
+  maxUnavailable: 1
+  selector:
+    matchLabels: {{- include "dovetail.labels" . | nindent 6 }}
+{{- end -}}
+
+{{/* Rights of one service: cluster-wide rules, and its Lease in its own namespace. */}}
+{{- define "dovetail.rights" -}}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: {{ include "dovetail.serviceName" . }}
+  labels: {{- include "dovetail.labels" . | nindent 4 }}
+rules: {{- .rules | nindent 2 }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: {{ include "dovetail.serviceName" . }}
+  labels: {{- include "dovetail.labels" . | nindent 4 }}
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: {{ include "dovetail.serviceName" . }} }
+subjects:
+  - { kind: ServiceAccount, name: {{ include "dovetail.serviceName" . }}, namespace: {{ .root.Release.Namespace }} }
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: {{ include "dovetail.serviceName" . }}
+  namespace: {{ .root.Release.Namespace }}
+  labels: {{- include "dovetail.labels" . | nindent 4 }}
+rules:
+  - { apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create] }
+  - { apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [dovetail-{{ .component }}], verbs: [get, update] }
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: {{ include "dovetail.serviceName" . }}
+  namespace: {{ .root.Release.Namespace }}
+  labels: {{- include "dovetail.labels" . | nindent 4 }}
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: {{ include "dovetail.serviceName" . }} }
+subjects:
+  - { kind: ServiceAccount, name: {{ include "dovetail.serviceName" . }}, namespace: {{ .root.Release.Namespace }} }
+{{- end -}}
+
+{{/* What the planner and the checker read. */}}
+{{- define "dovetail.readRules" -}}
+- { apiGroups: [""], resources: [pods, nodes, namespaces, persistentvolumes, persistentvolumeclaims, services], verbs: [get, list, watch] }
+- { apiGroups: [apps], resources: [daemonsets, replicasets], verbs: [get, list, watch] }
+- { apiGroups: [policy], resources: [poddisruptionbudgets], verbs: [get, list, watch] }
+- { apiGroups: [storage.k8s.io], resources: [storageclasses, csinodes, volumeattachments], verbs: [get, list, watch] }
+- { apiGroups: [karpenter.sh], resources: [nodepools, nodeclaims, provisioners], verbs: [get, list, watch] }
+- { apiGroups: [karpenter.k8s.aws], resources: [ec2nodeclasses, awsnodetemplates], verbs: [get, list, watch] }
+{{- end -}}
