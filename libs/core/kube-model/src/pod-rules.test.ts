@@ -1,0 +1,75 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { PersistentVolumeClaim, Pod } from './index.js';
+import {
+  evictionCost, formatDuration, isActive, isDisruptionProtected, isEvictable, isProvisionable, isReschedulable, needsScheduler, parseDurationMs, podOf,
+} from './index.js';
+
+const parsedBase = podOf({ metadata: { uid: 'u', name: 'p', namespace: 'n' } });
+if (!parsedBase.ok) throw new Error(parsedBase.remedy);
+const base = parsedBase.value;
+const pod = (more: Partial<Pod>): Pod => ({ ...base, ...more });
+const owner = (kind: string, apiVersion = 'apps/v1'): Pod['owner'] & object => ({ apiVersion, kind, name: 'o', uid: 'o' });
+
+describe('a pod needs a node from us', () => {
+  test.each<[string, Partial<Pod>, boolean]>([
+    ['when the scheduler says so', {}, true],
+    ['not before', { unschedulable: false }, false],
+    ['not when it is bound', { nodeName: 'x' }, false],
+    ['not while it preempts', { nominatedNodeName: 'x' }, false],
+    ['not while a gate holds it', { schedulingGates: ['g'] }, false],
+    ['not when a daemonset owns it', { owner: owner('DaemonSet') }, false],
+    ['not when a node owns it', { owner: owner('Node', 'v1') }, false],
+    ['not when it is static', { mirror: true }, false],
+    ['not while it is being deleted', { deletionMs: 1 }, false],
+    ['not when it has ended', { phase: 'Failed' }, false],
+    ['when a replica set owns it', { owner: owner('ReplicaSet') }, true],
+  ])('%s', (_name, more, does) => expect(isProvisionable(pod({ unschedulable: true, ...more }))).toBe(does));
+});
+
+test.each<[string, Partial<Pod>, boolean, boolean]>([
+  ['running', {}, true, true], ['ended', { phase: 'Succeeded' }, false, false], ['terminating', { deletionMs: 1 }, false, false],
+  ['terminating, of a stateful set', { deletionMs: 1, owner: owner('StatefulSet') }, false, true],
+  ['of a daemonset', { owner: owner('DaemonSet') }, true, false], ['static', { mirror: true }, true, false],
+])('a pod that is %s', (_name, more, active, reschedulable) => expect([isActive(pod(more)), isReschedulable(pod(more))]).toEqual([active, reschedulable]));
+
+test('draining leaves pods that tolerate the drain taint, and static pods', () => {
+  const taint = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' } as const;
+  expect([pod({}), pod({ tolerations: [{ operator: 'Exists' }] }), pod({ mirror: true })].map((one) => isEvictable(one, taint))).toEqual([true, false, false]);
+});
+
+describe('what must be left to the scheduler', () => {
+  const bound: PersistentVolumeClaim = { uid: 'c', namespace: 'n', name: 'c', resourceVersion: '', phase: 'Bound', volumeName: 'v', bindCompleted: true };
+  const { volumeName: _volume, ...unbound } = { ...bound, bindCompleted: false };
+  test.each<[string, Partial<Pod>, PersistentVolumeClaim | undefined, object | undefined]>([
+    ['an ordinary pod', {}, undefined, undefined],
+    ['another scheduler\'s pod', { schedulerName: 'mine' }, undefined, { kind: 'scheduler-name', name: 'mine' }],
+    ['a gated pod', { schedulingGates: ['g'] }, undefined, { kind: 'scheduling-gate', name: 'g' }],
+    ['a pod of a group', { schedulingGroup: true }, undefined, { kind: 'scheduling-group' }],
+    ['a pod with device claims', { resourceClaims: ['gpu'] }, undefined, { kind: 'resource-claim', name: 'gpu' }],
+    ['a pod with a bound volume', { volumes: [{ claimName: 'c' }] }, bound, undefined],
+    ['a pod with an unbound volume', { volumes: [{ claimName: 'c' }] }, unbound, { kind: 'unbound-volume', name: 'c' }],
+    ['a pod whose binding has not completed', { volumes: [{ claimName: 'c' }] }, { ...bound, bindCompleted: false }, { kind: 'unbound-volume', name: 'c' }],
+    ['a pod whose claim is missing', { volumes: [{ claimName: 'c' }] }, undefined, { kind: 'unbound-volume', name: 'c' }],
+  ])('%s', (_name, more, claim, reason) => expect(needsScheduler(pod(more), () => claim)).toEqual(reason));
+});
+
+describe('do-not-disrupt', () => {
+  const at = (text: string, startMs?: number): Pod => pod({ annotations: { 'karpenter.sh/do-not-disrupt': text }, ...(startMs === undefined ? {} : { startMs }) });
+  test.each<[string, Pod, number, boolean]>([
+    ['absent', pod({}), 0, false], ['true', at('true'), 0, true], ['false', at('false'), 0, false],
+    ['a duration that runs', at('10m', 0), 599_999, true], ['a duration that has ended', at('10m', 0), 600_000, false],
+    ['a duration before the pod has started', at('10m'), 0, true], ['nonsense', at('always'), 0, false], ['a negative duration', at('-10m', 0), 0, false],
+  ])('%s', (_name, one, nowMs, does) => expect(isDisruptionProtected(one, nowMs)).toBe(does));
+});
+
+test.each<[Partial<Pod>, number]>([
+  [{}, 1], [{ priority: 2 ** 25 }, 2], [{ annotations: { 'controller.kubernetes.io/pod-deletion-cost': String(-(2 ** 28)) } }, -1],
+  [{ priority: 2_000_000_000 }, 10], [{ annotations: { 'controller.kubernetes.io/pod-deletion-cost': 'much' } }, 1],
+])('evicting %j costs %d', (more, cost) => expect(evictionCost(pod(more))).toBe(cost));
+
+describe('durations', () => {
+  test.each([['336h', 336 * 3_600_000], ['1h30m', 5_400_000], ['1.5h', 5_400_000], ['30s', 30_000], ['250ms', 250], ['0', 0], ['0s', 0], ['-5m', -300_000], ['1us', 0]])('%s is %i ms', (text, ms) => expect(parseDurationMs(text)).toBe(ms));
+  test.each(['', '5', 'h', 'Never', '1d', '5 m', '1h-5m'])('%j is none', (text) => expect(parseDurationMs(text)).toBeUndefined());
+  test('what is written reads back', () => fc.assert(fc.property(fc.nat(), (ms) => parseDurationMs(formatDuration(ms)) === ms)));
+});
