@@ -64,7 +64,7 @@ function usageClassesOf(letters: string): readonly string[] {
 
 const known = <Key extends string>(key: Key, text: string): Partial<Record<Key, number>> => {
   const value: Partial<Record<string, number>> = text === '' ? {} : { [key]: Number(text) };
-  return value as Partial<Record<Key, number>>;
+  return value;
 };
 
 const emptyList: string[][] = [];
