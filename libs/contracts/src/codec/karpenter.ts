@@ -76,7 +76,7 @@ const ami = message<ResolvedAmi>({
   id: name, name: text, deprecated: flag,
   arch: oneOf<ResolvedAmi['arch']>({ amd64: w.Architecture.ARCHITECTURE_AMD64, arm64: w.Architecture.ARCHITECTURE_ARM64 }),
   variant: oneOf<ResolvedAmi['variant']>({
-    standard: w.AmiVariant.AMI_VARIANT_STANDARD, nvidia: w.AmiVariant.AMI_VARIANT_NVIDIA, neuron: w.AmiVariant.AMI_VARIANT_NEURON,
+    any: w.AmiVariant.AMI_VARIANT_ANY, standard: w.AmiVariant.AMI_VARIANT_STANDARD, nvidia: w.AmiVariant.AMI_VARIANT_NVIDIA, neuron: w.AmiVariant.AMI_VARIANT_NEURON,
   }),
 });
 const classStatus = message<NodeClassStatus>({

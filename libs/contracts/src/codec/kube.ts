@@ -42,7 +42,7 @@ const spread = message<TopologySpreadConstraint>({
   nodeAffinityPolicy: nodeInclusion, nodeTaintsPolicy: nodeInclusion,
 });
 const podTerm = message<PodAffinityTerm>({ topologyKey: name, selector: optional(labelSelector), namespaces: list(text), namespaceSelector: optional(labelSelector) });
-const weighted = <T>(term: Codec<T>): Codec<Weighted<T>> => message<{ readonly weight: number; readonly term: T }>({ weight: int, term } as never);
+const weighted = <T>(term: Codec<T>): Codec<Weighted<T>> => message<{ readonly weight: number; readonly term: T }>({ weight: int, term });
 const owner = message<Owner>({ apiVersion: text, kind: name, name, uid: name });
 const volume = message<PodVolume>({ claimName: name, ephemeral: optional(message<NonNullable<PodVolume['ephemeral']>>({ storageClassName: optional(text) })) });
 

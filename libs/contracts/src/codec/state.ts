@@ -27,7 +27,7 @@ const values: { readonly [K in StateKind]: Codec<Extract<StateValue, { kind: K }
   pod, node, claim: nodeClaim, pool, nodeclass: nodeClass, daemonset: daemonSet, pdb: disruptionBudget, namespace, pv: persistentVolume,
   pvc: persistentVolumeClaim, storageclass: storageClass, csinode: csiNode, promise, verdict, admission: admissionNumber,
 };
-const codecOf = (kind: StateKind): Codec<unknown> => values[kind] as Codec<unknown>;
+const codecOf = (kind: StateKind): Codec<unknown> => values[kind];
 
 const head = message<{ readonly uid: string; readonly generation: string }>({ uid: name, generation: text });
 const tombstone = message<{ readonly kind: StateKind }>({ kind: stateKind });

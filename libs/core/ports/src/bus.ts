@@ -10,7 +10,12 @@ export type OutgoingMessage = {
   readonly messageId?: string;
   /** The publisher believes that the subject's last sequence is this (0: none); otherwise `wrong-last-sequence`. */
   readonly expectLastSubjectSequence?: number;
+  /** The stream forgets the message after this time; at least 1,000 and only in streams of `keep: 'last'`. Absent: kept as the stream says. */
+  readonly ttlMs?: number;
 };
+
+/** Where a follower begins: at the last message of each subject, at everything the stream holds, or at what comes from now on. */
+export type FollowFrom = 'last-per-subject' | 'first' | 'now';
 
 export type PublishAck = { readonly stream: string; readonly sequence: number; readonly duplicate: boolean };
 
@@ -74,8 +79,8 @@ export interface Bus {
   /** Makes the streams that are missing and updates those that differ. Safe to call from every service, at any time. */
   ensureStreams(specs: readonly StreamSpec[]): Promise<void>;
   publish(message: OutgoingMessage): Promise<PublishAck>;
-  /** In order, from the last message per subject, for as long as `stop` allows; survives reconnects by itself. */
-  follow(options: { stream: string; filters: readonly string[] }, stop: StopSignal): AsyncIterable<FollowEvent>;
+  /** In order, from the last message per subject unless `from` says otherwise, for as long as `stop` allows; survives reconnects by itself. */
+  follow(options: { stream: string; filters: readonly string[]; from?: FollowFrom }, stop: StopSignal): AsyncIterable<FollowEvent>;
   /** Pulls work; ends when `stop` is aborted. Survives reconnects and makes its consumer again when it is gone. */
   work(spec: WorkerSpec, stop: StopSignal): AsyncIterable<WorkItem>;
   /** Last sequence per subject: what the stream holds now. */

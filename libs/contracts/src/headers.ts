@@ -1,0 +1,38 @@
+import type { Hash, Headers } from '@dovetail/core-ports';
+
+/** What every message says about itself. */
+export type Envelope = {
+  /** CloudEvents id: with the source, unique per event. */
+  readonly id: string;
+  /** The service that sends. */
+  readonly source: string;
+  /** Name of the protobuf message, e.g. `StateRecord`. */
+  readonly type: string;
+  readonly timeMs: number;
+  /** W3C trace context, when the message belongs to a trace. */
+  readonly traceparent?: string;
+};
+
+/** Says that the payload is a BlobManifest and the message itself lies in parts. */
+export const blobHeader = 'dovetail-content';
+
+/** CloudEvents 1.0 headers (NATS protocol binding, binary mode) and W3C `traceparent`. */
+export function headersFor(envelope: Envelope): Headers {
+  return {
+    'ce-specversion': '1.0',
+    'ce-id': printable(envelope.id),
+    'ce-source': printable(envelope.source),
+    'ce-type': `dovetail.v1.${envelope.type}`,
+    'ce-time': new Date(envelope.timeMs).toISOString(),
+    'content-type': 'application/protobuf',
+    ...(envelope.traceparent === undefined ? {} : { traceparent: envelope.traceparent }),
+  };
+}
+
+/** Header values are lines of printable ASCII; CloudEvents escapes the rest as UTF-8 bytes in `%XX`. */
+const printable = (value: string): string =>
+  value.replace(/\p{Surrogate}/gu, '\u{fffd}').replace(/[^\x21-\x24\x26-\x7e]+/g, (part) => encodeURIComponent(part));
+
+/** A trace that everyone derives alike from what it is about, so that no service has to hand it on. Version 00, sampled. */
+export const traceparentOf = (hash: Hash, about: { readonly trace: string; readonly span: string }): string =>
+  `00-${hash.sha256Hex(about.trace).slice(0, 32)}-${hash.sha256Hex(about.span).slice(0, 16)}-01`;
