@@ -5,3 +5,5 @@ export * from './clock.js';
 export * from './health.js';
 export * from './lease.js';
 export * from './service.js';
+export * from './common-settings.js';
+export * from './shell.js';

@@ -1,0 +1,51 @@
+import { describe, expect, test } from '@jest/globals';
+import { durationMs, oneOf, readSettings, SettingsError, text, wholeNumber, yesOrNo } from './settings.js';
+
+const program = { name: 'launcher', purpose: 'launches nodes' };
+const table = {
+  cluster: { env: 'CLUSTER_NAME', flag: 'cluster-name', help: 'Name of the cluster.', parse: text },
+  port: { env: 'HTTP_PORT', flag: 'http-port', help: 'Port to listen on.', fallback: 8080, parse: wholeNumber({ least: 0, most: 65_535 }) },
+};
+const read = (env: Record<string, string>, ...args: string[]) => readSettings(program, table, { env, args });
+
+describe('settings', () => {
+  test('a flag wins over the environment, which wins over the default', () => {
+    expect(read({ CLUSTER_NAME: 'a' })).toEqual({ kind: 'run', settings: { cluster: 'a', port: 8080 } });
+    expect(read({ CLUSTER_NAME: 'a', HTTP_PORT: '1' })).toEqual({ kind: 'run', settings: { cluster: 'a', port: 1 } });
+    expect(read({ CLUSTER_NAME: 'a', HTTP_PORT: '1' }, '--http-port', '2')).toEqual({ kind: 'run', settings: { cluster: 'a', port: 2 } });
+  });
+
+  test('all that is wrong is told at once, with flag, variable, value and remedy', () => {
+    expect(() => read({ HTTP_PORT: 'many' })).toThrow(SettingsError);
+    expect(() => read({ HTTP_PORT: 'many' })).toThrow(/--cluster-name \(or CLUSTER_NAME\) is missing[\s\S]*--http-port \(or HTTP_PORT\) is "many": give a whole number from 0 to 65535/);
+  });
+
+  test('an empty variable counts as absent, as charts write unset values', () => {
+    expect(() => read({ CLUSTER_NAME: '' })).toThrow(/CLUSTER_NAME\) is missing/);
+  });
+
+  test('a flag that does not exist is refused by name', () => {
+    expect(() => read({}, '--clutser-name', 'x')).toThrow(/clutser-name/);
+  });
+
+  test('help names every flag, variable and default', () => {
+    const help = read({}, '--help');
+    expect(help.kind === 'help' && help.text).toMatch(/--cluster-name, CLUSTER_NAME \(required\)[\s\S]*--http-port, HTTP_PORT \(default 8080\)/);
+  });
+});
+
+test.each([
+  ['250ms', 250],
+  ['10s', 10_000],
+  ['1h30m', 5_400_000],
+  ['0s', 0],
+])('the duration %s is %i ms', (given, expected) => expect(durationMs(given)).toBe(expected));
+
+test.each(['', '10', '1d', 's', '10s ', '1.5h', '-1s'])('the duration %j is refused', (given) => expect(() => durationMs(given)).toThrow(/give a duration/));
+
+test('choices and booleans take only what they name', () => {
+  expect(oneOf('a', 'b')('b')).toBe('b');
+  expect(() => oneOf('a', 'b')('c')).toThrow('give one of a, b');
+  expect(yesOrNo('true')).toBe(true);
+  expect(() => yesOrNo('1')).toThrow('give one of true, false');
+});
