@@ -42,9 +42,9 @@ const newestFirst = (a: Candidate, b: Candidate): number =>
   b.image.createdMs - a.image.createdMs || compareCodeUnits(b.image.name, a.image.name) || compareCodeUnits(b.image.id, a.image.id) || compareCodeUnits(a.variant, b.variant);
 const betterFirst = (a: Candidate, b: Candidate): number => Number(a.image.deprecated) - Number(b.image.deprecated) || newestFirst(a, b);
 
-/** The drivers that a type needs. */
+/** The drivers that a type needs: by the same rule as its labels, so that a type's image can be told from either. */
 export const variantFor = (facts: Pick<InstanceTypeFacts, 'gpus' | 'accelerators'>): AmiVariant =>
-  facts.gpus.length > 0 ? 'nvidia' : facts.accelerators.length > 0 ? 'neuron' : 'standard';
+  facts.gpus.length === 1 ? 'nvidia' : facts.accelerators.length === 1 ? 'neuron' : 'standard';
 
 /** The image that a class boots a type with: the first that serves its architecture and devices; undefined when there is none. */
 export function amiFor(amis: readonly ResolvedAmi[], facts: Pick<InstanceTypeFacts, 'arch' | 'gpus' | 'accelerators'>): ResolvedAmi | undefined {

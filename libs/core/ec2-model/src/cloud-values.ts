@@ -41,7 +41,11 @@ export type LaunchTemplateSpec = {
   readonly instanceProfileName?: string;
   readonly securityGroupIds: readonly string[];
   readonly associatePublicIpAddress?: boolean;
+  /** EFA interfaces, one for each network card; absent: one ordinary interface. */
+  readonly efaInterfaces?: number;
+  /** `ebs` in EC2's own names (VolumeSize in GiB, VolumeType, Iops, ...). */
   readonly blockDevices: readonly { readonly deviceName: string; readonly ebs?: Readonly<Record<string, string | number | boolean>> }[];
+  /** In EC2's own names (HttpTokens, ...). */
   readonly metadataOptions: Readonly<Record<string, string | number>>;
   readonly detailedMonitoring: boolean;
   readonly tags: Readonly<Record<string, string>>;
