@@ -1,0 +1,12 @@
+export { createManualClock, createOffsetClock } from './clock.js';
+export type { Cancel, SimClock } from './clock.js';
+export { StatusError } from './errors.js';
+export { inProcessKube, kubeErrorOf } from './in-process.js';
+export type { Sent, Stored } from './model.js';
+export { servedResources, servedVersion, initialNamespaces } from './served.js';
+export type { ServedResource, Subresource } from './served.js';
+export { createKubeStore, KubeStore } from './store/store.js';
+export type { Ref } from './store/store.js';
+export type { ResourceType } from './store/registry.js';
+export type { StoreOptions } from './store/state.js';
+export type { WatchMessage } from './store/watch.js';

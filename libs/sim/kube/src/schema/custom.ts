@@ -1,0 +1,43 @@
+import type { FieldError } from '../errors.js';
+import { isRecord, type JsonRecord } from '../json.js';
+import type { Stored } from '../model.js';
+import type { ResourceType } from '../store/registry.js';
+import { celErrors } from './cel.js';
+import type { Schema } from './schema.js';
+import { schemaErrors } from './validate.js';
+
+function defaulted(schema: Schema, value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const items = schema.items;
+    return items === undefined ? value : value.map((item: unknown) => defaulted(items, item));
+  }
+  if (!isRecord(value)) return value;
+  const filled: Record<string, unknown> = { ...value };
+  for (const [field, below] of Object.entries(schema.properties ?? {})) {
+    const given = filled[field];
+    // A null where null is not allowed counts as left out when there is a default.
+    if ((given === undefined || (given === null && below.nullable !== true)) && below.default !== undefined) filled[field] = structuredClone(below.default);
+    if (filled[field] !== undefined) filled[field] = defaulted(below, filled[field]);
+  }
+  if (isRecord(schema.additionalProperties)) {
+    for (const [field, inner] of Object.entries(filled)) if (schema.properties?.[field] === undefined) filled[field] = defaulted(schema.additionalProperties as Schema, inner);
+  }
+  return filled;
+}
+
+/** A custom object with the defaults of its schema filled in. */
+export function customDefaults(type: ResourceType, object: Stored): Stored {
+  if (type.schema === undefined) return object;
+  const { apiVersion, kind, metadata, ...fields } = object;
+  return { apiVersion, kind, metadata, ...(defaulted(type.schema, fields) as JsonRecord) };
+}
+
+/**
+ * The complaints of a custom object's schema: shape and values first; only a well-shaped object is asked for its CEL rules.
+ */
+export function checkCustom(type: ResourceType, object: Stored, before: Stored | undefined): readonly FieldError[] {
+  if (type.schema === undefined) return [];
+  const errors = schemaErrors(type.schema, object);
+  if (errors.length > 0) return errors;
+  return celErrors(type.schema, object, before);
+}

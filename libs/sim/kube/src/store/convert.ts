@@ -1,0 +1,36 @@
+import { isRecord, recordOf, type JsonRecord } from '../json.js';
+import type { Sent, Stored } from '../model.js';
+import type { ResourceType } from './registry.js';
+
+// Events exist once, under two groups with different names for the same fields.
+const renamed: readonly (readonly [string, string])[] = [
+  ['regarding', 'involvedObject'], ['note', 'message'], ['reportingController', 'reportingComponent'],
+  ['deprecatedSource', 'source'], ['deprecatedFirstTimestamp', 'firstTimestamp'], ['deprecatedLastTimestamp', 'lastTimestamp'], ['deprecatedCount', 'count'],
+];
+
+function withNames(object: JsonRecord, direction: 'to-core' | 'from-core'): JsonRecord {
+  const copy: Record<string, unknown> = { ...object };
+  for (const [modern, core] of renamed) {
+    const [from, to] = direction === 'to-core' ? [modern, core] : [core, modern];
+    if (!(from in copy)) continue;
+    copy[to] = copy[from];
+    delete copy[from];
+  }
+  return copy;
+}
+
+const isModernEvent = (type: ResourceType): boolean => type.group === 'events.k8s.io';
+
+/** The object as another version of its resource shows it: custom resources differ in apiVersion only. */
+export function convertTo(type: ResourceType, object: Stored, apiVersion: string): Stored {
+  const fields = isModernEvent(type) ? withNames(object, 'from-core') : object;
+  return { ...fields, apiVersion, kind: type.kind, metadata: object.metadata };
+}
+
+/** What was sent, in the stored version's form. */
+export function convertFrom(type: ResourceType, object: Sent): Sent {
+  if (!isModernEvent(type)) return object;
+  const core = withNames(object, 'to-core');
+  const source = isRecord(core['source']) ? core['source'] : recordOf(undefined);
+  return { ...core, apiVersion: 'v1', kind: 'Event', source };
+}

@@ -1,0 +1,105 @@
+import type { SimClock } from '../clock.js';
+import { noSuchPath } from '../errors.js';
+import type { Sent, Stored } from '../model.js';
+import { presented, readStored } from './access.js';
+import { followDefinitions } from './custom-types.js';
+import { listObjects, type ListPage, type ListQuery, type Selection } from './list.js';
+import { patched, type PatchBody } from './patch.js';
+import { bindPod, evictPod } from './pod-actions.js';
+import { Registry, type ResourceType } from './registry.js';
+import { removeObject, type RemoveOptions } from './remove.js';
+import { StoreState, type ChangeListener, type StoreOptions } from './state.js';
+import { keyOf } from './table.js';
+import { watchObjects, type WatchMessage } from './watch.js';
+import { createObject, updateObject, type WriteOptions } from './write.js';
+import { initialNamespaces } from '../served.js';
+
+/** Which object is meant. */
+export type Ref = { readonly namespace?: string | undefined; readonly name: string };
+
+/**
+ * The twin's API server without its HTTP: objects, their rules and their watches. Every method does its work at once, or
+ * throws StatusError as the API server would answer. Objects that come out are shared: never change them in place.
+ */
+export class KubeStore {
+  readonly state: StoreState;
+
+  constructor(options: StoreOptions) {
+    this.state = new StoreState(options);
+    followDefinitions(this.state);
+    const namespaces = this.type('', 'v1', 'namespaces');
+    for (const name of initialNamespaces) this.create(namespaces, { object: { metadata: { name } } });
+  }
+
+  get clock(): SimClock {
+    return this.state.clock;
+  }
+
+  get registry(): Registry {
+    return this.state.registry;
+  }
+
+  /** The resource by group, version and plural; 404 when it is not served. */
+  type(group: string, version: string, plural: string): ResourceType {
+    const found = this.state.registry.find(group, version, plural);
+    if (found === undefined) throw noSuchPath();
+    return found;
+  }
+
+  /** 404 when there is none. */
+  get(type: ResourceType, ref: Ref): Stored {
+    return presented(type, readStored(this.state, type, ref));
+  }
+
+  /** Undefined when there is none. */
+  find(type: ResourceType, ref: Ref): Stored | undefined {
+    return this.state.table(type.table).get(keyOf(type.namespaced ? ref.namespace : undefined, ref.name));
+  }
+
+  list(type: ResourceType, query: ListQuery = {}): ListPage {
+    return listObjects(this.state, type, query);
+  }
+
+  watch(type: ResourceType, query: Selection & { readonly fromRevision?: number }, tell: (message: WatchMessage) => void): () => void {
+    return watchObjects(this.state, type, query, tell);
+  }
+
+  create(type: ResourceType, target: { readonly namespace?: string | undefined; readonly object: Sent }, options: WriteOptions = {}): Stored {
+    return createObject(this.state, type, target, options);
+  }
+
+  update(type: ResourceType, target: Ref & { readonly object: Sent }, options: WriteOptions = {}): Stored {
+    return updateObject(this.state, type, target, options);
+  }
+
+  /** A patch whose body names a resourceVersion is guarded by it. */
+  patch(type: ResourceType, target: Ref & { readonly patch: PatchBody }, options: WriteOptions = {}): Stored {
+    const before = this.get(type, target);
+    return updateObject(this.state, type, { ...target, object: patched(type, before, target.patch) }, options);
+  }
+
+  delete(type: ResourceType, ref: Ref, options: RemoveOptions = {}): { readonly object: Stored; readonly gone: boolean } {
+    return removeObject(this.state, type, ref, options);
+  }
+
+  bind(pod: { readonly namespace: string; readonly name: string; readonly uid?: string | undefined }, nodeName: string): void {
+    bindPod(this.state, pod, nodeName);
+  }
+
+  evict(pod: { readonly namespace: string; readonly name: string }, options: RemoveOptions = {}): void {
+    evictPod(this.state, pod, options);
+  }
+
+  /** Hears of every change of every object, within the write that makes it. */
+  subscribe(listener: ChangeListener): () => void {
+    return this.state.subscribe(listener);
+  }
+
+  /** Makes watches and lists from before now answer 410, as after etcd's compaction. Tests only. */
+  compact(): void {
+    for (const table of this.state.registry.tables().keys()) this.state.table(table).forget();
+  }
+}
+
+/** An empty cluster: the initial namespaces and nothing else. Same seed and calls, same objects. */
+export const createKubeStore = (options: StoreOptions): KubeStore => new KubeStore(options);

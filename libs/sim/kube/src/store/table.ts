@@ -1,0 +1,74 @@
+import { compareText } from '../json.js';
+import type { Stored } from '../model.js';
+
+/** One change of one object. `before` is what it was, for changes and removals. */
+export type Change = {
+  readonly kind: 'added' | 'modified' | 'deleted';
+  readonly table: string;
+  readonly revision: number;
+  readonly object: Stored;
+  readonly before?: Stored;
+};
+
+export const keyOf = (namespace: string | undefined, name: string): string => (namespace === undefined || namespace === '' ? name : `${namespace}/${name}`);
+
+/** The objects of one resource and the changes that watches can still replay. */
+export class Table {
+  readonly name: string;
+  readonly #objects = new Map<string, Stored>();
+  readonly #logMax: number;
+  #log: Change[] = [];
+  #forgottenRevision = 0;
+  #sorted: readonly string[] | undefined;
+
+  constructor(name: string, logMax: number) {
+    this.name = name;
+    this.#logMax = logMax;
+  }
+
+  get(key: string): Stored | undefined {
+    return this.#objects.get(key);
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  values(): IterableIterator<Stored> {
+    return this.#objects.values();
+  }
+
+  /** Keys in the order in which lists have them. */
+  keys(): readonly string[] {
+    return (this.#sorted ??= [...this.#objects.keys()].sort(compareText));
+  }
+
+  record(change: Change): void {
+    const key = keyOf(change.object.metadata.namespace, change.object.metadata.name);
+    if (change.kind === 'deleted') this.#objects.delete(key);
+    else this.#objects.set(key, change.object);
+    if (change.kind !== 'modified') this.#sorted = undefined;
+    this.#log.push(change);
+    if (this.#log.length > this.#logMax * 2) this.forget(this.#log.length - this.#logMax);
+  }
+
+  /** Drops the oldest changes: watches from before them are told to list anew. */
+  forget(count = this.#log.length): void {
+    const last = this.#log[count - 1];
+    if (last === undefined) return;
+    this.#forgottenRevision = last.revision;
+    this.#log = this.#log.slice(count);
+  }
+
+  /** The changes after a revision; undefined when some of them are forgotten. */
+  since(revision: number): readonly Change[] | undefined {
+    if (revision < this.#forgottenRevision) return undefined;
+    let low = 0;
+    for (let high = this.#log.length; low < high;) {
+      const middle = (low + high) >> 1;
+      if ((this.#log[middle] as Change).revision <= revision) low = middle + 1;
+      else high = middle;
+    }
+    return this.#log.slice(low);
+  }
+}

@@ -1,0 +1,94 @@
+import { amountsOf, quantityText } from '../quantity.js';
+import { isRecord, listOf, recordOf, type JsonRecord } from '../json.js';
+
+/** Records of a list, as records. */
+const records = (value: unknown): readonly JsonRecord[] => listOf(value).filter(isRecord);
+
+const mapped = (record: JsonRecord, field: string, change: (item: JsonRecord) => JsonRecord): JsonRecord =>
+  Array.isArray(record[field]) ? { [field]: records(record[field]).map(change) } : {};
+
+function imagePullPolicy(image: unknown): string {
+  const name = typeof image === 'string' ? image.slice(image.lastIndexOf('/') + 1) : '';
+  const tagged = name.includes('@') || (name.includes(':') && !name.endsWith(':latest'));
+  return tagged ? 'IfNotPresent' : 'Always';
+}
+
+/** Requests that are not given are the limits. */
+function containerResources(resources: JsonRecord): JsonRecord {
+  const limits = recordOf(resources['limits']);
+  if (Object.keys(limits).length === 0) return resources;
+  return { ...resources, requests: { ...limits, ...recordOf(resources['requests']) } };
+}
+
+const probe = (value: unknown): JsonRecord => ({ timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3, ...recordOf(value) });
+
+function container(spec: JsonRecord): JsonRecord {
+  const probes: Record<string, unknown> = {};
+  for (const field of ['livenessProbe', 'readinessProbe', 'startupProbe']) if (isRecord(spec[field])) probes[field] = probe(spec[field]);
+  return {
+    imagePullPolicy: imagePullPolicy(spec['image']),
+    terminationMessagePath: '/dev/termination-log',
+    terminationMessagePolicy: 'File',
+    ...spec,
+    ...probes,
+    resources: containerResources(recordOf(spec['resources'])),
+    ...mapped(spec, 'ports', (port) => ({ protocol: 'TCP', ...port })),
+  };
+}
+
+function volume(spec: JsonRecord): JsonRecord {
+  const filled: Record<string, unknown> = { ...spec };
+  for (const field of ['configMap', 'secret', 'projected', 'downwardAPI']) if (isRecord(spec[field])) filled[field] = { defaultMode: 420, ...spec[field] };
+  if (isRecord(spec['hostPath'])) filled['hostPath'] = { type: '', ...spec['hostPath'] };
+  if (Object.keys(spec).length === 1) filled['emptyDir'] = {};
+  return filled;
+}
+
+/** The defaults of a pod's spec, in pods and in templates alike. */
+export function podSpecDefaults(spec: JsonRecord): JsonRecord {
+  return {
+    restartPolicy: 'Always',
+    dnsPolicy: 'ClusterFirst',
+    schedulerName: 'default-scheduler',
+    terminationGracePeriodSeconds: 30,
+    securityContext: {},
+    ...spec,
+    ...mapped(spec, 'containers', container),
+    ...mapped(spec, 'initContainers', container),
+    ...mapped(spec, 'volumes', volume),
+    ...mapped(spec, 'topologySpreadConstraints', (constraint) => ({ ...constraint })),
+  };
+}
+
+/** The defaults of a template: those of its pod. */
+export function templateDefaults(template: unknown): JsonRecord {
+  const record = recordOf(template);
+  return { ...record, metadata: recordOf(record['metadata']), spec: podSpecDefaults(recordOf(record['spec'])) };
+}
+
+/** What the admission plug-ins DefaultTolerationSeconds and Priority add to a new pod. */
+export function admittedPodSpec(spec: JsonRecord, priority: { readonly value: number; readonly policy: string }): JsonRecord {
+  const given = records(spec['tolerations']);
+  const added = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']
+    .filter((key) => !given.some((toleration) => (toleration['key'] === undefined || toleration['key'] === key) && (toleration['effect'] === undefined || toleration['effect'] === 'NoExecute')))
+    .map((key) => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 }));
+  const tolerations = [...given.map((toleration) => (toleration['key'] !== undefined && toleration['operator'] === undefined && toleration['value'] === undefined ? toleration : toleration)), ...added];
+  return { enableServiceLinks: true, preemptionPolicy: priority.policy, ...spec, priority: priority.value, tolerations };
+}
+
+/** Guaranteed, Burstable or BestEffort, from CPU and memory of all containers. */
+export function qosClass(spec: JsonRecord): string {
+  const containers = [...records(spec['containers']), ...records(spec['initContainers'])].map((one) => recordOf(one['resources']));
+  const amounts = (resources: JsonRecord, field: string): Readonly<Record<string, number>> => amountsOf(recordOf(resources[field]) as Record<string, string>);
+  const names = ['cpu', 'memory'] as const;
+  const any = containers.some((resources) => names.some((name) => (amounts(resources, 'requests')[name] ?? 0) > 0 || (amounts(resources, 'limits')[name] ?? 0) > 0));
+  if (!any) return 'BestEffort';
+  const guaranteed = containers.every((resources) => names.every((name) => {
+    const limit = amounts(resources, 'limits')[name] ?? 0;
+    return limit > 0 && (amounts(resources, 'requests')[name] ?? limit) === limit;
+  }));
+  return guaranteed ? 'Guaranteed' : 'Burstable';
+}
+
+/** For messages: an amount as text. */
+export const amountText = quantityText;
