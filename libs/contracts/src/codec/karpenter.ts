@@ -46,15 +46,22 @@ const budget: Codec<DisruptionBudget> = {
   read: (from) => ({ nodes: budgetNodes.read(from), ...budgetRest.read(from) }),
 };
 
+const stringMap = within('entries', textMap);
+const kubelet = message<KubeletConfiguration>({
+  clusterDNS: optional(within('items', list(text)), 'clusterDns'), maxPods: optional(int), podsPerCore: optional(int), systemReserved: optional(stringMap),
+  kubeReserved: optional(stringMap), evictionHard: optional(stringMap), evictionSoft: optional(stringMap), evictionSoftGracePeriod: optional(stringMap),
+  evictionMaxPodGracePeriod: optional(int), imageGCHighThresholdPercent: optional(int, 'imageGcHighThresholdPercent'),
+  imageGCLowThresholdPercent: optional(int, 'imageGcLowThresholdPercent'), cpuCFSQuota: optional(flag, 'cpuCfsQuota'),
+});
+
 export const pool = message<Pool>({
   identity: poolIdentity, uid: name, resourceVersion: text, generation: int, createdMs: int, deletionMs: optional(int), weight: int, limits: resources,
   labels: textMap, annotations: textMap, taints: taintList, startupTaints: taintList, requirements, classRef, hash: text, ready: flag,
   expireAfterMs: optional(int), terminationGracePeriodMs: optional(int),
   disruption: message<Pool['disruption']>({ policy, consolidateAfterMs: optional(int), budgets: list(budget) }),
-  replicas: optional(int), maxPriceMicrosPerHour: optional(int), maxLaunchesPerMinute: optional(int),
+  replicas: optional(int), maxPriceMicrosPerHour: optional(int), maxLaunchesPerMinute: optional(int), kubelet: optional(kubelet),
 });
 
-const stringMap = within('entries', textMap);
 const selector = message<SelectorTerm>({ tags: optional(stringMap), id: optional(text), name: optional(text) });
 const amiSelector = message<AmiSelectorTerm>({
   tags: optional(stringMap), id: optional(text), name: optional(text), alias: optional(text), owner: optional(text), ssmParameter: optional(text),
@@ -66,17 +73,11 @@ const blockDevice = message<BlockDeviceMapping>({
     throughput: optional(int), volumeInitializationRate: optional(int), volumeSizeBytes: optional(int), volumeType: optional(text),
   })),
 });
-const kubelet = message<KubeletConfiguration>({
-  clusterDNS: optional(within('items', list(text)), 'clusterDns'), maxPods: optional(int), podsPerCore: optional(int), systemReserved: optional(stringMap),
-  kubeReserved: optional(stringMap), evictionHard: optional(stringMap), evictionSoft: optional(stringMap), evictionSoftGracePeriod: optional(stringMap),
-  evictionMaxPodGracePeriod: optional(int), imageGCHighThresholdPercent: optional(int, 'imageGcHighThresholdPercent'),
-  imageGCLowThresholdPercent: optional(int, 'imageGcLowThresholdPercent'), cpuCFSQuota: optional(flag, 'cpuCfsQuota'),
-});
 const ami = message<ResolvedAmi>({
   id: name, name: text, deprecated: flag,
   arch: oneOf<ResolvedAmi['arch']>({ amd64: w.Architecture.ARCHITECTURE_AMD64, arm64: w.Architecture.ARCHITECTURE_ARM64 }),
   variant: oneOf<ResolvedAmi['variant']>({
-    any: w.AmiVariant.AMI_VARIANT_ANY, standard: w.AmiVariant.AMI_VARIANT_STANDARD, nvidia: w.AmiVariant.AMI_VARIANT_NVIDIA, neuron: w.AmiVariant.AMI_VARIANT_NEURON,
+    standard: w.AmiVariant.AMI_VARIANT_STANDARD, nvidia: w.AmiVariant.AMI_VARIANT_NVIDIA, neuron: w.AmiVariant.AMI_VARIANT_NEURON,
   }),
 });
 const classStatus = message<NodeClassStatus>({
