@@ -1,4 +1,5 @@
 import type { RequirementSpec, Resources, Taint } from '@dovetail/core-kube-model';
+import type { KubeletConfiguration } from './node-class.js';
 
 /** A pool is identified by kind and name: a Provisioner and a NodePool may both be called `default`. */
 export type PoolIdentity = { readonly kind: 'NodePool' | 'Provisioner'; readonly name: string };
@@ -54,6 +55,8 @@ export type Pool = {
   readonly maxPriceMicrosPerHour?: number;
   /** From the annotation dovetail.sh/max-launches-per-minute. */
   readonly maxLaunchesPerMinute?: number;
+  /** A Provisioner's kubeletConfiguration; each setting in it wins over its class's. NodePools have none. */
+  readonly kubelet?: KubeletConfiguration;
 };
 
 /** The label that nodes of this kind of pool carry. */

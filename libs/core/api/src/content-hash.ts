@@ -1,0 +1,42 @@
+/** Says how `contentHash` reads content; it changes whenever equal content could hash differently. */
+export const hashVersion = 'dovetail-v1';
+
+/** Content with one spelling: keys in order, lists as sets, nothing for what is absent or empty. */
+function canonical(value: unknown): string | undefined {
+  if (value === undefined || value === null || value === '') return undefined;
+  if (Array.isArray(value)) {
+    const items = value.map((item) => canonical(item) ?? 'null').sort();
+    return items.length === 0 ? undefined : `[${items.join(',')}]`;
+  }
+  if (typeof value === 'object') {
+    const fields = value as Readonly<Record<string, unknown>>;
+    const entries = Object.keys(fields).sort().flatMap((key) => {
+      const text = canonical(fields[key]);
+      return text === undefined ? [] : [`${JSON.stringify(key)}:${text}`];
+    });
+    return entries.length === 0 ? undefined : `{${entries.join(',')}}`;
+  }
+  return JSON.stringify(value);
+}
+
+const hex = (word: number): string => (word >>> 0).toString(16).padStart(8, '0');
+
+/** 64 bits of a text: two 32-bit lanes that feed each other at the end (multiply–xor mixing, not cryptographic). */
+function hash64(text: string): string {
+  let left = 0x9e37_79b9;
+  let right = 0x85eb_ca6b;
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    left = Math.imul(left ^ unit, 0x9e37_79b1);
+    right = Math.imul(right ^ unit, 0x5f35_6495);
+  }
+  left = Math.imul(left ^ (left >>> 16), 0x85eb_ca6b) ^ Math.imul(right ^ (right >>> 13), 0xc2b2_ae35);
+  right = Math.imul(right ^ (right >>> 16), 0x85eb_ca6b) ^ Math.imul(left ^ (left >>> 13), 0xc2b2_ae35);
+  return hex(right) + hex(left);
+}
+
+/**
+ * Identifies content, in 16 hexadecimal digits: the order of lists and keys does not count, nor does the difference
+ * between absent and empty. Used to find nodes that differ from what their pool and class say now.
+ */
+export const contentHash = (content: unknown): string => hash64(canonical(content) ?? '');

@@ -1,0 +1,54 @@
+import type { Meta, Parsed, Raw } from '@dovetail/core-kube-model';
+import {
+  Malformed, managedAnnotations, optional, parsed, readMeta, readObject, readRecord, readRequirementSpecs, readResources, readTaints, readText, readTimeMs,
+} from '@dovetail/core-kube-model';
+import type { NodeClaim } from '../claim.js';
+import { labels } from '../names.js';
+import type { PoolIdentity } from '../pool.js';
+import { readConditions, readDurationMs } from './fields.js';
+import { readClassRef } from './node-pool.js';
+
+function readPool(meta: Meta): PoolIdentity {
+  const nodePool = meta.labels[labels.nodePool];
+  if (nodePool !== undefined) return { kind: 'NodePool', name: nodePool };
+  const provisioner = meta.labels[labels.provisioner];
+  if (provisioner !== undefined) return { kind: 'Provisioner', name: provisioner };
+  throw new Malformed(`metadata.labels.${labels.nodePool}`, undefined, `label the claim with its pool: ${labels.nodePool} or ${labels.provisioner}`);
+}
+
+type StatusPart = Pick<NodeClaim, 'nodeName' | 'providerId' | 'imageId' | 'capacity' | 'allocatable' | 'conditions' | 'lastPodEventMs'>;
+
+function readStatus(status: Raw): StatusPart {
+  return {
+    ...optional('nodeName', readText(status['nodeName'], 'status.nodeName') || undefined),
+    ...optional('providerId', readText(status['providerID'], 'status.providerID') || undefined),
+    ...optional('imageId', readText(status['imageID'], 'status.imageID') || undefined),
+    capacity: readResources(status['capacity'], 'status.capacity'),
+    allocatable: readResources(status['allocatable'], 'status.allocatable'),
+    conditions: readConditions(status),
+    ...optional('lastPodEventMs', readTimeMs(status['lastPodEventTime'], 'status.lastPodEventTime')),
+  };
+}
+
+/** A NodeClaim of karpenter.sh/v1. A claim without a pool's label is refused: nothing says how it is to be kept. */
+export function nodeClaimOf(raw: unknown): Parsed<NodeClaim> {
+  return parsed((): NodeClaim => {
+    const object = readObject(raw);
+    const meta = readMeta(object);
+    const spec = readRecord(object['spec'], 'spec');
+    return {
+      uid: meta.uid, name: meta.name, resourceVersion: meta.resourceVersion, createdMs: meta.createdMs,
+      ...optional('deletionMs', meta.deletionMs),
+      finalizers: meta.finalizers, labels: meta.labels, annotations: managedAnnotations(meta.annotations),
+      pool: readPool(meta),
+      classRef: readClassRef(spec['nodeClassRef'], 'spec.nodeClassRef'),
+      requirements: readRequirementSpecs(spec['requirements'], 'spec.requirements'),
+      requests: readResources(readRecord(spec['resources'], 'spec.resources')['requests'], 'spec.resources.requests'),
+      taints: readTaints(spec['taints'], 'spec.taints'),
+      startupTaints: readTaints(spec['startupTaints'], 'spec.startupTaints'),
+      ...optional('expireAfterMs', readDurationMs(spec['expireAfter'], 'spec.expireAfter', 'never-allowed')),
+      ...optional('terminationGracePeriodMs', readDurationMs(spec['terminationGracePeriod'], 'spec.terminationGracePeriod', 'no-never')),
+      ...readStatus(readRecord(object['status'], 'status')),
+    };
+  });
+}
