@@ -1,0 +1,58 @@
+import type { AdmissionNumber, PlanMessage } from '@dovetail/contracts';
+import type { Pool, PromiseAnnotation } from '@dovetail/core-api';
+import type { Pod } from '@dovetail/core-kube-model';
+import type { BinOption, ExistingNode, NewNode, Placement, Reason, Violation } from '@dovetail/core-scheduling';
+
+/** A bin that holds: a node to launch under this name, its options narrowed to what may be launched now. */
+export type AdmittedNode = {
+  readonly kind: 'new-node';
+  readonly plan: PlanMessage;
+  readonly binId: string;
+  readonly podUids: readonly string[];
+  readonly claimName: string;
+  readonly pool: Pool;
+  readonly bin: NewNode;
+  readonly options: readonly BinOption[];
+  readonly promise: PromiseAnnotation;
+};
+
+/** Pods that get room on a node or claim that exists; the promise's pods are those to add. */
+export type AdmittedPlacement = {
+  readonly kind: 'placement';
+  readonly plan: PlanMessage;
+  readonly binId: string;
+  readonly podUids: readonly string[];
+  /** Where the promise goes: the claim until its node is initialised, then the node. */
+  readonly holder: { readonly kind: 'NodeClaim' | 'Node'; readonly name: string; readonly uid: string };
+  readonly placement: Placement;
+  readonly promise: PromiseAnnotation;
+};
+
+export type RefusedBin = {
+  readonly kind: 'refused';
+  readonly plan: PlanMessage;
+  readonly binId: string;
+  readonly podUids: readonly string[];
+  readonly pool?: NewNode['pool'];
+  readonly reasons: readonly Reason[];
+};
+
+export type JudgedBin = AdmittedNode | AdmittedPlacement | RefusedBin;
+
+/** The independent checker, asked about one bin with everything that was admitted before it already in place. */
+export type CheckBin = (question: {
+  readonly bin: NewNode | Placement;
+  readonly pods: readonly Pod[];
+  /** Everything that exists or is promised now, earlier bins of this round included. */
+  readonly nodes: readonly ExistingNode[];
+}) => readonly Violation[];
+
+/** `place-0`, `place-1`, …: placements have no id of their own in the plan. */
+export const placementId = (index: number): string => `place-${index}`;
+
+/** The name of a bin's claim: the same admission of the same bin is the same claim, whoever makes it. */
+export function claimNameOf(bin: { readonly poolName: string; readonly admission: AdmissionNumber; readonly planId: string; readonly binId: string }, sha256Hex: (text: string) => string): string {
+  const digest = sha256Hex(`${bin.admission.epoch}.${bin.admission.number}/${bin.planId}/${bin.binId}`);
+  const prefix = bin.poolName.toLowerCase().replace(/[^a-z0-9-]/g, '-').slice(0, 46).replace(/^-+|-+$/g, '');
+  return `${prefix === '' ? 'pool' : prefix}-${digest.slice(0, 12)}`;
+}

@@ -1,0 +1,96 @@
+import type { AdmissionNumber, PlanCause } from '@dovetail/contracts';
+import { compareAdmissions } from '@dovetail/contracts';
+import { fits, isTerminal, subtractResources, sumResources, type Pod, type Resources } from '@dovetail/core-kube-model';
+import type { ExistingNode, Reason } from '@dovetail/core-scheduling';
+
+import { admissionText } from './number.js';
+import { reason } from './reasons.js';
+
+/** Refuses a plan that waited too long: what it saw has probably changed, and its pods are batched again anyway. */
+export function tooOld(plan: { readonly createdMs: number }, nowMs: number, planAgeMaxMs: number): Reason | undefined {
+  const ageMs = nowMs - plan.createdMs;
+  return ageMs <= planAgeMaxMs ? undefined
+    : reason('plan-too-old', `the plan is ${Math.round(ageMs / 1000)} s old, ${planAgeMaxMs / 1000} s is the most`, { ageMs, maxMs: planAgeMaxMs });
+}
+
+/** Refuses a plan whose solver had not heard of this leader: what its predecessor touched last is not known any more. */
+export function olderEpoch(admissionSeen: AdmissionNumber, epoch: number): Reason | undefined {
+  return admissionSeen.epoch >= epoch ? undefined
+    : reason('older-epoch', `the plan was made in epoch ${admissionSeen.epoch}, this is epoch ${epoch}`, { seen: admissionSeen.epoch, epoch });
+}
+
+/** When each spread or affinity group was last touched, and by which plan. */
+export type TouchedGroups = ReadonlyMap<string, { readonly admission: AdmissionNumber; readonly planId: string }>;
+
+/** Refuses a bin that relies on a group which an admission touched that its solver had not seen. Its own plan's bins are known to it. */
+export function groupTouched(
+  bin: { readonly topologyGroups: readonly string[] }, plan: { readonly id: string; readonly admissionSeen: AdmissionNumber }, touched: TouchedGroups,
+): Reason | undefined {
+  for (const group of bin.topologyGroups) {
+    const last = touched.get(group);
+    if (last === undefined || last.planId === plan.id || compareAdmissions(last.admission, plan.admissionSeen) <= 0) continue;
+    return reason('group-touched', `admission ${admissionText(last.admission)} placed pods in group ${group}, and the plan had only seen ${admissionText(plan.admissionSeen)}`,
+      { group, admission: admissionText(last.admission), seen: admissionText(plan.admissionSeen) });
+  }
+  return undefined;
+}
+
+/** What the rules for pods ask of the world. */
+export type PodFacts = {
+  pod(uid: string): Pod | undefined;
+  /** Name of the claim or node whose live promise holds the pod. */
+  promisedTo(podUid: string): string | undefined;
+};
+
+/**
+ * Refuses a bin when one of its pods is gone or ending, bound already, or promised elsewhere. The pods of a replacement must be
+ * bound on the node that it replaces instead.
+ */
+export function podsNotFree(podUids: readonly string[], cause: PlanCause, facts: PodFacts): Reason | undefined {
+  for (const uid of podUids) {
+    const pod = facts.pod(uid);
+    if (pod === undefined || pod.deletionMs !== undefined || isTerminal(pod)) {
+      return reason('pod-gone', `pod ${pod === undefined ? uid : `${pod.namespace}/${pod.name}`} is gone or ending`, { podUid: uid });
+    }
+    const named = { podUid: uid, pod: `${pod.namespace}/${pod.name}` };
+    if (cause.kind === 'replacement') {
+      if (pod.nodeName === cause.nodeName) continue;
+      return reason('not-on-replaced-node', `pod ${named.pod} is not on ${cause.nodeName}`, { ...named, node: pod.nodeName ?? '', replaced: cause.nodeName });
+    }
+    if (pod.nodeName !== undefined) return reason('pod-bound', `pod ${named.pod} is bound to ${pod.nodeName}`, { ...named, node: pod.nodeName });
+    const holder = facts.promisedTo(uid);
+    if (holder !== undefined) return reason('pod-promised', `pod ${named.pod} has room promised on ${holder}`, { ...named, holder });
+  }
+  return undefined;
+}
+
+/** Refuses a placement whose node (or claim in flight) is gone or being retired. */
+export function nodeRetiring(placement: { readonly nodeName: string; readonly nodeUid: string }, node: ExistingNode | undefined): Reason | undefined {
+  const named = { node: placement.nodeName, nodeUid: placement.nodeUid };
+  if (node === undefined) return reason('node-gone', `node ${placement.nodeName} is gone`, named);
+  if (node.state === 'deleting') return reason('node-retiring', `node ${placement.nodeName} is being retired`, named);
+  return undefined;
+}
+
+/** The room that is left on a node once its pods, its promises and what is kept for replacements have theirs. */
+export function roomOn(node: ExistingNode): Resources {
+  const taken = sumResources([...node.pods, ...node.promisedPods].map((pod) => pod.requests));
+  return subtractResources(subtractResources(node.allocatable, taken), node.reserved);
+}
+
+/** Refuses a placement that does not fit beside what is there and what is promised. */
+export function nodeFull(requests: Resources, node: ExistingNode): Reason | undefined {
+  const room = roomOn(node);
+  if (fits(requests, room)) return undefined;
+  const [resource = 'cpu'] = Object.keys(requests).filter((name) => (requests[name] ?? 0) > (room[name] ?? 0)).sort();
+  return reason('node-full', `node ${node.name} has ${room[resource] ?? 0} of ${resource} left, ${requests[resource] ?? 0} is needed`,
+    { node: node.name, resource, requested: requests[resource] ?? 0, room: room[resource] ?? 0 });
+}
+
+/** Refuses another launch of a pool that has had its launches of the last minute. */
+export function launchRate(pool: { readonly key: string; readonly maxLaunchesPerMinute?: number }, launchesLastMinute: number): Reason | undefined {
+  const most = pool.maxLaunchesPerMinute;
+  if (most === undefined || launchesLastMinute < most) return undefined;
+  return reason('launch-rate', `${pool.key} has had ${launchesLastMinute} launches in the last minute, ${most} is the most`,
+    { launches: launchesLastMinute, max: most }, { subject: pool.key });
+}

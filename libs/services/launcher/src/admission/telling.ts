@@ -1,0 +1,97 @@
+import type { AdmissionNumber, PlanMessage } from '@dovetail/contracts';
+import { poolKey, poolLabelOf } from '@dovetail/core-api';
+import type { Metrics } from '@dovetail/core-ports';
+import type { Reason } from '@dovetail/core-scheduling';
+import { groupBy } from '../loop/group-by.js';
+import type { Decisions } from '../tell/decisions.js';
+import { podSubject, type KubeEvents } from '../tell/kube-events.js';
+import type { World } from '../world/world.js';
+import type { AdmittedNode, AdmittedPlacement, JudgedBin, RefusedBin } from './judged.js';
+import { admissionText } from './number.js';
+
+const alternativesMax = 20;
+
+/** Tells people what became of a round: decisions, Events on pods, metrics. */
+export class Telling {
+  readonly #deps: { readonly decisions: Decisions; readonly events: KubeEvents; readonly metrics: Metrics; readonly world: World };
+
+  constructor(deps: { readonly decisions: Decisions; readonly events: KubeEvents; readonly metrics: Metrics; readonly world: World }) { this.#deps = deps; }
+
+  round(bins: readonly JudgedBin[], plans: readonly PlanMessage[], admission: AdmissionNumber): void {
+    for (const bin of bins) {
+      if (bin.kind === 'new-node') this.#admitted(bin, admission);
+      else if (bin.kind === 'placement') this.#placed(bin, admission);
+      else this.#refused(bin, admission);
+      this.#deps.metrics.count('dovetail_admission_bins_total', { outcome: bin.kind === 'refused' ? 'refused' : 'admitted', code: bin.kind === 'refused' ? (bin.reasons[0]?.code ?? '') : '' });
+    }
+    for (const plan of plans) this.#unplaced(plan);
+  }
+
+  #admitted(bin: AdmittedNode, admission: AdmissionNumber): void {
+    const [cheapest] = bin.options;
+    this.#deps.metrics.count('karpenter_nodeclaims_created_total', { reason: bin.plan.cause.kind === 'pending' ? 'provisioned' : bin.plan.cause.reason, nodepool: bin.pool.identity.name, min_values_relaxed: String(bin.bin.minValuesRelaxed) });
+    this.#deps.decisions.tell({
+      id: `admit/${bin.plan.id}/${bin.binId}`, kind: 'admit', pool: bin.pool.identity, planId: bin.plan.id, claimName: bin.claimName,
+      summary: `packed ${bin.podUids.length} pods on a node of ${poolKey(bin.pool.identity)}: ${cheapest?.instanceType ?? ''} or ${bin.options.length - 1} other offerings`,
+      ...(cheapest === undefined ? {} : { priceMicrosPerHour: cheapest.priceMicrosPerHour, instanceType: cheapest.instanceType, zone: cheapest.zone, capacityType: cheapest.capacityType }),
+      ...(bin.plan.plan.bound.kind === 'none' ? {} : { lowerBoundMicrosPerHour: bin.plan.plan.bound.priceMicrosPerHour }),
+      objects: [{ kind: 'NodeClaim', name: bin.claimName }, ...this.#pods(bin.podUids)],
+      reasons: bin.bin.notes,
+      alternatives: bin.options.slice(1, alternativesMax + 1).map((option) => ({ what: `${option.instanceType} ${option.capacityType} ${option.zone}`, priceMicrosPerHour: option.priceMicrosPerHour })),
+      facts: { admission: admissionText(admission), pods: String(bin.podUids.length), options: String(bin.options.length), solver: bin.plan.solver, requests: JSON.stringify(bin.bin.requests), poolLabel: poolLabelOf(bin.pool.identity.kind) },
+    });
+    this.#nominate(bin.podUids, `nodeclaim/${bin.claimName}`);
+  }
+
+  #placed(bin: AdmittedPlacement, admission: AdmissionNumber): void {
+    this.#deps.decisions.tell({
+      id: `admit/${bin.plan.id}/${bin.binId}`, kind: 'admit', planId: bin.plan.id,
+      summary: `${bin.podUids.length} pods have room on ${bin.placement.nodeName}`,
+      objects: [{ kind: bin.holder.kind, name: bin.holder.name, uid: bin.holder.uid }, ...this.#pods(bin.podUids)],
+      facts: { admission: admissionText(admission), pods: String(bin.podUids.length) },
+    });
+    this.#nominate(bin.podUids, bin.holder.kind === 'Node' ? `node/${bin.holder.name}` : `nodeclaim/${bin.holder.name}`);
+  }
+
+  #refused(bin: RefusedBin, admission: AdmissionNumber): void {
+    this.#deps.decisions.tell({
+      id: `refuse/${bin.plan.id}/${bin.binId}`, kind: 'refuse', planId: bin.plan.id, ...(bin.pool === undefined ? {} : { pool: bin.pool }),
+      summary: `refused ${bin.binId} of a plan: ${bin.reasons[0]?.message ?? ''}`, reasons: bin.reasons, objects: this.#pods(bin.podUids),
+      facts: { admission: admissionText(admission), code: bin.reasons[0]?.code ?? '' },
+    });
+  }
+
+  /** One decision for all pods of a plan that are unplaced for the same reasons, an Event for each. */
+  #unplaced(plan: PlanMessage): void {
+    const alike = groupBy(plan.plan.unplaced, ({ reasons }) => reasons.map((each) => `${each.code}/${each.subject ?? ''}/${each.message}`).join(';'));
+    for (const [key, pods] of [...alike].sort(([a], [b]) => (a < b ? -1 : 1))) {
+      const reasons = pods[0]?.reasons ?? [];
+      const first = pods.map(({ podUid }) => podUid).sort()[0] ?? '';
+      this.#deps.decisions.tell({
+        id: `unschedulable/${plan.id}/${first}`, kind: 'unschedulable', planId: plan.id, summary: `${pods.length} pods fit nowhere: ${sentenceOf(reasons)}`,
+        reasons, objects: this.#pods(pods.map(({ podUid }) => podUid)), facts: { pods: String(pods.length), like: key.slice(0, 200) },
+      });
+      for (const { podUid } of pods) {
+        const pod = this.#deps.world.pods.get(podUid);
+        if (pod !== undefined) this.#deps.events.tell({ about: podSubject(pod), type: 'Warning', reason: 'FailedScheduling', message: `Failed to schedule pod, ${sentenceOf(reasons)}` });
+      }
+    }
+  }
+
+  #nominate(podUids: readonly string[], target: string): void {
+    for (const uid of podUids) {
+      const pod = this.#deps.world.pods.get(uid);
+      if (pod !== undefined && pod.nodeName === undefined) this.#deps.events.tell({ about: podSubject(pod), type: 'Normal', reason: 'Nominated', message: `Pod should schedule on: ${target}` });
+    }
+  }
+
+  #pods(uids: readonly string[]): readonly { readonly kind: string; readonly name: string; readonly namespace?: string; readonly uid: string }[] {
+    return uids.map((uid) => {
+      const pod = this.#deps.world.pods.get(uid);
+      return { kind: 'Pod', uid, name: pod?.name ?? uid, ...(pod === undefined ? {} : { namespace: pod.namespace }) };
+    });
+  }
+}
+
+const sentenceOf = (reasons: readonly Reason[]): string =>
+  reasons.map((each) => `${each.subject === undefined ? '' : `${each.subject}: `}${each.message}`).join('; ');

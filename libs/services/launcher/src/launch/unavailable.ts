@@ -1,0 +1,77 @@
+import type { UnavailableOffering } from '@dovetail/contracts';
+import type { CapacityType, InstanceType, Offering } from '@dovetail/core-ec2-model';
+
+export type OfferingKey = { readonly instanceType: string; readonly zone: string; readonly capacityType: CapacityType };
+
+/** `spot/m5.large/us-east-1a`. */
+export const offeringKey = (offering: OfferingKey): string => `${offering.capacityType}/${offering.instanceType}/${offering.zone}`;
+
+export type UnavailableOptions = {
+  /** How long an offering without capacity is avoided at first. */
+  readonly avoidMs: number;
+  /** The longest, after it failed again and again: each failure in a row doubles the time. */
+  readonly avoidMaxMs: number;
+};
+
+/** Offerings that answered without capacity, until when they are avoided, and how often in a row they failed. */
+export class UnavailableOfferings {
+  readonly #options: UnavailableOptions;
+  readonly #known = new Map<string, UnavailableOffering>();
+  #sequence = 0;
+
+  constructor(options: UnavailableOptions) { this.#options = options; }
+
+  /** Grows with each change, for whoever keeps something derived. */
+  get sequence(): number { return this.#sequence; }
+
+  /** Marks a failure; answers what is to be published. A failure soon after the last one ended counts as in a row. */
+  fail(offering: OfferingKey, awsCode: string, nowMs: number): UnavailableOffering {
+    const held = this.#known.get(offeringKey(offering));
+    const recent = held !== undefined && nowMs < held.untilMs + this.#options.avoidMaxMs;
+    // Several errors of one fleet answer, or of fleets sent before the first answer, are one failure.
+    if (held !== undefined && held.untilMs > nowMs) return held;
+    const failures = recent ? held.failures + 1 : 1;
+    const { instanceType, zone, capacityType } = offering;
+    const marked = { instanceType, zone, capacityType, awsCode, failures, untilMs: nowMs + Math.min(this.#options.avoidMaxMs, this.#options.avoidMs * 2 ** (failures - 1)) };
+    this.#known.set(offeringKey(offering), marked);
+    this.#sequence += 1;
+    return marked;
+  }
+
+  /** It launched: its failures are forgotten. True when it was marked. */
+  succeed(offering: OfferingKey): boolean {
+    const had = this.#known.delete(offeringKey(offering));
+    if (had) this.#sequence += 1;
+    return had;
+  }
+
+  /** Takes over what another has published; the later end stands. */
+  learn(marked: UnavailableOffering): void {
+    const held = this.#known.get(offeringKey(marked));
+    if (held !== undefined && held.untilMs >= marked.untilMs) return;
+    this.#known.set(offeringKey(marked), marked);
+    this.#sequence += 1;
+  }
+
+  isAvoided(offering: OfferingKey, nowMs: number): boolean {
+    const held = this.#known.get(offeringKey(offering));
+    return held !== undefined && held.untilMs > nowMs;
+  }
+
+  avoided(nowMs: number): readonly UnavailableOffering[] {
+    return [...this.#known.values()].filter((each) => each.untilMs > nowMs).sort((a, b) => (offeringKey(a) < offeringKey(b) ? -1 : 1));
+  }
+
+  /** The next moment at which an offering may be tried again. */
+  nextReturnMs(nowMs: number): number | undefined {
+    const ends = this.avoided(nowMs).map((each) => each.untilMs);
+    return ends.length === 0 ? undefined : Math.min(...ends);
+  }
+
+  /** The type as it can be had now. Types that nothing is marked of are the same value. */
+  apply(type: InstanceType, nowMs: number): InstanceType {
+    const blocked = (offering: Offering): boolean => offering.available && this.isAvoided({ ...offering, instanceType: type.name }, nowMs);
+    if (!type.offerings.some(blocked)) return type;
+    return { ...type, offerings: type.offerings.map((offering) => (blocked(offering) ? { ...offering, available: false } : offering)) };
+  }
+}
