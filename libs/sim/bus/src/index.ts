@@ -1,0 +1,3 @@
+export { MemoryBusServer } from './server.js';
+export { memoryBus } from './bus.js';
+export { matchesSubject } from './subject-filter.js';
