@@ -1,0 +1,10 @@
+export * from './world.js';
+export * from './settings.js';
+export * from './twin.js';
+export * from './in-process.js';
+export { bootFromUserData, type BootConfig, type BootOutcome, type UserDataFamily } from './user-data/boot.js';
+export { type Machine, podsByInterfaces } from './machine.js';
+export { AwsFault } from './fault.js';
+export { documentedBuckets, type Bucket, type Buckets, type OrderedFailure, type CallCount, type Gate } from './gate.js';
+export type { Notice } from './notices.js';
+export type { CapacityOrder } from './capacity.js';
