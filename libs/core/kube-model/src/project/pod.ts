@@ -10,6 +10,13 @@ import { readTolerations } from './terms.js';
 
 const readAnnotations = new Set(['karpenter.sh/do-not-disrupt', 'controller.kubernetes.io/pod-deletion-cost']);
 
+/** The annotations that Dovetail reads; karpenter.sh/do-not-evict is the older name of do-not-disrupt. */
+function keptAnnotations(annotations: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const kept = Object.fromEntries(Object.entries(annotations).filter(([key]) => readAnnotations.has(key)));
+  const legacy = annotations['karpenter.sh/do-not-evict'];
+  return legacy === undefined || kept['karpenter.sh/do-not-disrupt'] !== undefined ? kept : { ...kept, 'karpenter.sh/do-not-disrupt': legacy };
+}
+
 function readOwner(metadata: Raw): Owner | undefined {
   const owners = readEach(metadata['ownerReferences'], 'metadata.ownerReferences', (item, path) => ({
     controller: readFlag(item['controller'], `${path}.controller`) ?? false,
@@ -106,7 +113,7 @@ function readPod(object: Raw, meta: Meta): Pod {
   const metadata = readRecord(object['metadata'], 'metadata');
   return {
     uid: meta.uid, namespace: meta.namespace, name: meta.name, resourceVersion: meta.resourceVersion, labels: meta.labels,
-    annotations: Object.fromEntries(Object.entries(meta.annotations).filter(([key]) => readAnnotations.has(key))),
+    annotations: keptAnnotations(meta.annotations),
     createdMs: meta.createdMs,
     ...optional('deletionMs', meta.deletionMs),
     ...readStatus(readRecord(object['status'], 'status')),

@@ -36,6 +36,8 @@ describe('a pod', () => {
   test('keeps only the annotations that are read', () => expect(value(podOf({
     metadata: { ...metadata, annotations: { 'karpenter.sh/do-not-disrupt': 'true', 'kubernetes.io/config.mirror': 'x', other: 'y' } },
   }))).toMatchObject({ annotations: { 'karpenter.sh/do-not-disrupt': 'true' }, mirror: true }));
+  test('may forbid disruption by the older annotation', () => expect(value(podOf({ metadata: { ...metadata, annotations: { 'karpenter.sh/do-not-evict': 'true' } } })).annotations)
+    .toEqual({ 'karpenter.sh/do-not-disrupt': 'true' }));
   test('is owned by its controller, not by other owners', () => expect(value(podOf({ metadata: { ...metadata, ownerReferences: [
     { apiVersion: 'v1', kind: 'Thing', name: 'a', uid: '1' }, { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'b', uid: '2', controller: true },
   ] } })).owner).toEqual({ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'b', uid: '2' }));
