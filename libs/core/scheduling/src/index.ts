@@ -1,2 +1,4 @@
 export * from './snapshot.js';
 export * from './plan.js';
+export { defaultPlanOptions } from './options.js';
+export { plan } from './planner.js';

@@ -22,7 +22,14 @@ export type ReasonCode =
   | 'resources-too-large' | 'no-capacity' | 'no-offering' | 'node-full' | 'node-cordoned'
   | 'topology-spread' | 'pod-affinity' | 'pod-anti-affinity' | 'host-port' | 'volume' | 'volume-limit'
   | 'min-values' | 'reserved-capacity' | 'resource-claims' | 'scheduling-gate' | 'price-cap' | 'displaced' | 'daemonset-overhead' | 'budget-ended'
-  | AdmissionCode;
+  | AdmissionCode | DisruptionCode;
+
+/** Why a node is retired, or is not: the codes of `@dovetail/core-disruption`. */
+export type DisruptionCode =
+  | 'empty' | 'expired' | 'interrupted' | 'garbage-collected' | 'pool-gone' | 'deleted-by-user'
+  | 'node-missing' | 'node-not-initialized' | 'node-deleting' | 'node-protected' | 'node-promised' | 'pod-protected' | 'pod-without-budget' | 'pod-of-many-budgets'
+  | 'not-empty' | 'countdown' | 'disruption-disabled' | 'never-expires' | 'not-expired' | 'budget-spent' | 'budget-invalid'
+  | 'drain-deadline' | 'replacement-missing' | 'interruption-notice' | 'collection-brake' | 'cluster-mismatch';
 
 /** Why the launcher refused a bin of a plan (admission), beside the codes that planning and admission share. */
 export type AdmissionCode =

@@ -1,0 +1,89 @@
+import type { Bin } from './bin.js';
+import type { Engine } from './engine.js';
+import type { Item } from './items.js';
+
+/** New nodes with the fewest pods first; ties by age. A binary heap. */
+class EmptiestFirst {
+  readonly #heap: Bin[];
+
+  constructor(bins: readonly Bin[]) {
+    this.#heap = [...bins].sort((a, b) => a.pods - b.pods || a.index - b.index);
+  }
+
+  peek(): Bin | undefined {
+    return this.#heap[0];
+  }
+
+  pop(): void {
+    const last = this.#heap.pop();
+    if (last === undefined || this.#heap.length === 0) return;
+    this.#heap[0] = last;
+    this.sink();
+  }
+
+  push(bin: Bin): void {
+    const heap = this.#heap;
+    let at = heap.push(bin) - 1;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (!this.#before(at, parent)) return;
+      this.#swap(at, parent);
+      at = parent;
+    }
+  }
+
+  /** The first bin has got more pods: lets it find its place again. */
+  sink(): void {
+    let at = 0;
+    for (;;) {
+      const left = 2 * at + 1;
+      if (left >= this.#heap.length) return;
+      const child = left + 1 < this.#heap.length && this.#before(left + 1, left) ? left + 1 : left;
+      if (!this.#before(child, at)) return;
+      this.#swap(child, at);
+      at = child;
+    }
+  }
+
+  #before(a: number, b: number): boolean {
+    const [left, right] = [this.#heap[a] as Bin, this.#heap[b] as Bin];
+    return left.pods < right.pods || (left.pods === right.pods && left.index < right.index);
+  }
+
+  #swap(a: number, b: number): void {
+    const heap = this.#heap;
+    [heap[a], heap[b]] = [heap[b] as Bin, heap[a] as Bin];
+  }
+}
+
+/** Opens a node in the first pool, heaviest first, that can take the item; undefined when none can. */
+export function openFor(engine: Engine, item: Item): Bin | undefined {
+  const template = engine.world.templates.find((one) => engine.roomInNew(one, item) > 0);
+  return template === undefined ? undefined : engine.open(template);
+}
+
+/**
+ * First-fit-decreasing in Karpenter's shape: each pod joins the new node with the fewest pods that takes it, else opens
+ * one in the first pool that can. Returns how many found a place.
+ */
+export function firstFit(engine: Engine, item: Item, count: number): number {
+  const open = new EmptiestFirst(engine.fresh);
+  let left = count;
+  while (left > 0) {
+    const bin = open.peek();
+    if (bin === undefined) {
+      const fresh = openFor(engine, item);
+      if (fresh === undefined) break;
+      engine.put(fresh, item, 1);
+      open.push(fresh);
+    } else if (engine.roomInFresh(bin, item) > 0) {
+      engine.put(bin, item, 1);
+      open.sink();
+    } else {
+      open.pop();
+      continue;
+    }
+    left -= 1;
+  }
+  return count - left;
+}

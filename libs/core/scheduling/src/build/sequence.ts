@@ -1,0 +1,67 @@
+import type { PodClass } from '../model/classes.js';
+import type { World } from '../model/world.js';
+import { rolesOf } from '../topology/roles.js';
+import { assignDomains, candidatesOf, noteDomains } from './domains.js';
+import { Engine } from './engine.js';
+import { placeOnExisting } from './existing.js';
+import { firstFit } from './first-fit.js';
+import { ItemTable } from './items.js';
+
+/** A complete set of decisions: bins with their contents, and what found no place. */
+export type Outcome = {
+  readonly engine: Engine;
+  /** Pods of each class without a place, by class index. */
+  readonly left: readonly number[];
+};
+
+/** Places up to `count` pods of a class on new nodes, domain by domain; returns how many. */
+function placeOnNew(engine: Engine, table: ItemTable, what: { readonly cls: PodClass; readonly level: number; readonly count: number }): number {
+  const level = what.cls.levels[what.level];
+  if (level === undefined) return 0;
+  let candidates = candidatesOf(engine, table, { cls: what.cls, level: what.level, roles: rolesOf(what.cls, level) });
+  let placed = 0;
+  while (placed < what.count && candidates.length > 0) {
+    const assigned = assignDomains(engine, candidates, what.count - placed);
+    if (assigned.size === 0) break;
+    for (const [item, count] of assigned) {
+      const done = firstFit(engine, item, count);
+      placed += done;
+      if (done === count) continue;
+      // This domain has nothing left to buy: the rest tries the others.
+      noteDomains(engine, item.pins, done - count);
+      candidates = candidates.filter((one) => one !== item);
+    }
+  }
+  return placed;
+}
+
+function placeClass(engine: Engine, table: ItemTable, cls: PodClass, count: number): number {
+  let placed = 0;
+  for (let level = 0; level < cls.levels.length && placed < count; level += 1) {
+    const roles = rolesOf(cls, cls.levels[level] as NonNullable<(typeof cls.levels)[number]>);
+    placed += placeOnExisting(engine, table, { cls, level, roles, count: count - placed });
+    if (placed < count) placed += placeOnNew(engine, table, { cls, level, count: count - placed });
+  }
+  return placed;
+}
+
+/**
+ * Places classes one after the other, largest pods first: on existing nodes, then on new ones, giving up preferences only
+ * for pods that found no place with them. Classes that wait for others (affinity) are tried again until nothing changes.
+ */
+export function buildInSequence(world: World): Outcome {
+  const engine = new Engine(world);
+  const table = new ItemTable();
+  const left = world.classes.map((cls) => cls.uids.length);
+  for (let progress = true; progress;) {
+    progress = false;
+    for (const cls of world.classes) {
+      const count = left[cls.index] ?? 0;
+      if (count === 0 || cls.levels.length === 0 || world.options.shouldStop?.() === true) continue;
+      const placed = placeClass(engine, table, cls, count);
+      left[cls.index] = count - placed;
+      if (placed > 0) progress = true;
+    }
+  }
+  return { engine, left };
+}

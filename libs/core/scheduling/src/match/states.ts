@@ -1,0 +1,103 @@
+import { intersectRequirements, isCompatible, isUnsatisfiable, toSpecs, type Requirements } from '@dovetail/core-kube-model';
+import { intersects } from '../model/daemons.js';
+import { taintAgainst, type Shape } from '../model/shapes.js';
+import { admitsOffering, type Offer, type Template } from '../model/templates.js';
+
+/**
+ * What a new node is still free to become: its pool's requirements met with those of the pods on it. Nodes share few
+ * states, and where a state leads when a pod of a shape joins is remembered, so that matching costs one lookup.
+ */
+export type State = {
+  readonly id: number;
+  readonly template: Template;
+  readonly requirements: Requirements;
+  /** Every offer that is still possible, cheapest first. */
+  readonly offers: readonly Offer[];
+  /** Offers worth pricing: for each there is no cheaper one with at least as much room. Cheapest first. */
+  readonly frontier: readonly Offer[];
+  /** Of those, the rooms that no other exceeds in everything: what fits in none of them fits nowhere. */
+  readonly widest: readonly Float64Array[];
+};
+
+const holdsAll = (large: Float64Array, small: Float64Array): boolean => {
+  for (let index = 0; index < small.length; index += 1) if ((small[index] ?? 0) > (large[index] ?? 0)) return false;
+  return true;
+};
+
+/** Exact as long as offers are unlimited: where limits or reservations may end one, every type's cheapest offer stays. */
+function frontierOf(template: Template, offers: readonly Offer[]): readonly Offer[] {
+  const kept: Offer[] = [];
+  const seen = new Set<string>();
+  for (const offer of offers) {
+    const reserved = offer.offering.reservation !== undefined;
+    if (!reserved && seen.has(offer.type.type.name)) continue;
+    if (!reserved) seen.add(offer.type.type.name);
+    const dominated = !template.limited && !reserved && kept.some((cheaper) => cheaper.offering.reservation === undefined
+      && cheaper.type.hostPorts === offer.type.hostPorts && holdsAll(cheaper.type.room, offer.type.room));
+    if (!dominated) kept.push(offer);
+  }
+  return kept;
+}
+
+function widestOf(frontier: readonly Offer[]): readonly Float64Array[] {
+  const rooms: Float64Array[] = [];
+  // From the dear end: large rooms come first and rule out most others at once.
+  for (const offer of [...frontier].reverse()) {
+    if (!rooms.some((room) => holdsAll(room, offer.type.room))) rooms.push(offer.type.room);
+  }
+  return rooms.filter((room, index) => !rooms.some((other, at) => at !== index && holdsAll(other, room) && (at < index || !holdsAll(room, other))));
+}
+
+/** All states of one plan. */
+export class StateTable {
+  readonly states: State[] = [];
+  readonly #ids = new Map<string, number>();
+  readonly #next = new Map<number, Map<number, State | null>>();
+  readonly #wellKnown: ReadonlySet<string>;
+  readonly #roots: readonly State[];
+
+  constructor(templates: readonly Template[], wellKnown: ReadonlySet<string>) {
+    this.#wellKnown = wellKnown;
+    this.#roots = templates.map((template) => this.#intern(template, template.requirements, template.offers));
+  }
+
+  /** A template before any pod has joined. */
+  root(template: Template): State {
+    return this.#roots[template.index] as State;
+  }
+
+  /** The state after a pod of this shape joins; undefined when it cannot. */
+  after(state: State, shape: Shape): State | undefined {
+    let known = this.#next.get(state.id);
+    if (known === undefined) this.#next.set(state.id, known = new Map());
+    let next = known.get(shape.id);
+    if (next === undefined) known.set(shape.id, next = this.#compute(state, shape) ?? null);
+    return next ?? undefined;
+  }
+
+  #compute(state: State, shape: Shape): State | undefined {
+    if (taintAgainst(shape, state.template.pool.taints) !== undefined) return undefined;
+    if (!isCompatible(state.requirements, shape.requirements, { allowUndefined: this.#wellKnown })) return undefined;
+    const requirements = intersectRequirements(state.requirements, shape.requirements);
+    if (isUnsatisfiable(requirements)) return undefined;
+    const types = new Map<string, boolean>();
+    const offers = state.offers.filter((offer) => {
+      const { name } = offer.type.type;
+      let fits = types.get(name);
+      if (fits === undefined) types.set(name, fits = intersects(offer.type.type.requirements, requirements));
+      return fits && admitsOffering(requirements, offer.offering);
+    });
+    return offers.length === 0 ? undefined : this.#intern(state.template, requirements, offers);
+  }
+
+  #intern(template: Template, requirements: Requirements, offers: readonly Offer[]): State {
+    const text = `${template.index}|${JSON.stringify(toSpecs(requirements))}`;
+    const known = this.#ids.get(text);
+    if (known !== undefined) return this.states[known] as State;
+    const frontier = frontierOf(template, offers);
+    const state: State = { id: this.states.length, template, requirements, offers, frontier, widest: widestOf(frontier) };
+    this.#ids.set(text, state.id);
+    this.states.push(state);
+    return state;
+  }
+}

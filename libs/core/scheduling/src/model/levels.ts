@@ -1,0 +1,80 @@
+import type { NodeSelectorTerm, Pod, PodAffinityTerm, TopologySpreadConstraint, Weighted } from '@dovetail/core-kube-model';
+
+/** What a pod insists on at one level of relaxation. Level 0 insists on every preference, the last on none. */
+export type Demands = {
+  /** The node affinity alternative in force; absent: the pod has none. */
+  readonly term?: NodeSelectorTerm;
+  readonly preferredTerm?: NodeSelectorTerm;
+  readonly spread: readonly TopologySpreadConstraint[];
+  readonly affinity: readonly PodAffinityTerm[];
+  readonly antiAffinity: readonly PodAffinityTerm[];
+  /** How many entries of `affinity` and `antiAffinity` are required; the rest are preferences. */
+  readonly required: { readonly affinity: number; readonly antiAffinity: number };
+  readonly toleratesPreferred: boolean;
+};
+
+type Draft = {
+  terms: readonly NodeSelectorTerm[];
+  affinity: readonly PodAffinityTerm[];
+  anti: readonly PodAffinityTerm[];
+  preferred: readonly NodeSelectorTerm[];
+  softSpread: readonly TopologySpreadConstraint[];
+  toleratesPreferred: boolean;
+};
+
+const heaviestFirst = <T>(weighted: readonly Weighted<T>[]): readonly T[] =>
+  weighted.map((entry, index) => ({ entry, index }))
+    .sort((a, b) => b.entry.weight - a.entry.weight || a.index - b.index)
+    .map(({ entry }) => entry.term);
+
+/** Alternatives of required node affinity that can match at all: a term without expressions matches no node. */
+export const usableTerms = (pod: Pod): readonly NodeSelectorTerm[] =>
+  (pod.requiredNodeAffinity ?? []).filter((term) => term.matchExpressions.length > 0 || term.matchFields.length > 0);
+
+/** One step of Karpenter's relaxation, in its order; undefined when nothing is left to give up. */
+function relaxed(draft: Draft, taintPreferences: boolean): Draft | undefined {
+  if (draft.terms.length > 1) return { ...draft, terms: draft.terms.slice(1) };
+  if (draft.affinity.length > 0) return { ...draft, affinity: draft.affinity.slice(1) };
+  if (draft.anti.length > 0) return { ...draft, anti: draft.anti.slice(1) };
+  if (draft.preferred.length > 0) return { ...draft, preferred: draft.preferred.slice(1) };
+  if (draft.softSpread.length > 0) return { ...draft, softSpread: draft.softSpread.slice(1) };
+  if (taintPreferences && !draft.toleratesPreferred) return { ...draft, toleratesPreferred: true };
+  return undefined;
+}
+
+function demandsOf(pod: Pod, draft: Draft): Demands {
+  const [term] = draft.terms;
+  const [preferredTerm] = draft.preferred;
+  return {
+    ...(term === undefined ? {} : { term }),
+    ...(preferredTerm === undefined ? {} : { preferredTerm }),
+    spread: [...pod.topologySpread.filter((one) => one.whenUnsatisfiable === 'DoNotSchedule'), ...draft.softSpread],
+    affinity: [...pod.requiredPodAffinity, ...draft.affinity],
+    antiAffinity: [...pod.requiredPodAntiAffinity, ...draft.anti],
+    required: { affinity: pod.requiredPodAffinity.length, antiAffinity: pod.requiredPodAntiAffinity.length },
+    toleratesPreferred: draft.toleratesPreferred,
+  };
+}
+
+/**
+ * Everything a pod may be asked to give up, strictest first, in Karpenter's order: alternatives of required node
+ * affinity, preferred pod affinity, preferred pod anti-affinity, preferred node affinity (heaviest first each),
+ * ScheduleAnyway spread, and at last taints with PreferNoSchedule when some pool has one.
+ */
+export function levelsOf(pod: Pod, policy: { readonly preferences: 'Respect' | 'Ignore'; readonly taintPreferences: boolean }): readonly Demands[] {
+  const respect = policy.preferences === 'Respect';
+  let draft: Draft | undefined = {
+    terms: usableTerms(pod),
+    affinity: respect ? heaviestFirst(pod.preferredPodAffinity) : [],
+    anti: respect ? heaviestFirst(pod.preferredPodAntiAffinity) : [],
+    preferred: respect ? heaviestFirst(pod.preferredNodeAffinity) : [],
+    softSpread: respect ? pod.topologySpread.filter((one) => one.whenUnsatisfiable === 'ScheduleAnyway') : [],
+    toleratesPreferred: !policy.taintPreferences,
+  };
+  const levels: Demands[] = [];
+  while (draft !== undefined) {
+    levels.push(demandsOf(pod, draft));
+    draft = relaxed(draft, policy.taintPreferences);
+  }
+  return levels;
+}

@@ -1,0 +1,80 @@
+import { intersectRequirements, requirementsFromLabels, isCompatible, type CsiNode, type HostPort, type Pod, type Requirements } from '@dovetail/core-kube-model';
+import { labels } from '@dovetail/core-api';
+import type { ExistingNode, Snapshot } from '../snapshot.js';
+import type { Daemon } from './daemons.js';
+import { intersects } from './daemons.js';
+import { addTo, vectorOf, type Dimensions } from './dimensions.js';
+import { attachmentsOf, type VolumeIndex } from './volumes.js';
+
+/** A node that exists or is in flight, as a place for pods. */
+export type NodeRoom = {
+  readonly index: number;
+  readonly node: ExistingNode;
+  /** Labels, and for claims in flight what is still open. */
+  readonly requirements: Requirements;
+  readonly free: Float64Array;
+  readonly hostPorts: readonly HostPort[];
+  /** Attached volumes by CSI driver; drivers without a limit are left out. */
+  readonly volumeRoom: ReadonlyMap<string, { readonly limit: number; readonly attached: ReadonlySet<string> }>;
+};
+
+export type NodeTables = {
+  readonly dimensions: Dimensions;
+  readonly daemons: readonly Daemon[];
+  readonly volumes: VolumeIndex;
+  /** Pods to place: wherever they are now, they take no room. */
+  readonly moving: ReadonlySet<string>;
+};
+
+/** Initialised nodes first, then by name: Karpenter's order of existing nodes. */
+export function readyFirst(a: ExistingNode, b: ExistingNode): number {
+  const rank = (node: ExistingNode): number => (node.state === 'ready' ? 0 : 1);
+  return rank(a) - rank(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
+}
+
+/** Pods that hold room: not finished, and not among those being placed. */
+export const holdsRoom = (pod: Pod, moving: ReadonlySet<string>): boolean =>
+  pod.phase !== 'Succeeded' && pod.phase !== 'Failed' && !moving.has(pod.uid);
+
+/** A node's labels as requirements; a node without a hostname label goes by its name. */
+export function nodeRequirements(node: ExistingNode): Requirements {
+  const own = requirementsFromLabels({ [labels.hostname]: node.name, ...node.labels });
+  return node.requirements.size === 0 ? own : intersectRequirements(node.requirements, own);
+}
+
+function missingDaemons(node: ExistingNode, requirements: Requirements, daemons: readonly Daemon[]): readonly Daemon[] {
+  const running = new Set(node.pods.map((pod) => pod.owner?.uid));
+  const open = new Set(node.requirements.keys());
+  return daemons.filter((daemon) => !running.has(daemon.uid) && daemon.toleratesAll(node.taints)
+    && daemon.alternatives.some((wanted) => isCompatible(requirements, wanted, { allowUndefined: open }) && intersects(requirements, wanted)));
+}
+
+function volumeRoomOf(limits: CsiNode['limits'] | undefined, pods: readonly Pod[], tables: NodeTables): NodeRoom['volumeRoom'] {
+  const room = new Map<string, { readonly limit: number; readonly attached: ReadonlySet<string> }>();
+  if (limits === undefined) return room;
+  const attachments = pods.flatMap((pod) => (pod.volumes.length === 0 ? [] : attachmentsOf(pod, tables.volumes).map((one) => ({ pod, ...one }))));
+  for (const [driver, limit] of Object.entries(limits)) {
+    const ids = attachments.filter((one) => one.driver === driver).map((one) => one.id ?? `pod ${one.pod.uid}`);
+    room.set(driver, { limit, attached: new Set(ids) });
+  }
+  return room;
+}
+
+function roomOf(node: ExistingNode, index: number, tables: NodeTables & { readonly csi: ReadonlyMap<string, CsiNode['limits']> }): NodeRoom {
+  const requirements = nodeRequirements(node);
+  const pods = [...node.pods, ...node.promisedPods].filter((pod) => holdsRoom(pod, tables.moving));
+  const free = vectorOf(tables.dimensions, node.allocatable);
+  for (const pod of pods) addTo(free, vectorOf(tables.dimensions, pod.requests), -1);
+  addTo(free, vectorOf(tables.dimensions, node.reserved), -1);
+  const missing = missingDaemons(node, requirements, tables.daemons);
+  for (const daemon of missing) addTo(free, daemon.requests, -1);
+  const hostPorts = [...pods.flatMap((pod) => pod.hostPorts), ...missing.flatMap((daemon) => daemon.hostPorts)];
+  return { index, node, requirements, free, hostPorts, volumeRoom: volumeRoomOf(tables.csi.get(node.name), pods, tables) };
+}
+
+/** Nodes that can take pods, in the order in which they are tried: not cordoned, not on their way out. */
+export function nodeRoomsOf(snapshot: Snapshot, tables: NodeTables): readonly NodeRoom[] {
+  const csi = new Map(snapshot.csiNodes.map((one) => [one.name, one.limits]));
+  return snapshot.nodes.filter((node) => !node.cordoned && node.state !== 'deleting').sort(readyFirst)
+    .map((node, index) => roomOf(node, index, { ...tables, csi }));
+}

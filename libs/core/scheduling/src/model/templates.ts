@@ -1,0 +1,127 @@
+import { labels, poolKey, poolLabelOf, type Pool } from '@dovetail/core-api';
+import type { InstanceType, Offering } from '@dovetail/core-ec2-model';
+import {
+  admits, intersectRequirements, requirementsFromLabels, requirementsOf, subtractResources, sumResources,
+  type HostPort, type Requirements, type Resources, type ValueSet,
+} from '@dovetail/core-kube-model';
+import type { PlanOptions, Snapshot, ExistingNode } from '../snapshot.js';
+import { daemonsOfTemplate, daemonsOfType, intersects, overheadOf, type Daemon } from './daemons.js';
+import { vectorOf, type Dimensions } from './dimensions.js';
+
+/** A type as one template boots it, with what daemonsets leave. */
+export type TypeRoom = {
+  readonly type: InstanceType;
+  /** Allocatable less daemonsets; never an entry below zero (such types are left out). */
+  readonly room: Float64Array;
+  readonly overhead: Float64Array;
+  readonly hostPorts: readonly HostPort[];
+};
+
+/** One way to launch a node of a template. Offers are sorted: cheapest first, ties by type, zone, capacity type. */
+export type Offer = { readonly type: TypeRoom; readonly offering: Offering };
+
+/** A pool as planning sees it. */
+export type Template = {
+  readonly index: number;
+  readonly key: string;
+  readonly pool: Pool;
+  readonly requirements: Requirements;
+  readonly offers: readonly Offer[];
+  /** What the pool's limits leave, by resource name; empty when it has none. */
+  readonly remaining: Resources;
+  readonly limited: boolean;
+  readonly reserves: boolean;
+  readonly minValues: readonly { readonly key: string; readonly count: number }[];
+};
+
+export type TemplateTables = {
+  readonly dimensions: Dimensions;
+  readonly daemons: readonly Daemon[];
+  readonly wellKnown: ReadonlySet<string>;
+  readonly options: PlanOptions;
+};
+
+const fixedWellKnown = [
+  labels.nodePool, labels.zone, labels.region, labels.instanceType, labels.arch, labels.os, labels.capacityType, labels.windowsBuild, labels.zoneId,
+];
+
+/** Labels that a new node's type or offering fills in: Karpenter's well-known ones, and whatever the catalog's types define. */
+export function wellKnownLabels(snapshot: Snapshot): ReadonlySet<string> {
+  const known = new Set<string>(fixedWellKnown);
+  const seen = new Set<InstanceType>();
+  for (const { instanceTypes } of snapshot.pools) {
+    for (const type of instanceTypes) {
+      if (seen.has(type)) continue;
+      seen.add(type);
+      for (const key of type.requirements.keys()) known.add(key);
+    }
+  }
+  return known;
+}
+
+/** What a template's nodes carry: the pool's requirements and labels, and the label that names the pool. */
+export function templateRequirements(pool: Pool): Requirements {
+  const own = { ...pool.labels, [poolLabelOf(pool.identity.kind)]: pool.identity.name };
+  return intersectRequirements(requirementsOf(pool.requirements), requirementsFromLabels(own));
+}
+
+/** Karpenter's order of pools: heavier first, then by name from the end of the alphabet. */
+export const heavierFirst = (a: Pool, b: Pool): number =>
+  b.weight - a.weight || (a.identity.name > b.identity.name ? -1 : a.identity.name < b.identity.name ? 1 : a.identity.kind < b.identity.kind ? -1 : 1);
+
+/** Pools that planning may open nodes in: ready, not static, not being deleted, with types to choose from. */
+export const isOpen = (pool: Pool): boolean => pool.ready && pool.replicas === undefined && pool.deletionMs === undefined;
+
+function remainingOf(pool: Pool, nodes: readonly ExistingNode[]): Resources {
+  if (Object.keys(pool.limits).length === 0) return {};
+  const key = poolKey(pool.identity);
+  const mine = nodes.filter((node) => node.poolKey === key && node.state !== 'deleting');
+  const used = { ...sumResources(mine.map((node) => node.capacity)), nodes: mine.length };
+  const left = subtractResources(pool.limits, used);
+  return Object.fromEntries(Object.keys(pool.limits).map((name) => [name, left[name] ?? 0]));
+}
+
+const admitted = (set: ValueSet | undefined, value: string | undefined): boolean => set === undefined || (value === undefined ? !set.present : admits(set, value));
+
+/** Whether requirements leave this offering's zone and capacity type open. */
+export const admitsOffering = (requirements: Requirements, offering: Offering): boolean =>
+  admitted(requirements.get(labels.zone), offering.zone) && admitted(requirements.get(labels.capacityType), offering.capacityType)
+  && (offering.zoneId === undefined || admitted(requirements.get(labels.zoneId), offering.zoneId));
+
+const cheapestFirst = (a: Offer, b: Offer): number => a.offering.priceMicrosPerHour - b.offering.priceMicrosPerHour
+  || compare(a.type.type.name, b.type.type.name) || compare(a.offering.zone, b.offering.zone)
+  || compare(a.offering.capacityType, b.offering.capacityType) || compare(a.offering.reservation?.id ?? '', b.offering.reservation?.id ?? '');
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+const usable = (offering: Offering): boolean => offering.available && (offering.reservation === undefined || offering.reservation.remaining > 0);
+
+function typeRooms(types: readonly InstanceType[], requirements: Requirements, daemons: readonly Daemon[], tables: TemplateTables): readonly TypeRoom[] {
+  const overheads = new Map<string, { readonly overhead: Float64Array; readonly hostPorts: readonly HostPort[] }>();
+  return types.filter((type) => intersects(type.requirements, requirements)).flatMap((type) => {
+    const mine = daemonsOfType(daemons, type.requirements);
+    const groupText = mine.map((daemon) => daemon.uid).join(',');
+    const known = overheads.get(groupText) ?? { overhead: overheadOf(mine, tables.dimensions), hostPorts: mine.flatMap((daemon) => daemon.hostPorts) };
+    overheads.set(groupText, known);
+    const room = vectorOf(tables.dimensions, type.allocatable).map((amount, index) => amount - (known.overhead[index] ?? 0));
+    return room.some((amount) => amount < 0) ? [] : [{ type, room, ...known }];
+  });
+}
+
+/** Templates in the order in which Karpenter tries pools. */
+export function templatesOf(snapshot: Snapshot, tables: TemplateTables): readonly Template[] {
+  const open = snapshot.pools.filter(({ pool }) => isOpen(pool)).sort((a, b) => heavierFirst(a.pool, b.pool));
+  return open.map(({ pool, instanceTypes }, index) => {
+    const requirements = templateRequirements(pool);
+    const daemons = daemonsOfTemplate(tables.daemons, { requirements, taints: pool.taints }, tables.wellKnown);
+    const cap = pool.maxPriceMicrosPerHour ?? Infinity;
+    const offers = typeRooms(instanceTypes, requirements, daemons, tables).flatMap((type) => type.type.offerings
+      .filter((offering) => usable(offering) && offering.priceMicrosPerHour <= cap && admitsOffering(requirements, offering))
+      .map((offering) => ({ type, offering })));
+    const minValues = [...requirements].flatMap(([key, set]) => (set.minValues === undefined ? [] : [{ key, count: set.minValues }]));
+    return {
+      index, key: poolKey(pool.identity), pool, requirements, offers: offers.sort(cheapestFirst), minValues,
+      remaining: remainingOf(pool, snapshot.nodes), limited: Object.keys(pool.limits).length > 0,
+      reserves: offers.some(({ offering }) => offering.reservation !== undefined),
+    };
+  });
+}

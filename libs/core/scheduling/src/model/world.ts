@@ -1,0 +1,50 @@
+import type { Pod } from '@dovetail/core-kube-model';
+import { StateTable } from '../match/states.js';
+import type { PlanOptions, Snapshot } from '../snapshot.js';
+import { registerRunning, standingsOf, type Standings } from '../topology/existing.js';
+import { GroupTable } from '../topology/groups.js';
+import { classesOf, type PodClass } from './classes.js';
+import { daemonsOf } from './daemons.js';
+import { dimensionsOf, type Dimensions } from './dimensions.js';
+import { nodeRoomsOf, type NodeRoom } from './nodes.js';
+import { selectorKeysOf } from './selection.js';
+import { ShapeTable } from './shapes.js';
+import { isOpen, templatesOf, wellKnownLabels, type Template } from './templates.js';
+import { volumeIndexOf } from './volumes.js';
+
+/** A snapshot and the pods to place, turned into what the search works on. */
+export type World = {
+  readonly snapshot: Snapshot;
+  readonly options: PlanOptions;
+  readonly dimensions: Dimensions;
+  readonly wellKnown: ReadonlySet<string>;
+  readonly templates: readonly Template[];
+  readonly nodes: readonly NodeRoom[];
+  readonly classes: readonly PodClass[];
+  readonly shapes: ShapeTable;
+  readonly groups: GroupTable;
+  readonly states: StateTable;
+  readonly standings: Standings;
+};
+
+/** Reads everything once; afterwards the search touches no strings and no objects of the snapshot. */
+export function worldOf(snapshot: Snapshot, pods: readonly Pod[], options: PlanOptions): World {
+  const dimensions = dimensionsOf(pods, snapshot.daemonSets);
+  const daemons = daemonsOf(snapshot.daemonSets, dimensions);
+  const wellKnown = wellKnownLabels(snapshot);
+  const templates = templatesOf(snapshot, { dimensions, daemons, wellKnown, options });
+  const volumes = volumeIndexOf(snapshot);
+  const moving = new Set(pods.map((pod) => pod.uid));
+  const selection = selectorKeysOf(pods, snapshot);
+  const shapes = new ShapeTable();
+  const groups = new GroupTable(snapshot.namespaces);
+  registerRunning(snapshot, groups);
+  const taintPreferences = snapshot.pools.some(({ pool }) => isOpen(pool) && pool.taints.some((taint) => taint.effect === 'PreferNoSchedule'));
+  const classes = classesOf(pods, { dimensions, selection, shapes, groups, volumes, preferences: options.preferencePolicy, taintPreferences });
+  return {
+    snapshot, options, dimensions, wellKnown, templates, classes, shapes, groups,
+    nodes: nodeRoomsOf(snapshot, { dimensions, daemons, volumes, moving }),
+    states: new StateTable(templates, wellKnown),
+    standings: standingsOf(snapshot, { groups, selection, templates, wellKnown, moving }),
+  };
+}

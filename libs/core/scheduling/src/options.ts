@@ -1,0 +1,13 @@
+import type { PlanOptions } from './snapshot.js';
+
+/** What services use unless their settings say otherwise: no improvement steps, Karpenter's defaults elsewhere. */
+export const defaultPlanOptions: PlanOptions = {
+  seed: 1,
+  stepsMax: 0,
+  preferencePolicy: 'Respect',
+  minValuesPolicy: 'Strict',
+  hostnameSpread: 'balanced',
+  reservedOfferings: 'Strict',
+  instanceTypesMax: 600,
+  bounds: 'quick',
+};

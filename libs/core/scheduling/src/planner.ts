@@ -1,0 +1,41 @@
+import type { Pod } from '@dovetail/core-kube-model';
+import { finish } from './build/finish.js';
+import { buildInSequence, type Outcome } from './build/sequence.js';
+import { nodeReasons } from './explain/nodes.js';
+import { poolReasons } from './explain/pools.js';
+import { worldOf, type World } from './model/world.js';
+import type { Plan, Unplaced } from './plan.js';
+import type { PlanOptions, Snapshot } from './snapshot.js';
+
+function unplacedOf(outcome: Outcome, restOf: (classIndex: number) => readonly string[]): readonly Unplaced[] {
+  const { engine } = outcome;
+  return engine.world.classes.flatMap((cls) => {
+    const uids = restOf(cls.index);
+    if (uids.length === 0) return [];
+    const reasons = cls.refusal === undefined ? [...poolReasons(engine, cls), ...nodeReasons(engine, cls)] : [cls.refusal];
+    return uids.map((podUid) => ({ podUid, reasons }));
+  });
+}
+
+function planOf(world: World, outcome: Outcome): Plan {
+  const { snapshot, options } = world;
+  const { newNodes, placements, restOf } = finish(outcome);
+  const instanceTypes = new Set(world.templates.flatMap((template) => template.offers.map(({ type }) => type.type.name)));
+  return {
+    stateSequence: snapshot.stateSequence, catalogRevision: snapshot.catalogRevision, admissionHead: snapshot.admissionHead,
+    seed: options.seed, steps: 0, newNodes, placements, unplaced: unplacedOf(outcome, restOf),
+    priceMicrosPerHour: newNodes.reduce((sum, node) => sum + (node.options[0]?.priceMicrosPerHour ?? 0), 0),
+    bound: { kind: 'none', priceMicrosPerHour: 0 },
+    stats: { pods: world.classes.reduce((sum, cls) => sum + cls.uids.length, 0), classes: world.classes.length, instanceTypes: instanceTypes.size },
+  };
+}
+
+/**
+ * Places every pod on room that exists or on the cheapest new nodes that may hold it, or says why it cannot.
+ * Every pod asked for is in exactly one of `newNodes`, `placements` and `unplaced`. Pure: the same snapshot, pods, seed
+ * and number of steps give the same plan, byte for byte. Never throws for what a manifest can say.
+ */
+export function plan(snapshot: Snapshot, pods: readonly Pod[], options: PlanOptions): Plan {
+  const world = worldOf(snapshot, pods, options);
+  return planOf(world, buildInSequence(world));
+}
