@@ -1,0 +1,69 @@
+import { annotations, type NodeClaim } from '@dovetail/core-api';
+import type { Node, Pod, VolumeAttachment } from '@dovetail/core-kube-model';
+import { planDrain, type DrainPlan } from './drain.js';
+import { isTaintedDisrupted } from './view.js';
+
+/** What EC2 says of an instance. `missing`: not in the answer, which proves nothing for an instance that is seconds old. */
+export type InstanceState = 'live' | 'ending' | 'terminated' | 'missing' | 'never-launched';
+
+/** Everything that ending a node reads, from live truth. */
+export type TerminationFacts = {
+  readonly claim: NodeClaim;
+  readonly node?: Node;
+  readonly pods: readonly Pod[];
+  /** Attachments that must go first; see `attachmentsToAwait`. */
+  readonly attachments: readonly VolumeAttachment[];
+  readonly instance: InstanceState;
+  readonly nowMs: number;
+  /** Draining takes at least this long, so that a pod that the scheduler was just binding is seen (Karpenter waits 5 s). */
+  readonly drainMinMs: number;
+};
+
+/** The next step of ending a node. Steps only go forward; each is decided afresh from the facts, so a crash costs nothing. */
+export type TerminationStep =
+  | { readonly kind: 'taint' }
+  | { readonly kind: 'drain'; readonly drain: DrainPlan }
+  | { readonly kind: 'wait-volumes'; readonly names: readonly string[] }
+  | { readonly kind: 'terminate' }
+  | { readonly kind: 'await-gone' }
+  | { readonly kind: 'release' };
+
+/** When a claim's node must be gone, whatever its pods say; RFC 3339 in Karpenter's annotation. Undefined: no deadline. */
+export function terminationDeadlineMs(claim: NodeClaim): number | undefined {
+  const text = claim.annotations[annotations.terminationTimestamp];
+  const ms = text === undefined ? Number.NaN : Date.parse(text);
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+/**
+ * The deadline that a claim should carry: the earlier of what it carries and what is asked for. Undefined when it need not change.
+ * A claim that is being deleted asks for its deletion time plus its terminationGracePeriod.
+ */
+export function deadlineToWrite(claim: NodeClaim, askedMs?: number): number | undefined {
+  const own = claim.deletionMs !== undefined && claim.terminationGracePeriodMs !== undefined ? claim.deletionMs + claim.terminationGracePeriodMs : undefined;
+  const wanted = [askedMs, own].filter((ms) => ms !== undefined);
+  if (wanted.length === 0) return undefined;
+  const earliest = Math.min(...wanted);
+  const carried = terminationDeadlineMs(claim);
+  return carried !== undefined && carried <= earliest ? undefined : earliest;
+}
+
+/** Nothing runs there any more: EC2 has said so, or it knows no such instance and the node does not answer either. */
+const isGone = (facts: TerminationFacts): boolean =>
+  facts.instance === 'terminated' || facts.instance === 'never-launched' || (facts.instance === 'missing' && facts.node?.ready !== true);
+
+/** Taint, drain, wait for volumes, terminate, wait until gone, release: the one path for every cause. */
+export function terminationStep(facts: TerminationFacts): TerminationStep {
+  const { claim, node, nowMs } = facts;
+  if (isGone(facts)) return { kind: 'release' };
+  if (facts.instance === 'ending') return { kind: 'await-gone' };
+  if (node === undefined) return { kind: 'terminate' };
+  if (!isTaintedDisrupted(node)) return { kind: 'taint' };
+  const deadlineMs = terminationDeadlineMs(claim);
+  const drain = planDrain(facts.pods, { nowMs, ...(deadlineMs === undefined ? {} : { deadlineMs }) });
+  const settled = nowMs >= (claim.deletionMs ?? nowMs) + facts.drainMinMs || (deadlineMs !== undefined && nowMs >= deadlineMs);
+  if (!drain.done || !settled) return { kind: 'drain', drain };
+  const expired = deadlineMs !== undefined && nowMs >= deadlineMs;
+  if (facts.attachments.length > 0 && !expired) return { kind: 'wait-volumes', names: facts.attachments.map(({ name }) => name) };
+  return { kind: 'terminate' };
+}
