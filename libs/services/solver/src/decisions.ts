@@ -1,0 +1,50 @@
+import { type Channel, type Decision, type PlanMessage } from '@dovetail/contracts';
+import type { Reason } from '@dovetail/core-scheduling';
+
+const alternativesMax = 20;
+
+/** A plan as a decision: what it buys, for how many pods, and what else each bin could have been. */
+export function decisionOfPlan(channel: Pick<Channel, 'source' | 'clock'>, message: PlanMessage): Decision {
+  const { plan, cause } = message;
+  const pools = new Map(plan.newNodes.map((bin) => [`${bin.pool.kind}/${bin.pool.name}`, bin.pool]));
+  const [onlyPool] = pools.size === 1 ? [...pools.values()] : [];
+  return {
+    id: `plan/${message.id}`, kind: 'plan', atMs: message.createdMs, source: channel.source,
+    ...(onlyPool === undefined ? {} : { pool: onlyPool }),
+    summary: summaryOf(message),
+    objects: cause.kind === 'replacement' ? [{ kind: 'Node', name: cause.nodeName, uid: cause.nodeUid }] : [],
+    reasons: plan.newNodes.flatMap((bin) => bin.notes).slice(0, alternativesMax),
+    alternatives: plan.newNodes.flatMap((bin) => bin.options.map((option) => ({ what: `${bin.id}: ${option.instanceType} ${option.zone} ${option.capacityType}`, priceMicrosPerHour: option.priceMicrosPerHour }))).slice(0, alternativesMax),
+    priceMicrosPerHour: plan.priceMicrosPerHour,
+    ...(plan.bound.kind === 'none' ? {} : { lowerBoundMicrosPerHour: plan.bound.priceMicrosPerHour }),
+    planId: message.id,
+    facts: {
+      group: cause.kind === 'pending' ? cause.group : '', pods: String(plan.stats.pods), classes: String(plan.stats.classes), newNodes: String(plan.newNodes.length),
+      options: String(plan.newNodes[0]?.options.length ?? 0), unplaced: String(plan.unplaced.length), steps: String(plan.steps), solveMs: String(message.solveMs), bound: plan.bound.kind,
+    },
+  };
+}
+
+function summaryOf({ plan, cause }: PlanMessage): string {
+  const placed = plan.newNodes.reduce((sum, bin) => sum + bin.podUids.length, 0);
+  const cheapest = plan.newNodes.map((bin) => bin.options[0]?.instanceType ?? 'nothing');
+  const counted = [...new Set(cheapest)].map((type) => `${cheapest.filter((each) => each === type).length}× ${type}`);
+  const existing = plan.placements.reduce((sum, placement) => sum + placement.podUids.length, 0);
+  const parts = [
+    ...(plan.newNodes.length > 0 ? [`${placed} pods on ${plan.newNodes.length} new nodes (${counted.slice(0, 4).join(', ')}${counted.length > 4 ? ', …' : ''})`] : []),
+    ...(existing > 0 ? [`${existing} pods on nodes that exist`] : []),
+    ...(plan.unplaced.length > 0 ? [`${plan.unplaced.length} pods without a place: ${plan.unplaced[0]?.reasons[0]?.message ?? 'no reason given'}`] : []),
+  ];
+  const why = cause.kind === 'replacement' ? `to replace ${cause.nodeName} (${cause.reason}): ` : '';
+  return `${why}${parts.join('; ') || 'nothing to do'}`;
+}
+
+/** A batch that ends without a plan: unreadable, or failed too often. */
+export function decisionOfUnreadable(channel: Pick<Channel, 'source' | 'clock'>, subject: string, wrong: { readonly field: string; readonly reason: string }): Decision {
+  const reason: Reason = { code: 'budget-ended', message: `${wrong.field}: ${wrong.reason}`, values: { field: wrong.field, subject } };
+  const atMs = channel.clock.nowMs();
+  return {
+    id: `unplanned/${subject}/${atMs}`, kind: 'unschedulable', atMs, source: channel.source, summary: `a batch ended without a plan: ${wrong.field}: ${wrong.reason}`,
+    objects: [], reasons: [reason], alternatives: [], facts: { subject },
+  };
+}

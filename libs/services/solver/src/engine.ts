@@ -1,0 +1,96 @@
+import { type AdmissionNumber, catalogEventOf, type PendingBatch, type PlanCause, planIdOf, type PlanMessage, type PlanRequest, stateEventOf } from '@dovetail/contracts';
+import { isProvisionable, type Pod } from '@dovetail/core-kube-model';
+import type { FollowEvent, Hash } from '@dovetail/core-ports';
+import { defaultPlanOptions, plan, type PlanOptions } from '@dovetail/core-scheduling';
+import { Mirror } from './mirror.js';
+import { snapshotOf } from './snapshot.js';
+
+export type EngineOptions = {
+  readonly cluster: string;
+  readonly solver: string;
+  readonly hash: Hash;
+  /** For time-boxes and for offerings that are avoided until a time; planning itself sees no clock. */
+  readonly nowMs: () => number;
+  readonly planOptions?: Partial<PlanOptions>;
+};
+
+/** Why there is no plan now. */
+export type NoPlan = { readonly kind: 'behind' } | { readonly kind: 'nothing-pending' } | { readonly kind: 'unknown-pods'; readonly podUids: readonly string[] };
+export type Solved = { readonly kind: 'plan'; readonly message: PlanMessage } | NoPlan;
+
+/**
+ * A mirror of the bus and the planner on it. It is fed what the followed streams deliver, in order, and solves on
+ * demand: no I/O, so that it can live in a worker thread and be replayed.
+ */
+export class SolverEngine {
+  private readonly mirror = new Mirror();
+  private readonly options: EngineOptions;
+
+  constructor(options: EngineOptions) {
+    this.options = options;
+  }
+
+  state(event: FollowEvent): void {
+    this.mirror.applyState(event.kind === 'message' ? stateEventOf(this.options.cluster, event.message) : event);
+  }
+
+  catalog(event: FollowEvent): void {
+    this.mirror.applyCatalog(event.kind === 'message' ? catalogEventOf(this.options.cluster, event.message) : event);
+  }
+
+  /** Both streams have been read to their ends. */
+  get ready(): boolean {
+    return this.mirror.ready;
+  }
+
+  /** Plans a batch once the mirror has reached what the batch was cut at. */
+  solveBatch(batch: PendingBatch, budgetMs: number): Solved {
+    if (!this.mirror.reached(batch.statePosition)) return { kind: 'behind' };
+    const promised = new Set([...this.mirror.promises.values()].flatMap((promise) => promise.podUids));
+    const pods = batch.podUids.flatMap((uid) => this.mirror.pods.get(uid) ?? []).filter((pod) => isProvisionable(pod) && !promised.has(pod.uid));
+    if (pods.length === 0) return { kind: 'nothing-pending' };
+    return this.solve({ pods, without: new Set(), cause: { kind: 'pending', group: batch.group, round: batch.round }, budgetMs });
+  }
+
+  /** Plans as if the named nodes were gone and the named pods had to move. */
+  solveRequest(request: PlanRequest): Solved {
+    if (!this.mirror.ready) return { kind: 'behind' };
+    const missing = request.podUids.filter((uid) => !this.mirror.pods.has(uid));
+    if (missing.length > 0) return { kind: 'unknown-pods', podUids: missing };
+    const pods = request.podUids.flatMap((uid) => this.mirror.pods.get(uid) ?? []).map(uprooted);
+    const about = request.commit ?? { nodeName: request.withoutNodes.join(','), nodeUid: '', reason: 'what-if' };
+    return this.solve({
+      pods, without: new Set(request.withoutNodes), cause: { kind: 'replacement', ...about }, budgetMs: request.budgetMs,
+      ...(request.maxPriceMicrosPerHour === undefined ? {} : { priceBelowMicrosPerHour: request.maxPriceMicrosPerHour }),
+    });
+  }
+
+  private solve(task: { pods: readonly Pod[]; without: ReadonlySet<string>; cause: PlanCause; budgetMs: number; priceBelowMicrosPerHour?: number }): Solved {
+    const startedMs = this.options.nowMs();
+    const deadlineMs = startedMs + task.budgetMs;
+    const snapshot = snapshotOf(this.mirror, { ...task, nowMs: startedMs });
+    const options: PlanOptions = { ...defaultPlanOptions, ...this.options.planOptions, shouldStop: () => this.options.nowMs() >= deadlineMs };
+    const made = plan(snapshot, task.pods.toSorted((a, b) => (a.uid < b.uid ? -1 : 1)), options);
+    const { incarnation, sequence } = this.mirror.position;
+    const admissionSeen: AdmissionNumber = this.mirror.admission;
+    const draft = { cause: task.cause, plan: made, statePosition: { incarnation, sequence }, admissionSeen, createdMs: this.options.nowMs(), solver: this.options.solver, solveMs: this.options.nowMs() - startedMs };
+    return { kind: 'plan', message: { id: planIdOf(this.options.hash, draft), ...draft } };
+  }
+
+  /** What the engine believes, in numbers. */
+  debugState(): Readonly<Record<string, unknown>> {
+    const { mirror } = this;
+    return {
+      position: mirror.position, admission: mirror.admission, ready: mirror.ready, malformed: Object.fromEntries(mirror.malformed),
+      pods: mirror.pods.size, nodes: mirror.nodes.size, claims: mirror.claims.size, pools: [...mirror.pools.values()].map((pool) => `${pool.identity.kind}/${pool.identity.name}`),
+      classes: [...mirror.classes.values()].map((each) => ({ ref: each.ref, ready: each.ready, types: mirror.catalogOf(each.uid)?.types.length ?? 0 })),
+      promises: mirror.promises.size, unavailable: mirror.unavailable.size,
+    };
+  }
+}
+
+/** The pod as it will be after its eviction: pending, and nowhere. */
+function uprooted(pod: Pod): Pod {
+  const { nodeName: _node, nominatedNodeName: _nominated, deletionMs: _deletion, ...rest } = pod;
+  return { ...rest, phase: 'Pending', unschedulable: true };
+}

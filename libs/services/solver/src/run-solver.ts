@@ -1,0 +1,137 @@
+import { type Channel, type PendingBatch, type PlanMessage, type PlannerMode, type PlannerOutcome, type PlanRequest, publishDecision, publishPlan, servePlanner, streamName, streamSpecs, subjects, type Work, workBatches } from '@dovetail/contracts';
+import { BusError, type Log, type Metrics, type StopSignal } from '@dovetail/core-ports';
+import { decisionOfPlan, decisionOfUnreadable } from './decisions.js';
+import type { EnginePort } from './engine-port.js';
+
+export type SolverDeps = { readonly channel: Channel; readonly engine: EnginePort; readonly log: Log; readonly metrics: Metrics };
+
+export type SolverConfig = {
+  /** Time for improving a plan of pending pods, in milliseconds. */
+  readonly budgetMs: number;
+  /** How long a batch may wait for the mirror before it is given back, in milliseconds. */
+  readonly patienceMs: number;
+  /** Deliveries that failed, after which a batch ends with a decision. */
+  readonly failuresMax: number;
+};
+
+export const defaultSolverConfig: SolverConfig = { budgetMs: 100, patienceMs: 10_000, failuresMax: 3 };
+
+/**
+ * Follows state and catalog into the engine, plans batches from the queue and answers what-if requests, until `stop`.
+ * A batch is acked after the bus has taken its plan; whatever dies before that is done again elsewhere.
+ */
+export async function runSolver(deps: SolverDeps, config: SolverConfig, stop: StopSignal): Promise<void> {
+  const { channel, engine } = deps;
+  await ensureStreams(deps, stop);
+  await Promise.all([
+    feed(deps, 'state', (event) => engine.state(event), stop),
+    feed(deps, 'catalog', (event) => engine.catalog(event), stop),
+    planBatches(deps, config, stop),
+    servePlanner(channel, (mode, request) => answer(deps, mode, request), stop),
+  ]);
+}
+
+async function ensureStreams({ channel, log }: SolverDeps, stop: StopSignal): Promise<void> {
+  while (!stop.aborted) {
+    try {
+      await channel.bus.ensureStreams(streamSpecs(channel.cluster));
+      return;
+    } catch (error) {
+      log.warn('streams-not-ready', `the streams could not be made: ${messageOf(error)}; trying again`);
+      await channel.clock.sleep(1_000, stop);
+    }
+  }
+}
+
+async function feed({ channel }: SolverDeps, role: 'state' | 'catalog', apply: EnginePort['state'], stop: StopSignal): Promise<void> {
+  const filter = role === 'state' ? subjects.stateAll(channel.cluster) : subjects.catalogAll(channel.cluster);
+  for await (const event of channel.bus.follow({ stream: streamName(channel.cluster, role), filters: [filter] }, stop)) apply(event);
+}
+
+async function planBatches(deps: SolverDeps, config: SolverConfig, stop: StopSignal): Promise<void> {
+  for await (const work of workBatches(deps.channel, stop)) {
+    try {
+      await planBatch(deps, config, work, stop);
+    } catch (error) {
+      await giveBack(deps, config, work, error);
+    }
+  }
+}
+
+async function planBatch(deps: SolverDeps, config: SolverConfig, work: Work<PendingBatch>, stop: StopSignal): Promise<void> {
+  const { channel, engine, log, metrics } = deps;
+  if (!work.read.ok) {
+    log.error('batch-malformed', `a batch cannot be read: ${work.read.field}: ${work.read.reason}`, { subject: work.item.message.subject });
+    await publishDecision(channel, decisionOfUnreadable(channel, work.item.message.subject, work.read));
+    return work.item.ack();
+  }
+  const batch = work.read.value;
+  const takenMs = channel.clock.nowMs();
+  metrics.observe('dovetail_solver_queue_wait_seconds', Math.max(0, takenMs - batch.cutAtMs) / 1_000);
+  const untilMs = takenMs + config.patienceMs;
+  for (;;) {
+    const solved = await engine.solveBatch(batch, config.budgetMs);
+    if (solved.kind === 'plan') return finish(deps, work, solved.message);
+    if (solved.kind !== 'behind') return work.item.ack();
+    if (channel.clock.nowMs() >= untilMs || stop.aborted) {
+      // Not a failure of ours: the batch is cut from a feed that this mirror does not have (yet). A newer batch will come.
+      log.warn('mirror-behind', 'the mirror has not reached the batch in time; it is given back', { group: batch.group, position: batch.statePosition });
+      return work.item.nak(1_000);
+    }
+    await work.item.working();
+    await engine.changed(Math.min(250, untilMs - channel.clock.nowMs()));
+  }
+}
+
+async function finish(deps: SolverDeps, work: Work<PendingBatch>, message: PlanMessage): Promise<void> {
+  const { channel, log } = deps;
+  await publishPlan(channel, message);
+  await work.item.ack();
+  record(deps, message);
+  log.info('planned', `planned ${message.plan.stats.pods} pods: ${message.plan.newNodes.length} new nodes, ${message.plan.placements.length} existing, ${message.plan.unplaced.length} pods unplaced`, {
+    planId: message.id, pods: message.plan.stats.pods, newNodes: message.plan.newNodes.length, unplaced: message.plan.unplaced.length, solveMs: message.solveMs, priceMicrosPerHour: message.plan.priceMicrosPerHour,
+  });
+  await publishDecision(channel, decisionOfPlan(channel, message)).catch((error: unknown) => log.warn('decision-lost', `the decision of plan ${message.id} could not be told: ${messageOf(error)}`));
+}
+
+function record({ metrics }: SolverDeps, { plan, solveMs }: PlanMessage): void {
+  metrics.observe('karpenter_scheduler_scheduling_duration_seconds', solveMs / 1_000, { controller: 'solver' });
+  metrics.observe('dovetail_solver_classes', plan.stats.classes);
+  if (plan.bound.priceMicrosPerHour > 0 && plan.newNodes.length > 0) metrics.observe('dovetail_solver_gap_ratio', plan.priceMicrosPerHour / plan.bound.priceMicrosPerHour - 1);
+  for (const { reasons } of plan.unplaced) metrics.count('dovetail_solver_unplaced_total', { reason: reasons[0]?.code ?? 'none' });
+}
+
+async function giveBack({ channel, log, metrics }: SolverDeps, config: SolverConfig, work: Work<PendingBatch>, error: unknown): Promise<void> {
+  const deliveries = work.item.deliveries;
+  metrics.count('dovetail_solver_failures_total');
+  log.error('batch-failed', `planning a batch failed (delivery ${deliveries}): ${messageOf(error)}`, { subject: work.item.message.subject });
+  const ourFault = !(error instanceof BusError);
+  try {
+    if (ourFault && deliveries >= config.failuresMax && work.read.ok) {
+      await publishDecision(channel, decisionOfUnreadable(channel, work.item.message.subject, { field: 'batch', reason: `planning failed ${deliveries} times: ${messageOf(error)}` }));
+      return await work.item.ack();
+    }
+    await work.item.nak(500 * deliveries);
+  } catch (lost) {
+    log.warn('batch-unanswered', `a batch could neither be acked nor given back: ${messageOf(lost)}; it will be delivered again`);
+  }
+}
+
+async function answer(deps: SolverDeps, mode: PlannerMode, request: PlanRequest): Promise<PlannerOutcome> {
+  const { engine, channel } = deps;
+  const untilMs = channel.clock.nowMs() + 2_000;
+  let solved = await engine.solveRequest(request);
+  while ((solved.kind === 'behind' || solved.kind === 'unknown-pods') && channel.clock.nowMs() < untilMs) {
+    await engine.changed(100);
+    solved = await engine.solveRequest(request);
+  }
+  if (solved.kind === 'behind') return { ok: false, code: 'not-ready', message: 'this solver has not read the state feed to its end yet' };
+  if (solved.kind === 'unknown-pods') return { ok: false, code: 'unknown-pods', message: `the state feed does not have pods ${solved.podUids.join(', ')}` };
+  if (solved.kind !== 'plan') return { ok: false, code: 'failed', message: 'there was nothing to plan' };
+  const { message } = solved;
+  if (request.commit !== undefined && mode === 'plan') await publishPlan(channel, message);
+  record(deps, message);
+  return { ok: true, reply: { planId: message.id, plan: message.plan, statePosition: message.statePosition } };
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
