@@ -64,7 +64,8 @@ export function factLabels(facts: InstanceTypeFacts, family: AmiFamily): Readonl
     ...nameLabels(facts.name),
     [instanceLabels.cpu, only(facts.vcpus)],
     [instanceLabels.cpuManufacturer, only(lowerKebab(facts.cpu.manufacturer))],
-    [instanceLabels.cpuClockMhz, only(facts.cpu.sustainedClockMhz)],
+    // EC2 states no clock for the oldest types; Karpenter labels them 0, so that comparisons with Gt refuse them.
+    [instanceLabels.cpuClockMhz, only(facts.cpu.sustainedClockMhz ?? 0)],
     [instanceLabels.memory, only(facts.memoryMib)],
     [instanceLabels.ebsBandwidth, only(facts.ebs.optimizedByDefault ? facts.ebs.maximumMbps : undefined)],
     [instanceLabels.networkBandwidth, only(facts.network.baselineMbps)],
