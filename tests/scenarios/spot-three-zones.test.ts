@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { addForeignNode, instances, labelOf, nodes, ourNodes, pods, runningPods, untilRunning } from '../support/cluster.js';
+import { eventually, openWorld, type TestWorld, worlds } from '../support/world.js';
+
+const zones = ['eu-west-1a', 'eu-west-1b', 'eu-west-1c'];
+const namespace = 'team-riker';
+
+describe.each(await worlds())('scenario spot-three-zones on the %s world', (world) => {
+  let at: TestWorld;
+  beforeAll(async () => {
+    at = await openWorld({ world, region: 'eu-west-1', zones });
+    for (const zone of zones) {
+      await addForeignNode(at, { name: `system-${zone}`, labels: { 'topology.kubernetes.io/zone': zone, role: 'system' }, taints: [{ key: 'CriticalAddonsOnly', value: 'true', effect: 'NoSchedule' }] });
+    }
+    await at.applyScenario('spot-three-zones');
+  });
+  afterAll(async () => at?.close());
+
+  test('three spot nodes come up, one in each zone, with one pod each; the system nodes are untouched', async () => {
+    const running = await untilRunning(at, namespace, 3);
+    const ours = await ourNodes(at);
+    expect(ours.map((node) => labelOf(node, 'topology.kubernetes.io/zone')).toSorted()).toEqual(zones);
+    expect(new Set(running.map((pod) => pod.spec.nodeName)).size).toBe(3);
+    for (const node of ours) expect(node.metadata.labels).toMatchObject({ 'karpenter.sh/capacity-type': 'spot', 'karpenter.sh/provisioner-name': 'default', type: 'karpenter' });
+    const system = (await nodes(at)).filter((node) => labelOf(node, 'role') === 'system');
+    expect(system).toHaveLength(3);
+    for (const node of system) expect(node.spec?.taints?.map((taint) => taint.key)).toEqual(['CriticalAddonsOnly']);
+  });
+
+  test('kubectl shows spot, zone and provisioner of the three, and blanks for the others', async () => {
+    const table = await at.kubectl('get', 'nodes', '-L', 'karpenter.sh/capacity-type', '-L', 'topology.kubernetes.io/zone', '-L', 'karpenter.sh/provisioner-name');
+    const rows = table.trim().split('\n');
+    expect(rows[0]).toMatch(/NAME\s+STATUS\s+ROLES\s+AGE\s+VERSION\s+CAPACITY-TYPE\s+ZONE\s+PROVISIONER-NAME/);
+    expect(rows.filter((row) => /spot\s+eu-west-1[abc]\s+default$/.test(row))).toHaveLength(3);
+    expect(await at.kubectl('get', 'provisioners')).toMatch(/^NAME\s+AGE\s*\ndefault\s+\d+/);
+  });
+
+  test('a Spot interruption moves the pod before two minutes are over and avoids that type and zone', async () => {
+    const [victim] = (await instances(at)).filter((instance) => instance.zone === zones[0]);
+    if (victim === undefined) throw new Error(`no instance in ${zones[0]}`);
+    const started = Date.now();
+    await at.cloud('POST', 'interrupt', { instanceId: victim.id, kind: 'spot-interruption' });
+    await eventually('the interrupted node gone and three pods running elsewhere', async () => {
+      const left = (await instances(at)).some((instance) => instance.id === victim.id);
+      return !left && (await runningPods(at, namespace)).length === 3;
+    }, 110_000);
+    expect(Date.now() - started).toBeLessThan(120_000);
+    const replacement = (await instances(at)).filter((instance) => instance.zone === victim.zone);
+    for (const instance of replacement) expect(instance.instanceType).not.toBe(victim.instanceType);
+    await eventually('the interruption as a decision', () => at.decisions.of('interrupt').some((decision) => decision.instanceId === victim.id));
+  });
+
+  test('scaled to twelve, the quota admits ten pods, and the other two cause no node', async () => {
+    await at.kubectl('scale', '-n', namespace, 'deployment/deployment-2048', '--replicas=12');
+    await untilRunning(at, namespace, 10);
+    expect((await pods(at, namespace)).filter((pod) => pod.metadata.deletionTimestamp === undefined)).toHaveLength(10);
+    const used = new Set((await runningPods(at, namespace)).map((pod) => pod.spec.nodeName));
+    for (const node of await ourNodes(at)) expect(used).toContain(node.metadata.name);
+  });
+});
