@@ -36,7 +36,8 @@ const byUid = <T>(values: ReadonlyMap<string, T>): readonly T[] =>
 function poolOptions(mirror: Mirror, pool: Pool, choices: SnapshotChoices): PoolOptions {
   const nodeClass = [...mirror.classes.values()].find((each) => each.ref.kind === pool.classRef.kind && each.ref.name === pool.classRef.name && each.deletionMs === undefined);
   const types = nodeClass === undefined ? [] : (mirror.catalogOf(nodeClass.uid)?.types ?? []);
-  const usable = nodeClass?.ready === true ? pool : { ...pool, ready: false };
+  // The launcher tells what a class can boot only while the class is usable; legacy classes have no other sign of it.
+  const usable = types.length > 0 ? pool : { ...pool, ready: false };
   return { pool: usable, instanceTypes: types.map((type) => withAvailability(mirror, type, choices)) };
 }
 

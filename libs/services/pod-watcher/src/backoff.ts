@@ -1,0 +1,48 @@
+import type { Verdict } from '@dovetail/contracts';
+
+export type BackoffPolicy = { readonly firstMs: number; readonly mostMs: number };
+type Entry = { readonly failures: number; readonly untilMs: number; readonly why: 'refused' | 'unplaced' };
+
+/**
+ * When pods that were refused or could not be placed are tried again. Refused ones come back at once (the next round
+ * sees what it was refused for), unplaced ones wait longer each time, until something changes that could help.
+ */
+export class Backoff {
+  private readonly entries = new Map<string, Entry>();
+  private readonly policy: { readonly refused: BackoffPolicy; readonly unplaced: BackoffPolicy };
+
+  constructor(policy: { readonly refused: BackoffPolicy; readonly unplaced: BackoffPolicy }) {
+    this.policy = policy;
+  }
+
+  apply(verdict: Verdict, nowMs: number): void {
+    if (verdict.outcome === 'admitted') {
+      this.entries.delete(verdict.podUid);
+      return;
+    }
+    const before = this.entries.get(verdict.podUid);
+    const failures = before?.why === verdict.outcome ? before.failures + 1 : 1;
+    const { firstMs, mostMs } = this.policy[verdict.outcome];
+    this.entries.set(verdict.podUid, { failures, why: verdict.outcome, untilMs: nowMs + Math.min(mostMs, firstMs * 2 ** (failures - 1)) });
+  }
+
+  waits(podUid: string, nowMs: number): boolean {
+    return (this.entries.get(podUid)?.untilMs ?? 0) > nowMs;
+  }
+
+  /** Pools, catalog or capacity have changed: what could not be placed may be tried at once. */
+  retryUnplaced(): void {
+    for (const [uid, entry] of this.entries) if (entry.why === 'unplaced') this.entries.set(uid, { ...entry, untilMs: 0 });
+  }
+
+  forget(podUid: string): void {
+    this.entries.delete(podUid);
+  }
+
+  /** The next time at which somebody's wait ends; undefined when nobody waits. */
+  nextMs(nowMs: number): number | undefined {
+    let next: number | undefined;
+    for (const { untilMs } of this.entries.values()) if (untilMs > nowMs && (next === undefined || untilMs < next)) next = untilMs;
+    return next;
+  }
+}

@@ -1,0 +1,54 @@
+import type { StateValue } from '@dovetail/contracts';
+import { awsNodeTemplateOf, ec2NodeClassOf, inlineProviderOf, nodeClaimOf, nodePoolOf, provisionerOf } from '@dovetail/core-api';
+import {
+  csiNodeOf, daemonSetOf, namespaceOf, nodeOf, type Parsed, pdbOf, podOf, pvcOf, pvOf, storageClassOf,
+} from '@dovetail/core-kube-model';
+import { type KubeObject, type KubeResource, kubeResources } from '@dovetail/core-ports';
+
+/** An object as the state feed carries it, or why it cannot be read. One Provisioner may be a pool and a class. */
+export type Projection =
+  | { readonly ok: true; readonly uid: string; readonly states: readonly StateValue[] }
+  | { readonly ok: false; readonly uid: string; readonly name: string; readonly field: string; readonly value: string; readonly remedy: string };
+
+/** A kind of object that planning reads. */
+export type Source = { readonly resource: KubeResource; readonly project: (object: KubeObject) => Projection };
+
+type KubernetesVersion = { readonly major: number; readonly minor: number };
+
+/** Every watch of this service. The cluster's version decides the image family of legacy classes that name none. */
+export function sourcesFor(version: KubernetesVersion): readonly Source[] {
+  const one = <K extends StateValue['kind']>(resource: KubeResource, kind: K, parse: (raw: unknown) => Parsed<Extract<StateValue, { kind: K }>['value']>): Source => ({
+    resource,
+    project: (object) => projected(object, [mapped(parse(object), (value) => ({ kind, value }) as StateValue)]),
+  });
+  return [
+    one(kubeResources.nodePools, 'pool', nodePoolOf),
+    one(kubeResources.ec2NodeClasses, 'nodeclass', ec2NodeClassOf),
+    one(kubeResources.awsNodeTemplates, 'nodeclass', (raw) => awsNodeTemplateOf(raw, version)),
+    { resource: kubeResources.provisioners, project: (object) => projected(object, [mapped(provisionerOf(object), (value): StateValue => ({ kind: 'pool', value })), inlineClass(object, version)]) },
+    one(kubeResources.nodeClaims, 'claim', nodeClaimOf),
+    one(kubeResources.nodes, 'node', nodeOf),
+    one(kubeResources.daemonSets, 'daemonset', daemonSetOf),
+    one(kubeResources.namespaces, 'namespace', namespaceOf),
+    one(kubeResources.podDisruptionBudgets, 'pdb', pdbOf),
+    one(kubeResources.persistentVolumes, 'pv', pvOf),
+    one(kubeResources.persistentVolumeClaims, 'pvc', pvcOf),
+    one(kubeResources.storageClasses, 'storageclass', storageClassOf),
+    one(kubeResources.csiNodes, 'csinode', csiNodeOf),
+    one(kubeResources.pods, 'pod', podOf),
+  ];
+}
+
+const mapped = <A, B>(read: Parsed<A>, map: (value: A) => B): Parsed<B> => (read.ok ? { ok: true, value: map(read.value) } : read);
+
+function inlineClass(object: KubeObject, version: KubernetesVersion): Parsed<StateValue | undefined> {
+  return mapped(inlineProviderOf(object, version), (value) => (value === undefined ? undefined : { kind: 'nodeclass', value }));
+}
+
+function projected(object: KubeObject, reads: readonly Parsed<StateValue | undefined>[]): Projection {
+  const uid = object.metadata.uid ?? '';
+  const { name } = object.metadata;
+  const wrong = reads.find((read) => !read.ok);
+  if (wrong !== undefined && !wrong.ok) return { ok: false, uid, name, field: wrong.field, value: wrong.value, remedy: wrong.remedy };
+  return { ok: true, uid, states: reads.flatMap((read) => (read.ok && read.value !== undefined ? [read.value] : [])) };
+}
