@@ -2,3 +2,4 @@ export * from './snapshot.js';
 export * from './plan.js';
 export { defaultPlanOptions } from './options.js';
 export { plan } from './planner.js';
+export { checkPlan, checkBin } from './check/check.js';

@@ -1,4 +1,4 @@
-import { isCompatible, type HostPort } from '@dovetail/core-kube-model';
+import { admits, isCompatible, type HostPort } from '@dovetail/core-kube-model';
 import type { State } from '../match/states.js';
 import { addTo } from '../model/dimensions.js';
 import type { NodeRoom } from '../model/nodes.js';
@@ -55,11 +55,11 @@ export class Engine {
   /** Whether an existing node's taints and labels let a shape in. */
   nodeAdmits(room: NodeRoom, shape: Shape): boolean {
     let known = this.#nodeMatch.get(shape.id);
-    if (known === undefined) this.#nodeMatch.set(shape.id, known = new Map());
+    if (known === undefined) this.#nodeMatch.set(shape.id, known = new Map<number, boolean>());
     let match = known.get(room.index);
     if (match === undefined) {
       match = taintAgainst(shape, room.node.taints) === undefined
-        && isCompatible(room.requirements, shape.requirements, { allowUndefined: nothing });
+        && isCompatible(room.requirements, shape.requirements, { allowUndefined: nothing }) && surelyAdmits(room, shape);
       known.set(room.index, match);
     }
     return match;
@@ -191,6 +191,18 @@ export class Engine {
     const offer = bin.offer ?? cheapestFor(bin.state as State, bin);
     return offer?.offering.priceMicrosPerHour ?? Infinity;
   }
+}
+
+/** For claims in flight: whatever value an open label takes in the end, the shape must be content with it. */
+function surelyAdmits(room: NodeRoom, shape: Shape): boolean {
+  for (const key of room.node.requirements.keys()) {
+    const wanted = shape.requirements.get(key);
+    const offered = room.requirements.get(key);
+    if (wanted === undefined || offered === undefined) continue;
+    if (offered.kind === 'notIn') return false;
+    for (const value of offered.values) if (!admits(wanted, value)) return false;
+  }
+  return true;
 }
 
 const nothing: ReadonlySet<string> = new Set<string>();

@@ -69,7 +69,7 @@ export class StateTable {
   /** The state after a pod of this shape joins; undefined when it cannot. */
   after(state: State, shape: Shape): State | undefined {
     let known = this.#next.get(state.id);
-    if (known === undefined) this.#next.set(state.id, known = new Map());
+    if (known === undefined) this.#next.set(state.id, known = new Map<number, State | null>());
     let next = known.get(shape.id);
     if (next === undefined) known.set(shape.id, next = this.#compute(state, shape) ?? null);
     return next ?? undefined;

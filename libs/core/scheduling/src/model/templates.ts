@@ -4,7 +4,7 @@ import {
   admits, intersectRequirements, requirementsFromLabels, requirementsOf, subtractResources, sumResources,
   type HostPort, type Requirements, type Resources, type ValueSet,
 } from '@dovetail/core-kube-model';
-import type { PlanOptions, Snapshot, ExistingNode } from '../snapshot.js';
+import type { Snapshot, ExistingNode } from '../snapshot.js';
 import { daemonsOfTemplate, daemonsOfType, intersects, overheadOf, type Daemon } from './daemons.js';
 import { vectorOf, type Dimensions } from './dimensions.js';
 
@@ -27,7 +27,7 @@ export type Template = {
   readonly pool: Pool;
   readonly requirements: Requirements;
   readonly offers: readonly Offer[];
-  /** What the pool's limits leave, by resource name; empty when it has none. */
+  /** What the pool's limits leave, by resource name; limits that cannot bind are left out. */
   readonly remaining: Resources;
   readonly limited: boolean;
   readonly reserves: boolean;
@@ -38,7 +38,8 @@ export type TemplateTables = {
   readonly dimensions: Dimensions;
   readonly daemons: readonly Daemon[];
   readonly wellKnown: ReadonlySet<string>;
-  readonly options: PlanOptions;
+  /** How many pods are to be placed. */
+  readonly pods: number;
 };
 
 const fixedWellKnown = [
@@ -81,6 +82,14 @@ function remainingOf(pool: Pool, nodes: readonly ExistingNode[]): Resources {
   return Object.fromEntries(Object.keys(pool.limits).map((name) => [name, left[name] ?? 0]));
 }
 
+/** Limits that no plan for this many pods could reach are left out: checking them at every step costs most of the time. */
+function limitsOf(pool: Pool, what: { readonly nodes: readonly ExistingNode[]; readonly offers: readonly Offer[]; readonly pods: number }): Pick<Template, 'remaining' | 'limited'> {
+  const remaining = remainingOf(pool, what.nodes);
+  const largest = (name: string): number => (name === 'nodes' ? 1 : what.offers.reduce((most, { type }) => Math.max(most, type.type.capacity[name] ?? 0), 0));
+  const reachable = Object.entries(remaining).filter(([name, left]) => left < 0 || largest(name) * what.pods > left);
+  return { remaining: Object.fromEntries(reachable), limited: reachable.length > 0 };
+}
+
 const admitted = (set: ValueSet | undefined, value: string | undefined): boolean => set === undefined || (value === undefined ? !set.present : admits(set, value));
 
 /** Whether requirements leave this offering's zone and capacity type open. */
@@ -120,7 +129,7 @@ export function templatesOf(snapshot: Snapshot, tables: TemplateTables): readonl
     const minValues = [...requirements].flatMap(([key, set]) => (set.minValues === undefined ? [] : [{ key, count: set.minValues }]));
     return {
       index, key: poolKey(pool.identity), pool, requirements, offers: offers.sort(cheapestFirst), minValues,
-      remaining: remainingOf(pool, snapshot.nodes), limited: Object.keys(pool.limits).length > 0,
+      ...limitsOf(pool, { nodes: snapshot.nodes, offers, pods: tables.pods }),
       reserves: offers.some(({ offering }) => offering.reservation !== undefined),
     };
   });

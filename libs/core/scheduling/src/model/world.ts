@@ -32,7 +32,7 @@ export function worldOf(snapshot: Snapshot, pods: readonly Pod[], options: PlanO
   const dimensions = dimensionsOf(pods, snapshot.daemonSets);
   const daemons = daemonsOf(snapshot.daemonSets, dimensions);
   const wellKnown = wellKnownLabels(snapshot);
-  const templates = templatesOf(snapshot, { dimensions, daemons, wellKnown, options });
+  const templates = templatesOf(snapshot, { dimensions, daemons, wellKnown, pods: pods.length });
   const volumes = volumeIndexOf(snapshot);
   const moving = new Set(pods.map((pod) => pod.uid));
   const selection = selectorKeysOf(pods, snapshot);

@@ -1,0 +1,124 @@
+import { poolKey } from '@dovetail/core-api';
+import {
+  addResources, canonicalKey, describeTaint, fits, firstUntolerated, subtractResources, sumResources,
+  type DaemonSet, type HostPort, type Pod, type Resources, type Taint,
+} from '@dovetail/core-kube-model';
+import type { Violation } from '../plan.js';
+import type { PlanOptions, Snapshot } from '../snapshot.js';
+import { labelsSatisfy, podAccepts, type Host, type Labels, type Variant } from './hosts.js';
+import { volumeViolations } from './volumes.js';
+
+const broken = (code: Violation['code'], host: Host, message: string): Violation => ({ code, where: host.name, message });
+
+/** Labels that a node has only once it is up; daemonsets may wait for them. */
+const lifecycle: Labels = { 'karpenter.sh/registered': 'true', 'karpenter.sh/initialized': 'true' };
+
+function daemonRuns(daemon: DaemonSet, variant: Variant, taints: readonly Taint[]): boolean {
+  return firstUntolerated(taints, daemon.template.tolerations) === undefined && podAccepts(daemon.template, { ...variant, labels: { ...variant.labels, ...lifecycle } });
+}
+
+const wildcards = new Set(['', '0.0.0.0', '::']);
+const portsCollide = (a: HostPort, b: HostPort): boolean =>
+  a.port === b.port && a.protocol === b.protocol && (a.ip === b.ip || wildcards.has(a.ip) || wildcards.has(b.ip));
+
+function portViolations(host: Host, daemons: readonly Pod[]): readonly Violation[] {
+  const taken: HostPort[] = [...host.running, ...daemons].flatMap((pod) => [...pod.hostPorts]);
+  const violations: Violation[] = [];
+  for (const pod of host.planned) {
+    for (const port of pod.hostPorts) {
+      if (taken.some((other) => portsCollide(port, other))) violations.push(broken('host-port', host, `pod ${pod.uid} wants host port ${port.port}, which is taken`));
+    }
+    taken.push(...pod.hostPorts);
+  }
+  return violations;
+}
+
+function podViolations(host: Host, variant: Variant): readonly Violation[] {
+  return host.planned.flatMap((pod) => {
+    const found: Violation[] = [];
+    const taint = firstUntolerated(host.taints, pod.tolerations);
+    if (taint !== undefined) found.push(broken('taint-not-tolerated', host, `pod ${pod.uid} does not tolerate ${describeTaint(taint)}`));
+    if (!podAccepts(pod, variant)) found.push(broken('requirement-mismatch', host, `pod ${pod.uid} does not accept the labels of ${variant.option?.type.name ?? host.name}`));
+    return found;
+  });
+}
+
+function optionViolations(host: Host, variant: Variant, what: { readonly snapshot: Snapshot; readonly planned: Resources }): readonly Violation[] {
+  const { option } = variant;
+  const pool = host.pool?.pool;
+  if (option === undefined || pool === undefined) return [];
+  const found: Violation[] = [];
+  const label = `${option.type.name} in ${option.offering.zone} (${option.offering.capacityType})`;
+  const cap = pool.maxPriceMicrosPerHour;
+  if (!option.offering.available) found.push(broken('no-capacity', host, `${label} is not available`));
+  if (option.offering.priceMicrosPerHour !== option.of.priceMicrosPerHour) found.push(broken('wrong-price', host, `${label} costs ${option.offering.priceMicrosPerHour}, the plan says ${option.of.priceMicrosPerHour}`));
+  if (cap !== undefined && option.offering.priceMicrosPerHour > cap) found.push(broken('price-cap', host, `${label} is above the cap of ${poolKey(pool.identity)}`));
+  if (!labelsSatisfy(variant, pool.requirements)) found.push(broken('requirement-mismatch', host, `${label} does not meet the requirements of ${poolKey(pool.identity)}`));
+  if (!labelsSatisfy(variant, host.bin?.requirements ?? [])) found.push(broken('requirement-mismatch', host, `${label} does not meet the claim's own requirements`));
+  const daemons = what.snapshot.daemonSets.filter((daemon) => daemonRuns(daemon, variant, host.taints)).map((daemon) => daemon.template);
+  const requests = sumResources([what.planned, ...daemons.map((pod) => pod.requests)]);
+  if (!fits(requests, option.type.allocatable)) found.push(broken('resources-too-large', host, `${label} does not hold the pods and daemonsets: ${JSON.stringify(requests)} of ${JSON.stringify(option.type.allocatable)}`));
+  return host.planned.some((pod) => pod.hostPorts.length > 0) ? [...found, ...portViolations(host, daemons)] : found;
+}
+
+function minValuesViolations(host: Host, options: PlanOptions): readonly Violation[] {
+  const { bin, pool } = host;
+  if (bin === undefined || pool === undefined || (bin.minValuesRelaxed && options.minValuesPolicy === 'BestEffort')) return [];
+  return pool.pool.requirements.flatMap((spec) => {
+    if (spec.minValues === undefined) return [];
+    const key = canonicalKey(spec.key);
+    const values = new Set<string>();
+    for (const variant of host.variants) {
+      const value = variant.labels[key];
+      if (value !== undefined) values.add(value);
+      else for (const one of variant.option?.type.requirements.get(key)?.values ?? []) values.add(one);
+    }
+    return values.size >= spec.minValues ? [] : [broken('min-values', host, `${values.size} values of ${key} stay possible, ${spec.minValues} are demanded`)];
+  });
+}
+
+function newNodeViolations(host: Host, snapshot: Snapshot, options: PlanOptions): readonly Violation[] {
+  const { bin, pool } = host;
+  if (bin === undefined) return [];
+  if (pool === undefined) return [broken('no-pools', host, `pool ${poolKey(bin.pool)} does not exist`)];
+  const found: Violation[] = [];
+  if (pool.pool.deletionMs !== undefined) found.push(broken('pool-deleting', host, `pool ${poolKey(bin.pool)} is being deleted`));
+  if (!pool.pool.ready) found.push(broken('pool-not-ready', host, `pool ${poolKey(bin.pool)} is not ready`));
+  if (pool.pool.replicas !== undefined) found.push(broken('pool-static', host, `pool ${poolKey(bin.pool)} is static`));
+  if (bin.options.length === 0 || host.variants.length < bin.options.length) found.push(broken('no-offering', host, 'an option names a type or offering that the pool does not have, or there is none'));
+  if (bin.podUids.length === 0) found.push(broken('missing-pod', host, 'a new node without pods'));
+  const types = new Set(bin.options.map((one) => one.instanceType)).size;
+  if (types > options.instanceTypesMax) found.push(broken('no-offering', host, `${types} types are named, ${options.instanceTypesMax} are allowed`));
+  const dearer = bin.options.findIndex((one, index) => index > 0 && one.priceMicrosPerHour < (bin.options[index - 1]?.priceMicrosPerHour ?? 0));
+  if (dearer > 0) found.push(broken('wrong-price', host, 'options are not sorted by price'));
+  return [...found, ...minValuesViolations(host, options)];
+}
+
+function existingViolations(host: Host, snapshot: Snapshot): readonly Violation[] {
+  const node = host.existing;
+  if (node === undefined || host.planned.length === 0) return [];
+  const found: Violation[] = [];
+  if (node.cordoned || node.state === 'deleting') found.push(broken('node-cordoned', host, 'the node is cordoned or being deleted'));
+  const present = new Set(node.pods.map((pod) => pod.owner?.uid));
+  const have = host.variants[0] ?? { labels: {} };
+  const missing = snapshot.daemonSets.filter((daemon) => !present.has(daemon.uid) && daemonRuns(daemon, have, node.taints)).map((daemon) => daemon.template);
+  const taken = addResources(sumResources([...host.running, ...missing].map((pod) => pod.requests)), node.reserved);
+  const requests = sumResources(host.planned.map((pod) => pod.requests));
+  const left = subtractResources(node.allocatable, taken);
+  // A resource that is overcommitted already keeps away only pods that ask for it.
+  const asked = Object.fromEntries(Object.keys(requests).filter((name) => (requests[name] ?? 0) > 0).map((name) => [name, left[name] ?? 0]));
+  if (!fits(requests, asked)) found.push(broken('node-full', host, `the pods ask for ${JSON.stringify(requests)}, there is ${JSON.stringify(left)}`));
+  return [...found, ...portViolations(host, missing)];
+}
+
+/** Everything that can be judged by looking at one node alone. */
+export function hostViolations(host: Host, snapshot: Snapshot, options: PlanOptions): readonly Violation[] {
+  if (host.planned.length === 0 && host.bin === undefined) return [];
+  const planned = sumResources(host.planned.map((pod) => pod.requests));
+  return [
+    ...newNodeViolations(host, snapshot, options),
+    ...existingViolations(host, snapshot),
+    ...host.variants.flatMap((variant) => [...podViolations(host, variant), ...optionViolations(host, variant, { snapshot, planned })]),
+    ...volumeViolations(host, snapshot),
+  ];
+}

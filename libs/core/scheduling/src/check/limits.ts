@@ -1,0 +1,35 @@
+import { poolKey } from '@dovetail/core-api';
+import type { Violation } from '../plan.js';
+import type { Snapshot } from '../snapshot.js';
+import type { Host } from './hosts.js';
+
+/** Pool limits, counting every new node as the largest of its options: whatever is launched, the limit holds. */
+export function limitViolations(hosts: readonly Host[], snapshot: Snapshot): readonly Violation[] {
+  return snapshot.pools.flatMap(({ pool }) => {
+    const key = poolKey(pool.identity);
+    const mine = snapshot.nodes.filter((node) => node.poolKey === key && node.state !== 'deleting');
+    const bins = hosts.filter((host) => host.bin !== undefined && poolKey(host.bin.pool) === key);
+    if (bins.length === 0) return [];
+    return Object.entries(pool.limits).flatMap(([name, limit]) => {
+      const used = name === 'nodes' ? mine.length : mine.reduce((sum, node) => sum + (node.capacity[name] ?? 0), 0);
+      const added = name === 'nodes' ? bins.length
+        : bins.reduce((sum, host) => sum + Math.max(0, ...host.variants.map((variant) => variant.option?.type.capacity[name] ?? 0)), 0);
+      return used + added <= limit ? [] : [{ code: 'pool-limit' as const, where: key, message: `${used} + ${added} ${name} is over the limit of ${limit}` }];
+    });
+  });
+}
+
+/** Reservations: a node that names one takes an instance of it, and there are only so many. */
+export function reservationViolations(hosts: readonly Host[], snapshot: Snapshot): readonly Violation[] {
+  const room = new Map<string, number>();
+  for (const { instanceTypes } of snapshot.pools) {
+    for (const type of instanceTypes) for (const { reservation } of type.offerings) if (reservation !== undefined) room.set(reservation.id, reservation.remaining);
+  }
+  const taken = new Map<string, number>();
+  for (const host of hosts) {
+    const ids = new Set(host.variants.flatMap((variant) => variant.option?.of.reservationId ?? []));
+    for (const id of ids) taken.set(id, (taken.get(id) ?? 0) + 1);
+  }
+  return [...taken].filter(([id, count]) => count > (room.get(id) ?? 0))
+    .map(([id, count]) => ({ code: 'reserved-capacity' as const, where: id, message: `${count} nodes name reservation ${id}, which has room for ${room.get(id) ?? 0}` }));
+}

@@ -1,0 +1,57 @@
+import { labels } from '@dovetail/core-api';
+import type { NodeSelectorTerm, Pod, PodVolume } from '@dovetail/core-kube-model';
+import type { Violation } from '../plan.js';
+import type { Snapshot } from '../snapshot.js';
+import { labelsSatisfy, type Host, type Variant } from './hosts.js';
+
+type Facts = { readonly problem?: string; readonly terms?: readonly NodeSelectorTerm[]; readonly local: boolean; readonly driver?: string; readonly id: string };
+
+function classFacts(snapshot: Snapshot, name: string | undefined, id: string): Facts {
+  const byAge = [...snapshot.storageClasses].sort((a, b) => b.createdMs - a.createdMs || (a.name < b.name ? -1 : 1));
+  const found = name === undefined || name === '' ? byAge.find((one) => one.isDefault) : byAge.find((one) => one.name === name);
+  if (found === undefined) return { problem: 'has no storage class', local: false, id };
+  if (found.bindingMode === 'Immediate') return { problem: 'is unbound and binds immediately', local: false, id };
+  return { local: false, driver: found.provisioner, id, ...(found.allowedTopologies === undefined ? {} : { terms: found.allowedTopologies }) };
+}
+
+function factsOf(snapshot: Snapshot, pod: Pod, volume: PodVolume): Facts {
+  const id = `${pod.namespace}/${volume.claimName}`;
+  const claim = snapshot.persistentVolumeClaims.find((one) => one.namespace === pod.namespace && one.name === volume.claimName);
+  if (claim === undefined) return volume.ephemeral === undefined ? { problem: 'does not exist', local: false, id } : classFacts(snapshot, volume.ephemeral.storageClassName, `${id} of ${pod.uid}`);
+  if (claim.deletionMs !== undefined) return { problem: 'is being deleted', local: false, id };
+  if (claim.phase === 'Lost') return { problem: 'is lost', local: false, id };
+  if (claim.volumeName === undefined || claim.volumeName === '') return classFacts(snapshot, claim.storageClassName, id);
+  const bound = snapshot.persistentVolumes.find((one) => one.name === claim.volumeName);
+  if (!claim.bindCompleted || bound === undefined || bound.deletionMs !== undefined) return { problem: 'is not bound to a usable volume', local: false, id };
+  return { local: bound.local, id: bound.name, ...(bound.nodeAffinity === undefined ? {} : { terms: bound.nodeAffinity }), ...(bound.driver === undefined ? {} : { driver: bound.driver }) };
+}
+
+function reachable(facts: Facts, have: Variant): boolean {
+  if (facts.terms === undefined || facts.terms.length === 0) return true;
+  return facts.terms.some((term) => labelsSatisfy(have, term.matchExpressions.filter((one) => !facts.local || one.key !== labels.hostname)));
+}
+
+function limitViolations(host: Host, snapshot: Snapshot): readonly Violation[] {
+  const limits = snapshot.csiNodes.find((one) => one.name === host.existing?.name)?.limits ?? {};
+  const ids = (pods: readonly Pod[], driver: string): readonly string[] =>
+    pods.flatMap((pod) => pod.volumes.map((volume) => factsOf(snapshot, pod, volume))).filter((facts) => facts.problem === undefined && facts.driver === driver).map((facts) => facts.id);
+  return Object.entries(limits).flatMap(([driver, limit]) => {
+    const before = new Set(ids(host.running, driver));
+    const after = new Set([...before, ...ids(host.planned, driver)]);
+    return after.size > before.size && after.size > limit
+      ? [{ code: 'volume-limit' as const, where: host.name, message: `${after.size} volumes of ${driver}, ${limit} can be attached` }] : [];
+  });
+}
+
+/** Volumes that the node cannot reach or attach. */
+export function volumeViolations(host: Host, snapshot: Snapshot): readonly Violation[] {
+  const found: Violation[] = [];
+  for (const pod of host.planned) {
+    for (const volume of pod.volumes) {
+      const facts = factsOf(snapshot, pod, volume);
+      if (facts.problem !== undefined) found.push({ code: 'volume', where: host.name, message: `claim ${facts.id} of pod ${pod.uid} ${facts.problem}` });
+      else if (!host.variants.every((variant) => reachable(facts, variant))) found.push({ code: 'volume', where: host.name, message: `volume of claim ${facts.id} is not reachable from every option` });
+    }
+  }
+  return host.existing === undefined ? found : [...found, ...limitViolations(host, snapshot)];
+}
