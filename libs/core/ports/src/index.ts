@@ -7,3 +7,4 @@ export * from './cloud.js';
 export * from './leadership.js';
 export * from './hash.js';
 export * from './user-data.js';
+export * from './stopper.js';

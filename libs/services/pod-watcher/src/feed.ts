@@ -19,6 +19,8 @@ export class Feed {
   private readonly epoch: number;
   private readonly wanted = new Map<string, Told>();
   private readonly sequences = new Map<string, number>();
+  /** Subjects that this term has said something about. */
+  private readonly spoken = new Set<string>();
   private readonly dirty = new Set<string>();
   private readonly busy = new Set<string>();
   private generation = 0;
@@ -61,8 +63,21 @@ export class Feed {
     const subject = subjectOfRecord(this.channel.cluster, record);
     if (this.wanted.get(subject)?.content === content) return;
     this.wanted.set(subject, { record, content });
+    this.spoken.add(subject);
     this.dirty.add(subject);
     this.wake();
+  }
+
+  /** Learns what a predecessor has left in the stream, so that first tellings expect the right sequences. */
+  async preload(): Promise<void> {
+    for (const [subject, sequence] of await this.held()) if (!this.sequences.has(subject)) this.sequences.set(subject, sequence);
+  }
+
+  private async held(): Promise<ReadonlyMap<string, number>> {
+    const { cluster, bus } = this.channel;
+    const held = new Map<string, number>();
+    for (const kind of ownKinds) for (const [subject, sequence] of await bus.lastSequences(streamName(cluster, 'state'), subjects.stateOfKind(cluster, kind))) held.set(subject, sequence);
+    return held;
   }
 
   /** Tells what is wanted, many at once but each subject in order, until `stop`. */
@@ -140,9 +155,7 @@ export class Feed {
    * not be is told as gone once `complete` (all watches have seen everything).
    */
   async reconcile(complete: boolean): Promise<{ readonly missing: number; readonly surplus: number }> {
-    const { cluster, bus } = this.channel;
-    const held = new Map<string, number>();
-    for (const kind of ownKinds) for (const [subject, sequence] of await bus.lastSequences(streamName(cluster, 'state'), subjects.stateOfKind(cluster, kind))) held.set(subject, sequence);
+    const held = await this.held();
     let missing = 0;
     for (const [subject, told] of this.wanted) {
       if (held.has(subject) || told.content === 'gone' || this.dirty.has(subject) || this.busy.has(subject) || !this.sequences.has(subject)) continue;
@@ -157,7 +170,7 @@ export class Feed {
   private tellSurplus(held: ReadonlyMap<string, number>): number {
     let surplus = 0;
     for (const [subject, sequence] of held) {
-      if (this.wanted.has(subject) || this.sequences.has(subject)) continue;
+      if (this.spoken.has(subject)) continue;
       const [kind, uid] = subject.split('.').slice(-2);
       this.sequences.set(subject, sequence);
       if (!isOwnKind(kind) || uid === undefined) continue;

@@ -1,0 +1,26 @@
+import { connectNats } from '@dovetail/adapter-nats';
+import { commonSettings, durationMs, openShell, runMain, systemHash } from '@dovetail/runtime';
+import { defaultSolverConfig, runSolver } from '@dovetail/service-solver';
+import { workerEngine } from './worker-engine.js';
+
+const settings = {
+  ...commonSettings,
+  budgetMs: { env: 'PLAN_BUDGET', flag: 'plan-budget', help: 'Time for improving a plan of pending pods.', fallback: defaultSolverConfig.budgetMs, parse: durationMs },
+} as const;
+
+await runMain(async () => {
+  const shell = openShell({ name: 'solver', purpose: 'plans pending pods; any number of replicas, no rights anywhere' }, settings);
+  if (shell === undefined) return;
+  const { log, metrics, clock, stop } = shell;
+  const { clusterName, natsUrl, natsCredentials, replicaName, budgetMs } = shell.settings;
+  const bus = await connectNats({ servers: natsUrl.split(','), name: `solver ${replicaName}`, log, ...(natsCredentials === '' ? {} : { credentialsFile: natsCredentials }) });
+  const engine = workerEngine({ file: new URL('./solver-worker.js', import.meta.url), cluster: clusterName, solver: replicaName, clock, log });
+  await shell.serve({ ready: () => ({ bus: bus.connected(), mirror: engine.ready() }), debugState: () => engine.lastState() });
+  try {
+    const channel = { bus, cluster: clusterName, hash: systemHash, source: 'solver', clock };
+    await runSolver({ channel, engine, log, metrics }, { ...defaultSolverConfig, budgetMs }, stop);
+  } finally {
+    await engine.close();
+    await bus.close();
+  }
+});

@@ -1,0 +1,22 @@
+import type { PendingBatch, PlanRequest } from '@dovetail/contracts';
+import type { FollowEvent } from '@dovetail/core-ports';
+
+/** What the main thread tells and asks its worker; events carry bytes, never a cloned mirror. */
+export type Question =
+  | { readonly kind: 'state' | 'catalog'; readonly event: FollowEvent }
+  | { readonly kind: 'batch'; readonly id: number; readonly batch: PendingBatch; readonly budgetMs: number }
+  | { readonly kind: 'request'; readonly id: number; readonly request: PlanRequest }
+  | { readonly kind: 'debug'; readonly id: number };
+
+export type Answer =
+  | { readonly id: number; readonly ok: true; readonly value: unknown; readonly ready: boolean }
+  | { readonly id: number; readonly ok: false; readonly message: string; readonly ready: boolean };
+
+/** `offset`: a shared Int32 of seconds that the test clock is ahead. */
+export type WorkerData = { readonly cluster: string; readonly solver: string; readonly offset: SharedArrayBuffer };
+
+/** The machine's clock plus the shared offset. */
+export function fixedClock(offset: SharedArrayBuffer): () => number {
+  const seconds = new Int32Array(offset);
+  return () => Date.now() + Atomics.load(seconds, 0) * 1_000;
+}

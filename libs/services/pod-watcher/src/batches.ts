@@ -1,0 +1,78 @@
+import type { Pod } from '@dovetail/core-kube-model';
+
+export type BatchPolicy = {
+  /** A group leaves when no pod has come for so long. */
+  readonly idleMs: number;
+  /** It never waits longer than this after its first pod. */
+  readonly maxMs: number;
+  /** How long the verdicts on a batch may take before the group is cut anew. */
+  readonly patienceMs: number;
+};
+
+type Waiting = { firstMs: number; lastMs: number; uids: ReadonlySet<string> };
+type Out = { readonly sinceMs: number; readonly open: Set<string> };
+
+export type Cut = { readonly group: string; readonly pods: readonly Pod[] };
+
+/**
+ * Decides when a group's pending pods leave as a batch: when they have stopped arriving, when their owners' replicas are
+ * all there, or when the oldest has waited long enough; and not while verdicts on the group's last batch are open.
+ */
+export class Batches {
+  private readonly waiting = new Map<string, Waiting>();
+  private readonly out = new Map<string, Out>();
+  private readonly policy: BatchPolicy;
+
+  constructor(policy: BatchPolicy) {
+    this.policy = policy;
+  }
+
+  /** A pod of a batch has been judged, bound, or has gone. */
+  settled(podUid: string): void {
+    for (const [group, out] of this.out) {
+      if (out.open.delete(podUid) && out.open.size === 0) this.out.delete(group);
+    }
+  }
+
+  /** What leaves now, and when to look again at the latest. */
+  cut(groups: ReadonlyMap<string, readonly Pod[]>, complete: (pods: readonly Pod[]) => boolean, nowMs: number): { readonly cuts: readonly Cut[]; readonly nextMs?: number } {
+    const cuts: Cut[] = [];
+    const times: number[] = [];
+    for (const group of [...this.waiting.keys()]) if (!groups.has(group)) this.waiting.delete(group);
+    for (const [group, pods] of groups) {
+      const waiting = this.note(group, pods, nowMs);
+      const dueMs = Math.max(this.freeMs(group, nowMs), complete(pods) ? nowMs : Math.min(waiting.lastMs + this.policy.idleMs, waiting.firstMs + this.policy.maxMs));
+      if (dueMs > nowMs) {
+        times.push(dueMs);
+        continue;
+      }
+      this.waiting.delete(group);
+      this.out.set(group, { sinceMs: nowMs, open: new Set(pods.map((pod) => pod.uid)) });
+      times.push(nowMs + this.policy.patienceMs);
+      cuts.push({ group, pods });
+    }
+    return { cuts, ...(times.length === 0 ? {} : { nextMs: Math.min(...times) }) };
+  }
+
+  private note(group: string, pods: readonly Pod[], nowMs: number): Waiting {
+    const uids = new Set(pods.map((pod) => pod.uid));
+    const known = this.waiting.get(group);
+    if (known === undefined) {
+      const fresh = { firstMs: nowMs, lastMs: nowMs, uids };
+      this.waiting.set(group, fresh);
+      return fresh;
+    }
+    if (pods.some((pod) => !known.uids.has(pod.uid))) known.lastMs = nowMs;
+    known.uids = uids;
+    return known;
+  }
+
+  private freeMs(group: string, nowMs: number): number {
+    const out = this.out.get(group);
+    if (out === undefined) return nowMs;
+    const untilMs = out.sinceMs + this.policy.patienceMs;
+    if (untilMs > nowMs) return untilMs;
+    this.out.delete(group);
+    return nowMs;
+  }
+}

@@ -1,0 +1,138 @@
+import { annotations, parsePromise, type Pool, type PromiseAnnotation } from '@dovetail/core-api';
+import type { StateValue, Verdict } from '@dovetail/contracts';
+import { isProvisionable, type Pod } from '@dovetail/core-kube-model';
+import { Backoff } from './backoff.js';
+import { groupsOf } from './groups.js';
+
+/** Replicas that an owner (ReplicaSet) wants, by its UID. */
+export type OwnerReplicas = { readonly uid: string; readonly replicas: number };
+
+/** How long an admitted pod counts as promised before its claim or node says so itself. */
+const admittedGraceMs = 10_000;
+
+/** The pods that need a plan: seen through watches and verdicts, less what is promised or waits. */
+export class Pending {
+  private readonly pods = new Map<string, Pod>();
+  /** Those of them that the scheduler found no place for. */
+  private readonly unscheduled = new Map<string, Pod>();
+  private readonly ownedPods = new Map<string, Set<string>>();
+  private readonly pools = new Map<string, Pool>();
+  private readonly owners = new Map<string, number>();
+  private readonly promises = new Map<string, PromiseAnnotation>();
+  private readonly admittedMs = new Map<string, number>();
+  readonly backoff = new Backoff({ refused: { firstMs: 20, mostMs: 5_000 }, unplaced: { firstMs: 5_000, mostMs: 300_000 } });
+
+  /** Takes in an object; true when it could help pods that could not be placed. */
+  set(uid: string, state: StateValue): boolean {
+    if (state.kind === 'pod') this.setPod(uid, state.value);
+    if (state.kind === 'claim' || state.kind === 'node') this.setHolder(uid, state.value.annotations[annotations.promise]);
+    if (state.kind === 'pool') return this.setPool(uid, state.value);
+    return state.kind === 'nodeclass' || state.kind === 'storageclass' || state.kind === 'pvc';
+  }
+
+  private setPod(uid: string, pod: Pod): void {
+    this.pods.set(uid, pod);
+    if (isProvisionable(pod)) this.unscheduled.set(uid, pod);
+    else this.unscheduled.delete(uid);
+    if (pod.owner !== undefined) this.owned(pod.owner.uid).add(uid);
+  }
+
+  private setPool(uid: string, pool: Pool): boolean {
+    const before = this.pools.get(uid);
+    this.pools.set(uid, pool);
+    return before === undefined || before.generation !== pool.generation || before.ready !== pool.ready;
+  }
+
+  private setHolder(uid: string, annotation: string | undefined): void {
+    const promise = parsePromise(annotation);
+    if (promise === undefined) this.promises.delete(uid);
+    else this.promises.set(uid, promise);
+  }
+
+  /** An object has gone; true when that could help pods that could not be placed. */
+  gone(uid: string): boolean {
+    const pod = this.pods.get(uid);
+    this.pods.delete(uid);
+    this.unscheduled.delete(uid);
+    if (pod?.owner !== undefined) this.owned(pod.owner.uid).delete(uid);
+    this.backoff.forget(uid);
+    this.admittedMs.delete(uid);
+    this.promises.delete(uid);
+    return this.pools.delete(uid) || pod?.nodeName !== undefined;
+  }
+
+  owner(owner: OwnerReplicas): void {
+    this.owners.set(owner.uid, owner.replicas);
+  }
+
+  ownerGone(uid: string): void {
+    this.owners.delete(uid);
+    this.ownedPods.delete(uid);
+  }
+
+  verdict(verdict: Verdict, nowMs: number): void {
+    this.backoff.apply(verdict, nowMs);
+    if (verdict.outcome === 'admitted') this.admittedMs.set(verdict.podUid, nowMs);
+    else this.admittedMs.delete(verdict.podUid);
+  }
+
+  pod(uid: string): Pod | undefined {
+    return this.pods.get(uid);
+  }
+
+  get count(): number {
+    return this.unscheduled.size;
+  }
+
+  /** Groups of pods to plan now. */
+  groups(nowMs: number): ReadonlyMap<string, readonly Pod[]> {
+    const promised = this.promised(nowMs);
+    const wanted = [...this.unscheduled.values()].filter((pod) => !promised.has(pod.uid) && !this.backoff.waits(pod.uid, nowMs));
+    return groupsOf(wanted.toSorted((a, b) => (a.uid < b.uid ? -1 : 1)), [...this.pools.values()]);
+  }
+
+  /** Every pod's owner has created all the pods that it wants: nothing more will come. */
+  complete(pods: readonly Pod[]): boolean {
+    const owners = new Set(pods.map((pod) => pod.owner?.uid));
+    return [...owners].every((owner) => {
+      const wanted = owner === undefined ? undefined : this.owners.get(owner);
+      return owner !== undefined && wanted !== undefined && this.decidedOf(owner) >= wanted;
+    });
+  }
+
+  /** When a wait or a promise ends next. */
+  nextMs(nowMs: number): number | undefined {
+    const ends = [...this.promises.values()].flatMap((promise) => (promise.untilMs !== undefined && promise.untilMs > nowMs ? [promise.untilMs] : []));
+    const graces = [...this.admittedMs.values()].map((atMs) => atMs + admittedGraceMs).filter((endMs) => endMs > nowMs);
+    const all = [...ends, ...graces, ...[this.backoff.nextMs(nowMs)].filter((each) => each !== undefined)];
+    return all.length === 0 ? undefined : Math.min(...all);
+  }
+
+  private promised(nowMs: number): ReadonlySet<string> {
+    const uids = new Set<string>();
+    for (const promise of this.promises.values()) if (promise.untilMs === undefined || promise.untilMs > nowMs) for (const uid of promise.podUids) uids.add(uid);
+    for (const [uid, atMs] of this.admittedMs) {
+      if (atMs + admittedGraceMs > nowMs) uids.add(uid);
+      else this.admittedMs.delete(uid);
+    }
+    return uids;
+  }
+
+  private owned(ownerUid: string): Set<string> {
+    const known = this.ownedPods.get(ownerUid);
+    if (known !== undefined) return known;
+    const fresh = new Set<string>();
+    this.ownedPods.set(ownerUid, fresh);
+    return fresh;
+  }
+
+  /** Pods of an owner that the scheduler has looked at: bound, or found unschedulable. */
+  private decidedOf(ownerUid: string): number {
+    let decided = 0;
+    for (const uid of this.ownedPods.get(ownerUid) ?? []) {
+      const pod = this.pods.get(uid);
+      if (pod !== undefined && (pod.nodeName !== undefined || pod.unschedulable)) decided += 1;
+    }
+    return decided;
+  }
+}

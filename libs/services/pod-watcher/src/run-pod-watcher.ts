@@ -1,0 +1,271 @@
+import { type Channel, type Decision, followCatalog, followState, publishBatch, publishDecision, streamName, streamSpecs, type Verdict } from '@dovetail/contracts';
+import { type KubeApi, type KubeObject, kubeResources, type Leadership, type Log, type Metrics, Stopper, type StopSignal, type Term, type WatchEvent } from '@dovetail/core-ports';
+import { Batches, type BatchPolicy, type Cut } from './batches.js';
+import { Feed } from './feed.js';
+import { Pending } from './pending.js';
+import { type Projection, type Source, sourcesFor } from './sources.js';
+
+export type PodWatcherDeps = { readonly kube: KubeApi; readonly channel: Channel; readonly leadership: Leadership; readonly log: Log; readonly metrics: Metrics };
+export type PodWatcherConfig = BatchPolicy & {
+  /** How often the stream is compared with what it should hold. */
+  readonly reconcileMs: number;
+  /** How long events are gathered before the pending pods are looked at. */
+  readonly settleMs: number;
+};
+
+export const defaultPodWatcherConfig: PodWatcherConfig = { idleMs: 40, maxMs: 1_000, patienceMs: 5_000, reconcileMs: 1_000, settleMs: 10 };
+
+/** What the service believes, for its health pages. */
+export type PodWatcherView = { readonly synced: () => boolean; readonly debugState: () => unknown };
+
+/** Leads when it may, and while it leads tells the cluster's state and cuts batches, until `stop`. */
+export function podWatcher(deps: PodWatcherDeps, config: PodWatcherConfig): PodWatcherView & { run(stop: StopSignal): Promise<void> } {
+  let current: Watching | undefined;
+  return {
+    synced: () => current?.synced ?? false,
+    debugState: () => current?.debugState() ?? { leading: false },
+    run: (stop) => deps.leadership.run(stop, async (term) => {
+      const version = await untilAnswered(deps, () => deps.kube.serverVersion(), term.stop);
+      if (version === undefined) return;
+      current = new Watching(deps, config, term, sourcesFor(version));
+      try {
+        await current.run();
+      } finally {
+        current = undefined;
+      }
+    }),
+  };
+}
+
+async function untilAnswered<T>({ channel, log }: PodWatcherDeps, ask: () => Promise<T>, stop: StopSignal): Promise<T | undefined> {
+  while (!stop.aborted) {
+    try {
+      return await ask();
+    } catch (error) {
+      log.warn('not-reachable', `${error instanceof Error ? error.message : String(error)}; trying again`);
+      await channel.clock.sleep(1_000, stop);
+    }
+  }
+  return undefined;
+}
+
+/** One term of watching. */
+class Watching {
+  private readonly deps: PodWatcherDeps;
+  private readonly config: PodWatcherConfig;
+  private readonly term: Term;
+  private readonly sources: readonly Source[];
+  private readonly feed: Feed;
+  private readonly pending = new Pending();
+  private readonly batches: Batches;
+  private readonly unsynced: Set<string>;
+  private readonly unreadable = new Map<string, string>();
+  private readonly statesOf = new Map<string, readonly { kind: Parameters<Feed['gone']>[0]; uid: string }[]>();
+  private round = 0;
+  private incarnation = '';
+  private wake: () => void = () => undefined;
+
+  constructor(deps: PodWatcherDeps, config: PodWatcherConfig, term: Term, sources: readonly Source[]) {
+    this.deps = deps;
+    this.config = config;
+    this.term = term;
+    this.sources = sources;
+    this.feed = new Feed({ channel: deps.channel, log: deps.log, metrics: deps.metrics, epoch: term.epoch });
+    this.batches = new Batches(config);
+    this.unsynced = new Set(sources.map((source) => source.resource.kind));
+  }
+
+  get synced(): boolean {
+    return this.unsynced.size === 0;
+  }
+
+  async run(): Promise<void> {
+    const { stop } = this.term;
+    await untilAnswered(this.deps, () => this.prepareStreams(), stop);
+    await Promise.all([
+      ...this.sources.map((source) => this.watch(source)),
+      this.watchOwners(),
+      this.feed.run(stop),
+      this.reconcile(),
+      this.verdicts(),
+      this.catalogChanges(),
+      this.cutBatches(),
+    ]);
+  }
+
+  private async prepareStreams(): Promise<void> {
+    const { bus, cluster } = this.deps.channel;
+    await bus.ensureStreams(streamSpecs(cluster));
+    await this.feed.preload();
+    this.incarnation = (await bus.position(streamName(cluster, 'state'))).incarnation;
+  }
+
+  private async watch(source: Source): Promise<void> {
+    for await (const event of this.deps.kube.watch({ resource: source.resource, project: source.project }, this.term.stop)) this.apply(source, event);
+  }
+
+  private apply(source: Source, event: WatchEvent<Projection>): void {
+    if (event.kind === 'synced') {
+      if (this.unsynced.delete(source.resource.kind)) this.deps.log.info('synced', `all ${source.resource.plural} have been seen`, { resource: source.resource.plural });
+      this.wake();
+    } else if (event.kind === 'gone') this.drop(event.uid);
+    else if (event.value.ok) this.take(event.value);
+    else this.refuse(source, event.value);
+  }
+
+  private take(projection: Extract<Projection, { ok: true }>): void {
+    this.unreadable.delete(projection.uid);
+    this.statesOf.set(projection.uid, projection.states.map((state) => ({ kind: state.kind, uid: projection.uid })));
+    let helps = false;
+    for (const state of projection.states) {
+      this.feed.set(projection.uid, state);
+      helps = this.pending.set(projection.uid, state) || helps;
+      if (state.kind === 'pod' && state.value.nodeName !== undefined) this.batches.settled(projection.uid);
+    }
+    if (helps) this.pending.backoff.retryUnplaced();
+    this.wake();
+  }
+
+  private drop(uid: string): void {
+    for (const state of this.statesOf.get(uid) ?? []) this.feed.gone(state.kind, state.uid);
+    this.statesOf.delete(uid);
+    this.unreadable.delete(uid);
+    this.batches.settled(uid);
+    if (this.pending.gone(uid)) this.pending.backoff.retryUnplaced();
+    this.wake();
+  }
+
+  /** An object that cannot be read stays as it was known last; it is named once per change of its fault. */
+  private refuse(source: Source, wrong: Extract<Projection, { ok: false }>): void {
+    const fault = `${wrong.field} is ${wrong.value}: ${wrong.remedy}`;
+    if (this.unreadable.get(wrong.uid) === fault) return;
+    this.unreadable.set(wrong.uid, fault);
+    this.deps.metrics.count('dovetail_unreadable_objects_total', { kind: source.resource.kind });
+    this.deps.log.warn('object-unreadable', `${source.resource.kind} ${wrong.name}: ${fault}`, { kind: source.resource.kind, name: wrong.name, field: wrong.field, value: wrong.value });
+  }
+
+  private async watchOwners(): Promise<void> {
+    const project = (object: KubeObject): { uid: string; replicas: number } => ({ uid: object.metadata.uid ?? '', replicas: Number((object['spec'] as { replicas?: number } | undefined)?.replicas ?? 1) });
+    for await (const event of this.deps.kube.watch({ resource: kubeResources.replicaSets, project }, this.term.stop)) {
+      if (event.kind === 'set') this.pending.owner(event.value);
+      else if (event.kind === 'gone') this.pending.ownerGone(event.uid);
+      this.wake();
+    }
+  }
+
+  private async reconcile(): Promise<void> {
+    const { channel, log, metrics } = this.deps;
+    const { stop } = this.term;
+    while (!stop.aborted) {
+      await channel.clock.sleep(this.config.reconcileMs, stop);
+      if (stop.aborted) return;
+      try {
+        const position = await channel.bus.position(streamName(channel.cluster, 'state'));
+        this.incarnation = position.incarnation;
+        const { missing, surplus } = await this.feed.reconcile(this.synced);
+        if (missing > 0) log.warn('state-lost', `the stream had lost ${missing} objects; they are told again`, { missing });
+        if (missing + surplus > 0) metrics.count('dovetail_state_repaired_total', {}, missing + surplus);
+      } catch (error) {
+        log.debug('reconcile-failed', `the state stream could not be compared: ${String(error)}`);
+        await untilAnswered(this.deps, () => channel.bus.ensureStreams(streamSpecs(channel.cluster)), stop);
+      }
+    }
+  }
+
+  private async verdicts(): Promise<void> {
+    const { channel } = this.deps;
+    for await (const event of followState(channel, this.term.stop, { kinds: ['verdict'] })) {
+      if (event.kind !== 'record' || event.record.kind !== 'set' || event.record.state.kind !== 'verdict') continue;
+      const verdict = event.record.state.value;
+      this.pending.verdict(verdict, channel.clock.nowMs());
+      this.batches.settled(verdict.podUid);
+      if (verdict.outcome === 'unplaced') this.tellUnschedulable(verdict);
+      this.wake();
+    }
+  }
+
+  /** One decision for all pods of an owner that wait for the same reason. */
+  private tellUnschedulable(verdict: Verdict): void {
+    const { channel, log, metrics } = this.deps;
+    const pod = this.pending.pod(verdict.podUid);
+    if (pod === undefined) return;
+    const [reason] = verdict.reasons;
+    metrics.count('dovetail_pods_unschedulable_total', { reason: reason?.code ?? 'none' });
+    const decision: Decision = {
+      id: `unschedulable/${pod.owner?.uid ?? pod.uid}/${reason?.code ?? 'none'}/${verdict.planId}`, kind: 'unschedulable', atMs: verdict.atMs, source: channel.source,
+      summary: `no place for pods like ${pod.namespace}/${pod.name}: ${reason?.message ?? 'no reason given'}`,
+      objects: [{ kind: 'Pod', namespace: pod.namespace, name: pod.name, uid: pod.uid }], reasons: verdict.reasons, alternatives: [], planId: verdict.planId,
+      facts: pod.owner === undefined ? {} : { owner: `${pod.owner.kind}/${pod.owner.name}` },
+    };
+    void publishDecision(channel, decision).catch((error: unknown) => log.warn('decision-lost', `a decision could not be told: ${String(error)}`));
+  }
+
+  private async catalogChanges(): Promise<void> {
+    for await (const event of followCatalog(this.deps.channel, this.term.stop)) {
+      if (event.kind !== 'class' && event.kind !== 'unavailable') continue;
+      // An offering that has just run dry helps nobody now; its end does.
+      if (event.kind === 'unavailable') void this.retryAt(event.offering.untilMs);
+      else {
+        this.pending.backoff.retryUnplaced();
+        this.wake();
+      }
+    }
+  }
+
+  private async retryAt(atMs: number): Promise<void> {
+    await this.deps.channel.clock.sleep(Math.max(0, atMs - this.deps.channel.clock.nowMs()), this.term.stop);
+    this.pending.backoff.retryUnplaced();
+    this.wake();
+  }
+
+  private async cutBatches(): Promise<void> {
+    const { clock } = this.deps.channel;
+    const { stop } = this.term;
+    stop.addEventListener('abort', () => this.wake(), { once: true });
+    while (!stop.aborted) {
+      const woken = new Promise<void>((resolve) => (this.wake = resolve));
+      const nowMs = clock.nowMs();
+      const next = this.synced ? this.batches.cut(this.pending.groups(nowMs), (pods) => this.pending.complete(pods), nowMs) : { cuts: [] };
+      for (const cut of next.cuts) await this.send(cut);
+      const times = [next.nextMs, this.pending.nextMs(nowMs)].filter((each) => each !== undefined);
+      const wait = new Stopper();
+      const timer = times.length === 0 ? new Promise<void>(() => undefined) : clock.sleep(Math.max(1, Math.min(...times) - clock.nowMs()), wait);
+      await Promise.race([woken, timer]);
+      // A burst of events is one look, not one each.
+      await clock.sleep(this.config.settleMs, stop);
+      wait.abort();
+    }
+  }
+
+  private async send(cut: Cut): Promise<void> {
+    const { channel, log, metrics } = this.deps;
+    const { stop } = this.term;
+    // The batch names what the feed must hold for its pods to be known: everything told so far has to be there first.
+    while (!this.feed.settled && !stop.aborted) await channel.clock.sleep(1, stop);
+    this.round += 1;
+    const nowMs = channel.clock.nowMs();
+    const batch = {
+      group: cut.group, podUids: cut.pods.map((pod) => pod.uid), round: `${this.term.epoch}.${this.round}`,
+      statePosition: { incarnation: this.incarnation, sequence: this.feed.sequence }, cutAtMs: nowMs, youngestMs: Math.max(...cut.pods.map((pod) => pod.createdMs)),
+    };
+    try {
+      await publishBatch(channel, batch);
+      metrics.count('dovetail_batches_total');
+      metrics.observe('dovetail_batch_pods', cut.pods.length);
+      log.info('batch', `${cut.pods.length} pods of group ${cut.group} wait for a plan`, { group: cut.group, pods: cut.pods.length, round: batch.round });
+    } catch (error) {
+      // Nobody will judge these pods: let the next pass cut them again.
+      for (const pod of cut.pods) this.batches.settled(pod.uid);
+      log.warn('batch-not-queued', `the batch of group ${cut.group} could not be queued: ${String(error)}; it is cut again`);
+      await channel.clock.sleep(250, stop);
+      this.wake();
+    }
+  }
+
+  debugState(): unknown {
+    return {
+      leading: true, epoch: this.term.epoch, synced: this.synced, waitingFor: [...this.unsynced], pendingPods: this.pending.count, round: this.round,
+      sequence: this.feed.sequence, incarnation: this.incarnation, unreadable: Object.fromEntries(this.unreadable),
+    };
+  }
+}
