@@ -1,13 +1,11 @@
-import type { FleetOutcome } from '@dovetail/core-ec2-model';
+import { classifyFleetError, type FleetOutcome } from '@dovetail/core-ec2-model';
 import type { CloudErrorCode } from '@dovetail/core-ports';
 
-/** EC2's ways of saying that this offering cannot be had now: another may be. The list is Karpenter's. */
-const capacityCodes: ReadonlySet<string> = new Set([
-  'InsufficientInstanceCapacity', 'MaxSpotInstanceCountExceeded', 'VcpuLimitExceeded', 'UnfulfillableCapacity', 'Unsupported',
-  'InsufficientFreeAddressesInSubnet', 'MaxFleetCountExceeded', 'ReservationCapacityExceeded', 'SpotMaxPriceTooLow', 'InsufficientCapacity',
-]);
-export const isCapacityCode = (awsCode: string): boolean => capacityCodes.has(awsCode);
-export const isTemplateMissing = (awsCode: string): boolean => awsCode.startsWith('InvalidLaunchTemplate') && awsCode.endsWith('NotFound') || awsCode === 'InvalidLaunchTemplateName.NotFoundException';
+/** EC2's ways of saying that this offering cannot be had now, quotas included: another may be. */
+export const isCapacityCode = (awsCode: string): boolean => {
+  const { code } = classifyFleetError(awsCode);
+  return code === 'capacity-exhausted' || code === 'quota-exceeded';
+};
 
 /** What follows from a failed call: send the same again later, look instances up by tag, make the template again, try anew, or avoid these offerings. */
 export type LaunchRemedy = 'send-again' | 'look-up' | 'make-template' | 'new-attempt' | 'avoid-offerings';
@@ -37,7 +35,7 @@ export function shortageOf(outcome: FleetOutcome, wanted: number): Shortage {
   const first = outcome.errors.find((error) => !isCapacityCode(error.awsCode)) ?? outcome.errors[0];
   if (first === undefined) return { kind: 'capacity', awsCode: 'InsufficientInstanceCapacity', message: 'EC2 launched fewer instances than asked for and named no error' };
   const { awsCode, message } = first;
-  if (isTemplateMissing(awsCode)) return { kind: 'template-missing', awsCode, message };
+  if (classifyFleetError(awsCode).code === 'launch-template-missing') return { kind: 'template-missing', awsCode, message };
   return { kind: isCapacityCode(awsCode) ? 'capacity' : 'other', awsCode, message };
 }
 

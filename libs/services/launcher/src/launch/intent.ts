@@ -1,5 +1,5 @@
 import { annotations, tags, type NodeClaim } from '@dovetail/core-api';
-import type { FleetRequest } from '@dovetail/core-ec2-model';
+import { canonicalJson, type FleetRequest } from '@dovetail/core-ec2-model';
 
 /** A fleet request without what is derived from the intent: its token, and the tag by which instances are found again. */
 export type IntentRequest = Omit<FleetRequest, 'clientToken'>;
@@ -17,14 +17,6 @@ export type LaunchIntent = {
   readonly members: readonly string[];
   readonly request: IntentRequest;
 };
-
-/** JSON with keys in order, so that equal values are equal text. Undefined fields are left out. */
-export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  const fields = Object.entries(value).filter(([, field]) => field !== undefined).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${fields.map(([key, field]) => `${JSON.stringify(key)}:${canonicalJson(field)}`).join(',')}}`;
-}
 
 type Compact = readonly [type: string, subnet: string, zone: string, priority?: number];
 

@@ -1,10 +1,5 @@
 import type { UnavailableOffering } from '@dovetail/contracts';
-import type { CapacityType, InstanceType, Offering } from '@dovetail/core-ec2-model';
-
-export type OfferingKey = { readonly instanceType: string; readonly zone: string; readonly capacityType: CapacityType };
-
-/** `spot/m5.large/us-east-1a`. */
-export const offeringKey = (offering: OfferingKey): string => `${offering.capacityType}/${offering.instanceType}/${offering.zone}`;
+import { compareCodeUnits, offeringKey, type InstanceType, type Offering, type OfferingIdentity } from '@dovetail/core-ec2-model';
 
 export type UnavailableOptions = {
   /** How long an offering without capacity is avoided at first. */
@@ -25,7 +20,7 @@ export class UnavailableOfferings {
   get sequence(): number { return this.#sequence; }
 
   /** Marks a failure; answers what is to be published. A failure soon after the last one ended counts as in a row. */
-  fail(offering: OfferingKey, awsCode: string, nowMs: number): UnavailableOffering {
+  fail(offering: OfferingIdentity, awsCode: string, nowMs: number): UnavailableOffering {
     const held = this.#known.get(offeringKey(offering));
     const recent = held !== undefined && nowMs < held.untilMs + this.#options.avoidMaxMs;
     // Several errors of one fleet answer, or of fleets sent before the first answer, are one failure.
@@ -39,7 +34,7 @@ export class UnavailableOfferings {
   }
 
   /** It launched: its failures are forgotten. True when it was marked. */
-  succeed(offering: OfferingKey): boolean {
+  succeed(offering: OfferingIdentity): boolean {
     const had = this.#known.delete(offeringKey(offering));
     if (had) this.#sequence += 1;
     return had;
@@ -53,13 +48,13 @@ export class UnavailableOfferings {
     this.#sequence += 1;
   }
 
-  isAvoided(offering: OfferingKey, nowMs: number): boolean {
+  isAvoided(offering: OfferingIdentity, nowMs: number): boolean {
     const held = this.#known.get(offeringKey(offering));
     return held !== undefined && held.untilMs > nowMs;
   }
 
   avoided(nowMs: number): readonly UnavailableOffering[] {
-    return [...this.#known.values()].filter((each) => each.untilMs > nowMs).sort((a, b) => (offeringKey(a) < offeringKey(b) ? -1 : 1));
+    return [...this.#known.values()].filter((each) => each.untilMs > nowMs).sort((a, b) => compareCodeUnits(offeringKey(a), offeringKey(b)));
   }
 
   /** The next moment at which an offering may be tried again. */

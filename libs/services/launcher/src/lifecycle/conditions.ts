@@ -37,3 +37,15 @@ export const conditionObjects = (conditions: readonly Condition[]): readonly Rea
 
 /** RFC 3339 in whole seconds, as Kubernetes writes times. */
 export const isoSeconds = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+
+/** The conditions that an object's status says, those that cannot be read left out. */
+export function conditionsIn(object: { readonly [field: string]: unknown }): readonly Condition[] {
+  const list = (object['status'] as { readonly conditions?: unknown } | undefined)?.conditions;
+  if (!Array.isArray(list)) return [];
+  return list.flatMap((each: unknown): readonly Condition[] => {
+    const { type, status, reason, message, lastTransitionTime } = each as Readonly<Record<string, unknown>>;
+    if (typeof type !== 'string' || (status !== 'True' && status !== 'False' && status !== 'Unknown')) return [];
+    const lastTransitionMs = typeof lastTransitionTime === 'string' ? Date.parse(lastTransitionTime) : 0;
+    return [{ type, status, reason: typeof reason === 'string' ? reason : '', message: typeof message === 'string' ? message : '', lastTransitionMs: Number.isNaN(lastTransitionMs) ? 0 : lastTransitionMs }];
+  });
+}

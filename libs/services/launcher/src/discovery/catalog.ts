@@ -1,0 +1,72 @@
+import type { NodeClass, NodeClassStatus } from '@dovetail/core-api';
+import { canonicalJson, instanceTypesFor, type CapacitySettings, type InstanceType, type Subnet } from '@dovetail/core-ec2-model';
+import type { Hash } from '@dovetail/core-ports';
+import type { UnavailableOfferings } from '../launch/unavailable.js';
+import type { CatalogView } from '../world/catalog-view.js';
+import { classKey } from '../world/world.js';
+import type { RegionFacts } from './knowledge.js';
+
+/** A class as discovery knows it: its status is what was found last, which the object in the API may not say yet. */
+export type DiscoveredClass = { readonly nodeClass: NodeClass; readonly subnets: readonly Subnet[] };
+
+type Entry = DiscoveredClass & { readonly revision: string; readonly types: ReadonlyMap<string, InstanceType> };
+type Overlay = { readonly base: Entry; readonly sequence: number; readonly untilMs: number; readonly types: ReadonlyMap<string, InstanceType> };
+
+const none: ReadonlyMap<string, InstanceType> = new Map();
+
+/** What each node class can boot, and what of it can be had now. */
+export class Catalog implements CatalogView {
+  readonly #deps: { readonly hash: Hash; readonly unavailable: UnavailableOfferings; readonly nowMs: () => number; readonly region: string; readonly settings: CapacitySettings };
+  readonly #entries = new Map<string, Entry>();
+  readonly #overlays = new Map<string, Overlay>();
+
+  constructor(deps: { readonly hash: Hash; readonly unavailable: UnavailableOfferings; readonly nowMs: () => number; readonly region: string; readonly settings: CapacitySettings }) { this.#deps = deps; }
+
+  get revision(): string { return [...this.#entries].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry.revision).join('.'); }
+
+  /** Computes a class' types anew when anything that they follow from has changed. True when they have. */
+  update(nodeClass: NodeClass, subnets: readonly Subnet[], region: RegionFacts): boolean {
+    const key = classKey(nodeClass.ref);
+    const revision = this.#deps.hash.sha256Hex(canonicalJson({ family: nodeClass.amiFamily, kubelet: nodeClass.kubelet, devices: nodeClass.blockDeviceMappings, store: nodeClass.instanceStorePolicy, found: zonesAndImages(nodeClass.status), region: region.revision })).slice(0, 16);
+    const held = this.#entries.get(key);
+    const types = held?.revision === revision ? held.types : this.#typesOf(nodeClass, region);
+    this.#entries.set(key, { nodeClass, subnets, revision, types });
+    if (held?.revision !== revision) this.#overlays.delete(key);
+    return held?.revision !== revision;
+  }
+
+  forget(key: string): void {
+    this.#entries.delete(key);
+    this.#overlays.delete(key);
+  }
+
+  discovered(key: string): DiscoveredClass | undefined { return this.#entries.get(key); }
+
+  /** A class' types and revision as they are published: what is out of capacity is told beside them. */
+  published(key: string): { readonly revision: string; readonly instanceTypes: readonly InstanceType[] } | undefined {
+    const entry = this.#entries.get(key);
+    return entry === undefined ? undefined : { revision: entry.revision, instanceTypes: [...entry.types.values()] };
+  }
+
+  typesOf(key: string): ReadonlyMap<string, InstanceType> {
+    const base = this.#entries.get(key);
+    if (base === undefined || !base.nodeClass.ready) return none;
+    const { unavailable, nowMs } = this.#deps;
+    const held = this.#overlays.get(key);
+    if (held !== undefined && held.base === base && held.sequence === unavailable.sequence && nowMs() < held.untilMs) return held.types;
+    const types = new Map([...base.types].map(([name, type]) => [name, unavailable.apply(type, nowMs())]));
+    this.#overlays.set(key, { base, sequence: unavailable.sequence, untilMs: unavailable.nextReturnMs(nowMs()) ?? Number.MAX_SAFE_INTEGER, types });
+    return types;
+  }
+
+  #typesOf(nodeClass: NodeClass, region: RegionFacts): ReadonlyMap<string, InstanceType> {
+    const { types } = instanceTypesFor(nodeClass, { region: this.#deps.region, ...region, isUnavailable: () => false, settings: this.#deps.settings });
+    return new Map(types.map((type) => [type.name, type]));
+  }
+}
+
+/** What of a class' status its types follow from: zones and which images there are, not how many addresses are free. */
+const zonesAndImages = (status: NodeClassStatus): unknown => ({
+  zones: [...new Map(status.subnets.map(({ zone, zoneId }) => [zone, zoneId ?? ''])).entries()].sort(([a], [b]) => (a < b ? -1 : 1)),
+  images: status.amis.map(({ arch, variant }) => `${arch} ${variant}`).sort(),
+});
