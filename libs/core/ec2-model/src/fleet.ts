@@ -4,6 +4,9 @@ import { compareCodeUnits } from './order.js';
 
 export type FleetConfig = FleetRequest['configs'][number];
 
+/** EC2 takes no more overrides in one request, over all its launch templates. */
+export const fleetOverridesMax = 300;
+
 export type FleetInput = {
   /** Types with only the offerings that may be bought, cheapest first, as `chooseForLaunch` answers them. */
   readonly types: readonly InstanceType[];
@@ -15,15 +18,17 @@ export type FleetInput = {
 /**
  * The overrides of a CreateFleet: each type in each zone through the subnet of that zone with most free addresses, by
  * launch template. Templates stand in the order of their first type; a zone without a subnet, or a type without a
- * template, gives none.
+ * template, gives none. What passes EC2's limit is left out from the dear end.
  */
 export function fleetConfigs({ types, subnets, templates }: FleetInput): readonly FleetConfig[] {
   const subnetOf = roomiestSubnets(subnets);
   const configs = new Map<string, FleetConfig['overrides'][number][]>();
+  let room = fleetOverridesMax;
   for (const type of types) {
     const template = templates.get(type.name);
     if (template === undefined) continue;
-    const overrides = type.offerings.flatMap((offering) => overrideOf(type, offering, subnetOf));
+    const overrides = type.offerings.flatMap((offering) => overrideOf(type, offering, subnetOf)).slice(0, room);
+    room -= overrides.length;
     if (overrides.length > 0) configs.set(template, [...(configs.get(template) ?? []), ...overrides]);
   }
   return [...configs].map(([launchTemplateName, overrides]) => ({ launchTemplateName, overrides }));

@@ -113,6 +113,13 @@ describe('fleet requests', () => {
       { launchTemplateName: 'large', overrides: [{ instanceType: 'm5.xlarge', subnetId: 's-a2', zone: 'us-east-1a' }, { instanceType: 'm5.xlarge', subnetId: 's-b', zone: 'us-east-1b' }] },
     ]);
   });
+  test('no more overrides than EC2 takes: the dearest are left out', () => {
+    const zones = ['us-east-1a', 'us-east-1b', 'us-east-1c', 'us-east-1d', 'us-east-1e', 'us-east-1f'];
+    const many = types.slice(0, 60).map((type) => ({ ...type, offerings: zones.map((zone) => ({ zone, capacityType: 'spot' as const, priceMicrosPerHour: 1, available: true, priceEstimated: false })) }));
+    const configs = fleetConfigs({ types: many, templates: new Map(many.map((type) => [type.name, 't'])), subnets: zones.map((zone) => subnet(zone, zone, 1)) });
+    expect(configs.map((config) => [config.launchTemplateName, config.overrides.length])).toEqual([['t', 300]]);
+    expect(configs[0]?.overrides.at(-1)?.instanceType).toBe(many[49]?.name);
+  });
   test('equally roomy subnets are taken by id, whatever their order', () => {
     const pair = [subnet('s-2', 'z', 7), subnet('s-1', 'z', 7)];
     expect([roomiestSubnets(pair), roomiestSubnets([...pair].reverse())].map((map) => map.get('z')?.id)).toEqual(['s-1', 's-1']);

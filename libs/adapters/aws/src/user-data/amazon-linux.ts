@@ -1,0 +1,76 @@
+import type { UserDataInput } from '@dovetail/core-ports';
+import { parse, stringify } from 'yaml';
+import { dnsIpsOf, kubeletArguments, kubeletLabels, kubeletTaints } from './kubelet.js';
+import { isMime, multipart, part, partsOf, shellPart, unixLines, type MimePart } from './mime.js';
+import { UserDataProblem } from './problem.js';
+
+/** AL2: the user's parts first, then a script that calls the image's bootstrap.sh. */
+export function al2UserData(input: UserDataInput): string {
+  return multipart([...userParts(input.userData, shellPart), shellPart(bootstrapScript(input))]);
+}
+
+function bootstrapScript(input: UserDataInput): string {
+  const { cluster, instanceStorePolicy } = input;
+  const [dnsIp] = dnsIpsOf(input);
+  const command = [
+    `/etc/eks/bootstrap.sh '${cluster.name}'`,
+    `--apiserver-endpoint '${cluster.endpoint}'`,
+    `--b64-cluster-ca '${cluster.certificateAuthority}'`,
+    ...(dnsIp?.includes(':') === true ? ['--ip-family ipv6'] : []),
+    ...(dnsIp === undefined ? [] : [`--dns-cluster-ip '${dnsIp}'`]),
+    // The script would compute a limit of its own beside the one in the arguments.
+    '--use-max-pods false',
+    `--kubelet-extra-args '${kubeletArguments(input)}'`,
+    ...(instanceStorePolicy === 'RAID0' ? ['--local-disks raid0'] : []),
+  ];
+  return ['#!/bin/bash -xe', 'exec > >(tee /var/log/user-data.log|logger -t user-data -s 2>/dev/console) 2>&1', command.join(' \\\n')].join('\n');
+}
+
+const nodeConfigType = 'application/node.eks.aws';
+
+/** AL2023: the user's parts first, then our NodeConfig: nodeadm merges them in order, so that what the plan relies on wins. */
+export function al2023UserData(input: UserDataInput): string {
+  const own = (text: string): MimePart => (isMapping(text) ? part(nodeConfigType, text) : shellPart(text));
+  return multipart([...userParts(input.userData, own), part(nodeConfigType, nodeConfig(input))]);
+}
+
+function nodeConfig(input: UserDataInput): string {
+  const { cluster, kubelet } = input;
+  if (cluster.serviceCidr === undefined) throw new UserDataProblem('the cluster’s service CIDR is not known, and AL2023 cannot join without it; allow eks:DescribeCluster or set the CIDR');
+  const dnsIps = dnsIpsOf(input);
+  const config = {
+    ...kubelet,
+    ...(dnsIps.length === 0 ? {} : { clusterDNS: dnsIps }),
+    maxPods: input.maxPods,
+    registerWithTaints: kubeletTaints(input).map(({ key, value, effect }) => ({ key, ...(value === undefined ? {} : { value }), effect })),
+  };
+  const labels = kubeletLabels(input);
+  return stringify({
+    apiVersion: 'node.eks.aws/v1alpha1',
+    kind: 'NodeConfig',
+    spec: {
+      cluster: { name: cluster.name, apiServerEndpoint: cluster.endpoint, certificateAuthority: cluster.certificateAuthority, cidr: cluster.serviceCidr },
+      ...(input.instanceStorePolicy === 'RAID0' ? { instance: { localStorage: { strategy: 'RAID0' } } } : {}),
+      kubelet: { config, flags: [`--node-labels="${Object.keys(labels).map((key) => `${key}=${labels[key] ?? ''}`).join(',')}"`] },
+    },
+  }, { sortMapEntries: true, lineWidth: 0, aliasDuplicateObjects: false }).trimEnd();
+}
+
+/** What the user gave, as parts: a MIME message's own, or plain text as `wrap` takes it. */
+function userParts(userData: string | undefined, wrap: (text: string) => MimePart): readonly MimePart[] {
+  if (userData === undefined || userData.trim() === '') return [];
+  if (!isMime(userData)) return [wrap(unixLines(userData).trimEnd())];
+  const parts = partsOf(userData);
+  if (parts === undefined) throw new UserDataProblem('spec.userData begins like a MIME message but has no usable boundary; close every part with it, or give plain text');
+  return parts;
+}
+
+/** Whether the text is a YAML mapping, as a NodeConfig is; a script is at most one long string. */
+function isMapping(text: string): boolean {
+  try {
+    const value: unknown = parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
