@@ -1,0 +1,54 @@
+import { labels } from '@dovetail/core-api';
+import { type KubeObject, kubeResources } from '@dovetail/core-ports';
+import { eventually, type TestWorld } from './world.js';
+
+/** Reads of the cluster that scenarios share. */
+
+type PodLike = KubeObject & { spec: { nodeName?: string }; status?: { phase?: string; conditions?: { type: string; status: string; reason?: string }[] } };
+type NodeLike = KubeObject & { spec?: { providerID?: string; taints?: { key: string; value?: string; effect: string }[]; unschedulable?: boolean }; status?: { conditions?: { type: string; status: string }[]; nodeInfo?: { kubeletVersion?: string } } };
+
+export const pods = async (world: TestWorld, namespace: string): Promise<readonly PodLike[]> => (await world.list(kubeResources.pods, { namespace })) as readonly PodLike[];
+export const nodes = async (world: TestWorld): Promise<readonly NodeLike[]> => (await world.list(kubeResources.nodes)) as readonly NodeLike[];
+export const claims = (world: TestWorld): Promise<readonly KubeObject[]> => world.list(kubeResources.nodeClaims);
+
+/** Nodes that Dovetail launched, by either label. */
+export const ourNodes = async (world: TestWorld): Promise<readonly NodeLike[]> =>
+  (await nodes(world)).filter((node) => labelOf(node, labels.nodePool) !== undefined || labelOf(node, labels.provisioner) !== undefined);
+
+export const labelOf = (object: KubeObject, key: string): string | undefined => object.metadata.labels?.[key];
+
+export const runningPods = async (world: TestWorld, namespace: string): Promise<readonly PodLike[]> =>
+  (await pods(world, namespace)).filter((pod) => pod.status?.phase === 'Running' && pod.metadata.deletionTimestamp === undefined);
+
+/** Waits until exactly so many pods of the namespace run, and answers them. */
+export const untilRunning = (world: TestWorld, namespace: string, count: number, deadlineMs = 60_000): Promise<readonly PodLike[]> =>
+  eventually(`${count} running pods in ${namespace}`, async () => {
+    const running = await runningPods(world, namespace);
+    return running.length === count ? running : undefined;
+  }, deadlineMs);
+
+/** Waits until no node, claim and instance of ours is left. */
+export async function untilNothingLeft(world: TestWorld, deadlineMs = 90_000): Promise<void> {
+  await eventually('no node of ours', async () => (await ourNodes(world)).length === 0, deadlineMs);
+  await eventually('no claim', async () => (await claims(world)).length === 0, deadlineMs);
+  await eventually('no instance', async () => (await instances(world)).length === 0, deadlineMs);
+}
+
+export type TwinInstance = { readonly id: string; readonly instanceType: string; readonly zone: string; readonly state: string; readonly capacityType: string; readonly imageId: string; readonly tags: Readonly<Record<string, string>> };
+
+/** Instances that live, as the cloud twin knows them. */
+export const instances = async (world: TestWorld): Promise<readonly TwinInstance[]> =>
+  (await world.cloud<readonly TwinInstance[]>('GET', 'instances')).filter((instance) => instance.state !== 'terminated' && instance.state !== 'shutting-down');
+
+/** Makes a node that is there already and nobody's: ready, with room. */
+export async function addForeignNode(world: TestWorld, node: { name: string; labels: Readonly<Record<string, string>>; taints?: readonly { key: string; value?: string; effect: string }[] }): Promise<void> {
+  await world.kube.create(kubeResources.nodes, {
+    metadata: { name: node.name, labels: { 'kubernetes.io/hostname': node.name, 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64', ...node.labels } },
+    spec: { taints: node.taints ?? [] },
+  });
+  const amounts = { cpu: '2', memory: '8Gi', pods: '29' };
+  const condition = { type: 'Ready', status: 'True', reason: 'KubeletReady', lastHeartbeatTime: new Date().toISOString(), lastTransitionTime: new Date().toISOString() };
+  await world.kube.patch({ resource: kubeResources.nodes, name: node.name }, { type: 'merge', body: { status: { capacity: amounts, allocatable: amounts, conditions: [condition] } } }, { subresource: 'status' });
+}
+
+export const events = async (world: TestWorld): Promise<readonly (KubeObject & { reason?: string; message?: string; type?: string; involvedObject?: { kind?: string; name?: string } })[]> => world.list(kubeResources.events);

@@ -1,0 +1,34 @@
+import { connectNats } from '@dovetail/adapter-nats';
+import { type Decision, type DecisionKind, followDecisions } from '@dovetail/contracts';
+import { systemHash } from '@dovetail/runtime';
+
+/** Every decision since the lab began, as any subscriber sees them. */
+export type DecisionRecorder = {
+  readonly all: readonly Decision[];
+  of(kind: DecisionKind): readonly Decision[];
+  close(): Promise<void>;
+};
+
+export async function recordDecisions(natsUrl: string, cluster: string): Promise<DecisionRecorder> {
+  const stop = new AbortController();
+  const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+  const bus = connectNats({ servers: natsUrl.split(','), name: 'test-recorder', log });
+  const all: Decision[] = [];
+  const seen = new Set<string>();
+  const following = (async () => {
+    for await (const event of followDecisions({ bus, cluster, hash: systemHash }, stop.signal)) {
+      if (event.kind !== 'decision' || seen.has(event.decision.id)) continue;
+      seen.add(event.decision.id);
+      all.push(event.decision);
+    }
+  })().catch(() => undefined);
+  return {
+    all,
+    of: (kind) => all.filter((decision) => decision.kind === kind),
+    async close() {
+      stop.abort();
+      await following;
+      await bus.close();
+    },
+  };
+}

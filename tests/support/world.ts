@@ -1,0 +1,88 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connectKubernetes } from '@dovetail/adapter-kubernetes';
+import type { KubeApi, KubeObject, KubeResource, Log } from '@dovetail/core-ports';
+import { defaultLabOptions, type Lab, type LabOptions, obtainControlPlane, obtainKubectl, isUnavailable, run, startLab, waitFor, type World } from '@dovetail/testbed';
+import { type DecisionRecorder, recordDecisions } from './decisions.js';
+
+const root = join(import.meta.dirname, '..', '..');
+
+/** A lab for one test file, with hands to work on it. */
+export type TestWorld = {
+  readonly lab: Lab;
+  readonly kube: KubeApi;
+  readonly decisions: DecisionRecorder;
+  /** Runs the real kubectl against the lab. Rejects with its output when it fails. */
+  kubectl(...args: readonly string[]): Promise<string>;
+  /** Applies every manifest of a folder under tests/scenarios, or the named files of it, as written but for ${CLUSTER_NAME}. */
+  applyScenario(name: string, files?: readonly string[]): Promise<void>;
+  /** Asks or tells the cloud twin (`/_twin/…`). */
+  cloud<T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T>;
+  list(resource: KubeResource, selection?: { namespace?: string; labelSelector?: string }): Promise<readonly KubeObject[]>;
+  close(): Promise<void>;
+};
+
+/** Errors only: what matters otherwise is in the services' own log files. */
+const quietLog: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: (name, message) => process.stderr.write(`${name}: ${message}\n`) };
+
+export async function openWorld(options: { readonly world: World } & Partial<LabOptions>): Promise<TestWorld> {
+  const dir = await mkdtemp(join(tmpdir(), 'dovetail-test-'));
+  const lab = await startLab({ ...defaultLabOptions, dir, distDir: join(root, 'dist'), progress: () => undefined, ...options });
+  const kube = connectKubernetes({ kubeconfigPath: lab.kubeconfig, log: quietLog });
+  const decisions = await recordDecisions(lab.natsUrl, lab.options.clusterName);
+  const kubectl = await kubectlFor(lab);
+  return {
+    lab, kube, decisions, kubectl,
+    applyScenario: (name, files) => applyScenario(kubectl, lab.options.clusterName, dir, name, files),
+    cloud: async <T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T> => {
+      const response = await fetch(`${lab.cloudUrl}/_twin/${path}`, { method, ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }) });
+      const text = await response.text();
+      if (!response.ok) throw new Error(`${method} /_twin/${path}: ${response.status} ${text}`);
+      return (text === '' ? undefined : JSON.parse(text)) as T;
+    },
+    list: (resource, selection) => kube.list(resource, selection),
+    async close() {
+      await decisions.close();
+      await lab.stop();
+      if (process.env['KEEP_LAB'] !== '1') await rm(dir, { recursive: true, force: true });
+      else process.stderr.write(`the lab's files are kept in ${dir}\n`);
+    },
+  };
+}
+
+async function kubectlFor(lab: Lab): Promise<TestWorld['kubectl']> {
+  const found = await obtainKubectl();
+  if (isUnavailable(found)) throw new Error(`no kubectl: ${found.unavailable}`);
+  return async (...args) => {
+    const output = await run(found.path, ['--kubeconfig', lab.kubeconfig, ...args], { deadlineMs: 200_000, remedy: 'read its output' });
+    return output.stdout;
+  };
+}
+
+async function applyScenario(kubectl: TestWorld['kubectl'], clusterName: string, dir: string, name: string, files?: readonly string[]): Promise<void> {
+  const folder = join(root, 'tests', 'scenarios', name);
+  const chosen = files ?? (await readdir(folder)).filter((file) => file.endsWith('.yaml')).toSorted();
+  for (const file of chosen) {
+    const manifest = (await readFile(join(folder, file), 'utf8')).replaceAll('${CLUSTER_NAME}', clusterName);
+    const path = join(dir, `${name}-${file}`);
+    await writeFile(path, manifest);
+    await kubectl('apply', '-f', path);
+  }
+}
+
+/** Which worlds to test on: the twins always; the real control plane when asked for and to be had, else one line says why not. */
+export async function worlds(): Promise<readonly World[]> {
+  if (process.env['DOVETAIL_REAL'] === '') {
+    process.stdout.write('LEFT OUT: the real control plane (run with REAL=1 to include it)\n');
+    return ['twin'];
+  }
+  const found = await obtainControlPlane({ cachedOnly: process.env['DOVETAIL_REAL'] !== '1' });
+  if (!isUnavailable(found)) return ['twin', 'real'];
+  process.stdout.write(`LEFT OUT: the real control plane: ${found.unavailable}\n`);
+  return ['twin'];
+}
+
+/** Looks until the condition gives something; says what was awaited when it does not. */
+export const eventually = <T>(what: string, condition: () => T | undefined | false | Promise<T | undefined | false>, deadlineMs = 60_000): Promise<T> =>
+  waitFor(condition, { what, deadlineMs, everyMs: 50 });
