@@ -6,11 +6,14 @@ const signals = ['memory.available', 'nodefs.available', 'nodefs.inodesFree', 'i
 const reservable = ['cpu', 'memory', 'ephemeral-storage', 'pid'];
 const quoted = (names: readonly string[]): string => `[${names.map((name) => `'${name}'`).join(', ')}]`;
 
-const reserved = (name: string): Schema => mapOf(text(), rules(
+// The API server estimates a rule's cost by the most entries that a map may have.
+const few: Schema = { maxProperties: 20 };
+
+const reserved = (name: string): Schema => mapOf(text(), { ...few, ...rules(
   [`self.all(x, x in ${quoted(reservable)})`, `valid keys for ${name} are ${quoted(reservable)}`],
   ["self.all(x, !self[x].startsWith('-'))", `${name} value cannot be a negative resource quantity`],
-));
-const eviction = (name: string): Schema => mapOf(text({ pattern: '^((\\d{1,2}(\\.\\d{1,2})?|100(\\.0{1,2})?)%|\\d+(\\.\\d+)?([KMGTPE]i?|[mkn])?)$' }), rules([`self.all(x, x in ${quoted(signals)})`, `valid keys for ${name} are ${quoted(signals)}`]));
+) });
+const eviction = (name: string): Schema => mapOf(text({ pattern: '^((\\d{1,2}(\\.\\d{1,2})?|100(\\.0{1,2})?)%|\\d+(\\.\\d+)?([KMGTPE]i?|[mkn])?)$' }), { ...few, ...rules([`self.all(x, x in ${quoted(signals)})`, `valid keys for ${name} are ${quoted(signals)}`]) });
 const percent = (): Schema => int32({ minimum: 0, maximum: 100 });
 
 /** The kubelet settings that change a node's capacity or user data. */
@@ -22,7 +25,7 @@ export const kubelet = (): Schema => described("Settings of the nodes' kubelets.
   kubeReserved: reserved('kubeReserved'),
   evictionHard: eviction('evictionHard'),
   evictionSoft: eviction('evictionSoft'),
-  evictionSoftGracePeriod: mapOf(text(), rules([`self.all(x, x in ${quoted(signals)})`, `valid keys for evictionSoftGracePeriod are ${quoted(signals)}`])),
+  evictionSoftGracePeriod: mapOf(text(), { ...few, ...rules([`self.all(x, x in ${quoted(signals)})`, `valid keys for evictionSoftGracePeriod are ${quoted(signals)}`]) }),
   evictionMaxPodGracePeriod: int32(),
   imageGCHighThresholdPercent: percent(),
   imageGCLowThresholdPercent: percent(),

@@ -35,7 +35,10 @@ export const taints = (description: string): Schema => described(description, at
 
 const integerOperators = quoted(['Gt', 'Lt', 'Gte', 'Lte']);
 
-/** Requirements on a node's labels. */
+/**
+ * Requirements on a node's labels. A bound is read by int() rather than by a pattern: values have no greatest length, and
+ * the API server would refuse a pattern's cost. A text where a number should stand fails that conversion, and the rule with it.
+ */
 export const requirements = (options: { readonly poolKeys: 'allowed' | 'refused' }): Schema => described(
   'What the labels of the nodes must satisfy; the entries hold together.', atomicListOf(fields({
     'key!': text({ maxLength: 316, pattern: qualifiedName, ...rules(...keyRules('self', options)) }),
@@ -46,7 +49,7 @@ export const requirements = (options: { readonly poolKeys: 'allowed' | 'refused'
     maxItems: 100,
     ...rules(
       ["self.all(x, x.operator != 'In' || (has(x.values) && size(x.values) > 0))", "requirements with operator 'In' must have a value defined"],
-      [`self.all(x, !(x.operator in ${integerOperators}) || (has(x.values) && size(x.values) == 1 && x.values[0].matches('^[+]?[0-9]+$')))`,
+      [`self.all(x, !(x.operator in ${integerOperators}) || (has(x.values) && size(x.values) == 1 && int(x.values[0]) >= 0))`,
         "requirements operator 'Gt', 'Lt', 'Gte' or 'Lte' must have a single positive integer value"],
       ["self.all(x, !(x.operator == 'In' && has(x.minValues)) || (has(x.values) && size(x.values) >= x.minValues))", "requirements with 'minValues' must have at least that many values specified in the 'values' field"],
     ),
