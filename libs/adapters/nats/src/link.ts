@@ -1,0 +1,174 @@
+import { BusError, type BusErrorCode, type StopSignal } from '@dovetail/core-ports';
+import { AuthorizationError, connect, type NatsConnection, PermissionViolationError, type Status, UserAuthenticationExpiredError } from '@nats-io/transport-node';
+import { authenticatorOf, isAtLeast, type NatsOptions, type NatsState, natsVersionMin } from './options.js';
+import { pause } from './signal.js';
+
+const retryMs = 500;
+const retryTooOldMs = 3_000;
+/** A cause that lasts is said again after this many tries. */
+const sayAgainEvery = 30;
+
+/** The one connection of a service: made in the background, kept for ever, with its state said in the log. */
+export class NatsLink {
+  readonly #options: NatsOptions;
+  readonly #ended = new AbortController();
+  readonly #waiting = new Set<() => void>();
+  readonly #restored = new Set<() => void>();
+  #connection: NatsConnection | undefined;
+  #state: NatsState = 'connecting';
+  #failures = 0;
+
+  constructor(options: NatsOptions) {
+    this.#options = options;
+    void this.#keep();
+  }
+
+  get state(): NatsState {
+    return this.#state;
+  }
+
+  get timeoutMs(): number {
+    return this.#options.timeoutMs ?? 5_000;
+  }
+
+  /** The connection, once it is up. Rejects with BusError when it is not within the time. */
+  async connection(waitMs: number = this.timeoutMs): Promise<NatsConnection> {
+    const untilMs = Date.now() + waitMs;
+    while (this.#state !== 'connected' || this.#connection === undefined) {
+      const leftMs = untilMs - Date.now();
+      if (leftMs <= 0 || this.#state === 'closed') throw new BusError(codeOf(this.#state), `NATS at ${this.#options.servers.join(', ')}: ${this.#state}`);
+      await this.#change(leftMs);
+    }
+    return this.#connection;
+  }
+
+  /** The connection, however long it takes; undefined when `stop` is aborted or the link is closed. */
+  async connectionUnless(stop: StopSignal): Promise<NatsConnection | undefined> {
+    while (!stop.aborted && this.#state !== 'closed') {
+      if (this.#state === 'connected' && this.#connection !== undefined) return this.#connection;
+      await this.#change(1_000);
+    }
+    return undefined;
+  }
+
+  /** Calls back each time a connection has come (back): what the server forgot has to be asked for again. */
+  onRestored(listener: () => void): () => void {
+    this.#restored.add(listener);
+    return () => this.#restored.delete(listener);
+  }
+
+  /** Sends what is still to be sent and closes. */
+  async close(): Promise<void> {
+    const connection = this.#connection;
+    this.#ended.abort();
+    this.#become('closed');
+    await connection?.drain().catch(() => undefined);
+  }
+
+  async #keep(): Promise<void> {
+    while (!this.#ended.signal.aborted) {
+      const connection = await this.#connect();
+      if (connection === undefined) continue;
+      this.#connection = connection;
+      this.#up(connection);
+      void this.#watch(connection);
+      const error = await connection.closed();
+      this.#connection = undefined;
+      if (error instanceof Error) this.#refused(error);
+    }
+  }
+
+  async #connect(): Promise<NatsConnection | undefined> {
+    const { servers, name, credentials, tls } = this.#options;
+    try {
+      const connection = await connect({
+        servers: [...servers], name, timeout: this.timeoutMs, maxReconnectAttempts: -1, reconnectTimeWait: 250, reconnectJitter: 100, pingInterval: 10_000, maxPingOut: 2,
+        ignoreAuthErrorAbort: true, ...(credentials === undefined ? {} : { authenticator: authenticatorOf(credentials) }), ...(tls === undefined ? {} : { tls }),
+      });
+      if (!this.#ended.signal.aborted && this.#usable(connection)) return connection;
+      await connection.close();
+      await pause(retryTooOldMs, this.#ended.signal);
+    } catch (error) {
+      this.#refused(error);
+      await pause(retryMs, this.#ended.signal);
+    }
+    return undefined;
+  }
+
+  #usable(connection: NatsConnection): boolean {
+    const version = connection.info?.version ?? '0';
+    if (isAtLeast(version, natsVersionMin)) return true;
+    this.#become('server-too-old');
+    this.#say('nats-server-too-old', `nats-server at ${connection.getServer()} is ${version}; ${natsVersionMin} or later is needed, waiting for one`, { version });
+    return false;
+  }
+
+  #refused(error: unknown): void {
+    const denied = error instanceof AuthorizationError || error instanceof UserAuthenticationExpiredError;
+    const text = error instanceof Error ? error.message : String(error);
+    const { servers } = this.#options;
+    if (this.#state !== 'closed') this.#become(denied ? 'denied' : 'unreachable');
+    if (denied) this.#say('nats-denied', `NATS at ${servers.join(', ')} refuses these credentials (${text}); check them, trying again`, { servers });
+    else this.#say('nats-unreachable', `NATS at ${servers.join(', ')} does not answer (${text}); waiting for it`, { servers });
+  }
+
+  /** Says a lasting cause once, and again now and then. */
+  #say(name: string, message: string, fields: Readonly<Record<string, unknown>>): void {
+    if (this.#failures % sayAgainEvery === 0) this.#options.log.warn(name, message, fields);
+    this.#failures += 1;
+  }
+
+  #up(connection: NatsConnection): void {
+    this.#failures = 0;
+    this.#become('connected');
+    this.#options.log.info('nats-connected', `connected to NATS ${connection.info?.version ?? ''} at ${connection.getServer()}`, { server: connection.getServer(), version: connection.info?.version });
+    for (const listener of [...this.#restored]) listener();
+  }
+
+  async #watch(connection: NatsConnection): Promise<void> {
+    for await (const status of connection.status()) this.#noticed(connection, status);
+  }
+
+  #noticed(connection: NatsConnection, status: Status): void {
+    if (this.#state === 'closed') return;
+    if (status.type === 'disconnect') {
+      this.#become('disconnected');
+      this.#options.log.warn('nats-disconnected', `NATS at ${status.server} is gone; reconnecting`, { server: status.server });
+    }
+    if (status.type === 'reconnect') {
+      if (this.#usable(connection)) this.#up(connection);
+      else void connection.close();
+    }
+    if (status.type === 'error') this.#complained(status.error);
+  }
+
+  #complained(error: Error): void {
+    if (error instanceof PermissionViolationError) {
+      this.#options.log.error('nats-permission', `NATS does not let this service ${error.operation} ${error.subject}; grant it in the account's permissions`, { operation: error.operation, subject: error.subject });
+      return;
+    }
+    if (error instanceof AuthorizationError) this.#refused(error);
+    else this.#options.log.warn('nats-error', error.message);
+  }
+
+  #become(state: NatsState): void {
+    this.#state = state;
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const wake of waiting) wake();
+  }
+
+  #change(waitMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, waitMs);
+      this.#waiting.add(end);
+    });
+  }
+}
+
+const codeOf = (state: NatsState): BusErrorCode => (state === 'denied' || state === 'server-too-old' ? state : 'unavailable');
