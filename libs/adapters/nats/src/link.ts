@@ -5,6 +5,8 @@ import { pause } from './signal.js';
 
 const retryMs = 500;
 const retryTooOldMs = 3_000;
+const drainMs = 1_000;
+const neverStopped = new AbortController().signal;
 /** A cause that lasts is said again after this many tries. */
 const sayAgainEvery = 30;
 
@@ -62,7 +64,10 @@ export class NatsLink {
     const connection = this.#connection;
     this.#ended.abort();
     this.#become('closed');
-    await connection?.drain().catch(() => undefined);
+    if (connection === undefined || connection.isClosed()) return;
+    // Draining needs the server; without it, what is left unsent stays unsent.
+    await Promise.race([connection.drain().catch(() => undefined), pause(drainMs, neverStopped)]);
+    if (!connection.isClosed()) await connection.close();
   }
 
   async #keep(): Promise<void> {
