@@ -27,7 +27,7 @@ describe.each(await worlds())('scenario layered-constraints on the %s world', (w
     });
     const [instance] = await instances(at);
     expect(instance).toMatchObject({ instanceType, zone: 'us-west-2a', capacityType: 'on-demand' });
-    const launch = await eventually('the launch as a decision', () => at.decisions.of('launch').find((decision) => decision.instanceId === instance?.id));
+    const launch = await eventually('the launch as a decision', () => at.decisions.of('launch').find((decision) => decision.instanceId === instance?.instanceId));
     expect(launch).toMatchObject({ instanceType, zone: 'us-west-2a', capacityType: 'on-demand' });
 
     await at.kubectl('scale', 'deployment/inflate', '--replicas=0');
@@ -36,7 +36,7 @@ describe.each(await worlds())('scenario layered-constraints on the %s world', (w
     expect((await ourNodes(at)).length).toBe(1);
     await at.lab.advanceClock(16_000);
     await untilNothingLeft(at);
-    expect(at.decisions.of('terminate').some((decision) => decision.instanceId === instance?.id)).toBe(true);
+    expect(at.decisions.of('terminate').some((decision) => decision.instanceId === instance?.instanceId)).toBe(true);
   });
 
   test('new pods within the 30 seconds stop the countdown', async () => {

@@ -39,15 +39,15 @@ describe.each(await worlds())('scenario spot-three-zones on the %s world', (worl
     const [victim] = (await instances(at)).filter((instance) => instance.zone === zones[0]);
     if (victim === undefined) throw new Error(`no instance in ${zones[0]}`);
     const started = Date.now();
-    await at.cloud('POST', 'interrupt', { instanceId: victim.id, kind: 'spot-interruption' });
+    await at.cloud('POST', 'interrupt', { instanceId: victim.instanceId });
     await eventually('the interrupted node gone and three pods running elsewhere', async () => {
-      const left = (await instances(at)).some((instance) => instance.id === victim.id);
+      const left = (await instances(at)).some((instance) => instance.instanceId === victim.instanceId);
       return !left && (await runningPods(at, namespace)).length === 3;
     }, 110_000);
     expect(Date.now() - started).toBeLessThan(120_000);
     const replacement = (await instances(at)).filter((instance) => instance.zone === victim.zone);
     for (const instance of replacement) expect(instance.instanceType).not.toBe(victim.instanceType);
-    await eventually('the interruption as a decision', () => at.decisions.of('interrupt').some((decision) => decision.instanceId === victim.id));
+    await eventually('the interruption as a decision', () => at.decisions.of('interrupt').some((decision) => decision.instanceId === victim.instanceId));
   });
 
   test('scaled to twelve, the quota admits ten pods, and the other two cause no node', async () => {

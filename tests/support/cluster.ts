@@ -34,7 +34,10 @@ export async function untilNothingLeft(world: TestWorld, deadlineMs = 90_000): P
   await eventually('no instance', async () => (await instances(world)).length === 0, deadlineMs);
 }
 
-export type TwinInstance = { readonly id: string; readonly instanceType: string; readonly zone: string; readonly state: string; readonly capacityType: string; readonly imageId: string; readonly tags: Readonly<Record<string, string>> };
+export type TwinInstance = {
+  readonly instanceId: string; readonly instanceType: string; readonly zone: string; readonly state: string; readonly capacityType: string; readonly imageId: string;
+  readonly kubernetesVersion?: string; readonly privateDnsName: string; readonly tags: Readonly<Record<string, string>>; readonly userData?: string;
+};
 
 /** Instances that live, as the cloud twin knows them. */
 export const instances = async (world: TestWorld): Promise<readonly TwinInstance[]> =>

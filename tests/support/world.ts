@@ -28,7 +28,7 @@ const quietLog: Log = { debug: () => undefined, info: () => undefined, warn: () 
 
 export async function openWorld(options: { readonly world: World } & Partial<LabOptions>): Promise<TestWorld> {
   const dir = await mkdtemp(join(tmpdir(), 'dovetail-test-'));
-  const lab = await startLab({ ...defaultLabOptions, dir, distDir: join(root, 'dist'), progress: () => undefined, ...options });
+  const lab = await startLab({ ...defaultLabOptions, dir, distDir: join(root, 'dist'), progress: () => undefined, prepare: applyDefinitions, ...options });
   const kube = connectKubernetes({ kubeconfigPath: lab.kubeconfig, log: quietLog });
   const decisions = await recordDecisions(lab.natsUrl, lab.options.clusterName);
   const kubectl = await kubectlFor(lab);
@@ -49,6 +49,12 @@ export async function openWorld(options: { readonly world: World } & Partial<Lab
       else process.stderr.write(`the lab's files are kept in ${dir}\n`);
     },
   };
+}
+
+async function applyDefinitions(kubeconfigPath: string): Promise<void> {
+  const kube = connectKubernetes({ kubeconfigPath, log: quietLog });
+  const folder = join(root, 'deploy', 'crds');
+  for (const file of (await readdir(folder)).filter((name) => name.endsWith('.yaml')).toSorted()) await kube.putManifests(await readFile(join(folder, file), 'utf8'));
 }
 
 async function kubectlFor(lab: Lab): Promise<TestWorld['kubectl']> {

@@ -1,2 +1,2 @@
 export { connectKubernetes } from './kube-api.js';
-export type { KubernetesOptions } from './kube-api.js';
+export type { KubernetesOptions, ManifestApi } from './kube-api.js';

@@ -1,5 +1,6 @@
 import { KubeConfig } from '@kubernetes/client-node';
 import { type KubeApi, KubeError, type KubeErrorCode, type KubeObject, type KubeResource, type Log, type ObjectRef, kubeResources } from '@dovetail/core-ports';
+import { putManifests } from './manifests.js';
 import { pathOf, type Rest, restOver } from './rest.js';
 import { watchResource } from './watch.js';
 
@@ -11,16 +12,22 @@ export type KubernetesOptions = {
   readonly log: Log;
 };
 
+/** Manifests as people write them, for the lab and tests: services never need it. */
+export type ManifestApi = {
+  /** Creates what is missing and merges what is there; answers a line for each object. */
+  putManifests(text: string): Promise<readonly string[]>;
+};
+
 const pageSize = 500;
 const patchTypes = { merge: 'application/merge-patch+json', json: 'application/json-patch+json' } as const;
 
 /** The Kubernetes API over @kubernetes/client-node's configuration, authentication and TLS. */
-export function connectKubernetes(options: KubernetesOptions): KubeApi {
+export function connectKubernetes(options: KubernetesOptions): KubeApi & ManifestApi {
   const config = new KubeConfig();
   if (options.kubeconfigPath === undefined) config.loadFromDefault();
   else config.loadFromFile(options.kubeconfigPath);
   const rest = restOver(config, { timeoutMs: options.timeoutMs ?? 30_000 });
-  return { watch: (watch, stop) => watchResource(rest, options.log, watch, stop), ...readers(rest), ...writers(rest), ...podVerbs(rest) };
+  return { putManifests: (text) => putManifests(rest, text), watch: (watch, stop) => watchResource(rest, options.log, watch, stop), ...readers(rest), ...writers(rest), ...podVerbs(rest) };
 }
 
 type Page = { metadata: { continue?: string }; items: KubeObject[] };

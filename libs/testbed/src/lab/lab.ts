@@ -42,6 +42,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
 
 async function startAll(options: LabOptions, clockFile: string, parts: Map<string, RunningPart>): Promise<Lab> {
   const [bus, kubernetes] = await Promise.all([startBus(options, parts), startKubernetes(options, clockFile, parts)]);
+  await options.prepare(kubernetes.kubeconfig);
   const cloud = await startCloud(options, { clockFile, kubeconfig: kubernetes.kubeconfig }, parts);
   const env = serviceEnv(options, { natsUrl: bus.url, kubeconfig: kubernetes.kubeconfig, cloudUrl: cloud.url, clockFile });
   const names = ['pod-watcher', ...Array.from({ length: options.solvers }, (_, index) => `solver-${index}`), 'launcher', 'reaper'];

@@ -23,6 +23,8 @@ export type LabOptions = {
   /** Start again what has died, as a Deployment would. */
   readonly supervise: boolean;
   readonly progress: (line: string) => void;
+  /** Called when Kubernetes answers and before any service starts: the place to apply CustomResourceDefinitions. */
+  readonly prepare: (kubeconfig: string) => Promise<void>;
 };
 
 export const defaultLabOptions = {

@@ -53,7 +53,7 @@ export async function startCloud(options: LabOptions, at: { readonly clockFile: 
     PORT: String(port), KUBECONFIG: at.kubeconfig, TEST_CLOCK_FILE: at.clockFile, AWS_REGION: options.region, CLUSTER_NAME: options.clusterName,
     KUBERNETES_VERSION: options.kubernetesVersion, ...(options.zones === undefined ? {} : { ZONES: options.zones.join(',') }), ...options.env?.['cloud'],
   };
-  const part = await startRole(options, 'cloud', env, async () => (await httpRequest(`${url}/_twin/healthz`)).status === 200);
+  const part = await startRole(options, 'cloud', env, async () => (await httpRequest(`${url}/_twin/health`)).status === 200);
   parts.set('cloud', part);
   return { url, description: `EC2, SQS, SSM, Pricing, IAM, EKS and kubelets: twin, ${options.region}, ${url}` };
 }

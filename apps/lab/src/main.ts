@@ -1,0 +1,28 @@
+import { runMain } from '@dovetail/runtime';
+import { runCloudTwin } from './cloud-twin.js';
+import { runDemo } from './demo.js';
+import { runKubeTwin } from './kube-twin.js';
+import { labDown, labUp } from './up.js';
+
+const help = `lab: everything that Dovetail needs around it, on this machine
+
+  up          start the lab and leave it running: .lab/kubeconfig, .lab/ready (REGION, SOLVERS, CLUSTER_NAME, REAL=1)
+  down        end it
+  demo        pods become nodes and nodes go away, with a timeline, then end
+  kube-twin, cloud-twin, supervise   roles that the lab starts itself
+`;
+
+await runMain(async () => {
+  const [command] = process.argv.slice(2);
+  switch (command) {
+    case 'up': return labUp({ detach: true });
+    case 'supervise': return labUp({ detach: false });
+    case 'down': return labDown();
+    case 'demo': return runDemo();
+    case 'kube-twin': return runKubeTwin();
+    case 'cloud-twin': return runCloudTwin();
+    default:
+      process.stdout.write(help);
+      process.exitCode = command === undefined || command === 'help' || command === '--help' ? 0 : 64;
+  }
+});
