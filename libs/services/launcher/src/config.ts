@@ -98,7 +98,7 @@ export function defaultLauncherConfig(named: { readonly clusterName: string; rea
       membersMax: 50, typesMax: 60, gatherMs: 25, resendMaxMs: 10 * minute, consistencyMs: 30 * second, attemptMs: 2 * second, attemptMaxMs: minute,
       avoidMs: 3 * minute, avoidMaxMs: 24 * minute, callsPerSecond: 5, callsBurst: 50, callsInParallel: 20,
     },
-    lifecycle: { launchTimeoutMs: 5 * minute, registrationTimeoutMs: 15 * minute, placementDeadlineMs: minute, inParallel: 64 },
+    lifecycle: { launchTimeoutMs: 5 * minute, registrationTimeoutMs: 15 * minute, placementDeadlineMs: 5 * minute, inParallel: 64 },
     discovery: {
       subnetRefreshMs: minute, securityGroupRefreshMs: 5 * minute, imageRefreshMs: 5 * minute, priceRefreshMs: 12 * 60 * minute,
       instanceTypeRefreshMs: 12 * 60 * minute, clusterRefreshMs: 5 * minute, retryMs: 10 * second, poolStatusMs: 5 * second, templateIdleMs: 10 * minute,

@@ -43,18 +43,19 @@ export class Judge {
   judge(message: PlanMessage): readonly JudgedBin[] {
     const whole = tooOld(message, this.#nowMs, this.#options.planAgeMaxMs) ?? olderEpoch(message.admissionSeen, this.#admission.epoch);
     const placements = message.plan.placements.map((placement, index) =>
-      whole === undefined ? this.#placement(message, placement, placementId(index)) : refused(message, placementId(index), placement, [whole]));
+      whole === undefined ? this.#placement(message, placement, index) : refused(message, placementId(index), placement, [whole]));
     const nodes = message.plan.newNodes.map((bin, index) => (whole === undefined ? this.#newNode(message, bin, index) : refused(message, bin.id, bin, [whole])));
     return [...placements, ...nodes];
   }
 
-  #placement(message: PlanMessage, placement: Placement, binId: string): JudgedBin {
+  #placement(message: PlanMessage, placement: Placement, index: number): JudgedBin {
+    const binId = placementId(index);
     const node = this.#ledger.node(placement.nodeUid);
     const pods = this.#podsOf(placement.podUids);
     const requests = sumResources(pods.map((pod) => pod.requests));
     const why = this.#podsOrGroups(message, placement) ?? nodeRetiring(placement, node) ?? (node === undefined ? undefined : nodeFull(requests, node));
     if (why !== undefined || node === undefined) return refused(message, binId, placement, why === undefined ? [] : [why]);
-    const violations = this.#check(message, placement, pods);
+    const violations = this.#check(message, { ...placement, nodeName: node.name, nodeUid: node.uid }, { newNodes: message.plan.newNodes, placements: message.plan.placements.slice(index + 1) });
     if (violations.length > 0) return refused(message, binId, placement, violations);
     const replacement = message.cause.kind === 'replacement';
     this.#deps.memory.touch(placement.topologyGroups, this.#admission, message.id);
@@ -76,7 +77,7 @@ export class Judge {
     if (!left.ok) return refused(message, bin.id, bin, [left.reason]);
     const pods = this.#podsOf(bin.podUids);
     const narrowed = { ...bin, options: left.options };
-    const violations = this.#check(message, narrowed, pods);
+    const violations = this.#check(message, narrowed, { newNodes: message.plan.newNodes.slice(index + 1), placements: [] });
     if (violations.length > 0) return refused(message, bin.id, bin, violations);
     const claimName = claimNameOf({ poolName: pool.name, admission: this.#admission, planId: message.id, binId: bin.id }, this.#deps.sha256Hex);
     this.#take(message, narrowed, { pool, types, pods, claimName });
@@ -108,11 +109,15 @@ export class Judge {
     this.#deps.memory.touch(bin.topologyGroups, this.#admission, message.id);
   }
 
-  #check(message: PlanMessage, bin: NewNode | Placement, pods: readonly Pod[]): readonly Reason[] {
+  #check(message: PlanMessage, bin: NewNode | Placement, beside: Beside): readonly Reason[] {
     const { cause } = message;
     const nodes = cause.kind === 'replacement' ? this.#ledger.nodes.filter((node) => node.uid !== cause.nodeUid) : this.#ledger.nodes;
-    const asked = cause.kind === 'replacement' ? pods.map(withoutNode) : pods;
-    return this.#deps.check({ bin, pods: asked, nodes }).map(brokenConstraint);
+    // Only what shares a group can matter; and a companion that no longer holds would be refused itself: this bin must do without it.
+    const groups = new Set(bin.topologyGroups);
+    const meant = (other: NewNode | Placement): boolean => other.topologyGroups.some((group) => groups.has(group)) && this.#podsOrGroups(message, other) === undefined;
+    const companions = { newNodes: beside.newNodes.filter(meant), placements: beside.placements.filter(meant) };
+    const pods = this.#podsOf([bin, ...companions.placements, ...companions.newNodes].flatMap((each) => each.podUids));
+    return this.#deps.check({ bin, pods: cause.kind === 'replacement' ? pods.map(withoutNode) : pods, nodes, beside: companions }).map(brokenConstraint);
   }
 
   #promise(message: PlanMessage, podUids: readonly string[], requests: Resources, untilMs?: number): PromiseAnnotation {
@@ -130,6 +135,7 @@ export class Judge {
   #podsOf(uids: readonly string[]): readonly Pod[] { return uids.flatMap((uid) => this.#deps.world.pods.get(uid) ?? []); }
 }
 
+type Beside = { readonly newNodes: readonly NewNode[]; readonly placements: readonly Placement[] };
 const noTypes: ReadonlyMap<string, InstanceType> = new Map();
 
 const refused = (plan: PlanMessage, binId: string, bin: NewNode | Placement, reasons: readonly Reason[]): RefusedBin =>

@@ -45,6 +45,8 @@ export type CheckBin = (question: {
   readonly pods: readonly Pod[];
   /** Everything that exists or is promised now, earlier bins of this round included. */
   readonly nodes: readonly ExistingNode[];
+  /** The plan's bins that are judged after this one; `pods` holds theirs too. Nodes that are level together are not level one by one. */
+  readonly beside: { readonly newNodes: readonly NewNode[]; readonly placements: readonly Placement[] };
 }) => readonly Violation[];
 
 /** `place-0`, `place-1`, …: placements have no id of their own in the plan. */

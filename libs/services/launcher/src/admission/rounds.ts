@@ -25,7 +25,8 @@ export type RoundsDeps = {
   readonly world: World;
   readonly writer: Writer;
   readonly catalog: CatalogView;
-  readonly check: CheckBin;
+  /** The checker for a round that begins now. */
+  readonly checker: (nowMs: number) => CheckBin;
   readonly teller: Pick<StateTeller, 'tellHead' | 'tellVerdicts'>;
   readonly telling: Telling;
   readonly term: Term;
@@ -69,17 +70,22 @@ export class Rounds {
     this.#number += 1;
     const admission = this.head;
     await term.guardedWrite(renderRound({ number: admission.number, planIds: fresh.map((plan) => plan.id) }));
-    const judge = new Judge({ ...this.#deps, memory: this.#memory, sha256Hex: (text) => this.#deps.hash.sha256Hex(text) }, this.#config, { admission, nowMs: clock.nowMs() });
-    const outcomes = await this.#carryOut(fresh.flatMap((plan) => judge.judge(plan)), admission);
+    const outcomes = await this.#carryOut(this.#judge(fresh, admission), admission);
     const round = { admission, atMs: clock.nowMs() };
     for (const plan of fresh) {
-      const verdicts = [...outcomes.filter((bin) => bin.plan === plan).flatMap((bin) => verdictsOfBin(bin, round)), ...verdictsOfUnplaced(plan, round)];
-      this.#remember(plan.id, verdicts);
+      this.#remember(plan.id, [...outcomes.filter((bin) => bin.plan === plan).flatMap((bin) => verdictsOfBin(bin, round)), ...verdictsOfUnplaced(plan, round)]);
     }
     await teller.tellHead(admission);
     await teller.tellVerdicts(fresh.flatMap((plan) => this.#judged.get(plan.id) ?? []));
     telling.round(outcomes, fresh, admission);
     metrics.observe('dovetail_admission_round_seconds', (clock.nowMs() - startedMs) / 1000);
+  }
+
+  #judge(plans: readonly PlanMessage[], admission: AdmissionNumber): readonly JudgedBin[] {
+    const { clock, checker, hash } = this.#deps;
+    const nowMs = clock.nowMs();
+    const judge = new Judge({ ...this.#deps, check: checker(nowMs), memory: this.#memory, sha256Hex: (text) => hash.sha256Hex(text) }, this.#config, { admission, nowMs });
+    return plans.flatMap((plan) => judge.judge(plan));
   }
 
   #wasJudged(plan: PlanMessage): boolean {

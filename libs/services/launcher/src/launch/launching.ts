@@ -1,6 +1,7 @@
 import type { Channel } from '@dovetail/contracts';
 import { annotations, poolKey, type NodeClaim } from '@dovetail/core-api';
-import { CloudError, type StopSignal } from '@dovetail/core-ports';
+import type { CloudError} from '@dovetail/core-ports';
+import { type StopSignal } from '@dovetail/core-ports';
 import type { LauncherConfig } from '../config.js';
 import type { LauncherDeps } from '../deps.js';
 import type { Catalog } from '../discovery/catalog.js';
@@ -13,7 +14,7 @@ import type { Decisions } from '../tell/decisions.js';
 import type { KubeEvents } from '../tell/kube-events.js';
 import { classKey, type World } from '../world/world.js';
 import type { Writer } from '../world/writer.js';
-import { launchFailureReason, remedyOf } from './errors.js';
+import { launchFailureReason } from './errors.js';
 import { intentIdOf, intentOf, isUnpaired, parseIntent, renderIntent, type LaunchIntent } from './intent.js';
 import { Outcomes } from './outcomes.js';
 import { buildRequest, type BuiltRequest } from './request.js';
@@ -68,6 +69,9 @@ export class Launching {
     return id === undefined || this.#settled.has(id) || !this.#inForce(claim);
   }
 
+  /** Instances that carry the intent's tag and have not ended. Rejects with CloudError. */
+  lookUp(intentId: string): ReturnType<Sending['lookUp']> { return this.#sending.lookUp(intentId); }
+
   /** Units in work, for debugging. */
   inWork(): number { return this.#running; }
 
@@ -90,7 +94,8 @@ export class Launching {
     const units = launchUnits({
       claims: world.claims.values(), claimByName: (name) => world.claims.one('name', name), sha256Hex: (text) => hash.sha256Hex(text),
       isSettled: (id) => this.#settled.has(id), membersMax: this.#config.launch.membersMax,
-      isHeldBack: (claim) => this.#busy.has(claim.uid) || this.#deps.isVoid(claim) || (this.#waiting.get(claim.uid)?.notBeforeMs ?? 0) > nowMs,
+      isVoid: this.#deps.isVoid,
+      isHeldBack: (claim) => this.#busy.has(claim.uid) || (this.#waiting.get(claim.uid)?.notBeforeMs ?? 0) > nowMs,
     });
     for (const unit of units) {
       if (this.#running >= this.#config.launch.callsInParallel) break;
@@ -218,4 +223,3 @@ export class Launching {
 }
 
 const neverStopped: StopSignal = { aborted: false, addEventListener: () => undefined, removeEventListener: () => undefined };
-export { remedyOf };

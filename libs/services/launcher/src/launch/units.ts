@@ -17,8 +17,10 @@ export type UnitsInput = {
   readonly sha256Hex: (text: string) => string;
   /** Intents whose outcome is known and written down: what they left unpaired may be launched anew. */
   readonly isSettled: (intentId: string) => boolean;
-  /** Claims that somebody works on, that wait for their next attempt, or that must not be launched. */
+  /** Claims that somebody works on, or that wait for their next attempt. */
   readonly isHeldBack: (claim: NodeClaim) => boolean;
+  /** Claims that nothing new may be bought for; what may have been bought already is still learnt. */
+  readonly isVoid: (claim: NodeClaim) => boolean;
   readonly membersMax: number;
 };
 
@@ -32,7 +34,7 @@ export function launchUnits(input: UnitsInput): readonly LaunchUnit[] {
     if (carried?.inForce === true) {
       if (!claims.some(input.isHeldBack)) resolving.push({ kind: 'resolve', carried, claims });
     } else {
-      fresh.push(...claims.filter((claim) => claim.deletionMs === undefined && !input.isHeldBack(claim)));
+      fresh.push(...claims.filter((claim) => claim.deletionMs === undefined && !input.isHeldBack(claim) && !input.isVoid(claim)));
     }
   }
   return [...resolving, ...launching(fresh, input)];

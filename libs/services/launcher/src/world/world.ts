@@ -121,7 +121,7 @@ export class World {
       pod: this.pods, node: this.nodes, claim: this.claims, pool: this.pools, nodeclass: this.nodeClasses, daemonset: this.daemonSets, namespace: this.namespaces,
       pv: this.persistentVolumes, pvc: this.persistentVolumeClaims, storageclass: this.storageClasses, csinode: this.csiNodes,
     };
-    return tables[kind] as { set(value: unknown): boolean; delete(uid: string): { readonly name: string } | undefined; remove(uid: string): { readonly name: string } | undefined };
+    return tables[kind];
   }
 
   #promise(holderUid: string, text: string | undefined): void {
