@@ -6,7 +6,6 @@ export * from './promise.js';
 export * from './label-rules.js';
 export * from './content-hash.js';
 export * from './claim-object.js';
-export { amiRequirements } from './parse/class-fields.js';
 export { nodePoolOf, defaultExpireAfterMs } from './parse/node-pool.js';
 export { provisionerOf } from './parse/provisioner.js';
 export { ec2NodeClassOf } from './parse/ec2-node-class.js';

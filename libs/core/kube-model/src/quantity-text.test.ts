@@ -14,7 +14,7 @@ describe('quantities', () => {
     expect(parseCpuMillis(text)).toBeUndefined();
   });
   test.each([
-    ['cpu', 1500, '1500m'], ['cpu', 2000, '2'], ['memory', 1_610_612_736, '1536Mi'], ['memory', 1000, '1000'], ['memory', 0, '0'],
+    ['cpu', 1500, '1500m'], ['cpu', 2000, '2'], ['memory', 1_610_612_736, '1536Mi'], ['memory', 1001, '1001'], ['memory', 512e6, '512M'], ['memory', 1000, '1k'], ['memory', 4 * 1024 ** 3, '4Gi'], ['memory', 0, '0'],
     ['pods', 110, '110'], ['nvidia.com/gpu', 1024, '1024'], ['hugepages-2Mi', 2_097_152, '2Mi'],
   ])('%s of %i is written %s', (name, amount, text) => expect(formatResource(name, amount)).toBe(text));
   test('what is written reads back as the same amount', () => fc.assert(fc.property(

@@ -80,13 +80,19 @@ export function resourcesOf(raw: unknown): ParsedResources {
   return { ok: true, value: amounts };
 }
 
-const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
+/** Divides by the base as long as nothing is lost, and writes the suffix of that power. */
+function scaledText(amount: number, base: number, suffixes: readonly string[]): string {
+  let rest = amount;
+  let power = 0;
+  while (rest !== 0 && rest % base === 0 && power < suffixes.length - 1) { rest /= base; power += 1; }
+  return `${rest}${suffixes[power] ?? ''}`;
+}
 
+/** The shorter of the binary and the decimal spelling, so that 512M stays 512M and 4Gi stays 4Gi; binary when they tie. */
 function formatBytes(bytes: number): string {
-  let amount = bytes;
-  let step = 0;
-  while (amount !== 0 && amount % 1024 === 0 && step < binarySuffixes.length - 1) { amount /= 1024; step += 1; }
-  return `${amount}${binarySuffixes[step] ?? ''}`;
+  const binary = scaledText(bytes, 1024, ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei']);
+  const decimal = scaledText(bytes, 1000, ['', 'k', 'M', 'G', 'T', 'P', 'E']);
+  return decimal.length < binary.length ? decimal : binary;
 }
 
 const inBytes = (name: string): boolean =>

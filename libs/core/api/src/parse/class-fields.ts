@@ -1,6 +1,5 @@
 import type { Raw } from '@dovetail/core-kube-model';
 import { Malformed, optional, parseAmount, readEach, readFlag, readInteger, readOneOf, readRecord, readText, readTextMap, requirementsOf, readRequirementSpecs } from '@dovetail/core-kube-model';
-import type { RequirementSpec } from '@dovetail/core-kube-model';
 import { labels } from '../names.js';
 import type { BlockDeviceMapping, MetadataOptions, NodeClassStatus, ResolvedAmi } from '../node-class.js';
 
@@ -68,25 +67,18 @@ export function readTags(raw: unknown, field: string): Readonly<Record<string, s
 const gpuCount = 'karpenter.k8s.aws/instance-gpu-count';
 const acceleratorCount = 'karpenter.k8s.aws/instance-accelerator-count';
 
-/** Which instances an image boots, as a class's status says it (Karpenter's `status.amis[].requirements`). */
-export function amiRequirements(ami: Pick<ResolvedAmi, 'arch' | 'variant'>): readonly RequirementSpec[] {
-  const arch: RequirementSpec = { key: labels.arch, operator: 'In', values: [ami.arch] };
-  switch (ami.variant) {
-    case 'standard': return [arch, { key: gpuCount, operator: 'DoesNotExist', values: [] }, { key: acceleratorCount, operator: 'DoesNotExist', values: [] }];
-    case 'nvidia': return [arch, { key: gpuCount, operator: 'Exists', values: [] }];
-    case 'neuron': return [arch, { key: acceleratorCount, operator: 'Exists', values: [] }];
-  }
-}
-
-function readAmi(item: Raw, path: string): ResolvedAmi {
+/** An image whose status does not speak of devices serves every variant, and stands once for each. */
+function readAmi(item: Raw, path: string): readonly ResolvedAmi[] {
   const requirements = requirementsOf(readRequirementSpecs(item['requirements'], `${path}.requirements`));
   const demands = (key: string): boolean => requirements.get(key)?.present === true;
-  return {
+  const variants: readonly ResolvedAmi['variant'][] = !requirements.has(gpuCount) && !requirements.has(acceleratorCount) ? ['standard', 'nvidia', 'neuron']
+    : [demands(gpuCount) ? 'nvidia' : demands(acceleratorCount) ? 'neuron' : 'standard'];
+  const image = {
     id: readText(item['id'], `${path}.id`) ?? '', name: readText(item['name'], `${path}.name`) ?? '',
     deprecated: readFlag(item['deprecated'], `${path}.deprecated`) ?? false,
-    arch: requirements.get(labels.arch)?.values.has('arm64') === true ? 'arm64' : 'amd64',
-    variant: demands(gpuCount) ? 'nvidia' : demands(acceleratorCount) ? 'neuron' : 'standard',
+    arch: requirements.get(labels.arch)?.values.has('arm64') === true ? 'arm64' as const : 'amd64' as const,
   };
+  return variants.map((variant) => ({ ...image, variant }));
 }
 
 /** What discovery has written into a class's status. */
@@ -99,7 +91,7 @@ export function readClassStatus(status: Raw, field: string): NodeClassStatus {
     securityGroups: readEach(status['securityGroups'], `${field}.securityGroups`, (item, path) => ({
       id: readText(item['id'], `${path}.id`) ?? '', ...optional('name', readText(item['name'], `${path}.name`)),
     })),
-    amis: readEach(status['amis'], `${field}.amis`, readAmi),
+    amis: readEach(status['amis'], `${field}.amis`, readAmi).flat(),
     ...optional('instanceProfile', readText(status['instanceProfile'], `${field}.instanceProfile`)),
   };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Parsed } from '@dovetail/core-kube-model';
-import { amiRequirements, awsNodeTemplateOf, ec2NodeClassOf, inlineProviderOf, type NodeClass } from '../index.js';
+import { awsNodeTemplateOf, ec2NodeClassOf, inlineProviderOf, type NodeClass } from '../index.js';
 
 type Part = Record<string, unknown>;
 const metadata = { name: 'default', uid: 'u-1' };
@@ -25,11 +25,17 @@ describe('an EC2NodeClass', () => {
     status: { subnets: [], securityGroups: [], amis: [] },
   }));
   test('reads what discovery found', () => {
-    const amis = (['standard', 'nvidia', 'neuron'] as const).map((variant) => ({ id: `ami-${variant}`, name: variant, arch: 'amd64' as const, variant, deprecated: false }));
-    expect(value(ec2NodeClassOf(ec2({}, {
-      conditions: [{ type: 'Ready', status: 'True' }], subnets: [{ id: 'subnet-1', zone: 'us-east-1a', zoneID: 'use1-az1' }], securityGroups: [{ id: 'sg-1', name: 'nodes' }],
-      amis: amis.map((ami) => ({ id: ami.id, name: ami.name, requirements: amiRequirements(ami) })), instanceProfile: 'p',
-    })))).toMatchObject({ ready: true, status: { subnets: [{ id: 'subnet-1', zone: 'us-east-1a', zoneId: 'use1-az1' }], securityGroups: [{ id: 'sg-1', name: 'nodes' }], amis, instanceProfile: 'p' } });
+    const gpu = { key: 'karpenter.k8s.aws/instance-gpu-count', operator: 'Exists' };
+    const neuron = { key: 'karpenter.k8s.aws/instance-accelerator-count', operator: 'Exists' };
+    const arch = { key: 'kubernetes.io/arch', operator: 'In', values: ['arm64'] };
+    const without = (one: object): object => ({ ...one, operator: 'DoesNotExist' });
+    const found = value(ec2NodeClassOf(ec2({}, {
+      conditions: [{ type: 'Ready', status: 'True' }], subnets: [{ id: 'subnet-1', zone: 'us-east-1a', zoneID: 'use1-az1' }], securityGroups: [{ id: 'sg-1', name: 'nodes' }], instanceProfile: 'p',
+      amis: [{ id: 'ami-1', name: 'a', requirements: [arch, without(gpu), without(neuron)] }, { id: 'ami-2', name: 'b', requirements: [arch, gpu] }, { id: 'ami-3', name: 'c', requirements: [arch, neuron] }, { id: 'ami-4', name: 'd', requirements: [arch] }],
+    })));
+    expect(found).toMatchObject({ ready: true, status: { subnets: [{ id: 'subnet-1', zone: 'us-east-1a', zoneId: 'use1-az1' }], securityGroups: [{ id: 'sg-1', name: 'nodes' }], instanceProfile: 'p' } });
+    expect(found.status.amis.map((ami) => `${ami.id} ${ami.arch} ${ami.variant}`)).toEqual([
+      'ami-1 arm64 standard', 'ami-2 arm64 nvidia', 'ami-3 arm64 neuron', 'ami-4 arm64 standard', 'ami-4 arm64 nvidia', 'ami-4 arm64 neuron']);
   });
   test('reads devices in bytes', () => expect(value(ec2NodeClassOf(ec2({ blockDeviceMappings: [{ deviceName: '/dev/xvda', rootVolume: true, ebs: { volumeSize: '100Gi', volumeType: 'gp3', encrypted: true } }] }))).blockDeviceMappings)
     .toEqual([{ deviceName: '/dev/xvda', rootVolume: true, ebs: { volumeSizeBytes: 100 * 1024 ** 3, volumeType: 'gp3', encrypted: true } }]));
