@@ -48,9 +48,9 @@ export const renderRetirement = ({ cause, atMs, deadlineMs, detail, askedMs, exp
   JSON.stringify({ cause, atMs, deadlineMs, detail, askedMs, expects, answered });
 
 export type RetirementLimits = {
-  /** An expired node waits this long for its replacement, after a solver has answered. */
+  /** A node without a deadline (expired, or announced for maintenance) waits this long for its replacement, once a solver has answered. */
   readonly expiryWaitMs: number;
-  /** An interrupted node waits this long for its replacement before it is drained. */
+  /** A node that will be taken away waits this long for its replacement before it is drained. */
   readonly interruptionWaitMs: number;
   /** A plan that has not become claims by then never will (plans live 60 s): ask again. */
   readonly askAgainMs: number;
@@ -86,8 +86,8 @@ function emptyStep(facts: RetirementFacts): RetirementStep {
 }
 
 function waitLimitMs({ retirement, limits }: RetirementFacts): number {
-  if (retirement.cause === 'interrupted') return Math.min(retirement.atMs + limits.interruptionWaitMs, retirement.deadlineMs ?? Infinity);
-  // Without a solver nobody knows where the pods would go: an expired node can wait, its pods cannot.
+  if (retirement.deadlineMs !== undefined) return Math.min(retirement.atMs + limits.interruptionWaitMs, retirement.deadlineMs);
+  // Without a solver nobody knows where the pods would go: a node whose end has no hour can wait, its pods cannot.
   return retirement.answered === true ? retirement.atMs + limits.expiryWaitMs : Infinity;
 }
 

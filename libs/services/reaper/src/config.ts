@@ -1,0 +1,80 @@
+import type { CollectionLimits, RetirementLimits } from '@dovetail/core-disruption';
+
+/** What the reaper is told. Times are in milliseconds. */
+export type ReaperConfig = {
+  /** The cluster's name: on EC2 tags and in subjects. */
+  readonly clusterName: string;
+  readonly disruption: DisruptionConfig;
+  readonly termination: TerminationConfig;
+  readonly interruption: InterruptionConfig;
+  readonly collection: CollectionConfig;
+};
+
+export type DisruptionConfig = RetirementLimits & {
+  /** The longest pause between two passes over all nodes (Karpenter: 10 s); changes in the cluster cut it short. */
+  readonly passIntervalMs: number;
+  /** The shortest pause between two passes, however much changes. */
+  readonly passPauseMs: number;
+  /** A solver may take this long for a what-if. */
+  readonly planBudgetMs: number;
+  readonly planTimeoutMs: number;
+  /** Pause after a what-if that no solver took. */
+  readonly askRetryMs: number;
+  /** `lastPodEventTime` is written at most this often per claim (Karpenter: 10 s). */
+  readonly podEventPauseMs: number;
+};
+
+export type TerminationConfig = {
+  /** Nodes worked on side by side. */
+  readonly concurrency: number;
+  /** Draining takes at least this long (Karpenter: 5 s): a pod that was just being bound is seen. */
+  readonly drainMinMs: number;
+  /** Pause between looks at a node that drains or waits for volumes. */
+  readonly drainPauseMs: number;
+  /** Pause between looks at an instance that is ending. */
+  readonly instancePauseMs: number;
+  /** Wait before a refused eviction is tried again; doubles up to the maximum. */
+  readonly evictionRetryMs: number;
+  readonly evictionRetryMaxMs: number;
+  /** Instances terminated in any minute, by everything together. */
+  readonly terminationsPerMinute: number;
+  /** Terminations are gathered this long, so that many become one call. */
+  readonly gatherMs: number;
+};
+
+export type InterruptionConfig = {
+  /** How long after a Spot notice the instance is reclaimed (AWS: two minutes). */
+  readonly noticeMs: number;
+  /** Kept back from it, so that the last pods end before the machine does. */
+  readonly marginMs: number;
+  /** A type and zone that was interrupted is avoided for Spot for this long (Karpenter: 3 min). */
+  readonly avoidMs: number;
+  /** A message about an instance that nobody knows yet is left in the queue up to this many receives. */
+  readonly receivesMax: number;
+  /** Pause after the queue could not be read. */
+  readonly retryMs: number;
+};
+
+export type CollectionConfig = CollectionLimits & {
+  /** Pause between passes at first, and after the given number of passes that went well (Karpenter: 10 s, then 2 min). */
+  readonly firstIntervalMs: number;
+  readonly firstPasses: number;
+  readonly intervalMs: number;
+};
+
+/** The defaults: Karpenter's where it has them. Everything else says why where it is declared. */
+export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
+  disruption: {
+    passIntervalMs: 10_000, passPauseMs: 500, planBudgetMs: 1_000, planTimeoutMs: 5_000, askRetryMs: 5_000, podEventPauseMs: 10_000,
+    expiryWaitMs: 900_000, interruptionWaitMs: 60_000, askAgainMs: 75_000,
+  },
+  termination: {
+    concurrency: 100, drainMinMs: 5_000, drainPauseMs: 1_000, instancePauseMs: 2_000, evictionRetryMs: 1_000, evictionRetryMaxMs: 10_000,
+    terminationsPerMinute: 300, gatherMs: 50,
+  },
+  interruption: { noticeMs: 120_000, marginMs: 10_000, avoidMs: 180_000, receivesMax: 5, retryMs: 5_000 },
+  collection: {
+    instanceAgeMinMs: 30_000, claimAgeMinMs: 120_000, fleetShareMax: 0.1, alwaysAllowed: 3,
+    firstIntervalMs: 10_000, firstPasses: 20, intervalMs: 120_000,
+  },
+};

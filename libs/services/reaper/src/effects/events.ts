@@ -1,0 +1,71 @@
+import type { NodeClaim } from '@dovetail/core-api';
+import type { Node, Pod } from '@dovetail/core-kube-model';
+import { KubeError, kubeResources, type StopSignal } from '@dovetail/core-ports';
+import type { ReaperDeps } from '../deps.js';
+import { Nap } from '../loop/nap.js';
+
+/** What an Event is about. */
+export type Subject = { readonly apiVersion: string; readonly kind: string; readonly name: string; readonly uid: string; readonly namespace?: string };
+export const aboutPod = (pod: Pod): Subject => ({ apiVersion: 'v1', kind: 'Pod', name: pod.name, uid: pod.uid, namespace: pod.namespace });
+export const aboutNode = (node: Pick<Node, 'name' | 'uid'>): Subject => ({ apiVersion: 'v1', kind: 'Node', name: node.name, uid: node.uid });
+export const aboutClaim = (claim: Pick<NodeClaim, 'name' | 'uid'>): Subject => ({ apiVersion: 'karpenter.sh/v1', kind: 'NodeClaim', name: claim.name, uid: claim.uid });
+
+export type EventToWrite = { readonly about: Subject; readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string };
+
+/** The same Event is written again only after this time (Karpenter: 2 min). */
+const dedupeMs = 120_000;
+const rememberedMax = 20_000;
+const waitingMax = 2_000;
+
+/** Kubernetes Events, written behind the work: they inform people, nothing waits for them and nothing fails with them. */
+export class Events {
+  readonly #deps: ReaperDeps;
+  readonly #nap: Nap;
+  readonly #writtenMs = new Map<string, number>();
+  #waiting: { readonly event: EventToWrite; readonly name: string }[] = [];
+
+  constructor(deps: ReaperDeps) {
+    this.#deps = deps;
+    this.#nap = new Nap(deps.clock);
+  }
+
+  write(event: EventToWrite, options: { readonly dedupeMs?: number } = {}): void {
+    const key = `${event.about.uid}/${event.reason}/${event.message}`;
+    const nowMs = this.#deps.clock.nowMs();
+    const before = this.#writtenMs.get(key);
+    if (before !== undefined && nowMs - before < (options.dedupeMs ?? dedupeMs)) return;
+    if (this.#writtenMs.size >= rememberedMax) this.#writtenMs.clear();
+    this.#writtenMs.set(key, nowMs);
+    if (this.#waiting.length >= waitingMax) { this.#deps.metrics.count('dovetail_events_dropped_total'); return; }
+    this.#waiting.push({ event, name: `${event.about.name}.${this.#deps.hash.sha256Hex(key).slice(0, 16)}` });
+    this.#nap.wake();
+  }
+
+  async run(stop: StopSignal): Promise<void> {
+    while (!stop.aborted) {
+      for (const { event, name } of this.#waiting.splice(0)) {
+        if (stop.aborted) return;
+        await this.#send(event, name).catch((error: unknown) => this.#deps.log.debug('event-failed', `the Event ${event.reason} could not be written: ${String(error)}`, { reason: event.reason }));
+      }
+      await this.#nap.rest(3_600_000, stop);
+    }
+  }
+
+  async #send({ about, type, reason, message }: EventToWrite, name: string): Promise<void> {
+    const { kube, clock } = this.#deps;
+    const now = new Date(clock.nowMs()).toISOString().replace(/\.[0-9]+Z$/, 'Z');
+    const namespace = about.namespace ?? 'default';
+    const component = { source: { component: 'dovetail' }, reportingComponent: 'dovetail' };
+    try {
+      await kube.create(kubeResources.events, {
+        apiVersion: 'v1', kind: 'Event', metadata: { name, namespace }, involvedObject: { ...about, ...(about.namespace === undefined ? {} : { namespace }) },
+        reason, message: message.slice(0, 1024), type, firstTimestamp: now, lastTimestamp: now, count: 1, ...component,
+      });
+    } catch (error) {
+      if (!(error instanceof KubeError) || error.code !== 'already-exists') throw error;
+      const ref = { resource: kubeResources.events, namespace, name };
+      const held = await kube.get(ref);
+      await kube.patch(ref, { type: 'merge', body: { lastTimestamp: now, count: Number(held?.['count'] ?? 1) + 1 } });
+    }
+  }
+}
