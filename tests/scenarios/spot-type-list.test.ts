@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createAwsCloud } from '@dovetail/adapter-aws';
+import { systemClock } from '@dovetail/runtime';
 import { addForeignNode, events, instances, labelOf, nodes, ourNodes, pods, untilNothingLeft, untilRunning } from '../support/cluster.js';
 import { eventually, openWorld, type TestWorld, worlds } from '../support/world.js';
 
@@ -37,18 +39,20 @@ describe.each(await worlds())('scenario spot-type-list on the %s world', (world)
       expect(node.metadata.labels).toMatchObject({ 'karpenter.sh/capacity-type': 'spot', 'node-type': 'worker' });
       expect(types).toContain(labelOf(node, 'node.kubernetes.io/instance-type'));
     }
-    const quotes = await at.cloud<readonly { instanceType: string; zone: string; priceMicrosPerHour: number }[]>('GET', 'spot-prices');
-    const cheapest = Object.fromEntries(types.map((type) => [type, Math.min(...quotes.filter((quote) => quote.instanceType === type && /us-east-1[abc]$/.test(quote.zone)).map((quote) => quote.priceMicrosPerHour))]));
+    const aws = createAwsCloud({ region: 'us-east-1', endpoint: at.lab.cloudUrl, credentials: { accessKeyId: 'test', secretAccessKey: 'test' }, clock: systemClock });
+    const quotes = await aws.spotPrices();
+    aws.close();
+    const cheapest = Object.fromEntries(types.map((type) => [type, Math.min(...quotes.filter((quote) => quote.instanceType === type && /us-east-1[abc]$/.test(quote.zone ?? '')).map((quote) => quote.priceMicrosPerHour))]));
     const paid = (await instances(at)).reduce((sum, instance) => sum + (quotes.find((quote) => quote.instanceType === instance.instanceType && quote.zone === instance.zone)?.priceMicrosPerHour ?? 0), 0);
     expect(paid).toBe(leastPrice(cheapest));
   });
 
   test('with all listed types out of spot capacity pods wait with an event that names capacity, and run when it is back', async () => {
-    for (const instanceType of types) await at.cloud('POST', 'capacity', { instanceType, capacityType: 'spot', count: 0 });
+    for (const instanceType of types) await at.cloud('POST', 'capacity', { instanceType, capacityType: 'spot', free: 0 });
     await at.kubectl('scale', 'deployment/worker', '--replicas=12');
     await eventually('an event that names capacity', async () => (await events(at)).some((event) => event.involvedObject?.kind !== 'Node' && /capacity/i.test(`${event.reason} ${event.message}`)), 90_000);
     expect((await pods(at, 'default')).filter((pod) => pod.status?.phase === 'Pending').length).toBeGreaterThan(0);
-    for (const instanceType of types) await at.cloud('POST', 'capacity', { instanceType, capacityType: 'spot', count: null });
+    for (const instanceType of types) await at.cloud('POST', 'capacity', { instanceType, capacityType: 'spot', free: 'unlimited' });
     await at.lab.advanceClock(400_000);
     await untilRunning(at, 'default', 12, 120_000);
   });

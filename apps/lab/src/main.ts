@@ -21,6 +21,7 @@ await runMain(async () => {
     case 'demo': return runDemo();
     case 'kube-twin': return runKubeTwin();
     case 'cloud-twin': return runCloudTwin();
+    case undefined:
     default:
       process.stdout.write(help);
       process.exitCode = command === undefined || command === 'help' || command === '--help' ? 0 : 64;
