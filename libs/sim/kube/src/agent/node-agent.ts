@@ -1,0 +1,195 @@
+import { kubeResources, type Clock, type KubeApi, type KubeObject, type Log, type Patch, type StopSignal } from '@dovetail/core-ports';
+import { textOf, recordOf } from '../json.js';
+import { timeText } from '../model.js';
+import { Gate } from './gate.js';
+import { nodeConditions, nodeOf, type BootedInstance } from './instance.js';
+import { keepLease } from './lease.js';
+import { creatingStatus, endedStatus, endingOf, hasEnded, nodeNameOf, phaseOf, runningStatus, type PodView } from './pod-status.js';
+
+/** How the kubelet stand-in behaves. Durations in milliseconds. */
+export type NodeAgentOptions = {
+  readonly kube: KubeApi;
+  readonly clock: Clock;
+  readonly log?: Log;
+  /** From boot until the Node object exists. Default 500. */
+  readonly joinMs?: number;
+  /** From then until the node is Ready. Default 500. */
+  readonly readyMs?: number;
+  /** From binding (on a ready node) until a pod's containers run. Default 200. */
+  readonly podStartMs?: number;
+  /** How long containers take to end when told to, at most the pod's grace period. Default 100. */
+  readonly podStopMs?: number;
+  /** Renews each node's Lease so often, for a control plane that watches them. Default: no Leases. */
+  readonly leaseMs?: number;
+  /** A halted machine's node becomes Ready=Unknown after this, where no control plane does it. Default: never. */
+  readonly lostAfterMs?: number;
+  /** Calls to the API at once. Default 32. */
+  readonly callsMax?: number;
+};
+
+type Machine = { readonly instance: BootedInstance; readonly stop: AbortController; ready: boolean };
+
+/** What is under way for one pod; a machine that halts, or a pod that is told to end, cuts it short. */
+type PodRun = { step: 'starting' | 'running' | 'ending'; readonly cut: AbortController };
+
+const { nodes, pods } = kubeResources;
+
+/** Plays the kubelets of any number of machines against any Kubernetes API, with one watch. */
+export class NodeAgent {
+  readonly #options: NodeAgentOptions;
+  readonly #machines = new Map<string, Machine>();
+  readonly #pods = new Map<string, PodView>();
+  readonly #runs = new Map<string, PodRun>();
+  readonly #onNode = new Map<string, Set<string>>();
+  readonly #gate: Gate;
+
+  constructor(options: NodeAgentOptions) {
+    this.#options = options;
+    this.#gate = new Gate({ clock: options.clock, atOnce: options.callsMax ?? 32, ...(options.log === undefined ? {} : { log: options.log }) });
+  }
+
+  /** Names of the nodes whose machines run. */
+  nodeNames(): readonly string[] {
+    return [...this.#machines.keys()].sort();
+  }
+
+  /** A machine has booted: its node joins, becomes ready, and runs what is bound to it. Booting it again changes nothing. */
+  boot(instance: BootedInstance): void {
+    if (this.#machines.has(instance.nodeName)) return;
+    const machine: Machine = { instance, stop: new AbortController(), ready: false };
+    this.#machines.set(instance.nodeName, machine);
+    void this.#join(machine);
+  }
+
+  /** A machine is gone: nothing of it answers any more. Its node object is left to whoever cleans up. */
+  halt(nodeName: string): void {
+    const machine = this.#machines.get(nodeName);
+    if (machine === undefined) return;
+    machine.stop.abort();
+    this.#machines.delete(nodeName);
+    for (const uid of this.#onNode.get(nodeName) ?? []) {
+      this.#runs.get(uid)?.cut.abort();
+      this.#runs.delete(uid);
+    }
+    void this.#lose(nodeName);
+  }
+
+  /** Watches pods for as long as `stop` allows. Rejects only when the watch does. */
+  async run(stop: StopSignal): Promise<void> {
+    const project = (object: KubeObject): PodView => object;
+    for await (const event of this.#options.kube.watch({ resource: pods, fieldSelector: 'spec.nodeName!=', project }, stop)) {
+      if (event.kind === 'set') this.#see(event.value);
+      else if (event.kind === 'gone') this.#forget(event.uid);
+    }
+    for (const machine of this.#machines.values()) machine.stop.abort();
+  }
+
+  async #join(machine: Machine): Promise<void> {
+    const { kube, clock, joinMs = 500, readyMs = 500, leaseMs } = this.#options;
+    const { instance, stop } = machine;
+    await clock.sleep(joinMs, stop.signal);
+    const node = nodeOf(instance, timeText(clock.nowMs()));
+    await this.#gate.call('node-join', stop.signal, async () => {
+      if ((await kube.get({ resource: nodes, name: instance.nodeName })) === undefined) await kube.create(nodes, node as KubeObject);
+    });
+    if (leaseMs !== undefined) void keepLease({ kube, clock, gate: this.#gate }, { nodeName: instance.nodeName, everyMs: leaseMs }, stop.signal);
+    await clock.sleep(readyMs, stop.signal);
+    await this.#setConditions(instance.nodeName, 'ready', stop.signal);
+    if (stop.signal.aborted) return;
+    machine.ready = true;
+    for (const uid of this.#onNode.get(instance.nodeName) ?? []) this.#act(uid);
+  }
+
+  async #setConditions(nodeName: string, state: 'ready' | 'lost', stop: StopSignal): Promise<void> {
+    const { kube, clock } = this.#options;
+    const body = { status: { conditions: nodeConditions(state, timeText(clock.nowMs())) } };
+    await this.#gate.call(`node-${state}`, stop, async () => void (await kube.patch({ resource: nodes, name: nodeName }, { type: 'merge', body }, { subresource: 'status' })));
+  }
+
+  async #lose(nodeName: string): Promise<void> {
+    const { clock, lostAfterMs } = this.#options;
+    if (lostAfterMs === undefined) return;
+    const never = new AbortController().signal;
+    await clock.sleep(lostAfterMs, never);
+    if (!this.#machines.has(nodeName)) await this.#setConditions(nodeName, 'lost', never);
+  }
+
+  #see(pod: PodView): void {
+    const uid = textOf(pod.metadata.uid);
+    const nodeName = nodeNameOf(pod);
+    if (!this.#pods.has(uid)) this.#onNode.set(nodeName, (this.#onNode.get(nodeName) ?? new Set()).add(uid));
+    this.#pods.set(uid, pod);
+    this.#act(uid);
+  }
+
+  #forget(uid: string): void {
+    const pod = this.#pods.get(uid);
+    if (pod === undefined) return;
+    this.#onNode.get(nodeNameOf(pod))?.delete(uid);
+    this.#pods.delete(uid);
+    this.#runs.get(uid)?.cut.abort();
+    this.#runs.delete(uid);
+  }
+
+  /** Starts what the pod's state asks for, unless it is under way. */
+  #act(uid: string): void {
+    const pod = this.#pods.get(uid);
+    const machine = pod === undefined ? undefined : this.#machines.get(nodeNameOf(pod));
+    if (pod === undefined || machine === undefined) return;
+    const run = this.#runs.get(uid);
+    if (pod.metadata.deletionTimestamp !== undefined) {
+      if (run?.step === 'ending') return;
+      run?.cut.abort();
+      const ending: PodRun = { step: 'ending', cut: new AbortController() };
+      this.#runs.set(uid, ending);
+      void this.#end(pod, ending.cut.signal);
+      return;
+    }
+    if (run !== undefined || !machine.ready || hasEnded(pod)) return;
+    const starting: PodRun = { step: 'starting', cut: new AbortController() };
+    this.#runs.set(uid, starting);
+    void this.#start(pod, machine, starting);
+  }
+
+  async #start(pod: PodView, machine: Machine, run: PodRun): Promise<void> {
+    const { clock, podStartMs = 200 } = this.#options;
+    const signal = run.cut.signal;
+    const now = (): string => timeText(clock.nowMs());
+    if (phaseOf(pod) === 'Pending') {
+      if (recordOf(pod.status)['startTime'] === undefined) await this.#report(pod, () => creatingStatus(this.#latest(pod), machine.instance, now()), signal);
+      await clock.sleep(podStartMs, signal);
+      await this.#report(pod, () => runningStatus(this.#latest(pod), now()), signal);
+    }
+    run.step = 'running';
+    const ending = endingOf(pod);
+    if (ending === undefined || signal.aborted) return;
+    await clock.sleep(ending.afterMs, signal);
+    await this.#report(pod, () => endedStatus(this.#latest(pod), ending.exitCode, now()), signal);
+  }
+
+  async #end(pod: PodView, stop: StopSignal): Promise<void> {
+    const { kube, clock, podStopMs = 100 } = this.#options;
+    const graceMs = Number(recordOf(pod.metadata)['deletionGracePeriodSeconds'] ?? 30) * 1000;
+    if (!hasEnded(pod)) await clock.sleep(Math.min(podStopMs, graceMs), stop);
+    // Whoever holds the pod by a finalizer wants to know how it ended.
+    if ((pod.metadata.finalizers ?? []).length > 0 && !hasEnded(pod)) await this.#report(pod, () => endedStatus(this.#latest(pod), 143, timeText(clock.nowMs())), stop);
+    const { name, namespace = '', uid = '' } = pod.metadata;
+    await this.#gate.call('pod-end', stop, () => kube.delete({ resource: pods, name, namespace }, { uid, gracePeriodSeconds: 0 }));
+  }
+
+  #latest(pod: PodView): PodView {
+    return this.#pods.get(textOf(pod.metadata.uid)) ?? pod;
+  }
+
+  async #report(pod: PodView, status: () => object, stop: StopSignal): Promise<void> {
+    const { name, namespace = '', uid } = pod.metadata;
+    // The uid in the body refuses another pod of the same name.
+    await this.#gate.call('pod-status', stop, async () => {
+      const patch: Patch = { type: 'merge', body: { metadata: { uid }, status: status() } };
+      await this.#options.kube.patch({ resource: pods, name, namespace }, patch, { subresource: 'status' });
+    });
+  }
+}
+
+/** The kubelets of all machines of a lab; call `run` once and `boot` and `halt` as machines come and go. */
+export const createNodeAgent = (options: NodeAgentOptions): NodeAgent => new NodeAgent(options);

@@ -1,0 +1,51 @@
+import { compareText } from '../json.js';
+import type { Stored } from '../model.js';
+import type { KubeStore } from '../store/store.js';
+import { keyOf } from '../store/table.js';
+
+/** Objects of one table by a value computed from each, kept up to date by the store's changes. */
+export class ObjectIndex {
+  readonly #byValue = new Map<string, Map<string, Stored>>();
+  readonly #valuesOf: (object: Stored) => readonly string[];
+  readonly #unsubscribe: () => void;
+
+  constructor(store: KubeStore, table: string, valuesOf: (object: Stored) => readonly string[]) {
+    this.#valuesOf = valuesOf;
+    for (const object of store.state.table(table).values()) this.#add(object);
+    this.#unsubscribe = store.subscribe((change) => {
+      if (change.table !== table) return;
+      if (change.before !== undefined) this.#remove(change.before);
+      if (change.kind !== 'deleted') this.#add(change.object);
+    });
+  }
+
+  /** The objects with that value, by namespace and name. */
+  get(value: string): readonly Stored[] {
+    const found = this.#byValue.get(value);
+    if (found === undefined) return [];
+    return [...found].sort(([left], [right]) => compareText(left, right)).map(([, object]) => object);
+  }
+
+  stop(): void {
+    this.#unsubscribe();
+  }
+
+  #add(object: Stored): void {
+    for (const value of this.#valuesOf(object)) {
+      let bucket = this.#byValue.get(value);
+      if (bucket === undefined) {
+        bucket = new Map();
+        this.#byValue.set(value, bucket);
+      }
+      bucket.set(keyOf(object.metadata.namespace, object.metadata.name), object);
+    }
+  }
+
+  #remove(object: Stored): void {
+    for (const value of this.#valuesOf(object)) {
+      const bucket = this.#byValue.get(value);
+      bucket?.delete(keyOf(object.metadata.namespace, object.metadata.name));
+      if (bucket?.size === 0) this.#byValue.delete(value);
+    }
+  }
+}
