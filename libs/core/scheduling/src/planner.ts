@@ -1,6 +1,7 @@
 import type { Pod } from '@dovetail/core-kube-model';
 import { finish } from './build/finish.js';
-import { buildInSequence, type Outcome } from './build/sequence.js';
+import { compose } from './build/compose.js';
+import type { Outcome } from './build/sequence.js';
 import { nodeReasons } from './explain/nodes.js';
 import { poolReasons } from './explain/pools.js';
 import { worldOf, type World } from './model/world.js';
@@ -17,13 +18,13 @@ function unplacedOf(outcome: Outcome, restOf: (classIndex: number) => readonly s
   });
 }
 
-function planOf(world: World, outcome: Outcome): Plan {
+function planOf(world: World, outcome: Outcome & { readonly steps: number }): Plan {
   const { snapshot, options } = world;
   const { newNodes, placements, restOf } = finish(outcome);
   const instanceTypes = new Set(world.templates.flatMap((template) => template.offers.map(({ type }) => type.type.name)));
   return {
     stateSequence: snapshot.stateSequence, catalogRevision: snapshot.catalogRevision, admissionHead: snapshot.admissionHead,
-    seed: options.seed, steps: 0, newNodes, placements, unplaced: unplacedOf(outcome, restOf),
+    seed: options.seed, steps: outcome.steps, newNodes, placements, unplaced: unplacedOf(outcome, restOf),
     priceMicrosPerHour: newNodes.reduce((sum, node) => sum + (node.options[0]?.priceMicrosPerHour ?? 0), 0),
     bound: { kind: 'none', priceMicrosPerHour: 0 },
     stats: { pods: world.classes.reduce((sum, cls) => sum + cls.uids.length, 0), classes: world.classes.length, instanceTypes: instanceTypes.size },
@@ -37,5 +38,5 @@ function planOf(world: World, outcome: Outcome): Plan {
  */
 export function plan(snapshot: Snapshot, pods: readonly Pod[], options: PlanOptions): Plan {
   const world = worldOf(snapshot, pods, options);
-  return planOf(world, buildInSequence(world));
+  return planOf(world, compose(world));
 }

@@ -5,7 +5,7 @@ import type { NodeRoom } from '../model/nodes.js';
 import { taintAgainst, type Shape } from '../model/shapes.js';
 import type { Template } from '../model/templates.js';
 import type { World } from '../model/world.js';
-import type { Ledger } from '../topology/ledger.js';
+import type { Ledger, Tally } from '../topology/ledger.js';
 import { Accounts, cheapestFor, offersFor } from './accounts.js';
 import { anyClash, type Bin } from './bin.js';
 import type { Item } from './items.js';
@@ -35,17 +35,19 @@ export class Engine {
   readonly #nodeMatch = new Map<number, Map<number, boolean>>();
   #made: number;
 
-  constructor(world: World) {
+  /** An engine without pods of this plan; with `from`, one that starts where that stands, new nodes left out. */
+  constructor(world: World, from?: Engine) {
     this.world = world;
-    const { ledger, hosts } = world.standings;
-    this.ledger = ledger.clone();
+    this.ledger = (from?.ledger ?? world.standings.ledger).clone();
     this.accounts = new Accounts(world.templates, { strictReservations: world.options.reservedOfferings === 'Strict', typesMax: world.options.instanceTypesMax });
-    this.existing = world.nodes.map((room, index) => {
-      const mine = hosts.get(room.node.uid);
-      const copy = mine === undefined || mine.size === 0 ? {} : { hosts: new Map([...mine].map(([group, tally]) => [group, { ...tally }])) };
-      return { index, room, used: this.#zero(), contents: new Map(), pods: room.node.pods.length, ports: noPorts, minValuesRelaxed: false, ...copy };
-    });
+    this.existing = from === undefined ? world.nodes.map((room, index) => this.#binFor(room, index)) : from.existing.map(copyOfBin);
     this.#made = this.existing.length;
+  }
+
+  #binFor(room: NodeRoom, index: number): Bin {
+    const mine = this.world.standings.hosts.get(room.node.uid);
+    const bin = { index, room, used: this.#zero(), contents: new Map(), pods: room.node.pods.length, ports: noPorts, minValuesRelaxed: false };
+    return mine === undefined || mine.size === 0 ? bin : { ...bin, hosts: copyOfTallies(mine) };
   }
 
   #zero(): Float64Array {
@@ -206,6 +208,12 @@ function surelyAdmits(room: NodeRoom, shape: Shape): boolean {
 }
 
 const nothing: ReadonlySet<string> = new Set<string>();
+
+const copyOfTallies = (hosts: ReadonlyMap<number, Tally>): Map<number, Tally> => new Map([...hosts].map(([group, tally]) => [group, { ...tally }]));
+
+const copyOfBin = (bin: Bin): Bin => ({
+  ...bin, used: Float64Array.from(bin.used), contents: new Map(bin.contents), ...(bin.hosts === undefined ? {} : { hosts: copyOfTallies(bin.hosts) }),
+});
 
 const portsWith = (bin: Bin | undefined, item: Item): readonly HostPort[] => {
   const own = item.cls.pod.hostPorts;

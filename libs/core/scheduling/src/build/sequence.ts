@@ -45,23 +45,28 @@ function placeClass(engine: Engine, table: ItemTable, cls: PodClass, count: numb
   return placed;
 }
 
-/**
- * Places classes one after the other, largest pods first: on existing nodes, then on new ones, giving up preferences only
- * for pods that found no place with them. Classes that wait for others (affinity) are tried again until nothing changes.
- */
-export function buildInSequence(world: World): Outcome {
-  const engine = new Engine(world);
-  const table = new ItemTable();
-  const left = world.classes.map((cls) => cls.uids.length);
+/** Places what is left of each class, one class after the other, until nothing changes. Updates `left`. */
+export function placeRest(engine: Engine, table: ItemTable, left: number[]): void {
+  const { classes, options } = engine.world;
   for (let progress = true; progress;) {
     progress = false;
-    for (const cls of world.classes) {
+    for (const cls of classes) {
       const count = left[cls.index] ?? 0;
-      if (count === 0 || cls.levels.length === 0 || world.options.shouldStop?.() === true) continue;
+      if (count === 0 || cls.levels.length === 0 || options.shouldStop?.() === true) continue;
       const placed = placeClass(engine, table, cls, count);
       left[cls.index] = count - placed;
       if (placed > 0) progress = true;
     }
   }
+}
+
+/**
+ * Places classes one after the other, largest pods first: on existing nodes, then on new ones, giving up preferences only
+ * for pods that found no place with them. The way that knows limits, reservations and minValues at every step.
+ */
+export function buildInSequence(world: World): Outcome {
+  const engine = new Engine(world);
+  const left = world.classes.map((cls) => cls.uids.length);
+  placeRest(engine, new ItemTable(), left);
   return { engine, left };
 }

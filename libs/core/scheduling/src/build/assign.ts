@@ -1,0 +1,63 @@
+import type { Level, PodClass } from '../model/classes.js';
+import type { World } from '../model/world.js';
+import { rolesOf } from '../topology/roles.js';
+import { assignDomains, candidatesOf } from './domains.js';
+import type { Engine } from './engine.js';
+import { placeOnExisting } from './existing.js';
+import type { Item, ItemTable } from './items.js';
+
+/** What is settled before nodes are opened: pods on existing nodes, and for the others their domains. */
+export type Assignment = {
+  /** Pods for new nodes by item, in the order of their classes. */
+  readonly assigned: Map<Item, number>;
+  /** Pods of each class that are neither placed nor assigned yet, by class index. */
+  readonly left: number[];
+};
+
+type Part = { readonly cls: PodClass; readonly level: number; readonly count: number };
+
+function assignAt(engine: Engine, table: ItemTable, assignment: Assignment, part: Part): number {
+  const { cls, level, count } = part;
+  const roles = rolesOf(cls, cls.levels[level] as Level);
+  // Pods that must share a node with others wait until nodes have pods on them.
+  if (roles.needsHostMates) return 0;
+  let done = placeOnExisting(engine, table, { cls, level, roles, count });
+  if (done === count) return done;
+  const candidates = candidatesOf(engine, table, { cls, level, roles });
+  for (const [item, pods] of assignDomains(engine, candidates, count - done)) {
+    assignment.assigned.set(item, (assignment.assigned.get(item) ?? 0) + pods);
+    done += pods;
+  }
+  return done;
+}
+
+/** Assigns what it can of a class, giving up preferences only for pods that find no domain with them. */
+function assignClass(engine: Engine, table: ItemTable, assignment: Assignment, cls: PodClass): number {
+  let placed = 0;
+  const count = assignment.left[cls.index] ?? 0;
+  for (let level = 0; level < cls.levels.length && placed < count; level += 1) {
+    // A class that waits for host mates at some level must not skip it: what is left is placed in sequence later.
+    if (rolesOf(cls, cls.levels[level] as Level).needsHostMates) break;
+    placed += assignAt(engine, table, assignment, { cls, level, count: count - placed });
+  }
+  return placed;
+}
+
+/**
+ * Settles everything that does not depend on how new nodes are filled, largest pods first, until nothing changes: pods
+ * that follow others (affinity) find them in a later round.
+ */
+export function assignAll(engine: Engine, table: ItemTable): Assignment {
+  const world: World = engine.world;
+  const assignment: Assignment = { assigned: new Map(), left: world.classes.map((cls) => cls.uids.length) };
+  for (let progress = true; progress;) {
+    progress = false;
+    for (const cls of world.classes) {
+      if ((assignment.left[cls.index] ?? 0) === 0 || cls.levels.length === 0) continue;
+      const placed = assignClass(engine, table, assignment, cls);
+      assignment.left[cls.index] = (assignment.left[cls.index] ?? 0) - placed;
+      if (placed > 0) progress = true;
+    }
+  }
+  return assignment;
+}

@@ -1,0 +1,19 @@
+/** The search's own random numbers: equal seeds give equal choices everywhere (xorshift32). */
+export class Choices {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = (Math.imul(seed | 0, 0x9e3779b1) ^ 0x85ebca6b) | 0;
+    if (this.#state === 0) this.#state = 1;
+  }
+
+  /** An integer in [0, below). */
+  below(below: number): number {
+    let x = this.#state;
+    x ^= x << 13;
+    x ^= x >>> 17;
+    x ^= x << 5;
+    this.#state = x;
+    return Math.floor(((x >>> 0) / 4294967296) * below);
+  }
+}

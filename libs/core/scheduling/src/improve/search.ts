@@ -1,0 +1,188 @@
+import type { State } from '../match/states.js';
+import { emptyBin, putKind, settle, type PackBin, type PackContext } from '../pack/bins.js';
+import { filled, worthOf, type Supply, type Target } from '../pack/fill.js';
+import type { Kind } from '../pack/kinds.js';
+import { dot } from '../pack/prices.js';
+import { Choices } from './random.js';
+
+/** Money spent beyond what the contents are worth: the worse, the likelier a bin is dissolved. */
+const waste = (context: PackContext, bin: PackBin): number => bin.price - worthOf(context, bin);
+
+/** Pods that were taken out and have to go somewhere again. */
+class Loose implements Supply {
+  readonly left: Int32Array;
+  order: number[] = [];
+  count = 0;
+
+  constructor(kinds: number) {
+    this.left = new Int32Array(kinds);
+  }
+
+  add(context: PackContext, bin: PackBin): void {
+    for (const [index, count] of bin.contents) {
+      if (this.left[index] === 0) this.order.push(index);
+      this.left[index] = (this.left[index] as number) + count;
+      this.count += count;
+    }
+    this.order.sort((a, b) => (context.worth[b] as number) - (context.worth[a] as number) || a - b);
+  }
+
+  take(bin: PackBin, before: ReadonlyMap<number, number> | undefined): void {
+    for (const [index, count] of bin.contents) {
+      const taken = count - (before?.get(index) ?? 0);
+      this.left[index] = (this.left[index] as number) - taken;
+      this.count -= taken;
+    }
+    this.order = this.order.filter((index) => (this.left[index] as number) > 0);
+  }
+
+  clear(): void {
+    for (const index of this.order) this.left[index] = 0;
+    this.order = [];
+    this.count = 0;
+  }
+}
+
+/** What a search has done: the bins, and how many steps it took. */
+export type Searched = { readonly bins: readonly PackBin[]; readonly steps: number };
+
+export type SearchLimits = {
+  readonly seed: number;
+  readonly stepsMax: number;
+  readonly shouldStop: () => boolean;
+  /** Nothing can cost less: the search ends when it is met. */
+  readonly bound: number;
+};
+
+/** Large-neighbourhood search: a few wasteful nodes are dissolved and rebuilt, and kept if that is cheaper or tidier. */
+class Search {
+  readonly #context: PackContext;
+  readonly #choices: Choices;
+  readonly #loose: Loose;
+  #bins: PackBin[];
+  #nextId: number;
+  price: number;
+
+  constructor(context: PackContext, bins: readonly PackBin[], seed: number) {
+    this.#context = context;
+    this.#choices = new Choices(seed);
+    this.#loose = new Loose(context.kinds.length);
+    this.#bins = [...bins];
+    this.#nextId = bins.reduce((most, bin) => Math.max(most, bin.id), -1) + 1;
+    this.price = bins.reduce((sum, bin) => sum + bin.price, 0);
+  }
+
+  get bins(): readonly PackBin[] {
+    return this.#bins;
+  }
+
+  step(): void {
+    const chosen = this.#choose();
+    this.#loose.clear();
+    for (const bin of chosen) this.#loose.add(this.#context, bin);
+    const before = chosen.reduce((sum, bin) => sum + bin.price, 0);
+    const rebuilt = this.#rebuild(before, chosen);
+    if (rebuilt === undefined) return;
+    const after = rebuilt.reduce((sum, bin) => sum + bin.price, 0);
+    if (after > before || (after === before && this.#concentration(rebuilt) <= this.#concentration(chosen))) return;
+    const gone = new Set(chosen);
+    this.#bins = [...this.#bins.filter((bin) => !gone.has(bin)), ...rebuilt];
+    this.price += after - before;
+  }
+
+  /** Slack in few nodes can be used by somebody; the same slack in many cannot. */
+  #concentration(bins: readonly PackBin[]): number {
+    let sum = 0;
+    for (const bin of bins) {
+      const slack = dot(this.#context.perUnit, bin.room) - worthOf(this.#context, bin);
+      sum += slack * slack;
+    }
+    return sum - bins.length;
+  }
+
+  /** One of the most wasteful of a sample, and others that could exchange pods with it. */
+  #choose(): readonly PackBin[] {
+    const bins = this.#bins;
+    let first = bins[this.#choices.below(bins.length)] as PackBin;
+    for (let sample = 0; sample < 3; sample += 1) {
+      const other = bins[this.#choices.below(bins.length)] as PackBin;
+      if (waste(this.#context, other) > waste(this.#context, first)) first = other;
+    }
+    const chosen = new Set([first]);
+    const wanted = 1 + this.#choices.below(Math.min(5, bins.length));
+    for (let tries = 0; chosen.size < wanted && tries < wanted * 4; tries += 1) {
+      const other = bins[this.#choices.below(bins.length)] as PackBin;
+      if (other.state === first.state || this.#choices.below(8) === 0) chosen.add(other);
+    }
+    return [...chosen];
+  }
+
+  #rebuild(budget: number, old: readonly PackBin[]): readonly PackBin[] | undefined {
+    const rebuilt: PackBin[] = [];
+    let spent = 0;
+    while (this.#loose.count > 0) {
+      if (rebuilt.length > old.length + 3) return undefined;
+      const bin = this.#next(budget - spent);
+      if (bin === undefined) return undefined;
+      spent += bin.price;
+      if (spent > budget) return undefined;
+      this.#loose.take(bin, undefined);
+      rebuilt.push(bin);
+    }
+    return rebuilt;
+  }
+
+  /** The next node: the cheapest that takes everything, if one can; else one of the better targets, at random. */
+  #next(budget: number): PackBin | undefined {
+    const index = this.#loose.order[0] as number;
+    const seed = this.#context.kinds[index] as Kind;
+    const opening = seed.openings[this.#choices.below(seed.openings.length)] as State;
+    const start = emptyBin(this.#context, this.#nextId, opening);
+    this.#nextId += 1;
+    putKind(this.#context, start, seed, 1);
+    this.#loose.left[index] = (this.#loose.left[index] as number) - 1;
+    const whole = this.#coverAll(start);
+    const bin = whole ?? this.#randomTarget(start, budget);
+    this.#loose.left[index] = (this.#loose.left[index] as number) + 1;
+    return bin;
+  }
+
+  #coverAll(start: PackBin): PackBin | undefined {
+    const demand = Float64Array.from(start.used);
+    for (const index of this.#loose.order) {
+      const kind = this.#context.kinds[index] as Kind;
+      for (let r = 0; r < demand.length; r += 1) demand[r] = (demand[r] as number) + (kind.requests[r] as number) * (this.#loose.left[index] as number);
+    }
+    const offer = start.state.frontier.find(({ type }) => type.room.every((amount, r) => amount >= (demand[r] as number)));
+    if (offer === undefined) return undefined;
+    const bin = filled(this.#context, start, { target: { room: offer.type.room, price: offer.offering.priceMicrosPerHour }, supply: this.#loose, swapsMax: 0 });
+    return bin !== undefined && bin.pods === this.#loose.count ? bin : undefined;
+  }
+
+  #randomTarget(start: PackBin, budget: number): PackBin | undefined {
+    const { frontier } = start.state;
+    const tries = Math.min(12, frontier.length);
+    let best: { readonly target: Target; readonly ratio: number } | undefined;
+    // A tournament: large targets of good value win mostly, not always.
+    for (let round = 0, rounds = 1 + this.#choices.below(3); round < tries && round < rounds; round += 1) {
+      const offer = frontier[this.#choices.below(frontier.length)];
+      if (offer === undefined || offer.offering.priceMicrosPerHour > budget) continue;
+      if (!start.used.every((amount, r) => amount <= (offer.type.room[r] ?? 0))) continue;
+      const ratio = dot(this.#context.perUnit, offer.type.room) / Math.max(1, offer.offering.priceMicrosPerHour);
+      if (best === undefined || ratio > best.ratio) best = { target: { room: offer.type.room, price: offer.offering.priceMicrosPerHour }, ratio };
+    }
+    return best === undefined ? undefined : filled(this.#context, start, { target: best.target, supply: this.#loose, swapsMax: 6 });
+  }
+}
+
+/** Improves a packing in counted steps, until the steps, the caller or the bound ends it. */
+export function improve(context: PackContext, bins: readonly PackBin[], limits: SearchLimits): Searched {
+  const search = new Search(context, bins, limits.seed);
+  let steps = 0;
+  while (steps < limits.stepsMax && bins.length > 0 && search.price > limits.bound && !limits.shouldStop()) {
+    search.step();
+    steps += 1;
+  }
+  for (const bin of search.bins) settle(bin);
+  return { bins: search.bins, steps };
+}

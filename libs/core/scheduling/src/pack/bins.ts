@@ -1,0 +1,105 @@
+import type { HostPort } from '@dovetail/core-kube-model';
+import { cheapestFor, offersFor } from '../build/accounts.js';
+import { anyClash } from '../build/bin.js';
+import { timesFitting } from '../build/engine.js';
+import type { State, StateTable } from '../match/states.js';
+import { roomIn, type Tally } from '../topology/ledger.js';
+import type { Kind } from './kinds.js';
+
+/** A new node while kinds are packed. */
+export type PackBin = {
+  readonly id: number;
+  state: State;
+  readonly used: Float64Array;
+  /** Pods by kind index. */
+  readonly contents: Map<number, number>;
+  hosts: Map<number, Tally> | undefined;
+  ports: readonly HostPort[];
+  pods: number;
+  /** Of the cheapest offer that holds the contents, and that offer's room. */
+  price: number;
+  room: Float64Array;
+};
+
+/** What every packing of one plan shares. */
+export type PackContext = {
+  readonly states: StateTable;
+  readonly kinds: readonly Kind[];
+  /** Per hostname group: what every eligible node is sure to hold. */
+  readonly hostFloors: Float64Array;
+  /** What one pod of a kind is worth, by kind index. */
+  readonly worth: Float64Array;
+  /** Worth of resources, per unit. */
+  readonly perUnit: Float64Array;
+};
+
+const none: readonly HostPort[] = [];
+
+export function emptyBin(context: PackContext, id: number, state: State): PackBin {
+  const size = context.perUnit.length;
+  return { id, state, used: new Float64Array(size), contents: new Map(), hosts: undefined, ports: none, pods: 0, price: Infinity, room: new Float64Array(size) };
+}
+
+export function copyOf(bin: PackBin): PackBin {
+  return {
+    ...bin, used: Float64Array.from(bin.used), contents: new Map(bin.contents),
+    hosts: bin.hosts === undefined ? undefined : new Map([...bin.hosts].map(([group, tally]) => [group, { ...tally }])),
+  };
+}
+
+/** How many more of a kind hostname rules and host ports let into a bin. */
+export function ruleRoom(context: PackContext, bin: PackBin, kind: Kind): number {
+  if (kind.plain) return Infinity;
+  let most = kind.ports.length === 0 ? Infinity : anyClash(bin.ports, kind.ports) ? 0 : 1;
+  for (const role of kind.roles) {
+    if (most <= 0) return 0;
+    const tally = bin.hosts?.get(role.group.id);
+    most = Math.min(most, roomIn(role, {
+      selected: tally?.selected ?? 0, carriers: tally?.carriers ?? 0, least: context.hostFloors[role.group.id] ?? 0, total: 1,
+    }));
+  }
+  return most;
+}
+
+/** How many of a kind fit while the bin may still become any of its state's offers; 0 when it cannot join at all. */
+export function flexibleRoom(context: PackContext, bin: PackBin, kind: Kind): number {
+  const rules = ruleRoom(context, bin, kind);
+  if (rules <= 0) return 0;
+  const next = context.states.after(bin.state, kind.shape);
+  if (next === undefined) return 0;
+  let times = 0;
+  if (bin.ports.length + kind.ports.length === 0) {
+    for (const room of next.widest) times = Math.max(times, timesFitting(room, bin.used, kind.requests));
+  } else {
+    const ports = [...bin.ports, ...kind.ports];
+    for (const { type } of offersFor(next, { used: bin.used, ports })) times = Math.max(times, timesFitting(type.room, bin.used, kind.requests));
+  }
+  return Math.min(times, rules);
+}
+
+/** Puts `count` of a kind into a bin (takes them out when negative), without looking for its price. */
+export function putKind(context: PackContext, bin: PackBin, kind: Kind, count: number): void {
+  for (let r = 0; r < bin.used.length; r += 1) bin.used[r] = (bin.used[r] as number) + (kind.requests[r] as number) * count;
+  const now = (bin.contents.get(kind.index) ?? 0) + count;
+  if (now === 0) bin.contents.delete(kind.index);
+  else bin.contents.set(kind.index, now);
+  bin.pods += count;
+  if (count > 0) bin.state = context.states.after(bin.state, kind.shape) as State;
+  if (kind.plain) return;
+  if (kind.ports.length > 0) bin.ports = count > 0 ? [...bin.ports, ...kind.ports] : bin.ports.filter((port) => !kind.ports.includes(port));
+  for (const role of kind.roles) {
+    bin.hosts ??= new Map<number, Tally>();
+    let tally = bin.hosts.get(role.group.id);
+    if (tally === undefined) bin.hosts.set(role.group.id, tally = { selected: 0, carriers: 0 });
+    if (role.selected) tally.selected += count;
+    if (role.carries) tally.carriers += count;
+  }
+}
+
+/** Finds the cheapest offer for what the bin holds; false when there is none. */
+export function settle(bin: PackBin): boolean {
+  const offer = cheapestFor(bin.state, bin);
+  bin.price = offer?.offering.priceMicrosPerHour ?? Infinity;
+  if (offer !== undefined) bin.room = offer.type.room;
+  return offer !== undefined;
+}

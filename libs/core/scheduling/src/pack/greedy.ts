@@ -1,0 +1,200 @@
+import type { State } from '../match/states.js';
+import { copyOf, emptyBin, flexibleRoom, putKind, settle, type PackBin, type PackContext } from './bins.js';
+import { filled, worthOf, type Supply, type Target } from './fill.js';
+import type { Kind } from './kinds.js';
+import { dot } from './prices.js';
+
+/** How many targets are tried for each new node, and how many nodes may be offered a larger type. */
+const targetsMax = 6;
+const upgradesMax = 3;
+
+type Estimate = { readonly target: Target; readonly state: State; readonly ratio: number; readonly grow?: PackBin };
+
+/** Pods to pack, with what is left of them together. */
+class Stock implements Supply {
+  readonly left: Int32Array;
+  order: readonly number[];
+  /** Worth of everything left. */
+  worth: number;
+  #alive: number;
+  readonly #context: PackContext;
+
+  constructor(context: PackContext, counts: Int32Array) {
+    this.#context = context;
+    this.left = counts;
+    this.order = [...counts.keys()].filter((index) => (counts[index] as number) > 0)
+      .sort((a, b) => (context.worth[b] as number) - (context.worth[a] as number) || a - b);
+    this.#alive = this.order.length;
+    this.worth = this.order.reduce((sum, index) => sum + (context.worth[index] as number) * (counts[index] as number), 0);
+  }
+
+  /** The most valuable kind that is left. */
+  first(): Kind | undefined {
+    const index = this.order.find((one) => (this.left[one] as number) > 0);
+    return index === undefined ? undefined : this.#context.kinds[index];
+  }
+
+  take(index: number, count: number): void {
+    this.left[index] = (this.left[index] as number) - count;
+    this.worth -= (this.#context.worth[index] as number) * count;
+    if (this.left[index] === 0) this.#alive -= 1;
+    if (this.#alive < this.order.length * 0.7) this.order = this.order.filter((one) => (this.left[one] as number) > 0);
+  }
+}
+
+function estimatesFor(context: PackContext, state: State, what: { readonly need: Float64Array; readonly supplyWorth: number; readonly grow: PackBin | undefined }): readonly Estimate[] {
+  const { need, grow } = what;
+  const base = grow === undefined ? 0 : worthOf(context, grow);
+  const paid = grow?.price ?? 0;
+  const estimates: Estimate[] = [];
+  for (const { type, offering } of state.frontier) {
+    const price = offering.priceMicrosPerHour;
+    if (price <= paid && grow !== undefined) continue;
+    if (!type.room.every((amount, r) => amount >= (need[r] as number))) continue;
+    const gained = Math.min(dot(context.perUnit, type.room) - base, what.supplyWorth);
+    estimates.push({ target: { room: type.room, price }, state, ratio: gained / Math.max(1, price - paid), ...(grow === undefined ? {} : { grow }) });
+  }
+  return estimates;
+}
+
+const byRatio = (a: Estimate, b: Estimate): number => b.ratio - a.ratio || a.target.price - b.target.price;
+
+function sumWith(bin: PackBin, kind: Kind): Float64Array {
+  return bin.used.map((amount, r) => amount + (kind.requests[r] as number));
+}
+
+/** Greedy construction: nodes are opened, or grown, for what gives most value per dollar. */
+class Greedy {
+  readonly bins: PackBin[] = [];
+  readonly #context: PackContext;
+  readonly #stock: Stock;
+  #grown = 0;
+
+  constructor(context: PackContext) {
+    this.#context = context;
+    this.#stock = new Stock(context, Int32Array.from(context.kinds.map((kind) => kind.count)));
+  }
+
+  run(shouldStop: () => boolean): boolean {
+    this.#spreadLimited();
+    for (const [index, bin] of this.bins.entries()) this.bins[index] = this.#topOff(bin);
+    for (let seed = this.#stock.first(); seed !== undefined; seed = this.#stock.first()) {
+      if (shouldStop() || !this.#placeSeed(seed)) return false;
+    }
+    return true;
+  }
+
+  /** Kinds of which a node takes few come first: they decide how many nodes there must be. */
+  #spreadLimited(): void {
+    const caps = new Map<number, number>();
+    for (const index of this.#stock.order.filter((one) => Number.isFinite((this.#context.kinds[one] as Kind).perHost))) {
+      const kind = this.#context.kinds[index] as Kind;
+      const opening = kind.openings[0] as State;
+      const cap = caps.get(opening.id) ?? comfortable(this.#context, opening);
+      caps.set(opening.id, cap);
+      this.#spreadKind(kind, opening, cap);
+    }
+    for (const bin of this.bins) settle(bin);
+  }
+
+  #spreadKind(kind: Kind, opening: State, cap: number): void {
+    let left = kind.count;
+    const worth = this.#context.worth[kind.index] as number;
+    while (left > 0) {
+      const before = left;
+      for (const bin of this.bins) {
+        if (left === 0) break;
+        if (worthOf(this.#context, bin) + worth > cap || flexibleRoom(this.#context, bin, kind) <= 0) continue;
+        putKind(this.#context, bin, kind, 1);
+        left -= 1;
+      }
+      if (left === before) {
+        const bin = emptyBin(this.#context, this.bins.length, opening);
+        putKind(this.#context, bin, kind, 1);
+        this.bins.push(bin);
+        left -= 1;
+      }
+    }
+    this.#stock.take(kind.index, kind.count);
+  }
+
+  /** What fits beside a bin's pods without a dearer type costs nothing. */
+  #topOff(bin: PackBin): PackBin {
+    const target = { room: bin.room, price: bin.price };
+    const full = filled(this.#context, bin, { target, supply: this.#stock, swapsMax: this.#stock.order.length > 400 ? 0 : 2 });
+    if (full === undefined || full.price > bin.price) return bin;
+    this.#takeGain(bin, full, 1);
+    return full;
+  }
+
+  #takeGain(before: PackBin, after: PackBin, times: number): void {
+    for (const [index, count] of after.contents) this.#stock.take(index, (count - (before.contents.get(index) ?? 0)) * times);
+  }
+
+  #estimates(seed: Kind): readonly Estimate[] {
+    const supplyWorth = this.#stock.worth;
+    const estimates: Estimate[] = [];
+    for (const state of seed.openings) estimates.push(...estimatesFor(this.#context, state, { need: seed.requests, supplyWorth, grow: undefined }).toSorted(byRatio).slice(0, targetsMax));
+    let tried = 0;
+    for (let step = 0; step < Math.min(this.bins.length, 64) && tried < upgradesMax; step += 1) {
+      const bin = this.bins[(this.#grown + step) % this.bins.length] as PackBin;
+      if (flexibleRoom(this.#context, bin, seed) <= 0) continue;
+      tried += 1;
+      const state = this.#context.states.after(bin.state, seed.shape) as State;
+      estimates.push(...estimatesFor(this.#context, state, { need: sumWith(bin, seed), supplyWorth, grow: bin }).toSorted(byRatio).slice(0, 2));
+    }
+    return estimates.sort(byRatio).slice(0, targetsMax + 2);
+  }
+
+  #placeSeed(seed: Kind): boolean {
+    let best: { readonly bin: PackBin; readonly from: PackBin; readonly grow: PackBin | undefined; readonly ratio: number } | undefined;
+    for (const { target, state, grow } of this.#estimates(seed)) {
+      const from = grow ?? emptyBin(this.#context, this.bins.length, state);
+      const start = copyOf(from);
+      putKind(this.#context, start, seed, 1);
+      this.#stock.left[seed.index] = (this.#stock.left[seed.index] as number) - 1;
+      const bin = filled(this.#context, start, { target, supply: this.#stock, swapsMax: this.#stock.order.length > 1000 ? 0 : 4 });
+      this.#stock.left[seed.index] = (this.#stock.left[seed.index] as number) + 1;
+      if (bin === undefined) continue;
+      const ratio = (worthOf(this.#context, bin) - worthOf(this.#context, from)) / Math.max(1, bin.price - (grow?.price ?? 0));
+      // A node less is worth a hair: nodes that are there already win ties.
+      if (best === undefined || ratio * (grow === undefined ? 1 : 1.002) > best.ratio * (best.grow === undefined ? 1 : 1.002)) best = { bin, from, grow, ratio };
+    }
+    if (best === undefined) return false;
+    this.#commit(best);
+    return true;
+  }
+
+  #commit(best: { readonly bin: PackBin; readonly from: PackBin; readonly grow: PackBin | undefined }): void {
+    if (best.grow !== undefined) {
+      const at = this.bins.indexOf(best.grow);
+      this.bins[at] = best.bin;
+      this.#grown = at + 1;
+      this.#takeGain(best.grow, best.bin, 1);
+      return;
+    }
+    let times = Infinity;
+    for (const [index, count] of best.bin.contents) times = Math.min(times, Math.floor((this.#stock.left[index] as number) / count));
+    // Stopping before the last copies leaves pods to combine with others at the end.
+    const copies = Math.max(1, times > 2 ? times - 1 : 1);
+    for (let copy = 0; copy < copies; copy += 1) this.bins.push({ ...copyOf(best.bin), id: this.bins.length });
+    this.#takeGain(best.from, best.bin, copies);
+  }
+}
+
+/** The worth of the smallest node whose value for money is close to the best: beyond it, size gains little. */
+function comfortable(context: PackContext, state: State): number {
+  let best = 0;
+  for (const { type, offering } of state.frontier) best = Math.max(best, dot(context.perUnit, type.room) / Math.max(1, offering.priceMicrosPerHour));
+  for (const { type, offering } of state.frontier) {
+    const worth = dot(context.perUnit, type.room);
+    if (worth / Math.max(1, offering.priceMicrosPerHour) >= 0.97 * best) return worth;
+  }
+  return Infinity;
+}
+
+/** Packs everything greedily; undefined when stopped before the end. */
+export function greedyPack(context: PackContext, shouldStop: () => boolean): readonly PackBin[] | undefined {
+  const greedy = new Greedy(context);
+  return greedy.run(shouldStop) ? greedy.bins : undefined;
+}

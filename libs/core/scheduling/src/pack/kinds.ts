@@ -1,0 +1,80 @@
+import type { HostPort } from '@dovetail/core-kube-model';
+import type { Item } from '../build/items.js';
+import type { State } from '../match/states.js';
+import type { Shape } from '../model/shapes.js';
+import type { World } from '../model/world.js';
+import type { Role } from '../topology/roles.js';
+
+/**
+ * Items that no new node can tell apart: equal requests, equal demands on the node, equal part in hostname rules. Zone
+ * spread and the like are settled by then, so most constraints have vanished, and there are far fewer kinds than classes.
+ */
+export type Kind = {
+  readonly index: number;
+  readonly requests: Float64Array;
+  readonly shape: Shape;
+  /** Hostname roles that can refuse; a merely counted affinity cannot. */
+  readonly roles: readonly Role[];
+  readonly ports: readonly HostPort[];
+  /** Neither hostname rules nor host ports: only resources decide. */
+  readonly plain: boolean;
+  /** How many a node takes at most by hostname rules, if there is a most. */
+  readonly perHost: number;
+  readonly items: { readonly item: Item; readonly count: number }[];
+  readonly count: number;
+  /** States that a node opened for it may have: templates of the highest weight that can take it. */
+  readonly openings: readonly State[];
+};
+
+const matters = (role: Role): boolean => role.group.kind !== 'affinity' || role.carries;
+
+function perHostOf(roles: readonly Role[]): number {
+  let most = Infinity;
+  for (const { group, carries, selected } of roles) {
+    if (!carries || !selected) continue;
+    if (group.kind === 'anti') most = Math.min(most, 1);
+    if (group.kind === 'spread') most = Math.min(most, group.maxSkew);
+  }
+  return most;
+}
+
+/** States of new nodes that could take a shape, in the heaviest pools that have any with room for one pod. */
+function openingsOf(world: World, shape: Shape, requests: Float64Array): readonly State[] {
+  const found: State[] = [];
+  for (const template of world.templates) {
+    if (found[0] !== undefined && template.pool.weight < found[0].template.pool.weight) break;
+    const state = world.states.after(world.states.root(template), shape);
+    if (state !== undefined && state.widest.some((room) => room.every((amount, r) => amount >= (requests[r] ?? 0)))) found.push(state);
+  }
+  return found;
+}
+
+/** Kinds of the assigned items, in the order of their first item: largest pods first. */
+export function kindsOf(world: World, assigned: ReadonlyMap<Item, number>): readonly Kind[] {
+  const drafts = new Map<string, { first: Item; roles: readonly Role[]; items: { item: Item; count: number }[]; count: number }>();
+  for (const [item, count] of assigned) {
+    if (count <= 0) continue;
+    const roles = item.roles.onHost.filter(matters);
+    let text = `${item.shape.id}|`;
+    for (const amount of item.cls.requests) text += `${amount},`;
+    for (const role of roles) text += `|${role.group.id}${role.carries ? 'c' : ''}${role.selected ? 's' : ''}`;
+    if (item.cls.pod.hostPorts.length > 0) text += JSON.stringify(item.cls.pod.hostPorts);
+    const draft = drafts.get(text);
+    if (draft === undefined) drafts.set(text, { first: item, roles, items: [{ item, count }], count });
+    else {
+      draft.items.push({ item, count });
+      draft.count += count;
+    }
+  }
+  const openings = new Map<string, readonly State[]>();
+  return [...drafts.values()].map(({ first, roles, items, count }, index) => {
+    const text = `${first.shape.id}|${first.cls.requests.join(',')}`;
+    const known = openings.get(text) ?? openingsOf(world, first.shape, first.cls.requests);
+    openings.set(text, known);
+    const ports = first.cls.pod.hostPorts;
+    return {
+      index, requests: first.cls.requests, shape: first.shape, roles, ports, plain: roles.length === 0 && ports.length === 0,
+      perHost: ports.length > 0 ? 1 : perHostOf(roles), items, count, openings: known,
+    };
+  });
+}
