@@ -8,3 +8,6 @@ export { AwsFault } from './fault.js';
 export { documentedBuckets, type Bucket, type Buckets, type OrderedFailure, type CallCount, type Gate } from './gate.js';
 export type { Notice } from './notices.js';
 export type { CapacityOrder } from './capacity.js';
+export { serveCloud, type ServeOptions, type ServedCloud } from './http/server.js';
+export { servedActions } from './served.js';
+export type { HealthStatus } from './instances.js';

@@ -17,7 +17,8 @@ export type TwinQueue = {
   receive(order: { readonly max: number; readonly visibilityMs: number; readonly waitMs: number }, stop?: AbortSignal): Promise<readonly QueuedMessage[]>;
   /** Succeeds for a receipt whose message is gone, or was received again since. */
   delete(receipt: string): void;
-  depth(): { readonly visible: number; readonly hidden: number; readonly delayed: number };
+  /** Messages by what can be done with them, and how many receivers wait. */
+  depth(): { readonly visible: number; readonly hidden: number; readonly delayed: number; readonly waiting: number };
   purge(): void;
 };
 
@@ -73,7 +74,7 @@ export function createQueue(deps: { readonly timeline: Timeline; readonly seed: 
     depth() {
       dropOld();
       const hidden = messages.filter((message) => message.visibleMs > timeline.nowMs());
-      return { visible: messages.length - hidden.length, hidden: hidden.filter((message) => message.receives > 0).length, delayed: hidden.filter((message) => message.receives === 0).length };
+      return { visible: messages.length - hidden.length, hidden: hidden.filter((message) => message.receives > 0).length, delayed: hidden.filter((message) => message.receives === 0).length, waiting: waiting.size };
     },
     purge: () => { messages = []; },
   };

@@ -1,0 +1,133 @@
+import type { ServerResponse } from 'node:http';
+import { AwsFault } from '../fault.js';
+import type { Bucket, OrderedFailure } from '../gate.js';
+import type { HealthStatus } from '../instances.js';
+import type { Notice } from '../notices.js';
+import { servedActions } from '../served.js';
+import type { CloudEvent, CloudTwin } from '../twin.js';
+import { integerIn, refuseOthers, requiredText, textIn, textsIn } from './json-fields.js';
+import type { JsonObject } from './operation.js';
+
+export type ControlRequest = { readonly method: string; readonly path: string; readonly body: string };
+type Answer = { readonly status: number; readonly value: unknown };
+
+/** A control: does what the body orders and answers JSON. */
+type Control = (twin: CloudTwin, body: JsonObject) => unknown;
+
+const done = { ok: true };
+
+function requiredInteger(body: JsonObject, name: string): number {
+  const value = integerIn(body, name);
+  if (value === undefined) throw new AwsFault('ValidationException', `${name} is required`);
+  return value;
+}
+
+function oneOf<T extends string>(body: JsonObject, name: string, allowed: readonly T[]): T | undefined {
+  const value = textIn(body, name);
+  if (value === undefined) return undefined;
+  const found = allowed.find((one) => one === value);
+  if (found === undefined) throw new AwsFault('ValidationException', `${name}: ${value} is not one of ${allowed.join(', ')}`);
+  return found;
+}
+
+function setCapacity(twin: CloudTwin, body: JsonObject): unknown {
+  refuseOthers(body, ['instanceType', 'zone', 'capacityType', 'free']);
+  const free = body['free'] === 'unlimited' ? 'unlimited' : requiredInteger(body, 'free');
+  const [instanceType, zone, capacityType] = [textIn(body, 'instanceType'), textIn(body, 'zone'), oneOf(body, 'capacityType', ['on-demand', 'spot'])];
+  twin.setCapacity({ free, ...(instanceType === undefined ? {} : { instanceType }), ...(zone === undefined ? {} : { zone }), ...(capacityType === undefined ? {} : { capacityType }) });
+  return done;
+}
+
+function setLimit(twin: CloudTwin, body: JsonObject): unknown {
+  refuseOthers(body, ['action', 'capacity', 'refillPerSecond', 'none']);
+  const bucket: Bucket | 'none' = body['none'] === true ? 'none' : { capacity: requiredInteger(body, 'capacity'), refillPerSecond: requiredInteger(body, 'refillPerSecond') };
+  twin.gate.setBucket(requiredText(body, 'action'), bucket);
+  return done;
+}
+
+function fail(twin: CloudTwin, body: JsonObject): unknown {
+  refuseOthers(body, ['action', 'code', 'message', 'status', 'times', 'when']);
+  const [message, status, when] = [textIn(body, 'message'), integerIn(body, 'status'), oneOf(body, 'when', ['before', 'after'])];
+  const order: OrderedFailure = {
+    action: requiredText(body, 'action'), code: requiredText(body, 'code'), times: integerIn(body, 'times') ?? 1,
+    ...(message === undefined ? {} : { message }), ...(status === undefined ? {} : { status }), ...(when === undefined ? {} : { when }),
+  };
+  twin.gate.fail(order);
+  return done;
+}
+
+function notify(twin: CloudTwin, body: JsonObject): unknown {
+  const kind = oneOf(body, 'kind', ['spot-interruption', 'rebalance', 'state-change', 'capacity-reservation-interruption', 'scheduled-change']);
+  if (kind === undefined) throw new AwsFault('ValidationException', 'kind is required');
+  const code = textIn(body, 'eventTypeCode');
+  const notice: Notice = kind === 'scheduled-change' ? { kind, instanceIds: textsIn(body, 'instanceIds'), ...(code === undefined ? {} : { eventTypeCode: code }) }
+    : kind === 'state-change' ? { kind, instanceId: requiredText(body, 'instanceId'), state: requiredText(body, 'state') } : { kind, instanceId: requiredText(body, 'instanceId') };
+  twin.notify(notice);
+  return done;
+}
+
+function setCluster(twin: CloudTwin, body: JsonObject): unknown {
+  refuseOthers(body, ['version', 'endpoint', 'certificateAuthority', 'serviceCidr']);
+  twin.setCluster(Object.fromEntries(Object.keys(body).map((name) => [name, requiredText(body, name)])));
+  return twin.cluster();
+}
+
+const healthStates: readonly HealthStatus[] = ['ok', 'impaired', 'initializing', 'insufficient-data'];
+
+function setHealth(twin: CloudTwin, body: JsonObject): unknown {
+  const [system, instance] = [oneOf(body, 'system', healthStates), oneOf(body, 'instance', healthStates)];
+  twin.setHealth(requiredText(body, 'instanceId'), { ...(system === undefined ? {} : { system }), ...(instance === undefined ? {} : { instance }) });
+  return done;
+}
+
+const listInstances = (twin: CloudTwin): unknown => twin.instances.all().map((instance) => ({ ...twin.machine(instance.id), state: instance.state, fleetId: instance.fleetId, clientToken: instance.clientToken }));
+
+/** The whole control API, by method and path under `/_twin/`. For tests and the lab; AWS has nothing of it. */
+export const controls: Readonly<Record<string, Control>> = {
+  'GET health': () => done,
+  'GET served': () => servedActions,
+  'GET world': (twin) => ({ ...twin.world, cluster: twin.cluster(), types: twin.world.types.length }),
+  'GET instances': listInstances,
+  'GET calls': (twin) => twin.gate.counts(),
+  'DELETE calls': (twin) => { twin.gate.resetCounts(); return done; },
+  'GET queue': (twin) => twin.queue.depth(),
+  'POST capacity': setCapacity,
+  'POST limits': setLimit,
+  'POST fail': fail,
+  'POST latency': (twin, body) => { twin.gate.setLatency(requiredText(body, 'action'), requiredInteger(body, 'ms')); return done; },
+  'POST rights': (twin, body) => { twin.gate.setRights(requiredText(body, 'accessKey'), textsIn(body, 'allowed')); return done; },
+  'POST advance': (twin, body) => { twin.advance(requiredInteger(body, 'ms')); return { nowMs: twin.timeline.nowMs() }; },
+  'POST interrupt': (twin, body) => { twin.interrupt(requiredText(body, 'instanceId'), integerIn(body, 'noticeMs')); return done; },
+  'POST notices': notify,
+  'POST messages': (twin, body) => twin.queue.send(requiredText(body, 'body')),
+  'POST stop': (twin, body) => twin.instances.stop(requiredText(body, 'instanceId')),
+  'POST health': setHealth,
+  'POST scheduled-events': (twin, body) => { twin.scheduleEvent(requiredText(body, 'instanceId'), requiredText(body, 'code')); return done; },
+  'POST parameters': (twin, body) => { twin.images.setParameter(requiredText(body, 'name'), requiredText(body, 'value')); return done; },
+  'POST images/release': (twin, body) => ({ release: twin.images.release(requiredText(body, 'kubernetesVersion')) }),
+  'POST images/deprecate': (twin, body) => { twin.images.deprecate(requiredText(body, 'imageId')); return done; },
+  'POST cluster': setCluster,
+  'POST roles': (twin, body) => { twin.iam.putRole(requiredText(body, 'name')); return done; },
+};
+
+/** Answers a control request: 404 for what does not exist, 400 with the field and the remedy for a bad body. */
+export function controlAnswer(twin: CloudTwin, request: ControlRequest): Answer {
+  const control = controls[`${request.method} ${request.path}`];
+  if (control === undefined) return { status: 404, value: { message: `no control ${request.method} ${request.path}; there are: ${Object.keys(controls).join(', ')}, GET events` } };
+  try {
+    twin.timeline.settle();
+    return { status: 200, value: control(twin, JSON.parse(request.body === '' ? '{}' : request.body) as JsonObject) };
+  } catch (error) {
+    return { status: 400, value: { message: error instanceof Error ? error.message : String(error) } };
+  }
+}
+
+/** `GET /_twin/events?since=<sequence>`: the events after it as JSON lines, then each as it happens; `follow=false` ends after those there are. */
+export function followEvents(twin: CloudTwin, query: URLSearchParams, response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+  const write = (event: CloudEvent): void => { response.write(`${JSON.stringify(event)}\n`); };
+  for (const event of twin.eventsSince(Number(query.get('since') ?? 0))) write(event);
+  if (query.get('follow') === 'false') { response.end(); return; }
+  response.flushHeaders();
+  response.once('close', twin.subscribe(write));
+}

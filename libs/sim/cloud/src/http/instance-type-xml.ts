@@ -1,0 +1,63 @@
+import type { InstanceTypeFacts } from '@dovetail/core-ports';
+import { items, type Xml } from './xml.js';
+
+/** Mebibytes of all devices together. */
+const totalMib = (devices: readonly { readonly count: number; readonly memoryMib: number }[]): number =>
+  devices.reduce((sum, { count, memoryMib }) => sum + count * memoryMib, 0);
+
+function networkXml({ network, hypervisor }: InstanceTypeFacts): Xml {
+  const gbps = network.baselineMbps === undefined ? undefined : network.baselineMbps / 1000;
+  return {
+    maximumNetworkInterfaces: network.interfacesMax, maximumNetworkCards: 1, defaultNetworkCardIndex: 0,
+    networkCards: items([{ networkCardIndex: 0, maximumNetworkInterfaces: network.interfacesMax, baselineBandwidthInGbps: gbps }]),
+    ipv4AddressesPerInterface: network.ipv4PerInterface, ipv6AddressesPerInterface: network.ipv4PerInterface, ipv6Supported: true,
+    enaSupport: hypervisor === 'xen' ? 'supported' : 'required',
+    efaSupported: network.efaMax > 0, efaInfo: network.efaMax > 0 ? { maximumEfaInterfaces: network.efaMax } : undefined,
+    encryptionInTransitSupported: network.encryptionInTransit,
+  };
+}
+
+function storageXml(facts: InstanceTypeFacts): { readonly [element: string]: Xml } {
+  const { localStorageGb, localNvme, ebs } = facts;
+  return {
+    instanceStorageSupported: localStorageGb !== undefined,
+    instanceStorageInfo: localStorageGb === undefined ? undefined : { totalSizeInGB: localStorageGb, nvmeSupport: localNvme ? 'required' : 'unsupported' },
+    ebsInfo: {
+      ebsOptimizedSupport: ebs.optimizedByDefault ? 'default' : 'unsupported', encryptionSupport: 'supported',
+      ebsOptimizedInfo: ebs.baselineMbps === undefined ? undefined : { baselineBandwidthInMbps: ebs.baselineMbps },
+      nvmeSupport: facts.hypervisor === 'xen' ? 'unsupported' : 'required',
+    },
+  };
+}
+
+/** Inferentia is described twice by EC2: as an inference accelerator, and as a Neuron device with its cores. */
+function deviceXml({ gpus, accelerators }: InstanceTypeFacts): { readonly [element: string]: Xml } {
+  const inference = accelerators.filter(({ name }) => name.startsWith('Inferentia'));
+  const neuron = accelerators.filter(({ manufacturer }) => manufacturer === 'AWS');
+  const other = accelerators.filter(({ manufacturer }) => manufacturer !== 'AWS');
+  return {
+    gpuInfo: gpus.length === 0 ? undefined : {
+      gpus: items(gpus.map(({ name, manufacturer, count, memoryMib }) => ({ name, manufacturer, count, memoryInfo: { sizeInMiB: memoryMib } }))), totalGpuMemoryInMiB: totalMib(gpus),
+    },
+    inferenceAcceleratorInfo: inference.length + other.length === 0 ? undefined
+      : { accelerators: { member: [...inference, ...other].map(({ name, manufacturer, count }) => ({ name, manufacturer, count })) } },
+    neuronInfo: neuron.length === 0 ? undefined
+      : { neuronDevices: items(neuron.map(({ name, count, coresPerDevice }) => ({ name, count, coreInfo: coresPerDevice === undefined ? undefined : { count: coresPerDevice } }))) },
+  };
+}
+
+/** A type as DescribeInstanceTypes answers it, from the facts that the catalog keeps; what it does not keep is left out. */
+export function instanceTypeXml(facts: InstanceTypeFacts): Xml {
+  return {
+    instanceType: facts.name, currentGeneration: true, freeTierEligible: false,
+    supportedUsageClasses: items(facts.supportedUsageClasses), supportedRootDeviceTypes: items(['ebs']), supportedVirtualizationTypes: items(['hvm']),
+    bareMetal: facts.bareMetal, hypervisor: facts.hypervisor === '' ? undefined : facts.hypervisor,
+    processorInfo: {
+      supportedArchitectures: items([facts.arch === 'amd64' ? 'x86_64' : 'arm64']),
+      sustainedClockSpeedInGhz: facts.cpu.sustainedClockMhz === undefined ? undefined : facts.cpu.sustainedClockMhz / 1000, manufacturer: facts.cpu.manufacturer,
+    },
+    vCpuInfo: { defaultVCpus: facts.vcpus }, memoryInfo: { sizeInMiB: facts.memoryMib },
+    ...storageXml(facts), networkInfo: networkXml(facts), ...deviceXml(facts),
+    burstablePerformanceSupported: facts.burstable, supportedBootModes: items(['uefi']),
+  };
+}

@@ -1,0 +1,49 @@
+import { AwsFault } from '../fault.js';
+import type { JsonObject } from './operation.js';
+
+const invalid = (message: string): AwsFault => new AwsFault('ValidationException', message);
+
+/** A text member; undefined when absent. */
+export function textIn(input: JsonObject, name: string): string | undefined {
+  const value = input[name];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'string') throw invalid(`${name}: ${JSON.stringify(value)} is not a string`);
+  return value;
+}
+
+/** A text member that must be there. */
+export function requiredText(input: JsonObject, name: string): string {
+  const value = textIn(input, name);
+  if (value === undefined || value === '') throw invalid(`${name} is required`);
+  return value;
+}
+
+/** A whole number; undefined when absent. */
+export function integerIn(input: JsonObject, name: string): number | undefined {
+  const value = input[name];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== 'number' || !Number.isInteger(value)) throw invalid(`${name}: ${JSON.stringify(value)} is not a whole number`);
+  return value;
+}
+
+/** A list of texts; empty when absent. */
+export function textsIn(input: JsonObject, name: string): readonly string[] {
+  const value = input[name];
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) throw invalid(`${name} is not a list of strings`);
+  return value;
+}
+
+/** A list of objects; empty when absent. */
+export function objectsIn(input: JsonObject, name: string): readonly JsonObject[] {
+  const value = input[name];
+  if (value === undefined || value === null) return [];
+  if (!Array.isArray(value) || !value.every((item) => item !== null && typeof item === 'object')) throw invalid(`${name} is not a list of objects`);
+  return value as readonly JsonObject[];
+}
+
+/** Refuses members that nobody reads: what AWS would act on and the twin does not is an error, never ignored. */
+export function refuseOthers(input: JsonObject, known: readonly string[]): void {
+  const other = Object.keys(input).find((name) => !known.includes(name));
+  if (other !== undefined) throw invalid(`${other} is not served here; served: ${known.join(', ')}`);
+}

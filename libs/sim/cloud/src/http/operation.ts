@@ -1,0 +1,16 @@
+import type { CloudTwin } from '../twin.js';
+import type { Params } from './params.js';
+import type { Xml } from './xml.js';
+
+/** A query operation (EC2, IAM, STS): parameters in, the elements of its result out. */
+export type QueryOperation = {
+  /** How many resources the call names, for resource rate limits. */
+  readonly resources?: (params: Params) => number;
+  readonly run: (twin: CloudTwin, params: Params) => { readonly [element: string]: Xml };
+};
+export type QueryOperations = Readonly<Record<string, QueryOperation>>;
+
+/** A JSON operation (SSM, SQS, Pricing): the request's object in, the answer's out. `stop` is aborted when the caller hangs up. */
+export type JsonOperation = (twin: CloudTwin, input: JsonObject, call: { readonly origin: string; readonly stop: AbortSignal }) => unknown;
+export type JsonOperations = Readonly<Record<string, JsonOperation>>;
+export type JsonObject = { readonly [key: string]: unknown };

@@ -1,0 +1,58 @@
+import { hexOf } from '../digest.js';
+import { AwsFault } from '../fault.js';
+import type { CloudTwin } from '../twin.js';
+import type { TwinType } from '../world.js';
+import { integerIn, objectsIn, refuseOthers, requiredText, textIn } from './json-fields.js';
+import type { JsonObject, JsonOperations } from './operation.js';
+import { offsetOf, slice } from './paging.js';
+
+type Product = { readonly productFamily: string; readonly attributes: Readonly<Record<string, string>>; readonly sku: string; readonly priceMicros: number };
+
+/** The on-demand, Linux, nothing-preinstalled products of a type: shared tenancy; bare metal is listed for dedicated tenancy too. */
+function productsOf(twin: CloudTwin, type: TwinType): readonly Product[] {
+  const { facts, onDemandPriceMicros } = type;
+  if (onDemandPriceMicros === undefined) return [];
+  return (facts.bareMetal ? ['Shared', 'Dedicated'] : ['Shared']).map((tenancy) => ({
+    productFamily: facts.bareMetal ? 'Compute Instance (bare metal)' : 'Compute Instance', sku: hexOf(16, twin.world.region, facts.name, tenancy).toUpperCase(), priceMicros: onDemandPriceMicros,
+    attributes: {
+      servicecode: 'AmazonEC2', regionCode: twin.world.region, locationType: 'AWS Region', instanceType: facts.name, tenancy, operatingSystem: 'Linux', preInstalledSw: 'NA', capacitystatus: 'Used',
+      marketoption: 'OnDemand', operation: 'RunInstances', licenseModel: 'No License required', vcpu: String(facts.vcpus), memory: `${facts.memoryMib / 1024} GiB`, currentGeneration: 'Yes',
+      // Not an attribute of AWS': it says that this price stands in for one that nobody publishes in a form that can be had offline.
+      ...(type.priceEstimated === true ? { dovetailEstimated: 'true' } : {}),
+    },
+  }));
+}
+
+/** One entry of the price list, as the text that the API answers. */
+function priceListText({ productFamily, attributes, sku, priceMicros }: Product): string {
+  const [offer, rate] = [`${sku}.JRTCKXETXF`, `${sku}.JRTCKXETXF.6YS6EN2CT7`];
+  const dimension = { unit: 'Hrs', endRange: 'Inf', beginRange: '0', rateCode: rate, appliesTo: [], pricePerUnit: { USD: (priceMicros / 1_000_000).toFixed(10) }, description: `per On Demand Linux ${attributes['instanceType'] ?? ''} Instance Hour` };
+  return JSON.stringify({
+    product: { productFamily, attributes, sku }, serviceCode: 'AmazonEC2', version: '20261101000000', publicationDate: '2026-11-01T00:00:00Z',
+    terms: { OnDemand: { [offer]: { priceDimensions: { [rate]: dimension }, sku, effectiveDate: '2026-11-01T00:00:00Z', offerTermCode: 'JRTCKXETXF', termAttributes: {} } } },
+  });
+}
+
+function fits(product: Product, filters: readonly JsonObject[]): boolean {
+  return filters.every((filter) => {
+    const [type, field, value] = [requiredText(filter, 'Type'), requiredText(filter, 'Field'), requiredText(filter, 'Value')];
+    if (type !== 'TERM_MATCH') throw new AwsFault('InvalidParameterException', `Filter type ${type} is not served here; use TERM_MATCH`);
+    const actual = field === 'productFamily' ? product.productFamily : field === 'ServiceCode' ? 'AmazonEC2' : product.attributes[field];
+    return actual?.toLowerCase() === value.toLowerCase();
+  });
+}
+
+/** The Price List service: on-demand prices of the world's region. */
+export const pricingOperations: JsonOperations = {
+  GetProducts: (twin, input) => {
+    refuseOthers(input, ['ServiceCode', 'Filters', 'FormatVersion', 'NextToken', 'MaxResults']);
+    const service = requiredText(input, 'ServiceCode');
+    if (service !== 'AmazonEC2') throw new AwsFault('InvalidParameterException', `Service code ${service} is not served here; use AmazonEC2`);
+    const size = integerIn(input, 'MaxResults') ?? 100;
+    if (size < 1 || size > 100) throw new AwsFault('InvalidParameterException', `MaxResults ${size} is out of range; use 1 to 100`);
+    const filters = objectsIn(input, 'Filters');
+    const found = twin.world.types.flatMap((type) => productsOf(twin, type)).filter((product) => fits(product, filters));
+    const { page, nextToken } = slice(found, offsetOf(textIn(input, 'NextToken')), size);
+    return { FormatVersion: 'aws_v1', PriceList: page.map(priceListText), ...(nextToken === undefined ? {} : { NextToken: nextToken }) };
+  },
+};
