@@ -2,7 +2,7 @@ import { classifyFleetError, type CloudErrorCode } from '@dovetail/core-ec2-mode
 import { CloudError } from '@dovetail/core-ports';
 
 type SdkError = {
-  readonly name?: unknown; readonly Code?: unknown; readonly code?: unknown; readonly message?: unknown;
+  readonly name?: unknown; readonly Code?: unknown; readonly code?: unknown; readonly message?: unknown; readonly cause?: unknown;
   readonly $metadata?: { readonly httpStatusCode?: number };
 };
 
@@ -12,8 +12,9 @@ const text = (value: unknown): string | undefined => (typeof value === 'string' 
 
 /** AWS' own code of an error, as the SDK hands it over (its place differs between AWS' protocols). */
 export function awsCodeOf(error: unknown): string {
-  const { Code, name, code } = (typeof error === 'object' && error !== null ? error : {}) as SdkError;
-  const network = text(code);
+  const { Code, name, code, cause } = (typeof error === 'object' && error !== null ? error : {}) as SdkError;
+  // fetch wraps what the network said.
+  const network = text(code) ?? text((cause as SdkError | undefined)?.code);
   if (network !== undefined && networkCodes.has(network)) return network;
   return text(Code) ?? text(name) ?? 'Unknown';
 }
@@ -33,6 +34,7 @@ function codeOf(awsCode: string, error: unknown): CloudErrorCode {
   // Some protocols prefix the service, and newer errors come without a listed code: the status then decides.
   const status = ((error ?? {}) as SdkError).$metadata?.httpStatusCode ?? 0;
   if (status === 429) return 'throttled';
-  if (status >= 500 || awsCode === 'Unknown') return 'unavailable';
+  // Without a status nothing was answered: the SDK wraps some broken connections in a nameless error.
+  if (status >= 500 || awsCode === 'Unknown' || (status === 0 && awsCode === 'Error')) return 'unavailable';
   return status === 401 || status === 403 ? 'denied' : 'invalid-request';
 }

@@ -10,7 +10,7 @@ export type CatalogLine = {
 };
 
 const zoneMaskAlphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_';
-const usageClasses: readonly (readonly [string, string])[] = [['o', 'on-demand'], ['s', 'spot'], ['b', 'capacity-block']];
+const usageClasses: readonly (readonly [string, string])[] = [['b', 'capacity-block'], ['o', 'on-demand'], ['s', 'spot']];
 
 /** Bit n is set when the region's zone n offers the type. */
 export const zoneMaskAt = (line: CatalogLine, regionIndex: number): number => Math.max(0, zoneMaskAlphabet.indexOf(line.zoneMasks.charAt(regionIndex)));

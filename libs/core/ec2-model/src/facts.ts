@@ -17,7 +17,7 @@ export type InstanceTypeFacts = {
   readonly hypervisor: string;
   readonly bareMetal: boolean;
   readonly burstable: boolean;
-  /** `on-demand`, `spot`, `capacity-block`. */
+  /** Of `capacity-block`, `on-demand`, `spot`, in this order. */
   readonly supportedUsageClasses: readonly string[];
   readonly network: {
     /** Interfaces of the default network card: the VPC CNI takes pods' addresses from no other. */

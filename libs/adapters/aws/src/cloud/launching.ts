@@ -1,6 +1,6 @@
 import {
   CreateFleetCommand, CreateLaunchTemplateCommand, DeleteLaunchTemplateCommand, DescribeLaunchTemplatesCommand,
-  type _InstanceType, type BlockDeviceMapping, type CreateFleetCommandInput, type CreateFleetCommandOutput, type RequestLaunchTemplateData,
+  type _InstanceType, type BlockDeviceMapping, type CreateFleetCommandInput, type CreateFleetCommandOutput, type RequestLaunchTemplateData, type ResourceType, type Tag,
 } from '@aws-sdk/client-ec2';
 import type { FleetOutcome, FleetRequest, LaunchTemplateSpec } from '@dovetail/core-ec2-model';
 import { CloudError, type Cloud } from '@dovetail/core-ports';
@@ -18,7 +18,7 @@ export const launchingOf = ({ ec2 }: AwsClients, calls: AwsCalls): Launching => 
     await unless('InvalidLaunchTemplateName.AlreadyExistsException', () => calls.run('write', 'ec2:CreateLaunchTemplate', () => ec2.send(new CreateLaunchTemplateCommand({
       LaunchTemplateName: spec.name,
       LaunchTemplateData: templateData(spec),
-      TagSpecifications: [{ ResourceType: 'launch-template', Tags: tagList(spec.tags) }],
+      ...tagged(spec.tags, 'launch-template'),
     }))));
   },
   async launchTemplates({ key, value }) {
@@ -45,6 +45,11 @@ async function unless(awsCode: string, effect: () => Promise<unknown>): Promise<
   }
 }
 
+/** Tags for what a call makes; none, no specification: EC2 refuses an empty one. */
+function tagged<Type extends ResourceType>(tags: Readonly<Record<string, string>>, ...types: readonly Type[]): { TagSpecifications?: { ResourceType: Type; Tags: Tag[] }[] } {
+  return Object.keys(tags).length === 0 ? {} : { TagSpecifications: types.map((type) => ({ ResourceType: type, Tags: tagList(tags) })) };
+}
+
 /** Security groups stand on the interfaces: a template that names interfaces may name groups nowhere else. */
 function templateData(spec: LaunchTemplateSpec): RequestLaunchTemplateData {
   return {
@@ -55,7 +60,7 @@ function templateData(spec: LaunchTemplateSpec): RequestLaunchTemplateData {
     BlockDeviceMappings: spec.blockDevices.map(({ deviceName, ebs }): BlockDeviceMapping => ({ DeviceName: deviceName, ...(ebs === undefined ? {} : { Ebs: { ...ebs } }) })),
     MetadataOptions: { ...spec.metadataOptions },
     NetworkInterfaces: interfacesOf(spec),
-    TagSpecifications: [{ ResourceType: 'network-interface', Tags: tagList(spec.tags) }],
+    ...tagged(spec.tags, 'network-interface'),
   };
 }
 
@@ -70,7 +75,6 @@ function interfacesOf(spec: LaunchTemplateSpec): NonNullable<RequestLaunchTempla
 
 /** Equal requests become equal input, field by field in the same order: EC2 compares a repeated token's parameters. */
 function fleetInput(request: FleetRequest): CreateFleetCommandInput {
-  const tags = tagList(request.tags);
   const strategy = request.capacityType === 'spot'
     ? { SpotOptions: { AllocationStrategy: spotStrategy(request.allocation) } }
     : { OnDemandOptions: { AllocationStrategy: onDemandStrategy(request.allocation) } };
@@ -85,7 +89,7 @@ function fleetInput(request: FleetRequest): CreateFleetCommandInput {
     })),
     TargetCapacitySpecification: { TotalTargetCapacity: request.count, DefaultTargetCapacityType: request.capacityType },
     ...strategy,
-    TagSpecifications: [{ ResourceType: 'instance', Tags: tags }, { ResourceType: 'volume', Tags: tags }, { ResourceType: 'fleet', Tags: tags }],
+    ...tagged(request.tags, 'instance', 'volume', 'fleet'),
     ...(request.context === undefined ? {} : { Context: request.context }),
   };
 }

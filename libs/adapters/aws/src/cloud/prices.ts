@@ -18,15 +18,15 @@ export const pricesOf = (context: PriceContext): Pick<Cloud, 'onDemandPrices' | 
     // An empty half is an answer gone wrong, and taking it would put every metal (or every other) type out of sale.
     if (shared.size === 0) throw new CloudError('unavailable', 'NoPrices', `the Pricing API named no on-demand price for ${context.region}`);
     return [...new Map([...metal, ...shared])].sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([instanceType, priceMicrosPerHour]) => ({ instanceType, capacityType: 'on-demand', priceMicrosPerHour, estimated: false }));
+      .map(([instanceType, { micros, estimated }]) => ({ instanceType, capacityType: 'on-demand', priceMicrosPerHour: micros, estimated }));
   },
   spotPrices: () => spotPrices(context),
 });
 
-async function products({ clients, calls, region }: PriceContext, kind: { readonly tenancy: string; readonly productFamily: string }): Promise<ReadonlyMap<string, number>> {
+async function products({ clients, calls, region }: PriceContext, kind: { readonly tenancy: string; readonly productFamily: string }): Promise<ReadonlyMap<string, ListedPrice>> {
   const equals = (Field: string, Value: string): Filter => ({ Type: 'TERM_MATCH', Field, Value });
   const Filters = [
-    equals('regionCode', region), equals('serviceCode', 'AmazonEC2'), equals('preInstalledSw', 'NA'), equals('operatingSystem', 'Linux'),
+    equals('regionCode', region), equals('preInstalledSw', 'NA'), equals('operatingSystem', 'Linux'),
     equals('capacitystatus', 'Used'), equals('marketoption', 'OnDemand'), equals('tenancy', kind.tenancy), equals('productFamily', kind.productFamily),
   ];
   const lines = await allPages(
@@ -36,20 +36,23 @@ async function products({ clients, calls, region }: PriceContext, kind: { readon
   return new Map(lines.map(priceOf).filter((price) => price !== undefined));
 }
 
+type ListedPrice = { readonly micros: number; readonly estimated: boolean };
 type Product = {
-  readonly product?: { readonly attributes?: { readonly instanceType?: string } };
+  readonly product?: { readonly attributes?: { readonly instanceType?: string; readonly dovetailEstimated?: string } };
   readonly terms?: { readonly OnDemand?: Readonly<Record<string, { readonly priceDimensions?: Readonly<Record<string, { readonly pricePerUnit?: Readonly<Record<string, string>> }>> }>> };
 };
 
 /** Type and price of one line of a price list; undefined when it names none, or 0 (reserved hosts are listed so). China is priced in yuan. */
-export function priceOf(line: unknown): readonly [string, number] | undefined {
-  const product = (typeof line === 'string' ? JSON.parse(line) : line) as Product;
-  const instanceType = product.product?.attributes?.instanceType;
+export function priceOf(line: unknown): readonly [string, ListedPrice] | undefined {
+  // The SDK hands lines over as String objects that hold JSON.
+  const product = (typeof line === 'object' && line !== null && 'product' in line ? line : JSON.parse(String(line))) as Product;
+  // Only the cloud twin marks prices so: it has none of its region's own.
+  const { instanceType, dovetailEstimated } = product.product?.attributes ?? {};
   const [term] = Object.values(product.terms?.OnDemand ?? {});
   const [dimension] = Object.values(term?.priceDimensions ?? {});
   const text = dimension?.pricePerUnit?.['USD'] ?? dimension?.pricePerUnit?.['CNY'];
   const micros = Math.round(Number(text) * 1e6);
-  return instanceType === undefined || !(micros > 0) ? undefined : [instanceType, micros];
+  return instanceType === undefined || !(micros > 0) ? undefined : [instanceType, { micros, estimated: dovetailEstimated === 'true' }];
 }
 
 /** The price in force now, for every type and zone; of several answers for one, the newest. */

@@ -40,8 +40,10 @@ async function rolesOf({ clients, calls }: Context, name: string): Promise<reado
 /** Another may have made it meanwhile: then its roles count. */
 async function create(context: Context, profile: { readonly name: string; readonly path: string; readonly tags: Readonly<Record<string, string>> }): Promise<readonly string[]> {
   const { clients, calls } = context;
+  const Tags = tagList(profile.tags).map(({ Key = '', Value = '' }) => ({ Key, Value }));
   const made = await passing('EntityAlreadyExists', calls.run('other', 'iam:CreateInstanceProfile', () => clients.iam.send(new CreateInstanceProfileCommand({
-    InstanceProfileName: profile.name, Path: profile.path, Tags: tagList(profile.tags).map(({ Key = '', Value = '' }) => ({ Key, Value })),
+    // An empty list is sent as an empty parameter, which IAM does not take.
+    InstanceProfileName: profile.name, Path: profile.path, ...(Tags.length === 0 ? {} : { Tags }),
   }))));
   return made === undefined ? (await rolesOf(context, profile.name)) ?? [] : [];
 }

@@ -50,7 +50,7 @@ export function factsOf(info: InstanceTypeInfo): InstanceTypeFacts | undefined {
     hypervisor: info.Hypervisor ?? '',
     bareMetal: info.BareMetal ?? false,
     burstable: info.BurstablePerformanceSupported ?? false,
-    supportedUsageClasses: [...(info.SupportedUsageClasses ?? [])],
+    supportedUsageClasses: [...(info.SupportedUsageClasses ?? [])].sort(),
     network: networkOf(info, documented?.network.baselineMbps),
     ebs: {
       optimizedByDefault: info.EbsInfo?.EbsOptimizedSupport === 'default',
