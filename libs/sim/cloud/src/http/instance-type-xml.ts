@@ -6,10 +6,11 @@ const totalMib = (devices: readonly { readonly count: number; readonly memoryMib
   devices.reduce((sum, { count, memoryMib }) => sum + count * memoryMib, 0);
 
 function networkXml({ network, hypervisor }: InstanceTypeFacts): Xml {
-  const gbps = network.baselineMbps === undefined ? undefined : network.baselineMbps / 1000;
+  const cards = network.cards ?? 1;
+  const gbps = network.baselineMbps === undefined ? undefined : network.baselineMbps / 1000 / cards;
   return {
-    maximumNetworkInterfaces: network.interfacesMax, maximumNetworkCards: 1, defaultNetworkCardIndex: 0,
-    networkCards: items([{ networkCardIndex: 0, maximumNetworkInterfaces: network.interfacesMax, baselineBandwidthInGbps: gbps }]),
+    maximumNetworkInterfaces: network.interfacesMax * cards, maximumNetworkCards: cards, defaultNetworkCardIndex: 0,
+    networkCards: items(Array.from({ length: cards }, (_, index) => ({ networkCardIndex: index, maximumNetworkInterfaces: network.interfacesMax, baselineBandwidthInGbps: gbps }))),
     ipv4AddressesPerInterface: network.ipv4PerInterface, ipv6AddressesPerInterface: network.ipv4PerInterface, ipv6Supported: true,
     enaSupport: hypervisor === 'xen' ? 'supported' : 'required',
     efaSupported: network.efaMax > 0, efaInfo: network.efaMax > 0 ? { maximumEfaInterfaces: network.efaMax } : undefined,
@@ -24,7 +25,7 @@ function storageXml(facts: InstanceTypeFacts): { readonly [element: string]: Xml
     instanceStorageInfo: localStorageGb === undefined ? undefined : { totalSizeInGB: localStorageGb, nvmeSupport: localNvme ? 'required' : 'unsupported' },
     ebsInfo: {
       ebsOptimizedSupport: ebs.optimizedByDefault ? 'default' : 'unsupported', encryptionSupport: 'supported',
-      ebsOptimizedInfo: ebs.baselineMbps === undefined ? undefined : { baselineBandwidthInMbps: ebs.baselineMbps },
+      ebsOptimizedInfo: ebs.baselineMbps === undefined && ebs.maximumMbps === undefined ? undefined : { baselineBandwidthInMbps: ebs.baselineMbps, maximumBandwidthInMbps: ebs.maximumMbps },
       nvmeSupport: facts.hypervisor === 'xen' ? 'unsupported' : 'required',
     },
   };
