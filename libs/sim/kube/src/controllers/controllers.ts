@@ -56,6 +56,7 @@ export function startKubeControllers(store: KubeStore, options: ControllerOption
   const podsByNode = new ObjectIndex(store, 'pods', (pod) => ((pod as Pod).spec.nodeName === undefined ? [] : [(pod as Pod).spec.nodeName as string]));
   const context: ControllerContext = { store, recorder, podsByOwner, podsByNode, onError: options.onError ?? (() => undefined) };
   const running: Controller[] = [];
+  store.state.taintsNewNodes = !without.has('nodeLifecycle');
   for (const [name, start] of Object.entries(controllers)) if (!without.has(name)) running.push(start(context));
   const scheduler = without.has('scheduler') ? undefined : new Scheduler({ store, recorder, seed: options.seed ?? 1 });
   const unsubscribe = store.subscribe((change) => { for (const controller of running) controller.heard(change); });

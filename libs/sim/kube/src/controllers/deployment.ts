@@ -134,18 +134,23 @@ function rollingScale(setup: Setup, deployment: Workload, current: Workload, oth
   const now = current.spec.replicas ?? 0;
   const next = now > wanted ? wanted : Math.min(wanted, now + room);
   scaleSet(setup, deployment, current, next);
-  shrinkOld(setup, deployment, old, { wanted, unavailable, ready: available(current) });
+  shrinkOld(setup, deployment, old, { wanted, unavailable, current });
 }
 
-/** Ends old pods, those that never got ready first, as far as enough of all are available. */
-function shrinkOld(setup: Setup, deployment: Workload, old: readonly Workload[], aim: { readonly wanted: number; readonly unavailable: number; readonly ready: number }): void {
-  let spare = old.reduce((sum, set) => sum + available(set), aim.ready) - (aim.wanted - aim.unavailable);
+/** Ends old pods, those that never got ready first, as far as enough of all would be there even if no new one came. */
+function shrinkOld(setup: Setup, deployment: Workload, old: readonly Workload[], aim: { readonly wanted: number; readonly unavailable: number; readonly current: Workload }): void {
+  const replicas = (set: Workload): number => set.spec.replicas ?? 0;
+  const least = aim.wanted - aim.unavailable;
+  const notYet = replicas(aim.current) - available(aim.current);
+  let room = old.reduce((sum, set) => sum + replicas(set), replicas(aim.current)) - least - notYet;
+  let spare = old.reduce((sum, set) => sum + available(set), available(aim.current)) - least;
   for (const set of old) {
-    const replicas = set.spec.replicas ?? 0;
-    const broken = Math.max(0, replicas - available(set));
-    const ended = Math.min(replicas, broken + Math.max(0, Math.min(spare, replicas - broken)));
-    spare -= ended - Math.min(broken, ended);
-    if (ended > 0) scaleSet(setup, deployment, set, replicas - ended);
+    if (room <= 0) return;
+    const broken = Math.min(room, Math.max(0, replicas(set) - available(set)));
+    const healthy = Math.max(0, Math.min(spare, room - broken, replicas(set) - broken));
+    room -= broken + healthy;
+    spare -= healthy;
+    if (broken + healthy > 0) scaleSet(setup, deployment, set, replicas(set) - broken - healthy);
   }
 }
 

@@ -91,9 +91,8 @@ function report(context: ControllerContext, queue: WorkQueue, set: Workload, fai
   });
 }
 
-/** A condition that was there already keeps the time at which it came. */
-function keepTime(before: unknown, now: { readonly conditions?: readonly { readonly lastTransitionTime: string }[] }): object {
-  const [old] = (before ?? []) as readonly { readonly lastTransitionTime: string }[];
-  if (now.conditions === undefined || old === undefined) return now;
-  return { conditions: now.conditions.map((condition) => ({ ...condition, lastTransitionTime: old.lastTransitionTime })) };
+/** A failure that is known already is not told anew: each attempt's message names another pod. */
+function keepTime(before: unknown, now: object): object {
+  const old = (before ?? []) as readonly object[];
+  return Object.keys(now).length > 0 && old.length > 0 ? { conditions: old } : now;
 }

@@ -107,6 +107,12 @@ export function refusalOf(state: PodState, node: NodeInfo): Refusal | undefined 
   return undefined;
 }
 
+/** Whether this node alone gives no reason against the pod: only then is a change of it worth another attempt. */
+export function mayHelp(pod: Pod, node: NodeInfo): boolean {
+  const state: PodState = { pod, requests: podRequests(pod), ports: [], spreads: [], affinity: { affinity: [], first: true, antiAffinity: [], repelled: new Set() }, volumes: { bound: [], waiting: [] } };
+  return [cordoned, tainted, unselected, tooSmall].every((filter) => filter(state, node) === undefined);
+}
+
 /** kube-scheduler's sentence for a pod that fits nowhere. */
 export function unschedulableMessage(refusals: readonly Refusal[]): string {
   const total = refusals.length;

@@ -6,7 +6,7 @@ import { withCondition } from '../store/pod-actions.js';
 import { keyOf, type Change } from '../store/table.js';
 import type { KubeStore } from '../store/store.js';
 import { ClusterCache, type NodeInfo } from './cache.js';
-import { podState, refusalOf, unschedulableMessage, type PodState, type Refusal } from './filters.js';
+import { mayHelp, podState, refusalOf, unschedulableMessage, type PodState, type Refusal } from './filters.js';
 import { bestNode } from './score.js';
 
 /** How the scheduler stand-in works. */
@@ -23,7 +23,8 @@ const backoffFirstMs = 1_000;
 const backoffMaxMs = 10_000;
 const component = 'default-scheduler';
 
-type Parked = { attempts: number; readonly sinceMs: number };
+/** `due`: something has changed that may let the pod in, and only its back-off is still to pass. */
+type Parked = { readonly attempts: number; readonly sinceMs: number; due: boolean };
 
 /**
  * kube-scheduler's part: filters and scores as it does, a pod at a time, highest priority first, oldest first. What fits
@@ -92,7 +93,8 @@ export class Scheduler {
     const before = change.before as Node | undefined;
     // Heartbeats change nothing that a filter reads.
     const same = before !== undefined && equalJson(before.spec, node.spec) && equalJson(before.metadata.labels, node.metadata.labels) && equalJson(before.status?.allocatable, node.status?.allocatable);
-    if (!same) this.#retryParked();
+    const info = this.#cache.node(node.metadata.name);
+    if (!same && info !== undefined) this.#retryParked((pod) => mayHelp(pod, info));
   }
 
   #consider(pod: Pod): void {
@@ -111,10 +113,14 @@ export class Scheduler {
   }
 
   /** Something changed: pods whose back-off is over are tried now, the others when it is. */
-  #retryParked(): void {
-    const now = this.#options.store.clock.nowMs();
+  #retryParked(helps: (pod: Pod) => boolean = () => true): void {
+    const { store } = this.#options;
+    const now = store.clock.nowMs();
     let nextMs = Infinity;
     for (const [key, parked] of this.#parked) {
+      const pod = store.state.table('pods').get(key) as Pod | undefined;
+      if (!parked.due && (pod === undefined || !helps(pod))) continue;
+      parked.due = true;
       const dueMs = parked.sinceMs + Math.min(backoffMaxMs, backoffFirstMs * 2 ** (parked.attempts - 1));
       if (dueMs <= now) this.#activate(key);
       else nextMs = Math.min(nextMs, dueMs);
@@ -123,7 +129,7 @@ export class Scheduler {
     this.#wakeAtMs = nextMs;
     this.#options.store.clock.after(nextMs - now, () => {
       this.#wakeAtMs = Infinity;
-      this.#retryParked();
+      this.#retryParked(() => false);
     });
   }
 
@@ -175,7 +181,7 @@ export class Scheduler {
   #provisionAt(pod: Pod, state: PodState, node: NodeInfo): void {
     const { store } = this.#options;
     const key = keyOf(pod.metadata.namespace, pod.metadata.name);
-    this.#parked.set(key, { attempts: 0, sinceMs: 0 });
+    this.#parked.set(key, { attempts: 0, sinceMs: 0, due: false });
     const type = store.type('', 'v1', 'persistentvolumeclaims');
     for (const { claim } of state.volumes.waiting) {
       store.patch(type, { ...claim.metadata, patch: { type: 'merge', body: { metadata: { annotations: { 'volume.kubernetes.io/selected-node': node.name } } } } });
@@ -187,7 +193,7 @@ export class Scheduler {
     const { namespace, name } = pod.metadata;
     const key = keyOf(namespace, name);
     const attempts = (this.#parked.get(key)?.attempts ?? 0) + 1;
-    this.#parked.set(key, { attempts, sinceMs: store.clock.nowMs() });
+    this.#parked.set(key, { attempts, sinceMs: store.clock.nowMs(), due: false });
     const condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message, lastProbeTime: null, lastTransitionTime: timeText(store.clock.nowMs()) };
     const known = pod.status?.conditions?.find((one) => one.type === 'PodScheduled');
     if (known?.status !== 'False' || known.message !== message || known.reason !== 'Unschedulable') {

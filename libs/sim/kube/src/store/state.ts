@@ -20,6 +20,8 @@ export class StoreState {
   readonly clock: SimClock;
   readonly random: () => number;
   readonly registry = new Registry();
+  /** New nodes start with the not-ready taint, as where the admission plug-in TaintNodesByCondition is on. */
+  taintsNewNodes = false;
   readonly #tables = new Map<string, Table>();
   readonly #listeners = new Set<ChangeListener>();
   readonly #changesMax: number;

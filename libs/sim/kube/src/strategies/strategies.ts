@@ -1,7 +1,6 @@
 import { invalidValue, requiredValue, type FieldError } from '../errors.js';
 import { equalJson, listOf, recordOf, textOf } from '../json.js';
 import type { Stored } from '../model.js';
-import { initialNamespaces } from '../served.js';
 import type { ResourceType } from '../store/registry.js';
 import type { Strategy } from '../store/strategy.js';
 import { customDefinitionStrategy } from './custom-definition.js';
@@ -24,6 +23,11 @@ const nodeStrategy: Strategy = {
     const allocatable = status['allocatable'] ?? status['capacity'];
     const nodeInfo = status['nodeInfo'];
     return { ...object, spec: recordOf(object['spec']), ...(object['status'] === undefined ? {} : { status: { ...status, ...(allocatable === undefined ? {} : { allocatable }), ...(nodeInfo === undefined ? {} : { nodeInfo }) } }) };
+  },
+  prepareCreate: (object, state) => {
+    const spec = recordOf(object['spec']);
+    const taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+    return state.taintsNewNodes ? { ...object, spec: { ...spec, taints: [...listOf(spec['taints']), taint] } } : object;
   },
   validate: (object, before) => {
     const old = textOf(recordOf(before?.['spec'])['providerID']);
@@ -87,6 +91,3 @@ const plain: Strategy = {};
 
 /** What is particular to writing this resource. */
 export const strategyOf = (type: ResourceType): Strategy => strategies[type.table] ?? plain;
-
-/** Namespaces as they are made when the store is. */
-export const startNamespaces = initialNamespaces;
