@@ -1,7 +1,10 @@
 import type { Verdict } from '@dovetail/contracts';
 
 export type BackoffPolicy = { readonly firstMs: number; readonly mostMs: number };
-type Entry = { readonly failures: number; readonly untilMs: number; readonly why: 'refused' | 'unplaced' };
+/** However much changes, a pod that could not be placed rests for so long. */
+const unplacedRestMs = 500;
+
+type Entry = { readonly failures: number; readonly sinceMs: number; readonly untilMs: number; readonly why: 'refused' | 'unplaced' };
 
 /**
  * When pods that were refused or could not be placed are tried again. Refused ones come back at once (the next round
@@ -23,7 +26,7 @@ export class Backoff {
     const before = this.entries.get(verdict.podUid);
     const failures = before?.why === verdict.outcome ? before.failures + 1 : 1;
     const { firstMs, mostMs } = this.policy[verdict.outcome];
-    this.entries.set(verdict.podUid, { failures, why: verdict.outcome, untilMs: nowMs + Math.min(mostMs, firstMs * 2 ** (failures - 1)) });
+    this.entries.set(verdict.podUid, { failures, why: verdict.outcome, sinceMs: nowMs, untilMs: nowMs + Math.min(mostMs, firstMs * 2 ** (failures - 1)) });
   }
 
   waits(podUid: string, nowMs: number): boolean {
@@ -31,8 +34,10 @@ export class Backoff {
   }
 
   /** Pools, catalog or capacity have changed: what could not be placed may be tried at once. */
-  retryUnplaced(): void {
-    for (const [uid, entry] of this.entries) if (entry.why === 'unplaced') this.entries.set(uid, { ...entry, untilMs: 0 });
+  retryUnplaced(nowMs: number): void {
+    for (const [uid, entry] of this.entries) {
+      if (entry.why === 'unplaced') this.entries.set(uid, { ...entry, untilMs: Math.min(entry.untilMs, Math.max(nowMs, entry.sinceMs + unplacedRestMs)) });
+    }
   }
 
   forget(podUid: string): void {

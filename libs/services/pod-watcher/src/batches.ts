@@ -5,12 +5,13 @@ export type BatchPolicy = {
   readonly idleMs: number;
   /** It never waits longer than this after its first pod. */
   readonly maxMs: number;
-  /** How long the verdicts on a batch may take before the group is cut anew. */
+  /** How long the verdicts on a batch may take before the group is cut anew, and how much longer for each of its pods. */
   readonly patienceMs: number;
+  readonly patiencePerPodMs: number;
 };
 
 type Waiting = { firstMs: number; lastMs: number; uids: ReadonlySet<string> };
-type Out = { readonly sinceMs: number; readonly open: Set<string> };
+type Out = { readonly untilMs: number; readonly open: Set<string> };
 
 export type Cut = { readonly group: string; readonly pods: readonly Pod[] };
 
@@ -47,8 +48,9 @@ export class Batches {
         continue;
       }
       this.waiting.delete(group);
-      this.out.set(group, { sinceMs: nowMs, open: new Set(pods.map((pod) => pod.uid)) });
-      times.push(nowMs + this.policy.patienceMs);
+      const untilMs = nowMs + this.policy.patienceMs + pods.length * this.policy.patiencePerPodMs;
+      this.out.set(group, { untilMs, open: new Set(pods.map((pod) => pod.uid)) });
+      times.push(untilMs);
       cuts.push({ group, pods });
     }
     return { cuts, ...(times.length === 0 ? {} : { nextMs: Math.min(...times) }) };
@@ -70,8 +72,7 @@ export class Batches {
   private freeMs(group: string, nowMs: number): number {
     const out = this.out.get(group);
     if (out === undefined) return nowMs;
-    const untilMs = out.sinceMs + this.policy.patienceMs;
-    if (untilMs > nowMs) return untilMs;
+    if (out.untilMs > nowMs) return out.untilMs;
     this.out.delete(group);
     return nowMs;
   }

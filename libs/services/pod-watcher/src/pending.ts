@@ -19,13 +19,17 @@ export class Pending {
   private readonly pools = new Map<string, Pool>();
   private readonly owners = new Map<string, number>();
   private readonly promises = new Map<string, PromiseAnnotation>();
+  /** Claims and nodes: when one goes, limits and zones have room again. */
+  private readonly holders = new Set<string>();
   private readonly admittedMs = new Map<string, number>();
   readonly backoff = new Backoff({ refused: { firstMs: 20, mostMs: 5_000 }, unplaced: { firstMs: 5_000, mostMs: 300_000 } });
 
   /** Takes in an object; true when it could help pods that could not be placed. */
   set(uid: string, state: StateValue): boolean {
     if (state.kind === 'pod') this.setPod(uid, state.value);
-    if (state.kind === 'claim' || state.kind === 'node') this.setHolder(uid, state.value.annotations[annotations.promise]);
+    // Nothing will be bound to what is being deleted: its promises have ended.
+    if (state.kind === 'claim' || state.kind === 'node') this.setHolder(uid, state.value.deletionMs === undefined ? state.value.annotations[annotations.promise] : undefined);
+    if (state.kind === 'claim' || state.kind === 'node') this.holders.add(uid);
     if (state.kind === 'pool') return this.setPool(uid, state.value);
     return state.kind === 'nodeclass' || state.kind === 'storageclass' || state.kind === 'pvc';
   }
@@ -58,7 +62,8 @@ export class Pending {
     this.backoff.forget(uid);
     this.admittedMs.delete(uid);
     this.promises.delete(uid);
-    return this.pools.delete(uid) || pod?.nodeName !== undefined;
+    const room = this.holders.delete(uid);
+    return this.pools.delete(uid) || room || pod?.nodeName !== undefined;
   }
 
   owner(owner: OwnerReplicas): void {

@@ -1,9 +1,10 @@
-import { type Channel, type Decision, followCatalog, followState, publishBatch, publishDecision, streamName, streamSpecs, type Verdict } from '@dovetail/contracts';
+import { type Channel, type Decision, followCatalog, followState, publishBatch, publishDecision, streamSpecs, type Verdict } from '@dovetail/contracts';
 import { type KubeApi, type KubeObject, kubeResources, type Leadership, type Log, type Metrics, Stopper, type StopSignal, type Term, type WatchEvent } from '@dovetail/core-ports';
 import { Batches, type BatchPolicy, type Cut } from './batches.js';
-import { Feed } from './feed.js';
+import { auditMs, Feed, ownKinds } from './feed.js';
 import { Pending } from './pending.js';
 import { type Projection, type Source, sourcesFor } from './sources.js';
+import { watchServed } from './served-watch.js';
 
 export type PodWatcherDeps = { readonly kube: KubeApi; readonly channel: Channel; readonly leadership: Leadership; readonly log: Log; readonly metrics: Metrics };
 export type PodWatcherConfig = BatchPolicy & {
@@ -13,7 +14,7 @@ export type PodWatcherConfig = BatchPolicy & {
   readonly settleMs: number;
 };
 
-export const defaultPodWatcherConfig: PodWatcherConfig = { idleMs: 40, maxMs: 1_000, patienceMs: 5_000, reconcileMs: 1_000, settleMs: 10 };
+export const defaultPodWatcherConfig: PodWatcherConfig = { idleMs: 40, maxMs: 1_000, patienceMs: 5_000, patiencePerPodMs: 10, reconcileMs: 1_000, settleMs: 5 };
 
 /** What the service believes, for its health pages. */
 export type PodWatcherView = { readonly synced: () => boolean; readonly debugState: () => unknown };
@@ -62,7 +63,6 @@ class Watching {
   private readonly unreadable = new Map<string, string>();
   private readonly statesOf = new Map<string, readonly { kind: Parameters<Feed['gone']>[0]; uid: string }[]>();
   private round = 0;
-  private incarnation = '';
   private wake: () => void = () => undefined;
 
   constructor(deps: PodWatcherDeps, config: PodWatcherConfig, term: Term, sources: readonly Source[]) {
@@ -81,27 +81,25 @@ class Watching {
 
   async run(): Promise<void> {
     const { stop } = this.term;
-    await untilAnswered(this.deps, () => this.prepareStreams(), stop);
+    await untilAnswered(this.deps, () => this.deps.channel.bus.ensureStreams(streamSpecs(this.deps.channel.cluster)), stop);
     await Promise.all([
       ...this.sources.map((source) => this.watch(source)),
       this.watchOwners(),
       this.feed.run(stop),
       this.reconcile(),
-      this.verdicts(),
+      this.audit(),
+      this.follow(),
       this.catalogChanges(),
       this.cutBatches(),
     ]);
   }
 
-  private async prepareStreams(): Promise<void> {
-    const { bus, cluster } = this.deps.channel;
-    await bus.ensureStreams(streamSpecs(cluster));
-    await this.feed.preload();
-    this.incarnation = (await bus.position(streamName(cluster, 'state'))).incarnation;
-  }
-
-  private async watch(source: Source): Promise<void> {
-    for await (const event of this.deps.kube.watch({ resource: source.resource, project: source.project }, this.term.stop)) this.apply(source, event);
+  private watch(source: Source): Promise<void> {
+    return watchServed(this.deps, source, this.term.stop, {
+      event: (event) => this.apply(source, event),
+      // Legacy kinds need not be installed: nothing of them is all there is of them.
+      absent: () => this.apply(source, { kind: 'synced' }),
+    });
   }
 
   private apply(source: Source, event: WatchEvent<Projection>): void {
@@ -115,6 +113,9 @@ class Watching {
 
   private take(projection: Extract<Projection, { ok: true }>): void {
     this.unreadable.delete(projection.uid);
+    for (const before of this.statesOf.get(projection.uid) ?? []) {
+      if (!projection.states.some((state) => state.kind === before.kind)) this.feed.gone(before.kind, before.uid);
+    }
     this.statesOf.set(projection.uid, projection.states.map((state) => ({ kind: state.kind, uid: projection.uid })));
     let helps = false;
     for (const state of projection.states) {
@@ -122,7 +123,7 @@ class Watching {
       helps = this.pending.set(projection.uid, state) || helps;
       if (state.kind === 'pod' && state.value.nodeName !== undefined) this.batches.settled(projection.uid);
     }
-    if (helps) this.pending.backoff.retryUnplaced();
+    if (helps) this.pending.backoff.retryUnplaced(this.deps.channel.clock.nowMs());
     this.wake();
   }
 
@@ -131,7 +132,7 @@ class Watching {
     this.statesOf.delete(uid);
     this.unreadable.delete(uid);
     this.batches.settled(uid);
-    if (this.pending.gone(uid)) this.pending.backoff.retryUnplaced();
+    if (this.pending.gone(uid)) this.pending.backoff.retryUnplaced(this.deps.channel.clock.nowMs());
     this.wake();
   }
 
@@ -144,44 +145,56 @@ class Watching {
     this.deps.log.warn('object-unreadable', `${source.resource.kind} ${wrong.name}: ${fault}`, { kind: source.resource.kind, name: wrong.name, field: wrong.field, value: wrong.value });
   }
 
-  private async watchOwners(): Promise<void> {
+  private watchOwners(): Promise<void> {
     const project = (object: KubeObject): { uid: string; replicas: number } => ({ uid: object.metadata.uid ?? '', replicas: Number((object['spec'] as { replicas?: number } | undefined)?.replicas ?? 1) });
-    for await (const event of this.deps.kube.watch({ resource: kubeResources.replicaSets, project }, this.term.stop)) {
-      if (event.kind === 'set') this.pending.owner(event.value);
-      else if (event.kind === 'gone') this.pending.ownerGone(event.uid);
+    const event = (seen: WatchEvent<{ uid: string; replicas: number }>): void => {
+      if (seen.kind === 'set') this.pending.owner(seen.value);
+      else if (seen.kind === 'gone') this.pending.ownerGone(seen.uid);
       this.wake();
-    }
+    };
+    return watchServed(this.deps, { resource: kubeResources.replicaSets, project, optional: false }, this.term.stop, { event, absent: () => undefined });
   }
 
   private async reconcile(): Promise<void> {
-    const { channel, log, metrics } = this.deps;
+    const { channel, metrics } = this.deps;
     const { stop } = this.term;
     while (!stop.aborted) {
       await channel.clock.sleep(this.config.reconcileMs, stop);
       if (stop.aborted) return;
-      try {
-        const position = await channel.bus.position(streamName(channel.cluster, 'state'));
-        this.incarnation = position.incarnation;
-        const { missing, surplus } = await this.feed.reconcile(this.synced);
-        if (missing > 0) log.warn('state-lost', `the stream had lost ${missing} objects; they are told again`, { missing });
-        if (missing + surplus > 0) metrics.count('dovetail_state_repaired_total', {}, missing + surplus);
-      } catch (error) {
-        log.debug('reconcile-failed', `the state stream could not be compared: ${String(error)}`);
-        await untilAnswered(this.deps, () => channel.bus.ensureStreams(streamSpecs(channel.cluster)), stop);
-      }
+      const { surplus } = this.feed.reconcile({ complete: this.synced, unreadable: new Set(this.unreadable.keys()) });
+      if (surplus > 0) metrics.count('dovetail_state_repaired_total', {}, surplus);
+      metrics.set('dovetail_state_backlog', this.feed.backlog);
+      metrics.set('dovetail_pending_pods', this.pending.count);
     }
   }
 
-  private async verdicts(): Promise<void> {
-    const { channel } = this.deps;
-    for await (const event of followState(channel, this.term.stop, { kinds: ['verdict'] })) {
-      if (event.kind !== 'record' || event.record.kind !== 'set' || event.record.state.kind !== 'verdict') continue;
-      const verdict = event.record.state.value;
-      this.pending.verdict(verdict, channel.clock.nowMs());
-      this.batches.settled(verdict.podUid);
-      if (verdict.outcome === 'unplaced') this.tellUnschedulable(verdict);
+  private async audit(): Promise<void> {
+    const { channel, log } = this.deps;
+    const { stop } = this.term;
+    for (;;) {
+      await channel.clock.sleep(auditMs, stop);
+      if (stop.aborted) return;
+      await this.feed.audit().catch((error: unknown) => log.debug('audit-failed', `the state stream could not be compared: ${String(error)}`));
+    }
+  }
+
+  /** The stream as it is: what it holds of ours, and the launcher's verdicts. */
+  private async follow(): Promise<void> {
+    const { channel, log, metrics } = this.deps;
+    for await (const event of followState(channel, this.term.stop, { kinds: [...ownKinds, 'verdict'] })) {
+      if (event.kind === 'malformed') {
+        metrics.count('dovetail_malformed_messages_total', { stream: 'state' });
+        log.warn('message-malformed', `${event.subject}: ${event.field}: ${event.reason}`, { subject: event.subject, field: event.field });
+      } else if (event.kind === 'record' && event.record.kind === 'set' && event.record.state.kind === 'verdict') this.judged(event.record.state.value);
+      else this.feed.heard(event);
       this.wake();
     }
+  }
+
+  private judged(verdict: Verdict): void {
+    this.pending.verdict(verdict, this.deps.channel.clock.nowMs());
+    this.batches.settled(verdict.podUid);
+    if (verdict.outcome === 'unplaced') this.tellUnschedulable(verdict);
   }
 
   /** One decision for all pods of an owner that wait for the same reason. */
@@ -206,7 +219,7 @@ class Watching {
       // An offering that has just run dry helps nobody now; its end does.
       if (event.kind === 'unavailable') void this.retryAt(event.offering.untilMs);
       else {
-        this.pending.backoff.retryUnplaced();
+        this.pending.backoff.retryUnplaced(this.deps.channel.clock.nowMs());
         this.wake();
       }
     }
@@ -214,7 +227,7 @@ class Watching {
 
   private async retryAt(atMs: number): Promise<void> {
     await this.deps.channel.clock.sleep(Math.max(0, atMs - this.deps.channel.clock.nowMs()), this.term.stop);
-    this.pending.backoff.retryUnplaced();
+    this.pending.backoff.retryUnplaced(this.deps.channel.clock.nowMs());
     this.wake();
   }
 
@@ -240,13 +253,15 @@ class Watching {
   private async send(cut: Cut): Promise<void> {
     const { channel, log, metrics } = this.deps;
     const { stop } = this.term;
-    // The batch names what the feed must hold for its pods to be known: everything told so far has to be there first.
-    while (!this.feed.settled && !stop.aborted) await channel.clock.sleep(1, stop);
+    // The batch names what the feed must hold for its pods to be known: they have to be there first.
+    const podUids = cut.pods.map((pod) => pod.uid);
+    while (!this.feed.told('pod', podUids) && !stop.aborted) await channel.clock.sleep(1, stop);
+    if (stop.aborted) return;
     this.round += 1;
     const nowMs = channel.clock.nowMs();
     const batch = {
-      group: cut.group, podUids: cut.pods.map((pod) => pod.uid), round: `${this.term.epoch}.${this.round}`,
-      statePosition: { incarnation: this.incarnation, sequence: this.feed.sequence }, cutAtMs: nowMs, youngestMs: Math.max(...cut.pods.map((pod) => pod.createdMs)),
+      group: cut.group, podUids, round: `${this.term.epoch}.${this.round}`,
+      statePosition: this.feed.position, cutAtMs: nowMs, youngestMs: Math.max(...cut.pods.map((pod) => pod.createdMs)),
     };
     try {
       await publishBatch(channel, batch);
@@ -265,7 +280,7 @@ class Watching {
   debugState(): unknown {
     return {
       leading: true, epoch: this.term.epoch, synced: this.synced, waitingFor: [...this.unsynced], pendingPods: this.pending.count, round: this.round,
-      sequence: this.feed.sequence, incarnation: this.incarnation, unreadable: Object.fromEntries(this.unreadable),
+      position: this.feed.position, backlog: this.feed.backlog, unreadable: Object.fromEntries(this.unreadable),
     };
   }
 }

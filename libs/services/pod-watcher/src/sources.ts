@@ -11,21 +11,26 @@ export type Projection =
   | { readonly ok: false; readonly uid: string; readonly name: string; readonly field: string; readonly value: string; readonly remedy: string };
 
 /** A kind of object that planning reads. */
-export type Source = { readonly resource: KubeResource; readonly project: (object: KubeObject) => Projection };
+export type Source = {
+  readonly resource: KubeResource;
+  readonly project: (object: KubeObject) => Projection;
+  /** Not every cluster has it installed: its absence is all there is to know. */
+  readonly optional: boolean;
+};
 
 type KubernetesVersion = { readonly major: number; readonly minor: number };
 
 /** Every watch of this service. The cluster's version decides the image family of legacy classes that name none. */
 export function sourcesFor(version: KubernetesVersion): readonly Source[] {
-  const one = <K extends StateValue['kind']>(resource: KubeResource, kind: K, parse: (raw: unknown) => Parsed<Extract<StateValue, { kind: K }>['value']>): Source => ({
-    resource,
+  const one = <K extends StateValue['kind']>(resource: KubeResource, kind: K, parse: (raw: unknown) => Parsed<Extract<StateValue, { kind: K }>['value']>, optional = false): Source => ({
+    resource, optional,
     project: (object) => projected(object, [mapped(parse(object), (value) => ({ kind, value }) as StateValue)]),
   });
   return [
     one(kubeResources.nodePools, 'pool', nodePoolOf),
     one(kubeResources.ec2NodeClasses, 'nodeclass', ec2NodeClassOf),
-    one(kubeResources.awsNodeTemplates, 'nodeclass', (raw) => awsNodeTemplateOf(raw, version)),
-    { resource: kubeResources.provisioners, project: (object) => projected(object, [mapped(provisionerOf(object), (value): StateValue => ({ kind: 'pool', value })), inlineClass(object, version)]) },
+    one(kubeResources.awsNodeTemplates, 'nodeclass', (raw) => awsNodeTemplateOf(raw, version), true),
+    { resource: kubeResources.provisioners, optional: true, project: (object) => projected(object, [mapped(provisionerOf(object), (value): StateValue => ({ kind: 'pool', value })), inlineClass(object, version)]) },
     one(kubeResources.nodeClaims, 'claim', nodeClaimOf),
     one(kubeResources.nodes, 'node', nodeOf),
     one(kubeResources.daemonSets, 'daemonset', daemonSetOf),

@@ -14,6 +14,9 @@ export type EngineOptions = {
   readonly planOptions?: Partial<PlanOptions>;
 };
 
+/** Within this time after a loss pod-watcher has told everything again. */
+const retellingMs = 5_000;
+
 /** Why there is no plan now. */
 export type NoPlan = { readonly kind: 'behind' } | { readonly kind: 'nothing-pending' } | { readonly kind: 'unknown-pods'; readonly podUids: readonly string[] };
 export type Solved = { readonly kind: 'plan'; readonly message: PlanMessage } | NoPlan;
@@ -25,12 +28,15 @@ export type Solved = { readonly kind: 'plan'; readonly message: PlanMessage } | 
 export class SolverEngine {
   private readonly mirror = new Mirror();
   private readonly options: EngineOptions;
+  /** When the state feed was lost last; it is told again in the seconds after. */
+  private lostMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: EngineOptions) {
     this.options = options;
   }
 
   state(event: FollowEvent): void {
+    if (event.kind === 'reset') this.lostMs = this.options.nowMs();
     this.mirror.applyState(event.kind === 'message' ? stateEventOf(this.options.cluster, event.message) : event);
   }
 
@@ -45,11 +51,24 @@ export class SolverEngine {
 
   /** Plans a batch once the mirror has reached what the batch was cut at. */
   solveBatch(batch: PendingBatch, budgetMs: number): Solved {
-    if (!this.mirror.reached(batch.statePosition)) return { kind: 'behind' };
+    if (!this.reached(batch)) return { kind: 'behind' };
     const promised = new Set([...this.mirror.promises.values()].flatMap((promise) => promise.podUids));
     const pods = batch.podUids.flatMap((uid) => this.mirror.pods.get(uid) ?? []).filter((pod) => isProvisionable(pod) && !promised.has(pod.uid));
     if (pods.length === 0) return { kind: 'nothing-pending' };
     return this.solve({ pods, without: new Set(), cause: { kind: 'pending', group: batch.group, round: batch.round }, budgetMs });
+  }
+
+  /**
+   * Whether the mirror has what the batch was cut from. Sequences of a stream that was lost since say nothing: then, and while
+   * a lost feed is being told again, it is the batch's pods themselves that have to be here.
+   */
+  private reached(batch: PendingBatch): boolean {
+    const { mirror } = this;
+    if (!mirror.ready) return false;
+    const same = mirror.position.incarnation === batch.statePosition.incarnation;
+    if (same && !mirror.reached(batch.statePosition)) return false;
+    const rebuilding = !same || this.options.nowMs() - this.lostMs < retellingMs;
+    return !rebuilding || (mirror.pools.size > 0 && batch.podUids.every((uid) => mirror.pods.has(uid)));
   }
 
   /** Plans as if the named nodes were gone and the named pods had to move. */
@@ -58,7 +77,7 @@ export class SolverEngine {
     const missing = request.podUids.filter((uid) => !this.mirror.pods.has(uid));
     if (missing.length > 0) return { kind: 'unknown-pods', podUids: missing };
     const pods = request.podUids.flatMap((uid) => this.mirror.pods.get(uid) ?? []).map(uprooted);
-    const about = request.commit ?? { nodeName: request.withoutNodes.join(','), nodeUid: '', reason: 'what-if' };
+    const about = request.commit ?? { nodeName: request.withoutNodes.join(',') || 'none', nodeUid: 'what-if', reason: 'what-if' };
     return this.solve({
       pods, without: new Set(request.withoutNodes), cause: { kind: 'replacement', ...about }, budgetMs: request.budgetMs,
       ...(request.maxPriceMicrosPerHour === undefined ? {} : { priceBelowMicrosPerHour: request.maxPriceMicrosPerHour }),
@@ -68,7 +87,7 @@ export class SolverEngine {
   private solve(task: { pods: readonly Pod[]; without: ReadonlySet<string>; cause: PlanCause; budgetMs: number; priceBelowMicrosPerHour?: number }): Solved {
     const startedMs = this.options.nowMs();
     const deadlineMs = startedMs + task.budgetMs;
-    const snapshot = snapshotOf(this.mirror, { ...task, nowMs: startedMs });
+    const snapshot = snapshotOf(this.mirror, { ...task, moving: new Set(task.pods.map((pod) => pod.uid)), nowMs: startedMs });
     const options: PlanOptions = { ...defaultPlanOptions, ...this.options.planOptions, shouldStop: () => this.options.nowMs() >= deadlineMs };
     const made = plan(snapshot, task.pods.toSorted((a, b) => (a.uid < b.uid ? -1 : 1)), options);
     const { incarnation, sequence } = this.mirror.position;

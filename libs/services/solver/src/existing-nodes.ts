@@ -13,9 +13,9 @@ const undecided: Requirements = new Map();
  * Room that exists or is promised, from nodes and claims: a claim and its node become one. Nodes that are not initialised
  * take zero capacities from their claim, and their startup and ephemeral taints do not count (they will go).
  */
-export function existingNodes(mirror: Mirror, without: ReadonlySet<string>): readonly ExistingNode[] {
+export function existingNodes(mirror: Mirror, { without, moving }: { readonly without: ReadonlySet<string>; readonly moving: ReadonlySet<string> }): readonly ExistingNode[] {
   const claimsByNode = claimsByNodeOf(mirror);
-  const podsByNode = podsByNodeOf(mirror);
+  const podsByNode = podsByNodeOf(mirror, moving);
   const joined: ExistingNode[] = [];
   const paired = new Set<string>();
   for (const node of mirror.nodes.values()) {
@@ -36,10 +36,10 @@ function claimsByNodeOf(mirror: Mirror): ReadonlyMap<string, NodeClaim> {
   return found;
 }
 
-function podsByNodeOf(mirror: Mirror): ReadonlyMap<string, readonly Pod[]> {
+function podsByNodeOf(mirror: Mirror, moving: ReadonlySet<string>): ReadonlyMap<string, readonly Pod[]> {
   const found = new Map<string, Pod[]>();
   for (const pod of mirror.pods.values()) {
-    if (pod.nodeName === undefined || isTerminal(pod)) continue;
+    if (pod.nodeName === undefined || isTerminal(pod) || moving.has(pod.uid)) continue;
     const there = found.get(pod.nodeName);
     if (there === undefined) found.set(pod.nodeName, [pod]);
     else there.push(pod);
@@ -58,7 +58,8 @@ function nodeOf(mirror: Mirror, node: Node, claim: NodeClaim | undefined, pods: 
     uid: node.uid,
     ...(managed ? { claimName: claim.name, poolKey: `${claim.pool.kind}/${claim.pool.name}` } : {}),
     state: retiring ? 'deleting' : initialized ? 'ready' : 'uninitialized',
-    labels: node.labels,
+    // Until registration has copied them, what the claim says is what the node will carry.
+    labels: initialized ? node.labels : { ...claim.labels, ...node.labels },
     requirements: undecided,
     taints: initialized ? node.taints : node.taints.filter((taint) => !passes(taint, claim)),
     // Our own cordon ends when the bin's pods are bound: others may plan on the room that is left.

@@ -1,5 +1,5 @@
-import { type Channel, type PendingBatch, type PlanMessage, type PlannerMode, type PlannerOutcome, type PlanRequest, publishDecision, publishPlan, servePlanner, streamName, streamSpecs, subjects, type Work, workBatches } from '@dovetail/contracts';
-import { BusError, type Log, type Metrics, type StopSignal } from '@dovetail/core-ports';
+import { type Channel, limits, type PendingBatch, type PlanMessage, type PlannerMode, type PlannerOutcome, type PlanRequest, publishDecision, publishPlan, servePlanner, streamName, streamSpecs, subjects, type Work, workBatches } from '@dovetail/contracts';
+import { BusError, type Log, type Metrics, Stopper, type StopSignal } from '@dovetail/core-ports';
 import { decisionOfPlan, decisionOfUnreadable } from './decisions.js';
 import type { EnginePort } from './engine-port.js';
 
@@ -49,12 +49,31 @@ async function feed({ channel }: SolverDeps, role: 'state' | 'catalog', apply: E
 }
 
 async function planBatches(deps: SolverDeps, config: SolverConfig, stop: StopSignal): Promise<void> {
+  const failures = new Failures();
   for await (const work of workBatches(deps.channel, stop)) {
     try {
       await planBatch(deps, config, work, stop);
+      failures.over(work);
     } catch (error) {
-      await giveBack(deps, config, work, error);
+      await giveBack(deps, { config, work, error, failed: error instanceof BusError ? 0 : failures.again(work) });
     }
+  }
+}
+
+/** Failures per batch: deliveries alone also count solvers that died or were behind, which is no fault of the batch. */
+class Failures {
+  readonly #counts = new Map<string, number>();
+  again(work: Work<PendingBatch>): number {
+    const { subject, sequence } = work.item.message;
+    // Only the newest batch of a group can come again.
+    const key = `${subject} ${String(sequence)}`;
+    const count = (this.#counts.get(key) ?? 0) + 1;
+    this.over(work);
+    this.#counts.set(key, count);
+    return count;
+  }
+  over(work: Work<PendingBatch>): void {
+    for (const key of [...this.#counts.keys()]) if (key.startsWith(`${work.item.message.subject} `)) this.#counts.delete(key);
   }
 }
 
@@ -70,7 +89,7 @@ async function planBatch(deps: SolverDeps, config: SolverConfig, work: Work<Pend
   metrics.observe('dovetail_solver_queue_wait_seconds', Math.max(0, takenMs - batch.cutAtMs) / 1_000);
   const untilMs = takenMs + config.patienceMs;
   for (;;) {
-    const solved = await engine.solveBatch(batch, config.budgetMs);
+    const solved = await keeping(deps, work, () => engine.solveBatch(batch, config.budgetMs));
     if (solved.kind === 'plan') return finish(deps, work, solved.message);
     if (solved.kind !== 'behind') return work.item.ack();
     if (channel.clock.nowMs() >= untilMs || stop.aborted) {
@@ -78,8 +97,25 @@ async function planBatch(deps: SolverDeps, config: SolverConfig, work: Work<Pend
       log.warn('mirror-behind', 'the mirror has not reached the batch in time; it is given back', { group: batch.group, position: batch.statePosition });
       return work.item.nak(1_000);
     }
-    await work.item.working();
-    await engine.changed(Math.min(250, untilMs - channel.clock.nowMs()));
+    await keeping(deps, work, () => engine.changed(Math.min(250, untilMs - channel.clock.nowMs())));
+  }
+}
+
+/** Keeps the batch while something goes on that may take longer than the queue waits for a silent worker. */
+async function keeping<T>({ channel, log }: SolverDeps, work: Work<PendingBatch>, run: () => Promise<T>): Promise<T> {
+  const done = new Stopper();
+  const keep = async (): Promise<void> => {
+    for (;;) {
+      await channel.clock.sleep(limits.ackWaitMs / 3, done);
+      if (done.aborted) return;
+      await work.item.working().catch((error: unknown) => log.debug('batch-not-kept', `the queue did not hear that a batch is worked on: ${messageOf(error)}`));
+    }
+  };
+  void keep();
+  try {
+    return await run();
+  } finally {
+    done.abort();
   }
 }
 
@@ -101,17 +137,18 @@ function record({ metrics }: SolverDeps, { plan, solveMs }: PlanMessage): void {
   for (const { reasons } of plan.unplaced) metrics.count('dovetail_solver_unplaced_total', { reason: reasons[0]?.code ?? 'none' });
 }
 
-async function giveBack({ channel, log, metrics }: SolverDeps, config: SolverConfig, work: Work<PendingBatch>, error: unknown): Promise<void> {
-  const deliveries = work.item.deliveries;
+type Failed = { readonly config: SolverConfig; readonly work: Work<PendingBatch>; readonly error: unknown; readonly failed: number };
+
+async function giveBack({ channel, log, metrics }: SolverDeps, { config, work, error, failed }: Failed): Promise<void> {
+  const { subject } = work.item.message;
   metrics.count('dovetail_solver_failures_total');
-  log.error('batch-failed', `planning a batch failed (delivery ${deliveries}): ${messageOf(error)}`, { subject: work.item.message.subject });
-  const ourFault = !(error instanceof BusError);
+  log.error('batch-failed', `planning a batch failed (${String(failed)} times here): ${messageOf(error)}`, { subject });
   try {
-    if (ourFault && deliveries >= config.failuresMax && work.read.ok) {
-      await publishDecision(channel, decisionOfUnreadable(channel, work.item.message.subject, { field: 'batch', reason: `planning failed ${deliveries} times: ${messageOf(error)}` }));
+    if (failed >= config.failuresMax) {
+      await publishDecision(channel, decisionOfUnreadable(channel, subject, { field: 'batch', reason: `planning failed ${String(failed)} times: ${messageOf(error)}` }));
       return await work.item.ack();
     }
-    await work.item.nak(500 * deliveries);
+    await work.item.nak(500 * Math.max(1, failed));
   } catch (lost) {
     log.warn('batch-unanswered', `a batch could neither be acked nor given back: ${messageOf(lost)}; it will be delivered again`);
   }

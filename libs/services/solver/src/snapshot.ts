@@ -7,6 +7,8 @@ import { type Mirror, offeringKey } from './mirror.js';
 export type SnapshotChoices = {
   /** Nodes (by name) or claims to leave out, as if they were gone. */
   readonly without: ReadonlySet<string>;
+  /** Pods that are being planned: where they are bound now, they take no room. */
+  readonly moving: ReadonlySet<string>;
   /** Offerings that cost this or more are left out. */
   readonly priceBelowMicrosPerHour?: number;
   readonly nowMs: number;
@@ -19,7 +21,7 @@ export function snapshotOf(mirror: Mirror, choices: SnapshotChoices): Snapshot {
     catalogRevision: mirror.catalogRevision(),
     admissionHead: `${mirror.admission.epoch}.${mirror.admission.number}`,
     pools: byUid(mirror.pools).map((pool) => poolOptions(mirror, pool, choices)),
-    nodes: existingNodes(mirror, choices.without),
+    nodes: existingNodes(mirror, choices),
     daemonSets: byUid(mirror.daemonSets),
     namespaces: byUid(mirror.namespaces),
     persistentVolumes: byUid(mirror.persistentVolumes),
