@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { Log } from '@dovetail/core-ports';
 import { type Authenticator, credsAuthenticator, nkeyAuthenticator, tokenAuthenticator, usernamePasswordAuthenticator } from '@nats-io/transport-node';
 
@@ -51,21 +50,4 @@ export function isAtLeast(version: string, least: string): boolean {
     if (difference !== 0) return difference > 0;
   }
   return true;
-}
-
-/**
- * Credentials from a file, by what is in it: a `.creds` file (user JWT and seed) or an NKey seed alone. An empty path is no
- * credentials. A file that cannot be read throws with its path, at the start and not at the first call.
- */
-export function credentialsOf(path: string): { readonly credentials?: NatsCredentials } {
-  if (path === '') return {};
-  let content: string;
-  try {
-    content = readFileSync(path, 'utf8').trim();
-  } catch (error) {
-    throw new Error(`NATS_CREDENTIALS=${path} cannot be read; name a .creds or NKey seed file, or leave it empty`, { cause: error });
-  }
-  if (content.includes('-----BEGIN NATS USER JWT-----')) return { credentials: { kind: 'creds', text: content } };
-  if (/^SU[A-Z2-7]{56}$/.test(content)) return { credentials: { kind: 'nkey', seed: content } };
-  throw new Error(`NATS_CREDENTIALS=${path} is neither a .creds file nor an NKey seed (SU…)`);
 }
