@@ -135,10 +135,12 @@ class HeldTerm {
         if (error instanceof LeadershipLost) return;
         log.warn('lease-renewal-failed', `the lease could not be renewed: ${String(error)}`);
       });
-      // A renewal that hangs must not keep a dead term alive: the deadline runs beside it.
+      // A renewal that hangs must not keep a dead term alive, so a deadline runs beside it. A process that was held up is
+      // given time to ask: a renewal that still succeeds proves that nobody has taken the lease meanwhile.
       const leftMs = this.renewedMs + (durationMs * 2) / 3 - clock.nowMs();
-      await Promise.race([renewal, clock.sleep(Math.max(1, leftMs), this.abort.signal)]);
-      if (clock.nowMs() - this.renewedMs >= (durationMs * 2) / 3) this.abort.abort();
+      const beforeMs = this.renewedMs;
+      await Promise.race([renewal, clock.sleep(Math.max(durationMs / 3, leftMs), this.abort.signal)]);
+      if (this.renewedMs === beforeMs && clock.nowMs() - this.renewedMs >= (durationMs * 2) / 3) this.abort.abort();
     }
   }
 
