@@ -2,10 +2,10 @@ import type { Clock, CloudError, Log, StopSignal } from '@dovetail/core-ports';
 import { cloudErrorOf } from './errors.js';
 import { Pacer, type Pace } from './pacer.js';
 
-/** Calls that AWS meters together. */
+/** Calls that AWS meters alike. */
 export type CallKind = 'read' | 'write' | 'terminate' | 'tag' | 'parameter' | 'price' | 'other';
 
-/** EC2's documented buckets of an account and region, and the services' own defaults for the rest. */
+/** EC2's documented buckets of an account and region, one for each action, and the services' own defaults for the rest. */
 export const accountPaces: Readonly<Record<CallKind, Pace>> = {
   read: { ratePerSecond: 20, burst: 100 },
   write: { ratePerSecond: 5, burst: 50 },
@@ -30,22 +30,23 @@ export type CallObserver = (call: { readonly action: string; readonly durationMs
 const neverStop: StopSignal = { aborted: false, addEventListener: () => undefined, removeEventListener: () => undefined };
 
 /**
- * Every call to AWS goes through here: paced by kind for the whole account, tried again where that helps, and its errors
+ * Every call to AWS goes through here: paced by action for the whole account, tried again where that helps, and its errors
  * told as CloudErrors. All calls of this adapter are idempotent (reads, named or tokened creations, deletions), so
  * trying again after an answer that never came is safe.
  */
 export class AwsCalls {
   readonly #clock: Clock;
   readonly #limits: CallLimits;
-  readonly #pacers: ReadonlyMap<CallKind, Pacer>;
+  readonly #paces: Readonly<Record<CallKind, Pace>>;
+  /** By action: EC2 meters each by itself. */
+  readonly #pacers = new Map<string, Pacer>();
   readonly #log: Log | undefined;
   readonly #observe: CallObserver | undefined;
 
   constructor(options: { readonly clock: Clock; readonly limits?: CallLimits; readonly paces?: Readonly<Record<CallKind, Pace>>; readonly log?: Log; readonly observe?: CallObserver }) {
     this.#clock = options.clock;
     this.#limits = options.limits ?? defaultCallLimits;
-    const paces = options.paces ?? accountPaces;
-    this.#pacers = new Map((Object.keys(paces) as CallKind[]).map((kind) => [kind, new Pacer(options.clock, paces[kind])]));
+    this.#paces = options.paces ?? accountPaces;
     this.#log = options.log;
     this.#observe = options.observe;
   }
@@ -53,8 +54,9 @@ export class AwsCalls {
   /** Runs a call of AWS' API. Rejects with CloudError; once `stop` is aborted it is not tried again. */
   async run<T>(kind: CallKind, action: string, work: () => Promise<T>, stop: StopSignal = neverStop): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
-      await this.#pacers.get(kind)?.take(stop);
-      const outcome = await this.#once(kind, action, attempt, work);
+      const pacer = this.#pacerOf(kind, action);
+      await pacer.take(stop);
+      const outcome = await this.#once(pacer, action, attempt, work);
       if (outcome.ok) return outcome.value;
       const { error } = outcome;
       const worthIt = error.code === 'throttled' || error.code === 'unavailable';
@@ -65,18 +67,23 @@ export class AwsCalls {
     }
   }
 
-  async #once<T>(kind: CallKind, action: string, attempt: number, work: () => Promise<T>): Promise<{ readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: CloudError }> {
-    const pacer = this.#pacers.get(kind);
+  #pacerOf(kind: CallKind, action: string): Pacer {
+    const pacer = this.#pacers.get(action) ?? new Pacer(this.#clock, this.#paces[kind]);
+    this.#pacers.set(action, pacer);
+    return pacer;
+  }
+
+  async #once<T>(pacer: Pacer, action: string, attempt: number, work: () => Promise<T>): Promise<{ readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: CloudError }> {
     const startMs = this.#clock.nowMs();
     const told = (outcome: 'ok' | CloudError['code']): void => this.#observe?.({ action, durationMs: this.#clock.nowMs() - startMs, outcome, attempt });
     try {
       const value = await work();
-      pacer?.succeeded();
+      pacer.succeeded();
       told('ok');
       return { ok: true, value };
     } catch (cause) {
       const error = cloudErrorOf(cause, action);
-      if (error.code === 'throttled') pacer?.throttled();
+      if (error.code === 'throttled') pacer.throttled();
       told(error.code);
       return { ok: false, error };
     }

@@ -34,7 +34,13 @@ export function clientSettings(connection: AwsConnection, region = connection.re
   };
 }
 
+/** The SDK's versions are pinned, so its warning about versions to come says nothing about them; it would break the logs' lines. */
+export function silenceVersionWarning(): void {
+  process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
+}
+
 export function createClients(connection: AwsConnection): AwsClients {
+  silenceVersionWarning();
   const settings = clientSettings(connection);
   const clients = {
     ec2: new EC2Client(settings),

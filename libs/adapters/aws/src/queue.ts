@@ -1,7 +1,7 @@
 import { DeleteMessageCommand, GetQueueUrlCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import type { Clock, InterruptionQueue, Log, StopSignal } from '@dovetail/core-ports';
 import { AwsCalls, type CallLimits, type CallObserver } from './calls.js';
-import { clientSettings, type AwsConnection } from './clients.js';
+import { clientSettings, silenceVersionWarning, type AwsConnection } from './clients.js';
 
 export type InterruptionQueueOptions = AwsConnection & {
   readonly queueName: string;
@@ -18,6 +18,7 @@ const visibilitySeconds = 20;
 
 /** The SQS queue of interruption notices. Its URL is looked up by name at first use, and again after a failure. `close` ends its connections. */
 export function createInterruptionQueue(options: InterruptionQueueOptions): InterruptionQueue & { close(): void } {
+  silenceVersionWarning();
   const sqs = new SQSClient(clientSettings(options));
   const calls = new AwsCalls(options);
   const waitSeconds = options.waitSeconds ?? 20;
