@@ -93,14 +93,14 @@ describe('a NodePool', () => {
 
 describe('a Provisioner', () => {
   const said = (spec: Part): string[] => value(provisionerOf(provisioner(spec))).requirements.map((one) => `${one.key.split('/')[1]} ${one.operator} ${one.values.join(',')}`);
-  test('that says nothing means linux, amd64, on-demand, and c, m or r above generation 2', () => expect(said({})).toEqual([
-    'os In linux', 'arch In amd64', 'capacity-type In on-demand', 'instance-category In c,m,r', 'instance-generation Gt 2']));
+  test('that says nothing means linux, amd64, on-demand, of any instance type', () => expect(said({})).toEqual([
+    'os In linux', 'arch In amd64', 'capacity-type In on-demand']));
   test.each([
     ['node.kubernetes.io/instance-type'], ['karpenter.k8s.aws/instance-family'], ['karpenter.k8s.aws/instance-category'], ['karpenter.k8s.aws/instance-generation'], ['beta.kubernetes.io/instance-type'],
   ])('that chooses by %s chooses its types alone', (key) => expect(said({ requirements: [{ key, operator: 'In', values: ['5'] }] }).slice(1)).toEqual(['os In linux', 'arch In amd64', 'capacity-type In on-demand']));
   test('keeps what it says, by requirement or label', () => expect(said({
     requirements: [{ key: 'karpenter.sh/capacity-type', operator: 'In', values: ['spot'] }], labels: { 'kubernetes.io/arch': 'arm64' },
-  })).toEqual(['capacity-type In spot', 'os In linux', 'instance-category In c,m,r', 'instance-generation Gt 2']));
+  })).toEqual(['capacity-type In spot', 'os In linux']));
   test.each<[Part, object]>([
     [{}, { policy: 'WhenEmpty', budgets: [{ nodes: { percent: 100 } }] }],
     [{ ttlSecondsAfterEmpty: 30 }, { policy: 'WhenEmpty', consolidateAfterMs: 30_000, budgets: [{ nodes: { percent: 100 } }] }],

@@ -9,21 +9,15 @@ import { conditionIsTrue, readConditions, readLimits, readNodeLabels, readPoolRe
 import { readKubelet } from './kubelet.js';
 import { readPoolAnnotations } from './pool-annotations.js';
 
-const aws = (name: string): string => `karpenter.k8s.aws/${name}`;
-const chooseTypes = [names.instanceType, aws('instance-family'), aws('instance-category'), aws('instance-generation')];
-
 /**
  * What the legacy webhooks wrote in when people had not said otherwise, by requirement or by label: linux, amd64,
- * on-demand, and c, m or r of a generation above 2 unless something chooses among instance types.
+ * on-demand. Late releases also narrowed types to c, m and r of a generation above 2; earlier ones did not, and manifests
+ * of that time ask for t3a or t4g by nodeSelector: those must go on working, so nothing is narrowed here.
  */
 function legacyDefaults(requirements: readonly RequirementSpec[], labels: Readonly<Record<string, string>>): readonly RequirementSpec[] {
   const said = new Set([...requirements.map((one) => canonicalKey(one.key)), ...Object.keys(labels).map(canonicalKey)]);
   const one = (key: string, value: string): readonly RequirementSpec[] => (said.has(key) ? [] : [{ key, operator: 'In', values: [value] }]);
-  const types: readonly RequirementSpec[] = chooseTypes.some((key) => said.has(key)) ? [] : [
-    { key: aws('instance-category'), operator: 'In', values: ['c', 'm', 'r'] },
-    { key: aws('instance-generation'), operator: 'Gt', values: ['2'] },
-  ];
-  return [...one(names.os, 'linux'), ...one(names.arch, 'amd64'), ...one(names.capacityType, 'on-demand'), ...types];
+  return [...one(names.os, 'linux'), ...one(names.arch, 'amd64'), ...one(names.capacityType, 'on-demand')];
 }
 
 function readProviderRef(spec: Raw, provisionerName: string): NodeClassRef {
