@@ -1,0 +1,69 @@
+import { InputError } from './input-error.js';
+import { quickYaml } from './quick-yaml.js';
+
+/** One document of a file, as text and as what it says. */
+export type Document = {
+  readonly file: string;
+  /** The file's line, from 1, that the text begins at. */
+  readonly line: number;
+  readonly text: string;
+  readonly value: unknown;
+};
+
+type Part = { readonly line: number; readonly text: string };
+
+/** The documents between `---` lines; a marker at the line's start ends a document whatever is open. */
+function partsOf(text: string): readonly Part[] {
+  if (!/^---/m.test(text)) return [{ line: 1, text }];
+  const parts: Part[] = [];
+  let line = 1;
+  let current: string[] = [];
+  text.split('\n').forEach((one, index) => {
+    if (!/^---(\s|$)/.test(one)) { current.push(one); return; }
+    parts.push({ line, text: current.join('\n') });
+    line = index + 1;
+    // What follows the marker on its line belongs to the new document; the marker's place is kept for columns.
+    current = [one.replace(/^---/, '').trim() === '' || one.slice(3).trimStart().startsWith('#') ? '' : one.slice(3)];
+  });
+  parts.push({ line, text: current.join('\n') });
+  return parts;
+}
+
+/** YAML that the quick reader passed on, with the library's own message and line for what is wrong. */
+async function slowYaml(file: string, part: Part): Promise<unknown> {
+  const { parseDocument, LineCounter } = await import('yaml');
+  const counter = new LineCounter();
+  const document = parseDocument(part.text, { lineCounter: counter, prettyErrors: false });
+  const [error] = document.errors;
+  if (error !== undefined) {
+    const place = { file, line: part.line + counter.linePos(error.pos[0]).line - 1 };
+    throw new InputError(`this is not valid YAML (${error.message}): correct the line`, { place, cause: error });
+  }
+  return document.toJS() as unknown;
+}
+
+function jsonValue(file: string, text: string): { readonly value: unknown } | undefined {
+  if (!/^\s*[[{]/.test(text)) return undefined;
+  try {
+    return { value: JSON.parse(text) as unknown };
+  } catch (error) {
+    // Flow style is YAML too, so only a file that calls itself JSON must be it.
+    if (!file.endsWith('.json')) return undefined;
+    const at = /position ([0-9]+)/.exec(error instanceof Error ? error.message : '');
+    const line = at === null ? 1 : text.slice(0, Number(at[1])).split('\n').length;
+    throw new InputError('this is not valid JSON: correct the line', { place: { file, line }, cause: error });
+  }
+}
+
+/** The documents of one file that say something. Throws InputError, with file and line, for what cannot be read. */
+export async function documentsOf(file: string, text: string): Promise<readonly Document[]> {
+  const whole = text.startsWith('\uFEFF') ? text.slice(1) : text;
+  const json = jsonValue(file, whole);
+  if (json !== undefined) return [{ file, line: 1, text: whole, ...json }];
+  const documents: Document[] = [];
+  for (const part of partsOf(whole.replaceAll('\r\n', '\n'))) {
+    const { value } = quickYaml(part.text) ?? { value: await slowYaml(file, part) };
+    if (value !== null && value !== undefined) documents.push({ file, ...part, value });
+  }
+  return documents;
+}

@@ -1,0 +1,138 @@
+/** Thrown where a text is not plain enough for the quick reader; the whole document then goes to the YAML library. */
+export class NotPlain extends Error {}
+
+const integer = /^[-+]?[0-9]+$/;
+const float = /^[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)[eE][-+]?[0-9]+)$/;
+const unusual = /^(?:0o[0-7]+|0x[0-9a-fA-F]+|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
+const words: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ['', null], ['~', null], ['null', null], ['Null', null], ['NULL', null],
+  ['true', true], ['True', true], ['TRUE', true], ['false', false], ['False', false], ['FALSE', false],
+]);
+
+/** The value of an unquoted scalar by YAML 1.2's core schema. */
+export function plainValue(text: string): unknown {
+  if (words.has(text)) return words.get(text);
+  if (integer.test(text) || float.test(text)) return Number(text);
+  if (unusual.test(text)) throw new NotPlain();
+  return text;
+}
+
+const simpleEscapes = /^(?:[^"\\]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*$/;
+
+/** A quoted scalar at the start of the text: its value, and where it ends. */
+export function quoted(text: string): { readonly value: string; readonly end: number } {
+  const quote = text[0];
+  let end = 1;
+  for (; end < text.length; end += 1) {
+    if (quote === '"' && text[end] === '\\') { end += 1; continue; }
+    if (text[end] !== quote) continue;
+    if (quote === "'" && text[end + 1] === "'") { end += 1; continue; }
+    break;
+  }
+  if (end >= text.length) throw new NotPlain();
+  const inner = text.slice(1, end);
+  if (quote === "'") return { value: inner.replaceAll("''", "'"), end: end + 1 };
+  if (!simpleEscapes.test(inner)) throw new NotPlain();
+  return { value: JSON.parse(`"${inner.replaceAll('\t', '\\t')}"`) as string, end: end + 1 };
+}
+
+const indicators = new Set('-?:,[]{}#&*!|>\'"%@`');
+
+/** Whether an unquoted scalar may begin here. */
+function mayBegin(text: string): boolean {
+  const first = text[0] ?? '';
+  if (!indicators.has(first)) return true;
+  const second = text[1];
+  return (first === '-' || first === '?' || first === ':') && second !== undefined && second !== ' ';
+}
+
+const blankOrComment = /^(?:\s*|\s+#.*)$/;
+
+/** A scalar that fills the rest of a line, with or without a comment behind it. */
+export function scalar(text: string): unknown {
+  if (text.startsWith('"') || text.startsWith("'")) {
+    const { value, end } = quoted(text);
+    if (!blankOrComment.test(text.slice(end))) throw new NotPlain();
+    return value;
+  }
+  if (!mayBegin(text)) throw new NotPlain();
+  const comment = text.indexOf(' #');
+  const plain = (comment < 0 ? text : text.slice(0, comment)).trimEnd();
+  if (plain.includes(': ') || plain.endsWith(':') || plain.includes('\t')) throw new NotPlain();
+  return plainValue(plain);
+}
+
+const commonKey = /^[A-Za-z_$/][-\w.:/${}]*$/;
+
+/** An unquoted key of the kind that manifests have; a number, a blank or a word such as true is for the library. */
+export function plainKey(text: string): string {
+  if (!commonKey.test(text) || words.has(text)) throw new NotPlain();
+  return text;
+}
+
+type Cursor = { readonly text: string; at: number };
+
+const skipBlanks = (cursor: Cursor): void => { while (cursor.text[cursor.at] === ' ') cursor.at += 1; };
+
+function flowScalar(cursor: Cursor, stop: RegExp): { readonly value: unknown; readonly key: string } {
+  const rest = cursor.text.slice(cursor.at);
+  if (rest.startsWith('"') || rest.startsWith("'")) {
+    const { value, end } = quoted(rest);
+    cursor.at += end;
+    return { value, key: value };
+  }
+  const length = rest.search(stop);
+  if (length < 0) throw new NotPlain();
+  const plain = rest.slice(0, length).trimEnd();
+  if (plain === '' || !mayBegin(plain) || /[#\t]|: |:$/.test(plain)) throw new NotPlain();
+  cursor.at += length;
+  return { value: plainValue(plain), key: plain };
+}
+
+function flowEntries(cursor: Cursor, close: string, readEntry: () => void): void {
+  cursor.at += 1;
+  skipBlanks(cursor);
+  while (cursor.text[cursor.at] !== close) {
+    readEntry();
+    skipBlanks(cursor);
+    if (cursor.text[cursor.at] === ',') cursor.at += 1;
+    else if (cursor.text[cursor.at] !== close) throw new NotPlain();
+    skipBlanks(cursor);
+  }
+  cursor.at += 1;
+}
+
+function flowValue(cursor: Cursor): unknown {
+  const first = cursor.text[cursor.at];
+  if (first === '[') {
+    const list: unknown[] = [];
+    flowEntries(cursor, ']', () => list.push(flowValue(cursor)));
+    return list;
+  }
+  if (first !== '{') return flowScalar(cursor, /[,\]}[{]/).value;
+  const map: Record<string, unknown> = {};
+  flowEntries(cursor, '}', () => {
+    const isQuoted = /["']/.test(cursor.text[cursor.at] ?? '');
+    const { key: text } = flowScalar(cursor, /: |[,\]}[{]/);
+    const key = isQuoted ? text : plainKey(text);
+    if (cursor.text[cursor.at] !== ':' || cursor.text[cursor.at + 1] !== ' ') throw new NotPlain();
+    cursor.at += 1;
+    skipBlanks(cursor);
+    setOnce(map, key, flowValue(cursor));
+  });
+  return map;
+}
+
+/** A flow collection (`[a, b]`, `{a: 1}`) that fills the rest of a line. */
+export function flow(text: string): unknown {
+  const cursor: Cursor = { text, at: 0 };
+  const value = flowValue(cursor);
+  if (!blankOrComment.test(text.slice(cursor.at))) throw new NotPlain();
+  return value;
+}
+
+/** Sets a key that must be new; YAML forbids a key twice, and the library says so better. */
+export function setOnce(map: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === '__proto__' || key === '<<' || Object.hasOwn(map, key)) throw new NotPlain();
+  map[key] = value;
+}
