@@ -5,6 +5,7 @@ import type { LauncherConfig } from './config.js';
 import type { LauncherDeps } from './deps.js';
 import { Knowledge } from './discovery/knowledge.js';
 import { Leading } from './leading.js';
+import { Stopper } from './loop/stopper.js';
 import { watchWorld } from './world/watches.js';
 import { World } from './world/world.js';
 
@@ -27,7 +28,9 @@ export function createLauncher(deps: LauncherDeps, config: LauncherConfig): Laun
   const channel: Channel = { bus: deps.bus, cluster: config.clusterName, hash: deps.hash, source: 'launcher', clock: deps.clock };
   let leading: Leading | undefined;
   return {
-    async run(stop) {
+    async run(outer) {
+      // One listener on the caller's signal; our many loops listen here.
+      const stop = new Stopper(outer);
       const kubernetes = await untilDone(deps, 'kubernetes-version', () => deps.kube.serverVersion(), stop);
       if (kubernetes === undefined) return;
       await Promise.all([

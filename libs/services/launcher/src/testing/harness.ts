@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { followCatalog, planIdOf, publishPlan, type AdmissionNumber, type Channel, type PlanCause, type PlanMessage } from '@dovetail/contracts';
@@ -14,6 +15,7 @@ import { parse } from 'yaml';
 import { defaultLauncherConfig, type LauncherConfig } from '../config.js';
 import { createLauncher, type Launcher } from '../launcher.js';
 import type { CatalogView } from '../world/catalog-view.js';
+import { isWaiting, promiseHolding } from '../world/promises.js';
 import { snapshotOf } from '../world/snapshot.js';
 import { watchWorld } from '../world/watches.js';
 import { classKey, World } from '../world/world.js';
@@ -40,15 +42,22 @@ export type Stage = {
   readonly world: World;
   readonly catalog: CatalogView;
   launcher(name: string, change?: { readonly kube?: KubeApi; readonly cloud?: Cloud; readonly bus?: Bus; readonly config?: Partial<LauncherConfig> }): Running;
+  /** From now on plans whatever is pending and not promised, as pod-watcher and solvers would. */
+  planAlways(): void;
   /** Plans these pods on what is known now and publishes the plan. */
   planFor(pods: readonly string[], options?: { readonly cause?: PlanCause; readonly change?: (plan: PlanMessage) => PlanMessage }): Promise<PlanMessage>;
   head(): Promise<AdmissionNumber | undefined>;
   end(): Promise<void>;
 };
-export type Running = { readonly launcher: Launcher; stop(): Promise<void> };
+export type Running = {
+  readonly launcher: Launcher;
+  stop(): Promise<void>;
+  /** It may never end by itself: nobody waits for it. */
+  abandon(): void;
+};
 
 /** The cluster, the cloud and the bus in one process; machines boot as nodes and run pods, as in the lab. */
-export async function stage(options: { readonly settings?: Partial<CloudSettings>; readonly zones?: readonly string[]; readonly scheduler?: boolean } = {}): Promise<Stage> {
+export async function stage(options: { readonly settings?: Partial<CloudSettings>; readonly zones?: readonly string[]; readonly scheduler?: boolean; readonly leaseMs?: number } = {}): Promise<Stage> {
   const clock = createOffsetClock();
   const store = createKubeStore({ clock, seed: 1 });
   const kube = inProcessKube(store);
@@ -58,6 +67,8 @@ export async function stage(options: { readonly settings?: Partial<CloudSettings
     settings: { consistencyMs: 20, runningDelayMs: 10, bootDelayMs: 20, shutdownDelayMs: 20, limits: 'none', ...options.settings },
   });
   const stop = new AbortController();
+  // One signal ends everything on the stage; many listen.
+  setMaxListeners(0, stop.signal);
   const controllers = options.scheduler === true ? startKubeControllers(store) : undefined;
   const agent = createNodeAgent({ kube, clock, joinMs: 10, readyMs: 10, podStartMs: 5, podStopMs: 5 });
   void agent.run(stop.signal);
@@ -69,21 +80,24 @@ export async function stage(options: { readonly settings?: Partial<CloudSettings
   const channel: Channel = { bus, cluster, hash: systemHash, source: 'test', clock };
   const view = await watchAsSolver({ kube, clock, log, channel }, stop.signal);
   const running: Running[] = [];
+  const abandoned: AbortController[] = [];
   const self: Stage = {
     clock, store, kube, twin, cloud: inProcessCloud(twin), bus, server, channel, log, ...view,
     launcher(name, change = {}) {
       const ended = new AbortController();
       const ports = { kube: change.kube ?? kube, cloud: change.cloud ?? self.cloud, bus: change.bus ?? memoryBus(server), clock, log, metrics: noMetrics, hash: systemHash, userData: userDataRenderer };
-      const leadership = leaseLeadership({ kube: ports.kube, log, clock, namespace: 'kube-system', name: 'dovetail-launcher', identity: name, durationMs: 600 });
+      const leadership = leaseLeadership({ kube: ports.kube, log, clock, namespace: 'kube-system', name: 'dovetail-launcher', identity: name, durationMs: options.leaseMs ?? 1_000 });
       const launcher = createLauncher({ ...ports, leadership }, { ...testConfig(), ...change.config });
       const ending = launcher.run(ended.signal);
-      const one = { launcher, stop: async () => { ended.abort(); await ending; } };
+      const one: Running = { launcher, stop: async () => { ended.abort(); await ending; }, abandon: () => { running.splice(running.indexOf(one), 1); abandoned.push(ended); } };
       running.push(one);
       return one;
     },
+    planAlways: () => void planAlways(self, stop.signal),
     planFor: (names, planning = {}) => planFor(self, names, planning),
     head: async () => [...(await admissionHeads(self))].at(-1),
     end: async () => {
+      for (const one of abandoned) one.abort();
       for (const one of running) await one.stop();
       stop.abort();
       controllers?.stop();
@@ -130,6 +144,15 @@ async function planFor(self: Stage, names: readonly string[], options: { readonl
   const sent = options.change?.(message) ?? message;
   await publishPlan(self.channel, sent);
   return sent;
+}
+
+async function planAlways(self: Stage, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) {
+    const nowMs = self.clock.nowMs();
+    const free = [...self.world.pods.values()].filter((pod) => isWaiting(pod) && promiseHolding(self.world, pod.uid, nowMs) === undefined);
+    if (free.length > 0) await self.planFor(free.map((pod) => pod.name)).catch(() => undefined);
+    await self.clock.sleep(100, stop);
+  }
 }
 
 function unbound(pod: Pod): Pod {
