@@ -1,0 +1,286 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { annotations, renderPromise } from '@dovetail/core-api';
+import { publishState, streamName, subjects } from '@dovetail/contracts';
+import { kubeResources } from '@dovetail/core-ports';
+import { cluster, Stage } from './testing/harness.js';
+
+let stage: Stage;
+const begin = async (options: { readonly crds?: (file: string) => boolean } = {}): Promise<Stage> => {
+  stage = await new Stage().begin(options);
+  return stage;
+};
+afterEach(() => {
+  expect(stage.said('died')).toEqual([]);
+  stage.stop.abort();
+});
+
+describe('the state feed', () => {
+  test('tells what the cluster has, and only what has changed in what planning reads', async () => {
+    const { kube, watcher } = await ready();
+    const uid = await stage.pod('a');
+    await stage.advance(50);
+    expect((await stage.held('pod')).get(uid)).toBe('a');
+    const before = (await stage.bus.position(streamName(cluster, 'state'))).lastSequence;
+    await kube.patch({ resource: kubeResources.pods, namespace: 'default', name: 'a' }, { type: 'merge', body: { metadata: { annotations: { unread: 'by anyone' } } } });
+    await stage.advance(50);
+    expect((await stage.bus.position(streamName(cluster, 'state'))).lastSequence).toBe(before);
+    await kube.patch({ resource: kubeResources.pods, namespace: 'default', name: 'a' }, { type: 'merge', body: { metadata: { labels: { app: 'web' } } } });
+    await stage.advance(50);
+    expect((await stage.bus.position(streamName(cluster, 'state'))).lastSequence).toBe(before + 1);
+    expect(watcher.synced()).toBe(true);
+  });
+
+  test('a deleted object becomes a tombstone', async () => {
+    const { kube } = await ready();
+    const uid = await stage.pool('default');
+    await stage.advance(50);
+    await kube.delete({ resource: kubeResources.nodePools, name: 'default' });
+    await stage.advance(50);
+    expect((await stage.held('pool')).get(uid)).toBe('gone');
+  });
+
+  test('a purged stream is told again, whole, within two seconds', async () => {
+    await ready();
+    const uids = [await stage.pod('a'), await stage.pod('b'), await stage.pool('default')];
+    await stage.advance(50);
+    stage.server.purgeStream(streamName(cluster, 'state'));
+    await stage.advance(2_000);
+    const held = new Map([...(await stage.held('pod')), ...(await stage.held('pool'))]);
+    expect(uids.map((uid) => held.get(uid))).toEqual(['a', 'b', 'default']);
+    expect(stage.said('state-lost').length).toBeGreaterThan(0);
+  });
+
+  test('a deleted stream, and one message that somebody deleted, are told again', async () => {
+    await ready();
+    const uid = await stage.pod('a');
+    await stage.advance(50);
+    stage.server.deleteStream(streamName(cluster, 'state'));
+    await stage.advance(2_000);
+    expect((await stage.held('pod')).get(uid)).toBe('a');
+    const subject = subjects.state(cluster, 'pod', uid);
+    stage.server.streams.get(streamName(cluster, 'state'))?.remove((await stage.bus.lastMessage(streamName(cluster, 'state'), subject))?.sequence ?? 0);
+    await stage.advance(35_000);
+    expect((await stage.held('pod')).get(uid)).toBe('a');
+  }, 20_000);
+
+  test('a bus that was down is told what happened meanwhile', async () => {
+    await ready();
+    await stage.advance(20);
+    stage.server.stop();
+    const uid = await stage.pod('a');
+    await stage.advance(1_000);
+    stage.server.start();
+    await stage.advance(500);
+    expect((await stage.held('pod')).get(uid)).toBe('a');
+  });
+
+  test('a successor says nothing again that still holds, and tells as gone what went in between', async () => {
+    const { kube, watcher } = await ready();
+    const stays = await stage.pod('stays');
+    const goes = await stage.pod('goes');
+    await stage.advance(50);
+    watcher.end();
+    await stage.advance(20);
+    await kube.delete({ resource: kubeResources.pods, namespace: 'default', name: 'goes' }, { gracePeriodSeconds: 0 });
+    const before = (await stage.bus.position(streamName(cluster, 'state'))).lastSequence;
+    stage.watcher(2);
+    await stage.advance(2_000);
+    const held = await stage.held('pod');
+    expect([held.get(stays), held.get(goes)]).toEqual(['stays', 'gone']);
+    expect((await stage.bus.position(streamName(cluster, 'state'))).lastSequence).toBe(before + 1);
+  });
+
+  test('a deposed leader that wakes says nothing over its successor', async () => {
+    await ready();
+    const uid = await stage.pod('a');
+    await stage.advance(50);
+    const told = stage.feed.find((event) => event.kind === 'record' && event.record.uid === uid);
+    if (told?.kind !== 'record' || told.record.kind !== 'set' || told.record.state.kind !== 'pod') throw new Error('the pod was not told');
+    await publishState(stage.channel, { ...told.record, generation: '9.0', state: { kind: 'pod', value: { ...told.record.state.value, labels: { by: 'successor' } } } });
+    await stage.advance(1_500);
+    const last = await stage.bus.lastMessage(streamName(cluster, 'state'), subjects.state(cluster, 'pod', uid));
+    expect(last?.sequence).toBe((await stage.bus.position(streamName(cluster, 'state'))).lastSequence);
+    expect(stage.said('deposed').length).toBeGreaterThan(0);
+  });
+
+  test('an object that cannot be read is named with field, value and remedy, and stays as it was known', async () => {
+    const { kube } = await ready();
+    const claim = await kube.create(kubeResources.nodeClaims, {
+      metadata: { name: 'c', labels: { 'karpenter.sh/nodepool': 'default' } }, spec: { nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' }, requirements: [] },
+    });
+    await stage.advance(50);
+    await kube.patch({ resource: kubeResources.nodeClaims, name: 'c' }, { type: 'merge', body: { metadata: { labels: { 'karpenter.sh/nodepool': null } } } });
+    const pod = await stage.pod('a');
+    await stage.advance(1_500);
+    expect((await stage.held('claim')).get(claim.metadata.uid as string)).toBe('c');
+    expect(stage.said('object-unreadable').map((line) => line.message)).toEqual([expect.stringMatching(/NodeClaim c: metadata\.labels\.karpenter\.sh\/nodepool is .*: label the claim with its pool/)]);
+    expect(stage.counts.get('dovetail_unreadable_objects_total')).toBe(1);
+    expect(stage.batches).toMatchObject([{ podUids: [pod] }]);
+  });
+
+  test('definitions that are not installed are named and waited for; legacy ones need not be there', async () => {
+    await begin({ crds: (file) => file.includes('nodeclaims') || file.includes('ec2nodeclasses') });
+    const watcher = stage.watcher(1);
+    await stage.advance(3_000);
+    expect(watcher.synced()).toBe(false);
+    expect(stage.said('resource-not-served').filter((line) => line.level === 'error').map((line) => line.message)).toEqual([expect.stringMatching(/nodepools\.karpenter\.sh; apply deploy\/crds/)]);
+    await stage.installCrds((file) => file.includes('karpenter.sh_nodepools'));
+    await stage.advance(3_000);
+    expect(watcher.synced()).toBe(true);
+  });
+});
+
+async function ready(): Promise<Stage & { watcher: ReturnType<Stage['watcher']> }> {
+  await begin();
+  const watcher = stage.watcher(1);
+  await stage.advance(50);
+  return Object.assign(Object.create(stage) as Stage, { watcher });
+}
+
+describe('batches', () => {
+  test('a lone pod leaves soon, named with what the feed must hold for it to be known', async () => {
+    await ready();
+    const uid = await stage.pod('a');
+    await stage.advance(60);
+    expect(stage.batches).toMatchObject([{ podUids: [uid], round: '1.1' }]);
+    const last = await stage.bus.lastMessage(streamName(cluster, 'state'), subjects.state(cluster, 'pod', uid));
+    const [batch] = stage.batches;
+    expect(batch?.statePosition.sequence).toBeGreaterThanOrEqual(last?.sequence ?? Infinity);
+    expect(batch?.statePosition.incarnation).toBe((await stage.bus.position(streamName(cluster, 'state'))).incarnation);
+  });
+
+  test('pods that keep arriving leave together once they stop, and never later than a second', async () => {
+    await ready();
+    for (let index = 0; index < 40; index += 1) {
+      await stage.pod(`p${String(index)}`);
+      await stage.advance(30);
+    }
+    await stage.advance(100);
+    expect(stage.batches.length).toBe(1);
+    expect(stage.batches[0]?.podUids.length).toBeGreaterThan(20);
+    expect(stage.batches[0]?.podUids.length).toBeLessThan(40);
+  });
+
+  test('an owner whose replicas are all there is not waited for', async () => {
+    await ready();
+    const owner = await stage.kube.create(kubeResources.replicaSets, {
+      metadata: { name: 'web', namespace: 'default' }, spec: { replicas: 3, selector: { matchLabels: { app: 'web' } }, template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'main', image: 'pause' }] } } },
+    });
+    const metadata = { ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: owner.metadata.uid, controller: true }] };
+    for (const name of ['a', 'b']) await stage.pod(name, { metadata });
+    await stage.advance(10);
+    expect(stage.batches).toHaveLength(0);
+    await stage.pod('c', { metadata });
+    await stage.advance(15);
+    expect(stage.batches).toMatchObject([{ podUids: expect.arrayContaining([expect.any(String)]) }]);
+    expect(stage.batches[0]?.podUids).toHaveLength(3);
+  });
+
+  test('pods that are bound, gated, daemons or not yet looked at by the scheduler are left alone', async () => {
+    await ready();
+    await stage.pod('fresh', { unschedulable: false });
+    await stage.pod('daemon', { metadata: { ownerReferences: [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'd', controller: true }] } });
+    await stage.pod('gated', { spec: { schedulingGates: [{ name: 'wait' }] } });
+    await stage.pod('bound', { spec: { nodeName: 'n1' } });
+    await stage.advance(1_500);
+    expect(stage.batches).toEqual([]);
+  });
+
+  test('pods of pools that share nothing are batches of their own', async () => {
+    await ready();
+    await stage.pool('red', { taints: [{ key: 'red', value: 'true', effect: 'NoSchedule' }] });
+    await stage.pool('blue', { taints: [{ key: 'blue', value: 'true', effect: 'NoSchedule' }] });
+    await stage.advance(20);
+    for (const colour of ['red', 'blue']) {
+      await stage.pod(colour, { spec: { nodeSelector: { 'karpenter.sh/nodepool': colour }, tolerations: [{ key: colour, operator: 'Exists' }] } });
+    }
+    await stage.advance(80);
+    expect(stage.batches.map((batch) => batch.podUids.length)).toEqual([1, 1]);
+    expect(new Set(stage.batches.map((batch) => batch.group)).size).toBe(2);
+  });
+
+  test('nothing is batched before every watch has seen everything', async () => {
+    await begin({ crds: (file) => !file.includes('nodeclaims') });
+    stage.watcher(1);
+    await stage.pod('a');
+    await stage.advance(1_500);
+    expect(stage.batches).toEqual([]);
+  });
+
+  test('a queue that was lost gets the batch again', async () => {
+    await ready();
+    const uid = await stage.pod('a');
+    await stage.advance(60);
+    stage.server.deleteStream(streamName(cluster, 'pending'));
+    await stage.advance(6_000);
+    expect(stage.batches.map((batch) => batch.podUids)).toEqual([[uid], [uid]]);
+    expect(stage.batches.map((batch) => batch.round)).toEqual(['1.1', '1.2']);
+  });
+});
+
+describe('verdicts', () => {
+  test('a refused pod comes back in the next round, and later each time', async () => {
+    await ready();
+    const uid = await stage.pod('a');
+    await stage.advance(60);
+    await stage.verdict(uid, 'refused');
+    await stage.advance(100);
+    expect(stage.batches.map((batch) => batch.podUids)).toEqual([[uid], [uid]]);
+  });
+
+  test('new pods wait for the verdicts on their group, then leave', async () => {
+    await ready();
+    const first = await stage.pod('a');
+    await stage.advance(60);
+    const second = await stage.pod('b');
+    await stage.advance(500);
+    expect(stage.batches).toHaveLength(1);
+    await stage.verdict(first, 'admitted');
+    await stage.advance(60);
+    expect(stage.batches.map((batch) => batch.podUids)).toEqual([[first], [second]]);
+  });
+
+  test('a promised pod is not batched until its promise ends', async () => {
+    await ready();
+    const uid = await stage.pod('a');
+    const promise = renderPromise({ podUids: [uid], admission: '1.1' });
+    await stage.advance(60);
+    await stage.verdict(uid, 'admitted');
+    const claim = await stage.kube.create(kubeResources.nodeClaims, {
+      metadata: { name: 'c', labels: { 'karpenter.sh/nodepool': 'default' }, annotations: { [annotations.promise]: promise } },
+      spec: { nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' }, requirements: [] },
+    });
+    await stage.advance(60_000);
+    expect(stage.batches).toHaveLength(1);
+    await stage.kube.delete({ resource: kubeResources.nodeClaims, name: claim.metadata.name });
+    await stage.advance(100);
+    expect(stage.batches.map((batch) => batch.podUids)).toEqual([[uid], [uid]]);
+  }, 30_000);
+
+  test('a promise with an end ends then', async () => {
+    await ready();
+    const uid = await stage.pod('a');
+    await stage.kube.create(kubeResources.nodes, { metadata: { name: 'n', annotations: { [annotations.promise]: renderPromise({ podUids: [uid], admission: '1.1', untilMs: stage.clock.nowMs() + 2_000 }) } } });
+    await stage.advance(1_900);
+    expect(stage.batches).toEqual([]);
+    await stage.advance(300);
+    expect(stage.batches).toMatchObject([{ podUids: [uid] }]);
+  });
+
+  test('a pod that cannot be placed backs off, and returns when a pool changes; one decision for all pods of an owner', async () => {
+    await ready();
+    const owner = { ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'rs-1', controller: true }] };
+    const uids = [await stage.pod('a', { metadata: owner }), await stage.pod('b', { metadata: owner })];
+    await stage.advance(60);
+    for (const uid of uids) await stage.verdict(uid, 'unplaced');
+    await stage.advance(3_000);
+    expect(stage.batches).toHaveLength(1);
+    expect(stage.decisions).toMatchObject([{ kind: 'unschedulable', reasons: [{ code: 'no-offering' }], facts: { owner: 'ReplicaSet/web' } }]);
+    await stage.pool('bigger');
+    await stage.advance(600);
+    expect(stage.batches).toHaveLength(2);
+    for (const uid of uids) await stage.verdict(uid, 'unplaced', { planId: 'plan-2' });
+    await stage.advance(11_000);
+    expect(stage.batches).toHaveLength(3);
+  }, 20_000);
+});
