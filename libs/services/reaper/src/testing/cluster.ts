@@ -256,7 +256,10 @@ export class TestCluster {
       }
       for (const pod of pods.slice(wanted)) await this.kube.delete({ resource: kubeResources.pods, namespace: 'default', name: pod.metadata.name });
     }
-    for (const pod of this.list(kubeResources.pods)) if ((pod['spec'] as { nodeName?: string }).nodeName === undefined) await this.#schedule(pod);
+    for (const pod of this.list(kubeResources.pods)) {
+      const { nodeName, schedulingGates } = pod['spec'] as { nodeName?: string; schedulingGates?: unknown[] };
+      if (nodeName === undefined && (schedulingGates ?? []).length === 0) await this.#schedule(pod);
+    }
   }
 
   async #schedule(pod: KubeObject): Promise<void> {

@@ -1,4 +1,4 @@
-import { poolKey, type NodeClaim, type Pool } from '@dovetail/core-api';
+import { annotations, parsePromise, poolKey, type NodeClaim, type Pool } from '@dovetail/core-api';
 import { instanceIdOf, type NodeView } from '@dovetail/core-disruption';
 import { isDaemonPod, isTerminal, selectorMatches, type Node, type Pod, type PodDisruptionBudget, type VolumeAttachment } from '@dovetail/core-kube-model';
 import { Table } from './table.js';
@@ -114,7 +114,7 @@ export class World {
 
   #claimsOf(kind: WorldKind, value: unknown): readonly string[] {
     switch (kind) {
-      case 'claim': return [(value as NodeClaim).name];
+      case 'claim': return [(value as NodeClaim).name, ...this.#replacedBy(value as NodeClaim)];
       case 'node': return [this.claimOfNode(value as Node)?.name ?? []].flat();
       case 'attachment': {
         const node = this.nodes.one('name', (value as VolumeAttachment).nodeName);
@@ -123,6 +123,14 @@ export class World {
       case 'nodePool': case 'provisioner': return this.claims.by('pool', poolKey((value as Pool).identity)).map(({ name }) => name);
       case 'pod': case 'pdb': return [];
     }
+  }
+
+  /** The claim whose node this one replaces: it waits for it. */
+  #replacedBy(claim: NodeClaim): readonly string[] {
+    const replaces = parsePromise(claim.annotations[annotations.promise])?.replaces;
+    const node = replaces === undefined ? undefined : this.nodes.get(replaces.nodeUid);
+    const replaced = node === undefined ? undefined : this.claimOfNode(node);
+    return replaced === undefined ? [] : [replaced.name];
   }
 
   #table(kind: WorldKind): Table<WorldValue[WorldKind], string> {
