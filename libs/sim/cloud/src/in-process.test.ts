@@ -1,54 +1,26 @@
 import { describe, expect, test } from '@jest/globals';
-import type { FleetRequest, LaunchTemplateSpec } from '@dovetail/core-ports';
-import { virtualClock } from '@dovetail/sim-clock';
-import { createCloud, inProcessCloud, worldFor, type CloudSettings } from './index.js';
+import type { FleetRequest } from '@dovetail/core-ports';
+import { fleetRequest, joiningTemplate, smallWorld, type SmallWorld } from './testing/small-world.js';
 
-const userData = (text: string): string => Buffer.from(text).toString('base64');
+const started = (): SmallWorld => smallWorld();
 
-/** A small world under a virtual clock. */
-function start(settings: Partial<CloudSettings> = {}) {
-  const clock = virtualClock(Date.UTC(2026, 10, 21));
-  const world = worldFor('us-west-2', { clusterName: 'lab', zones: ['a', 'b', 'd'] });
-  const twin = createCloud({ clock, seed: 'seed', world, settings });
-  return { clock, twin, cloud: inProcessCloud(twin) };
-}
-type Started = ReturnType<typeof start>;
+/** A script whose kubelet arguments the machine must read back. */
+const labelled = ({ twin }: SmallWorld): string => Buffer.from(`#!/bin/bash -xe\n/etc/eks/bootstrap.sh 'lab' --apiserver-endpoint '${twin.cluster().endpoint}' --b64-cluster-ca '${twin.cluster().certificateAuthority}' \\\n`
+  + `--use-max-pods false --kubelet-extra-args '--node-labels="karpenter.sh/capacity-type=on-demand,team=one" --register-with-taints="karpenter.sh/unregistered:NoExecute" --max-pods=29'\n`).toString('base64');
 
-function bootScript({ twin }: Started): string {
-  const { endpoint, certificateAuthority } = twin.cluster();
-  return `#!/bin/bash -xe\n/etc/eks/bootstrap.sh 'lab' --apiserver-endpoint '${endpoint}' --b64-cluster-ca '${certificateAuthority}' \\\n`
-    + `--use-max-pods false --kubelet-extra-args '--node-labels="karpenter.sh/capacity-type=on-demand,team=one" --register-with-taints="karpenter.sh/unregistered:NoExecute" --max-pods=29'\n`;
-}
-
-async function template(started: Started, change: Partial<LaunchTemplateSpec> = {}): Promise<string> {
-  const imageId = await started.cloud.parameter('/aws/service/eks/optimized-ami/1.32/amazon-linux-2/recommended/image_id');
-  const name = change.name ?? 'dovetail/one';
-  await started.cloud.ensureLaunchTemplate({
-    name, imageId: imageId ?? '', userDataBase64: userData(bootScript(started)), securityGroupIds: started.twin.world.securityGroups.map(({ id }) => id),
-    instanceProfileName: 'KarpenterNodeInstanceProfile-lab', blockDevices: [], metadataOptions: {}, detailedMonitoring: false, tags: { cluster: 'lab' }, ...change,
-  });
-  return name;
-}
-
-function request({ twin }: Started, change: Partial<FleetRequest> & { types?: readonly string[] } = {}): FleetRequest {
-  const { types = ['m5.large', 'm5a.large'], ...rest } = change;
-  const overrides = types.flatMap((instanceType) => twin.world.subnets.map(({ id, zone }) => ({ instanceType, subnetId: id, zone })));
-  return {
-    clientToken: 'token-1', capacityType: 'on-demand', count: 1, allocation: 'lowest-price', tags: { 'karpenter.sh/nodepool': 'default' },
-    configs: [{ launchTemplateName: 'dovetail/one', overrides }], ...rest,
-  };
-}
+const both = ['m5.large', 'm5a.large'];
+const request = (world: SmallWorld, change: Partial<FleetRequest> = {}): FleetRequest => fleetRequest(world, both, { tags: { 'karpenter.sh/nodepool': 'default' }, ...change });
 
 describe('a fleet', () => {
   test('launches the cheapest type, boots it, and ends it', async () => {
-    const started = start();
-    const { twin, cloud, clock } = started;
-    await template(started);
+    const world = started();
+    const { twin, cloud, clock } = world;
+    await joiningTemplate(world, { userDataBase64: labelled(world) });
     const booted: string[] = [];
     const ended: string[] = [];
     twin.onBoot((machine) => booted.push(machine.instanceId));
     twin.onTerminate((machine) => ended.push(machine.instanceId));
-    const outcome = await cloud.createFleet(request(started));
+    const outcome = await cloud.createFleet(request(world));
     expect(outcome.errors).toEqual([]);
     const [launched] = outcome.instances;
     expect(launched).toMatchObject({ instanceType: 'm5a.large', capacityType: 'on-demand' });
@@ -70,28 +42,28 @@ describe('a fleet', () => {
   });
 
   test('repeated under its token is the same fleet, and another request under that token is refused', async () => {
-    const started = start();
-    await template(started);
-    const first = await started.cloud.createFleet(request(started, { count: 3 }));
-    expect(await started.cloud.createFleet(request(started, { count: 3 }))).toEqual(first);
-    await expect(started.cloud.createFleet(request(started, { count: 2 }))).rejects.toMatchObject({ code: 'token-mismatch', awsCode: 'IdempotentParameterMismatch' });
-    expect(started.twin.instances.all()).toHaveLength(3);
+    const world = started();
+    await joiningTemplate(world);
+    const first = await world.cloud.createFleet(request(world, { count: 3 }));
+    expect(await world.cloud.createFleet(request(world, { count: 3 }))).toEqual(first);
+    await expect(world.cloud.createFleet(request(world, { count: 2 }))).rejects.toMatchObject({ code: 'token-mismatch', awsCode: 'IdempotentParameterMismatch' });
+    expect(world.twin.instances.all()).toHaveLength(3);
   });
 
   test('whose answer was lost is launched once', async () => {
-    const started = start();
-    await template(started);
-    started.twin.gate.fail({ action: 'ec2:CreateFleet', code: 'InternalError', times: 1, when: 'after' });
-    await expect(started.cloud.createFleet(request(started))).rejects.toMatchObject({ code: 'unavailable' });
-    expect((await started.cloud.createFleet(request(started))).instances).toEqual([expect.objectContaining({ id: started.twin.instances.all()[0]?.id })]);
-    expect(started.twin.instances.all()).toHaveLength(1);
+    const world = started();
+    await joiningTemplate(world);
+    world.twin.gate.fail({ action: 'ec2:CreateFleet', code: 'InternalError', times: 1, when: 'after' });
+    await expect(world.cloud.createFleet(request(world))).rejects.toMatchObject({ code: 'unavailable' });
+    expect((await world.cloud.createFleet(request(world))).instances).toEqual([expect.objectContaining({ id: world.twin.instances.all()[0]?.id })]);
+    expect(world.twin.instances.all()).toHaveLength(1);
   });
 
   test('falls to the next pool when one is short, and tells what was missing', async () => {
-    const started = start();
-    await template(started);
-    started.twin.setCapacity({ instanceType: 'm5a.large', free: 1 });
-    const outcome = await started.cloud.createFleet(request(started, { count: 5 }));
+    const world = started();
+    await joiningTemplate(world);
+    world.twin.setCapacity({ instanceType: 'm5a.large', free: 1 });
+    const outcome = await world.cloud.createFleet(request(world, { count: 5 }));
     expect(outcome.instances.map(({ instanceType }) => instanceType).sort()).toEqual(['m5.large', 'm5.large', 'm5a.large', 'm5a.large', 'm5a.large']);
     expect(outcome.errors.map(({ awsCode, instanceType }) => [awsCode, instanceType])).toEqual([['InsufficientInstanceCapacity', 'm5a.large'], ['InsufficientInstanceCapacity', 'm5a.large'], ['InsufficientInstanceCapacity', 'm5a.large']]);
   });
@@ -99,10 +71,10 @@ describe('a fleet', () => {
 
 describe('the queue', () => {
   test('carries interruption warnings, and wakes whoever waits', async () => {
-    const started = start();
-    await template(started);
-    const { twin, cloud, clock } = started;
-    const { instances: [spot] } = await cloud.createFleet(request(started, { capacityType: 'spot', allocation: 'price-capacity-optimized' }));
+    const world = started();
+    await joiningTemplate(world);
+    const { twin, cloud, clock } = world;
+    const { instances: [spot] } = await cloud.createFleet(request(world, { capacityType: 'spot', allocation: 'price-capacity-optimized' }));
     await clock.advance(2_000);
     for (const message of await cloud.receive(new AbortController().signal)) await cloud.delete(message.receipt);
     const waiting = cloud.receive(new AbortController().signal);

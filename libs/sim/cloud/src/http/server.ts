@@ -97,6 +97,8 @@ async function listen(server: Server, options: ServeOptions): Promise<number> {
  */
 export async function serveCloud(twin: CloudTwin, options: ServeOptions = {}): Promise<ServedCloud> {
   const server = createServer(handler(twin, options));
+  // Longer than clients keep a socket idle, so that no request meets a socket that is just being closed.
+  server.keepAliveTimeout = 120_000;
   const port = await listen(server, options);
   return {
     port, endpoint: `http://${options.host ?? '127.0.0.1'}:${port}`,
