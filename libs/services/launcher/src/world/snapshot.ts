@@ -37,6 +37,9 @@ export function isRetiring(node: Node, claim: NodeClaim | undefined): boolean {
     || node.taints.some((taint) => taint.key === taints.disrupted.key);
 }
 
+/** Kubernetes' own echo of `spec.unschedulable`, which `cordoned` says already; on nodes that we closed it ends with our cordon. */
+const unschedulableTaint = 'node.kubernetes.io/unschedulable';
+
 function existingNode(world: World, node: Node, nowMs: number): ExistingNode {
   const claim = world.claimOfNode(node);
   const starting = claim !== undefined && node.labels[labels.initialized] !== 'true';
@@ -47,7 +50,7 @@ function existingNode(world: World, node: Node, nowMs: number): ExistingNode {
     state: isRetiring(node, claim) ? 'deleting' : starting ? 'uninitialized' : 'ready',
     labels: node.labels,
     requirements: new Map(),
-    taints: starting ? node.taints.filter((taint) => !isEphemeralTaint(taint) && !isOneOf(taint, claim.startupTaints)) : node.taints,
+    taints: node.taints.filter((taint) => taint.key !== unschedulableTaint && !(starting && (isEphemeralTaint(taint) || isOneOf(taint, claim.startupTaints)))),
     cordoned: node.cordoned && node.annotations[annotations.placementCordon] === undefined,
     capacity: starting ? filledFrom(node.capacity, claim.capacity) : node.capacity,
     allocatable: starting ? filledFrom(node.allocatable, claim.allocatable) : node.allocatable,
