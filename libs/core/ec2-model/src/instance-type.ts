@@ -8,7 +8,7 @@ export type Offering = {
   /** AWS zone ID (use1-az1), the same for every account. */
   readonly zoneId?: string;
   readonly capacityType: CapacityType;
-  /** US dollars per hour, in millionths; an integer. */
+  /** US dollars per hour, in millionths; an integer. 0 when nobody has published one: such an offering is not available. */
   readonly priceMicrosPerHour: number;
   /** False while out of capacity, without a subnet in its zone, or without a price. */
   readonly available: boolean;

@@ -55,6 +55,19 @@ const lowerKebab = (text: string | undefined): string | undefined => text?.toLow
  * demand absence. Zone, zone id, region and capacity type follow from offerings and are not here.
  */
 export function factLabels(facts: InstanceTypeFacts, family: AmiFamily): ReadonlyMap<string, ValueSet> {
+  const byFamily = remembered.get(facts) ?? new Map<AmiFamily, ReadonlyMap<string, ValueSet>>();
+  remembered.set(facts, byFamily);
+  const known = byFamily.get(family);
+  if (known !== undefined) return known;
+  const made = makeFactLabels(facts, family);
+  byFamily.set(family, made);
+  return made;
+}
+
+// Facts are immutable and live for hours, while classes ask for every type's labels at each change of the catalog.
+const remembered = new WeakMap<InstanceTypeFacts, Map<AmiFamily, ReadonlyMap<string, ValueSet>>>();
+
+function makeFactLabels(facts: InstanceTypeFacts, family: AmiFamily): ReadonlyMap<string, ValueSet> {
   const traits = familyTraits(family);
   const sets = new Map<string, ValueSet>([
     [labels.instanceType, only(facts.name)],
