@@ -57,7 +57,7 @@ export class Accounts {
   /** The offer that a node with this load is charged as, or why there is none. `bin` is charged already, if given. */
   choose(state: State, load: Load, bin: Bin | undefined): Offer | Refusal {
     let refusal: Refusal = 'resources-too-large';
-    for (const offer of state.frontier) {
+    for (const offer of state.chargeable) {
       if (!offerHolds(offer, load)) continue;
       if (!this.#reservable(offer, bin)) {
         if (this.#strictReservations) return 'reserved-capacity';

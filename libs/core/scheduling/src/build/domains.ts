@@ -1,13 +1,13 @@
-import { requirementsOf, type Requirements, type RequirementSpec } from '@dovetail/core-kube-model';
+import { requirementsOf, type RequirementSpec } from '@dovetail/core-kube-model';
 import type { PodClass } from '../model/classes.js';
 import type { Shape } from '../model/shapes.js';
 import { openDomains } from '../topology/domains.js';
 import type { Role, Roles } from '../topology/roles.js';
-import type { Engine } from './engine.js';
+import { Accounts } from './accounts.js';
+import { timesFitting, type Engine } from './engine.js';
 import type { Item, ItemTable } from './items.js';
 
 type Pin = { readonly role: Role; readonly domain: string };
-type Choice = { readonly text: string; readonly requirements: Requirements; readonly pins: readonly Pin[] };
 
 /** Whether every role of a key is content on a node without that label: only spread and affinity demand one. */
 const labelOptional = (roles: readonly Role[]): boolean => roles.every((role) => !role.carries || role.group.kind === 'anti');
@@ -22,19 +22,17 @@ function domainsOfKey(engine: Engine, shape: Shape, key: string): readonly strin
   return [...found].sort();
 }
 
+type Spec = RequirementSpec & { readonly operator: 'In' };
+
 /** Every combination of one domain per topology key that the class takes part in. */
-function choicesOf(engine: Engine, shape: Shape, roles: Roles): readonly Choice[] {
-  let choices: readonly { readonly specs: readonly RequirementSpec[]; readonly pins: readonly Pin[] }[] = [{ specs: [], pins: [] }];
-  for (const key of roles.domainKeys) {
-    const mine = roles.onDomain.filter((role) => role.group.key === key);
+function choicesOf(engine: Engine, shape: Shape, what: { readonly keys: readonly string[]; readonly optional: readonly boolean[] }): readonly (readonly Spec[])[] {
+  let choices: readonly (readonly Spec[])[] = [[]];
+  for (const [index, key] of what.keys.entries()) {
     const domains = domainsOfKey(engine, shape, key);
-    if (domains.length === 0 && labelOptional(mine)) continue;
-    choices = choices.flatMap((choice) => domains.map((domain) => ({
-      specs: [...choice.specs, { key, operator: 'In' as const, values: [domain] }],
-      pins: [...choice.pins, ...mine.map((role) => ({ role, domain }))],
-    })));
+    if (domains.length === 0 && what.optional[index] === true) continue;
+    choices = choices.flatMap((choice) => domains.map((domain) => [...choice, { key, operator: 'In' as const, values: [domain] }]));
   }
-  return choices.map(({ specs, pins }) => ({ text: specs.length === 0 ? '' : JSON.stringify(specs.map((one) => [one.key, one.values])), requirements: requirementsOf(specs), pins }));
+  return choices;
 }
 
 /** The cheapest price of a node per core among the offers that a shape leaves: how candidates of equal standing are ranked. */
@@ -52,17 +50,50 @@ function pricePerCore(engine: Engine, shape: Shape): number {
   return best;
 }
 
+type Pinned = { readonly shape: Shape; readonly specs: readonly Spec[]; readonly price: number };
+
+/** What a shape may be pinned to for some keys, cheapest first; equal prices stay in the order of domain names. */
+function pinnedShapes(engine: Engine, shape: Shape, roles: Roles): readonly Pinned[] {
+  const optional = roles.domainKeys.map((key) => labelOptional(roles.onDomain.filter((role) => role.group.key === key)));
+  const text = `${shape.id} ${roles.domainKeys.join(' ')} ${optional.join(' ')}`;
+  const known = engine.pinned.get(text);
+  if (known !== undefined) return known;
+  const made = choicesOf(engine, shape, { keys: roles.domainKeys, optional }).map((specs) => {
+    const pinned = engine.world.shapes.narrowed(shape, { text: specs.map(({ key, values }) => `${key}=${values[0]}`).join(','), requirements: requirementsOf(specs) });
+    return { shape: pinned, specs, price: pricePerCore(engine, pinned) };
+  }).sort((a, b) => a.price - b.price);
+  engine.pinned.set(text, made);
+  return made;
+}
+
+/** Whether some template has room for one pod of an item on a new node, as far as one node goes. */
+function canOpen(engine: Engine, item: Item): boolean {
+  const { states, templates } = engine.world;
+  return templates.some((template) => {
+    if (Accounts.applies(template) || item.cls.pod.hostPorts.length > 0) return engine.roomInNew(template, item) > 0;
+    const state = states.after(states.root(template), item.shape);
+    return state !== undefined && state.widest.some((room) => timesFitting(room, nothingUsed(room), item.cls.requests) > 0);
+  });
+}
+
+// Remembering vectors of zeros keeps this pure: they are constants.
+const zeros = new Map<number, Float64Array>();
+/** A vector of zeros; shared, never written to. */
+function nothingUsed(like: Float64Array): Float64Array {
+  const known = zeros.get(like.length) ?? new Float64Array(like.length);
+  zeros.set(like.length, known);
+  return known;
+}
+
 /** The items that pods of a class may become on new nodes, best first among equals: cheaper domains, then by name. */
 export function candidatesOf(engine: Engine, table: ItemTable, what: { readonly cls: PodClass; readonly level: number; readonly roles: Roles }): readonly Item[] {
   const { cls, level, roles } = what;
-  const { shapes, templates } = engine.world;
-  const ranked = (cls.levels[level]?.shapes ?? []).flatMap((shape) => choicesOf(engine, shape, roles).map((choice) => {
-    const pinned = shapes.narrowed(shape, choice);
-    return { item: table.intern({ cls, level, roles, shape: pinned, pins: choice.pins }), price: pricePerCore(engine, pinned) };
-  }));
-  const open = ranked.filter(({ item }) => roles.needsHostMates || templates.some((template) => engine.roomInNew(template, item) > 0));
-  // The sort is stable, so equal prices keep the order of volume alternatives and of domain names.
-  return open.sort((a, b) => a.price - b.price).map(({ item }) => item);
+  const ranked = (cls.levels[level]?.shapes ?? []).flatMap((shape) => pinnedShapes(engine, shape, roles));
+  const items = ranked.map(({ shape, specs }) => {
+    const pins = specs.flatMap(({ key, values }) => roles.onDomain.filter((role) => role.group.key === key).map((role) => ({ role, domain: values[0] ?? '' })));
+    return table.intern({ cls, level, roles, shape, pins });
+  });
+  return items.filter((item) => roles.needsHostMates || canOpen(engine, item));
 }
 
 /** How many more pods the domains of an item take. */

@@ -24,6 +24,8 @@ export function timesFitting(room: Float64Array, used: Float64Array, requests: F
   return times < 0 ? 0 : times;
 }
 
+type PinSpec = { readonly key: string; readonly operator: 'In'; readonly values: readonly string[] };
+
 /** The nodes of a plan while it is being built, with every rule that decides what still goes where. */
 export class Engine {
   readonly world: World;
@@ -32,6 +34,8 @@ export class Engine {
   /** Existing nodes first, in the order in which they are tried. */
   readonly existing: readonly Bin[];
   readonly fresh: Bin[] = [];
+  /** Shapes pinned to domains, remembered for `candidatesOf`. */
+  readonly pinned = new Map<string, readonly { readonly shape: Shape; readonly specs: readonly PinSpec[]; readonly price: number }[]>();
   readonly #nodeMatch = new Map<number, Map<number, boolean>>();
   #made: number;
 
@@ -165,8 +169,15 @@ export class Engine {
     return bin;
   }
 
-  /** Puts `count` of the item on a bin; the caller has asked for the room. */
+  /** Puts `count` of the item on a bin and charges it; the caller has asked for the room. */
   put(bin: Bin, item: Item, count: number): void {
+    const first = bin.pods === 0;
+    this.add(bin, item, count);
+    if (bin.state !== undefined) this.recharge(bin, first);
+  }
+
+  /** As `put`, leaving it to the caller to charge the bin when it is full. */
+  add(bin: Bin, item: Item, count: number): void {
     addTo(bin.used, item.cls.requests, count);
     bin.contents.set(item, (bin.contents.get(item) ?? 0) + count);
     bin.pods += count;
@@ -175,13 +186,12 @@ export class Engine {
       bin.hosts ??= new Map();
       for (const role of item.roles.onHost) this.ledger.noteOnHost(role, bin.hosts, count);
     }
-    if (bin.state === undefined) return;
-    const first = bin.pods === count;
-    bin.state = this.world.states.after(bin.state, item.shape) as State;
-    this.#recharge(bin, bin.state, first);
+    if (bin.state !== undefined) bin.state = this.world.states.after(bin.state, item.shape) as State;
   }
 
-  #recharge(bin: Bin, state: State, first: boolean): void {
+  /** Charges a new node as the offer that it would be launched as now. */
+  recharge(bin: Bin, first: boolean): void {
+    const state = bin.state as State;
     if (!Accounts.applies(state.template)) return;
     const offer = this.accounts.choose(state, bin, bin);
     this.accounts.charge(bin, state.template, typeof offer === 'string' ? undefined : offer);

@@ -4,11 +4,11 @@ import type { State } from '../match/states.js';
 import { addTo, resourcesOf } from '../model/dimensions.js';
 import type { Offer } from '../model/templates.js';
 import type { BinOption, NewNode, Placement } from '../plan.js';
-import { chargeOf, cheapestTypes, offersFor } from './accounts.js';
 import type { Bin } from './bin.js';
 import type { Engine } from './engine.js';
 import type { Outcome } from './sequence.js';
 import { notesOf } from '../explain/notes.js';
+import { widen } from './widen.js';
 
 /** Hands out the pods of each class, oldest first. */
 class PodSource {
@@ -36,27 +36,6 @@ class PodSource {
 
 const groupsOf = (bin: Bin): readonly string[] =>
   [...new Set([...bin.contents.keys()].flatMap((item) => [...item.roles.onHost, ...item.roles.onDomain].map((role) => role.group.text)))].sort();
-
-/** How much of a limit widening has used, beyond what the nodes are charged. */
-type Slack = Map<string, number>;
-
-/** The offers that a bin may name. A reserved node names its reservation only; a limited pool's node stays within what is left. */
-function optionsOf(engine: Engine, bin: Bin, slack: Slack): readonly Offer[] {
-  const state = bin.state as State;
-  const reservation = bin.offer?.offering.reservation;
-  const all = offersFor(state, bin).filter(({ offering }) => offering.reservation?.id === reservation?.id);
-  const charged = bin.offer;
-  if (charged === undefined || !state.template.limited) return cheapestTypes(all, engine.world.options.instanceTypesMax);
-  const names = Object.keys(state.template.remaining);
-  const room = new Map(names.map((name) => [name, chargeOf(charged, name) + engine.accounts.left(state.template, name) - (slack.get(`${state.template.index} ${name}`) ?? 0)]));
-  const kept = cheapestTypes(all.filter((offer) => names.every((name) => chargeOf(offer, name) <= (room.get(name) ?? 0))), engine.world.options.instanceTypesMax);
-  for (const name of names) {
-    const most = Math.max(...kept.map((offer) => chargeOf(offer, name)));
-    const key = `${state.template.index} ${name}`;
-    slack.set(key, (slack.get(key) ?? 0) + Math.max(0, most - chargeOf(charged, name)));
-  }
-  return kept;
-}
 
 function optionOf({ type, offering }: Offer): BinOption {
   return {
@@ -97,22 +76,49 @@ function labelsOf(engine: Engine, state: State): Readonly<Record<string, string>
   return { ...fixed, ...pool.labels, [poolLabelOf(pool.identity.kind)]: pool.identity.name };
 }
 
-/** Pods and the least that daemonsets take on any of the options (as Karpenter counts a claim's requests). */
-function requestsOf(engine: Engine, bin: Bin, options: readonly Offer[]): Resources {
-  const overhead = options.map(({ type }) => type.overhead).reduce((least, next) => least.map((amount, index) => Math.min(amount, next[index] ?? 0)));
+/** Pods and what daemonsets take at least, as Karpenter counts a claim's requests. */
+function requestsOf(engine: Engine, bin: Bin, overhead: Float64Array): Resources {
   const total = Float64Array.from(bin.used);
   addTo(total, overhead, 1);
   return resourcesOf(engine.world.dimensions, total);
 }
 
-function newNodeOf(engine: Engine, bin: Bin, what: { readonly id: string; readonly source: PodSource; readonly slack: Slack }): NewNode {
-  const state = bin.state as State;
-  const options = optionsOf(engine, bin, what.slack);
+/** What new nodes with the same choice of offers share. */
+type Shared = Pick<NewNode, 'options' | 'requirements' | 'labels' | 'notes'> & { readonly overhead: Float64Array };
+
+/** Renders each list of offers once: thousands of nodes may have the same choice. */
+class Rendering {
+  readonly #engine: Engine;
+  readonly #known = new Map<readonly Offer[], Map<State, Shared>>();
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  of(state: State, offers: readonly Offer[]): Shared {
+    let byState = this.#known.get(offers);
+    if (byState === undefined) this.#known.set(offers, byState = new Map<State, Shared>());
+    let shared = byState.get(state);
+    if (shared === undefined) byState.set(state, shared = this.#render(state, offers));
+    return shared;
+  }
+
+  #render(state: State, offers: readonly Offer[]): Shared {
+    return {
+      options: offers.map(optionOf), requirements: toSpecs(claimRequirements(state, offers)), labels: labelsOf(this.#engine, state),
+      notes: notesOf(this.#engine, state, offers),
+      overhead: offers.map(({ type }) => type.overhead).reduce((least, next) => least.map((amount, index) => Math.min(amount, next[index] ?? 0))),
+    };
+  }
+}
+
+function newNodeOf(engine: Engine, bin: Bin, what: { readonly id: string; readonly source: PodSource; readonly shared: Shared }): NewNode {
+  const { pool } = (bin.state as State).template;
+  const { options, requirements, labels: fixed, notes, overhead } = what.shared;
   return {
-    id: what.id, pool: state.template.pool.identity, options: options.map(optionOf),
-    requirements: toSpecs(claimRequirements(state, options)), labels: labelsOf(engine, state), taints: state.template.pool.taints,
-    requests: requestsOf(engine, bin, options), podUids: what.source.take(bin), topologyGroups: groupsOf(bin),
-    minValuesRelaxed: bin.minValuesRelaxed, notes: notesOf(engine, bin, options),
+    id: what.id, pool: pool.identity, options, requirements, labels: fixed, taints: pool.taints,
+    requests: requestsOf(engine, bin, overhead), podUids: what.source.take(bin), topologyGroups: groupsOf(bin),
+    minValuesRelaxed: bin.minValuesRelaxed, notes,
   };
 }
 
@@ -126,8 +132,9 @@ export function finish(outcome: Outcome): { readonly newNodes: readonly NewNode[
   const { engine } = outcome;
   const source = new PodSource(engine.world.classes.length);
   const placements = engine.existing.filter((bin) => bin.contents.size > 0).map((bin) => placementOf(bin, source));
-  const slack: Slack = new Map();
   const filled = engine.fresh.filter((bin) => bin.contents.size > 0);
-  const newNodes = filled.map((bin, index) => newNodeOf(engine, bin, { id: `bin-${index}`, source, slack }));
+  const rendering = new Rendering(engine);
+  const choices = widen(engine, filled);
+  const newNodes = filled.map((bin, index) => newNodeOf(engine, bin, { id: `bin-${index}`, source, shared: rendering.of(bin.state as State, choices[index] ?? []) }));
   return { newNodes, placements, restOf: (classIndex) => source.rest(engine, classIndex) };
 }

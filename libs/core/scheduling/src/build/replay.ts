@@ -35,11 +35,12 @@ export function replay(engine: Engine, kinds: readonly Kind[], bins: readonly Pa
   const source = new ItemSource(kinds);
   for (const packed of bins) {
     const bin = engine.open(packed.state.template);
-    for (const [index, count] of packed.contents) for (const part of source.take(index, count)) engine.put(bin, part.item, part.count);
+    for (const [index, count] of packed.contents) for (const part of source.take(index, count)) engine.add(bin, part.item, part.count);
     const { template } = packed.state;
     if (!Accounts.applies(template)) continue;
+    engine.recharge(bin, true);
     if (bin.offer === undefined) return false;
-    if (!engine.accounts.keepsMinValues(packed.state, bin)) return false;
+    if (bin.minValuesRelaxed && engine.world.options.minValuesPolicy === 'Strict') return false;
   }
   return true;
 }

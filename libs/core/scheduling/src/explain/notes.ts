@@ -1,14 +1,12 @@
 import type { State } from '../match/states.js';
 import type { Offer } from '../model/templates.js';
 import type { Reason } from '../plan.js';
-import type { Bin } from '../build/bin.js';
 import type { Engine } from '../build/engine.js';
 
 const typesIn = (offers: readonly Offer[]): number => new Set(offers.map(({ type }) => type.type.name)).size;
 
 /** Why a bin is what it is: how many of the pool's types its pods' demands ended, and how many its size did. */
-export function notesOf(engine: Engine, bin: Bin, options: readonly Offer[]): readonly Reason[] {
-  const state = bin.state as State;
+export function notesOf(engine: Engine, state: State, options: readonly Offer[]): readonly Reason[] {
   const subject = state.template.key;
   const all = engine.world.states.root(state.template).offers;
   const [ofPool, matching, stayed] = [typesIn(all), typesIn(state.offers), typesIn(options)];

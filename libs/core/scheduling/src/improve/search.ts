@@ -1,5 +1,5 @@
 import type { State } from '../match/states.js';
-import { emptyBin, putKind, settle, type PackBin, type PackContext } from '../pack/bins.js';
+import { emptyBin, putKind, settle, type PackBin, type PackContext, type Size } from '../pack/bins.js';
 import { filled, worthOf, type Supply, type Target } from '../pack/fill.js';
 import type { Kind } from '../pack/kinds.js';
 import { dot } from '../pack/prices.js';
@@ -11,7 +11,7 @@ const waste = (context: PackContext, bin: PackBin): number => bin.price - worthO
 /** Pods that were taken out and have to go somewhere again. */
 class Loose implements Supply {
   readonly left: Int32Array;
-  order: number[] = [];
+  sizes: Size[] = [];
   count = 0;
 
   constructor(kinds: number) {
@@ -20,11 +20,11 @@ class Loose implements Supply {
 
   add(context: PackContext, bin: PackBin): void {
     for (const [index, count] of bin.contents) {
-      if (this.left[index] === 0) this.order.push(index);
+      if (this.left[index] === 0) this.sizes.push(context.sizes[index] as Size);
       this.left[index] = (this.left[index] as number) + count;
       this.count += count;
     }
-    this.order.sort((a, b) => (context.worth[b] as number) - (context.worth[a] as number) || a - b);
+    this.sizes.sort((a, b) => b.worth - a.worth || (a.kinds[0] ?? 0) - (b.kinds[0] ?? 0));
   }
 
   take(bin: PackBin, before: ReadonlyMap<number, number> | undefined): void {
@@ -33,12 +33,12 @@ class Loose implements Supply {
       this.left[index] = (this.left[index] as number) - taken;
       this.count -= taken;
     }
-    this.order = this.order.filter((index) => (this.left[index] as number) > 0);
+    this.sizes = this.sizes.filter(({ kinds }) => (this.left[kinds[0] ?? 0] as number) > 0);
   }
 
   clear(): void {
-    for (const index of this.order) this.left[index] = 0;
-    this.order = [];
+    for (const { kinds } of this.sizes) this.left[kinds[0] ?? 0] = 0;
+    this.sizes = [];
     this.count = 0;
   }
 }
@@ -134,7 +134,7 @@ class Search {
 
   /** The next node: the cheapest that takes everything, if one can; else one of the better targets, at random. */
   #next(budget: number): PackBin | undefined {
-    const index = this.#loose.order[0] as number;
+    const index = this.#loose.sizes[0]?.kinds[0] ?? 0;
     const seed = this.#context.kinds[index] as Kind;
     const opening = seed.openings[this.#choices.below(seed.openings.length)] as State;
     const start = emptyBin(this.#context, this.#nextId, opening);
@@ -149,7 +149,7 @@ class Search {
 
   #coverAll(start: PackBin): PackBin | undefined {
     const demand = Float64Array.from(start.used);
-    for (const index of this.#loose.order) {
+    for (const { kinds: [index = 0] } of this.#loose.sizes) {
       const kind = this.#context.kinds[index] as Kind;
       for (let r = 0; r < demand.length; r += 1) demand[r] = (demand[r] as number) + (kind.requests[r] as number) * (this.#loose.left[index] as number);
     }

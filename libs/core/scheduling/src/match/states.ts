@@ -1,7 +1,7 @@
 import { intersectRequirements, isCompatible, isUnsatisfiable, toSpecs, type Requirements } from '@dovetail/core-kube-model';
 import { intersects } from '../model/daemons.js';
 import { taintAgainst, type Shape } from '../model/shapes.js';
-import { admitsOffering, type Offer, type Template } from '../model/templates.js';
+import { admitsOffering, type Offer, type Template, type TypeRoom } from '../model/templates.js';
 
 /**
  * What a new node is still free to become: its pool's requirements met with those of the pods on it. Nodes share few
@@ -15,7 +15,9 @@ export type State = {
   readonly offers: readonly Offer[];
   /** Offers worth pricing: for each there is no cheaper one with at least as much room. Cheapest first. */
   readonly frontier: readonly Offer[];
-  /** Of those, the rooms that no other exceeds in everything: what fits in none of them fits nowhere. */
+  /** What limits and reservations choose from: every type's cheapest offer, and every reserved one. */
+  readonly chargeable: readonly Offer[];
+  /** Of the frontier, the rooms that no other exceeds in everything: what fits in none of them fits nowhere. */
   readonly widest: readonly Float64Array[];
 };
 
@@ -24,15 +26,21 @@ const holdsAll = (large: Float64Array, small: Float64Array): boolean => {
   return true;
 };
 
-/** Exact as long as offers are unlimited: where limits or reservations may end one, every type's cheapest offer stays. */
-function frontierOf(template: Template, offers: readonly Offer[]): readonly Offer[] {
+function cheapestOfTypes(offers: readonly Offer[]): readonly Offer[] {
+  const seen = new Set<TypeRoom>();
+  return offers.filter((offer) => {
+    if (offer.offering.reservation !== undefined) return true;
+    if (seen.has(offer.type)) return false;
+    seen.add(offer.type);
+    return true;
+  });
+}
+
+/** Exact as long as offers are unlimited. Reserved ones never rule out others: they run out. */
+function frontierOf(offers: readonly Offer[]): readonly Offer[] {
   const kept: Offer[] = [];
-  const seen = new Set<string>();
   for (const offer of offers) {
-    const reserved = offer.offering.reservation !== undefined;
-    if (!reserved && seen.has(offer.type.type.name)) continue;
-    if (!reserved) seen.add(offer.type.type.name);
-    const dominated = !template.limited && !reserved && kept.some((cheaper) => cheaper.offering.reservation === undefined
+    const dominated = offer.offering.reservation === undefined && kept.some((cheaper) => cheaper.offering.reservation === undefined
       && cheaper.type.hostPorts === offer.type.hostPorts && holdsAll(cheaper.type.room, offer.type.room));
     if (!dominated) kept.push(offer);
   }
@@ -94,8 +102,9 @@ export class StateTable {
     const text = `${template.index}|${JSON.stringify(toSpecs(requirements))}`;
     const known = this.#ids.get(text);
     if (known !== undefined) return this.states[known] as State;
-    const frontier = frontierOf(template, offers);
-    const state: State = { id: this.states.length, template, requirements, offers, frontier, widest: widestOf(frontier) };
+    const chargeable = cheapestOfTypes(offers);
+    const frontier = frontierOf(chargeable);
+    const state: State = { id: this.states.length, template, requirements, offers, chargeable, frontier, widest: widestOf(frontier) };
     this.#ids.set(text, state.id);
     this.states.push(state);
     return state;

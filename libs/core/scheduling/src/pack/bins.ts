@@ -21,6 +21,9 @@ export type PackBin = {
   room: Float64Array;
 };
 
+/** Kinds with equal requests: whether there is room for one is asked once for all of them. */
+export type Size = { readonly requests: Float64Array; readonly worth: number; readonly kinds: number[] };
+
 /** What every packing of one plan shares. */
 export type PackContext = {
   readonly states: StateTable;
@@ -29,11 +32,26 @@ export type PackContext = {
   readonly hostFloors: Float64Array;
   /** What one pod of a kind is worth, by kind index. */
   readonly worth: Float64Array;
+  /** Where each state leads when a kind joins, by kind index and state id. */
+  readonly next: readonly (State | null)[][];
+  /** Each kind by itself, as a size. */
+  readonly sizes: readonly Size[];
   /** Worth of resources, per unit. */
   readonly perUnit: Float64Array;
 };
 
 const none: readonly HostPort[] = [];
+
+/** The state after a pod of a kind joins; undefined when it cannot. Remembered per kind and state. */
+export function afterKind(context: PackContext, state: State, kind: Kind): State | undefined {
+  const known = context.next[kind.index] as (State | null)[];
+  let next = known[state.id];
+  if (next === undefined) {
+    next = context.states.after(state, kind.shape) ?? null;
+    known[state.id] = next;
+  }
+  return next ?? undefined;
+}
 
 export function emptyBin(context: PackContext, id: number, state: State): PackBin {
   const size = context.perUnit.length;
@@ -53,10 +71,7 @@ export function ruleRoom(context: PackContext, bin: PackBin, kind: Kind): number
   let most = kind.ports.length === 0 ? Infinity : anyClash(bin.ports, kind.ports) ? 0 : 1;
   for (const role of kind.roles) {
     if (most <= 0) return 0;
-    const tally = bin.hosts?.get(role.group.id);
-    most = Math.min(most, roomIn(role, {
-      selected: tally?.selected ?? 0, carriers: tally?.carriers ?? 0, least: context.hostFloors[role.group.id] ?? 0, total: 1,
-    }));
+    most = Math.min(most, roomIn(role, bin.hosts?.get(role.group.id), context.hostFloors[role.group.id] ?? 0, 1));
   }
   return most;
 }
@@ -65,7 +80,7 @@ export function ruleRoom(context: PackContext, bin: PackBin, kind: Kind): number
 export function flexibleRoom(context: PackContext, bin: PackBin, kind: Kind): number {
   const rules = ruleRoom(context, bin, kind);
   if (rules <= 0) return 0;
-  const next = context.states.after(bin.state, kind.shape);
+  const next = afterKind(context, bin.state, kind);
   if (next === undefined) return 0;
   let times = 0;
   if (bin.ports.length + kind.ports.length === 0) {
@@ -84,7 +99,7 @@ export function putKind(context: PackContext, bin: PackBin, kind: Kind, count: n
   if (now === 0) bin.contents.delete(kind.index);
   else bin.contents.set(kind.index, now);
   bin.pods += count;
-  if (count > 0) bin.state = context.states.after(bin.state, kind.shape) as State;
+  if (count > 0) bin.state = afterKind(context, bin.state, kind) as State;
   if (kind.plain) return;
   if (kind.ports.length > 0) bin.ports = count > 0 ? [...bin.ports, ...kind.ports] : bin.ports.filter((port) => !kind.ports.includes(port));
   for (const role of kind.roles) {

@@ -29,5 +29,7 @@ export function packContextOf(world: World, kinds: readonly Kind[], hostFloors: 
   const { perUnit } = resourcePrices(offers, demandOf(kinds, size));
   const floors = perUnit.map((_, r) => (world.dimensions.names[r] === 'pods' ? 0 : 0.02 * offers.reduce((least, { room, price }) => ((room[r] ?? 0) > 0 ? Math.min(least, price / (room[r] ?? 1)) : least), Infinity)));
   const worths = perUnit.map((price, r) => Math.max(price, Number.isFinite(floors[r]) ? (floors[r] ?? 0) : 0));
-  return { states: world.states, kinds, hostFloors, perUnit: worths, worth: Float64Array.from(kinds.map((kind) => dot(worths, kind.requests))) };
+  const worth = Float64Array.from(kinds.map((kind) => dot(worths, kind.requests)));
+  const sizes = kinds.map((kind) => ({ requests: kind.requests, worth: worth[kind.index] ?? 0, kinds: [kind.index] }));
+  return { states: world.states, kinds, hostFloors, perUnit: worths, worth, sizes, next: kinds.map(() => []) };
 }

@@ -16,18 +16,16 @@ class ByPods {
     for (let pods = 0; pods < this.#rows.length && left > 0; pods += 1) {
       const row = this.#rows[pods];
       if (row === undefined || row.length === 0) continue;
-      const kept: PackBin[] = [];
-      const moved: PackBin[] = [];
-      for (const bin of row) {
-        if (left > 0 && flexibleRoom(context, bin, kind) > 0) {
-          putKind(context, bin, kind, 1);
-          left -= 1;
-          moved.push(bin);
-        } else kept.push(bin);
+      for (let at = 0; at < row.length && left > 0;) {
+        const bin = row[at] as PackBin;
+        if (flexibleRoom(context, bin, kind) <= 0) { at += 1; continue; }
+        putKind(context, bin, kind, 1);
+        left -= 1;
+        // The last of the row takes its place: order within a row does not matter, only that it is always the same.
+        const last = row.pop() as PackBin;
+        if (last !== bin) row[at] = last;
+        this.add(bin);
       }
-      if (moved.length === 0) continue;
-      this.#rows[pods] = kept;
-      this.#rows[pods + 1] = [...(this.#rows[pods + 1] ?? []), ...moved];
     }
     return count - left;
   }

@@ -1,5 +1,5 @@
 import type { State } from '../match/states.js';
-import { copyOf, emptyBin, flexibleRoom, putKind, settle, type PackBin, type PackContext } from './bins.js';
+import { afterKind, copyOf, emptyBin, flexibleRoom, putKind, settle, type PackBin, type PackContext, type Size } from './bins.js';
 import { filled, worthOf, type Supply, type Target } from './fill.js';
 import type { Kind } from './kinds.js';
 import { dot } from './prices.js';
@@ -13,32 +13,43 @@ type Estimate = { readonly target: Target; readonly state: State; readonly ratio
 /** Pods to pack, with what is left of them together. */
 class Stock implements Supply {
   readonly left: Int32Array;
-  order: readonly number[];
+  sizes: readonly Size[];
   /** Worth of everything left. */
   worth: number;
-  #alive: number;
   readonly #context: PackContext;
 
   constructor(context: PackContext, counts: Int32Array) {
     this.#context = context;
     this.left = counts;
-    this.order = [...counts.keys()].filter((index) => (counts[index] as number) > 0)
-      .sort((a, b) => (context.worth[b] as number) - (context.worth[a] as number) || a - b);
-    this.#alive = this.order.length;
-    this.worth = this.order.reduce((sum, index) => sum + (context.worth[index] as number) * (counts[index] as number), 0);
+    const sizes = new Map<string, Size>();
+    for (const kind of context.kinds) {
+      const text = kind.requests.join(',');
+      const size = sizes.get(text);
+      if (size === undefined) sizes.set(text, { requests: kind.requests, worth: context.worth[kind.index] as number, kinds: [kind.index] });
+      else size.kinds.push(kind.index);
+    }
+    // Stable: sizes of equal worth stay in the order of their first kind.
+    this.sizes = [...sizes.values()].sort((a, b) => b.worth - a.worth);
+    this.worth = context.kinds.reduce((sum, kind) => sum + (context.worth[kind.index] as number) * (counts[kind.index] as number), 0);
   }
 
   /** The most valuable kind that is left. */
   first(): Kind | undefined {
-    const index = this.order.find((one) => (this.left[one] as number) > 0);
+    const index = this.sizes[0]?.kinds[0];
     return index === undefined ? undefined : this.#context.kinds[index];
   }
 
   take(index: number, count: number): void {
     this.left[index] = (this.left[index] as number) - count;
     this.worth -= (this.#context.worth[index] as number) * count;
-    if (this.left[index] === 0) this.#alive -= 1;
-    if (this.#alive < this.order.length * 0.7) this.order = this.order.filter((one) => (this.left[one] as number) > 0);
+    if (this.left[index] === 0) this.#drop(index);
+  }
+
+  #drop(index: number): void {
+    const { requests } = this.#context.kinds[index] as Kind;
+    const size = this.sizes.find((one) => one.kinds.includes(index) && one.requests.every((amount, r) => amount === requests[r]));
+    size?.kinds.splice(size.kinds.indexOf(index), 1);
+    if (size?.kinds.length === 0) this.sizes = this.sizes.filter((one) => one !== size);
   }
 }
 
@@ -69,6 +80,7 @@ class Greedy {
   readonly #context: PackContext;
   readonly #stock: Stock;
   #grown = 0;
+  #cursor = 0;
 
   constructor(context: PackContext) {
     this.#context = context;
@@ -87,14 +99,25 @@ class Greedy {
   /** Kinds of which a node takes few come first: they decide how many nodes there must be. */
   #spreadLimited(): void {
     const caps = new Map<number, number>();
-    for (const index of this.#stock.order.filter((one) => Number.isFinite((this.#context.kinds[one] as Kind).perHost))) {
-      const kind = this.#context.kinds[index] as Kind;
+    for (const kind of this.#limitedKinds()) {
       const opening = kind.openings[0] as State;
-      const cap = caps.get(opening.id) ?? comfortable(this.#context, opening);
+      const cap = caps.get(opening.id) ?? comfortable(this.#context, opening) * 4;
       caps.set(opening.id, cap);
       this.#spreadKind(kind, opening, cap);
     }
     for (const bin of this.bins) settle(bin);
+  }
+
+  /** Kinds that need many nodes, those of the largest groups first: they open what the others then share. */
+  #limitedKinds(): readonly Kind[] {
+    const limited = this.#stock.sizes.flatMap((size) => size.kinds).map((index) => this.#context.kinds[index] as Kind)
+      .filter((kind) => Number.isFinite(kind.perHost) || kind.roles.some((role) => role.carries));
+    const sizes = new Map<number, number>();
+    const groupOf = (kind: Kind): number => kind.roles.find((role) => role.carries && role.selected)?.group.id ?? -1 - kind.index;
+    for (const kind of limited) sizes.set(groupOf(kind), (sizes.get(groupOf(kind)) ?? 0) + kind.count / kind.perHost);
+    const size = (kind: Kind): number => sizes.get(groupOf(kind)) ?? 0;
+    // Stable: within a group the most valuable pods stay first.
+    return limited.sort((a, b) => size(b) - size(a));
   }
 
   #spreadKind(kind: Kind, opening: State, cap: number): void {
@@ -102,8 +125,9 @@ class Greedy {
     const worth = this.#context.worth[kind.index] as number;
     while (left > 0) {
       const before = left;
-      for (const bin of this.bins) {
-        if (left === 0) break;
+      for (let step = this.bins.length; step > 0 && left > 0; step -= 1) {
+        this.#cursor = this.#cursor + 1 < this.bins.length ? this.#cursor + 1 : 0;
+        const bin = this.bins[this.#cursor] as PackBin;
         if (worthOf(this.#context, bin) + worth > cap || flexibleRoom(this.#context, bin, kind) <= 0) continue;
         putKind(this.#context, bin, kind, 1);
         left -= 1;
@@ -121,7 +145,7 @@ class Greedy {
   /** What fits beside a bin's pods without a dearer type costs nothing. */
   #topOff(bin: PackBin): PackBin {
     const target = { room: bin.room, price: bin.price };
-    const full = filled(this.#context, bin, { target, supply: this.#stock, swapsMax: this.#stock.order.length > 400 ? 0 : 2 });
+    const full = filled(this.#context, bin, { target, supply: this.#stock, swapsMax: 2 });
     if (full === undefined || full.price > bin.price) return bin;
     this.#takeGain(bin, full, 1);
     return full;
@@ -140,7 +164,7 @@ class Greedy {
       const bin = this.bins[(this.#grown + step) % this.bins.length] as PackBin;
       if (flexibleRoom(this.#context, bin, seed) <= 0) continue;
       tried += 1;
-      const state = this.#context.states.after(bin.state, seed.shape) as State;
+      const state = afterKind(this.#context, bin.state, seed) as State;
       estimates.push(...estimatesFor(this.#context, state, { need: sumWith(bin, seed), supplyWorth, grow: bin }).toSorted(byRatio).slice(0, 2));
     }
     return estimates.sort(byRatio).slice(0, targetsMax + 2);
@@ -153,7 +177,7 @@ class Greedy {
       const start = copyOf(from);
       putKind(this.#context, start, seed, 1);
       this.#stock.left[seed.index] = (this.#stock.left[seed.index] as number) - 1;
-      const bin = filled(this.#context, start, { target, supply: this.#stock, swapsMax: this.#stock.order.length > 1000 ? 0 : 4 });
+      const bin = filled(this.#context, start, { target, supply: this.#stock, swapsMax: 4 });
       this.#stock.left[seed.index] = (this.#stock.left[seed.index] as number) + 1;
       if (bin === undefined) continue;
       const ratio = (worthOf(this.#context, bin) - worthOf(this.#context, from)) / Math.max(1, bin.price - (grow?.price ?? 0));

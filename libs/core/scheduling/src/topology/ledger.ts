@@ -35,29 +35,23 @@ export class DomainTallies {
   }
 }
 
-/** What a group's rule compares for one domain. */
-export type Standing = {
-  readonly selected: number;
-  readonly carriers: number;
-  /** Smallest count over all domains. */
-  readonly least: number;
-  /** Pods of the group anywhere. */
-  readonly total: number;
-};
+const empty: Tally = { selected: 0, carriers: 0 };
 
 /**
- * How many more pods with this role a domain may take.
+ * How many more pods with this role a domain with this tally may take; `least` is the smallest count over all domains,
+ * `total` counts the group's pods anywhere. (Plain arguments: this is asked hundreds of thousands of times for one plan.)
  * - A spread's carrier may raise the domain to `least + maxSkew`. Pods that are merely counted may not raise a domain that
  *   carriers live in above that either, so that a carrier which binds last is still accepted.
  * - Anti-affinity keeps carriers away from selected pods and, when required, selected pods away from carriers.
  * - Affinity wants a selected pod there already; the first of a group that selects itself may start anywhere.
  */
-export function roomIn(role: Role, standing: Standing): number {
+export function roomIn(role: Role, tally: Tally | undefined, least: number, total: number): number {
   const { group, carries, selected } = role;
+  const standing = tally ?? empty;
   switch (group.kind) {
     case 'spread': {
       if (!carries && (!group.hard || standing.carriers === 0)) return Infinity;
-      const allowed = standing.least + group.maxSkew - standing.selected;
+      const allowed = least + group.maxSkew - standing.selected;
       return selected ? Math.max(0, allowed) : allowed >= 0 ? Infinity : 0;
     }
     case 'anti': {
@@ -67,7 +61,7 @@ export function roomIn(role: Role, standing: Standing): number {
     }
     case 'affinity': {
       if (!carries || standing.selected > 0) return Infinity;
-      return selected && standing.total === 0 ? Infinity : 0;
+      return selected && total === 0 ? Infinity : 0;
     }
   }
 }
@@ -100,11 +94,7 @@ export class Ledger {
 
   roomInDomain(role: Role, domain: string): number {
     const tallies = this.of(role.group);
-    const tally = tallies.tallies.get(domain);
-    return roomIn(role, {
-      selected: tally?.selected ?? 0, carriers: tally?.carriers ?? 0,
-      least: role.group.kind === 'spread' ? tallies.least(role.group) : 0, total: tallies.total,
-    });
+    return roomIn(role, tallies.tallies.get(domain), role.group.kind === 'spread' ? tallies.least(role.group) : 0, tallies.total);
   }
 
   /** Notes `count` pods of this role in a domain; a negative count takes them away. */
@@ -119,11 +109,7 @@ export class Ledger {
   }
 
   roomOnHost(role: Role, hosts: ReadonlyMap<number, Tally> | undefined): number {
-    const tally = hosts?.get(role.group.id);
-    return roomIn(role, {
-      selected: tally?.selected ?? 0, carriers: tally?.carriers ?? 0,
-      least: this.hostFloors[role.group.id] ?? 0, total: this.#hostTotals[role.group.id] ?? 0,
-    });
+    return roomIn(role, hosts?.get(role.group.id), this.hostFloors[role.group.id] ?? 0, this.#hostTotals[role.group.id] ?? 0);
   }
 
   /** As `note`, for a host. */
