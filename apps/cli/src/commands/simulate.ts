@@ -1,0 +1,77 @@
+import { parseDurationMs } from '@dovetail/core-kube-model';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import type { OutputFormat, SimulateRequest } from '../simulate/run.js';
+import { terminal } from '../terminal.js';
+
+const budgetMaxMs = 3_600_000;
+
+function budget(text: string): number {
+  const ms = parseDurationMs(text);
+  if (ms === undefined || ms < 0 || ms > budgetMaxMs) throw new InvalidArgumentError('write a duration from 0 to 1h, such as 200ms or 5s.');
+  return ms;
+}
+
+function wholeNumber(text: string): number {
+  if (!/^[0-9]{1,9}$/.test(text)) throw new InvalidArgumentError('write a whole number of at most nine digits.');
+  return Number(text);
+}
+
+function dollars(text: string): number {
+  if (!/^[0-9]{1,9}(\.[0-9]{1,6})?$/.test(text)) throw new InvalidArgumentError('write US dollars per hour, such as 12.50.');
+  return Number(text);
+}
+
+type Flags = {
+  readonly file: readonly string[];
+  readonly catalog: string;
+  readonly output: OutputFormat;
+  readonly budget: number;
+  readonly seed: number;
+  readonly failOverCost?: number;
+  readonly explain?: string;
+  readonly hostnameSpread: 'balanced' | 'strict';
+  readonly preferences: 'respect' | 'ignore';
+};
+
+const requestOf = (flags: Flags): SimulateRequest => ({
+  paths: flags.file, catalog: flags.catalog, output: flags.output, budgetMs: flags.budget, seed: flags.seed,
+  ...(flags.failOverCost === undefined ? {} : { failOverCost: flags.failOverCost }),
+  ...(flags.explain === undefined ? {} : { explain: flags.explain }),
+  hostnameSpread: flags.hostnameSpread, preferences: flags.preferences === 'ignore' ? 'Ignore' : 'Respect',
+});
+
+const examples = `
+Reads Pods, Deployments, ReplicaSets, StatefulSets, Jobs, CronJobs (one run), DaemonSets, Nodes, NodePools, Provisioners,
+EC2NodeClasses, AWSNodeTemplates, PersistentVolumes and claims, StorageClasses, PodDisruptionBudgets, PriorityClasses and
+RuntimeClasses. Needs no cluster, no AWS account and no network.
+
+Examples:
+  $ dovetail simulate -f examples/web
+  $ dovetail simulate -f pools.yaml -f workloads/ --catalog eu-west-1
+  $ dovetail simulate -f world.yaml --catalog kwok-types.json.gz -o json
+  $ dovetail simulate -f world.yaml --explain default/web-3
+  $ dovetail simulate -f . --fail-over-cost 20 || echo "too dear, or not placed"
+  $ kubectl get nodes,pods,nodepools,ec2nodeclasses -A -o yaml | dovetail simulate -f -
+
+Exit codes: 0 all pods are placed; 2 some are not; 3 the plan costs more than --fail-over-cost; 64 bad input.`;
+
+/** `dovetail simulate`: manifests in, plan out. */
+export function addSimulate(program: Command, environment: Readonly<Record<string, string | undefined>>): void {
+  program.command('simulate')
+    .description('Plan nodes for the pods in manifests, offline, and say what they cost.')
+    .requiredOption('-f, --file <path...>', 'manifests: files, folders, or - for standard input')
+    .option('--catalog <file|region>', "instance types: a JSON file (.gz too) in the KWOK provider's format, or an AWS region", environment['AWS_REGION'] ?? 'us-east-1')
+    .addOption(new Option('-o, --output <format>', 'how to print the plan').choices(['table', 'json', 'yaml']).default('table'))
+    .option('--budget <duration>', 'time for improving the first plan', budget, 200)
+    .option('--seed <number>', 'seeds every random choice: the same seed gives the same plan', wholeNumber, 1)
+    .option('--fail-over-cost <dollars>', 'end with 3 when the plan costs more per hour', dollars)
+    .option('--explain <pod>', 'say where this pod goes and why (name, or namespace/name)')
+    .addOption(new Option('--hostname-spread <mode>', 'whether the emptiest node always counts as 0 (strict), as in Karpenter').choices(['balanced', 'strict']).default('balanced'))
+    .addOption(new Option('--preferences <mode>', 'whether preferred affinity and ScheduleAnyway count').choices(['respect', 'ignore']).default('respect'))
+    .addHelpText('after', examples)
+    .action(async (flags: Flags) => {
+      // The planner and the catalog are loaded only when they are used, so that --help and other commands start at once.
+      const { runSimulate } = await import('../simulate/run.js');
+      process.exitCode = await runSimulate(requestOf(flags), terminal);
+    });
+}

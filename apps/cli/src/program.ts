@@ -1,0 +1,26 @@
+import { Command, CommanderError } from 'commander';
+import { addSimulate } from './commands/simulate.js';
+
+/** A wrong flag or argument: the same code as other bad input (EX_USAGE). */
+const usageError = 64;
+
+/** The `dovetail` command with its subcommands; each one is a file in `commands/` with one `add…` function. */
+export function programOf(environment: Readonly<Record<string, string | undefined>>): Command {
+  const program = new Command('dovetail')
+    .description('Dovetail launches and retires EC2 nodes for Kubernetes.')
+    .showHelpAfterError('(add --help for the flags and examples)')
+    .exitOverride();
+  addSimulate(program, environment);
+  program.commands.forEach((command) => command.exitOverride().showHelpAfterError('(add --help for the flags and examples)'));
+  return program;
+}
+
+/** Runs a command line; what is wrong with it is said on standard error and becomes the exit code. */
+export async function runProgram(program: Command, args: readonly string[]): Promise<void> {
+  try {
+    await program.parseAsync([...args], { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    process.exitCode = error.exitCode === 0 ? 0 : usageError;
+  }
+}

@@ -1,0 +1,62 @@
+import { formatResources, type Pod, type Taint } from '@dovetail/core-kube-model';
+import type { NewNode, Plan, Reason } from '@dovetail/core-scheduling';
+
+/** A node to launch, as `-o json` prints it. Prices are US dollars per hour. */
+export type NewNodeResult = {
+  readonly nodePool: string;
+  readonly poolKind: string;
+  readonly instanceTypes: readonly string[];
+  readonly zones: readonly string[];
+  readonly capacityTypes: readonly string[];
+  readonly price: number;
+  readonly requests: Readonly<Record<string, string>>;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly taints: readonly Taint[];
+  readonly pods: readonly string[];
+};
+
+/** A plan in the shape of `-o json` and `-o yaml`. */
+export type SimulationResult = {
+  readonly newNodes: readonly NewNodeResult[];
+  readonly existingNodes: readonly { readonly name: string; readonly pods: readonly string[] }[];
+  readonly unschedulable: readonly { readonly pod: string; readonly reasons: readonly Reason[] }[];
+  /** `gap`: by how much the cost may exceed the best possible, as a share of the bound; null while there is no bound. */
+  readonly cost: { readonly hourly: number; readonly lowerBound: number; readonly gap: number | null; readonly bound: string };
+  readonly stats: { readonly pods: number; readonly classes: number; readonly types: number; readonly milliseconds: number; readonly steps: number };
+};
+
+const dollars = (micros: number): number => micros / 1_000_000;
+const distinct = (values: readonly string[]): readonly string[] => [...new Set(values)];
+
+/** `namespace/name`, as results name pods. */
+export const podName = (pod: Pod): string => `${pod.namespace}/${pod.name}`;
+
+function newNodeOf(node: NewNode, namesOf: (uids: readonly string[]) => readonly string[]): NewNodeResult {
+  return {
+    nodePool: node.pool.name, poolKind: node.pool.kind,
+    instanceTypes: distinct(node.options.map((option) => option.instanceType)),
+    zones: distinct(node.options.map((option) => option.zone)).toSorted(),
+    capacityTypes: distinct(node.options.map((option) => option.capacityType)).toSorted(),
+    price: dollars(node.options[0]?.priceMicrosPerHour ?? 0),
+    requests: formatResources(node.requests), labels: node.labels, taints: node.taints, pods: namesOf(node.podUids),
+  };
+}
+
+/** The plan as a result, with pods by name. */
+export function resultOf(plan: Plan, pods: readonly Pod[], milliseconds: number): SimulationResult {
+  const names = new Map(pods.map((pod) => [pod.uid, podName(pod)]));
+  const nameOf = (uid: string): string => names.get(uid) ?? uid;
+  const namesOf = (uids: readonly string[]): readonly string[] => uids.map(nameOf).sort();
+  const { priceMicrosPerHour: bound, kind } = plan.bound;
+  const comparable = kind !== 'none' && bound > 0;
+  return {
+    newNodes: plan.newNodes.map((node) => newNodeOf(node, namesOf)),
+    existingNodes: plan.placements.map((placement) => ({ name: placement.nodeName, pods: namesOf(placement.podUids) })),
+    unschedulable: plan.unplaced.map(({ podUid, reasons }) => ({ pod: nameOf(podUid), reasons })),
+    cost: {
+      hourly: dollars(plan.priceMicrosPerHour), lowerBound: dollars(bound),
+      gap: comparable ? (plan.priceMicrosPerHour - bound) / bound : null, bound: kind,
+    },
+    stats: { pods: plan.stats.pods, classes: plan.stats.classes, types: plan.stats.instanceTypes, milliseconds: Math.round(milliseconds * 1000) / 1000, steps: plan.steps },
+  };
+}

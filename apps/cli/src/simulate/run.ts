@@ -1,0 +1,104 @@
+import { plan, defaultPlanOptions, type Plan } from '@dovetail/core-scheduling';
+import { readManifests } from '../manifests/files.js';
+import { InputError } from '../manifests/input-error.js';
+import { objectsOf } from '../manifests/objects.js';
+import { openCatalog, type Catalog } from './catalog.js';
+import { explanationOf, explanationText, podNamed, type Explanation } from './explain.js';
+import { inventoryOf } from './kinds.js';
+import { resultOf, type SimulationResult } from './result.js';
+import { tableOf } from './table.js';
+import { worldOf, type World } from './world.js';
+
+export type OutputFormat = 'table' | 'json' | 'yaml';
+
+/** What the command line asked for. */
+export type SimulateRequest = {
+  readonly paths: readonly string[];
+  readonly catalog: string;
+  readonly output: OutputFormat;
+  /** Time for improving the plan. */
+  readonly budgetMs: number;
+  readonly seed: number;
+  /** US dollars per hour above which the command ends with 3. */
+  readonly failOverCost?: number;
+  readonly explain?: string;
+  readonly hostnameSpread: 'balanced' | 'strict';
+  readonly preferences: 'Respect' | 'Ignore';
+};
+
+/** Where the command writes. Notes and progress are for people and never mix with the result. */
+export type Streams = {
+  out(text: string): void;
+  err(text: string): void;
+  /** Replaces the last progress line; does nothing where nobody watches. */
+  progress(text: string): void;
+};
+
+/** Exit codes: all placed, some not placed, dearer than allowed, bad input. */
+export const exitCodes = { placed: 0, unplaced: 2, tooDear: 3, badInput: 64 } as const;
+
+/** Enough that the time budget, not the count, ends the search. */
+const stepsMax = 1_000_000;
+const progressEveryMs = 250;
+const progressAfterMs = 1000;
+
+function timedPlan(world: World, request: SimulateRequest, streams: Streams): { readonly made: Plan; readonly milliseconds: number } {
+  const startMs = performance.now();
+  let toldMs = startMs + progressAfterMs - progressEveryMs;
+  const shouldStop = (): boolean => {
+    const nowMs = performance.now();
+    if (nowMs - toldMs >= progressEveryMs) {
+      toldMs = nowMs;
+      streams.progress(`planning ${world.pods.length} pods: ${((nowMs - startMs) / 1000).toFixed(1)} s of at most ${(request.budgetMs / 1000).toFixed(1)} s for improving`);
+    }
+    return nowMs - startMs >= request.budgetMs;
+  };
+  const made = plan(world.snapshot, world.pods, {
+    ...defaultPlanOptions, seed: request.seed, stepsMax: request.budgetMs > 0 ? stepsMax : 0, shouldStop,
+    hostnameSpread: request.hostnameSpread, preferencePolicy: request.preferences,
+  });
+  streams.progress('');
+  return { made, milliseconds: performance.now() - startMs };
+}
+
+async function rendered(result: SimulationResult, explanation: Explanation | undefined, output: OutputFormat): Promise<string> {
+  const whole = explanation === undefined ? result : { ...result, explanation };
+  switch (output) {
+    case 'json': return `${JSON.stringify(whole, undefined, 2)}\n`;
+    case 'yaml': return (await import('yaml')).stringify(whole, { aliasDuplicateObjects: false });
+    case 'table': return explanation === undefined ? tableOf(result) : explanationText(explanation);
+  }
+}
+
+/** Labels of AWS are not in a catalog file; adding them takes time, so only manifests that use them pay for it. */
+const usesAwsLabels = (texts: ReadonlyMap<string, string>): boolean =>
+  [...texts.values()].some((text) => text.includes('karpenter.k8s.aws/') || text.includes('Provisioner'));
+
+async function readWorld(request: SimulateRequest, streams: Streams): Promise<{ readonly world: World; readonly catalog: Catalog }> {
+  const texts = readManifests(request.paths);
+  const inventory = await inventoryOf(await objectsOf(texts));
+  const catalog = openCatalog(request.catalog, usesAwsLabels(texts));
+  const world = await worldOf(inventory, catalog);
+  for (const note of world.notes) streams.err(`note: ${note}\n`);
+  return { world, catalog };
+}
+
+/** Plans what the manifests ask for and prints it; answers the exit code. */
+export async function runSimulate(request: SimulateRequest, streams: Streams): Promise<number> {
+  try {
+    const { world } = await readWorld(request, streams);
+    const explained = request.explain === undefined ? undefined : podNamed(request.explain, world.pods);
+    if (world.pods.length > 20_000) streams.progress(`planning ${world.pods.length} pods`);
+    const { made, milliseconds } = timedPlan(world, request, streams);
+    const result = resultOf(made, world.pods, milliseconds);
+    streams.out(await rendered(result, explained === undefined ? undefined : explanationOf(made, explained), request.output));
+    if (result.unschedulable.length > 0) return exitCodes.unplaced;
+    if (request.failOverCost === undefined || result.cost.hourly <= request.failOverCost) return exitCodes.placed;
+    streams.err(`the plan costs $${result.cost.hourly.toFixed(4)}/h, more than --fail-over-cost ${request.failOverCost}\n`);
+    return exitCodes.tooDear;
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    streams.err(`dovetail: ${error.text}\n`);
+    return exitCodes.badInput;
+  }
+}

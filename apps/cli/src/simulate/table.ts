@@ -1,0 +1,76 @@
+import type { NewNodeResult, SimulationResult } from './result.js';
+
+/** Rows of a table that is longer are summed up in one line. */
+const rowsMax = 40;
+
+const price = (dollars: number): string => `$${dollars.toFixed(4)}`;
+const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
+
+/** Columns padded to their widest cell, two blanks apart; the last one is left as it is. */
+export function aligned(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) => row.map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0))).join('  ').trimEnd()).join('\n');
+}
+
+const first = (values: readonly string[], more: string): string =>
+  (values.length <= 1 ? values[0] ?? '-' : `${values[0] ?? '-'} +${values.length - 1} ${more}`);
+
+/** What makes two nodes one row: everything that is shown but their pods' names. */
+const rowKey = (node: NewNodeResult): string => JSON.stringify([node.poolKind, node.nodePool, node.instanceTypes, node.zones, node.capacityTypes, node.price, node.requests]);
+
+function newNodeRows(nodes: readonly NewNodeResult[]): readonly (readonly string[])[] {
+  const groups = new Map<string, NewNodeResult[]>();
+  for (const node of nodes) {
+    const key = rowKey(node);
+    const known = groups.get(key);
+    if (known === undefined) groups.set(key, [node]);
+    else known.push(node);
+  }
+  return [...groups.values()].map((group) => {
+    const [node] = group as [NewNodeResult];
+    const pods = group.reduce((sum, one) => sum + one.pods.length, 0);
+    return [
+      String(group.length), `${node.poolKind}/${node.nodePool}`, first(node.instanceTypes, 'types'), node.zones.join(','), node.capacityTypes.join(','),
+      price(node.price), node.requests['cpu'] ?? '0', node.requests['memory'] ?? '0', String(pods),
+    ];
+  });
+}
+
+function section(title: string, header: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  if (rows.length === 0) return [];
+  const shown = rows.slice(0, rowsMax);
+  const rest = rows.length > shown.length ? [`… and ${rows.length - shown.length} more rows; -o json has them all`] : [];
+  return [title, aligned([header, ...shown]), ...rest, ''];
+}
+
+function unschedulableRows(result: SimulationResult): readonly (readonly string[])[] {
+  const groups = new Map<string, { readonly pods: string[]; readonly reasons: SimulationResult['unschedulable'][number]['reasons'] }>();
+  for (const { pod, reasons } of result.unschedulable) {
+    const key = JSON.stringify(reasons);
+    const known = groups.get(key);
+    if (known === undefined) groups.set(key, { pods: [pod], reasons });
+    else known.pods.push(pod);
+  }
+  return [...groups.values()].flatMap(({ pods, reasons }) => reasons.map((reason, index) => [
+    index === 0 ? first(pods, 'pods') : '', reason.code, reason.subject ?? '', `${reason.message}${reason.remedy === undefined ? '' : ` (${reason.remedy})`}`,
+  ]));
+}
+
+function summary(result: SimulationResult): string {
+  const { cost, stats, newNodes } = result;
+  const placed = stats.pods - result.unschedulable.length;
+  const bound = cost.gap === null ? '' : `, at most ${(cost.gap * 100).toFixed(1)} % above the least possible (${price(cost.lowerBound)}, ${cost.bound})`;
+  return `${placed} of ${plural(stats.pods, 'pod')} placed; ${plural(newNodes.length, 'new node')} for ${price(cost.hourly)}/h${bound}; `
+    + `${plural(stats.classes, 'class').replace('classs', 'classes')}, ${plural(stats.types, 'instance type')}, ${stats.milliseconds.toFixed(1)} ms`;
+}
+
+/** The plan for people. */
+export function tableOf(result: SimulationResult): string {
+  return [
+    ...section('NEW NODES', ['NODES', 'POOL', 'INSTANCE TYPE', 'ZONES', 'CAPACITY', 'PRICE/H', 'CPU', 'MEMORY', 'PODS'], newNodeRows(result.newNodes)),
+    ...section('EXISTING NODES', ['NODE', 'PODS', 'NAMES'], result.existingNodes.map((node) => [node.name, String(node.pods.length), `${node.pods.slice(0, 3).join(', ')}${node.pods.length > 3 ? ', …' : ''}`])),
+    ...section('UNSCHEDULABLE', ['POD', 'REASON', 'OF', 'WHY'], unschedulableRows(result)),
+    summary(result),
+    '',
+  ].join('\n');
+}
