@@ -16,10 +16,11 @@ await runMain(async () => {
   const shell = openShell({ name: 'launcher', purpose: 'admits plans and launches what they ask for through EC2 Fleet' }, settings);
   if (shell === undefined) return;
   const { log, metrics, clock, stop } = shell;
-  const { clusterName, natsUrl, natsCredentials, replicaName, kubeconfig, region, placement, defaultInstanceProfile } = shell.settings;
+  const { clusterName, natsUrl, natsCredentials, replicaName, kubeconfig, region, endpoint, placement, defaultInstanceProfile } = shell.settings;
   const kube = connectKubernetes({ log, ...(kubeconfig === '' ? {} : { kubeconfigPath: kubeconfig }) });
   const bus = connectNats({ servers: natsUrl.split(','), name: `launcher ${replicaName}`, log, ...credentialsOf(natsCredentials) });
-  const cloud = createAwsCloud({ region, clock, log });
+  const aws = { region, ...(endpoint === '' ? {} : { endpoint }) };
+  const cloud = createAwsCloud({ ...aws, clock, log });
   const launcher = createLauncher(
     { kube, cloud, bus, clock, log, metrics, hash: systemHash, leadership: shell.leadership(kube), userData: userDataRenderer },
     { ...defaultLauncherConfig({ clusterName, region }), placement, ...(defaultInstanceProfile === '' ? {} : { defaultInstanceProfile }) },

@@ -15,11 +15,12 @@ await runMain(async () => {
   const shell = openShell({ name: 'reaper', purpose: 'retires nodes that are empty, expired or about to be interrupted' }, settings, reaperMetrics);
   if (shell === undefined) return;
   const { log, metrics, clock, stop } = shell;
-  const { clusterName, natsUrl, natsCredentials, replicaName, kubeconfig, region, interruptionQueue } = shell.settings;
+  const { clusterName, natsUrl, natsCredentials, replicaName, kubeconfig, region, endpoint, interruptionQueue } = shell.settings;
   const kube = connectKubernetes({ log, ...(kubeconfig === '' ? {} : { kubeconfigPath: kubeconfig }) });
   const bus = connectNats({ servers: natsUrl.split(','), name: `reaper ${replicaName}`, log, ...credentialsOf(natsCredentials) });
-  const cloud = createAwsCloud({ region, clock, log });
-  const queue = interruptionQueue === '' ? undefined : createInterruptionQueue({ region, clock, log, queueName: interruptionQueue });
+  const aws = { region, ...(endpoint === '' ? {} : { endpoint }) };
+  const cloud = createAwsCloud({ ...aws, clock, log });
+  const queue = interruptionQueue === '' ? undefined : createInterruptionQueue({ ...aws, clock, log, queueName: interruptionQueue });
   const reaper = createReaper(
     { kube, cloud, bus, clock, log, metrics, hash: systemHash, leadership: shell.leadership(kube), ...(queue === undefined ? {} : { queue }) },
     { clusterName, ...defaultReaperConfig },

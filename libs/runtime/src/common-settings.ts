@@ -22,9 +22,10 @@ export const leaderSettings = {
   leaseDurationMs: setting({ env: 'LEASE_DURATION', flag: 'lease-duration', help: 'How long a silent leader keeps its Lease; a successor takes over after it.', fallback: 15_000, parse: leaseDuration }),
 } as const;
 
-/** What services that talk to AWS are told besides. Credentials and AWS_ENDPOINT_URL are the AWS SDK's own. */
+/** What services that talk to AWS are told besides. Credentials are found as the AWS SDK finds them. */
 export const awsSettings = {
   region: setting({ env: 'AWS_REGION', flag: 'aws-region', help: 'Region of the nodes.', parse: text }),
+  endpoint: setting({ env: 'AWS_ENDPOINT_URL', flag: 'aws-endpoint-url', help: "One endpoint for every AWS service, for twins and private stand-ins; none: AWS' own.", fallback: '', parse: text }),
 } as const;
 
 /** Subjects, tags and Lease names are made of it. */

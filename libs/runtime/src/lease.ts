@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type Clock, KubeError, type KubeApi, type KubeObject, kubeResources, type Leadership, LeadershipLost, type Log, type ObjectRef, type StopSignal, type Term } from '@dovetail/core-ports';
 
 export type LeaseOptions = {
@@ -106,6 +107,7 @@ class HeldTerm {
     this.epoch = epoch;
     this.renewedMs = renewedMs;
     this.inherited = inherited;
+    setMaxListeners(0, this.abort.signal);
   }
 
   async serve(stop: StopSignal, onLead: (term: Term) => Promise<void>): Promise<void> {

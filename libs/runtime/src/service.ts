@@ -1,8 +1,11 @@
+import { setMaxListeners } from 'node:events';
 import { SettingsError } from './settings.js';
 
 /** Aborted by the first SIGINT or SIGTERM; a second one ends the process at once. */
 export function stopOnSignals(): AbortSignal {
   const controller = new AbortController();
+  // Every loop of a service listens to it.
+  setMaxListeners(0, controller.signal);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
       controller.abort();
