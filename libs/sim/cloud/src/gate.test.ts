@@ -108,6 +108,10 @@ describe('the control API', () => {
     while (text.split('\n').length < 4) text += new TextDecoder().decode((await reader?.read())?.value);
     const events = text.trim().split('\n').map((line) => JSON.parse(line) as { kind: string; machine: { boot: { joins: boolean; reason?: string } } });
     expect(events.map(({ kind }) => kind)).toEqual(['launched', 'running', 'booted']);
+    const listed = (await wire.control('GET', 'instances')).value as { instanceId: string; state: string; userData?: string }[];
+    expect(listed).toEqual([expect.objectContaining({ state: 'running', instanceType: 'm5.large' })]);
+    expect((await wire.control('GET', `instances/${listed[0]?.instanceId ?? ''}`)).value).toMatchObject({ state: 'running' });
+    expect((await wire.control('GET', 'instances/i-0')).status).toBe(400);
     expect(events[2]?.machine.boot).toEqual({ joins: false, reason: expect.stringContaining('no user data') as unknown });
     await reader?.cancel();
     await wire.close();

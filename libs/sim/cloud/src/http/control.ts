@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { AwsFault } from '../fault.js';
 import type { Bucket, OrderedFailure } from '../gate.js';
 import type { HealthStatus } from '../instances.js';
+import type { Machine } from '../machine.js';
 import type { Notice } from '../notices.js';
 import { servedActions } from '../served.js';
 import type { CloudEvent, CloudTwin } from '../twin.js';
@@ -80,7 +81,12 @@ function setHealth(twin: CloudTwin, body: JsonObject): unknown {
   return done;
 }
 
-const listInstances = (twin: CloudTwin): unknown => twin.instances.all().map((instance) => ({ ...twin.machine(instance.id), state: instance.state, fleetId: instance.fleetId, clientToken: instance.clientToken }));
+function instanceView(twin: CloudTwin, id: string): Machine & { readonly state: string; readonly fleetId?: string; readonly clientToken?: string } {
+  const { state, fleetId, clientToken } = twin.instances.get(id);
+  return { ...twin.machine(id), state, ...(fleetId === undefined ? {} : { fleetId }), ...(clientToken === undefined ? {} : { clientToken }) };
+}
+
+const listInstances = (twin: CloudTwin): unknown => twin.instances.all().map(({ id }) => instanceView(twin, id));
 
 /** The whole control API, by method and path under `/_twin/`. For tests and the lab; AWS has nothing of it. */
 export const controls: Readonly<Record<string, Control>> = {
@@ -112,8 +118,9 @@ export const controls: Readonly<Record<string, Control>> = {
 
 /** Answers a control request: 404 for what does not exist, 400 with the field and the remedy for a bad body. */
 export function controlAnswer(twin: CloudTwin, request: ControlRequest): Answer {
-  const control = controls[`${request.method} ${request.path}`];
-  if (control === undefined) return { status: 404, value: { message: `no control ${request.method} ${request.path}; there are: ${Object.keys(controls).join(', ')}, GET events` } };
+  const one = request.method === 'GET' ? /^instances\/(i-[0-9a-f]+)$/.exec(request.path)?.[1] : undefined;
+  const control = one === undefined ? controls[`${request.method} ${request.path}`] : (asked: CloudTwin) => instanceView(asked, one);
+  if (control === undefined) return { status: 404, value: { message: `no control ${request.method} ${request.path}; there are: ${Object.keys(controls).join(', ')}, GET events, GET instances/<id>` } };
   try {
     twin.timeline.settle();
     return { status: 200, value: control(twin, JSON.parse(request.body === '' ? '{}' : request.body) as JsonObject) };
