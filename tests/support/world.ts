@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connectKubernetes } from '@dovetail/adapter-kubernetes';
+import { connectKubernetes, type ManifestApi } from '@dovetail/adapter-kubernetes';
 import type { KubeApi, KubeObject, KubeResource, Log } from '@dovetail/core-ports';
 import { defaultLabOptions, type Lab, type LabOptions, obtainControlPlane, obtainKubectl, isUnavailable, run, startLab, waitFor, type World } from '@dovetail/testbed';
 import { type DecisionRecorder, recordDecisions } from './decisions.js';
@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, '..', '..');
 /** A lab for one test file, with hands to work on it. */
 export type TestWorld = {
   readonly lab: Lab;
-  readonly kube: KubeApi;
+  readonly kube: KubeApi & ManifestApi;
   readonly decisions: DecisionRecorder;
   /** Runs the real kubectl against the lab. Rejects with its output when it fails. */
   kubectl(...args: readonly string[]): Promise<string>;

@@ -1,0 +1,58 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { kubeResources } from '@dovetail/core-ports';
+import { claims, instances, nodes, ourNodes, runningPods } from '../support/cluster.js';
+import { drawsFrom, faults, strike, type Fault } from '../support/faults.js';
+import { eventually, openWorld, type TestWorld, worlds } from '../support/world.js';
+import { deploymentManifest, poolManifest } from '../support/workload.js';
+
+const pods = 300;
+/** Each cycle strikes once while scaling up and once while scaling down: five cycles are ten moments. */
+const cycles = Number(process.env['FAULT_CYCLES'] ?? '2');
+const available = await worlds();
+const world = available.includes('real') ? 'real' : 'twin';
+const survived = new Map<Fault, number>();
+
+describe(`faults in the middle of a scale-up of ${pods} pods and of the scale-down, on the ${world} world`, () => {
+  let at: TestWorld;
+  beforeAll(async () => {
+    at = await openWorld({ world, region: 'us-west-2', solvers: 3 });
+    await at.kube.putManifests(poolManifest({ clusterName: 'lab', vcpusMax: 16 }));
+    await at.kube.putManifests(deploymentManifest({ name: 'load', replicas: 0, cpu: '700m', memory: '1Gi' }));
+  });
+  afterAll(async () => {
+    process.stdout.write(`${[...survived].map(([fault, moments]) => `  ${fault}: survived at ${moments} moments`).join('\n')}\n`);
+    await at?.close();
+  });
+
+  const cases = faults.flatMap((fault, index) => Array.from({ length: cycles }, (_, cycle) => [fault, cycle, drawsFrom(1_000 * index + cycle)] as const));
+  test.each(cases)('%s, cycle %i: every pod runs, every instance has its one claim, and nothing is left behind', async (fault, _cycle, draw) => {
+    const collected = at.decisions.of('collect').length;
+    await scale(at, pods);
+    await delay(draw() * 4_000);
+    await strike(at, fault);
+    await eventually(`${pods} running pods`, async () => (await runningPods(at, 'default')).length === pods, 120_000);
+    await eventually('every instance to have its one claim', () => instancesAndClaimsAgree(at), 60_000);
+    expect(at.decisions.of('collect').length).toBe(collected);
+    survived.set(fault, (survived.get(fault) ?? 0) + 1);
+
+    await scale(at, 0);
+    await delay(draw() * 4_000);
+    await at.lab.advanceClock(11_000);
+    await delay(draw() * 3_000);
+    await strike(at, fault);
+    await eventually('no node, claim and instance', async () => (await ourNodes(at)).length + (await claims(at)).length + (await instances(at)).length === 0, 120_000);
+    expect(await nodes(at)).toEqual([]);
+    survived.set(fault, (survived.get(fault) ?? 0) + 1);
+  }, 400_000);
+});
+
+const scale = (at: TestWorld, replicas: number): Promise<unknown> =>
+  at.kube.patch({ resource: { group: 'apps', version: 'v1', kind: 'Deployment', plural: 'deployments', namespaced: true }, namespace: 'default', name: 'load' }, { type: 'merge', body: { spec: { replicas } } });
+
+async function instancesAndClaimsAgree(at: TestWorld): Promise<boolean> {
+  const providerIds = (await at.list(kubeResources.nodeClaims)).map((claim) => (claim['status'] as { providerID?: string } | undefined)?.providerID ?? 'none');
+  const ids = providerIds.map((id) => id.split('/').at(-1)).toSorted();
+  const live = (await instances(at)).map((instance) => instance.instanceId).toSorted();
+  return new Set(ids).size === ids.length && JSON.stringify(ids) === JSON.stringify(live);
+}
