@@ -10,6 +10,8 @@ export type CollectionInput = {
   readonly instances: readonly FoundInstance[];
   /** All NodeClaims, read live after the instances. */
   readonly claims: readonly NodeClaim[];
+  /** What claims hold that could not be read: their instances are theirs all the same, and one broken claim stops nothing else. */
+  readonly alsoHeld?: { readonly instanceIds: ReadonlySet<string>; readonly intentIds: ReadonlySet<string> };
   /** Names of nodes that are Ready: their instance runs, whatever EC2's answer leaves out. */
   readonly readyNodes: ReadonlySet<string>;
   /** UID of this API server's kube-system namespace. */
@@ -38,16 +40,20 @@ export type Collection = {
 
 const running = new Set(['pending', 'running', 'stopping', 'stopped']);
 
+/** The id of the launch intent that an annotation carries: its first word. */
+export const intentIdOf = (text: string | undefined): string | undefined => text?.split(' ', 1)[0];
+
 /** Ids of the launch intents that some claim without an instance still carries: their instances are the launcher's to pair. */
 const openIntents = (claims: readonly NodeClaim[]): ReadonlySet<string> =>
-  new Set(claims.filter((claim) => instanceIdOf(claim) === undefined).flatMap((claim) => claim.annotations[annotations.launchIntent]?.split(' ', 1)[0] ?? []));
+  new Set(claims.filter((claim) => instanceIdOf(claim) === undefined).flatMap((claim) => intentIdOf(claim.annotations[annotations.launchIntent]) ?? []));
 
 function strayInstances(input: CollectionInput): readonly FoundInstance[] {
   const claimed = new Set(input.claims.flatMap((claim) => instanceIdOf(claim) ?? []));
   const open = openIntents(input.claims);
   return input.instances.filter((instance) =>
     running.has(instance.state) && !claimed.has(instance.id) && input.nowMs - instance.launchedMs > input.limits.instanceAgeMinMs
-    && !open.has(instance.tags[tags.launchIntent] ?? '')).toSorted((a, b) => byText(a.id, b.id));
+    && !open.has(instance.tags[tags.launchIntent] ?? '')
+    && input.alsoHeld?.instanceIds.has(instance.id) !== true && input.alsoHeld?.intentIds.has(instance.tags[tags.launchIntent] ?? '') !== true).toSorted((a, b) => byText(a.id, b.id));
 }
 
 function lostClaims(input: CollectionInput): readonly NodeClaim[] {

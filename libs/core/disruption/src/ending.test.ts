@@ -87,7 +87,7 @@ describe('ending a node', () => {
 });
 
 describe('a retirement', () => {
-  const limits = { expiryWaitMs: 900_000, interruptionWaitMs: 60_000, askAgainMs: 75_000 };
+  const limits = { expiryWaitMs: 900_000, interruptionWaitMs: 60_000, askAgainMs: 75_000, askAgainUrgentMs: 15_000 };
   const initialized = [{ type: 'Initialized', status: 'True', reason: '', message: '', lastTransitionMs: nowMs }] as const;
   const replacement = (name: string, more: Partial<NodeClaim> = {}): NodeClaim =>
     claim(name, { conditions: [], annotations: { 'dovetail.sh/promise': renderPromise({ podUids: [], admission: '1.1', replaces: { nodeName: 'n1', nodeUid: 'uid-n1' } }) }, ...more });
@@ -103,6 +103,7 @@ describe('a retirement', () => {
     ['expired with pods: asks', step({}), 'ask'],
     ['asked a moment ago: waits', step({ askedMs: nowMs - 5_000 }), 'wait'],
     ['asked long ago and nothing came: asks again', step({ askedMs: nowMs - 75_000 }), 'ask'],
+    ['interrupted, asked a quarter of a minute ago and nothing came: asks again', step({ cause: 'interrupted', deadlineMs: nowMs + 60_000, askedMs: nowMs - 15_000 }), 'ask'],
     ['room on nodes that exist: ends', step({ ...asked, expects: 0 }), 'end'],
     ['replacement not initialised: waits', step({ ...asked, expects: 1 }, { replacements: [replacement('r')] }), 'wait'],
     ['one of two initialised: waits', step({ ...asked, expects: 2 }, { replacements: [replacement('r', { conditions: initialized })] }), 'wait'],
@@ -160,6 +161,11 @@ describe('collection', () => {
   ])('leaves %s', (_what, more) => {
     const launching = owner('c', undefined, { annotations: { 'dovetail.sh/launch-intent': 'abc {}' } });
     expect(collect({ instances: [instance('i-1', more)], claims: [launching] }).terminate).toEqual([]);
+  });
+  test('leaves what claims hold that could not be read', () => {
+    const tags = { 'dovetail.sh/cluster-uid': 'us', 'dovetail.sh/launch-intent': 'abc' };
+    const alsoHeld = { instanceIds: new Set(['i-1']), intentIds: new Set(['abc']) };
+    expect(collect({ instances: [instance('i-1'), instance('i-2', { tags }), instance('i-3')], alsoHeld }).terminate.map(({ id }) => id)).toEqual(['i-3']);
   });
   test('ends what an intent left over once all its claims are paired', () => {
     const paired = owner('c', 'i-2', { annotations: { 'dovetail.sh/launch-intent': 'abc {}' } });

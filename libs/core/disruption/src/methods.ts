@@ -102,7 +102,8 @@ export function decidePass(views: readonly NodeView[], options: EligibilityOptio
   const pass = new Pass(options);
   for (const view of views.toSorted((a, b) => byText(a.claim.name, b.claim.name))) pass.add(view);
   const expired = pass.expired.sort(longestFirst).map(({ start }) => start);
-  const census = censusOf(views.map((view) => (expired.some((start) => start.view === view) ? asRetiring(view, options.nowMs) : view)));
+  const expiring = new Set(expired.map(({ view }) => view));
+  const census = censusOf(views.map((view) => (expiring.has(view) ? asRetiring(view, options.nowMs) : view)));
   const allowed = new Map<string, number>();
   const exhausted = new Map<string, { pool: Pool; note: DisruptionNote }>();
   for (const { pool } of views) {

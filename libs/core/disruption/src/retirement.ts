@@ -54,6 +54,8 @@ export type RetirementLimits = {
   readonly interruptionWaitMs: number;
   /** A plan that has not become claims by then never will (plans live 60 s): ask again. */
   readonly askAgainMs: number;
+  /** The same for a node with a deadline: there a replacement too many costs less than one too late. A newer plan for a node takes the place of one that nobody has taken yet. */
+  readonly askAgainUrgentMs: number;
 };
 
 export type RetirementFacts = EligibilityOptions & {
@@ -108,7 +110,8 @@ export function retirementStep(facts: RetirementFacts): RetirementStep {
     const waitedSeconds = Math.floor((nowMs - retirement.atMs) / 1000);
     return { kind: 'end', note: note('replacement-missing', `no replacement after ${String(waitedSeconds)} s; draining all the same`, { waitedSeconds, ready, expected: retirement.expects ?? 0 }) };
   }
-  const askMs = retirement.askedMs === undefined ? nowMs : retirement.askedMs + limits.askAgainMs;
+  const againMs = retirement.deadlineMs === undefined ? limits.askAgainMs : limits.askAgainUrgentMs;
+  const askMs = retirement.askedMs === undefined ? nowMs : retirement.askedMs + againMs;
   if (replacements.length === 0 && nowMs >= askMs) return { kind: 'ask' };
-  return { kind: 'wait', untilMs: Math.min(limitMs, replacements.length === 0 ? askMs : nowMs + limits.askAgainMs) };
+  return { kind: 'wait', untilMs: Math.min(limitMs, replacements.length === 0 ? askMs : nowMs + againMs) };
 }

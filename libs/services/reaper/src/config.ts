@@ -66,7 +66,7 @@ export type CollectionConfig = CollectionLimits & {
 export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
   disruption: {
     passIntervalMs: 10_000, passPauseMs: 500, planBudgetMs: 1_000, planTimeoutMs: 5_000, askRetryMs: 5_000, podEventPauseMs: 10_000,
-    expiryWaitMs: 900_000, interruptionWaitMs: 60_000, askAgainMs: 75_000,
+    expiryWaitMs: 900_000, interruptionWaitMs: 60_000, askAgainMs: 75_000, askAgainUrgentMs: 15_000,
   },
   termination: {
     concurrency: 100, drainMinMs: 5_000, drainPauseMs: 1_000, instancePauseMs: 2_000, evictionRetryMs: 1_000, evictionRetryMaxMs: 10_000,

@@ -323,6 +323,7 @@ describe('deleted by hand', () => {
     ['kubectl delete nodeclaim', () => cluster.kube.delete({ resource: nodeClaims, name: 'claim-n1' })],
     ['kubectl delete node', () => cluster.kube.delete({ resource: nodes, name: 'n1' })],
     ['kubectl delete nodepool', () => cluster.kube.delete({ resource: nodePools, name: 'default' })],
+    ['kubectl delete nodepool --cascade=foreground', () => cluster.kube.delete({ resource: nodePools, name: 'default' }, { propagation: 'Foreground' })],
   ])('%s ends the node gracefully', async (_what, act) => {
     const { instanceId } = await busy();
     await cluster.nodePool('other', { consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
@@ -334,6 +335,20 @@ describe('deleted by hand', () => {
     await cluster.node('n2', { pool: 'other' });
     expect(await cluster.pass(60, gone('claim-n1'))).toBe(true);
     expect([cluster.find(nodes, 'n1'), stateOf(instanceId), cluster.broken]).toEqual([undefined, 'terminated', []]);
+  });
+
+  test('shows its progress in the conditions of its claim', async () => {
+    await busy();
+    const seen = new Set<string>();
+    cluster.store.state.subscribe(({ object }) => {
+      if (object.metadata.name !== 'claim-n1') return;
+      for (const { type, status, reason } of (object['status'] as { conditions?: { type: string; status: string; reason: string }[] } | undefined)?.conditions ?? []) seen.add(`${type}=${status}/${reason}`);
+    });
+    reap();
+    await cluster.kube.delete({ resource: nodeClaims, name: 'claim-n1' });
+    await cluster.node('n2');
+    await cluster.pass(60, gone('claim-n1'));
+    expect([...seen].slice(4)).toEqual(['Drained=Unknown/Draining', 'Drained=True/Drained', 'VolumesDetached=True/VolumesDetached', 'InstanceTerminating=True/InstanceTerminating', 'InstanceTerminating=True/InstanceTerminated']);
   });
 
   test('deleting a pool with --cascade=orphan leaves its nodes', async () => {
@@ -397,6 +412,16 @@ describe('collection', () => {
     expect(cluster.names(nodes)).toEqual([]);
   });
 
+  test('leaves the instance of a claim that cannot be read, and goes on with the rest', async () => {
+    await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+    const { instanceId } = await cluster.node('n1');
+    await cluster.kube.patch({ resource: nodeClaims, name: 'claim-n1' }, { type: 'merge', body: { metadata: { labels: { 'karpenter.sh/nodepool': null } } } });
+    const stray = await cluster.strayInstance();
+    reap();
+    expect(await cluster.pass(60, () => stateOf(stray) === 'terminated')).toBe(true);
+    expect(stateOf(instanceId)).toBe('running');
+  });
+
   test('stops loudly instead of ending much of the fleet', async () => {
     await started();
     const strays = [];
@@ -417,6 +442,15 @@ describe('collection', () => {
     await cluster.pass(120);
     expect([stateOf(stray), cluster.logs.some(({ name }) => name === 'cluster-mismatch')]).toEqual(['running', true]);
   });
+});
+
+test('a taint that somebody else left over is taken away', async () => {
+  await started();
+  await cluster.node('n1');
+  await cluster.kube.patch({ resource: nodes, name: 'n1' }, { type: 'merge', body: { spec: { taints: [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }] } } });
+  reap();
+  await cluster.pass(3);
+  expect(tainted('n1')).toBe(false);
 });
 
 test('terminations are capped per minute', async () => {

@@ -1,5 +1,5 @@
 import { annotations } from '@dovetail/core-api';
-import { parseRetirement } from '@dovetail/core-disruption';
+import { isTaintedDisrupted, parseRetirement } from '@dovetail/core-disruption';
 import type { StopSignal } from '@dovetail/core-ports';
 import { Collector } from './collect/collector.js';
 import type { ReaperConfig } from './config.js';
@@ -10,6 +10,7 @@ import type { ReaperDeps } from './deps.js';
 import { Decisions } from './effects/decisions.js';
 import { Events } from './effects/events.js';
 import { Instances } from './effects/instances.js';
+import { abandonRetirement } from './effects/node-edits.js';
 import { followNodeDeletion, Terminator } from './end/terminator.js';
 import { ClusterIdentity } from './identity.js';
 import { Interruptions } from './interrupt/interruptions.js';
@@ -121,7 +122,11 @@ class Tour {
       return undefined;
     }
     if (await followPoolDeletion(this.#reaping, claim)) return undefined;
-    return node?.annotations[annotations.retirement] === undefined || !world.synced() ? undefined : this.#retirer.look(name);
+    if (node === undefined || !world.synced()) return undefined;
+    if (node.annotations[annotations.retirement] !== undefined) return this.#retirer.look(name);
+    // We never taint without saying why: this taint was left over by somebody else, and would keep the node useless for ever.
+    if (isTaintedDisrupted(node)) await abandonRetirement(this.#reaping.deps.kube, node);
+    return undefined;
   }
 
   debugState(): ReaperState {

@@ -1,5 +1,5 @@
-import { labels, nodeClaimOf, tags, terminationFinalizer, type NodeClaim } from '@dovetail/core-api';
-import { instanceIdOfProvider, note, planCollection, type Collection, type FoundInstance } from '@dovetail/core-disruption';
+import { annotations, labels, nodeClaimOf, tags, terminationFinalizer, type NodeClaim } from '@dovetail/core-api';
+import { instanceIdOf, instanceIdOfProvider, intentIdOf, note, planCollection, type Collection, type FoundInstance } from '@dovetail/core-disruption';
 import type { Node } from '@dovetail/core-kube-model';
 import { kubeResources, type StopSignal } from '@dovetail/core-ports';
 import type { Reaping } from '../context.js';
@@ -44,23 +44,29 @@ export class Collector {
     const { deps, config } = this.#reaping;
     const clusterUid = await this.#identity.liveClusterUid();
     const instances = await deps.cloud.instancesByTag([{ name: `tag:${tags.clusterName}`, values: [config.clusterName] }, { name: `tag:${tags.clusterUid}`, values: ['*'] }]);
-    const claims = await this.#liveClaims();
+    const { claims, alsoHeld } = await this.#liveClaims();
     const readyNodes = new Set([...this.#reaping.world.nodes.values()].filter(({ ready }) => ready).map(({ name }) => name));
-    const collection = planCollection({ instances, claims, readyNodes, clusterUid, nowMs: deps.clock.nowMs(), limits: config.collection });
+    const collection = planCollection({ instances, claims, alsoHeld, readyNodes, clusterUid, nowMs: deps.clock.nowMs(), limits: config.collection });
     this.#last = { atMs: deps.clock.nowMs(), collection };
     this.#tellBrakes(collection);
     for (const instance of collection.terminate) if (!stop.aborted) await this.#endInstance(instance, stop);
     for (const claim of collection.deleteClaims) if (!stop.aborted) await this.#endClaim(claim, stop);
-    if (collection.brakes.length === 0) await this.#releaseNodes(claims, stop);
+    if (collection.brakes.length === 0) await this.#releaseNodes(claims, alsoHeld.instanceIds, stop);
   }
 
-  /** All claims as they are now. One that cannot be read still names an instance that is not ours to end: the pass stops. */
-  async #liveClaims(): Promise<readonly NodeClaim[]> {
-    return (await this.#reaping.deps.kube.list(kubeResources.nodeClaims)).map((object) => {
+  /** All claims as they are now. What those hold that cannot be read is theirs all the same. */
+  async #liveClaims(): Promise<{ readonly claims: readonly NodeClaim[]; readonly alsoHeld: { readonly instanceIds: Set<string>; readonly intentIds: Set<string> } }> {
+    const alsoHeld = { instanceIds: new Set<string>(), intentIds: new Set<string>() };
+    const claims = (await this.#reaping.deps.kube.list(kubeResources.nodeClaims)).flatMap((object) => {
       const claim = nodeClaimOf(object);
-      if (!claim.ok) throw new Error(`NodeClaim ${object.metadata.name} cannot be read (${claim.field} is ${claim.value}; ${claim.remedy}), so nobody knows which instance is its own`);
-      return claim.value;
+      if (claim.ok) return [claim.value];
+      const { providerID } = (object['status'] ?? {}) as { readonly providerID?: string };
+      for (const id of [object.metadata.annotations?.[annotations.instanceId], instanceIdOfProvider(providerID)]) if (id !== undefined) alsoHeld.instanceIds.add(id);
+      const intent = intentIdOf(object.metadata.annotations?.[annotations.launchIntent]);
+      if (intent !== undefined) alsoHeld.intentIds.add(intent);
+      return [];
     });
+    return { claims, alsoHeld };
   }
 
   #tellBrakes({ brakes }: Collection): void {
@@ -95,10 +101,10 @@ export class Collector {
   }
 
   /** Nodes that carry our finalizer and belong to no claim: when their instance is gone too, nothing else would ever let them go. */
-  async #releaseNodes(claims: readonly NodeClaim[], stop: StopSignal): Promise<void> {
+  async #releaseNodes(claims: readonly NodeClaim[], alsoHeld: ReadonlySet<string>, stop: StopSignal): Promise<void> {
     const { deps, world, instances } = this.#reaping;
-    const known = new Set(claims.flatMap(({ providerId, nodeName }) => [providerId, nodeName].filter((text) => text !== undefined)));
-    const isOrphan = (node: Node): boolean => node.finalizers.includes(terminationFinalizer) && !known.has(node.name) && !known.has(node.providerId ?? '')
+    const known = new Set([...alsoHeld, ...claims.flatMap((claim) => [claim.nodeName, instanceIdOf(claim)].filter((text) => text !== undefined))]);
+    const isOrphan = (node: Node): boolean => node.finalizers.includes(terminationFinalizer) && !known.has(node.name) && !known.has(instanceIdOfProvider(node.providerId) ?? '')
       && (node.deletionMs !== undefined || !node.ready);
     for (const node of [...world.nodes.values()].filter(isOrphan)) {
       const id = instanceIdOfProvider(node.providerId);

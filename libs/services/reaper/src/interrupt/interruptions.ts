@@ -12,6 +12,8 @@ import { policyOf, type InterruptionPolicy } from './policy.js';
 /** Whether a message is dealt with and may be deleted, or must come again. */
 type Outcome = 'done' | 'later';
 
+const syncPauseMs = 100;
+
 /**
  * The interruption loop: its own, waiting for nothing else. A message is deleted only once what it calls for stands in the
  * Kubernetes API; until then the queue gives it again, and doing it twice changes nothing.
@@ -28,7 +30,9 @@ export class Interruptions {
   }
 
   async run(queue: InterruptionQueue, stop: StopSignal): Promise<void> {
-    const { deps, config } = this.#reaping;
+    const { deps, config, world } = this.#reaping;
+    // Before the first complete lists an instance that we do not know may be ours all the same; a message that is not received yet is not hidden either.
+    while (!stop.aborted && !world.synced()) await deps.clock.sleep(syncPauseMs, stop);
     while (!stop.aborted) {
       try {
         const messages = await queue.receive(stop);
@@ -67,15 +71,13 @@ export class Interruptions {
   }
 
   async #notice(notice: InterruptionNotice, message: QueueMessage): Promise<Outcome> {
-    const { deps, world } = this.#reaping;
+    const { deps } = this.#reaping;
     const own = await this.#identity.account();
     if (notice.accountId !== own.accountId || notice.region !== own.region) {
       deps.metrics.count('dovetail_interruption_foreign_total', { what: 'account-or-region' });
       deps.log.warn('interruption-foreign', `a ${notice.kind} of account ${notice.accountId}, region ${notice.region} is not ours (${own.accountId}, ${own.region}) and is dropped`);
       return 'done';
     }
-    // Before the first complete list an instance that we do not know may be ours all the same.
-    if (!world.synced()) return 'later';
     const instances = new Map((await deps.cloud.instancesById(notice.instanceIds)).map((instance) => [instance.id, instance]));
     const outcomes = await Promise.all(notice.instanceIds.map((id) => this.#instance(notice, id, instances.get(id), message)));
     return outcomes.includes('later') ? 'later' : 'done';

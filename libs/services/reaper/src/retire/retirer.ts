@@ -137,7 +137,11 @@ export class Retirer {
       return { afterMs: 0 };
     }
     // A request that nobody took has planned nothing: it may be repeated soon. One whose answer was lost may have.
-    if (outcome.kind === 'not-taken') await writeRetirement(deps.kube, view.node, { ...asked, askedMs: deps.clock.nowMs() - config.disruption.askAgainMs + config.disruption.askRetryMs });
+    if (outcome.kind === 'not-taken') {
+      const { askAgainMs, askAgainUrgentMs, askRetryMs } = config.disruption;
+      const againMs = retirement.deadlineMs === undefined ? askAgainMs : askAgainUrgentMs;
+      await writeRetirement(deps.kube, view.node, { ...asked, askedMs: deps.clock.nowMs() - againMs + askRetryMs });
+    }
     return { afterMs: 0 };
   }
 
