@@ -47,6 +47,9 @@ export type Stage = {
   /** Plans these pods on what is known now and publishes the plan. */
   planFor(pods: readonly string[], options?: { readonly cause?: PlanCause; readonly change?: (plan: PlanMessage) => PlanMessage }): Promise<PlanMessage>;
   head(): Promise<AdmissionNumber | undefined>;
+  launchers(): readonly Launcher[];
+  /** Does something once, just before the launchers' next patch of this resource reaches the API server. */
+  beforePatch(plural: string, act: () => Promise<void>): Promise<void>;
   end(): Promise<void>;
 };
 export type Running = {
@@ -80,12 +83,18 @@ export async function stage(options: { readonly settings?: Partial<CloudSettings
   const channel: Channel = { bus, cluster, hash: systemHash, source: 'test', clock };
   const view = await watchAsSolver({ kube, clock, log, channel }, stop.signal);
   const running: Running[] = [];
+  const hooks: { readonly plural: string; readonly act: () => Promise<void> }[] = [];
+  const hooked: KubeApi = { ...kube, patch: async (ref, patch, patching) => {
+    const index = hooks.findIndex((hook) => hook.plural === ref.resource.plural);
+    if (index >= 0) await hooks.splice(index, 1)[0]?.act();
+    return kube.patch(ref, patch, patching);
+  } };
   const abandoned: AbortController[] = [];
   const self: Stage = {
     clock, store, kube, twin, cloud: inProcessCloud(twin), bus, server, channel, log, ...view,
     launcher(name, change = {}) {
       const ended = new AbortController();
-      const ports = { kube: change.kube ?? kube, cloud: change.cloud ?? self.cloud, bus: change.bus ?? memoryBus(server), clock, log, metrics: noMetrics, hash: systemHash, userData: userDataRenderer };
+      const ports = { kube: change.kube ?? hooked, cloud: change.cloud ?? self.cloud, bus: change.bus ?? memoryBus(server), clock, log, metrics: noMetrics, hash: systemHash, userData: userDataRenderer };
       const leadership = leaseLeadership({ kube: ports.kube, log, clock, namespace: 'kube-system', name: 'dovetail-launcher', identity: name, durationMs: options.leaseMs ?? 1_000 });
       const launcher = createLauncher({ ...ports, leadership }, { ...testConfig(), ...change.config });
       const ending = launcher.run(ended.signal);
@@ -95,6 +104,8 @@ export async function stage(options: { readonly settings?: Partial<CloudSettings
     },
     planAlways: () => void planAlways(self, stop.signal),
     planFor: (names, planning = {}) => planFor(self, names, planning),
+    launchers: () => running.map((one) => one.launcher),
+    beforePatch: (plural, act) => new Promise((resolve) => { hooks.push({ plural, act: async () => { await act(); resolve(); } }); }),
     head: async () => [...(await admissionHeads(self))].at(-1),
     end: async () => {
       for (const one of abandoned) one.abort();
