@@ -16,23 +16,34 @@ export interface EnginePort {
 /** The engine in this thread. `sleep` bounds the waits. */
 export function inThread(engine: SolverEngine, sleep: (ms: number) => Promise<void>): EnginePort {
   let waiters: (() => void)[] = [];
-  const wake = (): void => {
+  let told = 0;
+  let looked = 0;
+  const tell = (): void => {
+    told += 1;
     const woken = waiters;
     waiters = [];
     for (const each of woken) each();
   };
+  /** What is told between a look and the wait for a change must not be waited for. */
+  const look = <T>(run: () => T): Promise<T> => {
+    looked = told;
+    return Promise.resolve(run());
+  };
   return {
     state: (event) => {
       engine.state(event);
-      wake();
+      tell();
     },
     catalog: (event) => {
       engine.catalog(event);
-      wake();
+      tell();
     },
-    solveBatch: (batch, budgetMs) => Promise.resolve(engine.solveBatch(batch, budgetMs)),
-    solveRequest: (request) => Promise.resolve(engine.solveRequest(request)),
-    changed: (waitMs) => Promise.race([new Promise<void>((resolve) => waiters.push(resolve)), sleep(waitMs)]),
+    solveBatch: async (batch, budgetMs) => look(() => engine.solveBatch(batch, budgetMs)),
+    solveRequest: async (request) => look(() => engine.solveRequest(request)),
+    changed: async (waitMs) => {
+      if (told !== looked) return;
+      await Promise.race([new Promise<void>((resolve) => waiters.push(resolve)), sleep(waitMs)]);
+    },
     ready: () => engine.ready,
   };
 }

@@ -1,0 +1,338 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { requestPlan, streamName, subjects, type PlanRequest } from '@dovetail/contracts';
+import type { FollowEvent } from '@dovetail/core-ports';
+import { SolverEngine } from './engine.js';
+import { claimOf, nodeOf, podOf, poolOf, typeOf } from './testing/objects.js';
+import { cluster, hash, Stage } from './testing/stage.js';
+
+let stage: Stage;
+beforeEach(async () => {
+  stage = await new Stage().begin();
+});
+afterEach(() => {
+  expect(stage.said('died')).toEqual([]);
+  stage.stop.abort();
+});
+const planOf = (index: number): Stage['plans'][number]['plan'] => {
+  const message = stage.plans[index];
+  if (message === undefined) throw new Error(`there are ${String(stage.plans.length)} plans; said: ${JSON.stringify(stage.lines)}`);
+  return message.plan;
+};
+
+describe('a batch', () => {
+  test('becomes a plan that names what it saw, then is acked; the plan is told as a decision', async () => {
+    await stage.basics();
+    await stage.head({ epoch: 3, number: 7 });
+    for (const uid of ['a', 'b', 'c']) await stage.tell('pod', podOf(uid));
+    stage.solver('one');
+    await stage.batch(['a', 'b', 'c']);
+    await stage.clock.advance(50);
+    const position = await stage.bus.position(streamName(cluster, 'state'));
+    expect(stage.plans).toMatchObject([{
+      cause: { kind: 'pending', group: 'g', round: '1.1' }, statePosition: { incarnation: position.incarnation, sequence: position.lastSequence }, admissionSeen: { epoch: 3, number: 7 }, solver: 'one',
+    }]);
+    const plan = planOf(0);
+    expect(plan).toMatchObject({ admissionHead: '3.7', catalogRevision: 'class-default=r1', unplaced: [], stateSequence: position.lastSequence });
+    expect(plan.newNodes.flatMap((bin) => bin.podUids).toSorted()).toEqual(['a', 'b', 'c']);
+    expect(plan.newNodes[0]?.options[0]).toMatchObject({ instanceType: 'm5.xlarge', priceMicrosPerHour: 192_000 });
+    expect(await stage.queued()).toBe(0);
+    expect(stage.decisions).toMatchObject([{ kind: 'plan', planId: stage.plans[0]?.id, priceMicrosPerHour: 192_000 }]);
+  });
+
+  test('waits for a mirror that has not reached it', async () => {
+    await stage.basics();
+    stage.solver('one');
+    await stage.clock.advance(10);
+    const position = await stage.bus.position(streamName(cluster, 'state'));
+    await stage.batch(['a'], { statePosition: { incarnation: position.incarnation, sequence: position.lastSequence + 1 } });
+    await stage.clock.advance(3_000);
+    expect(stage.plans).toEqual([]);
+    await stage.tell('pod', podOf('a'));
+    await stage.clock.advance(300);
+    expect(planOf(0).newNodes[0]?.podUids).toEqual(['a']);
+  });
+
+  test('is given back when the mirror does not reach it in time, and not lost', async () => {
+    await stage.basics();
+    stage.solver('one', { config: { patienceMs: 2_000 } });
+    const position = await stage.bus.position(streamName(cluster, 'state'));
+    await stage.batch(['a'], { statePosition: { incarnation: position.incarnation, sequence: position.lastSequence + 1 } });
+    await stage.clock.advance(4_000);
+    expect(stage.said('mirror-behind').length).toBeGreaterThan(0);
+    await stage.tell('pod', podOf('a'));
+    await stage.clock.advance(4_000);
+    expect(planOf(0).newNodes[0]?.podUids).toEqual(['a']);
+  });
+
+  test('of pods that are bound, gone or promised by now is acked without a plan', async () => {
+    await stage.basics();
+    await stage.tell('pod', podOf('bound', { nodeName: 'n' }));
+    await stage.tell('pod', podOf('promised'));
+    await stage.tell('pod', podOf('gone'));
+    await stage.gone('pod', 'gone');
+    await stage.promise('claim-c', ['promised']);
+    stage.solver('one');
+    await stage.batch(['bound', 'gone', 'promised']);
+    await stage.clock.advance(50);
+    expect(stage.plans).toEqual([]);
+    expect(await stage.queued()).toBe(0);
+  });
+
+  test('that cannot be read ends with a decision that says the field', async () => {
+    stage.solver('one');
+    await stage.clock.advance(10);
+    await stage.bus.publish({ subject: subjects.pending(cluster, 'g'), payload: new Uint8Array([1, 2, 3]) });
+    await stage.clock.advance(50);
+    expect(stage.said('batch-malformed')).toHaveLength(1);
+    expect(stage.decisions).toMatchObject([{ kind: 'unschedulable', facts: { subject: subjects.pending(cluster, 'g') } }]);
+    expect(await stage.queued()).toBe(0);
+  });
+
+  test('that fails three times ends with a decision; the next one is planned', async () => {
+    await stage.basics();
+    await stage.tell('pod', podOf('a'));
+    let failing = true;
+    stage.solver('one', { around: (engine) => ({ ...engine, solveBatch: (batch, budgetMs) => (failing ? Promise.reject(new Error('a bug')) : engine.solveBatch(batch, budgetMs)) }) });
+    await stage.batch(['a']);
+    await stage.clock.advance(5_000);
+    expect(stage.said('batch-failed')).toHaveLength(3);
+    expect(stage.decisions).toMatchObject([{ kind: 'unschedulable', summary: expect.stringMatching(/failed 3 times: a bug/) }]);
+    failing = false;
+    await stage.batch(['a']);
+    await stage.clock.advance(50);
+    expect(stage.plans).toHaveLength(1);
+  });
+
+  test('that takes long stays with its solver; one whose solver dies goes to another', async () => {
+    await stage.basics();
+    await stage.tell('pod', podOf('a'));
+    const dies = stage.solver('slow', { around: (engine) => ({ ...engine, solveBatch: async (batch, budgetMs) => {
+      await stage.clock.sleep(30_000, stage.stop);
+      return engine.solveBatch(batch, budgetMs);
+    } }) });
+    await stage.batch(['a']);
+    await stage.clock.advance(10);
+    stage.solver('quick');
+    await stage.clock.advance(20_000);
+    expect(stage.plans).toEqual([]);
+    await stage.clock.advance(11_000);
+    expect(stage.plans.map((plan) => plan.solver)).toEqual(['slow']);
+    await stage.batch(['a'], { group: 'other' });
+    dies.abort();
+    await stage.clock.advance(10_000);
+    expect(stage.plans.map((plan) => plan.solver)).toEqual(['slow', 'quick']);
+  }, 20_000);
+
+  test('is planned by one of several solvers, and by any of them alike', async () => {
+    await stage.basics();
+    for (const uid of ['a', 'b', 'c', 'd']) await stage.tell('pod', podOf(uid));
+    for (const name of ['one', 'two', 'three']) stage.solver(name);
+    await stage.clock.advance(10);
+    for (const uid of ['a', 'b', 'c', 'd']) await stage.batch([uid], { group: uid });
+    await stage.clock.advance(100);
+    expect(stage.plans.map((plan) => (plan.cause.kind === 'pending' ? plan.cause.group : '')).toSorted()).toEqual(['a', 'b', 'c', 'd']);
+    const position = await stage.bus.position(streamName(cluster, 'state'));
+    const batch = { group: 'g', podUids: ['a', 'b', 'c', 'd'], round: '1.9', statePosition: { incarnation: position.incarnation, sequence: position.lastSequence }, cutAtMs: 0, youngestMs: 0 };
+    const ids = stage.engines.map((engine) => {
+      const solved = engine.solveBatch(batch, 100);
+      return solved.kind === 'plan' ? solved.message.id : solved.kind;
+    });
+    expect(new Set(ids).size).toBe(1);
+  });
+});
+
+describe('what was lost', () => {
+  test('a purged feed is waited for until the batch\'s pods are told again', async () => {
+    await stage.basics();
+    await stage.tell('pod', podOf('a'));
+    stage.solver('one');
+    await stage.clock.advance(10);
+    stage.server.purgeStream(streamName(cluster, 'state'));
+    await stage.batch(['a']);
+    await stage.clock.advance(500);
+    expect(stage.plans).toEqual([]);
+    await stage.basics();
+    await stage.tell('pod', podOf('a'));
+    await stage.clock.advance(500);
+    expect(planOf(0).newNodes[0]?.podUids).toEqual(['a']);
+  });
+
+  test('a batch that was cut from a stream that is gone is planned once its pods are known from the new one', async () => {
+    await stage.basics();
+    await stage.tell('pod', podOf('a'));
+    await stage.batch(['a']);
+    stage.server.deleteStream(streamName(cluster, 'state'));
+    await stage.basics();
+    await stage.tell('pod', podOf('a'));
+    stage.solver('one');
+    await stage.clock.advance(500);
+    expect(stage.plans).toHaveLength(1);
+  });
+
+  test('a bus that dies and loses everything is followed on', async () => {
+    await stage.basics();
+    stage.solver('one');
+    await stage.clock.advance(10);
+    stage.server.stop();
+    await stage.clock.advance(1_000);
+    stage.server.start({ wiped: true });
+    await stage.clock.advance(10);
+    await stage.basics();
+    await stage.tell('pod', podOf('a'));
+    await stage.batch(['a']);
+    await stage.clock.advance(500);
+    expect(planOf(0).newNodes[0]?.podUids).toEqual(['a']);
+  });
+
+  test('a message of the feed that cannot be read is counted and passed over', async () => {
+    await stage.basics();
+    await stage.bus.publish({ subject: subjects.state(cluster, 'pod', 'bad'), payload: new Uint8Array([255]) });
+    await stage.tell('pod', podOf('a'));
+    stage.solver('one');
+    await stage.batch(['a']);
+    await stage.clock.advance(50);
+    expect(stage.plans).toHaveLength(1);
+    expect(stage.engines[0]?.debugState()).toMatchObject({ malformed: { 'pod.StateRecord': 1 } });
+  });
+});
+
+describe('room that is there', () => {
+  test('a node with room is used before a new one is launched, less what is promised there', async () => {
+    await stage.basics();
+    await stage.tell('node', nodeOf('n1'));
+    for (const uid of ['a', 'b']) await stage.tell('pod', podOf(uid, { requests: { cpu: 5_000, pods: 1 } }));
+    await stage.promise('node-n1', ['b']);
+    stage.solver('one');
+    await stage.batch(['a']);
+    await stage.clock.advance(50);
+    expect(planOf(0)).toMatchObject({ placements: [], newNodes: [{ podUids: ['a'] }] });
+    await stage.gone('promise', 'node-n1');
+    await stage.batch(['a']);
+    await stage.clock.advance(50);
+    expect(planOf(1)).toMatchObject({ placements: [{ nodeName: 'n1', podUids: ['a'] }], newNodes: [] });
+  });
+
+  test('a claim in flight counts with what every one of its options has', async () => {
+    await stage.basics();
+    await stage.tell('claim', claimOf('c1'));
+    await stage.tell('pod', podOf('fits', { requests: { cpu: 4_000, pods: 1 } }));
+    await stage.tell('pod', podOf('large', { requests: { cpu: 5_000, pods: 1 } }));
+    stage.solver('one');
+    await stage.batch(['fits']);
+    await stage.clock.advance(50);
+    await stage.batch(['large']);
+    await stage.clock.advance(50);
+    expect(planOf(0)).toMatchObject({ placements: [{ nodeName: 'c1', podUids: ['fits'] }], newNodes: [] });
+    expect(planOf(1)).toMatchObject({ placements: [], newNodes: [{ podUids: ['large'] }] });
+  });
+
+  test('a node that is not initialised takes its zeros from the claim; its startup and ephemeral taints do not count', async () => {
+    await stage.basics();
+    const claim = claimOf('c1', { nodeName: 'n1', capacity: { cpu: 8_000, pods: 58 }, allocatable: { cpu: 8_000, pods: 58 }, startupTaints: [{ key: 'cni', effect: 'NoSchedule' }] });
+    const { 'karpenter.sh/initialized': _initialized, ...labels } = nodeOf('n1').labels;
+    await stage.tell('claim', claim);
+    await stage.tell('node', nodeOf('n1', {
+      labels, capacity: { cpu: 0 }, allocatable: { cpu: 0 }, taints: [{ key: 'cni', effect: 'NoSchedule' }, { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }],
+    }));
+    await stage.tell('pod', podOf('a', { requests: { cpu: 1_000, pods: 1 } }));
+    stage.solver('one');
+    await stage.batch(['a']);
+    await stage.clock.advance(50);
+    expect(planOf(0)).toMatchObject({ placements: [{ nodeName: 'n1', podUids: ['a'] }], newNodes: [] });
+  });
+
+  test('a node that is being retired gets nobody', async () => {
+    await stage.basics();
+    await stage.tell('node', nodeOf('n1', { taints: [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }] }));
+    await stage.tell('pod', podOf('a'));
+    stage.solver('one');
+    await stage.batch(['a']);
+    await stage.clock.advance(50);
+    expect(planOf(0)).toMatchObject({ placements: [], newNodes: [{ podUids: ['a'] }] });
+  });
+
+  test('an offering without capacity is avoided until its time is over', async () => {
+    await stage.basics();
+    for (const zone of ['us-east-1a', 'us-east-1b']) {
+      await stage.unavailable({ instanceType: 'm5.large', zone, capacityType: 'on-demand', untilMs: stage.clock.nowMs() + 10_000, awsCode: 'InsufficientInstanceCapacity', failures: 1 });
+    }
+    await stage.tell('pod', podOf('a'));
+    stage.solver('one');
+    await stage.batch(['a']);
+    await stage.clock.advance(50);
+    await stage.clock.advance(10_000);
+    await stage.batch(['a']);
+    await stage.clock.advance(50);
+    expect([0, 1].map((index) => planOf(index).newNodes[0]?.options[0]?.instanceType)).toEqual(['m5.xlarge', 'm5.large']);
+  });
+
+  test('a catalog counts once all its parts are there, and its newest revision', async () => {
+    await stage.basics();
+    const many = Array.from({ length: 3_000 }, (_, index) => typeOf(`t${String(index)}.large`, 2, 90_000 + index));
+    await stage.catalog('r2', many);
+    await stage.tell('pod', podOf('a'));
+    stage.solver('one');
+    await stage.batch(['a']);
+    await stage.clock.advance(50);
+    expect(planOf(0)).toMatchObject({ catalogRevision: 'class-default=r2', stats: { instanceTypes: 3_000 } });
+    expect(planOf(0).newNodes[0]?.options[0]?.instanceType).toBe('t0.large');
+  }, 20_000);
+});
+
+describe('a what-if request', () => {
+  const ask = async (request: Partial<PlanRequest>): ReturnType<typeof requestPlan> => {
+    const answer = requestPlan(stage.channel, 'plan', { podUids: [], withoutNodes: [], budgetMs: 100, ...request }, { timeoutMs: 5_000 });
+    await stage.clock.advance(3_000);
+    return answer;
+  };
+
+  test('plans a node\'s pods as if it were gone, and commits to it only when asked', async () => {
+    await stage.basics();
+    await stage.tell('node', nodeOf('n1'));
+    await stage.tell('pod', podOf('a', { nodeName: 'n1', phase: 'Running', unschedulable: false }));
+    stage.solver('one');
+    await stage.clock.advance(50);
+    const dry = await ask({ podUids: ['a'], withoutNodes: ['n1'] });
+    expect(dry).toMatchObject({ ok: true, reply: { plan: { newNodes: [{ podUids: ['a'] }], placements: [], unplaced: [] } } });
+    expect(stage.plans).toEqual([]);
+    const wet = await ask({ podUids: ['a'], withoutNodes: ['n1'], commit: { nodeName: 'n1', nodeUid: 'node-n1', reason: 'expired' } });
+    expect(stage.plans).toMatchObject([{ id: wet.ok ? wet.reply.planId : '', cause: { kind: 'replacement', nodeName: 'n1', nodeUid: 'node-n1', reason: 'expired' } }]);
+  });
+
+  test('a price may be named that every option must undercut', async () => {
+    await stage.basics();
+    await stage.tell('pod', podOf('a'));
+    stage.solver('one');
+    await stage.clock.advance(50);
+    expect(await ask({ podUids: ['a'], maxPriceMicrosPerHour: 96_000 })).toMatchObject({ ok: true, reply: { plan: { newNodes: [], unplaced: [{ podUid: 'a' }] } } });
+    expect(await ask({ podUids: ['a'], maxPriceMicrosPerHour: 96_001 })).toMatchObject({ ok: true, reply: { plan: { newNodes: [{ podUids: ['a'] }] } } });
+  });
+
+  test('pods that nobody knows are refused by name', async () => {
+    await stage.basics();
+    stage.solver('one');
+    await stage.clock.advance(50);
+    expect(await ask({ podUids: ['nobody'] })).toEqual({ ok: false, code: 'unknown-pods', message: expect.stringMatching(/nobody/) });
+  });
+});
+
+test('an engine that has read nothing yet says so', () => {
+  const engine = new SolverEngine({ cluster, solver: 'x', hash, nowMs: () => 0 });
+  expect(engine.ready).toBe(false);
+  expect(engine.solveRequest({ podUids: [], withoutNodes: [], budgetMs: 1 })).toEqual({ kind: 'behind' });
+  const caughtUp: FollowEvent = { kind: 'caught-up', position: { incarnation: 'i', lastSequence: 0 } };
+  engine.state(caughtUp);
+  engine.catalog(caughtUp);
+  expect(engine.ready).toBe(true);
+  engine.state({ kind: 'reset', reason: 'gone' });
+  expect(engine.ready).toBe(false);
+});
+
+test('a pool whose class has no catalog yet launches nothing, with the reason', async () => {
+  await stage.tell('pool', poolOf('default'));
+  await stage.tell('pod', podOf('a'));
+  stage.solver('one');
+  await stage.batch(['a']);
+  await stage.clock.advance(50);
+  expect(planOf(0)).toMatchObject({ newNodes: [], unplaced: [{ podUid: 'a', reasons: [{ code: 'pool-not-ready' }] }] });
+});
