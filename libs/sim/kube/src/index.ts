@@ -16,3 +16,5 @@ export { createNodeAgent, NodeAgent } from './agent/node-agent.js';
 export type { NodeAgentOptions } from './agent/node-agent.js';
 export type { BootedInstance, InstanceTaint } from './agent/instance.js';
 export { endingAnnotations } from './agent/pod-status.js';
+export { serveKube } from './http/server.js';
+export type { ServedKube, ServeOptions } from './http/server.js';

@@ -1,0 +1,103 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { parse as parseYaml } from 'yaml';
+import { badRequest, StatusError } from '../errors.js';
+import { isRecord, type JsonRecord } from '../json.js';
+import type { Stored } from '../model.js';
+import type { ResourceType } from '../store/registry.js';
+import type { KubeStore } from '../store/store.js';
+import { tableOf, type IncludeObject } from './tables/table.js';
+
+/** One request and its answer. */
+export type Exchange = {
+  readonly store: KubeStore;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly warnings: string[];
+};
+
+/** How the caller wants objects shown. */
+export type Shape = 'object' | 'table' | 'metadata';
+
+export function shapeOf(exchange: Exchange): Shape {
+  const accept = exchange.request.headers.accept ?? '';
+  for (const range of accept.split(',')) {
+    if (range.includes('as=Table') && range.includes('v=v1;') && range.includes('application/json')) return 'table';
+    if (range.includes('as=PartialObjectMetadata') && range.includes('application/json')) return 'metadata';
+    if (/application\/json\s*$|^\s*\*\/\*/.test(range)) return 'object';
+  }
+  return 'object';
+}
+
+export const includeOf = (exchange: Exchange): IncludeObject => {
+  const asked = exchange.query.get('includeObject');
+  return asked === 'None' || asked === 'Object' ? asked : 'Metadata';
+};
+
+const bodyMax = 16 * 2 ** 20;
+
+async function bodyText(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += (chunk as Buffer).length;
+    if (size > bodyMax) throw new StatusError({ code: 413, reason: 'RequestEntityTooLarge', message: `Request entity too large: limit is ${bodyMax}` });
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** The body as a value, JSON or YAML; undefined when there is none. Throws 400 when it cannot be read, 415 for protobuf and CBOR. */
+export async function bodyOf(exchange: Exchange): Promise<unknown> {
+  const type = exchange.request.headers['content-type'] ?? '';
+  const text = await bodyText(exchange.request);
+  if (type.includes('protobuf') || type.includes('cbor')) {
+    throw new StatusError({ code: 415, reason: 'UnsupportedMediaType', message: `the body of the request was in an unknown format - accepted media types include: application/json, application/yaml` });
+  }
+  if (text === '') return undefined;
+  try {
+    return type.includes('yaml') ? parseYaml(text) : JSON.parse(text);
+  } catch (thrown) {
+    throw badRequest(`error decoding the body: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+  }
+}
+
+/** The body as an object; 400 when it is something else. */
+export async function objectBody(exchange: Exchange): Promise<JsonRecord> {
+  const body = await bodyOf(exchange);
+  if (!isRecord(body)) throw badRequest('the request body must be an object');
+  return body;
+}
+
+/** Answers with a JSON value. */
+export function answer(exchange: Exchange, code: number, value: object | string): void {
+  const { response, warnings } = exchange;
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  for (const warning of warnings) response.appendHeader('Warning', `299 - ${JSON.stringify(warning)}`);
+  response.writeHead(code, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) });
+  response.end(text);
+}
+
+const texts = new WeakMap<Stored, string>();
+
+/** The object's JSON, remembered as long as the object is. */
+export function textOfObject(object: Stored): string {
+  let text = texts.get(object);
+  if (text === undefined) {
+    text = JSON.stringify(object);
+    texts.set(object, text);
+  }
+  return text;
+}
+
+export const metadataOnly = (object: Stored): object => ({ kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata });
+
+/** Answers with one object, in the shape that was asked for. */
+export function answerObject(exchange: Exchange, code: number, type: ResourceType, object: Stored): void {
+  switch (shapeOf(exchange)) {
+    case 'object': return answer(exchange, code, textOfObject(object));
+    case 'metadata': return answer(exchange, code, metadataOnly(object));
+    case 'table': return answer(exchange, code, tableOf(type, [object], { metadata: { resourceVersion: object.metadata.resourceVersion }, nowMs: exchange.store.clock.nowMs(), include: includeOf(exchange), headers: true }));
+  }
+}
