@@ -62,7 +62,7 @@ export function addSimulate(program: Command, environment: Readonly<Record<strin
     .requiredOption('-f, --file <path...>', 'manifests: files, folders, or - for standard input')
     .option('--catalog <file|region>', "instance types: a JSON file (.gz too) in the KWOK provider's format, or an AWS region", environment['AWS_REGION'] ?? 'us-east-1')
     .addOption(new Option('-o, --output <format>', 'how to print the plan').choices(['table', 'json', 'yaml']).default('table'))
-    .option('--budget <duration>', 'time for improving the first plan', budget, 200)
+    .option('--budget <duration>', 'time for improving the first plan', budget, budget('200ms'))
     .option('--seed <number>', 'seeds every random choice: the same seed gives the same plan', wholeNumber, 1)
     .option('--fail-over-cost <dollars>', 'end with 3 when the plan costs more per hour', dollars)
     .option('--explain <pod>', 'say where this pod goes and why (name, or namespace/name)')

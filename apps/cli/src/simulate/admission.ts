@@ -4,6 +4,8 @@ type Raw = Readonly<Record<string, unknown>>;
 const record = (value: unknown): Raw => (typeof value === 'object' && value !== null && !Array.isArray(value) ? value as Raw : {});
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
 /** Priorities that every cluster has. */
 const systemPriorities: readonly (readonly [string, number])[] = [['system-cluster-critical', 2_000_000_000], ['system-node-critical', 2_000_001_000]];
 
@@ -18,7 +20,7 @@ function withPriority(spec: Raw, priorities: ReadonlyMap<string, number>, byDefa
 }
 
 function withRuntime(spec: Raw, classes: ReadonlyMap<string, Raw>): Raw {
-  const runtime = classes.get(String(spec['runtimeClassName'] ?? ''));
+  const runtime = classes.get(textOf(spec['runtimeClassName']));
   if (runtime === undefined) return spec;
   const scheduling = record(runtime['scheduling']);
   const overhead = record(runtime['overhead'])['podFixed'];

@@ -39,6 +39,27 @@ function readOffering(item: Raw, path: string): readonly Offering[] {
   return zones.flatMap((zone) => capacityTypes.map((capacityType): Offering => ({ zone, capacityType, ...shared })));
 }
 
+/** An entry of the shape that nearly every one of thousands has, read without checks of its paths; undefined for any other. */
+function plainOffering(item: unknown): Offering | undefined {
+  const { Price: price, Available: available = true, Requirements: entries } = item as { Price?: unknown; Available?: unknown; Requirements?: unknown };
+  if (typeof price !== 'number' || !(price >= 0 && price < 1e6) || typeof available !== 'boolean' || !Array.isArray(entries) || entries.length !== 2) return undefined;
+  const found: Record<string, unknown> = {};
+  for (const entry of entries as readonly ({ key?: unknown; operator?: unknown; values?: unknown; minValues?: unknown } | null)[]) {
+    if (entry === null || entry.operator !== 'In' || typeof entry.key !== 'string' || !Array.isArray(entry.values) || entry.values.length !== 1 || entry.minValues !== undefined) return undefined;
+    found[entry.key] = entry.values[0];
+  }
+  const zone = found[labels.zone];
+  const capacityType = found[labels.capacityType];
+  if (typeof zone !== 'string' || (capacityType !== 'on-demand' && capacityType !== 'spot')) return undefined;
+  return { zone, capacityType, priceMicrosPerHour: Math.round(price * 1_000_000), available, priceEstimated: false };
+}
+
+function readOfferings(raw: unknown, field: string): readonly Offering[] {
+  const list = readList(raw, field);
+  const plain = list.flatMap((item) => (typeof item === 'object' && item !== null ? plainOffering(item) ?? [] : []));
+  return plain.length === list.length ? plain : readEach(raw, field, readOffering).flat();
+}
+
 /** The provider's own labels, from the type's name and size. */
 function kwokLabels(name: string, capacity: Resources): readonly (readonly [string, ValueSet])[] {
   const cpus = String(Math.floor((capacity['cpu'] ?? 0) / 1000));
@@ -67,7 +88,7 @@ function readType(item: Raw, path: string, aws: 'with-aws-labels' | 'plain'): In
   const given: Given = {
     name: readRequiredText(item['name'], `${path}.name`), architecture: readRequiredText(item['architecture'], `${path}.architecture`),
     systems: readTexts(item['operatingSystems'], `${path}.operatingSystems`), capacity,
-    offerings: readEach(item['offerings'], `${path}.offerings`, readOffering).flat(),
+    offerings: readOfferings(item['offerings'], `${path}.offerings`),
   };
   return { name: given.name, requirements: requirementsOfType(given, aws), offerings: given.offerings, capacity, allocatable: subtractResources(capacity, kwokOverhead) };
 }
