@@ -43,7 +43,7 @@ function forced(pod: Pod, deadlineMs: number | undefined, nowMs: number): Forced
   if (deadlineMs === undefined) return undefined;
   const leftSeconds = Math.max(1, Math.floor((deadlineMs - nowMs) / 1000));
   const due = isTerminating(pod) ? (pod.deletionMs ?? 0) > deadlineMs && (pod.deletionMs ?? 0) > nowMs + 1000 : nowMs > deadlineMs - pod.terminationGracePeriodSeconds * 1000;
-  return due ? { pod, gracePeriodSeconds: Math.min(leftSeconds, pod.terminationGracePeriodSeconds) } : undefined;
+  return due ? { pod, gracePeriodSeconds: Math.max(1, Math.min(leftSeconds, pod.terminationGracePeriodSeconds)) } : undefined;
 }
 
 /** Plans the next step of draining a node from the pods that are bound to it. `deadlineMs` absent: draining may take for ever. */

@@ -35,6 +35,7 @@ describe('draining', () => {
     ['before deadline less grace: not yet', pod('a'), nowMs + 30_000, []],
     ['after it: with what is left', pod('a'), nowMs + 29_000, [['a', 29]]],
     ['past the deadline: one second', pod('a'), nowMs - 5_000, [['a', 1]]],
+    ['a pod without grace gets a second all the same', pod('a', { terminationGracePeriodSeconds: 0 }), nowMs - 1, [['a', 1]]],
     ['a later tier too', daemon('d', critical), nowMs + 10_000, [['d', 10]]],
     ['a protected one too', pod('p', { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } }), nowMs + 10_000, [['p', 10]]],
     ['a terminating one whose grace outlasts it', pod('a', { deletionMs: nowMs + 60_000 }), nowMs + 20_000, [['a', 20]]],

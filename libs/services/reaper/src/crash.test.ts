@@ -67,14 +67,14 @@ async function play(story: Story, kill?: Kill): Promise<{ readonly effects: numb
   await cluster.pass(3);
   story.happens(cluster, instances);
   const settled = (): boolean => cluster.names(nodeClaims).join() === story.nodesLeft.map((name) => `claim-${name}`).join() && cluster.names(nodes).join() === story.nodesLeft.join();
-  await cluster.pass(story.seconds, () => first.stop.aborted || settled());
+  await cluster.pass(story.seconds, () => first.stop.aborted || settled(), 1_000);
   const effects = first.effects();
   if (first.stop.aborted) {
     await cluster.pass(3);
     const second = cluster.reaper();
     const { queue } = cluster.twin;
     // A message that was received and not deleted comes back after its visibility timeout.
-    await cluster.pass(story.seconds, () => settled() && queue.depth().visible + queue.depth().hidden === 0);
+    await cluster.pass(story.seconds, () => settled() && queue.depth().visible + queue.depth().hidden === 0, 1_000);
     second.stop.abort();
   }
   await cluster.pass(2);

@@ -16,6 +16,8 @@ export type EventToWrite = { readonly about: Subject; readonly type: 'Normal' | 
 const dedupeMs = 120_000;
 const rememberedMax = 20_000;
 const waitingMax = 2_000;
+/** Of the object's name in an Event's own, which ends in a dot and 16 digits and has at most 253 characters. */
+const nameMax = 236;
 
 /** Kubernetes Events, written behind the work: they inform people, nothing waits for them and nothing fails with them. */
 export class Events {
@@ -37,7 +39,7 @@ export class Events {
     if (this.#writtenMs.size >= rememberedMax) this.#writtenMs.clear();
     this.#writtenMs.set(key, nowMs);
     if (this.#waiting.length >= waitingMax) { this.#deps.metrics.count('dovetail_events_dropped_total'); return; }
-    this.#waiting.push({ event, name: `${event.about.name}.${this.#deps.hash.sha256Hex(key).slice(0, 16)}` });
+    this.#waiting.push({ event, name: `${event.about.name.slice(0, nameMax)}.${this.#deps.hash.sha256Hex(key).slice(0, 16)}` });
     this.#nap.wake();
   }
 

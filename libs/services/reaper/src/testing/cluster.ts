@@ -117,10 +117,10 @@ export class TestCluster {
   }
 
   /** Moves time on in small steps, so that everything has its turn. */
-  async pass(seconds: number, until: () => boolean = () => false): Promise<boolean> {
-    for (let step = 0; step < seconds * 2; step += 1) {
+  async pass(seconds: number, until: () => boolean = () => false, stepMs = 500): Promise<boolean> {
+    for (let passedMs = 0; passedMs < seconds * 1_000; passedMs += stepMs) {
       if (until()) return true;
-      await this.clock.advance(500);
+      await this.clock.advance(stepMs);
     }
     return until();
   }

@@ -21,6 +21,8 @@ export function mortal(deps: ReaperDeps, kill: Kill | undefined): { readonly dep
       if (!counted.includes(String(name))) return (...parameters: unknown[]) => (stop.aborted && !['connected'].includes(String(name)) ? never() : call(...parameters));
       return async (...parameters: unknown[]) => {
         if (stop.aborted) return never();
+        // Events inform, and nothing rests on them: dying beside one is dying between its neighbours.
+        if ((parameters[0] as { readonly plural?: string } | undefined)?.plural === 'events') return call(...parameters);
         count += 1;
         if (kill?.effect === count && kill.when === 'before') return die();
         const result = await call(...parameters);
