@@ -14,8 +14,8 @@ import { buildInSequence, placeRest, type Outcome } from './sequence.js';
 const priceOf = (bins: readonly PackBin[]): number => bins.reduce((sum, bin) => sum + bin.price, 0);
 
 /** The cheaper packing; of two equally dear ones the one with fewer nodes. */
-function cheaper(a: readonly PackBin[], b: readonly PackBin[] | undefined): readonly PackBin[] {
-  if (b === undefined) return a;
+function cheaper(a: readonly PackBin[] | undefined, b: readonly PackBin[] | undefined): readonly PackBin[] {
+  if (a === undefined || b === undefined) return a ?? b ?? [];
   const difference = priceOf(b) - priceOf(a);
   return difference < 0 || (difference === 0 && b.length < a.length) ? b : a;
 }
@@ -33,7 +33,8 @@ export function compose(world: World): Outcome & { readonly steps: number } {
   const { assigned, left } = assignAll(base, table);
   const kinds = kindsOf(world, assigned);
   const context = packContextOf(world, kinds, base.ledger.hostFloors);
-  const first = cheaper(firstFitPack(context), greedyPack(context, stop));
+  const greedy = greedyPack(context, stop);
+  const first = cheaper(greedy, firstFitPack(context, greedy === undefined ? Infinity : priceOf(greedy)));
   const { bins, steps } = improve(context, first, { seed: world.options.seed, stepsMax: world.options.stepsMax, shouldStop: stop, bound: 0 });
   const engine = new Engine(world, base);
   if (!replay(engine, kinds, bins)) return { ...buildInSequence(world), steps: 0 };

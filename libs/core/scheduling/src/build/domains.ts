@@ -3,8 +3,7 @@ import type { PodClass } from '../model/classes.js';
 import type { Shape } from '../model/shapes.js';
 import { openDomains } from '../topology/domains.js';
 import type { Role, Roles } from '../topology/roles.js';
-import { Accounts } from './accounts.js';
-import { timesFitting, type Engine } from './engine.js';
+import type { Engine } from './engine.js';
 import type { Item, ItemTable } from './items.js';
 
 type Pin = { readonly role: Role; readonly domain: string };
@@ -69,20 +68,14 @@ function pinnedShapes(engine: Engine, shape: Shape, roles: Roles): readonly Pinn
 /** Whether some template has room for one pod of an item on a new node, as far as one node goes. */
 function canOpen(engine: Engine, item: Item): boolean {
   const { states, templates } = engine.world;
+  const used = item.cls.requests;
   return templates.some((template) => {
-    if (Accounts.applies(template) || item.cls.pod.hostPorts.length > 0) return engine.roomInNew(template, item) > 0;
     const state = states.after(states.root(template), item.shape);
-    return state !== undefined && state.widest.some((room) => timesFitting(room, nothingUsed(room), item.cls.requests) > 0);
+    if (state === undefined || !state.widest.some((room) => room.every((amount, r) => amount >= (used[r] ?? 0)))) return false;
+    const { hostPorts: ports } = item.cls.pod;
+    if (ports.length > 0 || template.minValues.length > 0 || template.reserves) return engine.roomInNew(template, item) > 0;
+    return !template.limited || typeof engine.accounts.choose(state, { used, ports }, undefined) !== 'string';
   });
-}
-
-// Remembering vectors of zeros keeps this pure: they are constants.
-const zeros = new Map<number, Float64Array>();
-/** A vector of zeros; shared, never written to. */
-function nothingUsed(like: Float64Array): Float64Array {
-  const known = zeros.get(like.length) ?? new Float64Array(like.length);
-  zeros.set(like.length, known);
-  return known;
 }
 
 /** The items that pods of a class may become on new nodes, best first among equals: cheaper domains, then by name. */

@@ -34,6 +34,8 @@ export type PackContext = {
   readonly worth: Float64Array;
   /** Where each state leads when a kind joins, by kind index and state id. */
   readonly next: readonly (State | null)[][];
+  /** What the rooms of a state's frontier are worth, in its order. */
+  readonly roomWorths: (state: State) => Float64Array;
   /** Each kind by itself, as a size. */
   readonly sizes: readonly Size[];
   /** Worth of resources, per unit. */
@@ -90,6 +92,37 @@ export function flexibleRoom(context: PackContext, bin: PackBin, kind: Kind): nu
     for (const { type } of offersFor(next, { used: bin.used, ports })) times = Math.max(times, timesFitting(type.room, bin.used, kind.requests));
   }
   return Math.min(times, rules);
+}
+
+/**
+ * Which nodes are closed to which rules for good. While pods are only ever added, a node that hostname rules close to a
+ * kind stays closed, and asking again is most of the work when thousands of nodes each hold one of a group.
+ */
+export class ClosedDoors {
+  readonly #closed: Uint8Array[] = [];
+
+  has(kind: Kind, bin: PackBin): boolean {
+    return this.#closed[kind.rule]?.[bin.id] === 1;
+  }
+
+  close(kind: Kind, bin: PackBin): void {
+    let doors = this.#closed[kind.rule];
+    if (doors === undefined || doors.length <= bin.id) {
+      const larger = new Uint8Array(Math.max(256, bin.id * 2));
+      if (doors !== undefined) larger.set(doors);
+      this.#closed[kind.rule] = doors = larger;
+    }
+    doors[bin.id] = 1;
+  }
+
+  /** As `flexibleRoom`, remembering what is closed. */
+  room(context: PackContext, bin: PackBin, kind: Kind): number {
+    if (kind.plain) return flexibleRoom(context, bin, kind);
+    if (this.has(kind, bin)) return 0;
+    const room = flexibleRoom(context, bin, kind);
+    if (room === 0 && ruleRoom(context, bin, kind) <= 0) this.close(kind, bin);
+    return room;
+  }
 }
 
 /** Puts `count` of a kind into a bin (takes them out when negative), without looking for its price. */

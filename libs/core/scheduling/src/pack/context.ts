@@ -1,3 +1,4 @@
+import type { State } from '../match/states.js';
 import type { Offer } from '../model/templates.js';
 import type { World } from '../model/world.js';
 import type { PackContext } from './bins.js';
@@ -31,5 +32,7 @@ export function packContextOf(world: World, kinds: readonly Kind[], hostFloors: 
   const worths = perUnit.map((price, r) => Math.max(price, Number.isFinite(floors[r]) ? (floors[r] ?? 0) : 0));
   const worth = Float64Array.from(kinds.map((kind) => dot(worths, kind.requests)));
   const sizes = kinds.map((kind) => ({ requests: kind.requests, worth: worth[kind.index] ?? 0, kinds: [kind.index] }));
-  return { states: world.states, kinds, hostFloors, perUnit: worths, worth, sizes, next: kinds.map(() => []) };
+  const known: Float64Array[] = [];
+  const roomWorths = (state: State): Float64Array => (known[state.id] ??= Float64Array.from(state.frontier.map(({ type }) => dot(worths, type.room))));
+  return { states: world.states, kinds, hostFloors, roomWorths, perUnit: worths, worth, sizes, next: kinds.map(() => []) };
 }

@@ -1,10 +1,11 @@
 import type { State } from '../match/states.js';
-import { flexibleRoom, emptyBin, putKind, settle, type PackBin, type PackContext } from './bins.js';
+import { ClosedDoors, emptyBin, putKind, settle, type PackBin, type PackContext } from './bins.js';
 import type { Kind } from './kinds.js';
 
 /** New nodes by their number of pods, fewest first, as Karpenter tries them. */
 class ByPods {
   readonly #rows: PackBin[][] = [];
+  readonly #doors = new ClosedDoors();
 
   add(bin: PackBin): void {
     (this.#rows[bin.pods] ??= []).push(bin);
@@ -18,7 +19,7 @@ class ByPods {
       if (row === undefined || row.length === 0) continue;
       for (let at = 0; at < row.length && left > 0;) {
         const bin = row[at] as PackBin;
-        if (flexibleRoom(context, bin, kind) <= 0) { at += 1; continue; }
+        if (this.#doors.room(context, bin, kind) <= 0) { at += 1; continue; }
         putKind(context, bin, kind, 1);
         left -= 1;
         // The last of the row takes its place: order within a row does not matter, only that it is always the same.
@@ -33,12 +34,19 @@ class ByPods {
 
 /**
  * First-fit-decreasing in Karpenter's shape, for kinds: a pod joins the node with the fewest pods that takes it, else a
- * node is opened in the first pool that can. The start that no other may be dearer than.
+ * node is opened in the first pool that can. The start that no other may be dearer than; given up (undefined) as soon as
+ * it costs more than `mostPrice`, because nodes only get dearer as they fill.
  */
-export function firstFitPack(context: PackContext): readonly PackBin[] {
+export function firstFitPack(context: PackContext, mostPrice: number): readonly PackBin[] | undefined {
   const open = new ByPods();
   const bins: PackBin[] = [];
+  let placed = 0;
   for (const kind of context.kinds) {
+    placed += kind.count;
+    if (placed > 512) {
+      placed = 0;
+      if (sumOf(bins) > mostPrice) return undefined;
+    }
     let left = kind.count - open.place(context, kind, kind.count);
     while (left > 0) {
       const bin = emptyBin(context, bins.length, kind.openings[0] as State);
@@ -49,6 +57,14 @@ export function firstFitPack(context: PackContext): readonly PackBin[] {
       left -= open.place(context, kind, left);
     }
   }
-  for (const bin of bins) settle(bin);
-  return bins;
+  return sumOf(bins) > mostPrice ? undefined : bins;
+}
+
+function sumOf(bins: readonly PackBin[]): number {
+  let sum = 0;
+  for (const bin of bins) {
+    settle(bin);
+    sum += bin.price;
+  }
+  return sum;
 }

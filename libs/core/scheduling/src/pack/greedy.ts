@@ -1,5 +1,6 @@
 import type { State } from '../match/states.js';
-import { afterKind, copyOf, emptyBin, flexibleRoom, putKind, settle, type PackBin, type PackContext, type Size } from './bins.js';
+import type { Offer } from '../model/templates.js';
+import { afterKind, ClosedDoors, copyOf, emptyBin, putKind, settle, type PackBin, type PackContext, type Size } from './bins.js';
 import { filled, worthOf, type Supply, type Target } from './fill.js';
 import type { Kind } from './kinds.js';
 import { dot } from './prices.js';
@@ -7,8 +8,12 @@ import { dot } from './prices.js';
 /** How many targets are tried for each new node, and how many nodes may be offered a larger type. */
 const targetsMax = 6;
 const upgradesMax = 3;
+/** Growing a node that is there is preferred to opening another of equal value. */
+const growthBonus = 1.01;
+/** Nothing is worth more than its price, so a node this well filled need not be compared with others. */
+const goodEnough = 0.995;
 
-type Estimate = { readonly target: Target; readonly state: State; readonly ratio: number; readonly grow?: PackBin };
+type Estimate = { readonly target: Target; readonly state: State; readonly ratio: number; readonly grow: PackBin | undefined };
 
 /** Pods to pack, with what is left of them together. */
 class Stock implements Supply {
@@ -53,19 +58,34 @@ class Stock implements Supply {
   }
 }
 
-function estimatesFor(context: PackContext, state: State, what: { readonly need: Float64Array; readonly supplyWorth: number; readonly grow: PackBin | undefined }): readonly Estimate[] {
-  const { need, grow } = what;
+type Ask = { readonly need: Float64Array; readonly supplyWorth: number; readonly grow: PackBin | undefined; readonly most: number };
+
+/** The targets of a state that promise most value per dollar for a node that needs at least so much; the best first. */
+function targetsFor(context: PackContext, state: State, ask: Ask): readonly Estimate[] {
+  const { need, grow } = ask;
   const base = grow === undefined ? 0 : worthOf(context, grow);
   const paid = grow?.price ?? 0;
-  const estimates: Estimate[] = [];
-  for (const { type, offering } of state.frontier) {
+  const worths = context.roomWorths(state);
+  const best: Estimate[] = [];
+  for (let at = state.frontier.length - 1; at >= 0; at -= 1) {
+    const { type, offering } = state.frontier[at] as Offer;
     const price = offering.priceMicrosPerHour;
-    if (price <= paid && grow !== undefined) continue;
-    if (!type.room.every((amount, r) => amount >= (need[r] as number))) continue;
-    const gained = Math.min(dot(context.perUnit, type.room) - base, what.supplyWorth);
-    estimates.push({ target: { room: type.room, price }, state, ratio: gained / Math.max(1, price - paid), ...(grow === undefined ? {} : { grow }) });
+    if (grow !== undefined && price <= paid) break;
+    const ratio = Math.min((worths[at] as number) - base, ask.supplyWorth) / Math.max(1, price - paid);
+    const last = best[best.length - 1];
+    if (best.length >= ask.most && last !== undefined && ratio <= last.ratio) continue;
+    if (!holds(type.room, need)) continue;
+    if (best.length >= ask.most) best.pop();
+    let place = best.length;
+    while (place > 0 && (best[place - 1] as Estimate).ratio < ratio) place -= 1;
+    best.splice(place, 0, { target: { room: type.room, price }, state, ratio, grow });
   }
-  return estimates;
+  return best;
+}
+
+function holds(room: Float64Array, need: Float64Array): boolean {
+  for (let r = 0; r < need.length; r += 1) if ((room[r] as number) < (need[r] as number)) return false;
+  return true;
 }
 
 const byRatio = (a: Estimate, b: Estimate): number => b.ratio - a.ratio || a.target.price - b.target.price;
@@ -79,6 +99,7 @@ class Greedy {
   readonly bins: PackBin[] = [];
   readonly #context: PackContext;
   readonly #stock: Stock;
+  readonly #doors = new ClosedDoors();
   #grown = 0;
   #cursor = 0;
 
@@ -128,7 +149,7 @@ class Greedy {
       for (let step = this.bins.length; step > 0 && left > 0; step -= 1) {
         this.#cursor = this.#cursor + 1 < this.bins.length ? this.#cursor + 1 : 0;
         const bin = this.bins[this.#cursor] as PackBin;
-        if (worthOf(this.#context, bin) + worth > cap || flexibleRoom(this.#context, bin, kind) <= 0) continue;
+        if (this.#doors.has(kind, bin) || worthOf(this.#context, bin) + worth > cap || this.#doors.room(this.#context, bin, kind) <= 0) continue;
         putKind(this.#context, bin, kind, 1);
         left -= 1;
       }
@@ -158,20 +179,20 @@ class Greedy {
   #estimates(seed: Kind): readonly Estimate[] {
     const supplyWorth = this.#stock.worth;
     const estimates: Estimate[] = [];
-    for (const state of seed.openings) estimates.push(...estimatesFor(this.#context, state, { need: seed.requests, supplyWorth, grow: undefined }).toSorted(byRatio).slice(0, targetsMax));
+    for (const state of seed.openings) estimates.push(...targetsFor(this.#context, state, { need: seed.requests, supplyWorth, grow: undefined, most: targetsMax }));
     let tried = 0;
-    for (let step = 0; step < Math.min(this.bins.length, 64) && tried < upgradesMax; step += 1) {
+    for (let step = 0; step < Math.min(this.bins.length, 1024) && tried < upgradesMax; step += 1) {
       const bin = this.bins[(this.#grown + step) % this.bins.length] as PackBin;
-      if (flexibleRoom(this.#context, bin, seed) <= 0) continue;
+      if (this.#doors.room(this.#context, bin, seed) <= 0) continue;
       tried += 1;
       const state = afterKind(this.#context, bin.state, seed) as State;
-      estimates.push(...estimatesFor(this.#context, state, { need: sumWith(bin, seed), supplyWorth, grow: bin }).toSorted(byRatio).slice(0, 2));
+      estimates.push(...targetsFor(this.#context, state, { need: sumWith(bin, seed), supplyWorth, grow: bin, most: 2 }));
     }
     return estimates.sort(byRatio).slice(0, targetsMax + 2);
   }
 
   #placeSeed(seed: Kind): boolean {
-    let best: { readonly bin: PackBin; readonly from: PackBin; readonly grow: PackBin | undefined; readonly ratio: number } | undefined;
+    let best: { readonly bin: PackBin; readonly from: PackBin; readonly grow: PackBin | undefined; readonly merit: number } | undefined;
     for (const { target, state, grow } of this.#estimates(seed)) {
       const from = grow ?? emptyBin(this.#context, this.bins.length, state);
       const start = copyOf(from);
@@ -181,8 +202,10 @@ class Greedy {
       this.#stock.left[seed.index] = (this.#stock.left[seed.index] as number) + 1;
       if (bin === undefined) continue;
       const ratio = (worthOf(this.#context, bin) - worthOf(this.#context, from)) / Math.max(1, bin.price - (grow?.price ?? 0));
-      // A node less is worth a hair: nodes that are there already win ties.
-      if (best === undefined || ratio * (grow === undefined ? 1 : 1.002) > best.ratio * (best.grow === undefined ? 1 : 1.002)) best = { bin, from, grow, ratio };
+      // A node less is worth a little: nodes that are there already win ties.
+      const merit = ratio * (grow === undefined ? 1 : growthBonus);
+      if (best === undefined || merit > best.merit) best = { bin, from, grow, merit };
+      if (merit >= goodEnough && grow === undefined) break;
     }
     if (best === undefined) return false;
     this.#commit(best);

@@ -16,6 +16,8 @@ export type Kind = {
   /** Hostname roles that can refuse; a merely counted affinity cannot. */
   readonly roles: readonly Role[];
   readonly ports: readonly HostPort[];
+  /** Kinds with the same hostname roles and host ports have the same number: what closes a node to one closes it to all. */
+  readonly rule: number;
   /** Neither hostname rules nor host ports: only resources decide. */
   readonly plain: boolean;
   /** How many a node takes at most by hostname rules, if there is a most. */
@@ -67,13 +69,17 @@ export function kindsOf(world: World, assigned: ReadonlyMap<Item, number>): read
     }
   }
   const openings = new Map<string, readonly State[]>();
+  const rules = new Map<string, number>();
   return [...drafts.values()].map(({ first, roles, items, count }, index) => {
     const text = `${first.shape.id}|${first.cls.requests.join(',')}`;
     const known = openings.get(text) ?? openingsOf(world, first.shape, first.cls.requests);
     openings.set(text, known);
     const ports = first.cls.pod.hostPorts;
+    const ruleText = `${roles.map((role) => `${role.group.id}${role.carries ? 'c' : ''}${role.selected ? 's' : ''}`).join('|')} ${ports.length > 0 ? JSON.stringify(ports) : ''}`;
+    const rule = rules.get(ruleText) ?? rules.size;
+    rules.set(ruleText, rule);
     return {
-      index, requests: first.cls.requests, shape: first.shape, roles, ports, plain: roles.length === 0 && ports.length === 0,
+      index, requests: first.cls.requests, shape: first.shape, roles, ports, rule, plain: roles.length === 0 && ports.length === 0,
       perHost: ports.length > 0 ? 1 : perHostOf(roles), items, count, openings: known,
     };
   });
