@@ -32,12 +32,28 @@ export function customDefaults(type: ResourceType, object: Stored): Stored {
   return { apiVersion, kind, metadata, ...(defaulted(type.schema, fields) as JsonRecord) };
 }
 
+const unchecked: FieldError = {
+  type: 'FieldValueInvalid', field: '<nil>',
+  message: 'Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+};
+
+const withRules = new WeakMap<Schema, boolean>();
+
+function hasRules(schema: Schema): boolean {
+  const before = withRules.get(schema);
+  if (before !== undefined) return before;
+  const inner = [...Object.values(schema.properties ?? {}), ...(schema.items === undefined ? [] : [schema.items]), ...(isRecord(schema.additionalProperties) ? [schema.additionalProperties as Schema] : [])];
+  const found = (schema.rules ?? []).length > 0 || inner.some(hasRules);
+  withRules.set(schema, found);
+  return found;
+}
+
 /**
  * The complaints of a custom object's schema: shape and values first; only a well-shaped object is asked for its CEL rules.
  */
 export function checkCustom(type: ResourceType, object: Stored, before: Stored | undefined): readonly FieldError[] {
   if (type.schema === undefined) return [];
   const errors = schemaErrors(type.schema, object);
-  if (errors.length > 0) return errors;
+  if (errors.length > 0) return hasRules(type.schema) ? [...errors, unchecked] : errors;
   return celErrors(type.schema, object, before);
 }
