@@ -1,4 +1,5 @@
 import { InputError } from './input-error.js';
+import { jsonErrorOffset } from './json-position.js';
 import { quickYaml } from './quick-yaml.js';
 
 /** One document of a file, as text and as what it says. */
@@ -49,8 +50,7 @@ function jsonValue(file: string, text: string): { readonly value: unknown } | un
   } catch (error) {
     // Flow style is YAML too, so only a file that calls itself JSON must be it.
     if (!file.endsWith('.json')) return undefined;
-    const at = /position ([0-9]+)/.exec(error instanceof Error ? error.message : '');
-    const line = at === null ? 1 : text.slice(0, Number(at[1])).split('\n').length;
+    const line = text.slice(0, jsonErrorOffset(text)).split('\n').length;
     throw new InputError('this is not valid JSON: correct the line', { place: { file, line }, cause: error });
   }
 }

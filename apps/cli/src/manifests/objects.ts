@@ -12,13 +12,17 @@ export type Source = {
   readonly object: Readonly<Record<string, unknown>>;
 };
 
+/** Documents longer than this (in characters) are named by their first line only. */
+const locateMax = 8_000_000;
+
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The error for a field of an object, with the line it stands on (or, when it is absent, its parent's). */
 export async function errorAt(source: Pick<Source, 'document' | 'path'>, failure: Omit<ParseFailure, 'ok'>): Promise<InputError> {
-  const { lineOfField } = await import('./locate.js');
   const { file, line, text } = source.document;
-  const at = line + lineOfField(text, `${source.path}${failure.field}`) - 1;
+  // Finding the line means reading the document again with all its positions, which a very large one is not worth.
+  const within = text.length > locateMax ? 1 : (await import('./locate.js')).lineOfField(text, `${source.path}${failure.field}`);
+  const at = line + within - 1;
   return new InputError(`${failure.value} cannot be used here: ${failure.remedy}`, { place: { file, line: at }, field: `${source.path}${failure.field}` });
 }
 

@@ -4,7 +4,10 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { parse, parseAllDocuments, stringify } from 'yaml';
 import { documentsOf } from './documents.js';
+import { jsonErrorOffset } from './json-position.js';
 import { quickYaml } from './quick-yaml.js';
+
+fc.configureGlobal({ seed: 1 });
 
 const scalars = fc.oneof(fc.string(), fc.constantFrom('a', '1', 'true', 'null', '~', '1e3', '-', '- a', 'a: b', '# x', ' a ', 'x #y', '100m', '', '0x10', "it's", '"q"', 'a\nb', '*', '${A}', '.5', '1.'), fc.integer(), fc.boolean(), fc.constant(null), fc.double({ noNaN: true, noDefaultInfinity: true }));
 const { tree } = fc.letrec((tie) => ({
@@ -41,4 +44,9 @@ const files = readdirSync(scenarios, { recursive: true, encoding: 'utf8' }).filt
 test.each(files)('documents of %s are those of the library', async (file) => {
   const text = readFileSync(`${scenarios}${file}`, 'utf8');
   expect((await documentsOf(file, text)).map((document) => document.value)).toEqual(parseAllDocuments(text).map((document) => document.toJS() as unknown).filter((value) => value !== null));
+});
+
+describe('a JSON error', () => {
+  test.each<[string, number]>([['{"a": }', 6], ['[1,]', 3], ['{"a" 1}', 5], ['[1', 2], ['{"a":1}x', 7], ['["\\x"]', 1], ['', 0], ['{,}', 1], ['[}', 1]])('in %j is at %i', (text, offset) => expect(jsonErrorOffset(text)).toBe(offset));
+  test('of valid JSON is only its end', () => fc.assert(fc.property(fc.json({ maxDepth: 3 }), (text) => jsonErrorOffset(`${text} `) === `${text} `.length)));
 });

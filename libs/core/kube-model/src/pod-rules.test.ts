@@ -5,6 +5,8 @@ import {
   evictionCost, formatDuration, isActive, isDisruptionProtected, isEvictable, isProvisionable, isReschedulable, needsScheduler, parseDurationMs, podOf,
 } from './index.js';
 
+fc.configureGlobal({ seed: 1 });
+
 const parsedBase = podOf({ metadata: { uid: 'u', name: 'p', namespace: 'n' } });
 if (!parsedBase.ok) throw new Error(parsedBase.remedy);
 const base = parsedBase.value;

@@ -3,6 +3,8 @@ import fc from 'fast-check';
 import type { Parsed } from '@dovetail/core-kube-model';
 import { awsNodeTemplateOf, ec2NodeClassOf, inlineProviderOf, type NodeClass } from '../index.js';
 
+fc.configureGlobal({ seed: 1 });
+
 type Part = Record<string, unknown>;
 const metadata = { name: 'default', uid: 'u-1' };
 const value = <T>(parsed: Parsed<T>): T => {

@@ -3,6 +3,8 @@ import fc from 'fast-check';
 import type { Parsed } from '@dovetail/core-kube-model';
 import { nodePoolOf, provisionerOf } from '../index.js';
 
+fc.configureGlobal({ seed: 1 });
+
 const metadata = { name: 'default', uid: 'u-1' };
 const nodeClassRef = { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' };
 const value = <T>(parsed: Parsed<T>): T => {

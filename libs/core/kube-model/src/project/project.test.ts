@@ -5,6 +5,8 @@ import {
   csiNodeOf, daemonSetOf, namespaceOf, nodeOf, pdbOf, podOf, pvOf, pvcOf, storageClassOf, volumeAttachmentOf,
 } from '../index.js';
 
+fc.configureGlobal({ seed: 1 });
+
 const metadata = { name: 'one', namespace: 'team', uid: 'u-1', resourceVersion: '7', labels: { app: 'web' }, creationTimestamp: '2026-01-01T00:00:00Z' };
 const value = <T>(parsed: Parsed<T>): T => {
   if (!parsed.ok) throw new Error(`${parsed.field}: ${parsed.remedy}`);
