@@ -120,7 +120,7 @@ export class Leading {
     [this.#launching, this.#rounds] = [launching, rounds];
     const tagging = new Tagging(shared);
     const lifecycle = new Lifecycle({
-      ...shared, tagging, placing: new Placing({ ...shared, placement: this.#config.placement, deadlineMs: this.#config.lifecycle.placementDeadlineMs }),
+      ...shared, tagging, isLaunching: (claim) => launching.isBusy(claim), placing: new Placing({ ...shared, placement: this.#config.placement, deadlineMs: this.#config.lifecycle.placementDeadlineMs }),
       finalizing: new Finalizing({ ...shared, isSettled: (claim) => launching.isSettled(claim), lookUp: (id) => launching.lookUp(id) }),
     }, this.#config);
     const status = new StatusWriter(deps.kube, deps.clock);

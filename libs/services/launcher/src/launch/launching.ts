@@ -69,6 +69,9 @@ export class Launching {
     return id === undefined || this.#settled.has(id) || !this.#inForce(claim);
   }
 
+  /** Whether somebody works on the claim now: what its status lacks may be about to be written. */
+  isBusy(claim: NodeClaim): boolean { return this.#busy.has(claim.uid); }
+
   /** Instances that carry the intent's tag and have not ended. Rejects with CloudError. */
   lookUp(intentId: string): ReturnType<Sending['lookUp']> { return this.#sending.lookUp(intentId); }
 

@@ -20,6 +20,8 @@ import type { Tagging } from './tagging.js';
 
 export type LifecycleDeps = {
   readonly clock: Clock; readonly log: Log; readonly metrics: Metrics; readonly cloud: Cloud; readonly world: World; readonly writer: Writer; readonly catalog: Catalog;
+  /** Whether the launch loop works on the claim now. */
+  readonly isLaunching: (claim: NodeClaim) => boolean;
   readonly placing: Placing; readonly finalizing: Finalizing; readonly tagging: Tagging; readonly decisions: Decisions; readonly events: KubeEvents;
 };
 
@@ -74,6 +76,7 @@ export class Lifecycle {
   async #unlaunched(claim: NodeClaim): Promise<Again> {
     const id = instanceIdOf(claim);
     if (id === undefined) return this.#giveUpAfter(claim, this.#config.lifecycle.launchTimeoutMs, claim.createdMs, 'launch_timeout');
+    if (this.#deps.isLaunching(claim)) return { afterMs: 500 };
     const [instance] = await this.#deps.cloud.instancesById([id]);
     if (instance === undefined) return { afterMs: 1_000 };
     const type = this.#deps.catalog.typesOf(classKey(claim.classRef)).get(instance.instanceType);

@@ -15,6 +15,7 @@ export type StateTellerDeps = {
 };
 
 const compareMs = 1_000;
+const paceMs = 25;
 const tellsInParallel = 32;
 type Told = { readonly text: string; readonly sequence: number };
 
@@ -70,6 +71,8 @@ export class StateTeller {
     while (!stop.aborted) {
       await this.#latch.wait(stop);
       if (!stop.aborted) await this.#tellChanges();
+      // Changes come in bursts; the next telling takes along what came meanwhile.
+      await clock.sleep(paceMs, stop);
     }
     await ticking;
   }
