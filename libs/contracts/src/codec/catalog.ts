@@ -2,7 +2,7 @@ import type { InstanceType, Offering } from '@dovetail/core-ec2-model';
 import type { Requirements, ValueSet } from '@dovetail/core-kube-model';
 import type { ClassCatalog, UnavailableOffering } from '../messages.js';
 import { capacityType, resources } from './common.js';
-import { type Codec, flag, int, list, Malformed, message, name, oneOf, optional, text, uint, type Wire } from './fields.js';
+import { at, type Codec, flag, int, list, message, name, oneOf, optional, text, uint, type Wire } from './fields.js';
 import { wire as w } from './wire.js';
 
 /** Sets are written ascending, so that equal sets are equal bytes whatever order they were filled in. */
@@ -13,16 +13,8 @@ const valueSet = message<ValueSet>({
 });
 const requirementMap: Codec<Requirements> = {
   write: (value) => Object.fromEntries([...value.keys()].sort().map((key) => [key, valueSet.write(value.get(key) as ValueSet)])),
-  read: (from) => new Map(Object.entries((from ?? {}) as Wire).map(([key, set]) => [key, readUnder(key, set)])),
+  read: (from) => new Map(Object.entries((from ?? {}) as Wire).map(([key, set]) => [key, at(`[${key}]`, () => valueSet.read(set))])),
 };
-function readUnder(key: string, set: unknown): ValueSet {
-  try {
-    return valueSet.read(set);
-  } catch (error) {
-    if (error instanceof Malformed) error.path.unshift(`[${key}]`);
-    throw error;
-  }
-}
 
 const offering = message<Offering>({
   zone: name, zoneId: optional(text), capacityType, priceMicrosPerHour: int, available: flag,

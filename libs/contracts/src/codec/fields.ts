@@ -21,8 +21,8 @@ export class Malformed extends Error {
 export type Wire = Readonly<Record<string, unknown>>;
 
 export interface Codec<T> {
-  write(value: T): unknown;
-  read(wire: unknown): T;
+  write(this: void, value: T): unknown;
+  read(this: void, wire: unknown): T;
 }
 /** A field that may be absent; `wireName` when protobuf's name is not the domain's. */
 export type OptionalField<T> = { readonly codec: Codec<T>; readonly optional: true; readonly wireName?: string };
@@ -35,15 +35,20 @@ const shown = (value: unknown): string => {
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 };
 
+/** Notes the field's name on a failure that is on its way out. */
+function passingBy(error: unknown, step: string): unknown {
+  if (error instanceof Malformed) error.path.unshift(step);
+  return error;
+}
+
 /** Runs one step and notes the field's name on the way out of a failure. */
-const at = <R>(step: string, run: () => R): R => {
+export function at<R>(step: string, run: () => R): R {
   try {
     return run();
   } catch (error) {
-    if (error instanceof Malformed) error.path.unshift(step);
-    throw error;
+    throw passingBy(error, step);
   }
-};
+}
 
 const wireText = (value: unknown): string => {
   if (typeof value !== 'string') throw new Malformed(`${shown(value)} is not a string`);
@@ -82,22 +87,38 @@ const mapOf = <T>(check: (value: unknown) => T): Codec<Readonly<Record<string, T
   write: (value) => {
     const written: Record<string, T> = {};
     // Protobuf maps have no order of their own: ascending keys make equal values equal bytes.
-    for (const key of Object.keys(value).sort()) written[key] = at(`[${key}]`, () => check(value[key]));
+    for (const key of Object.keys(value).sort()) written[key] = checked(value[key], key, check);
     return written;
   },
   read: (wire) => {
     const entries = (wire ?? {}) as Record<string, unknown>;
-    for (const key of Object.keys(entries)) at(`[${key}]`, () => check(entries[key]));
+    for (const key of Object.keys(entries)) checked(entries[key], key, check);
     return entries as Record<string, T>;
   },
 });
+function checked<T>(value: unknown, key: string, check: (value: unknown) => T): T {
+  try {
+    return check(value);
+  } catch (error) {
+    throw passingBy(error, `[${key}]`);
+  }
+}
 export const textMap = mapOf(wireText);
 export const intMap = mapOf(safeInteger);
 
 export const list = <T>(item: Codec<T>): Codec<readonly T[]> => ({
-  write: (value) => value.map((entry, index) => at(`[${String(index)}]`, () => item.write(entry))),
-  read: (wire) => ((wire ?? []) as readonly unknown[]).map((entry, index) => at(`[${String(index)}]`, () => item.read(entry))),
+  write: (value) => eachOf(value, item.write),
+  read: (wire) => eachOf((wire ?? []) as readonly unknown[], item.read),
 });
+function eachOf<A, B>(from: readonly A[], convert: (entry: A) => B): B[] {
+  const made: B[] = [];
+  try {
+    for (const entry of from) made.push(convert(entry));
+  } catch (error) {
+    throw passingBy(error, `[${String(made.length)}]`);
+  }
+  return made;
+}
 
 /** A closed set of values; `unspecified` and values of a newer peer are refused, never cast. */
 export const oneOf = <T extends string>(numbers: Readonly<Record<T, number>>): Codec<T> => {
@@ -146,10 +167,16 @@ export function message<T extends object>(fields: Fields<T>, zeroIsAbsent: reado
 
 function writeFields(fields: readonly Plain[], value: Wire): Wire {
   const written: Record<string, unknown> = {};
-  for (const field of fields) {
-    const part = value[field.key];
-    if (field.optional && part === undefined) continue;
-    written[field.wireName] = at(field.key, () => field.codec.write(part));
+  let current = '';
+  try {
+    for (const field of fields) {
+      const part = value[field.key];
+      if (field.optional && part === undefined) continue;
+      current = field.key;
+      written[field.wireName] = field.codec.write(part);
+    }
+  } catch (error) {
+    throw passingBy(error, current);
   }
   return written;
 }
@@ -166,8 +193,7 @@ function readFields(fields: readonly Plain[], from: unknown): Wire {
       read[field.key] = field.codec.read(part);
     }
   } catch (error) {
-    if (error instanceof Malformed) error.path.unshift(current);
-    throw error;
+    throw passingBy(error, current);
   }
   return read;
 }

@@ -1,6 +1,6 @@
 import { type PodPromise, type StateKind, stateKinds, type StateRecord, type StateValue, type Verdict } from '../messages.js';
 import { admissionNumber, reason, resources } from './common.js';
-import { type Codec, int, list, Malformed, message, name, oneOf, optional, text, type Wire } from './fields.js';
+import { at, type Codec, int, list, Malformed, message, name, oneOf, optional, text, type Wire } from './fields.js';
 import { nodeClaim, nodeClass, pool } from './karpenter.js';
 import { csiNode, daemonSet, disruptionBudget, namespace, node, persistentVolume, persistentVolumeClaim, pod, storageClass } from './kube.js';
 import { wire as w } from './wire.js';
@@ -32,21 +32,12 @@ const codecOf = (kind: StateKind): Codec<unknown> => values[kind];
 const head = message<{ readonly uid: string; readonly generation: string }>({ uid: name, generation: text });
 const tombstone = message<{ readonly kind: StateKind }>({ kind: stateKind });
 
-const under = <R>(step: string, run: () => R): R => {
-  try {
-    return run();
-  } catch (error) {
-    if (error instanceof Malformed) error.path.unshift(step);
-    throw error;
-  }
-};
-
 export const stateRecord: Codec<StateRecord> = {
   write: (record) => {
     const start = head.write(record) as Wire;
     if (record.kind === 'gone') return { ...start, gone: tombstone.write({ kind: record.stateKind }) };
     const { kind, value } = record.state;
-    return { ...start, [kind]: under(kind, () => codecOf(kind).write(value)) };
+    return { ...start, [kind]: at(kind, () => codecOf(kind).write(value)) };
   },
   read: (from) => {
     const { uid, generation } = head.read(from);
@@ -55,7 +46,7 @@ export const stateRecord: Codec<StateRecord> = {
     if (present.length > 1) throw new Malformed(`state is set twice: ${present.join(' and ')}`);
     const kind = present[0] as StateKind | 'gone' | undefined;
     if (kind === undefined) throw new Malformed('state is unset, or newer than this build');
-    if (kind === 'gone') return { kind: 'gone', uid, generation, stateKind: under('gone', () => tombstone.read(set['gone'])).kind };
-    return { kind: 'set', uid, generation, state: { kind, value: under(kind, () => codecOf(kind).read(set[kind])) } as StateValue };
+    if (kind === 'gone') return { kind: 'gone', uid, generation, stateKind: at('gone', () => tombstone.read(set['gone'])).kind };
+    return { kind: 'set', uid, generation, state: { kind, value: at(kind, () => codecOf(kind).read(set[kind])) } as StateValue };
   },
 };
