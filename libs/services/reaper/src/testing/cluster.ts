@@ -20,6 +20,10 @@ export const interruptionKinds = ['spot-interruption', 'rebalance', 'state-chang
 
 const quiet: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
+/** Parsed once: reading them is slower than most tests. */
+const definitions = ['nodeclaims', 'nodepools', 'provisioners'].map((file) =>
+  parse(readFileSync(new URL(`../../../../../deploy/crds/karpenter.sh_${file}.yaml`, import.meta.url), 'utf8')) as Record<string, unknown>);
+
 /** A virtual clock as the Kubernetes twin wants it. */
 const simClock = (clock: VirtualClock): SimClock => ({
   nowMs: clock.nowMs, sleep: clock.sleep, advance: () => { throw new Error('time is moved by the world'); },
@@ -69,8 +73,7 @@ export class TestCluster {
     this.twin = createCloud({ clock: this.clock, seed: 'reaper', world: worldFor('us-west-2', { clusterName, zones: ['a', 'b'] }) });
     this.cloud = inProcessCloud(this.twin);
     this.busServer = new MemoryBusServer(this.clock);
-    for (const file of ['nodeclaims', 'nodepools', 'provisioners']) {
-      const definition = parse(readFileSync(new URL(`../../../../../deploy/crds/karpenter.sh_${file}.yaml`, import.meta.url), 'utf8')) as Record<string, unknown>;
+    for (const definition of definitions) {
       this.store.create(this.store.type('apiextensions.k8s.io', 'v1', 'customresourcedefinitions'), { object: definition });
     }
   }
@@ -134,7 +137,7 @@ export class TestCluster {
   async nodePool(name: string, disruption: object, more: object = {}): Promise<void> {
     await this.kube.create(kubeResources.nodePools, {
       apiVersion: 'karpenter.sh/v1', kind: 'NodePool', metadata: { name },
-      spec: { template: { spec: { requirements: [], nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' }, ...more } }, disruption },
+      spec: { template: { spec: { requirements: [], nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' }, ...more } }, disruption: { budgets: [{ nodes: '10%' }], ...disruption } },
     });
   }
 
@@ -221,7 +224,7 @@ export class TestCluster {
       await this.#kubelets();
       await this.#workloads();
       await this.#budgetStatus();
-      await this.clock.sleep(250, this.#stop);
+      await this.clock.sleep(500, this.#stop);
     }
   }
 
