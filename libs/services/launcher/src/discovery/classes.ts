@@ -1,6 +1,6 @@
 import { publishClassCatalog, type Channel } from '@dovetail/contracts';
 import type { NodeClassStatus } from '@dovetail/core-api';
-import { amiStatusOf, type Subnet } from '@dovetail/core-ec2-model';
+import { amiStatusOf } from '@dovetail/core-ec2-model';
 import { KubeError, kubeResources, type KubeApi, type KubeResource, type StopSignal } from '@dovetail/core-ports';
 import type { LauncherConfig } from '../config.js';
 import type { LauncherDeps } from '../deps.js';
@@ -9,8 +9,8 @@ import { KeyedQueue, type Again } from '../loop/keyed-queue.js';
 import type { StatusWriter } from '../world/status-writer.js';
 import { classKey, type NodeClassRow, type World } from '../world/world.js';
 import type { Catalog } from './catalog.js';
-import type { Knowledge } from './knowledge.js';
-import { classSteps, profileNameOf, resolveClass } from './resolve.js';
+import type { ClusterFacts, Knowledge } from './knowledge.js';
+import { classSteps, profileNameOf, resolveClass, type ClassPart, type ResolvedClass } from './resolve.js';
 
 export type ClassesDeps = Pick<LauncherDeps, 'kube' | 'cloud' | 'clock' | 'hash' | 'log' | 'metrics' | 'userData'> & {
   readonly world: World;
@@ -23,6 +23,12 @@ export type ClassesDeps = Pick<LauncherDeps, 'kube' | 'cloud' | 'clock' | 'hash'
   readonly onChange: (key: string) => void;
 };
 
+/** What was found last, from which spec and for which Kubernetes version, and when each part was asked for. */
+type Known = ResolvedClass & { readonly made: string; readonly askedMs: ReadonlyMap<ClassPart, number> };
+
+/** IAM's limits are low and profiles change rarely (Karpenter's time). */
+const profileRefreshMs = 15 * 60_000;
+
 /** On an EC2NodeClass: it does not disappear before what was made for it. */
 export const classFinalizer = 'karpenter.k8s.aws/termination';
 const waitingForClaimsMs = 10_000;
@@ -34,8 +40,7 @@ export class Classes {
   readonly #deps: ClassesDeps;
   readonly #config: LauncherConfig;
   readonly #queue: KeyedQueue;
-  readonly #known = new Map<string, { readonly status: NodeClassStatus; readonly subnets: readonly Subnet[] }>();
-  readonly #conditions = new Map<string, readonly NewCondition[]>();
+  readonly #known = new Map<string, Known>();
   readonly #published = new Map<string, string>();
   readonly #keys = new Map<string, string>();
 
@@ -46,7 +51,7 @@ export class Classes {
   }
 
   /** Why the class cannot be used now; undefined when it can, or is not known yet. */
-  problemOf(uid: string): NewCondition | undefined { return this.#conditions.get(uid)?.find((condition) => condition.status === 'False'); }
+  problemOf(uid: string): NewCondition | undefined { return this.#known.get(uid)?.conditions.find((condition) => condition.status === 'False'); }
 
   async run(stop: StopSignal): Promise<void> {
     const { world, knowledge, log } = this.#deps;
@@ -73,12 +78,7 @@ export class Classes {
     if (row.deletionMs !== undefined) return this.#finalize(row);
     const { cluster, region } = knowledge;
     if (cluster === undefined || region === undefined) return { afterMs: 1_000 };
-    const known = this.#known.get(uid) ?? { status: row.status, subnets: [] };
-    const resolved = await resolveClass(this.#deps, row, known, {
-      region: this.#config.region, cluster, ...(this.#config.defaultInstanceProfile === undefined ? {} : { defaultInstanceProfile: this.#config.defaultInstanceProfile }),
-    });
-    this.#known.set(uid, resolved);
-    this.#conditions.set(uid, resolved.conditions);
+    const resolved = await this.#resolve(row, cluster);
     const ready = resolved.conditions.every((condition) => condition.status !== 'False') && resolved.status.subnets.length > 0 && resolved.status.amis.length > 0;
     const before = catalog.discovered(classKey(row.ref))?.nodeClass.ready;
     catalog.update({ ...row, status: resolved.status, ready }, resolved.subnets, region);
@@ -87,6 +87,25 @@ export class Classes {
     await this.#writeStatus(row, resolved.status, resolved.conditions);
     if (before !== ready) onChange(classKey(row.ref));
     return { afterMs: ready ? this.#config.discovery.subnetRefreshMs : this.#config.discovery.retryMs };
+  }
+
+  async #resolve(row: NodeClassRow, cluster: ClusterFacts): Promise<ResolvedClass> {
+    const { discovery, region, defaultInstanceProfile } = this.#config;
+    const nowMs = this.#deps.clock.nowMs();
+    const made = `${row.generation} ${cluster.kubernetesVersion}`;
+    const held = this.#known.get(row.uid);
+    const known = held?.made === made ? held : { status: row.status, subnets: [], conditions: [], askedMs: new Map<ClassPart, number>() };
+    const everyMs = { subnets: discovery.subnetRefreshMs, groups: discovery.securityGroupRefreshMs, images: discovery.imageRefreshMs, profile: profileRefreshMs };
+    const askedMs = new Map(known.askedMs);
+    const due = (part: ClassPart): boolean => {
+      // A little early counts as due: the looks are as far apart as the shortest of these times.
+      if (nowMs - (askedMs.get(part) ?? -Infinity) < everyMs[part] - 1_000) return false;
+      askedMs.set(part, nowMs);
+      return true;
+    };
+    const resolved = await resolveClass(this.#deps, row, { ...known, due }, { region, cluster, ...(defaultInstanceProfile === undefined ? {} : { defaultInstanceProfile }) });
+    this.#known.set(row.uid, { ...resolved, made, askedMs });
+    return resolved;
   }
 
   async #publish(row: NodeClassRow): Promise<void> {
@@ -131,7 +150,7 @@ export class Classes {
 
   #forget(uid: string): void {
     const key = this.#keys.get(uid);
-    for (const held of [this.#known, this.#conditions, this.#published, this.#keys]) held.delete(uid);
+    for (const held of [this.#known, this.#published, this.#keys]) held.delete(uid);
     if (key === undefined || this.#deps.world.nodeClasses.one('key', key) !== undefined) return;
     this.#deps.catalog.forget(key);
     this.#deps.onChange(key);

@@ -16,13 +16,18 @@ export type ResolvedClass = { readonly status: NodeClassStatus; readonly conditi
 /** The conditions that a class' Ready is made of, in Karpenter's names. */
 export const classSteps = ['ValidationSucceeded', 'SubnetsReady', 'SecurityGroupsReady', 'AMIsReady', 'InstanceProfileReady'] as const;
 
-/** Looks up everything that a class selects. Never rejects: what went wrong stands in its condition, with what would help. */
-export async function resolveClass(deps: ResolveDeps, nodeClass: NodeClass, known: { readonly status: NodeClassStatus; readonly subnets: readonly Subnet[] }, options: ResolveOptions): Promise<ResolvedClass> {
+export type ClassPart = 'subnets' | 'groups' | 'images' | 'profile';
+
+/** What was known before, and which parts are due to be asked again; a part that is not keeps its condition. */
+export type KnownClass = { readonly status: NodeClassStatus; readonly subnets: readonly Subnet[]; readonly conditions: readonly NewCondition[]; readonly due: (part: ClassPart) => boolean };
+
+/** Looks up what a class selects, as far as it is due. Never rejects: what went wrong stands in its condition, with what would help. */
+export async function resolveClass(deps: ResolveDeps, nodeClass: NodeClass, known: KnownClass, options: ResolveOptions): Promise<ResolvedClass> {
   const [subnets, groups, amis, profile] = await Promise.all([
-    asked('SubnetsReady', () => findSubnets(deps.cloud, nodeClass)),
-    asked('SecurityGroupsReady', () => findGroups(deps.cloud, nodeClass)),
-    asked('AMIsReady', () => findImages(deps.cloud, nodeClass, options.cluster.kubernetesVersion)),
-    asked('InstanceProfileReady', () => findProfile(deps, nodeClass, options)),
+    asked(known, { part: 'subnets', type: 'SubnetsReady' }, () => findSubnets(deps.cloud, nodeClass)),
+    asked(known, { part: 'groups', type: 'SecurityGroupsReady' }, () => findGroups(deps.cloud, nodeClass)),
+    asked(known, { part: 'images', type: 'AMIsReady' }, () => findImages(deps.cloud, nodeClass, options.cluster.kubernetesVersion)),
+    asked(known, { part: 'profile', type: 'InstanceProfileReady' }, () => findProfile(deps, nodeClass, options)),
   ]);
   const found = pick(subnets, known.subnets, []);
   const instanceProfile = pick(profile, known.status.instanceProfile, undefined);
@@ -39,7 +44,10 @@ export async function resolveClass(deps: ResolveDeps, nodeClass: NodeClass, know
 
 const pick = <T>(part: Part<T>, known: T, none: T): T => (part.kind === 'found' ? part.value : part.kind === 'keep' ? known : none);
 
-async function asked<T>(type: string, ask: () => Promise<Part<T>>): Promise<Part<T>> {
+async function asked<T>(known: KnownClass, about: { readonly part: ClassPart; readonly type: string }, ask: () => Promise<Part<T>>): Promise<Part<T>> {
+  const { type } = about;
+  const held = known.conditions.find((condition) => condition.type === type);
+  if (held?.status === 'True' && !known.due(about.part)) return { kind: 'keep', condition: held };
   try {
     return await ask();
   } catch (error) {

@@ -86,6 +86,7 @@ export class Lifecycle {
 
   async #unregistered(claim: NodeClaim): Promise<Again> {
     if (isTrue(claim.conditions, 'Registered')) return undefined;
+    this.#deps.events.tell({ about: claimSubject(claim), type: 'Normal', reason: 'DisruptionBlocked', message: 'Nodeclaim does not have an associated node' });
     const sinceMs = conditionOf(claim.conditions, 'Launched')?.lastTransitionMs ?? claim.createdMs;
     return this.#giveUpAfter(claim, this.#config.lifecycle.registrationTimeoutMs, sinceMs, 'registration_timeout');
   }

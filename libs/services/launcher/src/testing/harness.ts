@@ -222,6 +222,7 @@ export const nodePool = (name = 'general', change: { readonly spec?: object; rea
         { key: 'karpenter.k8s.aws/instance-category', operator: 'In', values: ['c', 'm', 'r'] }, { key: 'karpenter.k8s.aws/instance-generation', operator: 'Gt', values: ['4'] },
       ], ...change.node,
     } },
+    disruption: { consolidationPolicy: 'WhenEmptyOrUnderutilized', consolidateAfter: '0s', budgets: [{ nodes: '10%' }] },
     ...change.spec,
   },
 });

@@ -26,6 +26,8 @@ export function livePromise(world: World, holderUid: string, nowMs: number): Liv
   const node = world.nodes.get(holderUid);
   const value = claim ?? node;
   if (value === undefined || value.deletionMs !== undefined) return undefined;
+  // Room for a replaced node's pods is kept until that node is gone: what comes back after that is planned like any other pod.
+  if (promise.replaces !== undefined && world.nodes.get(promise.replaces.nodeUid) === undefined) return undefined;
   const waiting = promise.podUids.flatMap((uid) => world.pods.get(uid) ?? []).filter(isWaiting);
   if (waiting.length === 0 && promise.reserved === undefined) return undefined;
   return { holder: claim !== undefined ? { kind: 'NodeClaim', value: claim } : { kind: 'Node', value: node as Node }, promise, waiting };
