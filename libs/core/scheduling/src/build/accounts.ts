@@ -56,6 +56,7 @@ export class Accounts {
 
   /** The offer that a node with this load is charged as, or why there is none. `bin` is charged already, if given. */
   choose(state: State, load: Load, bin: Bin | undefined): Offer | Refusal {
+    if (state.template.limited && state.template.minValues.length > 0) return this.#chooseMany(state, load, bin);
     let refusal: Refusal = 'resources-too-large';
     for (const offer of state.chargeable) {
       if (!offerHolds(offer, load)) continue;
@@ -68,6 +69,22 @@ export class Accounts {
       refusal = 'pool-limit';
     }
     return refusal;
+  }
+
+  /**
+   * With minValues the node must keep several types, so it is charged as the largest of all that fit and are within
+   * limits each (as Karpenter does): pessimistic, and the only case in which a limit may take another round.
+   */
+  #chooseMany(state: State, load: Load, bin: Bin | undefined): Offer | Refusal {
+    const fitting = offersFor(state, load);
+    const offers = fitting.filter((offer) => offer.offering.reservation === undefined && this.#withinLimits(state.template, offer, bin));
+    const [cheapest] = offers;
+    if (cheapest === undefined) return fitting.length === 0 ? 'resources-too-large' : 'pool-limit';
+    const values = (list: readonly Offer[]): boolean => state.template.minValues.every(({ key, count }) => openDomains(state.requirements, list, key).length >= count);
+    if (values(cheapestTypes(fitting, this.#typesMax)) && !values(cheapestTypes(offers, this.#typesMax))) return 'pool-limit';
+    const capacity: Record<string, number> = {};
+    for (const name of Object.keys(state.template.remaining)) capacity[name] = offers.reduce((most, offer) => Math.max(most, chargeOf(offer, name)), 0);
+    return { ...cheapest, type: { ...cheapest.type, type: { ...cheapest.type.type, capacity } } };
   }
 
   /** Whether enough distinct values stay possible for every key that asks for a minimum. */

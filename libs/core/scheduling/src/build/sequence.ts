@@ -1,7 +1,7 @@
 import type { PodClass } from '../model/classes.js';
 import type { World } from '../model/world.js';
 import { rolesOf } from '../topology/roles.js';
-import { assignDomains, candidatesOf, noteDomains } from './domains.js';
+import { assignDomains, candidatesOf, evensOut, noteDomains } from './domains.js';
 import { Engine } from './engine.js';
 import { placeOnExisting } from './existing.js';
 import { firstFit } from './first-fit.js';
@@ -18,10 +18,13 @@ export type Outcome = {
 function placeOnNew(engine: Engine, table: ItemTable, what: { readonly cls: PodClass; readonly level: number; readonly count: number }): number {
   const level = what.cls.levels[what.level];
   if (level === undefined) return 0;
-  let candidates = candidatesOf(engine, table, { cls: what.cls, level: what.level, roles: rolesOf(what.cls, level) });
+  const roles = rolesOf(what.cls, level);
+  const even = evensOut(roles);
+  let candidates = candidatesOf(engine, table, { cls: what.cls, level: what.level, roles });
   let placed = 0;
   while (placed < what.count && candidates.length > 0) {
-    const assigned = assignDomains(engine, candidates, what.count - placed);
+    // A domain that turns out to be full lowers the minimum that its siblings were filled to: so spread goes pod by pod.
+    const assigned = assignDomains(engine, candidates, even ? 1 : what.count - placed);
     if (assigned.size === 0) break;
     for (const [item, count] of assigned) {
       const done = firstFit(engine, item, count);

@@ -19,6 +19,8 @@ type Question = {
   /** Whether a planned pod follows the rule in question. */
   readonly carries: (pod: Pod) => boolean;
   readonly counts?: (host: Host) => boolean;
+  /** Leaves out hosts whose domain is not decided yet; else they count in every domain that is possible. */
+  readonly decidedOnly?: boolean;
 };
 
 /** Counts per domain. A host that may be in several domains counts in each of them. */
@@ -27,7 +29,9 @@ function census(hosts: readonly Host[], question: Question): ReadonlyMap<string,
   const matches = (pod: Pod): boolean => question.namespaces.has(pod.namespace) && selectorMatches(question.selector, pod.labels);
   for (const host of hosts) {
     if (question.counts?.(host) === false) continue;
-    for (const domain of domainsOf(host, question.key)) {
+    const domains = domainsOf(host, question.key);
+    if (question.decidedOnly === true && domains.length > 1) continue;
+    for (const domain of domains) {
       if (domain === undefined) continue;
       const count = counts.get(domain) ?? { running: 0, plannedCarriers: 0, plannedOthers: 0 };
       counts.set(domain, count);
@@ -64,7 +68,7 @@ type Spread = { readonly constraint: TopologySpreadConstraint; readonly counts: 
 function spreadOf(world: World, pod: Pod, constraint: TopologySpreadConstraint, text: string): Spread {
   const counted = countedBy(pod, constraint);
   const counts = census(world.hosts, {
-    key: constraint.topologyKey, selector: constraint.selector, namespaces: new Set([pod.namespace]), counts: counted,
+    key: constraint.topologyKey, selector: constraint.selector, namespaces: new Set([pod.namespace]), counts: counted, decidedOnly: true,
     carries: (other) => other.topologySpread.some((one) => spreadText(other, one) === text),
   });
   const emptiestIsZero = constraint.topologyKey === labels.hostname && world.options.hostnameSpread === 'strict';
@@ -121,7 +125,7 @@ const selectedBy = (term: PodAffinityTerm, owner: Pod, pod: Pod, all: readonly N
 
 /**
  * Required pod affinity: each carrier shares its domain with a pod that anchors the rule (one that runs, or a planned
- * one that does not itself wait for it). Without any anchor, carriers that select themselves may start one domain together.
+ * one that does not itself wait for it). Where none runs, carriers that select themselves may start one domain together.
  */
 export function affinityViolations(world: World, about: (host: Host) => boolean): readonly Violation[] {
   const known = new Map<string, ReadonlyMap<string, Count>>();
@@ -150,8 +154,10 @@ function mateFound(host: Host, term: PodAffinityTerm, what: { readonly counts: R
   const anchored = (count: Count): boolean => count.running + count.plannedOthers > 0;
   const here = what.counts.get(domain);
   if (here !== undefined && anchored(here)) return true;
-  if (!what.self || [...what.counts.values()].some(anchored)) return false;
-  return [...what.counts].every(([other, count]) => other === domain || count.plannedCarriers === 0);
+  // Where no selected pod runs, one carrier that selects itself may start; others then join it in the same domain.
+  const started = what.self || (here !== undefined && here.plannedCarriers > 0);
+  if (!started || [...what.counts.values()].some((count) => count.running > 0)) return false;
+  return [...what.counts].every(([other, count]) => other === domain || anchored(count) || count.plannedCarriers === 0);
 }
 
 /** Required anti-affinity, from both sides: of planned pods against everything, and of running pods against planned ones. */
