@@ -20,11 +20,32 @@ async function all<T>(inventory: Inventory, kind: string, parse: (raw: unknown) 
   return values;
 }
 
-function admittedPod(admit: Admission): (raw: unknown) => Parsed<Pod> {
+type Raw = Readonly<Record<string, unknown>>;
+const isRecord = (value: unknown): value is Raw => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const identity = new Set(['name', 'namespace', 'uid', 'labels']);
+
+/** What pods that differ only in name share; undefined where more than the name tells them apart. */
+function sharedText(object: Raw): string | undefined {
+  const { metadata, spec, status } = object;
+  if (!isRecord(metadata) || !isRecord(spec) || status !== undefined || spec['volumes'] !== undefined) return undefined;
+  return Object.keys(metadata).every((key) => identity.has(key)) ? JSON.stringify([spec, metadata['labels']]) : undefined;
+}
+
+/** Reads pods as the API server would admit them. Thousands of pods are mostly copies: each distinct one is read once. */
+function podReader(admit: Admission): (raw: unknown) => Parsed<Pod> {
+  const remembered = new Map<string, Pod>();
   return (raw) => {
-    const object = raw as Readonly<Record<string, unknown>>;
-    const spec = object['spec'];
-    return podOf(typeof spec === 'object' && spec !== null ? { ...object, spec: admit(spec as Readonly<Record<string, unknown>>) } : object);
+    const object = raw as Raw;
+    const text = sharedText(object);
+    const known = text === undefined ? undefined : remembered.get(text);
+    if (known !== undefined) {
+      const { name, namespace, uid } = object['metadata'] as { readonly name: string; readonly namespace: string; readonly uid: string };
+      return { ok: true, value: { ...known, name, namespace, uid } };
+    }
+    const parsed = podOf(isRecord(object['spec']) ? { ...object, spec: admit(object['spec']) } : object);
+    if (parsed.ok && text !== undefined) remembered.set(text, parsed.value);
+    return parsed;
   };
 }
 
@@ -84,7 +105,7 @@ function notesOf(inventory: Inventory, facts: { readonly strangers: number; read
 /** Reads everything that planning needs. Throws InputError with file, line and field for what cannot be used. */
 export async function worldOf(inventory: Inventory, catalog: Catalog): Promise<World> {
   const admit = admissionOf(inventory);
-  const given = await all(inventory, 'Pod', admittedPod(admit));
+  const given = await all(inventory, 'Pod', podReader(admit));
   const asked = await workloadPods(inventory, given, admit);
   const unbound = given.filter((pod) => pod.nodeName === undefined && isActive(pod) && !isDaemonPod(pod) && !isStaticPod(pod));
   const nodes = await all(inventory, 'Node', nodeOf);
