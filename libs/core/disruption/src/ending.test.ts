@@ -59,12 +59,12 @@ describe('draining', () => {
 
 describe('ending a node', () => {
   const ending = claim('c1', { deletionMs: nowMs - 10_000 });
-  const facts = (more: Partial<TerminationFacts>): TerminationFacts => ({ claim: ending, node: node('n1', { taints: [disrupted] }), pods: [], attachments: [], instance: 'live', nowMs, drainMinMs: 5_000, ...more });
+  const facts = (more: Partial<TerminationFacts>): TerminationFacts => ({ claim: ending, node: node('n1', { taints: [disrupted] }), pods: [], attachments: [], instance: 'live', nowMs, endingSinceMs: nowMs - 5_000, drainMinMs: 5_000, ...more });
   const attachment = { uid: 'a', name: 'a', resourceVersion: '1', nodeName: 'n1' };
   test.each<[string, Partial<TerminationFacts>, string]>([
     ['taints first', { node: node('n1'), pods: [pod('a')] }, 'taint'],
     ['drains', { pods: [pod('a')] }, 'drain'],
-    ['drains for at least the minimum', { claim: claim('c1', { deletionMs: nowMs - 4_000 }) }, 'drain'],
+    ['drains for at least the minimum', { endingSinceMs: nowMs - 4_999 }, 'drain'],
     ['waits for volumes', { attachments: [attachment] }, 'wait-volumes'],
     ['but not past the deadline', { attachments: [attachment], claim: { ...ending, annotations: { 'karpenter.sh/nodeclaim-termination-timestamp': new Date(nowMs).toISOString() } } }, 'terminate'],
     ['terminates', {}, 'terminate'],

@@ -15,6 +15,8 @@ export type TerminationFacts = {
   readonly attachments: readonly VolumeAttachment[];
   readonly instance: InstanceState;
   readonly nowMs: number;
+  /** When this process first saw the claim being deleted, by its own clock, which may differ from the API server's. */
+  readonly endingSinceMs: number;
   /** Draining takes at least this long, so that a pod that the scheduler was just binding is seen (Karpenter waits 5 s). */
   readonly drainMinMs: number;
 };
@@ -61,7 +63,7 @@ export function terminationStep(facts: TerminationFacts): TerminationStep {
   if (!isTaintedDisrupted(node)) return { kind: 'taint' };
   const deadlineMs = terminationDeadlineMs(claim);
   const drain = planDrain(facts.pods, { nowMs, ...(deadlineMs === undefined ? {} : { deadlineMs }) });
-  const settled = nowMs >= (claim.deletionMs ?? nowMs) + facts.drainMinMs || (deadlineMs !== undefined && nowMs >= deadlineMs);
+  const settled = nowMs >= facts.endingSinceMs + facts.drainMinMs || (deadlineMs !== undefined && nowMs >= deadlineMs);
   if (!drain.done || !settled) return { kind: 'drain', drain };
   const expired = deadlineMs !== undefined && nowMs >= deadlineMs;
   if (facts.attachments.length > 0 && !expired) return { kind: 'wait-volumes', names: facts.attachments.map(({ name }) => name) };

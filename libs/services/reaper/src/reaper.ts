@@ -41,7 +41,9 @@ export function createReaper(deps: ReaperDeps, config: ReaperConfig): Reaper {
   const reaping: Reaping = { deps, config, world, events: new Events(deps), decisions: new Decisions(deps, config), instances: new Instances(deps, config) };
   let tour: Tour | undefined;
   return {
-    run: async (stop) => {
+    run: async (outer) => {
+      // One listener on the caller's signal, however many loops there are.
+      const stop = new Stopper(outer);
       const lead = deps.leadership.run(stop, async (term) => {
         tour = new Tour(reaping);
         await tour.run(term.stop);

@@ -68,7 +68,7 @@ async function instanceOf(reaping: Reaping, claim: NodeClaim, node: Node | undef
 }
 
 /** Everything that the next step of ending a claim is decided on. Pods come from the watch while there are some, and live before they count as gone. */
-export async function factsOf(reaping: Reaping, claim: NodeClaim, stop: StopSignal): Promise<TerminationFacts> {
+export async function factsOf(reaping: Reaping, claim: NodeClaim, endingSinceMs: number, stop: StopSignal): Promise<TerminationFacts> {
   const { deps, world, config } = reaping;
   const node = await readNode(reaping, claim);
   const instance = await instanceOf(reaping, claim, node, stop);
@@ -77,5 +77,5 @@ export async function factsOf(reaping: Reaping, claim: NodeClaim, stop: StopSign
   const seemsEmpty = node !== undefined && isTaintedDisrupted(node) && planDrain(watched, { nowMs }).done;
   const pods = seemsEmpty ? await readPodsOn(deps.kube, node.name) : watched;
   const attachments = seemsEmpty ? await attachmentsOf(reaping, node, pods) : [];
-  return { claim, ...(node === undefined ? {} : { node }), pods, attachments, instance, nowMs, drainMinMs: config.termination.drainMinMs };
+  return { claim, ...(node === undefined ? {} : { node }), pods, attachments, instance, nowMs, endingSinceMs, drainMinMs: config.termination.drainMinMs };
 }

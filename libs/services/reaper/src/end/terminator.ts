@@ -24,6 +24,8 @@ export const causeOf = (node: Node | undefined): string => {
 export class Terminator {
   readonly #reaping: Reaping;
   readonly #drainer: Drainer;
+  /** Claim UID → when it was first seen here to be deleted. Forgotten by a restart, which costs a drain its minimum once more. */
+  readonly #endingSinceMs = new Map<string, number>();
   /** When the call that ends an instance was made, for metrics only. */
   readonly #calledMs = new Map<string, number>();
 
@@ -36,9 +38,11 @@ export class Terminator {
   async look(name: string, stop: StopSignal): Promise<Again> {
     const claim = await readClaim(this.#reaping.deps.kube, name);
     if (claim?.deletionMs === undefined || !claim.finalizers.includes(terminationFinalizer) || instanceIdOf(claim) === undefined) return undefined;
+    const endingSinceMs = this.#endingSinceMs.get(claim.uid) ?? this.#reaping.deps.clock.nowMs();
+    this.#endingSinceMs.set(claim.uid, endingSinceMs);
     const deadlineMs = deadlineToWrite(claim);
     if (deadlineMs !== undefined) await writeDeadline(this.#reaping.deps.kube, claim, deadlineMs);
-    const facts = await factsOf(this.#reaping, deadlineMs === undefined ? claim : { ...claim, annotations: { ...claim.annotations, [annotations.terminationTimestamp]: new Date(deadlineMs).toISOString() } }, stop);
+    const facts = await factsOf(this.#reaping, deadlineMs === undefined ? claim : { ...claim, annotations: { ...claim.annotations, [annotations.terminationTimestamp]: new Date(deadlineMs).toISOString() } }, endingSinceMs, stop);
     if (stop.aborted) return undefined;
     const step = terminationStep(facts);
     if (facts.node !== undefined && step.kind !== 'release') await this.#mark(facts.node);
@@ -105,9 +109,9 @@ export class Terminator {
     return { afterMs: config.termination.instancePauseMs };
   }
 
-  #tellDrained({ claim, node, nowMs }: TerminationFacts): void {
+  #tellDrained({ claim, node, nowMs, endingSinceMs }: TerminationFacts): void {
     if (node === undefined || claim.conditions.some(({ type, status }) => type === 'Drained' && status === 'True')) return;
-    const tookMs = nowMs - (claim.deletionMs ?? nowMs);
+    const tookMs = nowMs - endingSinceMs;
     this.#reaping.deps.metrics.count('karpenter_nodes_drained_total', { nodepool: claim.pool.name });
     this.#reaping.decisions.tell({ ...claimFacts(claim), id: `drain/${claim.uid}`, kind: 'drain', summary: `${node.name} is drained after ${formatDuration(Math.round(tookMs / 1000) * 1000)} (${causeOf(node)})`, facts: { node: node.name, cause: causeOf(node), drainMs: String(tookMs) } });
   }
@@ -127,17 +131,18 @@ export class Terminator {
     if (released !== undefined) this.#count(facts);
   }
 
-  #count({ claim, node, nowMs }: TerminationFacts): void {
+  #count({ claim, node, nowMs, endingSinceMs }: TerminationFacts): void {
+    this.#endingSinceMs.delete(claim.uid);
     const { metrics } = this.#reaping.deps;
     const id = instanceIdOf(claim) ?? '';
     metrics.count('karpenter_nodeclaims_terminated_total', { nodepool: claim.pool.name, capacity_type: claim.labels[labels.capacityType] ?? '', zone: claim.labels[labels.zone] ?? '' });
-    metrics.observe('karpenter_nodeclaims_termination_duration_seconds', (nowMs - (claim.deletionMs ?? nowMs)) / 1000, { nodepool: claim.pool.name });
+    metrics.observe('karpenter_nodeclaims_termination_duration_seconds', (nowMs - endingSinceMs) / 1000, { nodepool: claim.pool.name });
     const calledMs = this.#calledMs.get(id);
     if (calledMs !== undefined) metrics.observe('karpenter_nodeclaims_instance_termination_duration_seconds', (nowMs - calledMs) / 1000, { nodepool: claim.pool.name });
     this.#calledMs.delete(id);
     if (node === undefined) return;
     metrics.count('karpenter_nodes_terminated_total', { nodepool: claim.pool.name });
-    if (node.deletionMs !== undefined) metrics.observe('karpenter_nodes_termination_duration_seconds', (nowMs - node.deletionMs) / 1000, { nodepool: claim.pool.name });
+    if (node.deletionMs !== undefined) metrics.observe('karpenter_nodes_termination_duration_seconds', (nowMs - endingSinceMs) / 1000, { nodepool: claim.pool.name });
   }
 
   async #conditions({ claim }: Pick<TerminationFacts, 'claim'>, wanted: readonly ConditionToWrite[]): Promise<void> {
