@@ -1,3 +1,5 @@
+import { nodeClaimObject } from '@dovetail/core-api';
+
 /** A manifest and whether the API accepts it; `refused` is what the refusal has to name. */
 export type CrdCase = { readonly name: string; readonly object: object; readonly refused?: RegExp };
 /** An object that exists, and what is then written over it. */
@@ -84,6 +86,15 @@ const nodeClaimCases: readonly CrdCase[] = [
   { name: 'the least claim', object: claim() },
   { name: 'a claim that names its pool', object: claim(requirement('karpenter.sh/nodepool', 'In', ['default'])) },
   { name: 'a claim of a legacy class', object: claim({ nodeClassRef: { ...classRef, kind: 'InlineProvider' }, ...requirement('karpenter.sh/provisioner-name', 'In', ['default']), resources: { requests: { cpu: '1500m', pods: '4' } }, expireAfter: 'Never' }) },
+  { name: 'a claim as Dovetail makes it, of 600 types', object: nodeClaimObject({
+    name: 'case', pool: { kind: 'Provisioner', name: 'default' }, poolUid: 'u-1', classRef: { group: 'karpenter.k8s.aws', kind: 'InlineProvider', name: 'default' },
+    labels: { team: 'a' }, annotations: {}, taints: [{ key: 'a', effect: 'NoSchedule' }], startupTaints: [],
+    requirements: [
+      { key: 'node.kubernetes.io/instance-type', operator: 'In', values: Array.from({ length: 600 }, (_, index) => `type${index}.24xlarge`), minValues: 50 },
+      { key: 'karpenter.k8s.aws/instance-generation', operator: 'Gte', values: ['3'] }, { key: 'karpenter.sh/provisioner-name', operator: 'In', values: ['default'] },
+    ],
+    requests: { cpu: 1500, memory: 512e6, pods: 4 }, terminationGracePeriodMs: 30_000,
+  }) },
   { name: 'a claim for a hostname', object: claim(requirement('kubernetes.io/hostname', 'In', ['x'])), refused: /hostname/ },
   { name: 'a claim of another domain label', object: claim(requirement('karpenter.sh/other', 'Exists')), refused: /karpenter\.sh/ },
   { name: 'a claim that asks for no quantity', object: claim({ resources: { requests: { cpu: 'x' } } }), refused: /requests/ },

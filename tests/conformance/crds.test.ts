@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { httpRequest, isUnavailable, obtainControlPlane, startControlPlane, waitFor, type RunningControlPlane } from '@dovetail/testbed';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { crdFiles } from '../../tools/crds/files.js';
 import { crdCases, crdUpdates } from './crd-cases.js';
 import { refusalsOf, type Crd } from './crd-schema.js';
@@ -16,6 +16,13 @@ const crdOf = (object: object): Crd => {
   if (found === undefined) throw new Error(`no definition for ${JSON.stringify(object)}`);
   return found;
 };
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const manifests = ['tests/scenarios', 'examples'].flatMap((below) => readdirSync(join(root, below), { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.yaml')).map((file) => join(below, file)));
+/** What people apply: every object of our kinds in the scenarios and examples. */
+const shipped = manifests.flatMap((file) => parseAllDocuments(readFileSync(join(root, file), 'utf8')).map((document) => document.toJS() as { kind?: string })
+  .filter((object) => crds.some((crd) => crd.spec.names.kind === object?.kind)).map((object) => ({ file, kind: object.kind, object })));
 
 test('the committed definitions are what the generator writes', () => {
   for (const [file, content] of crdFiles()) expect([file, readFileSync(join(folder, file), 'utf8')]).toEqual([file, content]);
@@ -78,6 +85,7 @@ onServer('by the real API server', () => {
     if (refused === undefined) expect(answer).toMatchObject({ status: 200 });
     else expect(answer).toMatchObject({ status: 422, message: expect.stringMatching(refused) });
   });
+  test.each(shipped)('$kind of $file is accepted', async ({ object }) => expect(await call('POST', `${pathOf(object)}?dryRun=All`, object)).toMatchObject({ status: 201 }));
   test('defaults are written in', async () => {
     const { body } = await call('POST', `${pathOf({ kind: 'NodePool' })}?dryRun=All`, crdCases[0]?.object);
     expect(JSON.parse(body)).toMatchObject({ spec: { template: { spec: { expireAfter: '720h' } }, disruption: { consolidateAfter: '0s', consolidationPolicy: 'WhenEmptyOrUnderutilized', budgets: [{ nodes: '10%' }] } } });
