@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { annotations, parsePromise, renderPromise } from '@dovetail/core-api';
 import { kubeResources, type KubeApi, type KubeObject } from '@dovetail/core-ports';
 import { instanceIdOf } from './launch/intent.js';
@@ -6,6 +6,8 @@ import { conditionOf, conditionsIn } from './lifecycle/conditions.js';
 import { claimFrom } from './world/parsing.js';
 import { eventually, nodeClass, nodePool, planningPossible, podObject, readyPool, stage, type Stage } from './testing/harness.js';
 
+// Generous: they take a second or two, on a machine that does nothing else.
+jest.setTimeout(60_000);
 let self: Stage;
 afterEach(async () => { await self.end(); });
 const { pods, nodes, nodeClaims, events, nodePools, ec2NodeClasses } = kubeResources;
@@ -139,7 +141,7 @@ describe('two leaders', () => {
     const epochs = (await claims()).map((claim) => Number(claim.annotations[annotations.admission]?.split('.')[0]));
     expect(epochs).toEqual([(await self.head())?.epoch]);
     expect(self.twin.instances.all()).toHaveLength(1);
-  }, 20_000);
+  });
 
   const byHand = async (name: string, change: { readonly admission: string; readonly podUids: readonly string[] }): Promise<KubeObject> => self.kube.create(nodeClaims, {
     apiVersion: 'karpenter.sh/v1', kind: 'NodeClaim',

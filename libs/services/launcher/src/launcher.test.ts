@@ -1,8 +1,10 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { kubeResources } from '@dovetail/core-ports';
 import { conditionsIn, isTrue } from './lifecycle/conditions.js';
 import { eventually, planningPossible, podObject, readyPool, stage, type Stage } from './testing/harness.js';
 
+// Generous: they take a second or two, on a machine that does nothing else.
+jest.setTimeout(60_000);
 let self: Stage;
 afterEach(async () => { await self.end(); });
 const { pods, nodes, nodeClaims } = kubeResources;

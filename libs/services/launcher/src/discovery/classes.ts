@@ -56,7 +56,15 @@ export class Classes {
   async run(stop: StopSignal): Promise<void> {
     const { world, knowledge, log } = this.#deps;
     const all = (): void => { for (const row of world.nodeClasses.values()) this.#queue.add(row.uid); };
-    const ends = [world.subscribe((kind, uid) => { if (kind === 'nodeclass' && uid !== '') this.#queue.add(uid); }), knowledge.subscribe(all)];
+    // A class that is being deleted waits for its last claim to go.
+    const leaving = (): void => { for (const row of world.nodeClasses.values()) if (row.deletionMs !== undefined) this.#queue.add(row.uid); };
+    const ends = [
+      world.subscribe((kind, uid) => {
+        if (kind === 'nodeclass' && uid !== '') this.#queue.add(uid);
+        if (kind === 'claim' && world.claims.get(uid) === undefined) leaving();
+      }),
+      knowledge.subscribe(all),
+    ];
     all();
     await this.#queue.run({ concurrency: 4, retryMs: 1_000, retryMaxMs: this.#config.discovery.retryMs }, (uid) => this.#look(uid), (uid, error, failures) => {
       log.warn('class-not-reconciled', 'a node class could not be reconciled, it is looked at again', { uid, error: String(error), failures });

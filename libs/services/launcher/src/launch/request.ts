@@ -6,6 +6,7 @@ import { maxResources, requirementsOf, type Resources } from '@dovetail/core-kub
 import type { Hash, UserDataRenderer } from '@dovetail/core-ports';
 import type { DiscoveredClass } from '../discovery/catalog.js';
 import type { ClusterFacts } from '../discovery/knowledge.js';
+import { typesNamedBy } from '../world/catalog-view.js';
 import type { IntentRequest } from './intent.js';
 
 export type RequestDeps = { readonly hash: Hash; readonly userData: UserDataRenderer };
@@ -36,7 +37,7 @@ export function buildRequest(deps: RequestDeps, input: RequestInput): BuiltReque
   const [first] = input.claims;
   if (first === undefined) return { ok: false, kind: 'capacity', message: 'no claims' };
   const requests = input.claims.reduce<Resources>((most, claim) => maxResources(most, claim.requests), {});
-  const affordable = [...input.types.values()].map((type) => withinPrice(type, input.maxPriceMicrosPerHour));
+  const affordable = typesNamedBy(first.requirements, input.types).map((type) => withinPrice(type, input.maxPriceMicrosPerHour));
   const choice = chooseForLaunch(affordable, { requirements: requirementsOf(first.requirements), requests }, input.typesMax);
   if (!choice.ok) return { ok: false, kind: 'capacity', message: choice.message };
   const { nodeClass, subnets } = input.discovered;

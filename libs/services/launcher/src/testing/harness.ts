@@ -201,8 +201,8 @@ function quietLog(): Log & { readonly lines: string[] } {
   return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-/** Resolves with the first value that the look answers; fails, saying what was waited for, after five seconds of real time. */
-export async function eventually<T>(what: string, look: () => Promise<T | undefined | false> | T | undefined | false, timeoutMs = 5_000): Promise<T> {
+/** Resolves with the first value that the look answers; fails, saying what was waited for, after twenty seconds of real time. */
+export async function eventually<T>(what: string, look: () => Promise<T | undefined | false> | T | undefined | false, timeoutMs = 20_000): Promise<T> {
   const until = Date.now() + timeoutMs;
   for (;;) {
     const found = await look();
