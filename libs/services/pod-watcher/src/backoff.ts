@@ -12,13 +12,15 @@ type Entry = { readonly failures: number; readonly sinceMs: number; readonly unt
  */
 export class Backoff {
   private readonly entries = new Map<string, Entry>();
+  private helpedMs = Number.NEGATIVE_INFINITY;
   private readonly policy: { readonly refused: BackoffPolicy; readonly unplaced: BackoffPolicy };
 
   constructor(policy: { readonly refused: BackoffPolicy; readonly unplaced: BackoffPolicy }) {
     this.policy = policy;
   }
 
-  apply(verdict: Verdict, nowMs: number): void {
+  /** `cutMs`: when the batch was cut that the verdict is about; a verdict that knows less than we do now does not hold. */
+  apply(verdict: Verdict, nowMs: number, cutMs = nowMs): void {
     if (verdict.outcome === 'admitted') {
       this.entries.delete(verdict.podUid);
       return;
@@ -26,7 +28,8 @@ export class Backoff {
     const before = this.entries.get(verdict.podUid);
     const failures = before?.why === verdict.outcome ? before.failures + 1 : 1;
     const { firstMs, mostMs } = this.policy[verdict.outcome];
-    this.entries.set(verdict.podUid, { failures, why: verdict.outcome, sinceMs: nowMs, untilMs: nowMs + Math.min(mostMs, firstMs * 2 ** (failures - 1)) });
+    const waitMs = verdict.outcome === 'unplaced' && cutMs <= this.helpedMs ? unplacedRestMs : Math.min(mostMs, firstMs * 2 ** (failures - 1));
+    this.entries.set(verdict.podUid, { failures, why: verdict.outcome, sinceMs: nowMs, untilMs: nowMs + waitMs });
   }
 
   waits(podUid: string, nowMs: number): boolean {
@@ -35,6 +38,7 @@ export class Backoff {
 
   /** Pools, catalog or capacity have changed: what could not be placed may be tried at once. */
   retryUnplaced(nowMs: number): void {
+    this.helpedMs = nowMs;
     for (const [uid, entry] of this.entries) {
       if (entry.why === 'unplaced') this.entries.set(uid, { ...entry, untilMs: Math.min(entry.untilMs, Math.max(nowMs, entry.sinceMs + unplacedRestMs)) });
     }

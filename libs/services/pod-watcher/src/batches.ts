@@ -11,7 +11,7 @@ export type BatchPolicy = {
 };
 
 type Waiting = { firstMs: number; lastMs: number; uids: ReadonlySet<string> };
-type Out = { readonly untilMs: number; readonly open: Set<string> };
+type Out = { readonly cutMs: number; readonly untilMs: number; readonly open: Set<string> };
 
 export type Cut = { readonly group: string; readonly pods: readonly Pod[] };
 
@@ -26,6 +26,12 @@ export class Batches {
 
   constructor(policy: BatchPolicy) {
     this.policy = policy;
+  }
+
+  /** When the batch was cut on which this pod's verdict is open; undefined when there is none. */
+  cutMs(podUid: string): number | undefined {
+    for (const out of this.out.values()) if (out.open.has(podUid)) return out.cutMs;
+    return undefined;
   }
 
   /** A pod of a batch has been judged, bound, or has gone. */
@@ -49,7 +55,7 @@ export class Batches {
       }
       this.waiting.delete(group);
       const untilMs = nowMs + this.policy.patienceMs + pods.length * this.policy.patiencePerPodMs;
-      this.out.set(group, { untilMs, open: new Set(pods.map((pod) => pod.uid)) });
+      this.out.set(group, { cutMs: nowMs, untilMs, open: new Set(pods.map((pod) => pod.uid)) });
       times.push(untilMs);
       cuts.push({ group, pods });
     }

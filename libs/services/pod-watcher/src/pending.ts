@@ -75,8 +75,8 @@ export class Pending {
     this.ownedPods.delete(uid);
   }
 
-  verdict(verdict: Verdict, nowMs: number): void {
-    this.backoff.apply(verdict, nowMs);
+  verdict(verdict: Verdict, nowMs: number, cutMs?: number): void {
+    this.backoff.apply(verdict, nowMs, cutMs);
     if (verdict.outcome === 'admitted') this.admittedMs.set(verdict.podUid, nowMs);
     else this.admittedMs.delete(verdict.podUid);
   }
@@ -96,12 +96,14 @@ export class Pending {
     return groupsOf(wanted.toSorted((a, b) => (a.uid < b.uid ? -1 : 1)), [...this.pools.values()]);
   }
 
-  /** Every pod's owner has created all the pods that it wants: nothing more will come. */
-  complete(pods: readonly Pod[]): boolean {
+  /** Every pod's owner has created all the pods that it wants, and those without a place are in this batch: nothing more will come. */
+  complete(pods: readonly Pod[], nowMs: number): boolean {
+    const batch = new Set(pods.map((pod) => pod.uid));
+    const promised = this.promised(nowMs);
     const owners = new Set(pods.map((pod) => pod.owner?.uid));
     return [...owners].every((owner) => {
       const wanted = owner === undefined ? undefined : this.owners.get(owner);
-      return owner !== undefined && wanted !== undefined && this.decidedOf(owner) >= wanted;
+      return owner !== undefined && wanted !== undefined && this.settledOf(owner, batch, promised) >= wanted;
     });
   }
 
@@ -131,13 +133,12 @@ export class Pending {
     return fresh;
   }
 
-  /** Pods of an owner that the scheduler has looked at: bound, or found unschedulable. */
-  private decidedOf(ownerUid: string): number {
-    let decided = 0;
+  /** Pods of an owner that are bound, promised a place, or in the batch. */
+  private settledOf(ownerUid: string, batch: ReadonlySet<string>, promised: ReadonlySet<string>): number {
+    let settled = 0;
     for (const uid of this.ownedPods.get(ownerUid) ?? []) {
-      const pod = this.pods.get(uid);
-      if (pod !== undefined && (pod.nodeName !== undefined || pod.unschedulable)) decided += 1;
+      if (batch.has(uid) || promised.has(uid) || this.pods.get(uid)?.nodeName !== undefined) settled += 1;
     }
-    return decided;
+    return settled;
   }
 }

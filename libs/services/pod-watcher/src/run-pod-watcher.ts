@@ -192,7 +192,7 @@ class Watching {
   }
 
   private judged(verdict: Verdict): void {
-    this.pending.verdict(verdict, this.deps.channel.clock.nowMs());
+    this.pending.verdict(verdict, this.deps.channel.clock.nowMs(), this.batches.cutMs(verdict.podUid));
     this.batches.settled(verdict.podUid);
     if (verdict.outcome === 'unplaced') this.tellUnschedulable(verdict);
   }
@@ -238,7 +238,7 @@ class Watching {
     while (!stop.aborted) {
       const woken = new Promise<void>((resolve) => (this.wake = resolve));
       const nowMs = clock.nowMs();
-      const next = this.synced ? this.batches.cut(this.pending.groups(nowMs), (pods) => this.pending.complete(pods), nowMs) : { cuts: [] };
+      const next = this.synced ? this.batches.cut(this.pending.groups(nowMs), (pods) => this.pending.complete(pods, nowMs), nowMs) : { cuts: [] };
       for (const cut of next.cuts) await this.send(cut);
       const times = [next.nextMs, this.pending.nextMs(nowMs)].filter((each) => each !== undefined);
       const wait = new Stopper();

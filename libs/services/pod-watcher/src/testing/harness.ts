@@ -102,7 +102,7 @@ export class Stage {
 
   async pool(name: string, spec: object = {}): Promise<string> {
     const nodeClassRef = { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' };
-    const made = await this.kube.create(kubeResources.nodePools, { metadata: { name }, spec: { template: { spec: { nodeClassRef, requirements: [], ...spec } } } });
+    const made = await this.kube.create(kubeResources.nodePools, { metadata: { name }, spec: { disruption: { consolidateAfter: '0s', consolidationPolicy: 'WhenEmpty', budgets: [{ nodes: '10%' }] }, template: { spec: { nodeClassRef, requirements: [], ...spec } } } });
     const conditions = [{ type: 'Ready', status: 'True', reason: 'Ready', message: '', lastTransitionTime: '2026-11-21T00:00:00Z' }];
     await this.kube.patch({ resource: kubeResources.nodePools, name }, { type: 'merge', body: { status: { conditions } } }, { subresource: 'status' });
     return made.metadata.uid as string;
