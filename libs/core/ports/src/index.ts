@@ -8,3 +8,4 @@ export * from './leadership.js';
 export * from './hash.js';
 export * from './user-data.js';
 export * from './stopper.js';
+export * from './lp-solver.js';

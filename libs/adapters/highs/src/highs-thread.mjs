@@ -1,0 +1,48 @@
+// The thread that HiGHS runs in: a solve blocks its thread, and WebAssembly memory never shrinks, so neither may be the
+// caller's. Plain JavaScript, because worker threads start from files that no loader has touched.
+import { parentPort } from 'node:worker_threads';
+import loadHighs from 'highs';
+
+/** HiGHS' own codes for "optimal" and "infeasible". */
+const optimal = 7;
+const infeasible = 8;
+
+const highs = await loadHighs();
+const bounded = (values) => values.map((value) => (value === Infinity ? highs.infinity : value === -Infinity ? -highs.infinity : value));
+
+function modelOf(program) {
+  const numCols = program.cost.length;
+  const numRows = program.rowLower.length;
+  return {
+    numCols, numRows, colCost: program.cost,
+    colLower: bounded(program.columnLower), colUpper: bounded(program.columnUpper),
+    rowLower: bounded(program.rowLower), rowUpper: bounded(program.rowUpper),
+    matrix: { format: 'csc', numRows, numCols, starts: program.starts, indices: program.indices, values: program.values },
+    ...(program.wholeNumbers ? { integrality: Array.from({ length: numCols }, () => 1) } : {}),
+  };
+}
+
+function solved(program, limits) {
+  // A model lives in WebAssembly memory until it is disposed of; garbage collection never does that.
+  return highs.withModel(modelOf(program), (model) => {
+    model.options.set({ output_flag: false, time_limit: limits.timeMsMax / 1000 });
+    // Presolve costs more than it saves on assignment programs; whole numbers gain from it.
+    if (program.wholeNumbers) model.options.set({ mip_rel_gap: 1e-6 });
+    else model.options.set({ presolve: 'off', primal_feasibility_tolerance: 1e-9, dual_feasibility_tolerance: 1e-9 });
+    model.run();
+    const code = model.getModelStatus();
+    const { colValue, rowDual } = model.getSolution();
+    const status = code === optimal ? 'optimal' : code === infeasible ? 'infeasible' : 'stopped';
+    // An incumbent of a search that was stopped is no bound; what the search has proved is one.
+    const proved = program.wholeNumbers ? Number(model.info.get('mip_dual_bound')) : code === optimal ? model.getObjectiveValue() : -Infinity;
+    return { status, bound: status === 'infeasible' ? Infinity : proved, columns: colValue, rowDuals: rowDual };
+  });
+}
+
+parentPort.on('message', ({ id, program, limits }) => {
+  try {
+    parentPort.postMessage({ id, solution: solved(program, limits) });
+  } catch (error) {
+    parentPort.postMessage({ id, message: error instanceof Error ? error.message : String(error) });
+  }
+});
