@@ -1,17 +1,30 @@
-import { kubeResources } from '@dovetail/core-ports';
+import { kubeResources, type StopSignal } from '@dovetail/core-ports';
 import type { ReaperDeps } from './deps.js';
 
-/** Who we are to EC2 and to Kubernetes, asked once and remembered when it was answered. */
+export type Account = { readonly accountId: string; readonly region: string };
+
+/** Who we are to EC2 and to Kubernetes, remembered once it was answered. */
 export class ClusterIdentity {
-  readonly #deps: Pick<ReaperDeps, 'kube' | 'cloud'>;
-  #account: { readonly accountId: string; readonly region: string } | undefined;
+  readonly #deps: Pick<ReaperDeps, 'kube' | 'cloud' | 'clock' | 'log'>;
+  #account: Account | undefined;
   #uid: string | undefined;
 
-  constructor(deps: Pick<ReaperDeps, 'kube' | 'cloud'>) { this.#deps = deps; }
+  constructor(deps: Pick<ReaperDeps, 'kube' | 'cloud' | 'clock' | 'log'>) { this.#deps = deps; }
 
-  async account(): Promise<{ readonly accountId: string; readonly region: string }> {
-    this.#account ??= await this.#deps.cloud.identity();
-    return this.#account;
+  /** Our account and region; undefined while AWS has not said. */
+  account(): Account | undefined { return this.#account; }
+
+  /** Asks for the account until it is known. */
+  async learnAccount(retryMs: number, stop: StopSignal): Promise<void> {
+    const { cloud, clock, log } = this.#deps;
+    while (!stop.aborted && this.#account === undefined) {
+      try {
+        this.#account = await cloud.identity();
+      } catch (error) {
+        log.warn('identity-unknown', `AWS does not say which account this is (${String(error)}): interruption notices are judged by EC2's answers alone until it does`);
+        await clock.sleep(retryMs, stop);
+      }
+    }
   }
 
   /** UID of the kube-system namespace, which instances carry as a tag. */

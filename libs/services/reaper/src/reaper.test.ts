@@ -251,6 +251,16 @@ describe('an interruption', () => {
     expect(cluster.clock.nowMs()).toBeLessThan(startMs + 130_000);
   });
 
+  test('is dealt with although AWS does not say which account this is: EC2 shows the instance as ours', async () => {
+    const { instanceId } = await spot();
+    cluster.twin.gate.fail({ action: 'sts:GetCallerIdentity', code: 'AccessDenied', times: 1_000 });
+    reap();
+    await cluster.pass(2);
+    cluster.twin.interrupt(instanceId);
+    await cluster.pass(2);
+    expect(tainted('n1')).toBe(true);
+  });
+
   test.each([
     // There is no time to replace what is going already: its pods are pending, and planned as any others.
     ['a stopping instance', 'InstanceStopping', (id: string) => ({ kind: 'state-change', instanceId: id, state: 'stopping' }) as const, 'none'],

@@ -31,6 +31,7 @@ export class Interruptions {
 
   async run(queue: InterruptionQueue, stop: StopSignal): Promise<void> {
     const { deps, config, world } = this.#reaping;
+    void this.#identity.learnAccount(config.interruption.retryMs, stop);
     // Before the first complete lists an instance that we do not know may be ours all the same; a message that is not received yet is not hidden either.
     while (!stop.aborted && !world.synced()) await deps.clock.sleep(syncPauseMs, stop);
     while (!stop.aborted) {
@@ -72,8 +73,8 @@ export class Interruptions {
 
   async #notice(notice: InterruptionNotice, message: QueueMessage): Promise<Outcome> {
     const { deps } = this.#reaping;
-    const own = await this.#identity.account();
-    if (notice.accountId !== own.accountId || notice.region !== own.region) {
+    const own = this.#identity.account();
+    if (own !== undefined && (notice.accountId !== own.accountId || notice.region !== own.region)) {
       deps.metrics.count('dovetail_interruption_foreign_total', { what: 'account-or-region' });
       deps.log.warn('interruption-foreign', `a ${notice.kind} of account ${notice.accountId}, region ${notice.region} is not ours (${own.accountId}, ${own.region}) and is dropped`);
       return 'done';
@@ -89,7 +90,8 @@ export class Interruptions {
     const policy = policyOf(notice, deps.clock.nowMs(), config.interruption);
     const ours = instance !== undefined && instance.tags[tags.clusterUid] === await this.#identity.clusterUid() && instance.tags[tags.clusterName] === config.clusterName;
     if (instance !== undefined && !ours) return this.#foreign(notice, id);
-    if (claim !== undefined && (ours || policy.ending)) {
+    // EC2 shows only what is in our account and region. Of an instance that it shows no more, the notice's account must say so.
+    if (claim !== undefined && (ours || (policy.ending && this.#identity.account() !== undefined))) {
       await this.#apply(policy, claim, notice);
       return 'done';
     }
