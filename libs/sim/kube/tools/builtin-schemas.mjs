@@ -17,7 +17,7 @@ const served = {
   'apis/apiextensions.k8s.io/v1': ['CustomResourceDefinition'],
   'apis/networking.k8s.io/v1': ['NetworkPolicy'],
 };
-const short = (name) => name.replace(/^io\.k8s\.(api|apimachinery\.pkg\.(apis\.)?|apiextensions-apiserver\.pkg\.apis)\.?/, '');
+const short = (name) => name.replace(/^io\.k8s\.(apimachinery\.pkg\.apis|apimachinery\.pkg|apiextensions-apiserver\.pkg\.apis|api)\./, '');
 const definitions = {};
 const keep = { type: 1, format: 1, required: 1, default: 1, enum: 1 };
 

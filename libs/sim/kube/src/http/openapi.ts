@@ -28,7 +28,7 @@ function published(schema: Schema, refs: Set<string>): Out {
   return out;
 }
 
-const metadataSchema = 'apis.meta.v1.ObjectMeta';
+const metadataSchema = 'meta.v1.ObjectMeta';
 
 function rootSchema(type: ResourceType, refs: Set<string>): Out {
   const gvk = [{ group: type.group, version: type.version, kind: type.kind }];

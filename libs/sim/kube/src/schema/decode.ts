@@ -4,7 +4,7 @@ import type { Sent } from '../model.js';
 import { canonicalQuantity } from './canonical-quantity.js';
 import { resolved, type Schema } from './schema.js';
 
-type Walk = { readonly kind: string; readonly version: string; readonly custom: boolean; readonly unknown: string[] };
+type Walk = { struct: string; readonly kind: string; readonly version: string; readonly custom: boolean; readonly unknown: string[] };
 
 const jsonTypeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value);
 
@@ -13,7 +13,7 @@ const goTypes: Readonly<Record<string, string>> = { integer: 'int32', boolean: '
 function mistyped(walk: Walk, path: string, schema: Schema, value: unknown): Error {
   const found = jsonTypeOf(value) === 'boolean' ? 'bool' : jsonTypeOf(value);
   const wanted = schema.type === 'integer' ? (schema.format ?? 'int32') : (goTypes[schema.type ?? ''] ?? 'value');
-  return badRequest(`${walk.kind} in version "${walk.version}" cannot be handled as a ${walk.kind}: json: cannot unmarshal ${found} into Go struct field ${path.slice(1)} of type ${wanted}`);
+  return badRequest(`${walk.kind} in version "${walk.version}" cannot be handled as a ${walk.kind}: json: cannot unmarshal ${found} into Go struct field ${walk.struct}${path} of type ${wanted}`);
 }
 
 const fits = (type: string, value: unknown): boolean => {
@@ -49,6 +49,7 @@ function walkObject(walk: Walk, schema: Schema, path: string, value: JsonRecord)
 function walkValue(walk: Walk, reference: Schema, path: string, value: unknown): unknown {
   const schema = resolved(reference);
   if (value === null) return walk.custom ? null : undefined;
+  if (reference.ref !== undefined) walk.struct = reference.ref.slice(reference.ref.lastIndexOf('.') + 1);
   if (reference.ref === 'api.resource.Quantity' || schema.format === 'quantity') return quantityValue(walk, path, value);
   const isOpen = schema.type === undefined || schema.format === 'int-or-string' || schema.intOrString === true;
   if (!walk.custom && !isOpen && !fits(schema.type ?? '', value)) throw mistyped(walk, path, schema, value);
@@ -87,18 +88,19 @@ function decodedMetadata(walk: Walk, metadata: JsonRecord): JsonRecord {
   for (const field of ['labels', 'annotations']) {
     const map = kept[field];
     if (map === undefined) continue;
-    if (!isRecord(map)) throw mistyped(walk, `.ObjectMeta.metadata.${field}`, { type: 'object' }, map);
-    for (const value of Object.values(map)) if (typeof value !== 'string') throw mistyped(walk, `.ObjectMeta.metadata.${field}`, { type: 'string' }, value);
+    if (!isRecord(map)) throw mistyped({ ...walk, struct: 'ObjectMeta' }, `.metadata.${field}`, { type: 'object' }, map);
+    for (const value of Object.values(map)) if (typeof value !== 'string') throw mistyped({ ...walk, struct: 'ObjectMeta' }, `.metadata.${field}`, { type: 'string' }, value);
     if (Object.keys(map).length === 0) delete kept[field];
   }
   for (const field of ['finalizers', 'ownerReferences']) if (Array.isArray(kept[field]) && kept[field].length === 0) delete kept[field];
   return kept;
 }
 
-function report(unknown: readonly string[], options: { readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore'; readonly warn?: (message: string) => void }): void {
+function report(walk: Walk, options: { readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore'; readonly warn?: (message: string) => void }): void {
+  const { unknown, kind, version } = walk;
   if (unknown.length === 0 || options.fieldValidation === 'Ignore') return;
   const complaints = unknown.map((path) => `unknown field ${JSON.stringify(path)}`);
-  if (options.fieldValidation === 'Strict') throw badRequest(`strict decoding error: ${complaints.join(', ')}`);
+  if (options.fieldValidation === 'Strict') throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: strict decoding error: ${complaints.join(', ')}`);
   for (const complaint of complaints) options.warn?.(complaint);
 }
 
@@ -111,11 +113,11 @@ export function decode(
   sent: Sent,
   options: { readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore'; readonly warn?: (message: string) => void },
 ): Sent {
-  const walk: Walk = { kind: type.kind, version: type.version, custom: type.custom, unknown: [] };
+  const walk: Walk = { struct: '', kind: type.kind, version: type.version, custom: type.custom, unknown: [] };
   const { apiVersion, kind, metadata, ...fields } = sent;
   const decoded = type.schema === undefined ? fields : (walkValue(walk, withoutTypeMeta(type.schema), '', fields) as JsonRecord);
   const result = { apiVersion, kind, metadata: decodedMetadata(walk, metadata ?? {}), ...decoded } as Sent;
-  report(walk.unknown, options);
+  report(walk, options);
   return result;
 }
 

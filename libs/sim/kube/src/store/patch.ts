@@ -30,7 +30,7 @@ function pointerOf(path: string): readonly string[] {
 }
 
 const cannot = (operation: JsonOperation, why: string): StatusError =>
-  new StatusError({ code: 422, reason: 'Invalid', message: `the server rejected our request due to an error in our request: ${operation.op} operation does not apply: doc is missing ${operation.op === 'add' || operation.op === 'test' ? 'path' : 'key'}: ${operation.path}: ${why}` });
+  new StatusError({ code: 422, reason: 'Invalid', message: 'the server rejected our request due to an error in our request', details: { causes: [{ message: `${operation.op} ${operation.path}: ${why}` }] } });
 
 type Container = Record<string, unknown> | unknown[];
 
@@ -79,7 +79,7 @@ function applyOperation(document: unknown, operation: JsonOperation): unknown {
     case 'remove': return removeAt(document, operation, operation.path);
     case 'test':
       if (equalJson(valueAt(document, pointerOf(operation.path)) ?? null, operation.value ?? null)) return document;
-      throw new StatusError({ code: 422, reason: 'Invalid', message: `the server rejected our request due to an error in our request: testing value ${operation.path} failed: test failed` });
+      throw new StatusError({ code: 422, reason: 'Invalid', message: 'the server rejected our request due to an error in our request', details: { causes: [{ message: `test ${operation.path}: the value is another` }] } });
     case 'copy':
     case 'move': {
       const value: unknown = cloneJson(valueAt(document, pointerOf(operation.from ?? '')));

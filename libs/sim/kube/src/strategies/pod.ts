@@ -60,8 +60,8 @@ export function podSpecErrors(field: string, spec: JsonRecord): readonly FieldEr
   for (const list of ['containers', 'initContainers']) errors.push(...each(spec[list], `${field}.${list}`, containerErrors), ...duplicateNames(`${field}.${list}`, spec[list]));
   if (!['Always', 'OnFailure', 'Never'].includes(textOf(spec['restartPolicy']))) errors.push(unsupportedValue(`${field}.restartPolicy`, spec['restartPolicy'], ['Always', 'OnFailure', 'Never']));
   errors.push(...labelErrors(`${field}.nodeSelector`, spec['nodeSelector'] as Record<string, string> | undefined));
-  errors.push(...each(spec['tolerations'], `${field}.tolerations`, tolerationErrors));
   errors.push(...each(spec['topologySpreadConstraints'], `${field}.topologySpreadConstraints`, spreadErrors));
+  errors.push(...each(spec['tolerations'], `${field}.tolerations`, tolerationErrors));
   return errors;
 }
 

@@ -1,0 +1,82 @@
+import { readdir } from 'node:fs/promises';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { kubeResources, type KubeObject } from '@dovetail/core-ports';
+import { eventually, type Context } from './suite.js';
+
+const folder = new URL('../../../../deploy/crds/', import.meta.url).pathname;
+const { nodePools, ec2NodeClasses, nodeClaims } = kubeResources;
+
+type Spec = Readonly<Record<string, unknown>>;
+const classRef = { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' };
+const pool = (name: string, template: Spec = {}, spec: Spec = {}): KubeObject => ({ metadata: { name }, spec: { template: { spec: { nodeClassRef: classRef, requirements: [], ...template } }, ...spec } });
+
+const badPools: readonly (readonly [string, KubeObject, RegExp])[] = [
+  ['a weight out of range', pool('bad', {}, { weight: 1000 }), /spec\.weight: Invalid value: 1000: spec\.weight in body should be less than or equal to 100/],
+  ['a budget over 100 %', pool('bad', {}, { disruption: { consolidateAfter: '30s', budgets: [{ nodes: '150%' }] } }), /spec\.disruption\.budgets\[0\]\.nodes: Invalid value: "150%": spec\.disruption\.budgets\[0\]\.nodes in body should match/],
+  ['an operator that there is not', pool('bad', { requirements: [{ key: 'a', operator: 'Near' }] }), /operator: Unsupported value: "Near": supported values: "In", "NotIn", "Exists"/],
+  ['In without values', pool('bad', { requirements: [{ key: 'a', operator: 'In' }] }), /spec\.template\.spec\.requirements: Invalid value: "array": requirements with operator 'In' must have a value defined/],
+  ['Gt of a word', pool('bad', { requirements: [{ key: 'a', operator: 'Gt', values: ['x'] }] }), /type conversion error from 'string' to 'int' evaluating rule/],
+  ['a key that is ours', pool('bad', { requirements: [{ key: 'karpenter.sh/nodepool', operator: 'In', values: ['a'] }] }), /requirements\[0\]\.key: Invalid value: "string": label "karpenter\.sh\/nodepool" is restricted/],
+  ['no node class', { metadata: { name: 'bad' }, spec: { template: { spec: { requirements: [] } } } }, /spec\.template\.spec\.nodeClassRef: Required value/],
+  ['a number as text', pool('bad', {}, { weight: '7' }), /spec\.weight in body must be of type integer: "string"/],
+];
+
+function validation({ world }: Context): void {
+  test.each(badPools.map((row) => [...row] as const))('%s is refused with its field and why', async (_what, object, message) => {
+    await expect(world().kube.create(nodePools, object)).rejects.toMatchObject({ code: 'invalid', message: expect.stringMatching(message) as unknown });
+  });
+
+  test('defaults are filled in, unknown fields are dropped', async () => {
+    const { kube } = world();
+    const made = await kube.create(nodePools, pool('defaulted', {}, { unknown: 1 }));
+    expect(made).toMatchObject({ metadata: { generation: 1 }, spec: { disruption: { budgets: [{ nodes: '10%' }], consolidationPolicy: 'WhenEmptyOrUnderutilized' }, template: { spec: { expireAfter: '720h' } } } });
+    expect(made['spec']).not.toHaveProperty('unknown');
+  });
+
+  test('rules about change hold: a pool keeps the group of its class, a claim its whole spec', async () => {
+    const { kube } = world();
+    await kube.create(nodePools, pool('changing'));
+    const other = { spec: { template: { spec: { nodeClassRef: { ...classRef, group: 'example.com' } } } } };
+    await expect(kube.patch({ resource: nodePools, name: 'changing' }, { type: 'merge', body: other })).rejects.toMatchObject({ code: 'invalid', message: expect.stringContaining('nodeClassRef.group is immutable') as unknown });
+    await kube.create(nodeClaims, { metadata: { name: 'fixed' }, spec: { nodeClassRef: classRef, requirements: [] } });
+    await expect(kube.patch({ resource: nodeClaims, name: 'fixed' }, { type: 'merge', body: { spec: { expireAfter: '1h' } } })).rejects.toMatchObject({ code: 'invalid' });
+    await kube.delete({ resource: nodeClaims, name: 'fixed' });
+  });
+
+  test('the status is its subresource: it neither comes with the object nor counts as a new generation', async () => {
+    const { kube } = world();
+    const made = await kube.create(nodePools, { ...pool('with-status'), status: { nodes: 3 } });
+    expect(made).not.toHaveProperty('status');
+    const ref = { resource: nodePools, name: 'with-status' };
+    expect(await kube.patch(ref, { type: 'merge', body: { status: { resources: { cpu: '4' } }, spec: { weight: 5 } } }, { subresource: 'status' })).toMatchObject({ metadata: { generation: 1 }, status: { resources: { cpu: '4' } } });
+    expect(await kube.patch(ref, { type: 'merge', body: { spec: { weight: 5 } } })).toMatchObject({ metadata: { generation: 2 }, status: { resources: { cpu: '4' } } });
+  });
+}
+
+function printing({ world }: Context): void {
+  test('kubectl shows the printer columns, the wide ones too', async () => {
+    const { kubectl, kube } = world();
+    await kube.create(nodeClaims, { metadata: { name: 'printed', labels: { 'karpenter.sh/nodepool': 'p', 'node.kubernetes.io/instance-type': 'm5.large' } }, spec: { nodeClassRef: classRef, requirements: [] } });
+    const { out } = await kubectl(['get', 'nodeclaims.karpenter.sh', 'printed', '-o', 'wide']);
+    const [header = '', row = ''] = out.split('\n');
+    expect(header.split(/\s{2,}/).map((name) => name.trim())).toEqual(expect.arrayContaining(['NAME', 'TYPE', 'CAPACITY', 'ZONE', 'NODE', 'READY', 'AGE', 'IMAGEID', 'ID', 'NODEPOOL', 'NODECLASS']));
+    expect(row).toMatch(/^printed\s+m5\.large\s/);
+    await kube.delete({ resource: nodeClaims, name: 'printed' });
+  });
+}
+
+/** Custom resources as our own definitions make them. */
+export function customResources(context: Context): void {
+  describe('custom resources', () => {
+    beforeAll(async () => {
+      const { kubectl, kube } = context.world();
+      const files = (await readdir(folder)).filter((name) => name.endsWith('.yaml'));
+      expect(await kubectl(['apply', '--server-side', '-f', folder])).toMatchObject({ code: 0 });
+      expect(files.length).toBeGreaterThan(0);
+      await eventually(async () => (await kube.serves(nodePools)) && (await kube.serves(ec2NodeClasses)) && (await kube.serves(nodeClaims)), (served) => served);
+      await kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=20s']);
+    }, 60_000);
+    validation(context);
+    printing(context);
+  });
+}

@@ -1,0 +1,15 @@
+import { describe, jest, test } from '@jest/globals';
+import { kubeConformance } from './suite.js';
+import { startReal, type World } from './world.js';
+
+jest.setTimeout(30_000);
+
+const real = await startReal();
+
+if ('unavailable' in real) {
+  process.stdout.write(`Left out: the real control plane, which the twin is held against: ${real.unavailable}\n`);
+  test.skip(`the real control plane: ${real.unavailable}`, () => undefined);
+} else {
+  const world: World = real;
+  describe('the real control plane', () => kubeConformance(() => Promise.resolve(world)));
+}

@@ -1,0 +1,79 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connectKubernetes } from '@dovetail/adapter-kubernetes';
+import type { Clock, KubeApi, Log, StopSignal } from '@dovetail/core-ports';
+import { createKubeStore, createNodeAgent, createOffsetClock, serveKube, startKubeControllers, type NodeAgent } from '@dovetail/sim-kube';
+import { isUnavailable, obtainControlPlane, startControlPlane } from '@dovetail/testbed';
+
+/** A cluster under test: everything goes through a kubeconfig, so that a twin and the real thing look the same. */
+export type World = {
+  readonly kubeconfig: string;
+  readonly kube: KubeApi;
+  readonly agent: NodeAgent;
+  readonly kubectl: (args: readonly string[], input?: string) => Promise<{ readonly code: number; readonly out: string }>;
+  readonly stop: () => Promise<void>;
+};
+
+const quiet: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+
+const realClock: Clock = {
+  nowMs: () => Date.now(),
+  sleep: (durationMs: number, stop: StopSignal) => new Promise((resolve) => {
+    if (stop.aborted) return resolve();
+    const timer = setTimeout(resolve, durationMs);
+    stop.addEventListener('abort', () => { clearTimeout(timer); resolve(); }, { once: true });
+  }),
+};
+
+function kubectlWith(kubeconfig: string): World['kubectl'] {
+  return (args, input) => new Promise((resolve) => {
+    const child = execFile('kubectl', ['--kubeconfig', kubeconfig, ...args], { timeout: 60_000, maxBuffer: 1 << 26 }, (error, stdout, stderr) => {
+      const failed = error === null ? 0 : typeof error.code === 'number' ? error.code : 1;
+      resolve({ code: failed, out: `${stdout}${stderr}` });
+    });
+    child.stdin?.end(input ?? '');
+  });
+}
+
+function worldOver(kubeconfig: string, close: () => Promise<void>): World {
+  const kube = connectKubernetes({ kubeconfigPath: kubeconfig, log: quiet });
+  const agent = createNodeAgent({ kube, clock: realClock, joinMs: 10, readyMs: 10, podStartMs: 50, podStopMs: 20 });
+  const ended = new AbortController();
+  const running = agent.run(ended.signal).catch(() => undefined);
+  const stop = async (): Promise<void> => {
+    ended.abort();
+    for (const name of agent.nodeNames()) agent.halt(name);
+    await close();
+    await running;
+  };
+  return { kubeconfig, kube, agent, kubectl: kubectlWith(kubeconfig), stop };
+}
+
+/** The twin, behind HTTP. */
+export async function startTwin(): Promise<World> {
+  const dir = await mkdtemp(join(tmpdir(), 'conformance-twin-'));
+  const store = createKubeStore({ clock: createOffsetClock(), seed: 1 });
+  const controllers = startKubeControllers(store, { without: ['nodeLifecycle'] });
+  const served = await serveKube(store);
+  const kubeconfig = join(dir, 'kubeconfig');
+  await writeFile(kubeconfig, served.kubeconfig);
+  return worldOver(kubeconfig, async () => {
+    controllers.stop();
+    await served.close();
+    await rm(dir, { recursive: true, force: true });
+  });
+}
+
+/** The real control plane, when its programs are in the cache; otherwise why not. */
+export async function startReal(): Promise<World | { readonly unavailable: string }> {
+  const programs = await obtainControlPlane({ cachedOnly: true });
+  if (isUnavailable(programs)) return programs;
+  const dir = await mkdtemp(join(tmpdir(), 'conformance-real-'));
+  const plane = await startControlPlane({ paths: programs.paths, dir, clusterName: 'conformance' });
+  return worldOver(plane.kubeconfig, async () => {
+    await plane.stop();
+    await rm(dir, { recursive: true, force: true });
+  });
+}
