@@ -5,6 +5,7 @@ import { createCloud, serveCloud, worldFor } from '@dovetail/sim-cloud';
 import { createNodeAgent } from '@dovetail/sim-kube';
 import { parse } from 'yaml';
 import { required } from './environment.js';
+import { Joining } from './joining.js';
 import { bootedInstance } from './machine-node.js';
 
 /** Runs the cloud twin and the kubelets of the machines that it boots, as a process of its own. */
@@ -19,13 +20,14 @@ export async function runCloudTwin(): Promise<void> {
   const twin = createCloud({ clock, seed: process.env['SEED'] ?? 'lab', world });
   const kube = connectKubernetes({ kubeconfigPath, log });
   const agent = createNodeAgent({ kube, clock, log, joinMs: Number(process.env['JOIN_MS'] ?? 300), readyMs: Number(process.env['READY_MS'] ?? 300) });
+  const joining = new Joining(agent, clock, Number(process.env['JOIN_STAGGER_MS'] ?? 0));
   const stop = stopOnSignals();
   twin.onBoot((machine) => {
     const instance = bootedInstance(machine, twin.types.get(machine.instanceType)?.facts);
-    if (instance !== undefined) agent.boot(instance);
+    if (instance !== undefined) void joining.boot(instance);
     else log.warn('machine-does-not-join', `${machine.instanceId} boots, but does not join: ${machine.boot.joins ? 'its type is unknown' : machine.boot.reason}`, { instanceId: machine.instanceId });
   });
-  twin.onTerminate((machine) => agent.halt(machine.privateDnsName));
+  twin.onTerminate((machine) => joining.halt(machine.privateDnsName));
   const server = await serveCloud(twin, { port: Number(required('PORT')) });
   await agent.run(stop);
   await server.close();

@@ -1,0 +1,13 @@
+import { runMain } from '@dovetail/runtime';
+import { scaleup } from './scaleup.js';
+
+/** Every benchmark by its name. Each prints a table and appends one JSON line to bench/results/<name>.ndjson. */
+const benchmarks: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = { scaleup };
+
+await runMain(async () => {
+  const [name = '', ...args] = process.argv.slice(2).filter((arg) => arg !== '--');
+  const benchmark = benchmarks[name];
+  if (benchmark !== undefined) return benchmark(args);
+  process.stdout.write(`usage: npm run bench -- <name> [options]\n\n  scaleup [--real] [--trials 30] [--pods 1000] [--solvers 1]   from pods to NodeClaims: latency of one, and of many at once\n`);
+  process.exitCode = name === '' || name === 'help' ? 0 : 64;
+});

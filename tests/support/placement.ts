@@ -1,0 +1,57 @@
+import { kubeResources, type KubeObject } from '@dovetail/core-ports';
+import { claims, pods } from './cluster.js';
+import type { TestWorld } from './world.js';
+
+/** What 8 vCPU leave for pods after the kubelet's own share (60 + 10 + 2 × 5 + 4 × 2.5 millicores are reserved). */
+const nodeMillicores = 7_910;
+
+/** A pod by itself, that asks for so much. */
+export const podObject = (name: string, requests: Readonly<Record<string, string>>, spec: Readonly<Record<string, unknown>> = {}): KubeObject => ({
+  metadata: { name, namespace: 'default' },
+  spec: { terminationGracePeriodSeconds: 0, containers: [{ name: 'app', image: 'public.ecr.aws/eks-distro/kubernetes/pause:3.9', resources: { requests } }], ...spec },
+});
+
+/** Requests that fill so many nodes of 8 vCPU to 97–100 %, five pods a node, in an order that does not give the packing away. */
+export function tightRequests(nodes: number, draw: () => number): readonly number[] {
+  const perNode = 5;
+  const shares = Array.from({ length: nodes }, () => {
+    const weights = Array.from({ length: perNode }, () => 0.4 + draw());
+    const total = weights.reduce((sum, weight) => sum + weight, 0);
+    const filled = nodeMillicores * (0.97 + 0.03 * draw());
+    return weights.map((weight) => Math.floor((filled * weight) / total));
+  });
+  return shares.flat().map((millicores) => ({ millicores, at: draw() })).toSorted((a, b) => a.at - b.at).map(({ millicores }) => millicores);
+}
+
+/** Which node each pod was planned on, by pod UID, as the admissions tell it. Pods planned more than once keep their first plan. */
+export async function plannedNodes(at: TestWorld): Promise<ReadonlyMap<string, string>> {
+  const nodeOfClaim = new Map((await claims(at)).map((claim) => [claim.metadata.name, (claim['status'] as { nodeName?: string } | undefined)?.nodeName ?? '']));
+  const planned = new Map<string, string>();
+  for (const { claimName, objects } of at.decisions.of('admit')) {
+    for (const { kind, uid } of objects) if (kind === 'Pod' && uid !== undefined && claimName !== undefined && !planned.has(uid)) planned.set(uid, nodeOfClaim.get(claimName) ?? '');
+  }
+  return planned;
+}
+
+/** UIDs of the pods that some plan has a node for. */
+export const admittedPods = (at: TestWorld): ReadonlySet<string> =>
+  new Set(at.decisions.of('admit').flatMap(({ objects }) => objects.flatMap(({ kind, uid }) => (kind === 'Pod' && uid !== undefined ? [uid] : []))));
+
+/** Whether every claim that is there has its node, initialised. */
+export async function allInitialized(at: TestWorld): Promise<boolean> {
+  const all = await claims(at);
+  type Conditions = { conditions?: readonly { type: string; status: string }[] } | undefined;
+  return all.length > 0 && all.every((claim) => (claim['status'] as Conditions)?.conditions?.some(({ type, status }) => type === 'Initialized' && status === 'True') === true);
+}
+
+/** Where pods are bound now, by UID; '' where they are not. */
+export const boundTo = async (at: TestWorld): Promise<ReadonlyMap<string, string>> =>
+  new Map((await pods(at, 'default')).map((pod) => [pod.metadata.uid ?? '', pod.spec.nodeName ?? '']));
+
+export const createPods = (at: TestWorld, objects: readonly KubeObject[]): Promise<readonly KubeObject[]> => Promise.all(objects.map((pod) => at.kube.create(kubeResources.pods, pod)));
+
+/** Deletes every pod and lets its nodes, empty now, go. */
+export async function deletePods(at: TestWorld): Promise<void> {
+  const all = await at.list(kubeResources.pods, { namespace: 'default' });
+  await Promise.all(all.map(({ metadata: { name } }) => at.kube.delete({ resource: kubeResources.pods, namespace: 'default', name }, { gracePeriodSeconds: 0 })));
+}
