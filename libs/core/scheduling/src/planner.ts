@@ -1,4 +1,5 @@
 import type { Pod } from '@dovetail/core-kube-model';
+import { resourceBound } from './build/bound.js';
 import { finish } from './build/finish.js';
 import { compose } from './build/compose.js';
 import type { Outcome } from './build/sequence.js';
@@ -26,7 +27,7 @@ function planOf(world: World, outcome: Outcome & { readonly steps: number }): Pl
     stateSequence: snapshot.stateSequence, catalogRevision: snapshot.catalogRevision, admissionHead: snapshot.admissionHead,
     seed: options.seed, steps: outcome.steps, newNodes, placements, unplaced: unplacedOf(outcome, restOf),
     priceMicrosPerHour: newNodes.reduce((sum, node) => sum + (node.options[0]?.priceMicrosPerHour ?? 0), 0),
-    bound: { kind: 'none', priceMicrosPerHour: 0 },
+    bound: resourceBound(outcome.engine),
     stats: { pods: world.classes.reduce((sum, cls) => sum + cls.uids.length, 0), classes: world.classes.length, instanceTypes: instanceTypes.size },
   };
 }

@@ -36,11 +36,13 @@ export class Accounts {
   readonly #spent: readonly Map<string, number>[];
   readonly #reservations = new Map<string, number>();
   readonly #strictReservations: boolean;
+  readonly #strictMinValues: boolean;
   readonly #typesMax: number;
 
-  constructor(templates: readonly Template[], options: { readonly strictReservations: boolean; readonly typesMax: number }) {
+  constructor(templates: readonly Template[], options: { readonly strictReservations: boolean; readonly strictMinValues: boolean; readonly typesMax: number }) {
     this.#spent = templates.map(() => new Map());
     this.#strictReservations = options.strictReservations;
+    this.#strictMinValues = options.strictMinValues;
     this.#typesMax = options.typesMax;
     for (const template of templates) {
       for (const { offering } of template.offers) {
@@ -81,7 +83,7 @@ export class Accounts {
     const [cheapest] = offers;
     if (cheapest === undefined) return fitting.length === 0 ? 'resources-too-large' : 'pool-limit';
     const values = (list: readonly Offer[]): boolean => state.template.minValues.every(({ key, count }) => openDomains(state.requirements, list, key).length >= count);
-    if (values(cheapestTypes(fitting, this.#typesMax)) && !values(cheapestTypes(offers, this.#typesMax))) return 'pool-limit';
+    if (this.#strictMinValues && values(cheapestTypes(fitting, this.#typesMax)) && !values(cheapestTypes(offers, this.#typesMax))) return 'pool-limit';
     const capacity: Record<string, number> = {};
     for (const name of Object.keys(state.template.remaining)) capacity[name] = offers.reduce((most, offer) => Math.max(most, chargeOf(offer, name)), 0);
     return { ...cheapest, type: { ...cheapest.type, type: { ...cheapest.type.type, capacity } } };

@@ -1,7 +1,8 @@
 import { requirementsOf, type RequirementSpec } from '@dovetail/core-kube-model';
 import type { PodClass } from '../model/classes.js';
 import type { Shape } from '../model/shapes.js';
-import { openDomains } from '../topology/domains.js';
+import type { NodeRoom } from '../model/nodes.js';
+import { filterAdmits, openDomains } from '../topology/domains.js';
 import type { Role, Roles } from '../topology/roles.js';
 import type { Engine } from './engine.js';
 import type { Item, ItemTable } from './items.js';
@@ -106,9 +107,20 @@ export function crowding(engine: Engine, pins: readonly Pin[]): number {
   return crowd;
 }
 
-/** Notes `count` pods in the item's domains; a negative count takes them back. */
+const countsEverywhere = ({ group, carries }: Role): boolean =>
+  carries || (group.filter.alternatives === undefined && group.filter.tolerations === undefined);
+
+/** Notes `count` pods in the domains of an item for new nodes; a negative count takes them back. */
 export function noteDomains(engine: Engine, pins: readonly Pin[], count: number): void {
-  for (const { role, domain } of pins) engine.ledger.note(role, domain, count);
+  for (const { role, domain } of pins) engine.ledger.note(role, domain, count, countsEverywhere(role));
+}
+
+/** As `noteDomains`, on an existing node: pods on nodes that a spread does not count are not noted for it. */
+export function noteOnNode(engine: Engine, pins: readonly Pin[], what: { readonly room: NodeRoom; readonly count: number }): void {
+  for (const { role, domain } of pins) {
+    const counted = countsEverywhere(role) || filterAdmits(role.group.filter, { requirements: what.room.requirements, taints: what.room.node.taints });
+    if (counted) engine.ledger.note(role, domain, what.count, true);
+  }
 }
 
 /** Whether pods must be assigned one at a time to stay level. */

@@ -47,7 +47,7 @@ export class Engine {
   constructor(world: World, from?: Engine) {
     this.world = world;
     this.ledger = (from?.ledger ?? world.standings.ledger).clone();
-    this.accounts = new Accounts(world.templates, { strictReservations: world.options.reservedOfferings === 'Strict', typesMax: world.options.instanceTypesMax });
+    this.accounts = new Accounts(world.templates, { strictReservations: world.options.reservedOfferings === 'Strict', strictMinValues: world.options.minValuesPolicy === 'Strict', typesMax: world.options.instanceTypesMax });
     this.existing = from === undefined ? world.nodes.map((room, index) => this.#binFor(room, index)) : from.existing.map(copyOfBin);
     this.#made = this.existing.length;
   }

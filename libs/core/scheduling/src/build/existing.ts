@@ -1,7 +1,8 @@
+import type { NodeRoom } from '../model/nodes.js';
 import type { PodClass } from '../model/classes.js';
 import type { Roles } from '../topology/roles.js';
 import type { Bin } from './bin.js';
-import { crowding, domainRoom, evensOut, noteDomains } from './domains.js';
+import { crowding, domainRoom, evensOut, noteOnNode } from './domains.js';
 import type { Engine } from './engine.js';
 import type { ItemTable, Item } from './items.js';
 
@@ -68,7 +69,7 @@ function placeItem(engine: Engine, item: Item, count: number): number {
     const { row, bin } = found;
     const times = even ? 1 : Math.min(left, engine.roomOnNode(bin, item), domainRoom(engine, row.pins));
     engine.put(bin, item, times);
-    noteDomains(engine, row.pins, times);
+    noteOnNode(engine, row.pins, { room: bin.room as NodeRoom, count: times });
     left -= times;
   }
   return count - left;

@@ -8,6 +8,7 @@ import type { Bin } from './bin.js';
 import type { Engine } from './engine.js';
 import type { Outcome } from './sequence.js';
 import { notesOf } from '../explain/notes.js';
+import { openDomains } from '../topology/domains.js';
 import { widen } from './widen.js';
 
 /** Hands out the pods of each class, oldest first. */
@@ -84,7 +85,7 @@ function requestsOf(engine: Engine, bin: Bin, overhead: Float64Array): Resources
 }
 
 /** What new nodes with the same choice of offers share. */
-type Shared = Pick<NewNode, 'options' | 'requirements' | 'labels' | 'notes'> & { readonly overhead: Float64Array };
+type Shared = Pick<NewNode, 'options' | 'requirements' | 'labels' | 'notes' | 'minValuesRelaxed'> & { readonly overhead: Float64Array };
 
 /** Renders each list of offers once: thousands of nodes may have the same choice. */
 class Rendering {
@@ -107,6 +108,7 @@ class Rendering {
     return {
       options: offers.map(optionOf), requirements: toSpecs(claimRequirements(state, offers)), labels: labelsOf(this.#engine, state),
       notes: notesOf(this.#engine, state, offers),
+      minValuesRelaxed: state.template.minValues.some(({ key, count }) => openDomains(state.requirements, offers, key).length < count),
       overhead: offers.map(({ type }) => type.overhead).reduce((least, next) => least.map((amount, index) => Math.min(amount, next[index] ?? 0))),
     };
   }
@@ -114,11 +116,11 @@ class Rendering {
 
 function newNodeOf(engine: Engine, bin: Bin, what: { readonly id: string; readonly source: PodSource; readonly shared: Shared }): NewNode {
   const { pool } = (bin.state as State).template;
-  const { options, requirements, labels: fixed, notes, overhead } = what.shared;
+  const { options, requirements, labels: fixed, notes, overhead, minValuesRelaxed } = what.shared;
   return {
     id: what.id, pool: pool.identity, options, requirements, labels: fixed, taints: pool.taints,
     requests: requestsOf(engine, bin, overhead), podUids: what.source.take(bin), topologyGroups: groupsOf(bin),
-    minValuesRelaxed: bin.minValuesRelaxed, notes,
+    minValuesRelaxed, notes,
   };
 }
 

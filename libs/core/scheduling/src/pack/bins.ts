@@ -138,7 +138,7 @@ export function putKind(context: PackContext, bin: PackBin, kind: Kind, count: n
   for (const role of kind.roles) {
     bin.hosts ??= new Map<number, Tally>();
     let tally = bin.hosts.get(role.group.id);
-    if (tally === undefined) bin.hosts.set(role.group.id, tally = { selected: 0, carriers: 0 });
+    if (tally === undefined) bin.hosts.set(role.group.id, tally = { selected: 0, carriers: 0, sure: 0 });
     if (role.selected) tally.selected += count;
     if (role.carries) tally.carriers += count;
   }

@@ -48,7 +48,7 @@ function notePod(pod: Pod, place: Place, tables: { readonly selections: Selectio
     }
     const domains = domainsOf(place, group.key);
     // A node in flight may be in one of several domains: anti-affinity must fear all of them, a spread cannot count any.
-    if (domains.length === 1 || group.kind === 'anti') for (const domain of domains) tables.ledger.note(role, domain, 1);
+    if (domains.length === 1 || group.kind === 'anti') for (const domain of domains) tables.ledger.note(role, domain, 1, true);
   }
 }
 

@@ -1,8 +1,11 @@
 import type { Group } from './groups.js';
 import type { Role } from './roles.js';
 
-/** Pods of one group in one domain: those it selects, and those among the pods here that carry its rule. */
-export type Tally = { selected: number; carriers: number };
+/**
+ * Pods of one group in one domain: those it selects, and those here that carry its rule. A spread counts only nodes that
+ * its pods could use, and whether a new node will be one of them may be open: such pods are selected, but not `sure`.
+ */
+export type Tally = { selected: number; carriers: number; sure: number };
 
 /** Counts of one group over the domains of its key. */
 export class DomainTallies {
@@ -13,7 +16,7 @@ export class DomainTallies {
 
   at(domain: string): Tally {
     let tally = this.tallies.get(domain);
-    if (tally === undefined) this.tallies.set(domain, tally = { selected: 0, carriers: 0 });
+    if (tally === undefined) this.tallies.set(domain, tally = { selected: 0, carriers: 0, sure: 0 });
     return tally;
   }
 
@@ -28,14 +31,14 @@ export class DomainTallies {
     if (this.eligible.size < group.minDomains) return 0;
     let least = Infinity;
     for (const domain of this.eligible) {
-      const count = this.tallies.get(domain)?.selected ?? 0;
+      const count = this.tallies.get(domain)?.sure ?? 0;
       if (count < least) least = count;
     }
     return least === Infinity ? 0 : least;
   }
 }
 
-const empty: Tally = { selected: 0, carriers: 0 };
+const empty: Tally = { selected: 0, carriers: 0, sure: 0 };
 
 /**
  * How many more pods with this role a domain with this tally may take; `least` is the smallest count over all domains,
@@ -97,13 +100,14 @@ export class Ledger {
     return roomIn(role, tallies.tallies.get(domain), role.group.kind === 'spread' ? tallies.least(role.group) : 0, tallies.total);
   }
 
-  /** Notes `count` pods of this role in a domain; a negative count takes them away. */
-  note(role: Role, domain: string, count: number): void {
+  /** Notes `count` pods of this role in a domain; a negative count takes them away. `sure`: the node is one that counts. */
+  note(role: Role, domain: string, count: number, sure: boolean): void {
     const tallies = this.of(role.group);
     const tally = tallies.at(domain);
     if (role.selected) {
       tally.selected += count;
       tallies.total += count;
+      if (sure) tally.sure += count;
     }
     if (role.carries) tally.carriers += count;
   }
@@ -115,7 +119,7 @@ export class Ledger {
   /** As `note`, for a host. */
   noteOnHost(role: Role, hosts: Map<number, Tally>, count: number): void {
     let tally = hosts.get(role.group.id);
-    if (tally === undefined) hosts.set(role.group.id, tally = { selected: 0, carriers: 0 });
+    if (tally === undefined) hosts.set(role.group.id, tally = { selected: 0, carriers: 0, sure: 0 });
     if (role.selected) {
       tally.selected += count;
       this.#hostTotals[role.group.id] = (this.#hostTotals[role.group.id] ?? 0) + count;
