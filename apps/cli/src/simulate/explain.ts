@@ -1,15 +1,15 @@
 import type { Pod } from '@dovetail/core-kube-model';
-import type { Plan, Reason } from '@dovetail/core-scheduling';
+import type { Plan, Reason, Snapshot } from '@dovetail/core-scheduling';
 import { InputError } from '../manifests/input-error.js';
-import { podName } from './result.js';
-import { aligned } from './table.js';
+import { isEstimated, podName } from './result.js';
+import { aligned, priceText } from './table.js';
 
 /** Where a pod goes and why, or why it goes nowhere. Prices are US dollars per hour. */
 export type Explanation =
   | { readonly pod: string; readonly outcome: 'new-node'; readonly node: string; readonly pool: string; readonly with: number; readonly options: readonly Option[]; readonly notes: readonly Reason[] }
   | { readonly pod: string; readonly outcome: 'existing-node'; readonly node: string; readonly with: number }
   | { readonly pod: string; readonly outcome: 'unschedulable'; readonly reasons: readonly Reason[] };
-type Option = { readonly instanceType: string; readonly zone: string; readonly capacityType: string; readonly price: number };
+type Option = { readonly instanceType: string; readonly zone: string; readonly capacityType: string; readonly price: number; readonly priceEstimated: boolean };
 
 /** The pod that a name means: `namespace/name`, or a name that only one pod has. Throws InputError otherwise. */
 export function podNamed(name: string, pods: readonly Pod[]): Pod {
@@ -24,12 +24,15 @@ export function podNamed(name: string, pods: readonly Pod[]): Pod {
 }
 
 /** What the plan says of one pod. */
-export function explanationOf(plan: Plan, pod: Pod): Explanation {
+export function explanationOf(plan: Plan, snapshot: Snapshot, pod: Pod): Explanation {
   const name = podName(pod);
   const holds = (one: { readonly podUids: readonly string[] }): boolean => one.podUids.includes(pod.uid);
   const bin = plan.newNodes.find(holds);
   if (bin !== undefined) {
-    const options = bin.options.map(({ instanceType, zone, capacityType, priceMicrosPerHour }) => ({ instanceType, zone, capacityType, price: priceMicrosPerHour / 1_000_000 }));
+    const options = bin.options.map((option): Option => ({
+      instanceType: option.instanceType, zone: option.zone, capacityType: option.capacityType, price: option.priceMicrosPerHour / 1_000_000,
+      priceEstimated: isEstimated(snapshot, bin, option),
+    }));
     return { pod: name, outcome: 'new-node', node: bin.id, pool: `${bin.pool.kind}/${bin.pool.name}`, with: bin.podUids.length - 1, options, notes: bin.notes };
   }
   const placement = plan.placements.find(holds);
@@ -56,7 +59,7 @@ export function explanationText(explanation: Explanation): string {
       case 'unschedulable': return [`${explanation.pod} cannot be placed:`, ...reasonLines(explanation.reasons)];
       case 'new-node': {
         const { options } = explanation;
-        const rows = options.slice(0, optionsShown).map((one) => [`  ${one.instanceType}`, one.zone, one.capacityType, `$${one.price.toFixed(4)}`]);
+        const rows = options.slice(0, optionsShown).map((one) => [`  ${one.instanceType}`, one.zone, one.capacityType, priceText(one.price, one.priceEstimated)]);
         return [
           `${explanation.pod} goes to a new node of ${explanation.pool} (${explanation.node}), with ${explanation.with} others`,
           `${options.length} ways to buy it, cheapest first:`, aligned(rows), ...(options.length > rows.length ? [`  … and ${options.length - rows.length} more`] : []),

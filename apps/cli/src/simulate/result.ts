@@ -1,5 +1,6 @@
+import { poolKey } from '@dovetail/core-api';
 import { formatResources, type Pod, type Taint } from '@dovetail/core-kube-model';
-import type { NewNode, Plan, Reason } from '@dovetail/core-scheduling';
+import type { BinOption, NewNode, Plan, Reason, Snapshot } from '@dovetail/core-scheduling';
 
 /** A node to launch, as `-o json` prints it. Prices are US dollars per hour. */
 export type NewNodeResult = {
@@ -9,6 +10,8 @@ export type NewNodeResult = {
   readonly zones: readonly string[];
   readonly capacityTypes: readonly string[];
   readonly price: number;
+  /** The price is derived, not published: another region's, or on-demand's for spot. */
+  readonly priceEstimated: boolean;
   readonly requests: Readonly<Record<string, string>>;
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly Taint[];
@@ -21,7 +24,7 @@ export type SimulationResult = {
   readonly existingNodes: readonly { readonly name: string; readonly pods: readonly string[] }[];
   readonly unschedulable: readonly { readonly pod: string; readonly reasons: readonly Reason[] }[];
   /** `gap`: by how much the cost may exceed the best possible, as a share of the bound; null while there is no bound. */
-  readonly cost: { readonly hourly: number; readonly lowerBound: number; readonly gap: number | null; readonly bound: string };
+  readonly cost: { readonly hourly: number; readonly lowerBound: number; readonly gap: number | null; readonly bound: string; readonly estimated: boolean };
   readonly stats: { readonly pods: number; readonly classes: number; readonly types: number; readonly milliseconds: number; readonly steps: number };
 };
 
@@ -31,31 +34,42 @@ const distinct = (values: readonly string[]): readonly string[] => [...new Set(v
 /** `namespace/name`, as results name pods. */
 export const podName = (pod: Pod): string => `${pod.namespace}/${pod.name}`;
 
-function newNodeOf(node: NewNode, namesOf: (uids: readonly string[]) => readonly string[]): NewNodeResult {
+/** Whether the price of one way to buy a node is an estimate, as its pool's catalog says. */
+export function isEstimated(snapshot: Snapshot, node: NewNode, option: BinOption | undefined): boolean {
+  const pool = snapshot.pools.find((one) => poolKey(one.pool.identity) === poolKey(node.pool));
+  const type = pool?.instanceTypes.find((one) => one.name === option?.instanceType);
+  return type?.offerings.some((one) => one.zone === option?.zone && one.capacityType === option.capacityType && one.priceEstimated) ?? false;
+}
+
+type Naming = { readonly namesOf: (uids: readonly string[]) => readonly string[]; readonly snapshot: Snapshot };
+
+function newNodeOf(node: NewNode, { namesOf, snapshot }: Naming): NewNodeResult {
   return {
     nodePool: node.pool.name, poolKind: node.pool.kind,
     instanceTypes: distinct(node.options.map((option) => option.instanceType)),
     zones: distinct(node.options.map((option) => option.zone)).toSorted(),
     capacityTypes: distinct(node.options.map((option) => option.capacityType)).toSorted(),
-    price: dollars(node.options[0]?.priceMicrosPerHour ?? 0),
+    price: dollars(node.options[0]?.priceMicrosPerHour ?? 0), priceEstimated: isEstimated(snapshot, node, node.options[0]),
     requests: formatResources(node.requests), labels: node.labels, taints: node.taints, pods: namesOf(node.podUids),
   };
 }
 
 /** The plan as a result, with pods by name. */
-export function resultOf(plan: Plan, pods: readonly Pod[], milliseconds: number): SimulationResult {
-  const names = new Map(pods.map((pod) => [pod.uid, podName(pod)]));
+export function resultOf(plan: Plan, world: { readonly snapshot: Snapshot; readonly pods: readonly Pod[] }, milliseconds: number): SimulationResult {
+  const names = new Map(world.pods.map((pod) => [pod.uid, podName(pod)]));
   const nameOf = (uid: string): string => names.get(uid) ?? uid;
   const namesOf = (uids: readonly string[]): readonly string[] => uids.map(nameOf).sort();
   const { priceMicrosPerHour: bound, kind } = plan.bound;
   const comparable = kind !== 'none' && bound > 0;
+  const newNodes = plan.newNodes.map((node) => newNodeOf(node, { namesOf, snapshot: world.snapshot }));
   return {
-    newNodes: plan.newNodes.map((node) => newNodeOf(node, namesOf)),
+    newNodes,
     existingNodes: plan.placements.map((placement) => ({ name: placement.nodeName, pods: namesOf(placement.podUids) })),
     unschedulable: plan.unplaced.map(({ podUid, reasons }) => ({ pod: nameOf(podUid), reasons })),
     cost: {
       hourly: dollars(plan.priceMicrosPerHour), lowerBound: dollars(bound),
       gap: comparable ? (plan.priceMicrosPerHour - bound) / bound : null, bound: kind,
+      estimated: newNodes.some((node) => node.priceEstimated),
     },
     stats: { pods: plan.stats.pods, classes: plan.stats.classes, types: plan.stats.instanceTypes, milliseconds: Math.round(milliseconds * 1000) / 1000, steps: plan.steps },
   };

@@ -90,8 +90,8 @@ export async function runSimulate(request: SimulateRequest, streams: Streams): P
     const explained = request.explain === undefined ? undefined : podNamed(request.explain, world.pods);
     if (world.pods.length > 20_000) streams.progress(`planning ${world.pods.length} pods`);
     const { made, milliseconds } = timedPlan(world, request, streams);
-    const result = resultOf(made, world.pods, milliseconds);
-    streams.out(await rendered(result, explained === undefined ? undefined : explanationOf(made, explained), request.output));
+    const result = resultOf(made, world, milliseconds);
+    streams.out(await rendered(result, explained === undefined ? undefined : explanationOf(made, world.snapshot, explained), request.output));
     if (result.unschedulable.length > 0) return exitCodes.unplaced;
     if (request.failOverCost === undefined || result.cost.hourly <= request.failOverCost) return exitCodes.placed;
     streams.err(`the plan costs $${result.cost.hourly.toFixed(4)}/h, more than --fail-over-cost ${request.failOverCost}\n`);

@@ -80,11 +80,11 @@ describe('the result', () => {
     expect(result.cost.gap === null || result.cost.gap >= 0).toBe(true);
     expect(result).toEqual({
       newNodes: [{
-        nodePool: 'default', poolKind: 'NodePool', instanceTypes: ['m5.large', 'm5.xlarge', 'm5.2xlarge'], zones: ['z1', 'z2'], capacityTypes: ['on-demand'], price: 0.1,
+        nodePool: 'default', poolKind: 'NodePool', instanceTypes: ['m5.large', 'm5.xlarge', 'm5.2xlarge'], zones: ['z1', 'z2'], capacityTypes: ['on-demand'], price: 0.1, priceEstimated: false,
         requests: { cpu: '1700m', memory: '1024M', pods: '2' }, labels: expect.objectContaining({ team: 'a' }), taints: [], pods: ['default/a', 'default/b'],
       }],
       existingNodes: [], unschedulable: [],
-      cost: { hourly: 0.1, lowerBound: expect.any(Number), gap: result.cost.gap, bound: expect.any(String) },
+      cost: { hourly: 0.1, lowerBound: expect.any(Number), gap: result.cost.gap, bound: expect.any(String), estimated: false },
       stats: { pods: 2, classes: 2, types: 3, milliseconds: expect.any(Number), steps: expect.any(Number) },
     });
   });
@@ -214,6 +214,12 @@ describe('the catalog', () => {
   test('does not offer what it calls unavailable', async () => {
     const file = join(folderOf({ 'types.json': JSON.stringify([type('cheap', 4, 0.01, { offerings: [offering('on-demand', 'z1', 0.01, { Available: false })] }), type('dear', 4, 1)]) }), 'types.json');
     expect(resultOf(await simulate([folderOf({ 'all.yaml': [pool(), pod('a', '1')].join('\n---\n') })], { catalog: file })).newNodes[0]?.instanceTypes).toEqual(['dear']);
+  });
+  test.each([['us-east-1', false], ['eu-west-1', true]])('of %s has estimated prices: %s, and says so', async (region, estimated) => {
+    const folder = folderOf({ 'all.yaml': [pool().replace('karpenter.kwok.sh, kind: KWOKNodeClass', 'karpenter.k8s.aws, kind: EC2NodeClass'), pod('a', '1')].join('\n---\n') });
+    const result = resultOf(await simulate([folder], { catalog: region }));
+    expect([result.cost.estimated, result.newNodes[0]?.priceEstimated]).toEqual([estimated, estimated]);
+    expect((await simulate([folder], { catalog: region, output: 'table' })).out.includes('~ estimated')).toBe(estimated);
   });
   test("knows the provider's labels, and AWS' for types of AWS", async () => {
     const chosen = async (key: string, value: string): Promise<readonly string[]> => resultOf(await simulate([folderOf({ 'all.yaml': [pool(), pod('a', '1', `  nodeSelector: {${key}: "${value}"}`)].join('\n---\n') })])).newNodes.flatMap((node) => node.instanceTypes);

@@ -3,7 +3,8 @@ import type { NewNodeResult, SimulationResult } from './result.js';
 /** Rows of a table that is longer are summed up in one line. */
 const rowsMax = 40;
 
-const price = (dollars: number): string => `$${dollars.toFixed(4)}`;
+/** Estimated prices carry a `~`, which the last line explains. */
+export const priceText = (dollars: number, estimated = false): string => `${estimated ? '~' : ''}$${dollars.toFixed(4)}`;
 const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
 
 /** Columns padded to their widest cell, two blanks apart; the last one is left as it is. */
@@ -16,7 +17,7 @@ const first = (values: readonly string[], more: string): string =>
   (values.length <= 1 ? values[0] ?? '-' : `${values[0] ?? '-'} +${values.length - 1} ${more}`);
 
 /** What makes two nodes one row: everything that is shown but their pods' names. */
-const rowKey = (node: NewNodeResult): string => JSON.stringify([node.poolKind, node.nodePool, node.instanceTypes, node.zones, node.capacityTypes, node.price, node.requests]);
+const rowKey = (node: NewNodeResult): string => JSON.stringify([node.poolKind, node.nodePool, node.instanceTypes, node.zones, node.capacityTypes, node.price, node.priceEstimated, node.requests]);
 
 function newNodeRows(nodes: readonly NewNodeResult[]): readonly (readonly string[])[] {
   const groups = new Map<string, NewNodeResult[]>();
@@ -31,7 +32,7 @@ function newNodeRows(nodes: readonly NewNodeResult[]): readonly (readonly string
     const pods = group.reduce((sum, one) => sum + one.pods.length, 0);
     return [
       String(group.length), `${node.poolKind}/${node.nodePool}`, first(node.instanceTypes, 'types'), node.zones.join(','), node.capacityTypes.join(','),
-      price(node.price), node.requests['cpu'] ?? '0', node.requests['memory'] ?? '0', String(pods),
+      priceText(node.price, node.priceEstimated), node.requests['cpu'] ?? '0', node.requests['memory'] ?? '0', String(pods),
     ];
   });
 }
@@ -59,8 +60,8 @@ function unschedulableRows(result: SimulationResult): readonly (readonly string[
 function summary(result: SimulationResult): string {
   const { cost, stats, newNodes } = result;
   const placed = stats.pods - result.unschedulable.length;
-  const bound = cost.gap === null ? '' : `, at most ${(cost.gap * 100).toFixed(1)} % above the least possible (${price(cost.lowerBound)}, ${cost.bound})`;
-  return `${placed} of ${plural(stats.pods, 'pod')} placed; ${plural(newNodes.length, 'new node')} for ${price(cost.hourly)}/h${bound}; `
+  const bound = cost.gap === null ? '' : `, at most ${(cost.gap * 100).toFixed(1)} % above the least possible (${priceText(cost.lowerBound)}, ${cost.bound})`;
+  return `${placed} of ${plural(stats.pods, 'pod')} placed; ${plural(newNodes.length, 'new node')} for ${priceText(cost.hourly, cost.estimated)}/h${bound}; `
     + `${plural(stats.classes, 'class').replace('classs', 'classes')}, ${plural(stats.types, 'instance type')}, ${stats.milliseconds.toFixed(1)} ms`;
 }
 
@@ -71,6 +72,7 @@ export function tableOf(result: SimulationResult): string {
     ...section('EXISTING NODES', ['NODE', 'PODS', 'NAMES'], result.existingNodes.map((node) => [node.name, String(node.pods.length), `${node.pods.slice(0, 3).join(', ')}${node.pods.length > 3 ? ', …' : ''}`])),
     ...section('UNSCHEDULABLE', ['POD', 'REASON', 'OF', 'WHY'], unschedulableRows(result)),
     summary(result),
+    ...(result.cost.estimated ? ["~ estimated: no source has this price offline; another region's, or for spot the on-demand price, stands for it"] : []),
     '',
   ].join('\n');
 }
