@@ -398,6 +398,27 @@ describe('deleted by hand', () => {
   });
 });
 
+test('deleting a Provisioner ends its nodes, and leaves those of a NodePool of the same name', async () => {
+  await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+  await cluster.kube.create(provisioners, { apiVersion: 'karpenter.sh/v1alpha5', kind: 'Provisioner', metadata: { name: 'default' }, spec: { requirements: [], providerRef: { name: 'default' } } });
+  await cluster.node('n1', { poolKind: 'Provisioner' });
+  await cluster.node('n2');
+  reap();
+  await cluster.pass(3);
+  await cluster.kube.delete({ resource: provisioners, name: 'default' });
+  expect(await cluster.pass(60, gone('claim-n1'))).toBe(true);
+  expect([cluster.names(nodes), cluster.runningInstances().length]).toEqual([['n2'], 1]);
+});
+
+test('a claim that has no node yet says so in an Event', async () => {
+  await started();
+  await cluster.node('n1');
+  await cluster.kube.patch({ resource: nodeClaims, name: 'claim-n1' }, { type: 'merge', body: { status: { providerID: 'aws:///us-west-2a/i-0aaaaaaaaaaaaaaaa', nodeName: null } } }, { subresource: 'status' });
+  reap();
+  await cluster.pass(3);
+  expect(cluster.events('DisruptionBlocked')).toContain('Nodeclaim does not have an associated node');
+});
+
 describe('collection', () => {
   test('ends an instance that belongs to no claim, after its time and never before', async () => {
     await started();

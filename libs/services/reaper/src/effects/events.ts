@@ -23,8 +23,8 @@ const nameMax = 236;
 export class Events {
   readonly #deps: ReaperDeps;
   readonly #nap: Nap;
-  readonly #writtenMs = new Map<string, number>();
-  #waiting: { readonly event: EventToWrite; readonly name: string }[] = [];
+  readonly #written = new Map<string, { readonly atMs: number; readonly count: number }>();
+  #waiting: { readonly event: EventToWrite; readonly name: string; readonly count: number }[] = [];
 
   constructor(deps: ReaperDeps) {
     this.#deps = deps;
@@ -34,26 +34,27 @@ export class Events {
   write(event: EventToWrite, options: { readonly dedupeMs?: number } = {}): void {
     const key = `${event.about.uid}/${event.reason}/${event.message}`;
     const nowMs = this.#deps.clock.nowMs();
-    const before = this.#writtenMs.get(key);
-    if (before !== undefined && nowMs - before < (options.dedupeMs ?? dedupeMs)) return;
-    if (this.#writtenMs.size >= rememberedMax) this.#writtenMs.clear();
-    this.#writtenMs.set(key, nowMs);
+    const before = this.#written.get(key);
+    if (before !== undefined && nowMs - before.atMs < (options.dedupeMs ?? dedupeMs)) return;
+    if (this.#written.size >= rememberedMax) this.#written.clear();
+    const count = (before?.count ?? 0) + 1;
+    this.#written.set(key, { atMs: nowMs, count });
     if (this.#waiting.length >= waitingMax) { this.#deps.metrics.count('dovetail_events_dropped_total'); return; }
-    this.#waiting.push({ event, name: `${event.about.name.slice(0, nameMax)}.${this.#deps.hash.sha256Hex(key).slice(0, 16)}` });
+    this.#waiting.push({ event, name: `${event.about.name.slice(0, nameMax)}.${this.#deps.hash.sha256Hex(key).slice(0, 16)}`, count });
     this.#nap.wake();
   }
 
   async run(stop: StopSignal): Promise<void> {
     while (!stop.aborted) {
-      for (const { event, name } of this.#waiting.splice(0)) {
+      for (const { event, name, count } of this.#waiting.splice(0)) {
         if (stop.aborted) return;
-        await this.#send(event, name).catch((error: unknown) => this.#deps.log.debug('event-failed', `the Event ${event.reason} could not be written: ${String(error)}`, { reason: event.reason }));
+        await this.#send(event, name, count).catch((error: unknown) => this.#deps.log.debug('event-failed', `the Event ${event.reason} could not be written: ${String(error)}`, { reason: event.reason }));
       }
       await this.#nap.rest(3_600_000, stop);
     }
   }
 
-  async #send({ about, type, reason, message }: EventToWrite, name: string): Promise<void> {
+  async #send({ about, type, reason, message }: EventToWrite, name: string, count: number): Promise<void> {
     const { kube, clock } = this.#deps;
     const now = new Date(clock.nowMs()).toISOString().replace(/\.[0-9]+Z$/, 'Z');
     const namespace = about.namespace ?? 'default';
@@ -61,13 +62,12 @@ export class Events {
     try {
       await kube.create(kubeResources.events, {
         apiVersion: 'v1', kind: 'Event', metadata: { name, namespace }, involvedObject: { ...about, ...(about.namespace === undefined ? {} : { namespace }) },
-        reason, message: message.slice(0, 1024), type, firstTimestamp: now, lastTimestamp: now, count: 1, ...component,
+        reason, message: message.slice(0, 1024), type, firstTimestamp: now, lastTimestamp: now, count, ...component,
       });
     } catch (error) {
       if (!(error instanceof KubeError) || error.code !== 'already-exists') throw error;
-      const ref = { resource: kubeResources.events, namespace, name };
-      const held = await kube.get(ref);
-      await kube.patch(ref, { type: 'merge', body: { lastTimestamp: now, count: Number(held?.['count'] ?? 1) + 1 } });
+      // The count is ours since the last restart: Events are not read back, which takes one right less.
+      await kube.patch({ resource: kubeResources.events, namespace, name }, { type: 'merge', body: { lastTimestamp: now, count: Math.max(count, 2) } });
     }
   }
 }

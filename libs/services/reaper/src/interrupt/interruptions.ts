@@ -112,11 +112,12 @@ export class Interruptions {
     const { world, deps } = this.#reaping;
     // Our own terminations are announced too.
     if (policy.ending && claim.deletionMs !== undefined) return;
+    // Said first: the replacement must not be planned onto what is being taken away.
+    if (policy.avoidSpot) this.#avoid(claim);
     if (policy.retire !== undefined) {
       const atMs = deps.clock.nowMs();
       await this.#retirer.begin(world.viewOf(claim), { cause: 'interrupted', atMs, detail: policy.name, ...policy.retire }, note('interruption-notice', policy.message, { kind: notice.kind }));
     }
-    if (policy.avoidSpot) this.#avoid(claim);
     this.#tell(policy, claim, notice);
   }
 
