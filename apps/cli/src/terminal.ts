@@ -2,6 +2,12 @@ import type { Streams } from './simulate/run.js';
 
 let lineOpen = false;
 
+// A reader that has seen enough (`| head`) closes the pipe; that is no failure of ours.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exitCode ??= 0;
+});
+
 /** The terminal. Progress is one line on standard error that is written over and over, and only where someone watches. */
 export const terminal: Streams = {
   out: (text) => { process.stdout.write(text); },
