@@ -1,4 +1,4 @@
-import { followCatalog, type Channel } from '@dovetail/contracts';
+import { followCatalog, publishUnavailable, type Channel } from '@dovetail/contracts';
 import { annotations } from '@dovetail/core-api';
 import { kubeResources, type StopSignal, type Term } from '@dovetail/core-ports';
 import { checkerOf, planOptionsOf } from './admission/checking.js';
@@ -111,7 +111,7 @@ export class Leading {
     const { world, channel, term } = deps;
     const shared = {
       ...deps, writer: this.#writer, catalog: this.#catalog, unavailable: this.#unavailable, decisions: this.#decisions, events: this.#events,
-      generation: () => this.#teller.generation(), checker: (nowMs: number) => checkerOf(world, this.#catalog, planOptionsOf(this.#config), nowMs),
+      generation: () => this.#teller.generation(), checker: () => checkerOf(world, this.#catalog, planOptionsOf(this.#config)),
     };
     const voids = new Voids({ ...shared, term: { epoch: term.epoch, inherited } });
     const templates = this.#templates();
@@ -149,7 +149,12 @@ export class Leading {
   async #followCatalog(classes: Classes, stop: StopSignal): Promise<void> {
     for await (const event of followCatalog(this.#deps.channel, stop)) {
       if (event.kind === 'unavailable') this.#unavailable.learn(event.offering);
-      if (event.kind === 'reset') classes.republish();
+      if (event.kind !== 'reset') continue;
+      classes.republish();
+      for (const marked of this.#unavailable.avoided(this.#deps.clock.nowMs())) {
+        await publishUnavailable(this.#deps.channel, marked, { generation: this.#teller.generation() }).catch((error: unknown) =>
+          this.#deps.log.warn('unavailable-not-told', 'an offering without capacity could not be published again', { error: String(error) }));
+      }
     }
   }
 

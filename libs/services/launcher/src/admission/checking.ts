@@ -2,7 +2,7 @@ import type { Pod } from '@dovetail/core-kube-model';
 import { checkBin, checkPlan, defaultPlanOptions, type ExistingNode, type NewNode, type PlanOptions, type Placement, type Snapshot, type Violation } from '@dovetail/core-scheduling';
 import type { LauncherConfig } from '../config.js';
 import type { CatalogView } from '../world/catalog-view.js';
-import { snapshotOf } from '../world/snapshot.js';
+import { snapshotWithoutNodes } from '../world/snapshot.js';
 import type { World } from '../world/world.js';
 import type { CheckBin } from './judged.js';
 
@@ -12,8 +12,8 @@ export const planOptionsOf = (config: Pick<LauncherConfig, 'hostnameSpread' | 'p
 });
 
 /** The independent checker on the launcher's own watches, as they are when the round begins. */
-export function checkerOf(world: World, catalog: CatalogView, options: PlanOptions, nowMs: number): CheckBin {
-  const base = snapshotOf(world, catalog, nowMs);
+export function checkerOf(world: World, catalog: CatalogView, options: PlanOptions): CheckBin {
+  const base = snapshotWithoutNodes(world, catalog);
   return ({ bin, pods, nodes, beside }) => {
     const snapshot = { ...base, nodes: nodesThatMatter(nodes, pods, 'options' in bin ? undefined : bin.nodeUid) };
     // Limits are kept by the ledger, which narrows options; the checker would count the later bins at their largest.

@@ -26,7 +26,7 @@ export type RoundsDeps = {
   readonly writer: Writer;
   readonly catalog: CatalogView;
   /** The checker for a round that begins now. */
-  readonly checker: (nowMs: number) => CheckBin;
+  readonly checker: () => CheckBin;
   readonly teller: Pick<StateTeller, 'tellHead' | 'tellVerdicts'>;
   readonly telling: Telling;
   readonly term: Term;
@@ -84,7 +84,7 @@ export class Rounds {
   #judge(plans: readonly PlanMessage[], admission: AdmissionNumber): readonly JudgedBin[] {
     const { clock, checker, hash } = this.#deps;
     const nowMs = clock.nowMs();
-    const judge = new Judge({ ...this.#deps, check: checker(nowMs), memory: this.#memory, sha256Hex: (text) => hash.sha256Hex(text) }, this.#config, { admission, nowMs });
+    const judge = new Judge({ ...this.#deps, check: checker(), memory: this.#memory, sha256Hex: (text) => hash.sha256Hex(text) }, this.#config, { admission, nowMs });
     return plans.flatMap((plan) => judge.judge(plan));
   }
 

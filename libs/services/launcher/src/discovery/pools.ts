@@ -48,7 +48,8 @@ export class Pools {
 
   async #look(uid: string): Promise<Again> {
     const { world, status } = this.#deps;
-    const malformed = world.malformed().find((row) => row.object.metadata.uid === uid);
+    // Pods and nodes have no status of ours to say it in.
+    const malformed = world.malformed().find((row) => row.object.metadata.uid === uid && row.resource.group.startsWith('karpenter.') && row.resource.plural !== 'nodeclaims');
     if (malformed !== undefined) { await this.#tellMalformed(malformed); return undefined; }
     const pool = world.pools.get(uid);
     if (pool === undefined) return undefined;

@@ -13,7 +13,7 @@ import { notInitialized } from './steps.js';
 
 export type PlacingDeps = {
   readonly kube: KubeApi; readonly clock: Clock; readonly log: Log; readonly metrics: Metrics; readonly world: World; readonly writer: Writer; readonly catalog: CatalogView;
-  readonly checker: (nowMs: number) => CheckBin;
+  readonly checker: () => CheckBin;
   readonly placement: 'bind' | 'scheduler';
   readonly deadlineMs: number;
 };
@@ -67,7 +67,7 @@ export class Placing {
   #thatHold(node: Node, pods: readonly Pod[]): readonly Pod[] {
     const { world, catalog, clock, checker } = this.#deps;
     const nowMs = clock.nowMs();
-    const [check, nodes] = [checker(nowMs), existingNodes(world, catalog, nowMs)];
+    const [check, nodes] = [checker(), existingNodes(world, catalog, nowMs)];
     const holds = (some: readonly Pod[]): boolean =>
       check({ bin: { nodeName: node.name, nodeUid: node.uid, podUids: some.map((pod) => pod.uid), topologyGroups: [] }, pods: some, nodes, beside: { newNodes: [], placements: [] } }).length === 0;
     if (pods.length === 0 || holds(pods)) return pods;

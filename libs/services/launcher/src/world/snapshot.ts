@@ -7,13 +7,16 @@ import { livePromise } from './promises.js';
 import { classKey, type World } from './world.js';
 
 /** Everything the independent checker reads, from the launcher's own watches, as it is at `nowMs`. */
-export function snapshotOf(world: World, catalog: CatalogView, nowMs: number): Snapshot {
+export const snapshotOf = (world: World, catalog: CatalogView, nowMs: number): Snapshot => ({ ...snapshotWithoutNodes(world, catalog), nodes: existingNodes(world, catalog, nowMs) });
+
+/** The same for whoever knows better which nodes there are. */
+export function snapshotWithoutNodes(world: World, catalog: CatalogView): Snapshot {
   return {
     stateSequence: 0,
     catalogRevision: catalog.revision,
     admissionHead: '',
     pools: [...world.pools.values()].map((pool) => ({ pool, instanceTypes: [...catalog.typesOf(classKey(pool.classRef)).values()] })),
-    nodes: existingNodes(world, catalog, nowMs),
+    nodes: [],
     daemonSets: [...world.daemonSets.values()],
     namespaces: [...world.namespaces.values()],
     persistentVolumes: [...world.persistentVolumes.values()],
