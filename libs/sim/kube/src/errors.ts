@@ -66,8 +66,12 @@ export const forbidden = (subject: Subject, name: string, why: string): StatusEr
 
 export const badRequest = (message: string): StatusError => new StatusError({ code: 400, reason: 'BadRequest', message });
 
-export const noSuchPath = (): StatusError =>
-  new StatusError({ code: 404, reason: 'NotFound', message: 'the server could not find the requested resource', details: {} });
+const noSuchPathMessage = 'the server could not find the requested resource';
+
+export const noSuchPath = (): StatusError => new StatusError({ code: 404, reason: 'NotFound', message: noSuchPathMessage, details: {} });
+
+/** Whether nothing is served at the path, rather than nothing there by that name. */
+export const isNoSuchPath = (error: StatusError): boolean => error.code === 404 && error.message === noSuchPathMessage;
 
 export const methodNotAllowed = (): StatusError =>
   new StatusError({ code: 405, reason: 'MethodNotAllowed', message: 'the server does not allow this method on the requested resource', details: {} });
@@ -91,10 +95,11 @@ export function invalid(subject: Subject, name: string, errors: readonly FieldEr
   });
 }
 
-const shown = (value: unknown): string => (typeof value === 'string' ? JSON.stringify(value) : typeof value === 'object' ? JSON.stringify(value) : String(value));
+/** A value as messages show it. */
+export const shownValue = (value: unknown): string => (value === undefined ? '' : JSON.stringify(value));
 
 export const invalidValue = (field: string, value: unknown, detail: string): FieldError => ({
-  type: 'FieldValueInvalid', field, message: `Invalid value: ${shown(value)}: ${detail}`,
+  type: 'FieldValueInvalid', field, message: `Invalid value: ${shownValue(value)}: ${detail}`,
 });
 export const requiredValue = (field: string, detail = ''): FieldError => ({
   type: 'FieldValueRequired', field, message: detail === '' ? 'Required value' : `Required value: ${detail}`,
@@ -103,6 +108,6 @@ export const forbiddenValue = (field: string, detail: string): FieldError => ({ 
 export const unsupportedValue = (field: string, value: unknown, supported: readonly string[]): FieldError => ({
   type: 'FieldValueNotSupported',
   field,
-  message: `Unsupported value: ${shown(value)}: supported values: ${supported.map((item) => JSON.stringify(item)).join(', ')}`,
+  message: `Unsupported value: ${shownValue(value)}: supported values: ${supported.map((item) => JSON.stringify(item)).join(', ')}`,
 });
-export const duplicateValue = (field: string, value: unknown): FieldError => ({ type: 'FieldValueDuplicate', field, message: `Duplicate value: ${shown(value)}` });
+export const duplicateValue = (field: string, value: unknown): FieldError => ({ type: 'FieldValueDuplicate', field, message: `Duplicate value: ${shownValue(value)}` });

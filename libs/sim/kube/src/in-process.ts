@@ -1,6 +1,6 @@
 import { KubeError, type KubeApi, type KubeErrorCode, type KubeObject, type KubeResource, type ObjectRef, type StopSignal, type WatchEvent } from '@dovetail/core-ports';
-import { noSuchPath, StatusError } from './errors.js';
-import type { Sent, Stored } from './model.js';
+import { isNoSuchPath, noSuchPath, StatusError } from './errors.js';
+import type { Stored } from './model.js';
 import { servedVersion } from './served.js';
 import type { ResourceType } from './store/registry.js';
 import type { KubeStore } from './store/store.js';
@@ -9,7 +9,7 @@ import type { WatchMessage } from './store/watch.js';
 function codeOf(error: StatusError): KubeErrorCode {
   switch (error.code) {
     case 403: case 401: return 'denied';
-    case 404: return error.message.startsWith('the server could not find') ? 'no-such-resource' : 'not-found';
+    case 404: return isNoSuchPath(error) ? 'no-such-resource' : 'not-found';
     case 409: return error.reason === 'AlreadyExists' ? 'already-exists' : 'conflict';
     case 410: return 'gone';
     case 429: return 'too-many-requests';
@@ -111,9 +111,9 @@ export function inProcessKube(store: KubeStore): KubeApi {
     watch: (options, stop) => watchOrThrow(store, () => typeOf(options.resource), options, stop),
     list: (resource, options = {}) => later(() => store.list(typeOf(resource), options).items),
     get: (ref) => later(() => find(ref)),
-    create: (resource, object) => later(() => store.create(typeOf(resource), { namespace: object.metadata.namespace, object: object as unknown as Sent })),
+    create: (resource, object) => later(() => store.create(typeOf(resource), { namespace: object.metadata.namespace, object: object })),
     replace: (resource, object, options = {}) =>
-      later(() => store.update(typeOf(resource), { namespace: object.metadata.namespace, name: object.metadata.name, object: object as unknown as Sent }, withoutUndefined(options))),
+      later(() => store.update(typeOf(resource), { namespace: object.metadata.namespace, name: object.metadata.name, object: object }, withoutUndefined(options))),
     patch: (ref, patch, options = {}) => later(() => store.patch(typeOf(ref.resource), { ...ref, patch }, withoutUndefined(options))),
     delete: (ref, options = {}) => later(() => deleteOrLeave(store, typeOf(ref.resource), ref, withoutUndefined(options))),
     evict: (pod) => later(() => orNotFound<'evicted' | 'gone'>(() => evictOrGone(store, pod), 'gone')),

@@ -1,6 +1,6 @@
 import { describe, jest, test } from '@jest/globals';
-import { kubeConformance } from './suite.js';
-import { startReal, type World } from './world.js';
+import { kubeConformance } from './testing/suite.js';
+import { startReal, type World } from './testing/world.js';
 
 jest.setTimeout(30_000);
 

@@ -1,6 +1,6 @@
 import { describe, jest } from '@jest/globals';
-import { kubeConformance } from './suite.js';
-import { startTwin } from './world.js';
+import { kubeConformance } from './testing/suite.js';
+import { startTwin } from './testing/world.js';
 
 jest.setTimeout(30_000);
 

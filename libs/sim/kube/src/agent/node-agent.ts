@@ -90,7 +90,7 @@ export class NodeAgent {
     await clock.sleep(joinMs, stop.signal);
     const node = nodeOf(instance, timeText(clock.nowMs()));
     await this.#gate.call('node-join', stop.signal, async () => {
-      if ((await kube.get({ resource: nodes, name: instance.nodeName })) === undefined) await kube.create(nodes, node as KubeObject);
+      if ((await kube.get({ resource: nodes, name: instance.nodeName })) === undefined) await kube.create(nodes, node);
     });
     if (leaseMs !== undefined) void keepLease({ kube, clock, gate: this.#gate }, { nodeName: instance.nodeName, everyMs: leaseMs }, stop.signal);
     await clock.sleep(readyMs, stop.signal);

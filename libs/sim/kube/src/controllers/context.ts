@@ -3,7 +3,7 @@ import { controllerOf, type OwnerReference, type Pod, type PodTemplate, type Sto
 import type { ResourceType } from '../store/registry.js';
 import type { KubeStore } from '../store/store.js';
 import type { EventRecorder } from './events.js';
-import { ObjectIndex } from './object-index.js';
+import type { ObjectIndex } from './object-index.js';
 
 /** What the controllers share. */
 export type ControllerContext = {

@@ -51,7 +51,7 @@ describe('controllers, scheduler and kubelets together', () => {
     await turns(clock, 2000);
     apply('deployments', 'apps', workload(1, { containers: [{ name: 'main', image: 'pause', resources: { requests: { cpu: '8' } } }] }));
     await turns(clock, 500);
-    const message = '0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint {team: a}. preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.';
+    const message = '0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint {team: a}. no new claims to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.';
     expect(pods()[0]?.status?.conditions).toMatchObject([{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }]);
     expect(events()).toContain(`FailedScheduling: ${message}`);
   });

@@ -3,6 +3,7 @@ import { parse as parseYaml } from 'yaml';
 import { badRequest, StatusError } from '../errors.js';
 import { isRecord, type JsonRecord } from '../json.js';
 import type { Stored } from '../model.js';
+import { fromProtobuf } from '../schema/protobuf.js';
 import type { ResourceType } from '../store/registry.js';
 import type { KubeStore } from '../store/store.js';
 import { tableOf, type IncludeObject } from './tables/table.js';
@@ -37,7 +38,7 @@ export const includeOf = (exchange: Exchange): IncludeObject => {
 
 const bodyMax = 16 * 2 ** 20;
 
-async function bodyText(request: IncomingMessage): Promise<string> {
+async function bodyBytes(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request) {
@@ -45,16 +46,18 @@ async function bodyText(request: IncomingMessage): Promise<string> {
     if (size > bodyMax) throw new StatusError({ code: 413, reason: 'RequestEntityTooLarge', message: `Request entity too large: limit is ${bodyMax}` });
     chunks.push(chunk as Buffer);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
 
-/** The body as a value, JSON or YAML; undefined when there is none. Throws 400 when it cannot be read, 415 for protobuf and CBOR. */
+/** The body as a value, from JSON, YAML or Kubernetes' protobuf; undefined when there is none. Throws 400 when it cannot be read, 415 for CBOR. */
 export async function bodyOf(exchange: Exchange): Promise<unknown> {
   const type = exchange.request.headers['content-type'] ?? '';
-  const text = await bodyText(exchange.request);
-  if (type.includes('protobuf') || type.includes('cbor')) {
-    throw new StatusError({ code: 415, reason: 'UnsupportedMediaType', message: `the body of the request was in an unknown format - accepted media types include: application/json, application/yaml` });
+  const bytes = await bodyBytes(exchange.request);
+  if (type.includes('protobuf')) return fromProtobuf(bytes);
+  if (type.includes('cbor')) {
+    throw new StatusError({ code: 415, reason: 'UnsupportedMediaType', message: 'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf' });
   }
+  const text = bytes.toString('utf8');
   if (text === '') return undefined;
   try {
     return type.includes('yaml') ? parseYaml(text) : JSON.parse(text);

@@ -20,7 +20,7 @@ function published(schema: Schema, refs: Set<string>): Out {
     } else if (field === 'properties') {
       out['properties'] = Object.fromEntries(Object.entries(value as Record<string, Schema>).map(([name, inner]) => [name, published(inner, refs)]));
     } else if (field === 'items' || field === 'not') out[field] = published(value as Schema, refs);
-    else if (field === 'additionalProperties') out[field] = isRecord(value) ? published(value as Schema, refs) : value;
+    else if (field === 'additionalProperties') out[field] = isRecord(value) ? published(value, refs) : value;
     else if (field === 'allOf' || field === 'anyOf' || field === 'oneOf') out[field] = (value as Schema[]).map((inner) => published(inner, refs));
     else if (field === 'format' && value === 'int-or-string') out['oneOf'] = [{ type: 'string' }, { type: 'number' }];
     else out[renamed[field] ?? field] = value;

@@ -32,7 +32,7 @@ function resourceTarget(base: Base, segments: readonly string[]): Target {
 export function targetOf(path: string): Target {
   const segments = path.split('/').filter((segment) => segment !== '').map(decodeURIComponent);
   const [root, ...rest] = segments;
-  switch (root) {
+  switch (root ?? '') {
     case 'api': return rest.length === 0 ? { kind: 'versions' } : resourceTarget({ group: '', version: rest[0] as string }, rest.slice(1));
     case 'apis': {
       const [group, version, ...below] = rest;

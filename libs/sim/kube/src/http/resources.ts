@@ -1,6 +1,6 @@
 import { badRequest, methodNotAllowed, noSuchPath, StatusError } from '../errors.js';
 import { recordOf } from '../json.js';
-import type { Sent, Stored } from '../model.js';
+import type { Sent } from '../model.js';
 import { applyObject } from '../store/apply.js';
 import { apiVersionOf, type ResourceType } from '../store/registry.js';
 import type { ListPage, Selection } from '../store/list.js';
@@ -57,7 +57,7 @@ async function deleteCollection(exchange: Exchange, type: ResourceType, target: 
 }
 
 async function serveCollection(exchange: Exchange, type: ResourceType, target: ResourceTarget): Promise<void> {
-  switch (exchange.request.method) {
+  switch (exchange.request.method ?? '') {
     case 'GET': return serveList(exchange, type, target);
     case 'POST': {
       const object = (await objectBody(exchange)) as Sent;
@@ -80,7 +80,7 @@ async function servePatch(exchange: Exchange, type: ResourceType, ref: Ref, subr
     const manager = query.get('fieldManager') ?? '';
     if (manager === '') throw badRequest('PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch');
     const existed = store.find(type, ref) !== undefined;
-    const object = applyObject(store, type, { ...ref, object: (await objectBody(exchange)) as Sent }, { ...options, manager, force: query.get('force') === 'true' });
+    const object = applyObject(store, type, { ...ref, object: (await objectBody(exchange)) }, { ...options, manager, force: query.get('force') === 'true' });
     return answerObject(exchange, existed ? 200 : 201, type, object);
   }
   const kind = patchTypes[mediaType];
@@ -100,7 +100,7 @@ async function serveDelete(exchange: Exchange, type: ResourceType, ref: Ref): Pr
 
 async function serveObject(exchange: Exchange, type: ResourceType, ref: Ref, subresource: 'status' | undefined): Promise<void> {
   const { store } = exchange;
-  switch (exchange.request.method) {
+  switch (exchange.request.method ?? '') {
     case 'GET': return answerObject(exchange, 200, type, store.get(type, ref));
     case 'PUT': {
       const object = (await objectBody(exchange)) as Sent;
@@ -119,7 +119,7 @@ async function serveFinalize(exchange: Exchange, type: ResourceType, ref: Ref): 
   if (type.table !== 'namespaces' || exchange.request.method !== 'PUT') throw noSuchPath();
   const body = await objectBody(exchange);
   const before = exchange.store.get(type, ref);
-  const after = exchange.store.state.commit({ kind: 'modified', table: type.table, object: { ...before, spec: body['spec'] } as Stored, before });
+  const after = exchange.store.state.commit({ kind: 'modified', table: type.table, object: { ...before, spec: body['spec'] }, before });
   answerObject(exchange, 200, type, after);
 }
 

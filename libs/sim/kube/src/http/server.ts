@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { noSuchPath, StatusError } from '../errors.js';
+import { isNoSuchPath, noSuchPath, StatusError } from '../errors.js';
 import { servedVersion } from '../served.js';
 import type { KubeStore } from '../store/store.js';
 import { groupList, groupOf, resourceList, versionList } from './discovery.js';
@@ -80,6 +80,12 @@ function fail(exchange: Exchange, thrown: unknown, options: ServeOptions): void 
   if (!(thrown instanceof StatusError)) options.onError?.(`${exchange.request.method} ${exchange.path}`, thrown);
   if (exchange.response.headersSent) {
     exchange.response.end();
+    return;
+  }
+  if (isNoSuchPath(known)) {
+    // In Kubernetes, too, the router answers this, in plain text.
+    exchange.response.writeHead(404, { 'Content-Type': 'text/plain; charset=utf-8' });
+    exchange.response.end('404 page not found\n');
     return;
   }
   const seconds = known.details?.retryAfterSeconds;

@@ -46,7 +46,7 @@ function setScale(exchange: Exchange, type: ResourceType, ref: Ref, scale: JsonR
 export async function serveScale(exchange: Exchange, type: ResourceType, ref: Ref): Promise<void> {
   if (type.scale === undefined) throw noSuchPath();
   const current = scaleOf(type, exchange.store.get(type, ref));
-  switch (exchange.request.method) {
+  switch (exchange.request.method ?? '') {
     case 'GET': return answer(exchange, 200, current);
     case 'PUT': return setScale(exchange, type, ref, await objectBody(exchange));
     case 'PATCH': {

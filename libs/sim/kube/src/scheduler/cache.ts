@@ -36,7 +36,7 @@ export class ClusterCache {
   #sorted: readonly NodeInfo[] | undefined;
 
   constructor(store: KubeStore) {
-    for (const node of store.state.table('nodes').values()) this.setNode(node as Node);
+    for (const node of store.state.table('nodes').values()) this.setNode(node);
     for (const pod of store.state.table('pods').values()) this.setPod(pod as Pod, undefined);
   }
 

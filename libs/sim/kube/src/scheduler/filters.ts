@@ -123,5 +123,5 @@ export function unschedulableMessage(refusals: readonly Refusal[]): string {
     return [...counts].map(([text, count]) => `${count} ${text}`).sort().join(', ');
   };
   const preemption = refusals.map((one) => (one.resolvable ? 'No preemption victims found for incoming pod' : 'Preemption is not helpful for scheduling'));
-  return `0/${total} nodes are available: ${listed(refusals.flatMap((one) => one.reasons))}. preemption: 0/${total} nodes are available: ${listed(preemption)}.`;
+  return `0/${total} nodes are available: ${listed(refusals.flatMap((one) => one.reasons))}. no new claims to deallocate, preemption: 0/${total} nodes are available: ${listed(preemption)}.`;
 }

@@ -84,18 +84,18 @@ export function affinityState(store: KubeStore, pod: Pod, nodes: readonly NodeIn
 
 /** Why pod (anti-)affinity forbids the node; undefined when it does not. */
 export function affinityProblem(state: AffinityState, node: NodeInfo): 'affinity' | 'anti-affinity' | 'repelled' | undefined {
-  for (const key of state.repelled) {
-    const [label = '', value] = key.split('\u0000');
-    if (node.labels[label] === value) return 'repelled';
+  for (const { test, domains } of state.affinity) {
+    const domain = node.labels[test.topologyKey];
+    if (domain === undefined) return 'affinity';
+    if (!domains.has(domain) && !state.first) return 'affinity';
   }
   for (const { test, domains } of state.antiAffinity) {
     const domain = node.labels[test.topologyKey];
     if (domain !== undefined && domains.has(domain)) return 'anti-affinity';
   }
-  for (const { test, domains } of state.affinity) {
-    const domain = node.labels[test.topologyKey];
-    if (domain === undefined) return 'affinity';
-    if (!domains.has(domain) && !state.first) return 'affinity';
+  for (const key of state.repelled) {
+    const [label = '', value] = key.split('\u0000');
+    if (node.labels[label] === value) return 'repelled';
   }
   return undefined;
 }

@@ -156,7 +156,7 @@ export class Scheduler {
   #schedule(pod: Pod): void {
     const nodes = this.#cache.nodes();
     const state = podState(this.#options.store, pod, nodes);
-    if (state.volumes.problem !== undefined) return this.#park(pod, `0/${nodes.length} nodes are available: ${state.volumes.problem}. preemption: 0/${nodes.length} nodes are available: ${nodes.length} Preemption is not helpful for scheduling.`);
+    if (state.volumes.problem !== undefined) return this.#park(pod, `0/${nodes.length} nodes are available: ${state.volumes.problem}. no new claims to deallocate, preemption: 0/${nodes.length} nodes are available: ${nodes.length} Preemption is not helpful for scheduling.`);
     const refusals: Refusal[] = [];
     const fitting: NodeInfo[] = [];
     for (const node of nodes) {

@@ -80,7 +80,7 @@ function compile(source: string): CompiledRule {
   const usesOldSelf = /\boldSelf\b/.test(source);
   try {
     const rule = environmentOf().parse(source);
-    const run = (values: Values): unknown => rule(values as unknown as Record<string, unknown>);
+    const run = (values: Values): unknown => rule(values);
     return {
       usesOldSelf,
       run: (values) => {

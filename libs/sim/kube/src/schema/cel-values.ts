@@ -20,7 +20,7 @@ export function celValue(schema: Schema | undefined, value: unknown): unknown {
   for (const [field, inner] of Object.entries(value)) {
     const property = schema?.properties?.[field];
     if (property !== undefined) converted[celFieldName(field)] = celValue(property, inner);
-    else converted[field] = celValue(isRecord(schema?.additionalProperties) ? (schema.additionalProperties as Schema) : undefined, inner);
+    else converted[field] = celValue(isRecord(schema?.additionalProperties) ? (schema.additionalProperties) : undefined, inner);
   }
   return converted;
 }

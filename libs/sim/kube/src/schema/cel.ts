@@ -1,11 +1,13 @@
-import type { FieldError, FieldErrorType } from '../errors.js';
+import type { FieldError } from '../errors.js';
 import { equalJson, isRecord } from '../json.js';
 import type { Stored } from '../model.js';
 import { compileRule, type CompiledRule } from './cel-environment.js';
 import { celValue } from './cel-values.js';
 import type { Rule, Schema } from './schema.js';
 
-const reasons: Readonly<Record<string, FieldErrorType>> = {
+type CelReason = 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate';
+
+const reasons: Readonly<Record<string, CelReason>> = {
   FieldValueInvalid: 'FieldValueInvalid', FieldValueForbidden: 'FieldValueForbidden', FieldValueRequired: 'FieldValueRequired', FieldValueDuplicate: 'FieldValueDuplicate',
 };
 
@@ -23,7 +25,7 @@ function celError(path: string, rule: Rule, value: string, message: string): Fie
     case 'FieldValueForbidden': return { type, field, message: `Forbidden: ${message}` };
     case 'FieldValueRequired': return { type, field, message: `Required value: ${message}` };
     case 'FieldValueDuplicate': return { type, field, message: `Duplicate value: ${value}` };
-    default: return { type, field, message: `Invalid value: ${value}: ${message}` };
+    case 'FieldValueInvalid': return { type, field, message: `Invalid value: ${value}: ${message}` };
   }
 }
 
@@ -68,7 +70,7 @@ function walk(path: string, schema: Schema, pair: Pair): readonly FieldError[] {
       const below = schema.properties?.[field];
       const old = isRecord(before) ? before[field] : undefined;
       if (below !== undefined) errors.push(...walk(`${path}.${field}`, below, { now: inner, before: old }));
-      else if (isRecord(schema.additionalProperties)) errors.push(...walk(`${path}[${field}]`, schema.additionalProperties as Schema, { now: inner, before: old }));
+      else if (isRecord(schema.additionalProperties)) errors.push(...walk(`${path}[${field}]`, schema.additionalProperties, { now: inner, before: old }));
     }
   }
   return errors;
@@ -87,7 +89,7 @@ export function ruleErrors(path: string, schema: Schema): readonly FieldError[] 
   });
   const below = Object.entries(schema.properties ?? {}).flatMap(([name, inner]) => ruleErrors(`${path}.properties[${name}]`, inner));
   const items = schema.items === undefined ? [] : ruleErrors(`${path}.items`, schema.items);
-  const additional = isRecord(schema.additionalProperties) ? ruleErrors(`${path}.additionalProperties`, schema.additionalProperties as Schema) : [];
+  const additional = isRecord(schema.additionalProperties) ? ruleErrors(`${path}.additionalProperties`, schema.additionalProperties) : [];
   return [...own, ...below, ...items, ...additional];
 }
 

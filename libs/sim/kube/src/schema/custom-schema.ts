@@ -28,5 +28,5 @@ export function schemaFromOpenApi(openApi: JsonRecord): Schema {
   if (isRecord(openApi['not'])) schema['not'] = schemaFromOpenApi(openApi['not']);
   const rules = rulesOf(openApi);
   if (rules.length > 0) schema['rules'] = rules;
-  return schema as Schema;
+  return schema;
 }

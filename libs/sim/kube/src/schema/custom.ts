@@ -1,5 +1,5 @@
 import type { FieldError } from '../errors.js';
-import { isRecord, type JsonRecord } from '../json.js';
+import { cloneJson, isRecord, type JsonRecord } from '../json.js';
 import type { Stored } from '../model.js';
 import type { ResourceType } from '../store/registry.js';
 import { celErrors } from './cel.js';
@@ -16,11 +16,11 @@ function defaulted(schema: Schema, value: unknown): unknown {
   for (const [field, below] of Object.entries(schema.properties ?? {})) {
     const given = filled[field];
     // A null where null is not allowed counts as left out when there is a default.
-    if ((given === undefined || (given === null && below.nullable !== true)) && below.default !== undefined) filled[field] = structuredClone(below.default);
+    if ((given === undefined || (given === null && below.nullable !== true)) && below.default !== undefined) filled[field] = cloneJson(below.default);
     if (filled[field] !== undefined) filled[field] = defaulted(below, filled[field]);
   }
   if (isRecord(schema.additionalProperties)) {
-    for (const [field, inner] of Object.entries(filled)) if (schema.properties?.[field] === undefined) filled[field] = defaulted(schema.additionalProperties as Schema, inner);
+    for (const [field, inner] of Object.entries(filled)) if (schema.properties?.[field] === undefined) filled[field] = defaulted(schema.additionalProperties, inner);
   }
   return filled;
 }
@@ -42,7 +42,7 @@ const withRules = new WeakMap<Schema, boolean>();
 function hasRules(schema: Schema): boolean {
   const before = withRules.get(schema);
   if (before !== undefined) return before;
-  const inner = [...Object.values(schema.properties ?? {}), ...(schema.items === undefined ? [] : [schema.items]), ...(isRecord(schema.additionalProperties) ? [schema.additionalProperties as Schema] : [])];
+  const inner = [...Object.values(schema.properties ?? {}), ...(schema.items === undefined ? [] : [schema.items]), ...(isRecord(schema.additionalProperties) ? [schema.additionalProperties] : [])];
   const found = (schema.rules ?? []).length > 0 || inner.some(hasRules);
   withRules.set(schema, found);
   return found;

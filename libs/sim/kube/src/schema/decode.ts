@@ -46,10 +46,18 @@ function walkObject(walk: Walk, schema: Schema, path: string, value: JsonRecord)
   return kept;
 }
 
+/** Complaints name the innermost definition, as Go's decoder does. */
 function walkValue(walk: Walk, reference: Schema, path: string, value: unknown): unknown {
-  const schema = resolved(reference);
   if (value === null) return walk.custom ? null : undefined;
+  const outer = walk.struct;
   if (reference.ref !== undefined) walk.struct = reference.ref.slice(reference.ref.lastIndexOf('.') + 1);
+  const decoded = walkPlain(walk, reference, path, value);
+  walk.struct = outer;
+  return decoded;
+}
+
+function walkPlain(walk: Walk, reference: Schema, path: string, value: unknown): unknown {
+  const schema = resolved(reference);
   if (reference.ref === 'api.resource.Quantity' || schema.format === 'quantity') return quantityValue(walk, path, value);
   const isOpen = schema.type === undefined || schema.format === 'int-or-string' || schema.intOrString === true;
   if (!walk.custom && !isOpen && !fits(schema.type ?? '', value)) throw mistyped(walk, path, schema, value);

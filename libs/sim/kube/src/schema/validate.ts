@@ -1,4 +1,4 @@
-import { duplicateValue, requiredValue, unsupportedValue, type FieldError } from '../errors.js';
+import { duplicateValue, requiredValue, shownValue, unsupportedValue, type FieldError } from '../errors.js';
 import { equalJson, isRecord, type JsonRecord } from '../json.js';
 import { formatProblem } from './formats.js';
 import type { Schema } from './schema.js';
@@ -10,7 +10,6 @@ const typeName = (value: unknown): string => {
   return typeof value;
 };
 
-const shownValue = (value: unknown): string => (typeof value === 'string' ? JSON.stringify(value) : typeof value === 'object' ? JSON.stringify(value) : String(value));
 const inBody = (path: string): string => (path === '' ? '' : `${path} in body `);
 const complaint = (path: string, value: unknown, detail: string): FieldError => ({ type: 'FieldValueInvalid', field: path === '' ? '<nil>' : path, message: `Invalid value: ${shownValue(value)}: ${inBody(path)}${detail}` });
 const tooMany = (path: string, actual: number, max: number): FieldError => ({ type: 'FieldValueTooMany', field: path, message: `Too many: ${actual}: must have at most ${max} items` });

@@ -29,14 +29,14 @@ function pointerOf(path: string): readonly string[] {
   return path.slice(1).split('/').map(unescape);
 }
 
-const cannot = (operation: JsonOperation, why: string): StatusError =>
-  new StatusError({ code: 422, reason: 'Invalid', message: 'the server rejected our request due to an error in our request', details: { causes: [{ message: `${operation.op} ${operation.path}: ${why}` }] } });
+/** Kubernetes does not say which operation failed; neither does its twin. */
+const cannotApply = (): StatusError => new StatusError({ code: 422, reason: 'Invalid', message: 'the server rejected our request due to an error in our request' });
 
 type Container = Record<string, unknown> | unknown[];
 
 function parentOf(document: unknown, operation: JsonOperation, pointer: readonly string[]): Container {
   const parent = valueAt(document, pointer.slice(0, -1));
-  if (typeof parent !== 'object' || parent === null) throw cannot(operation, 'missing value');
+  if (typeof parent !== 'object' || parent === null) throw cannotApply();
   return parent as Container;
 }
 
@@ -46,13 +46,13 @@ function setAt(document: unknown, operation: JsonOperation, value: unknown): unk
   if (last === undefined) return value;
   const parent = parentOf(document, operation, pointer);
   if (!Array.isArray(parent)) {
-    if (operation.op === 'replace' && parent[last] === undefined) throw cannot(operation, 'missing value');
+    if (operation.op === 'replace' && parent[last] === undefined) throw cannotApply();
     parent[last] = value;
     return document;
   }
   const index = last === '-' ? parent.length : Number(last);
   const max = operation.op === 'replace' ? parent.length - 1 : parent.length;
-  if (!Number.isInteger(index) || index < 0 || index > max) throw cannot(operation, 'invalid array index');
+  if (!Number.isInteger(index) || index < 0 || index > max) throw cannotApply();
   parent.splice(index, operation.op === 'replace' ? 1 : 0, value);
   return document;
 }
@@ -63,10 +63,10 @@ function removeAt(document: unknown, operation: JsonOperation, path: string): un
   if (last === undefined) return {};
   const parent = parentOf(document, operation, pointer);
   if (Array.isArray(parent)) {
-    if (!(Number(last) in parent)) throw cannot(operation, 'invalid array index');
+    if (!(Number(last) in parent)) throw cannotApply();
     parent.splice(Number(last), 1);
   } else {
-    if (!(last in parent)) throw cannot(operation, 'missing value');
+    if (!(last in parent)) throw cannotApply();
     delete parent[last];
   }
   return document;
@@ -79,7 +79,7 @@ function applyOperation(document: unknown, operation: JsonOperation): unknown {
     case 'remove': return removeAt(document, operation, operation.path);
     case 'test':
       if (equalJson(valueAt(document, pointerOf(operation.path)) ?? null, operation.value ?? null)) return document;
-      throw new StatusError({ code: 422, reason: 'Invalid', message: 'the server rejected our request due to an error in our request', details: { causes: [{ message: `test ${operation.path}: the value is another` }] } });
+      throw cannotApply();
     case 'copy':
     case 'move': {
       const value: unknown = cloneJson(valueAt(document, pointerOf(operation.from ?? '')));

@@ -47,7 +47,7 @@ export function createObject(state: StoreState, type: ResourceType, target: { re
   requireNamespace(state, type, target.namespace, metadata.name);
   const { status, ...rest } = { ...sent, metadata } as Stored;
   const dropsStatus = type.subresources.includes('status') && strategy.statusOnCreate !== true;
-  let object = (dropsStatus || status === undefined ? rest : { ...rest, status }) as Stored;
+  let object = (dropsStatus || status === undefined ? rest : { ...rest, status });
   if (type.generation || type.custom) object = { ...object, metadata: { ...object.metadata, generation: 1 } };
   if (type.custom) object = customDefaults(type, object);
   object = strategy.defaults?.(object) ?? object;
@@ -85,7 +85,7 @@ function mergedObject(type: ResourceType, before: Stored, sent: Sent, subresourc
   const object = { ...sent, metadata: mergedMetadata(before.metadata, sent.metadata ?? {}) } as Stored;
   if (!type.subresources.includes('status')) return object;
   const { status: _ignored, ...rest } = object;
-  return (before['status'] === undefined ? rest : { ...rest, status: before['status'] }) as Stored;
+  return (before['status'] === undefined ? rest : { ...rest, status: before['status'] });
 }
 
 const withoutStatus = (object: Stored): object => ({ ...recordOf(object), metadata: undefined, status: undefined });

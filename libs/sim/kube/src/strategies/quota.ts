@@ -31,7 +31,7 @@ export function namespaceUsage(state: StoreState, namespace: string): Amounts {
 function quotasIn(state: StoreState, namespace: string): readonly ResourceQuota[] {
   return [...state.table('resourcequotas').values()]
     .filter((quota) => quota.metadata.namespace === namespace)
-    .sort((left, right) => compareText(left.metadata.name, right.metadata.name)) as ResourceQuota[];
+    .sort((left, right) => compareText(left.metadata.name, right.metadata.name));
 }
 
 /** Refuses a new pod (403) that would pass a quota of its namespace, in the API server's words. */

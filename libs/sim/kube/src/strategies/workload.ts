@@ -1,6 +1,6 @@
 import { invalidValue, requiredValue, unsupportedValue, type FieldError } from '../errors.js';
 import { equalJson, isRecord, recordOf, textOf, type JsonRecord } from '../json.js';
-import type { LabelSelectorSpec, Stored } from '../model.js';
+import type { Stored } from '../model.js';
 import { selectorTest } from '../selectors.js';
 import type { Strategy } from '../store/strategy.js';
 import { podSpecErrors } from './pod.js';
@@ -16,7 +16,7 @@ function selectorErrors(spec: JsonRecord): readonly FieldError[] {
   if (!isRecord(selector)) return [requiredValue('spec.selector')];
   const labels = recordOf(recordOf(spec['template'])['metadata'])['labels'] as Record<string, string> | undefined;
   if (Object.keys(selector).length === 0) return [invalidValue('spec.selector', {}, 'empty selector is invalid for deployment')];
-  if (selectorTest(selector as LabelSelectorSpec)(labels)) return [];
+  if (selectorTest(selector)(labels)) return [];
   return [invalidValue('spec.template.metadata.labels', labels ?? {}, '`selector` does not match template `labels`')];
 }
 

@@ -80,7 +80,7 @@ function nodeStatusText(node: Node): string {
   return words.join(',');
 }
 
-const asNode = (read: (node: Node) => string) => (object: Stored): string => read(object as Node);
+const asNode = (read: (node: Node) => string) => (object: Stored): string => read(object);
 const address = (type: string) => asNode((node) => orNone(node.status?.addresses?.find((one) => one.type === type)?.address ?? ''));
 const info = (field: string) => asNode((node) => node.status?.nodeInfo?.[field] ?? '');
 const known = (read: (object: Stored) => string) => (object: Stored): string => read(object) || '<unknown>';

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { kubeResources, type KubeObject } from '@dovetail/core-ports';
 import { eventually, type Context } from './suite.js';
 
-const folder = new URL('../../../../deploy/crds/', import.meta.url).pathname;
+const folder = new URL('../../../../../deploy/crds/', import.meta.url).pathname;
 const { nodePools, ec2NodeClasses, nodeClaims } = kubeResources;
 
 type Spec = Readonly<Record<string, unknown>>;

@@ -31,7 +31,7 @@ function schedulingTests(context: Context): void {
   test('a pod that fits nowhere says why, in the scheduler’s words', async () => {
     const own = await namespace();
     await world().kube.create(pods, pod(own, 'big', { containers: [{ name: 'main', image: 'pause', resources: { requests: { cpu: '64' } } }] }));
-    const message = '0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.';
+    const message = '0/3 nodes are available: 3 Insufficient cpu. no new claims to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.';
     const unscheduled = (list: readonly PodShape[]): boolean => list[0]?.status.conditions?.[0]?.reason === 'Unschedulable';
     expect((await eventually(() => podsIn(context, own), unscheduled))[0]?.status.conditions).toMatchObject([{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }]);
     expect(await eventually(() => messagesIn(context, own, 'FailedScheduling'), (list) => list.length > 0)).toContain(message);
