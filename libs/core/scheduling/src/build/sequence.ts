@@ -50,6 +50,13 @@ function placeClass(engine: Engine, table: ItemTable, cls: PodClass, count: numb
 
 /** Places what is left of each class, one class after the other, until nothing changes. Updates `left`. */
 export function placeRest(engine: Engine, table: ItemTable, left: number[]): void {
+  placeUntilStill(engine, table, left);
+  if (left.every((count) => count === 0)) return;
+  engine.ledger.lenient = true;
+  placeUntilStill(engine, table, left);
+}
+
+function placeUntilStill(engine: Engine, table: ItemTable, left: number[]): void {
   const { classes, options } = engine.world;
   for (let progress = true; progress;) {
     progress = false;

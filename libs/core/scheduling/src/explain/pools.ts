@@ -1,9 +1,8 @@
 import { poolKey, type Pool } from '@dovetail/core-api';
 import { compatible, describeSet, describeTaint, type RequirementMismatch } from '@dovetail/core-kube-model';
-import { candidatesOf, domainRoom } from '../build/domains.js';
 import { Accounts } from '../build/accounts.js';
 import type { Engine } from '../build/engine.js';
-import { ItemTable } from '../build/items.js';
+import { anyClash } from '../build/bin.js';
 import type { PodClass } from '../model/classes.js';
 import { intersects } from '../model/daemons.js';
 import { addTo } from '../model/dimensions.js';
@@ -12,7 +11,7 @@ import { isOpen, type Offer, type Template } from '../model/templates.js';
 import type { State } from '../match/states.js';
 import type { Reason } from '../plan.js';
 import type { PoolOptions } from '../snapshot.js';
-import { rolesOf, type Role } from '../topology/roles.js';
+import { lateReason, topologyReason } from './topology.js';
 import { typoHint } from './hints.js';
 
 /** Why a pool that planning leaves out is left out; undefined for the others. */
@@ -106,28 +105,6 @@ function accountReason(engine: Engine, state: State, cls: PodClass): Reason | un
   return undefined;
 }
 
-const codeOf = (role: Role): 'topology-spread' | 'pod-affinity' | 'pod-anti-affinity' =>
-  role.group.kind === 'spread' ? 'topology-spread' : role.group.kind === 'affinity' ? 'pod-affinity' : 'pod-anti-affinity';
-
-/** Why no domain, or no host, is open to the class although a node of this size could be bought. */
-function topologyReason(engine: Engine, subject: string, cls: PodClass): Reason | undefined {
-  const level = cls.levels.at(-1);
-  if (level === undefined) return undefined;
-  const roles = rolesOf(cls, level);
-  const candidates = candidatesOf(engine, new ItemTable(), { cls, level: cls.levels.length - 1, roles });
-  const counts = (role: Role): string => [...engine.ledger.of(role.group).tallies].sort().map(([domain, tally]) => `${domain}=${tally.selected}`).join(',');
-  for (const role of roles.onDomain) {
-    const mine = candidates.filter((item) => domainRoom(engine, item.pins.filter((pin) => pin.role.group === role.group)) > 0);
-    if (mine.length > 0) continue;
-    return { code: codeOf(role), subject, values: { key: role.group.key, counts: counts(role), maxSkew: String(role.group.maxSkew) }, message: `${role.group.kind} over ${role.group.key} leaves no domain open (${counts(role) || 'no domain known'})` };
-  }
-  for (const role of roles.onHost) {
-    if (engine.ledger.roomOnHost(role, undefined) > 0) continue;
-    return { code: codeOf(role), subject, values: { key: role.group.key }, message: `${role.group.kind} over ${role.group.key} rules out an empty node: no pod that it wants to be with can share one with it` };
-  }
-  return undefined;
-}
-
 /** The first constraint of a template that no candidate passes for this class, at its most relaxed. */
 export function templateReason(engine: Engine, template: Template, cls: PodClass): Reason {
   const level = cls.levels.at(-1);
@@ -143,9 +120,10 @@ export function templateReason(engine: Engine, template: Template, cls: PodClass
   if (state === undefined) return typeReason(engine, template, shape);
   if (!state.widest.some((room) => room.every((amount, index) => amount >= (cls.requests[index] ?? 0)))) return sizeReason(engine, state, cls);
   const port = cls.pod.hostPorts[0];
-  return accountReason(engine, state, cls) ?? topologyReason(engine, subject, cls)
-    ?? (port === undefined ? { code: 'budget-ended', subject, values: {}, message: 'the search ended before this pod was placed' }
-      : { code: 'host-port', subject, values: { port: String(port.port) }, message: `host port ${port.port} is taken by a daemonset on every type of ${subject}` });
+  if (port !== undefined && !state.offers.some(({ type }) => !anyClash(type.hostPorts, cls.pod.hostPorts))) {
+    return { code: 'host-port', subject, values: { port: String(port.port) }, message: `host port ${port.port} is taken by a daemonset on every type of ${subject}` };
+  }
+  return accountReason(engine, state, cls) ?? topologyReason(engine, subject, cls) ?? lateReason(engine, subject);
 }
 
 /** One reason per pool. */

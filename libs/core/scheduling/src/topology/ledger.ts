@@ -44,16 +44,17 @@ const empty: Tally = { selected: 0, carriers: 0, sure: 0 };
  * How many more pods with this role a domain with this tally may take; `least` is the smallest count over all domains,
  * `total` counts the group's pods anywhere. (Plain arguments: this is asked hundreds of thousands of times for one plan.)
  * - A spread's carrier may raise the domain to `least + maxSkew`. Pods that are merely counted may not raise a domain that
- *   carriers live in above that either, so that a carrier which binds last is still accepted.
+ *   carriers live in above that either, so that a carrier which binds last is still accepted; `lenient` lets them, because
+ *   kube-scheduler would: for pods that would otherwise have no place at all.
  * - Anti-affinity keeps carriers away from selected pods and, when required, selected pods away from carriers.
  * - Affinity wants a selected pod there already; the first of a group that selects itself may start anywhere.
  */
-export function roomIn(role: Role, tally: Tally | undefined, least: number, total: number): number {
+export function roomIn(role: Role, tally: Tally | undefined, least: number, total: number, lenient = false): number {
   const { group, carries, selected } = role;
   const standing = tally ?? empty;
   switch (group.kind) {
     case 'spread': {
-      if (!carries && (!group.hard || standing.carriers === 0)) return Infinity;
+      if (!carries && (lenient || !group.hard || standing.carriers === 0)) return Infinity;
       const allowed = least + group.maxSkew - standing.selected;
       return selected ? Math.max(0, allowed) : allowed >= 0 ? Infinity : 0;
     }
@@ -73,6 +74,8 @@ export function roomIn(role: Role, tally: Tally | undefined, least: number, tota
 export class Ledger {
   readonly domains: readonly DomainTallies[];
   readonly #hostTotals: Float64Array;
+  /** See `roomIn`. */
+  lenient = false;
   /** Per hostname spread: what every eligible node is sure to hold. */
   readonly hostFloors: Float64Array;
 
@@ -97,7 +100,7 @@ export class Ledger {
 
   roomInDomain(role: Role, domain: string): number {
     const tallies = this.of(role.group);
-    return roomIn(role, tallies.tallies.get(domain), role.group.kind === 'spread' ? tallies.least(role.group) : 0, tallies.total);
+    return roomIn(role, tallies.tallies.get(domain), role.group.kind === 'spread' ? tallies.least(role.group) : 0, tallies.total, this.lenient);
   }
 
   /** Notes `count` pods of this role in a domain; a negative count takes them away. `sure`: the node is one that counts. */
@@ -113,7 +116,7 @@ export class Ledger {
   }
 
   roomOnHost(role: Role, hosts: ReadonlyMap<number, Tally> | undefined): number {
-    return roomIn(role, hosts?.get(role.group.id), this.hostFloors[role.group.id] ?? 0, this.#hostTotals[role.group.id] ?? 0);
+    return roomIn(role, hosts?.get(role.group.id), this.hostFloors[role.group.id] ?? 0, this.#hostTotals[role.group.id] ?? 0, this.lenient);
   }
 
   /** As `note`, for a host. */
