@@ -3,3 +3,4 @@ export * from './plan.js';
 export { defaultPlanOptions } from './options.js';
 export { plan } from './planner.js';
 export { checkPlan, checkBin } from './check/check.js';
+export { boundsOf, tightBound, defaultBoundLimits, type BoundLimits, type Bounds } from './bounds/tight.js';

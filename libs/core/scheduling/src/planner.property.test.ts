@@ -1,15 +1,49 @@
 import { describe, expect, test } from '@jest/globals';
-import { checkPlan, plan } from './index.js';
-import { mixedWorld } from './testing/worlds.js';
+import { buildInSequence } from './build/sequence.js';
+import { checkPlan, plan, type Plan } from './index.js';
+import { worldOf } from './model/world.js';
+import { mixedWorld, type GeneratedWorld } from './testing/worlds.js';
 
 const seeds = (from: number, count: number): readonly number[] => Array.from({ length: count }, (_, index) => from + index);
+const planned = ({ snapshot, pods, options }: GeneratedWorld): Plan => plan(snapshot, pods, options);
 
 describe('in every generated world', () => {
-  test.each(seeds(1, 20).map((block) => [block * 50 - 49, block * 50]))('the checker finds nothing wrong with the plans of seeds %i to %i', (from, to) => {
+  test.each(seeds(1, 6).map((block) => [block * 50 - 49, block * 50]))('the checker finds nothing wrong, and each pod is placed or explained (seeds %i to %i)', (from, to) => {
     for (const seed of seeds(from, to - from + 1)) {
+      const world = mixedWorld(seed);
+      const made = planned(world);
+      expect({ seed, violations: checkPlan(world.snapshot, world.pods, made, world.options) }).toEqual({ seed, violations: [] });
+      expect(made.unplaced.filter((one) => one.reasons.length === 0)).toEqual([]);
+    }
+  });
+
+  test('equal snapshot, seed and steps give equal bytes', () => {
+    for (const seed of seeds(1000, 60)) expect(JSON.stringify(planned(mixedWorld(seed)))).toBe(JSON.stringify(planned(mixedWorld(seed))));
+  });
+
+  test('the order in which pods and nodes are told does not show', () => {
+    for (const seed of seeds(2000, 60)) {
+      const world = mixedWorld(seed);
+      const turned = { ...world, pods: [...world.pods].reverse(), snapshot: { ...world.snapshot, nodes: [...world.snapshot.nodes].reverse(), daemonSets: [...world.snapshot.daemonSets].reverse() } };
+      expect(JSON.stringify(planned(turned))).toBe(JSON.stringify(planned(world)));
+    }
+  });
+
+  test('more steps never cost more', () => {
+    for (const seed of seeds(3000, 40)) {
+      const world = mixedWorld(seed);
+      const [none, many] = [0, 200].map((stepsMax) => planned({ ...world, options: { ...world.options, stepsMax } })) as [Plan, Plan];
+      if (many.unplaced.length === none.unplaced.length) expect(many.priceMicrosPerHour).toBeLessThanOrEqual(none.priceMicrosPerHour);
+    }
+  });
+
+  test('no plan costs more than first-fit-decreasing class by class, where that places the same pods', () => {
+    for (const seed of seeds(4000, 100)) {
       const { snapshot, pods, options } = mixedWorld(seed);
       const made = plan(snapshot, pods, options);
-      expect({ seed, violations: checkPlan(snapshot, pods, made, options) }).toEqual({ seed, violations: [] });
+      const { engine, left } = buildInSequence(worldOf(snapshot, pods, options));
+      const placed = left.reduce((sum, count) => sum + count, 0);
+      if (placed === made.unplaced.length) expect({ seed, dearer: made.priceMicrosPerHour > engine.fresh.reduce((sum, bin) => sum + engine.priceOf(bin), 0) }).toEqual({ seed, dearer: false });
     }
   });
 });

@@ -20,14 +20,39 @@ function cheaper(a: readonly PackBin[] | undefined, b: readonly PackBin[] | unde
   return difference < 0 || (difference === 0 && b.length < a.length) ? b : a;
 }
 
+type Composed = Outcome & { readonly steps: number };
+
+/** Up to so many pods, placing them one by one costs so little that it is always tried as well. */
+const sequencePodsMax = 256;
+/** Up to so many, it is tried when packing leaves pods without a place. */
+const rescuePodsMax = 5000;
+
+const leftIn = (outcome: Outcome): number => outcome.left.reduce((sum, count) => sum + count, 0);
+const dollarsOf = ({ engine }: Outcome): number => engine.fresh.reduce((sum, bin) => sum + engine.priceOf(bin), 0);
+
+/** The outcome that places more pods; of those that place as many, the cheaper one. */
+function better(a: Composed, b: Composed): Composed {
+  const difference = leftIn(a) - leftIn(b);
+  return difference > 0 || (difference === 0 && dollarsOf(b) < dollarsOf(a)) ? b : a;
+}
+
 /**
  * Builds a plan: first what does not depend on new nodes, then the nodes, packed both greedily and first-fit, the cheaper
- * improved, and at last the pods that follow others onto a node. Where limits, reservations or minValues do not allow what
- * came out, classes are placed one by one instead, with those rules at every step.
+ * improved, and at last the pods that follow others onto a node. Small plans, and plans that leave pods out, are compared
+ * with placing classes one by one, which settles everything in Karpenter's order. Where limits, reservations or minValues
+ * do not allow what packing made, that is the plan.
  */
-export function compose(world: World): Outcome & { readonly steps: number } {
-  if (world.templates.some((template) => template.reserves)) return { ...buildInSequence(world), steps: 0 };
-  const stop = world.options.shouldStop ?? (() => false);
+export function compose(world: World): Composed {
+  const sequence = (): Composed => ({ ...buildInSequence(world), steps: 0 });
+  const packed = world.templates.some((template) => template.reserves) ? undefined : composePacked(world);
+  if (packed === undefined) return sequence();
+  const pods = world.classes.reduce((sum, cls) => sum + cls.uids.length, 0);
+  const placeable = world.classes.some((cls) => cls.levels.length > 0 && (packed.left[cls.index] ?? 0) > 0);
+  return pods <= sequencePodsMax || (placeable && pods <= rescuePodsMax) ? better(packed, sequence()) : packed;
+}
+
+function composePacked(world: World): Composed | undefined {
+  const stop = world.options.shouldStop ?? ((): boolean => false);
   const base = new Engine(world);
   const table = new ItemTable();
   const { assigned, left } = assignAll(base, table);
@@ -37,7 +62,7 @@ export function compose(world: World): Outcome & { readonly steps: number } {
   const first = cheaper(greedy, firstFitPack(context, greedy === undefined ? Infinity : priceOf(greedy)));
   const { bins, steps } = improve(context, first, { seed: world.options.seed, stepsMax: world.options.stepsMax, shouldStop: stop, bound: 0 });
   const engine = new Engine(world, base);
-  if (!replay(engine, kinds, bins)) return { ...buildInSequence(world), steps: 0 };
+  if (!replay(engine, kinds, bins)) return undefined;
   placeRest(engine, table, left);
   return { engine, left, steps };
 }
