@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { addDecisions } from './commands/decisions.js';
 import { addSimulate } from './commands/simulate.js';
 
 /** A wrong flag or argument: the same code as other bad input (EX_USAGE). */
@@ -11,6 +12,7 @@ export function programOf(environment: Readonly<Record<string, string | undefine
     .showHelpAfterError('(add --help for the flags and examples)')
     .exitOverride();
   addSimulate(program, environment);
+  addDecisions(program, environment);
   program.commands.forEach((command) => command.exitOverride().showHelpAfterError('(add --help for the flags and examples)'));
   return program;
 }

@@ -1,0 +1,82 @@
+import type { DecisionKind } from '@dovetail/contracts';
+import { parseDurationMs } from '@dovetail/core-kube-model';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import type { DecisionsRequest } from '../decisions/request.js';
+import { terminal } from '../terminal.js';
+
+/** The kinds of decisions, spelled here so that a command line is read without loading the contracts; a test holds the two equal. */
+export const kindChoices = ['plan', 'admit', 'refuse', 'launch', 'launch-failed', 'register', 'initialize', 'unschedulable', 'disrupt', 'interrupt', 'drain', 'terminate', 'collect'] as const satisfies readonly DecisionKind[];
+
+const sinceMaxMs = 7 * 24 * 3_600_000;
+
+function since(text: string): number {
+  const ms = parseDurationMs(text);
+  if (ms === undefined || ms < 0 || ms > sinceMaxMs) throw new InvalidArgumentError('write a duration from 0s to 168h (decisions are kept for 7 days), such as 10m or 1h30m.');
+  return ms;
+}
+
+/** The rule of EKS, and of every service's CLUSTER_NAME. */
+function clusterName(text: string): string {
+  if (!/^[0-9A-Za-z][0-9A-Za-z_-]{0,99}$/.test(text)) throw new InvalidArgumentError('write up to 100 letters, digits, - and _, beginning with a letter or digit.');
+  return text;
+}
+
+type Flags = {
+  readonly follow: boolean;
+  readonly output: 'table' | 'json';
+  readonly kind?: readonly DecisionKind[];
+  readonly pool?: string;
+  readonly about?: string;
+  readonly since?: number;
+  readonly nats?: string;
+  readonly natsCredentials?: string;
+  readonly cluster: string;
+};
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const requestOf = (flags: Flags, environment: Environment): DecisionsRequest => ({
+  follow: flags.follow, output: flags.output, cluster: flags.cluster, nats: flags.nats ?? environment['NATS_URL'], credentialsFile: flags.natsCredentials ?? environment['NATS_CREDENTIALS'] ?? '',
+  ...(flags.kind === undefined ? {} : { kinds: flags.kind }), ...(flags.pool === undefined ? {} : { pool: flags.pool }),
+  ...(flags.about === undefined ? {} : { about: flags.about }), ...(flags.since === undefined ? {} : { sinceMs: flags.since }),
+});
+
+const examples = `
+Decisions are facts that have happened: what was decided, why, and what it costs. NATS keeps them for 7 days; reading them
+changes nothing. A price with ~ is estimated: it is not published for the region. JSON is one line per decision, with all its
+fields: objects, reasons with the values compared, alternatives, the lower bound.
+
+Examples:
+  $ dovetail decisions
+  $ dovetail decisions --follow --since 0s            # only what comes from now on
+  $ dovetail decisions --kind launch launch-failed --pool default --since 1h
+  $ dovetail decisions --about default/web-6d4cf56db6-x7k2p   # a pod's story, with that of the node it was given
+  $ dovetail decisions -o json | jq -r 'select(.kind == "unschedulable") | .reasons[].code' | sort | uniq -c
+  $ dovetail decisions --nats nats://nats.dovetail.svc:4222 --cluster production
+
+Exit codes: 0 done, also when there was nothing to show; 64 bad flags; 69 NATS cannot be reached or refuses, or has no decisions
+of that cluster (with --follow, both are waited for).`;
+
+/** `dovetail decisions`: what the services have decided, from the stream that anyone may read. */
+export function addDecisions(program: Command, environment: Environment): void {
+  program.command('decisions')
+    .description('Show what was decided, why, and at what price; --follow goes on with what comes.')
+    .option('-F, --follow', 'do not end, but show each decision as it is made', false)
+    .addOption(new Option('-o, --output <format>', 'how to print').choices(['table', 'json']).default('table'))
+    .addOption(new Option('--kind <kind...>', 'only these kinds').choices(kindChoices))
+    .option('--pool <pool>', 'only decisions about this pool: a name, or Provisioner/name')
+    .option('--about <object>', 'only decisions about this pod (namespace/name), node, claim or instance, and the claims that they name')
+    .option('--since <duration>', 'only decisions that are not older than this; without it, all that are kept', since)
+    .option('--nats <url>', 'address of NATS; without it NATS_URL, then the lab that runs in this folder (.lab/nats-url), then nats://127.0.0.1:4222')
+    .option('--nats-credentials <file>', 'NATS credentials: a .creds file or an NKey seed; without it NATS_CREDENTIALS')
+    .option('--cluster <name>', 'name of the cluster', clusterName, environment['CLUSTER_NAME'] ?? 'lab')
+    .addHelpText('after', examples)
+    .action(async (flags: Flags) => {
+      // NATS and the contracts are loaded only when they are used, so that other commands start at once.
+      const { runDecisions } = await import('../decisions/run.js');
+      const stop = new AbortController();
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+      process.stdout.once('error', () => stop.abort());
+      process.exitCode = await runDecisions(requestOf(flags, environment), terminal, stop.signal);
+    });
+}

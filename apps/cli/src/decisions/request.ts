@@ -1,0 +1,23 @@
+import type { DecisionKind } from '@dovetail/contracts';
+
+/** What the command line asked for. */
+export type DecisionsRequest = {
+  /** Go on with what comes, instead of ending at the last decision kept. */
+  readonly follow: boolean;
+  readonly output: 'table' | 'json';
+  readonly cluster: string;
+  /** Address of NATS, several separated by commas; undefined: found as `--help` says. */
+  readonly nats: string | undefined;
+  /** Path of a credentials file; empty: none. */
+  readonly credentialsFile: string;
+  readonly kinds?: readonly DecisionKind[];
+  /** A NodePool's name, or kind and name. */
+  readonly pool?: string;
+  /** Name of a pod, node, claim or instance. */
+  readonly about?: string;
+  /** The oldest decision shown is this old. */
+  readonly sinceMs?: number;
+};
+
+/** Exit codes: done; bad flags or files; NATS cannot be used (EX_UNAVAILABLE). */
+export const decisionsExitCodes = { done: 0, badInput: 64, unavailable: 69 } as const;
