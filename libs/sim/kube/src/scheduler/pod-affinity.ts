@@ -57,7 +57,7 @@ function domainsOf(test: TermTest, nodes: readonly NodeInfo[]): ReadonlySet<stri
 function repelledDomains(store: KubeStore, pod: Pod, nodes: readonly NodeInfo[]): ReadonlySet<string> {
   const repelled = new Set<string>();
   for (const node of nodes) {
-    for (const other of node.pods.values()) {
+    for (const other of node.repelling.values()) {
       for (const term of other.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []) {
         const domain = node.labels[term.topologyKey];
         if (domain !== undefined && termTest(store, term, other).matches(pod)) repelled.add(domainKey(term.topologyKey, domain));
