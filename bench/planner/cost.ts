@@ -1,0 +1,112 @@
+import type { LpSolver } from '@dovetail/core-ports';
+import { generatedWorld, type BenchWorld } from '../worlds.js';
+import { boundFor, digestOf, firstPlan, msOf, prove, timedPlan } from './measure.js';
+import { planWithPeer } from './peer.js';
+
+/** Worlds of one size, and the budgets at which their plans are measured. */
+export type CostCase = {
+  readonly name: string;
+  readonly rules: 'plain' | 'spread';
+  readonly pods: number;
+  readonly budgetsMs: readonly number[];
+  /** What is aimed at, in percent over the bound: mean and worst, by budget. */
+  readonly targets: Readonly<Record<number, { readonly mean: number; readonly worst?: number }>>;
+};
+
+type Spread = { readonly mean: number; readonly worst: number };
+
+/** One row of the table of costs. Gaps are percent over the best bound. */
+export type CostRow = {
+  readonly name: string;
+  readonly worlds: number;
+  readonly firstMs: number;
+  readonly first: Spread;
+  readonly budgets: readonly { readonly budgetMs: number; readonly gap: Spread; readonly cost: number; readonly met: boolean }[];
+  readonly bound: number;
+  readonly bounds: readonly string[];
+  readonly karpenter?: Spread & { readonly cost: number; readonly ms: number };
+  /** How much more Karpenter pays than the last budget's plans, percent, mean and least. */
+  readonly below?: { readonly mean: number; readonly least: number };
+  /** Cost when the emptiest node counts as 0, over the same mode's bound. */
+  readonly strict?: Spread;
+  readonly digest: string;
+};
+
+const plainTargets = { 200: { mean: 1.5, worst: 4 }, 1000: { mean: 0.5, worst: 1.5 } };
+
+/** What is measured, smallest first. */
+export function costCases(quick: boolean): readonly CostCase[] {
+  const small = ([200, 1_000, 3_000] as const).map((pods): CostCase => ({ name: `plain ${pods}`, rules: 'plain', pods, budgetsMs: [200, 1_000], targets: plainTargets }));
+  const spread = ([200, 1_000, 3_000] as const).map((pods): CostCase => ({ name: `spread ${pods}`, rules: 'spread', pods, budgetsMs: [1_000], targets: { 1000: { mean: 3 } } }));
+  if (quick) return [...small.slice(0, 2), ...spread.slice(0, 2)];
+  return [
+    ...small, ...spread,
+    { name: 'plain 10000', rules: 'plain', pods: 10_000, budgetsMs: [5_000], targets: { 5000: { mean: 0.3 } } },
+    { name: 'plain 100000', rules: 'plain', pods: 100_000, budgetsMs: [30_000], targets: { 30000: { mean: 1 } } },
+  ];
+}
+
+const sizes = [Infinity, 32, 16] as const;
+
+/** As many worlds as asked for, over sizes in turn; the largest are measured once per size, and not by Karpenter. */
+export function worldsOf(one: CostCase, count: number): readonly BenchWorld[] {
+  const many = one.pods >= 100_000 ? 1 : one.pods >= 10_000 ? Math.min(3, count) : count;
+  return Array.from({ length: many }, (_, index) => generatedWorld({ pods: one.pods, seed: 1 + Math.floor(index / 3), vcpusMax: sizes[index % 3] ?? Infinity, rules: one.rules }));
+}
+
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+const spreadOf = (values: readonly number[]): Spread => ({ mean: mean(values), worst: Math.max(...values) });
+const over = (price: number, bound: number): number => (bound > 0 ? (price / bound - 1) * 100 : 0);
+
+type Measured = {
+  readonly bound: number; readonly kind: string; readonly first: number; readonly firstMs: number; readonly prices: readonly number[];
+  readonly karpenter?: { readonly price: number; readonly ms: number }; readonly strict?: number; readonly digest: string;
+};
+
+type What = { readonly worlds: number; readonly peer: boolean; readonly lp: LpSolver; readonly tell: (text: string) => void };
+
+async function strictGap(world: BenchWorld, one: CostCase, lp: LpSolver): Promise<number> {
+  const mode = { hostnameSpread: 'strict' } as const;
+  const made = timedPlan(world, one.budgetsMs.at(-1) ?? 0, mode).plan;
+  prove(world, made, mode);
+  return over(made.priceMicrosPerHour, (await boundFor(world, lp, mode)).priceMicrosPerHour);
+}
+
+async function measured(world: BenchWorld, one: CostCase, what: What): Promise<Measured> {
+  what.tell(`${world.name}\n`);
+  const first = firstPlan(world, one.pods > 10_000 ? 1 : 3);
+  prove(world, first.plan);
+  const plans = one.budgetsMs.map((budget) => timedPlan(world, budget).plan);
+  for (const made of plans) prove(world, made);
+  const bound = await boundFor(world, what.lp);
+  const beaten = plans.find((made) => made.priceMicrosPerHour < bound.priceMicrosPerHour);
+  if (beaten !== undefined) throw new Error(`${world.name}: a plan of ${beaten.priceMicrosPerHour} beats the bound ${bound.kind} of ${bound.priceMicrosPerHour}`);
+  const peer = what.peer && one.pods <= 3_000 ? await planWithPeer(world) : undefined;
+  return {
+    bound: bound.priceMicrosPerHour, kind: bound.kind, first: first.plan.priceMicrosPerHour, firstMs: msOf(first), prices: plans.map((made) => made.priceMicrosPerHour), digest: digestOf(first.plan),
+    ...(peer === undefined || peer.unplaced > 0 ? {} : { karpenter: { price: peer.pricePerHour * 1e6, ms: Math.min(peer.solveMilliseconds, peer.solveCpuMilliseconds) } }),
+    ...(one.rules === 'spread' ? { strict: await strictGap(world, one, what.lp) } : {}),
+  };
+}
+
+/** Measures one case. */
+export async function costRow(one: CostCase, what: What): Promise<CostRow> {
+  const all: Measured[] = [];
+  for (const world of worldsOf(one, what.worlds)) all.push(await measured(world, one, what));
+  const sum = (of: (each: Measured) => number): number => all.reduce((total, each) => total + of(each), 0) / 1e6;
+  const budgets = one.budgetsMs.map((budgetMs, at) => {
+    const gap = spreadOf(all.map((each) => over(each.prices[at] ?? 0, each.bound)));
+    const target = one.targets[budgetMs];
+    return { budgetMs, gap, cost: sum((each) => each.prices[at] ?? 0), met: target !== undefined && gap.mean <= target.mean && gap.worst <= (target.worst ?? Infinity) };
+  });
+  const peers = all.flatMap((each) => (each.karpenter === undefined ? [] : [{ ...each.karpenter, gap: over(each.karpenter.price, each.bound), saved: (1 - (each.prices.at(-1) ?? 0) / each.karpenter.price) * 100 }]));
+  return {
+    name: one.name, worlds: all.length, firstMs: mean(all.map((each) => each.firstMs)), first: spreadOf(all.map((each) => over(each.first, each.bound))), budgets,
+    bound: sum((each) => each.bound), bounds: [...new Set(all.map((each) => each.kind))].sort(), digest: all.map((each) => each.digest.slice(0, 4)).join(''),
+    ...(peers.length === 0 ? {} : {
+      karpenter: { ...spreadOf(peers.map((each) => each.gap)), cost: peers.reduce((total, each) => total + each.price, 0) / 1e6, ms: mean(peers.map((each) => each.ms)) },
+      below: { mean: mean(peers.map((each) => each.saved)), least: Math.min(...peers.map((each) => each.saved)) },
+    }),
+    ...(one.rules === 'spread' ? { strict: spreadOf(all.flatMap((each) => each.strict ?? [])) } : {}),
+  };
+}

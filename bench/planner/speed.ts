@@ -1,0 +1,50 @@
+import { diverseWorld, generatedWorld, type BenchWorld } from '../worlds.js';
+import { digestOf, firstPlan, msOf, prove } from './measure.js';
+import { planWithPeer } from './peer.js';
+
+/** A world whose first plan is timed beside Karpenter's, and how many times as fast it should be. */
+export type SpeedCase = { readonly name: string; readonly world: () => BenchWorld; readonly wanted: number };
+
+/** One row of the table of speeds. Prices are US dollars per hour. */
+export type SpeedRow = {
+  readonly name: string;
+  readonly pods: number;
+  readonly classes: number;
+  readonly ms: number;
+  readonly podsPerSecond: number;
+  readonly nodes: number;
+  readonly cost: number;
+  readonly digest: string;
+  readonly checked: boolean;
+  readonly karpenter?: { readonly ms: number; readonly podsPerSecond: number; readonly nodes: number; readonly cost: number; readonly times: number; readonly wanted: number; readonly met: boolean };
+};
+
+/** The diverse mix of Karpenter's own benchmark, and plain worlds. */
+export function speedCases(quick: boolean): readonly SpeedCase[] {
+  const diverse = ([[1_000, 30], [5_000, 50], [10_000, 70], [20_000, 100]] as const).map(([pods, wanted]): SpeedCase => ({ name: `diverse ${pods}`, world: () => diverseWorld(pods), wanted }));
+  const plain = [Infinity, 32, 16].map((vcpusMax): SpeedCase => ({ name: `plain 3000, <= ${vcpusMax} vCPU`, world: () => generatedWorld({ pods: 3_000, seed: 1, vcpusMax, rules: 'plain' }), wanted: 200 }));
+  return quick ? diverse.slice(0, 2) : [...diverse, ...plain];
+}
+
+/** Plans are proven up to this many pods; the checker reads every option of every node, and takes minutes beyond. */
+const provenPodsMax = 10_000;
+
+/** Measures one case: the first plan, warm, on one thread. */
+export async function speedRow(one: SpeedCase, what: { readonly peer: boolean; readonly tell: (text: string) => void }): Promise<SpeedRow> {
+  what.tell(`${one.name}\n`);
+  const world = one.world();
+  const timed = firstPlan(world, 5);
+  const checked = world.pods.length <= provenPodsMax;
+  if (checked) prove(world, timed.plan);
+  const ms = msOf(timed);
+  const { length: nodes } = timed.plan.newNodes;
+  const cost = timed.plan.priceMicrosPerHour / 1e6;
+  const podsPerSecond = (world.pods.length / ms) * 1000;
+  const mine = { name: one.name, pods: world.pods.length, classes: timed.plan.stats.classes, ms, podsPerSecond, nodes, cost, digest: digestOf(timed.plan), checked };
+  if (!what.peer) return mine;
+  const peer = await planWithPeer(world);
+  const peerMs = Math.min(peer.solveMilliseconds, peer.solveCpuMilliseconds);
+  const times = peerMs / ms;
+  const met = times >= one.wanted && cost <= peer.pricePerHour * (1 + 1e-9) && nodes <= peer.nodes.length;
+  return { ...mine, karpenter: { ms: peerMs, podsPerSecond: (peer.pods / peerMs) * 1000, nodes: peer.nodes.length, cost: peer.pricePerHour, times, wanted: one.wanted, met } };
+}
