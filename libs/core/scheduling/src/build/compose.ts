@@ -1,6 +1,6 @@
 import type { World } from '../model/world.js';
 import { improve } from '../improve/search.js';
-import type { PackBin } from '../pack/bins.js';
+import type { PackBin, PackContext } from '../pack/bins.js';
 import { packContextOf } from '../pack/context.js';
 import { firstFitPack } from '../pack/first-fit.js';
 import { greedyPack } from '../pack/greedy.js';
@@ -51,6 +51,17 @@ export function compose(world: World): Composed {
   return pods <= sequencePodsMax || (placeable && pods <= rescuePodsMax) ? better(packed, sequence()) : packed;
 }
 
+/** Beyond so many kinds a second greedy construction costs more time than it gains. */
+const evenKindsMax = 1500;
+
+/** The cheapest of the constructions. */
+function firstPacking(context: PackContext, stop: () => boolean): readonly PackBin[] {
+  const byWorth = greedyPack(context, false, stop);
+  const evenly = context.kinds.length > evenKindsMax ? undefined : greedyPack(context, true, stop);
+  const greedy = byWorth === undefined && evenly === undefined ? undefined : cheaper(byWorth, evenly);
+  return cheaper(greedy, firstFitPack(context, greedy === undefined ? Infinity : priceOf(greedy)));
+}
+
 function composePacked(world: World): Composed | undefined {
   const stop = world.options.shouldStop ?? ((): boolean => false);
   const base = new Engine(world);
@@ -58,8 +69,7 @@ function composePacked(world: World): Composed | undefined {
   const { assigned, left } = assignAll(base, table);
   const kinds = kindsOf(world, assigned);
   const context = packContextOf(world, kinds, base.ledger.hostFloors);
-  const greedy = greedyPack(context, stop);
-  const first = cheaper(greedy, firstFitPack(context, greedy === undefined ? Infinity : priceOf(greedy)));
+  const first = firstPacking(context, stop);
   const { bins, steps } = improve(context, first, { seed: world.options.seed, stepsMax: world.options.stepsMax, shouldStop: stop, bound: 0 });
   const engine = new Engine(world, base);
   if (!replay(engine, kinds, bins)) return undefined;

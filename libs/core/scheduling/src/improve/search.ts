@@ -171,7 +171,7 @@ class Search {
       const ratio = dot(this.#context.perUnit, offer.type.room) / Math.max(1, offer.offering.priceMicrosPerHour);
       if (best === undefined || ratio > best.ratio) best = { target: { room: offer.type.room, price: offer.offering.priceMicrosPerHour }, ratio };
     }
-    return best === undefined ? undefined : filled(this.#context, start, { target: best.target, supply: this.#loose, swapsMax: 6 });
+    return best === undefined ? undefined : filled(this.#context, start, { target: best.target, supply: this.#loose, swapsMax: 6, evenly: this.#choices.below(2) === 0 });
   }
 }
 

@@ -8,7 +8,7 @@ import { dot } from './prices.js';
 export type Target = { readonly room: Float64Array; readonly price: number };
 
 /** Pods still to be packed: how many of each kind, and their sizes, the most valuable first. */
-export type Supply = { readonly left: Int32Array; readonly sizes: readonly Size[] };
+export type Supply = { readonly left: Int32Array; readonly sizes: readonly Size[]; readonly taken?: ReadonlyMap<number, number> };
 
 /** Whether a state still leaves an offer that is no dearer than the target and holds as much. */
 function stillBuys(state: State, target: Target): boolean {
@@ -43,6 +43,52 @@ export function fill(context: PackContext, bin: PackBin, what: { readonly target
       putKind(context, bin, kind, times);
       room -= times;
     }
+  }
+}
+
+/** How well requests suit what is left of a room: much where much is left. */
+function suits(context: PackContext, bin: PackBin, what: { readonly room: Float64Array; readonly requests: Float64Array }): number {
+  let sum = 0;
+  for (let r = 0; r < bin.used.length; r += 1) {
+    const room = what.room[r] as number;
+    if (room > 0) sum += (context.perUnit[r] as number) * (what.requests[r] as number) * (1 - (bin.used[r] as number) / room);
+  }
+  return sum;
+}
+
+/** The kind that suits the rest of a bin best, and how many of it may join. */
+function bestSuited(context: PackContext, bin: PackBin, what: { readonly target: Target; readonly supply: Supply }): { readonly kind: Kind; readonly times: number } | undefined {
+  const { target, supply } = what;
+  let best: { readonly kind: Kind; readonly times: number } | undefined;
+  let most = 0;
+  for (const size of supply.sizes) {
+    if (size.worth <= most) break;
+    const room = timesFitting(target.room, bin.used, size.requests);
+    const score = room <= 0 ? 0 : suits(context, bin, { room: target.room, requests: size.requests });
+    if (score <= most) continue;
+    for (const index of size.kinds) {
+      const kind = context.kinds[index] as Kind;
+      const left = (supply.left[index] as number) - (what.supply.taken?.get(index) ?? 0);
+      const times = left <= 0 ? 0 : Math.min(left, room, allowedIn(context, bin, { kind, target }));
+      if (times <= 0) continue;
+      [best, most] = [{ kind, times }, score];
+      break;
+    }
+  }
+  return best;
+}
+
+/** Fills a bin so that its resources run out together: always with what suits best what is left. */
+function fillEvenly(context: PackContext, bin: PackBin, what: { readonly target: Target; readonly supply: Supply }): void {
+  const taken = new Map<number, number>();
+  const supply = { ...what.supply, left: what.supply.left, sizes: what.supply.sizes, taken };
+  for (;;) {
+    const found = bestSuited(context, bin, { target: what.target, supply });
+    if (found === undefined) return;
+    // In portions, because what suits best changes as the bin fills.
+    const times = Math.max(1, Math.ceil(found.times / 3));
+    putKind(context, bin, found.kind, times);
+    taken.set(found.kind.index, (taken.get(found.kind.index) ?? 0) + times);
   }
 }
 
@@ -99,9 +145,10 @@ function exchange(context: PackContext, bin: PackBin, space: SwapSpace, roundsMa
 }
 
 /** A filled copy of a bin for one target, settled on the cheapest offer that holds it; undefined when none does. */
-export function filled(context: PackContext, from: PackBin, what: { readonly target: Target; readonly supply: Supply; readonly swapsMax: number }): PackBin | undefined {
+export function filled(context: PackContext, from: PackBin, what: { readonly target: Target; readonly supply: Supply; readonly swapsMax: number; readonly evenly?: boolean }): PackBin | undefined {
   const bin = copyOf(from);
-  fill(context, bin, what);
+  if (what.evenly === true) fillEvenly(context, bin, what);
+  else fill(context, bin, what);
   if (what.swapsMax > 0) exchange(context, bin, { target: what.target, supply: what.supply, before: from.contents }, what.swapsMax);
   return settle(bin) ? bin : undefined;
 }

@@ -99,12 +99,14 @@ class Greedy {
   readonly bins: PackBin[] = [];
   readonly #context: PackContext;
   readonly #stock: Stock;
+  readonly #evenly: boolean;
   readonly #doors = new ClosedDoors();
   #grown = 0;
   #cursor = 0;
 
-  constructor(context: PackContext) {
+  constructor(context: PackContext, evenly: boolean) {
     this.#context = context;
+    this.#evenly = evenly;
     this.#stock = new Stock(context, Int32Array.from(context.kinds.map((kind) => kind.count)));
   }
 
@@ -198,7 +200,7 @@ class Greedy {
       const start = copyOf(from);
       putKind(this.#context, start, seed, 1);
       this.#stock.left[seed.index] = (this.#stock.left[seed.index] as number) - 1;
-      const bin = filled(this.#context, start, { target, supply: this.#stock, swapsMax: 4 });
+      const bin = filled(this.#context, start, { target, supply: this.#stock, swapsMax: 4, evenly: this.#evenly });
       this.#stock.left[seed.index] = (this.#stock.left[seed.index] as number) + 1;
       if (bin === undefined) continue;
       const ratio = (worthOf(this.#context, bin) - worthOf(this.#context, from)) / Math.max(1, bin.price - (grow?.price ?? 0));
@@ -240,8 +242,8 @@ function comfortable(context: PackContext, state: State): number {
   return Infinity;
 }
 
-/** Packs everything greedily; undefined when stopped before the end. */
-export function greedyPack(context: PackContext, shouldStop: () => boolean): readonly PackBin[] | undefined {
-  const greedy = new Greedy(context);
+/** Packs everything greedily, each node with the most valuable pods first or `evenly`; undefined when stopped before the end. */
+export function greedyPack(context: PackContext, evenly: boolean, shouldStop: () => boolean): readonly PackBin[] | undefined {
+  const greedy = new Greedy(context, evenly);
   return greedy.run(shouldStop) ? greedy.bins : undefined;
 }
