@@ -121,15 +121,18 @@ function controllerTests(context: Context): void {
     const own = await namespace();
     const { kube } = world();
     await kube.create(podDisruptionBudgets, { metadata: { name: 'web', namespace: own }, spec: { minAvailable: 2, selector: { matchLabels: { app: 'a' } } } });
-    await kube.create(extra.deployments, deployment(own, 'web', 3));
+    await kube.create(extra.deployments, deployment(own, 'web', 3, { nodeSelector: { 'kubernetes.io/hostname': 'w3' } }));
+    const cordon = (unschedulable: boolean | null): Promise<unknown> => kube.patch({ resource: nodes, name: 'w3' }, { type: 'merge', body: { spec: { unschedulable } } });
     const [first, second] = running(await runningIn(context, own, 3)).map((one) => ({ namespace: own, name: one.metadata.name, uid: one.metadata.uid as string }));
     const ref = { resource: podDisruptionBudgets, namespace: own, name: 'web' };
     const budget = await eventually(() => kube.get(ref), (one) => (one?.['status'] as { disruptionsAllowed?: number } | undefined)?.disruptionsAllowed === 1);
     expect(budget?.['status']).toMatchObject({ disruptionsAllowed: 1, currentHealthy: 3, desiredHealthy: 2, expectedPods: 3 });
     if (first === undefined || second === undefined) throw new Error('three pods were to run');
+    await cordon(true); // Nothing takes the first one's place before it is uncordoned.
     expect(await kube.evict(first)).toBe('evicted');
     await expect(kube.evict(second)).rejects.toMatchObject({ code: 'too-many-requests' });
-    expect(await kube.evict(first)).toBe('gone');
+    expect(await eventually(() => kube.evict(first).catch(() => 'evicted'), (answer) => answer === 'gone')).toBe('gone');
+    await cordon(null);
     await eventually(() => kube.get(ref), (one) => (one?.['status'] as { disruptionsAllowed?: number }).disruptionsAllowed === 1);
     expect(await kube.evict(second)).toBe('evicted');
   });
