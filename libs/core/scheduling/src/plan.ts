@@ -34,7 +34,7 @@ export type DisruptionCode =
 /** Why the launcher refused a bin of a plan (admission), beside the codes that planning and admission share. */
 export type AdmissionCode =
   | 'pod-gone' | 'pod-bound' | 'pod-promised' | 'node-gone' | 'node-retiring' | 'launch-rate' | 'group-touched'
-  | 'older-epoch' | 'plan-too-old' | 'round-voided' | 'constraint-broken' | 'not-on-replaced-node' | 'admission-failed';
+  | 'older-epoch' | 'plan-too-old' | 'round-voided' | 'constraint-broken' | 'not-on-replaced-node' | 'already-replaced' | 'admission-failed';
 
 /** One way to launch a bin: a type in a zone, bought one way, with its price. */
 export type BinOption = {

@@ -51,14 +51,17 @@ export function compose(world: World): Composed {
   return pods <= sequencePodsMax || (placeable && pods <= rescuePodsMax) ? better(packed, sequence()) : packed;
 }
 
-/** Beyond so many kinds a second greedy construction costs more time than it gains. */
+/** Up to so many kinds nodes are filled evenly, which costs twice the time; up to fewer, both ways are compared. */
 const evenKindsMax = 1500;
+const bothKindsMax = 300;
 
 /** The cheapest of the constructions. */
 function firstPacking(context: PackContext, stop: () => boolean): readonly PackBin[] {
-  const byWorth = greedyPack(context, false, stop);
-  const evenly = context.kinds.length > evenKindsMax ? undefined : greedyPack(context, true, stop);
-  const greedy = byWorth === undefined && evenly === undefined ? undefined : cheaper(byWorth, evenly);
+  const kinds = context.kinds.length;
+  // Only large plans are worth interrupting: small ones are ready before anybody could ask.
+  const evenly = kinds > evenKindsMax ? undefined : greedyPack(context, true, () => false);
+  const byWorth = kinds > bothKindsMax && evenly !== undefined ? undefined : greedyPack(context, false, stop);
+  const greedy = byWorth === undefined && evenly === undefined ? undefined : cheaper(evenly, byWorth);
   return cheaper(greedy, firstFitPack(context, greedy === undefined ? Infinity : priceOf(greedy)));
 }
 
