@@ -68,7 +68,7 @@ function nodeTests({ world, namespace }: Context): void {
     expect(await run('taint', 'node', 'w1', 'k:PreferNoSchedule-')).toBe('node/w1 untainted\n');
     await world().kubectl(['-n', own, 'apply', '-f', '-'], manifest(3));
     await run('-n', own, 'rollout', 'status', 'deployment/web', '--timeout=30s');
-    expect(await run('drain', 'w1', '--ignore-daemonsets', '--timeout=30s')).toContain('node/w1 drained');
+    expect(await run('drain', 'w1', '--ignore-daemonsets', '--force', '--timeout=30s')).toContain('node/w1 drained');
     expect(await run('get', 'node', 'w1')).toMatch(/w1\s+Ready,SchedulingDisabled/);
     expect(await run('uncordon', 'w1')).toBe('node/w1 uncordoned\n');
     expect(await run('describe', 'node', 'w1')).toMatch(/ProviderID:\s+aws:\/\/\/zone-a\/w1/);
