@@ -14,6 +14,9 @@ export type EngineOptions = {
   readonly planOptions?: Partial<PlanOptions>;
 };
 
+/** Steps of improving for each pod beyond the first: one pod has nothing to improve, and few are done long before their time is over. */
+const stepsPerPod = 100;
+
 /** Within this time after a loss pod-watcher has told everything again. */
 const retellingMs = 5_000;
 
@@ -88,7 +91,8 @@ export class SolverEngine {
     const startedMs = this.options.nowMs();
     const deadlineMs = startedMs + task.budgetMs;
     const snapshot = snapshotOf(this.mirror, { ...task, moving: new Set(task.pods.map((pod) => pod.uid)), nowMs: startedMs });
-    const options: PlanOptions = { ...defaultPlanOptions, ...this.options.planOptions, shouldStop: () => this.options.nowMs() >= deadlineMs };
+    const stepsMax = Math.max(0, task.pods.length - 1) * stepsPerPod;
+    const options: PlanOptions = { ...defaultPlanOptions, stepsMax, ...this.options.planOptions, shouldStop: () => this.options.nowMs() >= deadlineMs };
     const made = plan(snapshot, task.pods.toSorted((a, b) => (a.uid < b.uid ? -1 : 1)), options);
     const { incarnation, sequence } = this.mirror.position;
     const admissionSeen: AdmissionNumber = this.mirror.admission;

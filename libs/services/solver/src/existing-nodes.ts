@@ -6,6 +6,8 @@ import {
 import type { ExistingNode } from '@dovetail/core-scheduling';
 import type { Mirror } from './mirror.js';
 
+/** What Kubernetes adds to a node that is cordoned. */
+const unschedulableTaint = 'node.kubernetes.io/unschedulable';
 const nothing: Resources = {};
 const undecided: Requirements = new Map();
 
@@ -53,6 +55,7 @@ function nodeOf(mirror: Mirror, node: Node, claim: NodeClaim | undefined, pods: 
   const retiring = node.deletionMs !== undefined || claim?.deletionMs !== undefined || node.taints.some((taint) => taint.key === taints.disrupted.key);
   const promised = [...promisedTo(mirror, node.uid), ...(managed ? promisedTo(mirror, claim.uid) : [])];
   const type = node.labels[labels.instanceType];
+  const ourCordon = node.annotations[annotations.placementCordon] !== undefined;
   return {
     name: node.name,
     uid: node.uid,
@@ -61,9 +64,9 @@ function nodeOf(mirror: Mirror, node: Node, claim: NodeClaim | undefined, pods: 
     // Until registration has copied them, what the claim says is what the node will carry.
     labels: initialized ? node.labels : { ...claim.labels, ...node.labels },
     requirements: undecided,
-    taints: initialized ? node.taints : node.taints.filter((taint) => !passes(taint, claim)),
+    taints: (initialized ? node.taints : node.taints.filter((taint) => !passes(taint, claim))).filter((taint) => !ourCordon || taint.key !== unschedulableTaint),
     // Our own cordon ends when the bin's pods are bound: others may plan on the room that is left.
-    cordoned: node.cordoned && node.annotations[annotations.placementCordon] === undefined,
+    cordoned: node.cordoned && !ourCordon,
     capacity: initialized ? node.capacity : filledFrom(node.capacity, claim.capacity),
     allocatable: initialized ? node.allocatable : filledFrom(node.allocatable, claim.allocatable),
     ...(type === undefined ? {} : { instanceType: type }),

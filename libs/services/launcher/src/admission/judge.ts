@@ -41,11 +41,24 @@ export class Judge {
   }
 
   judge(message: PlanMessage): readonly JudgedBin[] {
-    const whole = tooOld(message, this.#nowMs, this.#options.planAgeMaxMs) ?? olderEpoch(message.admissionSeen, this.#admission.epoch);
+    const whole = tooOld(message, this.#nowMs, this.#options.planAgeMaxMs) ?? olderEpoch(message.admissionSeen, this.#admission.epoch) ?? this.#alreadyReplaced(message);
     const placements = message.plan.placements.map((placement, index) =>
       whole === undefined ? this.#placement(message, placement, index) : refused(message, placementId(index), placement, [whole]));
     const nodes = message.plan.newNodes.map((bin, index) => (whole === undefined ? this.#newNode(message, bin, index) : refused(message, bin.id, bin, [whole])));
     return [...placements, ...nodes];
+  }
+
+  /**
+   * Refuses a second replacement for one node: whoever retires it may ask again after a crash. The claims that stand say so;
+   * what was admitted in the last seconds, and may not be in the watches yet, the leader remembers.
+   */
+  #alreadyReplaced({ cause, id }: PlanMessage): Reason | undefined {
+    if (cause.kind !== 'replacement') return undefined;
+    const { claims } = this.#deps.world;
+    const standing = [...claims.values()].find((claim) => claim.deletionMs === undefined && this.#deps.world.promiseOf(claim.uid)?.replaces?.nodeUid === cause.nodeUid);
+    const remembered = this.#deps.memory.replacedBy(cause.nodeUid, this.#nowMs);
+    if (standing === undefined && (remembered === undefined || remembered === id)) return undefined;
+    return reason('already-replaced', `${cause.nodeName} has a replacement already: ${standing?.name ?? `plan ${remembered ?? ''}`}`, { node: cause.nodeName, replacement: standing?.name ?? remembered ?? '' });
   }
 
   #placement(message: PlanMessage, placement: Placement, index: number): JudgedBin {
@@ -106,6 +119,7 @@ export class Judge {
     this.#ledger.use(as.pool, largestUse(bin.options, as.types, Object.keys(as.pool.limits)));
     this.#ledger.addNode(nodeToBe(bin, as, message.cause.kind === 'replacement'));
     this.#deps.memory.launched(poolKey(as.pool.identity), this.#nowMs);
+    if (message.cause.kind === 'replacement') this.#deps.memory.replaced(message.cause.nodeUid, message.id, this.#nowMs);
     this.#deps.memory.touch(bin.topologyGroups, this.#admission, message.id);
   }
 

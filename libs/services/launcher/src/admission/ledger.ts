@@ -9,11 +9,13 @@ import { classKey, type World } from '../world/world.js';
 import type { TouchedGroups } from './rules.js';
 
 const minuteMs = 60_000;
+const watchLagMs = 10_000;
 
 /** What outlives a round, in the leader's memory: spread and affinity groups that admissions touched, and launches of the last minute. */
 export class AdmissionMemory {
   readonly #touched = new Map<string, { readonly admission: AdmissionNumber; readonly planId: string }>();
   readonly #launches = new Map<string, number[]>();
+  readonly #replaced = new Map<string, { readonly planId: string; readonly atMs: number }>();
 
   get touched(): TouchedGroups { return this.#touched; }
 
@@ -27,6 +29,17 @@ export class AdmissionMemory {
 
   launched(pool: string, atMs: number): void {
     this.#launches.set(pool, [...this.#recent(pool, atMs), atMs]);
+  }
+
+  /** A plan has replaced this node just now; remembered until the watches must have shown the claim. */
+  replaced(nodeUid: string, planId: string, atMs: number): void {
+    for (const [uid, entry] of this.#replaced) if (entry.atMs <= atMs - watchLagMs) this.#replaced.delete(uid);
+    this.#replaced.set(nodeUid, { planId, atMs });
+  }
+
+  replacedBy(nodeUid: string, nowMs: number): string | undefined {
+    const entry = this.#replaced.get(nodeUid);
+    return entry !== undefined && entry.atMs > nowMs - watchLagMs ? entry.planId : undefined;
   }
 
   launchesLastMinute(pool: string, nowMs: number): number { return this.#recent(pool, nowMs).length; }
