@@ -32,6 +32,11 @@ describe('settings', () => {
     const help = read({}, '--help');
     expect(help.kind === 'help' && help.text).toMatch(/--cluster-name, CLUSTER_NAME \(required\)[\s\S]*--http-port, HTTP_PORT \(default 8080\)/);
   });
+
+  test.each([[15_000, '15s'], [40, '40ms'], [0, '0s']])('help shows a duration of %i ms as %s', (fallback, shown) => {
+    const help = readSettings(program, { waitMs: { env: 'WAIT', flag: 'wait', help: 'How long to wait.', fallback, parse: durationMs } }, { env: {}, args: ['--help'] });
+    expect(help.kind === 'help' && help.text).toContain(`--wait, WAIT (default ${shown})`);
+  });
 });
 
 test.each([

@@ -65,11 +65,17 @@ function readOne(setting: Setting<unknown>, given: string | undefined): { value:
 }
 
 function helpText(program: { name: string; purpose: string }, table: Record<string, Setting<unknown>>): string {
-  const lines = Object.values(table).map((setting) => {
-    const fallback = 'fallback' in setting ? `default ${setting.fallback === undefined || setting.fallback === '' ? 'none' : JSON.stringify(setting.fallback)}` : 'required';
+  const lines = Object.entries(table).map(([name, setting]) => {
+    const fallback = 'fallback' in setting ? `default ${setting.fallback === undefined || setting.fallback === '' ? 'none' : shown(name, setting.fallback)}` : 'required';
     return `  --${setting.flag}, ${setting.env} (${fallback})\n      ${setting.help}`;
   });
   return `${program.name}: ${program.purpose}\n\nSettings, as flags or environment variables:\n${lines.join('\n')}\n`;
+}
+
+/** A default as it would be written: durations with their unit, text in quotes. */
+function shown(name: string, value: unknown): string {
+  if (!name.endsWith('Ms') || typeof value !== 'number') return JSON.stringify(value);
+  return value % 1_000 === 0 ? `${value / 1_000}s` : `${value}ms`;
 }
 
 /** Parsers for settings; each says what it accepts. */
