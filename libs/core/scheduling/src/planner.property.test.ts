@@ -47,3 +47,12 @@ describe('in every generated world', () => {
     }
   });
 });
+
+test('a budget that is over at once still places everything that can be placed', () => {
+  for (const seed of seeds(6000, 40)) {
+    const world = mixedWorld(seed);
+    const unhurried = planned({ ...world, options: { ...world.options, stepsMax: 0 } });
+    const hurried = planned({ ...world, options: { ...world.options, stepsMax: 1_000_000, shouldStop: () => true } });
+    expect(hurried.unplaced.map((one) => one.podUid)).toEqual(unhurried.unplaced.map((one) => one.podUid));
+  }
+});

@@ -48,6 +48,9 @@ function placeClass(engine: Engine, table: ItemTable, cls: PodClass, count: numb
   return placed;
 }
 
+/** Fewer pods than this are placed even when time is up: that is done before anybody could complain. */
+const promptPodsMax = 5000;
+
 /** Places what is left of each class, one class after the other, until nothing changes. Updates `left`. */
 export function placeRest(engine: Engine, table: ItemTable, left: number[]): void {
   placeUntilStill(engine, table, left);
@@ -58,11 +61,12 @@ export function placeRest(engine: Engine, table: ItemTable, left: number[]): voi
 
 function placeUntilStill(engine: Engine, table: ItemTable, left: number[]): void {
   const { classes, options } = engine.world;
+  const prompt = left.reduce((sum, count) => sum + count, 0) <= promptPodsMax;
   for (let progress = true; progress;) {
     progress = false;
     for (const cls of classes) {
       const count = left[cls.index] ?? 0;
-      if (count === 0 || cls.levels.length === 0 || options.shouldStop?.() === true) continue;
+      if (count === 0 || cls.levels.length === 0 || (!prompt && options.shouldStop?.() === true)) continue;
       const placed = placeClass(engine, table, cls, count);
       left[cls.index] = count - placed;
       if (placed > 0) progress = true;

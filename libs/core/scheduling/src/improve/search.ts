@@ -143,7 +143,7 @@ class Search {
     this.#loose.left[index] = (this.#loose.left[index] as number) - 1;
     const whole = this.#coverAll(start);
     const bin = whole ?? this.#randomTarget(start, budget);
-    this.#loose.left[index] = (this.#loose.left[index] as number) + 1;
+    this.#loose.left[index] += 1;
     return bin;
   }
 
