@@ -8,7 +8,7 @@ type PodLike = KubeObject & { spec: { nodeName?: string }; status?: { phase?: st
 type NodeLike = KubeObject & { spec?: { providerID?: string; taints?: { key: string; value?: string; effect: string }[]; unschedulable?: boolean }; status?: { conditions?: { type: string; status: string }[]; nodeInfo?: { kubeletVersion?: string } } };
 
 export const pods = async (world: TestWorld, namespace: string): Promise<readonly PodLike[]> => (await world.list(kubeResources.pods, { namespace })) as readonly PodLike[];
-export const nodes = async (world: TestWorld): Promise<readonly NodeLike[]> => (await world.list(kubeResources.nodes)) as readonly NodeLike[];
+export const nodes = async (world: TestWorld): Promise<readonly NodeLike[]> => (await world.list(kubeResources.nodes));
 export const claims = (world: TestWorld): Promise<readonly KubeObject[]> => world.list(kubeResources.nodeClaims);
 
 /** Nodes that Dovetail launched, by either label. */

@@ -9,7 +9,7 @@ export type DecisionRecorder = {
   close(): Promise<void>;
 };
 
-export async function recordDecisions(natsUrl: string, cluster: string): Promise<DecisionRecorder> {
+export function recordDecisions(natsUrl: string, cluster: string): Promise<DecisionRecorder> {
   const stop = new AbortController();
   const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
   const bus = connectNats({ servers: natsUrl.split(','), name: 'test-recorder', log });
@@ -22,7 +22,7 @@ export async function recordDecisions(natsUrl: string, cluster: string): Promise
       all.push(event.decision);
     }
   })().catch(() => undefined);
-  return {
+  return Promise.resolve({
     all,
     of: (kind) => all.filter((decision) => decision.kind === kind),
     async close() {
@@ -30,5 +30,5 @@ export async function recordDecisions(natsUrl: string, cluster: string): Promise
       await following;
       await bus.close();
     },
-  };
+  });
 }

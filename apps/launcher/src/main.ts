@@ -2,7 +2,7 @@ import { createAwsCloud, userDataRenderer } from '@dovetail/adapter-aws';
 import { connectKubernetes } from '@dovetail/adapter-kubernetes';
 import { connectNats, credentialsOf } from '@dovetail/adapter-nats';
 import { awsSettings, commonSettings, leaderSettings, oneOf, openShell, runMain, systemHash, text } from '@dovetail/runtime';
-import { createLauncher, defaultLauncherConfig } from '@dovetail/service-launcher';
+import { createLauncher, defaultLauncherConfig, launcherMetrics } from '@dovetail/service-launcher';
 
 const settings = {
   ...commonSettings,
@@ -13,7 +13,7 @@ const settings = {
 } as const;
 
 await runMain(async () => {
-  const shell = openShell({ name: 'launcher', purpose: 'admits plans and launches what they ask for through EC2 Fleet' }, settings);
+  const shell = openShell({ name: 'launcher', purpose: 'admits plans and launches what they ask for through EC2 Fleet' }, settings, launcherMetrics);
   if (shell === undefined) return;
   const { log, metrics, clock, stop } = shell;
   const { clusterName, natsUrl, natsCredentials, replicaName, kubeconfig, region, endpoint, placement, defaultInstanceProfile } = shell.settings;
