@@ -29,6 +29,8 @@ export const annotations = {
   promise: 'dovetail.sh/promise',
   /** On a NodeClaim: `epoch.number/planId/bin`, the admission that made it. */
   admission: 'dovetail.sh/admission',
+  /** On a NodeClaim: when it was planned, RFC 3339. Its age counts from here: services compare times of their own clock, not the API server's. */
+  planned: 'dovetail.sh/planned',
   /** On a NodeClaim: the launch intent shared with its siblings, JSON. */
   launchIntent: 'dovetail.sh/launch-intent',
   /** On a NodeClaim: the instance it was paired with, before status says so. */

@@ -3,7 +3,7 @@ import {
   Malformed, managedAnnotations, optional, parsed, readMeta, readObject, readRecord, readRequirementSpecs, readResources, readTaints, readText, readTimeMs,
 } from '@dovetail/core-kube-model';
 import type { NodeClaim } from '../claim.js';
-import { labels } from '../names.js';
+import { annotations, labels } from '../names.js';
 import type { PoolIdentity } from '../pool.js';
 import { readConditions, readDurationMs } from './fields.js';
 import { readClassRef } from './node-pool.js';
@@ -37,7 +37,8 @@ export function nodeClaimOf(raw: unknown): Parsed<NodeClaim> {
     const meta = readMeta(object);
     const spec = readRecord(object['spec'], 'spec');
     return {
-      uid: meta.uid, name: meta.name, resourceVersion: meta.resourceVersion, createdMs: meta.createdMs,
+      uid: meta.uid, name: meta.name, resourceVersion: meta.resourceVersion,
+      createdMs: readTimeMs(meta.annotations[annotations.planned], `metadata.annotations[${annotations.planned}]`) ?? meta.createdMs,
       ...optional('deletionMs', meta.deletionMs),
       finalizers: meta.finalizers, labels: meta.labels, annotations: managedAnnotations(meta.annotations),
       pool: readPool(meta),

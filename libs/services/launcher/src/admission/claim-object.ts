@@ -35,6 +35,7 @@ export function claimObject(node: AdmittedNode, admission: AdmissionNumber, node
       [annotations.nodePoolHashVersion]: hashVersion,
       ...(nodeClass === undefined ? {} : { [annotations.nodeClassHash]: nodeClass.hash, [annotations.nodeClassHashVersion]: hashVersion }),
       ...(bin.minValuesRelaxed ? { 'karpenter.sh/nodeclaim-min-values-relaxed': 'true' } : {}),
+      [annotations.planned]: new Date(node.plan.createdMs).toISOString(),
       [annotations.promise]: renderPromise(node.promise),
       [annotations.admission]: admissionMark({ admission, planId: node.plan.id, binId: node.binId }),
     },

@@ -17,6 +17,7 @@ const zeroBase: Resources = { cpu: 0, memory: 0, pods: 0, 'ephemeral-storage': 0
 export class Pools {
   readonly #deps: PoolsDeps;
   readonly #queue: KeyedQueue;
+  readonly #said = new Map<string, string>();
 
   constructor(deps: PoolsDeps) {
     this.#deps = deps;
@@ -56,12 +57,30 @@ export class Pools {
     const resource = pool.identity.kind === 'NodePool' ? kubeResources.nodePools : kubeResources.provisioners;
     const { used, nodes } = this.#usageOf(pool);
     const ready = this.#classReadyOf(pool);
+    this.#tellProblem(pool, ready);
     await status.write(resource, pool, {
       fields: { resources: formatResources({ ...used, nodes }), ...(pool.identity.kind === 'NodePool' ? { nodes } : {}) },
       conditions: (held, nowMs) => withRoot(
         withCondition(withCondition(held, { type: 'ValidationSucceeded', status: 'True', reason: 'ValidationSucceeded' }, nowMs), ready, nowMs), poolSteps, nowMs),
     });
     return { afterMs: refreshMs };
+  }
+
+  /** A pool that cannot be used is said once for each cause: in the log, counted, and as an Event where `kubectl describe` shows it. */
+  #tellProblem(pool: PoolRow, ready: NewCondition): void {
+    const problem = ready.status === 'False' ? `${ready.reason}: ${ready.message ?? ''}` : '';
+    if ((this.#said.get(pool.uid) ?? '') === problem) return;
+    this.#said.set(pool.uid, problem);
+    const { log, metrics, events } = this.#deps;
+    const name = poolKey(pool.identity);
+    if (problem === '') {
+      log.info('pool-usable', `${name} can be used again`, { pool: name });
+      return;
+    }
+    log.warn('pool-not-usable', `${name} cannot be used: ${ready.message ?? ''}`, { pool: name, reason: ready.reason });
+    metrics.count('dovetail_pools_not_usable_total', { reason: ready.reason });
+    const apiVersion = pool.identity.kind === 'NodePool' ? 'karpenter.sh/v1' : 'karpenter.sh/v1alpha5';
+    events.tell({ about: { apiVersion, kind: pool.identity.kind, name: pool.name, uid: pool.uid }, type: 'Warning', reason: ready.reason, message: ready.message ?? '' });
   }
 
   #usageOf(pool: PoolRow): { readonly used: Resources; readonly nodes: number } {
