@@ -1,9 +1,9 @@
 import { kubeResources, type KubeObject } from '@dovetail/core-ports';
 import { claims, pods } from './cluster.js';
-import type { TestWorld } from './world.js';
+import { eventually, type TestWorld } from './world.js';
 
-/** What 8 vCPU leave for pods after the kubelet's own share (60 + 10 + 2 × 5 + 4 × 2.5 millicores are reserved). */
-const nodeMillicores = 7_910;
+/** What 8 vCPU leave for pods after the kubelet's own share (60 + 10 + 2 × 5 + 4 × 2.5 millicores), in tenths of a core. */
+const nodeTenths = 79;
 
 /** A pod by itself, that asks for so much. */
 export const podObject = (name: string, requests: Readonly<Record<string, string>>, spec: Readonly<Record<string, unknown>> = {}): KubeObject => ({
@@ -11,16 +11,24 @@ export const podObject = (name: string, requests: Readonly<Record<string, string
   spec: { terminationGracePeriodSeconds: 0, containers: [{ name: 'app', image: 'public.ecr.aws/eks-distro/kubernetes/pause:3.9', resources: { requests } }], ...spec },
 });
 
-/** Requests that fill so many nodes of 8 vCPU to 97–100 %, five pods a node, in an order that does not give the packing away. */
+/**
+ * Requests in millicores that fill so many nodes of 8 vCPU to 98–100 %, five pods a node, in an order that does not give the packing away.
+ * No pod is as small as all the room that is left together: wherever a plan leaves it, no pod of another node can slip into it.
+ */
 export function tightRequests(nodes: number, draw: () => number): readonly number[] {
-  const perNode = 5;
-  const shares = Array.from({ length: nodes }, () => {
-    const weights = Array.from({ length: perNode }, () => 0.4 + draw());
-    const total = weights.reduce((sum, weight) => sum + weight, 0);
-    const filled = nodeMillicores * (0.97 + 0.03 * draw());
-    return weights.map((weight) => Math.floor((filled * weight) / total));
-  });
-  return shares.flat().map((millicores) => ({ millicores, at: draw() })).toSorted((a, b) => a.at - b.at).map(({ millicores }) => millicores);
+  const shares = Array.from({ length: nodes }, (_, node) => splitRandomly(node < podTenthsMin - 1 ? nodeTenths - 1 : nodeTenths, 5, draw));
+  return shares.flat().map((tenths) => ({ millicores: tenths * 100, at: draw() })).toSorted((a, b) => a.at - b.at).map(({ millicores }) => millicores);
+}
+
+const podTenthsMin = 4;
+
+/** Whole numbers, none below the least, that add up to the total. */
+function splitRandomly(total: number, parts: number, draw: () => number): readonly number[] {
+  const weights = Array.from({ length: parts }, () => draw() ** 2);
+  const sum = weights.reduce((all, weight) => all + weight, 0);
+  const spare = total - parts * podTenthsMin;
+  const shared = weights.slice(1).map((weight) => podTenthsMin + Math.floor((spare * weight) / sum));
+  return [total - shared.reduce((all, part) => all + part, 0), ...shared];
 }
 
 /** Which node each pod was planned on, by pod UID, as the admissions tell it. Pods planned more than once keep their first plan. */
@@ -55,3 +63,8 @@ export async function deletePods(at: TestWorld): Promise<void> {
   const all = await at.list(kubeResources.pods, { namespace: 'default' });
   await Promise.all(all.map(({ metadata: { name } }) => at.kube.delete({ resource: kubeResources.pods, namespace: 'default', name }, { gracePeriodSeconds: 0 })));
 }
+
+/** Waits until the pool may be used: pods that come before wait in back-off. */
+export const poolReady = (at: TestWorld): Promise<unknown> =>
+  eventually('the pool to be ready', async () => (await at.list(kubeResources.nodePools)).every((pool) =>
+    (pool['status'] as { conditions?: readonly { type: string; status: string }[] } | undefined)?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true));
