@@ -18,7 +18,7 @@ await runMain(async () => {
   const { log, metrics, clock, stop } = shell;
   const { clusterName, natsUrl, natsCredentials, replicaName, kubeconfig, region, endpoint, placement, defaultInstanceProfile } = shell.settings;
   const kube = connectKubernetes({ log, ...(kubeconfig === '' ? {} : { kubeconfigPath: kubeconfig }) });
-  const bus = connectNats({ servers: natsUrl.split(','), name: `launcher ${replicaName}`, log, ...credentialsOf(natsCredentials) });
+  const bus = connectNats({ servers: natsUrl.split(','), name: `launcher ${replicaName}`, log, metrics, ...credentialsOf(natsCredentials) });
   const aws = { region, ...(endpoint === '' ? {} : { endpoint }) };
   const cloud = createAwsCloud({ ...aws, clock, log });
   const launcher = createLauncher(

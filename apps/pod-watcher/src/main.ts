@@ -16,7 +16,7 @@ await runMain(async () => {
   const { log, metrics, clock, stop } = shell;
   const { clusterName, natsUrl, natsCredentials, replicaName, kubeconfig, batchIdleMs, batchMaxMs } = shell.settings;
   const kube = connectKubernetes({ log, ...(kubeconfig === '' ? {} : { kubeconfigPath: kubeconfig }) });
-  const bus = connectNats({ servers: natsUrl.split(','), name: `pod-watcher ${replicaName}`, log, ...credentialsOf(natsCredentials) });
+  const bus = connectNats({ servers: natsUrl.split(','), name: `pod-watcher ${replicaName}`, log, metrics, ...credentialsOf(natsCredentials) });
   const leadership = shell.leadership(kube);
   const channel = { bus, cluster: clusterName, hash: systemHash, source: 'pod-watcher', clock };
   const watcher = podWatcher({ kube, channel, leadership, log, metrics }, { ...defaultPodWatcherConfig, idleMs: batchIdleMs, maxMs: batchMaxMs });

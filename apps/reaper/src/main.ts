@@ -17,7 +17,7 @@ await runMain(async () => {
   const { log, metrics, clock, stop } = shell;
   const { clusterName, natsUrl, natsCredentials, replicaName, kubeconfig, region, endpoint, interruptionQueue } = shell.settings;
   const kube = connectKubernetes({ log, ...(kubeconfig === '' ? {} : { kubeconfigPath: kubeconfig }) });
-  const bus = connectNats({ servers: natsUrl.split(','), name: `reaper ${replicaName}`, log, ...credentialsOf(natsCredentials) });
+  const bus = connectNats({ servers: natsUrl.split(','), name: `reaper ${replicaName}`, log, metrics, ...credentialsOf(natsCredentials) });
   const aws = { region, ...(endpoint === '' ? {} : { endpoint }) };
   const cloud = createAwsCloud({ ...aws, clock, log });
   const queue = interruptionQueue === '' ? undefined : createInterruptionQueue({ ...aws, clock, log, queueName: interruptionQueue });

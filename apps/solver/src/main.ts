@@ -13,7 +13,7 @@ await runMain(async () => {
   if (shell === undefined) return;
   const { log, metrics, clock, stop } = shell;
   const { clusterName, natsUrl, natsCredentials, replicaName, budgetMs } = shell.settings;
-  const bus = connectNats({ servers: natsUrl.split(','), name: `solver ${replicaName}`, log, ...credentialsOf(natsCredentials) });
+  const bus = connectNats({ servers: natsUrl.split(','), name: `solver ${replicaName}`, log, metrics, ...credentialsOf(natsCredentials) });
   const engine = workerEngine({ file: new URL('./solver-worker.js', import.meta.url), cluster: clusterName, solver: replicaName, clock, log });
   await shell.serve({ ready: () => ({ bus: bus.connected(), mirror: engine.ready() }), debugState: () => engine.lastState() });
   try {

@@ -119,6 +119,7 @@ export class NatsLink {
 
   /** Says a lasting cause once, and again now and then. */
   #say(name: string, message: string, fields: Readonly<Record<string, unknown>>): void {
+    this.#options.metrics?.count('dovetail_nats_failures_total', { reason: name });
     if (this.#failures % sayAgainEvery === 0) this.#options.log.warn(name, message, fields);
     this.#failures += 1;
   }
@@ -138,6 +139,7 @@ export class NatsLink {
     if (this.#state === 'closed') return;
     if (status.type === 'disconnect') {
       this.#become('disconnected');
+      this.#options.metrics?.count('dovetail_nats_failures_total', { reason: 'nats-disconnected' });
       this.#options.log.warn('nats-disconnected', `NATS at ${status.server} is gone; reconnecting`, { server: status.server });
     }
     if (status.type === 'reconnect') {

@@ -1,4 +1,4 @@
-import type { Log } from '@dovetail/core-ports';
+import type { Log, Metrics } from '@dovetail/core-ports';
 import { type Authenticator, credsAuthenticator, nkeyAuthenticator, tokenAuthenticator, usernamePasswordAuthenticator } from '@nats-io/transport-node';
 
 /** How a service proves who it is. */
@@ -19,6 +19,8 @@ export type NatsOptions = {
   /** PEM files for TLS; without `caFile` the system's authorities count. */
   readonly tls?: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string };
   readonly log: Log;
+  /** Counts `dovetail_nats_failures_total` by the name of what was logged. */
+  readonly metrics?: Metrics;
   /** Copies of each stream, 1 to 5; more than 1 needs a NATS cluster. Default 1. */
   readonly replicas?: number;
   /** How long one call waits for the server. Default 5,000. */

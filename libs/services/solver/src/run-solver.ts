@@ -81,6 +81,7 @@ async function planBatch(deps: SolverDeps, config: SolverConfig, work: Work<Pend
   const { channel, engine, log, metrics } = deps;
   if (!work.read.ok) {
     log.error('batch-malformed', `a batch cannot be read: ${work.read.field}: ${work.read.reason}`, { subject: work.item.message.subject });
+    metrics.count('dovetail_malformed_messages_total', { message: 'PendingBatch', field: work.read.field });
     await publishDecision(channel, decisionOfUnreadable(channel, work.item.message.subject, work.read));
     return work.item.ack();
   }

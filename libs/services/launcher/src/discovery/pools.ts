@@ -3,11 +3,12 @@ import { formatResources, sumResources, type Resources } from '@dovetail/core-ku
 import { kubeResources, type Clock, type Log, type Metrics, type StopSignal } from '@dovetail/core-ports';
 import { isTrue, withCondition, withRoot, type NewCondition } from '../lifecycle/conditions.js';
 import { KeyedQueue, type Again } from '../loop/keyed-queue.js';
+import type { KubeEvents } from '../tell/kube-events.js';
 import type { StatusWriter } from '../world/status-writer.js';
 import { classKey, type MalformedRow, type PoolRow, type World } from '../world/world.js';
 import type { Catalog } from './catalog.js';
 
-export type PoolsDeps = { readonly clock: Clock; readonly log: Log; readonly metrics: Metrics; readonly world: World; readonly catalog: Catalog; readonly status: StatusWriter; readonly problemOf: (classUid: string) => NewCondition | undefined };
+export type PoolsDeps = { readonly clock: Clock; readonly log: Log; readonly metrics: Metrics; readonly world: World; readonly catalog: Catalog; readonly status: StatusWriter; readonly events: KubeEvents; readonly problemOf: (classUid: string) => NewCondition | undefined };
 
 const poolSteps = ['ValidationSucceeded', 'NodeClassReady'] as const;
 /** Counted resources that a pool's status always shows (Karpenter's zero base). */
