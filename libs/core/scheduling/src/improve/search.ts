@@ -8,6 +8,11 @@ import { Choices } from './random.js';
 /** Money spent beyond what the contents are worth: the worse, the likelier a bin is dissolved. */
 const waste = (context: PackContext, bin: PackBin): number => bin.price - worthOf(context, bin);
 
+/** Steps without a cheaper plan after which steps may cost more, for as long again; then the search goes back. */
+const calmSteps = 300;
+/** How much more at most, as a share of an average node, for each of a thousand draws. */
+const heat = 0.02 / 1000;
+
 /** Pods that were taken out and have to go somewhere again. */
 class Loose implements Supply {
   readonly left: Int32Array;
@@ -61,7 +66,12 @@ class Search {
   readonly #loose: Loose;
   #bins: PackBin[];
   #nextId: number;
-  price: number;
+  #price: number;
+  /** The cheapest so far, which is what counts in the end. */
+  #best: readonly PackBin[];
+  #bestPrice: number;
+  /** Steps since the cheapest was found, or since the search went back to it. */
+  #stale = 0;
 
   constructor(context: PackContext, bins: readonly PackBin[], seed: number) {
     this.#context = context;
@@ -69,25 +79,49 @@ class Search {
     this.#loose = new Loose(context.kinds.length);
     this.#bins = [...bins];
     this.#nextId = bins.reduce((most, bin) => Math.max(most, bin.id), -1) + 1;
-    this.price = bins.reduce((sum, bin) => sum + bin.price, 0);
+    this.#price = bins.reduce((sum, bin) => sum + bin.price, 0);
+    this.#best = bins;
+    this.#bestPrice = this.#price;
   }
 
   get bins(): readonly PackBin[] {
-    return this.#bins;
+    return this.#best;
+  }
+
+  get price(): number {
+    return this.#bestPrice;
   }
 
   step(): void {
+    this.#stale += 1;
+    const calm = calmSteps + 8 * this.#bins.length;
+    if (this.#stale > 2 * calm) this.#return();
     const chosen = this.#choose();
     this.#loose.clear();
     for (const bin of chosen) this.#loose.add(this.#context, bin);
     const before = chosen.reduce((sum, bin) => sum + bin.price, 0);
-    const rebuilt = this.#rebuild(before, chosen);
+    // Where nothing cheaper is found for long, a step may cost a little: that is how the search leaves a dead end.
+    const budget = this.#stale > calm ? before + (this.#price / this.#bins.length) * heat * this.#choices.below(1000) : before;
+    const rebuilt = this.#rebuild(budget, chosen);
     if (rebuilt === undefined) return;
     const after = rebuilt.reduce((sum, bin) => sum + bin.price, 0);
-    if (after > before || (after === before && this.#concentration(rebuilt) <= this.#concentration(chosen))) return;
+    if (after > budget || (after === before && this.#concentration(rebuilt) <= this.#concentration(chosen))) return;
     const gone = new Set(chosen);
     this.#bins = [...this.#bins.filter((bin) => !gone.has(bin)), ...rebuilt];
-    this.price += after - before;
+    this.#price += after - before;
+    if (this.#price > this.#bestPrice) return;
+    if (this.#price === this.#bestPrice) {
+      this.#best = this.#bins;
+      return;
+    }
+    [this.#best, this.#bestPrice, this.#stale] = [this.#bins, this.#price, 0];
+  }
+
+  /** Back to the cheapest: what the search tried beyond it led nowhere. */
+  #return(): void {
+    this.#bins = [...this.#best];
+    this.#price = this.#bestPrice;
+    this.#stale = 0;
   }
 
   /** Slack in few nodes can be used by somebody; the same slack in many cannot. */
@@ -100,7 +134,7 @@ class Search {
     return sum - bins.length;
   }
 
-  /** One of the most wasteful of a sample, and others that could exchange pods with it. */
+  /** One of the most wasteful of a sample, and others, wasteful rather than not, that could exchange pods with it. */
   #choose(): readonly PackBin[] {
     const bins = this.#bins;
     let first = bins[this.#choices.below(bins.length)] as PackBin;
@@ -111,7 +145,8 @@ class Search {
     const chosen = new Set([first]);
     const wanted = 1 + this.#choices.below(Math.min(5, bins.length));
     for (let tries = 0; chosen.size < wanted && tries < wanted * 4; tries += 1) {
-      const other = bins[this.#choices.below(bins.length)] as PackBin;
+      const [one, two] = [bins[this.#choices.below(bins.length)] as PackBin, bins[this.#choices.below(bins.length)] as PackBin];
+      const other = waste(this.#context, two) > waste(this.#context, one) ? two : one;
       if (other.state === first.state || this.#choices.below(8) === 0) chosen.add(other);
     }
     return [...chosen];
@@ -120,9 +155,11 @@ class Search {
   #rebuild(budget: number, old: readonly PackBin[]): readonly PackBin[] | undefined {
     const rebuilt: PackBin[] = [];
     let spent = 0;
+    // Mostly nodes like those that were there, better filled: other types at random seldom come out at the same price.
+    const again = this.#choices.below(4) === 0 ? [] : [...old];
     while (this.#loose.count > 0) {
       if (rebuilt.length > old.length + 3) return undefined;
-      const bin = this.#next(budget - spent);
+      const bin = this.#next(budget - spent, again);
       if (bin === undefined) return undefined;
       spent += bin.price;
       if (spent > budget) return undefined;
@@ -133,7 +170,7 @@ class Search {
   }
 
   /** The next node: the cheapest that takes everything, if one can; else one of the better targets, at random. */
-  #next(budget: number): PackBin | undefined {
+  #next(budget: number, again: PackBin[]): PackBin | undefined {
     const index = this.#loose.sizes[0]?.kinds[0] ?? 0;
     const seed = this.#context.kinds[index] as Kind;
     const opening = seed.openings[this.#choices.below(seed.openings.length)] as State;
@@ -142,7 +179,7 @@ class Search {
     putKind(this.#context, start, seed, 1);
     this.#loose.left[index] = (this.#loose.left[index] as number) - 1;
     const whole = this.#coverAll(start);
-    const bin = whole ?? this.#randomTarget(start, budget);
+    const bin = whole ?? (again.length > 0 ? this.#sameTarget(start, again) : this.#randomTarget(start, budget));
     this.#loose.left[index] += 1;
     return bin;
   }
@@ -157,6 +194,13 @@ class Search {
     if (offer === undefined) return undefined;
     const bin = filled(this.#context, start, { target: { room: offer.type.room, price: offer.offering.priceMicrosPerHour }, supply: this.#loose, swapsMax: 0 });
     return bin !== undefined && bin.pods === this.#loose.count ? bin : undefined;
+  }
+
+  /** A node like one of those that were dissolved, each used once: what comes out costs no more, and may need less. */
+  #sameTarget(start: PackBin, again: PackBin[]): PackBin | undefined {
+    const [model] = again.splice(this.#choices.below(again.length), 1) as [PackBin];
+    if (!start.used.every((amount, r) => amount <= (model.room[r] ?? 0))) return undefined;
+    return filled(this.#context, start, { target: model, supply: this.#loose, swapsMax: 6, evenly: this.#choices.below(2) === 0 });
   }
 
   #randomTarget(start: PackBin, budget: number): PackBin | undefined {
