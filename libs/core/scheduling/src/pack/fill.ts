@@ -46,14 +46,14 @@ export function fill(context: PackContext, bin: PackBin, what: { readonly target
   }
 }
 
-/** How well requests suit what is left of a room: much where much is left. */
-function suits(context: PackContext, bin: PackBin, what: { readonly room: Float64Array; readonly requests: Float64Array }): number {
-  let sum = 0;
-  for (let r = 0; r < bin.used.length; r += 1) {
-    const room = what.room[r] as number;
-    if (room > 0) sum += (context.perUnit[r] as number) * (what.requests[r] as number) * (1 - (bin.used[r] as number) / room);
+/** What a unit of each resource is worth to a bin: much where much is left. */
+function scarcity(context: PackContext, bin: PackBin, room: Float64Array): Float64Array {
+  const weights = new Float64Array(room.length);
+  for (let r = 0; r < room.length; r += 1) {
+    const all = room[r] as number;
+    if (all > 0) weights[r] = (context.perUnit[r] as number) * (1 - (bin.used[r] as number) / all);
   }
-  return sum;
+  return weights;
 }
 
 /** The kind that suits the rest of a bin best, and how many of it may join. */
@@ -61,11 +61,13 @@ function bestSuited(context: PackContext, bin: PackBin, what: { readonly target:
   const { target, supply } = what;
   let best: { readonly kind: Kind; readonly times: number } | undefined;
   let most = 0;
+  const weights = scarcity(context, bin, target.room);
   for (const size of supply.sizes) {
     if (size.worth <= most) break;
-    const room = timesFitting(target.room, bin.used, size.requests);
-    const score = room <= 0 ? 0 : suits(context, bin, { room: target.room, requests: size.requests });
+    const score = dot(weights, size.requests);
     if (score <= most) continue;
+    const room = timesFitting(target.room, bin.used, size.requests);
+    if (room <= 0) continue;
     for (const index of size.kinds) {
       const kind = context.kinds[index] as Kind;
       const left = (supply.left[index] as number) - (what.supply.taken?.get(index) ?? 0);
