@@ -37,6 +37,8 @@ async function show(lab: Lab): Promise<void> {
   const manifest = await readFile(join(lab.options.distDir, '..', 'examples', 'inflate.yaml'), 'utf8');
   await kube.putManifests(manifest.replaceAll(/\blab\b/g, lab.options.clusterName));
   timeline.say('user', `NodePool default, EC2NodeClass default and deployment inflate (0 replicas) applied`);
+  await waitFor(() => poolIsReady(kube), { what: 'the NodePool to be ready', deadlineMs: 60_000, everyMs: 100 });
+  timeline.say('kubernetes', 'NodePool default is ready: its class has subnets, security groups and images');
   await scaleUp(kube, timeline);
   await scaleDown(kube, timeline);
   stop.abort();
@@ -58,6 +60,11 @@ function sentence(decision: Decision): string {
   const price = decision.priceMicrosPerHour === undefined ? '' : ` · $${(decision.priceMicrosPerHour / 1e6).toFixed(4)}/h${decision.priceEstimated === true ? ' (estimated)' : ''}`;
   const bound = decision.lowerBoundMicrosPerHour === undefined ? '' : ` (no plan can cost less than $${(decision.lowerBoundMicrosPerHour / 1e6).toFixed(4)}/h)`;
   return `${decision.kind.padEnd(11)} ${decision.summary}${price}${bound}`;
+}
+
+async function poolIsReady(kube: KubeApi): Promise<boolean> {
+  const pools = (await kube.list(kubeResources.nodePools)) as readonly { status?: { conditions?: readonly { type: string; status: string }[] } }[];
+  return pools.length > 0 && pools.every((pool) => pool.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True'));
 }
 
 async function scaleUp(kube: KubeApi, timeline: Timeline): Promise<void> {
