@@ -5,6 +5,7 @@ import { packContextOf } from '../pack/context.js';
 import { firstFitPack } from '../pack/first-fit.js';
 import { greedyPack } from '../pack/greedy.js';
 import { kindsOf } from '../pack/kinds.js';
+import { mergeSmallest } from '../pack/merge.js';
 import { assignAll } from './assign.js';
 import { Engine } from './engine.js';
 import { ItemTable } from './items.js';
@@ -72,7 +73,7 @@ function composePacked(world: World): Composed | undefined {
   const { assigned, left } = assignAll(base, table);
   const kinds = kindsOf(world, assigned);
   const context = packContextOf(world, kinds, base.ledger.hostFloors);
-  const first = firstPacking(context, stop);
+  const first = mergeSmallest(context, firstPacking(context, stop));
   const { bins, steps } = improve(context, first, { seed: world.options.seed, stepsMax: world.options.stepsMax, shouldStop: stop, bound: 0 });
   const engine = new Engine(world, base);
   if (!replay(engine, kinds, bins)) return undefined;
