@@ -1,52 +1,63 @@
 // Runs every project's tests, then the tests across projects, and closes with one line that adds them all up.
-// Usage: node tools/test.mjs [--real] [--only unit|system] [more jest arguments for the system tests]
+// Usage: node tools/test.mjs [--only unit|system]
+// REAL=1 gets the real control plane (it is built once) and runs on it too; REAL=0 leaves it out; else it runs where it is cached.
 import { spawn } from 'node:child_process';
 
 const args = process.argv.slice(2);
-const real = args.includes('--real') || process.env.REAL === '1';
 const only = args.includes('--only') ? args[args.indexOf('--only') + 1] : undefined;
-const totals = { passed: 0, failed: 0, skipped: 0 };
-const leftOut = [];
+const leftOut = new Set();
 
 /** Runs a command, shows its output as it comes, and adds up the summary lines in it. */
 function run(command, commandArgs, env = {}) {
   return new Promise((resolve) => {
     const child = spawn(command, commandArgs, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
-    let tail = '';
-    let counted = 0;
-    const take = (target) => (chunk) => {
-      target.write(chunk);
-      const lines = (tail + chunk).split('\n');
-      tail = lines.pop() ?? '';
-      for (const line of lines) {
-        const match = /^(?:.*?\s)?(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/.exec(line.trim());
-        if (match === null) {
-          if (line.includes('LEFT OUT:')) leftOut.push(line.slice(line.indexOf('LEFT OUT:')).trim());
-          continue;
-        }
-        counted += 1;
-        totals.passed += Number(match[1]);
-        totals.failed += Number(match[2]);
-        totals.skipped += Number(match[3] ?? 0);
-      }
+    const counts = { passed: 0, failed: 0, skipped: 0 };
+    const take = (target) => {
+      let tail = '';
+      return (chunk) => {
+        target.write(chunk);
+        const lines = (tail + chunk).split('\n');
+        tail = lines.pop() ?? '';
+        for (const line of lines) count(line, counts);
+      };
     };
     child.stdout.setEncoding('utf8').on('data', take(process.stdout));
     child.stderr.setEncoding('utf8').on('data', take(process.stderr));
-    child.on('close', (code) => resolve({ code: code ?? 1, counted }));
+    child.on('close', (code) => resolve({ ...counts, failed: code === 0 ? counts.failed : Math.max(1, counts.failed) }));
   });
 }
 
-const failures = [];
-if (only !== 'system') {
-  const unit = await run('npx', ['nx', 'run-many', '-t', 'test', '--exclude', '@dovetail/tests', '--output-style=static', '--parallel=2']);
-  if (unit.code !== 0) failures.push('unit tests');
+function count(line, counts) {
+  if (line.includes('LEFT OUT:')) leftOut.add(line.slice(line.indexOf('LEFT OUT:')).trim());
+  const match = /^(?:.*?\s)?(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/.exec(line.trim());
+  if (match === null) return;
+  counts.passed += Number(match[1]);
+  counts.failed += Number(match[2]);
+  counts.skipped += Number(match[3] ?? 0);
 }
-if (only !== 'unit') {
-  const jest = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js', '--config', 'tests/jest.config.mjs', '--runInBand'];
-  const system = await run(process.execPath, jest, { DOVETAIL_REAL: real ? '1' : '' });
-  if (system.code !== 0) failures.push('system tests');
+
+/**
+ * These tests run whole systems in real time, so a machine that is held up can fail one. What fails runs once more, and
+ * the output says so: a test that needs its second run is a defect to look into, but not a wrong product.
+ */
+async function withSecondRun(what, first, again) {
+  const result = await first();
+  if (result.failed === 0) return result;
+  process.stdout.write(`\nSECOND RUN: ${result.failed} of the ${what} failed; what failed runs once more\n\n`);
+  const second = await again();
+  if (second.failed === 0) process.stdout.write(`\nSECOND RUN: ${result.failed} of the ${what} passed only now\n`);
+  return { ...result, passed: result.passed + (second.failed === 0 ? result.failed : 0), failed: second.failed };
 }
-for (const line of [...new Set(leftOut)]) process.stdout.write(`${line}\n`);
-if (failures.length > 0 && totals.failed === 0) totals.failed = failures.length;
-process.stdout.write(`\n${totals.passed} passed, ${totals.failed} failed${totals.skipped > 0 ? `, ${totals.skipped} skipped` : ''}\n`);
-process.exitCode = totals.failed > 0 ? 1 : 0;
+
+const unit = () => run('npx', ['nx', 'run-many', '-t', 'test', '--exclude', '@dovetail/tests', '--output-style=static', '--parallel=2']);
+const jest = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js', '--config', 'tests/jest.config.mjs', '--runInBand', '--forceExit'];
+const real = { 1: { DOVETAIL_REAL: '1' }, 0: { DOVETAIL_REAL: '' } }[process.env.REAL] ?? {};
+const system = (...more) => run(process.execPath, [...jest, ...more], real);
+
+const results = [];
+if (only !== 'system') results.push(await withSecondRun("projects' tests", unit, unit));
+if (only !== 'unit') results.push(await withSecondRun('system tests', system, () => system('--onlyFailures')));
+const sum = (key) => results.reduce((total, result) => total + result[key], 0);
+for (const line of leftOut) process.stdout.write(`${line}\n`);
+process.stdout.write(`\n${sum('passed')} passed, ${sum('failed')} failed${sum('skipped') > 0 ? `, ${sum('skipped')} skipped` : ''}\n`);
+process.exitCode = sum('failed') > 0 ? 1 : 0;
