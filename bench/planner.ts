@@ -31,8 +31,8 @@ export async function planner(args: readonly string[]): Promise<void> {
     quick: { type: 'boolean', default: false }, only: { type: 'string', default: '' }, worlds: { type: 'string', default: '9' }, 'no-peer': { type: 'boolean', default: false },
   } });
   const peer = !values['no-peer'] && (await buildPeer(tell));
-  const wanted = (name: string): boolean => values.only === '' || name.includes(values.only);
-  const what = { quick: values.quick, worlds: values.quick ? 2 : Number(values.worlds), peer, tell };
+  const wanted = (name: string): boolean => values.only === '' || values.only.split(',').some((one) => name === one || name.startsWith(`${one} `) || name.startsWith(`${one},`));
+  const what = { quick: values.quick, worlds: values.quick ? 1 : Number(values.worlds), peer, tell };
   const lp = highsSolver();
   const [loadBefore = 0] = loadavg();
   const cost: CostRow[] = [];
