@@ -44,13 +44,14 @@ export async function planner(args: readonly string[]): Promise<void> {
     await lp.close();
   }
   const existing = !what.quick && wanted('existing') ? [existingRow()] : [];
-  await keep({ at: new Date().toISOString(), cpus: cpus().length, loadBefore, quick: values.quick, cost, speed, existing });
+  await keep(values.only === '' && !values.quick, { at: new Date().toISOString(), cpus: cpus().length, loadBefore, quick: values.quick, cost, speed, existing });
 }
 
-async function keep(measured: PlannerResults): Promise<void> {
+/** Every run is kept as a line; only a whole one becomes the table that readers see. */
+async function keep(isWhole: boolean, measured: PlannerResults): Promise<void> {
   const text = markdownOf(measured);
   process.stdout.write(`${text}\n`);
   await mkdir(results, { recursive: true });
   await appendFile(new URL('planner.ndjson', results), `${JSON.stringify(measured)}\n`);
-  if (!measured.quick) await writeFile(new URL('planner.md', results), text);
+  if (isWhole) await writeFile(new URL('planner.md', results), text);
 }
