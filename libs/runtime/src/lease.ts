@@ -141,7 +141,7 @@ class HeldTerm {
       // given time to ask: a renewal that still succeeds proves that nobody has taken the lease meanwhile.
       const leftMs = this.renewedMs + (durationMs * 2) / 3 - clock.nowMs();
       const beforeMs = this.renewedMs;
-      await Promise.race([renewal, clock.sleep(Math.max(durationMs / 3, leftMs), this.abort.signal)]);
+      await Promise.race([renewal, clock.sleep(Math.max(durationMs, leftMs), this.abort.signal)]);
       if (this.renewedMs === beforeMs && clock.nowMs() - this.renewedMs >= (durationMs * 2) / 3) this.abort.abort();
     }
   }

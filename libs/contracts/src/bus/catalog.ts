@@ -9,13 +9,20 @@ import type { MalformedMessage } from './state.js';
 
 /** Cuts a class's instance types into parts that fit a message, in order. There is always one part, if an empty one. */
 export function catalogParts(catalog: Pick<ClassCatalog, 'classUid' | 'revision' | 'instanceTypes'>): readonly ClassCatalog[] {
-  const cut = (instanceTypes: readonly InstanceType[]): readonly (readonly InstanceType[])[] => {
-    const size = encodeClassCatalog({ ...catalog, instanceTypes, part: 0xffff, parts: 0xffff }).length;
-    if (size <= limits.messageBytesMax || instanceTypes.length < 2) return [instanceTypes];
-    const middle = Math.ceil(instanceTypes.length / 2);
-    return [...cut(instanceTypes.slice(0, middle)), ...cut(instanceTypes.slice(middle))];
-  };
-  const parts = cut(catalog.instanceTypes);
+  const sizeOf = (instanceTypes: readonly InstanceType[]): number => encodeClassCatalog({ ...catalog, instanceTypes, part: 0xffff, parts: 0xffff }).length;
+  const frame = sizeOf([]);
+  const parts: InstanceType[][] = [[]];
+  let size = frame;
+  // Each type is measured by itself: measuring whole parts would encode everything several times over.
+  for (const type of catalog.instanceTypes) {
+    const more = sizeOf([type]) - frame;
+    if (size + more > limits.messageBytesMax && (parts.at(-1)?.length ?? 0) > 0) {
+      parts.push([]);
+      size = frame;
+    }
+    parts.at(-1)?.push(type);
+    size += more;
+  }
   return parts.map((instanceTypes, part) => ({ classUid: catalog.classUid, revision: catalog.revision, part, parts: parts.length, instanceTypes }));
 }
 
