@@ -1,6 +1,6 @@
 import { type KubeConfig, RequestContext } from '@kubernetes/client-node';
 import { KubeError, type KubeErrorCode, type KubeResource, type StopSignal } from '@dovetail/core-ports';
-import { fetch, type Response } from 'undici';
+import { type Dispatcher, fetch, type Response } from 'undici';
 
 /** One request to the API server, paths and bodies as Kubernetes' API conventions give them. */
 export type RestRequest = {
@@ -24,10 +24,11 @@ export type Rest = {
 export function restOver(config: KubeConfig, options: { timeoutMs: number }): Rest {
   const server = config.getCurrentCluster()?.server.replace(/\/$/, '');
   if (server === undefined) throw new KubeError('unavailable', 'the kubeconfig names no current cluster; set KUBECONFIG or run inside a cluster');
+  const shared = new SharedConnections();
   const send = async (request: RestRequest): Promise<Response> => {
     const context = new RequestContext(urlOf(server, request), request.method);
     await config.applySecurityAuthentication(context);
-    const dispatcher = context.getDispatcher();
+    const dispatcher = shared.of(context.getDispatcher());
     const response = await fetch(context.getUrl(), {
       method: request.method,
       headers: { ...context.getHeaders(), accept: 'application/json', ...contentTypeOf(request) },
@@ -42,6 +43,26 @@ export function restOver(config: KubeConfig, options: { timeoutMs: number }): Re
   };
   return { send, json: async <T>(request: RestRequest) => (await parsed(request, await send(request))) as T };
 }
+
+/**
+ * The library makes a set of connections for every request, which costs each a TLS handshake. Here one set serves all requests. It is
+ * followed by a newer one after a while, because certificates are rotated; requests and watches on the old one go on to their ends.
+ */
+class SharedConnections {
+  #held: Dispatcher | undefined;
+  #sinceMs = 0;
+
+  of(fresh: Dispatcher | undefined): Dispatcher | undefined {
+    const nowMs = performance.now();
+    if (this.#held !== undefined && fresh !== undefined && nowMs - this.#sinceMs < connectionsAgeMs) return this.#held;
+    void this.#held?.close().catch(() => undefined);
+    this.#held = fresh;
+    this.#sinceMs = nowMs;
+    return fresh;
+  }
+}
+
+const connectionsAgeMs = 5 * 60_000;
 
 async function parsed(request: RestRequest, response: Response): Promise<unknown> {
   try {
