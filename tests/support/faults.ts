@@ -11,16 +11,22 @@ const victims: Partial<Record<Fault, string>> = { 'kill pod-watcher': 'pod-watch
 /** Lets it go wrong. Killed processes are started again by the lab's supervisor, as a Deployment would. */
 export async function strike(world: TestWorld, fault: Fault): Promise<void> {
   const victim = victims[fault];
-  if (victim !== undefined) return world.lab.parts.get(victim)?.kill('SIGKILL');
+  if (victim !== undefined) return killPart(world, victim);
   return fault === 'purge all streams' ? purgeStreams(world) : loseBus(world);
 }
 
-async function loseBus(world: TestWorld): Promise<void> {
-  world.lab.supervisor?.hold('nats-server');
-  await world.lab.parts.get('nats-server')?.kill('SIGKILL');
-  await world.lab.bus.wipeStore();
-  world.lab.supervisor?.release('nats-server');
+/** The supervisor is held until the process is seen to be dead: it would start the next one before anybody had looked. */
+async function killPart(world: TestWorld, name: string, meanwhile: () => Promise<void> = () => Promise.resolve()): Promise<void> {
+  world.lab.supervisor?.hold(name);
+  try {
+    await world.lab.parts.get(name)?.kill('SIGKILL');
+    await meanwhile();
+  } finally {
+    world.lab.supervisor?.release(name);
+  }
 }
+
+const loseBus = (world: TestWorld): Promise<void> => killPart(world, 'nats-server', () => world.lab.bus.wipeStore());
 
 async function purgeStreams(world: TestWorld): Promise<void> {
   const connection = await connect({ servers: world.lab.natsUrl });
