@@ -1,6 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { allocatableOf, catalogFor } from '@dovetail/core-ec2-model';
+import { parseCpuMillis } from '@dovetail/core-kube-model';
 import { claims, events, instances, labelOf, ourNodes, pods, untilNothingLeft, untilRunning } from '../support/cluster.js';
 import { eventually, openWorld, type TestWorld, worlds } from '../support/world.js';
+
+/** The cheapest type that holds two of the pods and the daemonsets (2125m, 512M, 4 pods), from the catalog alone. */
+const nodeClass = { amiFamily: 'Bottlerocket', kubelet: {}, blockDeviceMappings: [] } as const;
+const cheapestForTwo = Math.min(...catalogFor('eu-west-1').flatMap(({ facts, onDemandPriceMicrosPerHour, zones }) => {
+  const { cpu = 0, memory = 0, pods: podsMax = 0 } = allocatableOf(facts, nodeClass);
+  return facts.arch === 'amd64' && zones.length > 0 && onDemandPriceMicrosPerHour !== undefined && cpu >= 2_125 && memory >= 512e6 && podsMax >= 4 ? [onDemandPriceMicrosPerHour] : [];
+}));
 
 const daemonSet = (name: string, cpu: string): string => `
 apiVersion: apps/v1
@@ -26,17 +35,22 @@ describe.each(await worlds())('scenario team1-zonal-spread on the %s world', (wo
   });
   afterAll(async () => at?.close());
 
-  test('two on-demand nodes of team1 are launched, one in each zone, each for two pods and the daemonsets', async () => {
+  // Packing as Karpenter does makes two nodes for two pods each; where more and smaller nodes cost less, the planner takes those.
+  test('on-demand nodes of team1 are launched for two pods in each zone and the daemonsets, for no more than two nodes would cost', async () => {
     await untilRunning(at, 'default', 4);
     const made = await claims(at);
-    expect(made).toHaveLength(2);
+    expect(made.length).toBeGreaterThanOrEqual(2);
+    const millis = made.map((claim) => parseCpuMillis((claim['spec'] as { resources: { requests: Record<string, string> } }).resources.requests['cpu']) ?? 0);
+    expect(millis.reduce((sum, each) => sum + each, 0)).toBe(4 * 1_000 + made.length * 125);
     for (const claim of made) {
-      const spec = claim['spec'] as { resources?: { requests?: Record<string, string> }; requirements: { key: string; values?: string[] }[] };
-      expect(spec.resources?.requests).toMatchObject({ cpu: '2125m', pods: '4' });
+      const spec = claim['spec'] as { requirements: { key: string; values?: string[] }[] };
       expect(spec.requirements.find((each) => each.key === 'node.kubernetes.io/instance-type')?.values?.length).toBeGreaterThan(100);
     }
+    const paid = at.decisions.of('admit').reduce((sum, decision) => sum + (decision.priceMicrosPerHour ?? 0), 0);
+    expect(paid).toBeGreaterThan(0);
+    expect(paid).toBeLessThanOrEqual(2 * cheapestForTwo);
     const ours = await ourNodes(at);
-    expect(ours.map((node) => labelOf(node, 'topology.kubernetes.io/zone')).toSorted()).toEqual(['eu-west-1a', 'eu-west-1b']);
+    expect([...new Set(ours.map((node) => labelOf(node, 'topology.kubernetes.io/zone')))].toSorted()).toEqual(['eu-west-1a', 'eu-west-1b']);
     for (const node of ours) {
       expect(node.metadata.labels).toMatchObject({
         intent: 'apps', 'karpenter.sh/provisioner-name': 'team1', 'karpenter.sh/capacity-type': 'on-demand', 'topology.kubernetes.io/region': 'eu-west-1',
@@ -73,6 +87,6 @@ describe.each(await worlds())('scenario team1-zonal-spread on the %s world', (wo
     await eventually('no pods', async () => (await pods(at, 'default')).length === 0);
     await at.lab.advanceClock(31_000);
     await untilNothingLeft(at);
-    expect(at.decisions.of('drain').length).toBe(2);
+    expect(at.decisions.of('drain').length).toBe(at.decisions.of('launch').length);
   });
 });
