@@ -5,7 +5,7 @@ import type { LauncherConfig } from './config.js';
 import type { LauncherDeps } from './deps.js';
 import { Knowledge } from './discovery/knowledge.js';
 import { Leading } from './leading.js';
-import { Stopper } from './loop/stopper.js';
+import { Stopper } from '@dovetail/core-ports';
 import { watchWorld } from './world/watches.js';
 import { World } from './world/world.js';
 

@@ -23,7 +23,7 @@ import { Lifecycle } from './lifecycle/lifecycle.js';
 import { Placing } from './lifecycle/placing.js';
 import { Tagging } from './lifecycle/tagging.js';
 import { tellTransitions } from './lifecycle/transitions.js';
-import { Stopper } from './loop/stopper.js';
+import { Stopper } from '@dovetail/core-ports';
 import { Decisions } from './tell/decisions.js';
 import { KubeEvents } from './tell/kube-events.js';
 import { promisesToTell } from './tell/promises.js';

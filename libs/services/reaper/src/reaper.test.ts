@@ -4,7 +4,7 @@ import { annotations, renderPromise } from '@dovetail/core-api';
 import { kubeResources } from '@dovetail/core-ports';
 import { memoryBus } from '@dovetail/sim-bus';
 import { defaultReaperConfig } from './config.js';
-import { Stopper } from './loop/stopper.js';
+import { Stopper } from '@dovetail/core-ports';
 import { clusterName, startMs, TestCluster } from './testing/cluster.js';
 import { nodesOf, Replacements } from './testing/replacements.js';
 

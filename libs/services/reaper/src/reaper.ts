@@ -15,7 +15,7 @@ import { followNodeDeletion, Terminator } from './end/terminator.js';
 import { ClusterIdentity } from './identity.js';
 import { Interruptions } from './interrupt/interruptions.js';
 import { Looks, type Again } from './loop/looks.js';
-import { Stopper } from './loop/stopper.js';
+import { Stopper } from '@dovetail/core-ports';
 import { Retirer } from './retire/retirer.js';
 import { keepWorld } from './world/watches.js';
 import { World } from './world/world.js';

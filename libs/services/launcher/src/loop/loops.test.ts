@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { virtualClock } from '@dovetail/sim-clock';
 import { inParallel } from './in-parallel.js';
 import { KeyedQueue } from './keyed-queue.js';
-import { Stopper } from './stopper.js';
+import { Stopper } from '@dovetail/core-ports';
 import { TokenBucket } from './token-bucket.js';
 
 describe('a queue of keys', () => {

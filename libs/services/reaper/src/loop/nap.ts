@@ -1,5 +1,5 @@
 import type { Clock, StopSignal } from '@dovetail/core-ports';
-import { Stopper } from './stopper.js';
+import { Stopper } from '@dovetail/core-ports';
 
 /** A pause that can be cut short: what happens while nobody pauses is remembered as one wake-up. */
 export class Nap {

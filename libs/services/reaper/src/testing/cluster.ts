@@ -10,7 +10,7 @@ import { createCloud, inProcessCloud, worldFor, type CloudTwin } from '@dovetail
 import { createKubeStore, inProcessKube, type KubeStore, type SimClock } from '@dovetail/sim-kube';
 import { defaultReaperConfig, type ReaperConfig } from '../config.js';
 import type { ReaperDeps } from '../deps.js';
-import { Stopper } from '../loop/stopper.js';
+import { Stopper } from '@dovetail/core-ports';
 import { createReaper, type Reaper } from '../reaper.js';
 import { mortal, type Kill } from './crash.js';
 

@@ -1,5 +1,5 @@
 import type { ReaperDeps } from '../deps.js';
-import { Stopper } from '../loop/stopper.js';
+import { Stopper } from '@dovetail/core-ports';
 
 /** Kills the process before or after its n-th effect on the outside: after that nothing of it ever happens again. */
 export type Kill = { readonly effect: number; readonly when: 'before' | 'after' };

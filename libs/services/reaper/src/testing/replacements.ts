@@ -4,7 +4,7 @@ import { annotations, renderPromise } from '@dovetail/core-api';
 import { kubeResources } from '@dovetail/core-ports';
 import type { Plan } from '@dovetail/core-scheduling';
 import { memoryBus } from '@dovetail/sim-bus';
-import { Stopper } from '../loop/stopper.js';
+import { Stopper } from '@dovetail/core-ports';
 import { clusterName, type NodeOptions, type TestCluster } from './cluster.js';
 
 /** What solvers and the launcher do about a replacement, in short: every pod goes to one new node, which is there after a while. */
