@@ -24,7 +24,7 @@ test: build ## run every test on this machine
 check: build ## everything CI runs: contracts, types, lint, tests
 	@npm run --silent check
 
-bench: build ## run the benchmarks (see bench/README.md)
+bench: build ## run the benchmarks (names: npm run bench)
 	@npm run --silent bench
 
 build: node_modules/.package-lock.json

@@ -16,7 +16,7 @@ export type Answer =
 export type WorkerData = { readonly cluster: string; readonly solver: string; readonly offset: SharedArrayBuffer };
 
 /** The machine's clock plus the shared offset. */
-export function fixedClock(offset: SharedArrayBuffer): () => number {
+export function sharedOffsetClock(offset: SharedArrayBuffer): () => number {
   const seconds = new Int32Array(offset);
   return () => Date.now() + Atomics.load(seconds, 0) * 1_000;
 }

@@ -1,11 +1,11 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemHash } from '@dovetail/runtime';
 import { SolverEngine } from '@dovetail/service-solver';
-import { type Answer, type Question, fixedClock, type WorkerData } from './protocol.js';
+import { type Answer, type Question, sharedOffsetClock, type WorkerData } from './protocol.js';
 
 // The mirror and the planner live here, off the main thread: it only forwards what the bus delivers and asks.
 const { cluster, solver, offset } = workerData as WorkerData;
-const nowMs = fixedClock(offset);
+const nowMs = sharedOffsetClock(offset);
 const engine = new SolverEngine({ cluster, solver, hash: systemHash, nowMs });
 
 parentPort?.on('message', (question: Question) => {
