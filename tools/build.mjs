@@ -1,6 +1,7 @@
 // Bundles every deployable into dist/: one ESM file each, so that a service starts in a fraction of a second.
 import { build } from 'esbuild';
-import { existsSync, readdirSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
 
 const apps = readdirSync('apps').filter((app) => existsSync(`apps/${app}/src/main.ts`));
 const entryPoints = Object.fromEntries([
@@ -8,8 +9,7 @@ const entryPoints = Object.fromEntries([
   ...apps.filter((app) => existsSync(`apps/${app}/src/worker.ts`)).map((app) => [`${app}-worker`, `apps/${app}/src/worker.ts`]),
 ]);
 
-await build({
-  entryPoints,
+const bundled = {
   outdir: 'dist',
   bundle: true,
   platform: 'node',
@@ -23,5 +23,9 @@ await build({
   logLevel: 'warning',
   // Some CommonJS dependencies ask for built-in modules at run time; ESM has no require of its own.
   banner: { js: "import { createRequire as __createRequire } from 'node:module'; import { fileURLToPath as __fileURLToPath } from 'node:url'; const require = __createRequire(import.meta.url); const __filename = __fileURLToPath(import.meta.url); const __dirname = __fileURLToPath(new URL('.', import.meta.url));" },
-});
-process.stdout.write(`built ${Object.keys(entryPoints).join(', ')} into dist/\n`);
+};
+await build({ ...bundled, entryPoints });
+// The thread of HiGHS and its WebAssembly, beside the bundles that start it when somebody asks for a tight bound.
+await build({ ...bundled, entryPoints: { 'highs-thread': 'libs/adapters/highs/src/highs-thread.mjs' }, outExtension: { '.js': '.mjs' } });
+copyFileSync(createRequire(import.meta.url).resolve('highs/runtime'), 'dist/highs.wasm');
+process.stdout.write(`built ${Object.keys(entryPoints).join(', ')} and the thread of HiGHS into dist/\n`);

@@ -11,6 +11,9 @@ function budget(text: string): number {
   return ms;
 }
 
+/** Time for proving how cheap a plan could be, where there is time for improving it at all. */
+const boundMsByDefault = 1_000;
+
 function wholeNumber(text: string): number {
   if (!/^[0-9]{1,9}$/.test(text)) throw new InvalidArgumentError('write a whole number of at most nine digits.');
   return Number(text);
@@ -26,6 +29,7 @@ type Flags = {
   readonly catalog: string;
   readonly output: OutputFormat;
   readonly budget: number;
+  readonly boundTime?: number;
   readonly seed: number;
   readonly failOverCost?: number;
   readonly explain?: string;
@@ -35,6 +39,7 @@ type Flags = {
 
 const requestOf = (flags: Flags): SimulateRequest => ({
   paths: flags.file, catalog: flags.catalog, output: flags.output, budgetMs: flags.budget, seed: flags.seed,
+  boundMs: flags.boundTime ?? (flags.budget > 0 ? boundMsByDefault : 0),
   ...(flags.failOverCost === undefined ? {} : { failOverCost: flags.failOverCost }),
   ...(flags.explain === undefined ? {} : { explain: flags.explain }),
   hostnameSpread: flags.hostnameSpread, preferences: flags.preferences === 'ignore' ? 'Ignore' : 'Respect',
@@ -63,6 +68,7 @@ export function addSimulate(program: Command, environment: Readonly<Record<strin
     .option('--catalog <file|region>', "instance types: a JSON file (.gz too) in the KWOK provider's format, or an AWS region", environment['AWS_REGION'] ?? 'us-east-1')
     .addOption(new Option('-o, --output <format>', 'how to print the plan').choices(['table', 'json', 'yaml']).default('table'))
     .option('--budget <duration>', 'time for improving the first plan', budget, budget('200ms'))
+    .option('--bound-time <duration>', 'time for proving what the plan could cost at least (default: 1s; none when the budget is 0)', budget)
     .option('--seed <number>', 'seeds every random choice: the same seed gives the same plan', wholeNumber, 1)
     .option('--fail-over-cost <dollars>', 'end with 3 when the plan costs more per hour', dollars)
     .option('--explain <pod>', 'say where this pod goes and why (name, or namespace/name)')

@@ -1,7 +1,8 @@
-import { plan, defaultPlanOptions, type Plan } from '@dovetail/core-scheduling';
+import { plan, defaultPlanOptions, type Plan, type PlanOptions } from '@dovetail/core-scheduling';
 import { readManifests } from '../manifests/files.js';
 import { InputError } from '../manifests/input-error.js';
 import { objectsOf } from '../manifests/objects.js';
+import { tightened } from './bound.js';
 import { openCatalog, type Catalog } from './catalog.js';
 import { explanationOf, explanationText, podNamed, type Explanation } from './explain.js';
 import { inventoryOf } from './kinds.js';
@@ -18,6 +19,8 @@ export type SimulateRequest = {
   readonly output: OutputFormat;
   /** Time for improving the plan. */
   readonly budgetMs: number;
+  /** Time for tight lower bounds; 0: only the quick one that every plan has. */
+  readonly boundMs: number;
   readonly seed: number;
   /** US dollars per hour above which the command ends with 3. */
   readonly failOverCost?: number;
@@ -42,6 +45,9 @@ const stepsMax = 1_000_000;
 const progressEveryMs = 250;
 const progressAfterMs = 1000;
 
+const planOptionsOf = (request: SimulateRequest): PlanOptions =>
+  ({ ...defaultPlanOptions, seed: request.seed, hostnameSpread: request.hostnameSpread, preferencePolicy: request.preferences });
+
 function timedPlan(world: World, request: SimulateRequest, streams: Streams): { readonly made: Plan; readonly milliseconds: number } {
   const startMs = performance.now();
   let toldMs = startMs + progressAfterMs - progressEveryMs;
@@ -53,10 +59,7 @@ function timedPlan(world: World, request: SimulateRequest, streams: Streams): { 
     }
     return nowMs - startMs >= request.budgetMs;
   };
-  const made = plan(world.snapshot, world.pods, {
-    ...defaultPlanOptions, seed: request.seed, stepsMax: request.budgetMs > 0 ? stepsMax : 0, shouldStop,
-    hostnameSpread: request.hostnameSpread, preferencePolicy: request.preferences,
-  });
+  const made = plan(world.snapshot, world.pods, { ...planOptionsOf(request), stepsMax: request.budgetMs > 0 ? stepsMax : 0, shouldStop });
   streams.progress('');
   return { made, milliseconds: performance.now() - startMs };
 }
@@ -89,8 +92,11 @@ export async function runSimulate(request: SimulateRequest, streams: Streams): P
     const { world } = await readWorld(request, streams);
     const explained = request.explain === undefined ? undefined : podNamed(request.explain, world.pods);
     if (world.pods.length > 20_000) streams.progress(`planning ${world.pods.length} pods`);
-    const { made, milliseconds } = timedPlan(world, request, streams);
-    const result = resultOf(made, world, milliseconds);
+    const planned = timedPlan(world, request, streams);
+    if (request.boundMs > 0) streams.progress('proving what it could cost at least');
+    const made = await tightened(planned.made, { ...world, options: planOptionsOf(request) }, { msMax: request.boundMs, tell: (note) => streams.err(`note: ${note}\n`) });
+    streams.progress('');
+    const result = resultOf(made, world, planned.milliseconds);
     streams.out(await rendered(result, explained === undefined ? undefined : explanationOf(made, world.snapshot, explained), request.output));
     if (result.unschedulable.length > 0) return exitCodes.unplaced;
     if (request.failOverCost === undefined || result.cost.hourly <= request.failOverCost) return exitCodes.placed;

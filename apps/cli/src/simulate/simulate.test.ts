@@ -36,7 +36,7 @@ type Ran = { readonly code: number; readonly out: string; readonly err: string }
 async function simulate(paths: readonly string[], more: Partial<SimulateRequest> = {}): Promise<Ran> {
   let out = '';
   let err = '';
-  const request: SimulateRequest = { paths, catalog, output: 'json', budgetMs: 0, seed: 1, hostnameSpread: 'balanced', preferences: 'Respect', ...more };
+  const request: SimulateRequest = { paths, catalog, output: 'json', budgetMs: 0, boundMs: 0, seed: 1, hostnameSpread: 'balanced', preferences: 'Respect', ...more };
   const code = await runSimulate(request, { out: (text) => { out += text; }, err: (text) => { err += text; }, progress: () => undefined });
   return { code, out, err };
 }
@@ -114,6 +114,23 @@ status:
     expect(result.existingNodes).toEqual([{ name: 'n1', pods: ['default/a'] }]);
     expect(result.newNodes.map((one) => one.pods)).toEqual([['default/b']]);
   });
+});
+
+describe('the lower bound', () => {
+  // Two pods of 1.2 cores need two nodes of 2 cores: whole nodes say so, prices of resources do not.
+  const folder = folderOf({ 'all.yaml': [pool(), pod('a', '1200m'), pod('b', '1200m')].join('\n---\n') });
+  test('without time for it is the quick one, which every plan has', async () =>
+    expect(resultOf(await simulate([folder])).cost).toMatchObject({ bound: 'resource-price' }));
+  test('with time is the largest that linear programs prove, and names which', async () => {
+    const [quick, tight] = [resultOf(await simulate([folder])).cost, resultOf(await simulate([folder], { boundMs: 20_000 })).cost];
+    expect(tight.bound).toBe('integer-aggregate');
+    expect(tight.lowerBound).toBeGreaterThan(quick.lowerBound);
+    expect([tight.lowerBound, tight.gap]).toEqual([tight.hourly, 0]);
+  }, 30_000);
+  test('is that of the pods that are placed, so that pods left out do not raise it', async () => {
+    const { cost, unschedulable } = resultOf(await simulate([folderOf({ 'all.yaml': [pool('  limits: {cpu: 2}'), pod('a', '1200m'), pod('b', '1200m')].join('\n---\n') })], { boundMs: 20_000 }));
+    expect([unschedulable.length, cost.lowerBound <= cost.hourly]).toEqual([1, true]);
+  }, 30_000);
 });
 
 describe('the exit code', () => {

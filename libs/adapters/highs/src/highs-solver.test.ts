@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import type { LinearProgram } from '@dovetail/core-ports';
-import { highsSolver } from './highs-solver.js';
+import { highsSolver, timeBoxed } from './highs-solver.js';
 
 const solver = highsSolver();
 afterAll(() => solver.close());
@@ -45,5 +45,15 @@ describe('HiGHS', () => {
     await closing.close();
     expect((await closing.solve(covering(), limits)).bound).toBeCloseTo(2.625, 9);
     await closing.close();
+  });
+
+  test('in a time box it solves what it has time for, and says stopped, without a bound, to the rest', async () => {
+    expect(await timeBoxed(solver, 60_000).solve(covering(), limits)).toMatchObject({ status: 'optimal' });
+    expect(await timeBoxed(solver, 0).solve(covering(), limits)).toMatchObject({ status: 'stopped', bound: -Infinity });
+  });
+
+  test('a box that closes while a program is being solved is not waited for beyond its time', async () => {
+    const endless = { solve: () => new Promise<never>(() => undefined) };
+    expect(await timeBoxed(endless, 20).solve(covering(), limits)).toMatchObject({ status: 'stopped', bound: -Infinity });
   });
 });

@@ -78,3 +78,30 @@ export function highsSolver(options: HighsOptions = {}): HighsSolver {
     },
   };
 }
+
+/** How far beyond its time HiGHS may run before it is no longer waited for, in milliseconds: it looks at the clock between iterations. */
+const overshootMs = 50;
+
+const unsolved = (program: LinearProgram): LpSolution =>
+  ({ status: 'stopped', bound: -Infinity, columns: new Float64Array(program.cost.length), rowDuals: new Float64Array(program.rowLower.length) });
+
+/**
+ * The same solver with so many milliseconds, from now, for all programs together. A program gets what is left of them;
+ * those that come later are answered at once, as stopped without a bound.
+ */
+export function timeBoxed(solver: LpSolver, msMax: number): LpSolver {
+  const untilMs = performance.now() + msMax;
+  return {
+    solve: async (program, limits) => {
+      const leftMs = untilMs - performance.now();
+      if (leftMs <= 0) return unsolved(program);
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<LpSolution>((resolve) => { timer = setTimeout(() => resolve(unsolved(program)), leftMs + overshootMs); });
+      try {
+        return await Promise.race([solver.solve(program, { timeMsMax: Math.min(limits.timeMsMax, leftMs) }), late]);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+  };
+}

@@ -15,14 +15,20 @@ function cutOf(leaf: Leaf): number {
  * that together cover all. The range with the least is halved, as often as `rangesMax` allows or until it is one number.
  */
 export async function spreadBound(program: AssignmentProgram, what: { readonly all: NodeRange; readonly rangesMax: number }): Promise<number> {
-  const solve = async (range: NodeRange): Promise<Leaf> => ({ ...range, ...(await program.solve(range)) });
-  const leaves: Leaf[] = [await solve(what.all)];
+  const solve = async (range: NodeRange, within: number): Promise<Leaf> => {
+    const { priceMicrosPerHour, nodes } = await program.solve(range);
+    // What holds for a range holds for its parts, also where the solver had no time left for them.
+    return { ...range, nodes, priceMicrosPerHour: Math.max(within, priceMicrosPerHour) };
+  };
+  const leaves: Leaf[] = [await solve(what.all, 0)];
   for (let solved = 1; solved < what.rangesMax; solved += 2) {
     leaves.sort((a, b) => a.priceMicrosPerHour - b.priceMicrosPerHour || a.least - b.least);
     const [lowest] = leaves;
     if (lowest === undefined || lowest.least === lowest.most || lowest.priceMicrosPerHour === Infinity) break;
     const cut = cutOf(lowest);
-    leaves.splice(0, 1, await solve({ least: lowest.least, most: cut }), await solve({ least: cut + 1, most: lowest.most }));
+    const halves = [{ least: lowest.least, most: cut }, { least: cut + 1, most: lowest.most }];
+    leaves.shift();
+    for (const half of halves) leaves.push(await solve(half, lowest.priceMicrosPerHour));
   }
   return leaves.reduce((least, leaf) => Math.min(least, leaf.priceMicrosPerHour), Infinity);
 }

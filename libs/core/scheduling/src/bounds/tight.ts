@@ -21,8 +21,8 @@ export const defaultBoundLimits: BoundLimits = { programMsMax: 2_000, rangesMax:
 /** Every bound by its kind; 0 where one says nothing. */
 export type Bounds = Readonly<Record<Exclude<Bound['kind'], 'none'>, number>>;
 
-/** A bound is a promise about integers of micro-dollars: rounded up would be right, but solvers round too. */
-const safe = (price: number): number => (Number.isFinite(price) ? Math.max(0, Math.floor(price * (1 - 1e-9))) : 0);
+/** Plans cost whole micro-dollars, so a bound may be rounded up, once what solvers round is taken off. */
+const safe = (price: number): number => (Number.isFinite(price) ? Math.max(0, Math.ceil(price * (1 - 1e-9) - 1e-6)) : 0);
 
 async function programBounds(problem: BoundProblem, lp: LpSolver, limits: BoundLimits): Promise<Pick<Bounds, 'assignment-lp' | 'spread'>> {
   const pods = problem.classes.reduce((sum, cls) => sum + cls.count, 0);
@@ -42,14 +42,13 @@ async function programBounds(problem: BoundProblem, lp: LpSolver, limits: BoundL
 export async function boundsOf(snapshot: Snapshot, pods: readonly Pod[], options: PlanOptions, lp: LpSolver, limits: BoundLimits = defaultBoundLimits): Promise<Bounds> {
   const problem = problemOf(worldOf(snapshot, pods, options));
   if (problem.classes.length === 0 || problem.buyable.length === 0) return { 'resource-price': 0, 'aggregate-lp': 0, 'assignment-lp': 0, 'integer-aggregate': 0, spread: 0 };
-  return {
-    'resource-price': safe(resourcePriceBound(problem)), 'aggregate-lp': safe(aggregateBound(problem)),
-    ...(await programBounds(problem, lp, limits)),
-    'integer-aggregate': safe(await integerAggregateBound(problem, lp, { timeMsMax: limits.programMsMax })),
-  };
+  // Cheap ones first: a solver whose time is over (see `timeBoxed` of its adapter) answers nothing more, and what is known by then counts.
+  const aggregate = { 'resource-price': safe(resourcePriceBound(problem)), 'aggregate-lp': safe(aggregateBound(problem)) };
+  const whole = safe(await integerAggregateBound(problem, lp, { timeMsMax: limits.programMsMax }));
+  return { ...aggregate, 'integer-aggregate': whole, ...(await programBounds(problem, lp, limits)) };
 }
 
-/** The largest of all bounds. `pods` are those that the plan in question places: whoever leaves pods out pays less. */
+/** The largest of all bounds, each given as much time as `lp` has. `pods` are those that the plan in question places: whoever leaves pods out pays less. */
 export async function tightBound(snapshot: Snapshot, pods: readonly Pod[], options: PlanOptions, lp: LpSolver, limits: BoundLimits = defaultBoundLimits): Promise<Bound> {
   const bounds = await boundsOf(snapshot, pods, options, lp, limits);
   const kinds: readonly (keyof Bounds)[] = ['resource-price', 'aggregate-lp', 'assignment-lp', 'integer-aggregate', 'spread'];
