@@ -1,7 +1,8 @@
-import type { NodeClaim } from '@dovetail/core-api';
+import { annotations, parsePromise, renderPromise, type NodeClaim } from '@dovetail/core-api';
 import { needsScheduler, type Node, type PersistentVolumeClaim, type Pod } from '@dovetail/core-kube-model';
 import { KubeError, type Clock, type KubeApi, type Log, type Metrics } from '@dovetail/core-ports';
 import type { CheckBin } from '../admission/judged.js';
+import { promiseWithout } from '../admission/promising.js';
 import type { CatalogView } from '../world/catalog-view.js';
 import { inParallel } from '../loop/in-parallel.js';
 import { livePromise } from '../world/promises.js';
@@ -55,19 +56,33 @@ export class Placing {
     const { log, metrics } = this.#deps;
     const wanted = this.bindable(claim);
     const pods = this.#thatHold(node, wanted);
-    for (const pod of wanted) {
-      if (pods.includes(pod)) continue;
-      log.warn('placement-broken', 'a planned pod no longer fits its node, it is left to the scheduler', { node: node.name, pod: `${pod.namespace}/${pod.name}` });
+    const broken = wanted.filter((pod) => !pods.includes(pod));
+    for (const pod of broken) {
+      log.warn('placement-broken', 'a planned pod no longer fits its node, it is planned again', { node: node.name, pod: `${pod.namespace}/${pod.name}` });
       metrics.count('dovetail_placements_total', { outcome: 'broken' });
     }
     await inParallel(pods, bindingsInParallel, (pod) => this.#bind(pod, node.name));
+    if (broken.length > 0) await this.#release(claim, broken);
+  }
+
+  /** Takes pods out of the claim's promise: there is no room to wait for, and whoever is promised nothing is planned again. */
+  async #release(claim: NodeClaim, pods: readonly Pod[]): Promise<void> {
+    await this.#deps.writer.changeClaim(claim, (now) => {
+      const held = parsePromise(now.annotations[annotations.promise]);
+      if (held === undefined) return undefined;
+      const left = promiseWithout(held, { podUids: pods.map((pod) => pod.uid), admission: held.admission });
+      return { metadata: { annotations: { [annotations.promise]: left === undefined ? null : renderPromise(left) } } };
+    });
   }
 
   /** All of the pods when they hold together; else those that hold one after the other. */
   #thatHold(node: Node, pods: readonly Pod[]): readonly Pod[] {
     const { world, catalog, clock, checker } = this.#deps;
-    const nowMs = clock.nowMs();
-    const [check, nodes] = [checker(), existingNodes(world, catalog, nowMs)];
+    const uids = new Set(pods.map((pod) => pod.uid));
+    // Room that is promised to the others of the bin is no room taken: each of them is asked about by itself.
+    const nodes = existingNodes(world, catalog, clock.nowMs()).map((each) =>
+      each.uid === node.uid ? { ...each, promisedPods: each.promisedPods.filter((pod) => !uids.has(pod.uid)) } : each);
+    const check = checker();
     const holds = (some: readonly Pod[]): boolean =>
       check({ bin: { nodeName: node.name, nodeUid: node.uid, podUids: some.map((pod) => pod.uid), topologyGroups: [] }, pods: some, nodes, beside: { newNodes: [], placements: [] } }).length === 0;
     if (pods.length === 0 || holds(pods)) return pods;
