@@ -10,6 +10,7 @@ async function proven({ snapshot, pods, options }: Planned, msMax: number): Prom
   // HiGHS is loaded only here: it takes longer to start than most plans take.
   const { highsSolver, timeBoxed } = await import('@dovetail/adapter-highs');
   const solver = highsSolver();
+  solver.start();
   try {
     return await tightBound(snapshot, pods, options, timeBoxed(solver, msMax), { programMsMax: msMax, rangesMax });
   } finally {

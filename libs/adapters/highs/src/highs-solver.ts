@@ -6,6 +6,8 @@ type Waiting = { readonly resolve: (solution: LpSolution) => void; readonly reje
 
 /** HiGHS in a thread of its own, which starts with the first program. */
 export type HighsSolver = LpSolver & {
+  /** Starts the thread before there is a program, so that it loads beside other work. */
+  start(): void;
   /** Ends the thread; programs that are still being solved are rejected. */
   close(): Promise<void>;
 };
@@ -71,6 +73,7 @@ export function highsSolver(options: HighsOptions = {}): HighsSolver {
     return made;
   };
   return {
+    start: () => { thread ??= started(); },
     solve: (program, limits) => (thread ??= started()).ask(program, limits),
     close: async () => {
       await thread?.end();
@@ -79,8 +82,8 @@ export function highsSolver(options: HighsOptions = {}): HighsSolver {
   };
 }
 
-/** How far beyond its time HiGHS may run before it is no longer waited for, in milliseconds: it looks at the clock between iterations. */
-const overshootMs = 50;
+/** The share of what is left that HiGHS is told: it looks at the clock between iterations, and what it has proved by then is lost once nobody waits. */
+const toldShare = 0.8;
 
 const unsolved = (program: LinearProgram): LpSolution =>
   ({ status: 'stopped', bound: -Infinity, columns: new Float64Array(program.cost.length), rowDuals: new Float64Array(program.rowLower.length) });
@@ -96,9 +99,9 @@ export function timeBoxed(solver: LpSolver, msMax: number): LpSolver {
       const leftMs = untilMs - performance.now();
       if (leftMs <= 0) return unsolved(program);
       let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<LpSolution>((resolve) => { timer = setTimeout(() => resolve(unsolved(program)), leftMs + overshootMs); });
+      const late = new Promise<LpSolution>((resolve) => { timer = setTimeout(() => resolve(unsolved(program)), leftMs); });
       try {
-        return await Promise.race([solver.solve(program, { timeMsMax: Math.min(limits.timeMsMax, leftMs) }), late]);
+        return await Promise.race([solver.solve(program, { timeMsMax: Math.min(limits.timeMsMax, leftMs * toldShare) }), late]);
       } finally {
         clearTimeout(timer);
       }
