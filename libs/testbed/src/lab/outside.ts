@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { controllersDefault } from '../control-plane-args.js';
 import { obtainControlPlane } from '../control-plane-obtain.js';
 import { startControlPlane } from '../control-plane.js';
 import { TestbedError } from '../errors.js';
@@ -28,10 +29,13 @@ export async function startKubernetes(options: LabOptions, clockFile: string, pa
   return options.world === 'real' ? startRealKubernetes(options, parts) : startTwinKubernetes(options, clockFile, parts);
 }
 
+/** So that volumes that wait for their first consumer are bound as in a cluster. */
+const volumeControllers = ['persistentvolume-binder-controller', 'ephemeral-volume-controller'] as const;
+
 async function startRealKubernetes(options: LabOptions, parts: Map<string, RunningPart>): Promise<Kubernetes> {
   const found = await obtainControlPlane({ log: options.progress });
   if (isUnavailable(found)) throw new TestbedError({ failed: `no control plane: ${found.unavailable}`, remedy: 'run without REAL=1 to use the Kubernetes twin' });
-  const plane = await startControlPlane({ paths: found.paths, dir: join(options.dir, 'kubernetes'), clusterName: options.clusterName });
+  const plane = await startControlPlane({ paths: found.paths, dir: join(options.dir, 'kubernetes'), clusterName: options.clusterName, controllers: [...controllersDefault, ...volumeControllers] });
   for (const [name, part] of Object.entries(plane.parts)) parts.set(name, part);
   return { kubeconfig: plane.kubeconfig, url: plane.url, description: `Kubernetes: real (kube-apiserver, etcd, kube-scheduler, kube-controller-manager), ${plane.url}` };
 }
