@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { kubeResources } from '@dovetail/core-ports';
 import { claims, instances, nodes, ourNodes, runningPods } from '../support/cluster.js';
 import { drawsFrom, faults, strike, type Fault } from '../support/faults.js';
+import { keepTable, type Table } from '../support/results.js';
 import { eventually, openWorld, type TestWorld, worlds } from '../support/world.js';
 import { deploymentManifest, poolManifest } from '../support/workload.js';
 
@@ -11,7 +12,15 @@ const pods = 300;
 const cycles = Number(process.env['FAULT_CYCLES'] ?? '1');
 const available = await worlds();
 const world = available.includes('real') ? 'real' : 'twin';
-const survived = new Map<Fault, number>();
+/** Moments by fault: struck, and what came back from it. */
+const tally = new Map<Fault, { struck: number; survived: number }>();
+
+const resultTable = (): Table => ({
+  title: `Faults in a scale-up of ${pods} pods and in the scale-down, on the ${world} world`,
+  columns: ['fault', 'moments tried', 'survived'],
+  rows: [...tally].map(([fault, { struck, survived }]) => [fault, struck, survived]),
+  summary: [],
+});
 
 describe(`faults in the middle of a scale-up of ${pods} pods and of the scale-down, on the ${world} world`, () => {
   let at: TestWorld;
@@ -21,29 +30,39 @@ describe(`faults in the middle of a scale-up of ${pods} pods and of the scale-do
     await at.kube.putManifests(deploymentManifest({ name: 'load', replicas: 0, cpu: '700m', memory: '1Gi' }));
   });
   afterAll(async () => {
-    process.stdout.write(`${[...survived].map(([fault, moments]) => `  ${fault}: survived at ${moments} moments`).join('\n')}\n`);
+    await keepTable('faults', resultTable());
     await at?.close();
   });
+
+  /** Strikes, and counts the moment as survived when what is awaited comes. */
+  async function survives(fault: Fault, outcome: () => Promise<void>): Promise<void> {
+    const count = tally.get(fault) ?? { struck: 0, survived: 0 };
+    tally.set(fault, count);
+    count.struck += 1;
+    await strike(at, fault);
+    await outcome();
+    count.survived += 1;
+  }
 
   const cases = faults.flatMap((fault, index) => Array.from({ length: cycles }, (_, cycle) => [fault, cycle, drawsFrom(1_000 * index + cycle)] as const));
   test.each(cases)('%s, cycle %i: every pod runs, every instance has its one claim, and nothing is left behind', async (fault, _cycle, draw) => {
     const collected = at.decisions.of('collect').length;
     await scale(at, pods);
     await delay(draw() * 4_000);
-    await strike(at, fault);
-    await eventually(`${pods} running pods`, async () => (await runningPods(at, 'default')).length === pods, 120_000);
-    await eventually('every instance to have its one claim', () => instancesAndClaimsAgree(at), 60_000);
-    expect(at.decisions.of('collect').length).toBe(collected);
-    survived.set(fault, (survived.get(fault) ?? 0) + 1);
+    await survives(fault, async () => {
+      await eventually(`${pods} running pods`, async () => (await runningPods(at, 'default')).length === pods, 120_000);
+      await eventually('every instance to have its one claim', () => instancesAndClaimsAgree(at), 60_000);
+      expect(at.decisions.of('collect').length).toBe(collected);
+    });
 
     await scale(at, 0);
     await delay(draw() * 4_000);
     await at.lab.advanceClock(11_000);
     await delay(draw() * 3_000);
-    await strike(at, fault);
-    await eventually('no node, claim and instance', async () => (await ourNodes(at)).length + (await claims(at)).length + (await instances(at)).length === 0, 120_000);
-    expect(await nodes(at)).toEqual([]);
-    survived.set(fault, (survived.get(fault) ?? 0) + 1);
+    await survives(fault, async () => {
+      await eventually('no node, claim and instance', async () => (await ourNodes(at)).length + (await claims(at)).length + (await instances(at)).length === 0, 120_000);
+      expect(await nodes(at)).toEqual([]);
+    });
   }, 400_000);
 });
 

@@ -1,0 +1,119 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { type KubeObject, kubeResources } from '@dovetail/core-ports';
+import { bindByHand, endInstance, latestHolders, latestNodes, nodesOfClaims, untilClosed } from '../support/binding.js';
+import { addForeignNode, claims, instances, pods, untilNothingLeft, untilRunning } from '../support/cluster.js';
+import { allInitialized, boundTo, poolReady } from '../support/placement.js';
+import { eventually, openWorld, type TestWorld, worlds } from '../support/world.js';
+import { deploymentManifest, poolManifest } from '../support/workload.js';
+
+/**
+ * Things that happen to pods and nodes between a plan and its end strand nothing: four nodes that are full to the last millicore, five
+ * pods each, so that the only room for a replacement is the room that its predecessor left.
+ */
+const world = (await worlds()).includes('real') ? 'real' : 'twin';
+const [nodesPlanned, podsPerNode] = [4, 5] as const;
+const podsPlanned = nodesPlanned * podsPerNode;
+/** A fifth of what 8 vCPU leave for pods after the kubelet's own share. */
+const load = { name: 'load', cpu: '1580m', memory: '100Mi' } as const;
+/** Nodes join half a second apart and are closed for five seconds: time for things to happen. */
+const cloud = { JOIN_STAGGER_MS: '500', READY_MS: '5000' } as const;
+
+const uidOf = (pod: KubeObject): string => pod.metadata.uid ?? '';
+
+describe(`plans that are disturbed, on the ${world} world`, () => {
+  let at: TestWorld;
+  /** The pods of the scale-up, and the claim that each was planned on. */
+  let first: ReadonlyMap<string, string>;
+
+  beforeAll(async () => {
+    at = await openWorld({ world, env: { cloud }, leaseMs: 15_000 });
+    await at.kube.putManifests(poolManifest({ clusterName: 'lab', instanceTypes: ['c5.2xlarge'] }));
+    await at.kube.putManifests(deploymentManifest({ ...load, replicas: 0 }));
+    await addForeignNode(at, { name: 'foreign', labels: {}, taints: [{ key: 'example.com/foreign', effect: 'NoSchedule' }] });
+    await poolReady(at);
+  });
+  afterAll(async () => at?.close());
+  afterEach(async () => {
+    await at.kubectl('scale', 'deployment/load', '--replicas=0');
+    await eventually('no pods', async () => (await pods(at, 'default')).length === 0);
+    await at.lab.advanceClock(11_000);
+    await untilNothingLeft(at);
+  });
+
+  async function scaleUp(): Promise<void> {
+    await at.kubectl('scale', 'deployment/load', `--replicas=${podsPlanned}`);
+    const made = await eventually('all pods', async () => { const all = await pods(at, 'default'); return all.length === podsPlanned && all; });
+    await eventually('a plan for every pod', () => made.every((pod) => latestHolders(at).has(uidOf(pod))));
+    first = new Map(made.map((pod) => [uidOf(pod), latestHolders(at).get(uidOf(pod)) ?? '']));
+    expect(new Set(first.values()).size).toBe(nodesPlanned);
+  }
+
+  const podOf = async (claim: string): Promise<KubeObject> => {
+    const found = (await pods(at, 'default')).find((pod) => first.get(uidOf(pod)) === claim);
+    if (found === undefined) throw new Error(`no pod was planned on ${claim}`);
+    return found;
+  };
+
+  /** Where pods are is where they were planned last, and those that nothing happened to were planned once. */
+  async function expectPlanned(options: { readonly disturbed: (uid: string) => boolean }): Promise<void> {
+    await eventually('every node to be initialised', () => allInitialized(at));
+    const [bound, planned, holders] = [await boundTo(at), await latestNodes(at), latestHolders(at)];
+    for (const [uid, node] of bound) {
+      // Pods that return from a node that ended take room that is kept by amount: no plan names them.
+      if (node !== 'foreign' && planned.has(uid)) expect({ uid, node }).toEqual({ uid, node: planned.get(uid) });
+      if (!options.disturbed(uid)) expect({ uid, holder: holders.get(uid) }).toEqual({ uid, holder: first.get(uid) });
+    }
+    expect((await claims(at)).length).toBe(nodesPlanned);
+    expect((await instances(at)).length).toBe(nodesPlanned);
+  }
+
+  test('a pod that is deleted: its successor takes its room, the others are where they were planned', async () => {
+    await scaleUp();
+    const [claim = ''] = await untilClosed(at, 1);
+    const deleted = await podOf(claim);
+    await at.kube.delete({ resource: kubeResources.pods, namespace: 'default', name: deleted.metadata.name });
+    await untilRunning(at, 'default', podsPlanned, 120_000);
+    await expectPlanned({ disturbed: (uid) => !first.has(uid) });
+    const successor = (await pods(at, 'default')).find((pod) => !first.has(uidOf(pod)));
+    expect(successor?.spec.nodeName).toBe((await nodesOfClaims(at)).get(claim));
+  });
+
+  test('a pod that is bound elsewhere, to a node that is not ours: the others are where they were planned', async () => {
+    await scaleUp();
+    const [claim = ''] = await untilClosed(at, 1);
+    const moved = await podOf(claim);
+    await bindByHand(at, moved, 'foreign');
+    await untilRunning(at, 'default', podsPlanned - 1, 120_000);
+    expect((await boundTo(at)).get(uidOf(moved))).toBe('foreign');
+    await expectPlanned({ disturbed: () => false });
+  });
+
+  test('a pod that is bound to another node of the plan: the one that finds no room there any more gets the room that is free', async () => {
+    await scaleUp();
+    const [left = '', taken = ''] = await untilClosed(at, 2);
+    const moved = await podOf(left);
+    const takenNode = (await nodesOfClaims(at)).get(taken) ?? '';
+    await bindByHand(at, moved, takenNode);
+    await untilRunning(at, 'default', podsPlanned, 120_000);
+    const bound = await boundTo(at);
+    const displaced = [...first].filter(([uid, claim]) => claim === taken && bound.get(uid) !== takenNode).map(([uid]) => uid);
+    expect(bound.get(uidOf(moved))).toBe(takenNode);
+    expect(displaced).toHaveLength(1);
+    expect(bound.get(displaced[0] ?? '')).toBe((await nodesOfClaims(at)).get(left));
+    for (const [uid, claim] of first) if (uid !== uidOf(moved) && !displaced.includes(uid)) expect(bound.get(uid)).toBe((await nodesOfClaims(at)).get(claim));
+    expect((await claims(at)).length).toBe(nodesPlanned);
+  });
+
+  test.each([
+    ['before it joins', async () => [...new Set(first.values())][0] ?? ''],
+    ['while it is kept for its pods', async () => (await untilClosed(at, 1))[0] ?? ''],
+    ['when its pods run', async () => { await untilRunning(at, 'default', podsPlanned, 120_000); await eventually('every node to be initialised', () => allInitialized(at)); return [...new Set(first.values())][0] ?? ''; }],
+  ] as const)('a node whose instance is ended %s: another comes for its pods, the others are where they were planned', async (_moment, victim) => {
+    await scaleUp();
+    const claim = await victim();
+    await endInstance(at, claim);
+    await eventually('the claim to go', async () => !(await claims(at)).some(({ metadata }) => metadata.name === claim), 120_000);
+    await untilRunning(at, 'default', podsPlanned, 120_000);
+    await expectPlanned({ disturbed: (uid) => !first.has(uid) || first.get(uid) === claim });
+  });
+});
