@@ -1,6 +1,7 @@
 import { type KubeApi, type KubeObject, type KubeResource, kubeResources } from '@dovetail/core-ports';
 
-type PodSeen = { readonly createdMs: number; boundMs?: number; runningMs?: number };
+/** When a pod was first seen, when the scheduler had said of it that it fits nowhere, and so on. */
+type PodSeen = { readonly createdMs: number; judgedMs?: number; boundMs?: number; runningMs?: number };
 
 /** When pods and claims were first seen in each state, by one watch each, on this process' monotonic clock. */
 export type Observed = {
@@ -13,7 +14,7 @@ export type Observed = {
   stop(): Promise<void>;
 };
 
-type PodLike = KubeObject & { spec?: { nodeName?: string }; status?: { phase?: string } };
+type PodLike = KubeObject & { spec?: { nodeName?: string }; status?: { phase?: string; conditions?: readonly { readonly type: string; readonly reason?: string }[] } };
 
 export function observe(kube: KubeApi, namespace: string): Observed {
   const stop = new AbortController();
@@ -54,6 +55,7 @@ function seePod(pods: Map<string, PodSeen>, pod: PodLike): void {
   const nowMs = performance.now();
   const seen = pods.get(uid) ?? { createdMs: nowMs };
   pods.set(uid, seen);
+  if (pod.status?.conditions?.some(({ type, reason }) => type === 'PodScheduled' && reason === 'Unschedulable') === true) seen.judgedMs ??= nowMs;
   if (pod.spec?.nodeName !== undefined) seen.boundMs ??= nowMs;
   if (pod.status?.phase === 'Running') seen.runningMs ??= nowMs;
 }

@@ -1,32 +1,52 @@
-import { appendFile, mkdir } from 'node:fs/promises';
 import { cpus, loadavg } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { kubeResources } from '@dovetail/core-ports';
+import { deploymentManifest, poolManifest } from '@dovetail/tests/workload';
+import { type KubeObject, kubeResources } from '@dovetail/core-ports';
 import { waitFor } from '@dovetail/testbed';
-import Table from 'cli-table3';
 import { type BenchLab, openLab } from './lab.js';
 import { type Observed, observe, percentile } from './observed.js';
-import { deployment, pool, wholeNodePod } from './workload.js';
+import { keep, tableOf } from './scaleup-report.js';
 
 const deployments = { group: 'apps', version: 'v1', kind: 'Deployment', plural: 'deployments', namespaced: true } as const;
-/** What is aimed at, in milliseconds. */
-const targets = { oneP50: 200, oneP99: 500, manyClaims: 1_000 } as const;
 
-/** From pods to NodeClaims: the latency of one pod, and of many created at once. */
+/** A deployment of so many pods. All times but those `After…` count from the request that creates it. */
+export type Many = {
+  readonly pods: number; readonly createdMs: number; readonly claims: number; readonly firstClaimMs: number;
+  /** The scheduler's last word that a pod fits nowhere, counted from the last pod's creation. */
+  readonly judgedAfterLastPodMs: number;
+  readonly claimsAfterLastPodMs: number; readonly boundMs: number; readonly runningMs: number;
+};
+
+/** One run, as a line of `bench/results/scaleup.ndjson`. */
+export type ScaleupResults = {
+  readonly at: string; readonly world: 'real' | 'twin'; readonly cpus: number; readonly loadBefore: number; readonly solvers: number;
+  /** One pod after the other: from the request that creates it to its NodeClaim being seen. */
+  readonly one: { readonly trials: number; readonly p50: number; readonly p99: number; readonly most: number };
+  readonly many: readonly Many[];
+};
+
+/** From pods to NodeClaims, with every setting at its default: the latency of one pod, and of many created at once. */
 export async function scaleup(args: readonly string[]): Promise<void> {
-  const { values } = parseArgs({ args: [...args], options: { real: { type: 'boolean', default: false }, trials: { type: 'string', default: '30' }, pods: { type: 'string', default: '1000' }, solvers: { type: 'string', default: '1' } } });
+  const { values } = parseArgs({ args: [...args], options: {
+    real: { type: 'boolean', default: false }, trials: { type: 'string', default: '100' }, pods: { type: 'string', default: '200,1000' }, solvers: { type: 'string', default: '1' },
+  } });
   const world = values.real ? 'real' : 'twin';
-  const [busy = 0] = loadavg();
-  const at = await openLab({ world, solvers: Number(values.solvers) });
+  const [loadBefore = 0] = loadavg();
+  const solvers = Number(values.solvers);
+  const at = await openLab({ world, solvers });
   const seen = observe(at.kube, 'default');
   try {
-    await at.kube.putManifests(pool(at.lab.options.clusterName));
+    await at.kube.putManifests(poolManifest({ clusterName: at.lab.options.clusterName, vcpusMax: 16 }));
     await warmUp(at, seen);
     const one = await onePod(at, seen, Number(values.trials));
-    const many = await manyPods(at, seen, Number(values.pods));
-    report({ world, one, many });
-    await keep({ at: new Date().toISOString(), world, cpus: cpus().length, loadBefore: busy, solvers: Number(values.solvers), trials: one.length, oneP50: percentile(one, 0.5), oneP99: percentile(one, 0.99), ...many });
+    const many: Many[] = [];
+    for (const pods of values.pods.split(',').map(Number)) many.push(await manyPods(at, seen, pods));
+    const results: ScaleupResults = {
+      at: new Date().toISOString(), world, cpus: cpus().length, loadBefore, solvers,
+      one: { trials: one.length, p50: percentile(one, 0.5), p99: percentile(one, 0.99), most: Math.max(...one) }, many,
+    };
+    process.stdout.write(`${tableOf(results)}\n`);
+    await keep(results);
   } finally {
     await seen.stop();
     await at.close();
@@ -38,6 +58,12 @@ async function warmUp(at: BenchLab, seen: Observed): Promise<void> {
   await onePod(at, seen, 2);
   await clear(at, seen);
 }
+
+/** A pod that leaves no room for another of its kind on a node of at most 16 vCPU. */
+const wholeNodePod = (name: string): KubeObject => ({
+  metadata: { name, namespace: 'default' },
+  spec: { terminationGracePeriodSeconds: 0, containers: [{ name: 'app', image: 'public.ecr.aws/eks-distro/kubernetes/pause:3.9', resources: { requests: { cpu: '9', memory: '1Gi' } } }] },
+});
 
 /** Milliseconds from the request that creates a pod to its NodeClaim being seen, one pod after the other. */
 async function onePod(at: BenchLab, seen: Observed, trials: number): Promise<readonly number[]> {
@@ -53,54 +79,32 @@ async function onePod(at: BenchLab, seen: Observed, trials: number): Promise<rea
   return took;
 }
 
-type Many = { readonly pods: number; readonly createdMs: number; readonly claims: number; readonly firstClaimMs: number; readonly claimsAfterLastPodMs: number; readonly boundMs: number; readonly runningMs: number };
-
-/** All times but `claimsAfterLastPodMs` count from the request that creates the deployment. */
 async function manyPods(at: BenchLab, seen: Observed, pods: number): Promise<Many> {
   await clear(at, seen);
   seen.forget();
   const startedMs = performance.now();
-  await at.kube.create(deployments, deployment('many', pods));
-  await soon(`${pods} running pods`, () => seen.pods.size >= pods && [...seen.pods.values()].every((pod) => pod.runningMs !== undefined), 180_000);
+  await at.kube.putManifests(deploymentManifest({ name: 'many', replicas: pods, cpu: '700m', memory: '1Gi' }));
+  await soon(`${pods} running pods`, () => seen.pods.size >= pods && [...seen.pods.values()].every((pod) => pod.runningMs !== undefined), 300_000);
   const all = [...seen.pods.values()];
-  const lastPodMs = Math.max(...all.map((pod) => pod.createdMs));
+  const last = (time: (pod: (typeof all)[number]) => number | undefined): number => Math.max(...all.map((pod) => time(pod) ?? Number.NEGATIVE_INFINITY));
+  const lastPodMs = last((pod) => pod.createdMs);
   const claimed = [...seen.claims.values()];
   return {
-    pods, createdMs: lastPodMs - startedMs, claims: claimed.length, firstClaimMs: Math.min(...claimed) - startedMs, claimsAfterLastPodMs: Math.max(...claimed) - lastPodMs,
-    boundMs: Math.max(...all.map((pod) => pod.boundMs ?? Number.NaN)) - startedMs, runningMs: Math.max(...all.map((pod) => pod.runningMs ?? Number.NaN)) - startedMs,
+    pods, createdMs: lastPodMs - startedMs, claims: claimed.length, firstClaimMs: Math.min(...claimed) - startedMs,
+    judgedAfterLastPodMs: last((pod) => pod.judgedMs) - lastPodMs, claimsAfterLastPodMs: Math.max(...claimed) - lastPodMs,
+    boundMs: last((pod) => pod.boundMs) - startedMs, runningMs: last((pod) => pod.runningMs) - startedMs,
   };
 }
 
 /** Ends everything, so that the next measurement begins on an empty cluster. */
 async function clear(at: BenchLab, seen: Observed): Promise<void> {
+  for (const { metadata: { name } } of await at.kube.list(deployments, { namespace: 'default' })) await at.kube.delete({ resource: deployments, namespace: 'default', name });
+  await soon('no replica sets', async () => (await at.kube.list(kubeResources.replicaSets, { namespace: 'default' })).length === 0);
   const objects = await at.kube.list(kubeResources.pods, { namespace: 'default' });
   await Promise.all(objects.map((pod) => at.kube.delete({ resource: kubeResources.pods, namespace: 'default', name: pod.metadata.name }, { gracePeriodSeconds: 0 })));
   await soon('no pods', () => seen.alive().pods === 0);
   await at.lab.advanceClock(11_000);
-  await soon('no claims', () => seen.alive().claims === 0);
+  await soon('no claims', () => seen.alive().claims === 0, 120_000);
 }
 
-const soon = <T>(what: string, condition: () => T | undefined | false, deadlineMs = 60_000): Promise<T> => waitFor(condition, { what, deadlineMs, everyMs: 5 });
-
-function report({ world, one, many }: { readonly world: string; readonly one: readonly number[]; readonly many: Many }): void {
-  const table = new Table({ head: [`scaleup, ${world} world`, 'measured', 'target'] });
-  const ms = (value: number): string => `${Math.round(value)} ms`;
-  const [p50, p99] = [percentile(one, 0.5), percentile(one, 0.99)];
-  const against = (value: number, targetMs: number): string => `≤ ${targetMs} ms: ${value <= targetMs ? 'met' : 'missed'}`;
-  table.push(
-    [`one pod → NodeClaim, p50 of ${one.length}`, ms(p50), against(p50, targets.oneP50)],
-    [`one pod → NodeClaim, p99 of ${one.length}`, ms(p99), against(p99, targets.oneP99)],
-    [`${many.pods} pods: created in`, ms(many.createdMs), ''],
-    [`${many.pods} pods: first claim after the deployment`, ms(many.firstClaimMs), ''],
-    [`${many.pods} pods: ${many.claims} claims, the last after the last pod`, ms(many.claimsAfterLastPodMs), against(many.claimsAfterLastPodMs, targets.manyClaims)],
-    [`${many.pods} pods: all bound`, ms(many.boundMs), ''],
-    [`${many.pods} pods: all running`, ms(many.runningMs), ''],
-  );
-  process.stdout.write(`${table.toString()}\n`);
-}
-
-async function keep(result: object): Promise<void> {
-  const folder = join(import.meta.dirname, 'results');
-  await mkdir(folder, { recursive: true });
-  await appendFile(join(folder, 'scaleup.ndjson'), `${JSON.stringify(result)}\n`);
-}
+const soon = <T>(what: string, condition: () => Promise<T | undefined | false> | T | undefined | false, deadlineMs = 60_000): Promise<T> => waitFor(condition, { what, deadlineMs, everyMs: 5 });

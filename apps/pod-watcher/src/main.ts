@@ -1,7 +1,7 @@
 import { connectKubernetes } from '@dovetail/adapter-kubernetes';
 import { connectNats, credentialsOf } from '@dovetail/adapter-nats';
 import { commonSettings, durationMs, leaderSettings, openShell, runMain, systemHash } from '@dovetail/runtime';
-import { defaultPodWatcherConfig, podWatcher } from '@dovetail/service-pod-watcher';
+import { defaultPodWatcherConfig, podWatcher, podWatcherMetrics } from '@dovetail/service-pod-watcher';
 
 const settings = {
   ...commonSettings,
@@ -11,7 +11,7 @@ const settings = {
 } as const;
 
 await runMain(async () => {
-  const shell = openShell({ name: 'pod-watcher', purpose: "tells the cluster's state and batches pending pods" }, settings);
+  const shell = openShell({ name: 'pod-watcher', purpose: "tells the cluster's state and batches pending pods" }, settings, podWatcherMetrics);
   if (shell === undefined) return;
   const { log, metrics, clock, stop } = shell;
   const { clusterName, natsUrl, natsCredentials, replicaName, kubeconfig, batchIdleMs, batchMaxMs } = shell.settings;

@@ -1,6 +1,6 @@
 import { connectNats, credentialsOf } from '@dovetail/adapter-nats';
 import { commonSettings, durationMs, openShell, runMain, systemHash } from '@dovetail/runtime';
-import { defaultSolverConfig, runSolver } from '@dovetail/service-solver';
+import { defaultSolverConfig, runSolver, solverMetrics } from '@dovetail/service-solver';
 import { workerEngine } from './worker-engine.js';
 
 const settings = {
@@ -9,7 +9,7 @@ const settings = {
 } as const;
 
 await runMain(async () => {
-  const shell = openShell({ name: 'solver', purpose: 'plans pending pods; any number of replicas, no rights anywhere' }, settings);
+  const shell = openShell({ name: 'solver', purpose: 'plans pending pods; any number of replicas, no rights anywhere' }, settings, solverMetrics);
   if (shell === undefined) return;
   const { log, metrics, clock, stop } = shell;
   const { clusterName, natsUrl, natsCredentials, replicaName, budgetMs } = shell.settings;

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { PersistentVolumeClaim, Pod } from './index.js';
 import {
-  evictionCost, formatDuration, isActive, isDisruptionProtected, isEvictable, isProvisionable, isReschedulable, needsScheduler, parseDurationMs, podOf,
+  evictionCost, formatDuration, isActive, isDisruptionProtected, isEvictable, isProvisionable, isReschedulable, isUnplaced, needsScheduler, parseDurationMs, podOf,
 } from './index.js';
 
 fc.configureGlobal({ seed: 1 });
@@ -27,6 +27,8 @@ describe('a pod needs a node from us', () => {
     ['not when it has ended', { phase: 'Failed' }, false],
     ['when a replica set owns it', { owner: owner('ReplicaSet') }, true],
   ])('%s', (_name, more, does) => expect(isProvisionable(pod({ unschedulable: true, ...more }))).toBe(does));
+
+  test('and may need one before the scheduler has looked at it', () => expect([isUnplaced(pod({ unschedulable: false })), isUnplaced(pod({ schedulingGates: ['g'] }))]).toEqual([true, false]));
 });
 
 test.each<[string, Partial<Pod>, boolean, boolean]>([

@@ -18,14 +18,12 @@ export const isDaemonPod = (pod: Pod): boolean => pod.owner?.kind === 'DaemonSet
 /** Whether the pod is static: the kubelet runs it from a file, and nothing can move it. */
 export const isStaticPod = (pod: Pod): boolean => pod.mirror || (pod.owner?.kind === 'Node' && pod.owner.apiVersion === 'v1');
 
-/**
- * Whether the pod needs a node from us: the scheduler has said that it is unschedulable, it is not bound, preempts
- * nobody, is not held by a gate, and nothing ties it to a node of its own.
- */
-export function isProvisionable(pod: Pod): boolean {
-  return pod.unschedulable && pod.nodeName === undefined && pod.nominatedNodeName === undefined
-    && pod.schedulingGates.length === 0 && isActive(pod) && !isDaemonPod(pod) && !isStaticPod(pod);
-}
+/** Whether the pod waits for a place: it is not bound, preempts nobody, is not held by a gate, and nothing ties it to a node of its own. */
+export const isUnplaced = (pod: Pod): boolean =>
+  pod.nodeName === undefined && pod.nominatedNodeName === undefined && pod.schedulingGates.length === 0 && isActive(pod) && !isDaemonPod(pod) && !isStaticPod(pod);
+
+/** Whether the pod needs a node from us: it waits for a place, and the scheduler has said that there is none. */
+export const isProvisionable = (pod: Pod): boolean => pod.unschedulable && isUnplaced(pod);
 
 /**
  * Whether the pod, or its successor, will need a place when its node goes away. A terminating pod of a stateful set

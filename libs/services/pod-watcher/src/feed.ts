@@ -50,11 +50,12 @@ export class Feed {
     this.#want({ kind: 'gone', stateKind: kind, uid, generation: this.#telling() }, gone);
   }
 
-  /** Whether everything wanted of these objects has been told. */
-  told(kind: StateKind, uids: readonly string[]): boolean {
-    return this.#caughtUp && uids.every((uid) => {
+  /** Those of these objects of which something is still to be told. */
+  untold(kind: StateKind, uids: readonly string[]): readonly string[] {
+    if (!this.#caughtUp) return uids;
+    return uids.filter((uid) => {
       const subject = subjects.state(this.#options.channel.cluster, kind, uid);
-      return !this.#dirty.has(subject) && !this.#busy.has(subject);
+      return this.#dirty.has(subject) || this.#busy.has(subject);
     });
   }
 

@@ -1,8 +1,9 @@
 import { annotations, parsePromise, type Pool, type PromiseAnnotation } from '@dovetail/core-api';
 import type { StateValue, Verdict } from '@dovetail/contracts';
-import { isProvisionable, type Pod } from '@dovetail/core-kube-model';
+import type { Pod } from '@dovetail/core-kube-model';
 import { Backoff } from './backoff.js';
 import { groupsOf } from './groups.js';
+import { Waiting } from './waiting.js';
 
 /** Replicas that an owner (ReplicaSet) wants, by its UID. */
 export type OwnerReplicas = { readonly uid: string; readonly replicas: number };
@@ -13,8 +14,7 @@ const admittedGraceMs = 10_000;
 /** The pods that need a plan: seen through watches and verdicts, less what is promised or waits. */
 export class Pending {
   private readonly pods = new Map<string, Pod>();
-  /** Those of them that the scheduler found no place for. */
-  private readonly unscheduled = new Map<string, Pod>();
+  private readonly waiting = new Waiting();
   private readonly ownedPods = new Map<string, Set<string>>();
   private readonly pools = new Map<string, Pool>();
   private readonly owners = new Map<string, number>();
@@ -36,8 +36,7 @@ export class Pending {
 
   private setPod(uid: string, pod: Pod): void {
     this.pods.set(uid, pod);
-    if (isProvisionable(pod)) this.unscheduled.set(uid, pod);
-    else this.unscheduled.delete(uid);
+    this.waiting.set(pod);
     if (pod.owner !== undefined) this.owned(pod.owner.uid).add(uid);
   }
 
@@ -57,7 +56,7 @@ export class Pending {
   gone(uid: string): boolean {
     const pod = this.pods.get(uid);
     this.pods.delete(uid);
-    this.unscheduled.delete(uid);
+    this.waiting.delete(uid);
     if (pod?.owner !== undefined) this.owned(pod.owner.uid).delete(uid);
     this.backoff.forget(uid);
     this.admittedMs.delete(uid);
@@ -81,18 +80,24 @@ export class Pending {
     else this.admittedMs.delete(verdict.podUid);
   }
 
-  pod(uid: string): Pod | undefined {
-    return this.pods.get(uid);
+  get count(): number {
+    return this.waiting.inNeed().length;
   }
 
-  get count(): number {
-    return this.unscheduled.size;
+  /** Whether the pod waits for a place, as far as the scheduler is concerned. */
+  waits(podUid: string): boolean {
+    return this.waiting.has(podUid);
+  }
+
+  /** The pods that a claim or node promises room to. */
+  promisedBy(holderUid: string): readonly string[] {
+    return this.promises.get(holderUid)?.podUids ?? [];
   }
 
   /** Groups of pods to plan now. */
   groups(nowMs: number): ReadonlyMap<string, readonly Pod[]> {
     const promised = this.promised(nowMs);
-    const wanted = [...this.unscheduled.values()].filter((pod) => !promised.has(pod.uid) && !this.backoff.waits(pod.uid, nowMs));
+    const wanted = this.waiting.inNeed().filter((pod) => !promised.has(pod.uid) && !this.backoff.waits(pod.uid, nowMs));
     return groupsOf(wanted.toSorted((a, b) => (a.uid < b.uid ? -1 : 1)), [...this.pools.values()]);
   }
 

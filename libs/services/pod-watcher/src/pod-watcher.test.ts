@@ -186,6 +186,15 @@ describe('batches', () => {
     expect(stage.batches).toEqual([]);
   });
 
+  test('an equal pod that came after one without a place is not waited for', async () => {
+    await ready();
+    await stage.pod('before', { unschedulable: false });
+    const needy = [await stage.pod('one'), await stage.pod('two', { unschedulable: false })];
+    await stage.pod('other', { unschedulable: false, spec: { nodeSelector: { zone: 'x' } } });
+    await stage.advance(60);
+    expect(stage.batches.map((batch) => batch.podUids.toSorted())).toEqual([needy.toSorted()]);
+  });
+
   test('pods of pools that share nothing are batches of their own', async () => {
     await ready();
     await stage.pool('red', { taints: [{ key: 'red', value: 'true', effect: 'NoSchedule' }] });
@@ -240,6 +249,30 @@ describe('verdicts', () => {
     expect(stage.batches.map((batch) => batch.podUids)).toEqual([[first], [second]]);
   });
 
+  test.each<[string, (uid: string) => Promise<unknown>]>([
+    ['bound', (uid) => stage.kube.bind({ namespace: 'default', name: 'a', uid }, 'n')],
+    ['preempting', () => stage.kube.patch({ resource: kubeResources.pods, namespace: 'default', name: 'a' }, { type: 'merge', body: { status: { nominatedNodeName: 'n' } } }, { subresource: 'status' })],
+    ['gone', () => stage.kube.delete({ resource: kubeResources.pods, namespace: 'default', name: 'a' }, { gracePeriodSeconds: 0 })],
+  ])('a pod that is %s by now is not waited for', async (_what, happens) => {
+    await ready();
+    const first = await stage.pod('a');
+    await stage.advance(60);
+    const second = await stage.pod('b');
+    await happens(first);
+    await stage.advance(60);
+    expect(stage.batches.map((batch) => batch.podUids).slice(1)).toEqual([[second]]);
+  });
+
+  test('a promise is as good as a verdict', async () => {
+    await ready();
+    const first = await stage.pod('a');
+    await stage.advance(60);
+    const second = await stage.pod('b');
+    await stage.kube.create(kubeResources.nodes, { metadata: { name: 'n', annotations: { [annotations.promise]: renderPromise({ podUids: [first], admission: '1.1' }) } } });
+    await stage.advance(60);
+    expect(stage.batches.map((batch) => batch.podUids)).toEqual([[first], [second]]);
+  });
+
   test('a promised pod is not batched until its promise ends', async () => {
     await ready();
     const uid = await stage.pod('a');
@@ -267,7 +300,7 @@ describe('verdicts', () => {
     expect(stage.batches).toMatchObject([{ podUids: [uid] }]);
   });
 
-  test('a pod that cannot be placed backs off, and returns when a pool changes; one decision for all pods of an owner', async () => {
+  test('a pod that cannot be placed backs off, and returns when a pool changes', async () => {
     await ready();
     const owner = { ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'rs-1', controller: true }] };
     const uids = [await stage.pod('a', { metadata: owner }), await stage.pod('b', { metadata: owner })];
@@ -275,7 +308,7 @@ describe('verdicts', () => {
     for (const uid of uids) await stage.verdict(uid, 'unplaced');
     await stage.advance(3_000);
     expect(stage.batches).toHaveLength(1);
-    expect(stage.decisions).toMatchObject([{ kind: 'unschedulable', reasons: [{ code: 'no-offering' }], facts: { owner: 'ReplicaSet/web' } }]);
+    expect(stage.counts.get('dovetail_pods_unschedulable_total')).toBe(2);
     await stage.pool('bigger');
     await stage.advance(600);
     expect(stage.batches).toHaveLength(2);

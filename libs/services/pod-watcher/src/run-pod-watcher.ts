@@ -1,4 +1,4 @@
-import { type Channel, type Decision, followCatalog, followState, publishBatch, publishDecision, streamSpecs, type Verdict } from '@dovetail/contracts';
+import { type Channel, followCatalog, followState, publishBatch, type StateKind, streamSpecs, type Verdict } from '@dovetail/contracts';
 import { type KubeApi, type KubeObject, kubeResources, type Leadership, type Log, type Metrics, Stopper, type StopSignal, type Term, type WatchEvent } from '@dovetail/core-ports';
 import { Batches, type BatchPolicy, type Cut } from './batches.js';
 import { auditMs, Feed, ownKinds } from './feed.js';
@@ -121,10 +121,16 @@ class Watching {
     for (const state of projection.states) {
       this.feed.set(projection.uid, state);
       helps = this.pending.set(projection.uid, state) || helps;
-      if (state.kind === 'pod' && state.value.nodeName !== undefined) this.batches.settled(projection.uid);
+      this.settle(projection.uid, state.kind);
     }
     if (helps) this.pending.backoff.retryUnplaced(this.deps.channel.clock.nowMs());
     this.wake();
+  }
+
+  /** What a batch's solver or launcher will not answer for any more: a pod that waits no longer, or has room promised. */
+  private settle(uid: string, kind: StateKind): void {
+    if (kind === 'pod' && !this.pending.waits(uid)) this.batches.settled(uid);
+    if (kind === 'claim' || kind === 'node') for (const podUid of this.pending.promisedBy(uid)) this.batches.settled(podUid);
   }
 
   private drop(uid: string): void {
@@ -194,23 +200,8 @@ class Watching {
   private judged(verdict: Verdict): void {
     this.pending.verdict(verdict, this.deps.channel.clock.nowMs(), this.batches.cutMs(verdict.podUid));
     this.batches.settled(verdict.podUid);
-    if (verdict.outcome === 'unplaced') this.tellUnschedulable(verdict);
-  }
-
-  /** One decision for all pods of an owner that wait for the same reason. */
-  private tellUnschedulable(verdict: Verdict): void {
-    const { channel, log, metrics } = this.deps;
-    const pod = this.pending.pod(verdict.podUid);
-    if (pod === undefined) return;
-    const [reason] = verdict.reasons;
-    metrics.count('dovetail_pods_unschedulable_total', { reason: reason?.code ?? 'none' });
-    const decision: Decision = {
-      id: `unschedulable/${pod.owner?.uid ?? pod.uid}/${reason?.code ?? 'none'}/${verdict.planId}`, kind: 'unschedulable', atMs: verdict.atMs, source: channel.source,
-      summary: `no place for pods like ${pod.namespace}/${pod.name}: ${reason?.message ?? 'no reason given'}`,
-      objects: [{ kind: 'Pod', namespace: pod.namespace, name: pod.name, uid: pod.uid }], reasons: verdict.reasons, alternatives: [], planId: verdict.planId,
-      facts: pod.owner === undefined ? {} : { owner: `${pod.owner.kind}/${pod.owner.name}` },
-    };
-    void publishDecision(channel, decision).catch((error: unknown) => log.warn('decision-lost', `a decision could not be told: ${String(error)}`));
+    // The decision is the launcher's to tell: it has the whole plan, and one decision serves all pods alike.
+    if (verdict.outcome === 'unplaced') this.deps.metrics.count('dovetail_pods_unschedulable_total', { reason: verdict.reasons[0]?.code ?? 'none' });
   }
 
   private async catalogChanges(): Promise<void> {
@@ -255,7 +246,7 @@ class Watching {
     const { stop } = this.term;
     // The batch names what the feed must hold for its pods to be known: they have to be there first.
     const podUids = cut.pods.map((pod) => pod.uid);
-    while (!this.feed.told('pod', podUids) && !stop.aborted) await channel.clock.sleep(1, stop);
+    for (let untold = this.feed.untold('pod', podUids); untold.length > 0 && !stop.aborted; untold = this.feed.untold('pod', untold)) await channel.clock.sleep(1, stop);
     if (stop.aborted) return;
     this.round += 1;
     const nowMs = channel.clock.nowMs();

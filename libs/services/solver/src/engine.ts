@@ -1,5 +1,5 @@
 import { type AdmissionNumber, catalogEventOf, type PendingBatch, type PlanCause, planIdOf, type PlanMessage, type PlanRequest, stateEventOf } from '@dovetail/contracts';
-import { isProvisionable, type Pod } from '@dovetail/core-kube-model';
+import { isUnplaced, type Pod } from '@dovetail/core-kube-model';
 import type { FollowEvent, Hash } from '@dovetail/core-ports';
 import { defaultPlanOptions, plan, type PlanOptions } from '@dovetail/core-scheduling';
 import { Mirror } from './mirror.js';
@@ -56,7 +56,7 @@ export class SolverEngine {
   solveBatch(batch: PendingBatch, budgetMs: number): Solved {
     if (!this.reached(batch)) return { kind: 'behind' };
     const promised = new Set([...this.mirror.promises.values()].flatMap((promise) => promise.podUids));
-    const pods = batch.podUids.flatMap((uid) => this.mirror.pods.get(uid) ?? []).filter((pod) => isProvisionable(pod) && !promised.has(pod.uid));
+    const pods = batch.podUids.flatMap((uid) => this.mirror.pods.get(uid) ?? []).filter((pod) => isUnplaced(pod) && !promised.has(pod.uid));
     if (pods.length === 0) return { kind: 'nothing-pending' };
     return this.solve({ pods, without: new Set(), cause: { kind: 'pending', group: batch.group, round: batch.round }, budgetMs });
   }

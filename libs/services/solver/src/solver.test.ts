@@ -23,7 +23,9 @@ describe('a batch', () => {
   test('becomes a plan that names what it saw, then is acked; the plan is told as a decision', async () => {
     await stage.basics();
     await stage.head({ epoch: 3, number: 7 });
-    for (const uid of ['a', 'b', 'c']) await stage.tell('pod', podOf(uid));
+    for (const uid of ['a', 'b']) await stage.tell('pod', podOf(uid));
+    // Who needs a node is pod-watcher's to say: the scheduler need not have looked at each pod.
+    await stage.tell('pod', podOf('c', { unschedulable: false }));
     stage.solver('one');
     await stage.batch(['a', 'b', 'c']);
     await stage.clock.advance(50);
