@@ -90,9 +90,16 @@ const failures: ReadonlyMap<string, FleetFailure> = new Map([
   ['LimitExceededException', failure('quota-exceeded', 'request')],
 ]);
 
-/** What an AWS error code means. Codes that nobody listed are taken for a defect of the request, except those named NotFound. */
-export function classifyFleetError(awsCode: string): FleetFailure {
+/** How CreateFleet says, under a code that also names defects of the request, that a zone does not have the instance type. */
+const typeNotInZone = /not supported in your requested Availability Zone/i;
+
+/**
+ * What an AWS error means, by its code and, where that alone is ambiguous, its message. Codes that nobody listed are taken for a defect
+ * of the request, except those named NotFound.
+ */
+export function classifyFleetError(awsCode: string, message = ''): FleetFailure {
   const known = failures.get(awsCode);
   if (known !== undefined) return known;
+  if (awsCode === 'InvalidFleetConfiguration' && typeNotInZone.test(message)) return exhausted;
   return /\.NotFound(Exception)?$|NotFoundException$/.test(awsCode) ? failure('not-found', 'request') : failure('invalid-request', 'request');
 }

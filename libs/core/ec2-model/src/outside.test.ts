@@ -69,4 +69,9 @@ describe('AWS error codes', () => {
     ['InvalidParameterValue',                                 'invalid-request',         'request'],
     ['SomethingNew',                                          'invalid-request',         'request'],
   ])('%s means %s of the %s', (awsCode, code, scope) => expect(classifyFleetError(awsCode)).toEqual({ code, scope }));
+
+  test.each([
+    ['Your requested instance type (m9g.large) is not supported in your requested Availability Zone (us-west-2d).', 'capacity-exhausted', 'offering'],
+    ['The fleet configuration contains duplicate instance pools.', 'invalid-request', 'request'],
+  ])('InvalidFleetConfiguration, "%s", means %s of the %s', (message, code, scope) => expect(classifyFleetError('InvalidFleetConfiguration', message)).toEqual({ code, scope }));
 });

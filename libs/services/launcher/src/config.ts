@@ -1,3 +1,5 @@
+import { defaultPlanOptions } from '@dovetail/core-scheduling';
+
 /** What the launcher is told. Times are in milliseconds. */
 export type LauncherConfig = {
   /** The cluster's name: on tags, in subjects, and what EKS knows it by. */
@@ -90,9 +92,11 @@ const minute = 60 * second;
 
 /** Karpenter's times where it has them; the rest measured or reasoned in docs/architecture.md. */
 export function defaultLauncherConfig(named: { readonly clusterName: string; readonly region: string }): LauncherConfig {
+  // The planner's rules, by which its plans are judged: reserved capacity is Strict, as in Karpenter's provisioner.
+  const { hostnameSpread, preferencePolicy, minValuesPolicy, reservedOfferings } = defaultPlanOptions;
   return {
     ...named,
-    placement: 'bind', hostnameSpread: 'balanced', preferencePolicy: 'Respect', minValuesPolicy: 'Strict', reservedOfferings: 'Fallback',
+    placement: 'bind', hostnameSpread, preferencePolicy, minValuesPolicy, reservedOfferings,
     admission: { planAgeMaxMs: minute, promiseMs: 2 * minute, replacementPromiseMs: 10 * minute, writesInParallel: 64, plansPerRoundMax: 32 },
     launch: {
       membersMax: 50, typesMax: 60, gatherMs: 25, resendMaxMs: 10 * minute, consistencyMs: 30 * second, attemptMs: 2 * second, attemptMaxMs: minute,

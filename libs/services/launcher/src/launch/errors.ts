@@ -2,8 +2,8 @@ import { classifyFleetError, type FleetOutcome } from '@dovetail/core-ec2-model'
 import type { CloudErrorCode } from '@dovetail/core-ports';
 
 /** EC2's ways of saying that this offering cannot be had now, quotas included: another may be. */
-export const isCapacityCode = (awsCode: string): boolean => {
-  const { code } = classifyFleetError(awsCode);
+export const isCapacityError = (error: { readonly awsCode: string; readonly message: string }): boolean => {
+  const { code } = classifyFleetError(error.awsCode, error.message);
   return code === 'capacity-exhausted' || code === 'quota-exceeded';
 };
 
@@ -32,11 +32,11 @@ export type Shortage =
 
 export function shortageOf(outcome: FleetOutcome, wanted: number): Shortage {
   if (outcome.instances.length >= wanted) return { kind: 'none' };
-  const first = outcome.errors.find((error) => !isCapacityCode(error.awsCode)) ?? outcome.errors[0];
+  const first = outcome.errors.find((error) => !isCapacityError(error)) ?? outcome.errors[0];
   if (first === undefined) return { kind: 'capacity', awsCode: 'InsufficientInstanceCapacity', message: 'EC2 launched fewer instances than asked for and named no error' };
   const { awsCode, message } = first;
   if (classifyFleetError(awsCode).code === 'launch-template-missing') return { kind: 'template-missing', awsCode, message };
-  return { kind: isCapacityCode(awsCode) ? 'capacity' : 'other', awsCode, message };
+  return { kind: isCapacityError(first) ? 'capacity' : 'other', awsCode, message };
 }
 
 /** Karpenter's words for the condition Launched, by what EC2 said. */

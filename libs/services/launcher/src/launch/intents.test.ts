@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { annotations } from '@dovetail/core-api';
 import { claimValue } from '../testing/values.js';
-import { isCapacityCode, shortageOf } from './errors.js';
+import { isCapacityError, shortageOf } from './errors.js';
 import { fleetRequestOf, intentOf, parseIntent, renderIntent, type IntentRequest } from './intent.js';
 import { pair, type LaunchedInstance } from './pairing.js';
 import { UnavailableOfferings } from './unavailable.js';
@@ -91,7 +91,9 @@ describe('what a fleet answers', () => {
   ] as const)('%s', (_sentence, codes, instances, kind) => expect(shortageOf(outcome(codes, instances), 2).kind).toBe(kind));
   test.each([
     'InsufficientInstanceCapacity', 'MaxSpotInstanceCountExceeded', 'VcpuLimitExceeded', 'UnfulfillableCapacity', 'Unsupported', 'InsufficientFreeAddressesInSubnet', 'MaxFleetCountExceeded', 'ReservationCapacityExceeded',
-  ])('%s means: avoid the offering', (code) => expect(isCapacityCode(code)).toBe(true));
+  ])('%s means: avoid the offering', (awsCode) => expect(isCapacityError({ awsCode, message: '' })).toBe(true));
+  test('so does a zone without the type, whatever its code says', () =>
+    expect(isCapacityError({ awsCode: 'InvalidFleetConfiguration', message: 'Your requested instance type (x) is not supported in your requested Availability Zone (a).' })).toBe(true));
 });
 
 describe('offerings without capacity', () => {

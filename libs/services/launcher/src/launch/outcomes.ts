@@ -110,7 +110,7 @@ export class Outcomes {
 
 /** The offerings that an error is about: the one it names; all of the request, where it names none or speaks of the whole capacity type. */
 function offeringsOf(intent: LaunchIntent, error: FleetOutcome['errors'][number]): readonly OfferingIdentity[] {
-  const { code, scope } = classifyFleetError(error.awsCode);
+  const { code, scope } = classifyFleetError(error.awsCode, error.message);
   if (code !== 'capacity-exhausted' && code !== 'quota-exceeded' && scope !== 'capacity-type') return [];
   const { capacityType } = intent.request;
   const all = intent.request.configs.flatMap(({ overrides }) => overrides.map(({ instanceType, zone }) => ({ instanceType, zone, capacityType })));
