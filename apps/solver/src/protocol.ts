@@ -6,6 +6,8 @@ export type Question =
   | { readonly kind: 'state' | 'catalog'; readonly event: FollowEvent }
   | { readonly kind: 'batch'; readonly id: number; readonly batch: PendingBatch; readonly budgetMs: number }
   | { readonly kind: 'request'; readonly id: number; readonly request: PlanRequest }
+  /** Answered when the mirror has changed since it was last looked at, at the latest after `waitMs`. */
+  | { readonly kind: 'changed'; readonly id: number; readonly waitMs: number }
   | { readonly kind: 'debug'; readonly id: number };
 
 export type Answer =

@@ -21,8 +21,7 @@ export function workerEngine(options: WorkerOptions): WorkerEngine {
     catalog: (event) => line.tell({ kind: 'catalog', event }),
     solveBatch: async (batch, budgetMs) => (await line.ask((id) => ({ kind: 'batch', id, batch, budgetMs }))) as Solved,
     solveRequest: async (request) => (await line.ask((id) => ({ kind: 'request', id, request }))) as Solved,
-    // A short wait instead of a wake-up: the mirror changes in the other thread.
-    changed: (waitMs) => new Promise((resolve) => setTimeout(resolve, Math.min(waitMs, 5))),
+    changed: async (waitMs) => void (await line.ask((id) => ({ kind: 'changed', id, waitMs }))),
     ready: () => line.ready,
     lastState: () => line.lastState,
     async close() {

@@ -1,27 +1,29 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemHash } from '@dovetail/runtime';
-import { SolverEngine } from '@dovetail/service-solver';
+import { inThread, SolverEngine } from '@dovetail/service-solver';
 import { type Answer, type Question, sharedOffsetClock, type WorkerData } from './protocol.js';
 
 // The mirror and the planner live here, off the main thread: it only forwards what the bus delivers and asks.
 const { cluster, solver, offset } = workerData as WorkerData;
 const nowMs = sharedOffsetClock(offset);
 const engine = new SolverEngine({ cluster, solver, hash: systemHash, nowMs });
+const port = inThread(engine, (ms) => new Promise((resolve) => void setTimeout(resolve, ms)));
 
 parentPort?.on('message', (question: Question) => {
   switch (question.kind) {
-    case 'state': return engine.state(question.event);
-    case 'catalog': return engine.catalog(question.event);
-    case 'batch': return answer(question.id, () => engine.solveBatch(question.batch, question.budgetMs));
-    case 'request': return answer(question.id, () => engine.solveRequest(question.request));
-    case 'debug': return answer(question.id, () => engine.debugState());
+    case 'state': return port.state(question.event);
+    case 'catalog': return port.catalog(question.event);
+    case 'batch': return void answer(question.id, () => port.solveBatch(question.batch, question.budgetMs));
+    case 'request': return void answer(question.id, () => port.solveRequest(question.request));
+    case 'changed': return void answer(question.id, () => port.changed(question.waitMs));
+    case 'debug': return void answer(question.id, () => Promise.resolve(engine.debugState()));
   }
 });
 
-function answer(id: number, work: () => unknown): void {
+async function answer(id: number, work: () => Promise<unknown>): Promise<void> {
   let reply: Answer;
   try {
-    reply = { id, ok: true, value: work(), ready: engine.ready };
+    reply = { id, ok: true, value: await work(), ready: engine.ready };
   } catch (error) {
     reply = { id, ok: false, message: error instanceof Error ? (error.stack ?? error.message) : String(error), ready: engine.ready };
   }
