@@ -1,10 +1,12 @@
 import type { Pod } from '@dovetail/core-kube-model';
 import type { NewNode, Placement, Plan, Violation } from '../plan.js';
 import type { PlanOptions, Snapshot } from '../snapshot.js';
+import { Census } from './census.js';
 import { hostViolations } from './fit.js';
 import { hostsOf, type Host } from './hosts.js';
 import { limitViolations, reservationViolations } from './limits.js';
-import { affinityViolations, antiAffinityViolations, spreadViolations } from './topology.js';
+import { spreadViolations } from './spread.js';
+import { affinityViolations, antiAffinityViolations } from './topology.js';
 
 type Parts = { readonly newNodes: readonly NewNode[]; readonly placements: readonly Placement[] };
 
@@ -46,7 +48,7 @@ function judged(what: Judged): readonly Host[] {
 }
 
 function together(hosts: readonly Host[], what: Judged, about: (host: Host) => boolean): readonly Violation[] {
-  const world = { hosts, snapshot: what.snapshot, options: what.options };
+  const world = { hosts, census: new Census(hosts), snapshot: what.snapshot, options: what.options };
   return [
     ...hosts.filter(about).flatMap((host) => hostViolations(host, what.snapshot, what.options)),
     ...spreadViolations(world, about), ...affinityViolations(world, about), ...antiAffinityViolations(world, about),

@@ -1,11 +1,12 @@
 import { poolKey } from '@dovetail/core-api';
+import type { InstanceType } from '@dovetail/core-ec2-model';
 import {
   addResources, canonicalKey, describeTaint, fits, firstUntolerated, subtractResources, sumResources,
-  type DaemonSet, type HostPort, type Pod, type Resources, type Taint,
+  type DaemonSet, type HostPort, type Pod, type Taint,
 } from '@dovetail/core-kube-model';
 import type { Violation } from '../plan.js';
 import type { PlanOptions, Snapshot } from '../snapshot.js';
-import { labelsSatisfy, podAccepts, type Host, type Labels, type Variant } from './hosts.js';
+import { firstRefused, labelsSatisfy, podAccepts, type Blueprint, type Host, type Labels, type Variant } from './hosts.js';
 import { volumeViolations } from './volumes.js';
 
 const broken = (code: Violation['code'], host: Host, message: string): Violation => ({ code, where: host.name, message });
@@ -14,7 +15,7 @@ const broken = (code: Violation['code'], host: Host, message: string): Violation
 const lifecycle: Labels = { 'karpenter.sh/registered': 'true', 'karpenter.sh/initialized': 'true' };
 
 function daemonRuns(daemon: DaemonSet, variant: Variant, taints: readonly Taint[]): boolean {
-  return firstUntolerated(taints, daemon.template.tolerations) === undefined && podAccepts(daemon.template, { ...variant, labels: { ...variant.labels, ...lifecycle } });
+  return firstUntolerated(taints, daemon.template.tolerations) === undefined && podAccepts(daemon.template, variant, lifecycle);
 }
 
 const wildcards = new Set(['', '0.0.0.0', '::']);
@@ -33,42 +34,80 @@ function portViolations(host: Host, daemons: readonly Pod[]): readonly Violation
   return violations;
 }
 
-function podViolations(host: Host, variant: Variant): readonly Violation[] {
+function podViolations(host: Host): readonly Violation[] {
   return host.planned.flatMap((pod) => {
     const found: Violation[] = [];
     const taint = firstUntolerated(host.taints, pod.tolerations);
     if (taint !== undefined) found.push(broken('taint-not-tolerated', host, `pod ${pod.uid} does not tolerate ${describeTaint(taint)}`));
-    if (!podAccepts(pod, variant)) found.push(broken('requirement-mismatch', host, `pod ${pod.uid} does not accept the labels of ${variant.option?.type.name ?? host.name}`));
+    const refused = firstRefused(pod, host);
+    if (refused !== undefined) found.push(broken('requirement-mismatch', host, `pod ${pod.uid} does not accept the labels of ${refused.option?.type.name ?? host.name}`));
     return found;
   });
 }
 
-function optionViolations(host: Host, variant: Variant, what: { readonly snapshot: Snapshot; readonly planned: Resources }): readonly Violation[] {
-  const { option } = variant;
-  const pool = host.pool?.pool;
+type Fault = Pick<Violation, 'code' | 'message'>;
+
+function optionFaults(host: Host, { option, ...variant }: Variant): readonly Fault[] {
+  const pool = host.blueprint.pool?.pool;
   if (option === undefined || pool === undefined) return [];
-  const found: Violation[] = [];
+  const found: Fault[] = [];
   const label = `${option.type.name} in ${option.offering.zone} (${option.offering.capacityType})`;
   const cap = pool.maxPriceMicrosPerHour;
-  if (!option.offering.available) found.push(broken('no-capacity', host, `${label} is not available`));
-  if (option.offering.priceMicrosPerHour !== option.of.priceMicrosPerHour) found.push(broken('wrong-price', host, `${label} costs ${option.offering.priceMicrosPerHour}, the plan says ${option.of.priceMicrosPerHour}`));
-  if (cap !== undefined && option.offering.priceMicrosPerHour > cap) found.push(broken('price-cap', host, `${label} is above the cap of ${poolKey(pool.identity)}`));
-  if (!labelsSatisfy(variant, pool.requirements)) found.push(broken('requirement-mismatch', host, `${label} does not meet the requirements of ${poolKey(pool.identity)}`));
-  if (!labelsSatisfy(variant, host.bin?.requirements ?? [])) found.push(broken('requirement-mismatch', host, `${label} does not meet the claim's own requirements`));
-  const daemons = what.snapshot.daemonSets.filter((daemon) => daemonRuns(daemon, variant, host.taints)).map((daemon) => daemon.template);
-  const requests = sumResources([what.planned, ...daemons.map((pod) => pod.requests)]);
-  if (!fits(requests, option.type.allocatable)) found.push(broken('resources-too-large', host, `${label} does not hold the pods and daemonsets: ${JSON.stringify(requests)} of ${JSON.stringify(option.type.allocatable)}`));
-  return host.planned.some((pod) => pod.hostPorts.length > 0) ? [...found, ...portViolations(host, daemons)] : found;
+  if (!option.offering.available) found.push({ code: 'no-capacity', message: `${label} is not available` });
+  if (option.offering.priceMicrosPerHour !== option.of.priceMicrosPerHour) found.push({ code: 'wrong-price', message: `${label} costs ${option.offering.priceMicrosPerHour}, the plan says ${option.of.priceMicrosPerHour}` });
+  if (cap !== undefined && option.offering.priceMicrosPerHour > cap) found.push({ code: 'price-cap', message: `${label} is above the cap of ${poolKey(pool.identity)}` });
+  if (!labelsSatisfy(variant, pool.requirements)) found.push({ code: 'requirement-mismatch', message: `${label} does not meet the requirements of ${poolKey(pool.identity)}` });
+  if (!labelsSatisfy(variant, host.bin?.requirements ?? [])) found.push({ code: 'requirement-mismatch', message: `${label} does not meet the claim's own requirements` });
+  return found;
+}
+
+/** Types of a blueprint on which the same daemonsets run. */
+type Crew = { readonly daemons: readonly Pod[]; readonly types: Set<InstanceType> };
+/** What can be said of a blueprint before its pods are looked at. */
+type Outlook = { readonly faults: readonly Fault[]; readonly crews: readonly Crew[] };
+
+const outlooks = new WeakMap<Blueprint, Outlook>();
+
+function outlookOf(host: Host, snapshot: Snapshot): Outlook {
+  const known = outlooks.get(host.blueprint);
+  if (known !== undefined) return known;
+  const crews = new Map<string, Crew>();
+  for (const variant of host.blueprint.variants) {
+    if (variant.option === undefined) continue;
+    const daemons = snapshot.daemonSets.filter((daemon) => daemonRuns(daemon, variant, host.taints)).map((daemon) => daemon.template);
+    const text = daemons.map((pod) => pod.uid).join();
+    const crew = crews.get(text) ?? { daemons, types: new Set() };
+    crew.types.add(variant.option.type);
+    crews.set(text, crew);
+  }
+  const outlook = { faults: host.blueprint.variants.flatMap((variant) => optionFaults(host, variant)), crews: [...crews.values()] };
+  outlooks.set(host.blueprint, outlook);
+  return outlook;
+}
+
+/** Whatever a new node is launched as, it must be allowed, and hold its pods beside the daemonsets that run there. */
+function optionViolations(host: Host, snapshot: Snapshot): readonly Violation[] {
+  const { faults, crews } = outlookOf(host, snapshot);
+  const found = faults.map((fault) => broken(fault.code, host, fault.message));
+  const wantsPorts = host.planned.some((pod) => pod.hostPorts.length > 0);
+  for (const { daemons, types } of crews) {
+    const requests = sumResources([...host.planned, ...daemons].map((pod) => pod.requests));
+    for (const type of types) {
+      if (!fits(requests, type.allocatable)) found.push(broken('resources-too-large', host, `${type.name} does not hold the pods and daemonsets: ${JSON.stringify(requests)} of ${JSON.stringify(type.allocatable)}`));
+    }
+    if (wantsPorts) found.push(...portViolations(host, daemons));
+  }
+  return found;
 }
 
 function minValuesViolations(host: Host, options: PlanOptions): readonly Violation[] {
-  const { bin, pool } = host;
+  const { bin, blueprint: { variants, pool } } = host;
   if (bin === undefined || pool === undefined || (bin.minValuesRelaxed && options.minValuesPolicy === 'BestEffort')) return [];
   return pool.pool.requirements.flatMap((spec) => {
     if (spec.minValues === undefined) return [];
     const key = canonicalKey(spec.key);
     const values = new Set<string>();
-    for (const variant of host.variants) {
+    for (const variant of variants) {
       const value = variant.labels[key];
       if (value !== undefined) values.add(value);
       else for (const one of variant.option?.type.requirements.get(key)?.values ?? []) values.add(one);
@@ -78,14 +117,14 @@ function minValuesViolations(host: Host, options: PlanOptions): readonly Violati
 }
 
 function newNodeViolations(host: Host, snapshot: Snapshot, options: PlanOptions): readonly Violation[] {
-  const { bin, pool } = host;
+  const { bin, blueprint: { variants, pool } } = host;
   if (bin === undefined) return [];
   if (pool === undefined) return [broken('no-pools', host, `pool ${poolKey(bin.pool)} does not exist`)];
   const found: Violation[] = [];
   if (pool.pool.deletionMs !== undefined) found.push(broken('pool-deleting', host, `pool ${poolKey(bin.pool)} is being deleted`));
   if (!pool.pool.ready) found.push(broken('pool-not-ready', host, `pool ${poolKey(bin.pool)} is not ready`));
   if (pool.pool.replicas !== undefined) found.push(broken('pool-static', host, `pool ${poolKey(bin.pool)} is static`));
-  if (bin.options.length === 0 || host.variants.length < bin.options.length) found.push(broken('no-offering', host, 'an option names a type or offering that the pool does not have, or there is none'));
+  if (bin.options.length === 0 || variants.length < bin.options.length) found.push(broken('no-offering', host, 'an option names a type or offering that the pool does not have, or there is none'));
   if (bin.podUids.length === 0) found.push(broken('missing-pod', host, 'a new node without pods'));
   const types = new Set(bin.options.map((one) => one.instanceType)).size;
   if (types > options.instanceTypesMax) found.push(broken('no-offering', host, `${types} types are named, ${options.instanceTypesMax} are allowed`));
@@ -100,7 +139,7 @@ function existingViolations(host: Host, snapshot: Snapshot): readonly Violation[
   const found: Violation[] = [];
   if (node.cordoned || node.state === 'deleting') found.push(broken('node-cordoned', host, 'the node is cordoned or being deleted'));
   const present = new Set(node.pods.map((pod) => pod.owner?.uid));
-  const have = host.variants[0] ?? { labels: {} };
+  const have = host.blueprint.variants[0] ?? { labels: {} };
   const missing = snapshot.daemonSets.filter((daemon) => !present.has(daemon.uid) && daemonRuns(daemon, have, node.taints)).map((daemon) => daemon.template);
   const taken = addResources(sumResources([...host.running, ...missing].map((pod) => pod.requests)), node.reserved);
   const requests = sumResources(host.planned.map((pod) => pod.requests));
@@ -114,11 +153,8 @@ function existingViolations(host: Host, snapshot: Snapshot): readonly Violation[
 /** Everything that can be judged by looking at one node alone. */
 export function hostViolations(host: Host, snapshot: Snapshot, options: PlanOptions): readonly Violation[] {
   if (host.planned.length === 0 && host.bin === undefined) return [];
-  const planned = sumResources(host.planned.map((pod) => pod.requests));
   return [
-    ...newNodeViolations(host, snapshot, options),
-    ...existingViolations(host, snapshot),
-    ...host.variants.flatMap((variant) => [...podViolations(host, variant), ...optionViolations(host, variant, { snapshot, planned })]),
-    ...volumeViolations(host, snapshot),
+    ...newNodeViolations(host, snapshot, options), ...existingViolations(host, snapshot),
+    ...podViolations(host), ...optionViolations(host, snapshot), ...volumeViolations(host, snapshot),
   ];
 }

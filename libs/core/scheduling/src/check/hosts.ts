@@ -8,7 +8,8 @@ import type { BinOption, NewNode } from '../plan.js';
 import type { ExistingNode, PoolOptions, Snapshot } from '../snapshot.js';
 
 // The checker shares nothing with the planner but types and Kubernetes' own rules (kube-model), so that one mistake
-// cannot hide in both. It looks at finished nodes, label by label, and is written to be read, not to be fast.
+// cannot hide in both. It looks at finished nodes, label by label, and is written to be read. What makes it fast enough
+// for large plans is that nothing is asked twice: nodes that may come to be in the same ways share a blueprint.
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -20,14 +21,31 @@ export type Variant = {
   readonly option?: { readonly of: BinOption; readonly type: InstanceType; readonly offering: Offering };
 };
 
+/** The ways in which nodes may come to be that are alike in everything but their pods. */
+export class Blueprint {
+  readonly variants: readonly Variant[];
+  readonly pool: PoolOptions | undefined;
+  readonly #answers = new Map<string, Variant | undefined>();
+
+  constructor(variants: readonly Variant[], pool: PoolOptions | undefined) {
+    this.variants = variants;
+    this.pool = pool;
+  }
+
+  /** The first variant that fails a test; the answer is remembered by a text that stands for the test. */
+  firstFailing(text: string, test: (variant: Variant) => boolean): Variant | undefined {
+    if (!this.#answers.has(text)) this.#answers.set(text, this.variants.find((variant) => !test(variant)));
+    return this.#answers.get(text);
+  }
+}
+
 /** A node with its pods, existing or planned. */
 export type Host = {
   readonly name: string;
   readonly existing?: ExistingNode;
   readonly bin?: NewNode;
-  readonly pool?: PoolOptions;
   readonly taints: readonly Taint[];
-  readonly variants: readonly Variant[];
+  readonly blueprint: Blueprint;
   /** Pods that count here already. */
   readonly running: readonly Pod[];
   /** Pods that the plan puts here. */
@@ -51,23 +69,49 @@ function read(specs: readonly RequirementSpec[]): Requirements {
   return requirements;
 }
 
-function typeLabels(type: InstanceType, asked: Requirements): Labels {
-  const result: Record<string, string> = {};
+/** Labels that every node of a type has, and those that its launch decides. */
+type TypeLabels = { readonly fixed: Labels; readonly decided: readonly (readonly [string, ValueSet])[] };
+
+const labelsOfTypes = new WeakMap<InstanceType, TypeLabels>();
+function labelsOfType(type: InstanceType): TypeLabels {
+  const known = labelsOfTypes.get(type);
+  if (known !== undefined) return known;
+  const fixed: Record<string, string> = {};
+  const decided: (readonly [string, ValueSet])[] = [];
   for (const [key, set] of type.requirements) {
-    if (set.kind !== 'in') continue;
+    const [value] = set.values;
+    if (set.kind === 'in' && set.values.size === 1 && value !== undefined) fixed[key] = value;
+    else if (set.kind === 'in') decided.push([key, set]);
+  }
+  const result = { fixed, decided };
+  labelsOfTypes.set(type, result);
+  return result;
+}
+
+/** A type's labels once the claim's requirements have decided what they decide; what they rule out is not there. */
+function typeLabels(type: InstanceType, asked: Requirements): Labels {
+  const { fixed, decided } = labelsOfType(type);
+  const result: Record<string, string> = { ...fixed };
+  for (const [key, other] of asked) {
+    const value = fixed[key];
+    if (value !== undefined && !admits(other, value)) delete result[key];
+  }
+  for (const [key, set] of decided) {
     const other = asked.get(key);
     const open = [...set.values].filter((value) => other === undefined || admits(other, value));
-    const [value] = open;
-    if (value !== undefined && open.length === 1) result[key] = value;
+    if (open.length === 1) result[key] = open[0] as string;
   }
   return result;
 }
+
+/** Stands for the hostname of a new node, which nobody can know; as a topology it is the bin's own id. */
+const notNamedYet = '(a new node)';
 
 /** What a node is labelled whatever it is launched as, by type. */
 function labelsByType(bin: NewNode, types: Iterable<InstanceType>): ReadonlyMap<InstanceType, Labels> {
   const own = { ...canonical(bin.labels), [poolLabelOf(bin.pool.kind)]: bin.pool.name };
   const asked = read(bin.requirements);
-  return new Map([...types].map((type) => [type, { [labels.hostname]: bin.id, ...typeLabels(type, asked), ...own, [labels.instanceType]: type.name }]));
+  return new Map([...types].map((type) => [type, { [labels.hostname]: notNamedYet, ...typeLabels(type, asked), ...own, [labels.instanceType]: type.name }]));
 }
 
 const offeringLabels = (offering: Offering): Labels => ({
@@ -90,20 +134,39 @@ function variantsOf(bin: NewNode, pool: PoolOptions | undefined): readonly Varia
   });
 }
 
+/** Blueprints of new nodes: bins whose options, requirements and labels are the same objects share one. */
+class Blueprints {
+  readonly #pools: ReadonlyMap<string, PoolOptions>;
+  readonly #known = new Map<readonly BinOption[], { readonly bin: NewNode; readonly blueprint: Blueprint }[]>();
+
+  constructor(snapshot: Snapshot) {
+    this.#pools = new Map(snapshot.pools.map((one) => [poolKey(one.pool.identity), one]));
+  }
+
+  of(bin: NewNode): Blueprint {
+    const alike = this.#known.get(bin.options) ?? [];
+    this.#known.set(bin.options, alike);
+    const found = alike.find((one) => one.bin.requirements === bin.requirements && one.bin.labels === bin.labels && poolKey(one.bin.pool) === poolKey(bin.pool));
+    if (found !== undefined) return found.blueprint;
+    const pool = this.#pools.get(poolKey(bin.pool));
+    const blueprint = new Blueprint(variantsOf(bin, pool), pool);
+    alike.push({ bin, blueprint });
+    return blueprint;
+  }
+}
+
 /** Every node that exists and every new node of the plan, with what runs and what is planned there. */
 export function hostsOf(snapshot: Snapshot, planned: { readonly newNodes: readonly NewNode[]; readonly podsOn: ReadonlyMap<string, readonly Pod[]> }, moving: ReadonlySet<string>): readonly Host[] {
   const counts = (pod: Pod): boolean => pod.phase !== 'Succeeded' && pod.phase !== 'Failed' && !moving.has(pod.uid);
-  const pools = new Map(snapshot.pools.map((one) => [poolKey(one.pool.identity), one]));
-  const existing = snapshot.nodes.map((node) => ({
-    name: node.name, existing: node, taints: node.taints, variants: [{ labels: { [labels.hostname]: node.name, ...canonical(node.labels) }, open: node.requirements }],
+  const existing = snapshot.nodes.map((node): Host => ({
+    name: node.name, existing: node, taints: node.taints,
+    blueprint: new Blueprint([{ labels: { [labels.hostname]: node.name, ...canonical(node.labels) }, open: node.requirements }], undefined),
     running: [...node.pods, ...node.promisedPods].filter(counts), planned: planned.podsOn.get(`node ${node.uid}`) ?? [],
   }));
-  const fresh = planned.newNodes.map((bin) => {
-    const pool = pools.get(poolKey(bin.pool));
-    return {
-      name: bin.id, bin, ...(pool === undefined ? {} : { pool }), taints: pool?.pool.taints ?? bin.taints, variants: variantsOf(bin, pool),
-      running: [], planned: planned.podsOn.get(`bin ${bin.id}`) ?? [],
-    };
+  const blueprints = new Blueprints(snapshot);
+  const fresh = planned.newNodes.map((bin): Host => {
+    const blueprint = blueprints.of(bin);
+    return { name: bin.id, bin, taints: blueprint.pool?.pool.taints ?? bin.taints, blueprint, running: [], planned: planned.podsOn.get(`bin ${bin.id}`) ?? [] };
   });
   return [...existing, ...fresh];
 }
@@ -125,16 +188,40 @@ export function labelsSatisfy(variant: Variant, wanted: readonly RequirementSpec
 const termMatches = (variant: Variant, term: NodeSelectorTerm): boolean =>
   term.matchFields.length === 0 && term.matchExpressions.length > 0 && labelsSatisfy(variant, term.matchExpressions);
 
-/** Whether a pod's nodeSelector and required node affinity accept a node. */
-export function podAccepts(pod: Pod, variant: Variant): boolean {
-  if (pod.requiredNodeAffinity === undefined && Object.keys(pod.nodeSelector).length === 0) return true;
+// A pod's demands are asked of many nodes; the text that stands for them is made once.
+const demands = new WeakMap<Pod, string>();
+function demandsOf(pod: Pod): string {
+  const text = demands.get(pod) ?? JSON.stringify([pod.nodeSelector, pod.requiredNodeAffinity ?? null]);
+  demands.set(pod, text);
+  return text;
+}
+
+const asksNothing = (pod: Pod): boolean => pod.requiredNodeAffinity === undefined && Object.keys(pod.nodeSelector).length === 0;
+
+/** Whether a pod's nodeSelector and required node affinity accept a node, which has `more` labels besides. */
+export function podAccepts(pod: Pod, bare: Variant, more: Labels = {}): boolean {
+  if (asksNothing(pod)) return true;
+  const variant = { ...bare, labels: { ...bare.labels, ...more } };
   for (const [key, set] of requirementsFromLabels(pod.nodeSelector)) if (!labelSatisfies(variant, key, set)) return false;
   return pod.requiredNodeAffinity === undefined || pod.requiredNodeAffinity.some((term) => termMatches(variant, term));
 }
 
+/** The first way for a node to come to be that a pod does not accept; undefined: it accepts them all. */
+export function firstRefused(pod: Pod, { blueprint }: Host): Variant | undefined {
+  if (asksNothing(pod)) return undefined;
+  return blueprint.firstFailing(demandsOf(pod), (variant) => podAccepts(pod, variant));
+}
+
+const domains = new WeakMap<Blueprint, Map<string, readonly (string | undefined)[]>>();
+
 /** The values of a label over all the ways the node may come to be; undefined stands for its absence. */
-export const domainsOf = (host: Host, key: string): readonly (string | undefined)[] => {
+export function domainsOf(host: Host, key: string): readonly (string | undefined)[] {
+  if (host.bin !== undefined && key === labels.hostname) return host.blueprint.variants.length === 0 ? [] : [host.name];
   const claim = host.existing?.requirements.get(key);
   if (claim?.kind === 'in' && host.existing?.labels[key] === undefined) return [...claim.values];
-  return [...new Set(host.variants.map((variant) => variant.labels[key]))];
-};
+  const known = domains.get(host.blueprint) ?? new Map<string, readonly (string | undefined)[]>();
+  domains.set(host.blueprint, known);
+  const values = known.get(key) ?? [...new Set(host.blueprint.variants.map((variant) => variant.labels[key]))];
+  known.set(key, values);
+  return values;
+}

@@ -13,7 +13,7 @@ export function limitViolations(hosts: readonly Host[], snapshot: Snapshot): rea
     return Object.entries(pool.limits).flatMap(([name, limit]) => {
       const used = name === 'nodes' ? mine.length : mine.reduce((sum, node) => sum + (node.capacity[name] ?? 0), 0);
       const added = name === 'nodes' ? bins.length
-        : bins.reduce((sum, host) => sum + Math.max(0, ...host.variants.map((variant) => variant.option?.type.capacity[name] ?? 0)), 0);
+        : bins.reduce((sum, host) => sum + Math.max(0, ...host.blueprint.variants.map((variant) => variant.option?.type.capacity[name] ?? 0)), 0);
       return used + added <= limit ? [] : [{ code: 'pool-limit' as const, where: key, message: `${used} + ${added} ${name} is over the limit of ${limit}` }];
     });
   });
@@ -27,7 +27,7 @@ export function reservationViolations(hosts: readonly Host[], snapshot: Snapshot
   }
   const taken = new Map<string, number>();
   for (const host of hosts) {
-    const ids = new Set(host.variants.flatMap((variant) => variant.option?.of.reservationId ?? []));
+    const ids = new Set(host.blueprint.variants.flatMap((variant) => variant.option?.of.reservationId ?? []));
     for (const id of ids) taken.set(id, (taken.get(id) ?? 0) + 1);
   }
   return [...taken].filter(([id, count]) => count > (room.get(id) ?? 0))

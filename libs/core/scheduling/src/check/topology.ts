@@ -1,117 +1,22 @@
-import {
-  firstUntolerated, selectorMatches, type LabelSelector, type Namespace, type Pod, type PodAffinityTerm, type TopologySpreadConstraint,
-} from '@dovetail/core-kube-model';
-import { labels } from '@dovetail/core-api';
+import { selectorMatches, type Namespace, type Pod, type PodAffinityTerm } from '@dovetail/core-kube-model';
 import type { Violation } from '../plan.js';
 import type { PlanOptions, Snapshot } from '../snapshot.js';
-import { domainsOf, podAccepts, type Host } from './hosts.js';
+import { push, type Census, type Seat } from './census.js';
+import { domainsOf, type Host } from './hosts.js';
 
-/** Pods that a selector counts in one domain. */
-type Count = { running: number; plannedCarriers: number; plannedOthers: number };
+/** What rules between pods are judged on. */
+export type Topology = { readonly hosts: readonly Host[]; readonly census: Census; readonly snapshot: Snapshot; readonly options: PlanOptions };
 
-const totalOf = (count: Count): number => count.running + count.plannedCarriers + count.plannedOthers;
-const textOf = (value: unknown): string => JSON.stringify(value, (_, inner: unknown) => (inner instanceof Set ? [...inner].sort() : inner));
+export const textOf = (value: unknown): string => JSON.stringify(value, (_, inner: unknown) => (inner instanceof Set ? [...inner].sort() : inner));
 
-type Question = {
-  readonly key: string;
-  readonly selector: LabelSelector | undefined;
-  readonly namespaces: ReadonlySet<string>;
-  /** Whether a planned pod follows the rule in question. */
-  readonly carries: (pod: Pod) => boolean;
-  readonly counts?: (host: Host) => boolean;
-  /** Leaves out hosts whose domain is not decided yet; else they count in every domain that is possible. */
-  readonly decidedOnly?: boolean;
-};
-
-/** Counts per domain. A host that may be in several domains counts in each of them. */
-function census(hosts: readonly Host[], question: Question): ReadonlyMap<string, Count> {
-  const counts = new Map<string, Count>();
-  const matches = (pod: Pod): boolean => question.namespaces.has(pod.namespace) && selectorMatches(question.selector, pod.labels);
-  for (const host of hosts) {
-    if (question.counts?.(host) === false) continue;
-    const domains = domainsOf(host, question.key);
-    if (question.decidedOnly === true && domains.length > 1) continue;
-    for (const domain of domains) {
-      if (domain === undefined) continue;
-      const count = counts.get(domain) ?? { running: 0, plannedCarriers: 0, plannedOthers: 0 };
-      counts.set(domain, count);
-      for (const pod of host.running) if (pod.deletionMs === undefined && matches(pod)) count.running += 1;
-      for (const pod of host.planned) {
-        if (!matches(pod)) continue;
-        if (question.carries(pod)) count.plannedCarriers += 1;
-        else count.plannedOthers += 1;
-      }
-    }
-  }
-  return counts;
-}
-
-type World = { readonly hosts: readonly Host[]; readonly snapshot: Snapshot; readonly options: PlanOptions };
-
-/** Nodes that a spread constraint counts (node inclusion policies). */
-function countedBy(pod: Pod, constraint: TopologySpreadConstraint): (host: Host) => boolean {
-  return (host) => {
-    if (constraint.nodeTaintsPolicy === 'Honor' && firstUntolerated(host.taints, pod.tolerations) !== undefined) return false;
-    return constraint.nodeAffinityPolicy === 'Ignore' || host.variants.every((variant) => podAccepts(pod, variant));
+/** Texts that stand for a pod's rules, one each, remembered by pod: equal texts, one rule. */
+export function ruleTexts(write: (pod: Pod) => readonly string[]): (pod: Pod) => readonly string[] {
+  const known = new WeakMap<Pod, readonly string[]>();
+  return (pod) => {
+    const texts = known.get(pod) ?? write(pod);
+    known.set(pod, texts);
+    return texts;
   };
-}
-
-/** What makes two constraints the same rule: the constraint, and whatever of the pod decides which nodes it counts. */
-const spreadText = (pod: Pod, constraint: TopologySpreadConstraint): string => textOf([
-  pod.namespace, constraint,
-  constraint.nodeAffinityPolicy === 'Honor' ? [pod.nodeSelector, pod.requiredNodeAffinity ?? null] : null,
-  constraint.nodeTaintsPolicy === 'Honor' ? pod.tolerations : null,
-]);
-
-type Spread = { readonly constraint: TopologySpreadConstraint; readonly counts: ReadonlyMap<string, Count>; readonly least: number };
-
-function spreadOf(world: World, pod: Pod, constraint: TopologySpreadConstraint, text: string): Spread {
-  const counted = countedBy(pod, constraint);
-  const counts = census(world.hosts, {
-    key: constraint.topologyKey, selector: constraint.selector, namespaces: new Set([pod.namespace]), counts: counted, decidedOnly: true,
-    carries: (other) => other.topologySpread.some((one) => spreadText(other, one) === text),
-  });
-  const emptiestIsZero = constraint.topologyKey === labels.hostname && world.options.hostnameSpread === 'strict';
-  const tooFew = counts.size < (constraint.minDomains ?? 1);
-  const least = emptiestIsZero || tooFew || counts.size === 0 ? 0 : Math.min(...[...counts.values()].map(totalOf));
-  return { constraint, counts, least };
-}
-
-/**
- * Spread with DoNotSchedule: in every domain with a planned pod that carries the constraint, pods that run and pods that
- * carry it are at most maxSkew above the emptiest counted domain. Planned pods that are merely selected may bind last,
- * so they raise the emptiest domain but do not count as excess.
- */
-export function spreadViolations(world: World, about: (host: Host) => boolean): readonly Violation[] {
-  const known = new Map<string, Spread>();
-  const found: Violation[] = [];
-  for (const host of world.hosts) {
-    if (!about(host)) continue;
-    const seen = new Set<string>();
-    for (const pod of host.planned) {
-      for (const constraint of pod.topologySpread) {
-        if (constraint.whenUnsatisfiable !== 'DoNotSchedule') continue;
-        const text = spreadText(pod, constraint);
-        if (seen.has(text)) continue;
-        seen.add(text);
-        const spread = known.get(text) ?? spreadOf(world, pod, constraint, text);
-        known.set(text, spread);
-        found.push(...skewAt(host, spread));
-      }
-    }
-  }
-  return found;
-}
-
-function skewAt(host: Host, spread: Spread): readonly Violation[] {
-  const { topologyKey, maxSkew } = spread.constraint;
-  const domains = domainsOf(host, topologyKey);
-  const [domain] = domains;
-  if (domains.length !== 1 || domain === undefined) return [{ code: 'topology-spread', where: host.name, message: `the node's ${topologyKey} is ${domain === undefined ? 'not set' : 'still open'}, but a pod there is spread over it` }];
-  const count = spread.counts.get(domain);
-  const here = count === undefined ? 0 : count.running + count.plannedCarriers;
-  if (here - spread.least <= maxSkew) return [];
-  return [{ code: 'topology-spread', where: host.name, message: `${here} pods in ${topologyKey}=${domain}, ${spread.least} in the emptiest domain, maxSkew ${maxSkew}` }];
 }
 
 function namespacesFor(term: PodAffinityTerm, pod: Pod, all: readonly Namespace[]): ReadonlySet<string> {
@@ -120,79 +25,104 @@ function namespacesFor(term: PodAffinityTerm, pod: Pod, all: readonly Namespace[
   return new Set([...term.namespaces, ...matching]);
 }
 
+/** The texts of a pod's affinity or anti-affinity terms, with the namespaces that they mean. */
+const termTexts = (snapshot: Snapshot, of: (pod: Pod) => readonly PodAffinityTerm[]): ((pod: Pod) => readonly string[]) =>
+  ruleTexts((pod) => of(pod).map((term) => textOf([term, namespacesFor(term, pod, snapshot.namespaces)])));
+
 const selectedBy = (term: PodAffinityTerm, owner: Pod, pod: Pod, all: readonly Namespace[]): boolean =>
   namespacesFor(term, owner, all).has(pod.namespace) && selectorMatches(term.selector, pod.labels);
+
+/** Pods that a rule selects in one domain. A pod counts in every domain that its node may come to be in. */
+type Mates = { running: number; waiting: number; others: number };
+type Affinity = {
+  readonly counts: ReadonlyMap<string, Mates>;
+  readonly someRun: boolean;
+  /** Domains where pods wait for the rule that nobody anchors. */
+  readonly started: ReadonlySet<string>;
+};
+
+const anchored = (mates: Mates): boolean => mates.running + mates.others > 0;
+
+function affinityOf(seats: readonly Seat[], key: string, waits: (pod: Pod) => boolean): Affinity {
+  const counts = new Map<string, Mates>();
+  for (const { host, pod, planned } of seats) {
+    for (const domain of domainsOf(host, key)) {
+      if (domain === undefined) continue;
+      const mates = counts.get(domain) ?? { running: 0, waiting: 0, others: 0 };
+      counts.set(domain, mates);
+      mates[!planned ? 'running' : waits(pod) ? 'waiting' : 'others'] += 1;
+    }
+  }
+  const started = [...counts].filter(([, mates]) => !anchored(mates) && mates.waiting > 0).map(([domain]) => domain);
+  return { counts, someRun: [...counts.values()].some((mates) => mates.running > 0), started: new Set(started) };
+}
 
 /**
  * Required pod affinity: each carrier shares its domain with a pod that anchors the rule (one that runs, or a planned
  * one that does not itself wait for it). Where none runs, carriers that select themselves may start one domain together.
  */
-export function affinityViolations(world: World, about: (host: Host) => boolean): readonly Violation[] {
-  const known = new Map<string, ReadonlyMap<string, Count>>();
+export function affinityViolations({ hosts, census, snapshot }: Topology, about: (host: Host) => boolean): readonly Violation[] {
+  const texts = termTexts(snapshot, (pod) => pod.requiredPodAffinity);
+  const rules = new Map<string, Affinity>();
   const found: Violation[] = [];
-  for (const host of world.hosts) {
+  for (const host of hosts) {
     if (!about(host)) continue;
     for (const pod of host.planned) {
-      for (const term of pod.requiredPodAffinity) {
-        const text = textOf([term, namespacesFor(term, pod, world.snapshot.namespaces)]);
-        const counts = known.get(text) ?? census(world.hosts, {
-          key: term.topologyKey, selector: term.selector, namespaces: namespacesFor(term, pod, world.snapshot.namespaces),
-          carries: (other) => other.requiredPodAffinity.some((one) => textOf([one, namespacesFor(one, other, world.snapshot.namespaces)]) === text),
-        });
-        known.set(text, counts);
-        if (!mateFound(host, term, { counts, self: selectedBy(term, pod, pod, world.snapshot.namespaces) })) found.push({ code: 'pod-affinity', where: host.name, message: `pod ${pod.uid} shares no ${term.topologyKey} with a pod that it must be with` });
+      for (const [index, term] of pod.requiredPodAffinity.entries()) {
+        const text = texts(pod)[index] ?? '';
+        const rule = rules.get(text) ?? affinityOf(census.matching(term.selector, namespacesFor(term, pod, snapshot.namespaces)), term.topologyKey, (other) => texts(other).includes(text));
+        rules.set(text, rule);
+        const self = (): boolean => selectedBy(term, pod, pod, snapshot.namespaces);
+        if (!mateFound(host, term, rule, self)) found.push({ code: 'pod-affinity', where: host.name, message: `pod ${pod.uid} shares no ${term.topologyKey} with a pod that it must be with` });
       }
     }
   }
   return found;
 }
 
-function mateFound(host: Host, term: PodAffinityTerm, what: { readonly counts: ReadonlyMap<string, Count>; readonly self: boolean }): boolean {
+function mateFound(host: Host, term: PodAffinityTerm, { counts, someRun, started }: Affinity, self: () => boolean): boolean {
   const domains = domainsOf(host, term.topologyKey);
   const [domain] = domains;
   if (domains.length !== 1 || domain === undefined) return false;
-  const anchored = (count: Count): boolean => count.running + count.plannedOthers > 0;
-  const here = what.counts.get(domain);
+  const here = counts.get(domain);
   if (here !== undefined && anchored(here)) return true;
   // Where no selected pod runs, one carrier that selects itself may start; others then join it in the same domain.
-  const started = what.self || (here !== undefined && here.plannedCarriers > 0);
-  if (!started || [...what.counts.values()].some((count) => count.running > 0)) return false;
-  return [...what.counts].every(([other, count]) => other === domain || anchored(count) || count.plannedCarriers === 0);
+  if (someRun || !(started.has(domain) || self())) return false;
+  return started.size === 0 || (started.size === 1 && started.has(domain));
 }
 
 /** Required anti-affinity, from both sides: of planned pods against everything, and of running pods against planned ones. */
-export function antiAffinityViolations(world: World, about: (host: Host) => boolean): readonly Violation[] {
+export function antiAffinityViolations({ hosts, census, snapshot }: Topology, about: (host: Host) => boolean): readonly Violation[] {
+  const texts = termTexts(snapshot, (pod) => pod.requiredPodAntiAffinity);
+  const rules = new Map<string, { readonly all: ReadonlyMap<string, readonly Seat[]>; readonly planned: ReadonlyMap<string, readonly Seat[]> }>();
   const found: Violation[] = [];
-  const known = new Map<string, ReadonlyMap<string, readonly { readonly host: Host; readonly pod: Pod; readonly planned: boolean }[]>>();
-  const selectedIn = (term: PodAffinityTerm, owner: Pod): NonNullable<ReturnType<typeof known.get>> => {
-    const text = textOf([term, namespacesFor(term, owner, world.snapshot.namespaces)]);
-    const have = known.get(text) ?? podsByDomain(world.hosts, term.topologyKey, (pod) => selectedBy(term, owner, pod, world.snapshot.namespaces));
-    known.set(text, have);
-    return have;
-  };
-  for (const host of world.hosts) {
-    for (const [pod, planned] of [...host.running.map((one) => [one, false] as const), ...host.planned.map((one) => [one, true] as const)]) {
-      for (const term of pod.requiredPodAntiAffinity) {
-        const others = domainsOf(host, term.topologyKey).flatMap((domain) => (domain === undefined ? [] : selectedIn(term, pod).get(domain) ?? []));
-        const clash = others.find((other) => other.pod.uid !== pod.uid && (planned || other.planned) && (about(host) || about(other.host)));
-        if (clash !== undefined) found.push({ code: 'pod-anti-affinity', where: clash.planned ? clash.host.name : host.name, message: `pod ${pod.uid} must not share ${term.topologyKey} with pod ${clash.pod.uid}` });
-      }
+  const judge = (host: Host, pod: Pod, planned: boolean): void => {
+    for (const [index, term] of pod.requiredPodAntiAffinity.entries()) {
+      const text = texts(pod)[index] ?? '';
+      const rule = rules.get(text) ?? byDomain(census.matching(term.selector, namespacesFor(term, pod, snapshot.namespaces)), term.topologyKey);
+      rules.set(text, rule);
+      // Pods that run already are as they are: only planned ones can be wrong.
+      const others = domainsOf(host, term.topologyKey).flatMap((domain) => (domain === undefined ? [] : rule[planned ? 'all' : 'planned'].get(domain) ?? []));
+      const clash = others.find((other) => other.pod.uid !== pod.uid && (about(host) || about(other.host)));
+      if (clash !== undefined) found.push({ code: 'pod-anti-affinity', where: clash.planned ? clash.host.name : host.name, message: `pod ${pod.uid} must not share ${term.topologyKey} with pod ${clash.pod.uid}` });
     }
+  };
+  for (const host of hosts) {
+    for (const pod of host.running) judge(host, pod, false);
+    for (const pod of host.planned) judge(host, pod, true);
   }
   return found;
 }
 
-type Found = { readonly host: Host; readonly pod: Pod; readonly planned: boolean };
-
-function podsByDomain(hosts: readonly Host[], key: string, selected: (pod: Pod) => boolean): ReadonlyMap<string, readonly Found[]> {
-  const result = new Map<string, Found[]>();
-  for (const host of hosts) {
-    const here: readonly Found[] = [
-      ...host.running.filter((pod) => pod.deletionMs === undefined && selected(pod)).map((pod) => ({ host, pod, planned: false })),
-      ...host.planned.filter(selected).map((pod) => ({ host, pod, planned: true })),
-    ];
-    if (here.length === 0) continue;
-    for (const domain of domainsOf(host, key)) if (domain !== undefined) result.set(domain, [...(result.get(domain) ?? []), ...here]);
+function byDomain(seats: readonly Seat[], key: string): { readonly all: ReadonlyMap<string, readonly Seat[]>; readonly planned: ReadonlyMap<string, readonly Seat[]> } {
+  const all = new Map<string, Seat[]>();
+  const planned = new Map<string, Seat[]>();
+  for (const seat of seats) {
+    for (const domain of domainsOf(seat.host, key)) {
+      if (domain === undefined) continue;
+      push(all, domain, seat);
+      if (seat.planned) push(planned, domain, seat);
+    }
   }
-  return result;
+  return { all, planned };
 }

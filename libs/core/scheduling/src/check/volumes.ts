@@ -1,10 +1,23 @@
 import { labels } from '@dovetail/core-api';
-import type { NodeSelectorTerm, Pod, PodVolume } from '@dovetail/core-kube-model';
+import type { NodeSelectorTerm, PersistentVolume, PersistentVolumeClaim, Pod, PodVolume } from '@dovetail/core-kube-model';
 import type { Violation } from '../plan.js';
 import type { Snapshot } from '../snapshot.js';
 import { labelsSatisfy, type Host, type Variant } from './hosts.js';
 
 type Facts = { readonly problem?: string; readonly terms?: readonly NodeSelectorTerm[]; readonly local: boolean; readonly driver?: string; readonly id: string };
+
+/** Storage by name. */
+type Storage = { readonly snapshot: Snapshot; readonly claims: ReadonlyMap<string, PersistentVolumeClaim>; readonly volumes: ReadonlyMap<string, PersistentVolume> };
+
+const known = new WeakMap<Snapshot, Storage>();
+function storageOf(snapshot: Snapshot): Storage {
+  const storage = known.get(snapshot) ?? {
+    snapshot, claims: new Map(snapshot.persistentVolumeClaims.map((one) => [`${one.namespace}/${one.name}`, one])),
+    volumes: new Map(snapshot.persistentVolumes.map((one) => [one.name, one])),
+  };
+  known.set(snapshot, storage);
+  return storage;
+}
 
 function classFacts(snapshot: Snapshot, name: string | undefined, id: string): Facts {
   const byAge = [...snapshot.storageClasses].sort((a, b) => b.createdMs - a.createdMs || (a.name < b.name ? -1 : 1));
@@ -14,14 +27,14 @@ function classFacts(snapshot: Snapshot, name: string | undefined, id: string): F
   return { local: false, driver: found.provisioner, id, ...(found.allowedTopologies === undefined ? {} : { terms: found.allowedTopologies }) };
 }
 
-function factsOf(snapshot: Snapshot, pod: Pod, volume: PodVolume): Facts {
+function factsOf({ snapshot, claims, volumes }: Storage, pod: Pod, volume: PodVolume): Facts {
   const id = `${pod.namespace}/${volume.claimName}`;
-  const claim = snapshot.persistentVolumeClaims.find((one) => one.namespace === pod.namespace && one.name === volume.claimName);
+  const claim = claims.get(id);
   if (claim === undefined) return volume.ephemeral === undefined ? { problem: 'does not exist', local: false, id } : classFacts(snapshot, volume.ephemeral.storageClassName, `${id} of ${pod.uid}`);
   if (claim.deletionMs !== undefined) return { problem: 'is being deleted', local: false, id };
   if (claim.phase === 'Lost') return { problem: 'is lost', local: false, id };
   if (claim.volumeName === undefined || claim.volumeName === '') return classFacts(snapshot, claim.storageClassName, id);
-  const bound = snapshot.persistentVolumes.find((one) => one.name === claim.volumeName);
+  const bound = volumes.get(claim.volumeName);
   if (!claim.bindCompleted || bound === undefined || bound.deletionMs !== undefined) return { problem: 'is not bound to a usable volume', local: false, id };
   return { local: bound.local, id: bound.name, ...(bound.nodeAffinity === undefined ? {} : { terms: bound.nodeAffinity }), ...(bound.driver === undefined ? {} : { driver: bound.driver }) };
 }
@@ -31,10 +44,11 @@ function reachable(facts: Facts, have: Variant): boolean {
   return facts.terms.some((term) => labelsSatisfy(have, term.matchExpressions.filter((one) => !facts.local || one.key !== labels.hostname)));
 }
 
-function limitViolations(host: Host, snapshot: Snapshot): readonly Violation[] {
-  const limits = snapshot.csiNodes.find((one) => one.name === host.existing?.name)?.limits ?? {};
+function limitViolations(host: Host, storage: Storage): readonly Violation[] {
+  if (host.planned.every((pod) => pod.volumes.length === 0)) return [];
+  const limits = storage.snapshot.csiNodes.find((one) => one.name === host.existing?.name)?.limits ?? {};
   const ids = (pods: readonly Pod[], driver: string): readonly string[] =>
-    pods.flatMap((pod) => pod.volumes.map((volume) => factsOf(snapshot, pod, volume))).filter((facts) => facts.problem === undefined && facts.driver === driver).map((facts) => facts.id);
+    pods.flatMap((pod) => pod.volumes.map((volume) => factsOf(storage, pod, volume))).filter((facts) => facts.problem === undefined && facts.driver === driver).map((facts) => facts.id);
   return Object.entries(limits).flatMap(([driver, limit]) => {
     const before = new Set(ids(host.running, driver));
     const after = new Set([...before, ...ids(host.planned, driver)]);
@@ -46,12 +60,13 @@ function limitViolations(host: Host, snapshot: Snapshot): readonly Violation[] {
 /** Volumes that the node cannot reach or attach. */
 export function volumeViolations(host: Host, snapshot: Snapshot): readonly Violation[] {
   const found: Violation[] = [];
+  const storage = storageOf(snapshot);
   for (const pod of host.planned) {
     for (const volume of pod.volumes) {
-      const facts = factsOf(snapshot, pod, volume);
+      const facts = factsOf(storage, pod, volume);
       if (facts.problem !== undefined) found.push({ code: 'volume', where: host.name, message: `claim ${facts.id} of pod ${pod.uid} ${facts.problem}` });
-      else if (!host.variants.every((variant) => reachable(facts, variant))) found.push({ code: 'volume', where: host.name, message: `volume of claim ${facts.id} is not reachable from every option` });
+      else if (host.blueprint.firstFailing(`volume ${facts.local} ${JSON.stringify(facts.terms)}`, (variant) => reachable(facts, variant)) !== undefined) found.push({ code: 'volume', where: host.name, message: `volume of claim ${facts.id} is not reachable from every option` });
     }
   }
-  return host.existing === undefined ? found : [...found, ...limitViolations(host, snapshot)];
+  return host.existing === undefined ? found : [...found, ...limitViolations(host, storage)];
 }

@@ -1,0 +1,92 @@
+import { labels } from '@dovetail/core-api';
+import { firstUntolerated, type Pod, type TopologySpreadConstraint } from '@dovetail/core-kube-model';
+import type { Violation } from '../plan.js';
+import { domainsOf, firstRefused, type Host } from './hosts.js';
+import { ruleTexts, textOf, type Topology } from './topology.js';
+
+/** The nodes that a constraint counts, each with its domain; nodes whose domain is not decided yet are left out. */
+type Counted = { readonly domainOf: ReadonlyMap<Host, string>; readonly domains: number };
+
+/** What of a pod decides which nodes its constraint counts (node inclusion policies). */
+const filterOf = (pod: Pod, constraint: TopologySpreadConstraint): readonly unknown[] => [
+  constraint.nodeAffinityPolicy === 'Honor' ? [pod.nodeSelector, pod.requiredNodeAffinity ?? null] : null,
+  constraint.nodeTaintsPolicy === 'Honor' ? pod.tolerations : null,
+];
+
+/** What makes two constraints the same rule: the constraint, and which nodes it counts. */
+const spreadTexts = ruleTexts((pod) => pod.topologySpread.map((constraint) => textOf([pod.namespace, constraint, ...filterOf(pod, constraint)])));
+
+function countedFor(world: Topology, pod: Pod, constraint: TopologySpreadConstraint): Counted {
+  const domainOf = new Map<Host, string>();
+  for (const host of world.hosts) {
+    if (constraint.nodeTaintsPolicy === 'Honor' && firstUntolerated(host.taints, pod.tolerations) !== undefined) continue;
+    if (constraint.nodeAffinityPolicy !== 'Ignore' && firstRefused(pod, host) !== undefined) continue;
+    const [domain, ...others] = domainsOf(host, constraint.topologyKey);
+    if (domain !== undefined && others.length === 0) domainOf.set(host, domain);
+  }
+  return { domainOf, domains: new Set(domainOf.values()).size };
+}
+
+/** `bound`: pods in a domain that run, or carry the constraint; `all`: those that are merely selected as well. */
+type Count = { bound: number; all: number };
+type Spread = { readonly constraint: TopologySpreadConstraint; readonly counts: ReadonlyMap<string, Count>; readonly least: number };
+
+function spreadOf(world: Topology, counted: Counted, rule: { readonly pod: Pod; readonly constraint: TopologySpreadConstraint; readonly text: string }): Spread {
+  const { pod, constraint, text } = rule;
+  const counts = new Map<string, Count>();
+  for (const seat of world.census.matching(constraint.selector, [pod.namespace])) {
+    const domain = counted.domainOf.get(seat.host);
+    if (domain === undefined) continue;
+    const count = counts.get(domain) ?? { bound: 0, all: 0 };
+    counts.set(domain, count);
+    count.all += 1;
+    if (!seat.planned || spreadTexts(seat.pod).includes(text)) count.bound += 1;
+  }
+  const emptiestIsZero = constraint.topologyKey === labels.hostname && world.options.hostnameSpread === 'strict';
+  const tooFew = counted.domains < (constraint.minDomains ?? 1);
+  const someEmpty = counts.size < counted.domains;
+  const least = emptiestIsZero || tooFew || someEmpty || counts.size === 0 ? 0 : [...counts.values()].reduce((min, { all }) => Math.min(min, all), Infinity);
+  return { constraint, counts, least };
+}
+
+function skewAt(host: Host, spread: Spread): readonly Violation[] {
+  const { topologyKey, maxSkew } = spread.constraint;
+  const domains = domainsOf(host, topologyKey);
+  const [domain] = domains;
+  if (domains.length !== 1 || domain === undefined) return [{ code: 'topology-spread', where: host.name, message: `the node's ${topologyKey} is ${domain === undefined ? 'not set' : 'still open'}, but a pod there is spread over it` }];
+  const here = spread.counts.get(domain)?.bound ?? 0;
+  if (here - spread.least <= maxSkew) return [];
+  return [{ code: 'topology-spread', where: host.name, message: `${here} pods in ${topologyKey}=${domain}, ${spread.least} in the emptiest domain, maxSkew ${maxSkew}` }];
+}
+
+/**
+ * Spread with DoNotSchedule: in every domain with a planned pod that carries the constraint, pods that run and pods that
+ * carry it are at most maxSkew above the emptiest counted domain. Planned pods that are merely selected may bind last,
+ * so they raise the emptiest domain but do not count as excess.
+ */
+export function spreadViolations(world: Topology, about: (host: Host) => boolean): readonly Violation[] {
+  const spreads = new Map<string, Spread>();
+  const filters = new Map<string, Counted>();
+  const found: Violation[] = [];
+  const judge = (pod: Pod, constraint: TopologySpreadConstraint, text: string): Spread => {
+    const filter = textOf([constraint.topologyKey, ...filterOf(pod, constraint)]);
+    const counted = filters.get(filter) ?? countedFor(world, pod, constraint);
+    filters.set(filter, counted);
+    const spread = spreads.get(text) ?? spreadOf(world, counted, { pod, constraint, text });
+    spreads.set(text, spread);
+    return spread;
+  };
+  for (const host of world.hosts) {
+    if (!about(host)) continue;
+    const seen = new Set<string>();
+    for (const pod of host.planned) {
+      for (const [index, constraint] of pod.topologySpread.entries()) {
+        const text = spreadTexts(pod)[index] ?? '';
+        if (constraint.whenUnsatisfiable !== 'DoNotSchedule' || seen.has(text)) continue;
+        seen.add(text);
+        found.push(...skewAt(host, spreads.get(text) ?? judge(pod, constraint, text)));
+      }
+    }
+  }
+  return found;
+}
