@@ -1,0 +1,70 @@
+import { describe, expect, test } from '@jest/globals';
+import { kubeResources } from '@dovetail/core-ports';
+import { cluster, decisions, gone, reap, started, stateOf } from './testing/stage.js';
+
+const { nodeClaims, nodes } = kubeResources;
+
+describe('collection', () => {
+  test('ends an instance that belongs to no claim, after its time and never before', async () => {
+    await started();
+    const stray = await cluster.strayInstance();
+    const { instanceId } = await cluster.node('n1', { nodeAnnotations: { 'karpenter.sh/do-not-disrupt': 'true' } });
+    reap();
+    await cluster.pass(25);
+    expect(stateOf(stray)).toBe('running');
+    expect(await cluster.pass(30, () => stateOf(stray) === 'terminated')).toBe(true);
+    expect(stateOf(instanceId)).toBe('running');
+    expect((await decisions()).map(({ kind }) => kind)).toEqual(['collect']);
+  });
+
+  test('ends a claim whose instance vanished, and its node', async () => {
+    await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+    const { instanceId } = await cluster.node('n1');
+    cluster.scale('web', 1);
+    reap();
+    await cluster.pass(130);
+    await cluster.cloud.terminate([instanceId]);
+    expect(await cluster.pass(60, gone('claim-n1'))).toBe(true);
+    expect(cluster.names(nodes)).toEqual([]);
+  });
+
+  test('leaves the instance of a claim that cannot be read, and goes on with the rest', async () => {
+    await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+    const { instanceId } = await cluster.node('n1');
+    await cluster.kube.patch({ resource: nodeClaims, name: 'claim-n1' }, { type: 'merge', body: { metadata: { labels: { 'karpenter.sh/nodepool': null } } } });
+    const stray = await cluster.strayInstance();
+    reap();
+    expect(await cluster.pass(60, () => stateOf(stray) === 'terminated')).toBe(true);
+    expect(stateOf(instanceId)).toBe('running');
+  });
+
+  test('stops loudly instead of ending much of the fleet', async () => {
+    await started();
+    const strays = [];
+    for (let index = 0; index < 4; index += 1) strays.push(await cluster.strayInstance());
+    reap();
+    await cluster.pass(120);
+    expect(strays.map(stateOf)).toEqual(['running', 'running', 'running', 'running']);
+    expect(cluster.logs.filter(({ name }) => name === 'collection-brake').length).toBeGreaterThan(0);
+    expect(cluster.metrics.get('dovetail_collection_stopped{"brake":"collection-brake"}')).toBe(1);
+  });
+
+  test('touches nothing when the tags name another cluster', async () => {
+    await started();
+    const stray = await cluster.strayInstance();
+    await cluster.pass(1);
+    cluster.twin.tag([stray], { 'dovetail.sh/cluster-uid': 'another' });
+    reap();
+    await cluster.pass(120);
+    expect([stateOf(stray), cluster.logs.some(({ name }) => name === 'cluster-mismatch')]).toEqual(['running', true]);
+  });
+});
+
+test('the state that it shows names what it does', async () => {
+  await started();
+  await cluster.node('n1', { nodeAnnotations: { 'karpenter.sh/do-not-disrupt': 'true' } });
+  const { reaper } = reap();
+  await cluster.pass(5);
+  expect(reaper.ready()).toEqual({ watches: true });
+  expect(reaper.debugState()).toMatchObject({ leads: true, claims: 1, nodes: 1, unsynced: [], ending: [], retiring: [] });
+});
