@@ -1,0 +1,126 @@
+import { get, type IncomingMessage } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Bus, BusError, type BusErrorCode, type DeliveredMessage, type FollowEvent, type FollowFrom, type PublishAck, type StopSignal, type StreamPosition } from '@dovetail/core-ports';
+import { withScope } from '../signal.js';
+import { eventOf } from './lines.js';
+
+const retryMs = 250;
+
+/** Reads the in-process bus of another process at the address that `serveBus` gave. What only a member could do is refused with `denied`. */
+export function readBus(url: string): Bus {
+  return new BusReader(url);
+}
+
+/** Whether an address of a bus is that of an in-process bus. */
+export const isBusReaderUrl = (url: string): boolean => url.startsWith('http://');
+
+class BusReader implements Bus {
+  readonly #url: string;
+  #connected = false;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  connected(): boolean {
+    return this.#connected;
+  }
+
+  async position(stream: string): Promise<StreamPosition> {
+    const response = await this.#get(`/position?${new URLSearchParams({ stream }).toString()}`);
+    return JSON.parse(await textOf(response)) as StreamPosition;
+  }
+
+  async *follow(options: { stream: string; filters: readonly string[]; from?: FollowFrom }, stop: StopSignal): AsyncGenerator<FollowEvent> {
+    let from = options.from ?? 'last-per-subject';
+    let begun = false;
+    while (!stop.aborted) {
+      const query = new URLSearchParams([['stream', options.stream], ['from', from], ...options.filters.map((filter): [string, string] => ['filter', filter])]);
+      const response = await this.#get(`/follow?${query.toString()}`).catch((error: unknown) => (error instanceof BusError ? undefined : Promise.reject(error as Error)));
+      if (response === undefined) {
+        await withScope(stop, (scope) => delay(retryMs, undefined, { signal: scope }).catch(() => undefined));
+        continue;
+      }
+      if (begun) yield { kind: 'reset', reason: `the connection to ${this.#url} was lost` };
+      begun = true;
+      yield* this.#events(response, stop);
+      // The streams of an in-process bus end with its process: what a successor holds was published after the loss.
+      from = from === 'now' ? 'first' : from;
+    }
+  }
+
+  async *#events(response: IncomingMessage, stop: StopSignal): AsyncGenerator<FollowEvent> {
+    const leave = (): void => void response.destroy();
+    stop.addEventListener('abort', leave, { once: true });
+    if (stop.aborted) leave();
+    try {
+      for await (const line of linesOf(response)) yield eventOf(line);
+    } finally {
+      this.#connected = false;
+      stop.removeEventListener('abort', leave);
+      response.destroy();
+    }
+  }
+
+  async #get(path: string): Promise<IncomingMessage> {
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      get(`${this.#url}${path}`, { agent: false }, resolve).once('error', (cause) => reject(new BusError('unavailable', `the in-process bus at ${this.#url} does not answer: ${cause.message}`, { cause })));
+    });
+    this.#connected = true;
+    if (response.statusCode === 200) return response;
+    const { code, message } = JSON.parse(await textOf(response)) as { code: BusErrorCode; message: string };
+    throw new BusError(code, message);
+  }
+
+  ensureStreams(): Promise<void> {
+    return this.#refuse('make streams');
+  }
+
+  publish(): Promise<PublishAck> {
+    return this.#refuse('publish');
+  }
+
+  async *work(): AsyncGenerator<never> {
+    await this.#refuse('take work');
+  }
+
+  lastSequences(): Promise<ReadonlyMap<string, number>> {
+    return this.#refuse('list sequences');
+  }
+
+  lastMessage(): Promise<DeliveredMessage | undefined> {
+    return this.#refuse('read single messages');
+  }
+
+  request(): Promise<DeliveredMessage> {
+    return this.#refuse('ask');
+  }
+
+  serve(): Promise<void> {
+    return this.#refuse('serve');
+  }
+
+  #refuse(what: string): Promise<never> {
+    return Promise.reject(new BusError('denied', `the bus at ${this.#url} lives in another process, which lets others follow its streams but not ${what}: start the lab with a nats-server for that`));
+  }
+}
+
+/** Lines as they come, until the connection ends or breaks: which of both it was makes no difference to a follower. */
+async function* linesOf(response: IncomingMessage): AsyncGenerator<string> {
+  let rest = '';
+  try {
+    for await (const chunk of response.setEncoding('utf8')) {
+      const lines = `${rest}${chunk as string}`.split('\n');
+      rest = lines.pop() ?? '';
+      yield* lines;
+    }
+  } catch {
+    return;
+  }
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}
