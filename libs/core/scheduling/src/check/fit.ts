@@ -64,13 +64,13 @@ function optionFaults(host: Host, { option, ...variant }: Variant): readonly Fau
 /** Types of a blueprint on which the same daemonsets run. */
 type Crew = { readonly daemons: readonly Pod[]; readonly types: Set<InstanceType> };
 /** What can be said of a blueprint before its pods are looked at. */
-type Outlook = { readonly faults: readonly Fault[]; readonly crews: readonly Crew[] };
+type Outlook = { readonly daemonSets: readonly DaemonSet[]; readonly faults: readonly Fault[]; readonly crews: readonly Crew[] };
 
 const outlooks = new WeakMap<Blueprint, Outlook>();
 
 function outlookOf(host: Host, snapshot: Snapshot): Outlook {
   const known = outlooks.get(host.blueprint);
-  if (known !== undefined) return known;
+  if (known?.daemonSets === snapshot.daemonSets) return known;
   const crews = new Map<string, Crew>();
   for (const variant of host.blueprint.variants) {
     if (variant.option === undefined) continue;
@@ -80,7 +80,7 @@ function outlookOf(host: Host, snapshot: Snapshot): Outlook {
     crew.types.add(variant.option.type);
     crews.set(text, crew);
   }
-  const outlook = { faults: host.blueprint.variants.flatMap((variant) => optionFaults(host, variant)), crews: [...crews.values()] };
+  const outlook = { daemonSets: snapshot.daemonSets, faults: host.blueprint.variants.flatMap((variant) => optionFaults(host, variant)), crews: [...crews.values()] };
   outlooks.set(host.blueprint, outlook);
   return outlook;
 }

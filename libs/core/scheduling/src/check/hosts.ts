@@ -134,25 +134,23 @@ function variantsOf(bin: NewNode, pool: PoolOptions | undefined): readonly Varia
   });
 }
 
-/** Blueprints of new nodes: bins whose options, requirements and labels are the same objects share one. */
-class Blueprints {
-  readonly #pools: ReadonlyMap<string, PoolOptions>;
-  readonly #known = new Map<readonly BinOption[], { readonly bin: NewNode; readonly blueprint: Blueprint }[]>();
+type Drawn = { readonly bin: NewNode; readonly pool: PoolOptions | undefined; readonly blueprint: Blueprint };
 
-  constructor(snapshot: Snapshot) {
-    this.#pools = new Map(snapshot.pools.map((one) => [poolKey(one.pool.identity), one]));
-  }
+// Values never change, so what was drawn from the same values is drawn once: nodes of one plan share lists of options,
+// and admission judges a plan's nodes one by one, each beside all the others.
+const drawn = new WeakMap<readonly BinOption[], Drawn[]>();
 
-  of(bin: NewNode): Blueprint {
-    const alike = this.#known.get(bin.options) ?? [];
-    this.#known.set(bin.options, alike);
-    const found = alike.find((one) => one.bin.requirements === bin.requirements && one.bin.labels === bin.labels && poolKey(one.bin.pool) === poolKey(bin.pool));
-    if (found !== undefined) return found.blueprint;
-    const pool = this.#pools.get(poolKey(bin.pool));
-    const blueprint = new Blueprint(variantsOf(bin, pool), pool);
-    alike.push({ bin, blueprint });
-    return blueprint;
-  }
+/** The blueprint of a new node: bins whose pool, options, requirements and labels are the same values share one. */
+function blueprintOf(bin: NewNode, pool: PoolOptions | undefined): Blueprint {
+  const alike = drawn.get(bin.options) ?? [];
+  drawn.set(bin.options, alike);
+  const same = ({ bin: other, pool: its }: Drawn): boolean =>
+    its === pool && other.requirements === bin.requirements && other.labels === bin.labels && poolKey(other.pool) === poolKey(bin.pool);
+  const found = alike.find(same);
+  if (found !== undefined) return found.blueprint;
+  const blueprint = new Blueprint(variantsOf(bin, pool), pool);
+  alike.push({ bin, pool, blueprint });
+  return blueprint;
 }
 
 /** Every node that exists and every new node of the plan, with what runs and what is planned there. */
@@ -163,9 +161,9 @@ export function hostsOf(snapshot: Snapshot, planned: { readonly newNodes: readon
     blueprint: new Blueprint([{ labels: { [labels.hostname]: node.name, ...canonical(node.labels) }, open: node.requirements }], undefined),
     running: [...node.pods, ...node.promisedPods].filter(counts), planned: planned.podsOn.get(`node ${node.uid}`) ?? [],
   }));
-  const blueprints = new Blueprints(snapshot);
+  const pools = new Map(snapshot.pools.map((one) => [poolKey(one.pool.identity), one]));
   const fresh = planned.newNodes.map((bin): Host => {
-    const blueprint = blueprints.of(bin);
+    const blueprint = blueprintOf(bin, pools.get(poolKey(bin.pool)));
     return { name: bin.id, bin, taints: blueprint.pool?.pool.taints ?? bin.taints, blueprint, running: [], planned: planned.podsOn.get(`bin ${bin.id}`) ?? [] };
   });
   return [...existing, ...fresh];
