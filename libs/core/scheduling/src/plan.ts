@@ -21,7 +21,7 @@ export type ReasonCode =
   | 'taint-not-tolerated' | 'requirement-mismatch' | 'restricted-label' | 'match-fields-unsupported'
   | 'resources-too-large' | 'no-capacity' | 'no-offering' | 'node-full' | 'node-cordoned'
   | 'topology-spread' | 'pod-affinity' | 'pod-anti-affinity' | 'host-port' | 'volume' | 'volume-limit'
-  | 'min-values' | 'reserved-capacity' | 'resource-claims' | 'scheduling-gate' | 'price-cap' | 'displaced' | 'daemonset-overhead' | 'budget-ended'
+  | 'pool-chosen' | 'min-values' | 'reserved-capacity' | 'resource-claims' | 'scheduling-gate' | 'price-cap' | 'displaced' | 'daemonset-overhead' | 'budget-ended'
   | AdmissionCode | DisruptionCode;
 
 /** Why a node is retired, or is not: the codes of `@dovetail/core-disruption`. */

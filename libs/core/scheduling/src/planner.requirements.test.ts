@@ -34,7 +34,7 @@ describe('well-known labels that the pool leaves open are filled in by types and
 
   test.each([
     ['no such zone', { 'topology.kubernetes.io/zone': 'mars' }], ['no such type', { 'node.kubernetes.io/instance-type': 'x1.large' }],
-    ['a hostname, which no new node can promise', { 'kubernetes.io/hostname': 'node-7' }], ['another pool', { 'karpenter.sh/nodepool': 'other' }],
+    ['another pool', { 'karpenter.sh/nodepool': 'other' }],
   ])('%s: explained as a requirement mismatch', (_, nodeSelector) =>
     expect(codesOf(planScenario({ pods: [podOf('p', { nodeSelector })] }), 'p')).toEqual(['requirement-mismatch']));
 });

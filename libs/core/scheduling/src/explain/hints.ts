@@ -29,10 +29,10 @@ export function closest(word: string, known: Iterable<string>): string | undefin
 const listed = (text: string): readonly string[] => /^In \[(.*)\]$/.exec(text)?.[1]?.split(', ') ?? [];
 
 /** The offered value that a wanted one is probably a slip of. */
-export function typoHint(mismatch: RequirementMismatch): string | undefined {
-  const offered = listed(mismatch.offered);
+export function closestOffered(mismatch: RequirementMismatch, known: Iterable<string>): string | undefined {
+  const offered = [...known, ...listed(mismatch.offered)];
   for (const wanted of listed(mismatch.wanted)) {
-    const near = closest(wanted, offered);
+    const near = offered.includes(wanted) ? undefined : closest(wanted, offered);
     if (near !== undefined) return near;
   }
   return undefined;

@@ -1,21 +1,61 @@
+import { describeSet, toSpecs, type Requirements } from '@dovetail/core-kube-model';
+import type { Engine } from '../build/engine.js';
 import type { State } from '../match/states.js';
 import type { Offer } from '../model/templates.js';
 import type { Reason } from '../plan.js';
-import type { Engine } from '../build/engine.js';
+import { templateReason } from './pools.js';
+import { narrowing } from './types.js';
 
 const typesIn = (offers: readonly Offer[]): number => new Set(offers.map(({ type }) => type.type.name)).size;
 
-/** Why a bin is what it is: how many of the pool's types its pods' demands ended, and how many its size did. */
+/** Why this pool: the others are lighter, or dearer, or could not take the first of the pods. */
+function poolNote(engine: Engine, state: State): Reason {
+  const { template } = state;
+  const { templates } = engine.world;
+  const weight = template.pool.weight;
+  const shared = { code: 'pool-chosen' as const, subject: template.key };
+  const values = { weight: String(weight), pools: String(templates.length) };
+  if (templates.length === 1) return { ...shared, values, message: `${template.key} is the only pool that may open nodes` };
+  const heavier = templates.filter((other) => other.pool.weight > weight);
+  const equal = templates.filter((other) => other !== template && other.pool.weight === weight).length;
+  const bin = heavier.length === 0 ? undefined : engine.fresh.find((one) => one.state === state);
+  const [item] = bin?.contents.keys() ?? [];
+  const passed = item === undefined ? [] : heavier.map((other) => `${other.key} (weight ${other.pool.weight}): ${templateReason(engine, other, item.cls).message}`);
+  const why = [
+    ...(passed.length > 0 ? [`heavier pools could not take ${item?.cls.pod.namespace}/${item?.cls.pod.name}: ${passed.join('; ')}`] : []),
+    equal > 0 ? `the cheapest of ${equal + 1} pools of weight ${weight} that the plan found` : `the ${passed.length > 0 ? 'next' : 'heaviest'} of ${templates.length} pools, of weight ${weight}`,
+  ];
+  return { ...shared, values, message: `${template.key}: ${why.join('; ')}` };
+}
+
+/** What the pods ask for beyond their pool. */
+function asked(state: State, root: State): Requirements {
+  const before = new Map(toSpecs(root.requirements).map((spec) => [JSON.stringify(spec), true]));
+  const changed = new Set(toSpecs(state.requirements).filter((spec) => !before.has(JSON.stringify(spec))).map((spec) => spec.key));
+  return new Map([...state.requirements].filter(([key]) => changed.has(key)));
+}
+
+function demandNote(state: State, root: State): Reason | undefined {
+  const [ofPool, matching] = [typesIn(root.offers), typesIn(state.offers)];
+  if (matching === ofPool) return undefined;
+  const wanted = asked(state, root);
+  const steps = narrowing(root.offers, wanted).steps.filter((step) => step.fell > 0).map(({ what, fell, of }) => `${what} ${fell} of ${of}`).join(', ');
+  const values = { ...Object.fromEntries([...wanted].map(([key, set]) => [key, describeSet(set)])), steps };
+  return { code: 'requirement-mismatch', subject: state.template.key, values, fell: { count: ofPool - matching, of: ofPool }, message: `${ofPool - matching} of ${ofPool} types do not meet what the pods ask for: ${steps}` };
+}
+
+/** Why a bin is what it is: why its pool, how many of the pool's types its pods' demands ended, and how many its size did. */
 export function notesOf(engine: Engine, state: State, options: readonly Offer[]): readonly Reason[] {
   const subject = state.template.key;
-  const all = engine.world.states.root(state.template).offers;
-  const [ofPool, matching, stayed] = [typesIn(all), typesIn(state.offers), typesIn(options)];
-  const notes: Reason[] = [];
-  if (matching < ofPool) {
-    notes.push({ code: 'requirement-mismatch', subject, values: {}, fell: { count: ofPool - matching, of: ofPool }, message: `${ofPool - matching} of ${ofPool} types do not meet what the pods ask for` });
-  }
-  if (stayed < matching) {
-    notes.push({ code: 'resources-too-large', subject, values: {}, fell: { count: matching - stayed, of: matching }, message: `${matching - stayed} of ${matching} types are too small for the pods together, or beyond the types that one node names` });
-  }
-  return notes;
+  const root = engine.world.states.root(state.template);
+  const demanded = demandNote(state, root);
+  const [matching, stayed, most] = [typesIn(state.offers), typesIn(options), engine.world.options.instanceTypesMax];
+  const cut = stayed === most ? `, or dearer than the ${most} types that one node may name` : '';
+  return [
+    poolNote(engine, state), ...(demanded === undefined ? [] : [demanded]),
+    ...(stayed === matching ? [] : [{
+      code: 'resources-too-large' as const, subject, values: { stayed: String(stayed), smallest: options[0]?.type.type.name ?? '' }, fell: { count: matching - stayed, of: matching },
+      message: `${matching - stayed} of ${matching} types are too small for the pods together, or beyond what the pool's limits leave${cut}; ${stayed} stay`,
+    }]),
+  ];
 }

@@ -5,11 +5,15 @@ import type { PodClass } from '../model/classes.js';
 import type { Reason, ReasonCode } from '../plan.js';
 import type { Ledger } from '../topology/ledger.js';
 import { rolesOf, type Role } from '../topology/roles.js';
+import { demandOn, demandPlaced, demandText } from './demand.js';
 
-const codeOf = (role: Role): ReasonCode =>
+export const codeOf = (role: Role): ReasonCode =>
   role.group.kind === 'spread' ? 'topology-spread' : role.group.kind === 'affinity' ? 'pod-affinity' : 'pod-anti-affinity';
 
 const nameOf = (role: Role): string => (role.group.kind === 'spread' ? 'spread' : role.group.kind === 'affinity' ? 'affinity' : 'anti-affinity');
+
+/** `spread over topology.kubernetes.io/zone`, for sentences. */
+export const ruleText = (role: Role): string => `${nameOf(role)} over ${role.group.key}`;
 
 function countsOf(ledger: Ledger, role: Role): string {
   return [...ledger.of(role.group).tallies].sort(([a], [b]) => (a < b ? -1 : 1)).map(([domain, tally]) => `${domain}=${tally.selected}`).join(',');
@@ -18,41 +22,61 @@ function countsOf(ledger: Ledger, role: Role): string {
 const openFor = (ledger: Ledger, items: readonly Item[], matters: (role: Role) => boolean): boolean =>
   items.some((item) => item.pins.every(({ role, domain }) => !matters(role) || ledger.roomInDomain(role, domain) > 0));
 
+/** The smallest change that would let a pod past a rule. */
+function remedyOf(role: Role): string {
+  switch (role.group.kind) {
+    case 'spread': return `raise maxSkew above ${role.group.maxSkew}, use ScheduleAnyway, or let pools offer more values of ${role.group.key}`;
+    case 'anti': return role.carries ? `let pools offer more values of ${role.group.key}, or prefer the anti-affinity instead of requiring it` : `change the pod's labels, or the other pods' anti-affinity`;
+    case 'affinity': return 'create a pod that the term selects, or prefer the affinity instead of requiring it';
+  }
+}
+
+function hostReason(engine: Engine, subject: string, role: Role): Reason {
+  const { key } = role.group;
+  return {
+    code: codeOf(role), subject, values: { key }, remedy: remedyOf(role),
+    message: `${ruleText(role)} rules out an empty node of ${subject}${role.group.kind === 'affinity' ? ', and no node with room has the pods that it wants to be with' : ''}`,
+  };
+}
+
 /** Why no domain is open to the class, or no host: the first rule that closes them all, else the rules together. */
 export function topologyReason(engine: Engine, subject: string, cls: PodClass): Reason | undefined {
   const last = cls.levels.length - 1;
   const level = cls.levels[last];
   if (level === undefined) return undefined;
   const roles = rolesOf(cls, level);
-  for (const role of roles.onHost) {
-    if (engine.ledger.roomOnHost(role, undefined) > 0) continue;
-    return { code: codeOf(role), subject, values: { key: role.group.key }, message: `${nameOf(role)} over ${role.group.key} rules out an empty node, and no node with room has the pods that it wants to be with` };
-  }
+  const closed = roles.onHost.find((role) => engine.ledger.roomOnHost(role, undefined) <= 0);
+  if (closed !== undefined) return hostReason(engine, subject, closed);
   const items = candidatesOf(engine, new ItemTable(), { cls, level: last, roles });
   if (items.some((item) => domainRoom(engine, item.pins) > 0)) return undefined;
   const culprit = roles.onDomain.find((role) => !openFor(engine.ledger, items, (one) => one === role));
   // Before this plan placed anything there was a domain: the pod lost it to others of the same plan.
-  const before = engine.world.standings.ledger;
-  if (openFor(before, items, () => true)) return displaced(engine, subject, culprit ?? roles.onDomain[0]);
+  if (openFor(engine.world.standings.ledger, items, () => true)) return displaced(engine, subject, culprit ?? roles.onDomain[0]);
   const blamed = culprit === undefined ? roles.onDomain : [culprit];
   const [first] = blamed;
   if (first === undefined) return undefined;
-  const details = blamed.map((role) => `${nameOf(role)} over ${role.group.key} (${countsOf(engine.ledger, role) || 'no domain holds any'})`).join(' and ');
-  return { code: codeOf(first), subject, values: { key: first.group.key, counts: countsOf(engine.ledger, first), maxSkew: String(first.group.maxSkew) }, message: `${details} ${blamed.length > 1 ? 'together leave' : 'leaves'} no domain open` };
-}
-
-function displaced(engine: Engine, subject: string, role: Role | undefined): Reason | undefined {
-  if (role === undefined) return undefined;
-  const others = engine.world.classes.filter((cls) => cls.selectedBy.includes(role.group) || cls.levels.some((level) => level.carries.includes(role.group)));
-  const demand = others.slice(0, 5).map((cls) => `${cls.pod.namespace}/${cls.pod.name}${cls.uids.length > 1 ? ` (${cls.uids.length} pods)` : ''}`).join(', ');
+  const details = blamed.map((role) => `${ruleText(role)} (${countsOf(engine.ledger, role) || `no node has a ${role.group.key} that it may use`})`).join(' and ');
   return {
-    code: 'displaced', subject, values: { rule: codeOf(role), key: role.group.key, by: demand, counts: countsOf(engine.ledger, role) },
-    message: `${nameOf(role)} over ${role.group.key} left a domain open before this plan; pods placed in it took the last place: ${demand}`,
+    code: codeOf(first), subject, values: { key: first.group.key, counts: countsOf(engine.ledger, first), ...(first.group.kind === 'spread' ? { maxSkew: String(first.group.maxSkew) } : {}) },
+    message: `${details} ${blamed.length > 1 ? 'together leave' : 'leaves'} no domain open`, remedy: remedyOf(first),
   };
 }
 
-/** When nothing is wrong with the pod by itself: the search was ended early, or other pods were placed in its way. */
+/** The pod had a domain before this plan; others of the plan took the last place in it. */
+function displaced(engine: Engine, subject: string, role: Role | undefined): Reason | undefined {
+  if (role === undefined) return undefined;
+  const { group } = role;
+  const concerned = (cls: PodClass): boolean => cls.selectedBy.includes(group) || cls.levels.some((level) => level.carries.includes(group));
+  const by = demandText(new Map([...demandOn([...engine.existing, ...engine.fresh])].filter(([cls]) => concerned(cls))));
+  return {
+    code: 'displaced', subject, values: { rule: codeOf(role), key: group.key, by, counts: countsOf(engine.ledger, role) }, remedy: remedyOf(role),
+    message: `${ruleText(role)} left a domain open before this plan; pods placed in it took the last place: ${by}`,
+  };
+}
+
+/** When nothing is wrong with the pod by itself: the search was ended early, or it was placed in an order that left no place. */
 export function lateReason(engine: Engine, subject: string): Reason {
   if (engine.world.options.shouldStop?.() === true) return { code: 'budget-ended', subject, values: {}, message: 'the search was ended before this pod was placed; it is planned again in the next round' };
-  return { code: 'displaced', subject, values: {}, message: 'pods that were placed first took the places where this one could have gone' };
+  const by = demandPlaced(engine);
+  return { code: 'displaced', subject, values: { by }, message: `pods that were placed first took the places where this one could have gone: ${by}; it is planned again in the next round` };
 }
