@@ -1,6 +1,7 @@
 import { connectNats } from '@dovetail/adapter-nats';
 import { type Decision, type DecisionKind, followDecisions } from '@dovetail/contracts';
 import { systemHash } from '@dovetail/runtime';
+import { isBusReaderUrl, readBus } from '@dovetail/sim-bus';
 
 /** Every decision since the lab began, as any subscriber sees them. */
 export type DecisionRecorder = {
@@ -12,7 +13,8 @@ export type DecisionRecorder = {
 export function recordDecisions(natsUrl: string, cluster: string): Promise<DecisionRecorder> {
   const stop = new AbortController();
   const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
-  const bus = connectNats({ servers: natsUrl.split(','), name: 'test-recorder', log });
+  const nats = isBusReaderUrl(natsUrl) ? undefined : connectNats({ servers: natsUrl.split(','), name: 'test-recorder', log });
+  const bus = nats ?? readBus(natsUrl);
   const all: Decision[] = [];
   const seen = new Set<string>();
   const following = (async () => {
@@ -28,7 +30,7 @@ export function recordDecisions(natsUrl: string, cluster: string): Promise<Decis
     async close() {
       stop.abort();
       await following;
-      await bus.close();
+      await nats?.close();
     },
   });
 }

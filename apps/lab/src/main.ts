@@ -2,6 +2,7 @@ import { runMain } from '@dovetail/runtime';
 import { runCloudTwin } from './cloud-twin.js';
 import { runDemo } from './demo.js';
 import { runKubeTwin } from './kube-twin.js';
+import { runServices } from './services.js';
 import { labDown, labUp } from './up.js';
 
 const help = `lab: everything that Dovetail needs around it, on this machine
@@ -9,7 +10,9 @@ const help = `lab: everything that Dovetail needs around it, on this machine
   up          start the lab and leave it running: .lab/kubeconfig, .lab/ready (REGION, SOLVERS, CLUSTER_NAME, REAL=1)
   down        end it
   demo        pods become nodes and nodes go away, with a timeline, then end
-  kube-twin, cloud-twin, supervise   roles that the lab starts itself
+  kube-twin, cloud-twin, services, supervise   roles that the lab starts itself
+
+Without a nats-server (none on PATH, none to be had from PyPI, or NATS_SERVER=none) all services run in one process.
 `;
 
 await runMain(async () => {
@@ -21,6 +24,7 @@ await runMain(async () => {
     case 'demo': return runDemo();
     case 'kube-twin': return runKubeTwin();
     case 'cloud-twin': return runCloudTwin();
+    case 'services': return runServices();
     case undefined:
     default:
       process.stdout.write(help);

@@ -1,14 +1,17 @@
 import { spawn } from 'node:child_process';
-import { existsSync, openSync } from 'node:fs';
+import { existsSync, openSync, rmSync } from 'node:fs';
 import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { stopOnSignals } from '@dovetail/runtime';
-import { defaultLabOptions, isAlive, type Lab, type LabOptions, startLab, waitFor } from '@dovetail/testbed';
+import { defaultLabOptions, isAlive, isUnavailable, type Lab, type LabOptions, obtainKubectl, startLab, TestbedError, waitFor } from '@dovetail/testbed';
 import { applyCustomResources } from './custom-resources.js';
 
 /** The folder of the lab that `make lab` leaves running. */
 export const labDir = '.lab';
 const pidFile = join(labDir, 'pid');
+/** Where `dovetail decisions` finds the bus of what runs in this folder. */
+const addressFile = join(labDir, 'nats-url');
 
 /** Options from the environment, as the Makefile passes them. */
 export function labOptions(dir: string, progress: (line: string) => void): LabOptions {
@@ -29,48 +32,95 @@ export function labOptions(dir: string, progress: (line: string) => void): LabOp
 /** Starts the lab. Detached: in a process of its own that outlives this one; returns when all services are ready. */
 export async function labUp({ detach }: { readonly detach: boolean }): Promise<void> {
   if (!detach) return supervise();
+  labOptions(labDir, () => undefined); // what is wrong with them is said here, not in a log
   const running = await runningPid();
   if (running !== undefined) throw new Error(`a lab is running already (process ${running}); end it with make lab-down`);
   await mkdir(labDir, { recursive: true });
   await rm(join(labDir, 'ready'), { force: true });
-  const log = openSync(join(labDir, 'lab.log'), 'w');
+  const logFile = join(labDir, 'lab.log');
+  const log = openSync(logFile, 'w');
   const child = spawn(process.execPath, [...process.execArgv, join(import.meta.dirname, 'lab.js'), 'supervise'], { detached: true, stdio: ['ignore', log, log] });
   child.unref();
   await writeFile(pidFile, String(child.pid));
-  process.stdout.write(`starting the lab (${process.env['REAL'] === '1' ? 'real control plane: the first time it is built, about five minutes' : 'twins'}); log: ${labDir}/lab.log\n`);
+  process.stdout.write(`starting the lab (${process.env['REAL'] === '1' ? 'real control plane: the first time it is built, about five minutes' : 'twins'}); log: ${logFile}\n`);
+  const stop = new AbortController();
+  const telling = tellProgress(logFile, stop.signal);
   await waitFor(() => existsSync(join(labDir, 'ready')) || (child.pid !== undefined && !isAlive(child.pid) ? failStart() : false), { what: 'the lab to be ready', deadlineMs: 900_000, everyMs: 200 });
+  stop.abort();
+  await telling;
   process.stdout.write(await readFile(join(labDir, 'ready'), 'utf8'));
 }
 
+/** What the starting lab says, as it says it: downloads and builds take their time. */
+async function tellProgress(logFile: string, stop: AbortSignal): Promise<void> {
+  let told = 0;
+  while (!stop.aborted) {
+    await delay(200, undefined, { signal: stop }).catch(() => undefined);
+    const lines = (await readFile(logFile, 'utf8').catch(() => '')).split('\n').slice(0, -1);
+    for (const line of lines.slice(told)) process.stdout.write(`  ${line}\n`);
+    told = lines.length;
+  }
+}
+
 function failStart(): never {
-  throw new Error(`the lab ended while starting; see ${labDir}/lab.log and ${labDir}/logs/`);
+  throw new TestbedError({ failed: 'the lab ended while starting', remedy: `read above, ${labDir}/lab.log and ${labDir}/logs/` });
 }
 
 async function supervise(): Promise<void> {
   const stop = stopOnSignals();
-  const lab = await startLab(labOptions(labDir, (line) => process.stdout.write(`${line}\n`)));
+  const progress = (line: string): void => void process.stdout.write(`${line}\n`);
+  const lab = await startLab(labOptions(labDir, progress));
   if (lab.kubeconfig !== join(labDir, 'kubeconfig')) await copyFile(lab.kubeconfig, join(labDir, 'kubeconfig'));
-  await writeFile(join(labDir, 'nats-url'), lab.natsUrl);
-  await writeFile(join(labDir, 'ready'), welcome(lab));
+  await writeFile(addressFile, lab.natsUrl);
+  await writeFile(join(labDir, 'ready'), welcome(lab, { kubectl: await kubectlHint(progress), example: await exampleFor(lab) }));
   await new Promise<void>((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }));
-  await lab.stop();
   await rm(join(labDir, 'ready'), { force: true });
+  await lab.stop();
+  await rm(addressFile, { force: true });
   await rm(pidFile, { force: true });
 }
 
-const welcome = (lab: Lab): string => `
+/** Lets `dovetail decisions` in this folder find a lab that runs without being left, unless one that was left runs too; answers the undoing. */
+export async function publishAddress(lab: Lab): Promise<() => void> {
+  if ((await runningPid()) !== undefined) return () => undefined;
+  await mkdir(labDir, { recursive: true });
+  await writeFile(addressFile, lab.natsUrl);
+  return () => rmSync(addressFile, { force: true });
+}
+
+/** Nothing when `kubectl` works as it is; else how to have it, or why it cannot be had. */
+async function kubectlHint(progress: (line: string) => void): Promise<string> {
+  const found = await obtainKubectl({ log: progress });
+  if (isUnavailable(found)) return `  # kubectl is not installed and could not be downloaded (${found.unavailable.split('\n', 1)[0]}): see https://kubernetes.io/docs/tasks/tools\n`;
+  const onPath = (process.env['PATH'] ?? '').split(delimiter).includes(dirname(found.path));
+  return onPath ? '' : `  alias kubectl=${found.path}          # not on your PATH\n`;
+}
+
+/** The example names the cluster in its selectors: for another name there is a copy that does. */
+async function exampleFor({ options: { distDir, clusterName } }: Lab): Promise<string> {
+  const example = 'examples/inflate.yaml';
+  if (clusterName === defaultLabOptions.clusterName) return example;
+  const manifest = await readFile(join(distDir, '..', example), 'utf8');
+  await writeFile(join(labDir, 'inflate.yaml'), manifest.replaceAll(/\blab\b/g, clusterName));
+  return join(labDir, 'inflate.yaml');
+}
+
+const welcome = (lab: Lab, { kubectl, example }: { readonly kubectl: string; readonly example: string }): string => `
 The lab runs:
 ${lab.inventory.map((line) => `  ${line}`).join('\n')}
 
 Try:
   export KUBECONFIG=${labDir}/kubeconfig
-  kubectl apply -f examples/inflate.yaml          # a NodePool, its class and a deployment
-  kubectl get nodeclaims -o wide -w
-  node dist/cli.js decisions --follow             # every decision, with reasons and prices
+${kubectl}  kubectl apply -f ${example}          # a NodePool, its class and a deployment
   kubectl scale deployment/inflate --replicas=20
+  kubectl get nodeclaims -o wide
+  node dist/cli.js decisions${clusterFlag(lab)}                      # what was decided, with reasons and prices; --follow goes on
   kubectl scale deployment/inflate --replicas=0
   make lab-down                                   # end it
 `;
+
+/** The command line knows the lab's default name by itself. */
+export const clusterFlag = ({ options: { clusterName } }: Lab): string => (clusterName === defaultLabOptions.clusterName ? '' : ` --cluster ${clusterName}`);
 
 async function runningPid(): Promise<number | undefined> {
   const text = await readFile(pidFile, 'utf8').catch(() => '');
@@ -85,6 +135,7 @@ export async function labDown(): Promise<void> {
     return;
   }
   process.kill(pid, 'SIGTERM');
+  process.stdout.write('ending the lab…\n');
   await waitFor(() => !isAlive(pid), { what: 'the lab to end', deadlineMs: 60_000, everyMs: 100 });
   process.stdout.write('the lab has ended\n');
 }

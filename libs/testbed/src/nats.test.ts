@@ -52,3 +52,12 @@ test('a server named by NATS_SERVER that does not run is not replaced by another
     delete process.env['NATS_SERVER'];
   }
 });
+
+test('NATS_SERVER=none behaves as if there were none to be had', async () => {
+  process.env['NATS_SERVER'] = 'none';
+  try {
+    expect(await obtainNatsServer()).toEqual({ unavailable: 'NATS_SERVER=none asks for none' });
+  } finally {
+    delete process.env['NATS_SERVER'];
+  }
+});

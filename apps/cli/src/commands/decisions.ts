@@ -67,7 +67,7 @@ export function addDecisions(program: Command, environment: Environment): void {
     .option('--pool <pool>', 'only decisions about this pool: a name, or Provisioner/name')
     .option('--about <object>', 'only decisions about this pod (namespace/name), node, claim or instance, and the claims that they name')
     .option('--since <duration>', 'only decisions that are not older than this; without it, all that are kept', since)
-    .option('--nats <url>', 'address of NATS; without it NATS_URL, then the lab that runs in this folder (.lab/nats-url), then nats://127.0.0.1:4222')
+    .option('--nats <url>', 'address of NATS; without it NATS_URL, then the lab that runs in this folder (.lab/nats-url; http://… where it has no nats-server), then nats://127.0.0.1:4222')
     .option('--nats-credentials <file>', 'NATS credentials: a .creds file or an NKey seed; without it NATS_CREDENTIALS')
     .option('--cluster <name>', 'name of the cluster', clusterName, environment['CLUSTER_NAME'] ?? 'lab')
     .addHelpText('after', examples)

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { connectNats, credentialsOf, type NatsBus, type NatsOptions } from '@dovetail/adapter-nats';
+import { connectNats, credentialsOf, type NatsOptions } from '@dovetail/adapter-nats';
 import { type Decision, type DecisionEvent, followDecisions, streamName } from '@dovetail/contracts';
-import { BusError, type Hash, type Log } from '@dovetail/core-ports';
+import { type Bus, BusError, type Hash, type Log } from '@dovetail/core-ports';
+import { isBusReaderUrl, readBus } from '@dovetail/sim-bus';
 import { decisionsExitCodes, type DecisionsRequest } from './request.js';
 import { jsonLine, Table } from './rows.js';
 import { Selection } from './selection.js';
@@ -22,14 +23,22 @@ const waitMs = 1_000;
 export async function runDecisions(request: DecisionsRequest, output: Output, stop: AbortSignal): Promise<number> {
   const options = natsOptions(request, output);
   if (options === undefined) return decisionsExitCodes.badInput;
-  const bus = connectNats(options);
+  const { bus, close } = busOf(options);
   try {
     if (!(await streamIsThere(bus, request, options, output, stop))) return stop.aborted ? decisionsExitCodes.done : decisionsExitCodes.unavailable;
     await print(bus, request, output, stop);
     return decisionsExitCodes.done;
   } finally {
-    await bus.close();
+    await close();
   }
+}
+
+/** NATS; or, at the address of a lab that runs without it, the bus inside its services' process. */
+function busOf(options: NatsOptions): { readonly bus: Bus; readonly close: () => Promise<void> } {
+  const [server = ''] = options.servers;
+  if (isBusReaderUrl(server)) return { bus: readBus(server), close: () => Promise.resolve() };
+  const bus = connectNats(options);
+  return { bus, close: () => bus.close() };
 }
 
 function natsOptions(request: DecisionsRequest, output: Output): NatsOptions | undefined {
@@ -57,7 +66,7 @@ const logTo = (output: Output): Log => {
 };
 
 /** Whether there are decisions to read. A follower waits until there are, or until `stop`; nobody else does. */
-async function streamIsThere(bus: NatsBus, { cluster, follow }: DecisionsRequest, { servers }: NatsOptions, output: Output, stop: AbortSignal): Promise<boolean> {
+async function streamIsThere(bus: Bus, { cluster, follow }: DecisionsRequest, { servers }: NatsOptions, output: Output, stop: AbortSignal): Promise<boolean> {
   for (let tries = 0; !stop.aborted; tries += 1) {
     try {
       await bus.position(streamName(cluster, 'decisions'));
@@ -85,7 +94,7 @@ function remedyOf(error: BusError, { cluster, servers }: { readonly cluster: str
 }
 
 /** Rows of what is kept are laid out together; what comes later, and JSON, is printed as it comes. */
-async function print(bus: NatsBus, request: DecisionsRequest, output: Output, stop: AbortSignal): Promise<void> {
+async function print(bus: Bus, request: DecisionsRequest, output: Output, stop: AbortSignal): Promise<void> {
   const selection = new Selection(request, Date.now());
   const table = new Table();
   const kept: Decision[] = [];

@@ -1,18 +1,22 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { TestbedError } from '../errors.js';
+import { isUnavailable, type Unavailable } from '../obtained.js';
 import type { RunningPart } from '../part.js';
+import { freePort } from '../ports.js';
 import { startCloud, startKubernetes, startBus, type Bus, type Kubernetes } from './outside.js';
 import type { LabOptions } from './options.js';
-import { serviceEnv, startService } from './services.js';
+import { type Addresses, serviceEnv, serviceNames, startService, startServicesTogether } from './services.js';
 import { type Supervisor, supervise } from './supervisor.js';
 
 /** A running lab: every part by name, and where to reach it. */
 export type Lab = {
   readonly options: LabOptions;
   readonly kubeconfig: string;
+  /** Where the bus is: nats://…, or without a nats-server http://…, where its streams can be followed and nothing else. */
   readonly natsUrl: string;
   readonly cloudUrl: string;
-  /** nats-server, the parts of Kubernetes, cloud, pod-watcher, solver-0…, launcher, reaper. */
+  /** nats-server, the parts of Kubernetes, cloud, pod-watcher, solver-0…, launcher, reaper; without a nats-server `services` instead of these. */
   readonly parts: ReadonlyMap<string, RunningPart>;
   readonly bus: Bus;
   readonly kubernetes: Kubernetes;
@@ -41,17 +45,19 @@ export async function startLab(options: LabOptions): Promise<Lab> {
 }
 
 async function startAll(options: LabOptions, clockFile: string, parts: Map<string, RunningPart>): Promise<Lab> {
-  const [bus, kubernetes] = await Promise.all([startBus(options, parts), startKubernetes(options, clockFile, parts)]);
+  const [found, kubernetes] = await Promise.all([startBus(options, parts), startKubernetes(options, clockFile, parts)]);
+  for (const part of [found, kubernetes]) if (!isUnavailable(part)) options.progress(part.description);
   await options.prepare(kubernetes.kubeconfig);
   const cloud = await startCloud(options, { clockFile, kubeconfig: kubernetes.kubeconfig }, parts);
-  const env = serviceEnv(options, { natsUrl: bus.url, kubeconfig: kubernetes.kubeconfig, cloudUrl: cloud.url, clockFile });
-  const names = ['pod-watcher', ...Array.from({ length: options.solvers }, (_, index) => `solver-${index}`), 'launcher', 'reaper'];
-  await Promise.all(names.map((name) => startService(options, name, env, parts)));
+  options.progress(cloud.description);
+  const at = { kubeconfig: kubernetes.kubeconfig, cloudUrl: cloud.url, clockFile };
+  const { bus, services } = isUnavailable(found) ? await startTogether(options, found, at, parts) : await startApart(options, found, at, parts);
+  options.progress(services);
   const supervisor = options.supervise ? supervise(parts, options.progress) : undefined;
   let offsetMs = 0;
   return {
     options, bus, kubernetes, parts, ...(supervisor === undefined ? {} : { supervisor }), kubeconfig: kubernetes.kubeconfig, natsUrl: bus.url, cloudUrl: cloud.url,
-    inventory: [bus.description, kubernetes.description, cloud.description, `services: ${names.join(', ')}: real, a process each`],
+    inventory: [bus.description, kubernetes.description, cloud.description, services],
     async advanceClock(byMs) {
       offsetMs += byMs;
       await writeFile(clockFile, String(offsetMs));
@@ -60,5 +66,28 @@ async function startAll(options: LabOptions, clockFile: string, parts: Map<strin
       await supervisor?.stop();
       for (const part of [...parts.values()].toReversed()) await part.stop();
     },
+  };
+}
+
+type Services = { readonly bus: Bus; /** What they are, for the inventory. */ readonly services: string };
+type At = Omit<Addresses, 'natsUrl'>;
+
+async function startApart(options: LabOptions, bus: Bus, at: At, parts: Map<string, RunningPart>): Promise<Services> {
+  const env = serviceEnv(options, { ...at, natsUrl: bus.url });
+  const names = serviceNames(options);
+  await Promise.all(names.map((name) => startService(options, name, env, parts)));
+  return { bus, services: `services: ${names.join(', ')}: real, a process each` };
+}
+
+async function startTogether(options: LabOptions, { unavailable }: Unavailable, at: At, parts: Map<string, RunningPart>): Promise<Services> {
+  const busPort = await freePort();
+  const url = `http://127.0.0.1:${busPort}`;
+  const description = `nats-server: left out (${unavailable.split('\n', 1)[0] ?? ''}); the services share one process and the bus in it, decisions can be followed at ${url}`;
+  options.progress(description);
+  await startServicesTogether(options, serviceEnv(options, { ...at, natsUrl: url }), { busPort }, parts);
+  const wipeStore = (): Promise<never> => Promise.reject(new TestbedError({ failed: 'the in-process bus has no store of its own', remedy: 'end the part `services`: its streams end with it' }));
+  return {
+    bus: { url, description, wipeStore },
+    services: `services: ${serviceNames(options).join(', ')}: real, all in one process`,
   };
 }

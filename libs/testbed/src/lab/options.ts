@@ -22,6 +22,7 @@ export type LabOptions = {
   readonly env?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Start again what has died, as a Deployment would. */
   readonly supervise: boolean;
+  /** Hears of each part when it runs, of downloads and builds, and of what is started again. */
   readonly progress: (line: string) => void;
   /** Called when Kubernetes answers and before any service starts: the place to apply CustomResourceDefinitions. */
   readonly prepare: (kubeconfig: string) => Promise<void>;

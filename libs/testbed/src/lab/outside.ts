@@ -5,9 +5,9 @@ import { obtainControlPlane } from '../control-plane-obtain.js';
 import { startControlPlane } from '../control-plane.js';
 import { TestbedError } from '../errors.js';
 import { httpRequest } from '../http.js';
-import { obtainNatsServer } from '../nats-obtain.js';
+import { namedServer, obtainNatsServer } from '../nats-obtain.js';
 import { startNats } from '../nats.js';
-import { isUnavailable } from '../obtained.js';
+import { isUnavailable, type Unavailable } from '../obtained.js';
 import { type RunningPart, startPart } from '../part.js';
 import { freePort } from '../ports.js';
 import type { LabOptions } from './options.js';
@@ -16,10 +16,13 @@ export type Bus = { readonly url: string; readonly description: string; readonly
 export type Kubernetes = { readonly kubeconfig: string; readonly url: string; readonly description: string };
 export type Cloud = { readonly url: string; readonly description: string };
 
-/** A real nats-server. There is none of our own: without it the lab cannot run the services as processes. */
-export async function startBus(options: LabOptions, parts: Map<string, RunningPart>): Promise<Bus> {
+/** A real nats-server, or why there is none. There is no NATS server of our own: without one the services share a process. */
+export async function startBus(options: LabOptions, parts: Map<string, RunningPart>): Promise<Bus | Unavailable> {
   const found = await obtainNatsServer({ log: options.progress });
-  if (isUnavailable(found)) throw new TestbedError({ failed: `no nats-server: ${found.unavailable}`, remedy: 'install nats-server 2.11 or newer, or set NATS_SERVER to its path' });
+  if (isUnavailable(found)) {
+    if (namedServer() === undefined) return found;
+    throw new TestbedError({ failed: found.unavailable, remedy: 'with NATS_SERVER=none the lab runs without one, all services in one process' });
+  }
   const nats = await startNats({ path: found.path, dir: join(options.dir, 'nats') });
   parts.set('nats-server', nats);
   return { url: nats.url, description: `nats-server ${found.version}: real, ${nats.url}`, wipeStore: () => nats.wipeStore() };

@@ -26,6 +26,10 @@ export function serviceEnv(options: LabOptions, at: Addresses): Readonly<Record<
   };
 }
 
+/** The services of a lab, by the names of their parts. */
+export const serviceNames = (options: LabOptions): readonly string[] =>
+  ['pod-watcher', ...Array.from({ length: options.solvers }, (_, index) => `solver-${index}`), 'launcher', 'reaper'];
+
 /** Starts one service from its bundle and returns when it says that it is ready. */
 export async function startService(options: LabOptions, name: string, env: Readonly<Record<string, string>>, parts: Map<string, RunningPart>): Promise<RunningPart> {
   const program = name.replace(/-\d+$/, '');
@@ -40,5 +44,25 @@ export async function startService(options: LabOptions, name: string, env: Reado
     readyDeadlineMs: 60_000,
   });
   parts.set(name, Object.assign(part, { httpUrl: `http://127.0.0.1:${port}` }));
+  return part;
+}
+
+/**
+ * Starts all services in one process, over the bus that lives in it, for machines without nats-server. `busPort` is where other
+ * processes may follow that bus.
+ */
+export async function startServicesTogether(options: LabOptions, env: Readonly<Record<string, string>>, at: { readonly busPort: number }, parts: Map<string, RunningPart>): Promise<RunningPart> {
+  const port = await freePort();
+  const ofServices = ['*', 'pod-watcher', 'solver', 'launcher', 'reaper'].map((name) => options.env?.[name] ?? {});
+  const part = await startPart({
+    name: 'services',
+    command: process.execPath,
+    args: ['--enable-source-maps', join(options.distDir, 'lab.js'), 'services'],
+    logFile: join(options.dir, 'logs', 'services.log'),
+    env: Object.assign({ ...env }, ...ofServices, { SOLVERS: String(options.solvers), BUS_PORT: String(at.busPort), HTTP_PORT: String(port), HTTP_HOST: '127.0.0.1', REPLICA_NAME: 'services' }) as Record<string, string>,
+    ready: async () => (await httpRequest(`http://127.0.0.1:${port}/readyz`)).status === 200,
+    readyDeadlineMs: 60_000,
+  });
+  parts.set('services', Object.assign(part, { httpUrl: `http://127.0.0.1:${port}` }));
   return part;
 }

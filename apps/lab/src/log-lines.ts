@@ -1,0 +1,35 @@
+import { open } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A line of a service's log, as far as it is looked at here. */
+export type LogLine = { readonly service?: string; readonly event?: string; readonly msg?: string };
+
+const lookMs = 25;
+
+/** Every line of JSON that a log file holds and gets, until `stop`. Lines that are no JSON (a crash, a warning of Node.js) are passed over. */
+export async function* followLog(path: string, stop: AbortSignal): AsyncGenerator<LogLine> {
+  const file = await open(path, 'r');
+  let rest = '';
+  try {
+    while (!stop.aborted) {
+      // Without a position a read goes on where the one before ended.
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(65_536));
+      const lines = `${rest}${buffer.toString('latin1', 0, bytesRead)}`.split('\n');
+      rest = lines.pop() ?? '';
+      yield* lines.flatMap(lineOf);
+      if (bytesRead === 0) await delay(lookMs, undefined, { signal: stop }).catch(() => undefined);
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** Bytes were split as Latin-1, which never cuts a character in two: here they become text. */
+function lineOf(bytes: string): readonly LogLine[] {
+  try {
+    const line: unknown = JSON.parse(Buffer.from(bytes, 'latin1').toString('utf8'));
+    return typeof line === 'object' && line !== null ? [line] : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,14 @@
+import { expect, test } from '@jest/globals';
+import { story, Timeline } from './timeline.js';
+
+test('a timeline knows which steps of the story are missing, and when each was first seen', () => {
+  const lines: string[] = [];
+  const timeline = new Timeline((line) => lines.push(line));
+  for (const step of story.slice(0, -1)) timeline.say('kubernetes', step, 'it happens');
+  timeline.say('launcher', 'admit', 'what is no step of the story is told all the same');
+  expect(timeline.missing()).toEqual(['node gone']);
+  timeline.say('reaper', 'node gone', 'the last one');
+  expect(timeline.missing()).toEqual([]);
+  expect(timeline.summary()).toMatch(/^pods pending \d+\.\d\d s → batch .* → node gone \d+\.\d\d s$/);
+  expect(lines).toHaveLength(story.length + 1);
+});
