@@ -44,18 +44,29 @@ function demandNote(state: State, root: State): Reason | undefined {
   return { code: 'requirement-mismatch', subject: state.template.key, values, fell: { count: ofPool - matching, of: ofPool }, message: `${ofPool - matching} of ${ofPool} types do not meet what the pods ask for: ${steps}` };
 }
 
+type Shared = { readonly notes: readonly Reason[]; readonly matching: number };
+// Many nodes share a state; what follows from it alone is said once. Asked when the plan's nodes stand.
+const shared = new WeakMap<State, Shared>();
+
+function sharedOf(engine: Engine, state: State): Shared {
+  const known = shared.get(state);
+  if (known !== undefined) return known;
+  const demanded = demandNote(state, engine.world.states.root(state.template));
+  const made = { notes: [poolNote(engine, state), ...(demanded === undefined ? [] : [demanded])], matching: typesIn(state.offers) };
+  shared.set(state, made);
+  return made;
+}
+
 /** Why a bin is what it is: why its pool, how many of the pool's types its pods' demands ended, and how many its size did. */
 export function notesOf(engine: Engine, state: State, options: readonly Offer[]): readonly Reason[] {
-  const subject = state.template.key;
-  const root = engine.world.states.root(state.template);
-  const demanded = demandNote(state, root);
-  const [matching, stayed, most] = [typesIn(state.offers), typesIn(options), engine.world.options.instanceTypesMax];
+  const { notes, matching } = sharedOf(engine, state);
+  const stayed = typesIn(options);
+  if (stayed === matching) return notes;
+  const most = engine.world.options.instanceTypesMax;
   const cut = stayed === most ? `, or dearer than the ${most} types that one node may name` : '';
-  return [
-    poolNote(engine, state), ...(demanded === undefined ? [] : [demanded]),
-    ...(stayed === matching ? [] : [{
-      code: 'resources-too-large' as const, subject, values: { stayed: String(stayed), smallest: options[0]?.type.type.name ?? '' }, fell: { count: matching - stayed, of: matching },
-      message: `${matching - stayed} of ${matching} types are too small for the pods together, or beyond what the pool's limits leave${cut}; ${stayed} stay`,
-    }]),
-  ];
+  const small: Reason = {
+    code: 'resources-too-large', subject: state.template.key, values: { stayed: String(stayed), cheapest: options[0]?.type.type.name ?? '' }, fell: { count: matching - stayed, of: matching },
+    message: `${matching - stayed} of ${matching} types are too small for the pods together, or beyond what the pool's limits leave${cut}; ${stayed} stay`,
+  };
+  return [...notes, small];
 }

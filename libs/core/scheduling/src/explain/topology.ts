@@ -39,6 +39,9 @@ function hostReason(engine: Engine, subject: string, role: Role): Reason {
   };
 }
 
+/** What it means that nothing is counted in any domain. */
+const nobody = ({ group }: Role): string => (group.kind === 'affinity' ? 'no pod that it selects is anywhere' : `no node that it may use has ${group.key}`);
+
 /** Why no domain is open to the class, or no host: the first rule that closes them all, else the rules together. */
 export function topologyReason(engine: Engine, subject: string, cls: PodClass): Reason | undefined {
   const last = cls.levels.length - 1;
@@ -55,7 +58,7 @@ export function topologyReason(engine: Engine, subject: string, cls: PodClass): 
   const blamed = culprit === undefined ? roles.onDomain : [culprit];
   const [first] = blamed;
   if (first === undefined) return undefined;
-  const details = blamed.map((role) => `${ruleText(role)} (${countsOf(engine.ledger, role) || `no node has a ${role.group.key} that it may use`})`).join(' and ');
+  const details = blamed.map((role) => `${ruleText(role)} (${countsOf(engine.ledger, role) || nobody(role)})`).join(' and ');
   return {
     code: codeOf(first), subject, values: { key: first.group.key, counts: countsOf(engine.ledger, first), ...(first.group.kind === 'spread' ? { maxSkew: String(first.group.maxSkew) } : {}) },
     message: `${details} ${blamed.length > 1 ? 'together leave' : 'leaves'} no domain open`, remedy: remedyOf(first),

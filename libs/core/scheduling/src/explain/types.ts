@@ -18,6 +18,15 @@ const stepsText = (steps: readonly Step[]): string => steps.filter((step) => ste
 /** The steps before the last, for a sentence. */
 const before = (steps: readonly Step[]): string => (steps.some((step) => step.fell > 0) ? ` (types that fell before: ${stepsText(steps)})` : '');
 
+function offersThatMeet(offers: readonly Offer[], wanted: Requirements): readonly Offer[] {
+  const types = new Map<Offer['type'], boolean>();
+  return offers.filter(({ type, offering }) => {
+    const fits = types.get(type) ?? intersects(type.type.requirements, wanted);
+    types.set(type, fits);
+    return fits && admitsOffering(wanted, offering);
+  });
+}
+
 /** How the requirements of a pod or bin narrow a pool's offers, key by key in the order of names. */
 export function narrowing(from: readonly Offer[], requirements: Requirements): { readonly steps: readonly Step[]; readonly ended?: string } {
   const steps: Step[] = [];
@@ -27,8 +36,7 @@ export function narrowing(from: readonly Offer[], requirements: Requirements): {
     const set = requirements.get(key);
     if (set === undefined) continue;
     met = intersectRequirements(met, new Map([[key, set]]));
-    const wanted = met;
-    const left = offers.filter(({ type, offering }) => intersects(type.type.requirements, wanted) && admitsOffering(wanted, offering));
+    const left = offersThatMeet(offers, met);
     const of = typeNames(offers).size;
     steps.push({ what: key, fell: of - typeNames(left).size, of });
     if (left.length === 0) return { steps, ended: key };
