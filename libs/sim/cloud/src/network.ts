@@ -11,7 +11,7 @@ export type Network = {
   subnet(id: string): TwinSubnet | undefined;
   securityGroup(id: string): TwinSecurityGroup | undefined;
   freeAddresses(subnetId: string): number;
-  /** Takes the lowest free address; undefined when the subnet is full. */
+  /** Takes the next free address; undefined when the subnet is full. One that was released comes again only after all others. */
   take(subnetId: string): Address | undefined;
   subnets(query: { readonly ids?: readonly string[]; readonly filters: readonly Ec2Filter[] }): readonly TwinSubnet[];
   securityGroups(query: { readonly ids?: readonly string[]; readonly names?: readonly string[]; readonly filters: readonly Ec2Filter[] }): readonly TwinSecurityGroup[];
@@ -34,12 +34,17 @@ function addressAt(cidr: string, host: number): string {
 /** Hosts that AWS keeps at the beginning of every subnet: network, router, DNS, future use. */
 const firstHost = 4;
 
-function takeAddress(subnet: TwinSubnet, used: Set<number>): Address | undefined {
-  if (used.size >= subnet.addresses) return undefined;
-  let host = firstHost;
-  while (used.has(host)) host += 1;
-  used.add(host);
-  return { ip: addressAt(subnet.cidr, host), release: () => { used.delete(host); } };
+type Used = { readonly hosts: Set<number>; last: number };
+
+/** Round and round, as AWS does not hand out an address again at once: a node's name is its address, and the old node may still be there. */
+function takeAddress(subnet: TwinSubnet, used: Used): Address | undefined {
+  if (used.hosts.size >= subnet.addresses) return undefined;
+  const after = (host: number): number => (host + 1 < firstHost + subnet.addresses ? host + 1 : firstHost);
+  let host = after(used.last);
+  while (used.hosts.has(host)) host = after(host);
+  used.hosts.add(host);
+  used.last = host;
+  return { ip: addressAt(subnet.cidr, host), release: () => { used.hosts.delete(host); } };
 }
 
 function subnetValues(world: World, subnet: TwinSubnet, free: number): (name: string) => readonly string[] | undefined {
@@ -83,13 +88,13 @@ const wanted = <T extends { readonly id: string }>(things: ReadonlyMap<string, T
 export function createNetwork(world: World): Network {
   const subnets = new Map(world.subnets.map((subnet) => [subnet.id, subnet]));
   const groups = new Map(world.securityGroups.map((group) => [group.id, group]));
-  const used = new Map<string, Set<number>>();
-  const usedIn = (id: string): Set<number> => {
-    const set = used.get(id) ?? new Set<number>();
-    used.set(id, set);
-    return set;
+  const used = new Map<string, Used>();
+  const usedIn = (id: string): Used => {
+    const known = used.get(id) ?? { hosts: new Set<number>(), last: firstHost - 1 };
+    used.set(id, known);
+    return known;
   };
-  const freeAddresses = (id: string): number => (subnets.get(id)?.addresses ?? 0) - usedIn(id).size;
+  const freeAddresses = (id: string): number => (subnets.get(id)?.addresses ?? 0) - usedIn(id).hosts.size;
   return {
     subnet: (id) => subnets.get(id),
     securityGroup: (id) => groups.get(id),
