@@ -1,7 +1,11 @@
-// Runs every project's tests, then the tests across projects, and closes with one line that adds them all up.
+// Runs every project's tests, then the tests across projects, and closes with tables of what was tried and one line that adds all up.
 // Usage: node tools/test.mjs [--only unit|system]
 // REAL=1 gets the real control plane (it is built once) and runs on it too; REAL=0 leaves it out; else it runs where it is cached.
 import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { closingTables } from './closing-table.mjs';
 
 const args = process.argv.slice(2);
 const only = args.includes('--only') ? args[args.indexOf('--only') + 1] : undefined;
@@ -52,12 +56,34 @@ async function withSecondRun(what, first, again) {
 const unit = () => run('npx', ['nx', 'run-many', '-t', 'test', '--exclude', '@dovetail/tests', '--output-style=static', '--parallel=2']);
 const jest = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js', '--config', 'tests/jest.config.mjs', '--runInBand', '--forceExit'];
 const real = { 1: { DOVETAIL_REAL: '1' }, 0: { DOVETAIL_REAL: '' } }[process.env.REAL] ?? {};
-const system = (...more) => run(process.execPath, [...jest, ...more], real);
+const scratch = mkdtempSync(join(tmpdir(), 'dovetail-results-'));
+const outcomes = join(scratch, 'outcomes.ndjson');
+writeFileSync(outcomes, '');
+
+/** These look at services as processes of their own, or at NATS itself: on a machine without nats-server there is nothing to look at. */
+const natsOnly = ['tests/e2e/(bad-input|faults|subscribers)', 'tests/conformance/bus/(nats|plain-client)', 'tests/conformance/kube'];
+
+/** Finds or downloads nats-server once, in front of the tests; says in one line what is left out where it cannot be had. */
+async function withoutNats() {
+  const child = spawn('npx', ['tsx', '--conditions=@dovetail/source', 'libs/testbed/bin/obtain.ts', 'nats'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let text = '';
+  child.stdout.on('data', (chunk) => (text += chunk));
+  const code = await new Promise((resolve) => child.on('close', resolve));
+  if (code === 0) return [];
+  leftOut.add(`LEFT OUT: faults, bad input and subscribers over NATS; other tests ran with all services in one process: no nats-server (${text.split('\n', 1)[0].replace(/^nats-server\s+missing\s+/, '')})`);
+  return natsOnly.map((pattern) => `--testPathIgnorePatterns=${pattern}`);
+}
 
 const results = [];
 if (only !== 'system') results.push(await withSecondRun("projects' tests", unit, unit));
-if (only !== 'unit') results.push(await withSecondRun('system tests', system, () => system('--onlyFailures')));
+if (only !== 'unit') {
+  const lacking = await withoutNats();
+  const system = (...more) => run(process.execPath, [...jest, ...lacking, ...more], { ...real, TEST_RESULTS: outcomes });
+  results.push(await withSecondRun('system tests', system, () => system('--onlyFailures')));
+}
 const sum = (key) => results.reduce((total, result) => total + result[key], 0);
+process.stdout.write(`\n${closingTables(readFileSync(outcomes, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line)))}\n`);
+rmSync(scratch, { recursive: true });
 for (const line of leftOut) process.stdout.write(`${line}\n`);
 process.stdout.write(`\n${sum('passed')} passed, ${sum('failed')} failed${sum('skipped') > 0 ? `, ${sum('skipped')} skipped` : ''}\n`);
 process.exitCode = sum('failed') > 0 ? 1 : 0;

@@ -1,0 +1,50 @@
+// The tables that close a run of the system tests: what was tried on which world, which faults, which placement trials.
+// Everything stands in the tests' names; there is nothing to keep up here when tests come and go.
+
+const worldNames = ['twin', 'real'];
+const onWorld = /^(.*?),? on the (twin|real) world\b/;
+
+/** One text from results `{ suite, title, status }`, in the order in which they came; of a test that ran twice the later run counts. */
+export function closingTables(results) {
+  const last = [...new Map(results.map((result) => [`${result.suite}\n${result.title}`, result])).values()].filter(({ status }) => status === 'passed' || status === 'failed');
+  return [worldTable(last), faultTable(last), trialTable(last)].filter((text) => text !== '').join('\n');
+}
+
+/** How many of these passed, as `3 of 4`. */
+const tally = (results) => (results.length === 0 ? '-' : `${results.filter(({ status }) => status === 'passed').length} of ${results.length}`);
+
+function worldTable(results) {
+  const placed = results.flatMap((result) => {
+    const match = onWorld.exec(result.suite) ?? onWorld.exec(result.title);
+    return match === null ? [] : [{ ...result, what: match[1], world: match[2] }];
+  });
+  const rows = [...new Set(placed.map(({ what }) => what))].map((what) => [what, ...worldNames.map((world) => tally(placed.filter((each) => each.what === what && each.world === world)))]);
+  return table(['passed, by world', 'twins', 'real control plane'], rows);
+}
+
+function faultTable(results) {
+  const struck = results.filter(({ suite }) => suite.startsWith('faults '));
+  const faultOf = ({ title }) => title.split(/[,:]/, 1)[0];
+  const rows = [...new Set(struck.map(faultOf))].map((fault) => {
+    const tried = struck.filter((each) => faultOf(each) === fault);
+    // Each cycle strikes once while scaling up and once while scaling down.
+    return [fault, String(2 * tried.length), String(2 * tried.filter(({ status }) => status === 'passed').length)];
+  });
+  return table(['fault', 'moments tried', 'survived'], rows);
+}
+
+function trialTable(results) {
+  const trials = results.filter(({ suite, title }) => suite.startsWith('tight plans ') && title.startsWith('trial '));
+  const rows = [...new Set(trials.map(({ suite }) => suite))].map((suite) => {
+    const own = trials.filter((each) => each.suite === suite);
+    return [suite, String(own.length), `${tally(own)}: ${own[0].title.replace(/^trial \d+: /, '')}`];
+  });
+  return table(['placement', 'trials', 'outcome'], rows);
+}
+
+function table(head, rows) {
+  if (rows.length === 0) return '';
+  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column].length)));
+  const line = (cells) => `  ${cells.map((cell, column) => cell.padEnd(widths[column])).join('  ').trimEnd()}\n`;
+  return `${line(head)}${line(widths.map((width) => '-'.repeat(width)))}${rows.map(line).join('')}`;
+}
