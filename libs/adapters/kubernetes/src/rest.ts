@@ -1,6 +1,7 @@
-import { type KubeConfig, RequestContext } from '@kubernetes/client-node';
+import type { KubeConfig } from '@kubernetes/client-node';
 import { KubeError, type KubeErrorCode, type KubeResource, type StopSignal } from '@dovetail/core-ports';
-import { type Dispatcher, fetch, type Response } from 'undici';
+import { type Dispatcher, request as ask } from 'undici';
+import { Connections } from './connections.js';
 
 /** One request to the API server, paths and bodies as Kubernetes' API conventions give them. */
 export type RestRequest = {
@@ -10,10 +11,15 @@ export type RestRequest = {
   readonly body?: unknown;
   readonly contentType?: string;
   readonly signal?: AbortSignal;
+  /** A watch holds its connection for as long as it lasts; absent: an ordinary request. */
+  readonly kind?: 'request' | 'watch';
 };
 
+export type RestResponse = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
+
 export type Rest = {
-  readonly send: (request: RestRequest) => Promise<Response>;
+  /** Whoever takes the response must read its body to the end or destroy it. */
+  readonly send: (request: RestRequest) => Promise<RestResponse>;
   readonly json: <T>(request: RestRequest) => Promise<T>;
 };
 
@@ -24,49 +30,26 @@ export type Rest = {
 export function restOver(config: KubeConfig, options: { timeoutMs: number }): Rest {
   const server = config.getCurrentCluster()?.server.replace(/\/$/, '');
   if (server === undefined) throw new KubeError('unavailable', 'the kubeconfig names no current cluster; set KUBECONFIG or run inside a cluster');
-  const shared = new SharedConnections();
-  const send = async (request: RestRequest): Promise<Response> => {
-    const context = new RequestContext(urlOf(server, request), request.method);
-    await config.applySecurityAuthentication(context);
-    const dispatcher = shared.of(context.getDispatcher());
-    const response = await fetch(context.getUrl(), {
-      method: request.method,
-      headers: { ...context.getHeaders(), accept: 'application/json', ...contentTypeOf(request) },
+  const connections = new Connections(config, server);
+  const send = async (request: RestRequest): Promise<RestResponse> => {
+    const { headers, dispatcher } = await connections.to(request.kind ?? 'request');
+    const response = await ask(urlOf(server, request), {
+      method: request.method, dispatcher,
+      headers: { ...headers, accept: 'application/json', ...contentTypeOf(request) },
       signal: request.signal ?? AbortSignal.timeout(options.timeoutMs),
-      ...(dispatcher === undefined ? {} : { dispatcher }),
       ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
     }).catch((cause: unknown) => {
       throw new KubeError('unavailable', `${request.method} ${request.path}: the API server at ${server} did not answer: ${messageOf(cause)}`, { cause });
     });
-    if (!response.ok) throw await errorOf(request, response);
+    if (response.statusCode < 200 || response.statusCode > 299) throw await errorOf(request, response);
     return response;
   };
   return { send, json: async <T>(request: RestRequest) => (await parsed(request, await send(request))) as T };
 }
 
-/**
- * The library makes a set of connections for every request, which costs each a TLS handshake. Here one set serves all requests. It is
- * followed by a newer one after a while, because certificates are rotated; requests and watches on the old one go on to their ends.
- */
-class SharedConnections {
-  #held: Dispatcher | undefined;
-  #sinceMs = 0;
-
-  of(fresh: Dispatcher | undefined): Dispatcher | undefined {
-    const nowMs = performance.now();
-    if (this.#held !== undefined && fresh !== undefined && nowMs - this.#sinceMs < connectionsAgeMs) return this.#held;
-    void this.#held?.close().catch(() => undefined);
-    this.#held = fresh;
-    this.#sinceMs = nowMs;
-    return fresh;
-  }
-}
-
-const connectionsAgeMs = 5 * 60_000;
-
-async function parsed(request: RestRequest, response: Response): Promise<unknown> {
+async function parsed(request: RestRequest, response: RestResponse): Promise<unknown> {
   try {
-    return await response.json();
+    return await response.body.json();
   } catch (cause) {
     throw new KubeError('unavailable', `${request.method} ${request.path}: the answer broke off or is not JSON: ${messageOf(cause)}`, { cause });
   }
@@ -91,11 +74,11 @@ export function pathOf(resource: KubeResource, at: { namespace?: string | undefi
 
 type Status = { message?: string; reason?: string; details?: { retryAfterSeconds?: number; name?: string } };
 
-async function errorOf(request: RestRequest, response: Response): Promise<KubeError> {
-  const text = await response.text().catch(() => '');
+async function errorOf(request: RestRequest, response: RestResponse): Promise<KubeError> {
+  const text = await response.body.text().catch(() => '');
   const status = statusOf(text);
-  const retryAfter = status.details?.retryAfterSeconds ?? Number(response.headers.get('retry-after') ?? Number.NaN);
-  return new KubeError(codeOf(response.status, status), `${request.method} ${request.path}: ${status.message ?? (text.slice(0, 300) || response.statusText)}`, {
+  const retryAfter = status.details?.retryAfterSeconds ?? Number(response.headers['retry-after'] ?? Number.NaN);
+  return new KubeError(codeOf(response.statusCode, status), `${request.method} ${request.path}: ${status.message ?? (text.slice(0, 300) || `status ${response.statusCode}`)}`, {
     ...(Number.isFinite(retryAfter) ? { retryAfterSeconds: retryAfter } : {}),
   });
 }

@@ -1,5 +1,3 @@
-import { createInterface } from 'node:readline';
-import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { KubeError, type KubeObject, type KubeResource, type Log, type StopSignal, type WatchEvent } from '@dovetail/core-ports';
 import { abortOn, messageOf, pathOf, type Rest } from './rest.js';
@@ -89,17 +87,16 @@ function remember(known: Map<string, Identity>, object: KubeObject): string {
 async function* follow<T>(rest: Rest, options: WatchOptions<T>, known: Map<string, Identity>, from: string, signal: AbortSignal): AsyncGenerator<WatchEvent<T>, string> {
   let version = from;
   const silence = new AbortController();
-  let timer = setTimeout(() => silence.abort(), silenceMaxMs);
-  const response = await rest.send({
-    method: 'GET', path: pathOf(options.resource), signal: AbortSignal.any([signal, silence.signal]),
+  const timer = setTimeout(() => silence.abort(), silenceMaxMs);
+  const { body } = await rest.send({
+    kind: 'watch', method: 'GET', path: pathOf(options.resource), signal: AbortSignal.any([signal, silence.signal]),
     query: { watch: true, allowWatchBookmarks: true, resourceVersion: from, fieldSelector: options.fieldSelector, labelSelector: options.labelSelector },
   });
-  if (response.body === null) throw new KubeError('unavailable', 'the watch has no body');
-  const body = Readable.fromWeb(response.body);
+  // Leaving off in the middle is an error to the client, and none to us.
+  body.on('error', () => undefined);
   try {
-    for await (const line of createInterface({ input: body, crlfDelay: Number.POSITIVE_INFINITY })) {
-      clearTimeout(timer);
-      timer = setTimeout(() => silence.abort(), silenceMaxMs);
+    for await (const line of linesOf(body)) {
+      timer.refresh();
       const event = eventOf(line);
       if (event === undefined) continue;
       version = event.object.metadata.resourceVersion ?? version;
@@ -120,6 +117,17 @@ async function* follow<T>(rest: Rest, options: WatchOptions<T>, known: Map<strin
     body.destroy();
   }
   return version;
+}
+
+async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let begun = '';
+  for await (const chunk of chunks) {
+    const lines = (begun + decoder.decode(chunk, { stream: true })).split('\n');
+    begun = lines.pop() ?? '';
+    yield* lines;
+  }
+  yield begun;
 }
 
 type RawEvent = { type: string; object: KubeObject & { code?: number; message?: string } };
