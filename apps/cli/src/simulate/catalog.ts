@@ -3,6 +3,8 @@ import { gunzipSync } from 'node:zlib';
 import type { AmiFamily, KubeletConfiguration, NodeClass, ResolvedAmi } from '@dovetail/core-api';
 import { catalogFor, catalogRegions, catalogZones, instanceTypesFor, priceBookOf, type InstanceType, type RegionKnowledge } from '@dovetail/core-ec2-model';
 import { InputError } from '../manifests/input-error.js';
+import { jsonErrorOffset } from '../manifests/json-position.js';
+import { errorAt } from '../manifests/objects.js';
 import { kwokTypes } from './kwok-catalog.js';
 
 /** Where instance types come from. */
@@ -22,16 +24,17 @@ function bytesOf(file: string): Buffer {
   }
 }
 
-function fileCatalog(file: string, wantsAwsLabels: boolean): Catalog {
+async function fileCatalog(file: string, wantsAwsLabels: boolean): Promise<Catalog> {
+  const text = bytesOf(file).toString('utf8');
   let raw: unknown;
   try {
-    raw = JSON.parse(bytesOf(file).toString('utf8'));
+    raw = JSON.parse(text);
   } catch (error) {
-    if (error instanceof InputError) throw error;
-    throw new InputError("the catalog is not valid JSON: name a file in the KWOK provider's format", { place: { file }, cause: error });
+    const line = text.slice(0, jsonErrorOffset(text)).split('\n').length;
+    throw new InputError("the catalog is not valid JSON: name a file in the KWOK provider's format", { place: { file, line }, cause: error });
   }
   const types = kwokTypes(raw, wantsAwsLabels ? 'with-aws-labels' : 'plain');
-  if (!types.ok) throw new InputError(`${types.value} cannot be used here: ${types.remedy}`, { place: { file }, field: types.field });
+  if (!types.ok) throw await errorAt({ document: { file, line: 1, text, value: raw }, path: '' }, types);
   return { name: file, kind: 'file', typesFor: () => types.value };
 }
 
@@ -66,10 +69,11 @@ function regionCatalog(region: string): Catalog {
 
 /**
  * The catalog that `--catalog` names: a file if there is one of that name, else a region of Dovetail's own catalog.
+ * Throws InputError, with file, line and field, for what cannot be read.
  * `wantsAwsLabels`: the manifests use labels that a file does not have.
  */
-export function openCatalog(name: string, wantsAwsLabels: boolean): Catalog {
-  if (existsSync(name)) return fileCatalog(name, wantsAwsLabels);
+export async function openCatalog(name: string, wantsAwsLabels: boolean): Promise<Catalog> {
+  if (existsSync(name)) return await fileCatalog(name, wantsAwsLabels);
   if (catalogRegions().includes(name)) return regionCatalog(name);
   throw new InputError(`--catalog ${name} is neither a file nor a region that the catalog knows; regions are ${catalogRegions().join(', ')}`);
 }

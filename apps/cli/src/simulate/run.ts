@@ -80,7 +80,7 @@ const usesAwsLabels = (texts: ReadonlyMap<string, string>): boolean =>
 async function readWorld(request: SimulateRequest, streams: Streams): Promise<{ readonly world: World; readonly catalog: Catalog }> {
   const texts = readManifests(request.paths);
   const inventory = await inventoryOf(await objectsOf(texts));
-  const catalog = openCatalog(request.catalog, usesAwsLabels(texts));
+  const catalog = await openCatalog(request.catalog, usesAwsLabels(texts));
   const world = await worldOf(inventory, catalog);
   for (const note of world.notes) streams.err(`note: ${note}\n`);
   return { world, catalog };

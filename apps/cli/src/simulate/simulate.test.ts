@@ -210,11 +210,11 @@ describe('bad input ends with 64 and names', () => {
   test('a path that is not there', async () => expect(await simulate([join(dir, 'nowhere')])).toMatchObject({ code: 64, err: expect.stringMatching(/nowhere: there is no such file or folder/) }));
   test('a folder without manifests', async () => expect(await simulate([folderOf({ 'readme.md': '' })])).toMatchObject({ code: 64, err: expect.stringContaining('holds no manifests') }));
   test('a catalog', async () => {
-    const folder = folderOf({ 'all.yaml': pool(), 'types.json': JSON.stringify([type('a', 1, 1, { resources: { cpu: 'x' } })]), 'broken.json': '[' , 'price.json': JSON.stringify([type('a', 1, 1, { offerings: [offering('spot', 'z', -1)] })]) });
+    const folder = folderOf({ 'all.yaml': pool(), 'types.json': JSON.stringify([type('a', 1, 1, { resources: { cpu: 'x' } })]), 'broken.json': '[\n{]', 'price.json': JSON.stringify([type('a', 1, 1, { offerings: [offering('spot', 'z', -1)] })], undefined, 1) });
     const file = join(folder, 'all.yaml');
-    expect((await simulate([file], { catalog: join(folder, 'types.json') })).err).toMatch(/types\.json: \[0\]\.resources\.cpu: "x"/);
-    expect((await simulate([file], { catalog: join(folder, 'broken.json') })).err).toMatch(/broken\.json: the catalog is not valid JSON/);
-    expect((await simulate([file], { catalog: join(folder, 'price.json') })).err).toMatch(/price\.json: \[0\]\.offerings\[0\]\.Price: -1/);
+    expect((await simulate([file], { catalog: join(folder, 'types.json') })).err).toMatch(/types\.json:1: \[0\]\.resources\.cpu: "x"/);
+    expect((await simulate([file], { catalog: join(folder, 'broken.json') })).err).toMatch(/broken\.json:2: the catalog is not valid JSON/);
+    expect((await simulate([file], { catalog: join(folder, 'price.json') })).err).toMatch(/price\.json:\d+: \[0\]\.offerings\[0\]\.Price: -1/);
   });
 });
 
