@@ -1,8 +1,12 @@
 import type { State } from '../match/states.js';
 import { emptyBin, putKind, settle, type PackBin, type PackContext, type Size } from '../pack/bins.js';
 import { filled, worthOf, type Supply, type Target } from '../pack/fill.js';
-import type { Kind } from '../pack/kinds.js';
+import { demandOf } from '../pack/context.js';
+import type { Kind, Portion } from '../pack/kinds.js';
 import { dot } from '../pack/prices.js';
+import { assemble } from './assemble.js';
+import { packBlocks } from './blocks.js';
+import { combinationsFor } from './combinations.js';
 import { Choices } from './random.js';
 
 /** Money spent beyond what the contents are worth: the worse, the likelier a bin is dissolved. */
@@ -46,6 +50,13 @@ class Loose implements Supply {
     this.sizes = [];
     this.count = 0;
   }
+}
+
+/** The least restricted of the states that nodes may be opened in for some of the pods. */
+function widestOpening(portions: readonly Portion[]): State {
+  let widest: State | undefined;
+  for (const { kind } of portions) for (const state of kind.openings) if (widest === undefined || state.offers.length > widest.offers.length) widest = state;
+  return widest as State;
 }
 
 /** What a search has done: the bins, and how many steps it took. */
@@ -102,7 +113,7 @@ class Search {
     const before = chosen.reduce((sum, bin) => sum + bin.price, 0);
     // Where nothing cheaper is found for long, a step may cost a little: that is how the search leaves a dead end.
     const budget = this.#stale > calm ? before + (this.#price / this.#bins.length) * heat * this.#choices.below(1000) : before;
-    const rebuilt = this.#rebuild(budget, chosen);
+    const rebuilt = this.#combine(budget > before ? budget : before - 1, chosen) ?? this.#rebuild(budget, chosen);
     if (rebuilt === undefined) return;
     const after = rebuilt.reduce((sum, bin) => sum + bin.price, 0);
     if (after > budget || (after === before && this.#concentration(rebuilt) <= this.#concentration(chosen))) return;
@@ -143,13 +154,32 @@ class Search {
       if (waste(this.#context, other) > waste(this.#context, first)) first = other;
     }
     const chosen = new Set([first]);
-    const wanted = 1 + this.#choices.below(Math.min(5, bins.length));
+    const wanted = 1 + this.#choices.below(Math.min(this.#choices.below(8) === 0 ? 10 : 5, bins.length));
     for (let tries = 0; chosen.size < wanted && tries < wanted * 4; tries += 1) {
       const [one, two] = [bins[this.#choices.below(bins.length)] as PackBin, bins[this.#choices.below(bins.length)] as PackBin];
       const other = waste(this.#context, two) > waste(this.#context, one) ? two : one;
       if (other.state === first.state || this.#choices.below(8) === 0) chosen.add(other);
     }
     return [...chosen];
+  }
+
+  /** Nodes of the types that hold what is loose for less, if the pods can be divided over them. */
+  #combine(priceMax: number, old: readonly PackBin[]): readonly PackBin[] | undefined {
+    const portions = this.#loose.sizes.map(({ kinds: [index = 0] }): Portion => ({ kind: this.#context.kinds[index] as Kind, count: this.#loose.left[index] as number }));
+    const state = widestOpening(portions);
+    const demand = demandOf(portions, this.#context.perUnit.length);
+    // Beyond a few nodes there are too many combinations: some keep their types.
+    const given = old.slice(0, Math.max(0, old.length - 2 - this.#choices.below(3)));
+    const limits = { countMin: 1, countMax: old.length - given.length + 3, priceMax, visitsMax: 3000, keptMax: 16 };
+    const combinations = combinationsFor(this.#context.targets(state), { demand, given, perUnit: this.#context.duals, limits });
+    for (let tries = 0; tries < Math.min(3, combinations.length); tries += 1) {
+      const { targets = [] } = combinations[tries === 0 ? 0 : this.#choices.below(combinations.length)] ?? {};
+      const shells = targets.map((target, index) => ({ bin: emptyBin(this.#context, this.#nextId + index, state), target }));
+      this.#nextId += shells.length;
+      const bins = assemble(this.#context, shells, portions, this.#choices);
+      if (bins !== undefined) return bins;
+    }
+    return undefined;
   }
 
   #rebuild(budget: number, old: readonly PackBin[]): readonly PackBin[] | undefined {
@@ -219,10 +249,22 @@ class Search {
   }
 }
 
+/** Fewer nodes than this the search rearranges as well by itself. */
+const blockNodesMin = 12;
+
+/** Where the search starts: at the packing given, or at one made by blocks when that is cheaper. */
+function startOf(context: PackContext, bins: readonly PackBin[], limits: SearchLimits): Searched {
+  if (bins.length < blockNodesMin || limits.stepsMax < bins.length) return { bins, steps: 0 };
+  const packed = packBlocks(context, { choices: new Choices(limits.seed), shouldStop: limits.shouldStop });
+  const price = (all: readonly PackBin[]): number => all.reduce((sum, bin) => sum + bin.price, 0);
+  return { bins: packed.bins !== undefined && price(packed.bins) < price(bins) ? packed.bins : bins, steps: packed.steps };
+}
+
 /** Improves a packing in counted steps, until the steps, the caller or the bound ends it. */
 export function improve(context: PackContext, bins: readonly PackBin[], limits: SearchLimits): Searched {
-  const search = new Search(context, bins, limits.seed);
-  let steps = 0;
+  const start = startOf(context, bins, limits);
+  const search = new Search(context, start.bins, limits.seed);
+  let { steps } = start;
   while (steps < limits.stepsMax && bins.length > 0 && search.price > limits.bound && !limits.shouldStop()) {
     search.step();
     steps += 1;

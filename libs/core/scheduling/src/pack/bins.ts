@@ -4,6 +4,7 @@ import { anyClash } from '../build/bin.js';
 import { timesFitting } from '../build/engine.js';
 import type { State, StateTable } from '../match/states.js';
 import { roomIn, type Tally } from '../topology/ledger.js';
+import type { Target } from './fill.js';
 import type { Kind } from './kinds.js';
 
 /** A new node while kinds are packed. */
@@ -36,10 +37,14 @@ export type PackContext = {
   readonly next: readonly (State | null)[][];
   /** What the rooms of a state's frontier are worth, in its order. */
   readonly roomWorths: (state: State) => Float64Array;
+  /** What a node opened in a state could become, in the order of its frontier. */
+  readonly targets: (state: State) => readonly Target[];
   /** Each kind by itself, as a size. */
   readonly sizes: readonly Size[];
   /** Worth of resources, per unit. */
   readonly perUnit: Float64Array;
+  /** As `perUnit`, with no resource worth more than the best prices say: no offer costs less than its room is worth. */
+  readonly duals: Float64Array;
 };
 
 const none: readonly HostPort[] = [];
@@ -133,6 +138,11 @@ export function putKind(context: PackContext, bin: PackBin, kind: Kind, count: n
   else bin.contents.set(kind.index, now);
   bin.pods += count;
   if (count > 0) bin.state = afterKind(context, bin.state, kind) as State;
+  noteRules(bin, kind, count);
+}
+
+/** Notes pods of a kind with hostname rules or host ports on a bin. */
+export function noteRules(bin: PackBin, kind: Kind, count: number): void {
   if (kind.plain) return;
   if (kind.ports.length > 0) bin.ports = count > 0 ? [...bin.ports, ...kind.ports] : bin.ports.filter((port) => !kind.ports.includes(port));
   for (const role of kind.roles) {

@@ -2,7 +2,8 @@ import type { State } from '../match/states.js';
 import type { Offer } from '../model/templates.js';
 import type { World } from '../model/world.js';
 import type { PackContext } from './bins.js';
-import type { Kind } from './kinds.js';
+import type { Target } from './fill.js';
+import type { Kind, Portion } from './kinds.js';
 import { dot, resourcePrices } from './prices.js';
 
 /** The cheapest offer of each type that some kind may be opened on. */
@@ -13,10 +14,10 @@ function offersOf(kinds: readonly Kind[]): readonly Offer[] {
   return [...offers];
 }
 
-/** What everything to be packed requests. */
-export function demandOf(kinds: readonly Kind[], size: number): Float64Array {
+/** What some pods request together. */
+export function demandOf(portions: readonly Portion[], size: number): Float64Array {
   const demand = new Float64Array(size);
-  for (const kind of kinds) for (let r = 0; r < size; r += 1) demand[r] = (demand[r] as number) + (kind.requests[r] as number) * kind.count;
+  for (const { kind, count } of portions) for (let r = 0; r < size; r += 1) demand[r] = (demand[r] as number) + (kind.requests[r] as number) * count;
   return demand;
 }
 
@@ -27,12 +28,14 @@ export function demandOf(kinds: readonly Kind[], size: number): Float64Array {
 export function packContextOf(world: World, kinds: readonly Kind[], hostFloors: Float64Array): PackContext {
   const size = world.dimensions.names.length;
   const offers = offersOf(kinds).map(({ type, offering }) => ({ room: type.room, price: offering.priceMicrosPerHour }));
-  const { perUnit } = resourcePrices(offers, demandOf(kinds, size));
+  const { perUnit } = resourcePrices(offers, demandOf(kinds.map((kind) => ({ kind, count: kind.count })), size));
   const floors = perUnit.map((_, r) => (world.dimensions.names[r] === 'pods' ? 0 : 0.02 * offers.reduce((least, { room, price }) => ((room[r] ?? 0) > 0 ? Math.min(least, price / (room[r] ?? 1)) : least), Infinity)));
   const worths = perUnit.map((price, r) => Math.max(price, Number.isFinite(floors[r]) ? (floors[r] ?? 0) : 0));
   const worth = Float64Array.from(kinds.map((kind) => dot(worths, kind.requests)));
   const sizes = kinds.map((kind) => ({ requests: kind.requests, worth: worth[kind.index] ?? 0, kinds: [kind.index] }));
   const known: Float64Array[] = [];
   const roomWorths = (state: State): Float64Array => (known[state.id] ??= Float64Array.from(state.frontier.map(({ type }) => dot(worths, type.room))));
-  return { states: world.states, kinds, hostFloors, roomWorths, perUnit: worths, worth, sizes, next: kinds.map(() => []) };
+  const rooms: (readonly Target[])[] = [];
+  const targets = (state: State): readonly Target[] => (rooms[state.id] ??= state.frontier.map(({ type, offering }) => ({ room: type.room, price: offering.priceMicrosPerHour })));
+  return { states: world.states, kinds, hostFloors, roomWorths, targets, perUnit: worths, duals: perUnit, worth, sizes, next: kinds.map(() => []) };
 }

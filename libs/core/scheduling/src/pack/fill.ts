@@ -11,7 +11,7 @@ export type Target = { readonly room: Float64Array; readonly price: number };
 export type Supply = { readonly left: Int32Array; readonly sizes: readonly Size[]; readonly taken?: ReadonlyMap<number, number> };
 
 /** Whether a state still leaves an offer that is no dearer than the target and holds as much. */
-function stillBuys(state: State, target: Target): boolean {
+export function stillBuys(state: State, target: Target): boolean {
   for (const { type, offering } of state.frontier) {
     if (offering.priceMicrosPerHour > target.price) return false;
     if (type.room === target.room || target.room.every((amount, r) => amount <= (type.room[r] ?? 0))) return true;

@@ -232,7 +232,7 @@ class Greedy {
 }
 
 /** The worth of the smallest node whose value for money is close to the best: beyond it, size gains little. */
-function comfortable(context: PackContext, state: State): number {
+export function comfortable(context: PackContext, state: State): number {
   let best = 0;
   for (const { type, offering } of state.frontier) best = Math.max(best, dot(context.perUnit, type.room) / Math.max(1, offering.priceMicrosPerHour));
   for (const { type, offering } of state.frontier) {

@@ -28,6 +28,9 @@ export type Kind = {
   readonly openings: readonly State[];
 };
 
+/** Some pods of a kind. */
+export type Portion = { readonly kind: Kind; readonly count: number };
+
 const matters = (role: Role): boolean => role.group.kind !== 'affinity' || role.carries;
 
 function perHostOf(roles: readonly Role[]): number {

@@ -1,8 +1,11 @@
 /** A node that can be bought: what it has room for, and its price. */
 export type Buyable = { readonly room: Float64Array; readonly price: number };
 
-/** The best price per unit of each resource, and what the demand costs at least at those prices. */
-export type ResourcePrices = { readonly perUnit: Float64Array; readonly total: number };
+/**
+ * The best price per unit of each resource, what the demand costs at least at those prices, and how many nodes of each
+ * kind, in fractions, would hold it for that.
+ */
+export type ResourcePrices = { readonly perUnit: Float64Array; readonly total: number; readonly nodes: Float64Array };
 
 const tiny = 1e-9;
 
@@ -48,12 +51,13 @@ function enteringColumn(objective: Float64Array): number {
 export function resourcePrices(offers: readonly Buyable[], demand: Float64Array): ResourcePrices {
   const active = [...demand.keys()].filter((r) => (demand[r] ?? 0) > 0 && offers.some(({ room }) => (room[r] ?? 0) > 0));
   const perUnit = new Float64Array(demand.length);
-  if (active.length === 0 || offers.length === 0) return { perUnit, total: 0 };
+  if (active.length === 0 || offers.length === 0) return { perUnit, total: 0, nodes: new Float64Array(offers.length) };
   // Scaled so that every resource's whole demand has size 1: amounts span twelve orders of magnitude.
   const rows = offers.map(({ room, price }) => Float64Array.from([...active.map((r) => (room[r] ?? 0) / (demand[r] ?? 1)), price]));
   const objective = Float64Array.from([...active.map(() => 1), 0]);
   const columns = active.map((_, index) => index);
-  const basis = offers.map(() => -1);
+  // Slack of a row is -1 less its index.
+  const basis = offers.map((_, index) => -1 - index);
   for (let round = 0; round < 50 * active.length; round += 1) {
     const column = enteringColumn(objective);
     if (column < 0) break;
@@ -67,8 +71,10 @@ export function resourcePrices(offers: readonly Buyable[], demand: Float64Array)
     const row = rows[index];
     if (r !== undefined && row !== undefined) perUnit[r] = Math.max(0, row[row.length - 1] as number) / (demand[r] ?? 1);
   });
+  const nodes = new Float64Array(offers.length);
+  columns.forEach((variable, j) => { if (variable < 0) nodes[-1 - variable] = Math.max(0, -(objective[j] as number)); });
   const safe = feasible(perUnit, offers);
-  return { perUnit: safe, total: dot(safe, demand) };
+  return { perUnit: safe, total: dot(safe, demand), nodes };
 }
 
 /** Rounding may leave prices a hair too high; scaled down they are prices that hold, exactly. */

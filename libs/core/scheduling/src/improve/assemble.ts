@@ -1,0 +1,195 @@
+import { afterKind, copyOf, noteRules, ruleRoom, settle, type PackBin, type PackContext } from '../pack/bins.js';
+import { stillBuys, type Target } from '../pack/fill.js';
+import type { Kind, Portion } from '../pack/kinds.js';
+import type { Choices } from './random.js';
+
+/** A node that is to be filled: what it holds already, and the type it is meant to be. */
+export type Shell = { readonly bin: PackBin; readonly target: Target };
+
+/** How many rounds of moving pods aside are tried before an assembly is given up. */
+const repairsMax = 24;
+
+/** Divides pods over nodes of given types: largest first, each to the node whose free resources suit it best. */
+class Assembly {
+  readonly #context: PackContext;
+  readonly #bins: readonly PackBin[];
+  readonly #targets: readonly Target[];
+  readonly #kinds: readonly Kind[];
+  /** By node, pods of each portion. */
+  readonly #counts: readonly Int32Array[];
+  /** Worth of a unit over the room it is a unit of, by node: scarce where little is left. */
+  readonly #weights: readonly Float64Array[];
+  readonly #left: Int32Array;
+  #leftOver = 0;
+
+  constructor(context: PackContext, shells: readonly Shell[], portions: readonly Portion[]) {
+    this.#context = context;
+    this.#bins = shells.map(({ bin }) => copyOf(bin));
+    this.#targets = shells.map(({ target }) => target);
+    this.#kinds = portions.map(({ kind }) => kind);
+    this.#counts = shells.map(() => new Int32Array(portions.length));
+    this.#left = Int32Array.from(portions.map(({ count }) => count));
+    this.#weights = shells.map(({ target }) => context.perUnit.map((price, r) => ((target.room[r] as number) > 0 ? price / (target.room[r] as number) : 0)));
+  }
+
+  run(choices: Choices): readonly PackBin[] | undefined {
+    for (let at = 0; at < this.#kinds.length; at += 1) this.#spread(at);
+    for (let round = 0; this.#leftOver > 0; round += 1) if (round >= repairsMax || !this.#repair(choices)) return undefined;
+    return this.#finish();
+  }
+
+  /** Puts the pods of one portion one by one on the node that suits each best. */
+  #spread(at: number): void {
+    while ((this.#left[at] as number) > 0) {
+      const bin = this.#bestFor(at);
+      if (bin < 0) {
+        this.#leftOver += this.#left[at] as number;
+        return;
+      }
+      this.#put(bin, at, 1);
+      this.#left[at] = (this.#left[at] as number) - 1;
+    }
+  }
+
+  #bestFor(at: number): number {
+    let best = -1;
+    let most = -Infinity;
+    const { requests } = this.#kinds[at] as Kind;
+    for (let index = 0; index < this.#bins.length; index += 1) {
+      const { used } = this.#bins[index] as PackBin;
+      const { room } = this.#targets[index] as Target;
+      const weights = this.#weights[index] as Float64Array;
+      let score = 0;
+      let fits = true;
+      for (let r = 0; r < requests.length; r += 1) {
+        const free = (room[r] as number) - (used[r] as number);
+        const wanted = requests[r] as number;
+        if (wanted > free) { fits = false; break; }
+        score += (weights[r] as number) * wanted * free;
+      }
+      if (fits && score > most && this.#allows(index, at)) [best, most] = [index, score];
+    }
+    return best;
+  }
+
+  /** Whether everything but resources lets one more pod in. */
+  #allows(index: number, at: number): boolean {
+    const bin = this.#bins[index] as PackBin;
+    const kind = this.#kinds[at] as Kind;
+    if (!kind.plain && ruleRoom(this.#context, bin, kind) <= 0) return false;
+    const next = afterKind(this.#context, bin.state, kind);
+    return next !== undefined && (next === bin.state || stillBuys(next, this.#targets[index] as Target));
+  }
+
+  #put(index: number, at: number, count: number): void {
+    const bin = this.#bins[index] as PackBin;
+    const kind = this.#kinds[at] as Kind;
+    const counts = this.#counts[index] as Int32Array;
+    for (let r = 0; r < bin.used.length; r += 1) bin.used[r] = (bin.used[r] as number) + (kind.requests[r] as number) * count;
+    counts[at] = (counts[at] as number) + count;
+    if (count > 0) bin.state = afterKind(this.#context, bin.state, kind) ?? bin.state;
+    noteRules(bin, kind, count);
+  }
+
+  /** Finds one pod that is left over a place by moving another aside; false when no such move is there. */
+  #repair(choices: Choices): boolean {
+    for (let at = 0; at < this.#kinds.length; at += 1) {
+      if ((this.#left[at] as number) === 0) continue;
+      const start = choices.below(this.#bins.length);
+      for (let step = 0; step < this.#bins.length; step += 1) {
+        if (!this.#makeRoom((start + step) % this.#bins.length, at)) continue;
+        this.#left[at] = (this.#left[at] as number) - 1;
+        this.#leftOver -= 1;
+        return true;
+      }
+      // One pod that cannot be placed is enough to fail.
+      return false;
+    }
+    return true;
+  }
+
+  /** Moves one pod from a node to another, or exchanges two, so that the pod of portion `at` fits; and puts it there. */
+  #makeRoom(index: number, at: number): boolean {
+    const counts = this.#counts[index] as Int32Array;
+    for (let out = 0; out < counts.length; out += 1) {
+      if ((counts[out] as number) === 0 || out === at || !this.#fitsWithout(index, { at, out })) continue;
+      this.#put(index, out, -1);
+      const other = this.#bestFor2(index, out);
+      if (other >= 0 && this.#allows(index, at)) {
+        this.#put(other, out, 1);
+        this.#put(index, at, 1);
+        return true;
+      }
+      if (this.#allows(index, at) && this.#exchange(index, { at, out })) return true;
+      this.#put(index, out, 1);
+    }
+    return false;
+  }
+
+  /** With `out` taken from its node: another node takes it if it gives a smaller pod back that still leaves room for `at`. */
+  #exchange(index: number, what: { readonly at: number; readonly out: number }): boolean {
+    const { at, out } = what;
+    this.#put(index, at, 1);
+    for (let other = 0; other < this.#bins.length; other += 1) {
+      if (other === index) continue;
+      const counts = this.#counts[other] as Int32Array;
+      for (let back = 0; back < counts.length; back += 1) {
+        if ((counts[back] as number) === 0 || back === out || back === at) continue;
+        if (!this.#fitsWithout(other, { at: out, out: back }) || !this.#fits(index, back)) continue;
+        this.#put(other, back, -1);
+        if (this.#allows(other, out) && this.#allows(index, back)) {
+          this.#put(other, out, 1);
+          this.#put(index, back, 1);
+          return true;
+        }
+        this.#put(other, back, 1);
+      }
+    }
+    this.#put(index, at, -1);
+    return false;
+  }
+
+  #bestFor2(index: number, at: number): number {
+    for (let other = 0; other < this.#bins.length; other += 1) if (other !== index && this.#fits(other, at) && this.#allows(other, at)) return other;
+    return -1;
+  }
+
+  #fits(index: number, at: number): boolean {
+    const { used } = this.#bins[index] as PackBin;
+    const { room } = this.#targets[index] as Target;
+    const { requests } = this.#kinds[at] as Kind;
+    for (let r = 0; r < used.length; r += 1) if ((used[r] as number) + (requests[r] as number) > (room[r] as number)) return false;
+    return true;
+  }
+
+  #fitsWithout(index: number, what: { readonly at: number; readonly out: number }): boolean {
+    const { used } = this.#bins[index] as PackBin;
+    const { room } = this.#targets[index] as Target;
+    const joining = (this.#kinds[what.at] as Kind).requests;
+    const leaving = (this.#kinds[what.out] as Kind).requests;
+    for (let r = 0; r < used.length; r += 1) {
+      if ((used[r] as number) - (leaving[r] as number) + (joining[r] as number) > (room[r] as number)) return false;
+    }
+    return true;
+  }
+
+  #finish(): readonly PackBin[] | undefined {
+    for (const [index, bin] of this.#bins.entries()) {
+      const counts = this.#counts[index] as Int32Array;
+      for (let at = 0; at < counts.length; at += 1) {
+        const count = counts[at] as number;
+        if (count === 0) continue;
+        const { index: kind } = this.#kinds[at] as Kind;
+        bin.contents.set(kind, (bin.contents.get(kind) ?? 0) + count);
+        bin.pods += count;
+      }
+      if (!settle(bin)) return undefined;
+    }
+    return this.#bins.filter((bin) => bin.pods > 0);
+  }
+}
+
+/** Divides all of the portions, most valuable first, over the shells; undefined when that was not managed. */
+export function assemble(context: PackContext, shells: readonly Shell[], portions: readonly Portion[], choices: Choices): readonly PackBin[] | undefined {
+  return new Assembly(context, shells, portions).run(choices);
+}

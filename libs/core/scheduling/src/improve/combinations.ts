@@ -1,0 +1,119 @@
+import type { Target } from '../pack/fill.js';
+import { dot } from '../pack/prices.js';
+
+/** Node types to hold a demand together, and what they cost. */
+export type Combination = { readonly targets: readonly Target[]; readonly price: number };
+
+/** What a combination has to hold, and at what price. */
+export type CombinationDemand = {
+  readonly demand: Float64Array;
+  /** Nodes that every combination has. */
+  readonly given: readonly Target[];
+  /** Prices of resources at which no node costs less than its room is worth. */
+  readonly perUnit: Float64Array;
+  readonly limits: CombinationLimits;
+};
+
+export type CombinationLimits = {
+  /** The least and the most nodes, those that are given not counted. */
+  readonly countMin: number;
+  readonly countMax: number;
+  /** Dearer combinations are left out. */
+  readonly priceMax: number;
+  /** How many sets are looked at, complete or not, at most. */
+  readonly visitsMax: number;
+  /** How many combinations are wanted, at most. */
+  readonly keptMax: number;
+};
+
+/**
+ * Finds sets of node types whose rooms add up to a demand. No type costs less than its room is worth, so a set costs at
+ * least its price so far and the worth of what is left to cover: most sets are given up after a node or two.
+ */
+class CombinationSearch {
+  readonly #targets: readonly Target[];
+  readonly #perUnit: Float64Array;
+  readonly #limits: CombinationLimits;
+  readonly #chosen: Target[];
+  /** What is left to cover, by the number of nodes added. */
+  readonly #residuals: readonly Float64Array[];
+  #found: Combination[] = [];
+  #priceMax: number;
+  #visits = 0;
+
+  constructor(targets: readonly Target[], what: CombinationDemand) {
+    this.#targets = targets;
+    this.#perUnit = what.perUnit;
+    this.#limits = what.limits;
+    this.#chosen = [...what.given];
+    this.#priceMax = what.limits.priceMax;
+    this.#residuals = Array.from({ length: what.limits.countMax + 1 }, () => new Float64Array(what.perUnit.length));
+  }
+
+  run(residual: Float64Array, price: number): readonly Combination[] {
+    (this.#residuals[0] as Float64Array).set(residual);
+    this.#extend(0, { from: 0, price });
+    return this.#found.sort((a, b) => a.price - b.price).slice(0, this.#limits.keptMax);
+  }
+
+  /** Adds one more node; types before `from` are not added any more, so that no set comes twice. */
+  #extend(depth: number, what: { readonly from: number; readonly price: number }): void {
+    const residual = this.#residuals[depth] as Float64Array;
+    const next = this.#residuals[depth + 1] as Float64Array;
+    const last = depth + 1 >= this.#limits.countMax;
+    for (let at = what.from; at < this.#targets.length && this.#visits < this.#limits.visitsMax; at += 1) {
+      this.#visits += 1;
+      const target = this.#targets[at] as Target;
+      const price = what.price + target.price;
+      if (price > this.#priceMax) continue;
+      const rest = this.#cover(residual, target.room, next);
+      if (rest < 0) {
+        if (depth + 1 >= this.#limits.countMin) this.#keep([...this.#chosen, target], price);
+      } else if (!last && price + rest <= this.#priceMax) {
+        this.#chosen.push(target);
+        this.#extend(depth + 1, { from: at, price });
+        this.#chosen.pop();
+      }
+    }
+  }
+
+  /** Writes what is left after a room to `next`; returns its worth, or -1 when nothing is left. */
+  #cover(residual: Float64Array, room: Float64Array, next: Float64Array): number {
+    let worth = 0;
+    let covered = true;
+    for (let r = 0; r < residual.length; r += 1) {
+      const left = (residual[r] as number) - (room[r] as number);
+      next[r] = left > 0 ? left : 0;
+      if (left <= 0) continue;
+      covered = false;
+      worth += left * (this.#perUnit[r] as number);
+    }
+    return covered ? -1 : worth;
+  }
+
+  #keep(targets: readonly Target[], price: number): void {
+    this.#found.push({ targets, price });
+    if (this.#found.length < 2 * this.#limits.keptMax) return;
+    this.#found = this.#found.sort((a, b) => a.price - b.price).slice(0, this.#limits.keptMax);
+    this.#priceMax = this.#found.at(-1)?.price ?? this.#priceMax;
+  }
+}
+
+/** Cheap combinations that hold a demand in sum, cheapest first; whether the pods can be divided so is another question. */
+export function combinationsFor(targets: readonly Target[], what: CombinationDemand): readonly Combination[] {
+  const { demand, given, perUnit, limits } = what;
+  const residual = demand.map((amount, r) => Math.max(0, given.reduce((left, { room }) => left - (room[r] as number), amount)));
+  const price = given.reduce((sum, target) => sum + target.price, 0);
+  const spare = limits.priceMax - price - dot(perUnit, residual);
+  if (spare < 0) return [];
+  const rated = targets.map((target) => ({ target, waste: usefulWaste(target, perUnit, residual) })).filter(({ waste }) => waste <= spare);
+  const worthwhile = rated.sort((a, b) => a.waste / a.target.price - b.waste / b.target.price).map(({ target }) => target);
+  return new CombinationSearch(worthwhile, what).run(residual, price);
+}
+
+/** What a type costs beyond the worth of the part of its room that the demand could use at all. */
+function usefulWaste({ room, price }: Target, perUnit: Float64Array, demand: Float64Array): number {
+  let worth = 0;
+  for (let r = 0; r < perUnit.length; r += 1) worth += (perUnit[r] as number) * Math.min(room[r] as number, demand[r] as number);
+  return price - worth;
+}
