@@ -36,8 +36,16 @@ function poolSide(pool: Pool): Requirements {
   return new Map([...requirementsOf(pool.requirements), ...requirementsFromLabels({ ...pool.labels, [poolLabelOf(pool.identity.kind)]: pool.identity.name })]);
 }
 
+// Pods are looked at again and again while they wait.
+const selections = new WeakMap<Pod, string>();
+function selectionOf(pod: Pod): string {
+  const known = selections.get(pod) ?? JSON.stringify([pod.nodeSelector, pod.requiredNodeAffinity, pod.tolerations]);
+  selections.set(pod, known);
+  return known;
+}
+
 function usablePools(pod: Pod, sides: readonly Side[], memo: Map<string, readonly string[]>): readonly string[] {
-  const key = JSON.stringify([pod.nodeSelector, pod.requiredNodeAffinity, pod.tolerations]);
+  const key = selectionOf(pod);
   const known = memo.get(key);
   if (known !== undefined) return known;
   const usable = sides.filter(({ pool, requirements }) => firstUntolerated(pool.taints, pod.tolerations) === undefined && alternativesOf(pod).some((wanted) => isCompatible(requirements, wanted, openKeys))).map(({ pool }) => poolKey(pool.identity));

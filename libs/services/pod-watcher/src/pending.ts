@@ -1,15 +1,13 @@
-import { annotations, parsePromise, type Pool, type PromiseAnnotation } from '@dovetail/core-api';
-import type { StateValue, Verdict } from '@dovetail/contracts';
+import { annotations, parsePromise, type Pool } from '@dovetail/core-api';
+import type { PodPromise, StateValue, Verdict } from '@dovetail/contracts';
 import type { Pod } from '@dovetail/core-kube-model';
 import { Backoff } from './backoff.js';
 import { groupsOf } from './groups.js';
+import { Promises } from './promises.js';
 import { Waiting } from './waiting.js';
 
 /** Replicas that an owner (ReplicaSet) wants, by its UID. */
 export type OwnerReplicas = { readonly uid: string; readonly replicas: number };
-
-/** How long an admitted pod counts as promised before its claim or node says so itself. */
-const admittedGraceMs = 10_000;
 
 /** The pods that need a plan: seen through watches and verdicts, less what is promised or waits. */
 export class Pending {
@@ -18,17 +16,16 @@ export class Pending {
   private readonly ownedPods = new Map<string, Set<string>>();
   private readonly pools = new Map<string, Pool>();
   private readonly owners = new Map<string, number>();
-  private readonly promises = new Map<string, PromiseAnnotation>();
+  private readonly promises = new Promises();
   /** Claims and nodes: when one goes, limits and zones have room again. */
   private readonly holders = new Set<string>();
-  private readonly admittedMs = new Map<string, number>();
   readonly backoff = new Backoff({ refused: { firstMs: 20, mostMs: 5_000 }, unplaced: { firstMs: 5_000, mostMs: 300_000 } });
 
   /** Takes in an object; true when it could help pods that could not be placed. */
   set(uid: string, state: StateValue): boolean {
     if (state.kind === 'pod') this.setPod(uid, state.value);
     // Nothing will be bound to what is being deleted: its promises have ended.
-    if (state.kind === 'claim' || state.kind === 'node') this.setHolder(uid, state.value.deletionMs === undefined ? state.value.annotations[annotations.promise] : undefined);
+    if (state.kind === 'claim' || state.kind === 'node') this.promises.written(uid, parsePromise(state.value.deletionMs === undefined ? state.value.annotations[annotations.promise] : undefined));
     if (state.kind === 'claim' || state.kind === 'node') this.holders.add(uid);
     if (state.kind === 'pool') return this.setPool(uid, state.value);
     return state.kind === 'nodeclass' || state.kind === 'storageclass' || state.kind === 'pvc';
@@ -46,12 +43,6 @@ export class Pending {
     return before === undefined || before.generation !== pool.generation || before.ready !== pool.ready;
   }
 
-  private setHolder(uid: string, annotation: string | undefined): void {
-    const promise = parsePromise(annotation);
-    if (promise === undefined) this.promises.delete(uid);
-    else this.promises.set(uid, promise);
-  }
-
   /** An object has gone; true when that could help pods that could not be placed. */
   gone(uid: string): boolean {
     const pod = this.pods.get(uid);
@@ -59,8 +50,7 @@ export class Pending {
     this.waiting.delete(uid);
     if (pod?.owner !== undefined) this.owned(pod.owner.uid).delete(uid);
     this.backoff.forget(uid);
-    this.admittedMs.delete(uid);
-    this.promises.delete(uid);
+    this.promises.forget(uid);
     const room = this.holders.delete(uid);
     return this.pools.delete(uid) || room || pod?.nodeName !== undefined;
   }
@@ -76,8 +66,17 @@ export class Pending {
 
   verdict(verdict: Verdict, nowMs: number, cutMs?: number): void {
     this.backoff.apply(verdict, nowMs, cutMs);
-    if (verdict.outcome === 'admitted') this.admittedMs.set(verdict.podUid, nowMs);
-    else this.admittedMs.delete(verdict.podUid);
+    this.promises.judged(verdict.podUid, verdict.outcome === 'admitted' ? nowMs : undefined);
+  }
+
+  /** What the state feed says a claim or node promises; undefined when nothing any more. */
+  told(holderUid: string, promise: PodPromise | undefined): void {
+    this.promises.told(holderUid, promise);
+  }
+
+  /** The state feed was lost: what it said of promises is not known now. */
+  forgetTold(): void {
+    this.promises.forgetTold();
   }
 
   get count(): number {
@@ -91,12 +90,12 @@ export class Pending {
 
   /** The pods that a claim or node promises room to. */
   promisedBy(holderUid: string): readonly string[] {
-    return this.promises.get(holderUid)?.podUids ?? [];
+    return this.promises.of(holderUid);
   }
 
   /** Groups of pods to plan now. */
   groups(nowMs: number): ReadonlyMap<string, readonly Pod[]> {
-    const promised = this.promised(nowMs);
+    const promised = this.promises.now(nowMs);
     const wanted = this.waiting.inNeed().filter((pod) => !promised.has(pod.uid) && !this.backoff.waits(pod.uid, nowMs));
     return groupsOf(wanted.toSorted((a, b) => (a.uid < b.uid ? -1 : 1)), [...this.pools.values()]);
   }
@@ -104,7 +103,7 @@ export class Pending {
   /** Every pod's owner has created all the pods that it wants, and those without a place are in this batch: nothing more will come. */
   complete(pods: readonly Pod[], nowMs: number): boolean {
     const batch = new Set(pods.map((pod) => pod.uid));
-    const promised = this.promised(nowMs);
+    const promised = this.promises.now(nowMs);
     const owners = new Set(pods.map((pod) => pod.owner?.uid));
     return [...owners].every((owner) => {
       const wanted = owner === undefined ? undefined : this.owners.get(owner);
@@ -114,20 +113,8 @@ export class Pending {
 
   /** When a wait or a promise ends next. */
   nextMs(nowMs: number): number | undefined {
-    const ends = [...this.promises.values()].flatMap((promise) => (promise.untilMs !== undefined && promise.untilMs > nowMs ? [promise.untilMs] : []));
-    const graces = [...this.admittedMs.values()].map((atMs) => atMs + admittedGraceMs).filter((endMs) => endMs > nowMs);
-    const all = [...ends, ...graces, ...[this.backoff.nextMs(nowMs)].filter((each) => each !== undefined)];
-    return all.length === 0 ? undefined : Math.min(...all);
-  }
-
-  private promised(nowMs: number): ReadonlySet<string> {
-    const uids = new Set<string>();
-    for (const promise of this.promises.values()) if (promise.untilMs === undefined || promise.untilMs > nowMs) for (const uid of promise.podUids) uids.add(uid);
-    for (const [uid, atMs] of this.admittedMs) {
-      if (atMs + admittedGraceMs > nowMs) uids.add(uid);
-      else this.admittedMs.delete(uid);
-    }
-    return uids;
+    const ends = [this.promises.nextEndMs(nowMs), this.backoff.nextMs(nowMs)].filter((each) => each !== undefined);
+    return ends.length === 0 ? undefined : Math.min(...ends);
   }
 
   private owned(ownerUid: string): Set<string> {

@@ -273,6 +273,21 @@ describe('verdicts', () => {
     expect(stage.batches.map((batch) => batch.podUids)).toEqual([[first], [second]]);
   });
 
+  test('what the launcher tells of promises counts before the watch of its claims says it', async () => {
+    await ready();
+    const first = await stage.pod('a');
+    await stage.advance(60);
+    const second = await stage.pod('b');
+    const value = { holderUid: 'claim-uid', holderKind: 'NodeClaim', holderName: 'c', podUids: [first], admission: { epoch: 1, number: 1 }, reserved: {} } as const;
+    await publishState(stage.channel, { kind: 'set', uid: 'claim-uid', state: { kind: 'promise', value }, generation: '1.1' });
+    await stage.advance(60);
+    expect(stage.batches.map((batch) => batch.podUids)).toEqual([[first], [second]]);
+    await publishState(stage.channel, { kind: 'gone', stateKind: 'promise', uid: 'claim-uid', generation: '1.2' });
+    await stage.verdict(second, 'admitted');
+    await stage.advance(60);
+    expect(stage.batches.map((batch) => batch.podUids).at(-1)).toEqual([first]);
+  });
+
   test('a promised pod is not batched until its promise ends', async () => {
     await ready();
     const uid = await stage.pod('a');

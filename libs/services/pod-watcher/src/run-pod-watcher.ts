@@ -1,4 +1,4 @@
-import { type Channel, followCatalog, followState, publishBatch, type StateKind, streamSpecs, type Verdict } from '@dovetail/contracts';
+import { type Channel, followCatalog, followState, publishBatch, type StateKind, type StateRecord, streamSpecs, type Verdict } from '@dovetail/contracts';
 import { type KubeApi, type KubeObject, kubeResources, type Leadership, type Log, type Metrics, Stopper, type StopSignal, type Term, type WatchEvent } from '@dovetail/core-ports';
 import { Batches, type BatchPolicy, type Cut } from './batches.js';
 import { auditMs, Feed, ownKinds } from './feed.js';
@@ -15,6 +15,9 @@ export type PodWatcherConfig = BatchPolicy & {
 };
 
 export const defaultPodWatcherConfig: PodWatcherConfig = { idleMs: 40, maxMs: 1_000, patienceMs: 5_000, patiencePerPodMs: 10, reconcileMs: 1_000, settleMs: 5 };
+
+/** After a look at the pending pods, this many times as long is left for other work. */
+const looksShare = 4;
 
 /** What the service believes, for its health pages. */
 export type PodWatcherView = { readonly synced: () => boolean; readonly debugState: () => unknown };
@@ -130,7 +133,7 @@ class Watching {
   /** What a batch's solver or launcher will not answer for any more: a pod that waits no longer, or has room promised. */
   private settle(uid: string, kind: StateKind): void {
     if (kind === 'pod' && !this.pending.waits(uid)) this.batches.settled(uid);
-    if (kind === 'claim' || kind === 'node') for (const podUid of this.pending.promisedBy(uid)) this.batches.settled(podUid);
+    if (kind === 'claim' || kind === 'node' || kind === 'promise') for (const podUid of this.pending.promisedBy(uid)) this.batches.settled(podUid);
   }
 
   private drop(uid: string): void {
@@ -187,14 +190,28 @@ class Watching {
   /** The stream as it is: what it holds of ours, and the launcher's verdicts. */
   private async follow(): Promise<void> {
     const { channel, log, metrics } = this.deps;
-    for await (const event of followState(channel, this.term.stop, { kinds: [...ownKinds, 'verdict'] })) {
+    for await (const event of followState(channel, this.term.stop, { kinds: [...ownKinds, 'verdict', 'promise'] })) {
+      if (event.kind === 'reset') this.pending.forgetTold();
       if (event.kind === 'malformed') {
         metrics.count('dovetail_malformed_messages_total', { stream: 'state' });
         log.warn('message-malformed', `${event.subject}: ${event.field}: ${event.reason}`, { subject: event.subject, field: event.field });
-      } else if (event.kind === 'record' && event.record.kind === 'set' && event.record.state.kind === 'verdict') this.judged(event.record.state.value);
-      else this.feed.heard(event);
+      } else if (event.kind !== 'record' || !this.hearLauncher(event.record)) this.feed.heard(event);
       this.wake();
     }
+  }
+
+  /** Takes in what the launcher tells; false when it is not the launcher's. */
+  private hearLauncher(record: StateRecord): boolean {
+    const kind = record.kind === 'gone' ? record.stateKind : record.state.kind;
+    if (kind !== 'verdict' && kind !== 'promise') return false;
+    if (record.kind === 'gone') {
+      if (kind === 'promise') this.pending.told(record.uid, undefined);
+    } else if (record.state.kind === 'verdict') this.judged(record.state.value);
+    else if (record.state.kind === 'promise') {
+      this.pending.told(record.uid, record.state.value);
+      this.settle(record.uid, record.state.kind);
+    }
+    return true;
   }
 
   private judged(verdict: Verdict): void {
@@ -230,13 +247,14 @@ class Watching {
       const woken = new Promise<void>((resolve) => (this.wake = resolve));
       const nowMs = clock.nowMs();
       const next = this.synced ? this.batches.cut(this.pending.groups(nowMs), (pods) => this.pending.complete(pods, nowMs), nowMs) : { cuts: [] };
+      const lookMs = clock.nowMs() - nowMs;
       for (const cut of next.cuts) await this.send(cut);
       const times = [next.nextMs, this.pending.nextMs(nowMs)].filter((each) => each !== undefined);
       const wait = new Stopper();
       const timer = times.length === 0 ? new Promise<void>(() => undefined) : clock.sleep(Math.max(1, Math.min(...times) - clock.nowMs()), wait);
       await Promise.race([woken, timer]);
-      // A burst of events is one look, not one each.
-      await clock.sleep(this.config.settleMs, stop);
+      // A burst of events is one look, not one each; and with many pods looking must leave time for reading.
+      await clock.sleep(Math.max(this.config.settleMs, looksShare * lookMs), stop);
       wait.abort();
     }
   }
