@@ -1,10 +1,17 @@
 import type { Pod } from '@dovetail/core-kube-model';
 
+/** What is known of pods still to come: none will, some will for certain (an owner has not made all its replicas yet), or nothing. */
+export type Arrival = 'complete' | 'arriving' | 'unknown';
+
+/** How long a group waits for more pods, in milliseconds. */
 export type BatchPolicy = {
   /** A group leaves when no pod has come for so long. */
   readonly idleMs: number;
   /** It never waits longer than this after its first pod. */
   readonly maxMs: number;
+  /** The same two while pods are certain to come: planned together they cost less, and a cluster makes only so many a second. */
+  readonly ownerIdleMs: number;
+  readonly ownerMaxMs: number;
   /** How long the verdicts on a batch may take before the group is cut anew, and how much longer for each of its pods. */
   readonly patienceMs: number;
   readonly patiencePerPodMs: number;
@@ -42,13 +49,12 @@ export class Batches {
   }
 
   /** What leaves now, and when to look again at the latest. */
-  cut(groups: ReadonlyMap<string, readonly Pod[]>, complete: (pods: readonly Pod[]) => boolean, nowMs: number): { readonly cuts: readonly Cut[]; readonly nextMs?: number } {
+  cut(groups: ReadonlyMap<string, readonly Pod[]>, arrivalOf: (pods: readonly Pod[]) => Arrival, nowMs: number): { readonly cuts: readonly Cut[]; readonly nextMs?: number } {
     const cuts: Cut[] = [];
     const times: number[] = [];
     for (const group of [...this.waiting.keys()]) if (!groups.has(group)) this.waiting.delete(group);
     for (const [group, pods] of groups) {
-      const waiting = this.note(group, pods, nowMs);
-      const dueMs = Math.max(this.freeMs(group, nowMs), complete(pods) ? nowMs : Math.min(waiting.lastMs + this.policy.idleMs, waiting.firstMs + this.policy.maxMs));
+      const dueMs = Math.max(this.freeMs(group, nowMs), this.gatheredMs(this.note(group, pods, nowMs), arrivalOf(pods), nowMs));
       if (dueMs > nowMs) {
         times.push(dueMs);
         continue;
@@ -60,6 +66,16 @@ export class Batches {
       cuts.push({ group, pods });
     }
     return { cuts, ...(times.length === 0 ? {} : { nextMs: Math.min(...times) }) };
+  }
+
+  /** When the group has waited long enough for more pods. */
+  private gatheredMs({ firstMs, lastMs }: Waiting, arrival: Arrival, nowMs: number): number {
+    const { idleMs, maxMs, ownerIdleMs, ownerMaxMs } = this.policy;
+    switch (arrival) {
+      case 'complete': return nowMs;
+      case 'arriving': return Math.min(lastMs + ownerIdleMs, firstMs + ownerMaxMs);
+      case 'unknown': return Math.min(lastMs + idleMs, firstMs + maxMs);
+    }
   }
 
   private note(group: string, pods: readonly Pod[], nowMs: number): Waiting {

@@ -1,7 +1,8 @@
 import { annotations, parsePromise, type Pool } from '@dovetail/core-api';
 import type { PodPromise, StateValue, Verdict } from '@dovetail/contracts';
-import type { Pod } from '@dovetail/core-kube-model';
+import { isActive, type Pod } from '@dovetail/core-kube-model';
 import { Backoff } from './backoff.js';
+import type { Arrival } from './batches.js';
 import { groupsOf } from './groups.js';
 import { Promises } from './promises.js';
 import { Waiting } from './waiting.js';
@@ -100,15 +101,16 @@ export class Pending {
     return groupsOf(wanted.toSorted((a, b) => (a.uid < b.uid ? -1 : 1)), [...this.pools.values()]);
   }
 
-  /** Every pod's owner has created all the pods that it wants, and those without a place are in this batch: nothing more will come. */
-  complete(pods: readonly Pod[], nowMs: number): boolean {
+  /**
+   * What is to come of the pods' owners: nothing when each has made all that it wants, and those without a place are here; something
+   * when one has not. Of pods without an owner that counts replicas nothing is known.
+   */
+  arrivalOf(pods: readonly Pod[], nowMs: number): Arrival {
     const batch = new Set(pods.map((pod) => pod.uid));
     const promised = this.promises.now(nowMs);
-    const owners = new Set(pods.map((pod) => pod.owner?.uid));
-    return [...owners].every((owner) => {
-      const wanted = owner === undefined ? undefined : this.owners.get(owner);
-      return owner !== undefined && wanted !== undefined && this.settledOf(owner, batch, promised) >= wanted;
-    });
+    const owners = [...new Set(pods.map((pod) => pod.owner?.uid ?? ''))].map((uid) => ({ uid, wanted: this.owners.get(uid) }));
+    if (owners.every(({ uid, wanted }) => wanted !== undefined && this.settledOf(uid, batch, promised) >= wanted)) return 'complete';
+    return owners.some(({ uid, wanted }) => wanted !== undefined && this.madeBy(uid) < wanted) ? 'arriving' : 'unknown';
   }
 
   /** When a wait or a promise ends next. */
@@ -123,6 +125,16 @@ export class Pending {
     const fresh = new Set<string>();
     this.ownedPods.set(ownerUid, fresh);
     return fresh;
+  }
+
+  /** Pods that an owner has made and that count for it. */
+  private madeBy(ownerUid: string): number {
+    let made = 0;
+    for (const uid of this.ownedPods.get(ownerUid) ?? []) {
+      const pod = this.pods.get(uid);
+      if (pod !== undefined && isActive(pod)) made += 1;
+    }
+    return made;
   }
 
   /** Pods of an owner that are bound, promised a place, or in the batch. */

@@ -161,19 +161,30 @@ describe('batches', () => {
     expect(stage.batches[0]?.podUids.length).toBeLessThan(40);
   });
 
-  test('an owner whose replicas are all there is not waited for', async () => {
+  test('an owner is waited for while its replicas come, and no longer', async () => {
     await ready();
     const owner = await stage.kube.create(kubeResources.replicaSets, {
       metadata: { name: 'web', namespace: 'default' }, spec: { replicas: 3, selector: { matchLabels: { app: 'web' } }, template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'main', image: 'pause' }] } } },
     });
     const metadata = { ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: owner.metadata.uid, controller: true }] };
     for (const name of ['a', 'b']) await stage.pod(name, { metadata });
-    await stage.advance(10);
+    await stage.advance(900);
     expect(stage.batches).toHaveLength(0);
     await stage.pod('c', { metadata });
     await stage.advance(15);
     expect(stage.batches).toMatchObject([{ podUids: expect.arrayContaining([expect.any(String)]) }]);
     expect(stage.batches[0]?.podUids).toHaveLength(3);
+  });
+
+  test('an owner that makes no more pods is waited for a second', async () => {
+    await ready();
+    const owner = await stage.kube.create(kubeResources.replicaSets, {
+      metadata: { name: 'web', namespace: 'default' }, spec: { replicas: 3, selector: { matchLabels: { app: 'web' } }, template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'main', image: 'pause' }] } } },
+    });
+    const metadata = { ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: owner.metadata.uid, controller: true }] };
+    const uid = await stage.pod('a', { metadata });
+    await stage.advance(1_100);
+    expect(stage.batches).toMatchObject([{ podUids: [uid] }]);
   });
 
   test('pods that are bound, gated, daemons or not yet looked at by the scheduler are left alone', async () => {

@@ -14,7 +14,10 @@ export type PodWatcherConfig = BatchPolicy & {
   readonly settleMs: number;
 };
 
-export const defaultPodWatcherConfig: PodWatcherConfig = { idleMs: 40, maxMs: 1_000, patienceMs: 5_000, patiencePerPodMs: 10, reconcileMs: 1_000, settleMs: 5 };
+/** Karpenter waits a second of silence and ten seconds at most for any pods; here so long only for those that are certain to come. */
+export const defaultPodWatcherConfig: PodWatcherConfig = {
+  idleMs: 40, maxMs: 1_000, ownerIdleMs: 1_000, ownerMaxMs: 10_000, patienceMs: 5_000, patiencePerPodMs: 10, reconcileMs: 1_000, settleMs: 5,
+};
 
 /** After a look at the pending pods, this many times as long is left for other work. */
 const looksShare = 4;
@@ -246,7 +249,7 @@ class Watching {
     while (!stop.aborted) {
       const woken = new Promise<void>((resolve) => (this.wake = resolve));
       const nowMs = clock.nowMs();
-      const next = this.synced ? this.batches.cut(this.pending.groups(nowMs), (pods) => this.pending.complete(pods, nowMs), nowMs) : { cuts: [] };
+      const next = this.synced ? this.batches.cut(this.pending.groups(nowMs), (pods) => this.pending.arrivalOf(pods, nowMs), nowMs) : { cuts: [] };
       const lookMs = clock.nowMs() - nowMs;
       for (const cut of next.cuts) await this.send(cut);
       const times = [next.nextMs, this.pending.nextMs(nowMs)].filter((each) => each !== undefined);
