@@ -9,6 +9,6 @@ await runMain(async () => {
   const [name = '', ...args] = process.argv.slice(2).filter((arg) => arg !== '--');
   const benchmark = benchmarks[name];
   if (benchmark !== undefined) return benchmark(args);
-  process.stdout.write(`usage: npm run bench -- <name> [options]\n\n  scaleup [--real] [--trials 100] [--pods 200,1000] [--solvers 1]   from pods to NodeClaims: latency of one, and of many at once\n  planner [--quick] [--only NAME] [--worlds 9] [--no-peer]           how cheap and how fast plans are, beside Karpenter's scheduler\n`);
+  process.stdout.write(`usage: npm run bench -- <name> [options]\n\n  scaleup [--real] [--trials 100] [--pods 200,1000] [--solvers 1]   from pods to NodeClaims: latency of one, and of many at once\n  planner [--quick] [--only NAME] [--worlds 9] [--no-peer] [--list]   how cheap and how fast plans are, beside Karpenter's scheduler\n`);
   process.exitCode = name === '' || name === 'help' ? 0 : 64;
 });

@@ -1,57 +1,57 @@
-import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { highsSolver } from '@dovetail/adapter-highs';
-import { costCases, costRow, type CostRow } from './planner/cost.js';
-import { existingRow, type ExistingRow } from './planner/existing.js';
+import { budgetCases, budgetRow } from './planner/budget.js';
+import { costCases, costRow } from './planner/cost.js';
+import { curveCases, curveRow } from './planner/curve.js';
+import { existingCases, existingRow } from './planner/existing.js';
 import { buildPeer } from './planner/peer.js';
+import { keep, type Measured } from './planner/record.js';
 import { markdownOf } from './planner/report.js';
-import { speedCases, speedRow, type SpeedRow } from './planner/speed.js';
+import { speedCases, speedRow } from './planner/speed.js';
 
-const results = new URL('./results/', import.meta.url);
-const tell = (text: string): void => { process.stderr.write(text); };
+type What = { readonly quick: boolean; readonly worlds: number; readonly peer: boolean; readonly lp: ReturnType<typeof highsSolver>; readonly tell: (text: string) => void };
+type Case = { readonly name: string; readonly measure: () => Promise<Measured['row']> | Measured['row'] };
 
-/** Everything that one run measured. */
-export type PlannerResults = {
-  readonly at: string;
-  readonly cpus: number;
-  readonly loadBefore: number;
-  readonly quick: boolean;
-  readonly cost: readonly CostRow[];
-  readonly speed: readonly SpeedRow[];
-  readonly existing: readonly ExistingRow[];
-};
+/** Every row, the quickest kinds first. Their names are what `--only` takes. */
+function casesOf(what: What): readonly Case[] {
+  return [
+    ...speedCases(what.quick).map((one) => ({ name: one.name, measure: () => speedRow(one, what) })),
+    ...costCases(what.quick).map((one) => ({ name: one.name, measure: () => costRow(one, what) })),
+    ...budgetCases(what.quick).map((one) => ({ name: one.name, measure: () => budgetRow(one) })),
+    ...curveCases(what.quick).map((one) => ({ name: one.name, measure: () => curveRow(one) })),
+    ...existingCases(what.quick).map((one) => ({ name: one.name, measure: () => existingRow(one) })),
+  ];
+}
+
+/** `--only plain` means every row whose name begins so; several are parted by commas, as in `--only "plain 200,existing"`. */
+const isWanted = (only: string, name: string): boolean => only === '' || only.split(',').some((one) => name === one.trim() || name.startsWith(`${one.trim()} `));
 
 /**
  * How cheap and how fast plans are: cost over the best lower bound at the budgets aimed at, and the first plan's speed
- * beside Karpenter's own scheduler, each plan proven by the checker.
+ * beside Karpenter's own scheduler, each plan proven by the checker. Every row is kept as soon as it is measured, so that
+ * a run that is cut short, or asked for one row, counts as what it is.
  */
 export async function planner(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({ args: [...args], options: {
-    quick: { type: 'boolean', default: false }, only: { type: 'string', default: '' }, worlds: { type: 'string', default: '9' }, 'no-peer': { type: 'boolean', default: false },
+    quick: { type: 'boolean', default: false }, only: { type: 'string', default: '' }, worlds: { type: 'string', default: '9' }, 'no-peer': { type: 'boolean', default: false }, list: { type: 'boolean', default: false },
   } });
-  const peer = !values['no-peer'] && (await buildPeer(tell));
-  const wanted = (name: string): boolean => values.only === '' || values.only.split(',').some((one) => name === one || name.startsWith(`${one} `) || name.startsWith(`${one},`));
-  const what = { quick: values.quick, worlds: values.quick ? 1 : Number(values.worlds), peer, tell };
+  const tell = (text: string): void => { process.stderr.write(text); };
   const lp = highsSolver();
-  const [loadBefore = 0] = loadavg();
-  const cost: CostRow[] = [];
-  const speed: SpeedRow[] = [];
+  const what: What = { quick: values.quick, worlds: values.quick ? 1 : Number(values.worlds), peer: !values['no-peer'] && !values.list && await buildPeer(tell), lp, tell };
+  const cases = casesOf(what).filter((one) => isWanted(values.only, one.name));
+  if (values.list) return void process.stdout.write(cases.map((one) => `${one.name}\n`).join(''));
+  const measured: Measured[] = [];
   try {
-    for (const one of speedCases(what.quick)) if (wanted(one.name)) speed.push(await speedRow(one, what));
-    for (const one of costCases(what.quick)) if (wanted(one.name)) cost.push(await costRow(one, { ...what, lp }));
+    for (const one of cases) {
+      tell(`${one.name}\n`);
+      const [load = 0] = loadavg();
+      const row = await one.measure();
+      measured.push({ at: new Date().toISOString(), cpus: cpus().length, load, quick: values.quick, row });
+      await keep(measured.at(-1) as Measured);
+    }
   } finally {
     await lp.close();
   }
-  const existing = !what.quick && wanted('existing') ? [existingRow()] : [];
-  await keep(values.only === '' && !values.quick, { at: new Date().toISOString(), cpus: cpus().length, loadBefore, quick: values.quick, cost, speed, existing });
-}
-
-/** Every run is kept as a line; only a whole one becomes the table that readers see. */
-async function keep(isWhole: boolean, measured: PlannerResults): Promise<void> {
-  const text = markdownOf(measured);
-  process.stdout.write(`${text}\n`);
-  await mkdir(results, { recursive: true });
-  await appendFile(new URL('planner.ndjson', results), `${JSON.stringify(measured)}\n`);
-  if (isWhole) await writeFile(new URL('planner.md', results), text);
+  process.stdout.write(`${markdownOf(measured)}\n`);
 }

@@ -143,6 +143,14 @@ export function generatedWorld(what: { readonly pods: number; readonly seed: num
   return { name: `${what.rules} ${what.pods}, ${size}, seed ${what.seed}`, snapshot: snapshotOf(realTypes(what.vcpusMax), [daemonSetOf('agent', 100, 128), daemonSetOf('logs', 150, 384)]), pods };
 }
 
+/** As many equal deployments as asked for, whatever the number of pods: what a plan costs in time grows with the former. */
+export function evenWorld(what: { readonly pods: number; readonly classes: number; readonly seed: number }): BenchWorld {
+  const random = new Random(what.seed);
+  const shared = Array.from({ length: what.classes }, (_, index) => ({ labels: { app: `app-${index}` }, requests: { ...requestsOf(random, 14_000), 'ephemeral-storage': index * mebibyte } }));
+  const pods = Array.from({ length: what.pods }, (_, index) => podOf(`app-${index % what.classes}-${Math.floor(index / what.classes)}`, shared[index % what.classes] ?? {}));
+  return { name: `${what.pods} pods, ${what.classes} classes`, snapshot: snapshotOf(realTypes(32), []), pods };
+}
+
 /** The fake types of Karpenter's scheduling benchmark: type i has i+1 cores, 2(i+1) GiB and 10(i+1) pods, priced by size. */
 function fakeTypes(count: number): readonly InstanceType[] {
   return Array.from({ length: count }, (_, index) => {

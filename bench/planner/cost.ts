@@ -17,6 +17,7 @@ type Spread = { readonly mean: number; readonly worst: number };
 
 /** One row of the table of costs. Gaps are percent over the best bound. */
 export type CostRow = {
+  readonly kind: 'cost';
   readonly name: string;
   readonly worlds: number;
   readonly firstMs: number;
@@ -27,8 +28,8 @@ export type CostRow = {
   readonly karpenter?: Spread & { readonly cost: number; readonly ms: number };
   /** How much more Karpenter pays than the last budget's plans, percent, mean and least. */
   readonly below?: { readonly mean: number; readonly least: number };
-  /** Cost when the emptiest node counts as 0, over the same mode's bound. */
-  readonly strict?: Spread;
+  /** When the emptiest node counts as 0, as with Karpenter: cost over the same mode's bound, and how much less than Karpenter's. */
+  readonly strict?: Spread & { readonly cost: number; readonly below?: number };
   readonly digest: string;
 };
 
@@ -60,16 +61,16 @@ const over = (price: number, bound: number): number => (bound > 0 ? (price / bou
 
 type Measured = {
   readonly bound: number; readonly kind: string; readonly first: number; readonly firstMs: number; readonly prices: readonly number[];
-  readonly karpenter?: { readonly price: number; readonly ms: number }; readonly strict?: number; readonly digest: string;
+  readonly karpenter?: { readonly price: number; readonly ms: number }; readonly strict?: { readonly gap: number; readonly price: number }; readonly digest: string;
 };
 
 type What = { readonly worlds: number; readonly peer: boolean; readonly lp: LpSolver; readonly tell: (text: string) => void };
 
-async function strictGap(world: BenchWorld, one: CostCase, lp: LpSolver): Promise<number> {
+async function strictly(world: BenchWorld, one: CostCase, lp: LpSolver): Promise<{ readonly gap: number; readonly price: number }> {
   const mode = { hostnameSpread: 'strict' } as const;
   const made = timedPlan(world, one.budgetsMs.at(-1) ?? 0, mode).plan;
   prove(world, made, mode);
-  return over(made.priceMicrosPerHour, (await boundFor(world, lp, mode)).priceMicrosPerHour);
+  return { gap: over(made.priceMicrosPerHour, (await boundFor(world, lp, mode)).priceMicrosPerHour), price: made.priceMicrosPerHour };
 }
 
 async function measured(world: BenchWorld, one: CostCase, what: What): Promise<Measured> {
@@ -85,8 +86,14 @@ async function measured(world: BenchWorld, one: CostCase, what: What): Promise<M
   return {
     bound: bound.priceMicrosPerHour, kind: bound.kind, first: first.plan.priceMicrosPerHour, firstMs: msOf(first), prices: plans.map((made) => made.priceMicrosPerHour), digest: digestOf(first.plan),
     ...(peer === undefined || peer.unplaced > 0 ? {} : { karpenter: { price: peer.pricePerHour * 1e6, ms: Math.min(peer.solveMilliseconds, peer.solveCpuMilliseconds) } }),
-    ...(one.rules === 'spread' ? { strict: await strictGap(world, one, what.lp) } : {}),
+    ...(one.rules === 'spread' ? { strict: await strictly(world, one, what.lp) } : {}),
   };
+}
+
+function strictOf(all: readonly Measured[]): NonNullable<CostRow['strict']> {
+  const strict = all.flatMap((each) => (each.strict === undefined ? [] : [each.strict]));
+  const saved = all.flatMap(({ strict: mine, karpenter }) => (mine === undefined || karpenter === undefined ? [] : [(1 - mine.price / karpenter.price) * 100]));
+  return { ...spreadOf(strict.map((one) => one.gap)), cost: strict.reduce((sum, one) => sum + one.price, 0) / 1e6, ...(saved.length === 0 ? {} : { below: mean(saved) }) };
 }
 
 /** Measures one case. */
@@ -101,12 +108,12 @@ export async function costRow(one: CostCase, what: What): Promise<CostRow> {
   });
   const peers = all.flatMap((each) => (each.karpenter === undefined ? [] : [{ ...each.karpenter, gap: over(each.karpenter.price, each.bound), saved: (1 - (each.prices.at(-1) ?? 0) / each.karpenter.price) * 100 }]));
   return {
-    name: one.name, worlds: all.length, firstMs: mean(all.map((each) => each.firstMs)), first: spreadOf(all.map((each) => over(each.first, each.bound))), budgets,
+    kind: 'cost', name: one.name, worlds: all.length, firstMs: mean(all.map((each) => each.firstMs)), first: spreadOf(all.map((each) => over(each.first, each.bound))), budgets,
     bound: sum((each) => each.bound), bounds: [...new Set(all.map((each) => each.kind))].sort(), digest: all.map((each) => each.digest.slice(0, 4)).join(''),
     ...(peers.length === 0 ? {} : {
       karpenter: { ...spreadOf(peers.map((each) => each.gap)), cost: peers.reduce((total, each) => total + each.price, 0) / 1e6, ms: mean(peers.map((each) => each.ms)) },
       below: { mean: mean(peers.map((each) => each.saved)), least: Math.min(...peers.map((each) => each.saved)) },
     }),
-    ...(one.rules === 'spread' ? { strict: spreadOf(all.flatMap((each) => each.strict ?? [])) } : {}),
+    ...(one.rules === 'spread' ? { strict: strictOf(all) } : {}),
   };
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { timeBoxed } from '@dovetail/adapter-highs';
 import { checkPlan, defaultPlanOptions, plan, tightBound, type Bound, type Plan, type PlanOptions } from '@dovetail/core-scheduling';
 import type { LpSolver } from '@dovetail/core-ports';
 import type { BenchWorld } from '../worlds.js';
@@ -47,8 +48,12 @@ export function prove(world: BenchWorld, made: Plan, over: Partial<PlanOptions> 
   if (made.unplaced.length > 0) throw new Error(`${world.name}: ${made.unplaced.length} pods are not placed, first ${made.unplaced[0]?.podUid}: ${made.unplaced[0]?.reasons[0]?.message}`);
 }
 
+/** Time for all linear programs of one world together, in milliseconds. */
+const boundMsMax = 120_000;
+
+/** The best lower bound for a world whose pods are all placed. */
 export const boundFor = (world: BenchWorld, lp: LpSolver, over: Partial<PlanOptions> = {}): Promise<Bound> =>
-  tightBound(world.snapshot, world.pods, { ...defaultPlanOptions, ...over }, lp, { programMsMax: 20_000, rangesMax: 25 });
+  tightBound(world.snapshot, world.pods, { ...defaultPlanOptions, ...over }, timeBoxed(lp, boundMsMax), { programMsMax: 20_000, rangesMax: 25 });
 
 /** Twelve digits that stand for a whole plan: equal digests, equal plans. */
 export const digestOf = (made: Plan): string => createHash('sha256').update(JSON.stringify(made)).digest('hex').slice(0, 12);

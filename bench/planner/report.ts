@@ -1,46 +1,56 @@
-import type { PlannerResults } from '../planner.js';
+import type { BudgetRow } from './budget.js';
+import type { CostRow } from './cost.js';
+import type { CurveRow } from './curve.js';
+import type { ExistingRow } from './existing.js';
+import type { Measured } from './record.js';
+import type { SpeedRow } from './speed.js';
 
-const percent = (value: number): string => `${value.toFixed(2)} %`;
-const dollars = (value: number): string => value.toFixed(2);
-const whole = (value: number): string => Math.round(value).toLocaleString('en-US');
+const percent = (value: number | undefined): string => (value === undefined ? '-' : `${value.toFixed(2)} %`);
+const dollars = (value: number | undefined): string => (value === undefined ? '-' : value.toFixed(2));
+const whole = (value: number | undefined): string => (value === undefined ? '-' : Math.round(value).toLocaleString('en-US'));
+const met = (yes: boolean | undefined): string => (yes === undefined ? '-' : yes ? 'yes' : '**no**');
 const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n');
-const met = (yes: boolean): string => (yes ? 'yes' : '**no**');
+/** When a row was measured, and how busy the machine was. */
+const when = ({ at, load }: Measured): string => `${at.slice(0, 16).replace('T', ' ')}, load ${load.toFixed(1)}`;
 
-function speedTable({ speed }: PlannerResults): string {
-  return table(
-    ['world', 'classes', 'ms', 'pods/s', 'Karpenter ms', 'Karpenter pods/s', 'times', 'wanted', 'cost', "Karpenter's", 'nodes', "Karpenter's", 'checked', 'met', 'digest'],
-    speed.map((one) => {
-      const peer = one.karpenter;
-      return [
-        one.name, whole(one.classes), one.ms.toFixed(1), whole(one.podsPerSecond), peer === undefined ? '-' : whole(peer.ms), peer === undefined ? '-' : whole(peer.podsPerSecond),
-        peer === undefined ? '-' : peer.times.toFixed(1), peer === undefined ? '-' : String(peer.wanted), dollars(one.cost), peer === undefined ? '-' : dollars(peer.cost),
-        whole(one.nodes), peer === undefined ? '-' : whole(peer.nodes), one.checked ? 'yes' : 'no', peer === undefined ? '-' : met(peer.met), one.digest,
-      ];
-    }),
-  );
+type Of<K extends Measured['row']['kind']> = Extract<Measured['row'], { readonly kind: K }>;
+const rowsOf = <K extends Measured['row']['kind']>(all: readonly Measured[], kind: K): readonly (Measured & { readonly row: Of<K> })[] =>
+  all.filter((one): one is Measured & { readonly row: Of<K> } => one.row.kind === kind);
+
+function table<K extends Measured['row']['kind']>(title: string, all: readonly Measured[], kind: K, what: { readonly head: readonly string[]; readonly cells: (one: Of<K>) => readonly (readonly string[])[] }): readonly string[] {
+  const rows = rowsOf(all, kind);
+  if (rows.length === 0) return [];
+  const head = [...what.head, 'measured'];
+  return [`## ${title}`, '', row(head), row(head.map(() => '---')), ...rows.flatMap((one) => what.cells(one.row).map((cells) => row([...cells, when(one)]))), ''];
 }
 
-function costTable({ cost }: PlannerResults): string {
-  return table(
-    ['worlds', 'n', 'first plan', 'ms', 'budget', 'gap, mean', 'gap, worst', 'met', 'cost', 'bound', 'kind', 'Karpenter, mean', 'worst', 'below it, mean', 'least', 'strict spread, mean', 'digest'],
-    cost.flatMap((one) => one.budgets.map((at) => [
-      one.name, String(one.worlds), percent(one.first.mean), one.firstMs.toFixed(1), `${at.budgetMs} ms`, percent(at.gap.mean), percent(at.gap.worst), met(at.met), dollars(at.cost), dollars(one.bound), one.bounds.join(', '),
-      one.karpenter === undefined ? '-' : percent(one.karpenter.mean), one.karpenter === undefined ? '-' : percent(one.karpenter.worst),
-      one.below === undefined ? '-' : percent(one.below.mean), one.below === undefined ? '-' : percent(one.below.least), one.strict === undefined ? '-' : percent(one.strict.mean), one.digest.slice(0, 12),
-    ])),
-  );
-}
+const speedCells = (one: SpeedRow): readonly string[] => {
+  const peer = one.karpenter;
+  return [
+    one.name, whole(one.classes), one.ms.toFixed(1), whole(one.podsPerSecond), whole(peer?.ms), whole(peer?.podsPerSecond), peer === undefined ? '-' : `${peer.times.toFixed(0)} of ${peer.wanted}`,
+    dollars(one.cost), dollars(peer?.cost), whole(one.nodes), whole(peer?.nodes), dollars(one.bound), one.boundKind, percent(one.gap), met(peer?.met), one.digest,
+  ];
+};
 
-/** What was measured, as tables. */
-export function markdownOf(measured: PlannerResults): string {
-  const existing = measured.existing.map((one) => `${whole(one.pods)} pods over ${whole(one.nodes)} existing nodes: ${one.seconds.toFixed(2)} s, ${whole(one.heapMebibytes)} MiB (whole process), ${whole(one.placed)} placed there, ${one.newNodes} new nodes; met: ${met(one.met)}.`);
+const costCells = (one: CostRow): readonly (readonly string[])[] => one.budgets.map((at) => [
+  one.name, String(one.worlds), percent(one.first.mean), one.firstMs.toFixed(1), `${at.budgetMs} ms`, percent(at.gap.mean), percent(at.gap.worst), met(at.met), dollars(at.cost), dollars(one.bound), one.bounds.join(', '),
+  dollars(one.karpenter?.cost), percent(one.karpenter?.mean), percent(one.karpenter?.worst), percent(one.below?.mean), percent(one.below?.least), percent(one.strict?.mean), percent(one.strict?.below), one.digest.slice(0, 12),
+]);
+
+const budgetCells = (one: BudgetRow): readonly string[] => [one.name, `${one.tookMs.toFixed(0)} ms`, `${one.overMs.toFixed(0)} ms`, whole(one.steps), dollars(one.first), dollars(one.cost), met(one.met), one.digest];
+const curveCells = (one: CurveRow): readonly string[] => [whole(one.pods), whole(one.classes), one.ms.toFixed(1), one.msPerClass.toFixed(3), whole(one.nodes), one.digest];
+const existingCells = (one: ExistingRow): readonly string[] => [one.name, `${one.seconds.toFixed(2)} s`, `${whole(one.heapMebibytes)} MiB`, whole(one.placed), whole(one.newNodes), met(one.met), one.digest];
+
+/** Rows that were measured, as tables; each says when, and how busy the machine was. */
+export function markdownOf(all: readonly Measured[]): string {
   return [
     '# The planner, measured', '',
-    `${measured.at}, ${measured.cpus} CPUs, load ${measured.loadBefore.toFixed(1)} before. Times are the smaller of clock and processor time, on both sides; budgets are processor time.`,
-    "Karpenter's time is its Solve alone, without preparing its scheduler; Dovetail's is everything from snapshot to plan.", '',
-    ...(measured.speed.length > 0 ? ['## First plan, beside Karpenter', '', speedTable(measured), ''] : []),
-    ...(measured.cost.length > 0 ? ['## Cost over the best lower bound', '', costTable(measured), ''] : []),
-    ...(existing.length > 0 ? ['## Existing nodes', '', ...existing, ''] : []),
+    `Each row is its newest whole measurement, on ${[...new Set(all.map((one) => one.cpus))].join(' or ')} CPUs. Times are the smaller of clock and processor time, on both sides, and budgets are processor time, so that`,
+    "a busy machine distorts less. Karpenter's time is its Solve alone, without preparing its scheduler; Dovetail's is everything from snapshot to plan. Every plan is proven by the checker.", '',
+    ...table('First plan, beside Karpenter', all, 'speed', { head: ['world', 'classes', 'ms', 'pods/s', 'Karpenter ms', 'pods/s', 'times', 'cost', "Karpenter's", 'nodes', "Karpenter's", 'bound', 'kind', 'gap', 'met', 'digest'], cells: (one) => [speedCells(one)] }),
+    ...table('Cost over the best lower bound', all, 'cost', { head: ['worlds', 'n', 'first plan', 'ms', 'budget', 'gap, mean', 'gap, worst', 'met', 'cost', 'bound', 'kind', "Karpenter's cost", 'gap, mean', 'worst', 'below it, mean', 'least', 'strict spread, gap', 'below Karpenter', 'digest'], cells: costCells }),
+    ...table('Budgets', all, 'budget', { head: ['world and budget', 'took', 'over', 'steps', 'first plan', 'in time', 'met', 'digest'], cells: (one) => [budgetCells(one)] }),
+    ...table('Pods and classes', all, 'curve', { head: ['pods', 'classes', 'ms', 'ms a class', 'nodes', 'digest'], cells: (one) => [curveCells(one)] }),
+    ...table('Existing nodes', all, 'existing', { head: ['world', 'time', 'memory of the whole process', 'placed there', 'new nodes', 'met', 'digest'], cells: (one) => [existingCells(one)] }),
   ].join('\n');
 }
