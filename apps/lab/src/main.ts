@@ -1,4 +1,5 @@
 import { runMain } from '@dovetail/runtime';
+import { TestbedError } from '@dovetail/testbed';
 import { runCloudTwin } from './cloud-twin.js';
 import { runDemo } from './demo.js';
 import { runKubeTwin } from './kube-twin.js';
@@ -16,7 +17,17 @@ Without a nats-server (none on PATH, none to be had from PyPI, or NATS_SERVER=no
 `;
 
 await runMain(async () => {
-  const [command] = process.argv.slice(2);
+  try {
+    await runCommand(process.argv[2]);
+  } catch (error) {
+    // Written for whoever called, with its remedy: a stack would only be in the way.
+    if (!(error instanceof TestbedError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+  }
+});
+
+async function runCommand(command: string | undefined): Promise<void> {
   switch (command) {
     case 'up': return labUp({ detach: true });
     case 'supervise': return labUp({ detach: false });
@@ -30,4 +41,4 @@ await runMain(async () => {
       process.stdout.write(help);
       process.exitCode = command === undefined || command === 'help' || command === '--help' ? 0 : 64;
   }
-});
+}

@@ -17,7 +17,7 @@ const addressFile = join(labDir, 'nats-url');
 export function labOptions(dir: string, progress: (line: string) => void): LabOptions {
   const env = process.env;
   const solvers = Number(env['SOLVERS'] ?? '1');
-  if (!Number.isInteger(solvers) || solvers < 1 || solvers > 20) throw new Error(`SOLVERS is ${env['SOLVERS'] ?? ''}: give a number of solver processes from 1 to 20`);
+  if (!Number.isInteger(solvers) || solvers < 1 || solvers > 20) throw new TestbedError({ failed: `SOLVERS is ${env['SOLVERS'] ?? ''}`, remedy: 'give a number of solver processes from 1 to 20' });
   return {
     ...defaultLabOptions, dir, distDir: import.meta.dirname, progress, solvers,
     world: env['REAL'] === '1' ? 'real' : 'twin',
@@ -34,9 +34,10 @@ export async function labUp({ detach }: { readonly detach: boolean }): Promise<v
   if (!detach) return supervise();
   labOptions(labDir, () => undefined); // what is wrong with them is said here, not in a log
   const running = await runningPid();
-  if (running !== undefined) throw new Error(`a lab is running already (process ${running}); end it with make lab-down`);
+  if (running !== undefined) throw new TestbedError({ failed: `a lab is running already (process ${running})`, remedy: 'use it, or end it with make lab-down' });
+  // Its twins begin empty, so nothing else may be left of an earlier one either.
+  await rm(labDir, { recursive: true, force: true });
   await mkdir(labDir, { recursive: true });
-  await rm(join(labDir, 'ready'), { force: true });
   const logFile = join(labDir, 'lab.log');
   const log = openSync(logFile, 'w');
   const child = spawn(process.execPath, [...process.execArgv, join(import.meta.dirname, 'lab.js'), 'supervise'], { detached: true, stdio: ['ignore', log, log] });
@@ -93,7 +94,7 @@ async function kubectlHint(progress: (line: string) => void): Promise<string> {
   const found = await obtainKubectl({ log: progress });
   if (isUnavailable(found)) return `  # kubectl is not installed and could not be downloaded (${found.unavailable.split('\n', 1)[0]}): see https://kubernetes.io/docs/tasks/tools\n`;
   const onPath = (process.env['PATH'] ?? '').split(delimiter).includes(dirname(found.path));
-  return onPath ? '' : `  alias kubectl=${found.path}          # not on your PATH\n`;
+  return onPath ? '' : `  # kubectl is not on your PATH; this one will do\n  alias kubectl=${found.path}\n`;
 }
 
 /** The example names the cluster in its selectors: for another name there is a copy that does. */
@@ -111,12 +112,16 @@ ${lab.inventory.map((line) => `  ${line}`).join('\n')}
 
 Try:
   export KUBECONFIG=${labDir}/kubeconfig
-${kubectl}  kubectl apply -f ${example}          # a NodePool, its class and a deployment
+${kubectl}  # a NodePool, its class and a deployment
+  kubectl apply -f ${example}
+  kubectl wait nodepool/default --for=condition=Ready
   kubectl scale deployment/inflate --replicas=20
   kubectl get nodeclaims -o wide
-  node dist/cli.js decisions${clusterFlag(lab)}                      # what was decided, with reasons and prices; --follow goes on
+  # what was decided, with reasons and prices; --follow goes on
+  node dist/cli.js decisions${clusterFlag(lab)}
   kubectl scale deployment/inflate --replicas=0
-  make lab-down                                   # end it
+  # end it
+  make lab-down
 `;
 
 /** The command line knows the lab's default name by itself. */

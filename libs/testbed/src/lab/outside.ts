@@ -21,7 +21,7 @@ export async function startBus(options: LabOptions, parts: Map<string, RunningPa
   const found = await obtainNatsServer({ log: options.progress });
   if (isUnavailable(found)) {
     if (namedServer() === undefined) return found;
-    throw new TestbedError({ failed: found.unavailable, remedy: 'with NATS_SERVER=none the lab runs without one, all services in one process' });
+    throw new TestbedError({ failed: found.unavailable.split('\n', 1)[0] ?? '', remedy: 'set NATS_SERVER to a nats-server of 2.11 or newer, or unset it; with NATS_SERVER=none all services run in one process' });
   }
   const nats = await startNats({ path: found.path, dir: join(options.dir, 'nats') });
   parts.set('nats-server', nats);
