@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { annotations, parsePromise } from '@dovetail/core-api';
 import { kubeResources, type KubeObject } from '@dovetail/core-ports';
-import { eventually, planningPossible, podObject, readyPool, stage, type Stage } from '../testing/harness.js';
+import { eventually, nodeClass, nodePool, planningPossible, podObject, readyPool, stage, type Stage } from '../testing/harness.js';
 
 // Generous: they take a second or two, on a machine that does nothing else.
 jest.setTimeout(60_000);
 let self: Stage;
 afterEach(async () => { await self.end(); });
-const { pods, nodes, nodeClaims, persistentVolumeClaims, storageClasses } = kubeResources;
+const { pods, nodes, nodeClaims, nodePools, ec2NodeClasses, persistentVolumeClaims, storageClasses } = kubeResources;
 
 const nodeNameOf = (pod: KubeObject | undefined): string => (pod?.['spec'] as { readonly nodeName?: string } | undefined)?.nodeName ?? '';
 const podNamed = (name: string): Promise<KubeObject | undefined> => self.kube.get({ resource: pods, namespace: 'default', name });
@@ -17,6 +17,10 @@ const opened = (): Promise<KubeObject> => eventually('an open node', async () =>
 async function pending(...objects: readonly KubeObject[]): Promise<void> {
   self = await stage();
   await readyPool(self);
+  await planned(objects);
+}
+
+async function planned(objects: readonly KubeObject[]): Promise<void> {
   self.launcher('one');
   await planningPossible(self);
   await self.kube.create(storageClasses, { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: { name: 'waiting' }, provisioner: 'ebs.csi.aws.com', volumeBindingMode: 'WaitForFirstConsumer' });
@@ -53,6 +57,23 @@ describe('pods whose place is the scheduler\'s to choose are left to it, and the
     const node = await opened();
     expect(nodeNameOf(await podNamed('neighbour'))).toBe(node.metadata.name);
     expect(nodeNameOf(await podNamed('left'))).toBe('');
+  });
+});
+
+describe('a node that does not become usable', () => {
+  test('is closed for five minutes; then it opens to everyone, and its pods are left to the scheduler', async () => {
+    self = await stage();
+    await self.kube.create(ec2NodeClasses, nodeClass());
+    await self.kube.create(nodePools, nodePool('general', { node: { startupTaints: [{ key: 'example.com/cni', effect: 'NoSchedule' }] } }));
+    await planned([podObject('a')]);
+    await self.planFor(['a']);
+    const closed = await eventually('a closed node', async () => (await self.kube.list(nodes)).find((node) => node.metadata.annotations?.[annotations.placementCordon] !== undefined));
+    expect((closed['spec'] as { readonly unschedulable?: boolean }).unschedulable).toBe(true);
+    self.clock.advance(5 * 60_000 + 1_000);
+    const open = await eventually('an open node', async () => (await self.kube.list(nodes)).find((node) => node.metadata.annotations?.[annotations.placementCordon] === undefined));
+    expect((open['spec'] as { readonly unschedulable?: boolean }).unschedulable).toBeUndefined();
+    expect(open.metadata.labels?.['karpenter.sh/initialized']).toBeUndefined();
+    expect(nodeNameOf(await podNamed('a'))).toBe('');
   });
 });
 
