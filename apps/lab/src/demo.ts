@@ -80,9 +80,8 @@ async function tellBatches(lab: Lab, timeline: Timeline, stop: AbortSignal): Pro
 function sentence({ summary, reasons, ...decision }: Decision): string {
   const price = decision.priceMicrosPerHour === undefined ? '' : ` · $${(decision.priceMicrosPerHour / 1e6).toFixed(4)}/h${decision.priceEstimated === true ? ' (estimated)' : ''}`;
   const bound = decision.lowerBoundMicrosPerHour === undefined ? '' : ` (no plan can cost less than $${(decision.lowerBoundMicrosPerHour / 1e6).toFixed(4)}/h)`;
-  const [reason] = reasons;
-  // Other summaries say why themselves; what ended the other choices of a plan stands in its reasons only.
-  const why = reason === undefined || decision.kind !== 'plan' ? '' : ` · ${reason.code}: ${reason.message}`;
+  // Other summaries say why themselves; why this pool, and what ended the other choices of a plan, stands in its reasons only.
+  const why = decision.kind === 'plan' ? reasons.slice(0, 2).map(({ code, message }) => ` · ${code}: ${message}`).join('') : '';
   return `${summary}${price}${bound}${why}`;
 }
 
