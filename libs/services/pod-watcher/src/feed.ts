@@ -272,9 +272,13 @@ export const auditMs = limits.tombstoneMs / 20;
 
 const isOwnKind = (kind: string): kind is (typeof ownKinds)[number] => ownKinds.some((own) => own === kind);
 
-/** The projection's content without its resourceVersion: a change that nobody reads is no change. */
+/**
+ * The projection's content without what nobody reads: a change of that is no change. Besides the resourceVersion that is the scheduler's
+ * word on each pod: batches say who needs a node, and a large deployment would be told twice over.
+ */
 function contentOf(state: StateValue): string {
-  const value = 'resourceVersion' in state.value ? { ...state.value, resourceVersion: '' } : state.value;
+  const plain = 'resourceVersion' in state.value ? { ...state.value, resourceVersion: '' } : state.value;
+  const value = state.kind === 'pod' ? { ...plain, unschedulable: false } : plain;
   let bytes: Uint8Array;
   try {
     bytes = encodeStateRecord({ kind: 'set', uid: '-', state: { kind: state.kind, value } as StateValue, generation: '-' });

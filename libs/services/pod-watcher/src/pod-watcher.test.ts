@@ -27,6 +27,11 @@ describe('the state feed', () => {
     await kube.patch({ resource: kubeResources.pods, namespace: 'default', name: 'a' }, { type: 'merge', body: { metadata: { labels: { app: 'web' } } } });
     await stage.advance(50);
     expect((await stage.bus.position(streamName(cluster, 'state'))).lastSequence).toBe(before + 1);
+    await stage.pod('b', { unschedulable: false });
+    await stage.advance(50);
+    await stage.unschedulable('b');
+    await stage.advance(100);
+    expect((await stage.bus.position(streamName(cluster, 'state'))).lastSequence).toBe(before + 2);
     expect(watcher.synced()).toBe(true);
   });
 

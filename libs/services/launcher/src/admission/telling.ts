@@ -1,8 +1,9 @@
 import type { AdmissionNumber, PlanMessage } from '@dovetail/contracts';
 import { poolKey, poolLabelOf } from '@dovetail/core-api';
-import type { Metrics } from '@dovetail/core-ports';
+import type { Clock, Metrics } from '@dovetail/core-ports';
 import type { Reason } from '@dovetail/core-scheduling';
 import { groupBy } from '../loop/group-by.js';
+import { TokenBucket } from '../loop/token-bucket.js';
 import type { Decisions } from '../tell/decisions.js';
 import { podSubject, type KubeEvents } from '../tell/kube-events.js';
 import type { World } from '../world/world.js';
@@ -10,12 +11,20 @@ import type { AdmittedNode, AdmittedPlacement, JudgedBin, RefusedBin } from './j
 import { admissionText } from './number.js';
 
 const alternativesMax = 20;
+/** Events that name a pod's node: of a large deployment the first few say it all (Karpenter writes five a second, ten at once). */
+const nominations = { ratePerSecond: 5, burst: 100 } as const;
+
+export type TellingDeps = { readonly decisions: Decisions; readonly events: KubeEvents; readonly metrics: Metrics; readonly world: World; readonly clock: Clock };
 
 /** Tells people what became of a round: decisions, Events on pods, metrics. */
 export class Telling {
-  readonly #deps: { readonly decisions: Decisions; readonly events: KubeEvents; readonly metrics: Metrics; readonly world: World };
+  readonly #deps: TellingDeps;
+  readonly #nominations: TokenBucket;
 
-  constructor(deps: { readonly decisions: Decisions; readonly events: KubeEvents; readonly metrics: Metrics; readonly world: World }) { this.#deps = deps; }
+  constructor(deps: TellingDeps) {
+    this.#deps = deps;
+    this.#nominations = new TokenBucket(deps.clock, nominations);
+  }
 
   round(bins: readonly JudgedBin[], plans: readonly PlanMessage[], admission: AdmissionNumber): void {
     for (const bin of bins) {
@@ -81,7 +90,7 @@ export class Telling {
   #nominate(podUids: readonly string[], target: string): void {
     for (const uid of podUids) {
       const pod = this.#deps.world.pods.get(uid);
-      if (pod !== undefined && pod.nodeName === undefined) this.#deps.events.tell({ about: podSubject(pod), type: 'Normal', reason: 'Nominated', message: `Pod should schedule on: ${target}` });
+      if (pod !== undefined && pod.nodeName === undefined && this.#nominations.tryTake()) this.#deps.events.tell({ about: podSubject(pod), type: 'Normal', reason: 'Nominated', message: `Pod should schedule on: ${target}` });
     }
   }
 

@@ -63,6 +63,14 @@ describe('a bucket of tokens', () => {
     await clock.advance(1_000);
     expect(taken.at(-1)).toBe(1_200);
   });
+
+  test('who does not want to wait gets one or none', async () => {
+    const clock = virtualClock(0);
+    const bucket = new TokenBucket(clock, { ratePerSecond: 10, burst: 2 });
+    expect([bucket.tryTake(), bucket.tryTake(), bucket.tryTake()]).toEqual([true, true, false]);
+    await clock.advance(100);
+    expect([bucket.tryTake(), bucket.tryTake()]).toEqual([true, false]);
+  });
 });
 
 test('parallel work keeps the order of its results and ends before it rejects', async () => {

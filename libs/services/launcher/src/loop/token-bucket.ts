@@ -29,6 +29,14 @@ export class TokenBucket {
     return !stop.aborted;
   }
 
+  /** Takes a token if there is one. */
+  tryTake(): boolean {
+    this.#refill();
+    if (this.#tokens < 1) return false;
+    this.#tokens -= 1;
+    return true;
+  }
+
   throttled(): void {
     this.#refill();
     this.#tokens = Math.min(this.#tokens, 0);
