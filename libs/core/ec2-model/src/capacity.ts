@@ -111,17 +111,20 @@ const cpuStretches: readonly { readonly from: number; readonly to: number; reado
   { from: 4000, to: Number.MAX_SAFE_INTEGER, perTenThousand: 25 },
 ];
 
+/** Bytes that EKS' images keep for the kubelet and the container runtime of so many pods. */
+export const kubeReservedMemory = (pods: number): number => (11 * pods + 255) * mebibyte;
+
 function kubeReserved(facts: InstanceTypeFacts, nodeClass: CapacityClass, settings: CapacitySettings): Resources {
   const millis = facts.vcpus * 1000;
   const cpu = cpuStretches.reduce((sum, { from, to, perTenThousand }) => sum + Math.floor((Math.max(0, Math.min(millis, to) - from) * perTenThousand) / 10_000), 0);
   // The images' bootstrap computes from the interfaces, whatever maxPods and reserved interfaces say; Bottlerocket and Windows do not.
   const pods = familyTraits(nodeClass.amiFamily).interfacesLimitReserve ? interfacePods(facts, 0) : podsMax(facts, nodeClass.amiFamily, nodeClass.kubelet, settings);
-  const standard: Resources = { cpu, memory: (11 * pods + 255) * mebibyte, 'ephemeral-storage': 1024 ** 3 };
+  const standard: Resources = { cpu, memory: kubeReservedMemory(pods), 'ephemeral-storage': 1024 ** 3 };
   return { ...standard, ...reservationOf(nodeClass.kubelet.kubeReserved) };
 }
 
 /** Soft thresholds do not count: the kubelet warns by them, but allocatable is what the hard ones leave. */
-function evictionThresholds(capacity: Resources, kubelet: KubeletConfiguration): Resources {
+export function evictionThresholds(capacity: Resources, kubelet: KubeletConfiguration): Resources {
   const memory = kubelet.evictionHard?.['memory.available'] ?? '100Mi';
   const storage = kubelet.evictionHard?.['nodefs.available'] ?? '10%';
   return {

@@ -5,6 +5,7 @@ export * from './cloud-values.js';
 export * from './ami-family.js';
 export * from './kubelet.js';
 export * from './capacity.js';
+export * from './pool-kubelet.js';
 export * from './labels.js';
 export * from './order.js';
 export * from './offering.js';
