@@ -73,7 +73,7 @@ const region = 'us-east-1';
 const zones = ['us-east-1a', 'us-east-1b', 'us-east-1c'] as const;
 
 /** An AL2023 class with subnets in three zones. */
-function nodeClass(): NodeClass {
+export function nodeClass(): NodeClass {
   const ids = new Map(catalogZones(region).map((zone) => [zone.name, zone.id]));
   return {
     ref: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' }, uid: 'class-1', resourceVersion: '1', generation: 1, ready: true, hash: 'h',

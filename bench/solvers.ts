@@ -1,0 +1,135 @@
+import { appendFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { cpus, loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import Table from 'cli-table3';
+import { connectNats } from '@dovetail/adapter-nats';
+import { type Channel, publishBatch, publishClassCatalog, publishState, type StateValue, streamName, streamSpecs, workers } from '@dovetail/contracts';
+import { type Log, Stopper } from '@dovetail/core-ports';
+import { systemClock, systemHash } from '@dovetail/runtime';
+import { freePort, httpRequest, isUnavailable, obtainNatsServer, type RunningPart, startNats, startPart, waitFor } from '@dovetail/testbed';
+import { generatedWorld, nodeClass, type BenchWorld } from './worlds.js';
+
+/** One process beside two, in one run. Seconds are from the first batch's publication to the last plan on the bus. */
+export type Pair = { readonly one: number; readonly two: number; readonly times: number };
+
+/** One run, as a line of `bench/results/solvers.ndjson`. */
+export type SolversResults = {
+  readonly at: string; readonly cpus: number; readonly loadBefore: number; readonly batches: number; readonly podsPerBatch: number; readonly budget: string;
+  readonly pairs: readonly Pair[]; readonly timesMedian: number; readonly wanted: number; readonly met: boolean;
+};
+
+const wanted = 1.6;
+const cluster = 'bench';
+const quiet: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: (name, message) => process.stderr.write(`${name}: ${message}\n`) };
+const root = join(import.meta.dirname, '..');
+const groupSize = 200;
+
+type Stand = { readonly channel: Channel; readonly natsUrl: string; readonly dir: string; readonly stop: Stopper; readonly plans: () => number; readonly world: BenchWorld; readonly perBatch: number };
+
+/** Tells a pool, its class, a catalog and all pods, as pod-watcher and launcher would. */
+async function tellWorld({ channel, world }: Stand): Promise<void> {
+  const [pool] = world.snapshot.pools;
+  if (pool === undefined) throw new Error('the world has no pool');
+  const tell = (uid: string, state: StateValue): Promise<unknown> => publishState(channel, { kind: 'set', uid, state, generation: '1' });
+  await tell('class-1', { kind: 'nodeclass', value: nodeClass() });
+  await tell(pool.pool.uid, { kind: 'pool', value: pool.pool });
+  await publishClassCatalog(channel, { classUid: 'class-1', revision: 'r1', instanceTypes: pool.instanceTypes }, { generation: '1' });
+  for (let from = 0; from < world.pods.length; from += groupSize) {
+    await Promise.all(world.pods.slice(from, from + groupSize).map((pod) => tell(pod.uid, { kind: 'pod', value: pod })));
+  }
+}
+
+let rounds = 0;
+
+/** Publishes so many batches, each with pods and a group of its own, and returns the seconds until all their plans are on the bus. */
+async function planned(stand: Stand, batches: number): Promise<number> {
+  const { channel, world, perBatch } = stand;
+  const position = await channel.bus.position(streamName(cluster, 'state'));
+  const before = stand.plans();
+  rounds += 1;
+  const startMs = performance.now();
+  for (let index = 0; index < batches; index += 1) {
+    await publishBatch(channel, {
+      group: `g${index}`, round: `1.${rounds}`, podUids: world.pods.slice(index * perBatch, (index + 1) * perBatch).map((pod) => pod.uid),
+      statePosition: { incarnation: position.incarnation, sequence: position.lastSequence }, cutAtMs: Date.now(), youngestMs: Date.now(),
+    });
+  }
+  await waitFor(() => stand.plans() - before >= batches, { what: `${batches} plans`, deadlineMs: 300_000, everyMs: 5 });
+  return (performance.now() - startMs) / 1000;
+}
+
+/** A solver as it is deployed: one process with one planning thread. The budget is 0, so that the work is the same whoever does it. */
+async function startSolver({ natsUrl, dir }: Stand, name: string): Promise<RunningPart> {
+  const port = await freePort();
+  return await startPart({
+    name, command: process.execPath, args: [join(root, 'dist', 'solver.js')], logFile: join(dir, `${name}.log`),
+    env: { CLUSTER_NAME: cluster, NATS_URL: natsUrl, PLAN_BUDGET: '0s', LOG_LEVEL: 'warn', HTTP_PORT: String(port), HTTP_HOST: '127.0.0.1', REPLICA_NAME: name },
+    ready: async () => (await httpRequest(`http://127.0.0.1:${port}/readyz`)).status === 200, readyDeadlineMs: 60_000,
+  });
+}
+
+/** Seconds that so many processes take, each of them warm. */
+async function withSolvers(stand: Stand, what: { readonly processes: number; readonly batches: number }): Promise<number> {
+  const parts = await Promise.all(Array.from({ length: what.processes }, (_, index) => startSolver(stand, `solver-${index}`)));
+  try {
+    // The first plans of a process load code and are compiled while they run: two rounds bring every process its share.
+    for (let round = 0; round < 2; round += 1) await planned(stand, what.batches);
+    return await planned(stand, what.batches);
+  } finally {
+    await Promise.all(parts.map((part) => part.stop()));
+  }
+}
+
+/** Takes plans off the queue as the launcher does, without reading them: the machine is to be the solvers'. */
+async function countPlans({ bus }: Channel, stop: Stopper, hear: () => void): Promise<void> {
+  for await (const item of bus.work(workers.launcher(cluster), stop)) {
+    hear();
+    await item.ack();
+  }
+}
+
+/** Whether solvers share the work: the throughput of two processes over that of one, in pairs, on one machine and one nats-server. */
+export async function solvers(args: readonly string[]): Promise<void> {
+  const { values } = parseArgs({ args: [...args], options: { pairs: { type: 'string', default: '5' }, batches: { type: 'string', default: '40' }, pods: { type: 'string', default: '300' } } });
+  const [batches, perBatch] = [Number(values.batches), Number(values.pods)];
+  const program = await obtainNatsServer();
+  if (isUnavailable(program)) throw new Error(`no nats-server: ${program.unavailable}`);
+  const [loadBefore = 0] = loadavg();
+  const dir = await mkdtemp(join(tmpdir(), 'dovetail-solvers-'));
+  const nats = await startNats({ path: program.path, dir });
+  const stop = new Stopper();
+  const bus = connectNats({ servers: [nats.url], name: 'bench', log: quiet, metrics: { count: () => undefined, set: () => undefined, observe: () => undefined } });
+  const channel: Channel = { bus, cluster, hash: systemHash, source: 'bench', clock: systemClock };
+  let plans = 0;
+  try {
+    await bus.ensureStreams(streamSpecs(cluster));
+    void countPlans(channel, stop, () => { plans += 1; });
+    const stand: Stand = { channel, natsUrl: nats.url, dir, stop, plans: () => plans, perBatch, world: generatedWorld({ pods: batches * perBatch, seed: 1, vcpusMax: 32, rules: 'plain' }) };
+    await tellWorld(stand);
+    const pairs: Pair[] = [];
+    for (let index = 0; index < Number(values.pairs); index += 1) {
+      const one = await withSolvers(stand, { processes: 1, batches });
+      const two = await withSolvers(stand, { processes: 2, batches });
+      pairs.push({ one, two, times: one / two });
+      process.stderr.write(`one process ${one.toFixed(2)} s, two ${two.toFixed(2)} s: ${(one / two).toFixed(2)} times\n`);
+    }
+    const timesMedian = pairs.map((pair) => pair.times).toSorted((a, b) => a - b)[Math.floor(pairs.length / 2)] ?? 0;
+    await keep({ at: new Date().toISOString(), cpus: cpus().length, loadBefore, batches, podsPerBatch: perBatch, budget: '0s', pairs, timesMedian, wanted, met: timesMedian >= wanted });
+  } finally {
+    stop.abort();
+    await bus.close();
+    await nats.stop();
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+async function keep(run: SolversResults): Promise<void> {
+  const table = new Table({ head: [`${run.batches} batches of ${run.podsPerBatch} pods, ${run.cpus} CPUs, load ${run.loadBefore.toFixed(1)}`, 'one process', 'two', 'times'] });
+  run.pairs.forEach((pair, index) => table.push([`pair ${index + 1}`, `${pair.one.toFixed(2)} s`, `${pair.two.toFixed(2)} s`, pair.times.toFixed(2)]));
+  table.push(['median', '', '', `${run.timesMedian.toFixed(2)} of ${run.wanted}: ${run.met ? 'met' : 'missed'}`]);
+  process.stdout.write(`${table.toString()}\n`);
+  const folder = new URL('results/', import.meta.url);
+  await mkdir(folder, { recursive: true });
+  await appendFile(new URL('solvers.ndjson', folder), `${JSON.stringify(run)}\n`);
+}
