@@ -1,6 +1,7 @@
 import type { World } from '../model/world.js';
 import { improve } from '../improve/search.js';
 import type { PackBin, PackContext } from '../pack/bins.js';
+import { balancedPack, type Balanced } from '../pack/balanced.js';
 import { packContextOf } from '../pack/context.js';
 import { firstFitPack } from '../pack/first-fit.js';
 import { greedyPack } from '../pack/greedy.js';
@@ -10,6 +11,7 @@ import { assignAll } from './assign.js';
 import { Engine } from './engine.js';
 import { ItemTable } from './items.js';
 import { replay } from './replay.js';
+import type { Group } from '../topology/groups.js';
 import { buildInSequence, placeRest, type Outcome } from './sequence.js';
 
 const priceOf = (bins: readonly PackBin[]): number => bins.reduce((sum, bin) => sum + bin.price, 0);
@@ -66,6 +68,16 @@ function firstPacking(context: PackContext, stop: () => boolean): readonly PackB
   return cheaper(greedy, firstFitPack(context, greedy === undefined ? Infinity : priceOf(greedy)));
 }
 
+/** The cheaper of packings that give each pod of a hostname spread its own node, or each node its share of them. */
+function startOf(base: Engine, context: PackContext, what: { readonly stop: () => boolean; readonly complete: boolean }): Balanced {
+  const bins = mergeSmallest(context, firstPacking(context, what.stop));
+  const standing = (group: Group): number => base.existing.reduce((least, bin) => Math.min(least, bin.hosts?.get(group.id)?.selected ?? 0), Infinity);
+  // Pods that follow others onto a node would come on top of the shares.
+  const shareable = what.complete && base.world.options.hostnameSpread === 'balanced';
+  const balanced = shareable ? balancedPack(context, { nodes: bins.length, standing, shouldStop: what.stop }) : undefined;
+  return balanced !== undefined && priceOf(balanced.bins) < priceOf(bins) ? balanced : { context, bins };
+}
+
 function composePacked(world: World): Composed | undefined {
   const stop = world.options.shouldStop ?? ((): boolean => false);
   const base = new Engine(world);
@@ -73,8 +85,8 @@ function composePacked(world: World): Composed | undefined {
   const { assigned, left } = assignAll(base, table);
   const kinds = kindsOf(world, assigned);
   const context = packContextOf(world, kinds, base.ledger.hostFloors);
-  const first = mergeSmallest(context, firstPacking(context, stop));
-  const { bins, steps } = improve(context, first, { seed: world.options.seed, stepsMax: world.options.stepsMax, shouldStop: stop, bound: 0 });
+  const first = startOf(base, context, { stop, complete: left.every((count) => count === 0) });
+  const { bins, steps } = improve(first.context, first.bins, { seed: world.options.seed, stepsMax: world.options.stepsMax, shouldStop: stop, bound: 0 });
   const engine = new Engine(world, base);
   if (!replay(engine, kinds, bins)) return undefined;
   placeRest(engine, table, left);

@@ -1,10 +1,10 @@
 import type { State } from '../match/states.js';
-import { emptyBin, putKind, settle, type PackBin, type PackContext, type Size } from '../pack/bins.js';
+import { emptyBin, flexibleRoom, putKind, settle, type PackBin, type PackContext, type Size } from '../pack/bins.js';
 import { filled, worthOf, type Supply, type Target } from '../pack/fill.js';
 import { demandOf } from '../pack/context.js';
 import type { Kind, Portion } from '../pack/kinds.js';
 import { dot } from '../pack/prices.js';
-import { assemble } from './assemble.js';
+import { assemble, type Shell } from './assemble.js';
 import { packBlocks } from './blocks.js';
 import { combinationsFor } from './combinations.js';
 import { Choices } from './random.js';
@@ -27,8 +27,11 @@ class Loose implements Supply {
     this.left = new Int32Array(kinds);
   }
 
+  /** Takes over what a bin holds beyond what it must keep. */
   add(context: PackContext, bin: PackBin): void {
-    for (const [index, count] of bin.contents) {
+    for (const [index, all] of bin.contents) {
+      const count = all - (bin.base?.get(index) ?? 0);
+      if (count === 0) continue;
       if (this.left[index] === 0) this.sizes.push(context.sizes[index] as Size);
       this.left[index] = (this.left[index] as number) + count;
       this.count += count;
@@ -36,9 +39,9 @@ class Loose implements Supply {
     this.sizes.sort((a, b) => b.worth - a.worth || (a.kinds[0] ?? 0) - (b.kinds[0] ?? 0));
   }
 
-  take(bin: PackBin, before: ReadonlyMap<number, number> | undefined): void {
+  take(bin: PackBin): void {
     for (const [index, count] of bin.contents) {
-      const taken = count - (before?.get(index) ?? 0);
+      const taken = count - (bin.base?.get(index) ?? 0);
       this.left[index] = (this.left[index] as number) - taken;
       this.count -= taken;
     }
@@ -50,6 +53,13 @@ class Loose implements Supply {
     this.sizes = [];
     this.count = 0;
   }
+}
+
+/** A node with nothing but what it must keep. */
+function shellOf(context: PackContext, bin: PackBin): PackBin {
+  const shell: PackBin = { ...emptyBin(context, bin.id, bin.opened ?? bin.state), base: bin.base ?? new Map() };
+  for (const [index, count] of shell.base ?? []) putKind(context, shell, context.kinds[index] as Kind, count);
+  return shell;
 }
 
 /** The least restricted of the states that nodes may be opened in for some of the pods. */
@@ -81,6 +91,8 @@ class Search {
   /** The cheapest so far, which is what counts in the end. */
   #best: readonly PackBin[];
   #bestPrice: number;
+  /** What must stay of the nodes that were dissolved, for as many new ones; empty when nodes may come and go. */
+  #shells: PackBin[] = [];
   /** Steps since the cheapest was found, or since the search went back to it. */
   #stale = 0;
 
@@ -110,6 +122,7 @@ class Search {
     const chosen = this.#choose();
     this.#loose.clear();
     for (const bin of chosen) this.#loose.add(this.#context, bin);
+    this.#shells = chosen.flatMap((bin) => (bin.base === undefined ? [] : [shellOf(this.#context, bin)]));
     const before = chosen.reduce((sum, bin) => sum + bin.price, 0);
     // Where nothing cheaper is found for long, a step may cost a little: that is how the search leaves a dead end.
     const budget = this.#stale > calm ? before + (this.#price / this.#bins.length) * heat * this.#choices.below(1000) : before;
@@ -166,52 +179,70 @@ class Search {
   /** Nodes of the types that hold what is loose for less, if the pods can be divided over them. */
   #combine(priceMax: number, old: readonly PackBin[]): readonly PackBin[] | undefined {
     const portions = this.#loose.sizes.map(({ kinds: [index = 0] }): Portion => ({ kind: this.#context.kinds[index] as Kind, count: this.#loose.left[index] as number }));
-    const state = widestOpening(portions);
+    const state = this.#shells[0]?.state ?? widestOpening(portions);
     const demand = demandOf(portions, this.#context.perUnit.length);
+    for (const { used } of this.#shells) used.forEach((amount, r) => { demand[r] = (demand[r] as number) + amount; });
     // Beyond a few nodes there are too many combinations: some keep their types.
     const given = old.slice(0, Math.max(0, old.length - 2 - this.#choices.below(3)));
-    const limits = { countMin: 1, countMax: old.length - given.length + 3, priceMax, visitsMax: 3000, keptMax: 16 };
-    const combinations = combinationsFor(this.#context.targets(state), { demand, given, perUnit: this.#context.duals, limits });
+    const counts = this.#shells.length > 0 ? { countMin: old.length - given.length, countMax: old.length - given.length } : { countMin: 1, countMax: old.length - given.length + 3 };
+    const combinations = combinationsFor(this.#context.targets(state), { demand, given, perUnit: this.#context.duals, limits: { ...counts, priceMax, visitsMax: 3000, keptMax: 16 } });
     for (let tries = 0; tries < Math.min(3, combinations.length); tries += 1) {
       const { targets = [] } = combinations[tries === 0 ? 0 : this.#choices.below(combinations.length)] ?? {};
-      const shells = targets.map((target, index) => ({ bin: emptyBin(this.#context, this.#nextId + index, state), target }));
-      this.#nextId += shells.length;
-      const bins = assemble(this.#context, shells, portions, this.#choices);
+      const bins = assemble(this.#context, this.#shellsFor(targets, state), portions, this.#choices);
       if (bins !== undefined) return bins;
     }
     return undefined;
   }
 
+  /** A node for each target: what must stay of the old ones on the largest first, or empty ones. */
+  #shellsFor(targets: readonly Target[], state: State): readonly Shell[] {
+    const byRoom = this.#shells.length === 0 ? targets : [...targets].sort((a, b) => b.price - a.price);
+    const heavy = [...this.#shells].sort((a, b) => worthOf(this.#context, b) - worthOf(this.#context, a));
+    const shells = byRoom.map((target, index) => ({ bin: heavy[index] ?? emptyBin(this.#context, this.#nextId + index, state), target }));
+    this.#nextId += shells.length;
+    return shells;
+  }
+
   #rebuild(budget: number, old: readonly PackBin[]): readonly PackBin[] | undefined {
     const rebuilt: PackBin[] = [];
     let spent = 0;
+    const shells = [...this.#shells];
     // Mostly nodes like those that were there, better filled: other types at random seldom come out at the same price.
     const again = this.#choices.below(4) === 0 ? [] : [...old];
     while (this.#loose.count > 0) {
       if (rebuilt.length > old.length + 3) return undefined;
-      const bin = this.#next(budget - spent, again);
+      const bin = this.#next(budget - spent, again, shells);
       if (bin === undefined) return undefined;
       spent += bin.price;
       if (spent > budget) return undefined;
-      this.#loose.take(bin, undefined);
+      this.#loose.take(bin);
       rebuilt.push(bin);
     }
-    return rebuilt;
+    return shells.every((bin) => settle(bin)) ? [...rebuilt, ...shells] : undefined;
   }
 
   /** The next node: the cheapest that takes everything, if one can; else one of the better targets, at random. */
-  #next(budget: number, again: PackBin[]): PackBin | undefined {
+  #next(budget: number, again: PackBin[], shells: PackBin[]): PackBin | undefined {
     const index = this.#loose.sizes[0]?.kinds[0] ?? 0;
     const seed = this.#context.kinds[index] as Kind;
-    const opening = seed.openings[this.#choices.below(seed.openings.length)] as State;
-    const start = emptyBin(this.#context, this.#nextId, opening);
-    this.#nextId += 1;
+    const start = this.#opened(seed, shells);
+    if (start === undefined) return undefined;
     putKind(this.#context, start, seed, 1);
     this.#loose.left[index] = (this.#loose.left[index] as number) - 1;
     const whole = this.#coverAll(start);
     const bin = whole ?? (again.length > 0 ? this.#sameTarget(start, again) : this.#randomTarget(start, budget));
     this.#loose.left[index] += 1;
     return bin;
+  }
+
+  /** A node for a pod: one of the shells that takes it, which is used up by that, or an empty one where nodes may come and go. */
+  #opened(seed: Kind, shells: PackBin[]): PackBin | undefined {
+    if (this.#shells.length > 0) {
+      const at = shells.findIndex((shell) => flexibleRoom(this.#context, shell, seed) > 0);
+      return at < 0 ? undefined : shells.splice(at, 1)[0];
+    }
+    this.#nextId += 1;
+    return emptyBin(this.#context, this.#nextId, seed.openings[this.#choices.below(seed.openings.length)] as State);
   }
 
   #coverAll(start: PackBin): PackBin | undefined {
@@ -223,7 +254,7 @@ class Search {
     const offer = start.state.frontier.find(({ type }) => type.room.every((amount, r) => amount >= (demand[r] as number)));
     if (offer === undefined) return undefined;
     const bin = filled(this.#context, start, { target: { room: offer.type.room, price: offer.offering.priceMicrosPerHour }, supply: this.#loose, swapsMax: 0 });
-    return bin !== undefined && bin.pods === this.#loose.count ? bin : undefined;
+    return bin !== undefined && bin.pods === this.#loose.count + (start.pods - 1) ? bin : undefined;
   }
 
   /** A node like one of those that were dissolved, each used once: what comes out costs no more, and may need less. */

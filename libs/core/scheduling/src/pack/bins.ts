@@ -14,6 +14,10 @@ export type PackBin = {
   readonly used: Float64Array;
   /** Pods by kind index. */
   readonly contents: Map<number, number>;
+  /** Of these, pods that it must keep for others to stay balanced (hostname spread), by kind index. */
+  readonly base?: ReadonlyMap<number, number>;
+  /** With a base: the state that the node was opened in. */
+  readonly opened?: State;
   hosts: Map<number, Tally> | undefined;
   ports: readonly HostPort[];
   pods: number;

@@ -28,6 +28,7 @@ class Stock implements Supply {
     this.left = counts;
     const sizes = new Map<string, Size>();
     for (const kind of context.kinds) {
+      if (counts[kind.index] === 0) continue;
       const text = kind.requests.join(',');
       const size = sizes.get(text);
       if (size === undefined) sizes.set(text, { requests: kind.requests, worth: context.worth[kind.index] as number, kinds: [kind.index] });
@@ -94,24 +95,31 @@ function sumWith(bin: PackBin, kind: Kind): Float64Array {
   return bin.used.map((amount, r) => amount + (kind.requests[r] as number));
 }
 
+/** Nodes that a plan is to consist of, with what each must hold; and the pods that are left to pack, by kind. */
+export type Fleet = { readonly bins: readonly PackBin[]; readonly left: Int32Array };
+
 /** Greedy construction: nodes are opened, or grown, for what gives most value per dollar. */
 class Greedy {
-  readonly bins: PackBin[] = [];
+  readonly bins: PackBin[];
   readonly #context: PackContext;
   readonly #stock: Stock;
   readonly #evenly: boolean;
+  /** No node may be opened beyond those of the fleet. */
+  readonly #closed: boolean;
   readonly #doors = new ClosedDoors();
   #grown = 0;
   #cursor = 0;
 
-  constructor(context: PackContext, evenly: boolean) {
+  constructor(context: PackContext, evenly: boolean, fleet: Fleet | undefined) {
     this.#context = context;
     this.#evenly = evenly;
-    this.#stock = new Stock(context, Int32Array.from(context.kinds.map((kind) => kind.count)));
+    this.#closed = fleet !== undefined;
+    this.bins = fleet?.bins.map(copyOf) ?? [];
+    this.#stock = new Stock(context, fleet === undefined ? Int32Array.from(context.kinds.map((kind) => kind.count)) : Int32Array.from(fleet.left));
   }
 
   run(shouldStop: () => boolean): boolean {
-    this.#spreadLimited();
+    if (!this.#spreadLimited()) return false;
     for (const [index, bin] of this.bins.entries()) this.bins[index] = this.#topOff(bin);
     for (let seed = this.#stock.first(); seed !== undefined; seed = this.#stock.first()) {
       if (shouldStop() || !this.#placeSeed(seed)) return false;
@@ -120,15 +128,15 @@ class Greedy {
   }
 
   /** Kinds of which a node takes few come first: they decide how many nodes there must be. */
-  #spreadLimited(): void {
+  #spreadLimited(): boolean {
     const caps = new Map<number, number>();
     for (const kind of this.#limitedKinds()) {
       const opening = kind.openings[0] as State;
-      const cap = caps.get(opening.id) ?? comfortable(this.#context, opening) * 4;
+      const cap = caps.get(opening.id) ?? (this.#closed ? Infinity : comfortable(this.#context, opening) * 4);
       caps.set(opening.id, cap);
-      this.#spreadKind(kind, opening, cap);
+      if (!this.#spreadKind(kind, opening, cap)) return false;
     }
-    for (const bin of this.bins) settle(bin);
+    return this.bins.every((bin) => settle(bin));
   }
 
   /** Kinds that need many nodes, those of the largest groups first: they open what the others then share. */
@@ -143,8 +151,9 @@ class Greedy {
     return limited.sort((a, b) => size(b) - size(a));
   }
 
-  #spreadKind(kind: Kind, opening: State, cap: number): void {
-    let left = kind.count;
+  #spreadKind(kind: Kind, opening: State, cap: number): boolean {
+    const count = this.#stock.left[kind.index] as number;
+    let left = count;
     const worth = this.#context.worth[kind.index] as number;
     while (left > 0) {
       const before = left;
@@ -156,13 +165,15 @@ class Greedy {
         left -= 1;
       }
       if (left === before) {
+        if (this.#closed) return false;
         const bin = emptyBin(this.#context, this.bins.length, opening);
         putKind(this.#context, bin, kind, 1);
         this.bins.push(bin);
         left -= 1;
       }
     }
-    this.#stock.take(kind.index, kind.count);
+    this.#stock.take(kind.index, count);
+    return true;
   }
 
   /** What fits beside a bin's pods without a dearer type costs nothing. */
@@ -181,7 +192,7 @@ class Greedy {
   #estimates(seed: Kind): readonly Estimate[] {
     const supplyWorth = this.#stock.worth;
     const estimates: Estimate[] = [];
-    for (const state of seed.openings) estimates.push(...targetsFor(this.#context, state, { need: seed.requests, supplyWorth, grow: undefined, most: targetsMax }));
+    if (!this.#closed) for (const state of seed.openings) estimates.push(...targetsFor(this.#context, state, { need: seed.requests, supplyWorth, grow: undefined, most: targetsMax }));
     let tried = 0;
     for (let step = 0; step < Math.min(this.bins.length, 1024) && tried < upgradesMax; step += 1) {
       const bin = this.bins[(this.#grown + step) % this.bins.length] as PackBin;
@@ -242,8 +253,11 @@ export function comfortable(context: PackContext, state: State): number {
   return Infinity;
 }
 
-/** Packs everything greedily, each node with the most valuable pods first or `evenly`; undefined when stopped before the end. */
-export function greedyPack(context: PackContext, evenly: boolean, shouldStop: () => boolean): readonly PackBin[] | undefined {
-  const greedy = new Greedy(context, evenly);
+/**
+ * Packs everything greedily, each node with the most valuable pods first or `evenly`; undefined when stopped before the
+ * end, or when the nodes of a `fleet`, beyond which none is opened, cannot hold everything.
+ */
+export function greedyPack(context: PackContext, evenly: boolean, shouldStop: () => boolean, fleet?: Fleet): readonly PackBin[] | undefined {
+  const greedy = new Greedy(context, evenly, fleet);
   return greedy.run(shouldStop) ? greedy.bins : undefined;
 }
