@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { kubeResources, type KubeObject } from '@dovetail/core-ports';
+import type { Machine } from '@dovetail/sim-cloud';
 import { conditionOf, conditionsIn } from './lifecycle/conditions.js';
 import { claimFrom } from './world/parsing.js';
 import { eventually, nodeClass, nodePool, planningPossible, podObject, readyPool, stage, type Stage } from './testing/harness.js';
@@ -57,6 +58,30 @@ describe('pools of the older API', () => {
     const node = await runOne();
     expect(node.metadata.labels).toMatchObject({ intent: 'apps', team: 'team1', 'karpenter.sh/capacity-type': 'on-demand' });
     expect(conditionOf(conditionsIn((await self.kube.list(awsNodeTemplates))[0] as KubeObject), 'Ready')?.status).toBe('True');
+  });
+
+  test("a Provisioner's kubeletConfiguration is what its nodes boot with, and what their room is planned by, beside an AWSNodeTemplate", async () => {
+    self = await stage();
+    await self.kube.create(awsNodeTemplates, {
+      apiVersion: 'karpenter.k8s.aws/v1alpha1', kind: 'AWSNodeTemplate', metadata: { name: 'default' },
+      spec: { subnetSelector: { 'kubernetes.io/cluster/lab': '*' }, securityGroupSelector: { 'kubernetes.io/cluster/lab': '*' } },
+    });
+    const kubeletConfiguration = { maxPods: 20, clusterDNS: ['10.0.0.53'], systemReserved: { cpu: '500m' }, evictionHard: { 'memory.available': '10%' } };
+    await self.kube.create(provisioners, { ...inline('default'), spec: { requirements: [{ key: 'karpenter.sh/capacity-type', operator: 'In', values: ['on-demand'] }], providerRef: { name: 'default' }, kubeletConfiguration } });
+    const machines: Machine[] = [];
+    self.twin.onBoot((machine) => void machines.push(machine));
+    const node = await runOne();
+    expect((node['status'] as { capacity: object }).capacity).toMatchObject({ pods: '20' });
+    const [claim] = await claims();
+    expect(claim?.capacity['pods']).toBe(20);
+    expect(machines.map(({ boot }) => boot)).toEqual([expect.objectContaining({ config: expect.objectContaining({ systemReserved: { cpu: '500m' }, evictionHard: { 'memory.available': '10%' } }) })]);
+  });
+
+  test('a Provisioner whose kubeletConfiguration cannot be read as amounts is not ready, and says which and what to write', async () => {
+    self = await stage();
+    await self.kube.create(provisioners, { ...inline('default'), spec: { ...(inline('default')['spec'] as object), kubeletConfiguration: { systemReserved: { cpu: 'much' } } } });
+    self.launcher('one');
+    await eventually('what is wrong with it', async () => /kubeletConfiguration.*cpu/.test(JSON.stringify((await self.kube.list(provisioners))[0]?.['status'] ?? {})));
   });
 
   test('a Provisioner and a NodePool of one name are two pools', async () => {

@@ -1,5 +1,5 @@
-import { annotations, labels, type NodeClaim, taints } from '@dovetail/core-api';
-import type { InstanceType } from '@dovetail/core-ec2-model';
+import { annotations, labels, type NodeClaim, type NodeClass, taints } from '@dovetail/core-api';
+import { type InstanceType, typesWithPoolKubelet } from '@dovetail/core-ec2-model';
 import {
   isEphemeralTaint, isTerminal, type Node, type Pod, requirementsOf, type Requirements, type Resources, type Taint,
 } from '@dovetail/core-kube-model';
@@ -101,7 +101,10 @@ function inFlightOf(mirror: Mirror, claim: NodeClaim): ExistingNode {
 /** Until EC2 has chosen, only what every option offers is sure. */
 function smallestOf(mirror: Mirror, claim: NodeClaim, requirements: Requirements): { capacity: Resources; allocatable: Resources } {
   const names = requirements.get(labels.instanceType);
-  const options = typesOf(mirror, claim).filter((type) => names?.kind === 'in' && names.values.has(type.name));
+  const pool = [...mirror.pools.values()].find((each) => each.identity.kind === claim.pool.kind && each.identity.name === claim.pool.name);
+  const nodeClass = classOf(mirror, claim);
+  const named = typesOf(mirror, claim).filter((type) => names?.kind === 'in' && names.values.has(type.name));
+  const options = nodeClass === undefined ? [] : typesWithPoolKubelet(named, nodeClass, pool?.kubelet);
   const least = (pick: (type: InstanceType) => Resources): Resources => {
     const [first, ...rest] = options;
     if (first === undefined) return nothing;
@@ -110,8 +113,11 @@ function smallestOf(mirror: Mirror, claim: NodeClaim, requirements: Requirements
   return { capacity: least((type) => type.capacity), allocatable: least((type) => type.allocatable) };
 }
 
+const classOf = (mirror: Mirror, claim: NodeClaim): NodeClass | undefined =>
+  [...mirror.classes.values()].find((each) => each.ref.kind === claim.classRef.kind && each.ref.name === claim.classRef.name);
+
 function typesOf(mirror: Mirror, claim: NodeClaim): readonly InstanceType[] {
-  const nodeClass = [...mirror.classes.values()].find((each) => each.ref.kind === claim.classRef.kind && each.ref.name === claim.classRef.name);
+  const nodeClass = classOf(mirror, claim);
   return nodeClass === undefined ? [] : (mirror.catalogOf(nodeClass.uid)?.types ?? []);
 }
 

@@ -1,5 +1,5 @@
 import type { Pool } from '@dovetail/core-api';
-import type { InstanceType } from '@dovetail/core-ec2-model';
+import { type InstanceType, typesWithPoolKubelet } from '@dovetail/core-ec2-model';
 import type { PoolOptions, Snapshot } from '@dovetail/core-scheduling';
 import { existingNodes } from './existing-nodes.js';
 import { type Mirror, offeringKey } from './mirror.js';
@@ -37,7 +37,7 @@ const byUid = <T>(values: ReadonlyMap<string, T>): readonly T[] =>
 
 function poolOptions(mirror: Mirror, pool: Pool, choices: SnapshotChoices): PoolOptions {
   const nodeClass = [...mirror.classes.values()].find((each) => each.ref.kind === pool.classRef.kind && each.ref.name === pool.classRef.name && each.deletionMs === undefined);
-  const types = nodeClass === undefined ? [] : (mirror.catalogOf(nodeClass.uid)?.types ?? []);
+  const types = nodeClass === undefined ? [] : typesWithPoolKubelet(mirror.catalogOf(nodeClass.uid)?.types ?? [], nodeClass, pool.kubelet);
   // The launcher tells what a class can boot only while the class is usable; legacy classes have no other sign of it.
   const usable = types.length > 0 ? pool : { ...pool, ready: false };
   return { pool: usable, instanceTypes: types.map((type) => withAvailability(mirror, type, choices)) };

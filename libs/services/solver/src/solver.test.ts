@@ -41,6 +41,16 @@ describe('a batch', () => {
     expect(stage.decisions).toMatchObject([{ kind: 'plan', planId: stage.plans[0]?.id, priceMicrosPerHour: 192_000 }]);
   });
 
+  test("is planned by the kubelet settings of a pool's own: two pods a node where it says so", async () => {
+    await stage.basics();
+    await stage.tell('pool', poolOf('default', { identity: { kind: 'Provisioner', name: 'default' }, kubelet: { maxPods: 2 } }));
+    for (const uid of ['a', 'b', 'c']) await stage.tell('pod', podOf(uid));
+    stage.solver('one');
+    await stage.batch(['a', 'b', 'c']);
+    await stage.clock.advance(50);
+    expect(planOf(0).newNodes.map((bin) => bin.podUids.length).toSorted()).toEqual([1, 2]);
+  });
+
   test('waits for a mirror that has not reached it', async () => {
     await stage.basics();
     stage.solver('one');

@@ -3,9 +3,9 @@ import { poolKey, type Pool, type PromiseAnnotation } from '@dovetail/core-api';
 import type { InstanceType } from '@dovetail/core-ec2-model';
 import { addResources, requirementsOf, sumResources, type Pod, type Resources } from '@dovetail/core-kube-model';
 import type { BinOption, ExistingNode, NewNode, Placement, Reason, Violation } from '@dovetail/core-scheduling';
-import { leastOf, type CatalogView } from '../world/catalog-view.js';
+import { leastOf, typesOfPool, type CatalogView } from '../world/catalog-view.js';
 import { decidedLabels, openRequirements } from '../world/snapshot.js';
-import { classKey, type World } from '../world/world.js';
+import type { World } from '../world/world.js';
 import { claimRequirements } from './claim-object.js';
 import { claimNameOf, placementId, type CheckBin, type JudgedBin, type RefusedBin } from './judged.js';
 import { Ledger, type AdmissionMemory } from './ledger.js';
@@ -83,7 +83,7 @@ export class Judge {
 
   #newNode(message: PlanMessage, bin: NewNode, index: number): JudgedBin {
     const pool = this.#deps.world.pools.one('key', poolKey(bin.pool));
-    const types = pool === undefined ? noTypes : this.#deps.catalog.typesOf(classKey(pool.classRef));
+    const types = pool === undefined ? noTypes : typesOfPool(this.#deps.catalog, pool);
     const why = this.#podsOrGroups(message, bin) ?? poolUnusable(pool, poolKey(bin.pool), this.#deps.memory.launchesLastMinute(poolKey(bin.pool), this.#nowMs));
     if (why !== undefined || pool === undefined) return refused(message, bin.id, bin, why === undefined ? [] : [why]);
     const left = this.#narrow(message, bin, index, pool, types);

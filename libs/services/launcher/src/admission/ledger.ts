@@ -2,10 +2,10 @@ import type { AdmissionNumber } from '@dovetail/contracts';
 import { poolKey, type Pool } from '@dovetail/core-api';
 import { addResources, subtractResources, sumResources, type Resources } from '@dovetail/core-kube-model';
 import type { ExistingNode } from '@dovetail/core-scheduling';
-import { claimUsage, type CatalogView } from '../world/catalog-view.js';
+import { claimUsage, typesOfClaim, type CatalogView } from '../world/catalog-view.js';
 import { promiseHolding } from '../world/promises.js';
 import { existingNodes } from '../world/snapshot.js';
-import { classKey, type World } from '../world/world.js';
+import type { World } from '../world/world.js';
 import type { TouchedGroups } from './rules.js';
 
 const minuteMs = 60_000;
@@ -114,7 +114,7 @@ export class Ledger {
     const known = this.#usage.get(key);
     if (known !== undefined) return known;
     const claims = this.#world.claims.by('pool', key).filter((claim) => claim.deletionMs === undefined);
-    const used = sumResources(claims.map((claim) => ({ ...claimUsage(claim, this.#catalog.typesOf(classKey(claim.classRef))), nodes: 1 })));
+    const used = sumResources(claims.map((claim) => ({ ...claimUsage(claim, typesOfClaim(this.#catalog, this.#world, claim)), nodes: 1 })));
     this.#usage.set(key, used);
     return used;
   }

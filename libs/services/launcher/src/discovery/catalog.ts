@@ -1,5 +1,5 @@
-import type { NodeClass, NodeClassStatus } from '@dovetail/core-api';
-import { canonicalJson, instanceTypesFor, type CapacitySettings, type InstanceType, type Subnet } from '@dovetail/core-ec2-model';
+import type { KubeletConfiguration, NodeClass, NodeClassStatus } from '@dovetail/core-api';
+import { canonicalJson, instanceTypesFor, typesWithPoolKubelet, type CapacitySettings, type InstanceType, type Subnet } from '@dovetail/core-ec2-model';
 import type { Hash } from '@dovetail/core-ports';
 import type { UnavailableOfferings } from '../launch/unavailable.js';
 import type { CatalogView } from '../world/catalog-view.js';
@@ -18,7 +18,8 @@ const none: ReadonlyMap<string, InstanceType> = new Map();
 export class Catalog implements CatalogView {
   readonly #deps: { readonly hash: Hash; readonly unavailable: UnavailableOfferings; readonly nowMs: () => number; readonly region: string; readonly settings: CapacitySettings };
   readonly #entries = new Map<string, Entry>();
-  readonly #overlays = new Map<string, Overlay>();
+  /** By class, then by the kubelet settings of a pool's own. */
+  readonly #overlays = new Map<string, Map<string, Overlay>>();
 
   constructor(deps: { readonly hash: Hash; readonly unavailable: UnavailableOfferings; readonly nowMs: () => number; readonly region: string; readonly settings: CapacitySettings }) { this.#deps = deps; }
 
@@ -48,14 +49,18 @@ export class Catalog implements CatalogView {
     return entry === undefined ? undefined : { revision: entry.revision, instanceTypes: [...entry.types.values()] };
   }
 
-  typesOf(key: string): ReadonlyMap<string, InstanceType> {
+  typesOf(key: string, kubelet?: KubeletConfiguration): ReadonlyMap<string, InstanceType> {
     const base = this.#entries.get(key);
     if (base === undefined || !base.nodeClass.ready) return none;
     const { unavailable, nowMs } = this.#deps;
-    const held = this.#overlays.get(key);
+    const settings = kubelet === undefined ? '' : canonicalJson(kubelet);
+    const held = this.#overlays.get(key)?.get(settings);
     if (held !== undefined && held.base === base && held.sequence === unavailable.sequence && nowMs() < held.untilMs) return held.types;
-    const types = new Map([...base.types].map(([name, type]) => [name, unavailable.apply(type, nowMs())]));
-    this.#overlays.set(key, { base, sequence: unavailable.sequence, untilMs: unavailable.nextReturnMs(nowMs()) ?? Number.MAX_SAFE_INTEGER, types });
+    const types = new Map(typesWithPoolKubelet([...base.types.values()], base.nodeClass, kubelet).map((type) => [type.name, unavailable.apply(type, nowMs())]));
+    const overlays = this.#overlays.get(key) ?? new Map<string, Overlay>();
+    // What was computed from an older base is of no use to any pool.
+    for (const [other, overlay] of overlays) if (overlay.base !== base) overlays.delete(other);
+    this.#overlays.set(key, overlays.set(settings, { base, sequence: unavailable.sequence, untilMs: unavailable.nextReturnMs(nowMs()) ?? Number.MAX_SAFE_INTEGER, types }));
     return types;
   }
 

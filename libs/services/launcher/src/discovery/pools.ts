@@ -1,4 +1,5 @@
 import { poolKey } from '@dovetail/core-api';
+import { kubeletProblems } from '@dovetail/core-ec2-model';
 import { formatResources, sumResources, type Resources } from '@dovetail/core-kube-model';
 import { kubeResources, type Clock, type Log, type Metrics, type StopSignal } from '@dovetail/core-ports';
 import { isTrue, withCondition, withRoot, type NewCondition } from '../lifecycle/conditions.js';
@@ -8,7 +9,7 @@ import type { StatusWriter } from '../world/status-writer.js';
 import { classKey, type MalformedRow, type PoolRow, type World } from '../world/world.js';
 import type { Catalog } from './catalog.js';
 
-export type PoolsDeps = { readonly clock: Clock; readonly log: Log; readonly metrics: Metrics; readonly world: World; readonly catalog: Catalog; readonly status: StatusWriter; readonly events: KubeEvents; readonly problemOf: (classUid: string) => NewCondition | undefined };
+export type PoolsDeps = { readonly clock: Clock; readonly log: Log; readonly metrics: Metrics; readonly world: World; readonly catalog: Catalog; readonly status: StatusWriter; readonly events: KubeEvents; readonly problemOf: (classUid: string) => NewCondition | undefined; readonly isTold: (classUid: string) => boolean };
 
 const poolSteps = ['ValidationSucceeded', 'NodeClassReady'] as const;
 /** Counted resources that a pool's status always shows (Karpenter's zero base). */
@@ -93,8 +94,10 @@ export class Pools {
   }
 
   #classReadyOf(pool: PoolRow): NewCondition {
-    const { world, catalog, problemOf } = this.#deps;
+    const { world, catalog, problemOf, isTold } = this.#deps;
     const type = 'NodeClassReady';
+    const [wrong] = kubeletProblems(pool.kubelet ?? {});
+    if (wrong !== undefined) return { type, status: 'False', reason: 'InvalidKubeletConfiguration', message: `${wrong.field.replace('spec.kubelet', 'spec.kubeletConfiguration')} is ${wrong.value}: ${wrong.remedy}` };
     const key = classKey(pool.classRef);
     const row = world.nodeClasses.one('key', key);
     if (row === undefined) return { type, status: 'False', reason: 'NodeClassNotFound', message: `there is no ${key}: create it, or correct the pool's reference` };
@@ -103,6 +106,8 @@ export class Pools {
     if (discovered === undefined) return { type, status: 'Unknown', reason: 'NodeClassReadinessUnknown', message: `${key} has not been looked up yet` };
     const problem = problemOf(row.uid);
     if (!discovered.nodeClass.ready) return { type, status: 'False', reason: problem?.reason ?? 'NodeClassNotReady', message: problem?.message ?? `${key} is not ready` };
+    // Ready before solvers know its types, a pool would have its first pods refused.
+    if (!isTold(row.uid)) return { type, status: 'Unknown', reason: 'NodeClassReadinessUnknown', message: `what ${key} can boot has not been published yet` };
     return { type, status: 'True', reason: type };
   }
 

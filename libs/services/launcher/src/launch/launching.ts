@@ -161,9 +161,10 @@ export class Launching {
     if (row === undefined || row.deletionMs !== undefined) return { ok: false, kind: 'capacity', message: `${classKey(first.classRef)} is gone or being deleted` };
     if (discovered === undefined) return undefined;
     if (!discovered.nodeClass.ready) return { ok: false, kind: 'class', message: `${classKey(first.classRef)} is not ready` };
-    const most = world.pools.one('key', poolKey(first.pool))?.maxPriceMicrosPerHour;
+    const { maxPriceMicrosPerHour: most, kubelet } = world.pools.one('key', poolKey(first.pool)) ?? {};
     return buildRequest(this.#deps, {
-      claims, discovered, types: catalog.typesOf(classKey(first.classRef)), cluster: knowledge.cluster, typesMax: this.#config.launch.typesMax, ...(most === undefined ? {} : { maxPriceMicrosPerHour: most }),
+      claims, discovered, types: catalog.typesOf(classKey(first.classRef), kubelet), cluster: knowledge.cluster, typesMax: this.#config.launch.typesMax,
+      ...(most === undefined ? {} : { maxPriceMicrosPerHour: most }), ...(kubelet === undefined ? {} : { poolKubelet: kubelet }),
     });
   }
 

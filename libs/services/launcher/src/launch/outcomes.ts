@@ -8,6 +8,7 @@ import { inParallel } from '../loop/in-parallel.js';
 import type { Decisions } from '../tell/decisions.js';
 import { claimSubject, podSubject, type KubeEvents } from '../tell/kube-events.js';
 import { livePromise } from '../world/promises.js';
+import { typesOfClaim } from '../world/catalog-view.js';
 import { classKey, type World } from '../world/world.js';
 import type { Writer } from '../world/writer.js';
 import type { LaunchIntent } from './intent.js';
@@ -64,7 +65,7 @@ export class Outcomes {
   async #pair(claim: NodeClaim, instance: LaunchedInstance, intent: LaunchIntent, fleetId: string | undefined): Promise<void> {
     const { writer, catalog, clock } = this.#deps;
     const discovered = catalog.discovered(classKey(claim.classRef));
-    const type = catalog.typesOf(classKey(claim.classRef)).get(instance.instanceType);
+    const type = typesOfClaim(catalog, this.#deps.world, claim).get(instance.instanceType);
     const imageId = instance.imageId ?? (type === undefined || discovered === undefined ? undefined : amiOfType(discovered.nodeClass.status.amis, type)?.id);
     const whole = imageId === undefined ? instance : { ...instance, imageId };
     const paired = await writer.changeClaim(claim, (now) => pairingChange(now, whole, type));

@@ -1,6 +1,6 @@
-import { labels, tags, type NodeClaim, type PoolIdentity } from '@dovetail/core-api';
+import { labels, tags, type KubeletConfiguration, type NodeClaim, type PoolIdentity } from '@dovetail/core-api';
 import {
-  aliasOf, canonicalJson, chooseForLaunch, fleetConfigs, instanceTags, launchGroups, launchTemplateFor, type InstanceType, type LaunchGroup, type LaunchTemplateSpec,
+  aliasOf, canonicalJson, chooseForLaunch, fleetConfigs, instanceTags, launchGroups, launchTemplateFor, mergedKubelet, type InstanceType, type LaunchGroup, type LaunchTemplateSpec,
 } from '@dovetail/core-ec2-model';
 import { maxResources, requirementsOf, type Resources } from '@dovetail/core-kube-model';
 import type { Hash, UserDataRenderer } from '@dovetail/core-ports';
@@ -18,6 +18,8 @@ export type RequestInput = {
   readonly cluster: ClusterFacts;
   readonly maxPriceMicrosPerHour?: number;
   readonly typesMax: number;
+  /** Kubelet settings of the pool's own, which win over its class'. */
+  readonly poolKubelet?: KubeletConfiguration;
 };
 
 export type BuiltRequest =
@@ -71,7 +73,7 @@ function templateOf(deps: RequestDeps, input: RequestInput, group: LaunchGroup, 
   const { identity, kubernetesVersion: _version, ...cluster } = input.cluster;
   const alias = aliasOf(nodeClass);
   const rendered = deps.userData.render({
-    family: nodeClass.amiFamily, cluster: { ...cluster, name: identity.name }, kubelet: nodeClass.kubelet, maxPods: group.maxPods,
+    family: nodeClass.amiFamily, cluster: { ...cluster, name: identity.name }, kubelet: mergedKubelet(nodeClass.kubelet, input.poolKubelet), maxPods: group.maxPods,
     labels: { ...of.claim.labels, [labels.capacityType]: of.capacityType }, taints: [...of.claim.taints, ...of.claim.startupTaints],
     ...(nodeClass.userData === undefined ? {} : { userData: nodeClass.userData }),
     ...(nodeClass.instanceStorePolicy === undefined ? {} : { instanceStorePolicy: nodeClass.instanceStorePolicy }),

@@ -10,7 +10,8 @@ import { KeyedQueue, type Again } from '../loop/keyed-queue.js';
 import type { Decisions } from '../tell/decisions.js';
 import { claimSubject, nodeSubject, type KubeEvents } from '../tell/kube-events.js';
 import { livePromise } from '../world/promises.js';
-import { classKey, type World } from '../world/world.js';
+import { typesOfClaim } from '../world/catalog-view.js';
+import type { World } from '../world/world.js';
 import type { Writer } from '../world/writer.js';
 import { claimSteps, conditionObjects, conditionOf, isTrue, withCondition, withRoot, type NewCondition } from './conditions.js';
 import type { Placing } from './placing.js';
@@ -79,7 +80,7 @@ export class Lifecycle {
     if (this.#deps.isLaunching(claim)) return { afterMs: 500 };
     const [instance] = await this.#deps.cloud.instancesById([id]);
     if (instance === undefined) return { afterMs: 1_000 };
-    const type = this.#deps.catalog.typesOf(classKey(claim.classRef)).get(instance.instanceType);
+    const type = typesOfClaim(this.#deps.catalog, this.#deps.world, claim).get(instance.instanceType);
     await this.#deps.writer.changeClaimStatus(claim, (now) => launchedStatus(now, instance, type, this.#deps.clock.nowMs()));
     return undefined;
   }

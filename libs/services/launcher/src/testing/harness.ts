@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { followCatalog, planIdOf, publishPlan, type AdmissionNumber, type Channel, type PlanCause, type PlanMessage } from '@dovetail/contracts';
 import { userDataRenderer } from '@dovetail/adapter-aws';
-import type { InstanceType } from '@dovetail/core-ec2-model';
+import { typesWithPoolKubelet, type InstanceType } from '@dovetail/core-ec2-model';
 import type { Pod } from '@dovetail/core-kube-model';
 import { kubeResources, type Bus, type Cloud, type KubeApi, type KubeObject, type KubeResource, type Log, type Metrics } from '@dovetail/core-ports';
 import { defaultPlanOptions, plan } from '@dovetail/core-scheduling';
@@ -139,8 +139,12 @@ async function watchAsSolver(deps: { kube: KubeApi; clock: SimClock; log: Log; c
       types.set(event.part.classUid, known);
     }
   })();
-  const uidOf = (key: string): string => [...world.nodeClasses.values()].find((row) => classKey(row.ref) === key)?.uid ?? '';
-  return { world, catalog: { revision: '1', typesOf: (key) => types.get(uidOf(key)) ?? new Map<string, InstanceType>() } };
+  const typesOf: CatalogView['typesOf'] = (key, kubelet) => {
+    const row = world.nodeClasses.one('key', key);
+    const told = row === undefined ? [] : typesWithPoolKubelet([...(types.get(row.uid)?.values() ?? [])], row, kubelet);
+    return new Map(told.map((type) => [type.name, type]));
+  };
+  return { world, catalog: { revision: '1', typesOf } };
 }
 
 async function planFor(self: Stage, names: readonly string[], options: { readonly cause?: PlanCause; readonly change?: (plan: PlanMessage) => PlanMessage }): Promise<PlanMessage> {

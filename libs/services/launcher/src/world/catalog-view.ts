@@ -1,13 +1,19 @@
-import type { NodeClaim } from '@dovetail/core-api';
+import { poolKey, type KubeletConfiguration, type NodeClaim, type Pool } from '@dovetail/core-api';
 import type { InstanceType } from '@dovetail/core-ec2-model';
 import { admits, maxResources, requirementsOf, type RequirementSpec, type Resources, type ValueSet } from '@dovetail/core-kube-model';
+import { classKey, type World } from './world.js';
 
 /** Instance types per node class, as discovery knows them now, with what is out of capacity already marked unavailable. */
 export interface CatalogView {
   readonly revision: string;
-  /** By type name; empty while the class is unknown or not ready. The key is `classKey(ref)`. */
-  typesOf(classKey: string): ReadonlyMap<string, InstanceType>;
+  /** By type name; empty while the class is unknown or not ready. The key is `classKey(ref)`; `kubelet`: settings of a pool's own, which win over the class'. */
+  typesOf(classKey: string, kubelet?: KubeletConfiguration): ReadonlyMap<string, InstanceType>;
 }
+
+/** What a pool may launch, and a claim of it may have become. */
+export const typesOfPool = (catalog: CatalogView, pool: Pick<Pool, 'classRef' | 'kubelet'>): ReadonlyMap<string, InstanceType> => catalog.typesOf(classKey(pool.classRef), pool.kubelet);
+export const typesOfClaim = (catalog: CatalogView, world: Pick<World, 'pools'>, claim: NodeClaim): ReadonlyMap<string, InstanceType> =>
+  catalog.typesOf(classKey(claim.classRef), world.pools.one('key', poolKey(claim.pool))?.kubelet);
 
 const typeLabel = 'node.kubernetes.io/instance-type';
 

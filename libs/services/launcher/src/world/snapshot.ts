@@ -2,9 +2,9 @@ import { annotations, labels, poolKey, taints, type NodeClaim } from '@dovetail/
 import type { InstanceType } from '@dovetail/core-ec2-model';
 import { isEphemeralTaint, isTerminal, requirementsOf, type Node, type Pod, type Requirements, type Resources, type Taint } from '@dovetail/core-kube-model';
 import type { ExistingNode, Snapshot } from '@dovetail/core-scheduling';
-import { leastOf, typesNamedBy, type CatalogView } from './catalog-view.js';
+import { leastOf, typesNamedBy, typesOfClaim, typesOfPool, type CatalogView } from './catalog-view.js';
 import { livePromise } from './promises.js';
-import { classKey, type World } from './world.js';
+import type { World } from './world.js';
 
 /** Everything the independent checker reads, from the launcher's own watches, as it is at `nowMs`. */
 export const snapshotOf = (world: World, catalog: CatalogView, nowMs: number): Snapshot => ({ ...snapshotWithoutNodes(world, catalog), nodes: existingNodes(world, catalog, nowMs) });
@@ -15,7 +15,7 @@ export function snapshotWithoutNodes(world: World, catalog: CatalogView): Snapsh
     stateSequence: 0,
     catalogRevision: catalog.revision,
     admissionHead: '',
-    pools: [...world.pools.values()].map((pool) => ({ pool, instanceTypes: [...catalog.typesOf(classKey(pool.classRef)).values()] })),
+    pools: [...world.pools.values()].map((pool) => ({ pool, instanceTypes: [...typesOfPool(catalog, pool).values()] })),
     nodes: [],
     daemonSets: [...world.daemonSets.values()],
     namespaces: [...world.namespaces.values()],
@@ -30,7 +30,7 @@ export function snapshotWithoutNodes(world: World, catalog: CatalogView): Snapsh
 export function existingNodes(world: World, catalog: CatalogView, nowMs: number): readonly ExistingNode[] {
   const joined = [...world.nodes.values()].map((node) => existingNode(world, node, nowMs));
   const inFlight = [...world.claims.values()].filter((claim) => world.nodeOfClaim(claim) === undefined)
-    .map((claim) => claimInFlight(world, claim, catalog.typesOf(classKey(claim.classRef)), nowMs));
+    .map((claim) => claimInFlight(world, claim, typesOfClaim(catalog, world, claim), nowMs));
   return [...joined, ...inFlight].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.uid < b.uid ? -1 : 1));
 }
 
