@@ -125,7 +125,7 @@ export class Leading {
     }, this.#config);
     const status = new StatusWriter(deps.kube, deps.clock);
     const classes = new Classes({ ...shared, status, onChange: (key) => { pools.classChanged(key); launching.wake(); } }, this.#config);
-    const pools: Pools = new Pools({ ...shared, status, problemOf: (uid) => classes.problemOf(uid) });
+    const pools: Pools = new Pools({ ...shared, status, problemOf: (uid) => classes.problemOf(uid), isTold: (uid) => classes.isTold(uid) });
     const endTransitions = tellTransitions(world, this.#events);
     stop.addEventListener('abort', endTransitions, { once: true });
     return [

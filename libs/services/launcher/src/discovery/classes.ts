@@ -42,6 +42,8 @@ export class Classes {
   readonly #queue: KeyedQueue;
   readonly #known = new Map<string, Known>();
   readonly #published = new Map<string, string>();
+  /** Classes whose catalog solvers have been told once. */
+  readonly #told = new Set<string>();
   readonly #keys = new Map<string, string>();
 
   constructor(deps: ClassesDeps, config: LauncherConfig) {
@@ -52,6 +54,9 @@ export class Classes {
 
   /** Why the class cannot be used now; undefined when it can, or is not known yet. */
   problemOf(uid: string): NewCondition | undefined { return this.#known.get(uid)?.conditions.find((condition) => condition.status === 'False'); }
+
+  /** Whether solvers know what the class can boot: before that nobody can plan with it. */
+  isTold(uid: string): boolean { return this.#told.has(uid); }
 
   async run(stop: StopSignal): Promise<void> {
     const { world, knowledge, log } = this.#deps;
@@ -121,6 +126,7 @@ export class Classes {
     if (published === undefined || this.#published.get(row.uid) === published.revision) return;
     await publishClassCatalog(this.#deps.channel, { classUid: row.uid, ...published }, { generation: this.#deps.generation() });
     this.#published.set(row.uid, published.revision);
+    this.#told.add(row.uid);
     this.#deps.log.info('catalog-published', `what ${classKey(row.ref)} can boot was published`, { types: published.instanceTypes.length, revision: published.revision });
   }
 
@@ -158,7 +164,7 @@ export class Classes {
 
   #forget(uid: string): void {
     const key = this.#keys.get(uid);
-    for (const held of [this.#known, this.#published, this.#keys]) held.delete(uid);
+    for (const held of [this.#known, this.#published, this.#told, this.#keys]) held.delete(uid);
     if (key === undefined || this.#deps.world.nodeClasses.one('key', key) !== undefined) return;
     this.#deps.catalog.forget(key);
     this.#deps.onChange(key);
