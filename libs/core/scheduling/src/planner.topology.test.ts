@@ -78,6 +78,18 @@ describe('hostname spread with the emptiest node as 0', () => {
     expect(perNode(planScenario({ pods: podsOf('w', 4, web({ topologySpread: [spread(hostKey, { maxSkew })] })), options: { hostnameSpread: 'strict' } }), 'w')).toEqual(expected));
 });
 
+describe('hostname spread that counts every node', () => {
+  const many = podsOf('w', 20, web({ requests: { cpu: 100, pods: 1 }, topologySpread: [spread(hostKey)] }));
+  test('more replicas than nodes are needed share nodes evenly, three at least', () => expect(perNode(planScenario({ pods: many }), 'w')).toEqual([7, 7, 6]));
+  test('an existing node that is full and has none of them keeps every node at maxSkew', () => expect(perNode(planScenario({
+    pods: many, snapshot: { nodes: [nodeOf('full', { allocatable: { cpu: 0, memory: 0, pods: 0 } })] },
+  }), 'w')).toEqual(Array.from({ length: 20 }, () => 1)));
+  test('pods of zone and hostname spread share the nodes of each zone', () => {
+    const made = planScenario({ pods: podsOf('w', 24, web({ requests: { cpu: 100, pods: 1 }, topologySpread: [spread(zoneKey), spread(hostKey)] })) });
+    expect([zoneCounts(made, 'w'), perNode(made, 'w')]).toEqual([[8, 8, 8], [8, 8, 8]]);
+  });
+});
+
 describe('pod affinity', () => {
   test.each<[string, Pod[], string, number]>([
     ['pods that want to be with themselves share one node', [...podsOf('w', 5, web({ requiredPodAffinity: [term(hostKey, 'web')] }))], 'w', 1],

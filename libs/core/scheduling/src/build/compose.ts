@@ -75,7 +75,7 @@ function startOf(base: Engine, context: PackContext, what: { readonly stop: () =
   // Pods that follow others onto a node would come on top of the shares.
   const shareable = what.complete && base.world.options.hostnameSpread === 'balanced';
   const balanced = shareable ? balancedPack(context, { nodes: bins.length, standing, shouldStop: what.stop }) : undefined;
-  return balanced !== undefined && priceOf(balanced.bins) < priceOf(bins) ? balanced : { context, bins };
+  return balanced !== undefined && cheaper(bins, balanced.bins) === balanced.bins ? balanced : { context, bins };
 }
 
 function composePacked(world: World): Composed | undefined {

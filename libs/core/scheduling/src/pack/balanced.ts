@@ -31,6 +31,9 @@ function sharedOf(context: PackContext): readonly Shared[] {
   return [...kinds].map(([group, members]) => ({ group, kinds: members, count: members.reduce((sum, kind) => sum + kind.count, 0) }));
 }
 
+/** Who spreads over hosts wants to lose a part when one fails: so many hosts at least share the pods of a spread. */
+const hostsPerSpread = 3;
+
 /** Fewer nodes than this cannot keep apart what anti-affinity and host ports keep apart. */
 function fewestNodes(context: PackContext): number {
   const counts = new Map<string, number>();
@@ -42,6 +45,12 @@ function fewestNodes(context: PackContext): number {
   return Math.max(1, ...counts.values());
 }
 
+/** Whether a state leaves all that another does, and more. */
+function isWider(state: State, other: State): boolean {
+  const offers = new Set(state.offers);
+  return state.offers.length > other.offers.length && other.offers.every((offer) => offers.has(offer));
+}
+
 /** States that the nodes may be opened in, each as often as its share of the demand asks for. */
 function slotStates(context: PackContext, nodes: number): readonly State[] | undefined {
   const demands = new Map<State, number>();
@@ -50,10 +59,9 @@ function slotStates(context: PackContext, nodes: number): readonly State[] | und
     if (opening === undefined) return undefined;
     demands.set(opening, (demands.get(opening) ?? 0) + (context.worth[kind.index] as number) * kind.count);
   }
-  const [first] = [...demands.keys()];
-  const widest = [...demands.keys()].reduce((most, state) => (state.offers.length > most.offers.length ? state : most), first as State);
-  // Pods that go anywhere do not decide where nodes are.
-  if (demands.size > 1) demands.delete(widest);
+  // Pods that may go wherever others may go do not decide where nodes are.
+  const states = [...demands.keys()];
+  for (const state of states) if (states.some((other) => other !== state && isWider(state, other))) demands.delete(state);
   if (demands.size > nodes) return undefined;
   const total = [...demands.values()].reduce((sum, demand) => sum + demand, 0);
   const given = new Map([...demands.keys()].map((state) => [state, 0]));
@@ -128,7 +136,7 @@ export function balancedPack(context: PackContext, what: { readonly nodes: numbe
   const { nodes, standing, shouldStop } = what;
   const shared = sharedOf(context);
   const largest = shared.reduce((most, { count, group }) => Math.max(most, count / group.maxSkew), 0);
-  let count = fewestNodes(context);
+  let count = Math.max(fewestNodes(context), hostsPerSpread);
   let best: Balanced | undefined;
   for (let attempt = 0, successes = 0; attempt < attemptsMax && successes < successesMax && count < Math.min(nodes, largest) && !shouldStop(); attempt += 1) {
     const fleet = fleetOf(context, shared, { nodes: count, standing });
