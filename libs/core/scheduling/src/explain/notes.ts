@@ -6,7 +6,11 @@ import type { Reason } from '../plan.js';
 import { templateReason } from './pools.js';
 import { narrowing } from './types.js';
 
-const typesIn = (offers: readonly Offer[]): number => new Set(offers.map(({ type }) => type.type.name)).size;
+function typesIn(offers: readonly Offer[]): number {
+  const types = new Set<Offer['type']>();
+  for (const { type } of offers) types.add(type);
+  return types.size;
+}
 
 /** Why this pool: the others are lighter, or dearer, or could not take the first of the pods. */
 function poolNote(engine: Engine, state: State): Reason {
