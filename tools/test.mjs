@@ -1,5 +1,5 @@
 // Runs every project's tests, then the tests across projects, and closes with tables of what was tried and one line that adds all up.
-// Usage: node tools/test.mjs [--only unit|system]
+// Usage: node tools/test.mjs [--only unit|system [pattern of test files]...]
 // REAL=1 gets the real control plane (it is built once) and runs on it too; REAL=0 leaves it out; else it runs where it is cached.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { closingTables } from './closing-table.mjs';
 
 const args = process.argv.slice(2);
-const only = args.includes('--only') ? args[args.indexOf('--only') + 1] : undefined;
+const [only, ...patterns] = args.includes('--only') ? args.slice(args.indexOf('--only') + 1) : [];
 const leftOut = new Set();
 
 /** Runs a command, shows its output as it comes, and adds up the summary lines in it. */
@@ -78,7 +78,7 @@ const results = [];
 if (only !== 'system') results.push(await withSecondRun("projects' tests", unit, unit));
 if (only !== 'unit') {
   const lacking = await withoutNats();
-  const system = (...more) => run(process.execPath, [...jest, ...lacking, ...more], { ...real, TEST_RESULTS: outcomes });
+  const system = (...more) => run(process.execPath, [...jest, ...lacking, ...more, ...patterns], { ...real, TEST_RESULTS: outcomes });
   results.push(await withSecondRun('system tests', system, () => system('--onlyFailures')));
 }
 const sum = (key) => results.reduce((total, result) => total + result[key], 0);

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import type { AmiFamily, KubeletConfiguration, NodeClass, ResolvedAmi } from '@dovetail/core-api';
-import { catalogFor, catalogRegions, catalogZones, instanceTypesFor, priceBookOf, type InstanceType, type RegionKnowledge } from '@dovetail/core-ec2-model';
+import { catalogFor, catalogRegions, catalogZones, instanceTypesFor, mergedKubelet, priceBookOf, type InstanceType, type RegionKnowledge } from '@dovetail/core-ec2-model';
 import { InputError } from '../manifests/input-error.js';
 import { jsonErrorOffset } from '../manifests/json-position.js';
 import { errorAt } from '../manifests/objects.js';
@@ -58,7 +58,7 @@ function regionCatalog(region: string): Catalog {
   const typesFor: Catalog['typesFor'] = (nodeClass, kubelet) => {
     const subnets = nodeClass.status.subnets.length > 0 ? nodeClass.status.subnets : zones.map((zone) => ({ id: `subnet-${zone.id}`, zone: zone.name, zoneId: zone.id }));
     const amis = nodeClass.status.amis.length > 0 ? nodeClass.status.amis : anyImages(nodeClass.amiFamily);
-    const whole: NodeClass = { ...nodeClass, kubelet: { ...nodeClass.kubelet, ...kubelet }, status: { ...nodeClass.status, subnets, amis } };
+    const whole: NodeClass = { ...nodeClass, kubelet: mergedKubelet(nodeClass.kubelet, kubelet), status: { ...nodeClass.status, subnets, amis } };
     const key = JSON.stringify([whole.amiFamily, whole.kubelet, whole.blockDeviceMappings, whole.instanceStorePolicy, subnets, amis]);
     const types = remembered.get(key) ?? instanceTypesFor(whole, knowledge).types;
     remembered.set(key, types);
