@@ -1,4 +1,4 @@
-import { appendFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -10,8 +10,10 @@ import { systemClock, systemHash } from '@dovetail/runtime';
 import { freePort, httpRequest, isUnavailable, obtainNatsServer, type RunningPart, startNats, startPart, waitFor } from '@dovetail/testbed';
 import { generatedWorld, nodeClass, type BenchWorld } from './worlds.js';
 
-/** One process beside two, in one run. Seconds are from the first batch's publication to the last plan on the bus. */
-export type Pair = { readonly one: number; readonly two: number; readonly times: number };
+/** Seconds from the first batch's publication to the last plan on the bus, and of processor time that the solvers took together. */
+type Took = { readonly wall: number; readonly processor: number };
+/** One process beside two, in one run. `times`: by how much two are faster. */
+export type Pair = { readonly one: Took; readonly two: Took; readonly times: number };
 
 /** One run, as a line of `bench/results/solvers.ndjson`. */
 export type SolversResults = {
@@ -49,12 +51,10 @@ async function planned(stand: Stand, batches: number): Promise<number> {
   const before = stand.plans();
   rounds += 1;
   const startMs = performance.now();
-  for (let index = 0; index < batches; index += 1) {
-    await publishBatch(channel, {
-      group: `g${index}`, round: `1.${rounds}`, podUids: world.pods.slice(index * perBatch, (index + 1) * perBatch).map((pod) => pod.uid),
-      statePosition: { incarnation: position.incarnation, sequence: position.lastSequence }, cutAtMs: Date.now(), youngestMs: Date.now(),
-    });
-  }
+  await Promise.all(Array.from({ length: batches }, (_, index) => publishBatch(channel, {
+    group: `g${index}`, round: `1.${rounds}`, podUids: world.pods.slice(index * perBatch, (index + 1) * perBatch).map((pod) => pod.uid),
+    statePosition: { incarnation: position.incarnation, sequence: position.lastSequence }, cutAtMs: Date.now(), youngestMs: Date.now(),
+  })));
   await waitFor(() => stand.plans() - before >= batches, { what: `${batches} plans`, deadlineMs: 300_000, everyMs: 5 });
   return (performance.now() - startMs) / 1000;
 }
@@ -69,13 +69,26 @@ async function startSolver({ natsUrl, dir }: Stand, name: string): Promise<Runni
   });
 }
 
-/** Seconds that so many processes take, each of them warm. */
-async function withSolvers(stand: Stand, what: { readonly processes: number; readonly batches: number }): Promise<number> {
+/** Linux counts processor time in hundredths of a second. */
+const ticksPerSecond = 100;
+
+/** Seconds of processor time that a process has taken so far, all its threads together (Linux only). */
+async function processorSeconds({ pid }: RunningPart): Promise<number> {
+  const [, , user = '0', system = '0'] = /\) \S( -?\d+){10} (\d+) (\d+)/.exec(await readFile(`/proc/${pid}/stat`, 'utf8')) ?? [];
+  return (Number(user) + Number(system)) / ticksPerSecond;
+}
+
+const sumOf = async (parts: readonly RunningPart[]): Promise<number> => (await Promise.all(parts.map(processorSeconds))).reduce((sum, one) => sum + one, 0);
+
+/** What so many processes take, each of them warm. */
+async function withSolvers(stand: Stand, what: { readonly processes: number; readonly batches: number }): Promise<Took> {
   const parts = await Promise.all(Array.from({ length: what.processes }, (_, index) => startSolver(stand, `solver-${index}`)));
   try {
     // The first plans of a process load code and are compiled while they run: two rounds bring every process its share.
     for (let round = 0; round < 2; round += 1) await planned(stand, what.batches);
-    return await planned(stand, what.batches);
+    const before = await sumOf(parts);
+    const wall = await planned(stand, what.batches);
+    return { wall, processor: await sumOf(parts) - before };
   } finally {
     await Promise.all(parts.map((part) => part.stop()));
   }
@@ -105,14 +118,14 @@ export async function solvers(args: readonly string[]): Promise<void> {
   try {
     await bus.ensureStreams(streamSpecs(cluster));
     void countPlans(channel, stop, () => { plans += 1; });
-    const stand: Stand = { channel, natsUrl: nats.url, dir, stop, plans: () => plans, perBatch, world: generatedWorld({ pods: batches * perBatch, seed: 1, vcpusMax: 32, rules: 'plain' }) };
+    const stand: Stand = { channel, natsUrl: nats.url, dir, stop, plans: () => plans, perBatch, world: generatedWorld({ pods: batches * perBatch, seed: 1, vcpusMax: 32, rules: 'spread' }) };
     await tellWorld(stand);
     const pairs: Pair[] = [];
     for (let index = 0; index < Number(values.pairs); index += 1) {
       const one = await withSolvers(stand, { processes: 1, batches });
       const two = await withSolvers(stand, { processes: 2, batches });
-      pairs.push({ one, two, times: one / two });
-      process.stderr.write(`one process ${one.toFixed(2)} s, two ${two.toFixed(2)} s: ${(one / two).toFixed(2)} times\n`);
+      pairs.push({ one, two, times: one.wall / two.wall });
+      process.stderr.write(`one process ${secondsOf(one)}, two ${secondsOf(two)}\n`);
     }
     const timesMedian = pairs.map((pair) => pair.times).toSorted((a, b) => a - b)[Math.floor(pairs.length / 2)] ?? 0;
     await keep({ at: new Date().toISOString(), cpus: cpus().length, loadBefore, batches, podsPerBatch: perBatch, budget: '0s', pairs, timesMedian, wanted, met: timesMedian >= wanted });
@@ -124,9 +137,11 @@ export async function solvers(args: readonly string[]): Promise<void> {
   }
 }
 
+const secondsOf = ({ wall, processor }: Took): string => `${wall.toFixed(2)} s (${processor.toFixed(2)} s of processor)`;
+
 async function keep(run: SolversResults): Promise<void> {
   const table = new Table({ head: [`${run.batches} batches of ${run.podsPerBatch} pods, ${run.cpus} CPUs, load ${run.loadBefore.toFixed(1)}`, 'one process', 'two', 'times'] });
-  run.pairs.forEach((pair, index) => table.push([`pair ${index + 1}`, `${pair.one.toFixed(2)} s`, `${pair.two.toFixed(2)} s`, pair.times.toFixed(2)]));
+  run.pairs.forEach((pair, index) => table.push([`pair ${index + 1}`, secondsOf(pair.one), secondsOf(pair.two), pair.times.toFixed(2)]));
   table.push(['median', '', '', `${run.timesMedian.toFixed(2)} of ${run.wanted}: ${run.met ? 'met' : 'missed'}`]);
   process.stdout.write(`${table.toString()}\n`);
   const folder = new URL('results/', import.meta.url);
