@@ -4,8 +4,8 @@ import { Agent, type Dispatcher } from 'undici';
 /** How a request gets to the API server: who asks, and over which connections. */
 export type Way = { readonly headers: Readonly<Record<string, string>>; readonly dispatcher: Dispatcher };
 
-/** Requests at once; more wait in line here, which costs the server less than a handshake each. */
-const connectionsMax = 32;
+/** Requests at once: above what a launcher sends side by side, so that a claim never waits in line behind bindings. */
+const connectionsMax = 128;
 /** The API server closes idle connections after 90 s. Until then a burst of requests must not begin with handshakes. */
 const keepAliveMs = 60_000;
 /** Certificates and tokens are rotated: connections and headers are made anew after a while, long before what they were made of ends. */
