@@ -23,6 +23,19 @@ function leaves(cameMs: readonly number[], arrivalOf: (pods: number) => Arrival)
 }
 const every = (ms: number, count: number): readonly number[] => Array.from({ length: count }, (_, index) => index * ms);
 
+test('a group that nothing is heard of is cut again, later each time, and soon again once something was', () => {
+  const batches = new Batches({ ...defaultPodWatcherConfig, patiencePerPodMs: 0 });
+  const groups = new Map([['g', [podValue('a')]]]);
+  const cutsUntil = (fromMs: number, toMs: number): readonly number[] => {
+    const times: number[] = [];
+    for (let nowMs = fromMs; nowMs <= toMs; nowMs += 1_000) if (batches.cut(groups, () => 'complete', nowMs).cuts.length > 0) times.push(nowMs);
+    return times;
+  };
+  expect(cutsUntil(0, 200_000)).toEqual([0, 5_000, 15_000, 35_000, 75_000, 135_000, 195_000]);
+  batches.settled('a');
+  expect(cutsUntil(201_000, 210_000)).toEqual([201_000, 206_000]);
+});
+
 describe('a group leaves', () => {
   test.each<[string, readonly number[], (pods: number) => Arrival, string]>([
     ['at once when nothing more will come', [0, 200], (pods) => (pods === 2 ? 'complete' : 'arriving'), '2 at 200'],

@@ -12,9 +12,13 @@ export type BatchPolicy = {
   /** The same two while pods are certain to come: planned together they cost less, and a cluster makes only so many a second. */
   readonly ownerIdleMs: number;
   readonly ownerMaxMs: number;
-  /** How long the verdicts on a batch may take before the group is cut anew, and how much longer for each of its pods. */
+  /**
+   * How long the verdicts on a batch may take before the group is cut anew, and how much longer for each of its pods. Twice as long each
+   * time that nothing was heard at all: whoever is slow is not helped by more work.
+   */
   readonly patienceMs: number;
   readonly patiencePerPodMs: number;
+  readonly patienceMaxMs: number;
 };
 
 type Waiting = { firstMs: number; lastMs: number; uids: ReadonlySet<string> };
@@ -29,6 +33,8 @@ export type Cut = { readonly group: string; readonly pods: readonly Pod[] };
 export class Batches {
   private readonly waiting = new Map<string, Waiting>();
   private readonly out = new Map<string, Out>();
+  /** How often in a row a group's patience ended with nothing heard. */
+  private readonly unheard = new Map<string, number>();
   private readonly policy: BatchPolicy;
 
   constructor(policy: BatchPolicy) {
@@ -44,7 +50,9 @@ export class Batches {
   /** A pod of a batch has been judged, bound, or has gone. */
   settled(podUid: string): void {
     for (const [group, out] of this.out) {
-      if (out.open.delete(podUid) && out.open.size === 0) this.out.delete(group);
+      if (!out.open.delete(podUid)) continue;
+      this.unheard.delete(group);
+      if (out.open.size === 0) this.out.delete(group);
     }
   }
 
@@ -52,7 +60,7 @@ export class Batches {
   cut(groups: ReadonlyMap<string, readonly Pod[]>, arrivalOf: (pods: readonly Pod[]) => Arrival, nowMs: number): { readonly cuts: readonly Cut[]; readonly nextMs?: number } {
     const cuts: Cut[] = [];
     const times: number[] = [];
-    for (const group of [...this.waiting.keys()]) if (!groups.has(group)) this.waiting.delete(group);
+    for (const held of [this.waiting, this.unheard]) for (const group of [...held.keys()]) if (!groups.has(group)) held.delete(group);
     for (const [group, pods] of groups) {
       const dueMs = Math.max(this.freeMs(group, nowMs), this.gatheredMs(this.note(group, pods, nowMs), arrivalOf(pods), nowMs));
       if (dueMs > nowMs) {
@@ -60,7 +68,7 @@ export class Batches {
         continue;
       }
       this.waiting.delete(group);
-      const untilMs = nowMs + this.policy.patienceMs + pods.length * this.policy.patiencePerPodMs;
+      const untilMs = nowMs + this.patienceFor(group, pods.length);
       this.out.set(group, { cutMs: nowMs, untilMs, open: new Set(pods.map((pod) => pod.uid)) });
       times.push(untilMs);
       cuts.push({ group, pods });
@@ -96,6 +104,12 @@ export class Batches {
     if (out === undefined) return nowMs;
     if (out.untilMs > nowMs) return out.untilMs;
     this.out.delete(group);
+    this.unheard.set(group, (this.unheard.get(group) ?? 0) + 1);
     return nowMs;
+  }
+
+  private patienceFor(group: string, pods: number): number {
+    const { patienceMs, patiencePerPodMs, patienceMaxMs } = this.policy;
+    return Math.min(patienceMaxMs, (patienceMs + pods * patiencePerPodMs) * 2 ** (this.unheard.get(group) ?? 0));
   }
 }

@@ -16,7 +16,7 @@ export type PodWatcherConfig = BatchPolicy & {
 
 /** Karpenter waits a second of silence and ten seconds at most for any pods; here so long only for those that are certain to come. */
 export const defaultPodWatcherConfig: PodWatcherConfig = {
-  idleMs: 40, maxMs: 1_000, ownerIdleMs: 1_000, ownerMaxMs: 10_000, patienceMs: 5_000, patiencePerPodMs: 10, reconcileMs: 1_000, settleMs: 5,
+  idleMs: 40, maxMs: 1_000, ownerIdleMs: 1_000, ownerMaxMs: 10_000, patienceMs: 5_000, patiencePerPodMs: 10, patienceMaxMs: 60_000, reconcileMs: 1_000, settleMs: 5,
 };
 
 /** After a look at the pending pods, this many times as long is left for other work. */
