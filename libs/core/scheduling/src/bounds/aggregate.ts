@@ -27,10 +27,10 @@ export function aggregateBound(problem: BoundProblem): number {
   return resourcePrices(problem.buyable.map(({ room, priceMicrosPerHour }) => ({ room, price: priceMicrosPerHour })), uncovered(problem)).total;
 }
 
-/** Nodes that anti-affinity (or strict spread) demands by itself. With existing nodes that could share the pods: none. */
+/** Nodes that spread or anti-affinity demands by itself. With existing nodes that could share the pods: none. */
 function nodesMin(problem: BoundProblem): number {
   if (problem.existing.length > 0) return 0;
-  let nodes = 1;
+  let nodes = Math.max(1, problem.nodesMin);
   problem.rules.forEach((rule, index) => {
     const pods = problem.classes.reduce((sum, cls) => sum + (cls.limitedBy.includes(index) ? cls.count : 0), 0);
     nodes = Math.max(nodes, Math.ceil(pods / Math.max(1, rule.mostEver)));
@@ -38,7 +38,7 @@ function nodesMin(problem: BoundProblem): number {
   return nodes;
 }
 
-/** Whole nodes that cover all resources together, and as many as anti-affinity demands. Micro-dollars per hour. */
+/** Whole nodes that cover all resources together, and as many as spread and anti-affinity demand. Micro-dollars per hour. */
 export async function integerAggregateBound(problem: BoundProblem, lp: LpSolver, limits: LpLimits): Promise<number> {
   const demand = uncovered(problem);
   const program = new ProgramBuilder();

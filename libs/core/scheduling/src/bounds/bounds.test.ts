@@ -101,6 +101,16 @@ describe('what each bound knows', () => {
     expect(bounds['assignment-lp']).toBeLessThan(4 * cheapest);
   });
 
+  test.each([[1, 3], [2, 3], [3, 2], [6, 1]])('a spread over three zones with maxSkew %i wants %i nodes for six pods', async (maxSkew, nodes) => {
+    const zoned = types.map((type) => ({ ...type, offerings: ['zone-a', 'zone-b', 'zone-c'].map((zone) => ({ ...(type.offerings[0] ?? offeringOf(zone, 'on-demand', 0)), zone })), requirements: new Map([...type.requirements, ['topology.kubernetes.io/zone', { kind: 'in' as const, values: new Set(['zone-a', 'zone-b', 'zone-c']), present: true }]]) }));
+    const pods = podsOf('p', 6, { labels: { app: 'a' }, requests: small, topologySpread: [{ maxSkew, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'DoNotSchedule', selector: selecting({ app: 'a' }), nodeAffinityPolicy: 'Honor', nodeTaintsPolicy: 'Ignore' }] });
+    const snapshot = snapshotOf({ pools: [{ pool: poolOf('default'), instanceTypes: zoned }] });
+    const bounds = await boundsOf(snapshot, pods, defaultPlanOptions, lp, limits);
+    const cheapest = Math.min(...types.map((type) => type.offerings[0]?.priceMicrosPerHour ?? 0));
+    expect(Math.round(bounds['integer-aggregate'] / cheapest)).toBe(nodes);
+    expect(plan(snapshot, pods, defaultPlanOptions).priceMicrosPerHour).toBeGreaterThanOrEqual(bounds['integer-aggregate']);
+  });
+
   test('a class that may use dear types only is priced by the assignment, not by the aggregate', async () => {
     const { snapshot, pods } = world(podsOf('p', 40, { requests: { cpu: 1000, memory: gibibytes(1), pods: 1 }, nodeSelector: { 'node.kubernetes.io/instance-type': 't2x8' } }));
     const bounds = await boundsOf(snapshot, [...pods, ...podsOf('q', 40, { requests: { cpu: 1000, memory: gibibytes(1), pods: 1 } })], defaultPlanOptions, lp, limits);

@@ -34,6 +34,8 @@ export type BoundProblem = {
   readonly demand: Float64Array;
   /** Whether some rule depends on the number of new nodes. */
   readonly balanced: boolean;
+  /** New nodes that spread and anti-affinity over zones (or any label but the hostname) demand; 0 where pods or nodes are there already. */
+  readonly nodesMin: number;
 };
 
 /** Rules that a class follows at every level: what it may give up binds nobody. */
@@ -80,6 +82,22 @@ function hostRules(world: World): { readonly groups: readonly Group[]; readonly 
   return { groups, rules, balanced: !strict && groups.some((group) => group.kind === 'spread') };
 }
 
+/**
+ * Each node lies in one domain of a label. A spread that leaves a domain empty allows maxSkew pods in each of the others, so
+ * pods are in as many domains as that takes, or in all; anti-affinity allows one pod a domain.
+ */
+function domainNodesMin(world: World): number {
+  if (world.snapshot.nodes.length > 0) return 0;
+  let nodes = 0;
+  for (const group of world.groups.groups) {
+    if (group.onHost || !group.hard || group.kind === 'affinity') continue;
+    const pods = world.classes.reduce((sum, cls) => sum + (cls.selectedBy.includes(group) && carriedAlways(cls, group) ? cls.uids.length : 0), 0);
+    const domains = world.standings.ledger.of(group).eligible.size;
+    nodes = Math.max(nodes, group.kind === 'anti' ? pods : Math.min(domains, Math.ceil(pods / group.maxSkew)));
+  }
+  return nodes;
+}
+
 /** Scales that make every resource's whole demand equal the number of pods: amounts span twelve orders of magnitude. */
 function scalesOf(world: World): Float64Array {
   const total = new Float64Array(world.dimensions.names.length);
@@ -112,5 +130,5 @@ export function problemOf(world: World): BoundProblem {
     for (let r = 0; r < demand.length; r += 1) demand[r] = (demand[r] ?? 0) + (requests[r] ?? 0) * cls.uids.length;
   }
   const fit = (columns: readonly Column[]): readonly Column[] => columns.map((column) => ({ ...column, room: scaled(column.room) }));
-  return { classes: [...classes.values()], rules, buyable: fit(buyable), existing: fit(existing), demand, balanced };
+  return { classes: [...classes.values()], rules, buyable: fit(buyable), existing: fit(existing), demand, balanced, nodesMin: domainNodesMin(world) };
 }
