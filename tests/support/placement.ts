@@ -31,12 +31,13 @@ function splitRandomly(total: number, parts: number, draw: () => number): readon
   return [total - shared.reduce((all, part) => all + part, 0), ...shared];
 }
 
-/** Which node each pod was planned on, by pod UID, as the admissions tell it. Pods planned more than once keep their first plan. */
+/** Which node each pod was planned on, by pod UID, as the admissions tell it: a new one, or room on one to come. Pods planned more than once keep their first plan. */
 export async function plannedNodes(at: TestWorld): Promise<ReadonlyMap<string, string>> {
   const nodeOfClaim = new Map((await claims(at)).map((claim) => [claim.metadata.name, (claim['status'] as { nodeName?: string } | undefined)?.nodeName ?? '']));
   const planned = new Map<string, string>();
-  for (const { claimName, objects } of at.decisions.of('admit')) {
-    for (const { kind, uid } of objects) if (kind === 'Pod' && uid !== undefined && claimName !== undefined && !planned.has(uid)) planned.set(uid, nodeOfClaim.get(claimName) ?? '');
+  for (const { objects } of at.decisions.of('admit')) {
+    const holder = objects.find(({ kind }) => kind !== 'Pod')?.name ?? '';
+    for (const { kind, uid } of objects) if (kind === 'Pod' && uid !== undefined && !planned.has(uid)) planned.set(uid, nodeOfClaim.get(holder) ?? holder);
   }
   return planned;
 }
