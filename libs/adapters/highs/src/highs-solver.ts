@@ -89,13 +89,14 @@ const unsolved = (program: LinearProgram): LpSolution =>
   ({ status: 'stopped', bound: -Infinity, columns: new Float64Array(program.cost.length), rowDuals: new Float64Array(program.rowLower.length) });
 
 /**
- * The same solver with so many milliseconds, from now, for all programs together. A program gets what is left of them;
- * those that come later are answered at once, as stopped without a bound.
+ * The same solver with so many milliseconds, counted from the first program, for all of them together. A program gets what
+ * is left of them; those that come later are answered at once, as stopped without a bound.
  */
 export function timeBoxed(solver: LpSolver, msMax: number): LpSolver {
-  const untilMs = performance.now() + msMax;
+  let untilMs: number | undefined;
   return {
     solve: async (program, limits) => {
+      untilMs ??= performance.now() + msMax;
       const leftMs = untilMs - performance.now();
       if (leftMs <= 0) return unsolved(program);
       let timer: NodeJS.Timeout | undefined;
