@@ -78,7 +78,8 @@ const results = [];
 if (only !== 'system') results.push(await withSecondRun("projects' tests", unit, unit));
 if (only !== 'unit') {
   const lacking = await withoutNats();
-  const system = (...more) => run(process.execPath, [...jest, ...lacking, ...more, ...patterns], { ...real, TEST_RESULTS: outcomes });
+  // Patterns come first: the option that takes a list would take them for its own.
+  const system = (...more) => run(process.execPath, [...jest, ...patterns, ...more, ...lacking], { ...real, TEST_RESULTS: outcomes });
   results.push(await withSecondRun('system tests', system, () => system('--onlyFailures')));
 }
 const sum = (key) => results.reduce((total, result) => total + result[key], 0);
