@@ -6,8 +6,8 @@ import { crowding, domainRoom, evensOut, noteOnNode } from './domains.js';
 import type { Engine } from './engine.js';
 import type { ItemTable, Item } from './items.js';
 
-/** Existing nodes that share their domains, with a mark up to which they have turned the class away. */
-type Row = { readonly bins: readonly Bin[]; readonly pins: Item['pins']; next: number };
+/** Existing nodes that a class may choose among as one, with a mark up to which they have turned the class away. */
+type Row = { readonly nodes: Neighbours; readonly pins: Item['pins']; next: number };
 
 /** The one value a node has for a key; undefined when it has none or its claim leaves it open. */
 function domainOf(bin: Bin, key: string): string | undefined {
@@ -17,32 +17,85 @@ function domainOf(bin: Bin, key: string): string | undefined {
   return value;
 }
 
-function rowsOf(engine: Engine, item: Item): readonly Row[] {
-  const rows = new Map<string, { bins: Bin[]; pins: Item['pins']; next: number }>();
-  for (const bin of engine.existing) {
-    const domains = new Map(item.roles.domainKeys.map((key) => [key, domainOf(bin, key)]));
-    // A node without the label of a spread or affinity key is no place for a pod that carries the rule.
-    if (item.roles.onDomain.some((role) => role.carries && role.group.kind !== 'anti' && domains.get(role.group.key) === undefined)) continue;
-    // A claim that may still become one of several domains: only pods that nobody counts may go there.
-    if (item.roles.domainKeys.some((key) => domains.get(key) === undefined && bin.room?.requirements.has(key) === true)) continue;
-    const text = [...domains.values()].map((value) => value ?? '').join('|');
-    const row = rows.get(text);
-    if (row !== undefined) { row.bins.push(bin); continue; }
-    const pins = item.roles.onDomain.flatMap((role) => {
-      const domain = domains.get(role.group.key);
-      return domain === undefined ? [] : [{ role, domain }];
-    });
-    rows.set(text, { bins: [bin], pins, next: 0 });
+/** So many nodes are skipped at once when none of them has the room. */
+const blockSize = 64;
+
+/** Existing nodes that share their domains for some topology keys. */
+class Neighbours {
+  readonly bins: Bin[] = [];
+  /** By key. */
+  readonly domains: ReadonlyMap<string, string | undefined>;
+  /** Some key's domain is not decided yet. */
+  readonly open: boolean;
+  /** For each block of nodes, how much of each resource none of them exceeds. Room only shrinks, so what was true stays true. */
+  readonly #ceilings: Float64Array[] = [];
+
+  constructor(domains: ReadonlyMap<string, string | undefined>, open: boolean) {
+    this.domains = domains;
+    this.open = open;
   }
-  return [...rows.values()];
+
+  /** The first node from `from` on that takes the item; past the last one when none does. */
+  firstFor(engine: Engine, item: Item, from: number): number {
+    for (let at = from; at < this.bins.length;) {
+      const block = Math.floor(at / blockSize);
+      const end = Math.min(this.bins.length, (block + 1) * blockSize);
+      const ceiling = (this.#ceilings[block] ??= this.#ceilingOf(block));
+      if (item.cls.requests.some((wanted, r) => wanted > (ceiling[r] as number))) { at = end; continue; }
+      for (; at < end; at += 1) if (engine.roomOnNode(this.bins[at] as Bin, item) > 0) return at;
+      this.#ceilings[block] = this.#ceilingOf(block);
+    }
+    return this.bins.length;
+  }
+
+  #ceilingOf(block: number): Float64Array {
+    const bins = this.bins.slice(block * blockSize, (block + 1) * blockSize);
+    const ceiling = new Float64Array(bins[0]?.used.length ?? 0);
+    for (const { room, used } of bins) for (let r = 0; r < used.length; r += 1) ceiling[r] = Math.max(ceiling[r] as number, (room?.free[r] ?? 0) - (used[r] as number));
+    return ceiling;
+  }
+}
+
+/** The existing nodes of an engine by their domains for some keys; made once for all classes that spread over the same keys. */
+function neighboursOf(engine: Engine, keys: readonly string[]): readonly Neighbours[] {
+  const known = neighbourhoods.get(engine) ?? new Map<string, readonly Neighbours[]>();
+  neighbourhoods.set(engine, known);
+  const text = keys.join('|');
+  const made = known.get(text);
+  if (made !== undefined) return made;
+  const found = new Map<string, Neighbours>();
+  for (const bin of engine.existing) {
+    const domains = new Map(keys.map((key) => [key, domainOf(bin, key)]));
+    const open = keys.some((key) => domains.get(key) === undefined && bin.room?.requirements.has(key) === true);
+    const name = `${open ? 'open' : ''}|${[...domains.values()].map((value) => value ?? '').join('|')}`;
+    const nodes = found.get(name) ?? new Neighbours(domains, open);
+    found.set(name, nodes);
+    nodes.bins.push(bin);
+  }
+  const all = [...found.values()];
+  known.set(text, all);
+  return all;
+}
+
+const neighbourhoods = new WeakMap<Engine, Map<string, readonly Neighbours[]>>();
+
+function rowsOf(engine: Engine, item: Item): readonly Row[] {
+  const { onDomain, domainKeys } = item.roles;
+  const mayGo = ({ domains, open }: Neighbours): boolean =>
+    // A claim that may still become one of several domains: only pods that nobody counts may go there.
+    !open && !onDomain.some((role) => role.carries && role.group.kind !== 'anti' && domains.get(role.group.key) === undefined);
+  return neighboursOf(engine, domainKeys).filter(mayGo).map((nodes) => ({
+    nodes, next: 0,
+    pins: onDomain.flatMap((role) => {
+      const domain = nodes.domains.get(role.group.key);
+      return domain === undefined ? [] : [{ role, domain }];
+    }),
+  }));
 }
 
 function advance(engine: Engine, row: Row, item: Item): Bin | undefined {
-  for (; row.next < row.bins.length; row.next += 1) {
-    const bin = row.bins[row.next] as Bin;
-    if (engine.roomOnNode(bin, item) > 0) return bin;
-  }
-  return undefined;
+  row.next = row.nodes.firstFor(engine, item, row.next);
+  return row.nodes.bins[row.next];
 }
 
 /** The row whose next node takes a pod: the emptiest domain first, else the earliest node. */

@@ -206,7 +206,9 @@ class Greedy {
 
   #placeSeed(seed: Kind): boolean {
     let best: { readonly bin: PackBin; readonly from: PackBin; readonly grow: PackBin | undefined; readonly merit: number } | undefined;
-    for (const { target, state, grow } of this.#estimates(seed)) {
+    for (const { target, state, grow, ratio: most } of this.#estimates(seed)) {
+      // Estimates come best first, and no node turns out better than its estimate.
+      if (best !== undefined && most * growthBonus <= best.merit) break;
       const from = grow ?? emptyBin(this.#context, this.bins.length, state);
       const start = copyOf(from);
       putKind(this.#context, start, seed, 1);
