@@ -1,7 +1,9 @@
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, jest, test } from '@jest/globals';
 import type { LinearProgram } from '@dovetail/core-ports';
 import { highsSolver, timeBoxed } from './highs-solver.js';
 
+// Every thread compiles 3.5 MB of WebAssembly first, which a busy machine takes seconds for.
+jest.setTimeout(60_000);
 const solver = highsSolver();
 afterAll(() => solver.close());
 const limits = { timeMsMax: 10_000 };
