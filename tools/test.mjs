@@ -61,7 +61,7 @@ const outcomes = join(scratch, 'outcomes.ndjson');
 writeFileSync(outcomes, '');
 
 /** These look at services as processes of their own, or at NATS itself: on a machine without nats-server there is nothing to look at. */
-const natsOnly = ['tests/e2e/(bad-input|faults|subscribers)', 'tests/conformance/bus/(nats|plain-client)', 'tests/conformance/kube'];
+const natsOnly = ['tests/e2e/(bad-input|faults|subscribers|placement-left)', 'tests/conformance/bus/(nats|plain-client)', 'tests/conformance/kube'];
 
 /** Finds or downloads nats-server once, in front of the tests; says in one line what is left out where it cannot be had. */
 async function withoutNats() {
@@ -70,7 +70,7 @@ async function withoutNats() {
   child.stdout.on('data', (chunk) => (text += chunk));
   const code = await new Promise((resolve) => child.on('close', resolve));
   if (code === 0) return [];
-  leftOut.add(`LEFT OUT: faults, bad input and subscribers over NATS; other tests ran with all services in one process: no nats-server (${text.split('\n', 1)[0].replace(/^nats-server\s+missing\s+/, '')})`);
+  leftOut.add(`LEFT OUT: faults, bad input, subscribers and pods left to the scheduler, which look at services as processes or at NATS; other tests ran with all services in one process: no nats-server (${text.split('\n', 1)[0].replace(/^nats-server\s+missing\s+/, '')})`);
   return natsOnly.map((pattern) => `--testPathIgnorePatterns=${pattern}`);
 }
 
