@@ -137,11 +137,12 @@ export class Pending {
     return made;
   }
 
-  /** Pods of an owner that are bound, promised a place, or in the batch. */
+  /** Pods of an owner that are bound and stay, promised a place, or in the batch. What is being deleted has a successor that is still to come. */
   private settledOf(ownerUid: string, batch: ReadonlySet<string>, promised: ReadonlySet<string>): number {
     let settled = 0;
     for (const uid of this.ownedPods.get(ownerUid) ?? []) {
-      if (batch.has(uid) || promised.has(uid) || this.pods.get(uid)?.nodeName !== undefined) settled += 1;
+      const pod = this.pods.get(uid);
+      if (batch.has(uid) || promised.has(uid) || (pod?.nodeName !== undefined && isActive(pod))) settled += 1;
     }
     return settled;
   }

@@ -142,6 +142,13 @@ async function ready(): Promise<Stage & { watcher: ReturnType<Stage['watcher']> 
   return Object.assign(Object.create(stage) as Stage, { watcher });
 }
 
+/** A ReplicaSet that wants so many pods; the metadata of a pod of its own. */
+async function ownedByReplicaSet(replicas: number): Promise<object> {
+  const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'main', image: 'pause' }] } };
+  const owner = await stage.kube.create(kubeResources.replicaSets, { metadata: { name: 'web', namespace: 'default' }, spec: { replicas, selector: { matchLabels: { app: 'web' } }, template } });
+  return { ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: owner.metadata.uid, controller: true }] };
+}
+
 describe('batches', () => {
   test('a lone pod leaves soon, named with what the feed must hold for it to be known', async () => {
     await ready();
@@ -168,10 +175,7 @@ describe('batches', () => {
 
   test('an owner is waited for while its replicas come, and no longer', async () => {
     await ready();
-    const owner = await stage.kube.create(kubeResources.replicaSets, {
-      metadata: { name: 'web', namespace: 'default' }, spec: { replicas: 3, selector: { matchLabels: { app: 'web' } }, template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'main', image: 'pause' }] } } },
-    });
-    const metadata = { ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: owner.metadata.uid, controller: true }] };
+    const metadata = await ownedByReplicaSet(3);
     for (const name of ['a', 'b']) await stage.pod(name, { metadata });
     await stage.advance(900);
     expect(stage.batches).toHaveLength(0);
@@ -181,12 +185,22 @@ describe('batches', () => {
     expect(stage.batches[0]?.podUids).toHaveLength(3);
   });
 
+  test('a pod that is being deleted is not one that its owner has: its successor is waited for', async () => {
+    await ready();
+    const metadata = await ownedByReplicaSet(2);
+    await stage.pod('leaving', { metadata: { ...metadata, finalizers: ['example.com/hold'] }, spec: { nodeName: 'n1' } });
+    await stage.kube.delete({ resource: kubeResources.pods, namespace: 'default', name: 'leaving' });
+    await stage.pod('first', { metadata });
+    await stage.advance(15);
+    expect(stage.batches).toHaveLength(0);
+    await stage.pod('second', { metadata });
+    await stage.advance(15);
+    expect(stage.batches.map((batch) => batch.podUids.length)).toEqual([2]);
+  });
+
   test('an owner that makes no more pods is waited for a second', async () => {
     await ready();
-    const owner = await stage.kube.create(kubeResources.replicaSets, {
-      metadata: { name: 'web', namespace: 'default' }, spec: { replicas: 3, selector: { matchLabels: { app: 'web' } }, template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'main', image: 'pause' }] } } },
-    });
-    const metadata = { ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: owner.metadata.uid, controller: true }] };
+    const metadata = await ownedByReplicaSet(3);
     const uid = await stage.pod('a', { metadata });
     await stage.advance(1_100);
     expect(stage.batches).toMatchObject([{ podUids: [uid] }]);
