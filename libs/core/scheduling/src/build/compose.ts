@@ -1,7 +1,7 @@
 import type { World } from '../model/world.js';
 import { improve } from '../improve/search.js';
 import type { PackBin, PackContext } from '../pack/bins.js';
-import { balancedPack, type Balanced } from '../pack/balanced.js';
+import { balancedPack, type Balanced, type Standing } from '../pack/balanced.js';
 import { packContextOf } from '../pack/context.js';
 import { firstFitPack } from '../pack/first-fit.js';
 import { greedyPack } from '../pack/greedy.js';
@@ -11,7 +11,6 @@ import { assignAll } from './assign.js';
 import { Engine } from './engine.js';
 import { ItemTable } from './items.js';
 import { replay } from './replay.js';
-import type { Group } from '../topology/groups.js';
 import { buildInSequence, placeRest, type Outcome } from './sequence.js';
 
 const priceOf = (bins: readonly PackBin[]): number => bins.reduce((sum, bin) => sum + bin.price, 0);
@@ -68,13 +67,20 @@ function firstPacking(context: PackContext, stop: () => boolean): readonly PackB
   return cheaper(greedy, firstFitPack(context, greedy === undefined ? Infinity : priceOf(greedy)));
 }
 
+/** Every node that exists counts, also one that takes no more pods. */
+function standingOf(base: Engine): Standing {
+  const mine = new Map(base.existing.map((bin) => [bin.room?.node.uid, bin.hosts]));
+  const { snapshot, standings } = base.world;
+  const hosts = snapshot.nodes.map(({ uid }) => mine.get(uid) ?? standings.hosts.get(uid));
+  return (group) => hosts.reduce((least, tallies) => Math.min(least, tallies?.get(group.id)?.selected ?? 0), Infinity);
+}
+
 /** The cheaper of packings that give each pod of a hostname spread its own node, or each node its share of them. */
 function startOf(base: Engine, context: PackContext, what: { readonly stop: () => boolean; readonly complete: boolean }): Balanced {
   const bins = mergeSmallest(context, firstPacking(context, what.stop));
-  const standing = (group: Group): number => base.existing.reduce((least, bin) => Math.min(least, bin.hosts?.get(group.id)?.selected ?? 0), Infinity);
   // Pods that follow others onto a node would come on top of the shares.
   const shareable = what.complete && base.world.options.hostnameSpread === 'balanced';
-  const balanced = shareable ? balancedPack(context, { nodes: bins.length, standing, shouldStop: what.stop }) : undefined;
+  const balanced = shareable ? balancedPack(context, { nodes: bins.length, standing: standingOf(base), shouldStop: what.stop }) : undefined;
   return balanced !== undefined && cheaper(bins, balanced.bins) === balanced.bins ? balanced : { context, bins };
 }
 

@@ -35,7 +35,7 @@ function byOpening(context: PackContext): ReadonlyMap<State, readonly Kind[]> | 
 
 /** What the room of a node is worth, on average over those that give nearly the most for their price: good plans consist of them. */
 function typicalWorth(context: PackContext, state: State): number {
-  const rated = context.targets(state).map(({ room, price }) => ({ worth: dot(context.duals, room), ratio: dot(context.duals, room) / Math.max(1, price) }));
+  const rated = context.targets(state).map(({ room, usable = room, price }) => ({ worth: dot(context.duals, usable), ratio: dot(context.duals, usable) / Math.max(1, price) }));
   const best = rated.reduce((most, { ratio }) => Math.max(most, ratio), 0);
   const good = rated.filter(({ ratio }) => ratio >= best * 0.995);
   return good.reduce((sum, { worth }) => sum + worth, 0) / Math.max(1, good.length);
@@ -60,7 +60,7 @@ function blocksOf(context: PackContext, kinds: readonly Kind[], blocks: number):
 
 /** Of the nodes that would hold a demand best in fractions, all whole ones but a few, which are left to choose. */
 function bulkOf(targets: readonly Target[], demand: Float64Array): readonly Target[] {
-  const { nodes } = resourcePrices(targets, demand);
+  const { nodes } = resourcePrices(targets.map(({ room, usable = room, price }) => ({ room: usable, price })), demand);
   const all = nodes.reduce((sum, count) => sum + count, 0);
   const share = Math.max(0, 1 - nodesChosen / all);
   return targets.flatMap((target, index) => Array.from({ length: Math.floor((nodes[index] as number) * share) }, () => target));

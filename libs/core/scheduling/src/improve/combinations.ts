@@ -66,7 +66,7 @@ class CombinationSearch {
       const target = this.#targets[at] as Target;
       const price = what.price + target.price;
       if (price > this.#priceMax) continue;
-      const rest = this.#cover(residual, target.room, next);
+      const rest = this.#cover(residual, target.usable ?? target.room, next);
       if (rest < 0) {
         if (depth + 1 >= this.#limits.countMin) this.#keep([...this.#chosen, target], price);
       } else if (!last && price + rest <= this.#priceMax) {
@@ -102,7 +102,7 @@ class CombinationSearch {
 /** Cheap combinations that hold a demand in sum, cheapest first; whether the pods can be divided so is another question. */
 export function combinationsFor(targets: readonly Target[], what: CombinationDemand): readonly Combination[] {
   const { demand, given, perUnit, limits } = what;
-  const residual = demand.map((amount, r) => Math.max(0, given.reduce((left, { room }) => left - (room[r] as number), amount)));
+  const residual = demand.map((amount, r) => Math.max(0, given.reduce((left, { room, usable = room }) => left - (usable[r] as number), amount)));
   const price = given.reduce((sum, target) => sum + target.price, 0);
   const spare = limits.priceMax - price - dot(perUnit, residual);
   if (spare < 0) return [];
@@ -112,8 +112,8 @@ export function combinationsFor(targets: readonly Target[], what: CombinationDem
 }
 
 /** What a type costs beyond the worth of the part of its room that the demand could use at all. */
-function usefulWaste({ room, price }: Target, perUnit: Float64Array, demand: Float64Array): number {
+function usefulWaste({ room, usable = room, price }: Target, perUnit: Float64Array, demand: Float64Array): number {
   let worth = 0;
-  for (let r = 0; r < perUnit.length; r += 1) worth += (perUnit[r] as number) * Math.min(room[r] as number, demand[r] as number);
+  for (let r = 0; r < perUnit.length; r += 1) worth += (perUnit[r] as number) * Math.min(usable[r] as number, demand[r] as number);
   return price - worth;
 }

@@ -5,6 +5,7 @@ import type { PackContext } from './bins.js';
 import type { Target } from './fill.js';
 import type { Kind, Portion } from './kinds.js';
 import { dot, resourcePrices } from './prices.js';
+import { UsableRooms } from './usable.js';
 
 /** The cheapest offer of each type that some kind may be opened on. */
 function offersOf(kinds: readonly Kind[]): readonly Offer[] {
@@ -21,21 +22,31 @@ export function demandOf(portions: readonly Portion[], size: number): Float64Arr
   return demand;
 }
 
+/** What resources cost per unit at best, by the types that matter and what pods can make of their rooms. */
+function pricesOf(offers: readonly Offer[], usable: UsableRooms, demand: Float64Array): Float64Array {
+  const judged = offers.map(({ type, offering }) => ({ ...usable.of(type.room), price: offering.priceMicrosPerHour }));
+  const common = judged.filter(({ niche }) => !niche);
+  return resourcePrices(common.length > 0 ? common : judged, demand).perUnit;
+}
+
 /**
  * Prices resources by what they would cost at best. A resource that the prices call free still gets a little worth, so
  * that of two equal choices the one that uses more of the node wins.
  */
 export function packContextOf(world: World, kinds: readonly Kind[], hostFloors: Float64Array): PackContext {
-  const size = world.dimensions.names.length;
-  const offers = offersOf(kinds).map(({ type, offering }) => ({ room: type.room, price: offering.priceMicrosPerHour }));
-  const { perUnit } = resourcePrices(offers, demandOf(kinds.map((kind) => ({ kind, count: kind.count })), size));
-  const floors = perUnit.map((_, r) => (world.dimensions.names[r] === 'pods' ? 0 : 0.02 * offers.reduce((least, { room, price }) => ((room[r] ?? 0) > 0 ? Math.min(least, price / (room[r] ?? 1)) : least), Infinity)));
+  const { names } = world.dimensions;
+  const offers = offersOf(kinds);
+  const demand = demandOf(kinds.map((kind) => ({ kind, count: kind.count })), names.length);
+  const usable = new UsableRooms(kinds, demand);
+  const perUnit = pricesOf(offers, usable, demand);
+  const least = (r: number): number => offers.reduce((most, { type: { room }, offering }) => ((room[r] ?? 0) > 0 ? Math.min(most, offering.priceMicrosPerHour / (room[r] ?? 1)) : most), Infinity);
+  const floors = perUnit.map((_, r) => (names[r] === 'pods' ? 0 : 0.02 * least(r)));
   const worths = perUnit.map((price, r) => Math.max(price, Number.isFinite(floors[r]) ? (floors[r] ?? 0) : 0));
   const worth = Float64Array.from(kinds.map((kind) => dot(worths, kind.requests)));
   const sizes = kinds.map((kind) => ({ requests: kind.requests, worth: worth[kind.index] ?? 0, kinds: [kind.index] }));
   const known: Float64Array[] = [];
-  const roomWorths = (state: State): Float64Array => (known[state.id] ??= Float64Array.from(state.frontier.map(({ type }) => dot(worths, type.room))));
+  const roomWorths = (state: State): Float64Array => (known[state.id] ??= Float64Array.from(state.frontier.map(({ type }) => dot(worths, usable.of(type.room).room))));
   const rooms: (readonly Target[])[] = [];
-  const targets = (state: State): readonly Target[] => (rooms[state.id] ??= state.frontier.map(({ type, offering }) => ({ room: type.room, price: offering.priceMicrosPerHour })));
+  const targets = (state: State): readonly Target[] => (rooms[state.id] ??= state.frontier.map(({ type, offering }) => ({ room: type.room, usable: usable.of(type.room).room, price: offering.priceMicrosPerHour })));
   return { states: world.states, kinds, hostFloors, roomWorths, targets, perUnit: worths, duals: perUnit, worth, sizes, next: kinds.map(() => []) };
 }

@@ -5,7 +5,12 @@ import type { Kind } from './kinds.js';
 import { dot } from './prices.js';
 
 /** The node that a bin is being filled for. */
-export type Target = { readonly room: Float64Array; readonly price: number };
+export type Target = {
+  readonly room: Float64Array;
+  /** As much of it as pods could make use of; absent: all. */
+  readonly usable?: Float64Array;
+  readonly price: number;
+};
 
 /** Pods still to be packed: how many of each kind, and their sizes, the most valuable first. */
 export type Supply = { readonly left: Int32Array; readonly sizes: readonly Size[]; readonly taken?: ReadonlyMap<number, number> };
