@@ -28,7 +28,7 @@ const resultTable = (): Table => ({
     const cells = (one: Trial | undefined): readonly (string | number)[] => (one === undefined ? ['-', '-', '-', '-'] : [one.nodes, one.onPlanned, one.stranded, one.seconds.toFixed(1)]);
     return [seed, bind?.pods ?? scheduler?.pods ?? '-', ...cells(bind), ...cells(scheduler)];
   }),
-  summary: (['bind', 'scheduler'] as const).map((placement) => summaryOf(placement, results[placement])),
+  summary: (['bind', 'scheduler'] as const).filter((placement) => results[placement].length > 0).map((placement) => summaryOf(placement, results[placement])),
 });
 
 function summaryOf(placement: Placement, all: readonly Trial[]): string {
