@@ -1,4 +1,6 @@
 import type { World } from '../model/world.js';
+import { packBlocks } from '../improve/blocks.js';
+import { Choices } from '../improve/random.js';
 import { improve } from '../improve/search.js';
 import type { PackBin, PackContext } from '../pack/bins.js';
 import { balancedPack, type Balanced, type Standing } from '../pack/balanced.js';
@@ -57,14 +59,25 @@ export function compose(world: World): Composed {
 const evenKindsMax = 1500;
 const bothKindsMax = 300;
 
+/** How nodes are to be filled, and whether that was decided block by block. */
+type Packing = Balanced & { readonly byBlocks: boolean };
+
+/** Large plans: block by block if rules allow, which takes a time in proportion to the pods; else node by node. */
+function largePacking(context: PackContext, what: { readonly seed: number; readonly stop: () => boolean }): Packing {
+  const { bins } = packBlocks(context, { choices: new Choices(what.seed), shouldStop: what.stop });
+  const first = bins ?? greedyPack(context, false, what.stop);
+  return { context, bins: cheaper(first, firstFitPack(context, first === undefined ? Infinity : priceOf(first))), byBlocks: bins !== undefined };
+}
+
 /** The cheapest of the constructions. */
-function firstPacking(context: PackContext, stop: () => boolean): readonly PackBin[] {
+function firstPacking(context: PackContext, what: { readonly seed: number; readonly stop: () => boolean }): Packing {
   const kinds = context.kinds.length;
+  if (kinds > evenKindsMax) return largePacking(context, what);
   // Only large plans are worth interrupting: small ones are ready before anybody could ask.
-  const evenly = kinds > evenKindsMax ? undefined : greedyPack(context, true, () => false);
-  const byWorth = kinds > bothKindsMax && evenly !== undefined ? undefined : greedyPack(context, false, stop);
+  const evenly = greedyPack(context, true, () => false);
+  const byWorth = kinds > bothKindsMax && evenly !== undefined ? undefined : greedyPack(context, false, what.stop);
   const greedy = byWorth === undefined && evenly === undefined ? undefined : cheaper(evenly, byWorth);
-  return cheaper(greedy, firstFitPack(context, greedy === undefined ? Infinity : priceOf(greedy)));
+  return { context, bins: cheaper(greedy, firstFitPack(context, greedy === undefined ? Infinity : priceOf(greedy))), byBlocks: false };
 }
 
 /** Every node that exists counts, also one that takes no more pods. */
@@ -76,12 +89,14 @@ function standingOf(base: Engine): Standing {
 }
 
 /** The cheaper of packings that give each pod of a hostname spread its own node, or each node its share of them. */
-function startOf(base: Engine, context: PackContext, what: { readonly stop: () => boolean; readonly complete: boolean }): Balanced {
-  const bins = mergeSmallest(context, firstPacking(context, what.stop));
+function startOf(base: Engine, context: PackContext, what: { readonly stop: () => boolean; readonly complete: boolean }): Packing {
+  const { options } = base.world;
+  const first = firstPacking(context, { seed: options.seed, stop: what.stop });
+  const bins = mergeSmallest(context, first.bins);
   // Pods that follow others onto a node would come on top of the shares.
-  const shareable = what.complete && base.world.options.hostnameSpread === 'balanced';
+  const shareable = what.complete && options.hostnameSpread === 'balanced';
   const balanced = shareable ? balancedPack(context, { nodes: bins.length, standing: standingOf(base), shouldStop: what.stop }) : undefined;
-  return balanced !== undefined && cheaper(bins, balanced.bins) === balanced.bins ? balanced : { context, bins };
+  return balanced !== undefined && cheaper(bins, balanced.bins) === balanced.bins ? { ...balanced, byBlocks: false } : { ...first, bins };
 }
 
 function composePacked(world: World): Composed | undefined {
@@ -92,7 +107,8 @@ function composePacked(world: World): Composed | undefined {
   const kinds = kindsOf(world, assigned);
   const context = packContextOf(world, kinds, base.ledger.hostFloors);
   const first = startOf(base, context, { stop, complete: left.every((count) => count === 0) });
-  const { bins, steps } = improve(first.context, first.bins, { seed: world.options.seed, stepsMax: world.options.stepsMax, shouldStop: stop, bound: 0 });
+  const limits = { seed: world.options.seed, stepsMax: world.options.stepsMax, shouldStop: stop, bound: 0, byBlocks: first.byBlocks };
+  const { bins, steps } = improve(first.context, first.bins, limits);
   const engine = new Engine(world, base);
   if (!replay(engine, kinds, bins)) return undefined;
   placeRest(engine, table, left);

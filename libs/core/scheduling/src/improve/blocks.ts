@@ -2,6 +2,7 @@ import type { State } from '../match/states.js';
 import { emptyBin, type PackBin, type PackContext } from '../pack/bins.js';
 import type { Kind, Portion } from '../pack/kinds.js';
 import type { Target } from '../pack/fill.js';
+import { greedyPack } from '../pack/greedy.js';
 import { dot, resourcePrices } from '../pack/prices.js';
 import { demandOf } from '../pack/context.js';
 import { assemble } from './assemble.js';
@@ -13,7 +14,7 @@ const nodesPerBlock = 5;
 /** How many of them are chosen after the others: the last few make a combination cheap or dear. */
 const nodesChosen = 2.5;
 /** By how much a block may cost more than its pods are worth, and how much room is left free, from ambitious to easy. */
-const attempts = [{ spare: 1.004, slack: 1.0005 }, { spare: 1.01, slack: 1.002 }, { spare: 1.03, slack: 1.006 }, { spare: 1.15, slack: 1.03 }] as const;
+const attempts = [{ spare: 1.004, slack: 1.0005 }, { spare: 1.01, slack: 1.002 }, { spare: 1.03, slack: 1.006 }] as const;
 /** Combinations tried in each attempt. */
 const triesPerAttempt = 3;
 
@@ -81,7 +82,14 @@ function packBlock(context: PackContext, portions: readonly Portion[], what: { r
       if (bins !== undefined) return bins;
     }
   }
-  return undefined;
+  return filledInTurn(context, portions);
+}
+
+/** Pods that are large for their nodes do not add up as amounts do: then node after node is filled. */
+function filledInTurn(context: PackContext, portions: readonly Portion[]): readonly PackBin[] | undefined {
+  const left = new Int32Array(context.kinds.length);
+  for (const { kind, count } of portions) left[kind.index] = count;
+  return greedyPack(context, true, () => false, { bins: [], left, closed: false });
 }
 
 /**

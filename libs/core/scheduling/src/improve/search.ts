@@ -78,6 +78,8 @@ export type SearchLimits = {
   readonly shouldStop: () => boolean;
   /** Nothing can cost less: the search ends when it is met. */
   readonly bound: number;
+  /** The packing was made by blocks already. */
+  readonly byBlocks: boolean;
 };
 
 /** Large-neighbourhood search: a few wasteful nodes are dissolved and rebuilt, and kept if that is cheaper or tidier. */
@@ -285,7 +287,7 @@ const blockNodesMin = 12;
 
 /** Where the search starts: at the packing given, or at one made by blocks when that is cheaper. */
 function startOf(context: PackContext, bins: readonly PackBin[], limits: SearchLimits): Searched {
-  if (bins.length < blockNodesMin || limits.stepsMax < bins.length) return { bins, steps: 0 };
+  if (limits.byBlocks || bins.length < blockNodesMin || limits.stepsMax < bins.length) return { bins, steps: 0 };
   const packed = packBlocks(context, { choices: new Choices(limits.seed), shouldStop: limits.shouldStop });
   const price = (all: readonly PackBin[]): number => all.reduce((sum, bin) => sum + bin.price, 0);
   return { bins: packed.bins !== undefined && price(packed.bins) < price(bins) ? packed.bins : bins, steps: packed.steps };

@@ -120,7 +120,7 @@ function fleetOf(context: PackContext, shared: readonly Shared[], what: { readon
     floors[one.group.id] = least;
     for (const kind of one.kinds) left[kind.index] = 0;
   }
-  return { context: { ...context, hostFloors: floors }, bins: bins.map((bin, index) => ({ ...bin, base: new Map(bin.contents), opened: slots[index] as State })), left };
+  return { context: { ...context, hostFloors: floors }, bins: bins.map((bin, index) => ({ ...bin, base: new Map(bin.contents), opened: slots[index] as State })), left, closed: true };
 }
 
 /** How many numbers of nodes are looked at: what they cost differs little once everything fits. */

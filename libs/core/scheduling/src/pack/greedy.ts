@@ -95,8 +95,8 @@ function sumWith(bin: PackBin, kind: Kind): Float64Array {
   return bin.used.map((amount, r) => amount + (kind.requests[r] as number));
 }
 
-/** Nodes that a plan is to consist of, with what each must hold; and the pods that are left to pack, by kind. */
-export type Fleet = { readonly bins: readonly PackBin[]; readonly left: Int32Array };
+/** Nodes to begin with, with what each must hold; the pods that are left to pack, by kind; and whether nodes may be added. */
+export type Fleet = { readonly bins: readonly PackBin[]; readonly left: Int32Array; readonly closed: boolean };
 
 /** Greedy construction: nodes are opened, or grown, for what gives most value per dollar. */
 class Greedy {
@@ -113,7 +113,7 @@ class Greedy {
   constructor(context: PackContext, evenly: boolean, fleet: Fleet | undefined) {
     this.#context = context;
     this.#evenly = evenly;
-    this.#closed = fleet !== undefined;
+    this.#closed = fleet?.closed === true;
     this.bins = fleet?.bins.map(copyOf) ?? [];
     this.#stock = new Stock(context, fleet === undefined ? Int32Array.from(context.kinds.map((kind) => kind.count)) : Int32Array.from(fleet.left));
   }
@@ -257,7 +257,7 @@ export function comfortable(context: PackContext, state: State): number {
 
 /**
  * Packs everything greedily, each node with the most valuable pods first or `evenly`; undefined when stopped before the
- * end, or when the nodes of a `fleet`, beyond which none is opened, cannot hold everything.
+ * end, or when a closed `fleet` cannot hold everything.
  */
 export function greedyPack(context: PackContext, evenly: boolean, shouldStop: () => boolean, fleet?: Fleet): readonly PackBin[] | undefined {
   const greedy = new Greedy(context, evenly, fleet);
