@@ -31,10 +31,13 @@ export function speedCases(quick: boolean): readonly SpeedCase[] {
   return quick ? diverse.slice(0, 1) : [...diverse, ...plain];
 }
 
+/** Small worlds are planned more often: only then is the code compiled, as it is in a service that has been planning for a minute. */
+const warmRuns = (pods: number): number => Math.max(5, Math.ceil(60_000 / pods));
+
 /** Measures one case: the first plan, warm, on one thread, proven by the checker. */
 export async function speedRow(one: SpeedCase, what: { readonly peer: boolean; readonly lp: LpSolver }): Promise<SpeedRow> {
   const world = one.world();
-  const timed = firstPlan(world, 5);
+  const timed = firstPlan(world, warmRuns(world.pods.length));
   prove(world, timed.plan);
   const ms = msOf(timed);
   const { length: nodes } = timed.plan.newNodes;

@@ -120,7 +120,7 @@ describe('the lower bound', () => {
   // Two pods of 1.2 cores need two nodes of 2 cores: whole nodes say so, prices of resources do not.
   const folder = folderOf({ 'all.yaml': [pool(), pod('a', '1200m'), pod('b', '1200m')].join('\n---\n') });
   test('without time for it is the quick one, which every plan has', async () =>
-    expect(resultOf(await simulate([folder])).cost).toMatchObject({ bound: 'resource-price' }));
+    expect(resultOf(await simulate([folder])).cost).toMatchObject({ bound: 'aggregate-lp' }));
   test('with time is the largest that linear programs prove, and names which', async () => {
     const [quick, tight] = [resultOf(await simulate([folder])).cost, resultOf(await simulate([folder], { boundMs: 20_000 })).cost];
     expect(tight.bound).toBe('integer-aggregate');

@@ -80,12 +80,12 @@ test("daemonsets' least overhead over a node's options is added to its claim onc
   expect([new Set(node?.options.map((one) => one.instanceType[0])).has('m'), node?.requests['cpu'], node?.requests['pods']]).toEqual([true, 500, 3]);
 });
 
-test('with Fallback, what a reservation of a heavier pool has no room for goes to a lighter pool', () => {
+test.each([['Fallback', ['heavy', 'light'], 0], ['Strict', ['heavy'], 1]] as const)('with %s, what a reservation of a heavier pool has no room for: nodes of %j, %i pods wait', (reservedOfferings, expected, waiting) => {
   const reserved = typeOf({ name: 'r.4', cpuMillis: 4000, memoryBytes: gibibytes(16), offerings: [offeringOf('zone-a', 'reserved', 0, { reservation: { id: 'cr', remaining: 1 } })] });
   const other = typeOf({ name: 'm.4', cpuMillis: 4000, memoryBytes: gibibytes(16), offerings: [offeringOf('zone-a', 'on-demand', 100)] });
   const pools = [{ pool: poolOf('heavy', { weight: 9 }), instanceTypes: [reserved] }, { pool: poolOf('light'), instanceTypes: [other] }];
-  const made = planScenario({ pods: podsOf('p', 2, { requests: cores(3) }), snapshot: { pools }, options: { reservedOfferings: 'Fallback' } });
-  expect([made.newNodes.map((node) => node.pool.name).sort(), made.unplaced.length]).toEqual([['heavy', 'light'], 0]);
+  const made = planScenario({ pods: podsOf('p', 2, { requests: cores(3) }), snapshot: { pools }, options: { reservedOfferings } });
+  expect([made.newNodes.map((node) => node.pool.name).sort(), made.unplaced.length]).toEqual([expected, waiting]);
 });
 
 describe('limits', () => {

@@ -21,5 +21,5 @@ export function resourceBound(engine: Engine): Bound {
   for (let r = 0; r < size; r += 1) demand[r] = Math.max(0, demand[r] ?? 0);
   const offers = allOffers(engine).map(({ type, offering }) => ({ room: type.room, price: offering.priceMicrosPerHour }));
   const total = Math.floor(resourcePrices(offers, demand).total);
-  return total > 0 ? { kind: 'resource-price', priceMicrosPerHour: total } : { kind: 'none', priceMicrosPerHour: 0 };
+  return total > 0 ? { kind: 'aggregate-lp', priceMicrosPerHour: total } : { kind: 'none', priceMicrosPerHour: 0 };
 }

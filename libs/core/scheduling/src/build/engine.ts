@@ -102,6 +102,13 @@ export class Engine {
     return host <= 0 ? 0 : this.#affordable(state, { bin: undefined, item, most: host });
   }
 
+  /** Whether nothing but a reservation that is given out keeps a new node of this template from the item: with `Strict`, pods wait for it. */
+  waitsForReservation(template: Template, item: Item): boolean {
+    if (this.world.options.reservedOfferings !== 'Strict' || !template.reserves) return false;
+    const state = this.world.states.after(this.world.states.root(template), item.shape);
+    return state !== undefined && this.accounts.choose(state, { used: item.cls.requests, ports: item.cls.pod.hostPorts }, undefined) === 'reserved-capacity';
+  }
+
   #affordable(state: State, what: { readonly bin: Bin | undefined; readonly item: Item; readonly most: number }): number {
     const { bin, item } = what;
     const used = bin?.used ?? this.#zero();

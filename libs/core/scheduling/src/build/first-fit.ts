@@ -56,10 +56,13 @@ class EmptiestFirst {
   }
 }
 
-/** Opens a node in the first pool, heaviest first, that can take the item; undefined when none can. */
+/** Opens a node in the first pool, heaviest first, that can take the item; undefined when none can, or a reservation is to be waited for. */
 export function openFor(engine: Engine, item: Item): Bin | undefined {
-  const template = engine.world.templates.find((one) => engine.roomInNew(one, item) > 0);
-  return template === undefined ? undefined : engine.open(template);
+  for (const template of engine.world.templates) {
+    if (engine.roomInNew(template, item) > 0) return engine.open(template);
+    if (engine.waitsForReservation(template, item)) return undefined;
+  }
+  return undefined;
 }
 
 /**
