@@ -59,25 +59,23 @@ export function compose(world: World): Composed {
 const evenKindsMax = 1500;
 const bothKindsMax = 300;
 
-/** How nodes are to be filled, and whether that was decided block by block. */
-type Packing = Balanced & { readonly byBlocks: boolean };
+/** Block by block if rules allow, which takes a time in proportion to the pods; else node by node. */
+function largePacking(context: PackContext, what: { readonly seed: number; readonly stop: () => boolean }): readonly PackBin[] | undefined {
+  return packBlocks(context, { choices: new Choices(what.seed), shouldStop: what.stop }) ?? greedyPack(context, false, what.stop);
+}
 
-/** Large plans: block by block if rules allow, which takes a time in proportion to the pods; else node by node. */
-function largePacking(context: PackContext, what: { readonly seed: number; readonly stop: () => boolean }): Packing {
-  const { bins } = packBlocks(context, { choices: new Choices(what.seed), shouldStop: what.stop });
-  const first = bins ?? greedyPack(context, false, what.stop);
-  return { context, bins: cheaper(first, firstFitPack(context, first === undefined ? Infinity : priceOf(first))), byBlocks: bins !== undefined };
+/** Node by node, evenly or with the most valuable pods first. */
+function smallPacking(context: PackContext, stop: () => boolean): readonly PackBin[] | undefined {
+  // Only large plans are worth interrupting: small ones are ready before anybody could ask.
+  const evenly = greedyPack(context, true, () => false);
+  const byWorth = context.kinds.length > bothKindsMax && evenly !== undefined ? undefined : greedyPack(context, false, stop);
+  return evenly === undefined && byWorth === undefined ? undefined : cheaper(evenly, byWorth);
 }
 
 /** The cheapest of the constructions. */
-function firstPacking(context: PackContext, what: { readonly seed: number; readonly stop: () => boolean }): Packing {
-  const kinds = context.kinds.length;
-  if (kinds > evenKindsMax) return largePacking(context, what);
-  // Only large plans are worth interrupting: small ones are ready before anybody could ask.
-  const evenly = greedyPack(context, true, () => false);
-  const byWorth = kinds > bothKindsMax && evenly !== undefined ? undefined : greedyPack(context, false, what.stop);
-  const greedy = byWorth === undefined && evenly === undefined ? undefined : cheaper(evenly, byWorth);
-  return { context, bins: cheaper(greedy, firstFitPack(context, greedy === undefined ? Infinity : priceOf(greedy))), byBlocks: false };
+function firstPacking(context: PackContext, what: { readonly seed: number; readonly stop: () => boolean }): readonly PackBin[] {
+  const built = context.kinds.length > evenKindsMax ? largePacking(context, what) : smallPacking(context, what.stop);
+  return cheaper(built, firstFitPack(context, built === undefined ? Infinity : priceOf(built)));
 }
 
 /** Every node that exists counts, also one that takes no more pods. */
@@ -89,14 +87,13 @@ function standingOf(base: Engine): Standing {
 }
 
 /** The cheaper of packings that give each pod of a hostname spread its own node, or each node its share of them. */
-function startOf(base: Engine, context: PackContext, what: { readonly stop: () => boolean; readonly complete: boolean }): Packing {
+function startOf(base: Engine, context: PackContext, what: { readonly stop: () => boolean; readonly complete: boolean }): Balanced {
   const { options } = base.world;
-  const first = firstPacking(context, { seed: options.seed, stop: what.stop });
-  const bins = mergeSmallest(context, first.bins);
+  const bins = mergeSmallest(context, firstPacking(context, { seed: options.seed, stop: what.stop }));
   // Pods that follow others onto a node would come on top of the shares.
   const shareable = what.complete && options.hostnameSpread === 'balanced';
   const balanced = shareable ? balancedPack(context, { nodes: bins.length, standing: standingOf(base), shouldStop: what.stop }) : undefined;
-  return balanced !== undefined && cheaper(bins, balanced.bins) === balanced.bins ? { ...balanced, byBlocks: false } : { ...first, bins };
+  return balanced !== undefined && cheaper(bins, balanced.bins) === balanced.bins ? balanced : { context, bins };
 }
 
 function composePacked(world: World): Composed | undefined {
@@ -107,7 +104,7 @@ function composePacked(world: World): Composed | undefined {
   const kinds = kindsOf(world, assigned);
   const context = packContextOf(world, kinds, base.ledger.hostFloors);
   const first = startOf(base, context, { stop, complete: left.every((count) => count === 0) });
-  const limits = { seed: world.options.seed, stepsMax: world.options.stepsMax, shouldStop: stop, bound: 0, byBlocks: first.byBlocks };
+  const limits = { seed: world.options.seed, stepsMax: world.options.stepsMax, shouldStop: stop, bound: 0 };
   const { bins, steps } = improve(first.context, first.bins, limits);
   const engine = new Engine(world, base);
   if (!replay(engine, kinds, bins)) return undefined;

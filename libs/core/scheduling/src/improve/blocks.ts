@@ -18,9 +18,6 @@ const attempts = [{ spare: 1.004, slack: 1.0005 }, { spare: 1.01, slack: 1.002 }
 /** Combinations tried in each attempt. */
 const triesPerAttempt = 3;
 
-/** What packing by blocks made: undefined bins when it could not, and how many steps it took in any case. */
-export type Blocks = { readonly bins: readonly PackBin[] | undefined; readonly steps: number };
-
 /** Kinds by the state that nodes are opened in for them; undefined when any of them is under hostname rules. */
 function byOpening(context: PackContext): ReadonlyMap<State, readonly Kind[]> | undefined {
   const groups = new Map<State, Kind[]>();
@@ -94,22 +91,21 @@ function filledInTurn(context: PackContext, portions: readonly Portion[]): reado
 
 /**
  * Packs pods without hostname rules block by block: each block gets the cheapest combination of node types over which
- * its pods can be divided. Slower than filling node after node, and closer to what is possible.
+ * its pods can be divided. Takes a time in proportion to the pods. Undefined where hostname rules matter, or when stopped.
  */
-export function packBlocks(context: PackContext, what: { readonly choices: Choices; readonly shouldStop: () => boolean }): Blocks {
+export function packBlocks(context: PackContext, what: { readonly choices: Choices; readonly shouldStop: () => boolean }): readonly PackBin[] | undefined {
   const groups = byOpening(context);
+  if (groups === undefined) return undefined;
   const bins: PackBin[] = [];
-  let steps = 0;
-  for (const [state, kinds] of groups ?? []) {
+  for (const [state, kinds] of groups) {
     const worth = kinds.reduce((sum, kind) => sum + (context.worth[kind.index] as number) * kind.count, 0);
     const perBlock = typicalWorth(context, state) * nodesPerBlock;
     const blocks = perBlock > 0 ? Math.max(1, Math.round(worth / perBlock)) : 1;
     for (const portions of blocksOf(context, kinds, blocks)) {
-      steps += 1;
       const packed = what.shouldStop() ? undefined : packBlock(context, portions, { state, choices: what.choices, firstId: bins.length });
-      if (packed === undefined) return { bins: undefined, steps };
+      if (packed === undefined) return undefined;
       bins.push(...packed.map((bin, index) => ({ ...bin, id: bins.length + index })));
     }
   }
-  return { bins: groups === undefined ? undefined : bins, steps };
+  return bins;
 }

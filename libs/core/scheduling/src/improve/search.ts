@@ -5,7 +5,6 @@ import { demandOf } from '../pack/context.js';
 import type { Kind, Portion } from '../pack/kinds.js';
 import { dot } from '../pack/prices.js';
 import { assemble, type Shell } from './assemble.js';
-import { packBlocks } from './blocks.js';
 import { combinationsFor } from './combinations.js';
 import { Choices } from './random.js';
 
@@ -78,8 +77,6 @@ export type SearchLimits = {
   readonly shouldStop: () => boolean;
   /** Nothing can cost less: the search ends when it is met. */
   readonly bound: number;
-  /** The packing was made by blocks already. */
-  readonly byBlocks: boolean;
 };
 
 /** Large-neighbourhood search: a few wasteful nodes are dissolved and rebuilt, and kept if that is cheaper or tidier. */
@@ -282,22 +279,10 @@ class Search {
   }
 }
 
-/** Fewer nodes than this the search rearranges as well by itself. */
-const blockNodesMin = 12;
-
-/** Where the search starts: at the packing given, or at one made by blocks when that is cheaper. */
-function startOf(context: PackContext, bins: readonly PackBin[], limits: SearchLimits): Searched {
-  if (limits.byBlocks || bins.length < blockNodesMin || limits.stepsMax < bins.length) return { bins, steps: 0 };
-  const packed = packBlocks(context, { choices: new Choices(limits.seed), shouldStop: limits.shouldStop });
-  const price = (all: readonly PackBin[]): number => all.reduce((sum, bin) => sum + bin.price, 0);
-  return { bins: packed.bins !== undefined && price(packed.bins) < price(bins) ? packed.bins : bins, steps: packed.steps };
-}
-
 /** Improves a packing in counted steps, until the steps, the caller or the bound ends it. */
 export function improve(context: PackContext, bins: readonly PackBin[], limits: SearchLimits): Searched {
-  const start = startOf(context, bins, limits);
-  const search = new Search(context, start.bins, limits.seed);
-  let { steps } = start;
+  const search = new Search(context, bins, limits.seed);
+  let steps = 0;
   while (steps < limits.stepsMax && bins.length > 0 && search.price > limits.bound && !limits.shouldStop()) {
     search.step();
     steps += 1;
