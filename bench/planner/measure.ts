@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { timeBoxed } from '@dovetail/adapter-highs';
-import { checkPlan, defaultPlanOptions, plan, tightBound, type Bound, type Plan, type PlanOptions } from '@dovetail/core-scheduling';
+import { checkPlan, defaultPlanOptions, finishMsPerNode, plan, tightBound, type Bound, type Plan, type PlanOptions } from '@dovetail/core-scheduling';
 import type { LpSolver } from '@dovetail/core-ports';
 import type { BenchWorld } from '../worlds.js';
 
@@ -24,7 +24,7 @@ export function timedPlan(world: BenchWorld, budgetMs: number, over: Partial<Pla
   const startCpu = cpuMs();
   const made = plan(world.snapshot, world.pods, {
     ...defaultPlanOptions, ...over,
-    ...(budgetMs > 0 ? { stepsMax: unlimited, shouldStop: () => cpuMs() - startCpu >= budgetMs } : { stepsMax: 0 }),
+    ...(budgetMs > 0 ? { stepsMax: unlimited, shouldStop: (nodes) => cpuMs() - startCpu + nodes * finishMsPerNode >= budgetMs } : { stepsMax: 0 }),
   });
   return { plan: made, wallMs: performance.now() - startWall, cpuMs: cpuMs() - startCpu };
 }

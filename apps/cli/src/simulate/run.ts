@@ -1,4 +1,4 @@
-import { plan, defaultPlanOptions, type Plan, type PlanOptions } from '@dovetail/core-scheduling';
+import { plan, defaultPlanOptions, finishMsPerNode, type Plan, type PlanOptions } from '@dovetail/core-scheduling';
 import { readManifests } from '../manifests/files.js';
 import { InputError } from '../manifests/input-error.js';
 import { objectsOf } from '../manifests/objects.js';
@@ -51,13 +51,14 @@ const planOptionsOf = (request: SimulateRequest): PlanOptions =>
 function timedPlan(world: World, request: SimulateRequest, streams: Streams): { readonly made: Plan; readonly milliseconds: number } {
   const startMs = performance.now();
   let toldMs = startMs + progressAfterMs - progressEveryMs;
-  const shouldStop = (): boolean => {
+  const shouldStop = (nodes: number): boolean => {
     const nowMs = performance.now();
     if (nowMs - toldMs >= progressEveryMs) {
       toldMs = nowMs;
       streams.progress(`planning ${world.pods.length} pods: ${((nowMs - startMs) / 1000).toFixed(1)} s of at most ${(request.budgetMs / 1000).toFixed(1)} s for improving`);
     }
-    return nowMs - startMs >= request.budgetMs;
+    // Without a budget there is nothing to improve, and the first plan is made in peace.
+    return request.budgetMs > 0 && nowMs - startMs + nodes * finishMsPerNode >= request.budgetMs;
   };
   const made = plan(world.snapshot, world.pods, { ...planOptionsOf(request), stepsMax: request.budgetMs > 0 ? stepsMax : 0, shouldStop });
   streams.progress('');

@@ -63,8 +63,11 @@ export type PlanOptions = {
   readonly seed: number;
   /** The most improvement steps after the first plan; a step is one dissolve-and-rebuild. */
   readonly stepsMax: number;
-  /** Asked between steps (and inside long stages): true ends the search early. The only door for the clock. */
-  readonly shouldStop?: () => boolean;
+  /**
+   * Asked between steps (and inside long stages): true ends the search early. The only door for the clock. `nodes` is how
+   * many nodes are still to be written out after that, which takes about `finishMsPerNode` each.
+   */
+  readonly shouldStop?: (nodes: number) => boolean;
   readonly preferencePolicy: 'Respect' | 'Ignore';
   readonly minValuesPolicy: 'Strict' | 'BestEffort';
   /** `balanced`: as kube-scheduler, every eligible node counts; `strict`: the emptiest node always counts as 0. */

@@ -1,7 +1,7 @@
 import { type AdmissionNumber, catalogEventOf, type PendingBatch, type PlanCause, planIdOf, type PlanMessage, type PlanRequest, stateEventOf } from '@dovetail/contracts';
 import { isUnplaced, type Pod } from '@dovetail/core-kube-model';
 import type { FollowEvent, Hash } from '@dovetail/core-ports';
-import { defaultPlanOptions, plan, type PlanOptions } from '@dovetail/core-scheduling';
+import { defaultPlanOptions, finishMsPerNode, plan, type PlanOptions } from '@dovetail/core-scheduling';
 import { Mirror } from './mirror.js';
 import { snapshotOf } from './snapshot.js';
 
@@ -92,7 +92,7 @@ export class SolverEngine {
     const deadlineMs = startedMs + task.budgetMs;
     const snapshot = snapshotOf(this.mirror, { ...task, moving: new Set(task.pods.map((pod) => pod.uid)), nowMs: startedMs });
     const stepsMax = Math.max(0, task.pods.length - 1) * stepsPerPod;
-    const options: PlanOptions = { ...defaultPlanOptions, stepsMax, ...this.options.planOptions, shouldStop: () => this.options.nowMs() >= deadlineMs };
+    const options: PlanOptions = { ...defaultPlanOptions, stepsMax, ...this.options.planOptions, shouldStop: (nodes) => this.options.nowMs() + nodes * finishMsPerNode >= deadlineMs };
     const made = plan(snapshot, task.pods.toSorted((a, b) => (a.uid < b.uid ? -1 : 1)), options);
     const { incarnation, sequence } = this.mirror.position;
     const admissionSeen: AdmissionNumber = this.mirror.admission;

@@ -97,14 +97,15 @@ function startOf(base: Engine, context: PackContext, what: { readonly stop: () =
 }
 
 function composePacked(world: World): Composed | undefined {
-  const stop = world.options.shouldStop ?? ((): boolean => false);
+  const stopAt = (nodes: number): boolean => world.options.shouldStop?.(nodes) === true;
+  const stop = (): boolean => stopAt(0);
   const base = new Engine(world);
   const table = new ItemTable();
   const { assigned, left } = assignAll(base, table);
   const kinds = kindsOf(world, assigned);
   const context = packContextOf(world, kinds, base.ledger.hostFloors);
   const first = startOf(base, context, { stop, complete: left.every((count) => count === 0) });
-  const limits = { seed: world.options.seed, stepsMax: world.options.stepsMax, shouldStop: stop, bound: 0 };
+  const limits = { seed: world.options.seed, stepsMax: world.options.stepsMax, shouldStop: () => stopAt(first.bins.length), bound: 0 };
   const { bins, steps } = improve(first.context, first.bins, limits);
   const engine = new Engine(world, base);
   if (!replay(engine, kinds, bins)) return undefined;

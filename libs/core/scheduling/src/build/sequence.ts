@@ -66,7 +66,7 @@ function placeUntilStill(engine: Engine, table: ItemTable, left: number[]): void
     progress = false;
     for (const cls of classes) {
       const count = left[cls.index] ?? 0;
-      if (count === 0 || cls.levels.length === 0 || (!prompt && options.shouldStop?.() === true)) continue;
+      if (count === 0 || cls.levels.length === 0 || (!prompt && options.shouldStop?.(engine.fresh.length) === true)) continue;
       const placed = placeClass(engine, table, cls, count);
       left[cls.index] = count - placed;
       if (placed > 0) progress = true;

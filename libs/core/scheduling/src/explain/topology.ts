@@ -79,7 +79,7 @@ function displaced(engine: Engine, subject: string, role: Role | undefined): Rea
 
 /** When nothing is wrong with the pod by itself: the search was ended early, or it was placed in an order that left no place. */
 export function lateReason(engine: Engine, subject: string): Reason {
-  if (engine.world.options.shouldStop?.() === true) return { code: 'budget-ended', subject, values: {}, message: 'the search was ended before this pod was placed; it is planned again in the next round' };
+  if (engine.world.options.shouldStop?.(0) === true) return { code: 'budget-ended', subject, values: {}, message: 'the search was ended before this pod was placed; it is planned again in the next round' };
   const by = demandPlaced(engine);
   return { code: 'displaced', subject, values: { by }, message: `pods that were placed first took the places where this one could have gone: ${by}; it is planned again in the next round` };
 }

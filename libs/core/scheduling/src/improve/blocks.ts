@@ -2,6 +2,7 @@ import type { State } from '../match/states.js';
 import { emptyBin, type PackBin, type PackContext } from '../pack/bins.js';
 import type { Kind, Portion } from '../pack/kinds.js';
 import type { Target } from '../pack/fill.js';
+import { firstFitPack } from '../pack/first-fit.js';
 import { greedyPack } from '../pack/greedy.js';
 import { dot, resourcePrices } from '../pack/prices.js';
 import { demandOf } from '../pack/context.js';
@@ -89,23 +90,29 @@ function filledInTurn(context: PackContext, portions: readonly Portion[]): reado
   return greedyPack(context, true, () => false, { bins: [], left, closed: false });
 }
 
+function blockList(context: PackContext, kinds: readonly Kind[], state: State): readonly (readonly Portion[])[] {
+  const worth = kinds.reduce((sum, kind) => sum + (context.worth[kind.index] as number) * kind.count, 0);
+  const perBlock = typicalWorth(context, state) * nodesPerBlock;
+  return blocksOf(context, kinds, perBlock > 0 ? Math.max(1, Math.round(worth / perBlock)) : 1);
+}
+
 /**
  * Packs pods without hostname rules block by block: each block gets the cheapest combination of node types over which
- * its pods can be divided. Takes a time in proportion to the pods. Undefined where hostname rules matter, or when stopped.
+ * its pods can be divided. Takes a time in proportion to the pods; when stopped, the rest goes where it fits first.
+ * Undefined where hostname rules matter.
  */
 export function packBlocks(context: PackContext, what: { readonly choices: Choices; readonly shouldStop: () => boolean }): readonly PackBin[] | undefined {
   const groups = byOpening(context);
   if (groups === undefined) return undefined;
   const bins: PackBin[] = [];
+  const rest = new Int32Array(context.kinds.length);
   for (const [state, kinds] of groups) {
-    const worth = kinds.reduce((sum, kind) => sum + (context.worth[kind.index] as number) * kind.count, 0);
-    const perBlock = typicalWorth(context, state) * nodesPerBlock;
-    const blocks = perBlock > 0 ? Math.max(1, Math.round(worth / perBlock)) : 1;
-    for (const portions of blocksOf(context, kinds, blocks)) {
+    for (const portions of blockList(context, kinds, state)) {
       const packed = what.shouldStop() ? undefined : packBlock(context, portions, { state, choices: what.choices, firstId: bins.length });
-      if (packed === undefined) return undefined;
-      bins.push(...packed.map((bin, index) => ({ ...bin, id: bins.length + index })));
+      if (packed === undefined) for (const { kind, count } of portions) rest[kind.index] = (rest[kind.index] as number) + count;
+      else bins.push(...packed.map((bin, index) => ({ ...bin, id: bins.length + index })));
     }
   }
-  return bins;
+  const others = firstFitPack(context, Infinity, rest) ?? [];
+  return [...bins, ...others.map((bin, index) => ({ ...bin, id: bins.length + index }))];
 }

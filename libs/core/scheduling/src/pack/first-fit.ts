@@ -35,19 +35,20 @@ class ByPods {
 /**
  * First-fit-decreasing in Karpenter's shape, for kinds: a pod joins the node with the fewest pods that takes it, else a
  * node is opened in the first pool that can. The start that no other may be dearer than; given up (undefined) as soon as
- * it costs more than `mostPrice`, because nodes only get dearer as they fill.
+ * it costs more than `mostPrice`, because nodes only get dearer as they fill. `counts`: pods by kind, if not all of them.
  */
-export function firstFitPack(context: PackContext, mostPrice: number): readonly PackBin[] | undefined {
+export function firstFitPack(context: PackContext, mostPrice: number, counts?: Int32Array): readonly PackBin[] | undefined {
   const open = new ByPods();
   const bins: PackBin[] = [];
   let placed = 0;
   for (const kind of context.kinds) {
-    placed += kind.count;
+    const count = counts?.[kind.index] ?? kind.count;
+    placed += count;
     if (placed > 512) {
       placed = 0;
       if (sumOf(bins) > mostPrice) return undefined;
     }
-    let left = kind.count - open.place(context, kind, kind.count);
+    let left = count - open.place(context, kind, count);
     while (left > 0) {
       const bin = emptyBin(context, bins.length, kind.openings[0] as State);
       bins.push(bin);
