@@ -49,7 +49,7 @@ export function prove(world: BenchWorld, made: Plan, over: Partial<PlanOptions> 
 }
 
 /** Time for all linear programs of one world together, in milliseconds. */
-const boundMsMax = 120_000;
+const boundMsMax = 20_000;
 
 /** The best lower bound for a world whose pods are all placed. */
 export const boundFor = (world: BenchWorld, lp: LpSolver, over: Partial<PlanOptions> = {}): Promise<Bound> =>

@@ -116,6 +116,29 @@ describe('an interruption', () => {
     expect(tainted('n1')).toBe(false);
   });
 
+  test('the end of a young instance that no claim has is dropped', async () => {
+    await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+    const instanceId = await cluster.strayInstance();
+    reap();
+    await cluster.pass(2);
+    cluster.twin.queue.send(endNotice(instanceId));
+    await cluster.pass(2);
+    expect(cluster.twin.queue.depth()).toMatchObject({ visible: 0, hidden: 0 });
+  });
+
+  test('the end of an instance that was launched a moment ago ends its claim', async () => {
+    await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+    reap();
+    await cluster.pass(2);
+    const { instanceId } = await cluster.node('n1', {});
+    cluster.twin.queue.send(endNotice(instanceId));
+    expect(await cluster.pass(60, gone('claim-n1'))).toBe(true);
+  });
+
+  const endNotice = (instanceId: string): string => JSON.stringify({
+    ...(JSON.parse(spotNotice(instanceId)) as object), 'detail-type': 'EC2 Instance State-change Notification', detail: { 'instance-id': instanceId, state: 'shutting-down' },
+  });
+
   const spotNotice = (instanceId: string): string => JSON.stringify({
     version: '0', id: 'one', 'detail-type': 'EC2 Spot Instance Interruption Warning', source: 'aws.ec2', account: cluster.twin.world.accountId, region: 'us-west-2',
     time: new Date(cluster.clock.nowMs()).toISOString(), resources: [], detail: { 'instance-id': instanceId, 'instance-action': 'terminate' },

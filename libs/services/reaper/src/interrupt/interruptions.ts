@@ -1,7 +1,7 @@
-import { labels, tags, type NodeClaim } from '@dovetail/core-api';
-import { note } from '@dovetail/core-disruption';
+import { annotations, labels, tags, type NodeClaim } from '@dovetail/core-api';
+import { instanceIdOfProvider, note } from '@dovetail/core-disruption';
 import { parseInterruption, type InterruptionNotice } from '@dovetail/core-ec2-model';
-import type { Instance, InterruptionQueue, QueueMessage, StopSignal } from '@dovetail/core-ports';
+import { kubeResources, type Instance, type InterruptionQueue, type QueueMessage, type StopSignal } from '@dovetail/core-ports';
 import type { Reaping } from '../context.js';
 import { claimFacts } from '../effects/decisions.js';
 import { aboutClaim, aboutNode } from '../effects/events.js';
@@ -13,6 +13,8 @@ import { policyOf, type InterruptionPolicy } from './policy.js';
 type Outcome = 'done' | 'later';
 
 const syncPauseMs = 100;
+/** Messages come in bursts: one list of claims answers for all of a burst. */
+const liveListMs = 1_000;
 
 /**
  * The interruption loop: its own, waiting for nothing else. A message is deleted only once what it calls for stands in the
@@ -22,6 +24,7 @@ export class Interruptions {
   readonly #reaping: Reaping;
   readonly #retirer: Retirer;
   readonly #identity: ClusterIdentity;
+  #live: { readonly atMs: number; readonly instances: Promise<ReadonlySet<string>> } | undefined;
 
   constructor(reaping: Reaping, retirer: Retirer, identity: ClusterIdentity) {
     this.#reaping = reaping;
@@ -95,11 +98,28 @@ export class Interruptions {
       await this.#apply(policy, claim, notice);
       return 'done';
     }
-    if (claim === undefined && (instance === undefined || policy.ending)) return this.#foreign(notice, id);
+    // The end of an instance without a claim is mostly the end that we gave it; of a young one, the claim may not have been seen yet.
+    const young = instance !== undefined && deps.clock.nowMs() - instance.launchedMs < config.collection.claimAgeMinMs;
+    if (claim === undefined && (instance === undefined || (policy.ending && !(young && (await this.#isClaimed(id)))))) return this.#foreign(notice, id);
     // Ours and not paired yet, or paired and not shown by EC2 yet: seconds make the difference.
     if (message.receives < config.interruption.receivesMax) return 'later';
     deps.log.warn('interruption-dropped', `a ${notice.kind} of ${id} is dropped: after ${String(message.receives)} receives ${claim === undefined ? 'no claim has' : 'EC2 does not show'} the instance`, { instance: id });
     return 'done';
+  }
+
+  /** Whether a claim has the instance, as the API server says now: the watch may be behind what EC2 tells. */
+  async #isClaimed(id: string): Promise<boolean> {
+    const nowMs = this.#reaping.deps.clock.nowMs();
+    if (this.#live === undefined || nowMs - this.#live.atMs > liveListMs) this.#live = { atMs: nowMs, instances: this.#claimedInstances() };
+    return (await this.#live.instances).has(id);
+  }
+
+  async #claimedInstances(): Promise<ReadonlySet<string>> {
+    const claims = await this.#reaping.deps.kube.list(kubeResources.nodeClaims);
+    return new Set(claims.flatMap((claim) => {
+      const { providerID } = (claim['status'] ?? {}) as { readonly providerID?: string };
+      return [claim.metadata.annotations?.[annotations.instanceId], instanceIdOfProvider(providerID)].filter((instance) => instance !== undefined);
+    }));
   }
 
   #foreign(notice: InterruptionNotice, id: string): Outcome {
