@@ -1,3 +1,4 @@
+import { expect } from '@jest/globals';
 import { createAwsCloud } from '@dovetail/adapter-aws';
 import { annotations } from '@dovetail/core-api';
 import { type KubeObject, kubeResources } from '@dovetail/core-ports';
@@ -61,7 +62,10 @@ export async function endInstance(at: TestWorld, claimName: string): Promise<voi
   const { providerID = '' } = claim['status'] as { readonly providerID?: string };
   const cloud = createAwsCloud({ region: at.lab.options.region, endpoint: at.lab.cloudUrl, credentials: { accessKeyId: 'somebody', secretAccessKey: 'else' }, clock: systemClock });
   try {
-    await cloud.terminate([providerID.split('/').at(-1) ?? '']);
+    const id = providerID.split('/').at(-1) ?? '';
+    // EC2 shows a fresh instance only after a moment, and one that it does not show counts as ended.
+    await eventually(`EC2 to show ${id}`, async () => (await cloud.instancesById([id])).length > 0);
+    expect(await cloud.terminate([id])).toEqual([]);
   } finally {
     cloud.close();
   }
