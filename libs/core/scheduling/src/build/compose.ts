@@ -105,7 +105,7 @@ function composePacked(world: World): Composed | undefined {
   const kinds = kindsOf(world, assigned);
   const context = packContextOf(world, kinds, base.ledger.hostFloors);
   const first = startOf(base, context, { stop, complete: left.every((count) => count === 0) });
-  const limits = { seed: world.options.seed, stepsMax: world.options.stepsMax, shouldStop: () => stopAt(first.bins.length), bound: 0 };
+  const limits = { seed: world.options.seed, stepsMax: world.options.stepsMax, shouldStop: () => stopAt(first.bins.length) };
   const { bins, steps } = improve(first.context, first.bins, limits);
   const engine = new Engine(world, base);
   if (!replay(engine, kinds, bins)) return undefined;

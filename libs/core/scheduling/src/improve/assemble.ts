@@ -114,7 +114,7 @@ class Assembly {
     for (let out = 0; out < counts.length; out += 1) {
       if ((counts[out] as number) === 0 || out === at || !this.#fitsWithout(index, { at, out })) continue;
       this.#put(index, out, -1);
-      const other = this.#bestFor2(index, out);
+      const other = this.#otherFor(index, out);
       if (other >= 0 && this.#allows(index, at)) {
         this.#put(other, out, 1);
         this.#put(index, at, 1);
@@ -149,7 +149,8 @@ class Assembly {
     return false;
   }
 
-  #bestFor2(index: number, at: number): number {
+  /** The first other node that takes one more pod; -1 when none does. */
+  #otherFor(index: number, at: number): number {
     for (let other = 0; other < this.#bins.length; other += 1) if (other !== index && this.#fits(other, at) && this.#allows(other, at)) return other;
     return -1;
   }

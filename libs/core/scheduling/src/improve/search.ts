@@ -75,8 +75,6 @@ export type SearchLimits = {
   readonly seed: number;
   readonly stepsMax: number;
   readonly shouldStop: () => boolean;
-  /** Nothing can cost less: the search ends when it is met. */
-  readonly bound: number;
 };
 
 /** Large-neighbourhood search: a few wasteful nodes are dissolved and rebuilt, and kept if that is cheaper or tidier. */
@@ -279,11 +277,11 @@ class Search {
   }
 }
 
-/** Improves a packing in counted steps, until the steps, the caller or the bound ends it. */
+/** Improves a packing in counted steps, until the steps or the caller end it, or the bound is met and nothing can cost less. */
 export function improve(context: PackContext, bins: readonly PackBin[], limits: SearchLimits): Searched {
   const search = new Search(context, bins, limits.seed);
   let steps = 0;
-  while (steps < limits.stepsMax && bins.length > 0 && search.price > limits.bound && !limits.shouldStop()) {
+  while (steps < limits.stepsMax && bins.length > 0 && search.price > context.bound && !limits.shouldStop()) {
     search.step();
     steps += 1;
   }

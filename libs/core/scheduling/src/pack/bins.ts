@@ -41,6 +41,8 @@ export type PackContext = {
   readonly next: readonly (State | null)[][];
   /** What the rooms of a state's frontier are worth, in its order. */
   readonly roomWorths: (state: State) => Float64Array;
+  /** What the kinds cost at least, whatever nodes they are packed on. */
+  readonly bound: number;
   /** What a node opened in a state could become, in the order of its frontier. */
   readonly targets: (state: State) => readonly Target[];
   /** Each kind by itself, as a size. */

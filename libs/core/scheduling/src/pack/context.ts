@@ -39,6 +39,7 @@ export function packContextOf(world: World, kinds: readonly Kind[], hostFloors: 
   const demand = demandOf(kinds.map((kind) => ({ kind, count: kind.count })), names.length);
   const usable = new UsableRooms(kinds, demand);
   const perUnit = pricesOf(offers, usable, demand);
+  const bound = Math.floor(resourcePrices(offers.map(({ type, offering }) => ({ room: type.room, price: offering.priceMicrosPerHour })), demand).total);
   const least = (r: number): number => offers.reduce((most, { type: { room }, offering }) => ((room[r] ?? 0) > 0 ? Math.min(most, offering.priceMicrosPerHour / (room[r] ?? 1)) : most), Infinity);
   const floors = perUnit.map((_, r) => (names[r] === 'pods' ? 0 : 0.02 * least(r)));
   const worths = perUnit.map((price, r) => Math.max(price, Number.isFinite(floors[r]) ? (floors[r] ?? 0) : 0));
@@ -48,5 +49,5 @@ export function packContextOf(world: World, kinds: readonly Kind[], hostFloors: 
   const roomWorths = (state: State): Float64Array => (known[state.id] ??= Float64Array.from(state.frontier.map(({ type }) => dot(worths, usable.of(type.room).room))));
   const rooms: (readonly Target[])[] = [];
   const targets = (state: State): readonly Target[] => (rooms[state.id] ??= state.frontier.map(({ type, offering }) => ({ room: type.room, usable: usable.of(type.room).room, price: offering.priceMicrosPerHour })));
-  return { states: world.states, kinds, hostFloors, roomWorths, targets, perUnit: worths, duals: perUnit, worth, sizes, next: kinds.map(() => []) };
+  return { states: world.states, kinds, bound, hostFloors, roomWorths, targets, perUnit: worths, duals: perUnit, worth, sizes, next: kinds.map(() => []) };
 }
