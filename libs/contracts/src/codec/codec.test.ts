@@ -59,6 +59,14 @@ describe('equal values are equal bytes', () => {
     const many = { ...samplePlanMessage, plan: { ...samplePlan, newNodes: Array.from({ length: 100 }, (_, index) => ({ ...bin!, id: `bin-${String(index)}` })) } };
     expect(encodePlanMessage(many).length).toBeLessThan(encodePlanMessage(samplePlanMessage).length + 100 * 100);
   });
+  test('bins that are alike share their values when they are read, whether or not they did when they were written', () => {
+    const [bin] = samplePlan.newNodes;
+    const copies = [structuredClone(bin!), { ...structuredClone(bin!), id: 'bin-1' }];
+    const read = decodePlanMessage(encodePlanMessage({ ...samplePlanMessage, plan: { ...samplePlan, newNodes: copies } }));
+    const [first, second] = read.ok ? read.value.plan.newNodes : [];
+    expect(second).toEqual(copies[1]);
+    for (const field of ['options', 'requirements', 'labels', 'taints', 'notes'] as const) expect(second?.[field]).toBe(first?.[field]);
+  });
 });
 
 const bad = (message: object): Uint8Array => wire.StateRecord.encode(message).finish();

@@ -48,21 +48,45 @@ const flatPlan = message<FlatPlan>({
   priceMicrosPerHour: int, bound, stats: message<Plan['stats']>({ pods: int, classes: int, instanceTypes: int }),
 });
 
+/** Does the same work on the same value once: bins share their lists, and a list has hundreds of entries. */
+function once<A extends object, B>(convert: (from: A) => B): (from: A) => B {
+  const known = new Map<A, B>();
+  return (from) => {
+    if (!known.has(from)) known.set(from, convert(from));
+    return known.get(from) as B;
+  };
+}
+
 function flatten(plan: Plan): FlatPlan {
   const options = new Table<BinOption>();
   const reasons = new Table<Reason>();
-  const newNodes = plan.newNodes.map(({ options: binOptions, notes, ...bin }) => ({
-    ...bin, optionIndexes: binOptions.map((each) => options.index(each)), noteIndexes: notes.map((note) => reasons.index(note)),
-  }));
+  const optionIndexes = once((from: readonly BinOption[]) => from.map((each) => options.index(each)));
+  const noteIndexes = once((from: readonly Reason[]) => from.map((each) => reasons.index(each)));
+  const newNodes = plan.newNodes.map(({ options: binOptions, notes, ...bin }) => ({ ...bin, optionIndexes: optionIndexes(binOptions), noteIndexes: noteIndexes(notes) }));
   const unplaced = plan.unplaced.map((pod) => ({ podUid: pod.podUid, reasonIndexes: pod.reasons.map((each) => reasons.index(each)) }));
   return { ...plan, newNodes, unplaced, options: options.rows, reasons: reasons.rows };
 }
 
+/** Gives equal values one identity, as they had where the plan was made: whoever judges hundreds of like bins looks at each value once. */
+function shared<A, B = A>(convert: (from: A) => B): (from: A) => B {
+  const known = new Map<string, B>();
+  return (from) => {
+    const key = JSON.stringify(from);
+    const value = known.get(key) ?? convert(from);
+    known.set(key, value);
+    return value;
+  };
+}
+const asItIs = <T>(value: T): T => value;
+
 function unflatten({ options, reasons, newNodes, unplaced, ...rest }: FlatPlan): Plan {
+  const optionsAt = shared((indexes: readonly number[]) => indexes.map((index) => rowAt(options, index)));
+  const notesAt = shared((indexes: readonly number[]) => indexes.map((index) => rowAt(reasons, index)));
+  const [requirementsOf, labelsOf, taintsOf] = [shared<NewNode['requirements']>(asItIs), shared<NewNode['labels']>(asItIs), shared<NewNode['taints']>(asItIs)];
   return {
     ...rest,
     newNodes: newNodes.map(({ optionIndexes, noteIndexes, ...bin }) => ({
-      ...bin, options: optionIndexes.map((index) => rowAt(options, index)), notes: noteIndexes.map((index) => rowAt(reasons, index)),
+      ...bin, requirements: requirementsOf(bin.requirements), labels: labelsOf(bin.labels), taints: taintsOf(bin.taints), options: optionsAt(optionIndexes), notes: notesAt(noteIndexes),
     })),
     unplaced: unplaced.map((pod) => ({ podUid: pod.podUid, reasons: pod.reasonIndexes.map((index) => rowAt(reasons, index)) })),
   };

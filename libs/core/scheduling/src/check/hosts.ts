@@ -25,11 +25,14 @@ export type Variant = {
 export class Blueprint {
   readonly variants: readonly Variant[];
   readonly pool: PoolOptions | undefined;
+  /** The reservations that one of the variants would take from. */
+  readonly reservations: ReadonlySet<string>;
   readonly #answers = new Map<string, Variant | undefined>();
 
   constructor(variants: readonly Variant[], pool: PoolOptions | undefined) {
     this.variants = variants;
     this.pool = pool;
+    this.reservations = new Set(variants.flatMap((variant) => variant.option?.of.reservationId ?? []));
   }
 
   /** The first variant that fails a test; the answer is remembered by a text that stands for the test. */
@@ -122,8 +125,15 @@ const offeringLabels = (offering: Offering): Labels => ({
 const sameWay = (offering: Offering, option: BinOption): boolean =>
   offering.zone === option.zone && offering.capacityType === option.capacityType && offering.reservation?.id === option.reservationId;
 
+const byName = new WeakMap<PoolOptions, ReadonlyMap<string, InstanceType>>();
+function typesByName(pool: PoolOptions): ReadonlyMap<string, InstanceType> {
+  const types = byName.get(pool) ?? new Map(pool.instanceTypes.map((type) => [type.name, type]));
+  byName.set(pool, types);
+  return types;
+}
+
 function variantsOf(bin: NewNode, pool: PoolOptions | undefined): readonly Variant[] {
-  const types = new Map((pool?.instanceTypes ?? []).map((type) => [type.name, type]));
+  const types = pool === undefined ? new Map<string, InstanceType>() : typesByName(pool);
   const named = bin.options.flatMap((of) => types.get(of.instanceType) ?? []);
   const byType = labelsByType(bin, new Set(named));
   return bin.options.flatMap((of) => {

@@ -21,14 +21,12 @@ export function limitViolations(hosts: readonly Host[], snapshot: Snapshot): rea
 
 /** Reservations: a node that names one takes an instance of it, and there are only so many. */
 export function reservationViolations(hosts: readonly Host[], snapshot: Snapshot): readonly Violation[] {
+  const taken = new Map<string, number>();
+  for (const host of hosts) for (const id of host.blueprint.reservations) taken.set(id, (taken.get(id) ?? 0) + 1);
+  if (taken.size === 0) return [];
   const room = new Map<string, number>();
   for (const { instanceTypes } of snapshot.pools) {
     for (const type of instanceTypes) for (const { reservation } of type.offerings) if (reservation !== undefined) room.set(reservation.id, reservation.remaining);
-  }
-  const taken = new Map<string, number>();
-  for (const host of hosts) {
-    const ids = new Set(host.blueprint.variants.flatMap((variant) => variant.option?.of.reservationId ?? []));
-    for (const id of ids) taken.set(id, (taken.get(id) ?? 0) + 1);
   }
   return [...taken].filter(([id, count]) => count > (room.get(id) ?? 0))
     .map(([id, count]) => ({ code: 'reserved-capacity' as const, where: id, message: `${count} nodes name reservation ${id}, which has room for ${room.get(id) ?? 0}` }));

@@ -2,6 +2,7 @@ import { timesFitting } from '../build/engine.js';
 import type { State } from '../match/states.js';
 import { afterKind, copyOf, putKind, ruleRoom, settle, type PackBin, type PackContext, type Size } from './bins.js';
 import type { Kind } from './kinds.js';
+import { Candidates, SizeTable } from './candidates.js';
 import { dot } from './prices.js';
 
 /** The node that a bin is being filled for. */
@@ -12,8 +13,8 @@ export type Target = {
   readonly price: number;
 };
 
-/** Pods still to be packed: how many of each kind, and their sizes, the most valuable first. */
-export type Supply = { readonly left: Int32Array; readonly sizes: readonly Size[]; readonly taken?: ReadonlyMap<number, number> };
+/** Pods still to be packed: how many of each kind, and their sizes, the most valuable first; as a table, when many nodes are filled from them. */
+export type Supply = { readonly left: Int32Array; readonly sizes: readonly Size[]; readonly table?: SizeTable };
 
 /** Whether a state still leaves an offer that is no dearer than the target and holds as much. */
 export function stillBuys(state: State, target: Target): boolean {
@@ -51,46 +52,30 @@ export function fill(context: PackContext, bin: PackBin, what: { readonly target
   }
 }
 
-/** What a unit of each resource is worth to a bin: much where much is left. */
-function scarcity(context: PackContext, bin: PackBin, room: Float64Array): Float64Array {
-  const weights = new Float64Array(room.length);
-  for (let r = 0; r < room.length; r += 1) {
-    const all = room[r] as number;
-    if (all > 0) weights[r] = (context.perUnit[r] as number) * (1 - (bin.used[r] as number) / all);
-  }
-  return weights;
-}
+type Joining = { readonly kind: Kind; readonly times: number };
+type Filling = { readonly target: Target; readonly supply: Supply; readonly taken: ReadonlyMap<number, number> };
 
-/** The kind that suits the rest of a bin best, and how many of it may join. */
-function bestSuited(context: PackContext, bin: PackBin, what: { readonly target: Target; readonly supply: Supply }): { readonly kind: Kind; readonly times: number } | undefined {
-  const { target, supply } = what;
-  let best: { readonly kind: Kind; readonly times: number } | undefined;
-  let most = 0;
-  const weights = scarcity(context, bin, target.room);
-  for (const size of supply.sizes) {
-    if (size.worth <= most) break;
-    const score = dot(weights, size.requests);
-    if (score <= most) continue;
-    const room = timesFitting(target.room, bin.used, size.requests);
-    if (room <= 0) continue;
-    for (const index of size.kinds) {
-      const kind = context.kinds[index] as Kind;
-      const left = (supply.left[index] as number) - (what.supply.taken?.get(index) ?? 0);
-      const times = left <= 0 ? 0 : Math.min(left, room, allowedIn(context, bin, { kind, target }));
-      if (times <= 0) continue;
-      [best, most] = [{ kind, times }, score];
-      break;
-    }
+/** The first kind of a size of which pods are left and may join, and how many of it. */
+function joining(context: PackContext, bin: PackBin, what: Filling, size: Size): Joining | undefined {
+  const { target, supply, taken } = what;
+  const room = timesFitting(target.room, bin.used, size.requests);
+  for (let at = 0; room > 0 && at < size.kinds.length; at += 1) {
+    const kind = context.kinds[size.kinds[at] as number] as Kind;
+    const left = (supply.left[kind.index] as number) - (taken.get(kind.index) ?? 0);
+    const times = left <= 0 ? 0 : Math.min(left, room, allowedIn(context, bin, { kind, target }));
+    if (times > 0) return { kind, times };
   }
-  return best;
+  return undefined;
 }
 
 /** Fills a bin so that its resources run out together: always with what suits best what is left. */
 function fillEvenly(context: PackContext, bin: PackBin, what: { readonly target: Target; readonly supply: Supply }): void {
   const taken = new Map<number, number>();
-  const supply = { ...what.supply, left: what.supply.left, sizes: what.supply.sizes, taken };
+  const filling: Filling = { target: what.target, supply: what.supply, taken };
+  const candidates = new Candidates(what.supply.table ?? new SizeTable(context.perUnit, what.supply.sizes));
+  const node = { used: bin.used, room: what.target.room };
   for (;;) {
-    const found = bestSuited(context, bin, { target: what.target, supply });
+    const found = candidates.best(node, (size) => joining(context, bin, filling, size));
     if (found === undefined) return;
     // In portions, because what suits best changes as the bin fills.
     const times = Math.max(1, Math.ceil(found.times / 3));

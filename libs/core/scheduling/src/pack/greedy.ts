@@ -1,6 +1,7 @@
 import type { State } from '../match/states.js';
 import type { Offer } from '../model/templates.js';
 import { afterKind, ClosedDoors, copyOf, emptyBin, putKind, settle, type PackBin, type PackContext, type Size } from './bins.js';
+import { SizeTable } from './candidates.js';
 import { filled, worthOf, type Supply, type Target } from './fill.js';
 import type { Kind } from './kinds.js';
 import { dot } from './prices.js';
@@ -19,6 +20,7 @@ type Estimate = { readonly target: Target; readonly state: State; readonly ratio
 class Stock implements Supply {
   readonly left: Int32Array;
   sizes: readonly Size[];
+  readonly table: SizeTable;
   /** Worth of everything left. */
   worth: number;
   readonly #context: PackContext;
@@ -36,6 +38,7 @@ class Stock implements Supply {
     }
     // Stable: sizes of equal worth stay in the order of their first kind.
     this.sizes = [...sizes.values()].sort((a, b) => b.worth - a.worth);
+    this.table = new SizeTable(context.perUnit, this.sizes);
     this.worth = context.kinds.reduce((sum, kind) => sum + (context.worth[kind.index] as number) * (counts[kind.index] as number), 0);
   }
 
@@ -55,7 +58,9 @@ class Stock implements Supply {
     const { requests } = this.#context.kinds[index] as Kind;
     const size = this.sizes.find((one) => one.kinds.includes(index) && one.requests.every((amount, r) => amount === requests[r]));
     size?.kinds.splice(size.kinds.indexOf(index), 1);
-    if (size?.kinds.length === 0) this.sizes = this.sizes.filter((one) => one !== size);
+    if (size === undefined || size.kinds.length > 0) return;
+    this.sizes = this.sizes.filter((one) => one !== size);
+    this.table.drop(size);
   }
 }
 

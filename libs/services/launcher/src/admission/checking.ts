@@ -1,4 +1,3 @@
-import { poolKey } from '@dovetail/core-api';
 import type { Pod } from '@dovetail/core-kube-model';
 import { checkBin, checkPlan, defaultPlanOptions, type ExistingNode, type NewNode, type PlanOptions, type Placement, type Snapshot, type Violation } from '@dovetail/core-scheduling';
 import type { LauncherConfig } from '../config.js';
@@ -17,24 +16,10 @@ export function checkerOf(world: World, catalog: CatalogView, options: PlanOptio
   const base = snapshotWithoutNodes(world, catalog);
   return ({ bin, pods, nodes, beside }) => {
     const isNew = 'options' in bin;
-    const snapshot = { ...base, pools: poolsAsNamed(base.pools, isNew ? [bin, ...beside.newNodes] : beside.newNodes), nodes: nodesThatMatter(nodes, pods, isNew ? undefined : bin.nodeUid) };
+    const snapshot = { ...base, nodes: nodesThatMatter(nodes, pods, isNew ? undefined : bin.nodeUid) };
     // Limits are kept by the ledger, which narrows options; the checker would count the later bins at their largest.
     return (isNew ? checkBin(snapshot, pods, bin, options, beside) : checkPlacement(snapshot, pods, bin, { options, beside })).filter(({ code }) => code !== 'pool-limit');
   };
-}
-
-/** The pools with the types that these bins name: the checker reads no others, and a catalog has over a thousand. */
-function poolsAsNamed(pools: Snapshot['pools'], bins: readonly NewNode[]): Snapshot['pools'] {
-  const named = new Map<string, Set<string>>();
-  for (const { pool, options } of bins) {
-    const names = named.get(poolKey(pool)) ?? new Set();
-    for (const { instanceType } of options) names.add(instanceType);
-    named.set(poolKey(pool), names);
-  }
-  return pools.map(({ pool, instanceTypes }) => {
-    const names = named.get(poolKey(pool.identity));
-    return { pool, instanceTypes: names === undefined ? [] : instanceTypes.filter((type) => names.has(type.name)) };
-  });
 }
 
 const bindsOthers = (pod: Pod): boolean => pod.requiredPodAntiAffinity.length > 0;

@@ -31,6 +31,7 @@ export class Judge {
   readonly #ledger: Ledger;
   readonly #admission: AdmissionNumber;
   readonly #nowMs: number;
+  readonly #available = new Map<readonly BinOption[], { readonly types: ReadonlyMap<string, InstanceType>; readonly left: OptionsLeft }>();
 
   constructor(deps: JudgeDeps, options: JudgeOptions, round: { readonly admission: AdmissionNumber; readonly nowMs: number }) {
     this.#deps = deps;
@@ -105,7 +106,7 @@ export class Judge {
 
   #narrow(message: PlanMessage, bin: NewNode, index: number, pool: Pool, types: ReadonlyMap<string, InstanceType>): OptionsLeft {
     const key = poolKey(pool.identity);
-    const available = availableNow(bin.options, types);
+    const available = this.#availableNow(bin.options, types);
     if (!available.ok) return available;
     const capped = withinPriceCap(available.options, { ...pool, key });
     if (!capped.ok) return capped;
@@ -113,6 +114,15 @@ export class Judge {
     const remaining = this.#ledger.remaining(pool);
     const reservedForLater = sumResources(later.map((other) => cheapestUse(other.options, types, Object.keys(remaining))));
     return withinLimits(capped.options, types, { key, remaining, reservedForLater, laterBins: later.length });
+  }
+
+  /** Bins that share a list of options share what is left of it: it is looked at once, here and by the checker. */
+  #availableNow(options: readonly BinOption[], types: ReadonlyMap<string, InstanceType>): OptionsLeft {
+    const known = this.#available.get(options);
+    if (known?.types === types) return known.left;
+    const left = availableNow(options, types);
+    this.#available.set(options, { types, left });
+    return left;
   }
 
   #take(message: PlanMessage, bin: NewNode, as: { readonly pool: Pool; readonly types: ReadonlyMap<string, InstanceType>; readonly pods: readonly Pod[]; readonly claimName: string }): void {

@@ -6,10 +6,16 @@ import { reason } from './reasons.js';
 /** What narrows a bin's options: each removes those that may not be launched now, and says why when none is left. */
 export type OptionsLeft = { readonly ok: true; readonly options: readonly BinOption[] } | { readonly ok: false; readonly reason: Reason };
 
+/** What passes; the list itself when all does, so that bins which share a list go on sharing it. */
+function passing(options: readonly BinOption[], test: (option: BinOption) => boolean): readonly BinOption[] {
+  const left = options.filter(test);
+  return left.length === options.length ? options : left;
+}
+
 /** Keeps the options whose offering is available now and whose price is still what the plan said or less. */
 export function availableNow(options: readonly BinOption[], types: ReadonlyMap<string, InstanceType>): OptionsLeft {
-  const left = options.filter((option) => types.get(option.instanceType)?.offerings.some((offering) =>
-    offering.available && offering.zone === option.zone && offering.capacityType === option.capacityType));
+  const left = passing(options, (option) => types.get(option.instanceType)?.offerings.some((offering) =>
+    offering.available && offering.zone === option.zone && offering.capacityType === option.capacityType) === true);
   if (left.length > 0) return { ok: true, options: left };
   const first = options[0];
   return { ok: false, reason: reason('no-offering', 'none of the plan\'s options has capacity now',
@@ -20,7 +26,7 @@ export function availableNow(options: readonly BinOption[], types: ReadonlyMap<s
 export function withinPriceCap(options: readonly BinOption[], pool: { readonly key: string; readonly maxPriceMicrosPerHour?: number }): OptionsLeft {
   const most = pool.maxPriceMicrosPerHour;
   if (most === undefined) return { ok: true, options };
-  const left = options.filter((option) => option.priceMicrosPerHour <= most);
+  const left = passing(options, (option) => option.priceMicrosPerHour <= most);
   if (left.length > 0) return { ok: true, options: left };
   return { ok: false, reason: reason('price-cap', `the cheapest option costs more than ${pool.key} allows for one node`,
     { cheapest: options[0]?.priceMicrosPerHour ?? 0, max: most }, { subject: pool.key }) };
@@ -42,7 +48,7 @@ export type LimitRoom = {
  */
 export function withinLimits(options: readonly BinOption[], types: ReadonlyMap<string, InstanceType>, room: LimitRoom): OptionsLeft {
   const cheapest = options[0] === undefined ? undefined : types.get(options[0].instanceType);
-  const left = options.filter((option) => {
+  const left = passing(options, (option) => {
     const type = types.get(option.instanceType);
     return type !== undefined && Object.entries(room.remaining).every(([name, remaining]) =>
       amountOf(type, name) <= allowance(name, remaining, cheapest, room));
