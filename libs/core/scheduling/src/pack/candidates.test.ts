@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Random } from '../testing/random.js';
 import type { Size } from './bins.js';
-import { Candidates, SizeTable } from './candidates.js';
+import { FewCandidates, SizeTable, TableCandidates, type Candidates } from './candidates.js';
 
 const perUnit = Float64Array.of(3, 1, 0);
 
@@ -20,7 +20,9 @@ function everySize(sizes: readonly Size[], node: { readonly used: Float64Array; 
 }
 
 describe('the size that suits a node best', () => {
-  test('is the one that looking at every size finds, while nodes fill and sizes run out', () => {
+  test.each<[string, (table: SizeTable, sizes: readonly Size[]) => Candidates]>([
+    ['a table', (table) => new TableCandidates(table)], ['a short list', (_table, sizes) => new FewCandidates(perUnit, sizes)],
+  ])('in %s is the one that looking at every size finds, while nodes fill and sizes run out', (_where, candidatesOf) => {
     let asked = 0;
     for (let seed = 1; seed <= 300; seed += 1) {
       const random = new Random(seed);
@@ -29,7 +31,7 @@ describe('the size that suits a node best', () => {
       const gone = new Set<Size>();
       for (let fill = 0; fill < 4; fill += 1) {
         const node = { used: new Float64Array(3), room: Float64Array.of(16, 40, 12) };
-        const candidates = new Candidates(table);
+        const candidates = candidatesOf(table, sizes);
         const refused = new Set<Size>();
         const fits = (size: Size): boolean => !gone.has(size) && !refused.has(size) && size.requests.every((amount, r) => (node.used[r] as number) + amount <= (node.room[r] as number));
         for (;;) {
@@ -56,7 +58,7 @@ describe('the size that suits a node best', () => {
     ['what asks for the other, once that is the scarce one', [0, 30, 0], [4, 1]],
   ])('is %s', (_sentence, used, expected) => {
     const sizes = [[4, 1], [1, 4]].map(([cpu = 0, memory = 0], index): Size => ({ requests: Float64Array.of(cpu, memory, 1), worth: cpu + memory, kinds: [index] }));
-    const candidates = new Candidates(new SizeTable(Float64Array.of(1, 1, 0), sizes));
+    const candidates = new TableCandidates(new SizeTable(Float64Array.of(1, 1, 0), sizes));
     expect([...(candidates.best({ used: Float64Array.from(used), room: Float64Array.of(16, 40, 12) }, (size) => size)?.requests ?? [])].slice(0, 2)).toEqual(expected);
   });
 });

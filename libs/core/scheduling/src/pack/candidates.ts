@@ -1,4 +1,5 @@
 import type { Size } from './bins.js';
+import { dot } from './prices.js';
 
 /** Sizes are sorted into so many bands by how much of their worth is the first resource's. */
 const bandsMax = 8;
@@ -73,10 +74,70 @@ function after(skips: Int32Array, row: number, band: Band): number {
   return skip === 0 ? row + 1 : skip;
 }
 
+/** A node that is being filled: what it holds, and what it may. */
+export type Filling = { readonly used: Float64Array; readonly room: Float64Array };
+
+/** Sizes from which one node is filled. */
+export type Candidates = {
+  /**
+   * The size that is worth most when each resource is weighted with the share of it that is left, among those that pass; of equals
+   * the first. What does not pass is not asked again, so a node may only fill.
+   */
+  best<T>(node: Filling, pass: (size: Size) => T | undefined): T | undefined;
+};
+
+/** What a unit of a resource is worth to a node: much where much is left. */
+const leftOf = ({ used, room }: Filling, r: number): number => ((room[r] as number) > 0 ? 1 - (used[r] as number) / (room[r] as number) : 0);
+
+/** A list too short to be worth a table. */
+export class FewCandidates implements Candidates {
+  readonly #perUnit: Float64Array;
+  readonly #weights: Float64Array;
+  /** Those that may still join. */
+  readonly #sizes: Size[];
+
+  /** `sizes`: the most valuable first. */
+  constructor(perUnit: Float64Array, sizes: readonly Size[]) {
+    this.#perUnit = perUnit;
+    this.#weights = new Float64Array(perUnit.length);
+    this.#sizes = [...sizes];
+  }
+
+  best<T>(node: Filling, pass: (size: Size) => T | undefined): T | undefined {
+    const bound = this.#weigh(node) * rounding;
+    const sizes = this.#sizes;
+    let [best, bestScore, kept, at]: [T | undefined, number, number, number] = [undefined, 0, 0, 0];
+    for (; at < sizes.length; at += 1) {
+      const size = sizes[at] as Size;
+      // Sizes come by worth, and none scores more than its worth times the largest share that is left.
+      if (size.worth * bound <= bestScore) break;
+      const score = dot(this.#weights, size.requests);
+      const found = score > bestScore ? pass(size) : undefined;
+      if (found !== undefined) [best, bestScore] = [found, score];
+      else if (score > bestScore) continue;
+      sizes[kept] = size;
+      kept += 1;
+    }
+    if (kept < at) sizes.splice(kept, at - kept);
+    return best;
+  }
+
+  /** Sets what a unit of each resource is worth here, and gives the largest share that is left of any. */
+  #weigh(node: Filling): number {
+    let most = 0;
+    for (let r = 0; r < this.#weights.length; r += 1) {
+      const left = leftOf(node, r);
+      this.#weights[r] = (this.#perUnit[r] as number) * left;
+      most = Math.max(most, left);
+    }
+    return most;
+  }
+}
+
 type Best<T> = { found: T | undefined; score: number; place: number };
 
-/** The sizes that may still join one node that only fills. */
-export class Candidates {
+/** The sizes of a table that may still join one node. */
+export class TableCandidates implements Candidates {
   readonly #table: SizeTable;
   readonly #weights: Float64Array;
   readonly #skips: Int32Array;
@@ -87,11 +148,7 @@ export class Candidates {
     this.#skips = Int32Array.from(table.skips);
   }
 
-  /**
-   * The size that is worth most when each resource is weighted with the share of it that is left, among those that pass; of equals
-   * the first. What does not pass is never asked again. `used` and `room`: what the node holds, and what it may.
-   */
-  best<T>(node: { readonly used: Float64Array; readonly room: Float64Array }, pass: (size: Size) => T | undefined): T | undefined {
+  best<T>(node: Filling, pass: (size: Size) => T | undefined): T | undefined {
     const [first, others] = this.#weigh(node);
     const best: Best<T> = { found: undefined, score: 0, place: 0 };
     for (const band of this.#table.bands) {
@@ -103,12 +160,11 @@ export class Candidates {
   }
 
   /** Sets what a unit of each resource is worth here, and gives the share that is left of the first, and the largest of any other. */
-  #weigh({ used, room }: { readonly used: Float64Array; readonly room: Float64Array }): readonly [number, number] {
+  #weigh(node: Filling): readonly [number, number] {
     const { perUnit } = this.#table;
     let [first, others] = [0, 0];
-    for (let r = 0; r < room.length; r += 1) {
-      const all = room[r] as number;
-      const left = all > 0 ? 1 - (used[r] as number) / all : 0;
+    for (let r = 0; r < perUnit.length; r += 1) {
+      const left = leftOf(node, r);
       this.#weights[r] = (perUnit[r] as number) * left;
       if (r === 0) first = left;
       else others = Math.max(others, left);
@@ -116,7 +172,7 @@ export class Candidates {
     return [first, others];
   }
 
-  #search<T>(band: Band, bound: number, node: { readonly used: Float64Array; readonly room: Float64Array }, best: Best<T>, pass: (size: Size) => T | undefined): void {
+  #search<T>(band: Band, bound: number, node: Filling, best: Best<T>, pass: (size: Size) => T | undefined): void {
     const { rows, places } = this.#table;
     let before = band.from - 1;
     for (let row = after(this.#skips, before, band); row < band.to; row = after(this.#skips, row, band)) {
@@ -133,7 +189,7 @@ export class Candidates {
   }
 
   /** Whether something from this row on asks for no more than is left. */
-  #mayFit(row: number, { used, room }: { readonly used: Float64Array; readonly room: Float64Array }): boolean {
+  #mayFit(row: number, { used, room }: Filling): boolean {
     const { least, width } = this.#table;
     for (let r = 0; r < width; r += 1) if ((used[r] as number) + (least[row * width + r] as number) > (room[r] as number)) return false;
     return true;

@@ -2,7 +2,7 @@ import { timesFitting } from '../build/engine.js';
 import type { State } from '../match/states.js';
 import { afterKind, copyOf, putKind, ruleRoom, settle, type PackBin, type PackContext, type Size } from './bins.js';
 import type { Kind } from './kinds.js';
-import { Candidates, SizeTable } from './candidates.js';
+import { FewCandidates, TableCandidates, type Candidates, type SizeTable } from './candidates.js';
 import { dot } from './prices.js';
 
 /** The node that a bin is being filled for. */
@@ -53,10 +53,10 @@ export function fill(context: PackContext, bin: PackBin, what: { readonly target
 }
 
 type Joining = { readonly kind: Kind; readonly times: number };
-type Filling = { readonly target: Target; readonly supply: Supply; readonly taken: ReadonlyMap<number, number> };
+type Taking = { readonly target: Target; readonly supply: Supply; readonly taken: ReadonlyMap<number, number> };
 
 /** The first kind of a size of which pods are left and may join, and how many of it. */
-function joining(context: PackContext, bin: PackBin, what: Filling, size: Size): Joining | undefined {
+function joining(context: PackContext, bin: PackBin, what: Taking, size: Size): Joining | undefined {
   const { target, supply, taken } = what;
   const room = timesFitting(target.room, bin.used, size.requests);
   for (let at = 0; room > 0 && at < size.kinds.length; at += 1) {
@@ -71,11 +71,12 @@ function joining(context: PackContext, bin: PackBin, what: Filling, size: Size):
 /** Fills a bin so that its resources run out together: always with what suits best what is left. */
 function fillEvenly(context: PackContext, bin: PackBin, what: { readonly target: Target; readonly supply: Supply }): void {
   const taken = new Map<number, number>();
-  const filling: Filling = { target: what.target, supply: what.supply, taken };
-  const candidates = new Candidates(what.supply.table ?? new SizeTable(context.perUnit, what.supply.sizes));
+  const taking: Taking = { target: what.target, supply: what.supply, taken };
+  const { sizes, table } = what.supply;
+  const candidates: Candidates = table === undefined ? new FewCandidates(context.perUnit, sizes) : new TableCandidates(table);
   const node = { used: bin.used, room: what.target.room };
   for (;;) {
-    const found = candidates.best(node, (size) => joining(context, bin, filling, size));
+    const found = candidates.best(node, (size) => joining(context, bin, taking, size));
     if (found === undefined) return;
     // In portions, because what suits best changes as the bin fills.
     const times = Math.max(1, Math.ceil(found.times / 3));
