@@ -9,6 +9,7 @@ import { firstFitPack } from '../pack/first-fit.js';
 import { greedyPack } from '../pack/greedy.js';
 import { kindsOf } from '../pack/kinds.js';
 import { mergeSmallest } from '../pack/merge.js';
+import { withoutSurplus } from '../pack/surplus.js';
 import { assignAll } from './assign.js';
 import { Engine } from './engine.js';
 import { ItemTable } from './items.js';
@@ -89,7 +90,7 @@ function standingOf(base: Engine): Standing {
 /** The cheaper of packings that give each pod of a hostname spread its own node, or each node its share of them. */
 function startOf(base: Engine, context: PackContext, what: { readonly stop: () => boolean; readonly complete: boolean }): Balanced {
   const { options } = base.world;
-  const bins = mergeSmallest(context, firstPacking(context, { seed: options.seed, stop: what.stop }));
+  const bins = withoutSurplus(context, mergeSmallest(context, firstPacking(context, { seed: options.seed, stop: what.stop })), what.stop);
   // Pods that follow others onto a node would come on top of the shares.
   const shareable = what.complete && options.hostnameSpread === 'balanced';
   const balanced = shareable ? balancedPack(context, { nodes: bins.length, standing: standingOf(base), shouldStop: what.stop }) : undefined;
