@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { followCatalog } from '@dovetail/contracts';
-import { Stopper } from '@dovetail/core-ports';
+import { Stopper, type KubeApi } from '@dovetail/core-ports';
 import { memoryBus } from '@dovetail/sim-bus';
 import { clusterName, startMs } from './testing/cluster.js';
 import { nodesOf } from './testing/replacements.js';
@@ -133,6 +133,31 @@ describe('an interruption', () => {
     const { instanceId } = await cluster.node('n1', {});
     cluster.twin.queue.send(endNotice(instanceId));
     expect(await cluster.pass(60, gone('claim-n1'))).toBe(true);
+  });
+
+  test.each([
+    ['and that EC2 does not show yet either', 0], ['but EC2 does show', 10],
+  ])('the end of an instance whose claim the watch does not show yet, %s, waits for the watch', async (_sentence, seconds) => {
+    await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+    let show = (): void => undefined;
+    const shown = new Promise<void>((resolve) => { show = resolve; });
+    async function* late<T extends { readonly kind: string }>(events: AsyncIterable<T>): AsyncGenerator<T> {
+      for await (const event of events) {
+        if (event.kind !== 'synced') await shown;
+        yield event;
+      }
+    }
+    const watch: KubeApi['watch'] = (watched, stop) => (watched.resource.plural === 'nodeclaims' ? late(cluster.kube.watch(watched, stop)) : cluster.kube.watch(watched, stop));
+    reap({ kube: { ...cluster.kube, watch } });
+    await cluster.pass(2);
+    const { instanceId } = await cluster.node('n1', {});
+    await cluster.pass(seconds);
+    cluster.twin.queue.send(endNotice(instanceId));
+    await cluster.pass(2);
+    expect([isDeleting('claim-n1'), cluster.twin.queue.depth()]).toMatchObject([false, { visible: 0, hidden: 1 }]);
+    show();
+    expect(await cluster.pass(120, gone('claim-n1'))).toBe(true);
+    expect(cluster.twin.queue.depth()).toMatchObject({ visible: 0, hidden: 0 });
   });
 
   const endNotice = (instanceId: string): string => JSON.stringify({

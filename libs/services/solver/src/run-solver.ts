@@ -8,13 +8,15 @@ export type SolverDeps = { readonly channel: Channel; readonly engine: EnginePor
 export type SolverConfig = {
   /** Time for improving a plan of pending pods, in milliseconds. */
   readonly budgetMs: number;
+  /** The most time for improving a plan that somebody asks for, whatever they ask for: one question must not hold up the others. */
+  readonly requestBudgetMaxMs: number;
   /** How long a batch may wait for the mirror before it is given back, in milliseconds. */
   readonly patienceMs: number;
   /** Deliveries that failed, after which a batch ends with a decision. */
   readonly failuresMax: number;
 };
 
-export const defaultSolverConfig: SolverConfig = { budgetMs: 100, patienceMs: 10_000, failuresMax: 3 };
+export const defaultSolverConfig: SolverConfig = { budgetMs: 100, requestBudgetMaxMs: 2_000, patienceMs: 10_000, failuresMax: 3 };
 
 /**
  * Follows state and catalog into the engine, plans batches from the queue and answers what-if requests, until `stop`.
@@ -27,7 +29,7 @@ export async function runSolver(deps: SolverDeps, config: SolverConfig, stop: St
     feed(deps, 'state', (event) => engine.state(event), stop),
     feed(deps, 'catalog', (event) => engine.catalog(event), stop),
     planBatches(deps, config, stop),
-    servePlanner(channel, (mode, request) => answer(deps, mode, request), stop),
+    servePlanner(channel, (mode, request) => answer(deps, mode, { ...request, budgetMs: Math.min(request.budgetMs, config.requestBudgetMaxMs) }), stop),
   ]);
 }
 
@@ -87,7 +89,7 @@ async function planBatch(deps: SolverDeps, config: SolverConfig, work: Work<Pend
   }
   const batch = work.read.value;
   const takenMs = channel.clock.nowMs();
-  metrics.observe('dovetail_solver_queue_wait_seconds', Math.max(0, takenMs - batch.cutAtMs) / 1_000);
+  waited(deps, 'batch', takenMs - batch.cutAtMs);
   const untilMs = takenMs + config.patienceMs;
   for (;;) {
     const solved = await keeping(deps, work, () => engine.solveBatch(batch, config.budgetMs));
@@ -131,6 +133,10 @@ async function finish(deps: SolverDeps, work: Work<PendingBatch>, message: PlanM
   await publishDecision(channel, decisionOfPlan(channel, message)).catch((error: unknown) => log.warn('decision-lost', `the decision of plan ${message.id} could not be told: ${messageOf(error)}`));
 }
 
+/** Batches wait for a solver, and requests for the planning thread, which does one thing after the other. */
+const waited = ({ metrics }: SolverDeps, work: 'batch' | 'request', ms: number): void =>
+  metrics.observe('dovetail_solver_queue_wait_seconds', Math.max(0, ms) / 1_000, { work });
+
 function record({ metrics }: SolverDeps, { plan, solveMs }: PlanMessage): void {
   metrics.observe('karpenter_scheduler_scheduling_duration_seconds', solveMs / 1_000, { controller: 'solver' });
   metrics.observe('dovetail_solver_classes', plan.stats.classes);
@@ -157,7 +163,8 @@ async function giveBack({ channel, log, metrics }: SolverDeps, { config, work, e
 
 async function answer(deps: SolverDeps, mode: PlannerMode, request: PlanRequest): Promise<PlannerOutcome> {
   const { engine, channel } = deps;
-  const untilMs = channel.clock.nowMs() + 2_000;
+  const askedMs = channel.clock.nowMs();
+  const untilMs = askedMs + 2_000;
   let solved = await engine.solveRequest(request);
   while ((solved.kind === 'behind' || solved.kind === 'unknown-pods') && channel.clock.nowMs() < untilMs) {
     await engine.changed(100);
@@ -167,6 +174,7 @@ async function answer(deps: SolverDeps, mode: PlannerMode, request: PlanRequest)
   if (solved.kind === 'unknown-pods') return { ok: false, code: 'unknown-pods', message: `the state feed does not have pods ${solved.podUids.join(', ')}` };
   if (solved.kind !== 'plan') return { ok: false, code: 'failed', message: 'there was nothing to plan' };
   const { message } = solved;
+  waited(deps, 'request', channel.clock.nowMs() - askedMs - message.solveMs);
   if (request.commit !== undefined && mode === 'plan') await publishPlan(channel, message);
   record(deps, message);
   return { ok: true, reply: { planId: message.id, plan: message.plan, statePosition: message.statePosition } };

@@ -320,6 +320,25 @@ describe('a what-if request', () => {
     expect(await ask({ podUids: ['a'], maxPriceMicrosPerHour: 96_001 })).toMatchObject({ ok: true, reply: { plan: { newNodes: [{ podUids: ['a'] }] } } });
   });
 
+  test('is held to the longest budget that a solver gives, and told apart from batches by its wait', async () => {
+    await stage.basics();
+    await stage.tell('pod', podOf('a'));
+    const budgets: number[] = [];
+    stage.solver('one', { config: { requestBudgetMaxMs: 500 }, around: (engine) => ({ ...engine, solveRequest: async (request) => {
+      budgets.push(request.budgetMs);
+      await stage.clock.sleep(250, stage.stop);
+      return engine.solveRequest(request);
+    } }) });
+    await stage.clock.advance(50);
+    await ask({ podUids: ['a'], budgetMs: 60_000 });
+    await ask({ podUids: ['a'], budgetMs: 300 });
+    expect(budgets).toEqual([500, 300]);
+    await stage.batch(['a']);
+    await stage.clock.advance(50);
+    const waits = stage.observed.filter(({ metric }) => metric === 'dovetail_solver_queue_wait_seconds').map(({ value, labels }) => [labels['work'], value]);
+    expect(waits).toEqual([['request', 0.25], ['request', 0.25], ['batch', expect.any(Number)]]);
+  });
+
   test('pods that nobody knows are refused by name', async () => {
     await stage.basics();
     stage.solver('one');

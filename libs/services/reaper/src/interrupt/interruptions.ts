@@ -98,9 +98,9 @@ export class Interruptions {
       await this.#apply(policy, claim, notice);
       return 'done';
     }
-    // The end of an instance without a claim is mostly the end that we gave it; of a young one, the claim may not have been seen yet.
-    const young = instance !== undefined && deps.clock.nowMs() - instance.launchedMs < config.collection.claimAgeMinMs;
-    if (claim === undefined && (instance === undefined || (policy.ending && !(young && (await this.#isClaimed(id)))))) return this.#foreign(notice, id);
+    // The end of an instance without a claim is mostly the end that we gave it. Of a young one, which EC2 may not show yet, the claim may not have been seen.
+    const young = instance === undefined || deps.clock.nowMs() - instance.launchedMs < config.collection.claimAgeMinMs;
+    if (claim === undefined && (instance === undefined || policy.ending) && !(young && (await this.#isClaimed(id)))) return this.#foreign(notice, id);
     // Ours and not paired yet, or paired and not shown by EC2 yet: seconds make the difference.
     if (message.receives < config.interruption.receivesMax) return 'later';
     deps.log.warn('interruption-dropped', `a ${notice.kind} of ${id} is dropped: after ${String(message.receives)} receives ${claim === undefined ? 'no claim has' : 'EC2 does not show'} the instance`, { instance: id });

@@ -111,9 +111,9 @@ export class TestCluster {
     };
   }
 
-  /** Starts a reaper that dies at the given effect, or lives until the answer's `stop` is raised. */
-  reaper(options: { readonly kill?: Kill; readonly config?: Partial<ReaperConfig> } = {}): { readonly stop: Stopper; readonly effects: () => number; readonly reaper: Reaper } {
-    const living = mortal(this.deps(), options.kill);
+  /** Starts a reaper that dies at the given effect, or lives until the answer's `stop` is raised; with another view of the API server, if told. */
+  reaper(options: { readonly kill?: Kill; readonly config?: Partial<ReaperConfig>; readonly kube?: KubeApi } = {}): { readonly stop: Stopper; readonly effects: () => number; readonly reaper: Reaper } {
+    const living = mortal({ ...this.deps(), ...(options.kube === undefined ? {} : { kube: options.kube }) }, options.kill);
     const reaper = createReaper(living.deps, { clusterName, ...defaultReaperConfig, ...options.config });
     void reaper.run(living.stop);
     return { stop: living.stop, effects: living.effects, reaper };

@@ -4,7 +4,7 @@ import {
   type AdmissionHead, type Channel, type Decision, decodePlanMessage, followDecisions, payloadOf, type PendingBatch, type PlanMessage, publishBatch, publishClassCatalog, publishHead, publishPromise, publishState, publishUnavailable,
   type StateKind, type StateValue, streamName, streamSpecs, subjects, type UnavailableOffering,
 } from '@dovetail/contracts';
-import { type Bus, type Log, Stopper } from '@dovetail/core-ports';
+import { type Bus, type Log, type Metrics, Stopper } from '@dovetail/core-ports';
 import { memoryBus, MemoryBusServer } from '@dovetail/sim-bus';
 import { virtualClock } from '@dovetail/sim-clock';
 import { type EnginePort, inThread } from '../engine-port.js';
@@ -25,6 +25,7 @@ export class Stage {
   readonly decisions: Decision[] = [];
   readonly lines: { readonly level: string; readonly name: string; readonly message: string }[] = [];
   readonly engines: SolverEngine[] = [];
+  readonly observed: { readonly metric: string; readonly value: number; readonly labels: Readonly<Record<string, string>> }[] = [];
   #tellings = 0;
   #rounds = 0;
 
@@ -97,7 +98,7 @@ export class Stage {
     const engine = new SolverEngine({ cluster, solver: name, hash, nowMs: () => this.clock.nowMs() });
     this.engines.push(engine);
     const port = inThread(engine, (ms) => this.clock.sleep(ms, stop));
-    const metrics = { count: () => undefined, set: () => undefined, observe: () => undefined };
+    const metrics: Metrics = { count: () => undefined, set: () => undefined, observe: (metric, value, labels = {}) => { this.observed.push({ metric, value, labels }); } };
     const deps = { channel: { ...this.channel, bus, source: 'solver' }, engine: options.around?.(port) ?? port, log: this.log, metrics };
     runSolver(deps, { ...defaultSolverConfig, ...options.config }, stop).catch((error: unknown) => this.lines.push({ level: 'error', name: 'died', message: String(error) }));
     return stop;
