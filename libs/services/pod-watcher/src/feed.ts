@@ -12,6 +12,8 @@ type Wanted = { readonly record: StateRecord; readonly content: string };
 type Held = { readonly sequence: number; readonly content: string; readonly generation: string; readonly kind: StateKind; readonly uid: string };
 
 const tellingsAtOnceMax = 128;
+/** What comes while others are being told goes out together, in one packet: a thousand pods at once would be a thousand packets. */
+const gatherMs = 4;
 const gone = 'gone';
 
 export type FeedOptions = { readonly channel: Channel; readonly log: Log; readonly metrics: Metrics; readonly epoch: number };
@@ -146,6 +148,7 @@ export class Feed {
         this.#pauseMs = 0;
         await clock.sleep(pauseMs, stop);
       }
+      if (this.#busy.size > 0) await clock.sleep(gatherMs, stop);
       if (this.#caughtUp) this.#start();
       await woken;
     }
