@@ -68,6 +68,8 @@ export type LifecycleConfig = {
   readonly registrationTimeoutMs: number;
   /** A node that its pods are kept for opens to everyone at the latest this long after it registered. */
   readonly placementDeadlineMs: number;
+  /** A node opens this long after our own watch has shown its bindings: until then kube-scheduler may take it for empty. */
+  readonly openAfterMs: number;
   readonly inParallel: number;
 };
 
@@ -102,7 +104,7 @@ export function defaultLauncherConfig(named: { readonly clusterName: string; rea
       membersMax: 50, typesMax: 60, gatherMs: 25, resendMaxMs: 10 * minute, consistencyMs: 30 * second, attemptMs: 2 * second, attemptMaxMs: minute,
       avoidMs: 3 * minute, avoidMaxMs: 24 * minute, callsPerSecond: 5, callsBurst: 50, callsInParallel: 20,
     },
-    lifecycle: { launchTimeoutMs: 5 * minute, registrationTimeoutMs: 15 * minute, placementDeadlineMs: 5 * minute, inParallel: 64 },
+    lifecycle: { launchTimeoutMs: 5 * minute, registrationTimeoutMs: 15 * minute, placementDeadlineMs: 5 * minute, openAfterMs: second, inParallel: 64 },
     discovery: {
       subnetRefreshMs: minute, securityGroupRefreshMs: 5 * minute, imageRefreshMs: 5 * minute, priceRefreshMs: 12 * 60 * minute,
       instanceTypeRefreshMs: 12 * 60 * minute, clusterRefreshMs: 5 * minute, retryMs: 10 * second, poolStatusMs: 5 * second, templateIdleMs: 10 * minute,

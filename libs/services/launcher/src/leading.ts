@@ -120,7 +120,7 @@ export class Leading {
     [this.#launching, this.#rounds] = [launching, rounds];
     const tagging = new Tagging(shared);
     const lifecycle = new Lifecycle({
-      ...shared, tagging, isLaunching: (claim) => launching.isBusy(claim), placing: new Placing({ ...shared, placement: this.#config.placement, deadlineMs: this.#config.lifecycle.placementDeadlineMs }),
+      ...shared, tagging, isLaunching: (claim) => launching.isBusy(claim), placing: new Placing({ ...shared, placement: this.#config.placement, deadlineMs: this.#config.lifecycle.placementDeadlineMs, openAfterMs: this.#config.lifecycle.openAfterMs }),
       finalizing: new Finalizing({ ...shared, isSettled: (claim) => launching.isSettled(claim), lookUp: (id) => launching.lookUp(id) }),
     }, this.#config);
     const status = new StatusWriter(deps.kube, deps.clock);

@@ -1,4 +1,4 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TestbedError } from '../errors.js';
 import { isUnavailable, type Unavailable } from '../obtained.js';
@@ -60,7 +60,9 @@ async function startAll(options: LabOptions, clockFile: string, parts: Map<strin
     inventory: [bus.description, kubernetes.description, cloud.description, services],
     async advanceClock(byMs) {
       offsetMs += byMs;
-      await writeFile(clockFile, String(offsetMs));
+      // At once: whoever reads a file that is being written reads nothing, and would go back in time.
+      await writeFile(`${clockFile}.new`, String(offsetMs));
+      await rename(`${clockFile}.new`, clockFile);
     },
     async stop() {
       await supervisor?.stop();

@@ -128,7 +128,7 @@ export class Lifecycle {
     const waiting = notInitialized(now, claim);
     if (waiting !== undefined || placed !== 'open') {
       await this.#setCondition(claim, waiting ?? { type: 'Initialized', status: 'Unknown', reason: 'NodeNotReady', message: 'pods are being placed' }, {});
-      return placed === 'open' ? undefined : { afterMs: placed.deadlineInMs };
+      return placed === 'open' ? undefined : { afterMs: placed.againInMs };
     }
     const { writer, decisions } = this.#deps;
     await writer.changeNode(now, (held) => (held.labels[labels.initialized] === 'true' ? undefined : { metadata: { labels: { [labels.initialized]: 'true' } } }));

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { annotations, parsePromise } from '@dovetail/core-api';
-import { kubeResources, type KubeObject } from '@dovetail/core-ports';
+import { kubeResources, type KubeApi, type KubeObject } from '@dovetail/core-ports';
 import { eventually, nodeClass, nodePool, planningPossible, podObject, readyPool, stage, type Stage } from '../testing/harness.js';
 
 // Generous: they take a second or two, on a machine that does nothing else.
@@ -57,6 +57,33 @@ describe('pods whose place is the scheduler\'s to choose are left to it, and the
     const node = await opened();
     expect(nodeNameOf(await podNamed('neighbour'))).toBe(node.metadata.name);
     expect(nodeNameOf(await podNamed('left'))).toBe('');
+  });
+});
+
+describe('a node whose pods are bound', () => {
+  test('stays closed until the watch shows the bindings, as until then kube-scheduler may take it for empty', async () => {
+    self = await stage();
+    await readyPool(self);
+    let show = (): void => undefined;
+    const shown = new Promise<void>((resolve) => { show = resolve; });
+    async function* late<T>(events: AsyncIterable<T>): AsyncGenerator<T> {
+      for await (const event of events) {
+        // All that happens to the pod once a node is there is that it is bound.
+        if ((await self.kube.list(nodes)).length > 0) await shown;
+        yield event;
+      }
+    }
+    const watch: KubeApi['watch'] = (watched, stop) => (watched.resource.plural === 'pods' ? late(self.kube.watch(watched, stop)) : self.kube.watch(watched, stop));
+    self.launcher('one', { kube: { ...self.kube, watch } });
+    await planningPossible(self);
+    await self.kube.create(pods, podObject('a'));
+    await eventually('the pod in the solver\'s view', () => self.world.pods.size === 1);
+    await self.planFor(['a']);
+    await eventually('the pod to be bound', async () => nodeNameOf(await podNamed('a')) !== '');
+    await new Promise((resolve) => { setTimeout(resolve, 300); });
+    expect((await self.kube.list(nodes)).map((node) => node.metadata.annotations?.[annotations.placementCordon] !== undefined)).toEqual([true]);
+    show();
+    expect((await opened()).metadata.name).toBe(nodeNameOf(await podNamed('a')));
   });
 });
 

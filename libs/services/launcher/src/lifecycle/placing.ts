@@ -17,13 +17,26 @@ export type PlacingDeps = {
   readonly checker: () => CheckBin;
   readonly placement: 'bind' | 'scheduler';
   readonly deadlineMs: number;
+  /** How long a node stays closed after our own watch has shown the last of its bindings. */
+  readonly openAfterMs: number;
 };
 
 const bindingsInParallel = 32;
+/** How soon to look again whether the watch shows the bindings. */
+const lookAgainMs = 50;
 
-/** Puts a bin's pods where the plan has them: bound while the node is closed to others, then the node opens. */
+/** The pods that were bound to a node, and since when the watch shows them all there. */
+type Bound = { readonly podUids: readonly string[]; readonly shownMs?: number };
+
+/**
+ * Puts a bin's pods where the plan has them: bound while the node is closed to others, then the node opens. kube-scheduler hears of nodes
+ * and of pods in two streams, and the first may be ahead: told of an open node before it is told of the bindings, it takes the node for
+ * empty and overfills it. So the node opens a while after the bindings have come back to us, as they have come to everybody by then.
+ */
 export class Placing {
   readonly #deps: PlacingDeps;
+  /** By node UID; of nodes that are still closed. Not needed after a crash: until another leads, everybody has heard. */
+  readonly #bound = new Map<string, Bound>();
 
   constructor(deps: PlacingDeps) { this.#deps = deps; }
 
@@ -35,24 +48,45 @@ export class Placing {
     return (livePromise(world, claim.uid, clock.nowMs())?.waiting ?? []).filter((pod) => needsScheduler(pod, volumeOf) === undefined);
   }
 
-  /** True once the node is open, or was never closed by us. Undefined result of a wait: milliseconds until the deadline. */
-  async place(node: Node, claim: NodeClaim): Promise<'open' | { readonly deadlineInMs: number }> {
+  /** `open` once the node is, or if it was never closed by us; else when to look again at the latest. */
+  async place(node: Node, claim: NodeClaim): Promise<'open' | { readonly againInMs: number }> {
     const { clock, log, metrics } = this.#deps;
     const sinceMs = cordonedSinceMs(node);
     if (sinceMs === undefined) return 'open';
     const leftMs = sinceMs + this.#deps.deadlineMs - clock.nowMs();
     if (notInitialized(node, claim) !== undefined) {
-      if (leftMs > 0) return { deadlineInMs: leftMs };
+      if (leftMs > 0) return { againInMs: leftMs };
       log.warn('placement-deadline', 'a node was not usable in time for its pods to be placed, it opens to everyone', { node: node.name, claim: claim.name });
       metrics.count('dovetail_placements_total', { outcome: 'deadline' });
     } else if (!isRetiring(node, claim)) {
-      await this.#bindAll(node, claim);
+      if (!this.#bound.has(node.uid)) this.#remember(node.uid, await this.#bindAll(node, claim));
+      const waitMs = this.#waitMs(node.uid);
+      if (waitMs > 0 && leftMs > 0) return { againInMs: waitMs };
     }
     await this.#deps.writer.changeNode(node, opening);
+    this.#bound.delete(node.uid);
     return 'open';
   }
 
-  async #bindAll(node: Node, claim: NodeClaim): Promise<void> {
+  #remember(nodeUid: string, podUids: readonly string[]): void {
+    for (const uid of this.#bound.keys()) if (this.#deps.world.nodes.get(uid) === undefined) this.#bound.delete(uid);
+    this.#bound.set(nodeUid, { podUids });
+  }
+
+  /** How long the node has to stay closed yet, as far as can be said now: 0 when everybody must have heard of its pods. */
+  #waitMs(nodeUid: string): number {
+    const { world, clock, openAfterMs } = this.#deps;
+    const bound = this.#bound.get(nodeUid);
+    if (bound === undefined || bound.podUids.length === 0) return 0;
+    const shown = bound.podUids.every((uid) => { const pod = world.pods.get(uid); return pod === undefined || pod.nodeName !== undefined; });
+    if (!shown) return lookAgainMs;
+    const shownMs = bound.shownMs ?? clock.nowMs();
+    this.#bound.set(nodeUid, { ...bound, shownMs });
+    return Math.max(0, shownMs + openAfterMs - clock.nowMs());
+  }
+
+  /** Binds the promised pods that hold; answers with those that are bound now, here or elsewhere. */
+  async #bindAll(node: Node, claim: NodeClaim): Promise<readonly string[]> {
     const { log, metrics } = this.#deps;
     const wanted = this.bindable(claim);
     const pods = this.#thatHold(node, wanted);
@@ -61,8 +95,10 @@ export class Placing {
       log.warn('placement-broken', 'a planned pod no longer fits its node, it is planned again', { node: node.name, pod: `${pod.namespace}/${pod.name}` });
       metrics.count('dovetail_placements_total', { outcome: 'broken' });
     }
-    await inParallel(pods, bindingsInParallel, (pod) => this.#bind(pod, node.name));
+    const bound: string[] = [];
+    await inParallel(pods, bindingsInParallel, async (pod) => { if (await this.#bind(pod, node.name)) bound.push(pod.uid); });
     if (broken.length > 0) await this.#release(claim, broken);
+    return bound;
   }
 
   /** Takes pods out of the claim's promise: there is no room to wait for, and whoever is promised nothing is planned again. */
@@ -89,19 +125,21 @@ export class Placing {
     return pods.reduce<readonly Pod[]>((kept, pod) => (holds([...kept, pod]) ? [...kept, pod] : kept), []);
   }
 
-  async #bind(pod: Pod, nodeName: string): Promise<void> {
+  /** False when the pod is left to the scheduler. */
+  async #bind(pod: Pod, nodeName: string): Promise<boolean> {
     const { kube, log, metrics } = this.#deps;
     try {
       await kube.bind({ namespace: pod.namespace, name: pod.name, uid: pod.uid }, nodeName);
       metrics.count('dovetail_placements_total', { outcome: 'bound' });
       log.debug('pod-bound', 'a planned pod was bound', { pod: `${pod.namespace}/${pod.name}`, node: nodeName });
+      return true;
     } catch (error) {
       // Gone, or bound by somebody else meanwhile: either way it is placed or nobody's.
-      if (error instanceof KubeError && (error.code === 'conflict' || error.code === 'not-found')) return;
+      if (error instanceof KubeError && (error.code === 'conflict' || error.code === 'not-found')) return true;
       if (error instanceof KubeError && (error.code === 'denied' || error.code === 'invalid')) {
         log.error('pod-not-bound', 'a planned pod could not be bound and is left to the scheduler', { pod: `${pod.namespace}/${pod.name}`, node: nodeName, error: error.message });
         metrics.count('dovetail_placements_total', { outcome: 'refused' });
-        return;
+        return false;
       }
       throw error;
     }

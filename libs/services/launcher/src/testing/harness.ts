@@ -123,6 +123,7 @@ export const testConfig = (): LauncherConfig => {
   return {
     ...config, defaultInstanceProfile: `KarpenterNodeInstanceProfile-${cluster}`,
     launch: { ...config.launch, gatherMs: 5, attemptMs: 20, attemptMaxMs: 100, consistencyMs: 60, callsPerSecond: 1_000 },
+    lifecycle: { ...config.lifecycle, openAfterMs: 20 },
     discovery: { ...config.discovery, retryMs: 50 },
   };
 };
