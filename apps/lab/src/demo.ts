@@ -98,9 +98,13 @@ async function scaleUp(kube: KubeApi, timeline: Timeline): Promise<void> {
     return seen.pending + seen.running === replicas && seen.pending;
   }, { what: 'pending pods', deadlineMs: 30_000 });
   timeline.say('kubernetes', 'pods pending', `${pending} pods: no node has room for them`);
-  await waitFor(async () => (await phases(kube)).running === replicas, { what: `${replicas} running pods`, deadlineMs: 90_000, everyMs: 100 });
-  const nodes = (await kube.list(kubeResources.nodes)).filter((node) => node.metadata.labels?.['karpenter.sh/nodepool'] !== undefined);
-  timeline.say('kubernetes', 'pods running', `${replicas} pods on ${nodes.length} nodes: ${nodes.map((node) => node.metadata.labels?.['node.kubernetes.io/instance-type']).join(', ')}`);
+  // Pods run as soon as they are bound, a moment before their node opens to others: the story goes on when both are done.
+  const nodes = await waitFor(async () => {
+    const ours = (await kube.list(kubeResources.nodes)).filter((node) => node.metadata.labels?.['karpenter.sh/nodepool'] !== undefined);
+    const ready = ours.every((node) => node.metadata.labels?.['karpenter.sh/initialized'] === 'true') && !timeline.missing().includes('node ready');
+    return ready && (await phases(kube)).running === replicas && ours;
+  }, { what: `${replicas} running pods on ready nodes`, deadlineMs: 90_000, everyMs: 100 });
+  timeline.say('kubernetes', 'pods running', `${replicas} pods on ${nodes.length} nodes, which are ready: ${nodes.map((node) => node.metadata.labels?.['node.kubernetes.io/instance-type']).join(', ')}`);
 }
 
 async function scaleDown(kube: KubeApi, timeline: Timeline): Promise<void> {
