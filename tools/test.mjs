@@ -54,7 +54,7 @@ async function withSecondRun(what, first, again) {
 }
 
 const unit = () => run('npx', ['nx', 'run-many', '-t', 'test', '--exclude', '@dovetail/tests', '--output-style=static', '--parallel=2']);
-const jest = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js', '--config', 'tests/jest.config.mjs', '--runInBand', '--forceExit'];
+const jest = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js', '--config', 'tests/jest.config.mjs', '--forceExit'];
 const real = { 1: { DOVETAIL_REAL: '1' }, 0: { DOVETAIL_REAL: '' } }[process.env.REAL] ?? {};
 const scratch = mkdtempSync(join(tmpdir(), 'dovetail-results-'));
 const outcomes = join(scratch, 'outcomes.ndjson');
@@ -80,7 +80,8 @@ if (only !== 'unit') {
   const lacking = await withoutNats();
   // Patterns come first: the option that takes a list would take them for its own.
   const system = (...more) => run(process.execPath, [...jest, ...patterns, ...more, ...lacking], { ...real, TEST_RESULTS: outcomes });
-  results.push(await withSecondRun('system tests', system, () => system('--onlyFailures')));
+  // They mostly wait: two at a time leave processors to spare. What fails is tried again alone.
+  results.push(await withSecondRun('system tests', () => system('--maxWorkers=2'), () => system('--runInBand', '--onlyFailures')));
 }
 const sum = (key) => results.reduce((total, result) => total + result[key], 0);
 process.stdout.write(`\n${closingTables(readFileSync(outcomes, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line)))}\n`);
