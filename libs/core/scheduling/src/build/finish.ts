@@ -87,9 +87,18 @@ function requestsOf(engine: Engine, bin: Bin, overhead: Float64Array): Resources
 /** What new nodes with the same choice of offers share. */
 type Shared = Pick<NewNode, 'options' | 'requirements' | 'labels' | 'notes' | 'minValuesRelaxed'> & { readonly overhead: Float64Array };
 
-/** Renders each list of offers once: thousands of nodes may have the same choice. */
+/** The least that daemonsets take on any of the offers; types share few amounts. */
+function leastOverhead(offers: readonly Offer[]): Float64Array {
+  const [first, ...others] = new Set(offers.map(({ type }) => type.overhead));
+  const least = Float64Array.from(first ?? []);
+  for (const other of others) other.forEach((amount, r) => { least[r] = Math.min(least[r] ?? 0, amount); });
+  return least;
+}
+
+/** Renders each list of offers once: thousands of nodes may have the same choice, and different choices have most offers in common. */
 class Rendering {
   readonly #engine: Engine;
+  readonly #options = new Map<Offer, BinOption>();
   readonly #known = new Map<readonly Offer[], Map<State, Shared>>();
 
   constructor(engine: Engine) {
@@ -106,11 +115,17 @@ class Rendering {
 
   #render(state: State, offers: readonly Offer[]): Shared {
     return {
-      options: offers.map(optionOf), requirements: toSpecs(claimRequirements(state, offers)), labels: labelsOf(this.#engine, state),
+      options: offers.map((offer) => this.#option(offer)), requirements: toSpecs(claimRequirements(state, offers)), labels: labelsOf(this.#engine, state),
       notes: notesOf(this.#engine, state, offers),
       minValuesRelaxed: state.template.minValues.some(({ key, count }) => openDomains(state.requirements, offers, key).length < count),
-      overhead: offers.map(({ type }) => type.overhead).reduce((least, next) => least.map((amount, index) => Math.min(amount, next[index] ?? 0))),
+      overhead: leastOverhead(offers),
     };
+  }
+
+  #option(offer: Offer): BinOption {
+    let option = this.#options.get(offer);
+    if (option === undefined) this.#options.set(offer, option = optionOf(offer));
+    return option;
   }
 }
 

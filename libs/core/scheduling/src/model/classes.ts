@@ -1,9 +1,10 @@
 import {
-  intersectRequirements, requirementsFromLabels, requirementsOf, type Pod, type Requirements, type Resources,
+  intersectRequirements, requirementsFromLabels, requirementsOf, type Pod, type Requirements,
 } from '@dovetail/core-kube-model';
 import type { Reason } from '../plan.js';
 import { groupSelects, type Group, type GroupTable } from '../topology/groups.js';
 import { vectorOf, type Dimensions } from './dimensions.js';
+import { equalPods, listText, recordText, type EqualPods } from './equal-pods.js';
 import { levelsOf, usableTerms, type Demands } from './levels.js';
 import { selectionText, type SelectorKeys } from './selection.js';
 import type { Shape, ShapeTable } from './shapes.js';
@@ -44,31 +45,6 @@ export type ClassTables = {
   readonly taintPreferences: boolean;
 };
 
-const listText = (list: readonly unknown[]): string => (list.length === 0 ? '' : JSON.stringify(list));
-
-function recordText(record: Readonly<Record<string, string>>): string {
-  const keys = Object.keys(record);
-  if (keys.length === 0) return '';
-  return keys.sort().map((key) => `${key}=${record[key]}`).join(',');
-}
-
-function requestsText(requests: Resources, names: readonly string[]): string {
-  let text = '';
-  for (const name of names) text += `${requests[name] ?? 0},`;
-  return text;
-}
-
-/** Equal text, equal pods. Written by hand: this runs once for every pod, and serialising whole pods costs six times as much. */
-function classText(pod: Pod, tables: ClassTables): string {
-  const volumes = pod.volumes.length === 0 ? ''
-    : pod.namespace + listText(pod.volumes.map((one) => (one.ephemeral === undefined ? one.claimName : tables.volumes.claims.has(`${pod.namespace}/${one.claimName}`) ? one : one.ephemeral)));
-  return `${requestsText(pod.requests, tables.dimensions.names)};${recordText(pod.nodeSelector)};${selectionText(pod, tables.selection)};`
-    + `${pod.requiredNodeAffinity === undefined ? '' : JSON.stringify(pod.requiredNodeAffinity)};${listText(pod.preferredNodeAffinity)};`
-    + `${listText(pod.tolerations)};${listText(pod.topologySpread)};${listText(pod.requiredPodAffinity)};${listText(pod.preferredPodAffinity)};`
-    + `${listText(pod.requiredPodAntiAffinity)};${listText(pod.preferredPodAntiAffinity)};${listText(pod.hostPorts)};${volumes};`
-    + `${pod.resourceClaims.join(',')};${pod.schedulingGates.join(',')}`;
-}
-
 const older = (a: Pod, b: Pod): number => a.createdMs - b.createdMs || (a.uid < b.uid ? -1 : a.uid > b.uid ? 1 : 0);
 
 /** Largest first, as Karpenter queues pods: cpu, then memory, then age, then uid. */
@@ -78,33 +54,32 @@ function largestFirst(a: Pod, b: Pod): number {
 
 /** Groups pods into classes, largest pods first. A uid that occurs twice counts once. */
 export function classesOf(pods: readonly Pod[], tables: ClassTables): readonly PodClass[] {
-  const members = new Map<string, Pod[]>();
-  const seen = new Set<string>();
-  for (const pod of pods) {
-    if (seen.has(pod.uid)) continue;
-    seen.add(pod.uid);
-    const text = classText(pod, tables);
-    const list = members.get(text);
-    if (list === undefined) members.set(text, [pod]);
-    else list.push(pod);
-  }
-  const lists = [...members.values()].map((list) => list.sort(older));
-  const first = (list: readonly Pod[]): Pod => list[0] as Pod;
+  const lists = equalPods(pods, { names: tables.dimensions.names, selection: tables.selection, claims: tables.volumes.claims });
+  const first = ({ pods: [pod] }: EqualPods): Pod => pod as Pod;
+  for (const list of lists) list.pods.sort(older);
   lists.sort((a, b) => largestFirst(first(a), first(b)));
-  const drafts = lists.map((list, index) => draftOf(list, index, tables));
-  return withSelections(drafts, tables);
+  const drafts = new Map<string, Draft>();
+  for (const list of lists) if (!drafts.has(list.demands)) drafts.set(list.demands, draftOf(first(list), tables));
+  // Only now are all groups known.
+  const selections = new Selections(tables);
+  for (const draft of drafts.values()) draft.selectedBy = selections.of(draft.pod);
+  return lists.map(({ pods: members, demands }, index) => {
+    const { levels, attachments, refusal, selectedBy } = drafts.get(demands) as Draft;
+    const pod = members[0] as Pod;
+    const mine = { index, pod, uids: members.map((one) => one.uid), requests: vectorOf(tables.dimensions, pod.requests), levels, attachments, selectedBy };
+    return refusal === undefined ? mine : { ...mine, refusal };
+  });
 }
 
-type Draft = Omit<PodClass, 'selectedBy'>;
+/** What classes have in common whose pods differ in nothing but their requests; `pod` is one of them. */
+type Draft = Pick<PodClass, 'levels' | 'attachments' | 'refusal'> & { readonly pod: Pod; selectedBy: readonly Group[] };
 
-function draftOf(list: readonly Pod[], index: number, tables: ClassTables): Draft {
-  const pod = list[0] as Pod;
+function draftOf(pod: Pod, tables: ClassTables): Draft {
   const demand = volumeDemandOf(pod, tables.volumes);
   const refusal = refusalOf(pod, demand);
-  const base = { index, pod, uids: list.map((one) => one.uid), requests: vectorOf(tables.dimensions, pod.requests) };
-  if (refusal !== undefined || 'code' in demand) return { ...base, levels: [], attachments: [], ...(refusal === undefined ? {} : { refusal }) };
+  if (refusal !== undefined || 'code' in demand) return { pod, levels: [], attachments: [], selectedBy: [], ...(refusal === undefined ? {} : { refusal }) };
   const levels = levelsOf(pod, { preferences: tables.preferences, taintPreferences: tables.taintPreferences });
-  return { ...base, levels: levels.map((demands) => levelOf(pod, demands, demand, tables)), attachments: demand.attachments };
+  return { pod, levels: levels.map((demands) => levelOf(pod, demands, demand, tables)), attachments: demand.attachments, selectedBy: [] };
 }
 
 function refusalOf(pod: Pod, demand: VolumeDemand | Reason): Reason | undefined {
@@ -183,9 +158,4 @@ export class Selections {
     if (list === undefined) this.#byLabel.set(label, [group]);
     else list.push(group);
   }
-}
-
-function withSelections(drafts: readonly Draft[], tables: ClassTables): readonly PodClass[] {
-  const selections = new Selections(tables);
-  return drafts.map((draft) => ({ ...draft, selectedBy: selections.of(draft.pod) }));
 }

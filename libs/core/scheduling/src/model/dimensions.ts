@@ -16,8 +16,9 @@ export function dimensionsOf(pods: readonly Pod[], daemonSets: readonly DaemonSe
 
 /** Amounts as a vector; a name that is absent means zero. */
 export function vectorOf(dimensions: Dimensions, resources: Resources): Float64Array {
-  const vector = new Float64Array(dimensions.names.length);
-  dimensions.names.forEach((name, index) => { vector[index] = resources[name] ?? 0; });
+  const { names } = dimensions;
+  const vector = new Float64Array(names.length);
+  for (let index = 0; index < names.length; index += 1) vector[index] = resources[names[index] as string] ?? 0;
   return vector;
 }
 

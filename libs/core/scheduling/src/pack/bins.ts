@@ -73,7 +73,7 @@ export function emptyBin(context: PackContext, id: number, state: State): PackBi
 
 export function copyOf(bin: PackBin): PackBin {
   return {
-    ...bin, used: Float64Array.from(bin.used), contents: new Map(bin.contents),
+    ...bin, used: bin.used.slice(), contents: new Map(bin.contents),
     hosts: bin.hosts === undefined ? undefined : new Map([...bin.hosts].map(([group, tally]) => [group, { ...tally }])),
   };
 }

@@ -6,23 +6,24 @@ const bandsMax = 8;
 /** Rounding must not end a search before what scores as much as its bound. */
 const rounding = 1 + 1e-9;
 
-/** Rows of like mixture, by worth: where they begin and end, and the smallest and largest share of the first resource. */
-type Band = { readonly number: number; readonly from: number; readonly to: number; readonly least: number; readonly most: number };
+/** Rows of like mixture, by worth: where they begin and end. */
+type Band = { readonly number: number; readonly from: number; readonly to: number };
 
 /** Sizes in bands, side by side in memory: going through them is most of the work of filling many nodes evenly. */
 export class SizeTable {
   readonly bands: readonly Band[];
   readonly rows: readonly Size[];
+  readonly worths: Float64Array;
   /** The place of each row in the list that the table was made of. */
   readonly places: Int32Array;
   /** What each row asks for, by resource; and the least that it or a row below it in its band does. */
   readonly requests: Float64Array;
   readonly least: Float64Array;
-  /** What has run out is skipped by every search that begins after. Kept as in `Candidates`. */
-  readonly skips: Int32Array;
-  readonly #rowOf: ReadonlyMap<Size, number>;
   readonly perUnit: Float64Array;
   readonly width: number;
+  readonly #rowOf: ReadonlyMap<Size, number>;
+  /** Each row that is left leads to itself, any other to one further down. */
+  readonly #next: Int32Array;
 
   /** `sizes`: the most valuable first. */
   constructor(perUnit: Float64Array, sizes: readonly Size[]) {
@@ -33,45 +34,58 @@ export class SizeTable {
     sizes.forEach((size, place) => groups[Math.min(bandsMax - 1, Math.floor(share(size) * bandsMax))]?.push(place));
     this.places = Int32Array.from(groups.flat());
     this.rows = [...this.places].map((place) => sizes[place] as Size);
-    this.bands = bandsOf(groups.map((group) => group.map((place) => share(sizes[place] as Size))));
-    this.requests = Float64Array.from(this.rows.flatMap(({ requests }) => [...requests]));
-    this.least = Float64Array.from(this.requests);
+    this.bands = bandsOf(groups.map(({ length }) => length));
+    this.worths = new Float64Array(sizes.length);
+    this.requests = new Float64Array(sizes.length * this.width);
+    this.rows.forEach(({ requests, worth }, row) => {
+      this.worths[row] = worth;
+      this.requests.set(requests, row * this.width);
+    });
+    this.least = this.requests.slice();
     for (const { from, to } of this.bands) {
       for (let at = (to - 1) * this.width - 1; at >= from * this.width; at -= 1) this.least[at] = Math.min(this.least[at] as number, this.least[at + this.width] as number);
     }
-    this.skips = new Int32Array(sizes.length + this.bands.length);
     this.#rowOf = new Map(this.rows.map((size, row) => [size, row]));
+    this.#next = new Int32Array(sizes.length + 1);
+    for (let row = 0; row <= sizes.length; row += 1) this.#next[row] = row;
   }
 
   /** No pods of this size are left. */
   drop(size: Size): void {
     const row = this.#rowOf.get(size);
-    const band = this.bands.find(({ from, to }) => row !== undefined && from <= row && row < to);
-    if (row === undefined || band === undefined) return;
-    let before = band.from - 1;
-    for (let next = after(this.skips, before, band); next < row; next = after(this.skips, before, band)) before = next;
-    this.skips[before + 1 + band.number] = after(this.skips, row, band);
+    if (row !== undefined) this.#next[row] = row + 1;
+  }
+
+  /** The first row from this one on of which pods are left; the band's end when there is none. */
+  left(from: number, band: Band): number {
+    let row = from;
+    while (row < band.to && this.#next[row] !== row) row = this.#next[row] as number;
+    // Who comes this way again goes straight on.
+    if (from < band.to) this.#next[from] = row;
+    return Math.min(row, band.to);
+  }
+
+  /** The first row from this one on that is not worth more; the band's end when all are. */
+  notAbove(worth: number, from: number, band: Band): number {
+    let [low, high] = [from, band.to];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.worths[middle] as number) > worth) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 }
 
-function bandsOf(shares: readonly (readonly number[])[]): readonly Band[] {
+function bandsOf(lengths: readonly number[]): readonly Band[] {
   const bands: Band[] = [];
   let from = 0;
-  for (const mine of shares) {
-    if (mine.length === 0) continue;
-    bands.push({ number: bands.length, from, to: from + mine.length, least: Math.min(...mine), most: Math.max(...mine) });
-    from += mine.length;
+  for (const length of lengths) {
+    if (length === 0) continue;
+    bands.push({ number: bands.length, from, to: from + length });
+    from += length;
   }
   return bands;
-}
-
-/**
- * The next row that may join after another. Each is kept where it is not simply the row below (0); what comes first in a band is
- * kept before its first row, so there is one entry more for each band.
- */
-function after(skips: Int32Array, row: number, band: Band): number {
-  const skip = skips[row + 1 + band.number] as number;
-  return skip === 0 ? row + 1 : skip;
 }
 
 /** A node that is being filled: what it holds, and what it may. */
@@ -80,8 +94,8 @@ export type Filling = { readonly used: Float64Array; readonly room: Float64Array
 /** Sizes from which one node is filled. */
 export type Candidates = {
   /**
-   * The size that is worth most when each resource is weighted with the share of it that is left, among those that pass; of equals
-   * the first. What does not pass is not asked again, so a node may only fill.
+   * A size that is worth much when each resource is weighted with the share of it that is left, and that passes; of equals the
+   * first. What does not pass is not asked again, so a node may only fill.
    */
   best<T>(node: Filling, pass: (size: Size) => T | undefined): T | undefined;
 };
@@ -89,7 +103,18 @@ export type Candidates = {
 /** What a unit of a resource is worth to a node: much where much is left. */
 const leftOf = ({ used, room }: Filling, r: number): number => ((room[r] as number) > 0 ? 1 - (used[r] as number) / (room[r] as number) : 0);
 
-/** A list too short to be worth a table. */
+/** Sets what a unit of each resource is worth to a node, and gives the largest share that is left of any. */
+function weigh(weights: Float64Array, perUnit: Float64Array, node: Filling): number {
+  let most = 0;
+  for (let r = 0; r < weights.length; r += 1) {
+    const left = leftOf(node, r);
+    weights[r] = (perUnit[r] as number) * left;
+    most = Math.max(most, left);
+  }
+  return most;
+}
+
+/** A list too short to be worth a table: the best of all is found. */
 export class FewCandidates implements Candidates {
   readonly #perUnit: Float64Array;
   readonly #weights: Float64Array;
@@ -104,7 +129,7 @@ export class FewCandidates implements Candidates {
   }
 
   best<T>(node: Filling, pass: (size: Size) => T | undefined): T | undefined {
-    const bound = this.#weigh(node) * rounding;
+    const bound = weigh(this.#weights, this.#perUnit, node) * rounding;
     const sizes = this.#sizes;
     let [best, bestScore, kept, at]: [T | undefined, number, number, number] = [undefined, 0, 0, 0];
     for (; at < sizes.length; at += 1) {
@@ -121,77 +146,66 @@ export class FewCandidates implements Candidates {
     if (kept < at) sizes.splice(kept, at - kept);
     return best;
   }
-
-  /** Sets what a unit of each resource is worth here, and gives the largest share that is left of any. */
-  #weigh(node: Filling): number {
-    let most = 0;
-    for (let r = 0; r < this.#weights.length; r += 1) {
-      const left = leftOf(node, r);
-      this.#weights[r] = (this.#perUnit[r] as number) * left;
-      most = Math.max(most, left);
-    }
-    return most;
-  }
 }
 
-type Best<T> = { found: T | undefined; score: number; place: number };
-
-/** The sizes of a table that may still join one node. */
+/**
+ * The sizes of a table that may still join one node. Only the most valuable of each band that fits is compared: within a
+ * band mixtures are alike, so what is worth more in general is, but for a little, worth more here too.
+ */
 export class TableCandidates implements Candidates {
   readonly #table: SizeTable;
   readonly #weights: Float64Array;
-  readonly #skips: Int32Array;
+  /** The first row of each band that may still join. */
+  readonly #first: Int32Array;
 
   constructor(table: SizeTable) {
     this.#table = table;
     this.#weights = new Float64Array(table.width);
-    this.#skips = Int32Array.from(table.skips);
+    this.#first = new Int32Array(table.bands.length);
+    for (const band of table.bands) this.#first[band.number] = table.left(band.from, band);
   }
 
   best<T>(node: Filling, pass: (size: Size) => T | undefined): T | undefined {
-    const [first, others] = this.#weigh(node);
-    const best: Best<T> = { found: undefined, score: 0, place: 0 };
+    const { bands, perUnit, rows } = this.#table;
+    weigh(this.#weights, perUnit, node);
+    // What is worth more than all that is left cannot fit.
+    let most = 0;
+    for (let r = 0; r < perUnit.length; r += 1) most += (perUnit[r] as number) * ((node.room[r] as number) - (node.used[r] as number));
+    for (const band of bands) this.#skipTooLarge(band, node, most * rounding);
+    for (let band = this.#bestBand(); band !== undefined; band = this.#bestBand()) {
+      const row = this.#first[band.number] as number;
+      const found = pass(rows[row] as Size);
+      if (found !== undefined) return found;
+      this.#first[band.number] = row + 1;
+      this.#skipTooLarge(band, node, most * rounding);
+    }
+    return undefined;
+  }
+
+  #bestBand(): Band | undefined {
+    let [best, bestScore, bestPlace]: [Band | undefined, number, number] = [undefined, 0, 0];
     for (const band of this.#table.bands) {
-      // Nothing in the band scores more than its worth times this.
-      const bound = Math.max(band.least * first + (1 - band.least) * others, band.most * first + (1 - band.most) * others) * rounding;
-      this.#search(band, bound, node, best, pass);
-    }
-    return best.found;
-  }
-
-  /** Sets what a unit of each resource is worth here, and gives the share that is left of the first, and the largest of any other. */
-  #weigh(node: Filling): readonly [number, number] {
-    const { perUnit } = this.#table;
-    let [first, others] = [0, 0];
-    for (let r = 0; r < perUnit.length; r += 1) {
-      const left = leftOf(node, r);
-      this.#weights[r] = (perUnit[r] as number) * left;
-      if (r === 0) first = left;
-      else others = Math.max(others, left);
-    }
-    return [first, others];
-  }
-
-  #search<T>(band: Band, bound: number, node: Filling, best: Best<T>, pass: (size: Size) => T | undefined): void {
-    const { rows, places } = this.#table;
-    let before = band.from - 1;
-    for (let row = after(this.#skips, before, band); row < band.to; row = after(this.#skips, row, band)) {
-      const size = rows[row] as Size;
-      if (size.worth * bound < best.score || !this.#mayFit(row, node)) return;
+      const row = this.#first[band.number] as number;
+      if (row >= band.to) continue;
       const score = this.#score(row);
-      const place = places[row] as number;
-      const better = score > best.score || (score === best.score && score > 0 && place < best.place);
-      const found = better ? pass(size) : undefined;
-      if (found !== undefined) [best.found, best.score, best.place] = [found, score, place];
-      if (better && found === undefined) this.#skips[before + 1 + band.number] = after(this.#skips, row, band);
-      else before = row;
+      const place = this.#table.places[row] as number;
+      if (score > bestScore || (score === bestScore && score > 0 && place < bestPlace)) [best, bestScore, bestPlace] = [band, score, place];
     }
+    return best;
   }
 
-  /** Whether something from this row on asks for no more than is left. */
-  #mayFit(row: number, { used, room }: Filling): boolean {
-    const { least, width } = this.#table;
-    for (let r = 0; r < width; r += 1) if ((used[r] as number) + (least[row * width + r] as number) > (room[r] as number)) return false;
+  #skipTooLarge(band: Band, node: Filling, most: number): void {
+    const { requests, least } = this.#table;
+    let row = this.#first[band.number] as number;
+    if (row < band.to && (this.#table.worths[row] as number) > most) row = this.#table.notAbove(most, row, band);
+    row = this.#table.left(row, band);
+    while (row < band.to && !this.#holds(requests, row, node)) row = this.#holds(least, row, node) ? this.#table.left(row + 1, band) : band.to;
+    this.#first[band.number] = row;
+  }
+
+  #holds(amounts: Float64Array, row: number, { used, room }: Filling): boolean {
+    const { width } = this.#table;
+    for (let r = 0; r < width; r += 1) if ((used[r] as number) + (amounts[row * width + r] as number) > (room[r] as number)) return false;
     return true;
   }
 

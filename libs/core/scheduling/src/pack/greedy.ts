@@ -1,4 +1,5 @@
 import type { State } from '../match/states.js';
+import { ByAmounts, placeOf } from '../model/amounts.js';
 import type { Offer } from '../model/templates.js';
 import { afterKind, ClosedDoors, copyOf, emptyBin, putKind, settle, type PackBin, type PackContext, type Size } from './bins.js';
 import { SizeTable } from './candidates.js';
@@ -9,6 +10,8 @@ import { dot } from './prices.js';
 /** How many targets are tried for each new node, and how many nodes may be offered a larger type. */
 const targetsMax = 6;
 const upgradesMax = 3;
+/** Exchanges that top a node off; one that was filled evenly gains nothing by them. */
+const swapsMax = 4;
 /** Growing a node that is there is preferred to opening another of equal value. */
 const growthBonus = 1.01;
 /** Nothing is worth more than its price, so a node this well filled need not be compared with others. */
@@ -19,25 +22,28 @@ type Estimate = { readonly target: Target; readonly state: State; readonly ratio
 /** Pods to pack, with what is left of them together. */
 class Stock implements Supply {
   readonly left: Int32Array;
-  sizes: readonly Size[];
+  readonly sizes: Size[];
   readonly table: SizeTable;
   /** Worth of everything left. */
   worth: number;
   readonly #context: PackContext;
+  /** The size of each kind of which there are pods, by kind index. */
+  readonly #sizeOf: readonly (Size | undefined)[];
 
   constructor(context: PackContext, counts: Int32Array) {
     this.#context = context;
     this.left = counts;
-    const sizes = new Map<string, Size>();
-    for (const kind of context.kinds) {
-      if (counts[kind.index] === 0) continue;
-      const text = kind.requests.join(',');
-      const size = sizes.get(text);
-      if (size === undefined) sizes.set(text, { requests: kind.requests, worth: context.worth[kind.index] as number, kinds: [kind.index] });
-      else size.kinds.push(kind.index);
-    }
+    const sizes: Size[] = [];
+    const known = new ByAmounts<Size>();
+    this.#sizeOf = context.kinds.map((kind) => {
+      if (counts[kind.index] === 0) return undefined;
+      const at = placeOf(known, kind.requests);
+      if (at.value === undefined) sizes.push(at.value = { requests: kind.requests, worth: context.worth[kind.index] as number, kinds: [] });
+      at.value.kinds.push(kind.index);
+      return at.value;
+    });
     // Stable: sizes of equal worth stay in the order of their first kind.
-    this.sizes = [...sizes.values()].sort((a, b) => b.worth - a.worth);
+    this.sizes = sizes.sort((a, b) => b.worth - a.worth);
     this.table = new SizeTable(context.perUnit, this.sizes);
     this.worth = context.kinds.reduce((sum, kind) => sum + (context.worth[kind.index] as number) * (counts[kind.index] as number), 0);
   }
@@ -49,17 +55,17 @@ class Stock implements Supply {
   }
 
   take(index: number, count: number): void {
+    if (count === 0) return;
     this.left[index] = (this.left[index] as number) - count;
     this.worth -= (this.#context.worth[index] as number) * count;
     if (this.left[index] === 0) this.#drop(index);
   }
 
   #drop(index: number): void {
-    const { requests } = this.#context.kinds[index] as Kind;
-    const size = this.sizes.find((one) => one.kinds.includes(index) && one.requests.every((amount, r) => amount === requests[r]));
+    const size = this.#sizeOf[index];
     size?.kinds.splice(size.kinds.indexOf(index), 1);
     if (size === undefined || size.kinds.length > 0) return;
-    this.sizes = this.sizes.filter((one) => one !== size);
+    this.sizes.splice(this.sizes.indexOf(size), 1);
     this.table.drop(size);
   }
 }
@@ -190,8 +196,8 @@ class Greedy {
     return full;
   }
 
-  #takeGain(before: PackBin, after: PackBin, times: number): void {
-    for (const [index, count] of after.contents) this.#stock.take(index, (count - (before.contents.get(index) ?? 0)) * times);
+  #takeGain(before: PackBin | undefined, after: PackBin, times: number): void {
+    for (const [index, count] of after.contents) this.#stock.take(index, (count - (before?.contents.get(index) ?? 0)) * times);
   }
 
   #estimates(seed: Kind): readonly Estimate[] {
@@ -210,21 +216,21 @@ class Greedy {
   }
 
   #placeSeed(seed: Kind): boolean {
-    let best: { readonly bin: PackBin; readonly from: PackBin; readonly grow: PackBin | undefined; readonly merit: number } | undefined;
+    let best: { readonly bin: PackBin; readonly grow: PackBin | undefined; readonly merit: number } | undefined;
     for (const { target, state, grow, ratio: most } of this.#estimates(seed)) {
       // Estimates come best first, and no node turns out better than its estimate.
       if (best !== undefined && most * growthBonus <= best.merit) break;
-      const from = grow ?? emptyBin(this.#context, this.bins.length, state);
-      const start = copyOf(from);
+      const start = grow === undefined ? emptyBin(this.#context, this.bins.length, state) : copyOf(grow);
       putKind(this.#context, start, seed, 1);
       this.#stock.left[seed.index] = (this.#stock.left[seed.index] as number) - 1;
-      const bin = filled(this.#context, start, { target, supply: this.#stock, swapsMax: 4, evenly: this.#evenly });
+      const bin = filled(this.#context, start, { target, supply: this.#stock, swapsMax: this.#evenly ? 0 : swapsMax, evenly: this.#evenly });
       this.#stock.left[seed.index] = (this.#stock.left[seed.index] as number) + 1;
       if (bin === undefined) continue;
-      const ratio = (worthOf(this.#context, bin) - worthOf(this.#context, from)) / Math.max(1, bin.price - (grow?.price ?? 0));
+      const before = grow === undefined ? 0 : worthOf(this.#context, grow);
+      const ratio = (worthOf(this.#context, bin) - before) / Math.max(1, bin.price - (grow?.price ?? 0));
       // A node less is worth a little: nodes that are there already win ties.
       const merit = ratio * (grow === undefined ? 1 : growthBonus);
-      if (best === undefined || merit > best.merit) best = { bin, from, grow, merit };
+      if (best === undefined || merit > best.merit) best = { bin, grow, merit };
       if (merit >= goodEnough && grow === undefined) break;
     }
     if (best === undefined) return false;
@@ -232,7 +238,7 @@ class Greedy {
     return true;
   }
 
-  #commit(best: { readonly bin: PackBin; readonly from: PackBin; readonly grow: PackBin | undefined }): void {
+  #commit(best: { readonly bin: PackBin; readonly grow: PackBin | undefined }): void {
     if (best.grow !== undefined) {
       const at = this.bins.indexOf(best.grow);
       this.bins[at] = best.bin;
@@ -244,8 +250,9 @@ class Greedy {
     for (const [index, count] of best.bin.contents) times = Math.min(times, Math.floor((this.#stock.left[index] as number) / count));
     // Stopping before the last copies leaves pods to combine with others at the end.
     const copies = Math.max(1, times > 2 ? times - 1 : 1);
-    for (let copy = 0; copy < copies; copy += 1) this.bins.push({ ...copyOf(best.bin), id: this.bins.length });
-    this.#takeGain(best.from, best.bin, copies);
+    this.#takeGain(undefined, best.bin, copies);
+    this.bins.push(best.bin);
+    for (let copy = 1; copy < copies; copy += 1) this.bins.push({ ...copyOf(best.bin), id: this.bins.length });
   }
 }
 

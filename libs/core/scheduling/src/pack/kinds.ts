@@ -1,5 +1,6 @@
 import type { HostPort } from '@dovetail/core-kube-model';
 import type { Item } from '../build/items.js';
+import { ByAmounts, placeOf } from '../model/amounts.js';
 import type { State } from '../match/states.js';
 import type { Shape } from '../model/shapes.js';
 import type { World } from '../model/world.js';
@@ -54,36 +55,47 @@ function openingsOf(world: World, shape: Shape, requests: Float64Array): readonl
   return found;
 }
 
-/** Kinds of the assigned items, in the order of their first item: largest pods first. */
-export function kindsOf(world: World, assigned: ReadonlyMap<Item, number>): readonly Kind[] {
-  const drafts = new Map<string, { first: Item; roles: readonly Role[]; items: { item: Item; count: number }[]; count: number }>();
+type Draft = { readonly first: Item; readonly roles: readonly Role[]; readonly items: { item: Item; count: number }[]; count: number; readonly openings: () => readonly State[] };
+
+/** Items of one shape and size: what parts them into kinds, and where nodes may be opened for them. */
+type Equals = { readonly byRules: Map<string, Draft>; openings: readonly State[] | undefined };
+
+const rolesText = (roles: readonly Role[]): string => roles.map((role) => `${role.group.id}${role.carries ? 'c' : ''}${role.selected ? 's' : ''}`).join('|');
+const portsText = (item: Item): string => (item.cls.pod.hostPorts.length === 0 ? '' : JSON.stringify(item.cls.pod.hostPorts));
+
+/** Items in lists that no node can tell apart, in the order of their first item. */
+function draftsOf(world: World, assigned: ReadonlyMap<Item, number>): readonly Draft[] {
+  const drafts: Draft[] = [];
+  const known = new ByAmounts<Equals>();
   for (const [item, count] of assigned) {
     if (count <= 0) continue;
+    const at = placeOf(known.after(item.shape.id), item.cls.requests);
+    const place = at.value ??= { byRules: new Map<string, Draft>(), openings: undefined };
     const roles = item.roles.onHost.filter(matters);
-    let text = `${item.shape.id}|`;
-    for (const amount of item.cls.requests) text += `${amount},`;
-    for (const role of roles) text += `|${role.group.id}${role.carries ? 'c' : ''}${role.selected ? 's' : ''}`;
-    if (item.cls.pod.hostPorts.length > 0) text += JSON.stringify(item.cls.pod.hostPorts);
-    const draft = drafts.get(text);
-    if (draft === undefined) drafts.set(text, { first: item, roles, items: [{ item, count }], count });
-    else {
-      draft.items.push({ item, count });
-      draft.count += count;
+    const rules = `${rolesText(roles)} ${portsText(item)}`;
+    let draft = place.byRules.get(rules);
+    if (draft === undefined) {
+      draft = { first: item, roles, items: [], count: 0, openings: () => place.openings ??= openingsOf(world, item.shape, item.cls.requests) };
+      place.byRules.set(rules, draft);
+      drafts.push(draft);
     }
+    draft.items.push({ item, count });
+    draft.count += count;
   }
-  const openings = new Map<string, readonly State[]>();
+  return drafts;
+}
+
+/** Kinds of the assigned items, in the order of their first item: largest pods first. */
+export function kindsOf(world: World, assigned: ReadonlyMap<Item, number>): readonly Kind[] {
   const rules = new Map<string, number>();
-  return [...drafts.values()].map(({ first, roles, items, count }, index) => {
-    const text = `${first.shape.id}|${first.cls.requests.join(',')}`;
-    const known = openings.get(text) ?? openingsOf(world, first.shape, first.cls.requests);
-    openings.set(text, known);
+  return draftsOf(world, assigned).map(({ first, roles, items, count, openings }, index) => {
     const ports = first.cls.pod.hostPorts;
-    const ruleText = `${roles.map((role) => `${role.group.id}${role.carries ? 'c' : ''}${role.selected ? 's' : ''}`).join('|')} ${ports.length > 0 ? JSON.stringify(ports) : ''}`;
-    const rule = rules.get(ruleText) ?? rules.size;
-    rules.set(ruleText, rule);
+    const text = `${rolesText(roles)} ${portsText(first)}`;
+    const rule = rules.get(text) ?? rules.size;
+    rules.set(text, rule);
     return {
       index, requests: first.cls.requests, shape: first.shape, roles, ports, rule, plain: roles.length === 0 && ports.length === 0,
-      perHost: ports.length > 0 ? 1 : perHostOf(roles), items, count, openings: known,
+      perHost: ports.length > 0 ? 1 : perHostOf(roles), items, count, openings: openings(),
     };
   });
 }
