@@ -27,7 +27,7 @@ function table<K extends Measured['row']['kind']>(title: string, all: readonly M
 const speedCells = (one: SpeedRow): readonly string[] => {
   const peer = one.karpenter;
   return [
-    one.name, whole(one.classes), one.ms.toFixed(1), whole(one.podsPerSecond), whole(peer?.ms), whole(peer?.podsPerSecond), peer === undefined ? '-' : `${peer.times.toFixed(0)} of ${peer.wanted}`,
+    one.name, String(one.worlds), whole(one.classes), one.ms.toFixed(1), whole(one.podsPerSecond), whole(peer?.ms), whole(peer?.podsPerSecond), peer === undefined ? '-' : `${peer.times.toFixed(0)}${peer.wanted === undefined ? '' : ` of ${peer.wanted}`}`,
     dollars(one.cost), dollars(peer?.cost), whole(one.nodes), whole(peer?.nodes), dollars(one.bound), one.boundKind, percent(one.gap), met(peer?.met), one.digest,
   ];
 };
@@ -47,7 +47,7 @@ export function markdownOf(all: readonly Measured[]): string {
     '# The planner, measured', '',
     `Each row is its newest whole measurement, on ${[...new Set(all.map((one) => one.cpus))].join(' or ')} CPUs. Times are the smaller of clock and processor time, on both sides, and budgets are processor time, so that`,
     "a busy machine distorts less. Karpenter's time is its Solve alone, without preparing its scheduler; Dovetail's is everything from snapshot to plan. Every plan is proven by the checker.", '',
-    ...table('First plan, beside Karpenter', all, 'speed', { head: ['world', 'classes', 'ms', 'pods/s', 'Karpenter ms', 'pods/s', 'times', 'cost', "Karpenter's", 'nodes', "Karpenter's", 'bound', 'kind', 'gap', 'met', 'digest'], cells: (one) => [speedCells(one)] }),
+    ...table('First plan, beside Karpenter', all, 'speed', { head: ['world', 'n', 'classes', 'ms', 'pods/s', 'Karpenter ms', 'pods/s', 'times', 'cost', "Karpenter's", 'nodes', "Karpenter's", 'bound', 'kind', 'gap', 'met', 'digest'], cells: (one) => [speedCells(one)] }),
     ...table('Cost over the best lower bound', all, 'cost', { head: ['worlds', 'n', 'first plan', 'ms', 'budget', 'gap, mean', 'gap, worst', 'met', 'cost', 'bound', 'kind', "Karpenter's cost", 'gap, mean', 'worst', 'below it, mean', 'least', 'strict spread, gap', 'below Karpenter', 'digest'], cells: costCells }),
     ...table('Budgets', all, 'budget', { head: ['world and budget', 'took', 'over', 'steps', 'first plan', 'in time', 'met', 'digest'], cells: (one) => [budgetCells(one)] }),
     ...table('Pods and classes', all, 'curve', { head: ['pods', 'classes', 'ms', 'ms a class', 'nodes', 'digest'], cells: (one) => [curveCells(one)] }),

@@ -82,11 +82,12 @@ function canOpen(engine: Engine, item: Item): boolean {
 /** The items that pods of a class may become on new nodes, best first among equals: cheaper domains, then by name. */
 export function candidatesOf(engine: Engine, table: ItemTable, what: { readonly cls: PodClass; readonly level: number; readonly roles: Roles }): readonly Item[] {
   const { cls, level, roles } = what;
-  const ranked = (cls.levels[level]?.shapes ?? []).flatMap((shape) => pinnedShapes(engine, shape, roles));
-  const items = ranked.map(({ shape, specs }) => {
-    const pins = specs.flatMap(({ key, values }) => roles.onDomain.filter((role) => role.group.key === key).map((role) => ({ role, domain: values[0] ?? '' })));
-    return table.intern({ cls, level, roles, shape, pins });
-  });
+  const shapes = cls.levels[level]?.shapes ?? [];
+  const pinsOf = (specs: readonly Spec[]): readonly Pin[] =>
+    specs.flatMap(({ key, values }) => roles.onDomain.filter((role) => role.group.key === key).map((role) => ({ role, domain: values[0] ?? '' })));
+  const items = roles.domainKeys.length === 0
+    ? shapes.map((shape) => table.intern({ cls, level, roles, shape, pins: [] }))
+    : shapes.flatMap((shape) => pinnedShapes(engine, shape, roles)).map(({ shape, specs }) => table.intern({ cls, level, roles, shape, pins: pinsOf(specs) }));
   return items.filter((item) => roles.needsHostMates || canOpen(engine, item));
 }
 

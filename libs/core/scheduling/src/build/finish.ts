@@ -2,7 +2,7 @@ import { labels, poolLabelOf } from '@dovetail/core-api';
 import { admits, isEmptySet, toSpecs, type Requirements, type Resources, type ValueSet } from '@dovetail/core-kube-model';
 import type { State } from '../match/states.js';
 import { addTo, resourcesOf } from '../model/dimensions.js';
-import type { Offer } from '../model/templates.js';
+import type { Offer, Template, TypeRoom } from '../model/templates.js';
 import type { BinOption, NewNode, Placement } from '../plan.js';
 import type { Bin } from './bin.js';
 import type { Engine } from './engine.js';
@@ -45,14 +45,14 @@ function optionOf({ type, offering }: Offer): BinOption {
   };
 }
 
-/** Requirements of the claim: what pool and pods leave open, narrowed to the options. */
-function claimRequirements(state: State, options: readonly Offer[]): Requirements {
+/** Requirements of the claim: what pool and pods leave open, narrowed to the options and their types. */
+function claimRequirements(state: State, options: readonly Offer[], typeNames: readonly string[]): Requirements {
   const narrowed = new Map<string, ValueSet>(state.requirements);
   const only = (key: string, values: Iterable<string>): void => {
     const minValues = state.requirements.get(key)?.minValues;
     narrowed.set(key, { kind: 'in', values: new Set(values), present: true, ...(minValues === undefined ? {} : { minValues }) });
   };
-  only(labels.instanceType, options.map(({ type }) => type.type.name));
+  only(labels.instanceType, typeNames);
   only(labels.zone, options.map(({ offering }) => offering.zone));
   only(labels.capacityType, options.map(({ offering }) => offering.capacityType));
   return narrowed;
@@ -87,9 +87,9 @@ function requestsOf(engine: Engine, bin: Bin, overhead: Float64Array): Resources
 /** What new nodes with the same choice of offers share. */
 type Shared = Pick<NewNode, 'options' | 'requirements' | 'labels' | 'notes' | 'minValuesRelaxed'> & { readonly overhead: Float64Array };
 
-/** The least that daemonsets take on any of the offers; types share few amounts. */
-function leastOverhead(offers: readonly Offer[]): Float64Array {
-  const [first, ...others] = new Set(offers.map(({ type }) => type.overhead));
+/** The least that daemonsets take on any of the types, which share few amounts. */
+function leastOverhead(types: Iterable<TypeRoom>): Float64Array {
+  const [first, ...others] = new Set([...types].map(({ overhead }) => overhead));
   const least = Float64Array.from(first ?? []);
   for (const other of others) other.forEach((amount, r) => { least[r] = Math.min(least[r] ?? 0, amount); });
   return least;
@@ -99,6 +99,7 @@ function leastOverhead(offers: readonly Offer[]): Float64Array {
 class Rendering {
   readonly #engine: Engine;
   readonly #options = new Map<Offer, BinOption>();
+  readonly #sorted = new Map<Template, readonly TypeRoom[]>();
   readonly #known = new Map<readonly Offer[], Map<State, Shared>>();
 
   constructor(engine: Engine) {
@@ -114,12 +115,24 @@ class Rendering {
   }
 
   #render(state: State, offers: readonly Offer[]): Shared {
+    const types = new Set(offers.map(({ type }) => type));
+    // In the order of their names, so that nobody has to sort hundreds of them for each node.
+    const names = this.#typesByName(state.template).filter((type) => types.has(type)).map(({ type }) => type.name);
     return {
-      options: offers.map((offer) => this.#option(offer)), requirements: toSpecs(claimRequirements(state, offers)), labels: labelsOf(this.#engine, state),
-      notes: notesOf(this.#engine, state, offers),
+      options: offers.map((offer) => this.#option(offer)), requirements: toSpecs(claimRequirements(state, offers, names)), labels: labelsOf(this.#engine, state),
+      notes: notesOf(this.#engine, state, { cheapest: offers[0]?.type.type.name ?? '', count: types.size }),
       minValuesRelaxed: state.template.minValues.some(({ key, count }) => openDomains(state.requirements, offers, key).length < count),
-      overhead: leastOverhead(offers),
+      overhead: leastOverhead(types),
     };
+  }
+
+  #typesByName(template: Template): readonly TypeRoom[] {
+    let sorted = this.#sorted.get(template);
+    if (sorted === undefined) {
+      sorted = [...new Set(template.offers.map(({ type }) => type))].sort((a, b) => (a.type.name < b.type.name ? -1 : 1));
+      this.#sorted.set(template, sorted);
+    }
+    return sorted;
   }
 
   #option(offer: Offer): BinOption {

@@ -1,3 +1,4 @@
+import { ByAmounts } from '../model/amounts.js';
 import type { PodClass } from '../model/classes.js';
 import type { Shape } from '../model/shapes.js';
 import type { Role, Roles } from '../topology/roles.js';
@@ -21,15 +22,11 @@ export type Item = {
 /** Items by identity. */
 export class ItemTable {
   readonly items: Item[] = [];
-  readonly #ids = new Map<string, Item>();
+  readonly #known = new ByAmounts<Item>();
 
   intern(item: Omit<Item, 'id'>): Item {
-    const text = `${item.cls.index}|${item.level}|${item.shape.id}`;
-    const known = this.#ids.get(text);
-    if (known !== undefined) return known;
-    const made: Item = { id: this.items.length, ...item };
-    this.#ids.set(text, made);
-    this.items.push(made);
-    return made;
+    const at = this.#known.after(item.cls.index).after(item.level).after(item.shape.id);
+    if (at.value === undefined) this.items.push(at.value = { id: this.items.length, ...item });
+    return at.value;
   }
 }

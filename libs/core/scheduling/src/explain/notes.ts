@@ -61,15 +61,15 @@ function sharedOf(engine: Engine, state: State): Shared {
   return made;
 }
 
-/** Why a bin is what it is: why its pool, how many of the pool's types its pods' demands ended, and how many its size did. */
-export function notesOf(engine: Engine, state: State, options: readonly Offer[]): readonly Reason[] {
+/** Why a bin is what it is (`options`: its types, and the cheapest): why its pool, how many of the pool's types its pods' demands ended, and how many its size did. */
+export function notesOf(engine: Engine, state: State, options: { readonly cheapest: string; readonly count: number }): readonly Reason[] {
   const { notes, matching } = sharedOf(engine, state);
-  const stayed = typesIn(options);
+  const { cheapest, count: stayed } = options;
   if (stayed === matching) return notes;
   const most = engine.world.options.instanceTypesMax;
   const cut = stayed === most ? `, or dearer than the ${most} types that one node may name` : '';
   const small: Reason = {
-    code: 'resources-too-large', subject: state.template.key, values: { stayed: String(stayed), cheapest: options[0]?.type.type.name ?? '' }, fell: { count: matching - stayed, of: matching },
+    code: 'resources-too-large', subject: state.template.key, values: { stayed: String(stayed), cheapest }, fell: { count: matching - stayed, of: matching },
     message: `${matching - stayed} of ${matching} types are too small for the pods together, or beyond what the pool's limits leave${cut}; ${stayed} stay`,
   };
   return [...notes, small];

@@ -52,7 +52,7 @@ function largestFirst(a: Pod, b: Pod): number {
   return (b.requests['cpu'] ?? 0) - (a.requests['cpu'] ?? 0) || (b.requests['memory'] ?? 0) - (a.requests['memory'] ?? 0) || older(a, b);
 }
 
-/** Groups pods into classes, largest pods first. A uid that occurs twice counts once. */
+/** Groups pods, each of them once, into classes, largest pods first. */
 export function classesOf(pods: readonly Pod[], tables: ClassTables): readonly PodClass[] {
   const lists = equalPods(pods, { names: tables.dimensions.names, selection: tables.selection, claims: tables.volumes.claims });
   const first = ({ pods: [pod] }: EqualPods): Pod => pod as Pod;

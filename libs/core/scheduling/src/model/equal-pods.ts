@@ -41,14 +41,11 @@ function demandsText(pod: Pod, reading: Reading): string {
     + said('c', pod.resourceClaims.join(',')) + said('g', pod.schedulingGates.join(','));
 }
 
-/** Pods in lists of equals, in the order of the first of each. A uid that occurs twice counts once. */
+/** Pods in lists of equals, in the order of the first of each. Each pod once. */
 export function equalPods(pods: readonly Pod[], reading: Reading): EqualPods[] {
   const lists: EqualPods[] = [];
   const byRequests = new ByAmounts<Map<string, EqualPods>>();
-  const seen = new Set<string>();
   for (const pod of pods) {
-    if (seen.has(pod.uid)) continue;
-    seen.add(pod.uid);
     let at = byRequests;
     for (const name of reading.names) at = at.after(pod.requests[name] ?? 0);
     const byDemands = at.value ??= new Map<string, EqualPods>();

@@ -46,17 +46,19 @@ const fixedWellKnown = [
   labels.nodePool, labels.zone, labels.region, labels.instanceType, labels.arch, labels.os, labels.capacityType, labels.windowsBuild, labels.zoneId,
 ];
 
+// The same catalogue is planned with again and again.
+const keysOfTypes = new WeakMap<readonly InstanceType[], ReadonlySet<string>>();
+
+function keysOf(types: readonly InstanceType[]): ReadonlySet<string> {
+  let keys = keysOfTypes.get(types);
+  if (keys === undefined) keysOfTypes.set(types, keys = new Set(types.flatMap((type) => [...type.requirements.keys()])));
+  return keys;
+}
+
 /** Labels that a new node's type or offering fills in: Karpenter's well-known ones, and whatever the catalog's types define. */
 export function wellKnownLabels(snapshot: Snapshot): ReadonlySet<string> {
   const known = new Set<string>(fixedWellKnown);
-  const seen = new Set<InstanceType>();
-  for (const { instanceTypes } of snapshot.pools) {
-    for (const type of instanceTypes) {
-      if (seen.has(type)) continue;
-      seen.add(type);
-      for (const key of type.requirements.keys()) known.add(key);
-    }
-  }
+  for (const { instanceTypes } of snapshot.pools) for (const key of keysOf(instanceTypes)) known.add(key);
   return known;
 }
 

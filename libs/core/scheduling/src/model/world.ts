@@ -27,14 +27,22 @@ export type World = {
   readonly standings: Standings;
 };
 
-/** Reads everything once; afterwards the search touches no strings and no objects of the snapshot. */
-export function worldOf(snapshot: Snapshot, pods: readonly Pod[], options: PlanOptions): World {
+/** Each pod once: of those with the same uid the first. */
+function onlyOnce(pods: readonly Pod[], uids: ReadonlySet<string>): readonly Pod[] {
+  if (uids.size === pods.length) return pods;
+  const left = new Set(uids);
+  return pods.filter((pod) => left.delete(pod.uid));
+}
+
+/** Reads everything once; afterwards the search touches no strings and no objects of the snapshot. A pod that is asked for twice counts once. */
+export function worldOf(snapshot: Snapshot, asked: readonly Pod[], options: PlanOptions): World {
+  const moving = new Set(asked.map((pod) => pod.uid));
+  const pods = onlyOnce(asked, moving);
   const dimensions = dimensionsOf(pods, snapshot.daemonSets);
   const daemons = daemonsOf(snapshot.daemonSets, dimensions);
   const wellKnown = wellKnownLabels(snapshot);
   const templates = templatesOf(snapshot, { dimensions, daemons, wellKnown, pods: pods.length });
   const volumes = volumeIndexOf(snapshot);
-  const moving = new Set(pods.map((pod) => pod.uid));
   const selection = selectorKeysOf(pods, snapshot);
   const shapes = new ShapeTable();
   const groups = new GroupTable(snapshot.namespaces);

@@ -105,6 +105,19 @@ export function flexibleRoom(context: PackContext, bin: PackBin, kind: Kind): nu
   return Math.min(times, rules);
 }
 
+function holdsOneMore(room: Float64Array, used: Float64Array, requests: Float64Array): boolean {
+  for (let r = 0; r < used.length; r += 1) if ((used[r] as number) + (requests[r] as number) > (room[r] as number)) return false;
+  return true;
+}
+
+/** Whether one of a plain kind fits while a bin without host ports may still become any of its state's offers. */
+function takesPlain(context: PackContext, bin: PackBin, kind: Kind): boolean {
+  const next = afterKind(context, bin.state, kind);
+  if (next === undefined) return false;
+  for (const room of next.widest) if (holdsOneMore(room, bin.used, kind.requests)) return true;
+  return false;
+}
+
 /**
  * Which nodes are closed to which rules for good. While pods are only ever added, a node that hostname rules close to a
  * kind stays closed, and asking again is most of the work when thousands of nodes each hold one of a group.
@@ -124,6 +137,11 @@ export class ClosedDoors {
       this.#closed[kind.rule] = doors = larger;
     }
     doors[bin.id] = 1;
+  }
+
+  /** Whether one more of a kind fits. */
+  takes(context: PackContext, bin: PackBin, kind: Kind): boolean {
+    return kind.plain && bin.ports.length === 0 ? takesPlain(context, bin, kind) : this.room(context, bin, kind) > 0;
   }
 
   /** As `flexibleRoom`, remembering what is closed. */

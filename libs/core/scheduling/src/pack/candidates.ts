@@ -176,7 +176,7 @@ export class TableCandidates implements Candidates {
       const row = this.#first[band.number] as number;
       const found = pass(rows[row] as Size);
       if (found !== undefined) return found;
-      this.#first[band.number] = row + 1;
+      this.#first[band.number] = this.#table.left(row + 1, band);
       this.#skipTooLarge(band, node, most * rounding);
     }
     return undefined;
@@ -197,8 +197,8 @@ export class TableCandidates implements Candidates {
   #skipTooLarge(band: Band, node: Filling, most: number): void {
     const { requests, least } = this.#table;
     let row = this.#first[band.number] as number;
-    if (row < band.to && (this.#table.worths[row] as number) > most) row = this.#table.notAbove(most, row, band);
-    row = this.#table.left(row, band);
+    if (row >= band.to) return;
+    if ((this.#table.worths[row] as number) > most) row = this.#table.left(this.#table.notAbove(most, row, band), band);
     while (row < band.to && !this.#holds(requests, row, node)) row = this.#holds(least, row, node) ? this.#table.left(row + 1, band) : band.to;
     this.#first[band.number] = row;
   }

@@ -137,13 +137,22 @@ function exchange(context: PackContext, bin: PackBin, space: SwapSpace, roundsMa
   }
 }
 
-/** A filled copy of a bin for one target, settled on the cheapest offer that holds it; undefined when none does. */
-export function filled(context: PackContext, from: PackBin, what: { readonly target: Target; readonly supply: Supply; readonly swapsMax: number; readonly evenly?: boolean }): PackBin | undefined {
-  const bin = copyOf(from);
+/** What a bin is filled for and from, how many exchanges may follow, and whether its resources are to run out together. */
+export type Fill = { readonly target: Target; readonly supply: Supply; readonly swapsMax: number; readonly evenly?: boolean };
+
+/** Fills a bin for one target and settles it on the cheapest offer that holds it; false when none does. */
+export function fillUp(context: PackContext, bin: PackBin, what: Fill): boolean {
+  const before = what.swapsMax > 0 ? new Map(bin.contents) : undefined;
   if (what.evenly === true) fillEvenly(context, bin, what);
   else fill(context, bin, what);
-  if (what.swapsMax > 0) exchange(context, bin, { target: what.target, supply: what.supply, before: from.contents }, what.swapsMax);
-  return settle(bin) ? bin : undefined;
+  if (before !== undefined) exchange(context, bin, { target: what.target, supply: what.supply, before }, what.swapsMax);
+  return settle(bin);
+}
+
+/** A filled copy of a bin; undefined when no offer holds it. */
+export function filled(context: PackContext, from: PackBin, what: Fill): PackBin | undefined {
+  const bin = copyOf(from);
+  return fillUp(context, bin, what) ? bin : undefined;
 }
 
 /** What a bin's contents are worth. */

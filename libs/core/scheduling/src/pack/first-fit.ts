@@ -19,7 +19,7 @@ class ByPods {
       if (row === undefined || row.length === 0) continue;
       for (let at = 0; at < row.length && left > 0;) {
         const bin = row[at] as PackBin;
-        if (this.#doors.room(context, bin, kind) <= 0) { at += 1; continue; }
+        if (!this.#doors.takes(context, bin, kind)) { at += 1; continue; }
         putKind(context, bin, kind, 1);
         left -= 1;
         // The last of the row takes its place: order within a row does not matter, only that it is always the same.

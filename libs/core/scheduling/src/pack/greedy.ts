@@ -3,7 +3,7 @@ import { ByAmounts, placeOf } from '../model/amounts.js';
 import type { Offer } from '../model/templates.js';
 import { afterKind, ClosedDoors, copyOf, emptyBin, putKind, settle, type PackBin, type PackContext, type Size } from './bins.js';
 import { SizeTable } from './candidates.js';
-import { filled, worthOf, type Supply, type Target } from './fill.js';
+import { filled, fillUp, worthOf, type Supply, type Target } from './fill.js';
 import type { Kind } from './kinds.js';
 import { dot } from './prices.js';
 
@@ -171,7 +171,7 @@ class Greedy {
       for (let step = this.bins.length; step > 0 && left > 0; step -= 1) {
         this.#cursor = this.#cursor + 1 < this.bins.length ? this.#cursor + 1 : 0;
         const bin = this.bins[this.#cursor] as PackBin;
-        if (this.#doors.has(kind, bin) || worthOf(this.#context, bin) + worth > cap || this.#doors.room(this.#context, bin, kind) <= 0) continue;
+        if (this.#doors.has(kind, bin) || worthOf(this.#context, bin) + worth > cap || !this.#doors.takes(this.#context, bin, kind)) continue;
         putKind(this.#context, bin, kind, 1);
         left -= 1;
       }
@@ -207,7 +207,7 @@ class Greedy {
     let tried = 0;
     for (let step = 0; step < Math.min(this.bins.length, 1024) && tried < upgradesMax; step += 1) {
       const bin = this.bins[(this.#grown + step) % this.bins.length] as PackBin;
-      if (this.#doors.room(this.#context, bin, seed) <= 0) continue;
+      if (!this.#doors.takes(this.#context, bin, seed)) continue;
       tried += 1;
       const state = afterKind(this.#context, bin.state, seed) as State;
       estimates.push(...targetsFor(this.#context, state, { need: sumWith(bin, seed), supplyWorth, grow: bin, most: 2 }));
@@ -220,12 +220,12 @@ class Greedy {
     for (const { target, state, grow, ratio: most } of this.#estimates(seed)) {
       // Estimates come best first, and no node turns out better than its estimate.
       if (best !== undefined && most * growthBonus <= best.merit) break;
-      const start = grow === undefined ? emptyBin(this.#context, this.bins.length, state) : copyOf(grow);
-      putKind(this.#context, start, seed, 1);
+      const bin = grow === undefined ? emptyBin(this.#context, this.bins.length, state) : copyOf(grow);
+      putKind(this.#context, bin, seed, 1);
       this.#stock.left[seed.index] = (this.#stock.left[seed.index] as number) - 1;
-      const bin = filled(this.#context, start, { target, supply: this.#stock, swapsMax: this.#evenly ? 0 : swapsMax, evenly: this.#evenly });
+      const bought = fillUp(this.#context, bin, { target, supply: this.#stock, swapsMax: this.#evenly ? 0 : swapsMax, evenly: this.#evenly });
       this.#stock.left[seed.index] = (this.#stock.left[seed.index] as number) + 1;
-      if (bin === undefined) continue;
+      if (!bought) continue;
       const before = grow === undefined ? 0 : worthOf(this.#context, grow);
       const ratio = (worthOf(this.#context, bin) - before) / Math.max(1, bin.price - (grow?.price ?? 0));
       // A node less is worth a little: nodes that are there already win ties.
