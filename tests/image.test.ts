@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 
 /**
@@ -14,7 +14,14 @@ const wordsOf = (instruction: string): readonly (readonly string[])[] => lines.f
 const app = mkdtempSync(join(tmpdir(), 'dovetail-image-'));
 afterAll(() => rmSync(app, { recursive: true, force: true }));
 
-const sources = wordsOf('COPY').flatMap((words) => words.slice(0, -1));
+/** The files that a source of COPY names, `*` standing for any letters of a file's name. */
+function named(source: string): readonly string[] {
+  if (!source.includes('*')) return [source];
+  const pattern = new RegExp(`^${basename(source).replaceAll('.', '\\.').replaceAll('*', '.*')}$`);
+  return readdirSync(join(root, dirname(source))).filter((file) => pattern.test(file)).map((file) => join(dirname(source), file));
+}
+
+const sources = wordsOf('COPY').flatMap((words) => words.slice(0, -1)).flatMap(named);
 for (const source of sources) cpSync(join(root, source), join(app, basename(source)));
 const [entry = '[]'] = lines.filter((line) => line.startsWith('ENTRYPOINT ')).map((line) => line.slice('ENTRYPOINT '.length));
 

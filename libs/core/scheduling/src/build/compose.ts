@@ -58,7 +58,7 @@ export function compose(world: World): Composed {
 
 /** Up to so many kinds nodes are filled evenly, which costs twice the time; up to fewer, both ways are compared. */
 const evenKindsMax = 1500;
-const bothKindsMax = 300;
+const bothKindsMax = 100;
 
 /** Block by block if rules allow, which takes a time in proportion to the pods; else node by node. */
 function largePacking(context: PackContext, what: { readonly seed: number; readonly stop: () => boolean }): readonly PackBin[] | undefined {
