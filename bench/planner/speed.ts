@@ -41,7 +41,7 @@ export function speedCases(quick: boolean): readonly SpeedCase[] {
   const diverse = ([[1_000, 30], [5_000, 50], [10_000, 70], [20_000, 100]] as const).map(([pods, wanted]): SpeedCase => ({ name: `diverse ${pods}`, worlds: () => [diverseWorld(pods)], wanted, noMoreNodes: true }));
   const plain: readonly SpeedCase[] = [
     { name: 'fast plain 3000', worlds: () => sizes.flatMap(plainWorlds), wanted: 200, noMoreNodes: false },
-    ...sizes.map((vcpusMax) => ({ name: `fast plain 3000, ${sizeName(vcpusMax)}`, worlds: () => plainWorlds(vcpusMax), noMoreNodes: false })),
+    ...sizes.map((vcpusMax) => ({ name: `fast plain 3000 ${sizeName(vcpusMax)}`, worlds: () => plainWorlds(vcpusMax), noMoreNodes: false })),
   ];
   return quick ? diverse.slice(0, 1) : [...diverse, ...plain];
 }

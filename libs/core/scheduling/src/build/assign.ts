@@ -24,6 +24,12 @@ function assignAt(engine: Engine, table: ItemTable, assignment: Assignment, part
   let done = placeOnExisting(engine, table, { cls, level, roles, count });
   if (done === count) return done;
   const candidates = candidatesOf(engine, table, { cls, level, roles });
+  const [first] = candidates;
+  // Nothing to divide them over: most classes of most plans.
+  if (first !== undefined && candidates.length === 1 && first.pins.length === 0) {
+    assignment.assigned.set(first, (assignment.assigned.get(first) ?? 0) + count - done);
+    return count;
+  }
   for (const [item, pods] of assignDomains(engine, candidates, count - done)) {
     assignment.assigned.set(item, (assignment.assigned.get(item) ?? 0) + pods);
     done += pods;

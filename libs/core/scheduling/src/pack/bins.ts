@@ -41,6 +41,8 @@ export type PackContext = {
   readonly next: readonly (State | null)[][];
   /** What the rooms of a state's frontier are worth, in its order. */
   readonly roomWorths: (state: State) => Float64Array;
+  /** Places in a state's frontier by what their rooms are worth for their price, the best first; and the most that any room is worth. */
+  readonly byValue: (state: State) => { readonly places: Int32Array; readonly mostWorth: number };
   /** What the kinds cost at least, whatever nodes they are packed on. */
   readonly bound: number;
   /** What a node opened in a state could become, in the order of its frontier. */

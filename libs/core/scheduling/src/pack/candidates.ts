@@ -67,7 +67,8 @@ export class SizeTable {
 
   /** The first row from this one on that is not worth more; the band's end when all are. */
   notAbove(worth: number, from: number, band: Band): number {
-    let [low, high] = [from, band.to];
+    let low = from;
+    let high = band.to;
     while (low < high) {
       const middle = (low + high) >> 1;
       if ((this.worths[middle] as number) > worth) low = middle + 1;
@@ -183,13 +184,18 @@ export class TableCandidates implements Candidates {
   }
 
   #bestBand(): Band | undefined {
-    let [best, bestScore, bestPlace]: [Band | undefined, number, number] = [undefined, 0, 0];
+    let best: Band | undefined;
+    let bestScore = 0;
+    let bestPlace = 0;
     for (const band of this.#table.bands) {
       const row = this.#first[band.number] as number;
       if (row >= band.to) continue;
       const score = this.#score(row);
       const place = this.#table.places[row] as number;
-      if (score > bestScore || (score === bestScore && score > 0 && place < bestPlace)) [best, bestScore, bestPlace] = [band, score, place];
+      if (score < bestScore || score === 0 || (score === bestScore && place >= bestPlace)) continue;
+      best = band;
+      bestScore = score;
+      bestPlace = place;
     }
     return best;
   }

@@ -29,6 +29,13 @@ function pricesOf(offers: readonly Offer[], usable: UsableRooms, demand: Float64
   return resourcePrices(common.length > 0 ? common : judged, demand).perUnit;
 }
 
+/** Of equal value for money the dearer first. */
+function byValueOf(state: State, worths: Float64Array): ReturnType<PackContext['byValue']> {
+  const value = (at: number): number => (worths[at] as number) / Math.max(1, state.frontier[at]?.offering.priceMicrosPerHour ?? 1);
+  const places = Int32Array.from(worths.keys()).sort((a, b) => value(b) - value(a) || b - a);
+  return { places, mostWorth: worths.reduce((most, worth) => Math.max(most, worth), 0) };
+}
+
 /**
  * Prices resources by what they would cost at best. A resource that the prices call free still gets a little worth, so
  * that of two equal choices the one that uses more of the node wins.
@@ -47,7 +54,9 @@ export function packContextOf(world: World, kinds: readonly Kind[], hostFloors: 
   const sizes = kinds.map((kind) => ({ requests: kind.requests, worth: worth[kind.index] ?? 0, kinds: [kind.index] }));
   const known: Float64Array[] = [];
   const roomWorths = (state: State): Float64Array => (known[state.id] ??= Float64Array.from(state.frontier.map(({ type }) => dot(worths, usable.of(type.room).room))));
+  const values: ReturnType<PackContext['byValue']>[] = [];
+  const byValue = (state: State): ReturnType<PackContext['byValue']> => (values[state.id] ??= byValueOf(state, roomWorths(state)));
   const rooms: (readonly Target[])[] = [];
   const targets = (state: State): readonly Target[] => (rooms[state.id] ??= state.frontier.map(({ type, offering }) => ({ room: type.room, usable: usable.of(type.room).room, price: offering.priceMicrosPerHour })));
-  return { states: world.states, kinds, bound, hostFloors, roomWorths, targets, perUnit: worths, duals: perUnit, worth, sizes, next: kinds.map(() => []) };
+  return { states: world.states, kinds, bound, hostFloors, roomWorths, byValue, targets, perUnit: worths, duals: perUnit, worth, sizes, next: kinds.map(() => []) };
 }

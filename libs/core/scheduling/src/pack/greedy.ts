@@ -75,6 +75,8 @@ type Ask = { readonly need: Float64Array; readonly supplyWorth: number; readonly
 /** The targets of a state that promise most value per dollar for a node that needs at least so much; the best first. */
 function targetsFor(context: PackContext, state: State, ask: Ask): readonly Estimate[] {
   const { need, grow } = ask;
+  const { places, mostWorth } = context.byValue(state);
+  if (grow === undefined && ask.supplyWorth >= mostWorth) return firstHolding(context, state, ask, places);
   const base = grow === undefined ? 0 : worthOf(context, grow);
   const paid = grow?.price ?? 0;
   const worths = context.roomWorths(state);
@@ -91,6 +93,19 @@ function targetsFor(context: PackContext, state: State, ask: Ask): readonly Esti
     let place = best.length;
     while (place > 0 && (best[place - 1] as Estimate).ratio < ratio) place -= 1;
     best.splice(place, 0, { target: { room: type.room, price }, state, ratio, grow });
+  }
+  return best;
+}
+
+/** While there is enough to fill any node, what promises most is the same for every new one. */
+function firstHolding(context: PackContext, state: State, { need, most }: Ask, places: Int32Array): readonly Estimate[] {
+  const worths = context.roomWorths(state);
+  const best: Estimate[] = [];
+  for (let index = 0; index < places.length && best.length < most; index += 1) {
+    const at = places[index] as number;
+    const { type, offering } = state.frontier[at] as Offer;
+    const price = offering.priceMicrosPerHour;
+    if (holds(type.room, need)) best.push({ target: { room: type.room, price }, state, ratio: (worths[at] as number) / Math.max(1, price), grow: undefined });
   }
   return best;
 }

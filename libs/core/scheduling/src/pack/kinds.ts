@@ -55,28 +55,29 @@ function openingsOf(world: World, shape: Shape, requests: Float64Array): readonl
   return found;
 }
 
-type Draft = { readonly first: Item; readonly roles: readonly Role[]; readonly items: { item: Item; count: number }[]; count: number; readonly openings: () => readonly State[] };
-
-/** Items of one shape and size: what parts them into kinds, and where nodes may be opened for them. */
-type Equals = { readonly byRules: Map<string, Draft>; openings: readonly State[] | undefined };
+type Draft = { readonly first: Item; readonly roles: readonly Role[]; readonly rules: string; readonly items: { item: Item; count: number }[]; count: number; readonly openings: readonly State[] };
 
 const rolesText = (roles: readonly Role[]): string => roles.map((role) => `${role.group.id}${role.carries ? 'c' : ''}${role.selected ? 's' : ''}`).join('|');
-const portsText = (item: Item): string => (item.cls.pod.hostPorts.length === 0 ? '' : JSON.stringify(item.cls.pod.hostPorts));
+
+function rulesText(roles: readonly Role[], { cls }: Item): string {
+  const { hostPorts } = cls.pod;
+  return roles.length + hostPorts.length === 0 ? '' : `${rolesText(roles)} ${JSON.stringify(hostPorts)}`;
+}
 
 /** Items in lists that no node can tell apart, in the order of their first item. */
 function draftsOf(world: World, assigned: ReadonlyMap<Item, number>): readonly Draft[] {
   const drafts: Draft[] = [];
-  const known = new ByAmounts<Equals>();
+  const known = new ByAmounts<Draft[]>();
   for (const [item, count] of assigned) {
     if (count <= 0) continue;
-    const at = placeOf(known.after(item.shape.id), item.cls.requests);
-    const place = at.value ??= { byRules: new Map<string, Draft>(), openings: undefined };
-    const roles = item.roles.onHost.filter(matters);
-    const rules = `${rolesText(roles)} ${portsText(item)}`;
-    let draft = place.byRules.get(rules);
+    // Of one shape and size; what parts them are rules of hosts, and few have any.
+    const equals = placeOf(known.after(item.shape.id), item.cls.requests).value ??= [];
+    const roles = item.roles.onHost.length === 0 ? item.roles.onHost : item.roles.onHost.filter(matters);
+    const rules = rulesText(roles, item);
+    let draft = equals.find((one) => one.rules === rules);
     if (draft === undefined) {
-      draft = { first: item, roles, items: [], count: 0, openings: () => place.openings ??= openingsOf(world, item.shape, item.cls.requests) };
-      place.byRules.set(rules, draft);
+      draft = { first: item, roles, rules, items: [], count: 0, openings: equals[0]?.openings ?? openingsOf(world, item.shape, item.cls.requests) };
+      equals.push(draft);
       drafts.push(draft);
     }
     draft.items.push({ item, count });
@@ -88,14 +89,13 @@ function draftsOf(world: World, assigned: ReadonlyMap<Item, number>): readonly D
 /** Kinds of the assigned items, in the order of their first item: largest pods first. */
 export function kindsOf(world: World, assigned: ReadonlyMap<Item, number>): readonly Kind[] {
   const rules = new Map<string, number>();
-  return draftsOf(world, assigned).map(({ first, roles, items, count, openings }, index) => {
+  return draftsOf(world, assigned).map(({ first, roles, rules: text, items, count, openings }, index) => {
     const ports = first.cls.pod.hostPorts;
-    const text = `${rolesText(roles)} ${portsText(first)}`;
     const rule = rules.get(text) ?? rules.size;
     rules.set(text, rule);
     return {
       index, requests: first.cls.requests, shape: first.shape, roles, ports, rule, plain: roles.length === 0 && ports.length === 0,
-      perHost: ports.length > 0 ? 1 : perHostOf(roles), items, count, openings: openings(),
+      perHost: ports.length > 0 ? 1 : perHostOf(roles), items, count, openings,
     };
   });
 }
