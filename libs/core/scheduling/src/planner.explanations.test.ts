@@ -148,6 +148,11 @@ describe('a pod that loses its place to another is told which demand displaced i
       code: 'node-full', values: { resource: 'cpu', requested: '2', largest: '1', by: 'default/big-0' }, message: '1 of 1 existing nodes: not enough cpu; 2 asked for, at most 1 left; this plan put default/big-0 there',
     }],
   ])('%s', (_, scenario, at, reason) => expect(why(scenario)[at]).toMatchObject(reason));
+  test('but that the search was ended, when it had no time to try', () => {
+    const late = made({ pods: podsOf('p', 5_001, { requests: cores(1) }), pools: limited({ cpu: 400_000 }), options: { shouldStop: () => true } });
+    expect(late.unplaced).toHaveLength(5_001);
+    expect(late.unplaced[0]?.reasons).toEqual([{ code: 'budget-ended', subject: of, values: {}, message: 'the search was ended before this pod was placed; it is planned again in the next round' }]);
+  });
   test('in a capacity reservation', () => {
     const reserved = typeOf({ name: 'r.4', cpuMillis: 4000, memoryBytes: gibibytes(16), offerings: [offeringOf('zone-a', 'reserved', 0, { reservation: { id: 'cr', remaining: 1 } }), offeringOf('zone-a', 'on-demand', 100)] });
     expect(why({ pods: podsOf('p', 2, { requests: cores(3) }), types: [reserved] })[0]).toMatchObject({ code: 'reserved-capacity', values: { by: 'default/p-0' }, remedy: 'enlarge the reservation, or let reserved offerings fall back' });
