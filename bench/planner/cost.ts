@@ -76,6 +76,8 @@ async function measured(world: BenchWorld, one: CostCase, what: What): Promise<M
   what.tell(`${world.name}\n`);
   const first = firstPlan(world, one.pods > 10_000 ? 1 : 3);
   prove(world, first.plan);
+  // As in a service that has been planning: what improves a plan is compiled by then.
+  timedPlan(world, one.budgetsMs[0] ?? 0);
   const plans = one.budgetsMs.map((budget) => timedPlan(world, budget).plan);
   for (const made of plans) prove(world, made);
   const bound = await boundFor(world, what.lp);

@@ -45,7 +45,7 @@ const existingCells = (one: ExistingRow): readonly string[] => [one.name, `${one
 export function markdownOf(all: readonly Measured[]): string {
   return [
     '# The planner, measured', '',
-    `Each row is its newest whole measurement, on ${[...new Set(all.map((one) => one.cpus))].join(' or ')} CPUs. Times are the smaller of clock and processor time, on both sides, and budgets are processor time, so that`,
+    `Each row is its newest whole measurement, on ${[...new Set(all.map((one) => one.cpus))].join(' or ')} CPUs. Times and budgets are the smaller of clock and processor time, on both sides, so that`,
     "a busy machine distorts less. Karpenter's time is its Solve alone, without preparing its scheduler; Dovetail's is everything from snapshot to plan. Every plan is proven by the checker.", '',
     ...table('First plan, beside Karpenter', all, 'speed', { head: ['world', 'n', 'classes', 'ms', 'pods/s', 'Karpenter ms', 'pods/s', 'times', 'cost', "Karpenter's", 'nodes', "Karpenter's", 'bound', 'kind', 'gap', 'met', 'digest'], cells: (one) => [speedCells(one)] }),
     ...table('Cost over the best lower bound', all, 'cost', { head: ['worlds', 'n', 'first plan', 'ms', 'budget', 'gap, mean', 'gap, worst', 'met', 'cost', 'bound', 'kind', "Karpenter's cost", 'gap, mean', 'worst', 'below it, mean', 'least', 'strict spread, gap', 'below Karpenter', 'digest'], cells: costCells }),

@@ -20,6 +20,12 @@ class Assembly {
   /** Worth of a unit over the room it is a unit of, by node: scarce where little is left. */
   readonly #weights: readonly Float64Array[];
   readonly #left: Int32Array;
+  /** What one pod of each portion asks for, side by side in memory. */
+  readonly #requests: Float64Array;
+  /** What a pod must give back at least for another to fit, and what it may ask for at most to fit elsewhere. */
+  readonly #least: Float64Array;
+  readonly #leastBack: Float64Array;
+  readonly #mostBack: Float64Array;
   #leftOver = 0;
 
   constructor(context: PackContext, shells: readonly Shell[], portions: readonly Portion[]) {
@@ -29,6 +35,10 @@ class Assembly {
     this.#kinds = portions.map(({ kind }) => kind);
     this.#counts = shells.map(() => new Int32Array(portions.length));
     this.#left = Int32Array.from(portions.map(({ count }) => count));
+    const width = context.perUnit.length;
+    this.#requests = new Float64Array(portions.length * width);
+    portions.forEach(({ kind }, at) => this.#requests.set(kind.requests, at * width));
+    [this.#least, this.#leastBack, this.#mostBack] = [new Float64Array(width), new Float64Array(width), new Float64Array(width)];
     this.#weights = shells.map(({ target }) => context.perUnit.map((price, r) => ((target.room[r] as number) > 0 ? price / (target.room[r] as number) : 0)));
   }
 
@@ -111,8 +121,9 @@ class Assembly {
   /** Moves one pod from a node to another, or exchanges two, so that the pod of portion `at` fits; and puts it there. */
   #makeRoom(index: number, at: number): boolean {
     const counts = this.#counts[index] as Int32Array;
+    this.#lacking(this.#least, index, at);
     for (let out = 0; out < counts.length; out += 1) {
-      if ((counts[out] as number) === 0 || out === at || !this.#fitsWithout(index, { at, out })) continue;
+      if ((counts[out] as number) === 0 || out === at || !this.#asksAtLeast(this.#least, out)) continue;
       this.#put(index, out, -1);
       const other = this.#otherFor(index, out);
       if (other >= 0 && this.#allows(index, at)) {
@@ -130,12 +141,16 @@ class Assembly {
   #exchange(index: number, what: { readonly at: number; readonly out: number }): boolean {
     const { at, out } = what;
     this.#put(index, at, 1);
+    const { used } = this.#bins[index] as PackBin;
+    const { room } = this.#targets[index] as Target;
+    for (let r = 0; r < used.length; r += 1) this.#mostBack[r] = (room[r] as number) - (used[r] as number);
     for (let other = 0; other < this.#bins.length; other += 1) {
       if (other === index) continue;
       const counts = this.#counts[other] as Int32Array;
+      this.#lacking(this.#leastBack, other, out);
       for (let back = 0; back < counts.length; back += 1) {
         if ((counts[back] as number) === 0 || back === out || back === at) continue;
-        if (!this.#fitsWithout(other, { at: out, out: back }) || !this.#fits(index, back)) continue;
+        if (!this.#asksAtLeast(this.#leastBack, back) || !this.#asksAtMost(this.#mostBack, back)) continue;
         this.#put(other, back, -1);
         if (this.#allows(other, out) && this.#allows(index, back)) {
           this.#put(other, out, 1);
@@ -149,6 +164,23 @@ class Assembly {
     return false;
   }
 
+  /** Notes how much of each resource a node lacks for one more pod of a portion. */
+  #lacking(lack: Float64Array, index: number, at: number): void {
+    const { used } = this.#bins[index] as PackBin;
+    const { room } = this.#targets[index] as Target;
+    for (let r = 0; r < lack.length; r += 1) lack[r] = (used[r] as number) + (this.#requests[at * lack.length + r] as number) - (room[r] as number);
+  }
+
+  #asksAtLeast(amounts: Float64Array, at: number): boolean {
+    for (let r = 0; r < amounts.length; r += 1) if ((this.#requests[at * amounts.length + r] as number) < (amounts[r] as number)) return false;
+    return true;
+  }
+
+  #asksAtMost(amounts: Float64Array, at: number): boolean {
+    for (let r = 0; r < amounts.length; r += 1) if ((this.#requests[at * amounts.length + r] as number) > (amounts[r] as number)) return false;
+    return true;
+  }
+
   /** The first other node that takes one more pod; -1 when none does. */
   #otherFor(index: number, at: number): number {
     for (let other = 0; other < this.#bins.length; other += 1) if (other !== index && this.#fits(other, at) && this.#allows(other, at)) return other;
@@ -160,17 +192,6 @@ class Assembly {
     const { room } = this.#targets[index] as Target;
     const { requests } = this.#kinds[at] as Kind;
     for (let r = 0; r < used.length; r += 1) if ((used[r] as number) + (requests[r] as number) > (room[r] as number)) return false;
-    return true;
-  }
-
-  #fitsWithout(index: number, what: { readonly at: number; readonly out: number }): boolean {
-    const { used } = this.#bins[index] as PackBin;
-    const { room } = this.#targets[index] as Target;
-    const joining = (this.#kinds[what.at] as Kind).requests;
-    const leaving = (this.#kinds[what.out] as Kind).requests;
-    for (let r = 0; r < used.length; r += 1) {
-      if ((used[r] as number) - (leaving[r] as number) + (joining[r] as number) > (room[r] as number)) return false;
-    }
     return true;
   }
 

@@ -65,7 +65,7 @@ class CombinationSearch {
       this.#visits += 1;
       const target = this.#targets[at] as Target;
       const price = what.price + target.price;
-      if (price > this.#priceMax) continue;
+      if (price > this.#priceMax || (last && !coversAll(target.usable ?? target.room, residual))) continue;
       const rest = this.#cover(residual, target.usable ?? target.room, next);
       if (rest < 0) {
         if (depth + 1 >= this.#limits.countMin) this.#keep([...this.#chosen, target], price);
@@ -97,6 +97,11 @@ class CombinationSearch {
     this.#found = this.#found.sort((a, b) => a.price - b.price).slice(0, this.#limits.keptMax);
     this.#priceMax = this.#found.at(-1)?.price ?? this.#priceMax;
   }
+}
+
+function coversAll(room: Float64Array, residual: Float64Array): boolean {
+  for (let r = 0; r < residual.length; r += 1) if ((residual[r] as number) > (room[r] as number)) return false;
+  return true;
 }
 
 /** Cheap combinations that hold a demand in sum, cheapest first; whether the pods can be divided so is another question. */
