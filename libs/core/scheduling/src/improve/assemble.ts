@@ -1,11 +1,14 @@
 import { afterKind, copyOf, noteRules, ruleRoom, settle, type PackBin, type PackContext } from '../pack/bins.js';
 import { stillBuys, type Target } from '../pack/fill.js';
 import type { Kind, Portion } from '../pack/kinds.js';
+import { dot } from '../pack/prices.js';
 import type { Choices } from './random.js';
 
 /** A node that is to be filled: what it holds already, and the type it is meant to be. */
 export type Shell = { readonly bin: PackBin; readonly target: Target };
 
+/** Sums that round differently must not rule out what fits exactly. */
+const rounding = 1 + 1e-9;
 /** How many rounds of moving pods aside are tried before an assembly is given up. */
 const repairsMax = 24;
 
@@ -22,6 +25,8 @@ class Assembly {
   readonly #left: Int32Array;
   /** What one pod of each portion asks for, side by side in memory. */
   readonly #requests: Float64Array;
+  /** What one pod of each portion is worth: never more than one of the portion before. */
+  readonly #worths: Float64Array;
   /** What a pod must give back at least for another to fit, and what it may ask for at most to fit elsewhere. */
   readonly #least: Float64Array;
   readonly #leastBack: Float64Array;
@@ -37,7 +42,11 @@ class Assembly {
     this.#left = Int32Array.from(portions.map(({ count }) => count));
     const width = context.perUnit.length;
     this.#requests = new Float64Array(portions.length * width);
-    portions.forEach(({ kind }, at) => this.#requests.set(kind.requests, at * width));
+    this.#worths = new Float64Array(portions.length);
+    portions.forEach(({ kind }, at) => {
+      this.#requests.set(kind.requests, at * width);
+      this.#worths[at] = context.worth[kind.index] as number;
+    });
     [this.#least, this.#leastBack, this.#mostBack] = [new Float64Array(width), new Float64Array(width), new Float64Array(width)];
     this.#weights = shells.map(({ target }) => context.perUnit.map((price, r) => ((target.room[r] as number) > 0 ? price / (target.room[r] as number) : 0)));
   }
@@ -121,8 +130,8 @@ class Assembly {
   /** Moves one pod from a node to another, or exchanges two, so that the pod of portion `at` fits; and puts it there. */
   #makeRoom(index: number, at: number): boolean {
     const counts = this.#counts[index] as Int32Array;
-    this.#lacking(this.#least, index, at);
-    for (let out = 0; out < counts.length; out += 1) {
+    const worthMin = this.#lacking(this.#least, index, at);
+    for (let out = 0; out < counts.length && (this.#worths[out] as number) >= worthMin; out += 1) {
       if ((counts[out] as number) === 0 || out === at || !this.#asksAtLeast(this.#least, out)) continue;
       this.#put(index, out, -1);
       const other = this.#otherFor(index, out);
@@ -144,11 +153,12 @@ class Assembly {
     const { used } = this.#bins[index] as PackBin;
     const { room } = this.#targets[index] as Target;
     for (let r = 0; r < used.length; r += 1) this.#mostBack[r] = (room[r] as number) - (used[r] as number);
+    const first = this.#notAbove(dot(this.#context.perUnit, this.#mostBack) * rounding);
     for (let other = 0; other < this.#bins.length; other += 1) {
       if (other === index) continue;
       const counts = this.#counts[other] as Int32Array;
-      this.#lacking(this.#leastBack, other, out);
-      for (let back = 0; back < counts.length; back += 1) {
+      const worthMin = this.#lacking(this.#leastBack, other, out);
+      for (let back = first; back < counts.length && (this.#worths[back] as number) >= worthMin; back += 1) {
         if ((counts[back] as number) === 0 || back === out || back === at) continue;
         if (!this.#asksAtLeast(this.#leastBack, back) || !this.#asksAtMost(this.#mostBack, back)) continue;
         this.#put(other, back, -1);
@@ -164,11 +174,29 @@ class Assembly {
     return false;
   }
 
-  /** Notes how much of each resource a node lacks for one more pod of a portion. */
-  #lacking(lack: Float64Array, index: number, at: number): void {
+  /** Notes how much of each resource a node lacks for one more pod of a portion, and gives what that is worth at least. */
+  #lacking(lack: Float64Array, index: number, at: number): number {
     const { used } = this.#bins[index] as PackBin;
     const { room } = this.#targets[index] as Target;
-    for (let r = 0; r < lack.length; r += 1) lack[r] = (used[r] as number) + (this.#requests[at * lack.length + r] as number) - (room[r] as number);
+    let worth = 0;
+    for (let r = 0; r < lack.length; r += 1) {
+      const amount = (used[r] as number) + (this.#requests[at * lack.length + r] as number) - (room[r] as number);
+      lack[r] = amount;
+      if (amount > 0) worth += amount * (this.#context.perUnit[r] as number);
+    }
+    return worth / rounding;
+  }
+
+  /** The first portion of which a pod is not worth more. */
+  #notAbove(worth: number): number {
+    let low = 0;
+    let high = this.#worths.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#worths[middle] as number) > worth) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 
   #asksAtLeast(amounts: Float64Array, at: number): boolean {

@@ -26,14 +26,16 @@ class Loose implements Supply {
     this.left = new Int32Array(kinds);
   }
 
-  /** Takes over what a bin holds beyond what it must keep. */
-  add(context: PackContext, bin: PackBin): void {
-    for (const [index, all] of bin.contents) {
-      const count = all - (bin.base?.get(index) ?? 0);
-      if (count === 0) continue;
-      if (this.left[index] === 0) this.sizes.push(context.sizes[index] as Size);
-      this.left[index] = (this.left[index] as number) + count;
-      this.count += count;
+  /** Takes over what bins hold beyond what they must keep. */
+  add(context: PackContext, bins: readonly PackBin[]): void {
+    for (const { contents, base } of bins) {
+      for (const [index, all] of contents) {
+        const count = all - (base?.get(index) ?? 0);
+        if (count === 0) continue;
+        if (this.left[index] === 0) this.sizes.push(context.sizes[index] as Size);
+        this.left[index] = (this.left[index] as number) + count;
+        this.count += count;
+      }
     }
     this.sizes.sort((a, b) => b.worth - a.worth || (a.kinds[0] ?? 0) - (b.kinds[0] ?? 0));
   }
@@ -118,7 +120,7 @@ class Search {
     if (this.#stale > 2 * calm) this.#return();
     const chosen = this.#choose();
     this.#loose.clear();
-    for (const bin of chosen) this.#loose.add(this.#context, bin);
+    this.#loose.add(this.#context, chosen);
     this.#shells = chosen.flatMap((bin) => (bin.base === undefined ? [] : [shellOf(this.#context, bin)]));
     const before = chosen.reduce((sum, bin) => sum + bin.price, 0);
     // Where nothing cheaper is found for long, a step may cost a little: that is how the search leaves a dead end.
