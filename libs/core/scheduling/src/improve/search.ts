@@ -16,6 +16,11 @@ const calmSteps = 300;
 /** How much more at most, as a share of an average node, for each of a thousand draws. */
 const heat = 0.02 / 1000;
 
+/** Sets of types that a step looks at: mostly few, so that there are more steps, and now and then many. */
+const quickVisits = 300;
+const thoroughVisits = 3000;
+const thoroughOneIn = 8;
+
 /** Pods that were taken out and have to go somewhere again. */
 class Loose implements Supply {
   readonly left: Int32Array;
@@ -184,7 +189,8 @@ class Search {
     // Beyond a few nodes there are too many combinations: some keep their types.
     const given = old.slice(0, Math.max(0, old.length - 2 - this.#choices.below(3)));
     const counts = this.#shells.length > 0 ? { countMin: old.length - given.length, countMax: old.length - given.length } : { countMin: 1, countMax: old.length - given.length + 3 };
-    const combinations = combinationsFor(this.#context.targets(state), { demand, given, perUnit: this.#context.duals, limits: { ...counts, priceMax, visitsMax: 3000, keptMax: 16 } });
+    const visitsMax = this.#choices.below(thoroughOneIn) === 0 ? thoroughVisits : quickVisits;
+    const combinations = combinationsFor(this.#context.targets(state), { demand, given, perUnit: this.#context.duals, limits: { ...counts, priceMax, visitsMax, keptMax: 16 } });
     for (let tries = 0; tries < Math.min(3, combinations.length); tries += 1) {
       const { targets = [] } = combinations[tries === 0 ? 0 : this.#choices.below(combinations.length)] ?? {};
       const bins = assemble(this.#context, this.#shellsFor(targets, state), portions, this.#choices);
