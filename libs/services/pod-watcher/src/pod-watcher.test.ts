@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { annotations, renderPromise } from '@dovetail/core-api';
 import { publishState, streamName, subjects } from '@dovetail/contracts';
 import { kubeResources } from '@dovetail/core-ports';
-import { cluster, Stage } from './testing/harness.js';
+import { cluster, Stage, withWatcher } from './testing/harness.js';
 
 let stage: Stage;
 const begin = async (options: { readonly crds?: (file: string) => boolean } = {}): Promise<Stage> => {
@@ -135,12 +134,7 @@ describe('the state feed', () => {
   });
 });
 
-async function ready(): Promise<Stage & { watcher: ReturnType<Stage['watcher']> }> {
-  await begin();
-  const watcher = stage.watcher(1);
-  await stage.advance(50);
-  return Object.assign(Object.create(stage) as Stage, { watcher });
-}
+const ready = async (): Promise<Stage & { watcher: ReturnType<Stage['watcher']> }> => withWatcher(await begin());
 
 /** A ReplicaSet that wants so many pods; the metadata of a pod of its own. */
 async function ownedByReplicaSet(replicas: number): Promise<object> {
@@ -255,110 +249,4 @@ describe('batches', () => {
     expect(stage.batches.map((batch) => batch.podUids)).toEqual([[uid], [uid]]);
     expect(stage.batches.map((batch) => batch.round)).toEqual(['1.1', '1.2']);
   });
-});
-
-describe('verdicts', () => {
-  test('a refused pod comes back in the next round, and later each time', async () => {
-    await ready();
-    const uid = await stage.pod('a');
-    await stage.advance(60);
-    await stage.verdict(uid, 'refused');
-    await stage.advance(100);
-    expect(stage.batches.map((batch) => batch.podUids)).toEqual([[uid], [uid]]);
-  });
-
-  test('new pods wait for the verdicts on their group, then leave', async () => {
-    await ready();
-    const first = await stage.pod('a');
-    await stage.advance(60);
-    const second = await stage.pod('b');
-    await stage.advance(500);
-    expect(stage.batches).toHaveLength(1);
-    await stage.verdict(first, 'admitted');
-    await stage.advance(60);
-    expect(stage.batches.map((batch) => batch.podUids)).toEqual([[first], [second]]);
-  });
-
-  test.each<[string, (uid: string) => Promise<unknown>]>([
-    ['bound', (uid) => stage.kube.bind({ namespace: 'default', name: 'a', uid }, 'n')],
-    ['preempting', () => stage.kube.patch({ resource: kubeResources.pods, namespace: 'default', name: 'a' }, { type: 'merge', body: { status: { nominatedNodeName: 'n' } } }, { subresource: 'status' })],
-    ['gone', () => stage.kube.delete({ resource: kubeResources.pods, namespace: 'default', name: 'a' }, { gracePeriodSeconds: 0 })],
-  ])('a pod that is %s by now is not waited for', async (_what, happens) => {
-    await ready();
-    const first = await stage.pod('a');
-    await stage.advance(60);
-    const second = await stage.pod('b');
-    await happens(first);
-    await stage.advance(60);
-    expect(stage.batches.map((batch) => batch.podUids).slice(1)).toEqual([[second]]);
-  });
-
-  test('a promise is as good as a verdict', async () => {
-    await ready();
-    const first = await stage.pod('a');
-    await stage.advance(60);
-    const second = await stage.pod('b');
-    await stage.kube.create(kubeResources.nodes, { metadata: { name: 'n', annotations: { [annotations.promise]: renderPromise({ podUids: [first], admission: '1.1' }) } } });
-    await stage.advance(60);
-    expect(stage.batches.map((batch) => batch.podUids)).toEqual([[first], [second]]);
-  });
-
-  test('what the launcher tells of promises counts before the watch of its claims says it', async () => {
-    await ready();
-    const first = await stage.pod('a');
-    await stage.advance(60);
-    const second = await stage.pod('b');
-    const value = { holderUid: 'claim-uid', holderKind: 'NodeClaim', holderName: 'c', podUids: [first], admission: { epoch: 1, number: 1 }, reserved: {} } as const;
-    await publishState(stage.channel, { kind: 'set', uid: 'claim-uid', state: { kind: 'promise', value }, generation: '1.1' });
-    await stage.advance(60);
-    expect(stage.batches.map((batch) => batch.podUids)).toEqual([[first], [second]]);
-    await publishState(stage.channel, { kind: 'gone', stateKind: 'promise', uid: 'claim-uid', generation: '1.2' });
-    await stage.verdict(second, 'admitted');
-    await stage.advance(60);
-    expect(stage.batches.map((batch) => batch.podUids).at(-1)).toEqual([first]);
-  });
-
-  test('a promised pod is not batched until its promise ends', async () => {
-    await ready();
-    const uid = await stage.pod('a');
-    const promise = renderPromise({ podUids: [uid], admission: '1.1' });
-    await stage.advance(60);
-    await stage.verdict(uid, 'admitted');
-    const claim = await stage.kube.create(kubeResources.nodeClaims, {
-      metadata: { name: 'c', labels: { 'karpenter.sh/nodepool': 'default' }, annotations: { [annotations.promise]: promise } },
-      spec: { nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' }, requirements: [] },
-    });
-    await stage.advance(60_000);
-    expect(stage.batches).toHaveLength(1);
-    await stage.kube.delete({ resource: kubeResources.nodeClaims, name: claim.metadata.name });
-    await stage.advance(100);
-    expect(stage.batches.map((batch) => batch.podUids)).toEqual([[uid], [uid]]);
-  }, 30_000);
-
-  test('a promise with an end ends then', async () => {
-    await ready();
-    const uid = await stage.pod('a');
-    await stage.kube.create(kubeResources.nodes, { metadata: { name: 'n', annotations: { [annotations.promise]: renderPromise({ podUids: [uid], admission: '1.1', untilMs: stage.clock.nowMs() + 2_000 }) } } });
-    await stage.advance(1_900);
-    expect(stage.batches).toEqual([]);
-    await stage.advance(300);
-    expect(stage.batches).toMatchObject([{ podUids: [uid] }]);
-  });
-
-  test('a pod that cannot be placed backs off, and returns when a pool changes', async () => {
-    await ready();
-    const owner = { ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'rs-1', controller: true }] };
-    const uids = [await stage.pod('a', { metadata: owner }), await stage.pod('b', { metadata: owner })];
-    await stage.advance(60);
-    for (const uid of uids) await stage.verdict(uid, 'unplaced');
-    await stage.advance(3_000);
-    expect(stage.batches).toHaveLength(1);
-    expect(stage.counts.get('dovetail_pods_unschedulable_total')).toBe(2);
-    await stage.pool('bigger');
-    await stage.advance(600);
-    expect(stage.batches).toHaveLength(2);
-    for (const uid of uids) await stage.verdict(uid, 'unplaced', { planId: 'plan-2' });
-    await stage.advance(11_000);
-    expect(stage.batches).toHaveLength(3);
-  }, 20_000);
 });

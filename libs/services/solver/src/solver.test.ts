@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { requestPlan, streamName, subjects, type PlanRequest } from '@dovetail/contracts';
 import type { FollowEvent } from '@dovetail/core-ports';
 import { SolverEngine } from './engine.js';
-import { claimOf, nodeOf, podOf, poolOf, typeOf } from './testing/objects.js';
+import { nodeOf, podOf, poolOf } from './testing/objects.js';
 import { cluster, hash, Stage } from './testing/stage.js';
 
 let stage: Stage;
@@ -13,11 +13,6 @@ afterEach(() => {
   expect(stage.said('died')).toEqual([]);
   stage.stop.abort();
 });
-const planOf = (index: number): Stage['plans'][number]['plan'] => {
-  const message = stage.plans[index];
-  if (message === undefined) throw new Error(`there are ${String(stage.plans.length)} plans; said: ${JSON.stringify(stage.lines)}`);
-  return message.plan;
-};
 
 describe('a batch', () => {
   test('becomes a plan that names what it saw, then is acked; the plan is told as a decision', async () => {
@@ -33,7 +28,7 @@ describe('a batch', () => {
     expect(stage.plans).toMatchObject([{
       cause: { kind: 'pending', group: 'g', round: '1.1' }, statePosition: { incarnation: position.incarnation, sequence: position.lastSequence }, admissionSeen: { epoch: 3, number: 7 }, solver: 'one',
     }]);
-    const plan = planOf(0);
+    const plan = stage.planOf(0);
     expect(plan).toMatchObject({ admissionHead: '3.7', catalogRevision: 'class-default=r1', unplaced: [], stateSequence: position.lastSequence });
     expect(plan.newNodes.flatMap((bin) => bin.podUids).toSorted()).toEqual(['a', 'b', 'c']);
     expect(plan.newNodes[0]?.options[0]).toMatchObject({ instanceType: 'm5.xlarge', priceMicrosPerHour: 192_000 });
@@ -48,7 +43,7 @@ describe('a batch', () => {
     stage.solver('one');
     await stage.batch(['a', 'b', 'c']);
     await stage.clock.advance(50);
-    expect(planOf(0).newNodes.map((bin) => bin.podUids.length).toSorted()).toEqual([1, 2]);
+    expect(stage.planOf(0).newNodes.map((bin) => bin.podUids.length).toSorted()).toEqual([1, 2]);
   });
 
   test('waits for a mirror that has not reached it', async () => {
@@ -61,7 +56,7 @@ describe('a batch', () => {
     expect(stage.plans).toEqual([]);
     await stage.tell('pod', podOf('a'));
     await stage.clock.advance(300);
-    expect(planOf(0).newNodes[0]?.podUids).toEqual(['a']);
+    expect(stage.planOf(0).newNodes[0]?.podUids).toEqual(['a']);
   });
 
   test('is given back when the mirror does not reach it in time, and not lost', async () => {
@@ -73,7 +68,7 @@ describe('a batch', () => {
     expect(stage.said('mirror-behind').length).toBeGreaterThan(0);
     await stage.tell('pod', podOf('a'));
     await stage.clock.advance(4_000);
-    expect(planOf(0).newNodes[0]?.podUids).toEqual(['a']);
+    expect(stage.planOf(0).newNodes[0]?.podUids).toEqual(['a']);
   });
 
   test('of pods that are bound, gone or promised by now is acked without a plan', async () => {
@@ -166,7 +161,7 @@ describe('what was lost', () => {
     await stage.basics();
     await stage.tell('pod', podOf('a'));
     await stage.clock.advance(500);
-    expect(planOf(0).newNodes[0]?.podUids).toEqual(['a']);
+    expect(stage.planOf(0).newNodes[0]?.podUids).toEqual(['a']);
   });
 
   test('a batch that was cut from a stream that is gone is planned once its pods are known from the new one', async () => {
@@ -193,7 +188,7 @@ describe('what was lost', () => {
     await stage.tell('pod', podOf('a'));
     await stage.batch(['a']);
     await stage.clock.advance(500);
-    expect(planOf(0).newNodes[0]?.podUids).toEqual(['a']);
+    expect(stage.planOf(0).newNodes[0]?.podUids).toEqual(['a']);
   });
 
   test('a message of the feed that cannot be read is counted and passed over', async () => {
@@ -206,89 +201,6 @@ describe('what was lost', () => {
     expect(stage.plans).toHaveLength(1);
     expect(stage.engines[0]?.debugState()).toMatchObject({ malformed: { 'pod.StateRecord': 1 } });
   });
-});
-
-describe('room that is there', () => {
-  test('a node with room is used before a new one is launched, less what is promised there', async () => {
-    await stage.basics();
-    await stage.tell('node', nodeOf('n1'));
-    for (const uid of ['a', 'b']) await stage.tell('pod', podOf(uid, { requests: { cpu: 5_000, pods: 1 } }));
-    await stage.promise('node-n1', ['b']);
-    stage.solver('one');
-    await stage.batch(['a']);
-    await stage.clock.advance(50);
-    expect(planOf(0)).toMatchObject({ placements: [], newNodes: [{ podUids: ['a'] }] });
-    await stage.gone('promise', 'node-n1');
-    await stage.batch(['a']);
-    await stage.clock.advance(50);
-    expect(planOf(1)).toMatchObject({ placements: [{ nodeName: 'n1', podUids: ['a'] }], newNodes: [] });
-  });
-
-  test('a claim in flight counts with what every one of its options has', async () => {
-    await stage.basics();
-    await stage.tell('claim', claimOf('c1'));
-    await stage.tell('pod', podOf('fits', { requests: { cpu: 4_000, pods: 1 } }));
-    await stage.tell('pod', podOf('large', { requests: { cpu: 5_000, pods: 1 } }));
-    stage.solver('one');
-    await stage.batch(['fits']);
-    await stage.clock.advance(50);
-    await stage.batch(['large']);
-    await stage.clock.advance(50);
-    expect(planOf(0)).toMatchObject({ placements: [{ nodeName: 'c1', podUids: ['fits'] }], newNodes: [] });
-    expect(planOf(1)).toMatchObject({ placements: [], newNodes: [{ podUids: ['large'] }] });
-  });
-
-  test('a node that is not initialised takes its zeros from the claim; its startup and ephemeral taints do not count', async () => {
-    await stage.basics();
-    const claim = claimOf('c1', { nodeName: 'n1', capacity: { cpu: 8_000, pods: 58 }, allocatable: { cpu: 8_000, pods: 58 }, startupTaints: [{ key: 'cni', effect: 'NoSchedule' }] });
-    const { 'karpenter.sh/initialized': _initialized, ...labels } = nodeOf('n1').labels;
-    await stage.tell('claim', claim);
-    await stage.tell('node', nodeOf('n1', {
-      labels, capacity: { cpu: 0 }, allocatable: { cpu: 0 }, taints: [{ key: 'cni', effect: 'NoSchedule' }, { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }],
-    }));
-    await stage.tell('pod', podOf('a', { requests: { cpu: 1_000, pods: 1 } }));
-    stage.solver('one');
-    await stage.batch(['a']);
-    await stage.clock.advance(50);
-    expect(planOf(0)).toMatchObject({ placements: [{ nodeName: 'n1', podUids: ['a'] }], newNodes: [] });
-  });
-
-  test('a node that is being retired gets nobody', async () => {
-    await stage.basics();
-    await stage.tell('node', nodeOf('n1', { taints: [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }] }));
-    await stage.tell('pod', podOf('a'));
-    stage.solver('one');
-    await stage.batch(['a']);
-    await stage.clock.advance(50);
-    expect(planOf(0)).toMatchObject({ placements: [], newNodes: [{ podUids: ['a'] }] });
-  });
-
-  test('an offering without capacity is avoided until its time is over', async () => {
-    await stage.basics();
-    for (const zone of ['us-east-1a', 'us-east-1b']) {
-      await stage.unavailable({ instanceType: 'm5.large', zone, capacityType: 'on-demand', untilMs: stage.clock.nowMs() + 10_000, awsCode: 'InsufficientInstanceCapacity', failures: 1 });
-    }
-    await stage.tell('pod', podOf('a'));
-    stage.solver('one');
-    await stage.batch(['a']);
-    await stage.clock.advance(50);
-    await stage.clock.advance(10_000);
-    await stage.batch(['a']);
-    await stage.clock.advance(50);
-    expect([0, 1].map((index) => planOf(index).newNodes[0]?.options[0]?.instanceType)).toEqual(['m5.xlarge', 'm5.large']);
-  });
-
-  test('a catalog counts once all its parts are there, and its newest revision', async () => {
-    await stage.basics();
-    const many = Array.from({ length: 3_000 }, (_, index) => typeOf(`t${String(index)}.large`, 2, 90_000 + index));
-    await stage.catalog('r2', many);
-    await stage.tell('pod', podOf('a'));
-    stage.solver('one');
-    await stage.batch(['a']);
-    await stage.clock.advance(50);
-    expect(planOf(0)).toMatchObject({ catalogRevision: 'class-default=r2', stats: { instanceTypes: 3_000 } });
-    expect(planOf(0).newNodes[0]?.options[0]?.instanceType).toBe('t0.large');
-  }, 20_000);
 });
 
 describe('a what-if request', () => {
@@ -365,5 +277,5 @@ test('a pool whose class has no catalog yet launches nothing, with the reason', 
   stage.solver('one');
   await stage.batch(['a']);
   await stage.clock.advance(50);
-  expect(planOf(0)).toMatchObject({ newNodes: [], unplaced: [{ podUid: 'a', reasons: [{ code: 'pool-not-ready' }] }] });
+  expect(stage.planOf(0)).toMatchObject({ newNodes: [], unplaced: [{ podUid: 'a', reasons: [{ code: 'pool-not-ready' }] }] });
 });

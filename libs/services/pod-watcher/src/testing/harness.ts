@@ -149,3 +149,10 @@ const leading = (epoch: number, term: StopSignal): Leadership => ({
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 6; turn += 1) await new Promise<void>((resolve) => void setImmediate(resolve));
 }
+
+/** A stage on which a pod-watcher leads and has told what there is. */
+export async function withWatcher(stage: Stage): Promise<Stage & { watcher: ReturnType<Stage['watcher']> }> {
+  const watcher = stage.watcher(1);
+  await stage.advance(50);
+  return Object.assign(Object.create(stage) as Stage, { watcher });
+}

@@ -51,6 +51,13 @@ export class Stage {
     }
   }
 
+  /** The plan that came at this place, from 0. Throws, with what was logged, when there are not so many. */
+  planOf(index: number): PlanMessage['plan'] {
+    const message = this.plans[index];
+    if (message === undefined) throw new Error(`there are ${String(this.plans.length)} plans; said: ${JSON.stringify(this.lines)}`);
+    return message.plan;
+  }
+
   /** A pool, its class and a catalog of three types. */
   async basics(): Promise<void> {
     await this.tell('nodeclass', classOf());
