@@ -63,18 +63,26 @@ writeFileSync(outcomes, '');
 /** These look at services as processes of their own, or at NATS itself: on a machine without nats-server there is nothing to look at. */
 const natsOnly = ['tests/e2e/(bad-input|faults|subscribers|placement-left)', 'tests/conformance/bus/(nats|plain-client)', 'tests/conformance/kube'];
 
-/** Finds or downloads nats-server once, in front of the tests; says in one line what is left out where it cannot be had. */
-async function withoutNats() {
-  const child = spawn('npx', ['tsx', '--conditions=@dovetail/source', 'libs/testbed/bin/obtain.ts', 'nats'], { stdio: ['ignore', 'pipe', 'inherit'] });
+/** Finds, downloads or builds a part once, in front of the tests that would otherwise do without it. */
+async function obtained(part) {
+  const child = spawn('npx', ['tsx', '--conditions=@dovetail/source', 'libs/testbed/bin/obtain.ts', part], { stdio: ['ignore', 'pipe', 'inherit'] });
   let text = '';
   child.stdout.on('data', (chunk) => (text += chunk));
   const code = await new Promise((resolve) => child.on('close', resolve));
-  if (code === 0) return [];
+  return { had: code === 0, text };
+}
+
+/** Says in one line what is left out where nats-server cannot be had. */
+async function withoutNats() {
+  const { had, text } = await obtained('nats');
+  if (had) return [];
   leftOut.add(`LEFT OUT: faults, bad input, subscribers and pods left to the scheduler, which look at services as processes or at NATS; other tests ran with all services in one process: no nats-server (${text.split('\n', 1)[0].replace(/^nats-server\s+missing\s+/, '')})`);
   return natsOnly.map((pattern) => `--testPathIgnorePatterns=${pattern}`);
 }
 
 const results = [];
+// The projects' tests hold the Kubernetes twin against it. Where it cannot be had, they and the system tests say so themselves.
+if (process.env.REAL === '1') await obtained('control-plane');
 if (only !== 'system') results.push(await withSecondRun("projects' tests", unit, unit));
 if (only !== 'unit') {
   const lacking = await withoutNats();

@@ -7,7 +7,7 @@ jest.setTimeout(30_000);
 const real = await startReal();
 
 if ('unavailable' in real) {
-  process.stdout.write(`Left out: the real control plane, which the twin is held against: ${real.unavailable}\n`);
+  process.stdout.write(`LEFT OUT: the real control plane, which the twin is held against: ${real.unavailable}\n`);
   test.skip(`the real control plane: ${real.unavailable}`, () => undefined);
 } else {
   const world: World = real;
