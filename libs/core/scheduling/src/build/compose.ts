@@ -56,7 +56,7 @@ export function compose(world: World): Composed {
   return pods <= sequencePodsMax || (placeable && pods <= rescuePodsMax) ? better(packed, sequence()) : packed;
 }
 
-/** Up to so many kinds nodes are filled evenly, which costs twice the time; up to fewer, both ways are compared. */
+/** Up to so many kinds nodes are filled evenly; up to fewer, both ways are compared. */
 const evenKindsMax = 1500;
 const bothKindsMax = 100;
 

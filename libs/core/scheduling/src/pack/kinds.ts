@@ -55,7 +55,7 @@ function openingsOf(world: World, shape: Shape, requests: Float64Array): readonl
   return found;
 }
 
-type Draft = { readonly first: Item; readonly roles: readonly Role[]; readonly rules: string; readonly items: { item: Item; count: number }[]; count: number; readonly openings: readonly State[] };
+type Draft = { readonly first: Item; readonly roles: readonly Role[]; readonly rule: number; readonly items: { item: Item; count: number }[]; count: number };
 
 const rolesText = (roles: readonly Role[]): string => roles.map((role) => `${role.group.id}${role.carries ? 'c' : ''}${role.selected ? 's' : ''}`).join('|');
 
@@ -65,37 +65,31 @@ function rulesText(roles: readonly Role[], { cls }: Item): string {
 }
 
 /** Items in lists that no node can tell apart, in the order of their first item. */
-function draftsOf(world: World, assigned: ReadonlyMap<Item, number>): readonly Draft[] {
+function draftsOf(assigned: ReadonlyMap<Item, number>): readonly Draft[] {
   const drafts: Draft[] = [];
-  const known = new ByAmounts<Draft[]>();
+  const rules = new Map<string, number>();
+  const known = new ByAmounts<Draft>();
   for (const [item, count] of assigned) {
     if (count <= 0) continue;
-    // Of one shape and size; what parts them are rules of hosts, and few have any.
-    const equals = placeOf(known.after(item.shape.id), item.cls.requests).value ??= [];
     const roles = item.roles.onHost.length === 0 ? item.roles.onHost : item.roles.onHost.filter(matters);
-    const rules = rulesText(roles, item);
-    let draft = equals.find((one) => one.rules === rules);
-    if (draft === undefined) {
-      draft = { first: item, roles, rules, items: [], count: 0, openings: equals[0]?.openings ?? openingsOf(world, item.shape, item.cls.requests) };
-      equals.push(draft);
-      drafts.push(draft);
-    }
-    draft.items.push({ item, count });
-    draft.count += count;
+    const text = rulesText(roles, item);
+    const rule = rules.get(text) ?? rules.size;
+    rules.set(text, rule);
+    const at = placeOf(known.after(item.shape.id).after(rule), item.cls.requests);
+    if (at.value === undefined) drafts.push(at.value = { first: item, roles, rule, items: [], count: 0 });
+    at.value.items.push({ item, count });
+    at.value.count += count;
   }
   return drafts;
 }
 
 /** Kinds of the assigned items, in the order of their first item: largest pods first. */
 export function kindsOf(world: World, assigned: ReadonlyMap<Item, number>): readonly Kind[] {
-  const rules = new Map<string, number>();
-  return draftsOf(world, assigned).map(({ first, roles, rules: text, items, count, openings }, index) => {
-    const ports = first.cls.pod.hostPorts;
-    const rule = rules.get(text) ?? rules.size;
-    rules.set(text, rule);
+  return draftsOf(assigned).map(({ first, roles, rule, items, count }, index) => {
+    const { requests, pod: { hostPorts: ports } } = first.cls;
     return {
-      index, requests: first.cls.requests, shape: first.shape, roles, ports, rule, plain: roles.length === 0 && ports.length === 0,
-      perHost: ports.length > 0 ? 1 : perHostOf(roles), items, count, openings,
+      index, requests, shape: first.shape, roles, ports, rule, plain: roles.length === 0 && ports.length === 0,
+      perHost: ports.length > 0 ? 1 : perHostOf(roles), items, count, openings: openingsOf(world, first.shape, requests),
     };
   });
 }
