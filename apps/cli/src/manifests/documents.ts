@@ -32,7 +32,7 @@ function partsOf(text: string): readonly Part[] {
 
 /** YAML that the quick reader passed on, with the library's own message and line for what is wrong. */
 async function slowYaml(file: string, part: Part): Promise<unknown> {
-  const { parseDocument, LineCounter } = await import('yaml');
+  const { parseDocument, LineCounter } = await import('./yaml.js');
   const counter = new LineCounter();
   const document = parseDocument(part.text, { lineCounter: counter, prettyErrors: false });
   const [error] = document.errors;

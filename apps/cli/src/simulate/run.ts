@@ -69,7 +69,7 @@ async function rendered(result: SimulationResult, explanation: Explanation | und
   const whole = explanation === undefined ? result : { ...result, explanation };
   switch (output) {
     case 'json': return `${JSON.stringify(whole, undefined, 2)}\n`;
-    case 'yaml': return (await import('yaml')).stringify(whole, { aliasDuplicateObjects: false });
+    case 'yaml': return (await import('../manifests/yaml.js')).stringify(whole, { aliasDuplicateObjects: false });
     case 'table': return explanation === undefined ? tableOf(result) : explanationText(explanation);
   }
 }
