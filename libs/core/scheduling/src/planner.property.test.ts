@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { buildInSequence } from './build/sequence.js';
 import { checkPlan, plan, type Plan } from './index.js';
 import { worldOf } from './model/world.js';
-import { mixedWorld, type GeneratedWorld } from './testing/worlds.js';
+import { legacyWorld, mixedWorld, type GeneratedWorld } from './testing/worlds.js';
 
 const seeds = (from: number, count: number): readonly number[] => Array.from({ length: count }, (_, index) => from + index);
 const planned = ({ snapshot, pods, options }: GeneratedWorld): Plan => plan(snapshot, pods, options);
@@ -14,6 +14,18 @@ describe('in every generated world', () => {
       const made = planned(world);
       expect({ seed, violations: checkPlan(world.snapshot, world.pods, made, world.options) }).toEqual({ seed, violations: [] });
       expect(made.unplaced.filter((one) => one.reasons.length === 0)).toEqual([]);
+    }
+  });
+
+  test('of Provisioners, too', () => {
+    for (const seed of seeds(1, 100)) {
+      const world = legacyWorld(seed);
+      const made = planned(world);
+      expect({ seed, violations: checkPlan(world.snapshot, world.pods, made, world.options) }).toEqual({ seed, violations: [] });
+      expect(made.unplaced.filter((one) => one.reasons.length === 0)).toEqual([]);
+      // What sizes nodes never costs a pod its place.
+      const everyType = planned(mixedWorld(seed)).unplaced.length;
+      expect({ seed, fewer: made.unplaced.length > everyType }).toEqual({ seed, fewer: false });
     }
   });
 

@@ -11,8 +11,7 @@ import { readPoolAnnotations } from './pool-annotations.js';
 
 /**
  * What the legacy webhooks wrote in when people had not said otherwise, by requirement or by label: linux, amd64,
- * on-demand. Late releases also narrowed types to c, m and r of a generation above 2; earlier ones did not, and manifests
- * of that time ask for t3a or t4g by nodeSelector: those must go on working, so nothing is narrowed here.
+ * on-demand. That late releases narrowed types as well decides how nodes are sized (`sizesOf`), not which are allowed.
  */
 function legacyDefaults(requirements: readonly RequirementSpec[], labels: Readonly<Record<string, string>>): readonly RequirementSpec[] {
   const said = new Set([...requirements.map((one) => canonicalKey(one.key)), ...Object.keys(labels).map(canonicalKey)]);

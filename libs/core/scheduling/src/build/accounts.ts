@@ -25,6 +25,9 @@ export function cheapestFor(state: State, load: Load): Offer | undefined {
 /** Every offer of a state that holds a load, cheapest first. */
 export const offersFor = (state: State, load: Load): readonly Offer[] => state.offers.filter((offer) => offerHolds(offer, load));
 
+/** Of those, the ones that nodes are sized by. */
+export const sizesFor = (state: State, load: Load): readonly Offer[] => state.sizes.filter((offer) => offerHolds(offer, load));
+
 /** Why a new node may not be bought as it would have to be. */
 export type Refusal = 'resources-too-large' | 'pool-limit' | 'reserved-capacity' | 'min-values';
 

@@ -1,4 +1,4 @@
-import type { World } from '../model/world.js';
+import { unsized, type World } from '../model/world.js';
 import { packBlocks } from '../improve/blocks.js';
 import { Choices } from '../improve/random.js';
 import { improve } from '../improve/search.js';
@@ -41,19 +41,31 @@ function better(a: Composed, b: Composed): Composed {
   return difference > 0 || (difference === 0 && dollarsOf(b) < dollarsOf(a)) ? b : a;
 }
 
+const podsOf = (world: World): number => world.classes.reduce((sum, cls) => sum + cls.uids.length, 0);
+const leavesPlaceable = (world: World, { left }: Outcome): boolean => world.classes.some((cls) => cls.levels.length > 0 && (left[cls.index] ?? 0) > 0);
+
+/**
+ * Builds a plan. Where pods are left out, and what nodes are sized by may be why (a limit that other types would keep), it
+ * is compared with one for which every type counts.
+ */
+export function compose(world: World): Composed {
+  const sized = composeSized(world);
+  if (!world.templates.some((template) => template.sizes !== undefined) || podsOf(world) > rescuePodsMax || !leavesPlaceable(world, sized)) return sized;
+  return better(sized, composeSized(unsized(world)));
+}
+
 /**
  * Builds a plan: first what does not depend on new nodes, then the nodes, packed both greedily and first-fit, the cheaper
  * improved, and at last the pods that follow others onto a node. Small plans, and plans that leave pods out, are compared
  * with placing classes one by one, which settles everything in Karpenter's order. Where limits, reservations or minValues
  * do not allow what packing made, that is the plan.
  */
-export function compose(world: World): Composed {
+function composeSized(world: World): Composed {
   const sequence = (): Composed => ({ ...buildInSequence(world), steps: 0 });
   const packed = world.templates.some((template) => template.reserves) ? undefined : composePacked(world);
   if (packed === undefined) return sequence();
-  const pods = world.classes.reduce((sum, cls) => sum + cls.uids.length, 0);
-  const placeable = world.classes.some((cls) => cls.levels.length > 0 && (packed.left[cls.index] ?? 0) > 0);
-  return pods <= sequencePodsMax || (placeable && pods <= rescuePodsMax) ? better(packed, sequence()) : packed;
+  const pods = podsOf(world);
+  return pods <= sequencePodsMax || (leavesPlaceable(world, packed) && pods <= rescuePodsMax) ? better(packed, sequence()) : packed;
 }
 
 /** Up to so many kinds nodes are filled evenly; up to fewer, both ways are compared. */

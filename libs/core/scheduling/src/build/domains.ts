@@ -74,7 +74,7 @@ function canOpen(engine: Engine, item: Item): boolean {
     const state = states.after(states.root(template), item.shape);
     if (state === undefined || !state.widest.some((room) => room.every((amount, r) => amount >= (used[r] ?? 0)))) return false;
     const { hostPorts: ports } = item.cls.pod;
-    if (ports.length > 0 || template.minValues.length > 0 || template.reserves) return engine.roomInNew(template, item) > 0;
+    if (ports.length > 0 || template.minValues.length > 0 || template.reserves) return engine.openingFor(template, item) !== undefined;
     return !template.limited || typeof engine.accounts.choose(state, { used, ports }, undefined) !== 'string';
   });
 }

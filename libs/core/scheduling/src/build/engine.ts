@@ -6,7 +6,7 @@ import { taintAgainst, type Shape } from '../model/shapes.js';
 import type { Template } from '../model/templates.js';
 import type { World } from '../model/world.js';
 import type { Ledger, Tally } from '../topology/ledger.js';
-import { Accounts, cheapestFor, offersFor } from './accounts.js';
+import { Accounts, cheapestFor, sizesFor } from './accounts.js';
 import { anyClash, type Bin } from './bin.js';
 import type { Item } from './items.js';
 
@@ -94,12 +94,13 @@ export class Engine {
     return host <= 0 ? 0 : this.#affordable(next, { bin, item, most: host });
   }
 
-  /** How many of the item a node of this template could take if it were opened for it. */
-  roomInNew(template: Template, item: Item): number {
-    const state = this.world.states.after(this.world.states.root(template), item.shape);
-    if (state === undefined) return 0;
-    const host = this.#hostRoom(undefined, item, noPorts);
-    return host <= 0 ? 0 : this.#affordable(state, { bin: undefined, item, most: host });
+  /** The state in which a node of this template could be opened for the item; undefined when it could take none. */
+  openingFor(template: Template, item: Item): State | undefined {
+    const most = this.#hostRoom(undefined, item, noPorts);
+    return most <= 0 ? undefined : this.world.states.openings(template).find((opening) => {
+      const state = this.world.states.after(opening, item.shape);
+      return state !== undefined && this.#affordable(state, { bin: undefined, item, most }) > 0;
+    });
   }
 
   /** Whether nothing but a reservation that is given out keeps a new node of this template from the item: with `Strict`, pods wait for it. */
@@ -117,7 +118,7 @@ export class Engine {
     if (ports.length === 0) {
       for (const room of state.widest) times = Math.max(times, timesFitting(room, used, item.cls.requests));
     } else {
-      for (const offer of offersFor(state, { used, ports })) times = Math.max(times, timesFitting(offer.type.room, used, item.cls.requests));
+      for (const offer of sizesFor(state, { used, ports })) times = Math.max(times, timesFitting(offer.type.room, used, item.cls.requests));
     }
     times = Math.min(times, what.most);
     return times <= 0 || !Accounts.applies(state.template) ? times : this.#charged(state, { ...what, most: times });
@@ -172,9 +173,9 @@ export class Engine {
     return times;
   }
 
-  /** Opens an empty new node. */
-  open(template: Template): Bin {
-    const bin: Bin = { index: this.#made, state: this.world.states.root(template), used: this.#zero(), contents: new Map(), pods: 0, ports: noPorts, minValuesRelaxed: false };
+  /** Opens an empty new node in a state that some template's nodes may be opened in. */
+  open(state: State): Bin {
+    const bin: Bin = { index: this.#made, state, used: this.#zero(), contents: new Map(), pods: 0, ports: noPorts, minValuesRelaxed: false };
     this.#made += 1;
     this.fresh.push(bin);
     return bin;

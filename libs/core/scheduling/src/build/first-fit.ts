@@ -59,7 +59,8 @@ class EmptiestFirst {
 /** Opens a node in the first pool, heaviest first, that can take the item; undefined when none can, or a reservation is to be waited for. */
 export function openFor(engine: Engine, item: Item): Bin | undefined {
   for (const template of engine.world.templates) {
-    if (engine.roomInNew(template, item) > 0) return engine.open(template);
+    const opening = engine.openingFor(template, item);
+    if (opening !== undefined) return engine.open(opening);
     if (engine.waitsForReservation(template, item)) return undefined;
   }
   return undefined;

@@ -34,7 +34,7 @@ class ItemSource {
 export function replay(engine: Engine, kinds: readonly Kind[], bins: readonly PackBin[]): boolean {
   const source = new ItemSource(kinds);
   for (const packed of bins) {
-    const bin = engine.open(packed.state.template);
+    const bin = engine.open(engine.world.states.openingOf(packed.state));
     for (const [index, count] of packed.contents) for (const part of source.take(index, count)) engine.add(bin, part.item, part.count);
     const { template } = packed.state;
     if (!Accounts.applies(template)) continue;

@@ -12,14 +12,17 @@ function typesIn(offers: readonly Offer[]): number {
   return types.size;
 }
 
-/** Why this pool: the others are lighter, or dearer, or could not take the first of the pods. */
+const sizedText = ', and its nodes are sized by types of categories c, m and r above generation 2, as for every Provisioner that names no types; any type that holds one may be launched';
+
+/** Why this pool: the others are lighter, or dearer, or could not take the first of the pods; and what its nodes are sized by, if not by all types. */
 function poolNote(engine: Engine, state: State): Reason {
-  const { template } = state;
+  const { template, sized } = state;
+  const sizes = sized ? sizedText : '';
   const { templates } = engine.world;
   const weight = template.pool.weight;
   const shared = { code: 'pool-chosen' as const, subject: template.key };
   const values = { weight: String(weight), pools: String(templates.length) };
-  if (templates.length === 1) return { ...shared, values, message: `${template.key} is the only pool that may open nodes` };
+  if (templates.length === 1) return { ...shared, values, message: `${template.key} is the only pool that may open nodes${sizes}` };
   const heavier = templates.filter((other) => other.pool.weight > weight);
   const equal = templates.filter((other) => other !== template && other.pool.weight === weight).length;
   const bin = heavier.length === 0 ? undefined : engine.fresh.find((one) => one.state === state);
@@ -29,7 +32,7 @@ function poolNote(engine: Engine, state: State): Reason {
     ...(passed.length > 0 ? [`heavier pools could not take ${item?.cls.pod.namespace}/${item?.cls.pod.name}: ${passed.join('; ')}`] : []),
     equal > 0 ? `the cheapest of ${equal + 1} pools of weight ${weight} that the plan found` : `the ${passed.length > 0 ? 'next' : 'heaviest'} of ${templates.length} pools, of weight ${weight}`,
   ];
-  return { ...shared, values, message: `${template.key}: ${why.join('; ')}` };
+  return { ...shared, values, message: `${template.key}: ${why.join('; ')}${sizes}` };
 }
 
 /** What the pods ask for beyond their pool. */

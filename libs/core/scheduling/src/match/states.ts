@@ -13,6 +13,10 @@ export type State = {
   readonly requirements: Requirements;
   /** Every offer that is still possible, cheapest first. */
   readonly offers: readonly Offer[];
+  /** Whether nodes are sized by some of the offers only, as the template says; any of the others may still be launched. */
+  readonly sized: boolean;
+  /** The offers that nodes are sized by, cheapest first; those below are taken from them. */
+  readonly sizes: readonly Offer[];
   /** Offers worth pricing: for each there is no cheaper one with at least as much room. Cheapest first. */
   readonly frontier: readonly Offer[];
   /** What limits and reservations choose from: every type's cheapest offer, and every reserved one. */
@@ -63,15 +67,32 @@ export class StateTable {
   readonly #next = new Map<number, Map<number, State | null>>();
   readonly #wellKnown: ReadonlySet<string>;
   readonly #roots: readonly State[];
+  /** By template: the states that a node may be opened in, in the order in which they are tried. */
+  readonly #openings: readonly (readonly State[])[];
 
   constructor(templates: readonly Template[], wellKnown: ReadonlySet<string>) {
     this.#wellKnown = wellKnown;
-    this.#roots = templates.map((template) => this.#intern(template, template.requirements, template.offers));
+    this.#roots = templates.map((template) => this.#intern({ template, sized: false }, template.requirements, template.offers) as State);
+    this.#openings = templates.map((template) => {
+      const root = this.root(template);
+      const sized = template.sizes === undefined ? undefined : this.#intern({ template, sized: true }, template.requirements, template.offers);
+      return sized === undefined ? [root] : [sized, root];
+    });
   }
 
   /** A template before any pod has joined. */
   root(template: Template): State {
     return this.#roots[template.index] as State;
+  }
+
+  /** The states that a node of a template may be opened in: one whose sizes take a pod comes before one for which every offer counts. */
+  openings(template: Template): readonly State[] {
+    return this.#openings[template.index] as readonly State[];
+  }
+
+  /** The state in which a node of this state was opened. */
+  openingOf(state: State): State {
+    return state.sized ? this.openings(state.template)[0] as State : this.root(state.template);
   }
 
   /** The state after a pod of this shape joins; undefined when it cannot. */
@@ -95,16 +116,19 @@ export class StateTable {
       if (fits === undefined) types.set(name, fits = intersects(offer.type.type.requirements, requirements));
       return fits && admitsOffering(requirements, offer.offering);
     });
-    return offers.length === 0 ? undefined : this.#intern(state.template, requirements, offers);
+    return offers.length === 0 ? undefined : this.#intern(state, requirements, offers);
   }
 
-  #intern(template: Template, requirements: Requirements, offers: readonly Offer[]): State {
-    const text = `${template.index}|${JSON.stringify(toSpecs(requirements))}`;
+  /** Undefined when a sized state has no offer left to size nodes by. */
+  #intern({ template, sized }: Pick<State, 'template' | 'sized'>, requirements: Requirements, offers: readonly Offer[]): State | undefined {
+    const text = `${template.index}${sized ? ' sized' : ''}|${JSON.stringify(toSpecs(requirements))}`;
     const known = this.#ids.get(text);
-    if (known !== undefined) return this.states[known] as State;
-    const chargeable = cheapestOfTypes(offers);
+    if (known !== undefined) return this.states[known];
+    const sizes = sized ? offers.filter(({ type }) => template.sizes?.has(type)) : offers;
+    if (sized && sizes.length === 0) return undefined;
+    const chargeable = cheapestOfTypes(sizes);
     const frontier = frontierOf(chargeable);
-    const state: State = { id: this.states.length, template, requirements, offers, chargeable, frontier, widest: widestOf(frontier) };
+    const state: State = { id: this.states.length, template, requirements, offers, sized, sizes, chargeable, frontier, widest: widestOf(frontier) };
     this.#ids.set(text, state.id);
     this.states.push(state);
     return state;

@@ -1,4 +1,4 @@
-import { labels, poolKey, poolLabelOf, type Pool } from '@dovetail/core-api';
+import { labels, poolKey, poolLabelOf, sizesOf, type Pool } from '@dovetail/core-api';
 import type { InstanceType, Offering } from '@dovetail/core-ec2-model';
 import {
   admits, intersectRequirements, requirementsFromLabels, requirementsOf, subtractResources, sumResources,
@@ -27,6 +27,8 @@ export type Template = {
   readonly pool: Pool;
   readonly requirements: Requirements;
   readonly offers: readonly Offer[];
+  /** The types that nodes are sized by, if not all of them. */
+  readonly sizes?: ReadonlySet<TypeRoom>;
   /** What the pool's limits leave, by resource name; limits that cannot bind are left out. */
   readonly remaining: Resources;
   readonly limited: boolean;
@@ -118,6 +120,14 @@ function typeRooms(types: readonly InstanceType[], requirements: Requirements, d
   });
 }
 
+/** A pool that asks for many kinds of types, or has some reserved, needs all of them at every step. */
+function sizesAmong(pool: Pool, offers: readonly Offer[], chooses: boolean): Pick<Template, 'sizes'> {
+  const specs = chooses ? undefined : sizesOf(pool);
+  if (specs === undefined) return {};
+  const wanted = requirementsOf(specs);
+  return { sizes: new Set(offers.map(({ type }) => type).filter(({ type }) => intersects(type.requirements, wanted))) };
+}
+
 /** Templates in the order in which Karpenter tries pools. */
 export function templatesOf(snapshot: Snapshot, tables: TemplateTables): readonly Template[] {
   const open = snapshot.pools.filter(({ pool }) => isOpen(pool)).sort((a, b) => heavierFirst(a.pool, b.pool));
@@ -129,10 +139,11 @@ export function templatesOf(snapshot: Snapshot, tables: TemplateTables): readonl
       .filter((offering) => usable(offering) && offering.priceMicrosPerHour <= cap && admitsOffering(requirements, offering))
       .map((offering) => ({ type, offering })));
     const minValues = [...requirements].flatMap(([key, set]) => (set.minValues === undefined ? [] : [{ key, count: set.minValues }]));
+    const reserves = offers.some(({ offering }) => offering.reservation !== undefined);
     return {
-      index, key: poolKey(pool.identity), pool, requirements, offers: offers.sort(cheapestFirst), minValues,
+      index, key: poolKey(pool.identity), pool, requirements, offers: offers.sort(cheapestFirst), minValues, reserves,
       ...limitsOf(pool, { nodes: snapshot.nodes, offers, pods: tables.pods }),
-      reserves: offers.some(({ offering }) => offering.reservation !== undefined),
+      ...sizesAmong(pool, offers, reserves || minValues.length > 0),
     };
   });
 }

@@ -27,6 +27,12 @@ export type World = {
   readonly standings: Standings;
 };
 
+/** The same world, with every type counting when nodes are sized. */
+export function unsized(world: World): World {
+  const templates = world.templates.map(({ sizes: _, ...template }): Template => template);
+  return { ...world, templates, states: new StateTable(templates, world.wellKnown) };
+}
+
 /** Each pod once: of those with the same uid the first. */
 function onlyOnce(pods: readonly Pod[], uids: ReadonlySet<string>): readonly Pod[] {
   if (uids.size === pods.length) return pods;

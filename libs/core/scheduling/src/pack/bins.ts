@@ -1,5 +1,5 @@
 import type { HostPort } from '@dovetail/core-kube-model';
-import { cheapestFor, offersFor } from '../build/accounts.js';
+import { cheapestFor, sizesFor } from '../build/accounts.js';
 import { anyClash } from '../build/bin.js';
 import { timesFitting } from '../build/engine.js';
 import type { State, StateTable } from '../match/states.js';
@@ -102,7 +102,7 @@ export function flexibleRoom(context: PackContext, bin: PackBin, kind: Kind): nu
     for (const room of next.widest) times = Math.max(times, timesFitting(room, bin.used, kind.requests));
   } else {
     const ports = [...bin.ports, ...kind.ports];
-    for (const { type } of offersFor(next, { used: bin.used, ports })) times = Math.max(times, timesFitting(type.room, bin.used, kind.requests));
+    for (const { type } of sizesFor(next, { used: bin.used, ports })) times = Math.max(times, timesFitting(type.room, bin.used, kind.requests));
   }
   return Math.min(times, rules);
 }

@@ -49,8 +49,9 @@ function openingsOf(world: World, shape: Shape, requests: Float64Array): readonl
   const found: State[] = [];
   for (const template of world.templates) {
     if (found[0] !== undefined && template.pool.weight < found[0].template.pool.weight) break;
-    const state = world.states.after(world.states.root(template), shape);
-    if (state !== undefined && state.widest.some((room) => room.every((amount, r) => amount >= (requests[r] ?? 0)))) found.push(state);
+    const states = world.states.openings(template).map((opening) => world.states.after(opening, shape));
+    const state = states.find((one) => one?.widest.some((room) => room.every((amount, r) => amount >= (requests[r] ?? 0))));
+    if (state !== undefined) found.push(state);
   }
   return found;
 }

@@ -142,6 +142,20 @@ function volumesOf(): Pick<Snapshot, 'persistentVolumes' | 'persistentVolumeClai
   };
 }
 
+/** A generated world whose pools are Provisioners, for which types of family r are of a category that does not size nodes. */
+export function legacyWorld(seed: number): GeneratedWorld {
+  const world = mixedWorld(seed);
+  const category = (family: string): string => (family === 'r' ? 't' : family);
+  const labelled = (type: InstanceType): InstanceType => {
+    const [family = ''] = type.requirements.get('karpenter.k8s.aws/instance-family')?.values ?? [];
+    return { ...type, requirements: new Map([...type.requirements, ...requirementsOf([{ key: 'karpenter.k8s.aws/instance-category', operator: 'In', values: [category(family)] }])]) };
+  };
+  const types = (world.snapshot.pools[0]?.instanceTypes ?? []).map(labelled);
+  const pools = world.snapshot.pools.map(({ pool }) => ({ pool: { ...pool, identity: { ...pool.identity, kind: 'Provisioner' as const } }, instanceTypes: types }));
+  const nodes = world.snapshot.nodes.map((node) => (node.poolKey === undefined ? node : { ...node, poolKey: 'Provisioner/default' }));
+  return { ...world, snapshot: { ...world.snapshot, pools, nodes } };
+}
+
 /** A small world with a bit of everything, the same for the same seed: for properties that must hold in all of them. */
 export function mixedWorld(seed: number): GeneratedWorld {
   const random = new Random(seed);
