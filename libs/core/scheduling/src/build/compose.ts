@@ -45,13 +45,14 @@ const podsOf = (world: World): number => world.classes.reduce((sum, cls) => sum 
 const leavesPlaceable = (world: World, { left }: Outcome): boolean => world.classes.some((cls) => cls.levels.length > 0 && (left[cls.index] ?? 0) > 0);
 
 /**
- * Builds a plan. Where pods are left out, and what nodes are sized by may be why (a limit that other types would keep), it
- * is compared with one for which every type counts.
+ * Builds a plan. Where it leaves pods out that find a place when every type counts (within a limit that the sizes pass, say),
+ * that is the plan.
  */
 export function compose(world: World): Composed {
-  const sized = composeSized(world);
+  const sized = composeOnce(world);
   if (!world.templates.some((template) => template.sizes !== undefined) || podsOf(world) > rescuePodsMax || !leavesPlaceable(world, sized)) return sized;
-  return better(sized, composeSized(unsized(world)));
+  const every = composeOnce(unsized(world));
+  return leftIn(every) < leftIn(sized) ? every : sized;
 }
 
 /**
@@ -60,7 +61,7 @@ export function compose(world: World): Composed {
  * with placing classes one by one, which settles everything in Karpenter's order. Where limits, reservations or minValues
  * do not allow what packing made, that is the plan.
  */
-function composeSized(world: World): Composed {
+function composeOnce(world: World): Composed {
   const sequence = (): Composed => ({ ...buildInSequence(world), steps: 0 });
   const packed = world.templates.some((template) => template.reserves) ? undefined : composePacked(world);
   if (packed === undefined) return sequence();

@@ -1,4 +1,5 @@
-import { describeSet, toSpecs, type Requirements } from '@dovetail/core-kube-model';
+import { sizesOf } from '@dovetail/core-api';
+import { describeSet, requirementsOf, toSpecs, type Requirements } from '@dovetail/core-kube-model';
 import type { Engine } from '../build/engine.js';
 import type { State } from '../match/states.js';
 import type { Offer } from '../model/templates.js';
@@ -12,12 +13,16 @@ function typesIn(offers: readonly Offer[]): number {
   return types.size;
 }
 
-const sizedText = ', and its nodes are sized by types of categories c, m and r above generation 2, as for every Provisioner that names no types; any type that holds one may be launched';
+/** What a pool's nodes are sized by, if not by every type. */
+function sizesText({ template, sized }: State): string {
+  const sizes = [...requirementsOf((sized ? sizesOf(template.pool) : undefined) ?? [])].map(([key, set]) => `${key} ${describeSet(set)}`);
+  return sizes.length === 0 ? '' : `, and its nodes are sized by types with ${sizes.join(' and ')}, as for every ${template.pool.identity.kind} that names no types; any type that holds one may be launched`;
+}
 
 /** Why this pool: the others are lighter, or dearer, or could not take the first of the pods; and what its nodes are sized by, if not by all types. */
 function poolNote(engine: Engine, state: State): Reason {
-  const { template, sized } = state;
-  const sizes = sized ? sizedText : '';
+  const { template } = state;
+  const sizes = sizesText(state);
   const { templates } = engine.world;
   const weight = template.pool.weight;
   const shared = { code: 'pool-chosen' as const, subject: template.key };

@@ -68,10 +68,14 @@ function shellOf(context: PackContext, bin: PackBin): PackBin {
   return shell;
 }
 
-/** The least restricted of the states that nodes may be opened in for some of the pods. */
+/** The least restricted of the states that nodes may be opened in for some of the pods; sized, if any of them is: the others would lose their sizes. */
 function widestOpening(portions: readonly Portion[]): State {
   let widest: State | undefined;
-  for (const { kind } of portions) for (const state of kind.openings) if (widest === undefined || state.offers.length > widest.offers.length) widest = state;
+  for (const { kind } of portions) {
+    for (const state of kind.openings) {
+      if (widest === undefined || (state.sized === widest.sized ? state.offers.length > widest.offers.length : state.sized)) widest = state;
+    }
+  }
   return widest as State;
 }
 

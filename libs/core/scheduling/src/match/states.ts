@@ -90,7 +90,7 @@ export class StateTable {
     return this.#openings[template.index] as readonly State[];
   }
 
-  /** The state in which a node of this state was opened. */
+  /** A state in which a node that has come to this one may be opened. */
   openingOf(state: State): State {
     return state.sized ? this.openings(state.template)[0] as State : this.root(state.template);
   }
@@ -116,7 +116,9 @@ export class StateTable {
       if (fits === undefined) types.set(name, fits = intersects(offer.type.type.requirements, requirements));
       return fits && admitsOffering(requirements, offer.offering);
     });
-    return offers.length === 0 ? undefined : this.#intern(state, requirements, offers);
+    if (offers.length === 0) return undefined;
+    // A node of which only other types are left is sized by those.
+    return this.#intern(state, requirements, offers) ?? this.#intern({ template: state.template, sized: false }, requirements, offers);
   }
 
   /** Undefined when a sized state has no offer left to size nodes by. */

@@ -120,12 +120,13 @@ function typeRooms(types: readonly InstanceType[], requirements: Requirements, d
   });
 }
 
-/** A pool that asks for many kinds of types, or has some reserved, needs all of them at every step. */
+/** A pool that asks for many kinds of types, or has some reserved, needs all of them at every step; so does one without any of the sizes. */
 function sizesAmong(pool: Pool, offers: readonly Offer[], chooses: boolean): Pick<Template, 'sizes'> {
   const specs = chooses ? undefined : sizesOf(pool);
   if (specs === undefined) return {};
   const wanted = requirementsOf(specs);
-  return { sizes: new Set(offers.map(({ type }) => type).filter(({ type }) => intersects(type.requirements, wanted))) };
+  const sizes = new Set(offers.map(({ type }) => type).filter(({ type }) => intersects(type.requirements, wanted)));
+  return sizes.size === 0 ? {} : { sizes };
 }
 
 /** Templates in the order in which Karpenter tries pools. */

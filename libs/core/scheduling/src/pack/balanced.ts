@@ -45,8 +45,9 @@ function fewestNodes(context: PackContext): number {
   return Math.max(1, ...counts.values());
 }
 
-/** Whether a state leaves all that another does, and more. */
+/** Whether a state leaves all that another does, and more; one for which every type counts does not make up for one with sizes. */
 function isWider(state: State, other: State): boolean {
+  if (other.sized && !state.sized) return false;
   const offers = new Set(state.offers);
   return state.offers.length > other.offers.length && other.offers.every((offer) => offers.has(offer));
 }

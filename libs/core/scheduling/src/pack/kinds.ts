@@ -1,4 +1,5 @@
 import type { HostPort } from '@dovetail/core-kube-model';
+import { cheapestFor, type Load } from '../build/accounts.js';
 import type { Item } from '../build/items.js';
 import { ByAmounts, placeOf } from '../model/amounts.js';
 import type { State } from '../match/states.js';
@@ -45,12 +46,12 @@ function perHostOf(roles: readonly Role[]): number {
 }
 
 /** States of new nodes that could take a shape, in the heaviest pools that have any with room for one pod. */
-function openingsOf(world: World, shape: Shape, requests: Float64Array): readonly State[] {
+function openingsOf(world: World, shape: Shape, load: Load): readonly State[] {
   const found: State[] = [];
   for (const template of world.templates) {
     if (found[0] !== undefined && template.pool.weight < found[0].template.pool.weight) break;
     const states = world.states.openings(template).map((opening) => world.states.after(opening, shape));
-    const state = states.find((one) => one?.widest.some((room) => room.every((amount, r) => amount >= (requests[r] ?? 0))));
+    const state = states.find((one) => one !== undefined && cheapestFor(one, load) !== undefined);
     if (state !== undefined) found.push(state);
   }
   return found;
@@ -90,7 +91,7 @@ export function kindsOf(world: World, assigned: ReadonlyMap<Item, number>): read
     const { requests, pod: { hostPorts: ports } } = first.cls;
     return {
       index, requests, shape: first.shape, roles, ports, rule, plain: roles.length === 0 && ports.length === 0,
-      perHost: ports.length > 0 ? 1 : perHostOf(roles), items, count, openings: openingsOf(world, first.shape, requests),
+      perHost: ports.length > 0 ? 1 : perHostOf(roles), items, count, openings: openingsOf(world, first.shape, { used: requests, ports }),
     };
   });
 }
