@@ -4,14 +4,25 @@
 const worldNames = ['twin', 'real'];
 const onWorld = /^(.*?),? on the (twin|real) world\b/;
 
-/** One text from results `{ suite, title, status }`, in the order in which they came; of a test that ran twice the later run counts. */
+/** One text from results `{ suite, title, status }`, in the order in which they came; of a test that ran twice the later run counts, and is told apart. */
 export function closingTables(results) {
-  const last = [...new Map(results.map((result) => [`${result.suite}\n${result.title}`, result])).values()].filter(({ status }) => status === 'passed' || status === 'failed');
+  const ran = results.filter(({ status }) => status === 'passed' || status === 'failed');
+  const nameOf = ({ suite, title }) => `${suite}\n${title}`;
+  const failures = new Set(ran.filter(({ status }) => status === 'failed').map(nameOf));
+  const last = [...new Map(ran.map((result) => [nameOf(result), result])).values()].map((result) => ({ ...result, again: result.status === 'passed' && failures.has(nameOf(result)) }));
   return [worldTable(last), faultTable(last), trialTable(last)].filter((text) => text !== '').join('\n');
 }
 
+const passedOf = (results) => results.filter(({ status }) => status === 'passed');
+
+/** How many passed only when they were tried again. */
+function atSecondRun(results, times = 1) {
+  const again = times * results.filter((result) => result.again).length;
+  return again === 0 ? '' : ` (${again} only at the second run)`;
+}
+
 /** How many of these passed, as `3 of 4`. */
-const tally = (results) => (results.length === 0 ? '-' : `${results.filter(({ status }) => status === 'passed').length} of ${results.length}`);
+const tally = (results) => (results.length === 0 ? '-' : `${passedOf(results).length} of ${results.length}${atSecondRun(results)}`);
 
 function worldTable(results) {
   const placed = results.flatMap((result) => {
@@ -28,7 +39,7 @@ function faultTable(results) {
   const rows = [...new Set(struck.map(faultOf))].map((fault) => {
     const tried = struck.filter((each) => faultOf(each) === fault);
     // Each cycle strikes once while scaling up and once while scaling down.
-    return [fault, String(2 * tried.length), String(2 * tried.filter(({ status }) => status === 'passed').length)];
+    return [fault, String(2 * tried.length), `${2 * passedOf(tried).length}${atSecondRun(tried, 2)}`];
   });
   return table(['fault', 'moments tried', 'survived'], rows);
 }

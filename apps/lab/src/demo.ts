@@ -78,10 +78,12 @@ async function tellBatches(lab: Lab, timeline: Timeline, stop: AbortSignal): Pro
 }
 
 function sentence({ summary, reasons, ...decision }: Decision): string {
+  const whole = decision.kind === 'plan';
   const price = decision.priceMicrosPerHour === undefined ? '' : ` · $${(decision.priceMicrosPerHour / 1e6).toFixed(4)}/h${decision.priceEstimated === true ? ' (estimated)' : ''}`;
-  const bound = decision.lowerBoundMicrosPerHour === undefined ? '' : ` (no plan can cost less than $${(decision.lowerBoundMicrosPerHour / 1e6).toFixed(4)}/h)`;
+  // The bound is that of the whole plan, also on what became of one of its nodes.
+  const bound = !whole || decision.lowerBoundMicrosPerHour === undefined ? '' : ` (no plan can cost less than $${(decision.lowerBoundMicrosPerHour / 1e6).toFixed(4)}/h)`;
   // Other summaries say why themselves; why this pool, and what ended the other choices of a plan, stands in its reasons only.
-  const why = decision.kind === 'plan' ? reasons.slice(0, 2).map(({ code, message }) => ` · ${code}: ${message}`).join('') : '';
+  const why = whole ? reasons.slice(0, 2).map(({ code, message }) => ` · ${code}: ${message}`).join('') : '';
   return `${summary}${price}${bound}${why}`;
 }
 

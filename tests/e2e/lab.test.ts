@@ -1,0 +1,92 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { isUnavailable, obtainKubectl, run } from '@dovetail/testbed';
+
+/** What `make demo`, `make lab` and `make lab-down` start, in a folder of its own. */
+const root = join(import.meta.dirname, '..', '..');
+const steps = ['pods pending', 'batch', 'plan', 'fleet', 'node ready', 'pods running', 'scaled down', 'node gone'];
+
+let folder = '';
+beforeAll(async () => { folder = await mkdtemp(join(tmpdir(), 'dovetail-lab-')); });
+afterAll(async () => {
+  await program('lab', ['down']);
+  await rm(folder, { recursive: true, force: true });
+});
+
+type Ended = { readonly code: number | null; readonly output: string };
+
+async function program(name: 'lab' | 'cli', args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  const child = spawn(process.execPath, [join(root, 'dist', `${name}.js`), ...args], { cwd: folder, env: { ...process.env, NO_COLOR: '1', REAL: '', ...env } });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (chunk: string) => { output += chunk; });
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, output })));
+}
+
+describe('the demo', () => {
+  let demo: Ended;
+  const told = (step: string): string => demo.output.split('\n').find((line) => new RegExp(`^ *[0-9.]+ s +[a-z-]+ +${step} `).test(line)) ?? '';
+  beforeAll(async () => { demo = await program('lab', ['demo']); }, 180_000);
+
+  test('ends with 0 and says first which parts are real and which are twins', () => {
+    expect(demo.code).toBe(0);
+    const head = demo.output.split('\n').slice(0, 5).join('\n');
+    expect(head).toMatch(/nats-server [0-9.]+: real/);
+    expect(head).toMatch(/Kubernetes: twin/);
+    expect(head).toMatch(/EC2, SQS, SSM, Pricing, IAM, EKS and kubelets: twin/);
+    expect(head).toMatch(/services: pod-watcher, solver-0, launcher, reaper: real, a process each/);
+  });
+  test.each(steps.map((step) => [step]))('shows "%s" with its time', (step) => expect(told(step)).not.toBe(''));
+  test('tells the story in its order', () => {
+    const [summary = ''] = demo.output.split('\n').filter((line) => line.startsWith('pods pending '));
+    const seen = summary.split(' → ').map((part) => /^(.*) ([0-9.]+) s$/.exec(part) ?? []);
+    expect(seen.map(([, step]) => step)).toEqual(steps);
+    const seconds = seen.map(([, , text]) => Number(text));
+    expect(seconds).toEqual(seconds.toSorted((a, b) => a - b));
+  });
+  test('names types, prices and reasons', () => {
+    expect(told('plan')).toMatch(/[a-z0-9]+\.[a-z0-9]+.* · \$[0-9.]+\/h .*pool-chosen: /);
+    expect(told('fleet')).toMatch(/launched [a-z0-9]+\.[a-z0-9-]+ on-demand in us-west-2.* · \$[0-9.]+\/h/);
+    expect(told('node gone')).toMatch(/\(empty\)/);
+  });
+});
+
+describe('the lab that is left running, of another name, in another region, with three solvers', () => {
+  let up: Ended;
+  let kubectl: (...args: readonly string[]) => Promise<string>;
+  beforeAll(async () => {
+    up = await program('lab', ['up'], { REGION: 'eu-west-1', SOLVERS: '3', CLUSTER_NAME: 'play' });
+    const found = await obtainKubectl();
+    if (isUnavailable(found)) throw new Error(found.unavailable);
+    kubectl = async (...args) => (await run(found.path, ['--kubeconfig', join(folder, '.lab', 'kubeconfig'), ...args], { deadlineMs: 90_000, remedy: 'read its output' })).stdout;
+  }, 60_000);
+
+  test('is ready when the command returns, and says what to try', async () => {
+    expect(up).toMatchObject({ code: 0, output: expect.stringMatching(/solver-0, solver-1, solver-2.*\n[^]*Try:\n[^]*kubectl apply -f \.lab\/inflate\.yaml\n[^]*make lab-down/) });
+    expect(up.output).toContain(await readFile(join(folder, '.lab', 'ready'), 'utf8'));
+  });
+  test('works as it says: nodes of that region run the pods', async () => {
+    await kubectl('apply', '-f', join(folder, '.lab', 'inflate.yaml'));
+    await kubectl('wait', 'nodepool/default', '--for=condition=Ready', '--timeout=60s');
+    await kubectl('scale', 'deployment/inflate', '--replicas=3');
+    await kubectl('rollout', 'status', 'deployment/inflate', '--timeout=60s');
+    expect(await kubectl('get', 'nodes', '-o', 'jsonpath={.items[*].metadata.labels.topology\\.kubernetes\\.io/region}')).toMatch(/^eu-west-1( eu-west-1)*$/);
+  });
+  test('lets the command show its decisions, as a table and as JSON', async () => {
+    const table = await program('cli', ['decisions', '--cluster', 'play']);
+    expect(table).toMatchObject({ code: 0, output: expect.stringMatching(/ launch +[a-z]+ +launched [^]* ~?[0-9]+\.[0-9]+/) });
+    const json = await program('cli', ['decisions', '--cluster', 'play', '-o', 'json', '--kind', 'launch']);
+    const decisions = json.output.trim().split('\n').map((line) => JSON.parse(line) as { kind: string; zone: string });
+    expect(decisions.map(({ kind, zone }) => `${kind} ${zone.slice(0, -1)}`)).toEqual(decisions.map(() => 'launch eu-west-1'));
+  });
+  test('is not started twice', async () => expect(await program('lab', ['up'])).toMatchObject({ code: 1, output: expect.stringContaining('a lab is running already') }));
+  test('ends when it is told to, and is not ready any more', async () => {
+    expect(await program('lab', ['down'])).toMatchObject({ code: 0, output: expect.stringContaining('the lab has ended') });
+    expect(existsSync(join(folder, '.lab', 'ready'))).toBe(false);
+    await expect(kubectl('get', 'nodes', '--request-timeout=2s')).rejects.toThrow();
+  });
+  test('says what is wrong with its settings', async () => expect(await program('lab', ['up'], { SOLVERS: 'many' })).toMatchObject({ code: 1, output: expect.stringMatching(/SOLVERS is many.*1 to 20/s) }));
+});
