@@ -1,10 +1,10 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { isUnavailable, obtainKubectl, run } from '@dovetail/testbed';
+import { isUnavailable, obtainKubectl, run, waitFor } from '@dovetail/testbed';
 
 /** What `make demo`, `make lab` and `make lab-down` start, in a folder of its own. */
 const root = join(import.meta.dirname, '..', '..');
@@ -24,6 +24,27 @@ async function program(name: 'lab' | 'cli', args: readonly string[], env: Readon
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (chunk: string) => { output += chunk; });
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, output })));
+}
+
+function firstLine(reader: ChildProcessWithoutNullStreams): Promise<string> {
+  let text = '';
+  reader.stderr.setEncoding('utf8').on('data', (chunk: string) => { text += chunk; });
+  return new Promise((resolve, reject) => {
+    reader.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+      if (text.includes('\n')) resolve(text.split('\n', 1)[0] ?? '');
+    });
+    reader.on('close', () => reject(new Error(`nothing was read: ${text}`)));
+  });
+}
+
+let extra = 0;
+/** Makes a node necessary: a pod of its own name that no other leaves room for. */
+async function anotherNode(kubectl: (...args: readonly string[]) => Promise<string>): Promise<void> {
+  extra += 1;
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: `extra-${extra}` }, spec: { containers: [{ name: 'main', image: 'pause', resources: { requests: { cpu: '7' } } }] } };
+  await writeFile(join(folder, 'pod.json'), JSON.stringify(pod));
+  await kubectl('apply', '-f', join(folder, 'pod.json'));
 }
 
 describe('the demo', () => {
@@ -81,6 +102,21 @@ describe('the lab that is left running, of another name, in another region, with
     const json = await program('cli', ['decisions', '--cluster', 'play', '-o', 'json', '--kind', 'launch']);
     const decisions = json.output.trim().split('\n').map((line) => JSON.parse(line) as { kind: string; zone: string });
     expect(decisions.map(({ kind, zone }) => `${kind} ${zone.slice(0, -1)}`)).toEqual(decisions.map(() => 'launch eu-west-1'));
+  });
+  test.each([
+    ['examples/decisions.ts', 'docs/contracts.md', ['--import', 'tsx', '--conditions=@dovetail/source']],
+    ['examples/decisions.mjs', 'docs/guides/subscribe.md', []],
+  ])('is read by %s, which is what %s shows', async (file, page, flags) => {
+    const [, ...code] = (await readFile(join(root, file), 'utf8')).trimEnd().split('\n');
+    expect(await readFile(join(root, page), 'utf8')).toContain(`\n${code.join('\n')}\n\`\`\``);
+    const reader = spawn(process.execPath, [...flags, file], { cwd: root, env: { ...process.env, CLUSTER_NAME: 'play', NATS_URL: await readFile(join(folder, '.lab', 'nats-url'), 'utf8') } });
+    let line: string | undefined;
+    void firstLine(reader).then((read) => { line = read; }, () => undefined);
+    // A plain subscriber hears only what is told after it has subscribed.
+    await waitFor(async () => line !== undefined || (await anotherNode(kubectl), false), { what: `${file} to read a launch`, deadlineMs: 60_000, everyMs: 3_000 });
+    reader.kill('SIGINT');
+    expect(line).toMatch(/^launched [a-z0-9]+\.[a-z0-9-]+ on-demand in eu-west-1[abc] for default-[0-9a-f]+ [0-9.]+$/);
+    expect(await new Promise((resolve) => reader.on('close', resolve))).toBe(0);
   });
   test('is not started twice', async () => expect(await program('lab', ['up'])).toMatchObject({ code: 1, output: expect.stringContaining('a lab is running already') }));
   test('ends when it is told to, and is not ready any more', async () => {
