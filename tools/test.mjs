@@ -61,7 +61,7 @@ const outcomes = join(scratch, 'outcomes.ndjson');
 writeFileSync(outcomes, '');
 
 /** These look at services as processes of their own, or at NATS itself: on a machine without nats-server there is nothing to look at. */
-const natsOnly = ['tests/e2e/(bad-input|faults|subscribers|placement-left)', 'tests/conformance/bus/(nats|plain-client)', 'tests/conformance/kube'];
+const natsOnly = ['tests/e2e/(bad-input|faults|lab|subscribers|placement-left)', 'tests/conformance/bus/(nats|plain-client)', 'tests/conformance/kube'];
 
 /** Finds, downloads or builds a part once, in front of the tests that would otherwise do without it. */
 async function obtained(part) {
@@ -76,7 +76,7 @@ async function obtained(part) {
 async function withoutNats() {
   const { had, text } = await obtained('nats');
   if (had) return [];
-  leftOut.add(`LEFT OUT: faults, bad input, subscribers and pods left to the scheduler, which look at services as processes or at NATS; other tests ran with all services in one process: no nats-server (${text.split('\n', 1)[0].replace(/^nats-server\s+missing\s+/, '')})`);
+  leftOut.add(`LEFT OUT: faults, bad input, subscribers, the lab as it is started and pods left to the scheduler, which look at services as processes or at NATS; other tests ran with all services in one process: no nats-server (${text.split('\n', 1)[0].replace(/^nats-server\s+missing\s+/, '')})`);
   return natsOnly.map((pattern) => `--testPathIgnorePatterns=${pattern}`);
 }
 
