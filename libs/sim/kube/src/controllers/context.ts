@@ -30,6 +30,13 @@ export function ownerUid(object: Stored, kind: string): string | undefined {
   return owner?.kind === kind ? owner.uid : undefined;
 }
 
+/** What is said of a pod that was made or deleted; the controller of StatefulSets has words of its own. */
+const doneText = (owner: Stored, deed: 'create' | 'delete', podName: string): string =>
+  owner.kind === 'StatefulSet' ? `${deed} Pod ${podName} in StatefulSet ${owner.metadata.name} successful` : `${deed === 'create' ? 'Created' : 'Deleted'} pod: ${podName}`;
+
+const failedText = (owner: Stored, podName: string | undefined, why: string): string =>
+  owner.kind === 'StatefulSet' ? `create Pod ${podName ?? ''} in StatefulSet ${owner.metadata.name} failed error: ${why}` : `Error creating: ${why}`;
+
 /** Makes a pod from a template, and says so, or why not, in an Event on the owner. */
 export function createPod(context: ControllerContext, owner: Stored, template: PodTemplate, changes: { readonly name?: string; readonly labels?: Readonly<Record<string, string>>; readonly spec?: object; readonly component: string }): Pod {
   const { store, recorder } = context;
@@ -41,11 +48,11 @@ export function createPod(context: ControllerContext, owner: Stored, template: P
       namespace: owner.metadata.namespace,
       object: { metadata: { ...naming, labels, ...annotations, ownerReferences: [ownedBy(owner)] }, spec: { ...template.spec, ...changes.spec } },
     }) as Pod;
-    recorder.record(owner, { type: 'Normal', reason: 'SuccessfulCreate', message: `Created pod: ${made.metadata.name}`, component: changes.component });
+    recorder.record(owner, { type: 'Normal', reason: 'SuccessfulCreate', message: doneText(owner, 'create', made.metadata.name), component: changes.component });
     return made;
   } catch (thrown) {
-    const message = thrown instanceof Error ? thrown.message : String(thrown);
-    recorder.record(owner, { type: 'Warning', reason: 'FailedCreate', message: `Error creating: ${message}`, component: changes.component });
+    const why = thrown instanceof Error ? thrown.message : String(thrown);
+    recorder.record(owner, { type: 'Warning', reason: 'FailedCreate', message: failedText(owner, changes.name, why), component: changes.component });
     throw thrown;
   }
 }
@@ -53,7 +60,7 @@ export function createPod(context: ControllerContext, owner: Stored, template: P
 /** Deletes a pod for its owner, and says so. */
 export function deletePod(context: ControllerContext, owner: Stored, pod: Pod, component: string): void {
   context.store.delete(podsType(context.store), pod.metadata, { uid: pod.metadata.uid });
-  context.recorder.record(owner, { type: 'Normal', reason: 'SuccessfulDelete', message: `Deleted pod: ${pod.metadata.name}`, component });
+  context.recorder.record(owner, { type: 'Normal', reason: 'SuccessfulDelete', message: doneText(owner, 'delete', pod.metadata.name), component });
 }
 
 /** Writes the status unless it is what it was. */

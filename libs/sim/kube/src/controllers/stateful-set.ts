@@ -70,6 +70,7 @@ function claims(context: ControllerContext, set: Workload, podName: string): rea
     const claimName = `${volume}-${podName}`;
     if (store.find(type, { namespace: set.metadata.namespace, name: claimName }) === undefined) {
       store.create(type, { namespace: set.metadata.namespace, object: { metadata: { name: claimName, labels: set.spec.selector.matchLabels ?? {} }, spec: template['spec'] } });
+      context.recorder.record(set, { type: 'Normal', reason: 'SuccessfulCreate', message: `create Claim ${claimName} Pod ${podName} in StatefulSet ${set.metadata.name} success`, component });
     }
     return { name: volume, persistentVolumeClaim: { claimName } };
   });

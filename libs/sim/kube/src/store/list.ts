@@ -63,6 +63,12 @@ function firstAfter(keys: readonly string[], key: string): number {
   return low;
 }
 
+/** Where a namespace's keys begin and end: they stand together. */
+function rangeOf(type: ResourceType, keys: readonly string[], namespace: string): { readonly prefix: string; readonly end: number } {
+  if (!type.namespaced || namespace === '') return { prefix: '', end: keys.length };
+  return { prefix: `${namespace}/`, end: firstAfter(keys, `${namespace}/\uffff`) };
+}
+
 /**
  * One page of a list, in the order of namespace and name. Later pages show the objects as they are by then, under the
  * first page's resourceVersion, so that a watch from there sees every change in between. Throws 410 when that revision
@@ -78,15 +84,16 @@ export function listObjects(state: StoreState, type: ResourceType, query: ListQu
   const revision = position?.revision ?? state.revision;
   const keys = table.keys();
   const items: Stored[] = [];
-  let at = position === undefined ? 0 : firstAfter(keys, position.after);
+  const { prefix, end } = rangeOf(type, keys, query.namespace ?? '');
+  let at = firstAfter(keys, position?.after ?? prefix);
   const limit = query.limit === undefined || query.limit <= 0 ? Infinity : query.limit;
-  for (; at < keys.length && items.length < limit; at += 1) {
+  for (; at < end && items.length < limit; at += 1) {
     const object = table.get(keys[at] as string) as Stored;
     if (test(object)) items.push(presented(type, object));
   }
   const page = { items, resourceVersion: String(revision) };
-  if (at >= keys.length) return page;
+  if (at >= end) return page;
   const continueToken = Buffer.from(JSON.stringify({ revision, after: keys[at - 1] as string })).toString('base64url');
-  const filtered = (query.labelSelector ?? '') !== '' || (query.fieldSelector ?? '') !== '' || (query.namespace ?? '') !== '';
-  return filtered ? { ...page, continueToken } : { ...page, continueToken, remaining: keys.length - at };
+  const filtered = (query.labelSelector ?? '') !== '' || (query.fieldSelector ?? '') !== '';
+  return filtered ? { ...page, continueToken } : { ...page, continueToken, remaining: end - at };
 }

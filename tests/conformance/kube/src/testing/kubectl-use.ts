@@ -1,5 +1,8 @@
-import { describe, expect, test } from '@jest/globals';
-import type { Context } from './suite.js';
+import { expect, test } from '@jest/globals';
+import { kubeResources } from '@dovetail/core-ports';
+import { describeWithKubectl } from './kubectl.js';
+import { deployment, extra, pod, statefulSet } from './objects.js';
+import { eventually, type Context } from './suite.js';
 
 const manifest = (replicas: number): string => `apiVersion: apps/v1
 kind: Deployment
@@ -87,10 +90,70 @@ function nodeTests({ world, namespace }: Context): void {
   }, 90_000);
 }
 
+function watchTests({ world, namespace }: Context): void {
+  test('get pods -w prints the columns once, then what is there, then each change until the pod is gone', async () => {
+    const own = await namespace();
+    const { kube, kubectl } = world();
+    await kube.create(kubeResources.pods, pod(own, 'there', { schedulerName: 'nobody' }));
+    const watching = kubectl.start(['-n', own, 'get', 'pods', '-w']);
+    const seen = (pattern: RegExp): Promise<string> => eventually(() => Promise.resolve(watching.out()), (out) => pattern.test(out));
+    try {
+      expect(await seen(/there/)).toMatch(/^NAME\s+READY\s+STATUS\s+RESTARTS\s+AGE\nthere\s+0\/1\s+Pending\s+0\s+\d+s\n$/);
+      await kube.create(kubeResources.pods, pod(own, 'new'));
+      expect(await seen(/new\s+1\/1\s+Running/)).toMatch(/\nnew\s+0\/1\s+Pending\s+0\s+\d+s\n(new .*\n)*new\s+1\/1\s+Running\s+0\s+\d+s\n/);
+      await kube.delete({ resource: kubeResources.pods, namespace: own, name: 'there' });
+      const lines = (await seen(/(there.*\n[^]*){2}/)).split('\n');
+      expect(lines.filter((line) => line.startsWith('NAME'))).toHaveLength(1);
+      expect(lines.filter((line) => line.startsWith('there')).length).toBeGreaterThan(1);
+    } finally {
+      await watching.end();
+    }
+  }, 60_000);
+
+  test('get deployments --watch-only -o wide prints nothing of what is there, and then a change', async () => {
+    const own = await namespace();
+    const { kube, kubectl } = world();
+    await kube.create(extra.deployments, deployment(own, 'quiet', 0));
+    const watching = kubectl.start(['-n', own, 'get', 'deployments', '--watch-only', '-o', 'wide']);
+    try {
+      const out = await eventually(async () => {
+        await kube.create(extra.deployments, deployment(own, 'loud', 0)).catch(() => kube.delete({ resource: extra.deployments, namespace: own, name: 'loud' }));
+        return watching.out();
+      }, (text) => text.includes('loud'));
+      expect(out).toMatch(/^NAME\s+READY\s+UP-TO-DATE\s+AVAILABLE\s+AGE\s+CONTAINERS\s+IMAGES\s+SELECTOR\n(loud\s+0\/0\s+0\s+0\s+\d+s\s+main\s+pause:3\.9\s+app=a\n)+$/);
+    } finally {
+      await watching.end();
+    }
+  }, 60_000);
+}
+
+function kindTests({ world, namespace }: Context): void {
+  test('get nodes -o wide has its ten columns, with what the kubelet told', async () => {
+    const { out } = await world().kubectl(['get', 'nodes', 'w1', '-o', 'wide']);
+    expect(out).toMatch(/^NAME\s+STATUS\s+ROLES\s+AGE\s+VERSION\s+INTERNAL-IP\s+EXTERNAL-IP\s+OS-IMAGE\s+KERNEL-VERSION\s+CONTAINER-RUNTIME\nw1\s+Ready\s+<none>\s+\S+\s+v1\.34\.0\s+10\.0\.0\.1\s+<none>\s+\S.*\S\s+\S+\s+containerd:\/\/\S+\n$/);
+  });
+
+  test('a StatefulSet: rollout status, get -o wide, set image, scale, describe', async () => {
+    const own = await namespace();
+    await world().kube.create(extra.statefulSets, statefulSet(own, 'db', 2));
+    const run = async (...args: readonly string[]): Promise<string> => (await world().kubectl(['-n', own, ...args])).out;
+    expect(await run('rollout', 'status', 'statefulset/db', '--timeout=30s')).toContain('partitioned roll out complete: 2 new pods have been updated...');
+    expect(await run('get', 'statefulsets', '-o', 'wide')).toMatch(/^NAME\s+READY\s+AGE\s+CONTAINERS\s+IMAGES\ndb\s+2\/2\s+\d+s\s+main\s+pause:3\.9\n$/);
+    expect(await run('set', 'image', 'statefulset/db', 'main=pause:3.10')).toBe('statefulset.apps/db image updated\n');
+    expect(await run('rollout', 'status', 'statefulset/db', '--timeout=30s')).toContain('partitioned roll out complete: 2 new pods have been updated...');
+    expect(await run('get', 'pods', '-o', 'jsonpath={.items[*].spec.containers[*].image}')).toBe('pause:3.10 pause:3.10');
+    expect(await run('scale', 'statefulset/db', '--replicas=1')).toBe('statefulset.apps/db scaled\n');
+    expect(await run('wait', '--for=delete', 'pod/db-1', '--timeout=20s')).not.toContain('timed out');
+    expect(await run('describe', 'statefulset', 'db')).toMatch(/Replicas:\s+1 desired \| 1 total[^]*Normal\s+SuccessfulCreate\s+[^]*create Pod db-0 in StatefulSet db successful/);
+  }, 60_000);
+}
+
 /** A real kubectl, as in the scenarios. */
 export function kubectlUse(context: Context): void {
-  describe('kubectl', () => {
+  describeWithKubectl('kubectl', () => {
     applyTests(context);
     nodeTests(context);
+    kindTests(context);
+    watchTests(context);
   });
 }

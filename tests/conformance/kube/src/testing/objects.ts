@@ -5,6 +5,8 @@ import type { KubeObject, KubeResource } from '@dovetail/core-ports';
 export const extra = {
   deployments: { group: 'apps', version: 'v1', kind: 'Deployment', plural: 'deployments', namespaced: true },
   jobs: { group: 'batch', version: 'v1', kind: 'Job', plural: 'jobs', namespaced: true },
+  statefulSets: { group: 'apps', version: 'v1', kind: 'StatefulSet', plural: 'statefulsets', namespaced: true },
+  configMaps: { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true },
   quotas: { group: '', version: 'v1', kind: 'ResourceQuota', plural: 'resourcequotas', namespaced: true },
 } as const satisfies Record<string, KubeResource>;
 
@@ -22,3 +24,6 @@ export const template = (spec: Spec = {}): object => ({ metadata: { labels: { ap
 
 export const deployment = (namespace: string, name: string, replicas: number, spec: Spec = {}): KubeObject =>
   ({ metadata: { name, namespace }, spec: { replicas, selector: { matchLabels: { app: 'a' } }, template: template(spec) } });
+
+export const statefulSet = (namespace: string, name: string, replicas: number, spec: Spec = {}): KubeObject =>
+  ({ metadata: { name, namespace }, spec: { replicas, serviceName: name, selector: { matchLabels: { app: 'a' } }, template: template(), ...spec } });

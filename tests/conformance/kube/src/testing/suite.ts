@@ -3,6 +3,7 @@ import { kubeResources } from '@dovetail/core-ports';
 import { apiRules } from './api-rules.js';
 import { customResources } from './custom-resources.js';
 import { kubectlUse } from './kubectl-use.js';
+import { pages } from './pages.js';
 import { workloads } from './workloads.js';
 import type { World } from './world.js';
 
@@ -39,5 +40,6 @@ export function kubeConformance(start: () => Promise<World>): void {
   apiRules(context);
   customResources(context);
   workloads(context);
+  pages(context);
   kubectlUse(context);
 }

@@ -1,18 +1,18 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connectKubernetes } from '@dovetail/adapter-kubernetes';
+import { connectKubernetes, type ManifestApi } from '@dovetail/adapter-kubernetes';
 import type { Clock, KubeApi, Log, StopSignal } from '@dovetail/core-ports';
 import { createKubeStore, createNodeAgent, createOffsetClock, serveKube, startKubeControllers, type NodeAgent } from '@dovetail/sim-kube';
 import { isUnavailable, obtainControlPlane, startControlPlane } from '@dovetail/testbed';
+import { type Kubectl, kubectlWith } from './kubectl.js';
 
 /** A cluster under test: everything goes through a kubeconfig, so that a twin and the real thing look the same. */
 export type World = {
   readonly kubeconfig: string;
-  readonly kube: KubeApi;
+  readonly kube: KubeApi & ManifestApi;
   readonly agent: NodeAgent;
-  readonly kubectl: (args: readonly string[], input?: string) => Promise<{ readonly code: number; readonly out: string }>;
+  readonly kubectl: Kubectl;
   readonly stop: () => Promise<void>;
 };
 
@@ -26,16 +26,6 @@ const realClock: Clock = {
     stop.addEventListener('abort', () => { clearTimeout(timer); resolve(); }, { once: true });
   }),
 };
-
-function kubectlWith(kubeconfig: string): World['kubectl'] {
-  return (args, input) => new Promise((resolve) => {
-    const child = execFile('kubectl', ['--kubeconfig', kubeconfig, ...args], { timeout: 60_000, maxBuffer: 1 << 26 }, (error, stdout, stderr) => {
-      const failed = error === null ? 0 : typeof error.code === 'number' ? error.code : 1;
-      resolve({ code: failed, out: `${stdout}${stderr}` });
-    });
-    child.stdin?.end(input ?? '');
-  });
-}
 
 function worldOver(kubeconfig: string, close: () => Promise<void>): World {
   const kube = connectKubernetes({ kubeconfigPath: kubeconfig, log: quiet });
