@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
 import { connectKubernetes, type ManifestApi } from '@dovetail/adapter-kubernetes';
 import type { KubeApi, KubeObject, KubeResource, Log } from '@dovetail/core-ports';
 import { defaultLabOptions, type Lab, type LabOptions, obtainControlPlane, obtainKubectl, isUnavailable, run, startLab, waitFor, type World } from '@dovetail/testbed';
@@ -59,7 +60,7 @@ async function applyDefinitions(kubeconfigPath: string): Promise<void> {
 
 async function kubectlFor(lab: Lab): Promise<TestWorld['kubectl']> {
   const found = await obtainKubectl();
-  if (isUnavailable(found)) throw new Error(`no kubectl: ${found.unavailable}`);
+  if (isUnavailable(found)) return () => Promise.reject(new Error(`no kubectl: ${found.unavailable}`));
   return async (...args) => {
     const output = await run(found.path, ['--kubeconfig', lab.kubeconfig, ...args], { deadlineMs: 200_000, remedy: 'read its output' });
     return output.stdout;
@@ -77,8 +78,20 @@ async function applyScenario(kubectl: TestWorld['kubectl'], clusterName: string,
   }
 }
 
+/** A test file that drives kubectl is skipped as a whole where kubectl cannot be had, and one line says why. */
+async function leaveOutWithoutKubectl(): Promise<void> {
+  const { testPath } = expect.getState();
+  if (testPath === undefined || !/\.(kubectl|applyScenario)\(/.test(await readFile(testPath, 'utf8'))) return;
+  const found = await obtainKubectl();
+  if (!isUnavailable(found)) return;
+  process.stdout.write(`LEFT OUT: the scenarios and other tests that drive kubectl: ${found.unavailable.split('\n', 1)[0]}\n`);
+  // Jest then skips every other test of the file, and with them the hooks that open its worlds.
+  test.only('kubectl is left out', () => undefined);
+}
+
 /** Which worlds to test on: the twins always; the real control plane when asked for and to be had, else one line says why not. */
 export async function worlds(): Promise<readonly World[]> {
+  await leaveOutWithoutKubectl();
   if (process.env['DOVETAIL_REAL'] === '') {
     process.stdout.write('LEFT OUT: the real control plane (run with REAL=1 to include it)\n');
     return ['twin'];
