@@ -17,7 +17,7 @@ const decision = (id: string): Decision => ({
 });
 
 test('decisions are read alike by the client library and by a plain NATS client that knows nothing of ours', async () => {
-  if (isUnavailable(server)) return void process.stdout.write(`left out: a plain NATS client: ${server.unavailable}\n`);
+  if (isUnavailable(server)) return void process.stdout.write(`LEFT OUT: a plain NATS client: ${server.unavailable}\n`);
   const dir = mkdtempSync(join(tmpdir(), 'dovetail-plain-'));
   const nats = await startNats({ path: server.path, dir });
   const bus = connectNats({ servers: [nats.url], name: 'test', log: quiet });

@@ -14,6 +14,6 @@ export function scratchDir(): string {
 /** Says what a test leaves out, and why; true when it has to. */
 export function leftOut<T extends object>(what: string, obtained: T | Unavailable): obtained is Unavailable {
   if (!isUnavailable(obtained)) return false;
-  process.stderr.write(`left out: ${what}, because ${obtained.unavailable}\n`);
+  process.stdout.write(`LEFT OUT: ${what}: ${obtained.unavailable.split('\n', 1)[0]}\n`);
   return true;
 }
