@@ -77,6 +77,15 @@ function subnetsFor(region: string, options: WorldOptions): readonly TwinSubnet[
   }));
 }
 
+/** What another team has in the same VPC, none of it tagged for the cluster. Who ignores selectors would take these subnets first: they have the most addresses. */
+export function neighboursOf({ cluster, region, subnets }: World): Pick<World, 'subnets' | 'securityGroups'> {
+  const tags = { Name: 'neighbour', team: 'neighbour' };
+  return {
+    subnets: subnets.map(({ id, zone, zoneId }, index) => ({ id: `subnet-${hexOf(17, 'neighbour', id)}`, zone, zoneId, cidr: `100.${64 + index}.0.0/16`, addresses: 65_531, tags })),
+    securityGroups: [{ id: `sg-${hexOf(17, 'neighbour', cluster.name, region)}`, name: 'neighbour', description: 'of another team', tags }],
+  };
+}
+
 /**
  * The preset world that the lab and the scenarios run in: one VPC with a subnet in each zone, the cluster's security group, node
  * role and instance profile, the EKS cluster and its interruption queue, with the tags that Karpenter users select by

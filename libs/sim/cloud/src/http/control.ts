@@ -6,6 +6,7 @@ import type { Machine } from '../machine.js';
 import type { Notice } from '../notices.js';
 import { servedActions } from '../served.js';
 import type { CloudEvent, CloudTwin } from '../twin.js';
+import { neighboursOf } from '../world.js';
 import { integerIn, refuseOthers, requiredText, textIn, textsIn } from './json-fields.js';
 import type { JsonObject } from './operation.js';
 
@@ -81,9 +82,19 @@ function setHealth(twin: CloudTwin, body: JsonObject): unknown {
   return done;
 }
 
-function instanceView(twin: CloudTwin, id: string): Machine & { readonly state: string; readonly fleetId?: string; readonly clientToken?: string } {
-  const { state, fleetId, clientToken } = twin.instances.get(id);
-  return { ...twin.machine(id), state, ...(fleetId === undefined ? {} : { fleetId }), ...(clientToken === undefined ? {} : { clientToken }) };
+/** From now on another team has subnets and a security group in the same VPC. */
+function addNeighbours(twin: CloudTwin): unknown {
+  const neighbours = neighboursOf(twin.world);
+  for (const subnet of neighbours.subnets) twin.network.putSubnet(subnet);
+  for (const group of neighbours.securityGroups) twin.network.putSecurityGroup(group);
+  return neighbours;
+}
+
+type InstanceView = Machine & { readonly state: string; readonly subnetId: string; readonly securityGroupIds: readonly string[]; readonly fleetId?: string; readonly clientToken?: string };
+
+function instanceView(twin: CloudTwin, id: string): InstanceView {
+  const { state, subnetId, securityGroupIds, fleetId, clientToken } = twin.instances.get(id);
+  return { ...twin.machine(id), state, subnetId, securityGroupIds, ...(fleetId === undefined ? {} : { fleetId }), ...(clientToken === undefined ? {} : { clientToken }) };
 }
 
 const listInstances = (twin: CloudTwin): unknown => twin.instances.all().map(({ id }) => instanceView(twin, id));
@@ -94,6 +105,7 @@ export const controls: Readonly<Record<string, Control>> = {
   'GET served': () => servedActions,
   'GET world': (twin) => ({ ...twin.world, cluster: twin.cluster(), types: twin.world.types.length }),
   'GET instances': listInstances,
+  'GET templates': (twin) => twin.templates.describe({ filters: [] }).map(({ id, name, tags }) => ({ id, name, tags })),
   'GET calls': (twin) => twin.gate.counts(),
   'DELETE calls': (twin) => { twin.gate.resetCounts(); return done; },
   'GET queue': (twin) => twin.queue.depth(),
@@ -113,6 +125,7 @@ export const controls: Readonly<Record<string, Control>> = {
   'POST images/release': (twin, body) => ({ release: twin.images.release(requiredText(body, 'kubernetesVersion')) }),
   'POST images/deprecate': (twin, body) => { twin.images.deprecate(requiredText(body, 'imageId')); return done; },
   'POST cluster': setCluster,
+  'POST neighbours': addNeighbours,
   'POST roles': (twin, body) => { twin.iam.putRole(requiredText(body, 'name')); return done; },
 };
 

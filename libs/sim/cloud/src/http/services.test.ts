@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { DescribeClusterCommand } from '@aws-sdk/client-eks';
-import { DescribeSubnetsCommand, EC2Client } from '@aws-sdk/client-ec2';
+import { DescribeSecurityGroupsCommand, DescribeSubnetsCommand, EC2Client } from '@aws-sdk/client-ec2';
 import {
   AddRoleToInstanceProfileCommand, CreateInstanceProfileCommand, DeleteInstanceProfileCommand, GetInstanceProfileCommand, GetRoleCommand, ListInstanceProfilesCommand,
   RemoveRoleFromInstanceProfileCommand, TagInstanceProfileCommand,
@@ -214,5 +214,23 @@ describe('credentials', () => {
     const authorization = 'AWS4-HMAC-SHA256 Credential=AKIDTEST/20261121/us-east-1/sts/aws4_request, SignedHeaders=host, Signature=0';
     const response = await fetch(wire.endpoint, { method: 'POST', headers: { authorization, 'content-type': 'application/x-www-form-urlencoded' }, body: 'Action=GetCallerIdentity&Version=2011-06-15' });
     expect(await response.text()).toContain('<Account>123456789012</Account>');
+  });
+});
+
+describe('another team in the VPC', () => {
+  test('has a subnet in each zone and a security group, which no selector by the cluster\'s tags finds', async () => {
+    const subnets = async (filters: { readonly Name: string; readonly Values: string[] }[]) => (await wire.ec2.send(new DescribeSubnetsCommand({ Filters: filters }))).Subnets ?? [];
+    const ours = [{ Name: 'tag-key', Values: ['kubernetes.io/cluster/lab'] }];
+    const before = await subnets([]);
+    const added = (await wire.control('POST', 'neighbours')).value as { readonly subnets: readonly { readonly id: string }[]; readonly securityGroups: readonly { readonly id: string }[] };
+    const after = await subnets([]);
+    expect(after).toHaveLength(2 * before.length);
+    expect(await subnets(ours)).toEqual(before);
+    const theirs = after.filter(({ SubnetId }) => added.subnets.some(({ id }) => id === SubnetId));
+    expect(theirs.map((subnet) => subnet.AvailabilityZone).toSorted()).toEqual(before.map((subnet) => subnet.AvailabilityZone).toSorted());
+    expect(Math.min(...theirs.map((subnet) => subnet.AvailableIpAddressCount ?? 0))).toBeGreaterThan(Math.max(...before.map((subnet) => subnet.AvailableIpAddressCount ?? 0)));
+    const groups = async (filters: { readonly Name: string; readonly Values: string[] }[]) => (await wire.ec2.send(new DescribeSecurityGroupsCommand({ Filters: filters }))).SecurityGroups?.map(({ GroupId }) => GroupId) ?? [];
+    expect(await groups([])).toEqual(expect.arrayContaining(added.securityGroups.map(({ id }) => id)));
+    expect(await groups(ours)).toHaveLength(1);
   });
 });
