@@ -100,6 +100,8 @@ const nodeClaimCases: readonly CrdCase[] = [
   { name: 'a claim that asks for no quantity', object: claim({ resources: { requests: { cpu: 'x' } } }), refused: /requests/ },
 ];
 
+const primary = { networkCardIndex: 0, deviceIndex: 0, interfaceType: 'interface' };
+
 const nodeClassCases: readonly CrdCase[] = [
   { name: 'the least class', object: nodeClass() },
   { name: 'a full class', object: nodeClass({
@@ -144,6 +146,9 @@ const nodeClassCases: readonly CrdCase[] = [
   { name: 'grace without soft eviction', object: nodeClass({ kubelet: { evictionSoftGracePeriod: { 'memory.available': '1m' } } }), refused: /matching evictionSoft/ },
   { name: 'thresholds the wrong way round', object: nodeClass({ kubelet: { imageGCHighThresholdPercent: 50, imageGCLowThresholdPercent: 60 } }), refused: /must be greater/ },
   { name: 'interfaces without a primary one', object: nodeClass({ networkInterfaces: [{ networkCardIndex: 1, deviceIndex: 0, interfaceType: 'interface' }] }), refused: /primary interface/ },
+  { name: 'interfaces of several cards', object: nodeClass({ networkInterfaces: [primary, { ...primary, deviceIndex: 1, interfaceType: 'efa-only' }, { networkCardIndex: 1, deviceIndex: 1, interfaceType: 'efa-only' }] }) },
+  { name: 'an interface twice', object: nodeClass({ networkInterfaces: [primary, { ...primary, interfaceType: 'efa-only' }] }), refused: /the same networkCardIndex and deviceIndex twice/ },
+  { name: 'two efa-only interfaces on one card', object: nodeClass({ networkInterfaces: [primary, { ...primary, deviceIndex: 1, interfaceType: 'efa-only' }, { ...primary, deviceIndex: 2, interfaceType: 'efa-only' }] }), refused: /only one efa-only interface/ },
   { name: 'a placement group by two names', object: nodeClass({ placementGroupSelector: { name: 'a', id: 'pg-1' } }), refused: /exactly one of/ },
   { name: 'a reservation term of nothing', object: nodeClass({ capacityReservationSelectorTerms: [{ ownerID: '123456789012' }] }), refused: /expected at least one/ },
 ];
@@ -151,6 +156,11 @@ const nodeClassCases: readonly CrdCase[] = [
 const legacyCases: readonly CrdCase[] = [
   { name: 'the least Provisioner', object: provisioner() },
   { name: 'a full Provisioner', object: provisioner({ requirements: [{ key: 'karpenter.sh/capacity-type', operator: 'In', values: ['spot'] }], labels: { intent: 'apps' }, taints: [{ key: 'team1', effect: 'NoSchedule' }], limits: { resources: { cpu: 1000 } }, ttlSecondsAfterEmpty: 30, ttlSecondsUntilExpired: 1800, weight: 5, kubeletConfiguration: { maxPods: 20 } }) },
+  { name: 'a Provisioner with each of the 13 kubelet settings', object: provisioner({ kubeletConfiguration: {
+    clusterDNS: ['10.0.1.100'], containerRuntime: 'containerd', maxPods: 20, podsPerCore: 2, systemReserved: { cpu: '100m' }, kubeReserved: { cpu: '200m' }, evictionHard: { 'memory.available': '5%' }, evictionSoft: { 'memory.available': '500Mi' },
+    evictionSoftGracePeriod: { 'memory.available': '1m' }, evictionMaxPodGracePeriod: 60, imageGCHighThresholdPercent: 85, imageGCLowThresholdPercent: 80, cpuCFSQuota: true,
+  } }) },
+  { name: 'a container runtime that is no text', object: provisioner({ kubeletConfiguration: { containerRuntime: 7 } }), refused: /containerRuntime/ },
   { name: 'an inline provider', object: provisioner({ providerRef: undefined, provider: { subnetSelector: { a: '*' }, securityGroupSelector: { a: '*' }, anything: { else: 1 } } }) },
   { name: 'both provider and template', object: provisioner({ provider: {} }), refused: /exactly one of provider/ },
   { name: 'neither provider nor template', object: provisioner({ providerRef: undefined }), refused: /exactly one of provider/ },

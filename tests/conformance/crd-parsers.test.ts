@@ -14,6 +14,9 @@ const schemaOnly = new Set([
   'no requirements', 'a group with a version', 'a label of a domain that ends like ours', 'a claim for a hostname', 'a claim of another domain label', 'a size in bytes', 'a size of 59001Gi',
 ]);
 
+/** What only the parser refuses: settings of the API that Dovetail cannot launch with yet. */
+const parserOnly = new Set(['interfaces of several cards']);
+
 /** As the API server gives it: absent fields are absent, and there is a UID; claims carry their pool's label. */
 function stored(object: object): object {
   const plain = JSON.parse(JSON.stringify(object)) as { metadata: Record<string, unknown> };
@@ -22,6 +25,6 @@ function stored(object: object): object {
 
 test.each(crdCases)('$name: parser and definition agree', ({ name, object, refused }) => {
   const parsed = parsers[(object as { kind: string }).kind]?.(stored(object));
-  if (refused !== undefined && !schemaOnly.has(name)) expect(parsed).toMatchObject({ ok: false, field: expect.any(String), remedy: expect.any(String) });
+  if (parserOnly.has(name) || (refused !== undefined && !schemaOnly.has(name))) expect(parsed).toMatchObject({ ok: false, field: expect.any(String), remedy: expect.any(String) });
   else expect(parsed).toMatchObject({ ok: true });
 });

@@ -16,8 +16,8 @@ const reserved = (name: string): Schema => mapOf(text(), { ...few, ...rules(
 const eviction = (name: string): Schema => mapOf(text({ pattern: '^((\\d{1,2}(\\.\\d{1,2})?|100(\\.0{1,2})?)%|\\d+(\\.\\d+)?([KMGTPE]i?|[mkn])?)$' }), { ...few, ...rules([`self.all(x, x in ${quoted(signals)})`, `valid keys for ${name} are ${quoted(signals)}`]) });
 const percent = (): Schema => int32({ minimum: 0, maximum: 100 });
 
-/** The kubelet settings that change a node's capacity or user data. */
-export const kubelet = (): Schema => described("Settings of the nodes' kubelets.", fields({
+/** The kubelet settings that change a node's capacity or user data; the older API has `more`. */
+export const kubelet = (more: Readonly<Record<string, Schema>> = {}): Schema => described("Settings of the nodes' kubelets.", fields({
   clusterDNS: listOf(text()),
   maxPods: int32({ minimum: 0 }),
   podsPerCore: int32({ minimum: 0 }),
@@ -30,6 +30,7 @@ export const kubelet = (): Schema => described("Settings of the nodes' kubelets.
   imageGCHighThresholdPercent: percent(),
   imageGCLowThresholdPercent: percent(),
   cpuCFSQuota: flag(),
+  ...more,
 }, rules(
   ['!has(self.imageGCHighThresholdPercent) || !has(self.imageGCLowThresholdPercent) || self.imageGCHighThresholdPercent > self.imageGCLowThresholdPercent', 'imageGCHighThresholdPercent must be greater than imageGCLowThresholdPercent'],
   ['!has(self.evictionSoft) || self.evictionSoft.all(e, has(self.evictionSoftGracePeriod) && e in self.evictionSoftGracePeriod)', 'evictionSoft OwnerKey does not have a matching evictionSoftGracePeriod'],

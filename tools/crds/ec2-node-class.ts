@@ -1,5 +1,5 @@
 import { blockDeviceMappings, classStatus, kubelet, launchTags, metadataOptions } from './class-fields.js';
-import { age, column, definition, described, fields, flag, int32, listOf, mapOf, readyColumn, rules, text, words } from './schema.js';
+import { age, column, definition, described, fields, flag, int32, listOf, mapOf, readyColumn, rules, text, time, words } from './schema.js';
 import type { Schema } from './schema.js';
 
 const selectorTags = (): Schema => mapOf(text(), { maxProperties: 20, ...rules(["self.all(k, k != '' && self[k] != '')", 'empty tag keys or values aren\'t supported']) });
@@ -46,6 +46,8 @@ const networkInterfaces = (): Schema => listOf(fields({
   'networkCardIndex!': int32({ minimum: 0 }), 'deviceIndex!': int32({ minimum: 0 }), 'interfaceType!': words('interface', 'efa-only'),
 }), { maxItems: 150, ...rules(
   ["self.exists(x, x.networkCardIndex == 0 && x.deviceIndex == 0 && x.interfaceType == 'interface')", 'networkInterfaces must include the primary interface: card 0, device 0, type interface'],
+  ['self.all(x, self.exists_one(y, y.networkCardIndex == x.networkCardIndex && y.deviceIndex == x.deviceIndex))', 'networkInterfaces must not name the same networkCardIndex and deviceIndex twice'],
+  ["self.all(x, x.interfaceType != 'efa-only' || self.exists_one(y, y.networkCardIndex == x.networkCardIndex && y.interfaceType == 'efa-only'))", 'networkInterfaces may have only one efa-only interface on each network card'],
 ) });
 
 /** Settings that are in the API so that manifests apply, and that a class is not ready with until Dovetail can launch with them. */
@@ -59,6 +61,12 @@ const later = (): Readonly<Record<string, Schema>> => ({
   }, rules(['has(self.tcpEstablishedTimeout) || has(self.udpStreamTimeout) || has(self.udpTimeout)', 'connectionTracking needs at least one timeout'])),
   cpuOptions: fields({ nestedVirtualization: words('enabled', 'disabled') }),
 });
+
+/** What discovery would find for the reservation terms; kept so that objects of Karpenter's keep theirs. */
+const capacityReservations = (): Schema => listOf(fields({
+  'id!': text({ pattern: '^cr-[0-9a-z]+$' }), 'instanceType!': text(), 'availabilityZone!': text(), 'instanceMatchCriteria!': words('open', 'targeted'), 'ownerID!': text({ pattern: '^[0-9]{12}$' }),
+  endTime: time(), reservationType: { ...words('default', 'capacity-block'), default: 'default' }, interruptible: flag(), state: { ...words('active', 'expiring'), default: 'active' },
+}));
 
 const familyRules = aliasFamilies.map(([name, family]): readonly [string, string] => [
   `!self.amiSelectorTerms.exists(x, has(x.alias) && x.alias.startsWith('${name}@')) || !has(self.amiFamily) || self.amiFamily == '${family}' || self.amiFamily == 'Custom'`,
@@ -83,5 +91,5 @@ export const ec2NodeClass = (): Schema => definition({
     ['has(self.amiFamily) || self.amiSelectorTerms.exists(x, has(x.alias))', 'must specify amiFamily if amiSelectorTerms does not contain an alias'],
     ...familyRules,
   )),
-  status: classStatus(),
+  status: classStatus({ capacityReservations: capacityReservations() }),
 });

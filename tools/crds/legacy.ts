@@ -11,7 +11,7 @@ export const provisioner = (): Schema => definition({
     annotations: mapOf(text()), labels: nodeLabels(),
     taints: taints('Taints that the nodes keep.'), startupTaints: taints('Taints that something removes while a node starts.'),
     requirements: requirements({ poolKeys: 'refused' }),
-    kubeletConfiguration: kubelet(),
+    kubeletConfiguration: kubelet({ containerRuntime: described('Accepted and not read: nodes run the runtime of their images, which is containerd.', text()) }),
     provider: described('How the nodes boot, written here instead of in an AWSNodeTemplate.', { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }),
     providerRef: fields({ apiVersion: text(), kind: text(), 'name!': text({ minLength: 1 }) }),
     ttlSecondsAfterEmpty: described('How long a node may be empty; absent: for ever.', int64({ minimum: 0 })),

@@ -44,6 +44,8 @@ export function readKubelet(raw: unknown, field: string): KubeletConfiguration {
     ...optional('imageGCLowThresholdPercent', count('imageGCLowThresholdPercent', percent)),
     ...optional('cpuCFSQuota', readFlag(kubelet['cpuCFSQuota'], `${field}.cpuCFSQuota`)),
   };
+  // Provisioners may name a runtime. Only its form is checked: nodes run the runtime of their images.
+  readText(kubelet['containerRuntime'], `${field}.containerRuntime`);
   checkPairs(settings, field);
   return settings;
 }

@@ -1,12 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { kubeResources, type KubeObject } from '@dovetail/core-ports';
+import { kubeResources, type KubeObject, type KubeResource } from '@dovetail/core-ports';
 import { describeWithKubectl } from './kubectl.js';
 import { eventually, type Context } from './suite.js';
 
 const folder = new URL('../../../../../deploy/crds/', import.meta.url).pathname;
-const { nodePools, ec2NodeClasses, nodeClaims, events } = kubeResources;
+const { nodePools, provisioners, ec2NodeClasses, nodeClaims, events } = kubeResources;
 
 type Spec = Readonly<Record<string, unknown>>;
 const classRef = { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' };
@@ -52,6 +52,28 @@ function validation({ world }: Context): void {
     const ref = { resource: nodePools, name: 'with-status' };
     expect(await kube.patch(ref, { type: 'merge', body: { status: { resources: { cpu: '4' } }, spec: { weight: 5 } } }, { subresource: 'status' })).toMatchObject({ metadata: { generation: 1 }, status: { resources: { cpu: '4' } } });
     expect(await kube.patch(ref, { type: 'merge', body: { spec: { weight: 5 } } })).toMatchObject({ metadata: { generation: 2 }, status: { resources: { cpu: '4' } } });
+  });
+}
+
+const terms = [{ tags: { a: 'b' } }];
+const reservation = { id: 'cr-1', instanceType: 'm5.large', availabilityZone: 'us-west-2a', instanceMatchCriteria: 'open', ownerID: '123456789012', endTime: '2026-01-01T00:00:00Z', interruptible: false };
+const holds = (type: string): object => ({ type, status: 'True', reason: type, message: '', lastTransitionTime: '2026-01-01T00:00:00Z', observedGeneration: 1 });
+
+const statuses: readonly (readonly [string, KubeResource, object, object])[] = [
+  ['EC2NodeClass', ec2NodeClasses, { role: 'r', subnetSelectorTerms: terms, securityGroupSelectorTerms: terms, amiSelectorTerms: [{ alias: 'al2023@latest' }] },
+    { capacityReservations: [{ ...reservation, reservationType: 'capacity-block', state: 'expiring' }], instanceProfile: 'p', conditions: [holds('PlacementGroupReady'), holds('Ready')] }],
+  ['NodePool', nodePools, pool('x')['spec'] as object, { nodes: 2, nodeClassObservedGeneration: 3, resources: { cpu: '8' }, conditions: [holds('NodeRegistrationHealthy')] }],
+  ['NodeClaim', nodeClaims, { nodeClassRef: classRef, requirements: [] }, { nodeName: 'n', providerID: 'aws:///a/i-1', lastPodEventTime: '2026-01-01T00:00:00Z', conditions: [holds('ConsistentStateFound'), holds('DisruptionReason')] }],
+  ['Provisioner', provisioners, { providerRef: { name: 'default' } }, { lastScaleTime: '2026-01-01T00:00:00Z', resources: { cpu: '8' }, conditions: [holds('Active')] }],
+];
+
+function statusTests({ world }: Context): void {
+  test.each(statuses.map((row) => [...row] as const))("the status of a %s keeps each field that Karpenter's has", async (kind, resource, spec, status) => {
+    const { kube } = world();
+    const ref = { resource, name: `status-of-${kind.toLowerCase()}` };
+    await kube.create(resource, { metadata: { name: ref.name }, spec } as KubeObject);
+    expect((await kube.patch(ref, { type: 'merge', body: { status } }, { subresource: 'status' }))['status']).toEqual(status);
+    await kube.delete(ref);
   });
 }
 
@@ -120,6 +142,7 @@ export function customResources(context: Context): void {
       await eventually(async () => (await kube.serves(nodePools)) && (await kube.serves(ec2NodeClasses)) && (await kube.serves(nodeClaims)), (served) => served);
     }, 60_000);
     validation(context);
+    statusTests(context);
     describeWithKubectl('with kubectl', () => printing(context));
   });
 }
