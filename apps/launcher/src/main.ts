@@ -15,9 +15,10 @@ const settings = {
 await runMain(async () => {
   const shell = openShell({ name: 'launcher', purpose: 'admits plans and launches what they ask for through EC2 Fleet' }, settings, launcherMetrics);
   if (shell === undefined) return;
-  const { log, metrics, clock, stop } = shell;
+  const { metrics, clock, stop } = shell;
   const { clusterName, natsUrl, natsCredentials, replicaName, kubeconfig, region, endpoint, placement, defaultInstanceProfile } = shell.settings;
-  const kube = connectKubernetes({ log, ...(kubeconfig === '' ? {} : { kubeconfigPath: kubeconfig }) });
+  const kube = shell.watched(connectKubernetes({ log: shell.log, ...(kubeconfig === '' ? {} : { kubeconfigPath: kubeconfig }) }));
+  const log = shell.telling(kube);
   const bus = connectNats({ servers: natsUrl.split(','), name: `launcher ${replicaName}`, log, metrics, ...credentialsOf(natsCredentials) });
   const aws = { region, ...(endpoint === '' ? {} : { endpoint }) };
   const cloud = createAwsCloud({ ...aws, clock, log });

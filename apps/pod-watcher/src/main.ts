@@ -17,13 +17,13 @@ await runMain(async () => {
   if (shell === undefined) return;
   const { log, metrics, clock, stop } = shell;
   const { clusterName, natsUrl, natsCredentials, replicaName, kubeconfig, batchIdleMs, batchMaxMs, batchOwnerIdleMs, batchOwnerMaxMs } = shell.settings;
-  const kube = connectKubernetes({ log, ...(kubeconfig === '' ? {} : { kubeconfigPath: kubeconfig }) });
+  const kube = shell.watched(connectKubernetes({ log, ...(kubeconfig === '' ? {} : { kubeconfigPath: kubeconfig }) }));
   const bus = connectNats({ servers: natsUrl.split(','), name: `pod-watcher ${replicaName}`, log, metrics, ...credentialsOf(natsCredentials) });
   const leadership = shell.leadership(kube);
   const channel = { bus, cluster: clusterName, hash: systemHash, source: 'pod-watcher', clock };
   const watcher = podWatcher({ kube, channel, leadership, log, metrics }, { ...defaultPodWatcherConfig, idleMs: batchIdleMs, maxMs: batchMaxMs, ownerIdleMs: batchOwnerIdleMs, ownerMaxMs: batchOwnerMaxMs });
-  // A replica that waits its turn is ready: it has nothing to catch up with before it leads.
-  await shell.serve({ ready: () => ({ bus: bus.connected(), state: !leadership.held() || watcher.synced() }), debugState: watcher.debugState });
+  // A replica that waits its turn is ready once Kubernetes has let it in: it has nothing to catch up with before it leads.
+  await shell.serve({ ready: () => ({ bus: bus.connected(), kubernetes: kube.answered(), state: !leadership.held() || watcher.synced() }), debugState: watcher.debugState });
   try {
     await watcher.run(stop);
   } finally {

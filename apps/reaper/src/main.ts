@@ -14,9 +14,10 @@ const settings = {
 await runMain(async () => {
   const shell = openShell({ name: 'reaper', purpose: 'retires nodes that are empty, expired or about to be interrupted' }, settings, reaperMetrics);
   if (shell === undefined) return;
-  const { log, metrics, clock, stop } = shell;
+  const { metrics, clock, stop } = shell;
   const { clusterName, natsUrl, natsCredentials, replicaName, kubeconfig, region, endpoint, interruptionQueue } = shell.settings;
-  const kube = connectKubernetes({ log, ...(kubeconfig === '' ? {} : { kubeconfigPath: kubeconfig }) });
+  const kube = shell.watched(connectKubernetes({ log: shell.log, ...(kubeconfig === '' ? {} : { kubeconfigPath: kubeconfig }) }));
+  const log = shell.telling(kube);
   const bus = connectNats({ servers: natsUrl.split(','), name: `reaper ${replicaName}`, log, metrics, ...credentialsOf(natsCredentials) });
   const aws = { region, ...(endpoint === '' ? {} : { endpoint }) };
   const cloud = createAwsCloud({ ...aws, clock, log });

@@ -4,6 +4,8 @@ export * from './metrics.js';
 export * from './clock.js';
 export * from './health.js';
 export * from './lease.js';
+export * from './kube-failures.js';
+export * from './cause-events.js';
 export * from './service.js';
 export * from './common-settings.js';
 export * from './shell.js';

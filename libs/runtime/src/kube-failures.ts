@@ -1,0 +1,55 @@
+import { type Clock, type KubeApi, KubeError, type Log, type Metrics } from '@dovetail/core-ports';
+
+export type KubeFailuresDeps = { readonly log: Log; readonly metrics: Metrics; readonly clock: Clock };
+/** The Kubernetes API of a service, and whether it has ever let this process in. */
+export type NamedKube = KubeApi & { answered(): boolean };
+
+const failures = {
+  denied: { event: 'kubernetes-denied', remedy: "check the kubeconfig's credentials and the service's rights; trying again" },
+  unavailable: { event: 'kubernetes-unreachable', remedy: 'waiting for it' },
+} as const;
+
+/** A cause that lasts is counted each time, and said no more often than this. */
+const sayAgainMs = 15_000;
+
+/**
+ * Names and counts what keeps a service from the Kubernetes API, whichever call it is that fails; the caller still gets the error.
+ * Watches retry by themselves and are left to it: the Lease is asked for all the time, by every replica.
+ */
+export function namedFailures(kube: KubeApi, { log, metrics, clock }: KubeFailuresDeps): NamedKube {
+  const saidMs = new Map<string, number>();
+  let answered = false;
+  const failed = (error: unknown): void => {
+    if (!(error instanceof KubeError) || (error.code !== 'denied' && error.code !== 'unavailable')) return;
+    const { event, remedy } = failures[error.code];
+    metrics.count('dovetail_kubernetes_failures_total', { reason: event });
+    const nowMs = clock.nowMs();
+    if (nowMs - (saidMs.get(event) ?? -Infinity) < sayAgainMs) return;
+    saidMs.set(event, nowMs);
+    log.warn(event, `${error.message}; ${remedy}`);
+  };
+  const told = async <T>(answer: Promise<T>): Promise<T> => {
+    try {
+      const value = await answer;
+      answered = true;
+      return value;
+    } catch (error) {
+      failed(error);
+      throw error;
+    }
+  };
+  return {
+    answered: () => answered,
+    watch: (options, stop) => kube.watch(options, stop),
+    list: (...args) => told(kube.list(...args)),
+    get: (...args) => told(kube.get(...args)),
+    create: (...args) => told(kube.create(...args)),
+    replace: (...args) => told(kube.replace(...args)),
+    patch: (...args) => told(kube.patch(...args)),
+    delete: (...args) => told(kube.delete(...args)),
+    evict: (...args) => told(kube.evict(...args)),
+    bind: (...args) => told(kube.bind(...args)),
+    serves: (...args) => told(kube.serves(...args)),
+    serverVersion: () => told(kube.serverVersion()),
+  };
+}
