@@ -1,6 +1,6 @@
 import { connectNats, credentialsOf } from '@dovetail/adapter-nats';
 import { commonSettings, durationMs, openShell, runMain, systemHash } from '@dovetail/runtime';
-import { defaultSolverConfig, runSolver, solverMetrics } from '@dovetail/service-solver';
+import { defaultSolverConfig, runSolver, solverMetrics, tellMalformed } from '@dovetail/service-solver';
 import { workerEngine } from './worker-engine.js';
 
 const settings = {
@@ -15,7 +15,7 @@ await runMain(async () => {
   const { log, metrics, clock, stop } = shell;
   const { clusterName, natsUrl, natsCredentials, replicaName, budgetMs, requestBudgetMaxMs } = shell.settings;
   const bus = connectNats({ servers: natsUrl.split(','), name: `solver ${replicaName}`, log, metrics, ...credentialsOf(natsCredentials) });
-  const engine = workerEngine({ file: new URL('./solver-worker.js', import.meta.url), cluster: clusterName, solver: replicaName, clock, log });
+  const engine = workerEngine({ file: new URL('./solver-worker.js', import.meta.url), cluster: clusterName, solver: replicaName, clock, log, onMalformed: tellMalformed({ log, metrics }) });
   await shell.serve({ ready: () => ({ bus: bus.connected(), mirror: engine.ready() }), debugState: () => engine.lastState() });
   try {
     const channel = { bus, cluster: clusterName, hash: systemHash, source: 'solver', clock };

@@ -1,4 +1,4 @@
-import type { PendingBatch, PlanRequest } from '@dovetail/contracts';
+import type { MalformedMessage, PendingBatch, PlanRequest } from '@dovetail/contracts';
 import type { FollowEvent } from '@dovetail/core-ports';
 
 /** What the main thread tells and asks its worker; events carry bytes, never a cloned mirror. */
@@ -13,6 +13,9 @@ export type Question =
 export type Answer =
   | { readonly id: number; readonly ok: true; readonly value: unknown; readonly ready: boolean }
   | { readonly id: number; readonly ok: false; readonly message: string; readonly ready: boolean };
+
+/** What the worker tells unasked. */
+export type Telling = { readonly malformed: MalformedMessage };
 
 /** `offset`: a shared Int32 of seconds that the test clock is ahead. */
 export type WorkerData = { readonly cluster: string; readonly solver: string; readonly offset: SharedArrayBuffer };

@@ -1,18 +1,19 @@
 import { Worker } from 'node:worker_threads';
+import type { MalformedMessage } from '@dovetail/contracts';
 import type { Clock, Log } from '@dovetail/core-ports';
 import type { EnginePort, Solved } from '@dovetail/service-solver';
-import type { Answer, Question } from './protocol.js';
+import type { Answer, Question, Telling } from './protocol.js';
 
 type Asked = { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void };
 
-export type WorkerOptions = { readonly file: URL; readonly cluster: string; readonly solver: string; readonly clock: Clock; readonly log: Log };
+export type WorkerOptions = { readonly file: URL; readonly cluster: string; readonly solver: string; readonly clock: Clock; readonly log: Log; readonly onMalformed: (message: MalformedMessage) => void };
 export type WorkerEngine = EnginePort & { lastState(): unknown; close(): Promise<void> };
 
 /** The engine in a worker thread. Should the thread die, so does the process: its mirror would be lost, and a supervisor starts it anew. */
 export function workerEngine(options: WorkerOptions): WorkerEngine {
   const { offset, release } = sharedOffset(options.clock);
   const worker = new Worker(options.file, { workerData: { cluster: options.cluster, solver: options.solver, offset } });
-  const line = new QuestionLine(worker, options.log);
+  const line = new QuestionLine(worker, options);
   // Readiness is the worker's to know: asked for regularly, because /readyz must answer at once.
   const asking = setInterval(() => void line.refresh(), 250);
   asking.unref();
@@ -49,9 +50,9 @@ class QuestionLine {
   private readonly asked = new Map<number, Asked>();
   private next = 0;
 
-  constructor(worker: Worker, log: Log) {
+  constructor(worker: Worker, { log, onMalformed }: Pick<WorkerOptions, 'log' | 'onMalformed'>) {
     this.worker = worker;
-    worker.on('message', (reply: Answer) => this.hear(reply));
+    worker.on('message', (heard: Answer | Telling) => ('malformed' in heard ? onMalformed(heard.malformed) : this.hear(heard)));
     worker.on('error', (error) => {
       log.error('worker-died', `the planning thread died: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
       process.exitCode = 1;

@@ -1,12 +1,12 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemHash } from '@dovetail/runtime';
 import { inThread, SolverEngine } from '@dovetail/service-solver';
-import { type Answer, type Question, sharedOffsetClock, type WorkerData } from './protocol.js';
+import { type Answer, type Question, sharedOffsetClock, type Telling, type WorkerData } from './protocol.js';
 
 // The mirror and the planner live here, off the main thread: it only forwards what the bus delivers and asks.
 const { cluster, solver, offset } = workerData as WorkerData;
 const nowMs = sharedOffsetClock(offset);
-const engine = new SolverEngine({ cluster, solver, hash: systemHash, nowMs });
+const engine = new SolverEngine({ cluster, solver, hash: systemHash, nowMs, onMalformed: (malformed) => parentPort?.postMessage({ malformed } satisfies Telling) });
 const port = inThread(engine, (ms) => new Promise((resolve) => void setTimeout(resolve, ms)));
 
 parentPort?.on('message', (question: Question) => {

@@ -5,7 +5,6 @@ export const podWatcherMetrics: Readonly<Record<string, { readonly help: string;
   dovetail_batch_pods: { help: 'Pods in a batch', buckets: counts },
   dovetail_batches_total: { help: 'Batches of pending pods put in the queue' },
   dovetail_malformed_messages_total: { help: 'Messages that could not be read, by stream' },
-  dovetail_nats_failures_total: { help: 'Failures of the connection to NATS, by the name of what was logged' },
   dovetail_pending_pods: { help: 'Pods that wait for a place now' },
   dovetail_pods_unschedulable_total: { help: 'Verdicts that a pod fits nowhere, by the first reason code' },
   dovetail_resource_not_served_total: { help: 'Resources that the API server does not serve (a CRD is not installed), by plural' },

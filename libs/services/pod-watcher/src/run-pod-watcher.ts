@@ -1,4 +1,4 @@
-import { type Channel, followCatalog, followState, publishBatch, type StateKind, type StateRecord, streamSpecs, type Verdict } from '@dovetail/contracts';
+import { type Channel, followCatalog, followState, type MalformedMessage, publishBatch, type StateKind, type StateRecord, streamSpecs, type Verdict } from '@dovetail/contracts';
 import { type KubeApi, type KubeObject, kubeResources, type Leadership, type Log, type Metrics, Stopper, type StopSignal, type Term, type WatchEvent } from '@dovetail/core-ports';
 import { Batches, type BatchPolicy, type Cut } from './batches.js';
 import { auditMs, Feed, ownKinds } from './feed.js';
@@ -192,15 +192,19 @@ class Watching {
 
   /** The stream as it is: what it holds of ours, and the launcher's verdicts. */
   private async follow(): Promise<void> {
-    const { channel, log, metrics } = this.deps;
+    const { channel } = this.deps;
     for await (const event of followState(channel, this.term.stop, { kinds: [...ownKinds, 'verdict', 'promise'] })) {
       if (event.kind === 'reset') this.pending.forgetTold();
       if (event.kind === 'malformed') {
-        metrics.count('dovetail_malformed_messages_total', { stream: 'state' });
-        log.warn('message-malformed', `${event.subject}: ${event.field}: ${event.reason}`, { subject: event.subject, field: event.field });
+        this.malformed('state', event);
       } else if (event.kind !== 'record' || !this.hearLauncher(event.record)) this.feed.heard(event);
       this.wake();
     }
+  }
+
+  private malformed(stream: 'state' | 'catalog', { subject, field, reason }: MalformedMessage): void {
+    this.deps.metrics.count('dovetail_malformed_messages_total', { stream });
+    this.deps.log.warn('message-malformed', `${subject}: ${field}: ${reason}`, { subject, field });
   }
 
   /** Takes in what the launcher tells; false when it is not the launcher's. */
@@ -226,6 +230,7 @@ class Watching {
 
   private async catalogChanges(): Promise<void> {
     for await (const event of followCatalog(this.deps.channel, this.term.stop)) {
+      if (event.kind === 'malformed') this.malformed('catalog', event);
       if (event.kind !== 'class' && event.kind !== 'unavailable') continue;
       // An offering that has just run dry helps nobody now; its end does.
       if (event.kind === 'unavailable') void this.retryAt(event.offering.untilMs);

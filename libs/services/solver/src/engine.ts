@@ -1,4 +1,4 @@
-import { type AdmissionNumber, catalogEventOf, type PendingBatch, type PlanCause, planIdOf, type PlanMessage, type PlanRequest, stateEventOf } from '@dovetail/contracts';
+import { type AdmissionNumber, catalogEventOf, type MalformedMessage, type PendingBatch, type PlanCause, planIdOf, type PlanMessage, type PlanRequest, stateEventOf } from '@dovetail/contracts';
 import { isUnplaced, type Pod } from '@dovetail/core-kube-model';
 import type { FollowEvent, Hash } from '@dovetail/core-ports';
 import { defaultPlanOptions, finishMsPerNode, plan, type PlanOptions } from '@dovetail/core-scheduling';
@@ -12,6 +12,8 @@ export type EngineOptions = {
   /** For time-boxes and for offerings that are avoided until a time; planning itself sees no clock. */
   readonly nowMs: () => number;
   readonly planOptions?: Partial<PlanOptions>;
+  /** Hears of each message of the followed streams that cannot be read; it is passed over. */
+  readonly onMalformed?: (message: MalformedMessage) => void;
 };
 
 /** Steps of improving for each pod beyond the first: one pod has nothing to improve, and few are done long before their time is over. */
@@ -40,11 +42,15 @@ export class SolverEngine {
 
   state(event: FollowEvent): void {
     if (event.kind === 'reset') this.lostMs = this.options.nowMs();
-    this.mirror.applyState(event.kind === 'message' ? stateEventOf(this.options.cluster, event.message) : event);
+    const seen = event.kind === 'message' ? stateEventOf(this.options.cluster, event.message) : event;
+    if (seen.kind === 'malformed') this.options.onMalformed?.(seen);
+    this.mirror.applyState(seen);
   }
 
   catalog(event: FollowEvent): void {
-    this.mirror.applyCatalog(event.kind === 'message' ? catalogEventOf(this.options.cluster, event.message) : event);
+    const seen = event.kind === 'message' ? catalogEventOf(this.options.cluster, event.message) : event;
+    if (seen.kind === 'malformed') this.options.onMalformed?.(seen);
+    this.mirror.applyCatalog(seen);
   }
 
   /** Both streams have been read to their ends. */

@@ -1,4 +1,4 @@
-import { type Channel, limits, type PendingBatch, type PlanMessage, type PlannerMode, type PlannerOutcome, type PlanRequest, publishDecision, publishPlan, servePlanner, streamName, streamSpecs, subjects, type Work, workBatches } from '@dovetail/contracts';
+import { type Channel, limits, type MalformedMessage, type PendingBatch, type PlanMessage, type PlannerMode, type PlannerOutcome, type PlanRequest, publishDecision, publishPlan, servePlanner, streamName, streamSpecs, subjects, type Work, workBatches } from '@dovetail/contracts';
 import { BusError, type Log, type Metrics, Stopper, type StopSignal } from '@dovetail/core-ports';
 import { decisionOfPlan, decisionOfUnreadable } from './decisions.js';
 import type { EnginePort } from './engine-port.js';
@@ -32,6 +32,12 @@ export async function runSolver(deps: SolverDeps, config: SolverConfig, stop: St
     servePlanner(channel, (mode, request) => answer(deps, mode, { ...request, budgetMs: Math.min(request.budgetMs, config.requestBudgetMaxMs) }), stop),
   ]);
 }
+
+/** Names and counts what the engine could not read of the streams that it follows. */
+export const tellMalformed = ({ log, metrics }: Pick<SolverDeps, 'log' | 'metrics'>) => ({ subject, field, reason }: MalformedMessage): void => {
+  log.warn('message-malformed', `${subject}: ${field}: ${reason}`, { subject, field });
+  metrics.count('dovetail_malformed_messages_total', { message: subject.split('.')[2] ?? '', field });
+};
 
 async function ensureStreams({ channel, log }: SolverDeps, stop: StopSignal): Promise<void> {
   while (!stop.aborted) {

@@ -191,7 +191,7 @@ describe('what was lost', () => {
     expect(stage.planOf(0).newNodes[0]?.podUids).toEqual(['a']);
   });
 
-  test('a message of the feed that cannot be read is counted and passed over', async () => {
+  test('a message of the feed that cannot be read is named, counted and passed over', async () => {
     await stage.basics();
     await stage.bus.publish({ subject: subjects.state(cluster, 'pod', 'bad'), payload: new Uint8Array([255]) });
     await stage.tell('pod', podOf('a'));
@@ -200,6 +200,8 @@ describe('what was lost', () => {
     await stage.clock.advance(50);
     expect(stage.plans).toHaveLength(1);
     expect(stage.engines[0]?.debugState()).toMatchObject({ malformed: { 'pod.StateRecord': 1 } });
+    expect(stage.said('message-malformed')).toEqual([expect.stringContaining(`${subjects.state(cluster, 'pod', 'bad')}: StateRecord: `)]);
+    expect(stage.observed.filter(({ metric }) => metric === 'dovetail_malformed_messages_total')).toEqual([{ metric: 'dovetail_malformed_messages_total', value: 1, labels: { message: 'state', field: 'StateRecord' } }]);
   });
 });
 

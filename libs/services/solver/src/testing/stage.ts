@@ -9,7 +9,7 @@ import { memoryBus, MemoryBusServer } from '@dovetail/sim-bus';
 import { virtualClock } from '@dovetail/sim-clock';
 import { type EnginePort, inThread } from '../engine-port.js';
 import { SolverEngine } from '../engine.js';
-import { defaultSolverConfig, runSolver, type SolverConfig } from '../run-solver.js';
+import { defaultSolverConfig, runSolver, type SolverConfig, tellMalformed } from '../run-solver.js';
 import { classOf, poolOf, types } from './objects.js';
 
 export const cluster = 'lab';
@@ -102,10 +102,10 @@ export class Stage {
   solver(name: string, options: { readonly config?: Partial<SolverConfig>; readonly around?: (engine: EnginePort) => EnginePort } = {}): Stopper {
     const stop = new Stopper(this.stop);
     const bus = memoryBus(this.server);
-    const engine = new SolverEngine({ cluster, solver: name, hash, nowMs: () => this.clock.nowMs() });
+    const metrics: Metrics = { count: (metric, labels = {}, by = 1) => { this.observed.push({ metric, value: by, labels }); }, set: () => undefined, observe: (metric, value, labels = {}) => { this.observed.push({ metric, value, labels }); } };
+    const engine = new SolverEngine({ cluster, solver: name, hash, nowMs: () => this.clock.nowMs(), onMalformed: tellMalformed({ log: this.log, metrics }) });
     this.engines.push(engine);
     const port = inThread(engine, (ms) => this.clock.sleep(ms, stop));
-    const metrics: Metrics = { count: () => undefined, set: () => undefined, observe: (metric, value, labels = {}) => { this.observed.push({ metric, value, labels }); } };
     const deps = { channel: { ...this.channel, bus, source: 'solver' }, engine: options.around?.(port) ?? port, log: this.log, metrics };
     runSolver(deps, { ...defaultSolverConfig, ...options.config }, stop).catch((error: unknown) => this.lines.push({ level: 'error', name: 'died', message: String(error) }));
     return stop;
