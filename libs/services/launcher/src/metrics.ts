@@ -7,7 +7,7 @@ export const launcherMetrics: Readonly<Record<string, { readonly help: string; r
   dovetail_malformed_messages_total: { help: 'Messages that could not be read, by message and field' },
   dovetail_malformed_objects_total: { help: 'Kubernetes objects that could not be read, by kind' },
   dovetail_pools_not_usable_total: { help: 'Times that a pool became unusable, by reason' },
-  dovetail_nats_failures_total: { help: 'Failures of the connection to NATS, by the name of what was logged' },
+  dovetail_resource_not_served_total: { help: 'Resources that the API server does not serve (a CRD is not installed), by plural' },
   dovetail_claims_voided_total: { help: 'Claims taken back: made by a deposed launcher, or naming pods that another claim names' },
   dovetail_create_fleet_seconds: { help: 'Duration of CreateFleet calls, with the wait for a token', buckets: seconds },
   dovetail_create_fleet_failures_total: { help: 'CreateFleet calls that failed, by code' },

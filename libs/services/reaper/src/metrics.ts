@@ -24,6 +24,7 @@ export const reaperMetrics: Readonly<Record<string, { readonly help: string }>> 
   dovetail_looks_failed_total: { help: 'Looks at a claim that failed and are repeated.' },
   dovetail_bus_errors_total: { help: 'Calls to the bus that failed and are repeated.' },
   dovetail_watch_errors_total: { help: 'Watches that failed and were begun again.' },
+  dovetail_resource_not_served_total: { help: 'Resources that the API server does not serve (a CRD is not installed), by plural' },
   dovetail_malformed_objects_total: { help: 'Objects that could not be read.' },
   dovetail_decisions_dropped_total: { help: 'Decisions that were never published because the bus was away for too long.' },
   dovetail_events_dropped_total: { help: 'Kubernetes Events that were not written because too many were waiting.' },

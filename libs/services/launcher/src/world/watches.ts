@@ -46,6 +46,7 @@ const putProvisioner = (kubernetes: KubernetesVersion): Put => (world, object) =
 };
 
 const absentMs = 30_000;
+const missingMs = 2_000;
 
 /** Keeps the world equal to the cluster until `stop`. An object that cannot be read is told of by name and field, and counts as not there. */
 export async function watchWorld(deps: WatchDeps, world: World, kubernetes: KubernetesVersion, stop: StopSignal): Promise<void> {
@@ -66,7 +67,7 @@ function worldSources(sources: readonly Source[]): readonly (readonly [WorldKind
 }
 
 async function watchSource(deps: WatchDeps, world: World, source: Source, synced: () => void, stop: StopSignal): Promise<void> {
-  if (source.optional) await waitUntilServed(deps, source, synced, stop);
+  await waitUntilServed(deps, source, synced, stop);
   const project = (object: KubeObject): KubeObject => object;
   while (!stop.aborted) {
     try {
@@ -82,17 +83,25 @@ async function watchSource(deps: WatchDeps, world: World, source: Source, synced
   }
 }
 
-/** An API that is not installed holds nothing; it is asked for again, since it may be installed later. */
+/** An optional API that is not installed holds nothing; any other is missed by name. Either is asked for again, since it may be installed later. */
 async function waitUntilServed(deps: WatchDeps, source: Source, synced: () => void, stop: StopSignal): Promise<void> {
+  let said = false;
   while (!stop.aborted) {
     try {
       if (await deps.kube.serves(source.resource)) return;
-      synced();
+      if (source.optional) synced();
+      else if (!said) notServed(deps, source);
+      said = true;
     } catch (error) {
       deps.log.warn('discovery-of-api-failed', `whether ${source.resource.plural} are served could not be asked`, { error: String(error) });
     }
-    await deps.clock.sleep(absentMs, stop);
+    await deps.clock.sleep(source.optional ? absentMs : missingMs, stop);
   }
+}
+
+function notServed({ log, metrics }: WatchDeps, { resource }: Source): void {
+  metrics.count('dovetail_resource_not_served_total', { resource: resource.plural });
+  log.error('resource-not-served', `the API server does not serve ${resource.plural}.${resource.group}; apply deploy/crds. Waiting for it`, { resource: resource.plural });
 }
 
 function take(deps: WatchDeps, world: World, source: Source, object: KubeObject): void {

@@ -26,11 +26,18 @@ export async function keepWorld(deps: ReaperDeps, world: World, stop: StopSignal
 async function keepKind<K extends WorldKind>(deps: ReaperDeps, world: World, kind: K, stop: StopSignal): Promise<void> {
   const { resource, optional } = watched[kind];
   const name = `${resource.plural}.${resource.group}`;
+  let said = false;
   while (!stop.aborted) {
     try {
-      if (await deps.kube.serves(resource)) await follow(deps, world, kind, stop);
-      else if (optional) world.markSynced(kind);
-      else deps.log.warn('crd-absent', `the API server does not serve ${name}: apply deploy/crds; looking again in ${String(retryMs / 1000)} s`, { resource: name });
+      if (await deps.kube.serves(resource)) {
+        said = false;
+        await follow(deps, world, kind, stop);
+      } else if (optional) world.markSynced(kind);
+      else if (!said) {
+        said = true;
+        deps.metrics.count('dovetail_resource_not_served_total', { resource: resource.plural });
+        deps.log.error('resource-not-served', `the API server does not serve ${name}; apply deploy/crds. Waiting for it`, { resource: resource.plural });
+      }
     } catch (error) {
       if (stop.aborted) return;
       deps.metrics.count('dovetail_watch_errors_total', { resource: name });
