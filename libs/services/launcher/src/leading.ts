@@ -149,6 +149,11 @@ export class Leading {
   async #followCatalog(classes: Classes, stop: StopSignal): Promise<void> {
     for await (const event of followCatalog(this.#deps.channel, stop)) {
       if (event.kind === 'unavailable') this.#unavailable.learn(event.offering);
+      if (event.kind === 'malformed') {
+        const { subject, field, reason } = event;
+        this.#deps.log.warn('message-malformed', `${subject}: ${field}: ${reason}`, { subject, field });
+        this.#deps.metrics.count('dovetail_malformed_messages_total', { message: 'catalog', field });
+      }
       if (event.kind !== 'reset') continue;
       classes.republish();
       for (const marked of this.#unavailable.avoided(this.#deps.clock.nowMs())) {
