@@ -48,4 +48,9 @@ describe('what cannot be read is said with file, line and field', () => {
   ])('%s', (name, text, message) => expect(simulate('-f', fileOf(name, text))).toMatchObject({ status: 64, stderr: expect.stringMatching(message) }));
 });
 
+test('npm has linked it under its name', () => {
+  const { status, stdout } = spawnSync(join(root, 'node_modules', '.bin', 'dovetail'), ['--help'], { encoding: 'utf8' });
+  expect({ status, stdout }).toMatchObject({ status: 0, stdout: expect.stringMatching(/^Usage: dovetail /) });
+});
+
 test('one pod is explained', () => expect(simulate('-f', 'examples/mixed', '--explain', 'default/trainer-0')).toMatchObject({ status: 2, stdout: expect.stringContaining('trainer-0') }));

@@ -29,7 +29,7 @@ export async function runDemo(): Promise<void> {
   process.once('exit', unpublish);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
   try {
-    process.stdout.write(`  to watch every decision, in another terminal: node dist/cli.js decisions --follow --nats ${lab.natsUrl}${clusterFlag(lab)}\n\n`);
+    process.stdout.write(`  to watch every decision, in another terminal: npx dovetail decisions --follow --nats ${lab.natsUrl}${clusterFlag(lab)}\n\n`);
     await show(lab);
   } finally {
     unpublish();

@@ -118,7 +118,7 @@ ${kubectl}  # a NodePool, its class and a deployment
   kubectl scale deployment/inflate --replicas=20
   kubectl get nodeclaims -o wide
   # what was decided, with reasons and prices; --follow goes on
-  node dist/cli.js decisions${clusterFlag(lab)}
+  npx dovetail decisions${clusterFlag(lab)}
   kubectl scale deployment/inflate --replicas=0
   # end it
   make lab-down
