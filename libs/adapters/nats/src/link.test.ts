@@ -65,7 +65,7 @@ const listening = (server: Server): Promise<number> => new Promise((resolve) => 
 
 test('a server that is down at the start is said once and waited for', async () => {
   const program = await obtainNatsServer();
-  if (isUnavailable(program)) return void process.stdout.write(`left out: NATS down at start: ${program.unavailable}\n`);
+  if (isUnavailable(program)) return void process.stdout.write(`LEFT OUT: NATS down at start: ${program.unavailable}\n`);
   const port = await freePort();
   const { log, names } = said();
   const early = bus({ servers: [`nats://127.0.0.1:${String(port)}`], log });
@@ -83,7 +83,7 @@ test('a server that is down at the start is said once and waited for', async () 
 
 test('wrong credentials are named and tried again, right ones connect', async () => {
   const program = await obtainNatsServer();
-  if (isUnavailable(program)) return void process.stdout.write(`left out: wrong credentials: ${program.unavailable}\n`);
+  if (isUnavailable(program)) return void process.stdout.write(`LEFT OUT: wrong credentials: ${program.unavailable}\n`);
   const dir = mkdtempSync(join(tmpdir(), 'dovetail-link-'));
   open.push(() => Promise.resolve(rmSync(dir, { recursive: true, force: true })));
   const nats = await startNats({ path: program.path, dir, config: 'authorization { user: solver, password: right }' });

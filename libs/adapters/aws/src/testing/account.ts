@@ -60,7 +60,7 @@ export async function twinAccount(): Promise<Account & { readonly twin: CloudTwi
 export async function motoAccount(): Promise<Account | undefined> {
   const moto = await obtainMoto({ cachedOnly: true });
   if (isUnavailable(moto)) {
-    process.stderr.write(`left out: the AWS adapter against moto, because ${moto.unavailable}\n`);
+    process.stderr.write(`LEFT OUT: the AWS adapter against moto, because ${moto.unavailable}\n`);
     return undefined;
   }
   const dir = mkdtempSync(join(tmpdir(), 'dovetail-moto-'));
