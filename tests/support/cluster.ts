@@ -36,7 +36,7 @@ export async function untilNothingLeft(world: TestWorld, deadlineMs = 90_000): P
 
 export type TwinInstance = {
   readonly instanceId: string; readonly instanceType: string; readonly zone: string; readonly state: string; readonly capacityType: string; readonly imageId: string;
-  readonly kubernetesVersion?: string; readonly privateDnsName: string; readonly tags: Readonly<Record<string, string>>; readonly userData?: string;
+  readonly subnetId: string; readonly securityGroupIds: readonly string[]; readonly kubernetesVersion?: string; readonly privateDnsName: string; readonly tags: Readonly<Record<string, string>>; readonly userData?: string;
 };
 
 /** Instances that live, as the cloud twin knows them. */
@@ -54,4 +54,4 @@ export async function addForeignNode(world: TestWorld, node: { name: string; lab
   await world.kube.patch({ resource: kubeResources.nodes, name: node.name }, { type: 'merge', body: { status: { capacity: amounts, allocatable: amounts, conditions: [condition] } } }, { subresource: 'status' });
 }
 
-export const events = async (world: TestWorld): Promise<readonly (KubeObject & { reason?: string; message?: string; type?: string; involvedObject?: { kind?: string; name?: string } })[]> => world.list(kubeResources.events);
+export const events = async (world: TestWorld): Promise<readonly (KubeObject & { reason?: string; message?: string; type?: string; involvedObject?: { kind?: string; name?: string; uid?: string }; source?: { component?: string } })[]> => world.list(kubeResources.events);
