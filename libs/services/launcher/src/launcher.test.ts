@@ -7,7 +7,25 @@ import { eventually, planningPossible, podObject, readyPool, stage, type Stage }
 jest.setTimeout(60_000);
 let self: Stage;
 afterEach(async () => { await self.end(); });
-const { pods, nodes, nodeClaims } = kubeResources;
+const { pods, nodes, nodeClaims, events } = kubeResources;
+
+async function runPods(...names: readonly string[]): Promise<void> {
+  self = await stage();
+  await readyPool(self);
+  self.launcher('one');
+  await planningPossible(self);
+  for (const name of names) await self.kube.create(pods, podObject(name));
+  await eventually('the pods in the solver\'s view', () => self.world.pods.size === names.length);
+  await self.planFor(names);
+  await eventually('all pods running', async () => (await self.kube.list(pods)).every((pod) => (pod['status'] as { phase?: string }).phase === 'Running'));
+}
+
+/** What the log says beside the summary of the only decision of this kind. */
+function loggedDecision(kind: string): unknown {
+  const lines = self.log.lines.filter((line) => line.startsWith(`info decision-${kind} `));
+  expect(lines).toHaveLength(1);
+  return JSON.parse(/\{.*$/.exec(lines[0] ?? '')?.[0] ?? '');
+}
 
 describe('from a plan to running pods', () => {
   test('an admitted bin becomes a claim, an instance, a node, and its pods run where they were planned', async () => {
@@ -32,5 +50,31 @@ describe('from a plan to running pods', () => {
     expect(node?.metadata.finalizers).toContain('karpenter.sh/termination');
     expect((node?.['spec'] as { unschedulable?: boolean; taints?: unknown[] }).unschedulable).toBeUndefined();
     expect(self.log.lines.filter((line) => line.startsWith('error'))).toEqual([]);
+  });
+});
+
+describe('what is told of a launch', () => {
+  test('the log says what the decisions say: the packing, and type, zone, capacity type, image and where its id came from', async () => {
+    await runPods('a', 'b');
+    const [instance] = self.twin.instances.all();
+    const { instanceType, zone } = instance ?? {};
+    expect(loggedDecision('admit')).toMatchObject({ pods: '2', instanceType, capacityType: 'on-demand' });
+    expect(loggedDecision('launch')).toMatchObject({
+      instanceId: instance?.id, instanceType, zone, capacityType: 'on-demand', image: instance?.imageId,
+      imageParameter: expect.stringMatching(/^\/aws\/service\/eks\/optimized-ami\/1\.\d+\/amazon-linux-2023\/x86_64\/standard\/recommended\/image_id$/),
+      launchTemplate: expect.stringMatching(/^dovetail\//), securityGroups: expect.stringMatching(/^sg-/),
+    });
+  });
+
+  test('each pod hears of its claim when it is admitted, and of its node once that has joined', async () => {
+    await runPods('a', 'b');
+    const [claim] = await self.kube.list(nodeClaims);
+    const [node] = await self.kube.list(nodes);
+    for (const name of ['a', 'b']) {
+      await eventually(`both Events of ${name}`, async () => {
+        const told = (await self.kube.list(events)).filter((event) => event['reason'] === 'Nominated' && (event['involvedObject'] as { name?: string }).name === name).map((event) => event['message']);
+        return told.length === 2 && expect(told.sort()).toEqual([`Pod should schedule on: nodeclaim/${claim?.metadata.name}`, `Pod should schedule on: nodeclaim/${claim?.metadata.name}, node/${node?.metadata.name}`]) === undefined;
+      });
+    }
   });
 });

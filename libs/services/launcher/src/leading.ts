@@ -26,6 +26,7 @@ import { tellTransitions } from './lifecycle/transitions.js';
 import { Stopper } from '@dovetail/core-ports';
 import { Decisions } from './tell/decisions.js';
 import { KubeEvents } from './tell/kube-events.js';
+import { Nominations } from './tell/nominations.js';
 import { promisesToTell } from './tell/promises.js';
 import { StateTeller } from './tell/state-teller.js';
 import { claimFrom } from './world/parsing.js';
@@ -111,6 +112,7 @@ export class Leading {
     const { world, channel, term } = deps;
     const shared = {
       ...deps, writer: this.#writer, catalog: this.#catalog, unavailable: this.#unavailable, decisions: this.#decisions, events: this.#events,
+      nominations: new Nominations({ events: this.#events, clock: deps.clock }),
       generation: () => this.#teller.generation(), checker: () => checkerOf(world, this.#catalog, planOptionsOf(this.#config)),
     };
     const voids = new Voids({ ...shared, term: { epoch: term.epoch, inherited } });

@@ -1,30 +1,24 @@
 import type { AdmissionNumber, PlanMessage } from '@dovetail/contracts';
 import { poolKey, poolLabelOf } from '@dovetail/core-api';
-import type { Clock, Metrics } from '@dovetail/core-ports';
+import type { Metrics } from '@dovetail/core-ports';
 import type { Reason } from '@dovetail/core-scheduling';
 import { groupBy } from '../loop/group-by.js';
-import { TokenBucket } from '../loop/token-bucket.js';
 import type { Decisions } from '../tell/decisions.js';
 import { podSubject, type KubeEvents } from '../tell/kube-events.js';
+import type { Nominations, Nominee } from '../tell/nominations.js';
 import type { World } from '../world/world.js';
 import type { AdmittedNode, AdmittedPlacement, JudgedBin, RefusedBin } from './judged.js';
 import { admissionText } from './number.js';
 
 const alternativesMax = 20;
-/** Events that name a pod's node: of a large deployment the first few say it all (Karpenter writes five a second, ten at once). */
-const nominations = { ratePerSecond: 5, burst: 100 } as const;
 
-export type TellingDeps = { readonly decisions: Decisions; readonly events: KubeEvents; readonly metrics: Metrics; readonly world: World; readonly clock: Clock };
+export type TellingDeps = { readonly decisions: Decisions; readonly events: KubeEvents; readonly nominations: Nominations; readonly metrics: Metrics; readonly world: World };
 
 /** Tells people what became of a round: decisions, Events on pods, metrics. */
 export class Telling {
   readonly #deps: TellingDeps;
-  readonly #nominations: TokenBucket;
 
-  constructor(deps: TellingDeps) {
-    this.#deps = deps;
-    this.#nominations = new TokenBucket(deps.clock, nominations);
-  }
+  constructor(deps: TellingDeps) { this.#deps = deps; }
 
   round(bins: readonly JudgedBin[], plans: readonly PlanMessage[], admission: AdmissionNumber): void {
     for (const bin of bins) {
@@ -49,7 +43,7 @@ export class Telling {
       alternatives: bin.options.slice(1, alternativesMax + 1).map((option) => ({ what: `${option.instanceType} ${option.capacityType} ${option.zone}`, priceMicrosPerHour: option.priceMicrosPerHour })),
       facts: { admission: admissionText(admission), pods: String(bin.podUids.length), options: String(bin.options.length), solver: bin.plan.solver, requests: JSON.stringify(bin.bin.requests), poolLabel: poolLabelOf(bin.pool.identity.kind) },
     });
-    this.#nominate(bin.podUids, `nodeclaim/${bin.claimName}`);
+    this.#nominate(bin.podUids, { claimName: bin.claimName });
   }
 
   #placed(bin: AdmittedPlacement, admission: AdmissionNumber): void {
@@ -59,7 +53,7 @@ export class Telling {
       objects: [{ kind: bin.holder.kind, name: bin.holder.name, uid: bin.holder.uid }, ...this.#pods(bin.podUids)],
       facts: { admission: admissionText(admission), pods: String(bin.podUids.length) },
     });
-    this.#nominate(bin.podUids, bin.holder.kind === 'Node' ? `node/${bin.holder.name}` : `nodeclaim/${bin.holder.name}`);
+    this.#nominate(bin.podUids, this.#nomineeOf(bin.holder));
   }
 
   #refused(bin: RefusedBin, admission: AdmissionNumber): void {
@@ -87,11 +81,15 @@ export class Telling {
     }
   }
 
-  #nominate(podUids: readonly string[], target: string): void {
-    for (const uid of podUids) {
-      const pod = this.#deps.world.pods.get(uid);
-      if (pod !== undefined && pod.nodeName === undefined && this.#nominations.tryTake()) this.#deps.events.tell({ about: podSubject(pod), type: 'Normal', reason: 'Nominated', message: `Pod should schedule on: ${target}` });
-    }
+  #nominate(podUids: readonly string[], nominee: Nominee): void {
+    this.#deps.nominations.tell(podUids.flatMap((uid) => this.#deps.world.pods.get(uid) ?? []), nominee);
+  }
+
+  #nomineeOf(holder: AdmittedPlacement['holder']): Nominee {
+    const { claims, nodes } = this.#deps.world;
+    if (holder.kind === 'NodeClaim') return { claimName: holder.name, nodeName: claims.get(holder.uid)?.nodeName };
+    const node = nodes.get(holder.uid);
+    return { claimName: node === undefined ? undefined : this.#deps.world.claimOfNode(node)?.name, nodeName: holder.name };
   }
 
   #pods(uids: readonly string[]): readonly { readonly kind: string; readonly name: string; readonly namespace?: string; readonly uid: string }[] {

@@ -5,9 +5,10 @@ import type { UnavailableOfferings } from '../launch/unavailable.js';
 import type { CatalogView } from '../world/catalog-view.js';
 import { classKey } from '../world/world.js';
 import type { RegionFacts } from './knowledge.js';
+import type { ImageParameters } from './resolve.js';
 
 /** A class as discovery knows it: its status is what was found last, which the object in the API may not say yet. */
-export type DiscoveredClass = { readonly nodeClass: NodeClass; readonly subnets: readonly Subnet[] };
+export type DiscoveredClass = { readonly nodeClass: NodeClass; readonly subnets: readonly Subnet[]; readonly imageParameters: ImageParameters };
 
 type Entry = DiscoveredClass & { readonly revision: string; readonly types: ReadonlyMap<string, InstanceType> };
 type Overlay = { readonly base: Entry; readonly sequence: number; readonly untilMs: number; readonly types: ReadonlyMap<string, InstanceType> };
@@ -26,12 +27,12 @@ export class Catalog implements CatalogView {
   get revision(): string { return [...this.#entries].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry.revision).join('.'); }
 
   /** Computes a class' types anew when anything that they follow from has changed. True when they have. */
-  update(nodeClass: NodeClass, subnets: readonly Subnet[], region: RegionFacts): boolean {
+  update(nodeClass: NodeClass, { subnets, imageParameters }: Omit<DiscoveredClass, 'nodeClass'>, region: RegionFacts): boolean {
     const key = classKey(nodeClass.ref);
     const revision = this.#deps.hash.sha256Hex(canonicalJson({ family: nodeClass.amiFamily, kubelet: nodeClass.kubelet, devices: nodeClass.blockDeviceMappings, store: nodeClass.instanceStorePolicy, found: zonesAndImages(nodeClass.status), region: region.revision })).slice(0, 16);
     const held = this.#entries.get(key);
     const types = held?.revision === revision ? held.types : this.#typesOf(nodeClass, region);
-    this.#entries.set(key, { nodeClass, subnets, revision, types });
+    this.#entries.set(key, { nodeClass, subnets, imageParameters, revision, types });
     if (held?.revision !== revision) this.#overlays.delete(key);
     return held?.revision !== revision;
   }

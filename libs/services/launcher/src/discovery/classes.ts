@@ -94,7 +94,7 @@ export class Classes {
     const resolved = await this.#resolve(row, cluster);
     const ready = resolved.conditions.every((condition) => condition.status !== 'False') && resolved.status.subnets.length > 0 && resolved.status.amis.length > 0;
     const before = catalog.discovered(classKey(row.ref))?.nodeClass.ready;
-    catalog.update({ ...row, status: resolved.status, ready }, resolved.subnets, region);
+    catalog.update({ ...row, status: resolved.status, ready }, resolved, region);
     await this.#keepFinalizer(row);
     await this.#publish(row);
     await this.#writeStatus(row, resolved.status, resolved.conditions);
@@ -107,7 +107,7 @@ export class Classes {
     const nowMs = this.#deps.clock.nowMs();
     const made = `${row.generation} ${cluster.kubernetesVersion}`;
     const held = this.#known.get(row.uid);
-    const known = held?.made === made ? held : { status: row.status, subnets: [], conditions: [], askedMs: new Map<ClassPart, number>() };
+    const known = held?.made === made ? held : { status: row.status, subnets: [], conditions: [], imageParameters: new Map<string, string>(), askedMs: new Map<ClassPart, number>() };
     const everyMs = { subnets: discovery.subnetRefreshMs, groups: discovery.securityGroupRefreshMs, images: discovery.imageRefreshMs, profile: profileRefreshMs };
     const askedMs = new Map(known.askedMs);
     const due = (part: ClassPart): boolean => {

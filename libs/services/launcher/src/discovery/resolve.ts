@@ -10,8 +10,11 @@ export type ResolveOptions = { readonly region: string; readonly cluster: Cluste
 /** One part of a class, found or not; `keep`: AWS could not be asked now, what was known stands. */
 type Part<T> = { readonly kind: 'found'; readonly value: T } | { readonly kind: 'missing'; readonly condition: NewCondition } | { readonly kind: 'keep'; readonly condition: NewCondition };
 
-/** What discovery says of a class: its status, a condition for each part, and its subnets with their free addresses. */
-export type ResolvedClass = { readonly status: NodeClassStatus; readonly conditions: readonly NewCondition[]; readonly subnets: readonly Subnet[] };
+/** By image id, the SSM parameter that named it; images that were found otherwise have none. */
+export type ImageParameters = ReadonlyMap<string, string>;
+
+/** What discovery says of a class: its status, a condition for each part, its subnets with their free addresses, and where its images' ids came from. */
+export type ResolvedClass = { readonly status: NodeClassStatus; readonly conditions: readonly NewCondition[]; readonly subnets: readonly Subnet[]; readonly imageParameters: ImageParameters };
 
 /** The conditions that a class' Ready is made of, in Karpenter's names. */
 export const classSteps = ['ValidationSucceeded', 'SubnetsReady', 'SecurityGroupsReady', 'AMIsReady', 'InstanceProfileReady'] as const;
@@ -19,27 +22,28 @@ export const classSteps = ['ValidationSucceeded', 'SubnetsReady', 'SecurityGroup
 export type ClassPart = 'subnets' | 'groups' | 'images' | 'profile';
 
 /** What was known before, and which parts are due to be asked again; a part that is not keeps its condition. */
-export type KnownClass = { readonly status: NodeClassStatus; readonly subnets: readonly Subnet[]; readonly conditions: readonly NewCondition[]; readonly due: (part: ClassPart) => boolean };
+export type KnownClass = ResolvedClass & { readonly due: (part: ClassPart) => boolean };
 
 /** Looks up what a class selects, as far as it is due. Never rejects: what went wrong stands in its condition, with what would help. */
 export async function resolveClass(deps: ResolveDeps, nodeClass: NodeClass, known: KnownClass, options: ResolveOptions): Promise<ResolvedClass> {
-  const [subnets, groups, amis, profile] = await Promise.all([
+  const [subnets, groups, images, profile] = await Promise.all([
     asked(known, { part: 'subnets', type: 'SubnetsReady' }, () => findSubnets(deps.cloud, nodeClass)),
     asked(known, { part: 'groups', type: 'SecurityGroupsReady' }, () => findGroups(deps.cloud, nodeClass)),
     asked(known, { part: 'images', type: 'AMIsReady' }, () => findImages(deps.cloud, nodeClass, options.cluster.kubernetesVersion)),
     asked(known, { part: 'profile', type: 'InstanceProfileReady' }, () => findProfile(deps, nodeClass, options)),
   ]);
   const found = pick(subnets, known.subnets, []);
+  const { amis, parameters } = pick(images, { amis: known.status.amis, parameters: known.imageParameters }, { amis: [], parameters: new Map() });
   const instanceProfile = pick(profile, known.status.instanceProfile, undefined);
   const status = {
     subnets: subnets.kind === 'keep' ? known.status.subnets : found.map(({ id, zone, zoneId }) => ({ id, zone, zoneId })),
     securityGroups: pick(groups, known.status.securityGroups, []),
-    amis: pick(amis, known.status.amis, []),
+    amis,
     ...(instanceProfile === undefined ? {} : { instanceProfile }),
   };
-  const conditions = [validation(deps, nodeClass, options), subnets, groups, amis, profile].flatMap((part, index) =>
+  const conditions = [validation(deps, nodeClass, options), subnets, groups, images, profile].flatMap((part, index) =>
     ('kind' in part ? (part.kind === 'found' ? { type: classSteps[index] ?? '', status: 'True' as const, reason: classSteps[index] ?? '' } : part.condition) : part));
-  return { status, conditions, subnets: found };
+  return { status, conditions, subnets: found, imageParameters: parameters };
 }
 
 const pick = <T>(part: Part<T>, known: T, none: T): T => (part.kind === 'found' ? part.value : part.kind === 'keep' ? known : none);
@@ -76,12 +80,15 @@ async function findGroups(cloud: Cloud, nodeClass: NodeClass): Promise<Part<Node
   return missing('SecurityGroupsReady', 'SecurityGroupsNotFound', `no security group matches ${JSON.stringify(nodeClass.securityGroupSelectorTerms)}: tag the groups so, or change securityGroupSelectorTerms`);
 }
 
-async function findImages(cloud: Cloud, nodeClass: NodeClass, kubernetesVersion: string): Promise<Part<NodeClassStatus['amis']>> {
+type FoundImages = { readonly amis: NodeClassStatus['amis']; readonly parameters: ImageParameters };
+
+async function findImages(cloud: Cloud, nodeClass: NodeClass, kubernetesVersion: string): Promise<Part<FoundImages>> {
   const queries = amiQueriesOf(nodeClass, kubernetesVersion);
   if (!queries.ok) return missing('AMIsReady', queries.reason, queries.message);
   const answers = await Promise.all(queries.queries.map(async (query): Promise<AmiAnswer> => ({ query, images: await imagesOf(cloud, query) })));
-  const found = chooseAmis(answers);
-  if (found.length > 0) return { kind: 'found', value: found };
+  const amis = chooseAmis(answers);
+  const parameters = new Map(answers.flatMap(({ query, images }) => (query.kind === 'parameter' ? images.map(({ id }) => [id, query.name] as const) : [])));
+  if (amis.length > 0) return { kind: 'found', value: { amis, parameters } };
   return missing('AMIsReady', 'AMINotFound', `no image is found for ${JSON.stringify(nodeClass.amiSelectorTerms)} and Kubernetes ${kubernetesVersion}: change amiSelectorTerms`);
 }
 

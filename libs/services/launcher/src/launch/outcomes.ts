@@ -78,7 +78,9 @@ export class Outcomes {
   #tellLaunch(claim: NodeClaim, instance: LaunchedInstance, by: { readonly intent: LaunchIntent; readonly type: InstanceType | undefined; readonly fleetId: string | undefined }): void {
     const offering = by.type?.offerings.find((each) => each.zone === instance.zone && each.capacityType === instance.capacityType);
     const config = by.intent.request.configs.find(({ overrides }) => overrides.some((override) => override.instanceType === instance.instanceType && override.zone === instance.zone));
-    const groups = this.#deps.catalog.discovered(classKey(claim.classRef))?.nodeClass.status.securityGroups.map(({ id }) => id) ?? [];
+    const discovered = this.#deps.catalog.discovered(classKey(claim.classRef));
+    const groups = discovered?.nodeClass.status.securityGroups.map(({ id }) => id) ?? [];
+    const image = instance.imageId ?? '';
     this.#deps.decisions.tell({
       id: `launch/${claim.uid}/${instance.id}`, kind: 'launch', pool: claim.pool, claimName: claim.name, instanceId: instance.id, instanceType: instance.instanceType,
       zone: instance.zone, capacityType: instance.capacityType, summary: `launched ${instance.instanceType} ${instance.capacityType} in ${instance.zone} for ${claim.name}`,
@@ -86,7 +88,7 @@ export class Outcomes {
       objects: [{ kind: 'NodeClaim', name: claim.name, uid: claim.uid }],
       facts: {
         intent: by.intent.id, attempt: String(by.intent.attempt), types: String(new Set(by.intent.request.configs.flatMap(({ overrides }) => overrides.map((each) => each.instanceType))).size),
-        launchTemplate: config?.launchTemplateName ?? '', image: instance.imageId ?? '', securityGroups: groups.join(','), fleet: by.fleetId ?? '',
+        launchTemplate: config?.launchTemplateName ?? '', image, imageParameter: discovered?.imageParameters.get(image) ?? '', securityGroups: groups.join(','), fleet: by.fleetId ?? '',
       },
     });
     this.#deps.metrics.count('dovetail_instances_launched_total', { instance_type: instance.instanceType, zone: instance.zone, capacity_type: instance.capacityType });

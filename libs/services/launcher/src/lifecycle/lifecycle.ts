@@ -9,6 +9,7 @@ import { launchedStatus } from '../launch/launched.js';
 import { KeyedQueue, type Again } from '../loop/keyed-queue.js';
 import type { Decisions } from '../tell/decisions.js';
 import { claimSubject, nodeSubject, type KubeEvents } from '../tell/kube-events.js';
+import type { Nominations } from '../tell/nominations.js';
 import { livePromise } from '../world/promises.js';
 import { typesOfClaim } from '../world/catalog-view.js';
 import type { World } from '../world/world.js';
@@ -23,7 +24,7 @@ export type LifecycleDeps = {
   readonly clock: Clock; readonly log: Log; readonly metrics: Metrics; readonly cloud: Cloud; readonly world: World; readonly writer: Writer; readonly catalog: Catalog;
   /** Whether the launch loop works on the claim now. */
   readonly isLaunching: (claim: NodeClaim) => boolean;
-  readonly placing: Placing; readonly finalizing: Finalizing; readonly tagging: Tagging; readonly decisions: Decisions; readonly events: KubeEvents;
+  readonly placing: Placing; readonly finalizing: Finalizing; readonly tagging: Tagging; readonly decisions: Decisions; readonly events: KubeEvents; readonly nominations: Nominations;
 };
 
 /** Takes each claim from launched to initialised, one step after the other, on what claim and node say now. */
@@ -106,7 +107,7 @@ export class Lifecycle {
   }
 
   async #register(node: Node, claim: NodeClaim): Promise<void> {
-    const { writer, clock, placing, events, decisions } = this.#deps;
+    const { writer, clock, world, placing, events, nominations, decisions } = this.#deps;
     if (!isRegistered(node) && !node.taints.some((taint) => taint.key === taints.unregistered.key)) {
       events.tell({ about: nodeSubject(node), type: 'Warning', reason: 'UnregisteredTaintMissing', message: `Missing taint prevents registration-related race conditions on Karpenter-managed nodes: ${taints.unregistered.key}` });
     }
@@ -115,6 +116,7 @@ export class Lifecycle {
     if (registered === undefined) return;
     const updated = await this.#setCondition(claim, { type: 'Registered', status: 'True', reason: 'Registered' }, { nodeName: node.name });
     if (updated === undefined) return;
+    nominations.tell(livePromise(world, claim.uid, clock.nowMs())?.waiting ?? [], { claimName: claim.name, nodeName: node.name });
     decisions.tell({
       id: `register/${claim.uid}/${node.uid}`, kind: 'register', pool: claim.pool, claimName: claim.name, instanceId: instanceIdOf(claim) ?? '', summary: `${node.name} joined as ${claim.name}`,
       objects: [{ kind: 'NodeClaim', name: claim.name, uid: claim.uid }, { kind: 'Node', name: node.name, uid: node.uid }], facts: { secondsSinceLaunch: this.#secondsSince(claim, 'Launched'), placement: cordon ? 'bind' : 'scheduler' },

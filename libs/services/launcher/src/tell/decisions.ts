@@ -13,7 +13,13 @@ export class Decisions {
 
   tell(decision: ToldDecision): void {
     const whole: Decision = { objects: [], reasons: [], alternatives: [], facts: {}, ...decision, atMs: this.#channel.clock.nowMs(), source: 'launcher' };
-    this.#log.info(`decision-${whole.kind}`, whole.summary, { id: whole.id, ...whole.facts, ...(whole.claimName === undefined ? {} : { claim: whole.claimName }), ...(whole.planId === undefined ? {} : { plan: whole.planId }) });
+    this.#log.info(`decision-${whole.kind}`, whole.summary, loggedFields(whole));
     publishDecision(this.#channel, whole).catch((error: unknown) => this.#log.warn('decision-not-told', 'a decision could not be published', { id: whole.id, error: String(error) }));
   }
+}
+
+/** What the log line of a decision says beside its summary: its facts, and what it is about. */
+function loggedFields({ id, facts, claimName, planId, instanceId, instanceType, zone, capacityType }: Decision): Readonly<Record<string, string>> {
+  const named = { claim: claimName, plan: planId, instanceId, instanceType, zone, capacityType };
+  return { id, ...facts, ...Object.fromEntries(Object.entries(named).flatMap(([field, value]) => (value === undefined ? [] : [[field, value] as const]))) };
 }
