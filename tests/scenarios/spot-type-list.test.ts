@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createAwsCloud } from '@dovetail/adapter-aws';
+import type { KubeObject } from '@dovetail/core-ports';
 import { systemClock } from '@dovetail/runtime';
 import { addForeignNode, events, instances, labelOf, nodes, ourNodes, pods, untilNothingLeft, untilRunning } from '../support/cluster.js';
 import { eventually, openWorld, type TestWorld, worlds } from '../support/world.js';
@@ -30,6 +31,17 @@ describe.each(await worlds())('scenario spot-type-list on the %s world', (world)
   });
   afterAll(async () => at?.close());
 
+  /** What our own Warnings that are new say of each of the pods; kube-scheduler's Events are its own. */
+  const toldOf = async (about: readonly KubeObject[], known: ReadonlySet<string | undefined>): Promise<ReadonlyMap<string, readonly string[]>> => {
+    const told = new Map<string, string[]>();
+    for (const { metadata, involvedObject, source, type, message = '' } of await events(at)) {
+      if (type !== 'Warning' || involvedObject?.kind !== 'Pod' || source?.component?.startsWith('dovetail') !== true || known.has(metadata.uid)) continue;
+      const uid = involvedObject.uid ?? '';
+      if (about.some((pod) => pod.metadata.uid === uid)) told.set(uid, [...(told.get(uid) ?? []), message]);
+    }
+    return told;
+  };
+
   test('only listed types, only spot, for the least price that the list allows; all six pods run on workers', async () => {
     const running = await untilRunning(at, 'default', 6);
     const ours = await ourNodes(at);
@@ -47,11 +59,43 @@ describe.each(await worlds())('scenario spot-type-list on the %s world', (world)
     expect(paid).toBe(leastPrice(cheapest));
   });
 
+  test('every instance is in a subnet and has the security group that the selectors find by tag, and nothing of another team\'s', async () => {
+    type Tagged = { readonly id: string; readonly zone?: string; readonly tags: Readonly<Record<string, string>> };
+    const { subnets, securityGroups } = await at.cloud<{ subnets: readonly Tagged[]; securityGroups: readonly Tagged[] }>('GET', 'world');
+    const [zoneOf, groups] = [new Map(subnets.filter(({ tags }) => 'kubernetes.io/cluster/lab' in tags).map(({ id, zone }) => [id, zone])), securityGroups.filter(({ tags }) => tags['aws:eks:cluster-name'] === 'lab').map(({ id }) => id)];
+    const aws = createAwsCloud({ region: 'us-east-1', endpoint: at.lab.cloudUrl, credentials: { accessKeyId: 'test', secretAccessKey: 'test' }, clock: systemClock });
+    const [allSubnets, allGroups] = await Promise.all([aws.subnets([]), aws.securityGroups([])]);
+    aws.close();
+    // There is something that would be wrong to take: as many subnets more, in the same zones, and another group.
+    expect(allSubnets.filter(({ id }) => !zoneOf.has(id)).map(({ zone }) => zone).toSorted()).toEqual([...zoneOf.values()].toSorted());
+    expect(allGroups.length).toBeGreaterThan(groups.length);
+    const launched = await instances(at);
+    expect(launched.length).toBeGreaterThan(0);
+    for (const { subnetId, zone, securityGroupIds } of launched) {
+      expect(zoneOf.get(subnetId)).toBe(zone);
+      expect(securityGroupIds).toEqual(groups);
+    }
+  });
+
   test('with all listed types out of spot capacity pods wait with an event that names capacity, and run when it is back', async () => {
     for (const instanceType of types) await at.cloud('POST', 'capacity', { instanceType, capacityType: 'spot', free: 0 });
+    const known = new Set((await events(at)).map(({ metadata }) => metadata.uid));
     await at.kubectl('scale', 'deployment/worker', '--replicas=12');
-    await eventually('an event that names capacity', async () => (await events(at)).some((event) => event.involvedObject?.kind !== 'Node' && /capacity/i.test(`${event.reason} ${event.message}`)), 90_000);
-    expect((await pods(at, 'default')).filter((pod) => pod.status?.phase === 'Pending').length).toBeGreaterThan(0);
+    // Told twice: when the launch failed, and when the planner, who knows of that, finds nothing that could be bought.
+    const waiting = await eventually('pods that wait, each told that its launch failed and that nothing can be bought', async () => {
+      const pending = (await pods(at, 'default')).filter((pod) => pod.status?.phase === 'Pending' && pod.spec.nodeName === undefined);
+      const told = await toldOf(pending, known);
+      const planned = pending.every(({ metadata }) => told.get(metadata.uid ?? '')?.some((message) => message.startsWith('Failed to schedule pod')) === true);
+      return pending.length > 0 && planned && { pending, told };
+    }, 90_000);
+    const messages = [...waiting.told.values()].flat();
+    // The planner's Event also says, after `existing nodes:`, why those that are there do not do: too full, or base nodes. That blames nothing the pod asks for.
+    for (const message of messages.map((each) => each.split('; existing nodes:')[0])) {
+      expect(message).toMatch(/^Failed to launch capacity for the pod, insufficient capacity|^Failed to schedule pod, Provisioner\/default: no type of Provisioner\/default can be bought now: out of capacity/);
+      expect(message).not.toMatch(/requirement|selector|affinity|label|taint|toleration/i);
+    }
+    expect(messages.filter((message) => message.startsWith('Failed to launch capacity'))).not.toEqual([]);
+    expect((await instances(at)).every(({ capacityType }) => capacityType === 'spot')).toBe(true);
     for (const instanceType of types) await at.cloud('POST', 'capacity', { instanceType, capacityType: 'spot', free: 'unlimited' });
     await at.lab.advanceClock(400_000);
     await untilRunning(at, 'default', 12, 120_000);
