@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decisionKinds, streamName, subjects } from '@dovetail/contracts';
 import { connect, type NatsConnection } from 'nats';
 import protobuf from 'protobufjs';
-import { runningPods, untilRunning } from '../support/cluster.js';
+import { runningPods, untilNothingLeft, untilRunning } from '../support/cluster.js';
+import { untilSeenEmpty } from '../support/emptiness.js';
 import { eventually, openWorld, type TestWorld, worlds } from '../support/world.js';
 import { deploymentManifest, poolManifest } from '../support/workload.js';
 
@@ -80,6 +81,21 @@ describe(`the decisions of a scale-up, as subscribers see them on the ${world} w
     for (const { decision } of heard.filter((each) => kindOf(each.decision) === 'launch')) {
       expect(Number(decision.priceMicrosPerHour)).toBeGreaterThan(0);
       expect(Number(admitted.get(decision.claimName)?.priceMicrosPerHour)).toBeGreaterThan(0);
+    }
+  });
+
+  test('a scale-down tells disrupt, drain and terminate; every decision until then says why, and what its node costs', async () => {
+    await at.kubectl('scale', 'deployment/web', '--replicas=0');
+    await untilSeenEmpty(at, 'default');
+    await at.lab.advanceClock(60_000);
+    await untilNothingLeft(at);
+    expect(['disrupt', 'drain', 'terminate'].filter((kind) => !at.decisions.all.some((decision) => decision.kind === kind))).toEqual([]);
+    const launched = new Map(at.decisions.of('launch').map((decision) => [decision.claimName, decision.priceMicrosPerHour]));
+    for (const { kind, claimName, reasons, priceMicrosPerHour } of at.decisions.all) {
+      expect([kind, reasons.map(({ message }) => message === '')]).toEqual([kind, reasons.map(() => false)]);
+      // Pods that fit nowhere yet, while the pool becomes ready, cost nothing.
+      const price = kind === 'unschedulable' ? undefined : claimName === undefined ? expect.any(Number) : launched.get(claimName);
+      expect([kind, reasons.length > 0, priceMicrosPerHour]).toEqual([kind, true, price]);
     }
   });
 

@@ -3,6 +3,7 @@ export * from './node-class.js';
 export * from './claim.js';
 export * from './names.js';
 export * from './promise.js';
+export * from './claim-price.js';
 export { sizesOf } from './legacy-sizes.js';
 export * from './label-rules.js';
 export * from './content-hash.js';

@@ -37,6 +37,8 @@ export const annotations = {
   instanceId: 'dovetail.sh/instance-id',
   /** On a Node: the cordon is ours and ends when the bin's pods are bound. */
   placementCordon: 'dovetail.sh/placement-cordon',
+  /** On a NodeClaim: what its instance cost an hour when it was launched, US dollars; ~ in front: estimated. */
+  pricePerHour: 'dovetail.sh/price-per-hour',
   maxPricePerHour: 'dovetail.sh/max-price-per-hour',
   maxLaunchesPerMinute: 'dovetail.sh/max-launches-per-minute',
   /** On a Node, written by the reaper: the cause it is being retired for. */

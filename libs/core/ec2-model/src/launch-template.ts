@@ -71,6 +71,9 @@ export type LaunchTemplateInput = {
   readonly cluster: ClusterIdentity;
 };
 
+/** What the names of Dovetail's launch templates begin with: others may carry the same tags. */
+export const launchTemplatePrefix = 'dovetail/';
+
 /**
  * The launch template of a group, named by the hash of its content: equal content is one template, and what a name
  * stands for never changes, so making it twice, or after a crash, is harmless.
@@ -89,7 +92,7 @@ export function launchTemplateFor(input: LaunchTemplateInput, hash: { sha256Hex(
     detailedMonitoring: nodeClass.detailedMonitoring,
     tags: classTags(nodeClass, input.cluster),
   };
-  return { name: `dovetail/${hash.sha256Hex(canonicalJson(content)).slice(0, 40)}`, ...content };
+  return { name: `${launchTemplatePrefix}${hash.sha256Hex(canonicalJson(content)).slice(0, 40)}`, ...content };
 }
 
 const gibibyte = 1024 ** 3;

@@ -22,7 +22,7 @@ export type ReasonCode =
   | 'resources-too-large' | 'no-capacity' | 'no-offering' | 'node-full' | 'node-cordoned'
   | 'topology-spread' | 'pod-affinity' | 'pod-anti-affinity' | 'host-port' | 'volume' | 'volume-limit'
   | 'pool-chosen' | 'min-values' | 'reserved-capacity' | 'resource-claims' | 'scheduling-gate' | 'price-cap' | 'displaced' | 'daemonset-overhead' | 'budget-ended'
-  | AdmissionCode | DisruptionCode;
+  | AdmissionCode | DisruptionCode | LaunchCode | 'unreadable';
 
 /** Why a node is retired, or is not: the codes of `@dovetail/core-disruption`. */
 export type DisruptionCode =
@@ -35,6 +35,9 @@ export type DisruptionCode =
 export type AdmissionCode =
   | 'pod-gone' | 'pod-bound' | 'pod-promised' | 'node-gone' | 'node-retiring' | 'launch-rate' | 'group-touched'
   | 'older-epoch' | 'plan-too-old' | 'round-voided' | 'constraint-broken' | 'not-on-replaced-node' | 'already-replaced' | 'admission-failed';
+
+/** Why a claim went on, or did not, from its launch to its ready node; `existing-room`: it was not needed. */
+export type LaunchCode = 'existing-room' | 'fleet-choice' | 'instance-joined' | 'node-initialized' | 'launch-timeout' | 'registration-timeout';
 
 /** One way to launch a bin: a type in a zone, bought one way, with its price. */
 export type BinOption = {

@@ -57,6 +57,19 @@ describe('a Provisioner that names no types', () => {
   test('has all of its types count when none is of the usual sizes', () => expect(nodesOf({ pools: [provisioner()], types: types.slice(0, 2), pods: four }).map(([count]) => count)).toEqual([1, 1, 1, 1]));
 });
 
+describe('beside a NodePool of the same name', () => {
+  const pools = [provisioner(), poolOf('default')];
+  test.each<[string, string]>([['karpenter.sh/nodepool', 'NodePool'], ['karpenter.sh/provisioner-name', 'Provisioner']])('a pod that asks for %s goes to the %s', (key, kind) => {
+    const made = planScenario({ types, pools, pods: [podOf('p', { nodeSelector: { [key]: 'default' } })] });
+    expect(made.newNodes.map(({ pool }) => pool.kind)).toEqual([kind]);
+  });
+  test('a daemonset for one of them takes nothing from the other', () => {
+    const daemonSets = [daemonSetOf('agent', { requests: { cpu: 1000, memory: 0, pods: 1 }, nodeSelector: { 'karpenter.sh/nodepool': 'default' } })];
+    const made = planScenario({ types, pools, snapshot: { daemonSets }, pods: [podOf('p', { nodeSelector: { 'karpenter.sh/provisioner-name': 'default' } })] });
+    expect(made.newNodes.map(({ requests }) => requests['cpu'])).toEqual([100]);
+  });
+});
+
 describe('every type counts', () => {
   const burst = [1, 't3.micro m1.small c6.large t3.xlarge c6.xlarge g4.xlarge'];
   test.each<[string, Pool]>([

@@ -95,14 +95,18 @@ describe('pools of the older API', () => {
 });
 
 describe('a class that is deleted', () => {
-  test('waits for its claims, then its profile and its launch templates go with it', async () => {
+  test('waits for its claims, then its profile and its own launch templates go with it', async () => {
     self = await stage();
     await readyPool(self);
     await runOne();
     await self.kube.delete({ resource: ec2NodeClasses, name: 'default' });
     const held = await self.kube.get({ resource: ec2NodeClasses, name: 'default' });
     expect(held?.metadata.finalizers).toEqual(['karpenter.k8s.aws/termination']);
-    expect((await self.cloud.launchTemplates({ key: 'kubernetes.io/cluster/lab', value: 'owned' })).length).toBeGreaterThan(0);
+    const templates = async (): Promise<readonly string[]> => (await self.cloud.launchTemplates({ key: 'kubernetes.io/cluster/lab', value: 'owned' })).map(({ name }) => name);
+    expect(await templates()).not.toEqual([]);
+    const others = { imageId: 'ami-1', userDataBase64: '', securityGroupIds: [], blockDevices: [], metadataOptions: {}, detailedMonitoring: false };
+    await self.cloud.ensureLaunchTemplate({ ...others, name: 'node-group', tags: { 'kubernetes.io/cluster/lab': 'owned' } });
+    await self.cloud.ensureLaunchTemplate({ ...others, name: 'karpenter.k8s.aws/1', tags: { 'kubernetes.io/cluster/lab': 'owned', 'karpenter.k8s.aws/ec2nodeclass': 'gone' } });
     // The reaper's part: the claim and its node end.
     const [claim] = await claims();
     for (const ref of [{ resource: nodeClaims, name: claim?.name ?? '' }, { resource: nodes, name: claim?.nodeName ?? '' }]) {
@@ -112,7 +116,8 @@ describe('a class that is deleted', () => {
     self.clock.advance(11_000);
     await eventually('the class to go', async () => (await self.kube.get({ resource: ec2NodeClasses, name: 'default' })) === undefined);
     self.clock.advance(31_000);
-    await eventually('its templates to go', async () => (await self.cloud.launchTemplates({ key: 'kubernetes.io/cluster/lab', value: 'owned' })).length === 0);
+    // Another tool's stay, whatever their tags.
+    await eventually('its templates to go, and no others', async () => JSON.stringify((await templates()).toSorted()) === JSON.stringify(['karpenter.k8s.aws/1', 'node-group']));
     expect(self.twin.iam.profiles().map((profile) => profile.name)).toEqual(['KarpenterNodeInstanceProfile-lab']);
   });
 });

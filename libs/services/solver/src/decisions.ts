@@ -13,7 +13,7 @@ export function decisionOfPlan(channel: Pick<Channel, 'source' | 'clock'>, messa
     ...(onlyPool === undefined ? {} : { pool: onlyPool }),
     summary: summaryOf(message),
     objects: cause.kind === 'replacement' ? [{ kind: 'Node', name: cause.nodeName, uid: cause.nodeUid }] : [],
-    reasons: plan.newNodes.flatMap((bin) => bin.notes).slice(0, alternativesMax),
+    reasons: reasonsOf(plan),
     alternatives: plan.newNodes.flatMap((bin) => bin.options.map((option) => ({ what: `${bin.id}: ${option.instanceType} ${option.zone} ${option.capacityType}`, priceMicrosPerHour: option.priceMicrosPerHour }))).slice(0, alternativesMax),
     priceMicrosPerHour: plan.priceMicrosPerHour,
     ...(plan.bound.kind === 'none' ? {} : { lowerBoundMicrosPerHour: plan.bound.priceMicrosPerHour }),
@@ -23,6 +23,14 @@ export function decisionOfPlan(channel: Pick<Channel, 'source' | 'clock'>, messa
       options: String(plan.newNodes[0]?.options.length ?? 0), unplaced: String(plan.unplaced.length), steps: String(plan.steps), solveMs: String(message.solveMs), bound: plan.bound.kind,
     },
   };
+}
+
+/** Why these nodes, why none, and why some pods have no place. */
+function reasonsOf({ newNodes, placements, unplaced }: PlanMessage['plan']): readonly Reason[] {
+  const pods = placements.reduce((sum, { podUids }) => sum + podUids.length, 0);
+  const room: readonly Reason[] = pods === 0 ? [] : [{ code: 'existing-room', message: `${pods} pods have room on ${placements.length} nodes that exist or are on their way: nothing is bought for them`, values: { pods: String(pods), nodes: String(placements.length) } }];
+  const reasons = [...newNodes.flatMap(({ notes }) => notes), ...room, ...unplaced.flatMap((each) => each.reasons)];
+  return reasons.length === 0 ? [{ code: 'pod-gone', message: 'none of the pods waits any more', values: {} }] : reasons.slice(0, alternativesMax);
 }
 
 function summaryOf({ plan, cause }: PlanMessage): string {
@@ -41,7 +49,7 @@ function summaryOf({ plan, cause }: PlanMessage): string {
 
 /** A batch that ends without a plan: unreadable, or failed too often. */
 export function decisionOfUnreadable(channel: Pick<Channel, 'source' | 'clock'>, subject: string, wrong: { readonly field: string; readonly reason: string }): Decision {
-  const reason: Reason = { code: 'budget-ended', message: `${wrong.field}: ${wrong.reason}`, values: { field: wrong.field, subject } };
+  const reason: Reason = { code: 'unreadable', message: `${wrong.field}: ${wrong.reason}`, values: { field: wrong.field, subject } };
   const atMs = channel.clock.nowMs();
   return {
     id: `unplanned/${subject}/${atMs}`, kind: 'unschedulable', atMs, source: channel.source, summary: `a batch ended without a plan: ${wrong.field}: ${wrong.reason}`,

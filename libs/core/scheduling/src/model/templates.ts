@@ -44,8 +44,9 @@ export type TemplateTables = {
   readonly pods: number;
 };
 
+/** Not the labels that name the pool: each pool has its own, and leaves the other kind's to nobody. */
 const fixedWellKnown = [
-  labels.nodePool, labels.zone, labels.region, labels.instanceType, labels.arch, labels.os, labels.capacityType, labels.windowsBuild, labels.zoneId,
+  labels.zone, labels.region, labels.instanceType, labels.arch, labels.os, labels.capacityType, labels.windowsBuild, labels.zoneId,
 ];
 
 // The same catalogue is planned with again and again.

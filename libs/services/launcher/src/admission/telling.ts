@@ -37,7 +37,6 @@ export class Telling {
       id: `admit/${bin.plan.id}/${bin.binId}`, kind: 'admit', pool: bin.pool.identity, planId: bin.plan.id, claimName: bin.claimName,
       summary: `packed ${bin.podUids.length} pods on a node of ${poolKey(bin.pool.identity)}: ${cheapest?.instanceType ?? ''} or ${bin.options.length - 1} other offerings`,
       ...(cheapest === undefined ? {} : { priceMicrosPerHour: cheapest.priceMicrosPerHour, instanceType: cheapest.instanceType, zone: cheapest.zone, capacityType: cheapest.capacityType }),
-      ...(bin.plan.plan.bound.kind === 'none' ? {} : { lowerBoundMicrosPerHour: bin.plan.plan.bound.priceMicrosPerHour }),
       objects: [{ kind: 'NodeClaim', name: bin.claimName }, ...this.#pods(bin.podUids)],
       reasons: bin.bin.notes,
       alternatives: bin.options.slice(1, alternativesMax + 1).map((option) => ({ what: `${option.instanceType} ${option.capacityType} ${option.zone}`, priceMicrosPerHour: option.priceMicrosPerHour })),
@@ -49,7 +48,8 @@ export class Telling {
   #placed(bin: AdmittedPlacement, admission: AdmissionNumber): void {
     this.#deps.decisions.tell({
       id: `admit/${bin.plan.id}/${bin.binId}`, kind: 'admit', planId: bin.plan.id,
-      summary: `${bin.podUids.length} pods have room on ${bin.placement.nodeName}`,
+      summary: `${bin.podUids.length} pods have room on ${bin.placement.nodeName}`, priceMicrosPerHour: 0,
+      reasons: [{ code: 'existing-room', message: `${bin.placement.nodeName} has room: nothing is bought`, values: {} }],
       objects: [{ kind: bin.holder.kind, name: bin.holder.name, uid: bin.holder.uid }, ...this.#pods(bin.podUids)],
       facts: { admission: admissionText(admission), pods: String(bin.podUids.length) },
     });

@@ -58,10 +58,11 @@ export class Pools {
     if (pool === undefined) return undefined;
     const resource = pool.identity.kind === 'NodePool' ? kubeResources.nodePools : kubeResources.provisioners;
     const { used, nodes } = this.#usageOf(pool);
+    const nodeClassGeneration = world.nodeClasses.one('key', classKey(pool.classRef))?.generation;
     const ready = this.#classReadyOf(pool);
     this.#tellProblem(pool, ready);
     await status.write(resource, pool, {
-      fields: { resources: formatResources({ ...used, nodes }), ...(pool.identity.kind === 'NodePool' ? { nodes } : {}) },
+      fields: { resources: formatResources({ ...used, nodes }), ...(pool.identity.kind === 'NodePool' ? { nodes, ...(nodeClassGeneration === undefined ? {} : { nodeClassObservedGeneration: nodeClassGeneration }) } : {}) },
       conditions: (held, nowMs) => withRoot(
         withCondition(withCondition(held, { type: 'ValidationSucceeded', status: 'True', reason: 'ValidationSucceeded' }, nowMs), ready, nowMs), poolSteps, nowMs),
     });

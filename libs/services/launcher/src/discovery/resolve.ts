@@ -43,7 +43,9 @@ export async function resolveClass(deps: ResolveDeps, nodeClass: NodeClass, know
   };
   const conditions = [validation(deps, nodeClass, options), subnets, groups, images, profile].flatMap((part, index) =>
     ('kind' in part ? (part.kind === 'found' ? { type: classSteps[index] ?? '', status: 'True' as const, reason: classSteps[index] ?? '' } : part.condition) : part));
-  return { status, conditions, subnets: found, imageParameters: parameters };
+  // A class that names a placement group is refused before it is looked up, so there is none to find.
+  const placement = { type: 'PlacementGroupReady', status: 'True' as const, reason: 'PlacementGroupReady' };
+  return { status, conditions: [...conditions, placement], subnets: found, imageParameters: parameters };
 }
 
 const pick = <T>(part: Part<T>, known: T, none: T): T => (part.kind === 'found' ? part.value : part.kind === 'keep' ? known : none);

@@ -1,5 +1,5 @@
-import { annotations, labels, type NodeClaim } from '@dovetail/core-api';
-import type { InstanceType } from '@dovetail/core-ec2-model';
+import { annotations, labels, nodePriceText, type NodeClaim } from '@dovetail/core-api';
+import type { InstanceType, Offering } from '@dovetail/core-ec2-model';
 import { formatResources } from '@dovetail/core-kube-model';
 import { claimSteps, conditionObjects, withCondition, withRoot } from '../lifecycle/conditions.js';
 import type { Change } from '../world/writer.js';
@@ -23,10 +23,16 @@ export function labelsOfInstance(instance: LaunchedInstance, type: InstanceType 
   };
 }
 
+/** The offering that was launched, as the catalog has it now. */
+export const offeringOf = (instance: LaunchedInstance, type: InstanceType | undefined): Offering | undefined =>
+  type?.offerings.find(({ zone, capacityType }) => zone === instance.zone && capacityType === instance.capacityType);
+
 /** Pairs the claim with its instance; nothing to change when it has one, and a claim once paired keeps its own. */
 export function pairingChange(now: NodeClaim, instance: LaunchedInstance, type: InstanceType | undefined): Change {
   if (instanceIdOf(now) !== undefined) return undefined;
-  return { metadata: { annotations: { [annotations.instanceId]: instance.id }, labels: { ...labelsOfInstance(instance, type), ...now.labels } } };
+  const offering = offeringOf(instance, type);
+  const price = offering === undefined ? {} : { [annotations.pricePerHour]: nodePriceText(offering) };
+  return { metadata: { annotations: { [annotations.instanceId]: instance.id, ...price }, labels: { ...labelsOfInstance(instance, type), ...now.labels } } };
 }
 
 /** What status says of a launched claim. Capacity is what the type is expected to have, until the node reports its own. */

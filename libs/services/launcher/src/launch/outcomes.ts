@@ -12,7 +12,7 @@ import { typesOfClaim } from '../world/catalog-view.js';
 import { classKey, type World } from '../world/world.js';
 import type { Writer } from '../world/writer.js';
 import type { LaunchIntent } from './intent.js';
-import { launchedStatus, pairingChange } from './launched.js';
+import { launchedStatus, offeringOf, pairingChange } from './launched.js';
 import { pair, type LaunchedInstance } from './pairing.js';
 import type { IntentOutcome } from './sending.js';
 import type { UnavailableOfferings } from './unavailable.js';
@@ -76,18 +76,20 @@ export class Outcomes {
   }
 
   #tellLaunch(claim: NodeClaim, instance: LaunchedInstance, by: { readonly intent: LaunchIntent; readonly type: InstanceType | undefined; readonly fleetId: string | undefined }): void {
-    const offering = by.type?.offerings.find((each) => each.zone === instance.zone && each.capacityType === instance.capacityType);
+    const offering = offeringOf(instance, by.type);
     const config = by.intent.request.configs.find(({ overrides }) => overrides.some((override) => override.instanceType === instance.instanceType && override.zone === instance.zone));
     const discovered = this.#deps.catalog.discovered(classKey(claim.classRef));
     const groups = discovered?.nodeClass.status.securityGroups.map(({ id }) => id) ?? [];
     const image = instance.imageId ?? '';
+    const types = new Set(by.intent.request.configs.flatMap(({ overrides }) => overrides.map((each) => each.instanceType))).size;
     this.#deps.decisions.tell({
       id: `launch/${claim.uid}/${instance.id}`, kind: 'launch', pool: claim.pool, claimName: claim.name, instanceId: instance.id, instanceType: instance.instanceType,
       zone: instance.zone, capacityType: instance.capacityType, summary: `launched ${instance.instanceType} ${instance.capacityType} in ${instance.zone} for ${claim.name}`,
       ...(offering === undefined ? {} : { priceMicrosPerHour: offering.priceMicrosPerHour, priceEstimated: offering.priceEstimated }),
+      reasons: [{ code: 'fleet-choice', message: `EC2 Fleet chose it among ${types} types (${by.intent.request.allocation})`, values: { types: String(types), allocation: by.intent.request.allocation } }],
       objects: [{ kind: 'NodeClaim', name: claim.name, uid: claim.uid }],
       facts: {
-        intent: by.intent.id, attempt: String(by.intent.attempt), types: String(new Set(by.intent.request.configs.flatMap(({ overrides }) => overrides.map((each) => each.instanceType))).size),
+        intent: by.intent.id, attempt: String(by.intent.attempt), types: String(types),
         launchTemplate: config?.launchTemplateName ?? '', image, imageParameter: discovered?.imageParameters.get(image) ?? '', securityGroups: groups.join(','), fleet: by.fleetId ?? '',
       },
     });

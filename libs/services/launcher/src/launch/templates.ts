@@ -1,5 +1,5 @@
 import { tags } from '@dovetail/core-api';
-import type { LaunchTemplateSpec } from '@dovetail/core-ec2-model';
+import { launchTemplatePrefix, type LaunchTemplateSpec } from '@dovetail/core-ec2-model';
 import type { Clock, Cloud, Log, StopSignal } from '@dovetail/core-ports';
 
 export type TemplatesDeps = {
@@ -56,7 +56,9 @@ export class Templates {
 
   async sweep(): Promise<void> {
     const { cloud, clock, clusterName, idleMs, classNames, inUse, log } = this.#deps;
-    const found = await cloud.launchTemplates({ key: tags.cluster(clusterName), value: 'owned' });
+    const tagged = await cloud.launchTemplates({ key: tags.cluster(clusterName), value: 'owned' });
+    // Whoever else makes templates for the cluster tags them as well.
+    const found = tagged.filter(({ name, tags: own }) => name.startsWith(launchTemplatePrefix) && own[tags.nodeClass] !== undefined);
     const [classes, named] = [classNames(), inUse()];
     for (const template of found) {
       if (named.has(template.name)) continue;

@@ -1,4 +1,4 @@
-import { annotations, labels, parsePromise, renderPromise, taints, terminationFinalizer, type NodeClaim } from '@dovetail/core-api';
+import { annotations, labels, nodePriceOf, parsePromise, renderPromise, taints, terminationFinalizer, type NodeClaim } from '@dovetail/core-api';
 import { formatResources, type Node } from '@dovetail/core-kube-model';
 import type { Clock, Cloud, Log, Metrics, StopSignal } from '@dovetail/core-ports';
 import type { LauncherConfig } from '../config.js';
@@ -100,7 +100,8 @@ export class Lifecycle {
     const { writer, decisions, events, metrics } = this.#deps;
     const message = `${claim.name} made no progress in ${timeoutMs / 1000} s (${reason}): ${conditionOf(claim.conditions, reason === 'launch_timeout' ? 'Launched' : 'Registered')?.message ?? ''}`;
     metrics.count('karpenter_nodeclaims_disrupted_total', { reason, nodepool: claim.pool.name, capacity_type: claim.labels[labels.capacityType] ?? '' });
-    decisions.tell({ id: `launch-failed/${claim.uid}/${reason}`, kind: 'launch-failed', pool: claim.pool, claimName: claim.name, summary: message, objects: [{ kind: 'NodeClaim', name: claim.name, uid: claim.uid }] });
+    decisions.tell({ id: `launch-failed/${claim.uid}/${reason}`, kind: 'launch-failed', pool: claim.pool, claimName: claim.name, summary: message, ...nodePriceOf(claim),
+      reasons: [{ code: reason === 'launch_timeout' ? 'launch-timeout' : 'registration-timeout', message, values: { timeoutMs: String(timeoutMs) } }], objects: [{ kind: 'NodeClaim', name: claim.name, uid: claim.uid }] });
     events.tell({ about: claimSubject(claim), type: 'Warning', reason: reason === 'launch_timeout' ? 'LaunchTimeout' : 'RegistrationTimeout', message });
     await writer.deleteClaim(claim);
     return undefined;
@@ -118,7 +119,8 @@ export class Lifecycle {
     if (updated === undefined) return;
     nominations.tell(livePromise(world, claim.uid, clock.nowMs())?.waiting ?? [], { claimName: claim.name, nodeName: node.name });
     decisions.tell({
-      id: `register/${claim.uid}/${node.uid}`, kind: 'register', pool: claim.pool, claimName: claim.name, instanceId: instanceIdOf(claim) ?? '', summary: `${node.name} joined as ${claim.name}`,
+      id: `register/${claim.uid}/${node.uid}`, kind: 'register', pool: claim.pool, claimName: claim.name, instanceId: instanceIdOf(claim) ?? '', summary: `${node.name} joined as ${claim.name}`, ...nodePriceOf(claim),
+      reasons: [{ code: 'instance-joined', message: `${node.name} is the node of ${claim.providerId ?? ''}`, values: { providerId: claim.providerId ?? '' } }],
       objects: [{ kind: 'NodeClaim', name: claim.name, uid: claim.uid }, { kind: 'Node', name: node.name, uid: node.uid }], facts: { secondsSinceLaunch: this.#secondsSince(claim, 'Launched'), placement: cordon ? 'bind' : 'scheduler' },
     });
   }
@@ -137,7 +139,8 @@ export class Lifecycle {
     const done = await this.#setCondition(claim, { type: 'Initialized', status: 'True', reason: 'Initialized' }, { capacity: formatResources(now.capacity), allocatable: formatResources(now.allocatable) });
     if (done === undefined) return undefined;
     decisions.tell({
-      id: `initialize/${claim.uid}`, kind: 'initialize', pool: claim.pool, claimName: claim.name, instanceId: instanceIdOf(claim) ?? '', summary: `${node.name} is ready for pods`,
+      id: `initialize/${claim.uid}`, kind: 'initialize', pool: claim.pool, claimName: claim.name, instanceId: instanceIdOf(claim) ?? '', summary: `${node.name} is ready for pods`, ...nodePriceOf(claim),
+      reasons: [{ code: 'node-initialized', message: `${node.name} is Ready, without startup taints, and has its resources; its pods are placed`, values: {} }],
       objects: [{ kind: 'NodeClaim', name: claim.name, uid: claim.uid }, { kind: 'Node', name: node.name, uid: node.uid }], facts: { secondsSinceLaunch: this.#secondsSince(claim, 'Launched') },
     });
     return this.#endPromise(done);

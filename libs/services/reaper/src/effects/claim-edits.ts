@@ -44,5 +44,12 @@ export const writeConditions = (kube: KubeApi, claim: ClaimRef, wanted: readonly
     return { status: { conditions: [...kept, ...changed.map((one) => ({ message: '', ...one, lastTransitionTime: timeText(nowMs) }))] } };
   }, { subresource: 'status' });
 
+/** Takes a condition away, if it stands. */
+export const clearCondition = (kube: KubeApi, claim: ClaimRef, condition: string): Promise<KubeObject | undefined> =>
+  editLive(kube, place(claim), (object) => {
+    const held = (object['status'] as { readonly conditions?: readonly RawCondition[] } | undefined)?.conditions ?? [];
+    return held.some(({ type }) => type === condition) ? { status: { conditions: held.filter(({ type }) => type !== condition) } } : undefined;
+  }, { subresource: 'status' });
+
 /** The claim may go: its instance is gone. */
 export const releaseClaim = (kube: KubeApi, claim: ClaimRef): Promise<KubeObject | undefined> => editLive(kube, place(claim), withoutFinalizer);

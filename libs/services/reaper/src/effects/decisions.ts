@@ -1,5 +1,5 @@
 import { publishDecision, publishUnavailable, type Channel, type Decision, type UnavailableOffering } from '@dovetail/contracts';
-import { labels, type NodeClaim } from '@dovetail/core-api';
+import { labels, nodePriceOf, type NodeClaim } from '@dovetail/core-api';
 import { instanceIdOf } from '@dovetail/core-disruption';
 import type { StopSignal } from '@dovetail/core-ports';
 import { channelOf, source, type ReaperDeps } from '../deps.js';
@@ -53,13 +53,13 @@ export class Decisions {
 }
 
 /** What every decision about a claim says of it. */
-export function claimFacts(claim: NodeClaim): Pick<Decision, 'pool' | 'claimName' | 'instanceId' | 'instanceType' | 'zone' | 'capacityType' | 'objects'> {
+export function claimFacts(claim: NodeClaim): Pick<Decision, 'pool' | 'claimName' | 'instanceId' | 'instanceType' | 'zone' | 'capacityType' | 'priceMicrosPerHour' | 'priceEstimated' | 'objects'> {
   const type = claim.labels[labels.instanceType];
   const zone = claim.labels[labels.zone];
   const capacity = claim.labels[labels.capacityType];
   const instanceId = instanceIdOf(claim);
   return {
-    pool: claim.pool, claimName: claim.name,
+    pool: claim.pool, claimName: claim.name, ...nodePriceOf(claim),
     objects: [{ kind: 'NodeClaim', name: claim.name, uid: claim.uid }, ...(claim.nodeName === undefined ? [] : [{ kind: 'Node', name: claim.nodeName }])],
     ...(instanceId === undefined ? {} : { instanceId }), ...(type === undefined ? {} : { instanceType: type }), ...(zone === undefined ? {} : { zone }),
     ...(capacity === 'spot' || capacity === 'on-demand' || capacity === 'reserved' ? { capacityType: capacity } : {}),

@@ -1,5 +1,5 @@
 import { annotations, labels, terminationFinalizer, type NodeClaim } from '@dovetail/core-api';
-import { deadlineToWrite, instanceIdOf, parseRetirement, terminationDeadlineMs, terminationStep, type TerminationFacts, type TerminationStep } from '@dovetail/core-disruption';
+import { deadlineToWrite, instanceIdOf, note, parseRetirement, terminationDeadlineMs, terminationStep, type DisruptionNote, type TerminationFacts, type TerminationStep } from '@dovetail/core-disruption';
 import { formatDuration, type Node } from '@dovetail/core-kube-model';
 import { kubeResources, type StopSignal } from '@dovetail/core-ports';
 import type { Reaping } from '../context.js';
@@ -16,6 +16,12 @@ export const causeOf = (node: Node | undefined): string => {
   const retirement = parseRetirement(node?.annotations[annotations.retirement]);
   return retirement === undefined ? 'deleted' : retirement.detail ?? retirement.cause;
 };
+
+/** The same, as decisions say it. */
+function reasonOf(node: Node | undefined): DisruptionNote {
+  const retirement = parseRetirement(node?.annotations[annotations.retirement]);
+  return retirement === undefined ? note('deleted-by-user', 'its NodeClaim was deleted, not by a retirement', {}) : note(retirement.cause, `it was retired: ${causeOf(node)}`, {});
+}
 
 /**
  * Ends nodes: one path for every cause, level-triggered from what the API server and EC2 say. A look does the next step and says
@@ -113,7 +119,7 @@ export class Terminator {
     if (node === undefined || claim.conditions.some(({ type, status }) => type === 'Drained' && status === 'True')) return;
     const tookMs = nowMs - endingSinceMs;
     this.#reaping.deps.metrics.count('karpenter_nodes_drained_total', { nodepool: claim.pool.name });
-    this.#reaping.decisions.tell({ ...claimFacts(claim), id: `drain/${claim.uid}`, kind: 'drain', summary: `${node.name} is drained after ${formatDuration(Math.round(tookMs / 1000) * 1000)} (${causeOf(node)})`, facts: { node: node.name, cause: causeOf(node), drainMs: String(tookMs) } });
+    this.#reaping.decisions.tell({ ...claimFacts(claim), id: `drain/${claim.uid}`, kind: 'drain', summary: `${node.name} is drained after ${formatDuration(Math.round(tookMs / 1000) * 1000)} (${causeOf(node)})`, reasons: [reasonOf(node)], facts: { node: node.name, cause: causeOf(node), drainMs: String(tookMs) } });
   }
 
   /** Told first, let go last: the claim is the only thing that a successor would find this by. */
@@ -123,7 +129,7 @@ export class Terminator {
     await this.#conditions(facts, [{ type: 'InstanceTerminating', status: 'True', reason: 'InstanceTerminated' }]);
     const cause = causeOf(node);
     this.#reaping.decisions.tell({
-      ...claimFacts(claim), id: `terminate/${claim.uid}`, kind: 'terminate', facts: { cause, ...(node === undefined ? {} : { node: node.name }) },
+      ...claimFacts(claim), id: `terminate/${claim.uid}`, kind: 'terminate', reasons: [reasonOf(node)], facts: { cause, ...(node === undefined ? {} : { node: node.name }) },
       summary: `${claim.name} is gone with ${instanceIdOf(claim) ?? 'no instance'} (${cause})`,
     });
     if (node !== undefined) await releaseNode(kube, node);

@@ -5,7 +5,7 @@ import {
 import { isReschedulable, podOf, type Node, type Pod } from '@dovetail/core-kube-model';
 import { kubeResources } from '@dovetail/core-ports';
 import type { Reaping } from '../context.js';
-import { deleteClaim, writeDeadline } from '../effects/claim-edits.js';
+import { clearCondition, deleteClaim, writeConditions, writeDeadline } from '../effects/claim-edits.js';
 import { claimFacts } from '../effects/decisions.js';
 import { aboutClaim, aboutNode } from '../effects/events.js';
 import { abandonRetirement, writeRetirement } from '../effects/node-edits.js';
@@ -14,6 +14,10 @@ import type { Again } from '../loop/looks.js';
 import { askForReplacement } from './ask.js';
 
 type Retired = NodeView & { readonly node: Node };
+
+/** Karpenter's condition of a claim whose node is to go, from the taint on until it is gone or given up. */
+const disruptionReason = 'DisruptionReason';
+const titled = (cause: Retirement['cause']): string => `${cause[0]?.toUpperCase() ?? ''}${cause.slice(1)}`;
 
 /**
  * Begins retirements and carries them on until their claim is deleted, or they are given up. All that must survive a crash stands in
@@ -44,6 +48,7 @@ export class Retirer {
     const running = parseRetirement(node.annotations[annotations.retirement]);
     if (running !== undefined && (retirement.cause !== 'interrupted' || running.cause === 'interrupted')) return;
     await writeRetirement(deps.kube, node, retirement);
+    await writeConditions(deps.kube, claim, [{ type: disruptionReason, status: 'True', reason: titled(retirement.cause), message: why.message }], deps.clock.nowMs());
     deps.log.info('retirement-began', `${node.name} is retired: ${why.message}`, { node: node.name, claim: claim.name, cause: retirement.cause });
   }
 
@@ -58,6 +63,7 @@ export class Retirer {
     if (!isTaintedDisrupted(node)) {
       // Somebody has taken the taint away and left the annotation: they want the node to stay, or must retire it again.
       await abandonRetirement(deps.kube, node);
+      await clearCondition(deps.kube, claim, disruptionReason);
       return undefined;
     }
     const view: Retired = { ...world.viewOf(claim), claim, node, pods: await readPodsOn(deps.kube, node.name) };
@@ -91,6 +97,7 @@ export class Retirer {
   async #abandon(view: Retired, retirement: Retirement, notes: readonly DisruptionNote[]): Promise<void> {
     const { deps, events } = this.#reaping;
     await abandonRetirement(deps.kube, view.node);
+    await clearCondition(deps.kube, view.claim, disruptionReason);
     deps.metrics.count('karpenter_voluntary_disruption_queue_failures_total', { reason: retirement.cause });
     const message = notes.map((one) => one.message).join('; ');
     deps.log.info('retirement-abandoned', `${view.node.name} stays: ${message}`, { node: view.node.name, claim: view.claim.name, reasons: notes.map(({ code }) => code) });
@@ -103,7 +110,7 @@ export class Retirer {
     if (retirement.deadlineMs !== undefined) await writeDeadline(deps.kube, view.claim, retirement.deadlineMs);
     await deleteClaim(deps.kube, view.claim);
     this.#tellDisrupted(view, retirement, why);
-    const cause = retirement.cause[0]?.toUpperCase().concat(retirement.cause.slice(1)) ?? '';
+    const cause = titled(retirement.cause);
     events.write({ about: aboutNode(view.node), type: 'Normal', reason: 'DisruptionTerminating', message: `Disrupting Node: ${cause}` });
     events.write({ about: aboutClaim(view.claim), type: 'Normal', reason: 'DisruptionTerminating', message: `Disrupting NodeClaim: ${cause}` });
   }
