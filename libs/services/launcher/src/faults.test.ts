@@ -107,6 +107,21 @@ describe('claims that get nowhere', () => {
     expect(instanceIdOf(claim as never)).toBe(alive()[0]?.id);
   });
 
+  test('a claim that cannot be launched is given up after 5 minutes, with an Event that says why; nothing is bought', async () => {
+    await ready();
+    self.twin.gate.fail({ action: 'ec2:CreateFleet', code: 'UnauthorizedOperation', message: 'not allowed', times: 1_000 });
+    await pending('a');
+    await self.planFor(['a']);
+    const [claim] = await eventually('a claim that says why', async () => (await claims()).some((each) => conditionOf(each.conditions, 'Launched')?.reason === 'Unauthorized') && claims());
+    self.clock.advance(4 * minute);
+    expect((await claims()).map(({ name }) => name)).toEqual([claim?.name]);
+    self.clock.advance(minute + 1_000);
+    await eventually('the claim to go', async () => !(await claims()).some(({ uid }) => uid === claim?.uid));
+    const said = await eventually('an Event', async () => (await self.kube.list(kubeResources.events)).find((event) => event['reason'] === 'LaunchTimeout'));
+    expect(said['message']).toMatch(new RegExp(`^${claim?.name ?? ''} made no progress in 300 s .*not allowed`));
+    expect(self.twin.instances.all()).toEqual([]);
+  });
+
   test('a claim deleted before it had an instance goes at once, and nothing is bought for it', async () => {
     await ready();
     self.twin.gate.setLatency('ec2:CreateFleet', 50);
