@@ -1,4 +1,4 @@
-import { labels } from '@dovetail/core-api';
+import { annotations, labels } from '@dovetail/core-api';
 import { type KubeObject, kubeResources } from '@dovetail/core-ports';
 import { eventually, type TestWorld } from './world.js';
 
@@ -20,12 +20,25 @@ export const labelOf = (object: KubeObject, key: string): string | undefined => 
 export const runningPods = async (world: TestWorld, namespace: string): Promise<readonly PodLike[]> =>
   (await pods(world, namespace)).filter((pod) => pod.status?.phase === 'Running' && pod.metadata.deletionTimestamp === undefined);
 
-/** Waits until exactly so many pods of the namespace run, and answers them. */
+/** What is known of pods that do not run: what the scheduler says, what was decided about them, and who promises them room. */
+async function whyWaiting(world: TestWorld, namespace: string): Promise<string> {
+  const holders = [...await claims(world), ...await nodes(world)].map(({ metadata }) => ({ name: metadata.name, text: metadata.annotations?.[annotations.promise] ?? '' }));
+  const waiting = (await pods(world, namespace)).filter((pod) => pod.status?.phase !== 'Running').slice(0, 5);
+  return waiting.map((pod) => [
+    `${pod.metadata.name} (${pod.metadata.uid ?? ''}): ${JSON.stringify({ nodeName: pod.spec.nodeName, status: pod.status })}`,
+    ...holders.filter(({ text }) => text.includes(pod.metadata.uid ?? '-')).map(({ name, text }) => `  promised by ${name}: ${text}`),
+    ...world.decisions.all.filter(({ objects }) => objects.some(({ uid }) => uid === pod.metadata.uid)).map(({ kind, atMs, summary }) => `  ${new Date(atMs).toISOString()} ${kind}: ${summary}`),
+  ].join('\n')).join('\n');
+}
+
+/** Waits until exactly so many pods of the namespace run, and answers them; fails with what is known of the others. */
 export const untilRunning = (world: TestWorld, namespace: string, count: number, deadlineMs = 60_000): Promise<readonly PodLike[]> =>
   eventually(`${count} running pods in ${namespace}`, async () => {
     const running = await runningPods(world, namespace);
     return running.length === count ? running : undefined;
-  }, deadlineMs);
+  }, deadlineMs).catch(async (error: unknown) => {
+    throw new Error(`${error instanceof Error ? error.message : String(error)}\n${await whyWaiting(world, namespace)}`, { cause: error });
+  });
 
 /** Waits until no node, claim and instance of ours is left. */
 export async function untilNothingLeft(world: TestWorld, deadlineMs = 90_000): Promise<void> {
