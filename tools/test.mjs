@@ -81,8 +81,8 @@ async function withoutNats() {
 }
 
 const results = [];
-// The projects' tests hold the Kubernetes twin against it. Where it cannot be had, they and the system tests say so themselves.
-if (process.env.REAL === '1') await obtained('control-plane');
+// The projects' tests hold the Kubernetes twin against the one, and the AWS adapter against the other. Where they cannot be had, tests say so themselves.
+if (process.env.REAL === '1') for (const part of ['control-plane', 'moto']) await obtained(part);
 if (only !== 'system') results.push(await withSecondRun("projects' tests", unit, unit));
 if (only !== 'unit') {
   const lacking = await withoutNats();
