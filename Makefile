@@ -19,17 +19,16 @@ lab-down: ## end the lab
 	@node dist/lab.js down
 
 test: build ## run every test on this machine
-	@node tools/test.mjs
+	@npm run --silent test
 
-check: build ## everything CI runs: contracts, types, lint, tests
+check: node_modules/.package-lock.json ## format, contracts, types, lint, unused code and the projects' tests, as far as a change affects them
 	@npm run --silent check
 
 bench: build ## run the benchmarks (names: npm run bench)
 	@npm run --silent bench
 
 build: node_modules/.package-lock.json
-	@npx nx run-many -t gen --output-style=static >.build.log 2>&1 || (cat .build.log; exit 1)
-	@node tools/build.mjs
+	@npm run --silent build -- --output-style=static >.build.log 2>&1 || (cat .build.log; exit 1)
 
 node_modules/.package-lock.json: package-lock.json
 	@echo "installing packages (once, about a minute)…"

@@ -1,26 +1,49 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connectKubernetes, type ManifestApi } from '@dovetail/adapter-kubernetes';
+
+import { connectKubernetes, type ManifestApi } from '@dovetail/adapter-kubernetes/manifests';
 import type { KubeApi, Log } from '@dovetail/core-ports';
-import { defaultLabOptions, type Lab, startLab, type World } from '@dovetail/testbed';
+import { type ControlPlaneKind, defaultLabOptions, type Lab, startLab } from '@dovetail/testbed';
 
 const root = join(import.meta.dirname, '..');
-const quiet: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: (name, message) => process.stderr.write(`${name}: ${message}\n`) };
+const quiet: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: (name, message) => process.stderr.write(`${name}: ${message}\n`),
+};
 
 /** A lab for measuring: the services as they are built, and hands on its cluster. */
-export type BenchLab = { readonly lab: Lab; readonly kube: KubeApi & ManifestApi; close(): Promise<void> };
+export type BenchLab = {
+  readonly lab: Lab;
+  readonly kube: KubeApi & ManifestApi;
+  close(): Promise<void>;
+};
 
 /** Starts a lab. `KEEP_LAB=1` keeps its files, the services' logs among them. */
-export async function openLab(options: { readonly world: World; readonly solvers: number }): Promise<BenchLab> {
+export async function openLab(options: {
+  readonly world: ControlPlaneKind;
+  readonly solvers: number;
+}): Promise<BenchLab> {
   const dir = await mkdtemp(join(tmpdir(), 'dovetail-bench-'));
   // Leases as in production: a lab's short ones are lost on a machine that is busy with other things.
-  const lab = await startLab({ ...defaultLabOptions, leaseMs: 15_000, ...options, dir, distDir: join(root, 'dist'), progress: () => undefined, prepare: applyDefinitions });
+  const lab = await startLab({
+    ...defaultLabOptions,
+    leaseMs: 15_000,
+    ...options,
+    dir,
+    distDir: join(root, 'dist'),
+    progress: () => undefined,
+    prepare: applyDefinitions,
+  });
   return {
-    lab, kube: connectKubernetes({ kubeconfigPath: lab.kubeconfig, log: quiet }),
+    lab,
+    kube: connectKubernetes({ kubeconfigPath: lab.kubeconfig, log: quiet }),
     async close() {
       await lab.stop();
-      if (process.env['KEEP_LAB'] === '1') process.stderr.write(`the lab's files are kept in ${dir}\n`);
+      if (process.env['KEEP_LAB'] === '1')
+        process.stderr.write(`the lab's files are kept in ${dir}\n`);
       else await rm(dir, { recursive: true, force: true });
     },
   };
@@ -29,5 +52,6 @@ export async function openLab(options: { readonly world: World; readonly solvers
 async function applyDefinitions(kubeconfigPath: string): Promise<void> {
   const kube = connectKubernetes({ kubeconfigPath, log: quiet });
   const folder = join(root, 'deploy', 'crds');
-  for (const file of (await readdir(folder)).filter((name) => name.endsWith('.yaml')).toSorted()) await kube.putManifests(await readFile(join(folder, file), 'utf8'));
+  for (const file of (await readdir(folder)).filter((name) => name.endsWith('.yaml')).toSorted())
+    await kube.putManifests(await readFile(join(folder, file), 'utf8'));
 }

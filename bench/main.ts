@@ -1,16 +1,34 @@
 import { runMain } from '@dovetail/runtime';
+
 import { planner } from './planner.js';
 import { scaleup } from './scaleup.js';
 import { simulate } from './simulate.js';
 import { solvers } from './solvers.js';
 
 /** Every benchmark by its name. Each prints a table and appends one JSON line to bench/results/<name>.ndjson. */
-const benchmarks: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = { planner, scaleup, simulate, solvers };
+const benchmarks: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
+  planner,
+  scaleup,
+  simulate,
+  solvers,
+};
+
+const usage = `usage: npm run bench -- NAME [options]
+
+  scaleup [--real] [--trials 100] [--pods 200,1000] [--solvers 1]
+      from pods to NodeClaims: the latency of one pod, and of many at once
+  planner [--quick] [--only NAME] [--worlds 9] [--no-peer] [--list]
+      how cheap and how fast plans are, beside Karpenter's scheduler
+  solvers [--pairs 5] [--batches 40] [--pods 300]
+      whether two solver processes share the work of one
+  simulate [--runs 15] [--pods 1000]
+      how long a user waits for a plan from manifests
+`;
 
 await runMain(async () => {
   const [name = '', ...args] = process.argv.slice(2).filter((arg) => arg !== '--');
   const benchmark = benchmarks[name];
   if (benchmark !== undefined) return benchmark(args);
-  process.stdout.write(`usage: npm run bench -- <name> [options]\n\n  scaleup [--real] [--trials 100] [--pods 200,1000] [--solvers 1]   from pods to NodeClaims: latency of one, and of many at once\n  planner [--quick] [--only NAME] [--worlds 9] [--no-peer] [--list]   how cheap and how fast plans are, beside Karpenter's scheduler\n  solvers [--pairs 5] [--batches 40] [--pods 300]   whether two solver processes share the work of one\n  simulate [--runs 15] [--pods 1000]   how long a user waits for a plan from manifests\n`);
+  process.stdout.write(usage);
   process.exitCode = name === '' || name === 'help' ? 0 : 64;
 });

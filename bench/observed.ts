@@ -1,7 +1,17 @@
-import { type KubeApi, type KubeObject, type KubeResource, kubeResources } from '@dovetail/core-ports';
+import {
+  type KubeApi,
+  type KubeObject,
+  type KubeResource,
+  kubeResources,
+} from '@dovetail/core-ports';
 
 /** When a pod was first seen, when the scheduler had said of it that it fits nowhere, and so on. */
-type PodSeen = { readonly createdMs: number; judgedMs?: number; boundMs?: number; runningMs?: number };
+type PodSeen = {
+  readonly createdMs: number;
+  judgedMs?: number;
+  boundMs?: number;
+  runningMs?: number;
+};
 
 /** When pods and claims were first seen in each state, by one watch each, on this process' monotonic clock. */
 export type Observed = {
@@ -14,14 +24,24 @@ export type Observed = {
   stop(): Promise<void>;
 };
 
-type PodLike = KubeObject & { spec?: { nodeName?: string }; status?: { phase?: string; conditions?: readonly { readonly type: string; readonly reason?: string }[] } };
+type PodLike = KubeObject & {
+  spec?: { nodeName?: string };
+  status?: {
+    phase?: string;
+    conditions?: readonly { readonly type: string; readonly reason?: string }[];
+  };
+};
 
 export function observe(kube: KubeApi, namespace: string): Observed {
   const stop = new AbortController();
   const pods = new Map<string, PodSeen>();
   const claims = new Map<string, number>();
   const alive = { pods: new Set<string>(), claims: new Set<string>() };
-  const follow = async (resource: KubeResource, there: Set<string>, seen: (object: KubeObject) => void): Promise<void> => {
+  const follow = async (
+    resource: KubeResource,
+    there: Set<string>,
+    seen: (object: KubeObject) => void,
+  ): Promise<void> => {
     for await (const event of kube.watch({ resource, project: (object) => object }, stop.signal)) {
       if (event.kind === 'gone') there.delete(event.uid);
       if (event.kind !== 'set') continue;
@@ -38,7 +58,9 @@ export function observe(kube: KubeApi, namespace: string): Observed {
     }),
   ];
   return {
-    pods, claims, alive: () => ({ pods: alive.pods.size, claims: alive.claims.size }),
+    pods,
+    claims,
+    alive: () => ({ pods: alive.pods.size, claims: alive.claims.size }),
     forget() {
       pods.clear();
       claims.clear();
@@ -55,7 +77,12 @@ function seePod(pods: Map<string, PodSeen>, pod: PodLike): void {
   const nowMs = performance.now();
   const seen = pods.get(uid) ?? { createdMs: nowMs };
   pods.set(uid, seen);
-  if (pod.status?.conditions?.some(({ type, reason }) => type === 'PodScheduled' && reason === 'Unschedulable') === true) seen.judgedMs ??= nowMs;
+  if (
+    pod.status?.conditions?.some(
+      ({ type, reason }) => type === 'PodScheduled' && reason === 'Unschedulable',
+    ) === true
+  )
+    seen.judgedMs ??= nowMs;
   if (pod.spec?.nodeName !== undefined) seen.boundMs ??= nowMs;
   if (pod.status?.phase === 'Running') seen.runningMs ??= nowMs;
 }

@@ -1,6 +1,8 @@
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+
 import { highsSolver } from '@dovetail/adapter-highs';
+
 import { budgetCases, budgetRow } from './planner/budget.js';
 import { costCases, costRow } from './planner/cost.js';
 import { curveCases, curveRow } from './planner/curve.js';
@@ -10,48 +12,85 @@ import { keep, type Measured } from './planner/record.js';
 import { markdownOf } from './planner/report.js';
 import { speedCases, speedRow } from './planner/speed.js';
 
-type What = { readonly quick: boolean; readonly worlds: number; readonly peer: boolean; readonly lp: ReturnType<typeof highsSolver>; readonly tell: (text: string) => void };
-type Case = { readonly name: string; readonly measure: () => Promise<Measured['row']> | Measured['row'] };
+type What = {
+  readonly quick: boolean;
+  readonly worlds: number;
+  readonly peer: boolean;
+  readonly lp: ReturnType<typeof highsSolver>;
+  readonly tell: (text: string) => void;
+};
+type Case = {
+  readonly name: string;
+  readonly measure: () => Promise<Measured['row']> | Measured['row'];
+};
 
 /** Every row, the quickest kinds first. Their names are what `--only` takes. */
 function casesOf(what: What): readonly Case[] {
   return [
-    ...speedCases(what.quick).map((one) => ({ name: one.name, measure: () => speedRow(one, what) })),
+    ...speedCases(what.quick).map((one) => ({
+      name: one.name,
+      measure: () => speedRow(one, what),
+    })),
     ...costCases(what.quick).map((one) => ({ name: one.name, measure: () => costRow(one, what) })),
     ...budgetCases(what.quick).map((one) => ({ name: one.name, measure: () => budgetRow(one) })),
     ...curveCases(what.quick).map((one) => ({ name: one.name, measure: () => curveRow(one) })),
-    ...existingCases(what.quick).map((one) => ({ name: one.name, measure: () => existingRow(one) })),
+    ...existingCases(what.quick).map((one) => ({
+      name: one.name,
+      measure: () => existingRow(one),
+    })),
   ];
 }
 
 /** `--only plain` means every row whose name begins so; several are parted by commas, as in `--only "plain 200,existing"`. */
-const isWanted = (only: string, name: string): boolean => only === '' || only.split(',').some((one) => name === one.trim() || name.startsWith(`${one.trim()} `));
+const isWanted = (only: string, name: string): boolean =>
+  only === '' ||
+  only.split(',').some((one) => name === one.trim() || name.startsWith(`${one.trim()} `));
+
+const plannerFlags = {
+  quick: { type: 'boolean', default: false },
+  only: { type: 'string', default: '' },
+  worlds: { type: 'string', default: '9' },
+  'no-peer': { type: 'boolean', default: false },
+  list: { type: 'boolean', default: false },
+} as const;
+
+/** Measures the cases one after another. Each row is kept at once, so a run that is cut short still counts. */
+async function measuredAll(cases: ReturnType<typeof casesOf>, what: What): Promise<Measured[]> {
+  const measured: Measured[] = [];
+  for (const one of cases) {
+    what.tell(`${one.name}\n`);
+    const [load = 0] = loadavg();
+    const row = await one.measure();
+    const at = new Date().toISOString();
+    const kept: Measured = { at, cpus: cpus().length, load, quick: what.quick, row };
+    await keep(kept);
+    measured.push(kept);
+  }
+  return measured;
+}
 
 /**
- * How cheap and how fast plans are: cost over the best lower bound at the budgets aimed at, and the first plan's speed
- * beside Karpenter's own scheduler, each plan proven by the checker. Every row is kept as soon as it is measured, so that
- * a run that is cut short, or asked for one row, counts as what it is.
+ * Measures how cheap and how fast plans are: the cost over the best lower bound at several budgets,
+ * and the speed of first plans beside Karpenter's scheduler. The checker proves each plan.
  */
 export async function planner(args: readonly string[]): Promise<void> {
-  const { values } = parseArgs({ args: [...args], options: {
-    quick: { type: 'boolean', default: false }, only: { type: 'string', default: '' }, worlds: { type: 'string', default: '9' }, 'no-peer': { type: 'boolean', default: false }, list: { type: 'boolean', default: false },
-  } });
-  const tell = (text: string): void => { process.stderr.write(text); };
+  const { values } = parseArgs({ args: [...args], options: plannerFlags });
+  const tell = (text: string): void => {
+    process.stderr.write(text);
+  };
   const lp = highsSolver();
-  const what: What = { quick: values.quick, worlds: values.quick ? 1 : Number(values.worlds), peer: !values['no-peer'] && !values.list && await buildPeer(tell), lp, tell };
+  const what: What = {
+    quick: values.quick,
+    worlds: values.quick ? 1 : Number(values.worlds),
+    peer: !values['no-peer'] && !values.list && (await buildPeer(tell)),
+    lp,
+    tell,
+  };
   const cases = casesOf(what).filter((one) => isWanted(values.only, one.name));
   if (values.list) return void process.stdout.write(cases.map((one) => `${one.name}\n`).join(''));
-  const measured: Measured[] = [];
   try {
-    for (const one of cases) {
-      tell(`${one.name}\n`);
-      const [load = 0] = loadavg();
-      const row = await one.measure();
-      measured.push({ at: new Date().toISOString(), cpus: cpus().length, load, quick: values.quick, row });
-      await keep(measured.at(-1) as Measured);
-    }
+    process.stdout.write(`${markdownOf(await measuredAll(cases, what))}\n`);
   } finally {
     await lp.close();
   }
-  process.stdout.write(`${markdownOf(measured)}\n`);
 }

@@ -1,20 +1,31 @@
 import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+
 import Table from 'cli-table3';
+
 import type { Many, ScaleupResults } from './scaleup.js';
 
-/** What is aimed at, in milliseconds. */
+/** Targets in milliseconds. */
 const targets = { oneP50: 200, oneP99: 500, manyClaims: 1_000 } as const;
 const results = new URL('results/', import.meta.url);
 
 const ms = (value: number): string => `${Math.round(value).toLocaleString('en-US')} ms`;
-const against = (value: number, targetMs: number): string => `≤ ${ms(targetMs)}: ${value <= targetMs ? 'met' : 'missed'}`;
+const against = (value: number, targetMs: number): string =>
+  `≤ ${ms(targetMs)}: ${value <= targetMs ? 'met' : 'missed'}`;
 
 function manyRows({ pods, ...many }: Many): readonly (readonly string[])[] {
   return [
     [`${pods} pods: created in`, ms(many.createdMs), ''],
-    [`${pods} pods: the scheduler's last verdict after the last pod`, ms(many.judgedAfterLastPodMs), ''],
+    [
+      `${pods} pods: the scheduler's last verdict after the last pod`,
+      ms(many.judgedAfterLastPodMs),
+      '',
+    ],
     [`${pods} pods: first claim after the deployment`, ms(many.firstClaimMs), ''],
-    [`${pods} pods: ${many.claims} claims, the last after the last pod`, ms(many.claimsAfterLastPodMs), against(many.claimsAfterLastPodMs, targets.manyClaims)],
+    [
+      `${pods} pods: ${many.claims} claims, the last after the last pod`,
+      ms(many.claimsAfterLastPodMs),
+      against(many.claimsAfterLastPodMs, targets.manyClaims),
+    ],
     [`${pods} pods: all bound`, ms(many.boundMs), ''],
     [`${pods} pods: all running`, ms(many.runningMs), ''],
   ];
@@ -39,25 +50,73 @@ export async function keep(run: ScaleupResults): Promise<void> {
   await mkdir(results, { recursive: true });
   const file = new URL('scaleup.ndjson', results);
   await appendFile(file, `${JSON.stringify(run)}\n`);
-  const runs = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as ScaleupResults);
+  const runs = (await readFile(file, 'utf8'))
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as ScaleupResults);
   await writeFile(new URL('scaleup.md', results), pageOf(runs));
 }
 
 const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-const markdown = (head: readonly string[], rows: readonly (readonly string[])[]): string => [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n');
-const circumstances = (run: ScaleupResults): string => `${run.at}, ${run.cpus} CPUs for everything, load ${run.loadBefore.toFixed(1)} before, solvers: ${run.solvers}`;
+const markdown = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n');
+const circumstances = (run: ScaleupResults): string =>
+  `${run.at}, ${run.cpus} CPUs for everything, load ${run.loadBefore.toFixed(1)} before, solvers: ${run.solvers}`;
 
-function pageOf(runs: readonly ScaleupResults[]): string {
-  const newest = (['real', 'twin'] as const).flatMap((world) => runs.filter((run) => run.world === world).slice(-1));
-  const sizes = [...new Set(runs.flatMap((run) => run.many.map(({ pods }) => pods)))].toSorted((a, b) => a - b);
-  const claimsOf = (run: ScaleupResults, pods: number): string => { const found = run.many.find((many) => many.pods === pods); return found === undefined ? '-' : ms(found.claimsAfterLastPodMs); };
-  return [
-    '# From pods to NodeClaims, measured', '',
-    'Written by `npm run bench -- scaleup [--real]`, all settings at their defaults. In the real world Kubernetes is kube-apiserver, etcd, kube-scheduler and',
-    'kube-controller-manager; EC2 and the kubelets are always twins. Everything shares the machine, the benchmark included.', '',
-    ...newest.flatMap((run) => [`## ${run.world === 'real' ? 'Real control plane' : 'Twins'}`, '', `${circumstances(run)}.`, '', markdown(['', 'measured', 'target'], rowsOf(run)), '']),
-    '## Every run', '',
-    markdown(['at', 'world', 'load before', 'one pod, p50', 'p99', ...sizes.map((pods) => `${pods} pods: last claim after the last pod`)],
-      runs.map((run) => [run.at, run.world, run.loadBefore.toFixed(1), ms(run.one.p50), ms(run.one.p99), ...sizes.map((pods) => claimsOf(run, pods))])), '',
-  ].join('\n');
+const preamble = [
+  '# From pods to NodeClaims, measured',
+  '',
+  '`npm run bench -- scaleup [--real]` writes this page, with all settings at their defaults. In the real world Kubernetes is kube-apiserver, etcd, kube-scheduler and',
+  'kube-controller-manager; EC2 and the kubelets are always twins. Everything shares the machine, the benchmark included.',
+  '',
+];
+
+/** The newest run of a world, with its circumstances. */
+const newestOf = (
+  runs: readonly ScaleupResults[],
+  world: ScaleupResults['world'],
+): readonly string[] =>
+  runs
+    .filter((run) => run.world === world)
+    .slice(-1)
+    .flatMap((run) => [
+      `## ${run.world === 'real' ? 'Real control plane' : 'Twins'}`,
+      '',
+      `${circumstances(run)}.`,
+      '',
+      markdown(['', 'measured', 'target'], rowsOf(run)),
+      '',
+    ]);
+
+function everyRun(runs: readonly ScaleupResults[]): string {
+  const sizes = [...new Set(runs.flatMap((run) => run.many.map(({ pods }) => pods)))].toSorted(
+    (a, b) => a - b,
+  );
+  const claimsOf = (run: ScaleupResults, pods: number): string => {
+    const found = run.many.find((many) => many.pods === pods);
+    return found === undefined ? '-' : ms(found.claimsAfterLastPodMs);
+  };
+  const titles = sizes.map((pods) => `${pods} pods: last claim after the last pod`);
+  return markdown(
+    ['at', 'world', 'load before', 'one pod, p50', 'p99', ...titles],
+    runs.map((run) => [
+      run.at,
+      run.world,
+      run.loadBefore.toFixed(1),
+      ms(run.one.p50),
+      ms(run.one.p99),
+      ...sizes.map((pods) => claimsOf(run, pods)),
+    ]),
+  );
 }
+
+const pageOf = (runs: readonly ScaleupResults[]): string =>
+  [
+    ...preamble,
+    ...newestOf(runs, 'real'),
+    ...newestOf(runs, 'twin'),
+    '## Every run',
+    '',
+    everyRun(runs),
+    '',
+  ].join('\n');

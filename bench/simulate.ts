@@ -3,27 +3,45 @@ import { appendFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import Table from 'cli-table3';
+
 import { formatResources, type Pod } from '@dovetail/core-kube-model';
+import Table from 'cli-table3';
 import { stringify } from 'yaml';
-import { generatedWorld } from './worlds.js';
+
+import { generatedWorld } from './worlds/generated.js';
 
 const root = join(import.meta.dirname, '..');
 const wantedMs = 500;
 
 /** One run, as a line of `bench/results/simulate.ndjson`. */
-export type SimulateResults = {
-  readonly at: string; readonly cpus: number; readonly loadBefore: number; readonly pods: number; readonly deployments: number;
+type SimulateResults = {
+  readonly at: string;
+  readonly cpus: number;
+  readonly loadBefore: number;
+  readonly pods: number;
+  readonly deployments: number;
   /** Milliseconds from starting the process to its end, ascending. */
-  readonly milliseconds: readonly number[]; readonly median: number; readonly wanted: number; readonly met: boolean;
+  readonly milliseconds: readonly number[];
+  readonly median: number;
+  readonly wanted: number;
+  readonly met: boolean;
 };
 
 const pool = {
-  apiVersion: 'karpenter.sh/v1', kind: 'NodePool', metadata: { name: 'default' },
-  spec: { template: { spec: {
-    nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
-    requirements: [{ key: 'kubernetes.io/arch', operator: 'In', values: ['amd64'] }, { key: 'karpenter.sh/capacity-type', operator: 'In', values: ['on-demand'] }],
-  } } },
+  apiVersion: 'karpenter.sh/v1',
+  kind: 'NodePool',
+  metadata: { name: 'default' },
+  spec: {
+    template: {
+      spec: {
+        nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
+        requirements: [
+          { key: 'kubernetes.io/arch', operator: 'In', values: ['amd64'] },
+          { key: 'karpenter.sh/capacity-type', operator: 'In', values: ['on-demand'] },
+        ],
+      },
+    },
+  },
 };
 
 /** A world's pods as the deployments that they come from. */
@@ -35,25 +53,54 @@ function deploymentsOf(pods: readonly Pod[]): readonly object[] {
   }
   return [...apps].map(([app, replicas]) => {
     const { pods: _slots, ...requests } = replicas[0]?.requests ?? {};
-    const spec = { containers: [{ name: 'main', image: 'app', resources: { requests: formatResources(requests) } }] };
-    return { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: app, namespace: 'default' }, spec: { replicas: replicas.length, selector: { matchLabels: { app } }, template: { metadata: { labels: { app } }, spec } } };
+    const spec = {
+      containers: [
+        { name: 'main', image: 'app', resources: { requests: formatResources(requests) } },
+      ],
+    };
+    return {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: app, namespace: 'default' },
+      spec: {
+        replicas: replicas.length,
+        selector: { matchLabels: { app } },
+        template: { metadata: { labels: { app } }, spec },
+      },
+    };
   });
 }
 
 /** Runs the command line as a user would and gives the milliseconds from its start to its end; rejects unless all pods are placed. */
 function timed(file: string): Promise<number> {
   const startMs = performance.now();
-  const child = spawn(process.execPath, [join(root, 'dist', 'cli.js'), 'simulate', '-f', file, '--budget', '0', '-o', 'json'], { stdio: ['ignore', 'ignore', 'ignore'] });
+  const child = spawn(
+    process.execPath,
+    [join(root, 'dist', 'cli.js'), 'simulate', '-f', file, '--budget', '0', '-o', 'json'],
+    { stdio: ['ignore', 'ignore', 'ignore'] },
+  );
   return new Promise((resolve, reject) => {
     child.on('error', reject);
-    child.on('exit', (code) => (code === 0 ? resolve(performance.now() - startMs) : reject(new Error(`dovetail simulate ended with ${String(code)}`))));
+    child.on('exit', (code) =>
+      code === 0
+        ? resolve(performance.now() - startMs)
+        : reject(new Error(`dovetail simulate ended with ${String(code)}`)),
+    );
   });
 }
 
 /** How long a user waits for a plan of many pods from manifests, start-up included and the budget for improving left out. */
 export async function simulate(args: readonly string[]): Promise<void> {
-  const { values } = parseArgs({ args: [...args], options: { pods: { type: 'string', default: '1000' }, runs: { type: 'string', default: '15' } } });
-  const { pods } = generatedWorld({ pods: Number(values.pods), seed: 1, vcpusMax: Infinity, rules: 'plain' });
+  const { values } = parseArgs({
+    args: [...args],
+    options: { pods: { type: 'string', default: '1000' }, runs: { type: 'string', default: '15' } },
+  });
+  const { pods } = generatedWorld({
+    pods: Number(values.pods),
+    seed: 1,
+    vcpusMax: Infinity,
+    rules: 'plain',
+  });
   const deployments = deploymentsOf(pods);
   const [loadBefore = 0] = loadavg();
   const dir = await mkdtemp(join(tmpdir(), 'dovetail-simulate-'));
@@ -64,15 +111,33 @@ export async function simulate(args: readonly string[]): Promise<void> {
     for (let run = 0; run < Number(values.runs); run += 1) took.push(await timed(file));
     took.sort((a, b) => a - b);
     const median = took[Math.floor(took.length / 2)] ?? 0;
-    await keep({ at: new Date().toISOString(), cpus: cpus().length, loadBefore, pods: pods.length, deployments: deployments.length, milliseconds: took.map(Math.round), median: Math.round(median), wanted: wantedMs, met: median < wantedMs });
+    await keep({
+      at: new Date().toISOString(),
+      cpus: cpus().length,
+      loadBefore,
+      pods: pods.length,
+      deployments: deployments.length,
+      milliseconds: took.map(Math.round),
+      median: Math.round(median),
+      wanted: wantedMs,
+      met: median < wantedMs,
+    });
   } finally {
     await rm(dir, { recursive: true, force: true });
   }
 }
 
 async function keep(run: SimulateResults): Promise<void> {
-  const table = new Table({ head: ['simulate --budget 0', 'fastest', 'median', 'slowest', `below ${run.wanted} ms`] });
-  table.push([`${run.pods} pods of ${run.deployments} deployments, ${run.cpus} CPUs, load ${run.loadBefore.toFixed(1)}`, `${run.milliseconds[0] ?? 0} ms`, `${run.median} ms`, `${run.milliseconds.at(-1) ?? 0} ms`, run.met ? 'met' : 'missed']);
+  const table = new Table({
+    head: ['simulate --budget 0', 'fastest', 'median', 'slowest', `below ${run.wanted} ms`],
+  });
+  table.push([
+    `${run.pods} pods of ${run.deployments} deployments, ${run.cpus} CPUs, load ${run.loadBefore.toFixed(1)}`,
+    `${run.milliseconds[0] ?? 0} ms`,
+    `${run.median} ms`,
+    `${run.milliseconds.at(-1) ?? 0} ms`,
+    run.met ? 'met' : 'missed',
+  ]);
   process.stdout.write(`${table.toString()}\n`);
   const folder = new URL('results/', import.meta.url);
   await mkdir(folder, { recursive: true });

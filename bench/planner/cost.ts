@@ -1,5 +1,7 @@
 import type { LpSolver } from '@dovetail/core-ports';
-import { generatedWorld, type BenchWorld } from '../worlds.js';
+
+import { generatedWorld } from '../worlds/generated.js';
+import { type BenchWorld } from '../worlds/objects.js';
 import { boundFor, digestOf, firstPlan, msOf, prove, timedPlan } from './measure.js';
 import { planWithPeer } from './peer.js';
 
@@ -9,7 +11,7 @@ export type CostCase = {
   readonly rules: 'plain' | 'spread';
   readonly pods: number;
   readonly budgetsMs: readonly number[];
-  /** What is aimed at, in percent over the bound: mean and worst, by budget. */
+  /** Targets by budget, in percent over the bound: mean and worst. */
   readonly targets: Readonly<Record<number, { readonly mean: number; readonly worst?: number }>>;
 };
 
@@ -22,7 +24,12 @@ export type CostRow = {
   readonly worlds: number;
   readonly firstMs: number;
   readonly first: Spread;
-  readonly budgets: readonly { readonly budgetMs: number; readonly gap: Spread; readonly cost: number; readonly met: boolean }[];
+  readonly budgets: readonly {
+    readonly budgetMs: number;
+    readonly gap: Spread;
+    readonly cost: number;
+    readonly met: boolean;
+  }[];
   readonly bound: number;
   readonly bounds: readonly string[];
   readonly karpenter?: Spread & { readonly cost: number; readonly ms: number };
@@ -35,41 +42,97 @@ export type CostRow = {
 
 const plainTargets = { 200: { mean: 1.5, worst: 4 }, 1000: { mean: 0.5, worst: 1.5 } };
 
-/** What is measured, smallest first. */
+/** All cases, smallest first. */
 export function costCases(quick: boolean): readonly CostCase[] {
-  const small = ([200, 1_000, 3_000] as const).map((pods): CostCase => ({ name: `plain ${pods}`, rules: 'plain', pods, budgetsMs: [200, 1_000], targets: plainTargets }));
-  const spread = ([200, 1_000, 3_000] as const).map((pods): CostCase => ({ name: `spread ${pods}`, rules: 'spread', pods, budgetsMs: [1_000], targets: { 1000: { mean: 3 } } }));
+  const small = ([200, 1_000, 3_000] as const).map((pods): CostCase => ({
+    name: `plain ${pods}`,
+    rules: 'plain',
+    pods,
+    budgetsMs: [200, 1_000],
+    targets: plainTargets,
+  }));
+  const spread = ([200, 1_000, 3_000] as const).map((pods): CostCase => ({
+    name: `spread ${pods}`,
+    rules: 'spread',
+    pods,
+    budgetsMs: [1_000],
+    targets: { 1000: { mean: 3 } },
+  }));
   if (quick) return [...small.slice(0, 2), ...spread.slice(0, 1)];
   return [
-    ...small, ...spread,
-    { name: 'plain 10000', rules: 'plain', pods: 10_000, budgetsMs: [5_000], targets: { 5000: { mean: 0.3 } } },
-    { name: 'plain 100000', rules: 'plain', pods: 100_000, budgetsMs: [30_000], targets: { 30000: { mean: 1 } } },
+    ...small,
+    ...spread,
+    {
+      name: 'plain 10000',
+      rules: 'plain',
+      pods: 10_000,
+      budgetsMs: [5_000],
+      targets: { 5000: { mean: 0.3 } },
+    },
+    {
+      name: 'plain 100000',
+      rules: 'plain',
+      pods: 100_000,
+      budgetsMs: [30_000],
+      targets: { 30000: { mean: 1 } },
+    },
   ];
 }
 
 const sizes = [Infinity, 32, 16] as const;
 
-/** As many worlds as asked for, over sizes in turn; the largest are not measured by Karpenter, which would take hours. */
-export function worldsOf(one: CostCase, count: number): readonly BenchWorld[] {
-  return Array.from({ length: count }, (_, index) => generatedWorld({ pods: one.pods, seed: 1 + Math.floor(index / 3), vcpusMax: sizes[index % 3] ?? Infinity, rules: one.rules }));
+/** `count` worlds over the sizes in turn. Karpenter plans only the smaller ones; the largest would take it hours. */
+function worldsOf(one: CostCase, count: number): readonly BenchWorld[] {
+  return Array.from({ length: count }, (_, index) =>
+    generatedWorld({
+      pods: one.pods,
+      seed: 1 + Math.floor(index / 3),
+      vcpusMax: sizes[index % 3] ?? Infinity,
+      rules: one.rules,
+    }),
+  );
 }
 
-const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
-const spreadOf = (values: readonly number[]): Spread => ({ mean: mean(values), worst: Math.max(...values) });
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+const spreadOf = (values: readonly number[]): Spread => ({
+  mean: mean(values),
+  worst: Math.max(...values),
+});
+const dollars = (micros: readonly number[]): number =>
+  micros.reduce((sum, value) => sum + value, 0) / 1e6;
 const over = (price: number, bound: number): number => (bound > 0 ? (price / bound - 1) * 100 : 0);
 
 type Measured = {
-  readonly bound: number; readonly kind: string; readonly first: number; readonly firstMs: number; readonly prices: readonly number[];
-  readonly karpenter?: { readonly price: number; readonly ms: number }; readonly strict?: { readonly gap: number; readonly price: number }; readonly digest: string;
+  readonly bound: number;
+  readonly kind: string;
+  readonly first: number;
+  readonly firstMs: number;
+  readonly prices: readonly number[];
+  readonly karpenter?: { readonly price: number; readonly ms: number };
+  readonly strict?: { readonly gap: number; readonly price: number };
+  readonly digest: string;
 };
 
-type What = { readonly worlds: number; readonly peer: boolean; readonly lp: LpSolver; readonly tell: (text: string) => void };
+type What = {
+  readonly worlds: number;
+  readonly peer: boolean;
+  readonly lp: LpSolver;
+  readonly tell: (text: string) => void;
+};
 
-async function strictly(world: BenchWorld, one: CostCase, lp: LpSolver): Promise<{ readonly gap: number; readonly price: number }> {
+async function strictly(
+  world: BenchWorld,
+  one: CostCase,
+  lp: LpSolver,
+): Promise<{ readonly gap: number; readonly price: number }> {
   const mode = { hostnameSpread: 'strict' } as const;
   const made = timedPlan(world, one.budgetsMs.at(-1) ?? 0, mode).plan;
   prove(world, made, mode);
-  return { gap: over(made.priceMicrosPerHour, (await boundFor(world, lp, mode)).priceMicrosPerHour), price: made.priceMicrosPerHour };
+  return {
+    gap: over(made.priceMicrosPerHour, (await boundFor(world, lp, mode)).priceMicrosPerHour),
+    price: made.priceMicrosPerHour,
+  };
 }
 
 async function measured(world: BenchWorld, one: CostCase, what: What): Promise<Measured> {
@@ -82,39 +145,87 @@ async function measured(world: BenchWorld, one: CostCase, what: What): Promise<M
   for (const made of plans) prove(world, made);
   const bound = await boundFor(world, what.lp);
   const beaten = plans.find((made) => made.priceMicrosPerHour < bound.priceMicrosPerHour);
-  if (beaten !== undefined) throw new Error(`${world.name}: a plan of ${beaten.priceMicrosPerHour} beats the bound ${bound.kind} of ${bound.priceMicrosPerHour}`);
+  if (beaten !== undefined)
+    throw new Error(
+      `${world.name}: a plan of ${beaten.priceMicrosPerHour} beats the bound ${bound.kind} of ${bound.priceMicrosPerHour}`,
+    );
   const peer = what.peer && one.pods <= 3_000 ? await planWithPeer(world) : undefined;
   return {
-    bound: bound.priceMicrosPerHour, kind: bound.kind, first: first.plan.priceMicrosPerHour, firstMs: msOf(first), prices: plans.map((made) => made.priceMicrosPerHour), digest: digestOf(first.plan),
-    ...(peer === undefined || peer.unplaced > 0 ? {} : { karpenter: { price: peer.pricePerHour * 1e6, ms: Math.min(peer.solveMilliseconds, peer.solveCpuMilliseconds) } }),
+    bound: bound.priceMicrosPerHour,
+    kind: bound.kind,
+    first: first.plan.priceMicrosPerHour,
+    firstMs: msOf(first),
+    prices: plans.map((made) => made.priceMicrosPerHour),
+    digest: digestOf(first.plan),
+    ...(peer === undefined || peer.unplaced > 0
+      ? {}
+      : {
+          karpenter: {
+            price: peer.pricePerHour * 1e6,
+            ms: Math.min(peer.solveMilliseconds, peer.solveCpuMilliseconds),
+          },
+        }),
     ...(one.rules === 'spread' ? { strict: await strictly(world, one, what.lp) } : {}),
   };
 }
 
 function strictOf(all: readonly Measured[]): NonNullable<CostRow['strict']> {
   const strict = all.flatMap((each) => (each.strict === undefined ? [] : [each.strict]));
-  const saved = all.flatMap(({ strict: mine, karpenter }) => (mine === undefined || karpenter === undefined ? [] : [(1 - mine.price / karpenter.price) * 100]));
-  return { ...spreadOf(strict.map((one) => one.gap)), cost: strict.reduce((sum, one) => sum + one.price, 0) / 1e6, ...(saved.length === 0 ? {} : { below: mean(saved) }) };
+  const saved = all.flatMap(({ strict: mine, karpenter }) =>
+    mine === undefined || karpenter === undefined ? [] : [(1 - mine.price / karpenter.price) * 100],
+  );
+  return {
+    ...spreadOf(strict.map((one) => one.gap)),
+    cost: strict.reduce((sum, one) => sum + one.price, 0) / 1e6,
+    ...(saved.length === 0 ? {} : { below: mean(saved) }),
+  };
+}
+
+/** The gaps and costs at each budget, in the order of the budgets. */
+function budgetsOf(one: CostCase, all: readonly Measured[]): CostRow['budgets'] {
+  return one.budgetsMs.map((budgetMs, at) => {
+    const gap = spreadOf(all.map((each) => over(each.prices[at] ?? 0, each.bound)));
+    const target = one.targets[budgetMs];
+    const met =
+      target !== undefined && gap.mean <= target.mean && gap.worst <= (target.worst ?? Infinity);
+    return { budgetMs, gap, cost: dollars(all.map((each) => each.prices[at] ?? 0)), met };
+  });
+}
+
+/** Karpenter's costs beside ours; empty where no world was planned by it. */
+function besideKarpenter(all: readonly Measured[]): Pick<CostRow, 'karpenter' | 'below'> {
+  const peers = all.flatMap(({ karpenter, bound, prices }) => {
+    if (karpenter === undefined) return [];
+    const saved = (1 - (prices.at(-1) ?? 0) / karpenter.price) * 100;
+    return [{ ...karpenter, gap: over(karpenter.price, bound), saved }];
+  });
+  if (peers.length === 0) return {};
+  const saved = peers.map((each) => each.saved);
+  return {
+    karpenter: {
+      ...spreadOf(peers.map((each) => each.gap)),
+      cost: dollars(peers.map((each) => each.price)),
+      ms: mean(peers.map((each) => each.ms)),
+    },
+    below: { mean: mean(saved), least: Math.min(...saved) },
+  };
 }
 
 /** Measures one case. */
 export async function costRow(one: CostCase, what: What): Promise<CostRow> {
   const all: Measured[] = [];
   for (const world of worldsOf(one, what.worlds)) all.push(await measured(world, one, what));
-  const sum = (of: (each: Measured) => number): number => all.reduce((total, each) => total + of(each), 0) / 1e6;
-  const budgets = one.budgetsMs.map((budgetMs, at) => {
-    const gap = spreadOf(all.map((each) => over(each.prices[at] ?? 0, each.bound)));
-    const target = one.targets[budgetMs];
-    return { budgetMs, gap, cost: sum((each) => each.prices[at] ?? 0), met: target !== undefined && gap.mean <= target.mean && gap.worst <= (target.worst ?? Infinity) };
-  });
-  const peers = all.flatMap((each) => (each.karpenter === undefined ? [] : [{ ...each.karpenter, gap: over(each.karpenter.price, each.bound), saved: (1 - (each.prices.at(-1) ?? 0) / each.karpenter.price) * 100 }]));
   return {
-    kind: 'cost', name: one.name, worlds: all.length, firstMs: mean(all.map((each) => each.firstMs)), first: spreadOf(all.map((each) => over(each.first, each.bound))), budgets,
-    bound: sum((each) => each.bound), bounds: [...new Set(all.map((each) => each.kind))].sort(), digest: all.map((each) => each.digest.slice(0, 4)).join(''),
-    ...(peers.length === 0 ? {} : {
-      karpenter: { ...spreadOf(peers.map((each) => each.gap)), cost: peers.reduce((total, each) => total + each.price, 0) / 1e6, ms: mean(peers.map((each) => each.ms)) },
-      below: { mean: mean(peers.map((each) => each.saved)), least: Math.min(...peers.map((each) => each.saved)) },
-    }),
+    kind: 'cost',
+    name: one.name,
+    worlds: all.length,
+    firstMs: mean(all.map((each) => each.firstMs)),
+    first: spreadOf(all.map((each) => over(each.first, each.bound))),
+    budgets: budgetsOf(one, all),
+    bound: dollars(all.map((each) => each.bound)),
+    bounds: [...new Set(all.map((each) => each.kind))].sort(),
+    digest: all.map((each) => each.digest.slice(0, 4)).join(''),
+    ...besideKarpenter(all),
     ...(one.rules === 'spread' ? { strict: strictOf(all) } : {}),
   };
 }

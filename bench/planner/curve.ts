@@ -1,16 +1,35 @@
-import { evenWorld } from '../worlds.js';
+import { evenWorld } from '../worlds/generated.js';
 import { digestOf, firstPlan, msOf, prove } from './measure.js';
 
 /** So many pods in so many classes. */
 export type CurveCase = { readonly name: string; readonly pods: number; readonly classes: number };
 
 /** One point of the curve: the first plan's time, and what each class costs. */
-export type CurveRow = { readonly kind: 'curve'; readonly name: string; readonly pods: number; readonly classes: number; readonly ms: number; readonly msPerClass: number; readonly nodes: number; readonly digest: string };
+export type CurveRow = {
+  readonly kind: 'curve';
+  readonly name: string;
+  readonly pods: number;
+  readonly classes: number;
+  readonly ms: number;
+  readonly msPerClass: number;
+  readonly nodes: number;
+  readonly digest: string;
+};
 
 /** Pods grow at a fixed number of classes, then classes at a fixed number of pods. */
 export function curveCases(quick: boolean): readonly CurveCase[] {
-  const points = [[1_000, 100], [10_000, 100], [100_000, 100], [20_000, 10], [20_000, 100], [20_000, 1_000], [20_000, 5_000]] as const;
-  return points.slice(0, quick ? 2 : points.length).map(([pods, classes]) => ({ name: `curve ${pods} pods, ${classes} classes`, pods, classes }));
+  const points = [
+    [1_000, 100],
+    [10_000, 100],
+    [100_000, 100],
+    [20_000, 10],
+    [20_000, 100],
+    [20_000, 1_000],
+    [20_000, 5_000],
+  ] as const;
+  return points
+    .slice(0, quick ? 2 : points.length)
+    .map(([pods, classes]) => ({ name: `curve ${pods} pods, ${classes} classes`, pods, classes }));
 }
 
 /** Measures the first plan of one point. */
@@ -20,5 +39,14 @@ export function curveRow(one: CurveCase): CurveRow {
   prove(world, timed.plan);
   const ms = msOf(timed);
   const { classes } = timed.plan.stats;
-  return { kind: 'curve', name: one.name, pods: world.pods.length, classes, ms, msPerClass: ms / classes, nodes: timed.plan.newNodes.length, digest: digestOf(timed.plan) };
+  return {
+    kind: 'curve',
+    name: one.name,
+    pods: world.pods.length,
+    classes,
+    ms,
+    msPerClass: ms / classes,
+    nodes: timed.plan.newNodes.length,
+    digest: digestOf(timed.plan),
+  };
 }

@@ -1,4 +1,4 @@
-import { crowdedWorld } from '../worlds.js';
+import { crowdedWorld } from '../worlds/crowded.js';
 import { digestOf, prove, timedPlan } from './measure.js';
 
 /** So many pods over so many nodes that exist. */
@@ -6,11 +6,20 @@ export type ExistingCase = { readonly name: string; readonly pods: number; reado
 
 /** `heapMebibytes`: the most memory that the whole process ever held, so this row is best measured alone. */
 export type ExistingRow = {
-  readonly kind: 'existing'; readonly name: string; readonly pods: number; readonly nodes: number; readonly seconds: number; readonly heapMebibytes: number;
-  readonly placed: number; readonly newNodes: number; readonly digest: string; readonly met: boolean;
+  readonly kind: 'existing';
+  readonly name: string;
+  readonly pods: number;
+  readonly nodes: number;
+  readonly seconds: number;
+  readonly heapMebibytes: number;
+  readonly placed: number;
+  readonly newNodes: number;
+  readonly digest: string;
+  readonly met: boolean;
 };
 
-export const existingCases = (quick: boolean): readonly ExistingCase[] => (quick ? [] : [{ name: 'existing 100000 pods, 2000 nodes', pods: 100_000, nodes: 2_000 }]);
+export const existingCases = (quick: boolean): readonly ExistingCase[] =>
+  quick ? [] : [{ name: 'existing 100000 pods, 2000 nodes', pods: 100_000, nodes: 2_000 }];
 
 /** Measures one plan over existing nodes: its time, and the process' memory when it is made. */
 export function existingRow(one: ExistingCase): ExistingRow {
@@ -19,6 +28,20 @@ export function existingRow(one: ExistingCase): ExistingRow {
   const seconds = Math.min(timed.wallMs, timed.cpuMs) / 1000;
   const heapMebibytes = process.resourceUsage().maxRSS / 1024;
   prove(world, timed.plan);
-  const placed = timed.plan.placements.reduce((sum, placement) => sum + placement.podUids.length, 0);
-  return { kind: 'existing', name: one.name, pods: world.pods.length, nodes: world.snapshot.nodes.length, seconds, heapMebibytes, placed, newNodes: timed.plan.newNodes.length, digest: digestOf(timed.plan), met: seconds < 5 && heapMebibytes < 1024 };
+  const placed = timed.plan.placements.reduce(
+    (sum, placement) => sum + placement.podUids.length,
+    0,
+  );
+  return {
+    kind: 'existing',
+    name: one.name,
+    pods: world.pods.length,
+    nodes: world.snapshot.nodes.length,
+    seconds,
+    heapMebibytes,
+    placed,
+    newNodes: timed.plan.newNodes.length,
+    digest: digestOf(timed.plan),
+    met: seconds < 5 && heapMebibytes < 1024,
+  };
 }

@@ -1,8 +1,19 @@
 import { createHash } from 'node:crypto';
+
 import { timeBoxed } from '@dovetail/adapter-highs';
-import { checkPlan, defaultPlanOptions, finishMsPerNode, plan, tightBound, type Bound, type Plan, type PlanOptions } from '@dovetail/core-scheduling';
 import type { LpSolver } from '@dovetail/core-ports';
-import type { BenchWorld } from '../worlds.js';
+import {
+  type Bound,
+  checkPlan,
+  defaultPlanOptions,
+  finishMsPerNode,
+  type Plan,
+  plan,
+  type PlanOptions,
+  tightBound,
+} from '@dovetail/core-scheduling';
+
+import { type BenchWorld } from '../worlds/objects.js';
 
 /** Milliseconds of one plan: by the clock, and of this process' processors. The smaller is what a quiet machine would take at most. */
 export type Timed = { readonly plan: Plan; readonly wallMs: number; readonly cpuMs: number };
@@ -19,13 +30,22 @@ const unlimited = 1_000_000_000;
  * One plan with a budget in milliseconds, of the clock or of processor time, whichever ends later: a busy machine would cut
  * the one short by chance, threads that compile and collect garbage beside the planner the other. 0: the first plan only.
  */
-export function timedPlan(world: BenchWorld, budgetMs: number, over: Partial<PlanOptions> = {}): Timed {
+export function timedPlan(
+  world: BenchWorld,
+  budgetMs: number,
+  over: Partial<PlanOptions> = {},
+): Timed {
   const startWall = performance.now();
   const startCpu = cpuMs();
-  const isOver = (reservedMs: number): boolean => performance.now() - startWall + reservedMs >= budgetMs && cpuMs() - startCpu + reservedMs >= budgetMs;
+  const isOver = (reservedMs: number): boolean =>
+    performance.now() - startWall + reservedMs >= budgetMs &&
+    cpuMs() - startCpu + reservedMs >= budgetMs;
   const made = plan(world.snapshot, world.pods, {
-    ...defaultPlanOptions, ...over,
-    ...(budgetMs > 0 ? { stepsMax: unlimited, shouldStop: (nodes) => isOver(nodes * finishMsPerNode) } : { stepsMax: 0 }),
+    ...defaultPlanOptions,
+    ...over,
+    ...(budgetMs > 0
+      ? { stepsMax: unlimited, shouldStop: (nodes) => isOver(nodes * finishMsPerNode) }
+      : { stepsMax: 0 }),
   });
   return { plan: made, wallMs: performance.now() - startWall, cpuMs: cpuMs() - startCpu };
 }
@@ -44,17 +64,40 @@ export const msOf = (timed: Timed): number => Math.min(timed.wallMs, timed.cpuMs
 
 /** Throws unless the plan places every pod and breaks no rule. */
 export function prove(world: BenchWorld, made: Plan, over: Partial<PlanOptions> = {}): void {
-  const violations = checkPlan(world.snapshot, world.pods, made, { ...defaultPlanOptions, ...over });
-  if (violations.length > 0) throw new Error(`${world.name}: the checker finds ${violations.length} violations: ${violations.slice(0, 3).map((one) => `${one.where}: ${one.message}`).join('; ')}`);
-  if (made.unplaced.length > 0) throw new Error(`${world.name}: ${made.unplaced.length} pods are not placed, first ${made.unplaced[0]?.podUid}: ${made.unplaced[0]?.reasons[0]?.message}`);
+  const violations = checkPlan(world.snapshot, world.pods, made, {
+    ...defaultPlanOptions,
+    ...over,
+  });
+  if (violations.length > 0)
+    throw new Error(
+      `${world.name}: the checker finds ${violations.length} violations: ${violations
+        .slice(0, 3)
+        .map((one) => `${one.where}: ${one.message}`)
+        .join('; ')}`,
+    );
+  if (made.unplaced.length > 0)
+    throw new Error(
+      `${world.name}: ${made.unplaced.length} pods are not placed, first ${made.unplaced[0]?.podUid}: ${made.unplaced[0]?.reasons[0]?.message}`,
+    );
 }
 
 /** Time for all linear programs of one world together, in milliseconds. */
 const boundMsMax = 20_000;
 
 /** The best lower bound for a world whose pods are all placed. */
-export const boundFor = (world: BenchWorld, lp: LpSolver, over: Partial<PlanOptions> = {}): Promise<Bound> =>
-  tightBound(world.snapshot, world.pods, { ...defaultPlanOptions, ...over }, timeBoxed(lp, boundMsMax), { programMsMax: 20_000, rangesMax: 25 });
+export const boundFor = (
+  world: BenchWorld,
+  lp: LpSolver,
+  over: Partial<PlanOptions> = {},
+): Promise<Bound> =>
+  tightBound(
+    world.snapshot,
+    world.pods,
+    { ...defaultPlanOptions, ...over },
+    timeBoxed(lp, boundMsMax),
+    { programMsMax: 20_000, rangesMax: 25 },
+  );
 
 /** Twelve digits that stand for a whole plan: equal digests, equal plans. */
-export const digestOf = (made: Plan): string => createHash('sha256').update(JSON.stringify(made)).digest('hex').slice(0, 12);
+export const digestOf = (made: Plan): string =>
+  createHash('sha256').update(JSON.stringify(made)).digest('hex').slice(0, 12);

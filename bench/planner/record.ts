@@ -1,4 +1,5 @@
 import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+
 import type { BudgetRow } from './budget.js';
 import type { CostRow } from './cost.js';
 import type { CurveRow } from './curve.js';
@@ -8,7 +9,9 @@ import type { SpeedRow } from './speed.js';
 
 /** One row as it was measured: a line of `bench/results/planner.ndjson`. `load`: the machine's one-minute load when it began. */
 export type Measured = {
-  readonly at: string; readonly cpus: number; readonly load: number;
+  readonly at: string;
+  readonly cpus: number;
+  readonly load: number;
   /** Fewer worlds, for a gate: never part of the table that readers see. */
   readonly quick: boolean;
   readonly row: SpeedRow | CostRow | BudgetRow | CurveRow | ExistingRow;
@@ -30,6 +33,9 @@ export async function keep(measured: Measured): Promise<void> {
   await appendFile(lines, `${JSON.stringify(measured)}\n`);
   if (measured.quick) return;
   const text = await readFile(lines, 'utf8');
-  const all = text.split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as Measured);
+  const all = text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Measured);
   await writeFile(new URL('planner.md', results), markdownOf(newest(all)));
 }

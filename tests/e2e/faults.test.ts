@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+
 import { kubeResources } from '@dovetail/core-ports';
-import { claims, instances, nodes, ourNodes, runningPods } from '../support/cluster.js';
-import { drawsFrom, faults, strike, type Fault } from '../support/faults.js';
-import { keepTable, type Table } from '../support/results.js';
-import { eventually, openWorld, type TestWorld, worlds } from '../support/world.js';
-import { deploymentManifest, poolManifest } from '../support/workload.js';
+import { claims, instances, nodes, ourNodes, runningPods } from '@dovetail/test-support/cluster';
+import { drawsFrom, type Fault, faults, strike } from '@dovetail/test-support/faults';
+import { keepTable, type Table } from '@dovetail/test-support/results';
+import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
+import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 const pods = 300;
 /** Each cycle strikes once while scaling up and once while scaling down: five cycles (`npm run faults`) are ten moments. */
@@ -27,7 +28,9 @@ describe(`faults in the middle of a scale-up of ${pods} pods and of the scale-do
   beforeAll(async () => {
     at = await openWorld({ world, region: 'us-west-2', solvers: 3 });
     await at.kube.putManifests(poolManifest({ clusterName: 'lab', vcpusMax: 16 }));
-    await at.kube.putManifests(deploymentManifest({ name: 'load', replicas: 0, cpu: '700m', memory: '1Gi' }));
+    await at.kube.putManifests(
+      deploymentManifest({ name: 'load', replicas: 0, cpu: '700m', memory: '1Gi' }),
+    );
   });
   afterAll(async () => {
     await keepTable('faults', resultTable());
@@ -44,33 +47,73 @@ describe(`faults in the middle of a scale-up of ${pods} pods and of the scale-do
     count.survived += 1;
   }
 
-  const cases = faults.flatMap((fault, index) => Array.from({ length: cycles }, (_, cycle) => [fault, cycle, drawsFrom(1_000 * index + cycle)] as const));
-  test.each(cases)('%s, cycle %i: every pod runs, every instance has its one claim, and nothing is left behind', async (fault, _cycle, draw) => {
-    const collected = at.decisions.of('collect').length;
-    await scale(at, pods);
-    await delay(draw() * 4_000);
-    await survives(fault, async () => {
-      await eventually(`${pods} running pods`, async () => (await runningPods(at, 'default')).length === pods, 120_000);
-      await eventually('every instance to have its one claim', () => instancesAndClaimsAgree(at), 60_000);
-      expect(at.decisions.of('collect').length).toBe(collected);
-    });
+  const cases = faults.flatMap((fault, index) =>
+    Array.from(
+      { length: cycles },
+      (_, cycle) => [fault, cycle, drawsFrom(1_000 * index + cycle)] as const,
+    ),
+  );
+  test.each(cases)(
+    '%s, cycle %i: every pod runs, every instance has its one claim, and nothing is left behind',
+    async (fault, _cycle, draw) => {
+      const collected = at.decisions.of('collect').length;
+      await scale(at, pods);
+      await delay(draw() * 4_000);
+      await survives(fault, async () => {
+        await eventually(
+          `${pods} running pods`,
+          async () => (await runningPods(at, 'default')).length === pods,
+          120_000,
+        );
+        await eventually(
+          'every instance to have its one claim',
+          () => instancesAndClaimsAgree(at),
+          60_000,
+        );
+        expect(at.decisions.of('collect').length).toBe(collected);
+      });
 
-    await scale(at, 0);
-    await delay(draw() * 4_000);
-    await at.lab.advanceClock(11_000);
-    await delay(draw() * 3_000);
-    await survives(fault, async () => {
-      await eventually('no node, claim and instance', async () => (await ourNodes(at)).length + (await claims(at)).length + (await instances(at)).length === 0, 120_000);
-      expect(await nodes(at)).toEqual([]);
-    });
-  }, 400_000);
+      await scale(at, 0);
+      await delay(draw() * 4_000);
+      await at.lab.advanceClock(11_000);
+      await delay(draw() * 3_000);
+      await survives(fault, async () => {
+        await eventually(
+          'no node, claim and instance',
+          async () =>
+            (await ourNodes(at)).length +
+              (await claims(at)).length +
+              (await instances(at)).length ===
+            0,
+          120_000,
+        );
+        expect(await nodes(at)).toEqual([]);
+      });
+    },
+    400_000,
+  );
 });
 
 const scale = (at: TestWorld, replicas: number): Promise<unknown> =>
-  at.kube.patch({ resource: { group: 'apps', version: 'v1', kind: 'Deployment', plural: 'deployments', namespaced: true }, namespace: 'default', name: 'load' }, { type: 'merge', body: { spec: { replicas } } });
+  at.kube.patch(
+    {
+      resource: {
+        group: 'apps',
+        version: 'v1',
+        kind: 'Deployment',
+        plural: 'deployments',
+        namespaced: true,
+      },
+      namespace: 'default',
+      name: 'load',
+    },
+    { type: 'merge', body: { spec: { replicas } } },
+  );
 
 async function instancesAndClaimsAgree(at: TestWorld): Promise<boolean> {
-  const providerIds = (await at.list(kubeResources.nodeClaims)).map((claim) => (claim['status'] as { providerID?: string } | undefined)?.providerID ?? 'none');
+  const providerIds = (await at.list(kubeResources.nodeClaims)).map(
+    (claim) => (claim['status'] as { providerID?: string } | undefined)?.providerID ?? 'none',
+  );
   const ids = providerIds.map((id) => id.split('/').at(-1)).toSorted();
   const live = (await instances(at)).map((instance) => instance.instanceId).toSorted();
   return new Set(ids).size === ids.length && JSON.stringify(ids) === JSON.stringify(live);

@@ -1,39 +1,140 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { connectKubernetes, type ManifestApi } from '@dovetail/adapter-kubernetes';
+
+import { connectKubernetes, type ManifestApi } from '@dovetail/adapter-kubernetes/manifests';
 import { type KubeApi, type KubeObject, kubeResources } from '@dovetail/core-ports';
-import { isUnavailable, obtainControlPlane, obtainHelm, obtainKubectl, run, type RunningControlPlane, startControlPlane } from '@dovetail/testbed';
+import {
+  isUnavailable,
+  obtainControlPlane,
+  obtainHelm,
+  obtainKubectl,
+  run,
+  type RunningControlPlane,
+  startControlPlane,
+} from '@dovetail/testbed';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 /** The chart, by a real Helm on a real API server: nothing runs there, what counts is what was made and what it may do. */
 const root = join(import.meta.dirname, '..', '..');
 const chart = join(root, 'deploy', 'helm', 'dovetail');
 const wanted = process.env['DOVETAIL_REAL'] !== '';
-const parts = wanted ? { helm: await obtainHelm(), kubectl: await obtainKubectl(), plane: await obtainControlPlane({ cachedOnly: process.env['DOVETAIL_REAL'] !== '1' }) } : undefined;
-const missing = parts === undefined ? 'run with REAL=1 to include it' : Object.values(parts).flatMap((part) => (isUnavailable(part) ? [part.unavailable] : []))[0];
-if (missing !== undefined) process.stdout.write(`LEFT OUT: the Helm chart on a real API server: ${missing}\n`);
+const parts = wanted
+  ? {
+      helm: await obtainHelm(),
+      kubectl: await obtainKubectl(),
+      plane: await obtainControlPlane({ cachedOnly: process.env['DOVETAIL_REAL'] !== '1' }),
+    }
+  : undefined;
+const missing =
+  parts === undefined
+    ? 'run with REAL=1 to include it'
+    : Object.values(parts).flatMap((part) => (isUnavailable(part) ? [part.unavailable] : []))[0];
+if (missing !== undefined)
+  process.stdout.write(`LEFT OUT: the Helm chart on a real API server: ${missing}\n`);
 
-const settings = ['cluster.name=lab', 'cluster.region=us-west-2', 'nats.url=nats://nats.nats:4222', 'interruptionQueue=lab'];
-const flags = (more: readonly string[] = []): readonly string[] => [...settings, ...more].flatMap((value) => ['--set', value]);
+const settings = [
+  'cluster.name=lab',
+  'cluster.region=us-west-2',
+  'nats.url=nats://nats.nats:4222',
+  'interruptionQueue=lab',
+];
+const flags = (more: readonly string[] = []): readonly string[] =>
+  [...settings, ...more].flatMap((value) => ['--set', value]);
 const services = ['pod-watcher', 'solver', 'launcher', 'reaper'] as const;
 type Service = (typeof services)[number];
-const accessReviews = { group: 'authorization.k8s.io', version: 'v1', kind: 'SubjectAccessReview', plural: 'subjectaccessreviews', namespaced: false } as const;
-const deploymentResource = { group: 'apps', version: 'v1', kind: 'Deployment', plural: 'deployments', namespaced: true } as const;
-type Deployment = KubeObject & { spec: { replicas: number; template: { spec: { serviceAccountName: string; containers: { args: string[]; env: { name: string; value?: string }[]; image: string }[] } } } };
+const accessReviews = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  kind: 'SubjectAccessReview',
+  plural: 'subjectaccessreviews',
+  namespaced: false,
+} as const;
+const deploymentResource = {
+  group: 'apps',
+  version: 'v1',
+  kind: 'Deployment',
+  plural: 'deployments',
+  namespaced: true,
+} as const;
+type Deployment = KubeObject & {
+  spec: {
+    replicas: number;
+    template: {
+      spec: {
+        serviceAccountName: string;
+        containers: { args: string[]; env: { name: string; value?: string }[]; image: string }[];
+      };
+    };
+  };
+};
 
 /** What each service's own job needs, and what must be refused to it: verb, resource, and subresource or namespace where it matters. */
-const everyone = ['get pods', 'list nodes', 'watch nodepools.karpenter.sh', 'list ec2nodeclasses.karpenter.k8s.aws', 'watch persistentvolumeclaims', 'watch replicasets.apps', 'list poddisruptionbudgets.policy', 'watch csinodes.storage.k8s.io'];
+const everyone = [
+  'get pods',
+  'list nodes',
+  'watch nodepools.karpenter.sh',
+  'list ec2nodeclasses.karpenter.k8s.aws',
+  'watch persistentvolumeclaims',
+  'watch replicasets.apps',
+  'list poddisruptionbudgets.policy',
+  'watch csinodes.storage.k8s.io',
+];
 const writes = [
-  'create pods', 'delete pods', 'patch pods', 'create pods/binding', 'create pods/eviction', 'patch nodes', 'delete nodes', 'create nodes', 'create nodeclaims.karpenter.sh', 'patch nodeclaims.karpenter.sh', 'patch nodeclaims.karpenter.sh/status',
-  'delete nodeclaims.karpenter.sh', 'patch nodepools.karpenter.sh/status', 'patch ec2nodeclasses.karpenter.k8s.aws/status', 'delete nodepools.karpenter.sh', 'delete ec2nodeclasses.karpenter.k8s.aws', 'create events', 'create serviceaccounts', 'create clusterrolebindings.rbac.authorization.k8s.io',
+  'create pods',
+  'delete pods',
+  'patch pods',
+  'create pods/binding',
+  'create pods/eviction',
+  'patch nodes',
+  'delete nodes',
+  'create nodes',
+  'create nodeclaims.karpenter.sh',
+  'patch nodeclaims.karpenter.sh',
+  'patch nodeclaims.karpenter.sh/status',
+  'delete nodeclaims.karpenter.sh',
+  'patch nodepools.karpenter.sh/status',
+  'patch ec2nodeclasses.karpenter.k8s.aws/status',
+  'delete nodepools.karpenter.sh',
+  'delete ec2nodeclasses.karpenter.k8s.aws',
+  'create events',
+  'create serviceaccounts',
+  'create clusterrolebindings.rbac.authorization.k8s.io',
 ] as const;
-const sensitive = ['get secrets', 'list secrets', 'get configmaps', 'create pods/exec', 'create deployments.apps', 'impersonate users'];
+const sensitive = [
+  'get secrets',
+  'list secrets',
+  'get configmaps',
+  'create pods/exec',
+  'create deployments.apps',
+  'impersonate users',
+];
 const needed: Readonly<Record<Service, readonly string[]>> = {
   'pod-watcher': everyone,
-  'solver': [],
-  'launcher': [...everyone, 'create pods/binding', 'patch nodes', 'create nodeclaims.karpenter.sh', 'patch nodeclaims.karpenter.sh', 'patch nodeclaims.karpenter.sh/status', 'delete nodeclaims.karpenter.sh', 'patch nodepools.karpenter.sh/status', 'patch ec2nodeclasses.karpenter.k8s.aws/status', 'create events'],
-  'reaper': [...everyone, 'delete pods', 'create pods/eviction', 'patch nodes', 'delete nodes', 'patch nodeclaims.karpenter.sh', 'patch nodeclaims.karpenter.sh/status', 'delete nodeclaims.karpenter.sh', 'create events'],
+  solver: [],
+  launcher: [
+    ...everyone,
+    'create pods/binding',
+    'patch nodes',
+    'create nodeclaims.karpenter.sh',
+    'patch nodeclaims.karpenter.sh',
+    'patch nodeclaims.karpenter.sh/status',
+    'delete nodeclaims.karpenter.sh',
+    'patch nodepools.karpenter.sh/status',
+    'patch ec2nodeclasses.karpenter.k8s.aws/status',
+    'create events',
+  ],
+  reaper: [
+    ...everyone,
+    'delete pods',
+    'create pods/eviction',
+    'patch nodes',
+    'delete nodes',
+    'patch nodeclaims.karpenter.sh',
+    'patch nodeclaims.karpenter.sh/status',
+    'delete nodeclaims.karpenter.sh',
+    'create events',
+  ],
 };
 
 (missing === undefined ? describe : describe.skip)('the Helm chart on a real API server', () => {
@@ -43,7 +144,16 @@ const needed: Readonly<Record<Service, readonly string[]>> = {
   const tool = async (name: 'helm' | 'kubectl', args: readonly string[]): Promise<string> => {
     const found = parts?.[name];
     if (found === undefined || isUnavailable(found)) throw new Error(`no ${name}`);
-    const output = await run(found.path, args, { deadlineMs: 90_000, remedy: 'read its output', env: { KUBECONFIG: plane.kubeconfig, HELM_CACHE_HOME: dir, HELM_CONFIG_HOME: dir, HELM_DATA_HOME: dir } });
+    const output = await run(found.path, args, {
+      deadlineMs: 90_000,
+      remedy: 'read its output',
+      env: {
+        KUBECONFIG: plane.kubeconfig,
+        HELM_CACHE_HOME: dir,
+        HELM_CONFIG_HOME: dir,
+        HELM_DATA_HOME: dir,
+      },
+    });
     return output.stdout;
   };
   beforeAll(async () => {
@@ -51,9 +161,23 @@ const needed: Readonly<Record<Service, readonly string[]>> = {
     if (parts === undefined || isUnavailable(parts.plane)) throw new Error('no control plane');
     plane = await startControlPlane({ paths: parts.plane.paths, dir, clusterName: 'lab' });
     const quiet = (): undefined => undefined;
-    kube = connectKubernetes({ kubeconfigPath: plane.kubeconfig, log: { debug: quiet, info: quiet, warn: quiet, error: quiet } });
-    for (const file of (await readdir(join(root, 'deploy', 'crds'))).filter((name) => name.endsWith('.yaml'))) await kube.putManifests(await readFile(join(root, 'deploy', 'crds', file), 'utf8'));
-    await tool('helm', ['install', 'dovetail', chart, '--namespace', 'dovetail', '--create-namespace', ...flags()]);
+    kube = connectKubernetes({
+      kubeconfigPath: plane.kubeconfig,
+      log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    });
+    for (const file of (await readdir(join(root, 'deploy', 'crds'))).filter((name) =>
+      name.endsWith('.yaml'),
+    ))
+      await kube.putManifests(await readFile(join(root, 'deploy', 'crds', file), 'utf8'));
+    await tool('helm', [
+      'install',
+      'dovetail',
+      chart,
+      '--namespace',
+      'dovetail',
+      '--create-namespace',
+      ...flags(),
+    ]);
   });
   afterAll(async () => {
     await plane?.stop();
@@ -61,41 +185,81 @@ const needed: Readonly<Record<Service, readonly string[]>> = {
   });
 
   /** Whether the service's account may do it everywhere (or in the namespace, to the named object), as the API server's own authoriser answers. */
-  const may = async (service: Service, what: string, options: { readonly release?: string; readonly namespace?: string; readonly name?: string } = {}): Promise<boolean> => {
+  const may = async (
+    service: Service,
+    what: string,
+    options: {
+      readonly release?: string;
+      readonly namespace?: string;
+      readonly name?: string;
+    } = {},
+  ): Promise<boolean> => {
     const [verb = '', target = ''] = what.split(' ');
     const [full = '', subresource = ''] = target.split('/');
     const [resource = '', ...group] = full.split('.');
     const { release = 'dovetail', namespace = '', name = '' } = options;
-    const spec = { user: `system:serviceaccount:dovetail:${release}-${service}`, groups: ['system:serviceaccounts', 'system:authenticated'], resourceAttributes: { verb, group: group.join('.'), resource, subresource, namespace, name } };
+    const spec = {
+      user: `system:serviceaccount:dovetail:${release}-${service}`,
+      groups: ['system:serviceaccounts', 'system:authenticated'],
+      resourceAttributes: { verb, group: group.join('.'), resource, subresource, namespace, name },
+    };
     const review = await kube.create(accessReviews, { metadata: { name: '' }, spec });
     return (review['status'] as { allowed: boolean }).allowed;
   };
-  const granted = async (service: Service, asked: readonly string[], release?: string): Promise<readonly string[]> => {
-    const answers = await Promise.all(asked.map((what) => may(service, what, release === undefined ? {} : { release })));
+  const granted = async (
+    service: Service,
+    asked: readonly string[],
+    release?: string,
+  ): Promise<readonly string[]> => {
+    const answers = await Promise.all(
+      asked.map((what) => may(service, what, release === undefined ? {} : { release })),
+    );
     return asked.filter((_what, index) => answers[index]);
   };
 
   test('lints without complaint, and refuses values that cannot work', async () => {
-    expect(await tool('helm', ['lint', chart, '--strict', ...flags()])).toContain('0 chart(s) failed');
-    for (const wrong of ['placement=both', 'nats.url=http://nats', 'cluster.name=', 'services.solver.replica=3', 'leaseDuration=soon']) {
+    expect(await tool('helm', ['lint', chart, '--strict', ...flags()])).toContain(
+      '0 chart(s) failed',
+    );
+    for (const wrong of [
+      'placement=both',
+      'nats.url=http://nats',
+      'cluster.name=',
+      'services.solver.replica=3',
+      'leaseDuration=soon',
+    ]) {
       await expect(tool('helm', ['lint', chart, ...flags([wrong])])).rejects.toThrow(/failed/);
     }
   });
 
   test('makes a Deployment, an account and a disruption budget for each service', async () => {
-    const deployments = (await kube.list(deploymentResource, { namespace: 'dovetail' })) as readonly Deployment[];
-    expect(deployments.map(({ metadata }) => metadata.name).toSorted()).toEqual(services.map((service) => `dovetail-${service}`).toSorted());
+    const deployments = (await kube.list(deploymentResource, {
+      namespace: 'dovetail',
+    })) as readonly Deployment[];
+    expect(deployments.map(({ metadata }) => metadata.name).toSorted()).toEqual(
+      services.map((service) => `dovetail-${service}`).toSorted(),
+    );
     for (const { metadata, spec } of deployments) {
       const service = metadata.name.replace('dovetail-', '');
       const [container] = spec.template.spec.containers;
       expect(spec.template.spec.serviceAccountName).toBe(metadata.name);
       expect(container?.args).toEqual([`/app/${service}.js`]);
-      const env = Object.fromEntries((container?.env ?? []).map(({ name, value }) => [name, value]));
-      expect(env).toMatchObject({ CLUSTER_NAME: 'lab', AWS_REGION: 'us-west-2', NATS_URL: 'nats://nats.nats:4222' });
+      const env = Object.fromEntries(
+        (container?.env ?? []).map(({ name, value }) => [name, value]),
+      );
+      expect(env).toMatchObject({
+        CLUSTER_NAME: 'lab',
+        AWS_REGION: 'us-west-2',
+        NATS_URL: 'nats://nats.nats:4222',
+      });
       expect(env['PLACEMENT']).toBe(service === 'launcher' ? 'bind' : undefined);
       expect(env['INTERRUPTION_QUEUE']).toBe(service === 'reaper' ? 'lab' : undefined);
     }
-    expect((await kube.list(kubeResources.podDisruptionBudgets, { namespace: 'dovetail' })).map(({ metadata }) => metadata.name).toSorted()).toEqual(services.map((service) => `dovetail-${service}`).toSorted());
+    expect(
+      (await kube.list(kubeResources.podDisruptionBudgets, { namespace: 'dovetail' }))
+        .map(({ metadata }) => metadata.name)
+        .toSorted(),
+    ).toEqual(services.map((service) => `dovetail-${service}`).toSorted());
   });
 
   test.each(services)('%s can do what its job needs and nothing else', async (service) => {
@@ -103,34 +267,85 @@ const needed: Readonly<Record<Service, readonly string[]>> = {
     expect((await granted(service, asked)).toSorted()).toEqual([...needed[service]].toSorted());
   });
 
-  test.each(services.filter((service) => service !== 'solver'))('%s may hold its own Lease in its own namespace, and nobody else\'s', async (service) => {
-    const update = 'update leases.coordination.k8s.io';
-    expect(await may(service, update, { namespace: 'dovetail', name: `dovetail-${service}` })).toBe(true);
-    expect(await may(service, 'create leases.coordination.k8s.io', { namespace: 'dovetail' })).toBe(true);
-    for (const name of services.filter((other) => other !== service).map((other) => `dovetail-${other}`)) expect(await may(service, update, { namespace: 'dovetail', name })).toBe(false);
-    expect(await may(service, update, { namespace: 'kube-system', name: `dovetail-${service}` })).toBe(false);
-  });
+  test.each(services.filter((service) => service !== 'solver'))(
+    "%s may hold its own Lease in its own namespace, and nobody else's",
+    async (service) => {
+      const update = 'update leases.coordination.k8s.io';
+      expect(
+        await may(service, update, { namespace: 'dovetail', name: `dovetail-${service}` }),
+      ).toBe(true);
+      expect(
+        await may(service, 'create leases.coordination.k8s.io', { namespace: 'dovetail' }),
+      ).toBe(true);
+      for (const name of services
+        .filter((other) => other !== service)
+        .map((other) => `dovetail-${other}`))
+        expect(await may(service, update, { namespace: 'dovetail', name })).toBe(false);
+      expect(
+        await may(service, update, { namespace: 'kube-system', name: `dovetail-${service}` }),
+      ).toBe(false);
+    },
+  );
 
   test('kubectl says so too', async () => {
-    const canI = (service: Service, ...what: readonly string[]): Promise<string> => tool('kubectl', ['auth', 'can-i', ...what, '--all-namespaces', `--as=system:serviceaccount:dovetail:dovetail-${service}`]);
+    const canI = (service: Service, ...what: readonly string[]): Promise<string> =>
+      tool('kubectl', [
+        'auth',
+        'can-i',
+        ...what,
+        '--all-namespaces',
+        `--as=system:serviceaccount:dovetail:dovetail-${service}`,
+      ]);
     expect((await canI('launcher', 'create', 'pods', '--subresource=binding')).trim()).toBe('yes');
     expect((await canI('reaper', 'create', 'pods', '--subresource=eviction')).trim()).toBe('yes');
-    await expect(canI('launcher', 'create', 'pods', '--subresource=eviction')).rejects.toThrow(/exit code 1/);
+    await expect(canI('launcher', 'create', 'pods', '--subresource=eviction')).rejects.toThrow(
+      /exit code 1/,
+    );
     await expect(canI('solver', 'get', 'pods')).rejects.toThrow(/exit code 1/);
   });
 
   test('with placement=scheduler nobody may bind pods', async () => {
-    await tool('helm', ['install', 'other', chart, '--namespace', 'dovetail', ...flags(['placement=scheduler'])]);
-    for (const service of services) expect(await granted(service, ['create pods/binding'], 'other')).toEqual([]);
-    expect(await granted('launcher', ['create nodeclaims.karpenter.sh'], 'other')).toEqual(['create nodeclaims.karpenter.sh']);
+    await tool('helm', [
+      'install',
+      'other',
+      chart,
+      '--namespace',
+      'dovetail',
+      ...flags(['placement=scheduler']),
+    ]);
+    for (const service of services)
+      expect(await granted(service, ['create pods/binding'], 'other')).toEqual([]);
+    expect(await granted('launcher', ['create nodeclaims.karpenter.sh'], 'other')).toEqual([
+      'create nodeclaims.karpenter.sh',
+    ]);
     await tool('helm', ['uninstall', 'other', '--namespace', 'dovetail']);
   });
 
   test('upgrades in place and goes without a trace', async () => {
-    await tool('helm', ['upgrade', 'dovetail', chart, '--namespace', 'dovetail', ...flags(['services.solver.replicas=5'])]);
-    const solver = (await kube.get({ resource: deploymentResource, namespace: 'dovetail', name: 'dovetail-solver' })) as Deployment | undefined;
+    await tool('helm', [
+      'upgrade',
+      'dovetail',
+      chart,
+      '--namespace',
+      'dovetail',
+      ...flags(['services.solver.replicas=5']),
+    ]);
+    const solver = (await kube.get({
+      resource: deploymentResource,
+      namespace: 'dovetail',
+      name: 'dovetail-solver',
+    })) as Deployment | undefined;
     expect(solver?.spec.replicas).toBe(5);
     await tool('helm', ['uninstall', 'dovetail', '--namespace', 'dovetail', '--wait']);
-    expect(await tool('kubectl', ['get', 'clusterroles,clusterrolebindings', '--selector', 'app.kubernetes.io/name=dovetail', '--output', 'name'])).toBe('');
+    expect(
+      await tool('kubectl', [
+        'get',
+        'clusterroles,clusterrolebindings',
+        '--selector',
+        'app.kubernetes.io/name=dovetail',
+        '--output',
+        'name',
+      ]),
+    ).toBe('');
   });
 });

@@ -3,15 +3,27 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+
 import { isUnavailable, obtainKubectl, run, waitFor } from '@dovetail/testbed';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 /** What `make demo`, `make lab` and `make lab-down` start, in a folder of its own. */
 const root = join(import.meta.dirname, '..', '..');
-const steps = ['pods pending', 'batch', 'plan', 'fleet', 'node ready', 'pods running', 'scaled down', 'node gone'];
+const steps = [
+  'pods pending',
+  'batch',
+  'plan',
+  'fleet',
+  'node ready',
+  'pods running',
+  'scaled down',
+  'node gone',
+];
 
 let folder = '';
-beforeAll(async () => { folder = await mkdtemp(join(tmpdir(), 'dovetail-lab-')); });
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'dovetail-lab-'));
+});
 afterAll(async () => {
   await program('lab', ['down']);
   await rm(folder, { recursive: true, force: true });
@@ -19,16 +31,28 @@ afterAll(async () => {
 
 type Ended = { readonly code: number | null; readonly output: string };
 
-async function program(name: 'lab' | 'cli', args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
-  const child = spawn(process.execPath, [join(root, 'dist', `${name}.js`), ...args], { cwd: folder, env: { ...process.env, NO_COLOR: '1', REAL: '', ...env } });
+async function program(
+  name: 'lab' | 'cli',
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
+  const child = spawn(process.execPath, [join(root, 'dist', `${name}.js`), ...args], {
+    cwd: folder,
+    env: { ...process.env, NO_COLOR: '1', REAL: '', ...env },
+  });
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (chunk: string) => { output += chunk; });
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      output += chunk;
+    });
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, output })));
 }
 
 function firstLine(reader: ChildProcessWithoutNullStreams): Promise<string> {
   let text = '';
-  reader.stderr.setEncoding('utf8').on('data', (chunk: string) => { text += chunk; });
+  reader.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
   return new Promise((resolve, reject) => {
     reader.stdout.setEncoding('utf8').on('data', (chunk: string) => {
       text += chunk;
@@ -40,17 +64,29 @@ function firstLine(reader: ChildProcessWithoutNullStreams): Promise<string> {
 
 let extra = 0;
 /** Makes a node necessary: a pod of its own name that no other leaves room for. */
-async function anotherNode(kubectl: (...args: readonly string[]) => Promise<string>): Promise<void> {
+async function anotherNode(
+  kubectl: (...args: readonly string[]) => Promise<string>,
+): Promise<void> {
   extra += 1;
-  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: `extra-${extra}` }, spec: { containers: [{ name: 'main', image: 'pause', resources: { requests: { cpu: '7' } } }] } };
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: `extra-${extra}` },
+    spec: { containers: [{ name: 'main', image: 'pause', resources: { requests: { cpu: '7' } } }] },
+  };
   await writeFile(join(folder, 'pod.json'), JSON.stringify(pod));
   await kubectl('apply', '-f', join(folder, 'pod.json'));
 }
 
 describe('the demo', () => {
   let demo: Ended;
-  const told = (step: string): string => demo.output.split('\n').find((line) => new RegExp(`^ *[0-9.]+ s +[a-z-]+ +${step} `).test(line)) ?? '';
-  beforeAll(async () => { demo = await program('lab', ['demo']); }, 180_000);
+  const told = (step: string): string =>
+    demo.output
+      .split('\n')
+      .find((line) => new RegExp(`^ *[0-9.]+ s +[a-z-]+ +${step} `).test(line)) ?? '';
+  beforeAll(async () => {
+    demo = await program('lab', ['demo']);
+  }, 180_000);
 
   test('ends with 0 and says first which parts are real and which are twins', () => {
     expect(demo.code).toBe(0);
@@ -60,9 +96,13 @@ describe('the demo', () => {
     expect(head).toMatch(/EC2, SQS, SSM, Pricing, IAM, EKS and kubelets: twin/);
     expect(head).toMatch(/services: pod-watcher, solver-0, launcher, reaper: real, a process each/);
   });
-  test.each(steps.map((step) => [step]))('shows "%s" with its time', (step) => expect(told(step)).not.toBe(''));
+  test.each(steps.map((step) => [step]))('shows "%s" with its time', (step) =>
+    expect(told(step)).not.toBe(''),
+  );
   test('tells the story in its order', () => {
-    const [summary = ''] = demo.output.split('\n').filter((line) => line.startsWith('pods pending '));
+    const [summary = ''] = demo.output
+      .split('\n')
+      .filter((line) => line.startsWith('pods pending '));
     const seen = summary.split(' → ').map((part) => /^(.*) ([0-9.]+) s$/.exec(part) ?? []);
     expect(seen.map(([, step]) => step)).toEqual(steps);
     const seconds = seen.map(([, , text]) => Number(text));
@@ -70,7 +110,9 @@ describe('the demo', () => {
   });
   test('names types, prices and reasons', () => {
     expect(told('plan')).toMatch(/[a-z0-9]+\.[a-z0-9]+.* · \$[0-9.]+\/h .*pool-chosen: /);
-    expect(told('fleet')).toMatch(/launched [a-z0-9]+\.[a-z0-9-]+ on-demand in us-west-2.* · \$[0-9.]+\/h/);
+    expect(told('fleet')).toMatch(
+      /launched [a-z0-9]+\.[a-z0-9-]+ on-demand in us-west-2.* · \$[0-9.]+\/h/,
+    );
     expect(told('node gone')).toMatch(/\(empty\)/);
   });
 });
@@ -82,11 +124,22 @@ describe('the lab that is left running, of another name, in another region, with
     up = await program('lab', ['up'], { REGION: 'eu-west-1', SOLVERS: '3', CLUSTER_NAME: 'play' });
     const found = await obtainKubectl();
     if (isUnavailable(found)) throw new Error(found.unavailable);
-    kubectl = async (...args) => (await run(found.path, ['--kubeconfig', join(folder, '.lab', 'kubeconfig'), ...args], { deadlineMs: 90_000, remedy: 'read its output' })).stdout;
+    kubectl = async (...args) =>
+      (
+        await run(found.path, ['--kubeconfig', join(folder, '.lab', 'kubeconfig'), ...args], {
+          deadlineMs: 90_000,
+          remedy: 'read its output',
+        })
+      ).stdout;
   }, 60_000);
 
   test('is ready when the command returns, and says what to try', async () => {
-    expect(up).toMatchObject({ code: 0, output: expect.stringMatching(/solver-0, solver-1, solver-2.*\n[^]*Try:\n[^]*kubectl apply -f \.lab\/inflate\.yaml\n[^]*make lab-down/) });
+    expect(up).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(
+        /solver-0, solver-1, solver-2.*\n[^]*Try:\n[^]*kubectl apply -f \.lab\/inflate\.yaml\n[^]*make lab-down/,
+      ),
+    });
     expect(up.output).toContain(await readFile(join(folder, '.lab', 'ready'), 'utf8'));
   });
   test('works as it says: nodes of that region run the pods', async () => {
@@ -94,35 +147,91 @@ describe('the lab that is left running, of another name, in another region, with
     await kubectl('wait', 'nodepool/default', '--for=condition=Ready', '--timeout=60s');
     await kubectl('scale', 'deployment/inflate', '--replicas=3');
     await kubectl('rollout', 'status', 'deployment/inflate', '--timeout=60s');
-    expect(await kubectl('get', 'nodes', '-o', 'jsonpath={.items[*].metadata.labels.topology\\.kubernetes\\.io/region}')).toMatch(/^eu-west-1( eu-west-1)*$/);
+    expect(
+      await kubectl(
+        'get',
+        'nodes',
+        '-o',
+        'jsonpath={.items[*].metadata.labels.topology\\.kubernetes\\.io/region}',
+      ),
+    ).toMatch(/^eu-west-1( eu-west-1)*$/);
   });
   test('lets the command show its decisions, as a table and as JSON', async () => {
     const table = await program('cli', ['decisions', '--cluster', 'play']);
-    expect(table).toMatchObject({ code: 0, output: expect.stringMatching(/ launch +[a-z]+ +launched [^]* ~?[0-9]+\.[0-9]+/) });
-    const json = await program('cli', ['decisions', '--cluster', 'play', '-o', 'json', '--kind', 'launch']);
-    const decisions = json.output.trim().split('\n').map((line) => JSON.parse(line) as { kind: string; zone: string });
-    expect(decisions.map(({ kind, zone }) => `${kind} ${zone.slice(0, -1)}`)).toEqual(decisions.map(() => 'launch eu-west-1'));
+    expect(table).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/ launch +[a-z]+ +launched [^]* ~?[0-9]+\.[0-9]+/),
+    });
+    const json = await program('cli', [
+      'decisions',
+      '--cluster',
+      'play',
+      '-o',
+      'json',
+      '--kind',
+      'launch',
+    ]);
+    const decisions = json.output
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { kind: string; zone: string });
+    expect(decisions.map(({ kind, zone }) => `${kind} ${zone.slice(0, -1)}`)).toEqual(
+      decisions.map(() => 'launch eu-west-1'),
+    );
   });
   test.each([
-    ['examples/decisions.ts', 'docs/contracts.md', ['--import', 'tsx', '--conditions=@dovetail/source']],
+    [
+      'examples/subscriber.mjs',
+      'docs/guides/subscribe.md',
+      ['--import', 'tsx', '--conditions=@dovetail/source'],
+    ],
     ['examples/decisions.mjs', 'docs/guides/subscribe.md', []],
   ])('is read by %s, which is what %s shows', async (file, page, flags) => {
     const [, ...code] = (await readFile(join(root, file), 'utf8')).trimEnd().split('\n');
     expect(await readFile(join(root, page), 'utf8')).toContain(`\n${code.join('\n')}\n\`\`\``);
-    const reader = spawn(process.execPath, [...flags, file], { cwd: root, env: { ...process.env, CLUSTER_NAME: 'play', NATS_URL: await readFile(join(folder, '.lab', 'nats-url'), 'utf8') } });
+    const reader = spawn(process.execPath, [...flags, file], {
+      cwd: root,
+      env: {
+        ...process.env,
+        CLUSTER_NAME: 'play',
+        NATS_URL: await readFile(join(folder, '.lab', 'nats-url'), 'utf8'),
+      },
+    });
     let line: string | undefined;
-    void firstLine(reader).then((read) => { line = read; }, () => undefined);
-    // A plain subscriber hears only what is told after it has subscribed.
-    await waitFor(async () => line !== undefined || (await anotherNode(kubectl), false), { what: `${file} to read a launch`, deadlineMs: 60_000, everyMs: 3_000 });
+    void firstLine(reader).then(
+      (read) => {
+        line = read;
+      },
+      () => undefined,
+    );
+    // A plain subscriber receives only the decisions published after it has subscribed.
+    await waitFor(async () => line !== undefined || (await anotherNode(kubectl), false), {
+      what: `${file} to read a launch`,
+      deadlineMs: 60_000,
+      everyMs: 3_000,
+    });
     reader.kill('SIGINT');
-    expect(line).toMatch(/^launched [a-z0-9]+\.[a-z0-9-]+ on-demand in eu-west-1[abc] for default-[0-9a-f]+ [0-9.]+$/);
+    expect(line).toMatch(
+      /^launched [a-z0-9]+\.[a-z0-9-]+ on-demand in eu-west-1[abc] for default-[0-9a-f]+ [0-9.]+$/,
+    );
     expect(await new Promise((resolve) => reader.on('close', resolve))).toBe(0);
   });
-  test('is not started twice', async () => expect(await program('lab', ['up'])).toMatchObject({ code: 1, output: expect.stringContaining('a lab is running already') }));
+  test('is not started twice', async () =>
+    expect(await program('lab', ['up'])).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('a lab is running already'),
+    }));
   test('ends when it is told to, and is not ready any more', async () => {
-    expect(await program('lab', ['down'])).toMatchObject({ code: 0, output: expect.stringContaining('the lab has ended') });
+    expect(await program('lab', ['down'])).toMatchObject({
+      code: 0,
+      output: expect.stringContaining('the lab has ended'),
+    });
     expect(existsSync(join(folder, '.lab', 'ready'))).toBe(false);
     await expect(kubectl('get', 'nodes', '--request-timeout=2s')).rejects.toThrow();
   });
-  test('says what is wrong with its settings', async () => expect(await program('lab', ['up'], { SOLVERS: 'many' })).toMatchObject({ code: 1, output: expect.stringMatching(/SOLVERS is many.*1 to 20/s) }));
+  test('says what is wrong with its settings', async () =>
+    expect(await program('lab', ['up'], { SOLVERS: 'many' })).toMatchObject({
+      code: 1,
+      output: expect.stringMatching(/SOLVERS is many.*1 to 20/s),
+    }));
 });

@@ -1,10 +1,25 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type KubeObject, kubeResources } from '@dovetail/core-ports';
-import { bindByHand, endInstance, latestHolders, latestNodes, nodesOfClaims, untilClosed } from '../support/binding.js';
-import { addForeignNode, claims, instances, pods, runningPods, untilNothingLeft, untilRunning } from '../support/cluster.js';
-import { allInitialized, boundTo, poolReady } from '../support/placement.js';
-import { eventually, openWorld, type TestWorld, worlds } from '../support/world.js';
-import { deploymentManifest, poolManifest } from '../support/workload.js';
+import {
+  bindByHand,
+  endInstance,
+  latestHolders,
+  latestNodes,
+  nodesOfClaims,
+  untilClosed,
+} from '@dovetail/test-support/binding';
+import {
+  addForeignNode,
+  claims,
+  instances,
+  pods,
+  runningPods,
+  untilNothingLeft,
+  untilRunning,
+} from '@dovetail/test-support/cluster';
+import { allInitialized, boundTo, poolReady } from '@dovetail/test-support/placement';
+import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
+import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 
 /**
  * Things that happen to pods and nodes between a plan and its end strand nothing: four nodes that are full to the last millicore, five
@@ -31,7 +46,11 @@ describe(`plans that are disturbed, on the ${world} world`, () => {
     at = await openWorld({ world, env: { cloud, 'pod-watcher': batches }, leaseMs: 15_000 });
     await at.kube.putManifests(poolManifest({ clusterName: 'lab', instanceTypes: ['c5.2xlarge'] }));
     await at.kube.putManifests(deploymentManifest({ ...load, replicas: 0 }));
-    await addForeignNode(at, { name: 'foreign', labels: {}, taints: [{ key: 'example.com/foreign', effect: 'NoSchedule' }] });
+    await addForeignNode(at, {
+      name: 'foreign',
+      labels: {},
+      taints: [{ key: 'example.com/foreign', effect: 'NoSchedule' }],
+    });
     await poolReady(at);
   });
   afterAll(async () => at?.close());
@@ -45,8 +64,13 @@ describe(`plans that are disturbed, on the ${world} world`, () => {
 
   async function scaleUp(): Promise<void> {
     await at.kubectl('scale', 'deployment/load', `--replicas=${podsPlanned}`);
-    const made = await eventually('all pods', async () => { const all = await pods(at, 'default'); return all.length === podsPlanned && all; });
-    await eventually('a plan for every pod', () => made.every((pod) => latestHolders(at).has(uidOf(pod))));
+    const made = await eventually('all pods', async () => {
+      const all = await pods(at, 'default');
+      return all.length === podsPlanned && all;
+    });
+    await eventually('a plan for every pod', () =>
+      made.every((pod) => latestHolders(at).has(uidOf(pod))),
+    );
     first = new Map(made.map((pod) => [uidOf(pod), latestHolders(at).get(uidOf(pod)) ?? '']));
     expect(new Set(first.values()).size).toBe(nodesPlanned);
   }
@@ -54,7 +78,9 @@ describe(`plans that are disturbed, on the ${world} world`, () => {
   /** The claims whose nodes are closed by now, all of them, in the order in which they joined: in that order they will open. */
   async function closedClaims(): Promise<readonly string[]> {
     const closed = await untilClosed(at, nodesPlanned);
-    return at.decisions.of('register').flatMap(({ claimName = '' }) => (closed.includes(claimName) ? [claimName] : []));
+    return at.decisions
+      .of('register')
+      .flatMap(({ claimName = '' }) => (closed.includes(claimName) ? [claimName] : []));
   }
 
   const podOf = async (claim: string): Promise<KubeObject> => {
@@ -64,16 +90,27 @@ describe(`plans that are disturbed, on the ${world} world`, () => {
   };
 
   /** Where pods are is where they were planned last, and those that nothing happened to were planned once. Successors may come in two batches, for a node each. */
-  async function expectPlanned(options: { readonly disturbed: (uid: string) => boolean; readonly successorsApart?: boolean }): Promise<void> {
+  async function expectPlanned(options: {
+    readonly disturbed: (uid: string) => boolean;
+    readonly successorsApart?: boolean;
+  }): Promise<void> {
     await eventually('every node to be initialised', () => allInitialized(at));
-    const [running, planned, holders] = [await runningPods(at, 'default'), await latestNodes(at), latestHolders(at)];
+    const [running, planned, holders] = [
+      await runningPods(at, 'default'),
+      await latestNodes(at),
+      latestHolders(at),
+    ];
     for (const pod of running) {
       const [uid, node] = [uidOf(pod), pod.spec.nodeName];
-      if (options.successorsApart !== true || first.has(uid)) expect({ uid, node }).toEqual({ uid, node: planned.get(uid) });
-      if (!options.disturbed(uid)) expect({ uid, holder: holders.get(uid) }).toEqual({ uid, holder: first.get(uid) });
+      if (options.successorsApart !== true || first.has(uid))
+        expect({ uid, node }).toEqual({ uid, node: planned.get(uid) });
+      if (!options.disturbed(uid))
+        expect({ uid, holder: holders.get(uid) }).toEqual({ uid, holder: first.get(uid) });
     }
     const made = (await claims(at)).length;
-    expect(options.successorsApart === true ? [nodesPlanned, nodesPlanned + 1] : [nodesPlanned]).toContain(made);
+    expect(
+      options.successorsApart === true ? [nodesPlanned, nodesPlanned + 1] : [nodesPlanned],
+    ).toContain(made);
     expect((await instances(at)).length).toBe(made);
   }
 
@@ -81,7 +118,11 @@ describe(`plans that are disturbed, on the ${world} world`, () => {
     await scaleUp();
     const [claim = ''] = await untilClosed(at, 1);
     const deleted = await podOf(claim);
-    await at.kube.delete({ resource: kubeResources.pods, namespace: 'default', name: deleted.metadata.name });
+    await at.kube.delete({
+      resource: kubeResources.pods,
+      namespace: 'default',
+      name: deleted.metadata.name,
+    });
     await untilRunning(at, 'default', podsPlanned, 120_000);
     await expectPlanned({ disturbed: (uid) => !first.has(uid) });
     const successor = (await pods(at, 'default')).find((pod) => !first.has(uidOf(pod)));
@@ -109,22 +150,43 @@ describe(`plans that are disturbed, on the ${world} world`, () => {
     await untilRunning(at, 'default', podsPlanned, 120_000);
     const bound = await boundTo(at);
     expect(bound.get(uidOf(moved))).toBe(takenNode);
-    const displaced = [...first].filter(([uid, claim]) => claim === taken && bound.get(uid) !== takenNode).map(([uid]) => uid);
+    const displaced = [...first]
+      .filter(([uid, claim]) => claim === taken && bound.get(uid) !== takenNode)
+      .map(([uid]) => uid);
     expect(displaced.map((uid) => bound.get(uid))).toEqual([leftNode]);
-    for (const [uid, claim] of first) if (uid !== uidOf(moved) && !displaced.includes(uid)) expect({ uid, node: bound.get(uid) }).toEqual({ uid, node: nodeOf.get(claim) });
+    for (const [uid, claim] of first)
+      if (uid !== uidOf(moved) && !displaced.includes(uid))
+        expect({ uid, node: bound.get(uid) }).toEqual({ uid, node: nodeOf.get(claim) });
     expect((await claims(at)).length).toBe(nodesPlanned);
   });
 
   test.each([
     ['before it joins', async () => [...new Set(first.values())][0] ?? ''],
     ['while it is kept for its pods', async () => (await untilClosed(at, 1))[0] ?? ''],
-    ['when its pods run', async () => { await untilRunning(at, 'default', podsPlanned, 120_000); await eventually('every node to be initialised', () => allInitialized(at)); return [...new Set(first.values())][0] ?? ''; }],
-  ] as const)('a node whose instance is ended %s: another comes for its pods, the others are where they were planned', async (moment, victim) => {
-    await scaleUp();
-    const claim = await victim();
-    await endInstance(at, claim);
-    await eventually('the claim to go', async () => !(await claims(at)).some(({ metadata }) => metadata.name === claim), 120_000);
-    await untilRunning(at, 'default', podsPlanned, 120_000);
-    await expectPlanned({ disturbed: (uid) => !first.has(uid) || first.get(uid) === claim, successorsApart: moment === 'when its pods run' });
-  });
+    [
+      'when its pods run',
+      async () => {
+        await untilRunning(at, 'default', podsPlanned, 120_000);
+        await eventually('every node to be initialised', () => allInitialized(at));
+        return [...new Set(first.values())][0] ?? '';
+      },
+    ],
+  ] as const)(
+    'a node whose instance is ended %s: another comes for its pods, the others are where they were planned',
+    async (moment, victim) => {
+      await scaleUp();
+      const claim = await victim();
+      await endInstance(at, claim);
+      await eventually(
+        'the claim to go',
+        async () => !(await claims(at)).some(({ metadata }) => metadata.name === claim),
+        120_000,
+      );
+      await untilRunning(at, 'default', podsPlanned, 120_000);
+      await expectPlanned({
+        disturbed: (uid) => !first.has(uid) || first.get(uid) === claim,
+        successorsApart: moment === 'when its pods run',
+      });
+    },
+  );
 });

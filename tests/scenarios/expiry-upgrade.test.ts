@@ -1,20 +1,35 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+
 import type { Decision } from '@dovetail/contracts';
 import { kubeResources } from '@dovetail/core-ports';
-import { watchAvailable, watchNodes } from '../support/availability.js';
-import { addForeignNode, claims, events, instances, nodes, runningPods, untilNothingLeft, untilRunning } from '../support/cluster.js';
-import { createPods, podObject } from '../support/placement.js';
-import { poolManifest } from '../support/workload.js';
-import { eventually, openWorld, type TestWorld, worlds } from '../support/world.js';
+import { watchAvailable, watchNodes } from '@dovetail/test-support/availability';
+import {
+  addForeignNode,
+  claims,
+  events,
+  instances,
+  nodes,
+  runningPods,
+  untilNothingLeft,
+  untilRunning,
+} from '@dovetail/test-support/cluster';
+import { createPods, podObject } from '@dovetail/test-support/placement';
+import { poolManifest } from '@dovetail/test-support/workload';
+import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 const root = join(import.meta.dirname, '..', '..');
 
 describe.each(await worlds())('scenario expiry-upgrade on the %s world', (world) => {
   let at: TestWorld;
   beforeAll(async () => {
-    at = await openWorld({ world, region: 'us-west-2', zones: ['us-west-2a', 'us-west-2b', 'us-west-2d'], kubernetesVersion: '1.33' });
+    at = await openWorld({
+      world,
+      region: 'us-west-2',
+      zones: ['us-west-2a', 'us-west-2b', 'us-west-2d'],
+      kubernetesVersion: '1.33',
+    });
     await at.applyScenario('expiry-upgrade');
     await untilRunning(at, 'default', 3);
   });
@@ -28,10 +43,20 @@ describe.each(await worlds())('scenario expiry-upgrade on the %s world', (world)
     const [available, seen] = [await watchAvailable(at, 'app=inflate'), await watchNodes(at)];
     expect(available.now()).toBe(3);
     await at.lab.advanceClock(1_801_000);
-    await eventually('a node of the new version with all pods, and the old one gone', async () => {
-      const live = await instances(at);
-      return live.length === 1 && live[0]?.instanceId !== old?.instanceId && live[0]?.kubernetesVersion === '1.34' && available.now() === 3 && seen.gone.has(oldName);
-    }, 180_000);
+    await eventually(
+      'a node of the new version with all pods, and the old one gone',
+      async () => {
+        const live = await instances(at);
+        return (
+          live.length === 1 &&
+          live[0]?.instanceId !== old?.instanceId &&
+          live[0]?.kubernetesVersion === '1.34' &&
+          available.now() === 3 &&
+          seen.gone.has(oldName)
+        );
+      },
+      180_000,
+    );
     await Promise.all([available.close(), seen.close()]);
     expect(available.fewest()).toBe(2);
     expect(seen.closed).toContain(oldName);
@@ -52,10 +77,19 @@ describe.each(await worlds())('scenario expiry-upgrade on the %s world', (world)
     const name = instance?.privateDnsName ?? '';
     const seen = await watchNodes(at);
     await at.kubectl('delete', 'provisioner', 'default', '--wait=false');
-    await eventually('an eviction that the budget forbids', async () => (await events(at)).some(({ reason, message, involvedObject }) => reason === 'FailedDraining' && involvedObject?.name === name && /evicting pod .* was refused/.test(message ?? '')));
+    await eventually('an eviction that the budget forbids', async () =>
+      (await events(at)).some(
+        ({ reason, message, involvedObject }) =>
+          reason === 'FailedDraining' &&
+          involvedObject?.name === name &&
+          /evicting pod .* was refused/.test(message ?? ''),
+      ),
+    );
     expect(await evicted(at, 'deleted')).toHaveLength(1);
     expect(await runningPods(at, 'default')).toHaveLength(2);
-    expect((await instances(at)).map(({ instanceId }) => instanceId)).toEqual([instance?.instanceId]);
+    expect((await instances(at)).map(({ instanceId }) => instanceId)).toEqual([
+      instance?.instanceId,
+    ]);
     expect(await told(at, 'drain', instance?.instanceId, 0)).toEqual([]);
     // No Provisioner is left that could make room elsewhere, and the budget keeps the last two pods where they are, for ever: graceful
     // means that the node stays for them. Whoever wants it gone lifts the budget.
@@ -64,24 +98,46 @@ describe.each(await worlds())('scenario expiry-upgrade on the %s world', (world)
     await seen.close();
     expect(seen.closed).toContain(name);
     expect(await evicted(at, 'deleted')).toEqual(all);
-    for (const kind of ['drain', 'terminate'] as const) expect((await told(at, kind, instance?.instanceId)).map(({ facts }) => facts)).toMatchObject([{ cause: 'deleted', node: name }]);
+    for (const kind of ['drain', 'terminate'] as const)
+      expect((await told(at, kind, instance?.instanceId)).map(({ facts }) => facts)).toMatchObject([
+        { cause: 'deleted', node: name },
+      ]);
     expect((await at.kubectl('get', 'provisioners')).trim()).toBe('');
   });
 
   test('uninstalling, as docs/guides/deploy.md says it, leaves no instance, launch template or finalizer behind', async () => {
     await at.applyScenario('expiry-upgrade', ['provisioner.yaml']);
-    await at.kube.putManifests(poolManifest({ clusterName: 'lab' }).replace('  template:\n', '  template:\n    metadata: { labels: { of: pool } }\n'));
-    await createPods(at, [podObject('of-the-pool', { cpu: '1' }, { nodeSelector: { of: 'pool' } })]);
+    await at.kube.putManifests(
+      poolManifest({ clusterName: 'lab' }).replace(
+        '  template:\n',
+        '  template:\n    metadata: { labels: { of: pool } }\n',
+      ),
+    );
+    await createPods(at, [
+      podObject('of-the-pool', { cpu: '1' }, { nodeSelector: { of: 'pool' } }),
+    ]);
     await addForeignNode(at, { name: 'base', labels: {} });
     await untilRunning(at, 'default', 4, 120_000);
-    expect((await claims(at)).flatMap(({ metadata }) => metadata.ownerReferences?.map(({ kind }) => kind) ?? []).toSorted()).toEqual(['NodePool', 'Provisioner']);
+    expect(
+      (await claims(at))
+        .flatMap(({ metadata }) => metadata.ownerReferences?.map(({ kind }) => kind) ?? [])
+        .toSorted(),
+    ).toEqual(['NodePool', 'Provisioner']);
     expect(await templates(at)).not.toEqual([]);
     expect((await finalizers(at)).length).toBeGreaterThanOrEqual(5);
 
     const commands = await uninstallCommands();
-    expect(commands.map(([program]) => program)).toEqual(['kubectl', 'kubectl', 'kubectl', 'aws', 'helm', 'kubectl']);
+    expect(commands.map(([program]) => program)).toEqual([
+      'kubectl',
+      'kubectl',
+      'kubectl',
+      'aws',
+      'helm',
+      'kubectl',
+    ]);
     for (const [program, ...args] of commands) {
-      if (program === 'kubectl') await at.kubectl(...args.map((arg) => (arg === 'deploy/crds' ? join(root, arg) : arg)));
+      if (program === 'kubectl')
+        await at.kubectl(...args.map((arg) => (arg === 'deploy/crds' ? join(root, arg) : arg)));
       else if (program === 'aws') await templatesGone(at);
       else await stopServices(at);
       if (args[0] === 'wait') expect(await instances(at)).toEqual([]);
@@ -90,18 +146,30 @@ describe.each(await worlds())('scenario expiry-upgrade on the %s world', (world)
     expect(await templates(at)).toEqual([]);
     expect(await finalizers(at)).toEqual([]);
     expect((await nodes(at)).map(({ metadata }) => metadata.name)).toEqual(['base']);
-    await eventually('no definition to be left', async () => !(await at.kubectl('get', 'crds', '--output', 'name')).includes('karpenter'));
+    await eventually(
+      'no definition to be left',
+      async () => !(await at.kubectl('get', 'crds', '--output', 'name')).includes('karpenter'),
+    );
   });
 });
 
-const podNames = async (at: TestWorld): Promise<readonly string[]> => (await runningPods(at, 'default')).map(({ metadata }) => metadata.name).toSorted();
+const podNames = async (at: TestWorld): Promise<readonly string[]> =>
+  (await runningPods(at, 'default')).map(({ metadata }) => metadata.name).toSorted();
 
 /** Names of the pods that were evicted for the cause, as Events say it. */
 const evicted = async (at: TestWorld, cause: string): Promise<readonly string[]> =>
-  (await events(at)).filter(({ reason, message }) => reason === 'Evicted' && message === `Evicted pod: ${cause}`).map(({ involvedObject }) => involvedObject?.name ?? '').toSorted();
+  (await events(at))
+    .filter(({ reason, message }) => reason === 'Evicted' && message === `Evicted pod: ${cause}`)
+    .map(({ involvedObject }) => involvedObject?.name ?? '')
+    .toSorted();
 
 /** The decisions of a kind about an instance, once there are so many. */
-const told = (at: TestWorld, kind: 'disrupt' | 'drain' | 'terminate', instanceId: string | undefined, atLeast = 1): Promise<readonly Decision[]> =>
+const told = (
+  at: TestWorld,
+  kind: 'disrupt' | 'drain' | 'terminate',
+  instanceId: string | undefined,
+  atLeast = 1,
+): Promise<readonly Decision[]> =>
   eventually(`${kind} as a decision`, () => {
     const found = at.decisions.of(kind).filter((decision) => decision.instanceId === instanceId);
     return found.length >= atLeast && found;
@@ -111,16 +179,35 @@ const templates = (at: TestWorld): Promise<readonly unknown[]> => at.cloud('GET'
 
 /** Every finalizer of Karpenter's names, on whatever is there. */
 async function finalizers(at: TestWorld): Promise<readonly string[]> {
-  const resources = [kubeResources.nodes, kubeResources.nodeClaims, kubeResources.nodePools, kubeResources.provisioners, kubeResources.ec2NodeClasses, kubeResources.awsNodeTemplates];
-  const objects = await Promise.all(resources.map(async (resource) => (await at.kube.serves(resource) ? at.list(resource) : [])));
-  return objects.flat().flatMap(({ kind, metadata }) => (metadata.finalizers ?? []).filter((each) => each.startsWith('karpenter.')).map((each) => `${kind ?? ''} ${metadata.name}: ${each}`));
+  const resources = [
+    kubeResources.nodes,
+    kubeResources.nodeClaims,
+    kubeResources.nodePools,
+    kubeResources.provisioners,
+    kubeResources.ec2NodeClasses,
+    kubeResources.awsNodeTemplates,
+  ];
+  const objects = await Promise.all(
+    resources.map(async (resource) => ((await at.kube.serves(resource)) ? at.list(resource) : [])),
+  );
+  return objects
+    .flat()
+    .flatMap(({ kind, metadata }) =>
+      (metadata.finalizers ?? [])
+        .filter((each) => each.startsWith('karpenter.'))
+        .map((each) => `${kind ?? ''} ${metadata.name}: ${each}`),
+    );
 }
 
 /** The commands of the guide, as words; comments are left out. */
 async function uninstallCommands(): Promise<readonly (readonly string[])[]> {
   const guide = await readFile(join(root, 'docs', 'guides', 'deploy.md'), 'utf8');
   const block = /^## Uninstall$[^]*?^```sh\n([^]*?)^```$/m.exec(guide)?.[1] ?? '';
-  return block.split('\n').map((line) => line.replace(/#.*/, '').trim()).filter((line) => line !== '').map((line) => line.split(/\s+/));
+  return block
+    .split('\n')
+    .map((line) => line.replace(/#.*/, '').trim())
+    .filter((line) => line !== '')
+    .map((line) => line.split(/\s+/));
 }
 
 /** What `aws ec2 describe-launch-templates`, asked again and again, comes to. */

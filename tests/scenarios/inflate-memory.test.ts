@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Decision } from '@dovetail/contracts';
 import { annotations } from '@dovetail/core-api';
 import { allocatableOf, catalogFor } from '@dovetail/core-ec2-model';
 import { parseAmount } from '@dovetail/core-kube-model';
-import { claims, events, instances, ourNodes, untilRunning } from '../support/cluster.js';
-import { eventually, openWorld, type TestWorld, worlds } from '../support/world.js';
+import { claims, events, instances, ourNodes, untilRunning } from '@dovetail/test-support/cluster';
+import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 const region = 'us-west-2';
 const gibibyte = 1024 ** 3;
@@ -14,18 +14,33 @@ const nodeClass = { amiFamily: 'AL2023', kubelet: {}, blockDeviceMappings: [] } 
 const fitting = catalogFor(region)
   .filter(({ facts, onDemandPriceMicrosPerHour, zones }) => {
     const [, category, generation] = /^([a-z]+)(\d+)[^.]*\./.exec(facts.name) ?? [];
-    return onDemandPriceMicrosPerHour !== undefined && zones.length > 0 && facts.arch === 'amd64' && ['c', 'm', 'r'].includes(category ?? '') && Number(generation) > 4
-      && (allocatableOf(facts, nodeClass)['memory'] ?? 0) >= 5 * gibibyte;
+    return (
+      onDemandPriceMicrosPerHour !== undefined &&
+      zones.length > 0 &&
+      facts.arch === 'amd64' &&
+      ['c', 'm', 'r'].includes(category ?? '') &&
+      Number(generation) > 4 &&
+      (allocatableOf(facts, nodeClass)['memory'] ?? 0) >= 5 * gibibyte
+    );
   })
-  .map(({ facts, onDemandPriceMicrosPerHour = 0 }) => ({ name: facts.name, price: onDemandPriceMicrosPerHour }))
+  .map(({ facts, onDemandPriceMicrosPerHour = 0 }) => ({
+    name: facts.name,
+    price: onDemandPriceMicrosPerHour,
+  }))
   .toSorted((a, b) => a.price - b.price || (a.name < b.name ? -1 : 1));
 /** The types at the lowest price of those that are left. */
-const cheapestOf = (types: typeof fitting): readonly string[] => types.filter((type) => type.price === types[0]?.price).map((type) => type.name);
+const cheapestOf = (types: typeof fitting): readonly string[] =>
+  types.filter((type) => type.price === types[0]?.price).map((type) => type.name);
 const cheapest = cheapestOf(fitting);
 
 /** How many of the scenario's pods, of 1 GiB each, the nodes that are there hold. */
 async function podsThatFit(at: TestWorld): Promise<number> {
-  const allocatable = (await ourNodes(at)).map((node) => parseAmount((node.status as { allocatable?: { memory?: string } } | undefined)?.allocatable?.memory) ?? 0);
+  const allocatable = (await ourNodes(at)).map(
+    (node) =>
+      parseAmount(
+        (node.status as { allocatable?: { memory?: string } } | undefined)?.allocatable?.memory,
+      ) ?? 0,
+  );
   return allocatable.reduce((sum, bytes) => sum + Math.floor(bytes / gibibyte), 0);
 }
 
@@ -35,7 +50,11 @@ async function scaleTo(at: TestWorld, replicas: number): Promise<void> {
 }
 
 /** A node's packing, the launch that came of it, and the request that EC2 was sent for it. */
-type NodeMade = { readonly admitted: Decision | undefined; readonly launched: Decision; readonly requested: string };
+type NodeMade = {
+  readonly admitted: Decision | undefined;
+  readonly launched: Decision;
+  readonly requested: string;
+};
 
 /** Fills the nodes that are there, then asks for five pods more, which need a node that holds 5 GiB. */
 async function oneNodeMore(at: TestWorld): Promise<NodeMade> {
@@ -43,28 +62,51 @@ async function oneNodeMore(at: TestWorld): Promise<NodeMade> {
   await scaleTo(at, full);
   const before = await instances(at);
   await scaleTo(at, full + 5);
-  const added = (await instances(at)).filter(({ instanceId }) => !before.some((held) => held.instanceId === instanceId));
+  const added = (await instances(at)).filter(
+    ({ instanceId }) => !before.some((held) => held.instanceId === instanceId),
+  );
   expect(added).toHaveLength(1);
-  const launched = await eventually('the launch as a decision', () => at.decisions.of('launch').find(({ instanceId }) => instanceId === added[0]?.instanceId));
+  const launched = await eventually('the launch as a decision', () =>
+    at.decisions.of('launch').find(({ instanceId }) => instanceId === added[0]?.instanceId),
+  );
   const claim = (await claims(at)).find(({ metadata: { name } }) => name === launched.claimName);
-  return { launched, admitted: at.decisions.of('admit').find(({ claimName }) => claimName === launched.claimName), requested: claim?.metadata.annotations?.[annotations.launchIntent] ?? '' };
+  return {
+    launched,
+    admitted: at.decisions.of('admit').find(({ claimName }) => claimName === launched.claimName),
+    requested: claim?.metadata.annotations?.[annotations.launchIntent] ?? '',
+  };
 }
 
 /** The types that a packing names: its cheapest option and what else it tells of. */
-const optionsOf = (admitted: Decision | undefined): readonly string[] => [admitted?.instanceType ?? '', ...(admitted?.alternatives ?? []).map(({ what }) => what.split(' ')[0] ?? '')];
+const optionsOf = (admitted: Decision | undefined): readonly string[] => [
+  admitted?.instanceType ?? '',
+  ...(admitted?.alternatives ?? []).map(({ what }) => what.split(' ')[0] ?? ''),
+];
 
 describe.each(await worlds())('scenario inflate-memory on the %s world', (world) => {
   let at: TestWorld;
   beforeAll(async () => {
     at = await openWorld({ world, region });
     await at.applyScenario('inflate-memory', ['namespace.yaml', 'nodepool.yaml']);
-    await eventually('the pool to be ready', async () => (await at.kubectl('get', 'nodepool', 'general-purpose', '-o', 'jsonpath={.status.conditions[?(@.type=="Ready")].status}')) === 'True');
+    await eventually(
+      'the pool to be ready',
+      async () =>
+        (await at.kubectl(
+          'get',
+          'nodepool',
+          'general-purpose',
+          '-o',
+          'jsonpath={.status.conditions[?(@.type=="Ready")].status}',
+        )) === 'True',
+    );
     await at.applyScenario('inflate-memory', ['workload.yaml']);
   });
   afterAll(async () => at?.close());
 
   test('one node of the cheapest type that holds 5 GiB runs all five pods, and the rollout succeeds', async () => {
-    expect(await at.kubectl('rollout', 'status', '-n', 'other', 'deployment/inflate', '--timeout=180s')).toMatch(/successfully rolled out/);
+    expect(
+      await at.kubectl('rollout', 'status', '-n', 'other', 'deployment/inflate', '--timeout=180s'),
+    ).toMatch(/successfully rolled out/);
     await untilRunning(at, 'other', 5);
     expect(await ourNodes(at)).toHaveLength(1);
     const [instance] = await instances(at);
@@ -74,26 +116,73 @@ describe.each(await worlds())('scenario inflate-memory on the %s world', (world)
 
   // DRIFTED stays blank until drift is detected, which is not built; nor is consolidation, and its `Unconsolidatable` event with it.
   test('kubectl get nodeclaims -o wide has its columns, filled', async () => {
-    await eventually('the claim to be ready', async () => /True/.test(await at.kubectl('get', 'nodeclaims.karpenter.sh')));
-    const [head = '', row = '', ...others] = (await at.kubectl('get', 'nodeclaims.karpenter.sh', '-o', 'wide')).trimEnd().split('\n').map((line) => line.trimEnd().split(/\s{2,}/));
-    expect(head).toEqual(['NAME', 'TYPE', 'CAPACITY', 'ZONE', 'NODE', 'READY', 'AGE', 'IMAGEID', 'ID', 'NODEPOOL', 'NODECLASS', 'DRIFTED']);
-    const [[claim], [node], [instance]] = await Promise.all([claims(at), ourNodes(at), instances(at)]);
-    expect([row, ...others]).toEqual([[
-      claim?.metadata.name, instance?.instanceType, 'on-demand', instance?.zone, node?.metadata.name, 'True', expect.stringMatching(/^\d+[smh](\d+s)?$/),
-      instance?.imageId, `aws:///${instance?.zone}/${instance?.instanceId}`, 'general-purpose', 'default',
-    ]]);
+    await eventually('the claim to be ready', async () =>
+      /True/.test(await at.kubectl('get', 'nodeclaims.karpenter.sh')),
+    );
+    const [head = '', row = '', ...others] = (
+      await at.kubectl('get', 'nodeclaims.karpenter.sh', '-o', 'wide')
+    )
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.trimEnd().split(/\s{2,}/));
+    expect(head).toEqual([
+      'NAME',
+      'TYPE',
+      'CAPACITY',
+      'ZONE',
+      'NODE',
+      'READY',
+      'AGE',
+      'IMAGEID',
+      'ID',
+      'NODEPOOL',
+      'NODECLASS',
+      'DRIFTED',
+    ]);
+    const [[claim], [node], [instance]] = await Promise.all([
+      claims(at),
+      ourNodes(at),
+      instances(at),
+    ]);
+    expect([row, ...others]).toEqual([
+      [
+        claim?.metadata.name,
+        instance?.instanceType,
+        'on-demand',
+        instance?.zone,
+        node?.metadata.name,
+        'True',
+        expect.stringMatching(/^\d+[smh](\d+s)?$/),
+        instance?.imageId,
+        `aws:///${instance?.zone}/${instance?.instanceId}`,
+        'general-purpose',
+        'default',
+      ],
+    ]);
   });
 
   test('kubectl events shows the conditions of the NodeClaim as transitions, and that it is blocked while it has no node', async () => {
     const [claim] = await claims(at);
-    const lines = async (): Promise<string> => (await at.kubectl('events')).split('\n').filter((line) => line.includes(`NodeClaim/${claim?.metadata.name}`)).join('\n');
+    const lines = async (): Promise<string> =>
+      (await at.kubectl('events'))
+        .split('\n')
+        .filter((line) => line.includes(`NodeClaim/${claim?.metadata.name}`))
+        .join('\n');
     for (const condition of ['Launched', 'Registered', 'Initialized', 'Ready']) {
-      const transition = new RegExp(`Normal +${condition} +NodeClaim/\\S+ +Status condition transitioned, Type: ${condition}, Status: Unknown -> True, Reason: ${condition}`);
+      const transition = new RegExp(
+        `Normal +${condition} +NodeClaim/\\S+ +Status condition transitioned, Type: ${condition}, Status: Unknown -> True, Reason: ${condition}`,
+      );
       await eventually(`a line ${condition}`, async () => transition.test(await lines()));
     }
-    expect(await lines()).toMatch(/Normal +DisruptionBlocked +NodeClaim\/\S+ +Nodeclaim does not have an associated node/);
-    const told = (await events(at)).filter((event) => event.involvedObject?.kind === 'NodeClaim').map((event) => ({ reason: event.reason, at: String(event['firstTimestamp']) }));
-    const [blocked, registered] = ['DisruptionBlocked', 'Registered'].map((reason) => told.find((event) => event.reason === reason)?.at ?? '');
+    expect(await lines()).toMatch(
+      /Normal +DisruptionBlocked +NodeClaim\/\S+ +Nodeclaim does not have an associated node/,
+    );
+    const told = (await events(at))
+      .filter((event) => event.involvedObject?.kind === 'NodeClaim')
+      .map((event) => ({ reason: event.reason, at: String(event['firstTimestamp']) }));
+    const [blocked, registered] = ['DisruptionBlocked', 'Registered'].map(
+      (reason) => told.find((event) => event.reason === reason)?.at ?? '',
+    );
     expect((blocked ?? '') <= (registered ?? '')).toBe(true);
   });
 
@@ -102,13 +191,22 @@ describe.each(await worlds())('scenario inflate-memory on the %s world', (world)
     const nextCheapest = cheapestOf(fitting.filter(({ name }) => name !== first));
     await at.cloud('POST', 'capacity', { instanceType: first, capacityType: 'on-demand', free: 0 });
     const without = await oneNodeMore(at);
-    expect([without.admitted?.instanceType, without.requested.includes(`"${first}"`)]).toEqual([first, true]);
+    expect([without.admitted?.instanceType, without.requested.includes(`"${first}"`)]).toEqual([
+      first,
+      true,
+    ]);
     expect(nextCheapest).toContain(without.launched.instanceType);
 
-    await at.cloud('POST', 'capacity', { instanceType: first, capacityType: 'on-demand', free: 'unlimited' });
+    await at.cloud('POST', 'capacity', {
+      instanceType: first,
+      capacityType: 'on-demand',
+      free: 'unlimited',
+    });
     const avoiding = await oneNodeMore(at);
     expect(optionsOf(avoiding.admitted)).not.toContain(first);
-    expect(nextCheapest.filter((name) => avoiding.requested.includes(`"${name}"`))).toEqual(nextCheapest);
+    expect(nextCheapest.filter((name) => avoiding.requested.includes(`"${name}"`))).toEqual(
+      nextCheapest,
+    );
     expect(avoiding.requested).not.toContain(`"${first}"`);
     expect(nextCheapest).toContain(avoiding.launched.instanceType);
 

@@ -1,13 +1,29 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createAwsCloud } from '@dovetail/adapter-aws';
+import { createAwsCloud } from '@dovetail/adapter-aws/cloud';
 import type { KubeObject } from '@dovetail/core-ports';
 import { systemClock } from '@dovetail/runtime';
-import { addForeignNode, events, instances, labelOf, nodes, ourNodes, pods, untilNothingLeft, untilRunning } from '../support/cluster.js';
-import { eventually, openWorld, type TestWorld, worlds } from '../support/world.js';
+import {
+  addForeignNode,
+  events,
+  instances,
+  labelOf,
+  nodes,
+  ourNodes,
+  pods,
+  untilNothingLeft,
+  untilRunning,
+} from '@dovetail/test-support/cluster';
+import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 const types = ['m5.large', 'm5a.large', 'm5.xlarge', 'm6i.large', 'c5.xlarge'];
 /** Pods of 700m CPU that fit a type of two or four vCPU beside its reservations (70m, 80m); memory never binds first. */
-const podsPer: Readonly<Record<string, number>> = { 'm5.large': 2, 'm5a.large': 2, 'm6i.large': 2, 'm5.xlarge': 5, 'c5.xlarge': 5 };
+const podsPer: Readonly<Record<string, number>> = {
+  'm5.large': 2,
+  'm5a.large': 2,
+  'm6i.large': 2,
+  'm5.xlarge': 5,
+  'c5.xlarge': 5,
+};
 
 /** The least that six pods can cost, by trying every number of each type. */
 function leastPrice(price: Readonly<Record<string, number>>): number {
@@ -16,7 +32,12 @@ function leastPrice(price: Readonly<Record<string, number>>): number {
     if (capacity >= 6) best = Math.min(best, cost);
     const type = types[index];
     if (type === undefined || capacity >= 6) return;
-    for (let count = 0; count <= 3; count += 1) extend(index + 1, capacity + count * (podsPer[type] ?? 0), cost + count * (price[type] ?? Number.POSITIVE_INFINITY));
+    for (let count = 0; count <= 3; count += 1)
+      extend(
+        index + 1,
+        capacity + count * (podsPer[type] ?? 0),
+        cost + count * (price[type] ?? Number.POSITIVE_INFINITY),
+      );
   };
   extend(0, 0, 0);
   return best;
@@ -25,19 +46,37 @@ function leastPrice(price: Readonly<Record<string, number>>): number {
 describe.each(await worlds())('scenario spot-type-list on the %s world', (world) => {
   let at: TestWorld;
   beforeAll(async () => {
-    at = await openWorld({ world, region: 'us-east-1', zones: ['us-east-1a', 'us-east-1b', 'us-east-1c'] });
-    for (const name of ['core-1', 'core-2']) await addForeignNode(at, { name, labels: { 'node-type': 'core', 'topology.kubernetes.io/zone': 'us-east-1a' } });
+    at = await openWorld({
+      world,
+      region: 'us-east-1',
+      zones: ['us-east-1a', 'us-east-1b', 'us-east-1c'],
+    });
+    for (const name of ['core-1', 'core-2'])
+      await addForeignNode(at, {
+        name,
+        labels: { 'node-type': 'core', 'topology.kubernetes.io/zone': 'us-east-1a' },
+      });
     await at.applyScenario('spot-type-list');
   });
   afterAll(async () => at?.close());
 
   /** What our own Warnings that are new say of each of the pods; kube-scheduler's Events are its own. */
-  const toldOf = async (about: readonly KubeObject[], known: ReadonlySet<string | undefined>): Promise<ReadonlyMap<string, readonly string[]>> => {
+  const toldOf = async (
+    about: readonly KubeObject[],
+    known: ReadonlySet<string | undefined>,
+  ): Promise<ReadonlyMap<string, readonly string[]>> => {
     const told = new Map<string, string[]>();
     for (const { metadata, involvedObject, source, type, message = '' } of await events(at)) {
-      if (type !== 'Warning' || involvedObject?.kind !== 'Pod' || source?.component?.startsWith('dovetail') !== true || known.has(metadata.uid)) continue;
+      if (
+        type !== 'Warning' ||
+        involvedObject?.kind !== 'Pod' ||
+        source?.component?.startsWith('dovetail') !== true ||
+        known.has(metadata.uid)
+      )
+        continue;
       const uid = involvedObject.uid ?? '';
-      if (about.some((pod) => pod.metadata.uid === uid)) told.set(uid, [...(told.get(uid) ?? []), message]);
+      if (about.some((pod) => pod.metadata.uid === uid))
+        told.set(uid, [...(told.get(uid) ?? []), message]);
     }
     return told;
   };
@@ -48,26 +87,78 @@ describe.each(await worlds())('scenario spot-type-list on the %s world', (world)
     const names = new Set(ours.map((node) => node.metadata.name));
     for (const pod of running) expect(names).toContain(pod.spec.nodeName);
     for (const node of ours) {
-      expect(node.metadata.labels).toMatchObject({ 'karpenter.sh/capacity-type': 'spot', 'node-type': 'worker' });
+      expect(node.metadata.labels).toMatchObject({
+        'karpenter.sh/capacity-type': 'spot',
+        'node-type': 'worker',
+      });
       expect(types).toContain(labelOf(node, 'node.kubernetes.io/instance-type'));
     }
-    const aws = createAwsCloud({ region: 'us-east-1', endpoint: at.lab.cloudUrl, credentials: { accessKeyId: 'test', secretAccessKey: 'test' }, clock: systemClock });
+    const aws = createAwsCloud({
+      region: 'us-east-1',
+      endpoint: at.lab.cloudUrl,
+      credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+      clock: systemClock,
+    });
     const quotes = await aws.spotPrices();
     aws.close();
-    const cheapest = Object.fromEntries(types.map((type) => [type, Math.min(...quotes.filter((quote) => quote.instanceType === type && /us-east-1[abc]$/.test(quote.zone ?? '')).map((quote) => quote.priceMicrosPerHour))]));
-    const paid = (await instances(at)).reduce((sum, instance) => sum + (quotes.find((quote) => quote.instanceType === instance.instanceType && quote.zone === instance.zone)?.priceMicrosPerHour ?? 0), 0);
+    const cheapest = Object.fromEntries(
+      types.map((type) => [
+        type,
+        Math.min(
+          ...quotes
+            .filter(
+              (quote) => quote.instanceType === type && /us-east-1[abc]$/.test(quote.zone ?? ''),
+            )
+            .map((quote) => quote.priceMicrosPerHour),
+        ),
+      ]),
+    );
+    const paid = (await instances(at)).reduce(
+      (sum, instance) =>
+        sum +
+        (quotes.find(
+          (quote) => quote.instanceType === instance.instanceType && quote.zone === instance.zone,
+        )?.priceMicrosPerHour ?? 0),
+      0,
+    );
     expect(paid).toBe(leastPrice(cheapest));
   });
 
-  test('every instance is in a subnet and has the security group that the selectors find by tag, and nothing of another team\'s', async () => {
-    type Tagged = { readonly id: string; readonly zone?: string; readonly tags: Readonly<Record<string, string>> };
-    const { subnets, securityGroups } = await at.cloud<{ subnets: readonly Tagged[]; securityGroups: readonly Tagged[] }>('GET', 'world');
-    const [zoneOf, groups] = [new Map(subnets.filter(({ tags }) => 'kubernetes.io/cluster/lab' in tags).map(({ id, zone }) => [id, zone])), securityGroups.filter(({ tags }) => tags['aws:eks:cluster-name'] === 'lab').map(({ id }) => id)];
-    const aws = createAwsCloud({ region: 'us-east-1', endpoint: at.lab.cloudUrl, credentials: { accessKeyId: 'test', secretAccessKey: 'test' }, clock: systemClock });
+  test("every instance is in a subnet and has the security group that the selectors find by tag, and nothing of another team's", async () => {
+    type Tagged = {
+      readonly id: string;
+      readonly zone?: string;
+      readonly tags: Readonly<Record<string, string>>;
+    };
+    const { subnets, securityGroups } = await at.cloud<{
+      subnets: readonly Tagged[];
+      securityGroups: readonly Tagged[];
+    }>('GET', 'account');
+    const [zoneOf, groups] = [
+      new Map(
+        subnets
+          .filter(({ tags }) => 'kubernetes.io/cluster/lab' in tags)
+          .map(({ id, zone }) => [id, zone]),
+      ),
+      securityGroups
+        .filter(({ tags }) => tags['aws:eks:cluster-name'] === 'lab')
+        .map(({ id }) => id),
+    ];
+    const aws = createAwsCloud({
+      region: 'us-east-1',
+      endpoint: at.lab.cloudUrl,
+      credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+      clock: systemClock,
+    });
     const [allSubnets, allGroups] = await Promise.all([aws.subnets([]), aws.securityGroups([])]);
     aws.close();
     // There is something that would be wrong to take: as many subnets more, in the same zones, and another group.
-    expect(allSubnets.filter(({ id }) => !zoneOf.has(id)).map(({ zone }) => zone).toSorted()).toEqual([...zoneOf.values()].toSorted());
+    expect(
+      allSubnets
+        .filter(({ id }) => !zoneOf.has(id))
+        .map(({ zone }) => zone)
+        .toSorted(),
+    ).toEqual([...zoneOf.values()].toSorted());
     expect(allGroups.length).toBeGreaterThan(groups.length);
     const launched = await instances(at);
     expect(launched.length).toBeGreaterThan(0);
@@ -78,25 +169,42 @@ describe.each(await worlds())('scenario spot-type-list on the %s world', (world)
   });
 
   test('with all listed types out of spot capacity pods wait with an event that names capacity, and run when it is back', async () => {
-    for (const instanceType of types) await at.cloud('POST', 'capacity', { instanceType, capacityType: 'spot', free: 0 });
+    for (const instanceType of types)
+      await at.cloud('POST', 'capacity', { instanceType, capacityType: 'spot', free: 0 });
     const known = new Set((await events(at)).map(({ metadata }) => metadata.uid));
     await at.kubectl('scale', 'deployment/worker', '--replicas=12');
     // Told twice: when the launch failed, and when the planner, who knows of that, finds nothing that could be bought.
-    const waiting = await eventually('pods that wait, each told that its launch failed and that nothing can be bought', async () => {
-      const pending = (await pods(at, 'default')).filter((pod) => pod.status?.phase === 'Pending' && pod.spec.nodeName === undefined);
-      const told = await toldOf(pending, known);
-      const planned = pending.every(({ metadata }) => told.get(metadata.uid ?? '')?.some((message) => message.startsWith('Failed to schedule pod')) === true);
-      return pending.length > 0 && planned && { pending, told };
-    }, 90_000);
+    const waiting = await eventually(
+      'pods that wait, each told that its launch failed and that nothing can be bought',
+      async () => {
+        const pending = (await pods(at, 'default')).filter(
+          (pod) => pod.status?.phase === 'Pending' && pod.spec.nodeName === undefined,
+        );
+        const told = await toldOf(pending, known);
+        const planned = pending.every(
+          ({ metadata }) =>
+            told
+              .get(metadata.uid ?? '')
+              ?.some((message) => message.startsWith('Failed to schedule pod')) === true,
+        );
+        return pending.length > 0 && planned && { pending, told };
+      },
+      90_000,
+    );
     const messages = [...waiting.told.values()].flat();
     // The planner's Event also says, after `existing nodes:`, why those that are there do not do: too full, or base nodes. That blames nothing the pod asks for.
     for (const message of messages.map((each) => each.split('; existing nodes:')[0])) {
-      expect(message).toMatch(/^Failed to launch capacity for the pod, insufficient capacity|^Failed to schedule pod, Provisioner\/default: no type of Provisioner\/default can be bought now: out of capacity/);
+      expect(message).toMatch(
+        /^Failed to launch capacity for the pod, insufficient capacity|^Failed to schedule pod, Provisioner\/default: no type of Provisioner\/default can be bought now: out of capacity/,
+      );
       expect(message).not.toMatch(/requirement|selector|affinity|label|taint|toleration/i);
     }
-    expect(messages.filter((message) => message.startsWith('Failed to launch capacity'))).not.toEqual([]);
+    expect(
+      messages.filter((message) => message.startsWith('Failed to launch capacity')),
+    ).not.toEqual([]);
     expect((await instances(at)).every(({ capacityType }) => capacityType === 'spot')).toBe(true);
-    for (const instanceType of types) await at.cloud('POST', 'capacity', { instanceType, capacityType: 'spot', free: 'unlimited' });
+    for (const instanceType of types)
+      await at.cloud('POST', 'capacity', { instanceType, capacityType: 'spot', free: 'unlimited' });
     await at.lab.advanceClock(400_000);
     await untilRunning(at, 'default', 12, 120_000);
   });
@@ -106,6 +214,9 @@ describe.each(await worlds())('scenario spot-type-list on the %s world', (world)
     await eventually('no pods', async () => (await pods(at, 'default')).length === 0);
     await at.lab.advanceClock(31_000);
     await untilNothingLeft(at);
-    expect((await nodes(at)).map((node) => node.metadata.name).toSorted()).toEqual(['core-1', 'core-2']);
+    expect((await nodes(at)).map((node) => node.metadata.name).toSorted()).toEqual([
+      'core-1',
+      'core-2',
+    ]);
   });
 });

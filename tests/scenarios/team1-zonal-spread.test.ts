@@ -1,23 +1,37 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { annotations, taints } from '@dovetail/core-api';
 import { allocatableOf, catalogFor } from '@dovetail/core-ec2-model';
 import { kubeResources } from '@dovetail/core-ports';
-import type { World } from '@dovetail/testbed';
-import { boundByScheduler } from '../support/binding.js';
-import { claims, events, instances, labelOf, ourNodes, pods, untilNothingLeft, untilRunning } from '../support/cluster.js';
-import { untilSeenEmpty } from '../support/emptiness.js';
-import { launchTemplates } from '../support/launch-templates.js';
-import { eventually, openWorld, type TestWorld, worlds } from '../support/world.js';
+import { boundByScheduler } from '@dovetail/test-support/binding';
+import {
+  claims,
+  events,
+  instances,
+  labelOf,
+  ourNodes,
+  pods,
+  untilNothingLeft,
+  untilRunning,
+} from '@dovetail/test-support/cluster';
+import { untilSeenEmpty } from '@dovetail/test-support/emptiness';
+import { launchTemplates } from '@dovetail/test-support/launch-templates';
+import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
+import type { ControlPlaneKind } from '@dovetail/testbed';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 const nodeClass = { amiFamily: 'Bottlerocket', kubelet: {}, blockDeviceMappings: [] } as const;
 const subnetZones = ['eu-west-1a', 'eu-west-1b'];
 
 /** Every type sold in a zone that holds two of the pods and the daemonsets (2125m, 512M, 4 pods), cheapest first: from the catalog alone. */
-const typesForTwo = (zone: string): readonly { readonly name: string; readonly price: number }[] => catalogFor('eu-west-1').flatMap(({ facts, onDemandPriceMicrosPerHour: price, zones }) => {
-  const { cpu = 0, memory = 0, pods: podsMax = 0 } = allocatableOf(facts, nodeClass);
-  const fits = facts.arch === 'amd64' && cpu >= 2_125 && memory >= 512e6 && podsMax >= 4;
-  return fits && price !== undefined && zones.includes(zone) ? [{ name: facts.name, price }] : [];
-}).toSorted((a, b) => a.price - b.price);
+const typesForTwo = (zone: string): readonly { readonly name: string; readonly price: number }[] =>
+  catalogFor('eu-west-1')
+    .flatMap(({ facts, onDemandPriceMicrosPerHour: price, zones }) => {
+      const { cpu = 0, memory = 0, pods: podsMax = 0 } = allocatableOf(facts, nodeClass);
+      const fits = facts.arch === 'amd64' && cpu >= 2_125 && memory >= 512e6 && podsMax >= 4;
+      return fits && price !== undefined && zones.includes(zone)
+        ? [{ name: facts.name, price }]
+        : [];
+    })
+    .toSorted((a, b) => a.price - b.price);
 
 const daemonSet = (name: string, cpu: string): string => `
 apiVersion: apps/v1
@@ -32,11 +46,26 @@ spec:
       containers: [{ name: main, image: public.ecr.aws/eks-distro/kubernetes/pause:3.9, resources: { requests: { cpu: ${cpu} } } }]
 `;
 
-async function openTeam1(options: { readonly world: World; readonly placement?: 'scheduler' }): Promise<TestWorld> {
+async function openTeam1(options: {
+  readonly world: ControlPlaneKind;
+  readonly placement?: 'scheduler';
+}): Promise<TestWorld> {
   const at = await openWorld({ ...options, region: 'eu-west-1', zones: [...subnetZones] });
-  await at.kube.putManifests(`${daemonSet('aws-node', '25m')}---${daemonSet('kube-proxy', '100m')}`);
+  await at.kube.putManifests(
+    `${daemonSet('aws-node', '25m')}---${daemonSet('kube-proxy', '100m')}`,
+  );
   await at.applyScenario('team1-zonal-spread', ['provisioners.yaml']);
-  await eventually('team1 to be ready', async () => (await at.kubectl('get', 'provisioner', 'team1', '-o', 'jsonpath={.status.conditions[?(@.type=="Ready")].status}')) === 'True');
+  await eventually(
+    'team1 to be ready',
+    async () =>
+      (await at.kubectl(
+        'get',
+        'provisioner',
+        'team1',
+        '-o',
+        'jsonpath={.status.conditions[?(@.type=="Ready")].status}',
+      )) === 'True',
+  );
   await at.applyScenario('team1-zonal-spread', ['workload.yaml']);
   return at;
 }
@@ -45,14 +74,34 @@ async function openTeam1(options: { readonly world: World; readonly placement?: 
 async function expectPlan(at: TestWorld): Promise<void> {
   const [cheapest] = typesForTwo('eu-west-1a');
   const admitted = at.decisions.of('admit');
-  expect(admitted.map(({ priceMicrosPerHour, facts }) => [priceMicrosPerHour, facts['pods']])).toEqual([[cheapest?.price, '2'], [cheapest?.price, '2']]);
-  expect(new Set(admitted.flatMap(({ objects }) => objects.flatMap(({ kind, uid }) => (kind === 'Pod' ? [uid] : [])))).size).toBe(4);
+  expect(
+    admitted.map(({ priceMicrosPerHour, facts }) => [priceMicrosPerHour, facts['pods']]),
+  ).toEqual([
+    [cheapest?.price, '2'],
+    [cheapest?.price, '2'],
+  ]);
+  expect(
+    new Set(
+      admitted.flatMap(({ objects }) =>
+        objects.flatMap(({ kind, uid }) => (kind === 'Pod' ? [uid] : [])),
+      ),
+    ).size,
+  ).toBe(4);
   const made = await claims(at);
-  expect(admitted.map(({ claimName }) => claimName).toSorted()).toEqual(made.map(({ metadata: { name } }) => name).toSorted());
+  expect(admitted.map(({ claimName }) => claimName).toSorted()).toEqual(
+    made.map(({ metadata: { name } }) => name).toSorted(),
+  );
   const zones = made.map((claim) => {
-    const { requirements, resources: { requests } } = claim['spec'] as { requirements: { key: string; values?: string[] }[]; resources: { requests: Record<string, string> } };
+    const {
+      requirements,
+      resources: { requests },
+    } = claim['spec'] as {
+      requirements: { key: string; values?: string[] }[];
+      resources: { requests: Record<string, string> };
+    };
     expect(requests).toMatchObject({ cpu: '2125m', memory: '512M', pods: '4' });
-    const valuesOf = (key: string): readonly string[] => requirements.find((each) => each.key === key)?.values ?? [];
+    const valuesOf = (key: string): readonly string[] =>
+      requirements.find((each) => each.key === key)?.values ?? [];
     const zone = valuesOf('topology.kubernetes.io/zone').join();
     expectCheapest(new Set(valuesOf('node.kubernetes.io/instance-type')), typesForTwo(zone));
     return zone;
@@ -66,25 +115,53 @@ function expectCheapest(options: ReadonlySet<string>, types: ReturnType<typeof t
   // Equal prices may fall on either side of the 600th.
   const dearest = types[options.size - 1]?.price ?? 0;
   expect(types.filter(({ name, price }) => price < dearest && !options.has(name))).toEqual([]);
-  expect([...options].filter((option) => !types.some(({ name, price }) => name === option && price <= dearest))).toEqual([]);
+  expect(
+    [...options].filter(
+      (option) => !types.some(({ name, price }) => name === option && price <= dearest),
+    ),
+  ).toEqual([]);
 }
 
 /** The fleet request that a claim carries: which launch template is for which types. */
-type Configs = readonly { readonly launchTemplateName: string; readonly overrides: readonly (readonly [instanceType: string, ...rest: unknown[]])[] }[];
-const configsOf = (intent: string): Configs => (JSON.parse(intent.slice(intent.indexOf(' ') + 1)) as { readonly request: { readonly configs: Configs } }).request.configs;
+type Configs = readonly {
+  readonly launchTemplateName: string;
+  readonly overrides: readonly (readonly [instanceType: string, ...rest: unknown[]])[];
+}[];
+const configsOf = (intent: string): Configs =>
+  (
+    JSON.parse(intent.slice(intent.indexOf(' ') + 1)) as {
+      readonly request: { readonly configs: Configs };
+    }
+  ).request.configs;
 
 /** What a watch tells of nodes, in its order: `<node> tainted` (with the taint that says it is being retired), `<node> gone`. */
 function watchEnds(at: TestWorld): { readonly told: readonly string[]; end(): Promise<void> } {
   const stop = new AbortController();
   const told: string[] = [];
   const following = (async () => {
-    for await (const event of at.kube.watch({ resource: kubeResources.nodes, project: (node) => node }, stop.signal)) {
+    for await (const event of at.kube.watch(
+      { resource: kubeResources.nodes, project: (node) => node },
+      stop.signal,
+    )) {
       if (event.kind === 'gone') told.push(`${event.name} gone`);
-      if (event.kind !== 'set' || !((event.value['spec'] as { taints?: { key: string }[] } | undefined)?.taints ?? []).some(({ key }) => key === taints.disrupted.key)) continue;
-      if (!told.includes(`${event.value.metadata.name} tainted`)) told.push(`${event.value.metadata.name} tainted`);
+      if (
+        event.kind !== 'set' ||
+        !((event.value['spec'] as { taints?: { key: string }[] } | undefined)?.taints ?? []).some(
+          ({ key }) => key === taints.disrupted.key,
+        )
+      )
+        continue;
+      if (!told.includes(`${event.value.metadata.name} tainted`))
+        told.push(`${event.value.metadata.name} tainted`);
     }
   })().catch(() => undefined);
-  return { told, end: async () => { stop.abort(); await following; } };
+  return {
+    told,
+    end: async () => {
+      stop.abort();
+      await following;
+    },
+  };
 }
 
 describe.each(await worlds())('scenario team1-zonal-spread on the %s world', (world) => {
@@ -97,57 +174,121 @@ describe.each(await worlds())('scenario team1-zonal-spread on the %s world', (wo
   test('two on-demand nodes of team1 are planned and launched, one in each zone, each for two of the pods and the daemonsets', async () => {
     const running = await untilRunning(at, 'default', 4);
     const ours = await ourNodes(at);
-    expect(ours.map((node) => labelOf(node, 'topology.kubernetes.io/zone')).toSorted()).toEqual(subnetZones);
-    expect(running.map((pod) => pod.spec.nodeName ?? '').toSorted()).toEqual(ours.flatMap(({ metadata: { name } }) => [name, name]).toSorted());
-    for (const node of ours) expect(node.spec?.taints).toContainEqual(expect.objectContaining({ key: 'team1', effect: 'NoSchedule' }));
+    expect(ours.map((node) => labelOf(node, 'topology.kubernetes.io/zone')).toSorted()).toEqual(
+      subnetZones,
+    );
+    expect(running.map((pod) => pod.spec.nodeName ?? '').toSorted()).toEqual(
+      ours.flatMap(({ metadata: { name } }) => [name, name]).toSorted(),
+    );
+    for (const node of ours)
+      expect(node.spec?.taints).toContainEqual(
+        expect.objectContaining({ key: 'team1', effect: 'NoSchedule' }),
+      );
   });
 
-  test('kubectl get node with the scenario\'s selector lists them with their labels', async () => {
-    const rows = (await at.kubectl('get', 'node', '--selector=intent=apps,karpenter.sh/provisioner-name=team1', '--show-labels', '--no-headers')).trim().split('\n').map((row) => row.split(/\s+/));
-    const machines = new Map((await instances(at)).map((instance) => [instance.privateDnsName, instance]));
+  test("kubectl get node with the scenario's selector lists them with their labels", async () => {
+    const rows = (
+      await at.kubectl(
+        'get',
+        'node',
+        '--selector=intent=apps,karpenter.sh/provisioner-name=team1',
+        '--show-labels',
+        '--no-headers',
+      )
+    )
+      .trim()
+      .split('\n')
+      .map((row) => row.split(/\s+/));
+    const machines = new Map(
+      (await instances(at)).map((instance) => [instance.privateDnsName, instance]),
+    );
     expect(rows.map(([name]) => name).toSorted()).toEqual([...machines.keys()].toSorted());
     for (const row of rows) {
       const [name = '', shown = ''] = [row[0], row.at(-1)];
       const { instanceType, zone } = machines.get(name) ?? {};
       expect(Object.fromEntries(shown.split(',').map((label) => label.split('=')))).toMatchObject({
-        intent: 'apps', 'karpenter.sh/provisioner-name': 'team1', 'karpenter.sh/capacity-type': 'on-demand', 'node.kubernetes.io/instance-type': instanceType,
-        'topology.kubernetes.io/zone': zone, 'topology.kubernetes.io/region': 'eu-west-1', 'kubernetes.io/arch': 'amd64', 'kubernetes.io/os': 'linux', 'kubernetes.io/hostname': name,
+        intent: 'apps',
+        'karpenter.sh/provisioner-name': 'team1',
+        'karpenter.sh/capacity-type': 'on-demand',
+        'node.kubernetes.io/instance-type': instanceType,
+        'topology.kubernetes.io/zone': zone,
+        'topology.kubernetes.io/region': 'eu-west-1',
+        'kubernetes.io/arch': 'amd64',
+        'kubernetes.io/os': 'linux',
+        'kubernetes.io/hostname': name,
       });
     }
   });
 
-  test('each packing is for two pods, and its claim requests 2125m, 512M and 4 pods, of the cheapest types that hold that, up to the 600 that a claim names', () => expectPlan(at));
+  test('each packing is for two pods, and its claim requests 2125m, 512M and 4 pods, of the cheapest types that hold that, up to the 600 that a claim names', () =>
+    expectPlan(at));
 
   test('a fleet request carries the cheapest 60 of the options, and the cheapest of all is what runs', async () => {
     const [cheapest] = typesForTwo('eu-west-1a');
-    for (const launch of at.decisions.of('launch')) expect([Number(launch.facts['types']), launch.priceMicrosPerHour]).toEqual([60, cheapest?.price]);
-    expect((await instances(at)).map(({ instanceType }) => instanceType)).toEqual([cheapest?.name, cheapest?.name]);
+    for (const launch of at.decisions.of('launch'))
+      expect([Number(launch.facts['types']), launch.priceMicrosPerHour]).toEqual([
+        60,
+        cheapest?.price,
+      ]);
+    expect((await instances(at)).map(({ instanceType }) => instanceType)).toEqual([
+      cheapest?.name,
+      cheapest?.name,
+    ]);
   });
 
   test("a launch template is made for each configuration, and its user data is Bottlerocket's, merged with the team's label", async () => {
-    const configs = (await claims(at)).flatMap((claim) => configsOf(claim.metadata.annotations?.[annotations.launchIntent] ?? ''));
+    const configs = (await claims(at)).flatMap((claim) =>
+      configsOf(claim.metadata.annotations?.[annotations.launchIntent] ?? ''),
+    );
     const templates = await launchTemplates(at);
-    expect(templates.map(({ name }) => name).toSorted()).toEqual([...new Set(configs.map(({ launchTemplateName }) => launchTemplateName))].toSorted());
-    for (const launch of at.decisions.of('launch')) expect(templates.map(({ name }) => name)).toContain(launch.facts['launchTemplate']);
+    expect(templates.map(({ name }) => name).toSorted()).toEqual(
+      [...new Set(configs.map(({ launchTemplateName }) => launchTemplateName))].toSorted(),
+    );
+    for (const launch of at.decisions.of('launch'))
+      expect(templates.map(({ name }) => name)).toContain(launch.facts['launchTemplate']);
     for (const { name, userData } of templates) {
       // A configuration is for types whose kubelets admit the same number of pods; all else is equal here.
-      const types = new Set(configs.filter(({ launchTemplateName }) => launchTemplateName === name).flatMap(({ overrides }) => overrides.map(([type]) => type)));
-      const podsMax = new Set(catalogFor('eu-west-1').filter(({ facts }) => types.has(facts.name)).map(({ facts }) => allocatableOf(facts, nodeClass)['pods']));
-      expect([...podsMax].map((count) => `max-pods = ${count}`)).toEqual([/max-pods\s*=\s*\d+/.exec(userData)?.[0]]);
+      const types = new Set(
+        configs
+          .filter(({ launchTemplateName }) => launchTemplateName === name)
+          .flatMap(({ overrides }) => overrides.map(([type]) => type)),
+      );
+      const podsMax = new Set(
+        catalogFor('eu-west-1')
+          .filter(({ facts }) => types.has(facts.name))
+          .map(({ facts }) => allocatableOf(facts, nodeClass)['pods']),
+      );
+      expect([...podsMax].map((count) => `max-pods = ${count}`)).toEqual([
+        /max-pods\s*=\s*\d+/.exec(userData)?.[0],
+      ]);
       expect(userData).toMatch(/\[settings\.kubernetes/);
       expect(userData).toMatch(/team\s*=\s*"team1"|"team"\s*=\s*"team1"/);
     }
-    for (const instance of await instances(at)) expect(templates.map(({ userData }) => userData)).toContain(instance.userData);
+    for (const instance of await instances(at))
+      expect(templates.map(({ userData }) => userData)).toContain(instance.userData);
     for (const node of await ourNodes(at)) expect(labelOf(node, 'team')).toBe('team1');
   });
 
   test('each pod has events that name its claim and then its node', async () => {
-    const claimOf = new Map((await claims(at)).map((claim) => [(claim['status'] as { nodeName?: string }).nodeName, claim.metadata.name]));
-    const told = (await events(at)).filter((event) => event.involvedObject?.kind === 'Pod' && event.reason === 'Nominated');
+    const claimOf = new Map(
+      (await claims(at)).map((claim) => [
+        (claim['status'] as { nodeName?: string }).nodeName,
+        claim.metadata.name,
+      ]),
+    );
+    const told = (await events(at)).filter(
+      (event) => event.involvedObject?.kind === 'Pod' && event.reason === 'Nominated',
+    );
     for (const pod of await pods(at, 'default')) {
       const claim = `nodeclaim/${claimOf.get(pod.spec.nodeName)}`;
-      const messages = told.filter((event) => event.involvedObject?.name === pod.metadata.name).map(({ message }) => message).toSorted();
-      expect(messages).toEqual([`Pod should schedule on: ${claim}`, `Pod should schedule on: ${claim}, node/${pod.spec.nodeName}`]);
+      const messages = told
+        .filter((event) => event.involvedObject?.name === pod.metadata.name)
+        .map(({ message }) => message)
+        .toSorted();
+      expect(messages).toEqual([
+        `Pod should schedule on: ${claim}`,
+        `Pod should schedule on: ${claim}, node/${pod.spec.nodeName}`,
+      ]);
     }
   });
 
@@ -163,14 +304,29 @@ describe.each(await worlds())('scenario team1-zonal-spread on the %s world', (wo
     expect(watched.told).toEqual([]);
     await at.lab.advanceClock(16_000);
     await untilNothingLeft(at);
-    for (const name of names) await eventually(`the end of ${name}`, () => watched.told.includes(`${name} gone`));
+    for (const name of names)
+      await eventually(`the end of ${name}`, () => watched.told.includes(`${name} gone`));
     await watched.end();
-    for (const name of names) expect(watched.told.filter((line) => line.startsWith(`${name} `))).toEqual([`${name} tainted`, `${name} gone`]);
+    for (const name of names)
+      expect(watched.told.filter((line) => line.startsWith(`${name} `))).toEqual([
+        `${name} tainted`,
+        `${name} gone`,
+      ]);
     expect(watched.told).toHaveLength(2 * names.length);
     for (const { claimName } of at.decisions.of('launch')) {
-      await eventually(`the end of ${claimName} as decisions`, () => at.decisions.of('terminate').some((decision) => decision.claimName === claimName));
-      const [disrupt, ...ended] = at.decisions.all.filter((decision) => decision.claimName === claimName && ['disrupt', 'drain', 'terminate'].includes(decision.kind));
-      expect([disrupt?.kind, ...ended.map(({ kind }) => kind)]).toEqual(['disrupt', 'drain', 'terminate']);
+      await eventually(`the end of ${claimName} as decisions`, () =>
+        at.decisions.of('terminate').some((decision) => decision.claimName === claimName),
+      );
+      const [disrupt, ...ended] = at.decisions.all.filter(
+        (decision) =>
+          decision.claimName === claimName &&
+          ['disrupt', 'drain', 'terminate'].includes(decision.kind),
+      );
+      expect([disrupt?.kind, ...ended.map(({ kind }) => kind)]).toEqual([
+        'disrupt',
+        'drain',
+        'terminate',
+      ]);
       // By the lab's clock, which stands 31 seconds ahead by now: not before the time is over, and soon after it.
       expect((disrupt?.atMs ?? 0) - fullMs).toBeGreaterThanOrEqual(30_000);
       expect((disrupt?.atMs ?? 0) - emptyMs).toBeLessThan(45_000);
@@ -178,22 +334,25 @@ describe.each(await worlds())('scenario team1-zonal-spread on the %s world', (wo
   });
 });
 
-describe.each(await worlds())('scenario team1-zonal-spread on the %s world, with the pods left to kube-scheduler', (world) => {
-  let at: TestWorld;
-  beforeAll(async () => {
-    at = await openTeam1({ world, placement: 'scheduler' });
-  });
-  afterAll(async () => at?.close());
-
-  // Where they run is its choice: the spread is ScheduleAnyway, and the first node may be open before the second.
-  test('the same two nodes are planned, and all four pods run on nodes of team1, bound by kube-scheduler', async () => {
-    const running = await untilRunning(at, 'default', 4);
-    await expectPlan(at);
-    const names = (await ourNodes(at)).map(({ metadata: { name } }) => name);
-    expect(running.filter((pod) => !names.includes(pod.spec.nodeName ?? ''))).toEqual([]);
-    await eventually('kube-scheduler to tell of its bindings', async () => {
-      const bound = await boundByScheduler(at);
-      return running.every((pod) => bound.has(pod.metadata.uid ?? ''));
+describe.each(await worlds())(
+  'scenario team1-zonal-spread on the %s world, with the pods left to kube-scheduler',
+  (world) => {
+    let at: TestWorld;
+    beforeAll(async () => {
+      at = await openTeam1({ world, placement: 'scheduler' });
     });
-  });
-});
+    afterAll(async () => at?.close());
+
+    // Where they run is its choice: the spread is ScheduleAnyway, and the first node may be open before the second.
+    test('the same two nodes are planned, and all four pods run on nodes of team1, bound by kube-scheduler', async () => {
+      const running = await untilRunning(at, 'default', 4);
+      await expectPlan(at);
+      const names = (await ourNodes(at)).map(({ metadata: { name } }) => name);
+      expect(running.filter((pod) => !names.includes(pod.spec.nodeName ?? ''))).toEqual([]);
+      await eventually('kube-scheduler to tell of its bindings', async () => {
+        const bound = await boundByScheduler(at);
+        return running.every((pod) => bound.has(pod.metadata.uid ?? ''));
+      });
+    });
+  },
+);

@@ -1,43 +1,97 @@
 import { annotations, labels } from '@dovetail/core-api';
 import { type KubeObject, kubeResources } from '@dovetail/core-ports';
+
 import { eventually, type TestWorld } from './world.js';
 
 /** Reads of the cluster that scenarios share. */
 
-type PodLike = KubeObject & { spec: { nodeName?: string }; status?: { phase?: string; conditions?: { type: string; status: string; reason?: string }[] } };
-type NodeLike = KubeObject & { spec?: { providerID?: string; taints?: { key: string; value?: string; effect: string }[]; unschedulable?: boolean }; status?: { conditions?: { type: string; status: string }[]; nodeInfo?: { kubeletVersion?: string } } };
+type PodLike = KubeObject & {
+  spec: { nodeName?: string };
+  status?: { phase?: string; conditions?: { type: string; status: string; reason?: string }[] };
+};
+type NodeLike = KubeObject & {
+  spec?: {
+    providerID?: string;
+    taints?: { key: string; value?: string; effect: string }[];
+    unschedulable?: boolean;
+  };
+  status?: {
+    conditions?: { type: string; status: string }[];
+    nodeInfo?: { kubeletVersion?: string };
+  };
+};
 
-export const pods = async (world: TestWorld, namespace: string): Promise<readonly PodLike[]> => (await world.list(kubeResources.pods, { namespace })) as readonly PodLike[];
-export const nodes = async (world: TestWorld): Promise<readonly NodeLike[]> => (await world.list(kubeResources.nodes));
-export const claims = (world: TestWorld): Promise<readonly KubeObject[]> => world.list(kubeResources.nodeClaims);
+export const pods = async (world: TestWorld, namespace: string): Promise<readonly PodLike[]> =>
+  (await world.list(kubeResources.pods, { namespace })) as readonly PodLike[];
+export const nodes = async (world: TestWorld): Promise<readonly NodeLike[]> =>
+  await world.list(kubeResources.nodes);
+export const claims = (world: TestWorld): Promise<readonly KubeObject[]> =>
+  world.list(kubeResources.nodeClaims);
 
 /** Nodes that Dovetail launched, by either label. */
 export const ourNodes = async (world: TestWorld): Promise<readonly NodeLike[]> =>
-  (await nodes(world)).filter((node) => labelOf(node, labels.nodePool) !== undefined || labelOf(node, labels.provisioner) !== undefined);
+  (await nodes(world)).filter(
+    (node) =>
+      labelOf(node, labels.nodePool) !== undefined ||
+      labelOf(node, labels.provisioner) !== undefined,
+  );
 
-export const labelOf = (object: KubeObject, key: string): string | undefined => object.metadata.labels?.[key];
+export const labelOf = (object: KubeObject, key: string): string | undefined =>
+  object.metadata.labels?.[key];
 
-export const runningPods = async (world: TestWorld, namespace: string): Promise<readonly PodLike[]> =>
-  (await pods(world, namespace)).filter((pod) => pod.status?.phase === 'Running' && pod.metadata.deletionTimestamp === undefined);
+export const runningPods = async (
+  world: TestWorld,
+  namespace: string,
+): Promise<readonly PodLike[]> =>
+  (await pods(world, namespace)).filter(
+    (pod) => pod.status?.phase === 'Running' && pod.metadata.deletionTimestamp === undefined,
+  );
 
 /** What is known of pods that do not run: what the scheduler says, what was decided about them, and who promises them room. */
 async function whyWaiting(world: TestWorld, namespace: string): Promise<string> {
-  const holders = [...await claims(world), ...await nodes(world)].map(({ metadata }) => ({ name: metadata.name, text: metadata.annotations?.[annotations.promise] ?? '' }));
-  const waiting = (await pods(world, namespace)).filter((pod) => pod.status?.phase !== 'Running').slice(0, 5);
-  return waiting.map((pod) => [
-    `${pod.metadata.name} (${pod.metadata.uid ?? ''}): ${JSON.stringify({ nodeName: pod.spec.nodeName, status: pod.status })}`,
-    ...holders.filter(({ text }) => text.includes(pod.metadata.uid ?? '-')).map(({ name, text }) => `  promised by ${name}: ${text}`),
-    ...world.decisions.all.filter(({ objects }) => objects.some(({ uid }) => uid === pod.metadata.uid)).map(({ kind, atMs, summary }) => `  ${new Date(atMs).toISOString()} ${kind}: ${summary}`),
-  ].join('\n')).join('\n');
+  const holders = [...(await claims(world)), ...(await nodes(world))].map(({ metadata }) => ({
+    name: metadata.name,
+    text: metadata.annotations?.[annotations.promise] ?? '',
+  }));
+  const waiting = (await pods(world, namespace))
+    .filter((pod) => pod.status?.phase !== 'Running')
+    .slice(0, 5);
+  return waiting
+    .map((pod) =>
+      [
+        `${pod.metadata.name} (${pod.metadata.uid ?? ''}): ${JSON.stringify({ nodeName: pod.spec.nodeName, status: pod.status })}`,
+        ...holders
+          .filter(({ text }) => text.includes(pod.metadata.uid ?? '-'))
+          .map(({ name, text }) => `  promised by ${name}: ${text}`),
+        ...world.decisions.all
+          .filter(({ objects }) => objects.some(({ uid }) => uid === pod.metadata.uid))
+          .map(
+            ({ kind, atMs, summary }) => `  ${new Date(atMs).toISOString()} ${kind}: ${summary}`,
+          ),
+      ].join('\n'),
+    )
+    .join('\n');
 }
 
 /** Waits until exactly so many pods of the namespace run, and answers them; fails with what is known of the others. */
-export const untilRunning = (world: TestWorld, namespace: string, count: number, deadlineMs = 60_000): Promise<readonly PodLike[]> =>
-  eventually(`${count} running pods in ${namespace}`, async () => {
-    const running = await runningPods(world, namespace);
-    return running.length === count ? running : undefined;
-  }, deadlineMs).catch(async (error: unknown) => {
-    throw new Error(`${error instanceof Error ? error.message : String(error)}\n${await whyWaiting(world, namespace)}`, { cause: error });
+export const untilRunning = (
+  world: TestWorld,
+  namespace: string,
+  count: number,
+  deadlineMs = 60_000,
+): Promise<readonly PodLike[]> =>
+  eventually(
+    `${count} running pods in ${namespace}`,
+    async () => {
+      const running = await runningPods(world, namespace);
+      return running.length === count ? running : undefined;
+    },
+    deadlineMs,
+  ).catch(async (error: unknown) => {
+    throw new Error(
+      `${error instanceof Error ? error.message : String(error)}\n${await whyWaiting(world, namespace)}`,
+      { cause: error },
+    );
   });
 
 /** Waits until no node, claim and instance of ours is left. */
@@ -48,23 +102,73 @@ export async function untilNothingLeft(world: TestWorld, deadlineMs = 90_000): P
 }
 
 export type TwinInstance = {
-  readonly instanceId: string; readonly instanceType: string; readonly zone: string; readonly state: string; readonly capacityType: string; readonly imageId: string;
-  readonly subnetId: string; readonly securityGroupIds: readonly string[]; readonly kubernetesVersion?: string; readonly privateDnsName: string; readonly tags: Readonly<Record<string, string>>; readonly userData?: string;
+  readonly instanceId: string;
+  readonly instanceType: string;
+  readonly zone: string;
+  readonly state: string;
+  readonly capacityType: string;
+  readonly imageId: string;
+  readonly subnetId: string;
+  readonly securityGroupIds: readonly string[];
+  readonly kubernetesVersion?: string;
+  readonly privateDnsName: string;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly userData?: string;
 };
 
 /** Instances that live, as the cloud twin knows them. */
 export const instances = async (world: TestWorld): Promise<readonly TwinInstance[]> =>
-  (await world.cloud<readonly TwinInstance[]>('GET', 'instances')).filter((instance) => instance.state !== 'terminated' && instance.state !== 'shutting-down');
+  (await world.cloud<readonly TwinInstance[]>('GET', 'instances')).filter(
+    (instance) => instance.state !== 'terminated' && instance.state !== 'shutting-down',
+  );
 
 /** Makes a node that is there already and nobody's: ready, with room. */
-export async function addForeignNode(world: TestWorld, node: { name: string; labels: Readonly<Record<string, string>>; taints?: readonly { key: string; value?: string; effect: string }[] }): Promise<void> {
+export async function addForeignNode(
+  world: TestWorld,
+  node: {
+    name: string;
+    labels: Readonly<Record<string, string>>;
+    taints?: readonly { key: string; value?: string; effect: string }[];
+  },
+): Promise<void> {
   await world.kube.create(kubeResources.nodes, {
-    metadata: { name: node.name, labels: { 'kubernetes.io/hostname': node.name, 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64', ...node.labels } },
+    metadata: {
+      name: node.name,
+      labels: {
+        'kubernetes.io/hostname': node.name,
+        'kubernetes.io/os': 'linux',
+        'kubernetes.io/arch': 'amd64',
+        ...node.labels,
+      },
+    },
     spec: { taints: node.taints ?? [] },
   });
   const amounts = { cpu: '2', memory: '8Gi', pods: '29' };
-  const condition = { type: 'Ready', status: 'True', reason: 'KubeletReady', lastHeartbeatTime: new Date().toISOString(), lastTransitionTime: new Date().toISOString() };
-  await world.kube.patch({ resource: kubeResources.nodes, name: node.name }, { type: 'merge', body: { status: { capacity: amounts, allocatable: amounts, conditions: [condition] } } }, { subresource: 'status' });
+  const condition = {
+    type: 'Ready',
+    status: 'True',
+    reason: 'KubeletReady',
+    lastHeartbeatTime: new Date().toISOString(),
+    lastTransitionTime: new Date().toISOString(),
+  };
+  await world.kube.patch(
+    { resource: kubeResources.nodes, name: node.name },
+    {
+      type: 'merge',
+      body: { status: { capacity: amounts, allocatable: amounts, conditions: [condition] } },
+    },
+    { subresource: 'status' },
+  );
 }
 
-export const events = async (world: TestWorld): Promise<readonly (KubeObject & { reason?: string; message?: string; type?: string; involvedObject?: { kind?: string; name?: string; uid?: string }; source?: { component?: string } })[]> => world.list(kubeResources.events);
+export const events = async (
+  world: TestWorld,
+): Promise<
+  readonly (KubeObject & {
+    reason?: string;
+    message?: string;
+    type?: string;
+    involvedObject?: { kind?: string; name?: string; uid?: string };
+    source?: { component?: string };
+  })[]
+> => world.list(kubeResources.events);

@@ -12,8 +12,15 @@ export type DecisionRecorder = {
 
 export function recordDecisions(natsUrl: string, cluster: string): Promise<DecisionRecorder> {
   const stop = new AbortController();
-  const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
-  const nats = isBusReaderUrl(natsUrl) ? undefined : connectNats({ servers: natsUrl.split(','), name: 'test-recorder', log });
+  const log = {
+    debug: () => undefined,
+    info: () => undefined,
+    warn: () => undefined,
+    error: () => undefined,
+  };
+  const nats = isBusReaderUrl(natsUrl)
+    ? undefined
+    : connectNats({ servers: natsUrl.split(','), name: 'test-recorder', log });
   const bus = nats ?? readBus(natsUrl);
   const all: Decision[] = [];
   const seen = new Set<string>();

@@ -1,12 +1,25 @@
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
+
 import type { TestWorld } from './world.js';
 
 /** What may go wrong in the middle of things. */
-export const faults = ['kill pod-watcher', 'kill one of three solvers', 'kill launcher', 'kill reaper', 'kill NATS and delete its store', 'purge all streams'] as const;
+export const faults = [
+  'kill pod-watcher',
+  'kill one of three solvers',
+  'kill launcher',
+  'kill reaper',
+  'kill NATS and delete its store',
+  'purge all streams',
+] as const;
 export type Fault = (typeof faults)[number];
 
-const victims: Partial<Record<Fault, string>> = { 'kill pod-watcher': 'pod-watcher', 'kill one of three solvers': 'solver-1', 'kill launcher': 'launcher', 'kill reaper': 'reaper' };
+const victims: Partial<Record<Fault, string>> = {
+  'kill pod-watcher': 'pod-watcher',
+  'kill one of three solvers': 'solver-1',
+  'kill launcher': 'launcher',
+  'kill reaper': 'reaper',
+};
 
 /** Lets it go wrong. Killed processes are started again by the lab's supervisor, as a Deployment would. */
 export async function strike(world: TestWorld, fault: Fault): Promise<void> {
@@ -16,7 +29,11 @@ export async function strike(world: TestWorld, fault: Fault): Promise<void> {
 }
 
 /** The supervisor is held until the process is seen to be dead: it would start the next one before anybody had looked. */
-async function killPart(world: TestWorld, name: string, meanwhile: () => Promise<void> = () => Promise.resolve()): Promise<void> {
+async function killPart(
+  world: TestWorld,
+  name: string,
+  meanwhile: () => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
   world.lab.supervisor?.hold(name);
   try {
     await world.lab.parts.get(name)?.kill('SIGKILL');
@@ -26,12 +43,14 @@ async function killPart(world: TestWorld, name: string, meanwhile: () => Promise
   }
 }
 
-const loseBus = (world: TestWorld): Promise<void> => killPart(world, 'nats-server', () => world.lab.bus.wipeStore());
+const loseBus = (world: TestWorld): Promise<void> =>
+  killPart(world, 'nats-server', () => world.lab.bus.wipeStore());
 
 async function purgeStreams(world: TestWorld): Promise<void> {
   const connection = await connect({ servers: world.lab.natsUrl });
   const manager = await jetstreamManager(connection);
-  for await (const stream of manager.streams.list()) await manager.streams.purge(stream.config.name);
+  for await (const stream of manager.streams.list())
+    await manager.streams.purge(stream.config.name);
   await connection.close();
 }
 

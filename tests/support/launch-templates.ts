@@ -1,32 +1,55 @@
 import { tags } from '@dovetail/core-api';
+
 import type { TestWorld } from './world.js';
 
 /** A launch template as EC2 describes it. */
-export type DescribedTemplate = { readonly name: string; readonly imageId: string; readonly securityGroupIds: readonly string[]; readonly userData: string };
+export type DescribedTemplate = {
+  readonly name: string;
+  readonly imageId: string;
+  readonly securityGroupIds: readonly string[];
+  readonly userData: string;
+};
 
 /** The launch templates that are the cluster's, by EC2's own account: asked over its query protocol. */
 export async function launchTemplates(at: TestWorld): Promise<readonly DescribedTemplate[]> {
-  const listed = await ask(at, 'DescribeLaunchTemplates', { 'Filter.1.Name': `tag:${tags.cluster(at.lab.options.clusterName)}`, 'Filter.1.Value.1': 'owned' });
+  const listed = await ask(at, 'DescribeLaunchTemplates', {
+    'Filter.1.Name': `tag:${tags.cluster(at.lab.options.clusterName)}`,
+    'Filter.1.Value.1': 'owned',
+  });
   return Promise.all(valuesOf(listed, 'launchTemplateName').map((name) => described(at, name)));
 }
 
 async function described(at: TestWorld, name: string): Promise<DescribedTemplate> {
   const answer = await ask(at, 'DescribeLaunchTemplateVersions', { LaunchTemplateName: name });
   return {
-    name, imageId: valuesOf(answer, 'imageId').join(), securityGroupIds: [...new Set([...answer.matchAll(/>(sg-[0-9a-f]+)</g)].map(([, id]) => id ?? ''))].toSorted(),
+    name,
+    imageId: valuesOf(answer, 'imageId').join(),
+    securityGroupIds: [
+      ...new Set([...answer.matchAll(/>(sg-[0-9a-f]+)</g)].map(([, id]) => id ?? '')),
+    ].toSorted(),
     userData: Buffer.from(valuesOf(answer, 'userData').join(), 'base64').toString('utf8'),
   };
 }
 
-async function ask(at: TestWorld, action: string, params: Readonly<Record<string, string>>): Promise<string> {
+async function ask(
+  at: TestWorld,
+  action: string,
+  params: Readonly<Record<string, string>>,
+): Promise<string> {
   const response = await fetch(at.lab.cloudUrl, {
-    method: 'POST', body: new URLSearchParams({ Action: action, Version: '2016-11-15', ...params }),
+    method: 'POST',
+    body: new URLSearchParams({ Action: action, Version: '2016-11-15', ...params }),
     // The twin reads key, region and service of a signature, and does not verify it.
-    headers: { authorization: `AWS4-HMAC-SHA256 Credential=somebody/20260101/${at.lab.options.region}/ec2/aws4_request, SignedHeaders=host, Signature=none` },
+    headers: {
+      authorization: `AWS4-HMAC-SHA256 Credential=somebody/20260101/${at.lab.options.region}/ec2/aws4_request, SignedHeaders=host, Signature=none`,
+    },
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`${action}: ${response.status} ${text}`);
   return text;
 }
 
-const valuesOf = (xml: string, element: string): readonly string[] => [...xml.matchAll(new RegExp(`<${element}>([^<]*)</${element}>`, 'g'))].map(([, value]) => value ?? '');
+const valuesOf = (xml: string, element: string): readonly string[] =>
+  [...xml.matchAll(new RegExp(`<${element}>([^<]*)</${element}>`, 'g'))].map(
+    ([, value]) => value ?? '',
+  );

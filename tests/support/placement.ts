@@ -1,4 +1,5 @@
-import { kubeResources, type KubeObject } from '@dovetail/core-ports';
+import { type KubeObject, kubeResources } from '@dovetail/core-ports';
+
 import { claims, pods } from './cluster.js';
 import { eventually, type TestWorld } from './world.js';
 
@@ -6,9 +7,23 @@ import { eventually, type TestWorld } from './world.js';
 const nodeTenths = 79;
 
 /** A pod by itself, that asks for so much. */
-export const podObject = (name: string, requests: Readonly<Record<string, string>>, spec: Readonly<Record<string, unknown>> = {}): KubeObject => ({
+export const podObject = (
+  name: string,
+  requests: Readonly<Record<string, string>>,
+  spec: Readonly<Record<string, unknown>> = {},
+): KubeObject => ({
   metadata: { name, namespace: 'default' },
-  spec: { terminationGracePeriodSeconds: 0, containers: [{ name: 'app', image: 'public.ecr.aws/eks-distro/kubernetes/pause:3.9', resources: { requests } }], ...spec },
+  spec: {
+    terminationGracePeriodSeconds: 0,
+    containers: [
+      {
+        name: 'app',
+        image: 'public.ecr.aws/eks-distro/kubernetes/pause:3.9',
+        resources: { requests },
+      },
+    ],
+    ...spec,
+  },
 });
 
 /**
@@ -16,8 +31,14 @@ export const podObject = (name: string, requests: Readonly<Record<string, string
  * No pod is as small as all the room that is left together: wherever a plan leaves it, no pod of another node can slip into it.
  */
 export function tightRequests(nodes: number, draw: () => number): readonly number[] {
-  const shares = Array.from({ length: nodes }, (_, node) => splitRandomly(node < podTenthsMin - 1 ? nodeTenths - 1 : nodeTenths, 5, draw));
-  return shares.flat().map((tenths) => ({ millicores: tenths * 100, at: draw() })).toSorted((a, b) => a.at - b.at).map(({ millicores }) => millicores);
+  const shares = Array.from({ length: nodes }, (_, node) =>
+    splitRandomly(node < podTenthsMin - 1 ? nodeTenths - 1 : nodeTenths, 5, draw),
+  );
+  return shares
+    .flat()
+    .map((tenths) => ({ millicores: tenths * 100, at: draw() }))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ millicores }) => millicores);
 }
 
 const podTenthsMin = 4;
@@ -27,45 +48,87 @@ function splitRandomly(total: number, parts: number, draw: () => number): readon
   const weights = Array.from({ length: parts }, () => draw() ** 2);
   const sum = weights.reduce((all, weight) => all + weight, 0);
   const spare = total - parts * podTenthsMin;
-  const shared = weights.slice(1).map((weight) => podTenthsMin + Math.floor((spare * weight) / sum));
+  const shared = weights
+    .slice(1)
+    .map((weight) => podTenthsMin + Math.floor((spare * weight) / sum));
   return [total - shared.reduce((all, part) => all + part, 0), ...shared];
 }
 
 /** Which node each pod was planned on, by pod UID, as the admissions tell it: a new one, or room on one to come. Pods planned more than once keep their first plan. */
 export async function plannedNodes(at: TestWorld): Promise<ReadonlyMap<string, string>> {
-  const nodeOfClaim = new Map((await claims(at)).map((claim) => [claim.metadata.name, (claim['status'] as { nodeName?: string } | undefined)?.nodeName ?? '']));
+  const nodeOfClaim = new Map(
+    (await claims(at)).map((claim) => [
+      claim.metadata.name,
+      (claim['status'] as { nodeName?: string } | undefined)?.nodeName ?? '',
+    ]),
+  );
   const planned = new Map<string, string>();
   for (const { objects } of at.decisions.of('admit')) {
     const holder = objects.find(({ kind }) => kind !== 'Pod')?.name ?? '';
-    for (const { kind, uid } of objects) if (kind === 'Pod' && uid !== undefined && !planned.has(uid)) planned.set(uid, nodeOfClaim.get(holder) ?? holder);
+    for (const { kind, uid } of objects)
+      if (kind === 'Pod' && uid !== undefined && !planned.has(uid))
+        planned.set(uid, nodeOfClaim.get(holder) ?? holder);
   }
   return planned;
 }
 
 /** UIDs of the pods that some plan has a node for. */
 export const admittedPods = (at: TestWorld): ReadonlySet<string> =>
-  new Set(at.decisions.of('admit').flatMap(({ objects }) => objects.flatMap(({ kind, uid }) => (kind === 'Pod' && uid !== undefined ? [uid] : []))));
+  new Set(
+    at.decisions
+      .of('admit')
+      .flatMap(({ objects }) =>
+        objects.flatMap(({ kind, uid }) => (kind === 'Pod' && uid !== undefined ? [uid] : [])),
+      ),
+  );
 
 /** Whether every claim that is there has its node, initialised. */
 export async function allInitialized(at: TestWorld): Promise<boolean> {
   const all = await claims(at);
   type Conditions = { conditions?: readonly { type: string; status: string }[] } | undefined;
-  return all.length > 0 && all.every((claim) => (claim['status'] as Conditions)?.conditions?.some(({ type, status }) => type === 'Initialized' && status === 'True') === true);
+  return (
+    all.length > 0 &&
+    all.every(
+      (claim) =>
+        (claim['status'] as Conditions)?.conditions?.some(
+          ({ type, status }) => type === 'Initialized' && status === 'True',
+        ) === true,
+    )
+  );
 }
 
 /** Where pods are bound now, by UID; '' where they are not. */
 export const boundTo = async (at: TestWorld): Promise<ReadonlyMap<string, string>> =>
-  new Map((await pods(at, 'default')).map((pod) => [pod.metadata.uid ?? '', pod.spec.nodeName ?? '']));
+  new Map(
+    (await pods(at, 'default')).map((pod) => [pod.metadata.uid ?? '', pod.spec.nodeName ?? '']),
+  );
 
-export const createPods = (at: TestWorld, objects: readonly KubeObject[]): Promise<readonly KubeObject[]> => Promise.all(objects.map((pod) => at.kube.create(kubeResources.pods, pod)));
+export const createPods = (
+  at: TestWorld,
+  objects: readonly KubeObject[],
+): Promise<readonly KubeObject[]> =>
+  Promise.all(objects.map((pod) => at.kube.create(kubeResources.pods, pod)));
 
 /** Deletes every pod and lets its nodes, empty now, go. */
 export async function deletePods(at: TestWorld): Promise<void> {
   const all = await at.list(kubeResources.pods, { namespace: 'default' });
-  await Promise.all(all.map(({ metadata: { name } }) => at.kube.delete({ resource: kubeResources.pods, namespace: 'default', name }, { gracePeriodSeconds: 0 })));
+  await Promise.all(
+    all.map(({ metadata: { name } }) =>
+      at.kube.delete(
+        { resource: kubeResources.pods, namespace: 'default', name },
+        { gracePeriodSeconds: 0 },
+      ),
+    ),
+  );
 }
 
 /** Waits until the pool may be used: pods that come before wait in back-off. */
 export const poolReady = (at: TestWorld): Promise<unknown> =>
-  eventually('the pool to be ready', async () => (await at.list(kubeResources.nodePools)).every((pool) =>
-    (pool['status'] as { conditions?: readonly { type: string; status: string }[] } | undefined)?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true));
+  eventually('the pool to be ready', async () =>
+    (await at.list(kubeResources.nodePools)).every(
+      (pool) =>
+        (
+          pool['status'] as { conditions?: readonly { type: string; status: string }[] } | undefined
+        )?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true,
+    ),
+  );

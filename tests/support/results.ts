@@ -3,17 +3,34 @@ import { cpus } from 'node:os';
 import { join } from 'node:path';
 
 /** What a long run has shown, as rows. */
-export type Table = { readonly title: string; readonly columns: readonly string[]; readonly rows: readonly (readonly (string | number)[])[]; readonly summary: readonly string[] };
+export type Table = {
+  readonly title: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly (string | number)[])[];
+  readonly summary: readonly string[];
+};
 
 const folder = join(import.meta.dirname, '..', 'results');
 
 /** Markdown, with columns as wide as their widest cell so that a terminal shows it as well. */
 export function tableText({ title, columns, rows, summary }: Table): string {
   const lines = [columns, ...rows].map((row) => row.map(String));
-  const widths = columns.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
-  const lineOf = (cells: readonly string[]): string => `| ${cells.map((cell, column) => cell.padStart(widths[column] ?? 0)).join(' | ')} |`;
+  const widths = columns.map((_, column) =>
+    Math.max(...lines.map((line) => line[column]?.length ?? 0)),
+  );
+  const lineOf = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, column) => cell.padStart(widths[column] ?? 0)).join(' | ')} |`;
   const [head = [], ...body] = lines;
-  return [`## ${title}`, '', lineOf(head), `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`, ...body.map(lineOf), '', ...summary.map((line) => `- ${line}`), ''].join('\n');
+  return [
+    `## ${title}`,
+    '',
+    lineOf(head),
+    `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`,
+    ...body.map(lineOf),
+    '',
+    ...summary.map((line) => `- ${line}`),
+    '',
+  ].join('\n');
 }
 
 /** Prints the table; with KEEP_RESULTS=1 it is also appended to `tests/results/<name>.md`, with the day and the machine. */
@@ -22,5 +39,8 @@ export async function keepTable(name: string, table: Table): Promise<void> {
   if (process.env['KEEP_RESULTS'] !== '1') return;
   const when = `${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC, ${cpus().length} cores, Node.js ${process.version}`;
   await mkdir(folder, { recursive: true });
-  await appendFile(join(folder, `${name}.md`), `\n${tableText({ ...table, title: `${table.title}: ${when}` })}`);
+  await appendFile(
+    join(folder, `${name}.md`),
+    `\n${tableText({ ...table, title: `${table.title}: ${when}` })}`,
+  );
 }

@@ -1,7 +1,12 @@
 /** Manifests that tests of the whole system share. */
 
 /** A NodePool and its class; `instanceTypes` narrows it to the named types. */
-export const poolManifest = (options: { readonly clusterName: string; readonly instanceTypes?: readonly string[]; readonly vcpusMax?: number; readonly consolidateAfter?: string }): string => `
+export const poolManifest = (options: {
+  readonly clusterName: string;
+  readonly instanceTypes?: readonly string[];
+  readonly vcpusMax?: number;
+  readonly consolidateAfter?: string;
+}): string => `
 apiVersion: karpenter.sh/v1
 kind: NodePool
 metadata: { name: default }
@@ -14,7 +19,10 @@ spec:
         - { key: kubernetes.io/arch, operator: In, values: [amd64] }
         - { key: karpenter.sh/capacity-type, operator: In, values: [on-demand] }
 ${options.vcpusMax === undefined ? '' : `        - { key: karpenter.k8s.aws/instance-cpu, operator: Lt, values: ["${options.vcpusMax + 1}"] }\n`}${
-  options.instanceTypes === undefined ? '' : `        - { key: node.kubernetes.io/instance-type, operator: In, values: [${options.instanceTypes.join(', ')}] }\n`}
+  options.instanceTypes === undefined
+    ? ''
+    : `        - { key: node.kubernetes.io/instance-type, operator: In, values: [${options.instanceTypes.join(', ')}] }\n`
+}
   disruption: { consolidationPolicy: WhenEmpty, consolidateAfter: ${options.consolidateAfter ?? '10s'}, budgets: [{ nodes: "100%" }] }
 ---
 apiVersion: karpenter.k8s.aws/v1
@@ -27,7 +35,12 @@ spec:
   securityGroupSelectorTerms: [{ tags: { karpenter.sh/discovery: ${options.clusterName} } }]
 `;
 
-export const deploymentManifest = (options: { readonly name: string; readonly replicas: number; readonly cpu: string; readonly memory: string }): string => `
+export const deploymentManifest = (options: {
+  readonly name: string;
+  readonly replicas: number;
+  readonly cpu: string;
+  readonly memory: string;
+}): string => `
 apiVersion: apps/v1
 kind: Deployment
 metadata: { name: ${options.name}, namespace: default }

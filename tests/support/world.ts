@@ -1,10 +1,23 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from '@jest/globals';
-import { connectKubernetes, type ManifestApi } from '@dovetail/adapter-kubernetes';
+
+import { connectKubernetes, type ManifestApi } from '@dovetail/adapter-kubernetes/manifests';
 import type { KubeApi, KubeObject, KubeResource, Log } from '@dovetail/core-ports';
-import { defaultLabOptions, type Lab, type LabOptions, obtainControlPlane, obtainKubectl, isUnavailable, run, startLab, waitFor, type World } from '@dovetail/testbed';
+import {
+  type ControlPlaneKind,
+  defaultLabOptions,
+  isUnavailable,
+  type Lab,
+  type LabOptions,
+  obtainControlPlane,
+  obtainKubectl,
+  run,
+  startLab,
+  waitFor,
+} from '@dovetail/testbed';
+import { expect, test } from '@jest/globals';
+
 import { type DecisionRecorder, recordDecisions } from './decisions.js';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -20,24 +33,46 @@ export type TestWorld = {
   applyScenario(name: string, files?: readonly string[]): Promise<void>;
   /** Asks or tells the cloud twin (`/_twin/…`). */
   cloud<T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T>;
-  list(resource: KubeResource, selection?: { namespace?: string; labelSelector?: string }): Promise<readonly KubeObject[]>;
+  list(
+    resource: KubeResource,
+    selection?: { namespace?: string; labelSelector?: string },
+  ): Promise<readonly KubeObject[]>;
   close(): Promise<void>;
 };
 
 /** Errors only: what matters otherwise is in the services' own log files. */
-const quietLog: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: (name, message) => process.stderr.write(`${name}: ${message}\n`) };
+const quietLog: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: (name, message) => process.stderr.write(`${name}: ${message}\n`),
+};
 
-export async function openWorld(options: { readonly world: World } & Partial<LabOptions>): Promise<TestWorld> {
+export async function openWorld(
+  options: { readonly world: ControlPlaneKind } & Partial<LabOptions>,
+): Promise<TestWorld> {
   const dir = await mkdtemp(join(tmpdir(), 'dovetail-test-'));
-  const lab = await startLab({ ...defaultLabOptions, dir, distDir: join(root, 'dist'), progress: () => undefined, prepare: applyDefinitions, ...options });
+  const lab = await startLab({
+    ...defaultLabOptions,
+    dir,
+    distDir: join(root, 'dist'),
+    progress: () => undefined,
+    prepare: applyDefinitions,
+    ...options,
+  });
   const kube = connectKubernetes({ kubeconfigPath: lab.kubeconfig, log: quietLog });
   const decisions = await recordDecisions(lab.natsUrl, lab.options.clusterName);
   const kubectl = await kubectlFor(lab);
   const cloud = cloudOf(lab);
   await cloud('POST', 'neighbours');
   return {
-    lab, kube, decisions, kubectl, cloud,
-    applyScenario: (name, files) => applyScenario(kubectl, lab.options.clusterName, dir, name, files),
+    lab,
+    kube,
+    decisions,
+    kubectl,
+    cloud,
+    applyScenario: (name, files) =>
+      applyScenario(kubectl, lab.options.clusterName, dir, name, files),
     list: (resource, selection) => kube.list(resource, selection),
     async close() {
       await decisions.close();
@@ -48,33 +83,55 @@ export async function openWorld(options: { readonly world: World } & Partial<Lab
   };
 }
 
-const cloudOf = (lab: Lab): TestWorld['cloud'] => async <T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T> => {
-  const response = await fetch(`${lab.cloudUrl}/_twin/${path}`, { method, ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }) });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${method} /_twin/${path}: ${response.status} ${text}`);
-  return (text === '' ? undefined : JSON.parse(text)) as T;
-};
+const cloudOf =
+  (lab: Lab): TestWorld['cloud'] =>
+  async <T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T> => {
+    const response = await fetch(`${lab.cloudUrl}/_twin/${path}`, {
+      method,
+      ...(body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} /_twin/${path}: ${response.status} ${text}`);
+    return (text === '' ? undefined : JSON.parse(text)) as T;
+  };
 
 async function applyDefinitions(kubeconfigPath: string): Promise<void> {
   const kube = connectKubernetes({ kubeconfigPath, log: quietLog });
   const folder = join(root, 'deploy', 'crds');
-  for (const file of (await readdir(folder)).filter((name) => name.endsWith('.yaml')).toSorted()) await kube.putManifests(await readFile(join(folder, file), 'utf8'));
+  for (const file of (await readdir(folder)).filter((name) => name.endsWith('.yaml')).toSorted())
+    await kube.putManifests(await readFile(join(folder, file), 'utf8'));
 }
 
 async function kubectlFor(lab: Lab): Promise<TestWorld['kubectl']> {
   const found = await obtainKubectl();
-  if (isUnavailable(found)) return () => Promise.reject(new Error(`no kubectl: ${found.unavailable}`));
+  if (isUnavailable(found))
+    return () => Promise.reject(new Error(`no kubectl: ${found.unavailable}`));
   return async (...args) => {
-    const output = await run(found.path, ['--kubeconfig', lab.kubeconfig, ...args], { deadlineMs: 200_000, remedy: 'read its output' });
+    const output = await run(found.path, ['--kubeconfig', lab.kubeconfig, ...args], {
+      deadlineMs: 200_000,
+      remedy: 'read its output',
+    });
     return output.stdout;
   };
 }
 
-async function applyScenario(kubectl: TestWorld['kubectl'], clusterName: string, dir: string, name: string, files?: readonly string[]): Promise<void> {
+async function applyScenario(
+  kubectl: TestWorld['kubectl'],
+  clusterName: string,
+  dir: string,
+  name: string,
+  files?: readonly string[],
+): Promise<void> {
   const folder = join(root, 'tests', 'scenarios', name);
-  const chosen = files ?? (await readdir(folder)).filter((file) => file.endsWith('.yaml')).toSorted();
+  const chosen =
+    files ?? (await readdir(folder)).filter((file) => file.endsWith('.yaml')).toSorted();
   for (const file of chosen) {
-    const manifest = (await readFile(join(folder, file), 'utf8')).replaceAll('${CLUSTER_NAME}', clusterName);
+    const manifest = (await readFile(join(folder, file), 'utf8')).replaceAll(
+      '${CLUSTER_NAME}',
+      clusterName,
+    );
     const path = join(dir, `${name}-${file}`);
     await writeFile(path, manifest);
     await kubectl('apply', '-f', path);
@@ -84,16 +141,22 @@ async function applyScenario(kubectl: TestWorld['kubectl'], clusterName: string,
 /** A test file that drives kubectl is skipped as a whole where kubectl cannot be had, and one line says why. */
 async function leaveOutWithoutKubectl(): Promise<void> {
   const { testPath } = expect.getState();
-  if (testPath === undefined || !/\.(kubectl|applyScenario)\(/.test(await readFile(testPath, 'utf8'))) return;
+  if (
+    testPath === undefined ||
+    !/\.(kubectl|applyScenario)\(/.test(await readFile(testPath, 'utf8'))
+  )
+    return;
   const found = await obtainKubectl();
   if (!isUnavailable(found)) return;
-  process.stdout.write(`LEFT OUT: the scenarios and other tests that drive kubectl: ${found.unavailable.split('\n', 1)[0]}\n`);
+  process.stdout.write(
+    `LEFT OUT: the scenarios and other tests that drive kubectl: ${found.unavailable.split('\n', 1)[0]}\n`,
+  );
   // Jest then skips every other test of the file, and with them the hooks that open its worlds.
   test.only('kubectl is left out', () => expect(isUnavailable(found)).toBe(true));
 }
 
 /** Which worlds to test on: the twins always; the real control plane when asked for and to be had, else one line says why not. */
-export async function worlds(): Promise<readonly World[]> {
+export async function worlds(): Promise<readonly ControlPlaneKind[]> {
   await leaveOutWithoutKubectl();
   if (process.env['DOVETAIL_REAL'] === '') {
     process.stdout.write('LEFT OUT: the real control plane (run with REAL=1 to include it)\n');
@@ -106,5 +169,8 @@ export async function worlds(): Promise<readonly World[]> {
 }
 
 /** Looks until the condition gives something; says what was awaited when it does not. */
-export const eventually = <T>(what: string, condition: () => T | undefined | false | Promise<T | undefined | false>, deadlineMs = 60_000): Promise<T> =>
-  waitFor(condition, { what, deadlineMs, everyMs: 50 });
+export const eventually = <T>(
+  what: string,
+  condition: () => T | undefined | false | Promise<T | undefined | false>,
+  deadlineMs = 60_000,
+): Promise<T> => waitFor(condition, { what, deadlineMs, everyMs: 50 });

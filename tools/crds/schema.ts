@@ -4,8 +4,9 @@ export type Schema = { readonly [keyword: string]: unknown };
 export type Rule = { readonly rule: string; readonly message: string };
 
 /** A list of CEL rules as a schema keyword. */
-export const rules = (...all: readonly (readonly [rule: string, message: string])[]): Schema =>
-  ({ 'x-kubernetes-validations': all.map(([rule, message]): Rule => ({ message, rule })) });
+export const rules = (...all: readonly (readonly [rule: string, message: string])[]): Schema => ({
+  'x-kubernetes-validations': all.map(([rule, message]): Rule => ({ message, rule })),
+});
 
 export const text = (more: Schema = {}): Schema => ({ type: 'string', ...more });
 export const words = (...allowed: readonly string[]): Schema => ({ type: 'string', enum: allowed });
@@ -13,38 +14,79 @@ export const flag = (more: Schema = {}): Schema => ({ type: 'boolean', ...more }
 export const int32 = (more: Schema = {}): Schema => ({ type: 'integer', format: 'int32', ...more });
 export const int64 = (more: Schema = {}): Schema => ({ type: 'integer', format: 'int64', ...more });
 export const time = (): Schema => ({ type: 'string', format: 'date-time' });
-export const listOf = (items: Schema, more: Schema = {}): Schema => ({ type: 'array', items, ...more });
-export const atomicListOf = (items: Schema, more: Schema = {}): Schema => listOf(items, { 'x-kubernetes-list-type': 'atomic', ...more });
-export const mapOf = (values: Schema, more: Schema = {}): Schema => ({ type: 'object', additionalProperties: values, ...more });
-export const described = (description: string, schema: Schema): Schema => ({ description, ...schema });
+export const listOf = (items: Schema, more: Schema = {}): Schema => ({
+  type: 'array',
+  items,
+  ...more,
+});
+export const atomicListOf = (items: Schema, more: Schema = {}): Schema =>
+  listOf(items, { 'x-kubernetes-list-type': 'atomic', ...more });
+export const mapOf = (values: Schema, more: Schema = {}): Schema => ({
+  type: 'object',
+  additionalProperties: values,
+  ...more,
+});
+export const described = (description: string, schema: Schema): Schema => ({
+  description,
+  ...schema,
+});
 
 /** An object with fields; names that end in `!` are required. */
 export function fields(properties: Readonly<Record<string, Schema>>, more: Schema = {}): Schema {
-  const required = Object.keys(properties).filter((name) => name.endsWith('!')).map((name) => name.slice(0, -1));
-  const plain = Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name.replace(/!$/, ''), schema]));
-  return { type: 'object', ...(required.length === 0 ? {} : { required }), properties: plain, ...more };
+  const required = Object.keys(properties)
+    .filter((name) => name.endsWith('!'))
+    .map((name) => name.slice(0, -1));
+  const plain = Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => [name.replace(/!$/, ''), schema]),
+  );
+  return {
+    type: 'object',
+    ...(required.length === 0 ? {} : { required }),
+    properties: plain,
+    ...more,
+  };
 }
 
 /** A Kubernetes quantity, as a number or a text. */
 export const quantity = (): Schema => ({
-  anyOf: [{ type: 'integer' }, { type: 'string' }], 'x-kubernetes-int-or-string': true,
-  pattern: '^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$',
+  anyOf: [{ type: 'integer' }, { type: 'string' }],
+  'x-kubernetes-int-or-string': true,
+  pattern:
+    '^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$',
 });
 
 /** Status conditions, one of each type. */
-export const conditions = (): Schema => described('What is true of the object now.', listOf(fields({
-  'type!': text({ maxLength: 316 }),
-  'status!': words('True', 'False', 'Unknown'),
-  'lastTransitionTime!': time(),
-  reason: text({ maxLength: 1024 }),
-  message: text({ maxLength: 32_768 }),
-  observedGeneration: int64({ minimum: 0 }),
-}), { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] }));
+export const conditions = (): Schema =>
+  described(
+    'What is true of the object now.',
+    listOf(
+      fields({
+        'type!': text({ maxLength: 316 }),
+        'status!': words('True', 'False', 'Unknown'),
+        'lastTransitionTime!': time(),
+        reason: text({ maxLength: 1024 }),
+        message: text({ maxLength: 32_768 }),
+        observedGeneration: int64({ minimum: 0 }),
+      }),
+      { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] },
+    ),
+  );
 
-export type Column = { readonly name: string; readonly jsonPath: string; readonly type: string; readonly priority?: number };
-export const column = (name: string, jsonPath: string, type = 'string', priority = 0): Column => ({ name, jsonPath, type, ...(priority === 0 ? {} : { priority }) });
+export type Column = {
+  readonly name: string;
+  readonly jsonPath: string;
+  readonly type: string;
+  readonly priority?: number;
+};
+export const column = (name: string, jsonPath: string, type = 'string', priority = 0): Column => ({
+  name,
+  jsonPath,
+  type,
+  ...(priority === 0 ? {} : { priority }),
+});
 export const age = (): Column => column('Age', '.metadata.creationTimestamp', 'date');
-export const readyColumn = (priority = 0): Column => column('Ready', '.status.conditions[?(@.type=="Ready")].status', 'string', priority);
+export const readyColumn = (priority = 0): Column =>
+  column('Ready', '.status.conditions[?(@.type=="Ready")].status', 'string', priority);
 
 export type Definition = {
   readonly group: string;
@@ -69,15 +111,34 @@ export function definition(of: Definition): Schema {
       group: of.group,
       scope: 'Cluster',
       names: {
-        categories: ['karpenter'], kind: of.kind, listKind: `${of.kind}List`, plural: of.plural, singular: of.kind.toLowerCase(),
+        categories: ['karpenter'],
+        kind: of.kind,
+        listKind: `${of.kind}List`,
+        plural: of.plural,
+        singular: of.kind.toLowerCase(),
         ...(of.shortNames === undefined ? {} : { shortNames: of.shortNames }),
       },
-      versions: [{
-        name: of.version, served: true, storage: true,
-        additionalPrinterColumns: of.columns,
-        subresources: { status: {}, ...(of.scale === undefined ? {} : { scale: of.scale }) },
-        schema: { openAPIV3Schema: described(of.description, fields({ apiVersion: text(), kind: text(), metadata: { type: 'object' }, 'spec!': of.spec, status: of.status })) },
-      }],
+      versions: [
+        {
+          name: of.version,
+          served: true,
+          storage: true,
+          additionalPrinterColumns: of.columns,
+          subresources: { status: {}, ...(of.scale === undefined ? {} : { scale: of.scale }) },
+          schema: {
+            openAPIV3Schema: described(
+              of.description,
+              fields({
+                apiVersion: text(),
+                kind: text(),
+                metadata: { type: 'object' },
+                'spec!': of.spec,
+                status: of.status,
+              }),
+            ),
+          },
+        },
+      ],
     },
   };
 }

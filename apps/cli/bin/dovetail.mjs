@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// What npm links as `dovetail`: the built command line, once there is one.
+// npm links this as `dovetail` before anything is built, so it is plain JavaScript: it starts the built command.
 import { existsSync } from 'node:fs';
 
 const built = new URL('../../../dist/cli.js', import.meta.url);

@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+
 import { addDecisions } from './commands/decisions.js';
 import { addSimulate } from './commands/simulate.js';
 
@@ -13,7 +14,9 @@ export function programOf(environment: Readonly<Record<string, string | undefine
     .exitOverride();
   addSimulate(program, environment);
   addDecisions(program, environment);
-  program.commands.forEach((command) => command.exitOverride().showHelpAfterError('(add --help for the flags and examples)'));
+  program.commands.forEach((command) =>
+    command.exitOverride().showHelpAfterError('(add --help for the flags and examples)'),
+  );
   return program;
 }
 

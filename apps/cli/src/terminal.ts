@@ -10,8 +10,12 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 /** The terminal. Progress is one line on standard error that is written over and over, and only where someone watches. */
 export const terminal: Streams = {
-  out: (text) => { process.stdout.write(text); },
-  err: (text) => { process.stderr.write(text); },
+  out: (text) => {
+    process.stdout.write(text);
+  },
+  err: (text) => {
+    process.stderr.write(text);
+  },
   progress: (text) => {
     if (!process.stderr.isTTY || (text === '' && !lineOpen)) return;
     process.stderr.write(`\r\u001b[K${text}`);

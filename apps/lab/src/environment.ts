@@ -1,6 +1,7 @@
-/** A variable that the lab engine always sets for its roles. */
+/** A variable that the lab sets for its roles. Throws when it is not set. */
 export function required(name: string): string {
   const value = process.env[name];
-  if (value === undefined || value === '') throw new Error(`${name} is not set: this role is started by the lab, see make lab`);
+  if (value === undefined || value === '')
+    throw new Error(`${name} is not set: the lab starts this role; run make lab`);
   return value;
 }

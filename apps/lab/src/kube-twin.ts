@@ -1,9 +1,19 @@
 import { readFileSync, watchFile, writeFileSync } from 'node:fs';
-import { createKubeStore, createOffsetClock, serveKube, startKubeControllers } from '@dovetail/sim-kube';
+
 import { stopOnSignals } from '@dovetail/runtime';
+import {
+  createKubeStore,
+  createOffsetClock,
+  serveKube,
+  startKubeControllers,
+} from '@dovetail/sim-kube';
+
 import { required } from './environment.js';
 
-/** Runs the Kubernetes twin as a process of its own: API server, scheduler and controllers in memory. */
+/**
+ * Runs the Kubernetes twin as a process of its own: API server, scheduler and controllers in
+ * memory.
+ */
 export async function runKubeTwin(): Promise<void> {
   const clock = createOffsetClock();
   followOffset(required('TEST_CLOCK_FILE'), (byMs) => clock.advance(byMs));
@@ -12,12 +22,14 @@ export async function runKubeTwin(): Promise<void> {
   const server = await serveKube(store, { port: Number(required('PORT')) });
   writeFileSync(required('KUBECONFIG_OUT'), server.kubeconfig);
   const stop = stopOnSignals();
-  await new Promise<void>((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }));
+  await new Promise<void>((resolve) =>
+    stop.addEventListener('abort', () => resolve(), { once: true }),
+  );
   controllers.stop();
   await server.close();
 }
 
-/** Tells by how much the offset in the file has grown, each time. */
+/** Calls `jumped` with the growth of the offset in the file. */
 function followOffset(file: string, jumped: (byMs: number) => void): void {
   let seenMs = 0;
   const look = (): void => {

@@ -1,7 +1,9 @@
 import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+
 import { followLog } from './log-lines.js';
 
 let dir = '';

@@ -6,7 +6,10 @@ export type LogLine = { readonly service?: string; readonly event?: string; read
 
 const lookMs = 25;
 
-/** Every line of JSON that a log file holds and gets, until `stop`. Lines that are no JSON (a crash, a warning of Node.js) are passed over. */
+/**
+ * Every JSON line of a log file, present and future, until `stop`. Other lines (a crash, a warning
+ * of Node.js) are skipped.
+ */
 export async function* followLog(path: string, stop: AbortSignal): AsyncGenerator<LogLine> {
   const file = await open(path, 'r');
   let rest = '';

@@ -1,26 +1,27 @@
 import { runMain } from '@dovetail/runtime';
 import { TestbedError } from '@dovetail/testbed';
+
 import { runCloudTwin } from './cloud-twin.js';
 import { runDemo } from './demo.js';
 import { runKubeTwin } from './kube-twin.js';
 import { runServices } from './services.js';
 import { labDown, labUp } from './up.js';
 
-const help = `lab: everything that Dovetail needs around it, on this machine
+const help = `lab: runs Dovetail and everything that it needs on this machine
 
   up          start the lab and leave it running: .lab/kubeconfig, .lab/ready (REGION, SOLVERS, CLUSTER_NAME, REAL=1)
-  down        end it
-  demo        pods become nodes and nodes go away, with a timeline, then end
+  down        end the lab
+  demo        show with a timeline how pods become nodes and nodes go away, then end
   kube-twin, cloud-twin, services, supervise   roles that the lab starts itself
 
-Without a nats-server (none on PATH, none to be had from PyPI, or NATS_SERVER=none) all services run in one process.
+Without a nats-server (not on PATH, not available from PyPI, or NATS_SERVER=none), all services run in one process.
 `;
 
 await runMain(async () => {
   try {
     await runCommand(process.argv[2]);
   } catch (error) {
-    // Written for whoever called, with its remedy: a stack would only be in the way.
+    // A TestbedError is for the user and names its remedy, so a stack would only distract.
     if (!(error instanceof TestbedError)) throw error;
     process.stderr.write(`${error.message}\n`);
     process.exitCode = 1;
@@ -29,16 +30,24 @@ await runMain(async () => {
 
 async function runCommand(command: string | undefined): Promise<void> {
   switch (command) {
-    case 'up': return labUp({ detach: true });
-    case 'supervise': return labUp({ detach: false });
-    case 'down': return labDown();
-    case 'demo': return runDemo();
-    case 'kube-twin': return runKubeTwin();
-    case 'cloud-twin': return runCloudTwin();
-    case 'services': return runServices();
+    case 'up':
+      return labUp({ detach: true });
+    case 'supervise':
+      return labUp({ detach: false });
+    case 'down':
+      return labDown();
+    case 'demo':
+      return runDemo();
+    case 'kube-twin':
+      return runKubeTwin();
+    case 'cloud-twin':
+      return runCloudTwin();
+    case 'services':
+      return runServices();
     case undefined:
     default:
       process.stdout.write(help);
-      process.exitCode = command === undefined || command === 'help' || command === '--help' ? 0 : 64;
+      process.exitCode =
+        command === undefined || command === 'help' || command === '--help' ? 0 : 64;
   }
 }

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+
 import { story, Timeline } from './timeline.js';
 
 test('a timeline knows which steps of the story are missing, and when each was first seen', () => {
@@ -9,6 +10,8 @@ test('a timeline knows which steps of the story are missing, and when each was f
   expect(timeline.missing()).toEqual(['node gone']);
   timeline.say('reaper', 'node gone', 'the last one');
   expect(timeline.missing()).toEqual([]);
-  expect(timeline.summary()).toMatch(/^pods pending \d+\.\d\d s → batch .* → node gone \d+\.\d\d s$/);
+  expect(timeline.summary()).toMatch(
+    /^pods pending \d+\.\d\d s → batch .* → node gone \d+\.\d\d s$/,
+  );
   expect(lines).toHaveLength(story.length + 1);
 });

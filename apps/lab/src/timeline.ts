@@ -1,35 +1,52 @@
 import colors from 'picocolors';
 
 const paint: Readonly<Record<string, (text: string) => string>> = {
-  user: colors.bold, kubernetes: colors.blue, 'pod-watcher': colors.cyan, solver: colors.magenta, launcher: colors.green, reaper: colors.yellow, demo: colors.bold,
+  user: colors.bold,
+  kubernetes: colors.blue,
+  'pod-watcher': colors.cyan,
+  solver: colors.magenta,
+  launcher: colors.green,
+  reaper: colors.yellow,
+  demo: colors.bold,
 };
 
 /** The main job, step by step, in the order in which each is first seen. */
-export const story = ['pods pending', 'batch', 'plan', 'fleet', 'node ready', 'pods running', 'scaled down', 'node gone'] as const;
+export const story = [
+  'pods pending',
+  'batch',
+  'plan',
+  'fleet',
+  'node ready',
+  'pods running',
+  'scaled down',
+  'node gone',
+] as const;
 
-/** Lines with the time since the start, who speaks, which step it is, and what it says. */
+/** Prints lines with the time since the start, the speaker, the step and the text. */
 export class Timeline {
-  private readonly startedMs = performance.now();
-  private readonly firstSeconds = new Map<string, string>();
-  private readonly write: (line: string) => void;
+  readonly #startedMs = performance.now();
+  readonly #firstSeconds = new Map<string, string>();
+  readonly #write: (line: string) => void;
 
   constructor(write: (line: string) => void) {
-    this.write = write;
+    this.#write = write;
   }
 
   say(who: string, step: string, what: string): void {
-    const seconds = ((performance.now() - this.startedMs) / 1_000).toFixed(2);
-    if (!this.firstSeconds.has(step)) this.firstSeconds.set(step, seconds);
-    this.write(`${colors.dim(`${seconds.padStart(6)} s`)}  ${(paint[who] ?? String)(who.padEnd(11))}  ${colors.bold(step.padEnd(12))}  ${what}`);
+    const seconds = ((performance.now() - this.#startedMs) / 1_000).toFixed(2);
+    if (!this.#firstSeconds.has(step)) this.#firstSeconds.set(step, seconds);
+    this.#write(
+      `${colors.dim(`${seconds.padStart(6)} s`)}  ${(paint[who] ?? String)(who.padEnd(11))}  ${colors.bold(step.padEnd(12))}  ${what}`,
+    );
   }
 
-  /** Steps of the story that nobody has told. */
+  /** The steps of the story that have not happened yet. */
   missing(): readonly string[] {
-    return story.filter((step) => !this.firstSeconds.has(step));
+    return story.filter((step) => !this.#firstSeconds.has(step));
   }
 
   /** The story in one line: when each step was first seen. */
   summary(): string {
-    return story.map((step) => `${step} ${this.firstSeconds.get(step) ?? 'never'} s`).join(' → ');
+    return story.map((step) => `${step} ${this.#firstSeconds.get(step) ?? 'never'} s`).join(' → ');
   }
 }

@@ -3,56 +3,97 @@ import { existsSync, openSync, rmSync } from 'node:fs';
 import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+
 import { stopOnSignals } from '@dovetail/runtime';
-import { defaultLabOptions, isAlive, isUnavailable, type Lab, type LabOptions, obtainKubectl, startLab, TestbedError, waitFor } from '@dovetail/testbed';
+import {
+  defaultLabOptions,
+  isAlive,
+  isUnavailable,
+  type Lab,
+  type LabOptions,
+  obtainKubectl,
+  startLab,
+  TestbedError,
+  waitFor,
+} from '@dovetail/testbed';
+
 import { applyCustomResources } from './custom-resources.js';
 
 /** The folder of the lab that `make lab` leaves running. */
-export const labDir = '.lab';
+const labDir = '.lab';
 const pidFile = join(labDir, 'pid');
-/** Where `dovetail decisions` finds the bus of what runs in this folder. */
+/** The file in which `dovetail decisions` finds the bus of this folder's lab. */
 const addressFile = join(labDir, 'nats-url');
 
 /** Options from the environment, as the Makefile passes them. */
 export function labOptions(dir: string, progress: (line: string) => void): LabOptions {
   const env = process.env;
   const solvers = Number(env['SOLVERS'] ?? '1');
-  if (!Number.isInteger(solvers) || solvers < 1 || solvers > 20) throw new TestbedError({ failed: `SOLVERS is ${env['SOLVERS'] ?? ''}`, remedy: 'give a number of solver processes from 1 to 20' });
+  if (!Number.isInteger(solvers) || solvers < 1 || solvers > 20)
+    throw new TestbedError({
+      failed: `SOLVERS is ${env['SOLVERS'] ?? ''}`,
+      remedy: 'give a number of solver processes from 1 to 20',
+    });
   return {
-    ...defaultLabOptions, dir, distDir: import.meta.dirname, progress, solvers,
+    ...defaultLabOptions,
+    dir,
+    distDir: import.meta.dirname,
+    progress,
+    solvers,
     world: env['REAL'] === '1' ? 'real' : 'twin',
     region: env['REGION'] || defaultLabOptions.region,
     clusterName: env['CLUSTER_NAME'] || defaultLabOptions.clusterName,
-    prepare: (kubeconfig) => applyCustomResources(kubeconfig, join(import.meta.dirname, '..', 'deploy', 'crds')),
-    ...(env['ZONES'] === undefined || env['ZONES'] === '' ? {} : { zones: env['ZONES'].split(',') }),
+    prepare: (kubeconfig) =>
+      applyCustomResources(kubeconfig, join(import.meta.dirname, '..', 'deploy', 'crds')),
+    ...(env['ZONES'] === undefined || env['ZONES'] === ''
+      ? {}
+      : { zones: env['ZONES'].split(',') }),
     placement: env['PLACEMENT'] === 'scheduler' ? 'scheduler' : 'bind',
   };
 }
 
-/** Starts the lab. Detached: in a process of its own that outlives this one; returns when all services are ready. */
+/**
+ * Starts the lab and returns when all services are ready. Detached: in a process that outlives this
+ * one.
+ */
 export async function labUp({ detach }: { readonly detach: boolean }): Promise<void> {
   if (!detach) return supervise();
   labOptions(labDir, () => undefined); // what is wrong with them is said here, not in a log
   const running = await runningPid();
-  if (running !== undefined) throw new TestbedError({ failed: `a lab is running already (process ${running})`, remedy: 'use it, or end it with make lab-down' });
-  // Its twins begin empty, so nothing else may be left of an earlier one either.
+  if (running !== undefined)
+    throw new TestbedError({
+      failed: `a lab is running already (process ${running})`,
+      remedy: 'use it, or end it with make lab-down',
+    });
+  // The twins begin empty, so nothing of an earlier lab may remain.
   await rm(labDir, { recursive: true, force: true });
   await mkdir(labDir, { recursive: true });
   const logFile = join(labDir, 'lab.log');
   const log = openSync(logFile, 'w');
-  const child = spawn(process.execPath, [...process.execArgv, join(import.meta.dirname, 'lab.js'), 'supervise'], { detached: true, stdio: ['ignore', log, log] });
+  const child = spawn(
+    process.execPath,
+    [...process.execArgv, join(import.meta.dirname, 'lab.js'), 'supervise'],
+    { detached: true, stdio: ['ignore', log, log] },
+  );
   child.unref();
   await writeFile(pidFile, String(child.pid));
-  process.stdout.write(`starting the lab (${process.env['REAL'] === '1' ? 'real control plane: the first time it is built, about five minutes' : 'twins'}); log: ${logFile}\n`);
+  process.stdout.write(
+    `starting the lab (${process.env['REAL'] === '1' ? 'real control plane: the first time it is built, about five minutes' : 'twins'}); log: ${logFile}\n`,
+  );
   const stop = new AbortController();
   const telling = tellProgress(logFile, stop.signal);
-  await waitFor(() => existsSync(join(labDir, 'ready')) || (child.pid !== undefined && !isAlive(child.pid) ? failStart() : false), { what: 'the lab to be ready', deadlineMs: 900_000, everyMs: 200 });
+  await waitFor(
+    () =>
+      existsSync(join(labDir, 'ready')) ||
+      (child.pid !== undefined && !isAlive(child.pid) ? failStart() : false),
+    { what: 'the lab to be ready', deadlineMs: 900_000, everyMs: 200 },
+  );
   stop.abort();
   await telling;
   process.stdout.write(await readFile(join(labDir, 'ready'), 'utf8'));
 }
 
-/** What the starting lab says, as it says it: downloads and builds take their time. */
+/** Prints the progress of the starting lab as it comes, because downloads and builds take time. */
 async function tellProgress(logFile: string, stop: AbortSignal): Promise<void> {
   let told = 0;
   while (!stop.aborted) {
@@ -64,24 +105,36 @@ async function tellProgress(logFile: string, stop: AbortSignal): Promise<void> {
 }
 
 function failStart(): never {
-  throw new TestbedError({ failed: 'the lab ended while starting', remedy: `read above, ${labDir}/lab.log and ${labDir}/logs/` });
+  throw new TestbedError({
+    failed: 'the lab ended while starting',
+    remedy: `read above, ${labDir}/lab.log and ${labDir}/logs/`,
+  });
 }
 
 async function supervise(): Promise<void> {
   const stop = stopOnSignals();
   const progress = (line: string): void => void process.stdout.write(`${line}\n`);
   const lab = await startLab(labOptions(labDir, progress));
-  if (lab.kubeconfig !== join(labDir, 'kubeconfig')) await copyFile(lab.kubeconfig, join(labDir, 'kubeconfig'));
+  if (lab.kubeconfig !== join(labDir, 'kubeconfig'))
+    await copyFile(lab.kubeconfig, join(labDir, 'kubeconfig'));
   await writeFile(addressFile, lab.natsUrl);
-  await writeFile(join(labDir, 'ready'), welcome(lab, { kubectl: await kubectlHint(progress), example: await exampleFor(lab) }));
-  await new Promise<void>((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }));
+  await writeFile(
+    join(labDir, 'ready'),
+    welcome(lab, { kubectl: await kubectlHint(progress), example: await exampleFor(lab) }),
+  );
+  await new Promise<void>((resolve) =>
+    stop.addEventListener('abort', () => resolve(), { once: true }),
+  );
   await rm(join(labDir, 'ready'), { force: true });
   await lab.stop();
   await rm(addressFile, { force: true });
   await rm(pidFile, { force: true });
 }
 
-/** Lets `dovetail decisions` in this folder find a lab that runs without being left, unless one that was left runs too; answers the undoing. */
+/**
+ * Lets `dovetail decisions` in this folder find a running demo, unless a lab runs too. Returns the
+ * undo.
+ */
 export async function publishAddress(lab: Lab): Promise<() => void> {
   if ((await runningPid()) !== undefined) return () => undefined;
   await mkdir(labDir, { recursive: true });
@@ -89,15 +142,21 @@ export async function publishAddress(lab: Lab): Promise<() => void> {
   return () => rmSync(addressFile, { force: true });
 }
 
-/** Nothing when `kubectl` works as it is; else how to have it, or why it cannot be had. */
+/** Empty when `kubectl` is on PATH; else a hint how to get it, or why it is unavailable. */
 async function kubectlHint(progress: (line: string) => void): Promise<string> {
   const found = await obtainKubectl({ log: progress });
-  if (isUnavailable(found)) return `  # kubectl is not installed and could not be downloaded (${found.unavailable.split('\n', 1)[0]}): see https://kubernetes.io/docs/tasks/tools\n`;
+  if (isUnavailable(found))
+    return `  # kubectl is not installed and could not be downloaded (${found.unavailable.split('\n', 1)[0]}): see https://kubernetes.io/docs/tasks/tools\n`;
   const onPath = (process.env['PATH'] ?? '').split(delimiter).includes(dirname(found.path));
-  return onPath ? '' : `  # kubectl is not on your PATH; this one will do\n  alias kubectl=${found.path}\n`;
+  return onPath
+    ? ''
+    : `  # kubectl is not on your PATH; this one will do\n  alias kubectl=${found.path}\n`;
 }
 
-/** The example names the cluster in its selectors: for another name there is a copy that does. */
+/**
+ * The example for this cluster's name. Its selectors name the cluster, so another name needs a
+ * copy.
+ */
 async function exampleFor({ options: { distDir, clusterName } }: Lab): Promise<string> {
   const example = 'examples/inflate.yaml';
   if (clusterName === defaultLabOptions.clusterName) return example;
@@ -106,7 +165,10 @@ async function exampleFor({ options: { distDir, clusterName } }: Lab): Promise<s
   return join(labDir, 'inflate.yaml');
 }
 
-const welcome = (lab: Lab, { kubectl, example }: { readonly kubectl: string; readonly example: string }): string => `
+const welcome = (
+  lab: Lab,
+  { kubectl, example }: { readonly kubectl: string; readonly example: string },
+): string => `
 The lab runs:
 ${lab.inventory.map((line) => `  ${line}`).join('\n')}
 
@@ -124,8 +186,9 @@ ${kubectl}  # a NodePool, its class and a deployment
   make lab-down
 `;
 
-/** The command line knows the lab's default name by itself. */
-export const clusterFlag = ({ options: { clusterName } }: Lab): string => (clusterName === defaultLabOptions.clusterName ? '' : ` --cluster ${clusterName}`);
+/** The `--cluster` flag for the command line; empty for the lab's default name. */
+export const clusterFlag = ({ options: { clusterName } }: Lab): string =>
+  clusterName === defaultLabOptions.clusterName ? '' : ` --cluster ${clusterName}`;
 
 async function runningPid(): Promise<number | undefined> {
   const text = await readFile(pidFile, 'utf8').catch(() => '');

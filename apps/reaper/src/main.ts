@@ -1,37 +1,81 @@
-import { createAwsCloud, createInterruptionQueue } from '@dovetail/adapter-aws';
+import { AwsSession } from '@dovetail/adapter-aws';
+import { awsAccount } from '@dovetail/adapter-aws/account';
+import { awsInstances } from '@dovetail/adapter-aws/instances';
+import { awsInterruptionQueue } from '@dovetail/adapter-aws/queue';
 import { connectKubernetes } from '@dovetail/adapter-kubernetes';
 import { connectNats, credentialsOf } from '@dovetail/adapter-nats';
-import { awsSettings, commonSettings, leaderSettings, openShell, runMain, systemHash, text } from '@dovetail/runtime';
+import {
+  type Assembled,
+  awsSettings,
+  commonSettings,
+  leaderSettings,
+  runService,
+  type Shell,
+  systemHash,
+  text,
+} from '@dovetail/runtime';
 import { createReaper, defaultReaperConfig, reaperMetrics } from '@dovetail/service-reaper';
 
 const settings = {
   ...commonSettings,
   ...leaderSettings,
   ...awsSettings,
-  interruptionQueue: { env: 'INTERRUPTION_QUEUE', flag: 'interruption-queue', help: 'Name of the SQS queue with interruption notices; none: no notices are read.', fallback: '', parse: text },
+  interruptionQueue: {
+    env: 'INTERRUPTION_QUEUE',
+    flag: 'interruption-queue',
+    help: 'Name of the SQS queue with interruption notices; none: no notices are read.',
+    fallback: '',
+    parse: text,
+  },
 } as const;
 
-await runMain(async () => {
-  const shell = openShell({ name: 'reaper', purpose: 'retires nodes that are empty, expired or about to be interrupted' }, settings, reaperMetrics);
-  if (shell === undefined) return;
-  const { metrics, clock, stop } = shell;
-  const { clusterName, natsUrl, natsCredentials, replicaName, kubeconfig, region, endpoint, interruptionQueue } = shell.settings;
-  const kube = shell.watched(connectKubernetes({ log: shell.log, ...(kubeconfig === '' ? {} : { kubeconfigPath: kubeconfig }) }));
+await runService(
+  {
+    name: 'reaper',
+    purpose: 'retires nodes that are empty, expired or about to be interrupted',
+    settings,
+    metrics: reaperMetrics,
+  },
+  assemble,
+);
+
+function assemble(shell: Shell<typeof settings>): Assembled {
+  const { metrics, clock } = shell;
+  const { clusterName, natsUrl, replicaName, kubeconfig, ...given } = shell.settings;
+  const kube = shell.watched(
+    connectKubernetes({
+      log: shell.log,
+      ...(kubeconfig === '' ? {} : { kubeconfigPath: kubeconfig }),
+    }),
+  );
   const log = shell.telling(kube);
-  const bus = connectNats({ servers: natsUrl.split(','), name: `reaper ${replicaName}`, log, metrics, ...credentialsOf(natsCredentials) });
-  const aws = { region, ...(endpoint === '' ? {} : { endpoint }) };
-  const cloud = createAwsCloud({ ...aws, clock, log });
-  const queue = interruptionQueue === '' ? undefined : createInterruptionQueue({ ...aws, clock, log, queueName: interruptionQueue });
-  const reaper = createReaper(
-    { kube, cloud, bus, clock, log, metrics, hash: systemHash, leadership: shell.leadership(kube), ...(queue === undefined ? {} : { queue }) },
+  const bus = connectNats({
+    servers: natsUrl.split(','),
+    name: `reaper ${replicaName}`,
+    log,
+    metrics,
+    ...credentialsOf(given.natsCredentials),
+  });
+  const endpoint = given.endpoint === '' ? {} : { endpoint: given.endpoint };
+  const aws = new AwsSession({ region: given.region, ...endpoint, clock, log });
+  const cloud = { ...awsInstances(aws), ...awsAccount(aws) };
+  const leadership = shell.leadership(kube);
+  const deps = { kube, cloud, bus, clock, log, metrics, hash: systemHash, leadership };
+  const service = createReaper(
+    { ...deps, ...queueOf(aws, given.interruptionQueue) },
     { clusterName, ...defaultReaperConfig },
   );
-  await shell.serve({ ready: () => reaper.ready(), debugState: () => reaper.debugState() });
-  try {
-    await reaper.run(stop);
-  } finally {
-    queue?.close();
-    cloud.close();
-    await bus.close();
-  }
-});
+  const close = (): Promise<void> => {
+    aws.close();
+    return bus.close();
+  };
+  return { service, close };
+}
+
+/** The queue of interruption notices, if one is named. */
+function queueOf(
+  aws: AwsSession,
+  queueName: string,
+): { readonly queue?: ReturnType<typeof awsInterruptionQueue> } {
+  return queueName === '' ? {} : { queue: awsInterruptionQueue(aws, { queueName }) };
+}

@@ -4,7 +4,12 @@ import type { FollowEvent } from '@dovetail/core-ports';
 /** What the main thread tells and asks its worker; events carry bytes, never a cloned mirror. */
 export type Question =
   | { readonly kind: 'state' | 'catalog'; readonly event: FollowEvent }
-  | { readonly kind: 'batch'; readonly id: number; readonly batch: PendingBatch; readonly budgetMs: number }
+  | {
+      readonly kind: 'batch';
+      readonly id: number;
+      readonly batch: PendingBatch;
+      readonly budgetMs: number;
+    }
   | { readonly kind: 'request'; readonly id: number; readonly request: PlanRequest }
   /** Answered when the mirror has changed since it was last looked at, at the latest after `waitMs`. */
   | { readonly kind: 'changed'; readonly id: number; readonly waitMs: number }
@@ -18,7 +23,11 @@ export type Answer =
 export type Telling = { readonly malformed: MalformedMessage };
 
 /** `offset`: a shared Int32 of seconds that the test clock is ahead. */
-export type WorkerData = { readonly cluster: string; readonly solver: string; readonly offset: SharedArrayBuffer };
+export type WorkerData = {
+  readonly cluster: string;
+  readonly solver: string;
+  readonly offset: SharedArrayBuffer;
+};
 
 /** The machine's clock plus the shared offset. */
 export function sharedOffsetClock(offset: SharedArrayBuffer): () => number {

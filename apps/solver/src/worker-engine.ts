@@ -1,18 +1,32 @@
 import { Worker } from 'node:worker_threads';
+
 import type { MalformedMessage } from '@dovetail/contracts';
-import type { Clock, Log } from '@dovetail/core-ports';
+import type { Clock, DebugState, Log } from '@dovetail/core-ports';
 import type { EnginePort, Solved } from '@dovetail/service-solver';
+
 import type { Answer, Question, Telling } from './protocol.js';
 
-type Asked = { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void };
+type Asked = {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+};
 
-export type WorkerOptions = { readonly file: URL; readonly cluster: string; readonly solver: string; readonly clock: Clock; readonly log: Log; readonly onMalformed: (message: MalformedMessage) => void };
-export type WorkerEngine = EnginePort & { lastState(): unknown; close(): Promise<void> };
+export type WorkerOptions = {
+  readonly file: URL;
+  readonly cluster: string;
+  readonly solver: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly onMalformed: (message: MalformedMessage) => void;
+};
+export type WorkerEngine = EnginePort & { close(): Promise<void> };
 
 /** The engine in a worker thread. Should the thread die, so does the process: its mirror would be lost, and a supervisor starts it anew. */
 export function workerEngine(options: WorkerOptions): WorkerEngine {
   const { offset, release } = sharedOffset(options.clock);
-  const worker = new Worker(options.file, { workerData: { cluster: options.cluster, solver: options.solver, offset } });
+  const worker = new Worker(options.file, {
+    workerData: { cluster: options.cluster, solver: options.solver, offset },
+  });
   const line = new QuestionLine(worker, options);
   // Readiness is the worker's to know: asked for regularly, because /readyz must answer at once.
   const asking = setInterval(() => void line.refresh(), 250);
@@ -20,11 +34,13 @@ export function workerEngine(options: WorkerOptions): WorkerEngine {
   return {
     state: (event) => line.tell({ kind: 'state', event }),
     catalog: (event) => line.tell({ kind: 'catalog', event }),
-    solveBatch: async (batch, budgetMs) => (await line.ask((id) => ({ kind: 'batch', id, batch, budgetMs }))) as Solved,
-    solveRequest: async (request) => (await line.ask((id) => ({ kind: 'request', id, request }))) as Solved,
+    solveBatch: async (batch, budgetMs) =>
+      (await line.ask((id) => ({ kind: 'batch', id, batch, budgetMs }))) as Solved,
+    solveRequest: async (request) =>
+      (await line.ask((id) => ({ kind: 'request', id, request }))) as Solved,
     changed: async (waitMs) => void (await line.ask((id) => ({ kind: 'changed', id, waitMs }))),
     ready: () => line.ready,
-    lastState: () => line.lastState,
+    debugState: () => line.lastState,
     async close() {
       clearInterval(asking);
       release();
@@ -34,10 +50,16 @@ export function workerEngine(options: WorkerOptions): WorkerEngine {
 }
 
 /** The test clock's offset, readable from the worker without a message. */
-function sharedOffset(clock: Clock): { readonly offset: SharedArrayBuffer; readonly release: () => void } {
+function sharedOffset(clock: Clock): {
+  readonly offset: SharedArrayBuffer;
+  readonly release: () => void;
+} {
   const offset = new SharedArrayBuffer(4);
   const seconds = new Int32Array(offset);
-  const follow = setInterval(() => Atomics.store(seconds, 0, Math.round((clock.nowMs() - Date.now()) / 1_000)), 100);
+  const follow = setInterval(
+    () => Atomics.store(seconds, 0, Math.round((clock.nowMs() - Date.now()) / 1_000)),
+    100,
+  );
   follow.unref();
   return { offset, release: () => clearInterval(follow) };
 }
@@ -45,41 +67,47 @@ function sharedOffset(clock: Clock): { readonly offset: SharedArrayBuffer; reado
 /** Questions to the worker and their answers. */
 class QuestionLine {
   ready = false;
-  lastState: unknown = {};
-  private readonly worker: Worker;
-  private readonly asked = new Map<number, Asked>();
-  private next = 0;
+  lastState: DebugState = {};
+  readonly #worker: Worker;
+  readonly #asked = new Map<number, Asked>();
+  #next = 0;
 
   constructor(worker: Worker, { log, onMalformed }: Pick<WorkerOptions, 'log' | 'onMalformed'>) {
-    this.worker = worker;
-    worker.on('message', (heard: Answer | Telling) => ('malformed' in heard ? onMalformed(heard.malformed) : this.hear(heard)));
+    this.#worker = worker;
+    worker.on('message', (heard: Answer | Telling) =>
+      'malformed' in heard ? onMalformed(heard.malformed) : this.#hear(heard),
+    );
     worker.on('error', (error) => {
-      log.error('worker-died', `the planning thread died: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+      log.error(
+        'worker-died',
+        `the planning thread died: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+      );
       process.exitCode = 1;
       process.kill(process.pid, 'SIGTERM');
     });
   }
 
   tell(question: Question): void {
-    this.worker.postMessage(question);
+    this.#worker.postMessage(question);
   }
 
   ask(question: (id: number) => Question): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const id = this.next++;
-      this.asked.set(id, { resolve, reject });
+      const id = this.#next++;
+      this.#asked.set(id, { resolve, reject });
       this.tell(question(id));
     });
   }
 
   async refresh(): Promise<void> {
-    this.lastState = await this.ask((id) => ({ kind: 'debug', id })).catch(() => this.lastState);
+    const asked = this.ask((id) => ({ kind: 'debug', id })) as Promise<DebugState>;
+    this.lastState = await asked.catch(() => this.lastState);
   }
 
-  private hear(reply: Answer): void {
+  #hear(reply: Answer): void {
     this.ready = reply.ready;
-    const waiting = this.asked.get(reply.id);
-    this.asked.delete(reply.id);
+    const waiting = this.#asked.get(reply.id);
+    this.#asked.delete(reply.id);
     if (reply.ok) waiting?.resolve(reply.value);
     else waiting?.reject(new Error(reply.message));
   }

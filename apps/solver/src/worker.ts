@@ -1,22 +1,42 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { systemHash } from '@dovetail/runtime';
+
+import { systemClock, systemHash } from '@dovetail/runtime';
 import { inThread, SolverEngine } from '@dovetail/service-solver';
-import { type Answer, type Question, sharedOffsetClock, type Telling, type WorkerData } from './protocol.js';
+
+import {
+  type Answer,
+  type Question,
+  sharedOffsetClock,
+  type Telling,
+  type WorkerData,
+} from './protocol.js';
 
 // The mirror and the planner live here, off the main thread: it only forwards what the bus delivers and asks.
 const { cluster, solver, offset } = workerData as WorkerData;
 const nowMs = sharedOffsetClock(offset);
-const engine = new SolverEngine({ cluster, solver, hash: systemHash, nowMs, onMalformed: (malformed) => parentPort?.postMessage({ malformed } satisfies Telling) });
-const port = inThread(engine, (ms) => new Promise((resolve) => void setTimeout(resolve, ms)));
+const engine = new SolverEngine({
+  cluster,
+  solver,
+  hash: systemHash,
+  nowMs,
+  onMalformed: (malformed) => parentPort?.postMessage({ malformed } satisfies Telling),
+});
+const port = inThread(engine, systemClock);
 
 parentPort?.on('message', (question: Question) => {
   switch (question.kind) {
-    case 'state': return port.state(question.event);
-    case 'catalog': return port.catalog(question.event);
-    case 'batch': return void answer(question.id, () => port.solveBatch(question.batch, question.budgetMs));
-    case 'request': return void answer(question.id, () => port.solveRequest(question.request));
-    case 'changed': return void answer(question.id, () => port.changed(question.waitMs));
-    case 'debug': return void answer(question.id, () => Promise.resolve(engine.debugState()));
+    case 'state':
+      return port.state(question.event);
+    case 'catalog':
+      return port.catalog(question.event);
+    case 'batch':
+      return void answer(question.id, () => port.solveBatch(question.batch, question.budgetMs));
+    case 'request':
+      return void answer(question.id, () => port.solveRequest(question.request));
+    case 'changed':
+      return void answer(question.id, () => port.changed(question.waitMs));
+    case 'debug':
+      return void answer(question.id, () => Promise.resolve(engine.debugState()));
   }
 });
 
@@ -25,7 +45,12 @@ async function answer(id: number, work: () => Promise<unknown>): Promise<void> {
   try {
     reply = { id, ok: true, value: await work(), ready: engine.ready };
   } catch (error) {
-    reply = { id, ok: false, message: error instanceof Error ? (error.stack ?? error.message) : String(error), ready: engine.ready };
+    reply = {
+      id,
+      ok: false,
+      message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      ready: engine.ready,
+    };
   }
   parentPort?.postMessage(reply);
 }

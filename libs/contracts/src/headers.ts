@@ -1,6 +1,6 @@
 import type { Hash, Headers } from '@dovetail/core-ports';
 
-/** What every message says about itself. */
+/** The facts that every message carries in its headers. */
 export type Envelope = {
   /** CloudEvents id: with the source, unique per event. */
   readonly id: string;
@@ -13,7 +13,7 @@ export type Envelope = {
   readonly traceparent?: string;
 };
 
-/** Says that the payload is a BlobManifest and the message itself lies in parts. */
+/** The header whose value `blob` marks a payload that is a BlobManifest, with the message itself in parts. */
 export const blobHeader = 'dovetail-content';
 
 /** CloudEvents 1.0 headers (NATS protocol binding, binary mode) and W3C `traceparent`. */
@@ -29,10 +29,15 @@ export function headersFor(envelope: Envelope): Headers {
   };
 }
 
-/** Header values are lines of printable ASCII; CloudEvents escapes the rest as UTF-8 bytes in `%XX`. */
+/** Header values are printable ASCII. CloudEvents escapes other characters as UTF-8 bytes in `%XX`. */
 const printable = (value: string): string =>
-  value.replace(/\p{Surrogate}/gu, '\u{fffd}').replace(/[^\x21-\x24\x26-\x7e]+/g, (part) => encodeURIComponent(part));
+  value
+    .replace(/\p{Surrogate}/gu, '\u{fffd}')
+    .replace(/[^\x21-\x24\x26-\x7e]+/g, (part) => encodeURIComponent(part));
 
-/** A trace that everyone derives alike from what it is about, so that no service has to hand it on. Version 00, sampled. */
-export const traceparentOf = (hash: Hash, about: { readonly trace: string; readonly span: string }): string =>
+/** A `traceparent` derived from its subject, so that services agree on a trace without passing it on. Version 00, sampled. */
+export const traceparentOf = (
+  hash: Hash,
+  about: { readonly trace: string; readonly span: string },
+): string =>
   `00-${hash.sha256Hex(about.trace).slice(0, 32)}-${hash.sha256Hex(about.span).slice(0, 16)}-01`;

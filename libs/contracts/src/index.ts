@@ -1,11 +1,17 @@
-export * from './messages.js';
-export * from './codec/index.js';
-export * from './limits.js';
-export * from './subjects.js';
-export * from './headers.js';
-export { type Channel, type Reader, collectBlob, payloadOf } from './bus/channel.js';
-export * from './bus/state.js';
-export * from './bus/work.js';
 export * from './bus/catalog.js';
+export {
+  type Channel,
+  type ChannelBus,
+  collectBlob,
+  payloadOf,
+  type Reader,
+} from './bus/channel.js';
 export * from './bus/decisions.js';
 export * from './bus/planner.js';
+export * from './bus/state.js';
+export * from './bus/work.js';
+export * from './codec/index.js';
+export * from './headers.js';
+export * from './limits.js';
+export * from './messages.js';
+export * from './subjects.js';

@@ -1,15 +1,24 @@
 /**
- * What travels between the services, as domain values. The wire form is `proto/dovetail/v1`; `codec/` turns one into the other.
- * Who writes and who reads each one: docs/contracts.md.
+ * The messages between the services, as domain values. Their wire form is `proto/dovetail/v1`, and `codec/` converts. Writers and
+ * readers of each message are listed in docs/contracts.md.
  */
 import type { NodeClaim, NodeClass, Pool, PoolIdentity } from '@dovetail/core-api';
 import type { CapacityType, InstanceType } from '@dovetail/core-ec2-model';
 import type {
-  CsiNode, DaemonSet, Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget, Resources, StorageClass,
+  CsiNode,
+  DaemonSet,
+  Namespace,
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  PodDisruptionBudget,
+  Resources,
+  StorageClass,
 } from '@dovetail/core-kube-model';
 import type { Plan, Reason } from '@dovetail/core-scheduling';
 
-/** One object of the state feed (`state.v1.<kind>.<uid>`); a deletion is a tombstone of the same subject. */
+/** One object of the state feed (`state.v1.<kind>.<uid>`). A deletion is a tombstone on the same subject. */
 export type StateValue =
   | { readonly kind: 'pod'; readonly value: Pod }
   | { readonly kind: 'node'; readonly value: Node }
@@ -27,19 +36,48 @@ export type StateValue =
   | { readonly kind: 'verdict'; readonly value: Verdict }
   | { readonly kind: 'admission'; readonly value: AdmissionHead };
 
+/** The kinds of the state feed, as they stand in subjects. */
 export type StateKind = StateValue['kind'];
-export const stateKinds = ['pod', 'node', 'claim', 'pool', 'nodeclass', 'daemonset', 'pdb', 'namespace', 'pv', 'pvc', 'storageclass', 'csinode', 'promise', 'verdict', 'admission'] as const satisfies readonly StateKind[];
+/** Every kind of the state feed. */
+export const stateKinds = [
+  'pod',
+  'node',
+  'claim',
+  'pool',
+  'nodeclass',
+  'daemonset',
+  'pdb',
+  'namespace',
+  'pv',
+  'pvc',
+  'storageclass',
+  'csinode',
+  'promise',
+  'verdict',
+  'admission',
+] as const satisfies readonly StateKind[];
 
+/** A message of the state feed: the object's last state, or that it is gone. */
 export type StateRecord =
-  | { readonly kind: 'set'; readonly uid: string; readonly state: StateValue; readonly generation: string }
-  | { readonly kind: 'gone'; readonly stateKind: StateKind; readonly uid: string; readonly generation: string };
+  | {
+      readonly kind: 'set';
+      readonly uid: string;
+      readonly state: StateValue;
+      readonly generation: string;
+    }
+  | {
+      readonly kind: 'gone';
+      readonly stateKind: StateKind;
+      readonly uid: string;
+      readonly generation: string;
+    };
 
 /** The order of admissions: the launcher's Lease epoch and a number within it. `compareAdmissions` orders them. */
 export type AdmissionNumber = { readonly epoch: number; readonly number: number };
-/** The last admission; published when a launcher takes over, after each round, and whenever the stream lacks it. */
+/** The last admission. The launcher publishes it when its epoch begins, after each round, and when the stream lacks it. */
 export type AdmissionHead = AdmissionNumber;
 
-/** Pods that have been given room: on a claim, or on a node that exists. Lives as an annotation on that object too. */
+/** Room for named pods on a claim or on an existing node. The truth is an annotation on that object; this is its copy. */
 export type PodPromise = {
   /** UID of the NodeClaim or Node that holds the promise. */
   readonly holderUid: string;
@@ -47,13 +85,13 @@ export type PodPromise = {
   readonly holderName: string;
   readonly podUids: readonly string[];
   readonly admission: AdmissionNumber;
-  /** When it ends at the latest; absent while its claim is not initialised yet. */
+  /** When it ends at the latest. Absent while its claim is not initialised yet. */
   readonly untilMs?: number;
   /** For replacements: room held by owner and class instead of by UID. */
   readonly reserved: Resources;
 };
 
-/** What became of one pod of a plan. pod-watcher owns what follows. */
+/** The outcome of a plan for one of its pods. pod-watcher decides what follows. */
 export type Verdict = {
   readonly podUid: string;
   readonly outcome: 'admitted' | 'refused' | 'unplaced';
@@ -65,7 +103,7 @@ export type Verdict = {
   readonly atMs: number;
 };
 
-/** The complete set of a group's pending, unpromised pods; a newer batch of the group replaces it. Bodies are in the feed. */
+/** The complete set of a group's pending, unpromised pods. A newer batch of the group replaces it. The feed has the pods' bodies. */
 export type PendingBatch = {
   readonly group: string;
   readonly podUids: readonly string[];
@@ -77,10 +115,15 @@ export type PendingBatch = {
   readonly youngestMs: number;
 };
 
-/** Why a plan was asked for. */
+/** The reason for a plan: pending pods, or a node to replace. */
 export type PlanCause =
   | { readonly kind: 'pending'; readonly group: string; readonly round: string }
-  | { readonly kind: 'replacement'; readonly nodeName: string; readonly nodeUid: string; readonly reason: string };
+  | {
+      readonly kind: 'replacement';
+      readonly nodeName: string;
+      readonly nodeUid: string;
+      readonly reason: string;
+    };
 
 /** A plan on its way to the launcher. Its id is the hash of its content. */
 export type PlanMessage = {
@@ -94,7 +137,7 @@ export type PlanMessage = {
   readonly solveMs: number;
 };
 
-/** What one node class can boot: instance types as the planner reads them, in parts when large. */
+/** The instance types that one node class can boot, as the planner reads them. A large catalog comes in parts. */
 export type ClassCatalog = {
   readonly classUid: string;
   readonly revision: string;
@@ -103,7 +146,7 @@ export type ClassCatalog = {
   readonly instanceTypes: readonly InstanceType[];
 };
 
-/** An offering that answered without capacity, and until when it is avoided. */
+/** An offering that had no capacity, and the time until which it is avoided. */
 export type UnavailableOffering = {
   readonly instanceType: string;
   readonly zone: string;
@@ -114,26 +157,51 @@ export type UnavailableOffering = {
   readonly failures: number;
 };
 
-/** A request to plan without pending pods: which pods, on which nodes as if they were gone. */
+/** A request for a what-if plan: these pods must move, and these nodes are gone. */
 export type PlanRequest = {
-  /** Plan these (bound or pending) pods as if they had to move. */
+  /** Bound or pending pods, planned as if they had to move. */
   readonly podUids: readonly string[];
-  /** Leave these nodes out, as if they were gone. */
+  /** Nodes to leave out, by name, as if they were gone. */
   readonly withoutNodes: readonly string[];
-  /** Publish the plan for admission, naming the node it replaces. */
-  readonly commit?: { readonly nodeName: string; readonly nodeUid: string; readonly reason: string };
+  /** Present: the solver also publishes the plan for admission, as a replacement of this node. */
+  readonly commit?: {
+    readonly nodeName: string;
+    readonly nodeUid: string;
+    readonly reason: string;
+  };
   /** Only options cheaper than this, for replacements that must save. */
   readonly maxPriceMicrosPerHour?: number;
   readonly budgetMs: number;
 };
-export type PlanReply = { readonly planId: string; readonly plan: Plan; readonly statePosition: { readonly incarnation: string; readonly sequence: number } };
+/** A what-if plan, and the position of the state feed that it is based on. */
+export type PlanReply = {
+  readonly planId: string;
+  readonly plan: Plan;
+  readonly statePosition: { readonly incarnation: string; readonly sequence: number };
+};
 
-export const decisionKinds = ['plan', 'admit', 'refuse', 'launch', 'launch-failed', 'register', 'initialize', 'unschedulable', 'disrupt', 'interrupt', 'drain', 'terminate', 'collect'] as const;
+/** Every kind of decision, as they stand in subjects. Kinds are added, never renamed. */
+export const decisionKinds = [
+  'plan',
+  'admit',
+  'refuse',
+  'launch',
+  'launch-failed',
+  'register',
+  'initialize',
+  'unschedulable',
+  'disrupt',
+  'interrupt',
+  'drain',
+  'terminate',
+  'collect',
+] as const;
+/** What kind of fact a decision states. */
 export type DecisionKind = (typeof decisionKinds)[number];
 
 /** A fact that has happened: the public contract that anyone may subscribe to (`decision.v1.<kind>.<pool>`). */
 export type Decision = {
-  /** Deterministic: the same fact told twice has the same id. */
+  /** Deterministic: a fact that is published twice has the same id. */
   readonly id: string;
   readonly kind: DecisionKind;
   readonly atMs: number;
@@ -142,13 +210,22 @@ export type Decision = {
   readonly pool?: PoolIdentity;
   /** One sentence for people. */
   readonly summary: string;
-  readonly objects: readonly { readonly kind: string; readonly name: string; readonly namespace?: string; readonly uid?: string }[];
+  readonly objects: readonly {
+    readonly kind: string;
+    readonly name: string;
+    readonly namespace?: string;
+    readonly uid?: string;
+  }[];
   readonly reasons: readonly Reason[];
-  /** What else was considered, cheapest first, at most 20. */
-  readonly alternatives: readonly { readonly what: string; readonly priceMicrosPerHour?: number; readonly reason?: string }[];
+  /** Other options that were considered, cheapest first, at most 20. */
+  readonly alternatives: readonly {
+    readonly what: string;
+    readonly priceMicrosPerHour?: number;
+    readonly reason?: string;
+  }[];
   readonly priceMicrosPerHour?: number;
   readonly lowerBoundMicrosPerHour?: number;
-  /** True when a price in it is not published for the region. */
+  /** True when one of its prices is estimated, because the region publishes none. */
   readonly priceEstimated?: boolean;
   readonly planId?: string;
   readonly claimName?: string;
@@ -160,8 +237,11 @@ export type Decision = {
   readonly facts: Readonly<Record<string, string>>;
 };
 
-/** Orders admissions: negative when `left` came first. */
-export const compareAdmissions = (left: AdmissionNumber, right: AdmissionNumber): number => left.epoch - right.epoch || left.number - right.number;
+/** Orders admissions: negative when `left` came first. A later epoch comes after every admission of an earlier one. */
+export const compareAdmissions = (left: AdmissionNumber, right: AdmissionNumber): number =>
+  left.epoch - right.epoch || left.number - right.number;
 
-/** A message read from the wire: its value, or which field was wrong with what value. */
-export type Decoded<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly field: string; readonly reason: string };
+/** A message read from the wire: its value, or the wrong field and the reason. */
+export type Decoded<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly field: string; readonly reason: string };

@@ -1,18 +1,22 @@
 import { type PoolIdentity } from '@dovetail/core-api';
 import type { StreamSpec, WorkerSpec } from '@dovetail/core-ports';
+
 import { limits } from './limits.js';
 import type { DecisionKind, StateKind, StateRecord, UnavailableOffering } from './messages.js';
 
 /**
- * One token of a subject. Letters, digits, `-` and `_` stand for themselves; everything else becomes its UTF-8 bytes as `%XX`,
- * so that `m5.large` is one token and nobody's name can hold a wildcard.
+ * One token of a subject. Letters, digits, `-` and `_` stand for themselves. Every other character becomes its UTF-8 bytes as
+ * `%XX`, so that `m5.large` is one token and no name can hold a wildcard.
  */
 export function subjectToken(name: string): string {
   const encoded = encodeURIComponent(name.replace(/\p{Surrogate}/gu, '\u{fffd}'));
-  return encoded.replace(/[.!~*'()]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+  return encoded.replace(
+    /[.!~*'()]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }
 
-/** The name that a token stands for; undefined when it is no such token. */
+/** The name that a token stands for. Undefined when it is not a token of `subjectToken`. */
 export function nameOfToken(token: string): string | undefined {
   try {
     return decodeURIComponent(token);
@@ -21,34 +25,44 @@ export function nameOfToken(token: string): string | undefined {
   }
 }
 
-/** Pools in subjects: a NodePool is its name, a Provisioner `provisioner~name` (no name can hold a `~` token), none is `-`. */
+/** A pool's token: a NodePool's name, `provisioner~<name>` for a Provisioner, `-` for none. No name can hold a `~`. */
 const poolToken = (pool: PoolIdentity | undefined): string => {
   if (pool === undefined) return '-';
-  return pool.kind === 'NodePool' ? subjectToken(pool.name) : `provisioner~${subjectToken(pool.name)}`;
+  return pool.kind === 'NodePool'
+    ? subjectToken(pool.name)
+    : `provisioner~${subjectToken(pool.name)}`;
 };
 
 const root = (cluster: string): string => `dovetail.${subjectToken(cluster)}`;
-const offeringToken = (offering: Pick<UnavailableOffering, 'instanceType' | 'zone' | 'capacityType'>): string =>
-  subjectToken(`${offering.instanceType}/${offering.zone}/${offering.capacityType}`);
+const offeringToken = (
+  offering: Pick<UnavailableOffering, 'instanceType' | 'zone' | 'capacityType'>,
+): string => subjectToken(`${offering.instanceType}/${offering.zone}/${offering.capacityType}`);
 
-/** Every subject there is. Nothing else in the code spells one. */
+/** Every subject. No other code spells one. */
 export const subjects = {
-  state: (cluster: string, kind: StateKind, uid: string) => `${root(cluster)}.state.v1.${kind}.${subjectToken(uid)}`,
+  state: (cluster: string, kind: StateKind, uid: string) =>
+    `${root(cluster)}.state.v1.${kind}.${subjectToken(uid)}`,
   stateOfKind: (cluster: string, kind: StateKind) => `${root(cluster)}.state.v1.${kind}.>`,
   stateAll: (cluster: string) => `${root(cluster)}.state.v1.>`,
   pending: (cluster: string, group: string) => `${root(cluster)}.pending.v1.${subjectToken(group)}`,
   pendingAll: (cluster: string) => `${root(cluster)}.pending.v1.>`,
   plan: (cluster: string, group: string) => `${root(cluster)}.plan.v1.${subjectToken(group)}`,
   planAll: (cluster: string) => `${root(cluster)}.plan.v1.>`,
-  classCatalog: (cluster: string, classUid: string, part: number) => `${root(cluster)}.catalog.v1.class.${subjectToken(classUid)}.${String(part)}`,
-  unavailable: (cluster: string, offering: Pick<UnavailableOffering, 'instanceType' | 'zone' | 'capacityType'>) =>
-    `${root(cluster)}.catalog.v1.unavailable.${offeringToken(offering)}`,
+  classCatalog: (cluster: string, classUid: string, part: number) =>
+    `${root(cluster)}.catalog.v1.class.${subjectToken(classUid)}.${String(part)}`,
+  unavailable: (
+    cluster: string,
+    offering: Pick<UnavailableOffering, 'instanceType' | 'zone' | 'capacityType'>,
+  ) => `${root(cluster)}.catalog.v1.unavailable.${offeringToken(offering)}`,
   catalogAll: (cluster: string) => `${root(cluster)}.catalog.v1.>`,
-  decision: (cluster: string, kind: DecisionKind, pool?: PoolIdentity) => `${root(cluster)}.decision.v1.${kind}.${poolToken(pool)}`,
-  decisionsOfKind: (cluster: string, kind: DecisionKind) => `${root(cluster)}.decision.v1.${kind}.>`,
+  decision: (cluster: string, kind: DecisionKind, pool?: PoolIdentity) =>
+    `${root(cluster)}.decision.v1.${kind}.${poolToken(pool)}`,
+  decisionsOfKind: (cluster: string, kind: DecisionKind) =>
+    `${root(cluster)}.decision.v1.${kind}.>`,
   decisionAll: (cluster: string) => `${root(cluster)}.decision.v1.>`,
   planner: (cluster: string, mode: PlannerMode) => `${root(cluster)}.planner.v1.${mode}`,
-  blobPart: (cluster: string, id: string, part: number) => `${root(cluster)}.blob.v1.${subjectToken(id)}.${String(part)}`,
+  blobPart: (cluster: string, id: string, part: number) =>
+    `${root(cluster)}.blob.v1.${subjectToken(id)}.${String(part)}`,
   blobAll: (cluster: string) => `${root(cluster)}.blob.v1.>`,
 } as const;
 
@@ -57,37 +71,76 @@ export type PlannerMode = 'plan' | 'explain';
 
 /** The subject that a record of the state feed belongs to. */
 export const subjectOfRecord = (cluster: string, record: StateRecord): string =>
-  subjects.state(cluster, record.kind === 'gone' ? record.stateKind : record.state.kind, record.uid);
+  subjects.state(
+    cluster,
+    record.kind === 'gone' ? record.stateKind : record.state.kind,
+    record.uid,
+  );
 
-export type StreamRole = 'state' | 'pending' | 'plans' | 'catalog' | 'decisions' | 'blobs';
+type StreamRole = 'state' | 'pending' | 'plans' | 'catalog' | 'decisions' | 'blobs';
 
-/** A stream's name: one NATS account may carry several clusters, so the cluster is part of it. */
-export const streamName = (cluster: string, role: StreamRole): string => `DOVETAIL_${role.toUpperCase()}_${subjectToken(cluster)}`;
+/** A stream's name. It holds the cluster's name, because one NATS account may carry several clusters. */
+export const streamName = (cluster: string, role: StreamRole): string =>
+  `DOVETAIL_${role.toUpperCase()}_${subjectToken(cluster)}`;
 
 /**
- * All streams of a cluster, as every service ensures them. Who writes and who reads each: docs/contracts.md.
+ * All streams of a cluster. Every service makes the missing ones. Writers and readers are listed in docs/contracts.md.
  * Parts of large messages have a stream of their own, so that queues and the public decisions never carry them.
  */
 export function streamSpecs(cluster: string): readonly StreamSpec[] {
-  const named = (role: StreamRole, subject: string, rest: Omit<StreamSpec, 'name' | 'subjects' | 'duplicateWindowMs'>): StreamSpec => ({
-    name: streamName(cluster, role), subjects: [subject], duplicateWindowMs: limits.duplicateWindowMs, ...rest,
+  const named = (
+    role: StreamRole,
+    subject: string,
+    rest: Omit<StreamSpec, 'name' | 'subjects' | 'duplicateWindowMs'>,
+  ): StreamSpec => ({
+    name: streamName(cluster, role),
+    subjects: [subject],
+    duplicateWindowMs: limits.duplicateWindowMs,
+    ...rest,
   });
   return [
     named('state', subjects.stateAll(cluster), { keep: 'last', maxBytes: limits.stateBytesMax }),
-    named('pending', subjects.pendingAll(cluster), { keep: 'work', maxAgeMs: limits.workAgeMs, maxBytes: limits.pendingBytesMax }),
-    named('plans', subjects.planAll(cluster), { keep: 'work', maxAgeMs: limits.workAgeMs, maxBytes: limits.plansBytesMax }),
-    named('catalog', subjects.catalogAll(cluster), { keep: 'last', maxBytes: limits.catalogBytesMax }),
-    named('decisions', subjects.decisionAll(cluster), { keep: 'log', maxAgeMs: limits.decisionAgeMs, maxBytes: limits.decisionsBytesMax }),
-    named('blobs', subjects.blobAll(cluster), { keep: 'log', maxAgeMs: limits.blobAgeMs, maxBytes: limits.blobsBytesMax }),
+    named('pending', subjects.pendingAll(cluster), {
+      keep: 'work',
+      maxAgeMs: limits.workAgeMs,
+      maxBytes: limits.pendingBytesMax,
+    }),
+    named('plans', subjects.planAll(cluster), {
+      keep: 'work',
+      maxAgeMs: limits.workAgeMs,
+      maxBytes: limits.plansBytesMax,
+    }),
+    named('catalog', subjects.catalogAll(cluster), {
+      keep: 'last',
+      maxBytes: limits.catalogBytesMax,
+    }),
+    named('decisions', subjects.decisionAll(cluster), {
+      keep: 'log',
+      maxAgeMs: limits.decisionAgeMs,
+      maxBytes: limits.decisionsBytesMax,
+    }),
+    named('blobs', subjects.blobAll(cluster), {
+      keep: 'log',
+      maxAgeMs: limits.blobAgeMs,
+      maxBytes: limits.blobsBytesMax,
+    }),
   ];
 }
 
 /** The one consumer of each queue. */
 export const workers = {
   solvers: (cluster: string): WorkerSpec => ({
-    stream: streamName(cluster, 'pending'), name: 'solvers', ackWaitMs: limits.ackWaitMs, inFlightMax: limits.inFlightMax, filter: subjects.pendingAll(cluster),
+    stream: streamName(cluster, 'pending'),
+    name: 'solvers',
+    ackWaitMs: limits.ackWaitMs,
+    inFlightMax: limits.inFlightMax,
+    filter: subjects.pendingAll(cluster),
   }),
   launcher: (cluster: string): WorkerSpec => ({
-    stream: streamName(cluster, 'plans'), name: 'launcher', ackWaitMs: limits.ackWaitMs, inFlightMax: limits.inFlightMax, filter: subjects.planAll(cluster),
+    stream: streamName(cluster, 'plans'),
+    name: 'launcher',
+    ackWaitMs: limits.ackWaitMs,
+    inFlightMax: limits.inFlightMax,
+    filter: subjects.planAll(cluster),
   }),
 } as const;

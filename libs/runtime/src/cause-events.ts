@@ -1,6 +1,19 @@
-import { type Clock, type KubeApi, KubeError, kubeResources, type Log, type LogFields, type StopSignal } from '@dovetail/core-ports';
+import { type KubeEvent, kubeEventObject } from '@dovetail/core-kube-model';
+import {
+  type Clock,
+  type KubeApi,
+  KubeError,
+  kubeResources,
+  type Log,
+  type LogFields,
+  messageOf,
+  type StopSignal,
+} from '@dovetail/core-ports';
 
-/** What keeps a service from its work and is no Kubernetes object's fault: the name of its log line, and the reason of the Event about the service's Lease. */
+/**
+ * Causes that keep a service from its work and are no Kubernetes object's fault: the name of the
+ * log line, and the reason of the Event about the service's Lease.
+ */
 export const causeEvents: Readonly<Record<string, string>> = {
   'nats-unreachable': 'NATSUnreachable',
   'nats-denied': 'NATSDenied',
@@ -13,15 +26,27 @@ export const causeEvents: Readonly<Record<string, string>> = {
   'interruption-malformed': 'MessageMalformed',
 };
 
-export type CauseEventsOptions = { readonly kube: KubeApi; readonly clock: Clock; readonly stop: StopSignal; readonly namespace: string; readonly lease: string; readonly service: string };
+export type CauseEventsOptions = {
+  readonly kube: Pick<KubeApi, 'get' | 'create'>;
+  readonly clock: Clock;
+  readonly stop: StopSignal;
+  readonly namespace: string;
+  /** The name of the service's Lease. */
+  readonly lease: string;
+  /** The service's short name: Events come from `dovetail-<service>`. */
+  readonly service: string;
+};
 
-/** An Event of one reason is not written again sooner (as of the other Events). */
+/** An Event of one reason is not written again sooner, as all our Events (Karpenter's time). */
 const repeatMs = 120_000;
 const retryMs = 1_000;
-/** A cause at the start comes before the Lease, which names the object by its UID; without one by then, the name has to do. */
+/** Causes at the start come before the Lease has a UID. After a minute its name has to do. */
 const attemptsMax = 60;
 
-/** A log that also writes an Event for each of these causes. Events are for people: nothing waits for them, and what cannot be written is left out. */
+/**
+ * A log that also writes an Event for each of these causes when it is a warning or an error. Events
+ * are for people: nothing waits for them, and one that cannot be written is left out.
+ */
 export function tellingCauses(log: Log, options: CauseEventsOptions): Log {
   const toldMs = new Map<string, number>();
   const tell = (name: string, message: string): void => {
@@ -29,13 +54,23 @@ export function tellingCauses(log: Log, options: CauseEventsOptions): Log {
     const nowMs = options.clock.nowMs();
     if (reason === undefined || nowMs - (toldMs.get(reason) ?? -Infinity) < repeatMs) return;
     toldMs.set(reason, nowMs);
-    void write(options, { reason, message, nowMs }).catch((error: unknown) => log.debug('event-not-written', `the Event ${reason} could not be written: ${String(error)}`, { reason }));
+    void write(options, { reason, message, nowMs }).catch((error: unknown) =>
+      log.debug('event-not-written', `the Event ${reason} was not written: ${messageOf(error)}`, {
+        reason,
+      }),
+    );
   };
   return {
     debug: (...line) => log.debug(...line),
     info: (...line) => log.info(...line),
-    warn: (name: string, message: string, fields?: LogFields) => { log.warn(name, message, fields); tell(name, message); },
-    error: (name: string, message: string, fields?: LogFields) => { log.error(name, message, fields); tell(name, message); },
+    warn: (name: string, message: string, fields?: LogFields) => {
+      log.warn(name, message, fields);
+      tell(name, message);
+    },
+    error: (name: string, message: string, fields?: LogFields) => {
+      log.error(name, message, fields);
+      tell(name, message);
+    },
   };
 }
 
@@ -47,7 +82,7 @@ async function write(options: CauseEventsOptions, cause: Cause): Promise<void> {
     try {
       const lease = await kube.get({ resource: kubeResources.leases, namespace, name });
       if (lease !== undefined || attempt === attemptsMax) {
-        await kube.create(kubeResources.events, eventObject(options, cause, lease?.metadata.uid));
+        await kube.create(kubeResources.events, eventOf(options, cause, lease?.metadata.uid));
         return;
       }
     } catch (error) {
@@ -58,13 +93,24 @@ async function write(options: CauseEventsOptions, cause: Cause): Promise<void> {
   }
 }
 
-function eventObject({ namespace, lease, service }: CauseEventsOptions, { reason, message, nowMs }: Cause, uid: string | undefined): Parameters<KubeApi['create']>[1] {
-  const second = `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
-  const component = `dovetail-${service}`;
-  return {
-    apiVersion: 'v1', kind: 'Event', metadata: { name: `${lease}.${reason.toLowerCase()}.${nowMs.toString(16)}`, namespace },
-    involvedObject: { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', name: lease, namespace, ...(uid === undefined ? {} : { uid }) },
-    type: 'Warning', reason, message: message.slice(0, 1024), source: { component }, reportingComponent: component, reportingInstance: '',
-    firstTimestamp: second, lastTimestamp: second, count: 1,
+function eventOf(
+  { namespace, lease, service }: CauseEventsOptions,
+  { reason, message, nowMs }: Cause,
+  uid: string | undefined,
+) {
+  const about: KubeEvent['about'] = {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    name: lease,
+    namespace,
+    ...(uid === undefined ? {} : { uid }),
   };
+  return kubeEventObject(
+    { about, type: 'Warning', reason, message },
+    {
+      name: `${lease}.${reason.toLowerCase()}.${nowMs.toString(16)}`,
+      component: `dovetail-${service}`,
+      atMs: nowMs,
+    },
+  );
 }

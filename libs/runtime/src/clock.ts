@@ -1,9 +1,13 @@
-import { randomBytes, createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, watchFile } from 'node:fs';
+
 import type { Clock, Hash, Random, StopSignal } from '@dovetail/core-ports';
 
 /** The machine's clock. */
-export const systemClock: Clock = { nowMs: () => Date.now(), sleep: (durationMs, stop) => sleepFor(durationMs, stop) };
+export const systemClock: Clock = {
+  nowMs: () => Date.now(),
+  sleep: (durationMs, stop) => sleepFor(durationMs, stop),
+};
 
 function sleepFor(durationMs: number, stop: StopSignal): Promise<void> {
   if (stop.aborted || durationMs <= 0) return Promise.resolve();
@@ -22,7 +26,10 @@ function sleepFor(durationMs: number, stop: StopSignal): Promise<void> {
  * For tests and the lab only: the machine's clock plus the milliseconds that stand in a file, so that hours pass in
  * seconds for every process that reads the same file. Sleepers wake when the jump has carried them past their time.
  */
-export function offsetClock(file: string, onJump: (offsetMs: number) => void = () => undefined): Clock {
+export function offsetClock(
+  file: string,
+  onJump: (offsetMs: number) => void = () => undefined,
+): Clock {
   let offsetMs = readOffset(file);
   const sleepers = new Set<() => void>();
   watchFile(file, { interval: 100, persistent: false }, () => {
@@ -33,10 +40,18 @@ export function offsetClock(file: string, onJump: (offsetMs: number) => void = (
     for (const wake of [...sleepers]) wake();
   });
   const nowMs = (): number => Date.now() + offsetMs;
-  return { nowMs, sleep: (durationMs, stop) => sleepUntil(nowMs() + durationMs, stop, nowMs, sleepers) };
+  return {
+    nowMs,
+    sleep: (durationMs, stop) => sleepUntil(nowMs() + durationMs, stop, nowMs, sleepers),
+  };
 }
 
-function sleepUntil(untilMs: number, stop: StopSignal, nowMs: () => number, sleepers: Set<() => void>): Promise<void> {
+function sleepUntil(
+  untilMs: number,
+  stop: StopSignal,
+  nowMs: () => number,
+  sleepers: Set<() => void>,
+): Promise<void> {
   if (stop.aborted || untilMs <= nowMs()) return Promise.resolve();
   return new Promise((resolve) => {
     let timer: NodeJS.Timeout | undefined;
@@ -71,7 +86,10 @@ const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
 /** Strong randomness. */
 export const systemRandom: Random = {
-  token: (length) => [...randomBytes(length)].map((byte) => alphabet.charAt(byte % alphabet.length)).join(''),
+  token: (length) =>
+    [...randomBytes(length)].map((byte) => alphabet.charAt(byte % alphabet.length)).join(''),
 };
 
-export const systemHash: Hash = { sha256Hex: (text) => createHash('sha256').update(text).digest('hex') };
+export const systemHash: Hash = {
+  sha256Hex: (text) => createHash('sha256').update(text).digest('hex'),
+};

@@ -1,37 +1,116 @@
 import { hostname } from 'node:os';
+
 import { durationMs, oneOf, type Setting, text, wholeNumber } from './settings.js';
 
 const setting = <T>(definition: Setting<T>): Setting<T> => definition;
 
 /** What every service is told. */
 export const commonSettings = {
-  clusterName: setting({ env: 'CLUSTER_NAME', flag: 'cluster-name', help: 'Name of the cluster, as in EC2 tags and in message subjects.', parse: clusterNameOf }),
-  natsUrl: setting({ env: 'NATS_URL', flag: 'nats-url', help: 'Address of NATS with JetStream, 2.11 or newer; several separated by commas.', fallback: 'nats://127.0.0.1:4222', parse: text }),
-  natsCredentials: setting({ env: 'NATS_CREDENTIALS', flag: 'nats-credentials', help: 'Path of a NATS credentials file; none: no credentials.', fallback: '', parse: text }),
-  httpPort: setting({ env: 'HTTP_PORT', flag: 'http-port', help: 'Port for /healthz, /readyz, /metrics and /debug/state; 0: any free one.', fallback: 8080, parse: wholeNumber({ least: 0, most: 65_535 }) }),
-  httpHost: setting({ env: 'HTTP_HOST', flag: 'http-host', help: 'Address to listen on.', fallback: '0.0.0.0', parse: text }),
-  logLevel: setting({ env: 'LOG_LEVEL', flag: 'log-level', help: 'debug, info, warn or error.', fallback: 'info' as const, parse: oneOf('debug', 'info', 'warn', 'error') }),
-  replicaName: setting({ env: 'REPLICA_NAME', flag: 'replica-name', help: 'Name of this replica in leases, plans and logs.', fallback: hostname(), parse: text }),
-  testClockFile: setting({ env: 'TEST_CLOCK_FILE', flag: 'test-clock-file', help: 'For tests only: a file with milliseconds to add to the clock.', fallback: '', parse: text }),
+  clusterName: setting({
+    env: 'CLUSTER_NAME',
+    flag: 'cluster-name',
+    help: 'Name of the cluster, as in EC2 tags and in message subjects.',
+    parse: clusterNameOf,
+  }),
+  natsUrl: setting({
+    env: 'NATS_URL',
+    flag: 'nats-url',
+    help: 'Address of NATS with JetStream, 2.11 or newer; several separated by commas.',
+    fallback: 'nats://127.0.0.1:4222',
+    parse: text,
+  }),
+  natsCredentials: setting({
+    env: 'NATS_CREDENTIALS',
+    flag: 'nats-credentials',
+    help: 'Path of a NATS credentials file; none: no credentials.',
+    fallback: '',
+    parse: text,
+  }),
+  httpPort: setting({
+    env: 'HTTP_PORT',
+    flag: 'http-port',
+    help: 'Port for /healthz, /readyz, /metrics and /debug/state; 0: any free one.',
+    fallback: 8080,
+    parse: wholeNumber({ least: 0, most: 65_535 }),
+  }),
+  httpHost: setting({
+    env: 'HTTP_HOST',
+    flag: 'http-host',
+    help: 'Address to listen on.',
+    fallback: '0.0.0.0',
+    parse: text,
+  }),
+  logLevel: setting({
+    env: 'LOG_LEVEL',
+    flag: 'log-level',
+    help: 'debug, info, warn or error.',
+    fallback: 'info' as const,
+    parse: oneOf('debug', 'info', 'warn', 'error'),
+  }),
+  replicaName: setting({
+    env: 'REPLICA_NAME',
+    flag: 'replica-name',
+    help: 'Name of this replica in leases, plans and logs.',
+    fallback: hostname(),
+    parse: text,
+  }),
+  testClockFile: setting({
+    env: 'TEST_CLOCK_FILE',
+    flag: 'test-clock-file',
+    help: 'For tests only: a file with milliseconds to add to the clock.',
+    fallback: '',
+    parse: text,
+  }),
 } as const;
 
 /** What services that talk to Kubernetes and lead are told besides. */
 export const leaderSettings = {
-  kubeconfig: setting({ env: 'KUBECONFIG', flag: 'kubeconfig', help: "Path of a kubeconfig; none: the pod's own service account, or kubectl's default.", fallback: '', parse: text }),
-  leaseNamespace: setting({ env: 'LEASE_NAMESPACE', flag: 'lease-namespace', help: "Namespace of this service's Lease.", fallback: 'kube-system', parse: text }),
-  leaseDurationMs: setting({ env: 'LEASE_DURATION', flag: 'lease-duration', help: 'How long a silent leader keeps its Lease; a successor takes over after it.', fallback: 15_000, parse: leaseDuration }),
+  kubeconfig: setting({
+    env: 'KUBECONFIG',
+    flag: 'kubeconfig',
+    help: "Path of a kubeconfig; none: the pod's own service account, or kubectl's default.",
+    fallback: '',
+    parse: text,
+  }),
+  leaseNamespace: setting({
+    env: 'LEASE_NAMESPACE',
+    flag: 'lease-namespace',
+    help: "Namespace of this service's Lease.",
+    fallback: 'kube-system',
+    parse: text,
+  }),
+  leaseDurationMs: setting({
+    env: 'LEASE_DURATION',
+    flag: 'lease-duration',
+    help: 'How long a silent leader keeps its Lease; a successor takes over after it.',
+    fallback: 15_000,
+    parse: leaseDuration,
+  }),
 } as const;
 
 /** What services that talk to AWS are told besides. Credentials are found as the AWS SDK finds them. */
 export const awsSettings = {
-  region: setting({ env: 'AWS_REGION', flag: 'aws-region', help: 'Region of the nodes.', parse: text }),
-  endpoint: setting({ env: 'AWS_ENDPOINT_URL', flag: 'aws-endpoint-url', help: "One endpoint for every AWS service, for twins and private stand-ins; none: AWS' own.", fallback: '', parse: text }),
+  region: setting({
+    env: 'AWS_REGION',
+    flag: 'aws-region',
+    help: 'Region of the nodes.',
+    parse: text,
+  }),
+  endpoint: setting({
+    env: 'AWS_ENDPOINT_URL',
+    flag: 'aws-endpoint-url',
+    help: "One endpoint for every AWS service, for twins and private stand-ins; none: AWS' own.",
+    fallback: '',
+    parse: text,
+  }),
 } as const;
 
 /** Subjects, tags and Lease names are made of it. */
 function clusterNameOf(given: string): string {
   if (/^[0-9A-Za-z][0-9A-Za-z_-]{0,99}$/.test(given)) return given;
-  throw new Error('give up to 100 letters, digits, - and _, beginning with a letter or digit (the rule of EKS)');
+  throw new Error(
+    'give up to 100 letters, digits, - and _, beginning with a letter or digit (the rule of EKS)',
+  );
 }
 
 function leaseDuration(given: string): number {

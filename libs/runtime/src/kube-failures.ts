@@ -1,11 +1,18 @@
 import { type Clock, type KubeApi, KubeError, type Log, type Metrics } from '@dovetail/core-ports';
 
-export type KubeFailuresDeps = { readonly log: Log; readonly metrics: Metrics; readonly clock: Clock };
+export type KubeFailuresDeps = {
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+};
 /** The Kubernetes API of a service, and whether it has ever let this process in. */
 export type NamedKube = KubeApi & { answered(): boolean };
 
 const failures = {
-  denied: { event: 'kubernetes-denied', remedy: "check the kubeconfig's credentials and the service's rights; trying again" },
+  denied: {
+    event: 'kubernetes-denied',
+    remedy: "check the kubeconfig's credentials and the service's rights; trying again",
+  },
   unavailable: { event: 'kubernetes-unreachable', remedy: 'waiting for it' },
 } as const;
 
@@ -20,7 +27,8 @@ export function namedFailures(kube: KubeApi, { log, metrics, clock }: KubeFailur
   const saidMs = new Map<string, number>();
   let answered = false;
   const failed = (error: unknown): void => {
-    if (!(error instanceof KubeError) || (error.code !== 'denied' && error.code !== 'unavailable')) return;
+    if (!(error instanceof KubeError) || (error.code !== 'denied' && error.code !== 'unavailable'))
+      return;
     const { event, remedy } = failures[error.code];
     metrics.count('dovetail_kubernetes_failures_total', { reason: event });
     const nowMs = clock.nowMs();

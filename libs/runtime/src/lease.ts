@@ -1,8 +1,23 @@
 import { setMaxListeners } from 'node:events';
-import { type Clock, KubeError, type KubeApi, type KubeObject, kubeResources, type Leadership, LeadershipLost, type Log, type ObjectRef, type StopSignal, type Term } from '@dovetail/core-ports';
+
+import {
+  type Clock,
+  type Epoch,
+  type KubeCreates,
+  KubeError,
+  type KubeObject,
+  type KubeReads,
+  type KubeReplaces,
+  kubeResources,
+  type Leadership,
+  LeadershipLost,
+  type Log,
+  type ObjectRef,
+  type StopSignal,
+} from '@dovetail/core-ports';
 
 export type LeaseOptions = {
-  readonly kube: KubeApi;
+  readonly kube: KubeReads & KubeCreates & KubeReplaces;
   readonly log: Log;
   /** The machine's own clock: ages are judged by it alone, never by times that others wrote. */
   readonly clock: Clock;
@@ -22,15 +37,19 @@ const roundAnnotation = 'dovetail.sh/round';
  * through `guardedWrite` first.
  */
 export function leaseLeadership(options: LeaseOptions): Leadership {
-  const state: LeaseState = { term: undefined };
+  const state: LeaseState = { epoch: undefined };
   return {
-    held: () => state.term !== undefined && !state.term.abort.signal.aborted,
-    epoch: () => (state.term !== undefined && !state.term.abort.signal.aborted ? state.term.epoch : 0),
+    held: () => state.epoch !== undefined && !state.epoch.abort.signal.aborted,
+    epoch: () =>
+      state.epoch !== undefined && !state.epoch.abort.signal.aborted ? state.epoch.number : 0,
     async run(stop, onLead) {
       let seen: Observation | undefined;
       while (!stop.aborted) {
         const attempt = await tryAcquire(options, seen).catch((error: unknown) => {
-          options.log.warn('lease-unreachable', `the lease ${options.name} cannot be read or written: ${String(error)}; trying again`);
+          options.log.warn(
+            'lease-unreachable',
+            `the lease ${options.name} cannot be read or written: ${String(error)}; trying again`,
+          );
           return { kind: 'waiting' as const, seen };
         });
         if (attempt.kind === 'waiting') {
@@ -38,152 +57,249 @@ export function leaseLeadership(options: LeaseOptions): Leadership {
           await options.clock.sleep(options.durationMs / 4, stop);
           continue;
         }
-        state.term = attempt.term;
-        options.log.info('leading', `leads as ${options.identity}, epoch ${attempt.term.epoch}`, { epoch: attempt.term.epoch });
-        await attempt.term.serve(stop, onLead);
-        state.term = undefined;
-        options.log.info('leading-ended', `no longer leads, epoch ${attempt.term.epoch}`, { epoch: attempt.term.epoch });
+        state.epoch = attempt.epoch;
+        options.log.info('leading', `leads as ${options.identity}, epoch ${attempt.epoch.number}`, {
+          epoch: attempt.epoch.number,
+        });
+        await attempt.epoch.serve(stop, onLead);
+        state.epoch = undefined;
+        options.log.info('leading-ended', `no longer leads, epoch ${attempt.epoch.number}`, {
+          epoch: attempt.epoch.number,
+        });
       }
     },
   };
 }
 
-type LeaseState = { term: HeldTerm | undefined };
+type LeaseState = { epoch: HeldEpoch | undefined };
 type Observation = { readonly resourceVersion: string; readonly sinceMs: number };
-type LeaseSpec = { holderIdentity?: string | null; leaseDurationSeconds?: number; leaseTransitions?: number };
+type LeaseSpec = {
+  holderIdentity?: string | null;
+  leaseDurationSeconds?: number;
+  leaseTransitions?: number;
+};
 type Lease = KubeObject & { spec?: LeaseSpec };
 
-const refOf = (options: LeaseOptions): ObjectRef => ({ resource: kubeResources.leases, namespace: options.namespace, name: options.name });
+const refOf = (options: LeaseOptions): ObjectRef => ({
+  resource: kubeResources.leases,
+  namespace: options.namespace,
+  name: options.name,
+});
 
-async function tryAcquire(options: LeaseOptions, seen: Observation | undefined): Promise<{ kind: 'held'; term: HeldTerm } | { kind: 'waiting'; seen: Observation | undefined }> {
+async function tryAcquire(
+  options: LeaseOptions,
+  seen: Observation | undefined,
+): Promise<
+  { kind: 'held'; epoch: HeldEpoch } | { kind: 'waiting'; seen: Observation | undefined }
+> {
   const lease = (await options.kube.get(refOf(options))) as Lease | undefined;
   const nowMs = options.clock.nowMs();
   if (lease !== undefined && (lease.spec?.holderIdentity ?? '') !== '') {
     const version = lease.metadata.resourceVersion ?? '';
-    const observation = seen?.resourceVersion === version ? seen : { resourceVersion: version, sinceMs: nowMs };
-    const patienceMs = Math.max(options.durationMs, (lease.spec?.leaseDurationSeconds ?? 0) * 1_000);
+    const observation =
+      seen?.resourceVersion === version ? seen : { resourceVersion: version, sinceMs: nowMs };
+    const patienceMs = Math.max(
+      options.durationMs,
+      (lease.spec?.leaseDurationSeconds ?? 0) * 1_000,
+    );
     if (nowMs - observation.sinceMs < patienceMs) return { kind: 'waiting', seen: observation };
   }
   try {
-    return { kind: 'held', term: await take(options, lease) };
+    return { kind: 'held', epoch: await take(options, lease) };
   } catch (error) {
-    if (error instanceof KubeError && (error.code === 'conflict' || error.code === 'already-exists')) return { kind: 'waiting', seen: undefined };
+    if (
+      error instanceof KubeError &&
+      (error.code === 'conflict' || error.code === 'already-exists')
+    )
+      return { kind: 'waiting', seen: undefined };
     throw error;
   }
 }
 
-async function take(options: LeaseOptions, lease: Lease | undefined): Promise<HeldTerm> {
+async function take(options: LeaseOptions, lease: Lease | undefined): Promise<HeldEpoch> {
   const before = lease?.metadata.annotations ?? {};
   // Seconds since 1970 as the floor: a deleted Lease must not make epochs begin anew.
-  const epoch = Math.max(Number(before[epochAnnotation] ?? 0) + 1, Math.floor(options.clock.nowMs() / 1_000));
+  const epoch = Math.max(
+    Number(before[epochAnnotation] ?? 0) + 1,
+    Math.floor(options.clock.nowMs() / 1_000),
+  );
   const takenMs = options.clock.nowMs();
-  const wanted = leaseObject(options, { ...before, [epochAnnotation]: String(epoch) }, (lease?.spec?.leaseTransitions ?? 0) + 1, lease?.metadata.resourceVersion);
-  const written = lease === undefined ? await options.kube.create(kubeResources.leases, wanted) : await options.kube.replace(kubeResources.leases, wanted);
-  return new HeldTerm(options, written, epoch, takenMs, before[roundAnnotation] ?? '');
+  const wanted = leaseObject(
+    options,
+    { ...before, [epochAnnotation]: String(epoch) },
+    (lease?.spec?.leaseTransitions ?? 0) + 1,
+    lease?.metadata.resourceVersion,
+  );
+  const written =
+    lease === undefined
+      ? await options.kube.create(kubeResources.leases, wanted)
+      : await options.kube.replace(kubeResources.leases, wanted);
+  return new HeldEpoch(options, written, epoch, takenMs, before[roundAnnotation] ?? '');
 }
 
-function leaseObject(options: LeaseOptions, annotations: Readonly<Record<string, string>>, transitions: number, resourceVersion: string | undefined, holder = options.identity): KubeObject {
+function leaseObject(
+  options: LeaseOptions,
+  annotations: Readonly<Record<string, string>>,
+  transitions: number,
+  resourceVersion: string | undefined,
+  holder = options.identity,
+): KubeObject {
   const now = new Date(options.clock.nowMs()).toISOString().replace('Z', '000Z');
   return {
-    apiVersion: 'coordination.k8s.io/v1', kind: 'Lease',
-    metadata: { name: options.name, namespace: options.namespace, annotations, ...(resourceVersion === undefined ? {} : { resourceVersion }) },
-    spec: { holderIdentity: holder, leaseDurationSeconds: Math.max(1, Math.ceil(options.durationMs / 1_000)), renewTime: now, leaseTransitions: transitions },
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: {
+      name: options.name,
+      namespace: options.namespace,
+      annotations,
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    },
+    spec: {
+      holderIdentity: holder,
+      leaseDurationSeconds: Math.max(1, Math.ceil(options.durationMs / 1_000)),
+      renewTime: now,
+      leaseTransitions: transitions,
+    },
   };
 }
 
 /** A lease in hand: one queue for its writes, so that renewals and fenced writes never race each other. */
-class HeldTerm {
+class HeldEpoch {
   readonly abort = new AbortController();
-  readonly epoch: number;
-  private readonly options: LeaseOptions;
-  private readonly inherited: string;
-  private lease: Lease;
-  private renewedMs: number;
-  private queue: Promise<unknown> = Promise.resolve();
+  readonly number: number;
+  readonly #options: LeaseOptions;
+  readonly #inherited: string;
+  #lease: Lease;
+  #renewedMs: number;
+  #queue: Promise<unknown> = Promise.resolve();
 
-  constructor(options: LeaseOptions, lease: Lease, epoch: number, renewedMs: number, inherited: string) {
-    this.options = options;
-    this.lease = lease;
-    this.epoch = epoch;
-    this.renewedMs = renewedMs;
-    this.inherited = inherited;
+  constructor(
+    options: LeaseOptions,
+    lease: Lease,
+    number: number,
+    renewedMs: number,
+    inherited: string,
+  ) {
+    this.#options = options;
+    this.#lease = lease;
+    this.number = number;
+    this.#renewedMs = renewedMs;
+    this.#inherited = inherited;
     setMaxListeners(0, this.abort.signal);
   }
 
-  async serve(stop: StopSignal, onLead: (term: Term) => Promise<void>): Promise<void> {
+  async serve(stop: StopSignal, onLead: (epoch: Epoch) => Promise<void>): Promise<void> {
     const end = (): void => this.abort.abort();
     stop.addEventListener('abort', end, { once: true });
     if (stop.aborted) end();
-    const term: Term = { epoch: this.epoch, stop: this.abort.signal, inherited: this.inherited, guardedWrite: (value) => this.enqueue(() => this.fence(value)) };
-    const renewing = this.renewUntilLost();
+    const epoch: Epoch = {
+      number: this.number,
+      stop: this.abort.signal,
+      inherited: this.#inherited,
+      guardedWrite: (value) => this.#enqueue(() => this.#fence(value)),
+    };
+    const renewing = this.#renewUntilLost();
     try {
-      await onLead(term);
+      await onLead(epoch);
     } catch (error) {
-      if (!(error instanceof LeadershipLost)) this.options.log.error('leading-failed', `work of the leader ended with an error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+      if (!(error instanceof LeadershipLost))
+        this.#options.log.error(
+          'leading-failed',
+          `work of the leader ended with an error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+        );
     } finally {
       end();
       stop.removeEventListener('abort', end);
       await renewing;
-      await this.release();
+      await this.#release();
     }
   }
 
-  private async renewUntilLost(): Promise<void> {
-    const { clock, durationMs, log } = this.options;
+  async #renewUntilLost(): Promise<void> {
+    const { clock, durationMs, log } = this.#options;
     while (!this.abort.signal.aborted) {
       await clock.sleep(durationMs / 3, this.abort.signal);
       if (this.abort.signal.aborted) return;
-      const renewal = this.enqueue(() => this.write({})).catch((error: unknown) => {
+      const renewal = this.#enqueue(() => this.#write({})).catch((error: unknown) => {
         if (error instanceof LeadershipLost) return;
         log.warn('lease-renewal-failed', `the lease could not be renewed: ${String(error)}`);
       });
-      // A renewal that hangs must not keep a dead term alive, so a deadline runs beside it. A process that was held up is
+      // A renewal that hangs must not keep a dead epoch alive, so a deadline runs beside it. A process that was held up is
       // given time to ask: a renewal that still succeeds proves that nobody has taken the lease meanwhile.
-      const leftMs = this.renewedMs + (durationMs * 2) / 3 - clock.nowMs();
-      const beforeMs = this.renewedMs;
+      const leftMs = this.#renewedMs + (durationMs * 2) / 3 - clock.nowMs();
+      const beforeMs = this.#renewedMs;
       await Promise.race([renewal, clock.sleep(Math.max(durationMs, leftMs), this.abort.signal)]);
-      if (this.renewedMs === beforeMs && clock.nowMs() - this.renewedMs >= (durationMs * 2) / 3) this.abort.abort();
+      if (this.#renewedMs === beforeMs && clock.nowMs() - this.#renewedMs >= (durationMs * 2) / 3)
+        this.abort.abort();
     }
   }
 
-  private async fence(value: string): Promise<void> {
-    if (this.abort.signal.aborted) throw new LeadershipLost(`the term of epoch ${this.epoch} has ended`);
-    await this.write({ [roundAnnotation]: value });
+  async #fence(value: string): Promise<void> {
+    if (this.abort.signal.aborted) throw new LeadershipLost(`epoch ${this.number} has ended`);
+    await this.#write({ [roundAnnotation]: value });
   }
 
-  private async write(annotations: Readonly<Record<string, string>>): Promise<void> {
-    const startedMs = this.options.clock.nowMs();
-    const wanted = leaseObject(this.options, { ...this.lease.metadata.annotations, ...annotations }, this.lease.spec?.leaseTransitions ?? 1, this.lease.metadata.resourceVersion);
+  async #write(annotations: Readonly<Record<string, string>>): Promise<void> {
+    const startedMs = this.#options.clock.nowMs();
+    const wanted = leaseObject(
+      this.#options,
+      { ...this.#lease.metadata.annotations, ...annotations },
+      this.#lease.spec?.leaseTransitions ?? 1,
+      this.#lease.metadata.resourceVersion,
+    );
     try {
-      this.lease = await this.options.kube.replace(kubeResources.leases, wanted);
+      this.#lease = await this.#options.kube.replace(kubeResources.leases, wanted);
     } catch (error) {
-      await this.settle(error, wanted);
+      await this.#settle(error, wanted);
     }
-    this.renewedMs = startedMs;
+    this.#renewedMs = startedMs;
   }
 
   /** After a write whose outcome is not known: it stands, it can be tried again, or the lease is another's. */
-  private async settle(error: unknown, wanted: KubeObject): Promise<void> {
-    if (!(error instanceof KubeError) || !['conflict', 'not-found', 'unavailable'].includes(error.code)) throw error;
-    const found = (await this.options.kube.get(refOf(this.options))) as Lease | undefined;
-    if (found?.spec?.holderIdentity !== this.options.identity) {
+  async #settle(error: unknown, wanted: KubeObject): Promise<void> {
+    if (
+      !(error instanceof KubeError) ||
+      !['conflict', 'not-found', 'unavailable'].includes(error.code)
+    )
+      throw error;
+    const found = (await this.#options.kube.get(refOf(this.#options))) as Lease | undefined;
+    if (found?.spec?.holderIdentity !== this.#options.identity) {
       this.abort.abort();
-      throw new LeadershipLost(`the lease is held by ${found?.spec?.holderIdentity ?? 'nobody'} now`);
+      throw new LeadershipLost(
+        `the lease is held by ${found?.spec?.holderIdentity ?? 'nobody'} now`,
+      );
     }
-    this.lease = found;
-    const landed = found.metadata.annotations?.[roundAnnotation] === wanted.metadata.annotations?.[roundAnnotation];
-    if (!landed) this.lease = await this.options.kube.replace(kubeResources.leases, { ...wanted, metadata: { ...wanted.metadata, resourceVersion: found.metadata.resourceVersion ?? '' } });
+    this.#lease = found;
+    const landed =
+      found.metadata.annotations?.[roundAnnotation] ===
+      wanted.metadata.annotations?.[roundAnnotation];
+    if (!landed)
+      this.#lease = await this.#options.kube.replace(kubeResources.leases, {
+        ...wanted,
+        metadata: { ...wanted.metadata, resourceVersion: found.metadata.resourceVersion ?? '' },
+      });
   }
 
-  private enqueue<T>(work: () => Promise<T>): Promise<T> {
-    const next = this.queue.then(work, work);
-    this.queue = next.catch(() => undefined);
+  #enqueue<T>(work: () => Promise<T>): Promise<T> {
+    const next = this.#queue.then(work, work);
+    this.#queue = next.catch(() => undefined);
     return next;
   }
 
   /** Gives the lease up, so that a successor need not wait. Best effort: the lease runs out by itself. */
-  private async release(): Promise<void> {
-    if (this.options.clock.nowMs() - this.renewedMs >= this.options.durationMs) return;
-    await this.enqueue(() => this.options.kube.replace(kubeResources.leases, leaseObject(this.options, this.lease.metadata.annotations ?? {}, this.lease.spec?.leaseTransitions ?? 1, this.lease.metadata.resourceVersion, ''))).catch(() => undefined);
+  async #release(): Promise<void> {
+    if (this.#options.clock.nowMs() - this.#renewedMs >= this.#options.durationMs) return;
+    await this.#enqueue(() =>
+      this.#options.kube.replace(
+        kubeResources.leases,
+        leaseObject(
+          this.#options,
+          this.#lease.metadata.annotations ?? {},
+          this.#lease.spec?.leaseTransitions ?? 1,
+          this.#lease.metadata.resourceVersion,
+          '',
+        ),
+      ),
+    ).catch(() => undefined);
   }
 }

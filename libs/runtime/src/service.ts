@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+
 import { SettingsError } from './settings.js';
 
 /** Aborted by the first SIGINT or SIGTERM; a second one ends the process at once. */
@@ -25,7 +26,9 @@ export async function runMain(main: () => Promise<void>): Promise<void> {
       process.exitCode = 64;
       return;
     }
-    process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+    process.stderr.write(
+      `${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+    );
     process.exitCode = 1;
   }
 }

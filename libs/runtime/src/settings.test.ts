@@ -1,23 +1,50 @@
 import { describe, expect, test } from '@jest/globals';
-import { durationMs, oneOf, readSettings, SettingsError, text, wholeNumber, yesOrNo } from './settings.js';
+
+import {
+  durationMs,
+  oneOf,
+  readSettings,
+  SettingsError,
+  text,
+  wholeNumber,
+  yesOrNo,
+} from './settings.js';
 
 const program = { name: 'launcher', purpose: 'launches nodes' };
 const table = {
   cluster: { env: 'CLUSTER_NAME', flag: 'cluster-name', help: 'Name of the cluster.', parse: text },
-  port: { env: 'HTTP_PORT', flag: 'http-port', help: 'Port to listen on.', fallback: 8080, parse: wholeNumber({ least: 0, most: 65_535 }) },
+  port: {
+    env: 'HTTP_PORT',
+    flag: 'http-port',
+    help: 'Port to listen on.',
+    fallback: 8080,
+    parse: wholeNumber({ least: 0, most: 65_535 }),
+  },
 };
-const read = (env: Record<string, string>, ...args: string[]) => readSettings(program, table, { env, args });
+const read = (env: Record<string, string>, ...args: string[]) =>
+  readSettings(program, table, { env, args });
 
 describe('settings', () => {
   test('a flag wins over the environment, which wins over the default', () => {
-    expect(read({ CLUSTER_NAME: 'a' })).toEqual({ kind: 'run', settings: { cluster: 'a', port: 8080 } });
-    expect(read({ CLUSTER_NAME: 'a', HTTP_PORT: '1' })).toEqual({ kind: 'run', settings: { cluster: 'a', port: 1 } });
-    expect(read({ CLUSTER_NAME: 'a', HTTP_PORT: '1' }, '--http-port', '2')).toEqual({ kind: 'run', settings: { cluster: 'a', port: 2 } });
+    expect(read({ CLUSTER_NAME: 'a' })).toEqual({
+      kind: 'run',
+      settings: { cluster: 'a', port: 8080 },
+    });
+    expect(read({ CLUSTER_NAME: 'a', HTTP_PORT: '1' })).toEqual({
+      kind: 'run',
+      settings: { cluster: 'a', port: 1 },
+    });
+    expect(read({ CLUSTER_NAME: 'a', HTTP_PORT: '1' }, '--http-port', '2')).toEqual({
+      kind: 'run',
+      settings: { cluster: 'a', port: 2 },
+    });
   });
 
   test('all that is wrong is told at once, with flag, variable, value and remedy', () => {
     expect(() => read({ HTTP_PORT: 'many' })).toThrow(SettingsError);
-    expect(() => read({ HTTP_PORT: 'many' })).toThrow(/--cluster-name \(or CLUSTER_NAME\) is missing[\s\S]*--http-port \(or HTTP_PORT\) is "many": give a whole number from 0 to 65535/);
+    expect(() => read({ HTTP_PORT: 'many' })).toThrow(
+      /--cluster-name \(or CLUSTER_NAME\) is missing[\s\S]*--http-port \(or HTTP_PORT\) is "many": give a whole number from 0 to 65535/,
+    );
   });
 
   test('an empty variable counts as absent, as charts write unset values', () => {
@@ -30,11 +57,29 @@ describe('settings', () => {
 
   test('help names every flag, variable and default', () => {
     const help = read({}, '--help');
-    expect(help.kind === 'help' && help.text).toMatch(/--cluster-name, CLUSTER_NAME \(required\)[\s\S]*--http-port, HTTP_PORT \(default 8080\)/);
+    expect(help.kind === 'help' && help.text).toMatch(
+      /--cluster-name, CLUSTER_NAME \(required\)[\s\S]*--http-port, HTTP_PORT \(default 8080\)/,
+    );
   });
 
-  test.each([[15_000, '15s'], [40, '40ms'], [0, '0s']])('help shows a duration of %i ms as %s', (fallback, shown) => {
-    const help = readSettings(program, { waitMs: { env: 'WAIT', flag: 'wait', help: 'How long to wait.', fallback, parse: durationMs } }, { env: {}, args: ['--help'] });
+  test.each([
+    [15_000, '15s'],
+    [40, '40ms'],
+    [0, '0s'],
+  ])('help shows a duration of %i ms as %s', (fallback, shown) => {
+    const help = readSettings(
+      program,
+      {
+        waitMs: {
+          env: 'WAIT',
+          flag: 'wait',
+          help: 'How long to wait.',
+          fallback,
+          parse: durationMs,
+        },
+      },
+      { env: {}, args: ['--help'] },
+    );
     expect(help.kind === 'help' && help.text).toContain(`--wait, WAIT (default ${shown})`);
   });
 });
@@ -46,7 +91,9 @@ test.each([
   ['0s', 0],
 ])('the duration %s is %i ms', (given, expected) => expect(durationMs(given)).toBe(expected));
 
-test.each(['', '10', '1d', 's', '10s ', '1.5h', '-1s'])('the duration %j is refused', (given) => expect(() => durationMs(given)).toThrow(/give a duration/));
+test.each(['', '10', '1d', 's', '10s ', '1.5h', '-1s'])('the duration %j is refused', (given) =>
+  expect(() => durationMs(given)).toThrow(/give a duration/),
+);
 
 test('choices and booleans take only what they name', () => {
   expect(oneOf('a', 'b')('b')).toBe('b');

@@ -12,7 +12,9 @@ export type Setting<T> = {
   readonly parse: (text: string) => T;
 };
 
-export type SettingsOf<S extends Record<string, Setting<unknown>>> = { readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never };
+export type SettingsOf<S extends Record<string, Setting<unknown>>> = {
+  readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never;
+};
 
 /** A setting is missing or wrong: the message names the flag, the variable, the value and the remedy. */
 export class SettingsError extends Error {
@@ -20,13 +22,17 @@ export class SettingsError extends Error {
 }
 
 /** What the command line asked for: the settings, or the help text to print. */
-export type Invocation<T> = { readonly kind: 'run'; readonly settings: T } | { readonly kind: 'help'; readonly text: string };
+export type Invocation<T> =
+  { readonly kind: 'run'; readonly settings: T } | { readonly kind: 'help'; readonly text: string };
 
 /** Reads every setting of the table. Throws SettingsError with all that is wrong, not only the first. */
 export function readSettings<S extends Record<string, Setting<unknown>>>(
   program: { readonly name: string; readonly purpose: string },
   table: S,
-  from: { readonly env: Readonly<Record<string, string | undefined>>; readonly args: readonly string[] },
+  from: {
+    readonly env: Readonly<Record<string, string | undefined>>;
+    readonly args: readonly string[];
+  },
 ): Invocation<SettingsOf<S>> {
   const flags = flagsOf(table, from.args);
   if (flags['help'] === true) return { kind: 'help', text: helpText(program, table) };
@@ -38,21 +44,33 @@ export function readSettings<S extends Record<string, Setting<unknown>>>(
     if ('problem' in result) problems.push(result.problem);
     else settings[name] = result.value;
   }
-  if (problems.length > 0) throw new SettingsError(`${program.name} cannot start:\n${problems.map((problem) => `  - ${problem}`).join('\n')}\nSee ${program.name} --help.`);
+  if (problems.length > 0)
+    throw new SettingsError(
+      `${program.name} cannot start:\n${problems.map((problem) => `  - ${problem}`).join('\n')}\nSee ${program.name} --help.`,
+    );
   return { kind: 'run', settings: settings as SettingsOf<S> };
 }
 
-function flagsOf(table: Record<string, Setting<unknown>>, args: readonly string[]): Record<string, string | boolean | undefined> {
+function flagsOf(
+  table: Record<string, Setting<unknown>>,
+  args: readonly string[],
+): Record<string, string | boolean | undefined> {
   const options: Record<string, { type: 'string' | 'boolean' }> = { help: { type: 'boolean' } };
   for (const setting of Object.values(table)) options[setting.flag] = { type: 'string' };
   try {
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: false }).values;
   } catch (cause) {
-    throw new SettingsError(`${cause instanceof Error ? cause.message : String(cause)}. See --help for the flags that exist.`, { cause });
+    throw new SettingsError(
+      `${cause instanceof Error ? cause.message : String(cause)}. See --help for the flags that exist.`,
+      { cause },
+    );
   }
 }
 
-function readOne(setting: Setting<unknown>, given: string | undefined): { value: unknown } | { problem: string } {
+function readOne(
+  setting: Setting<unknown>,
+  given: string | undefined,
+): { value: unknown } | { problem: string } {
   if (given === undefined) {
     if ('fallback' in setting) return { value: setting.fallback };
     return { problem: `--${setting.flag} (or ${setting.env}) is missing: ${setting.help}` };
@@ -60,13 +78,21 @@ function readOne(setting: Setting<unknown>, given: string | undefined): { value:
   try {
     return { value: setting.parse(given) };
   } catch (error) {
-    return { problem: `--${setting.flag} (or ${setting.env}) is ${JSON.stringify(given)}: ${error instanceof Error ? error.message : String(error)}` };
+    return {
+      problem: `--${setting.flag} (or ${setting.env}) is ${JSON.stringify(given)}: ${error instanceof Error ? error.message : String(error)}`,
+    };
   }
 }
 
-function helpText(program: { name: string; purpose: string }, table: Record<string, Setting<unknown>>): string {
+function helpText(
+  program: { name: string; purpose: string },
+  table: Record<string, Setting<unknown>>,
+): string {
   const lines = Object.entries(table).map(([name, setting]) => {
-    const fallback = 'fallback' in setting ? `default ${setting.fallback === undefined || setting.fallback === '' ? 'none' : shown(name, setting.fallback)}` : 'required';
+    const fallback =
+      'fallback' in setting
+        ? `default ${setting.fallback === undefined || setting.fallback === '' ? 'none' : shown(name, setting.fallback)}`
+        : 'required';
     return `  --${setting.flag}, ${setting.env} (${fallback})\n      ${setting.help}`;
   });
   return `${program.name}: ${program.purpose}\n\nSettings, as flags or environment variables:\n${lines.join('\n')}\n`;
@@ -81,7 +107,10 @@ function shown(name: string, value: unknown): string {
 /** Parsers for settings; each says what it accepts. */
 export const text = (given: string): string => given;
 
-export function wholeNumber(range: { readonly least: number; readonly most: number }): (given: string) => number {
+export function wholeNumber(range: {
+  readonly least: number;
+  readonly most: number;
+}): (given: string) => number {
   return (given) => {
     const value = Number(given);
     if (Number.isInteger(value) && value >= range.least && value <= range.most) return value;
@@ -94,8 +123,12 @@ const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h
 /** `250ms`, `10s`, `1h30m` → milliseconds. */
 export function durationMs(given: string): number {
   const parts = [...given.matchAll(/(\d+)(ms|s|m|h)/g)];
-  if (parts.length === 0 || parts.map(([whole]) => whole).join('') !== given) throw new Error('give a duration such as 250ms, 10s or 1h30m');
-  return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * (unitMs[unit ?? ''] ?? 0), 0);
+  if (parts.length === 0 || parts.map(([whole]) => whole).join('') !== given)
+    throw new Error('give a duration such as 250ms, 10s or 1h30m');
+  return parts.reduce(
+    (sum, [, amount, unit]) => sum + Number(amount) * (unitMs[unit ?? ''] ?? 0),
+    0,
+  );
 }
 
 export function oneOf<const T extends string>(...choices: readonly T[]): (given: string) => T {

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock, KubeApi, Leadership, Log, Metrics } from '@dovetail/core-ports';
+
+import type { Clock, KubeApi, Leadership, Log, Metrics, Service } from '@dovetail/core-ports';
+
 import { tellingCauses } from './cause-events.js';
 import { offsetClock, systemClock } from './clock.js';
 import { serveHealth } from './health.js';
@@ -7,65 +9,136 @@ import { namedFailures, type NamedKube } from './kube-failures.js';
 import { leaseLeadership } from './lease.js';
 import { createLog, type LogLevel } from './log.js';
 import { createMetrics, type MetricDefinition } from './metrics.js';
+import { runMain, stopOnSignals } from './service.js';
 import { readSettings, type Setting, type SettingsOf } from './settings.js';
-import { stopOnSignals } from './service.js';
 
-/** What a service's main gets to work with. */
-export type Shell<T> = {
-  readonly settings: T;
+/** A table of settings, by the name under which the program reads each. */
+export type SettingsTable = Record<string, Setting<unknown>>;
+
+/** The surroundings of a service: what its main gets to work with. */
+export type Shell<S extends SettingsTable> = {
+  readonly settings: SettingsOf<S>;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly clock: Clock;
-  readonly stop: AbortSignal;
-  /** Serves health and metrics until `stop`. `ready`: named conditions that must all hold. */
-  serve(view: { readonly ready: () => Readonly<Record<string, boolean>>; readonly debugState: () => unknown }): Promise<void>;
   leadership(kube: KubeApi): Leadership;
-  /** The same API; what keeps the service from it is named in the log, and counted. */
+  /** The same API; failures that keep the service from it are logged by name, and counted. */
   watched(kube: KubeApi): NamedKube;
-  /** The log, with Events about the service's Lease for causes that are no Kubernetes object's fault. The service needs the right to create Events. */
+  /**
+   * The log, with Events about the service's Lease for causes that are no Kubernetes object's
+   * fault. The service needs the right to create Events.
+   */
   telling(kube: KubeApi): Log;
 };
 
-export type CommonValues = {
-  readonly logLevel: LogLevel; readonly httpPort: number; readonly httpHost: string; readonly replicaName: string; readonly testClockFile: string;
+/** A service ready to run, and how to close the connections that were opened for it. */
+export type Assembled = { readonly service: Service; readonly close: () => Promise<void> };
+
+/** What a service is, before its settings are known. */
+export type Program<S extends SettingsTable> = {
+  /** Names the Lease, log lines and the help page. */
+  readonly name: string;
+  /** One clause for the help page. */
+  readonly purpose: string;
+  readonly settings: S;
+  readonly metrics: Readonly<Record<string, MetricDefinition>>;
+};
+
+type CommonValues = {
+  readonly logLevel: LogLevel;
+  readonly httpPort: number;
+  readonly httpHost: string;
+  readonly replicaName: string;
+  readonly testClockFile: string;
 };
 type LeaderValues = { readonly leaseNamespace: string; readonly leaseDurationMs: number };
 
-/** Every service may write these, whoever counts them. */
-export const sharedMetrics: Readonly<Record<string, MetricDefinition>> = {
-  dovetail_kubernetes_failures_total: { help: 'Calls to the Kubernetes API that were refused or not answered, by the name of what was logged' },
-  dovetail_nats_failures_total: { help: 'Failures of the connection to NATS, by the name of what was logged' },
+/** Every service may write these; the adapters and this library count them. */
+const sharedMetrics: Readonly<Record<string, MetricDefinition>> = {
+  dovetail_kubernetes_failures_total: {
+    help: 'Calls to the Kubernetes API that were refused or not answered, by the name of what was logged',
+  },
+  dovetail_nats_failures_total: {
+    help: 'Failures of the connection to NATS, by the name of what was logged',
+  },
 };
 
-/** Reads the settings and makes a service's surroundings; undefined when only help was asked for (and printed). */
-export function openShell<S extends Record<string, Setting<unknown>>>(
-  program: { readonly name: string; readonly purpose: string },
-  table: S,
-  metricDefinitions: Readonly<Record<string, MetricDefinition>> = {},
-): Shell<SettingsOf<S>> | undefined {
-  const invocation = readSettings(program, table, { env: process.env, args: process.argv.slice(2) });
-  if (invocation.kind === 'help') {
-    process.stdout.write(invocation.text);
-    return undefined;
-  }
-  const settings = invocation.settings;
+/**
+ * The main of a service: reads its settings, assembles it, serves health and metrics, runs it until
+ * a signal comes, and closes what was opened. Prints the help page when that was asked for.
+ */
+export function runService<S extends SettingsTable>(
+  program: Program<S>,
+  assemble: (shell: Shell<S>) => Assembled,
+): Promise<void> {
+  return runMain(async () => {
+    const settings = settingsOf(program);
+    if (settings === undefined) return;
+    const stop = stopOnSignals();
+    const common = settings as unknown as CommonValues;
+    const log = createLog({ service: program.name, level: common.logLevel });
+    const { metrics, render, contentType } = createMetrics({
+      ...sharedMetrics,
+      ...program.metrics,
+    });
+    const { service, close } = assemble(shellOf(program, settings, { log, metrics, stop }));
+    const server = await serveHealth(
+      { service, metricsText: render, metricsType: contentType },
+      { port: common.httpPort, host: common.httpHost, log },
+    );
+    stop.addEventListener('abort', () => void server.close(), { once: true });
+    try {
+      await service.run(stop);
+    } finally {
+      await close();
+    }
+  });
+}
+
+/** Undefined when only help was asked for, and printed. Throws SettingsError. */
+function settingsOf<S extends SettingsTable>(program: Program<S>): SettingsOf<S> | undefined {
+  const invocation = readSettings(program, program.settings, {
+    env: process.env,
+    args: process.argv.slice(2),
+  });
+  if (invocation.kind === 'run') return invocation.settings;
+  process.stdout.write(invocation.text);
+  return undefined;
+}
+
+function clockOf({ testClockFile }: CommonValues, log: Log): Clock {
+  if (testClockFile === '') return systemClock;
+  return offsetClock(testClockFile, (offsetMs) =>
+    log.warn('clock-offset', `the test clock is ${offsetMs} ms ahead`, { offsetMs }),
+  );
+}
+
+function shellOf<S extends SettingsTable>(
+  { name: service }: Program<S>,
+  settings: SettingsOf<S>,
+  at: { readonly log: Log; readonly metrics: Metrics; readonly stop: AbortSignal },
+): Shell<S> {
+  const { log, metrics, stop } = at;
   const common = settings as unknown as CommonValues & Partial<LeaderValues>;
-  const log = createLog({ service: program.name, level: common.logLevel });
-  const { metrics, render, contentType } = createMetrics({ ...sharedMetrics, ...metricDefinitions });
-  const clock = common.testClockFile === '' ? systemClock : offsetClock(common.testClockFile, (offsetMs) => log.warn('clock-offset', `the test clock is ${offsetMs} ms ahead`, { offsetMs }));
-  const stop = stopOnSignals();
-  const lease = { namespace: common.leaseNamespace ?? 'kube-system', lease: `dovetail-${program.name}` };
+  const namespace = common.leaseNamespace ?? 'kube-system';
+  const lease = `dovetail-${service}`;
   return {
-    settings, log, metrics, clock, stop,
-    async serve(view) {
-      const server = await serveHealth({ ...view, metricsText: render, metricsType: contentType }, { port: common.httpPort, host: common.httpHost, log });
-      stop.addEventListener('abort', () => void server.close(), { once: true });
-    },
+    settings,
+    log,
+    metrics,
+    clock: clockOf(common, log),
     watched: (kube) => namedFailures(kube, { log, metrics, clock: systemClock }),
-    telling: (kube) => tellingCauses(log, { kube, clock: systemClock, stop, ...lease, service: program.name }),
-    leadership: (kube) => leaseLeadership({
-      kube, log, clock: systemClock, namespace: lease.namespace, name: lease.lease,
-      identity: `${common.replicaName}-${randomBytes(4).toString('hex')}`, durationMs: common.leaseDurationMs ?? 15_000,
-    }),
+    telling: (kube) =>
+      tellingCauses(log, { kube, clock: systemClock, stop, namespace, lease, service }),
+    leadership: (kube) =>
+      leaseLeadership({
+        kube,
+        log,
+        clock: systemClock,
+        namespace,
+        name: lease,
+        identity: `${common.replicaName}-${randomBytes(4).toString('hex')}`,
+        durationMs: common.leaseDurationMs ?? 15_000,
+      }),
   };
 }

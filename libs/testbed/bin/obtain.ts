@@ -13,7 +13,9 @@ import {
 type Row = { readonly part: string } & (Program | Unavailable);
 
 const options: ObtainOptions = { log: (line) => process.stderr.write(`${line}\n`) };
-const single = async (part: string, obtaining: Promise<Program | Unavailable>): Promise<Row[]> => [{ part, ...(await obtaining) }];
+const single = async (part: string, obtaining: Promise<Program | Unavailable>): Promise<Row[]> => [
+  { part, ...(await obtaining) },
+];
 
 const obtainable: Readonly<Record<string, () => Promise<Row[]>>> = {
   nats: () => single('nats-server', obtainNatsServer(options)),
@@ -39,20 +41,23 @@ function printed(rows: readonly Row[]): string {
   const width = Math.max(...rows.map((row) => row.part.length));
   const line = (row: Row): string => {
     const name = row.part.padEnd(width);
-    if (isUnavailable(row)) return `${name}  missing  ${row.unavailable.replaceAll('\n', `\n${' '.repeat(width + 11)}`)}`;
+    if (isUnavailable(row))
+      return `${name}  missing  ${row.unavailable.replaceAll('\n', `\n${' '.repeat(width + 11)}`)}`;
     return `${name}  real     ${row.version.padEnd(8)}  ${row.path}`;
   };
   return `${rows.map(line).join('\n')}\n`;
 }
 
-/** Obtains the parts named on the command line, all of them by default, and prints what is there. */
+/** Obtains the parts that the command line names (default: all) and prints the result. */
 async function main(words: readonly string[]): Promise<void> {
   const names = words.length === 0 || words.includes('all') ? Object.keys(obtainable) : words;
   const rows: Row[] = [];
   for (const name of names) {
     const obtain = obtainable[name];
     if (obtain === undefined) {
-      process.stderr.write(`no part is called ${name}; there are: ${Object.keys(obtainable).join(', ')}, all\n`);
+      process.stderr.write(
+        `no part is called ${name}; there are: ${Object.keys(obtainable).join(', ')}, all\n`,
+      );
       process.exitCode = 2;
       return;
     }

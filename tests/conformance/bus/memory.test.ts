@@ -1,5 +1,6 @@
 import { systemClock } from '@dovetail/runtime';
-import { MemoryBusServer, memoryBus } from '@dovetail/sim-bus';
+import { memoryBus, MemoryBusServer } from '@dovetail/sim-bus';
+
 import { busConformance } from './testing/suite.js';
 
 busConformance('the in-process bus', async () => {

@@ -1,15 +1,22 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+
 import { connectNats, type NatsBus } from '@dovetail/adapter-nats';
 import type { Log } from '@dovetail/core-ports';
 import { isUnavailable, obtainNatsServer, startNats } from '@dovetail/testbed';
 import { test } from '@jest/globals';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
+
 import { busConformance, type BusWorld } from './testing/suite.js';
 
 const server = await obtainNatsServer();
-const quiet: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+const quiet: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
 
 /** Runs one call of JetStream's API as an operator would, whatever state the server is in. */
 async function operate(admin: () => NatsConnection, subject: string): Promise<void> {
@@ -19,7 +26,11 @@ async function operate(admin: () => NatsConnection, subject: string): Promise<vo
 async function natsWorld(path: string): Promise<BusWorld> {
   const dir = mkdtempSync(join(tmpdir(), 'dovetail-bus-'));
   const nats = await startNats({ path, dir });
-  const connection = await connect({ servers: nats.url, maxReconnectAttempts: -1, reconnectTimeWait: 100 });
+  const connection = await connect({
+    servers: nats.url,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 100,
+  });
   const buses: NatsBus[] = [];
   return {
     connect: () => {
@@ -34,7 +45,8 @@ async function natsWorld(path: string): Promise<BusWorld> {
     },
     purge: (stream) => operate(() => connection, `STREAM.PURGE.${stream}`),
     deleteStream: (stream) => operate(() => connection, `STREAM.DELETE.${stream}`),
-    deleteConsumer: (stream, consumer) => operate(() => connection, `CONSUMER.DELETE.${stream}.${consumer}`),
+    deleteConsumer: (stream, consumer) =>
+      operate(() => connection, `CONSUMER.DELETE.${stream}.${consumer}`),
     close: async () => {
       await Promise.all(buses.map((bus) => bus.close()));
       await connection.close();
@@ -45,7 +57,8 @@ async function natsWorld(path: string): Promise<BusWorld> {
 }
 
 if (isUnavailable(server)) {
-  test('NATS is left out', () => void process.stdout.write(`LEFT OUT: the bus on NATS: ${server.unavailable}\n`));
+  test('NATS is left out', () =>
+    void process.stdout.write(`LEFT OUT: the bus on NATS: ${server.unavailable}\n`));
 } else {
   busConformance('NATS', () => natsWorld(server.path));
 }

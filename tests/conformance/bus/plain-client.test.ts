@@ -1,8 +1,18 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+
 import { connectNats } from '@dovetail/adapter-nats';
-import { type Channel, type Decision, decodeDecision, followDecisions, publishDecision, streamName, streamSpecs, subjects } from '@dovetail/contracts';
+import {
+  type Channel,
+  type Decision,
+  decodeDecision,
+  followDecisions,
+  publishDecision,
+  streamName,
+  streamSpecs,
+  subjects,
+} from '@dovetail/contracts';
 import type { Log } from '@dovetail/core-ports';
 import { systemClock, systemHash } from '@dovetail/runtime';
 import { isUnavailable, obtainNatsServer, startNats } from '@dovetail/testbed';
@@ -10,28 +20,57 @@ import { expect, test } from '@jest/globals';
 import { connect } from 'nats';
 
 const server = await obtainNatsServer();
-const quiet: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+const quiet: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
 const decision = (id: string): Decision => ({
-  id, kind: 'launch', atMs: 1_700_000_000_000, source: 'launcher', pool: { kind: 'NodePool', name: 'default' }, summary: `launched ${id}`, objects: [], reasons: [], alternatives: [],
-  priceMicrosPerHour: 96_000, instanceType: 'm5.large', facts: {},
+  id,
+  kind: 'launch',
+  atMs: 1_700_000_000_000,
+  source: 'launcher',
+  pool: { kind: 'NodePool', name: 'default' },
+  summary: `launched ${id}`,
+  objects: [],
+  reasons: [],
+  alternatives: [],
+  priceMicrosPerHour: 96_000,
+  instanceType: 'm5.large',
+  facts: {},
 });
 
 test('decisions are read alike by the client library and by a plain NATS client that knows nothing of ours', async () => {
-  if (isUnavailable(server)) return void process.stdout.write(`LEFT OUT: a plain NATS client: ${server.unavailable}\n`);
+  if (isUnavailable(server))
+    return void process.stdout.write(`LEFT OUT: a plain NATS client: ${server.unavailable}\n`);
   const dir = mkdtempSync(join(tmpdir(), 'dovetail-plain-'));
   const nats = await startNats({ path: server.path, dir });
   const bus = connectNats({ servers: [nats.url], name: 'test', log: quiet });
   const plain = await connect({ servers: nats.url });
   const stop = new AbortController();
   try {
-    const channel: Channel = { bus, cluster: 'lab', source: 'launcher', clock: systemClock, hash: systemHash };
+    const channel: Channel = {
+      bus,
+      cluster: 'lab',
+      source: 'launcher',
+      clock: systemClock,
+      hash: systemHash,
+    };
     await bus.ensureStreams(streamSpecs('lab'));
     const live = plain.subscribe(subjects.decisionAll('lab'), { max: 2 });
     for (const id of ['one', 'two']) await publishDecision(channel, decision(id));
 
     const heard: string[] = [];
-    for await (const message of live) heard.push(`${message.subject} ${message.headers?.get('ce-type') ?? ''} ${message.headers?.get('ce-id') ?? ''}`);
-    expect(heard).toEqual(['one', 'two'].map((id) => `dovetail.lab.decision.v1.launch.default dovetail.v1.Decision decision/${id}`));
+    for await (const message of live)
+      heard.push(
+        `${message.subject} ${message.headers?.get('ce-type') ?? ''} ${message.headers?.get('ce-id') ?? ''}`,
+      );
+    expect(heard).toEqual(
+      ['one', 'two'].map(
+        (id) => `dovetail.lab.decision.v1.launch.default dovetail.v1.Decision decision/${id}`,
+      ),
+    );
 
     const consumer = await plain.jetstream().consumers.get(streamName('lab', 'decisions'));
     const kept: string[] = [];

@@ -1,23 +1,48 @@
 import type { DecisionKind } from '@dovetail/contracts';
 import { parseDurationMs } from '@dovetail/core-kube-model';
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+
 import type { DecisionsRequest } from '../decisions/request.js';
 import { terminal } from '../terminal.js';
 
-/** The kinds of decisions, spelled here so that a command line is read without loading the contracts; a test holds the two equal. */
-export const kindChoices = ['plan', 'admit', 'refuse', 'launch', 'launch-failed', 'register', 'initialize', 'unschedulable', 'disrupt', 'interrupt', 'drain', 'terminate', 'collect'] as const satisfies readonly DecisionKind[];
+/**
+ * The kinds of decisions. They stand here again so that a command line is read without loading the
+ * contracts; a test holds both lists equal.
+ */
+export const kindChoices = [
+  'plan',
+  'admit',
+  'refuse',
+  'launch',
+  'launch-failed',
+  'register',
+  'initialize',
+  'unschedulable',
+  'disrupt',
+  'interrupt',
+  'drain',
+  'terminate',
+  'collect',
+] as const satisfies readonly DecisionKind[];
 
+/** How long the stream of decisions keeps them (docs/contracts.md). */
 const sinceMaxMs = 7 * 24 * 3_600_000;
 
 function since(text: string): number {
   const ms = parseDurationMs(text);
-  if (ms === undefined || ms < 0 || ms > sinceMaxMs) throw new InvalidArgumentError('write a duration from 0s to 168h (decisions are kept for 7 days), such as 10m or 1h30m.');
+  if (ms === undefined || ms < 0 || ms > sinceMaxMs)
+    throw new InvalidArgumentError(
+      'write a duration from 0s to 168h (decisions are kept for 7 days), such as 10m or 1h30m.',
+    );
   return ms;
 }
 
-/** The rule of EKS, and of every service's CLUSTER_NAME. */
+/** A cluster's name by the rule of EKS, which every service's CLUSTER_NAME follows. */
 function clusterName(text: string): string {
-  if (!/^[0-9A-Za-z][0-9A-Za-z_-]{0,99}$/.test(text)) throw new InvalidArgumentError('write up to 100 letters, digits, - and _, beginning with a letter or digit.');
+  if (!/^[0-9A-Za-z][0-9A-Za-z_-]{0,99}$/.test(text))
+    throw new InvalidArgumentError(
+      'write up to 100 letters, digits, - and _, beginning with a letter or digit.',
+    );
   return text;
 }
 
@@ -36,15 +61,21 @@ type Flags = {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const requestOf = (flags: Flags, environment: Environment): DecisionsRequest => ({
-  follow: flags.follow, output: flags.output, cluster: flags.cluster, nats: flags.nats ?? environment['NATS_URL'], credentialsFile: flags.natsCredentials ?? environment['NATS_CREDENTIALS'] ?? '',
-  ...(flags.kind === undefined ? {} : { kinds: flags.kind }), ...(flags.pool === undefined ? {} : { pool: flags.pool }),
-  ...(flags.about === undefined ? {} : { about: flags.about }), ...(flags.since === undefined ? {} : { sinceMs: flags.since }),
+  follow: flags.follow,
+  output: flags.output,
+  cluster: flags.cluster,
+  nats: flags.nats ?? environment['NATS_URL'],
+  credentialsFile: flags.natsCredentials ?? environment['NATS_CREDENTIALS'] ?? '',
+  ...(flags.kind === undefined ? {} : { kinds: flags.kind }),
+  ...(flags.pool === undefined ? {} : { pool: flags.pool }),
+  ...(flags.about === undefined ? {} : { about: flags.about }),
+  ...(flags.since === undefined ? {} : { sinceMs: flags.since }),
 });
 
 const examples = `
-Decisions are facts that have happened: what was decided, why, and what it costs. NATS keeps them for 7 days; reading them
-changes nothing. A price with ~ is estimated: it is not published for the region. JSON is one line per decision, with all its
-fields: objects, reasons with the values compared, alternatives, the lower bound.
+A decision is a fact: what a service decided, why, and what it costs. NATS keeps decisions for 7 days; reading them
+changes nothing. A price with ~ is estimated, because the region publishes none. JSON prints one line per decision with
+all its fields: objects, reasons with the values compared, alternatives, the lower bound.
 
 Examples:
   $ dovetail decisions
@@ -54,25 +85,57 @@ Examples:
   $ dovetail decisions -o json | jq -r 'select(.kind == "unschedulable") | .reasons[].code' | sort | uniq -c
   $ dovetail decisions --nats nats://nats.dovetail.svc:4222 --cluster production
 
-Exit codes: 0 done, also when there was nothing to show; 64 bad flags; 69 NATS cannot be reached or refuses, or has no decisions
-of that cluster (with --follow, both are waited for).`;
+Exit codes: 0 done, even if there was nothing to show; 64 bad flags; 69 NATS cannot be reached, refuses, or has no
+decisions of that cluster (with --follow the command waits for both).`;
 
-/** `dovetail decisions`: what the services have decided, from the stream that anyone may read. */
-export function addDecisions(program: Command, environment: Environment): void {
-  program.command('decisions')
-    .description('Show what was decided, why, and at what price; --follow goes on with what comes.')
-    .option('-F, --follow', 'do not end, but show each decision as it is made', false)
-    .addOption(new Option('-o, --output <format>', 'how to print').choices(['table', 'json']).default('table'))
+/** The flags that choose decisions. */
+const withSelection = (command: Command): Command =>
+  command
+    .option('-F, --follow', 'stay, and show each decision as it is made', false)
+    .addOption(
+      new Option('-o, --output <format>', 'how to print')
+        .choices(['table', 'json'])
+        .default('table'),
+    )
     .addOption(new Option('--kind <kind...>', 'only these kinds').choices(kindChoices))
     .option('--pool <pool>', 'only decisions about this pool: a name, or Provisioner/name')
-    .option('--about <object>', 'only decisions about this pod (namespace/name), node, claim or instance, and the claims that they name')
-    .option('--since <duration>', 'only decisions that are not older than this; without it, all that are kept', since)
-    .option('--nats <url>', 'address of NATS; without it NATS_URL, then the lab that runs in this folder (.lab/nats-url; http://… where it has no nats-server), then nats://127.0.0.1:4222')
-    .option('--nats-credentials <file>', 'NATS credentials: a .creds file or an NKey seed; without it NATS_CREDENTIALS')
-    .option('--cluster <name>', 'name of the cluster', clusterName, environment['CLUSTER_NAME'] ?? 'lab')
+    .option(
+      '--about <object>',
+      'only decisions about this pod (namespace/name), node, claim or instance, and the claims that they name',
+    )
+    .option(
+      '--since <duration>',
+      'only decisions of the last so much time (default: all that NATS keeps)',
+      since,
+    );
+
+/** The flags that say where NATS is. */
+const withConnection = (command: Command, environment: Environment): Command =>
+  command
+    .option(
+      '--nats <url>',
+      'address of NATS (default: NATS_URL, then the lab that runs in this folder, then nats://127.0.0.1:4222)',
+    )
+    .option(
+      '--nats-credentials <file>',
+      'NATS credentials: a .creds file or an NKey seed (default: NATS_CREDENTIALS)',
+    )
+    .option(
+      '--cluster <name>',
+      'name of the cluster',
+      clusterName,
+      environment['CLUSTER_NAME'] ?? 'lab',
+    );
+
+/** `dovetail decisions`: shows the services' decisions, from the stream that anyone may read. */
+export function addDecisions(program: Command, environment: Environment): void {
+  const command = program
+    .command('decisions')
+    .description('Show what was decided, why, and at what price; --follow shows new ones too.');
+  withConnection(withSelection(command), environment)
     .addHelpText('after', examples)
     .action(async (flags: Flags) => {
-      // NATS and the contracts are loaded only when they are used, so that other commands start at once.
+      // Loading NATS and the contracts here lets other commands start at once.
       const { runDecisions } = await import('../decisions/run.js');
       const stop = new AbortController();
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());

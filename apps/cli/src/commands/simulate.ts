@@ -1,5 +1,6 @@
 import { parseDurationMs } from '@dovetail/core-kube-model';
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+
 import type { OutputFormat, SimulateRequest } from '../simulate/run.js';
 import { terminal } from '../terminal.js';
 
@@ -7,22 +8,27 @@ const budgetMaxMs = 3_600_000;
 
 function budget(text: string): number {
   const ms = parseDurationMs(text);
-  if (ms === undefined || ms < 0 || ms > budgetMaxMs) throw new InvalidArgumentError('write a duration from 0 to 1h, such as 200ms or 5s.');
+  if (ms === undefined || ms < 0 || ms > budgetMaxMs)
+    throw new InvalidArgumentError('write a duration from 0 to 1h, such as 200ms or 5s.');
   return ms;
 }
 
-/** Time for proving how cheap a plan could be, where there is time for improving it at all. */
+/** Time for the lower bound when the plan is improved at all; HiGHS answers most worlds within it. */
 const boundMsByDefault = 1_000;
 
 function wholeNumber(text: string): number {
-  if (!/^[0-9]{1,9}$/.test(text)) throw new InvalidArgumentError('write a whole number of at most nine digits.');
+  if (!/^[0-9]{1,9}$/.test(text))
+    throw new InvalidArgumentError('write a whole number of at most nine digits.');
   return Number(text);
 }
 
 function dollars(text: string): number {
-  if (!/^[0-9]{1,9}(\.[0-9]{1,6})?$/.test(text)) throw new InvalidArgumentError('write US dollars per hour, such as 12.50.');
+  if (!/^[0-9]{1,9}(\.[0-9]{1,6})?$/.test(text))
+    throw new InvalidArgumentError('write US dollars per hour, such as 12.50.');
   return Number(text);
 }
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 type Flags = {
   readonly file: readonly string[];
@@ -38,11 +44,16 @@ type Flags = {
 };
 
 const requestOf = (flags: Flags): SimulateRequest => ({
-  paths: flags.file, catalog: flags.catalog, output: flags.output, budgetMs: flags.budget, seed: flags.seed,
+  paths: flags.file,
+  catalog: flags.catalog,
+  output: flags.output,
+  budgetMs: flags.budget,
+  seed: flags.seed,
   boundMs: flags.boundTime ?? (flags.budget > 0 ? boundMsByDefault : 0),
   ...(flags.failOverCost === undefined ? {} : { failOverCost: flags.failOverCost }),
   ...(flags.explain === undefined ? {} : { explain: flags.explain }),
-  hostnameSpread: flags.hostnameSpread, preferences: flags.preferences === 'ignore' ? 'Ignore' : 'Respect',
+  hostnameSpread: flags.hostnameSpread,
+  preferences: flags.preferences === 'ignore' ? 'Ignore' : 'Respect',
 });
 
 const examples = `
@@ -60,23 +71,61 @@ Examples:
 
 Exit codes: 0 all pods are placed; 2 some are not; 3 the plan costs more than --fail-over-cost; 64 bad input.`;
 
-/** `dovetail simulate`: manifests in, plan out. */
-export function addSimulate(program: Command, environment: Readonly<Record<string, string | undefined>>): void {
-  program.command('simulate')
-    .description('Plan nodes for the pods in manifests, offline, and say what they cost.')
+/** The flags that name the input and the form of the output. */
+const withFiles = (command: Command, environment: Environment): Command =>
+  command
     .requiredOption('-f, --file <path...>', 'manifests: files, folders, or - for standard input')
-    .option('--catalog <file|region>', "instance types: a JSON file (.gz too) in the KWOK provider's format, or an AWS region", environment['AWS_REGION'] ?? 'us-east-1')
-    .addOption(new Option('-o, --output <format>', 'how to print the plan').choices(['table', 'json', 'yaml']).default('table'))
-    .option('--budget <duration>', 'time for improving the first plan', budget, budget('200ms'))
-    .option('--bound-time <duration>', 'time for proving what the plan could cost at least (default: 1s; none when the budget is 0)', budget)
-    .option('--seed <number>', 'seeds every random choice: the same seed gives the same plan', wholeNumber, 1)
+    .option(
+      '--catalog <file|region>',
+      "instance types: a JSON file (.gz too) in the KWOK provider's format, or an AWS region",
+      environment['AWS_REGION'] ?? 'us-east-1',
+    )
+    .addOption(
+      new Option('-o, --output <format>', 'how to print the plan')
+        .choices(['table', 'json', 'yaml'])
+        .default('table'),
+    )
     .option('--fail-over-cost <dollars>', 'end with 3 when the plan costs more per hour', dollars)
-    .option('--explain <pod>', 'say where this pod goes and why (name, or namespace/name)')
-    .addOption(new Option('--hostname-spread <mode>', 'whether the emptiest node always counts as 0 (strict), as in Karpenter').choices(['balanced', 'strict']).default('balanced'))
-    .addOption(new Option('--preferences <mode>', 'whether preferred affinity and ScheduleAnyway count').choices(['respect', 'ignore']).default('respect'))
+    .option('--explain <pod>', 'say where this pod goes and why (name, or namespace/name)');
+
+/** The flags that guide the search. */
+const withSearch = (command: Command): Command =>
+  command
+    .option('--budget <duration>', 'time for improving the first plan', budget, budget('200ms'))
+    .option(
+      '--bound-time <duration>',
+      'time for proving a lower bound of the price (default: 1s; none when the budget is 0)',
+      budget,
+    )
+    .option(
+      '--seed <number>',
+      'seed of every random choice; the same seed gives the same plan',
+      wholeNumber,
+      1,
+    )
+    .addOption(
+      new Option(
+        '--hostname-spread <mode>',
+        'how a hostname spread counts: strict lets the emptiest node count as 0, as Karpenter does',
+      )
+        .choices(['balanced', 'strict'])
+        .default('balanced'),
+    )
+    .addOption(
+      new Option('--preferences <mode>', 'whether preferred affinity and ScheduleAnyway count')
+        .choices(['respect', 'ignore'])
+        .default('respect'),
+    );
+
+/** `dovetail simulate`: reads manifests and prints a plan. */
+export function addSimulate(program: Command, environment: Environment): void {
+  const command = program
+    .command('simulate')
+    .description('Plan nodes for the pods in manifests, offline, and say what they cost.');
+  withSearch(withFiles(command, environment))
     .addHelpText('after', examples)
     .action(async (flags: Flags) => {
-      // The planner and the catalog are loaded only when they are used, so that --help and other commands start at once.
+      // Loading the planner and the catalog here lets --help and other commands start at once.
       const { runSimulate } = await import('../simulate/run.js');
       process.exitCode = await runSimulate(requestOf(flags), terminal);
     });

@@ -1,6 +1,6 @@
 import type { DecisionKind } from '@dovetail/contracts';
 
-/** What the command line asked for. */
+/** The request of one command line. */
 export type DecisionsRequest = {
   /** Go on with what comes, instead of ending at the last decision kept. */
   readonly follow: boolean;

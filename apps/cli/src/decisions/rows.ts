@@ -7,31 +7,57 @@ const widthMost = [20, 13, 40, 100, 12, 0];
 
 /** US dollars an hour, `~` before an estimate, `-` for decisions that cost nothing of their own. */
 export function priceOf({ priceMicrosPerHour, priceEstimated }: Decision): string {
-  return priceMicrosPerHour === undefined ? '-' : `${priceEstimated === true ? '~' : ''}${(priceMicrosPerHour / 1e6).toFixed(4)}`;
+  return priceMicrosPerHour === undefined
+    ? '-'
+    : `${priceEstimated === true ? '~' : ''}${(priceMicrosPerHour / 1e6).toFixed(4)}`;
 }
 
-const poolOf = ({ pool }: Decision): string => (pool === undefined ? '-' : pool.kind === 'NodePool' ? pool.name : `${pool.kind}/${pool.name}`);
+const poolOf = ({ pool }: Decision): string =>
+  pool === undefined ? '-' : pool.kind === 'NodePool' ? pool.name : `${pool.kind}/${pool.name}`;
 const timeOf = ({ atMs }: Decision): string => new Date(atMs).toISOString().replace(/\.\d+Z$/, 'Z');
 
 function cellsOf(decision: Decision): readonly string[] {
   const codes = [...new Set(decision.reasons.map(({ code }) => code))];
-  return [timeOf(decision), decision.kind, poolOf(decision), decision.summary, priceOf(decision), codes.length === 0 ? '-' : codes.join(',')];
+  return [
+    timeOf(decision),
+    decision.kind,
+    poolOf(decision),
+    decision.summary,
+    priceOf(decision),
+    codes.length === 0 ? '-' : codes.join(','),
+  ];
 }
 
 /** One line for machines: everything the decision says, its time readable besides. */
-export const jsonLine = (decision: Decision): string => `${JSON.stringify({ time: new Date(decision.atMs).toISOString(), ...decision })}\n`;
+export const jsonLine = (decision: Decision): string =>
+  `${JSON.stringify({ time: new Date(decision.atMs).toISOString(), ...decision })}\n`;
 
 /** A table that may be printed in pieces: columns stay as wide as they have ever been. */
 export class Table {
-  #widths: readonly number[] = header.map((name, column) => Math.max(name.length, widthLeast[column] ?? 0));
+  #widths: readonly number[] = header.map((name, column) =>
+    Math.max(name.length, widthLeast[column] ?? 0),
+  );
   #begun = false;
 
   /** The lines of these decisions, under the header the first time. */
   lines(decisions: readonly Decision[]): string {
     const rows = decisions.map(cellsOf);
-    this.#widths = this.#widths.map((width, column) => Math.max(width, ...rows.map((row) => Math.min(row[column]?.length ?? 0, widthMost[column] ?? 0))));
+    this.#widths = this.#widths.map((width, column) =>
+      Math.max(
+        width,
+        ...rows.map((row) => Math.min(row[column]?.length ?? 0, widthMost[column] ?? 0)),
+      ),
+    );
     const shown = this.#begun ? rows : [header, ...rows];
     this.#begun = true;
-    return shown.map((row) => `${row.map((cell, column) => cell.padEnd(this.#widths[column] ?? 0)).join('  ').trimEnd()}\n`).join('');
+    return shown
+      .map(
+        (row) =>
+          `${row
+            .map((cell, column) => cell.padEnd(this.#widths[column] ?? 0))
+            .join('  ')
+            .trimEnd()}\n`,
+      )
+      .join('');
   }
 }

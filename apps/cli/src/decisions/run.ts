@@ -1,9 +1,16 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+
 import { connectNats, credentialsOf, type NatsOptions } from '@dovetail/adapter-nats';
-import { type Decision, type DecisionEvent, followDecisions, streamName } from '@dovetail/contracts';
+import {
+  type Decision,
+  type DecisionEvent,
+  followDecisions,
+  streamName,
+} from '@dovetail/contracts';
 import { type Bus, BusError, type Hash, type Log } from '@dovetail/core-ports';
 import { isBusReaderUrl, readBus } from '@dovetail/sim-bus';
+
 import { decisionsExitCodes, type DecisionsRequest } from './request.js';
 import { jsonLine, Table } from './rows.js';
 import { Selection } from './selection.js';
@@ -20,12 +27,17 @@ const waitMs = 1_000;
  * Prints decisions until the last one kept, or with `follow` until `stop`. Resolves to the exit code; what is wrong is said on `err`.
  * While NATS does not answer, a follower says so and waits; otherwise the command ends after 5 seconds.
  */
-export async function runDecisions(request: DecisionsRequest, output: Output, stop: AbortSignal): Promise<number> {
+export async function runDecisions(
+  request: DecisionsRequest,
+  output: Output,
+  stop: AbortSignal,
+): Promise<number> {
   const options = natsOptions(request, output);
   if (options === undefined) return decisionsExitCodes.badInput;
   const { bus, close } = busOf(options);
   try {
-    if (!(await streamIsThere(bus, request, options, output, stop))) return stop.aborted ? decisionsExitCodes.done : decisionsExitCodes.unavailable;
+    if (!(await streamIsThere(bus, request, options, output, stop)))
+      return stop.aborted ? decisionsExitCodes.done : decisionsExitCodes.unavailable;
     await print(bus, request, output, stop);
     return decisionsExitCodes.done;
   } finally {
@@ -42,11 +54,20 @@ function busOf(options: NatsOptions): { readonly bus: Bus; readonly close: () =>
 }
 
 function natsOptions(request: DecisionsRequest, output: Output): NatsOptions | undefined {
-  const servers = (request.nats ?? labUrl() ?? 'nats://127.0.0.1:4222').split(',').map((server) => server.trim());
+  const servers = (request.nats ?? labUrl() ?? 'nats://127.0.0.1:4222')
+    .split(',')
+    .map((server) => server.trim());
   try {
-    return { servers, name: 'dovetail decisions', log: logTo(output), ...credentialsOf(request.credentialsFile) };
+    return {
+      servers,
+      name: 'dovetail decisions',
+      log: logTo(output),
+      ...credentialsOf(request.credentialsFile),
+    };
   } catch (error) {
-    output.err(`--nats-credentials ${request.credentialsFile}: ${error instanceof Error ? error.message : String(error)}; give the path of a .creds file or of an NKey seed\n`);
+    output.err(
+      `--nats-credentials ${request.credentialsFile}: ${error instanceof Error ? error.message : String(error)}; give the path of a .creds file or of an NKey seed\n`,
+    );
     return undefined;
   }
 }
@@ -65,15 +86,22 @@ const logTo = (output: Output): Log => {
   return { debug: () => undefined, info: () => undefined, warn: say, error: say };
 };
 
-/** Whether there are decisions to read. A follower waits until there are, or until `stop`; nobody else does. */
-async function streamIsThere(bus: Bus, { cluster, follow }: DecisionsRequest, { servers }: NatsOptions, output: Output, stop: AbortSignal): Promise<boolean> {
+/** Whether there are decisions to read. Only a follower waits for them, until `stop`. */
+async function streamIsThere(
+  bus: Bus,
+  { cluster, follow }: DecisionsRequest,
+  { servers }: NatsOptions,
+  output: Output,
+  stop: AbortSignal,
+): Promise<boolean> {
   for (let tries = 0; !stop.aborted; tries += 1) {
     try {
       await bus.position(streamName(cluster, 'decisions'));
       return true;
     } catch (error) {
       if (!(error instanceof BusError)) throw error;
-      if (!follow || (tries === 0 && error.code === 'no-stream')) output.err(`${remedyOf(error, { cluster, servers })}${follow ? '; waiting for it' : ''}\n`);
+      if (!follow || (tries === 0 && error.code === 'no-stream'))
+        output.err(`${remedyOf(error, { cluster, servers })}${follow ? '; waiting for it' : ''}\n`);
       if (!follow) return false;
     }
     await pause(waitMs, stop);
@@ -81,26 +109,47 @@ async function streamIsThere(bus: Bus, { cluster, follow }: DecisionsRequest, { 
   return false;
 }
 
-function remedyOf(error: BusError, { cluster, servers }: { readonly cluster: string; readonly servers: readonly string[] }): string {
+function remedyOf(
+  error: BusError,
+  { cluster, servers }: { readonly cluster: string; readonly servers: readonly string[] },
+): string {
   const at = servers.join(', ');
   switch (error.code) {
-    case 'no-stream': return `NATS at ${at} has no decisions of a cluster named ${cluster}: is --cluster (or CLUSTER_NAME) what the services are told, and does one of them run?`;
-    case 'denied': return `NATS at ${at} refuses: give --nats-credentials with the right to read the decisions`;
-    case 'server-too-old': return `NATS at ${at} is too old: 2.11 or newer is needed`;
-    case 'no-responders': return `NATS at ${at} runs without JetStream: start it with JetStream enabled`;
-    case 'unavailable': case 'timeout': return `NATS at ${at} cannot be reached: give its address with --nats or NATS_URL (make lab starts one, and leaves its address in ${labUrlFile})`;
-    case 'too-large': case 'wrong-last-sequence': return error.message;
+    case 'no-stream':
+      return `NATS at ${at} has no decisions of a cluster named ${cluster}: is --cluster (or CLUSTER_NAME) what the services are told, and does one of them run?`;
+    case 'denied':
+      return `NATS at ${at} refuses: give --nats-credentials with the right to read the decisions`;
+    case 'server-too-old':
+      return `NATS at ${at} is too old: 2.11 or newer is needed`;
+    case 'no-responders':
+      return `NATS at ${at} runs without JetStream: start it with JetStream enabled`;
+    case 'unavailable':
+    case 'timeout':
+      return `NATS at ${at} cannot be reached: give its address with --nats or NATS_URL (make lab starts one, and leaves its address in ${labUrlFile})`;
+    case 'too-large':
+    case 'wrong-last-sequence':
+      return error.message;
   }
 }
 
 /** Rows of what is kept are laid out together; what comes later, and JSON, is printed as it comes. */
-async function print(bus: Bus, request: DecisionsRequest, output: Output, stop: AbortSignal): Promise<void> {
+async function print(
+  bus: Bus,
+  request: DecisionsRequest,
+  output: Output,
+  stop: AbortSignal,
+): Promise<void> {
   const selection = new Selection(request, Date.now());
   const table = new Table();
   const kept: Decision[] = [];
   let live = false;
-  const show = (decisions: readonly Decision[]): void => output.out(request.output === 'json' ? decisions.map(jsonLine).join('') : table.lines(decisions));
-  for await (const event of followDecisions({ bus, cluster: request.cluster, hash }, stop, { ...(request.kinds === undefined ? {} : { kinds: request.kinds }) })) {
+  const show = (decisions: readonly Decision[]): void =>
+    output.out(
+      request.output === 'json' ? decisions.map(jsonLine).join('') : table.lines(decisions),
+    );
+  for await (const event of followDecisions({ bus, cluster: request.cluster, hash }, stop, {
+    ...(request.kinds === undefined ? {} : { kinds: request.kinds }),
+  })) {
     if (event.kind === 'decision' && selection.takes(event.decision)) {
       if (live || request.output === 'json') show([event.decision]);
       else kept.push(event.decision);
@@ -115,7 +164,10 @@ async function print(bus: Bus, request: DecisionsRequest, output: Output, stop: 
 }
 
 function note(event: DecisionEvent, output: Output): void {
-  if (event.kind === 'malformed') output.err(`decision ${event.sequence} cannot be read: ${event.field}: ${event.reason} (made by a newer version?)\n`);
+  if (event.kind === 'malformed')
+    output.err(
+      `decision ${event.sequence} cannot be read: ${event.field}: ${event.reason} (made by a newer version?)\n`,
+    );
   if (event.kind === 'reset') output.err(`what was kept is read again: ${event.reason}\n`);
 }
 

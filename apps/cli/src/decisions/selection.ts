@@ -1,4 +1,5 @@
 import type { Decision } from '@dovetail/contracts';
+
 import type { DecisionsRequest } from './request.js';
 
 /** More identifiers than the stream holds decisions in a busy week would cost memory for ever; the oldest are forgotten. */
@@ -36,14 +37,25 @@ export class Selection {
 
   #isOfPool({ pool }: Decision): boolean {
     const wanted = this.#request.pool;
-    return wanted === undefined || (pool !== undefined && (wanted === pool.name || wanted === `${pool.kind}/${pool.name}`));
+    return (
+      wanted === undefined ||
+      (pool !== undefined && (wanted === pool.name || wanted === `${pool.kind}/${pool.name}`))
+    );
   }
 
   #isAbout(decision: Decision): boolean {
     const wanted = this.#request.about;
     if (wanted === undefined) return true;
     const { claimName, instanceId, objects } = decision;
-    const named = claimName === wanted || instanceId === wanted || objects.some((one) => wanted === one.name || wanted === one.uid || wanted === `${one.namespace ?? ''}/${one.name}`);
+    const named =
+      claimName === wanted ||
+      instanceId === wanted ||
+      objects.some(
+        (one) =>
+          wanted === one.name ||
+          wanted === one.uid ||
+          wanted === `${one.namespace ?? ''}/${one.name}`,
+      );
     if (named && claimName !== undefined && claimName !== '') this.#claims.add(claimName);
     return named || (claimName !== undefined && this.#claims.has(claimName));
   }

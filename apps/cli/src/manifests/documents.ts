@@ -20,11 +20,18 @@ function partsOf(text: string): readonly Part[] {
   let line = 1;
   let current: string[] = [];
   text.split('\n').forEach((one, index) => {
-    if (!/^---(\s|$)/.test(one)) { current.push(one); return; }
+    if (!/^---(\s|$)/.test(one)) {
+      current.push(one);
+      return;
+    }
     parts.push({ line, text: current.join('\n') });
     line = index + 1;
-    // What follows the marker on its line belongs to the new document; the marker's place is kept for columns.
-    current = [one.replace(/^---/, '').trim() === '' || one.slice(3).trimStart().startsWith('#') ? '' : one.slice(3)];
+    // Text after the marker belongs to the new document; blanks keep its columns right.
+    current = [
+      one.replace(/^---/, '').trim() === '' || one.slice(3).trimStart().startsWith('#')
+        ? ''
+        : one.slice(3),
+    ];
   });
   parts.push({ line, text: current.join('\n') });
   return parts;
@@ -38,7 +45,10 @@ async function slowYaml(file: string, part: Part): Promise<unknown> {
   const [error] = document.errors;
   if (error !== undefined) {
     const place = { file, line: part.line + counter.linePos(error.pos[0]).line - 1 };
-    throw new InputError(`this is not valid YAML (${error.message}): correct the line`, { place, cause: error });
+    throw new InputError(`this is not valid YAML (${error.message}): correct the line`, {
+      place,
+      cause: error,
+    });
   }
   return document.toJS() as unknown;
 }
@@ -51,7 +61,10 @@ function jsonValue(file: string, text: string): { readonly value: unknown } | un
     // Flow style is YAML too, so only a file that calls itself JSON must be it.
     if (!file.endsWith('.json')) return undefined;
     const line = text.slice(0, jsonErrorOffset(text)).split('\n').length;
-    throw new InputError('this is not valid JSON: correct the line', { place: { file, line }, cause: error });
+    throw new InputError('this is not valid JSON: correct the line', {
+      place: { file, line },
+      cause: error,
+    });
   }
 }
 

@@ -1,12 +1,15 @@
 /** Where something stands: a file, and a line in it where one is known. */
 export type Place = { readonly file: string; readonly line?: number };
 
-/** What a user gave cannot be used. The command ends with 64 and says where, what, and what to write instead. */
+/** Input that cannot be used. The command ends with 64 and names the place, the value and the remedy. */
 export class InputError extends Error {
   override readonly name = 'InputError';
   readonly place: Place | undefined;
   readonly field: string | undefined;
-  constructor(message: string, details: { readonly place?: Place; readonly field?: string; readonly cause?: unknown } = {}) {
+  constructor(
+    message: string,
+    details: { readonly place?: Place; readonly field?: string; readonly cause?: unknown } = {},
+  ) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.place = details.place;
     this.field = details.field;
@@ -14,7 +17,10 @@ export class InputError extends Error {
 
   /** `pods.yaml:12: spec.containers[0].resources.requests.cpu: …`, as compilers write it. */
   get text(): string {
-    const place = this.place === undefined ? '' : `${this.place.file}${this.place.line === undefined ? '' : `:${this.place.line}`}: `;
+    const place =
+      this.place === undefined
+        ? ''
+        : `${this.place.file}${this.place.line === undefined ? '' : `:${this.place.line}`}: `;
     return `${place}${this.field === undefined || this.field === '' ? '' : `${this.field}: `}${this.message}`;
   }
 }

@@ -1,4 +1,5 @@
-const token = /[ \t\r\n]*(?:([[\]{},:])|("(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")|(-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null))/y;
+const token =
+  /[ \t\r\n]*(?:([[\]{},:])|("(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")|(-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null))/y;
 
 type Expect = 'value' | 'value or ]' | 'key' | 'key or }' | ':' | ', or end' | 'end';
 
@@ -10,7 +11,7 @@ function afterBlanks(text: string, from: number): number {
   return blanks.lastIndex;
 }
 
-/** What may follow a finished value. */
+/** The characters that may follow a finished value. */
 const afterValue = (open: readonly string[]): Expect => (open.length === 0 ? 'end' : ', or end');
 
 /**
@@ -27,14 +28,28 @@ export function jsonErrorOffset(text: string): number {
     const [, mark, string] = match;
     const wantsValue = expected === 'value' || expected === 'value or ]';
     if (mark === undefined && wantsValue) expected = afterValue(open);
-    else if (string !== undefined && (expected === 'key' || expected === 'key or }')) expected = ':';
+    else if (string !== undefined && (expected === 'key' || expected === 'key or }'))
+      expected = ':';
     else if ((mark === '[' || mark === '{') && wantsValue) {
       open.push(mark);
       expected = mark === '[' ? 'value or ]' : 'key or }';
     } else if (mark === ':' && expected === ':') expected = 'value';
-    else if (mark === ',' && expected === ', or end') expected = open.at(-1) === '[' ? 'value' : 'key';
-    else if (mark === ']' && open.at(-1) === '[' && (expected === ', or end' || expected === 'value or ]')) { open.pop(); expected = afterValue(open); }
-    else if (mark === '}' && open.at(-1) === '{' && (expected === ', or end' || expected === 'key or }')) { open.pop(); expected = afterValue(open); }
-    else return afterBlanks(text, from);
+    else if (mark === ',' && expected === ', or end')
+      expected = open.at(-1) === '[' ? 'value' : 'key';
+    else if (
+      mark === ']' &&
+      open.at(-1) === '[' &&
+      (expected === ', or end' || expected === 'value or ]')
+    ) {
+      open.pop();
+      expected = afterValue(open);
+    } else if (
+      mark === '}' &&
+      open.at(-1) === '{' &&
+      (expected === ', or end' || expected === 'key or }')
+    ) {
+      open.pop();
+      expected = afterValue(open);
+    } else return afterBlanks(text, from);
   }
 }

@@ -1,8 +1,9 @@
-import { LineCounter, isMap, isScalar, isSeq, parseDocument } from 'yaml';
+import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 
 /** The entry of a map that a path goes through: keys may hold dots, so the longest key that fits is meant. */
 function longestKey(keys: readonly string[], path: string): string | undefined {
-  const fits = (key: string): boolean => path === key || path.startsWith(`${key}.`) || path.startsWith(`${key}[`);
+  const fits = (key: string): boolean =>
+    path === key || path.startsWith(`${key}.`) || path.startsWith(`${key}[`);
   return keys.filter(fits).sort((a, b) => b.length - a.length)[0];
 }
 
@@ -20,7 +21,11 @@ export function lineOfField(document: string, path: string): number {
       node = node.items[Number(index[1])];
       rest = rest.slice(index[0].length);
     } else if (isMap(node)) {
-      const pairs = new Map(node.items.flatMap((pair) => (isScalar(pair.key) ? [[String(pair.key.value), pair] as const] : [])));
+      const pairs = new Map(
+        node.items.flatMap((pair) =>
+          isScalar(pair.key) ? [[String(pair.key.value), pair] as const] : [],
+        ),
+      );
       const key = longestKey([...pairs.keys()], rest);
       const pair = key === undefined ? undefined : pairs.get(key);
       if (key === undefined || pair === undefined) break;
@@ -29,7 +34,8 @@ export function lineOfField(document: string, path: string): number {
       rest = rest.slice(key.length);
     } else break;
     rest = rest.replace(/^\./, '');
-    if (index !== null) offset = (node as { range?: readonly number[] } | undefined)?.range?.[0] ?? offset;
+    if (index !== null)
+      offset = (node as { range?: readonly number[] } | undefined)?.range?.[0] ?? offset;
   }
   return counter.linePos(offset).line;
 }

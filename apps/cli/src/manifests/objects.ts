@@ -1,5 +1,6 @@
-import type { ParseFailure, Parsed } from '@dovetail/core-kube-model';
-import { documentsOf, type Document } from './documents.js';
+import type { Parsed, ParseFailure } from '@dovetail/core-kube-model';
+
+import { type Document, documentsOf } from './documents.js';
 import { InputError } from './input-error.js';
 
 /** An object of a manifest and where it stands. */
@@ -15,32 +16,62 @@ export type Source = {
 /** Documents longer than this (in characters) are named by their first line only. */
 const locateMax = 8_000_000;
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The error for a field of an object, with the line it stands on (or, when it is absent, its parent's). */
-export async function errorAt(source: Pick<Source, 'document' | 'path'>, failure: Omit<ParseFailure, 'ok'>): Promise<InputError> {
+export async function errorAt(
+  source: Pick<Source, 'document' | 'path'>,
+  failure: Omit<ParseFailure, 'ok'>,
+): Promise<InputError> {
   const { file, line, text } = source.document;
   // Finding the line means reading the document again with all its positions, which a very large one is not worth.
-  const within = text.length > locateMax ? 1 : (await import('./locate.js')).lineOfField(text, `${source.path}${failure.field}`);
+  const within =
+    text.length > locateMax
+      ? 1
+      : (await import('./locate.js')).lineOfField(text, `${source.path}${failure.field}`);
   const at = line + within - 1;
-  return new InputError(`${failure.value} cannot be used here: ${failure.remedy}`, { place: { file, line: at }, field: `${source.path}${failure.field}` });
+  return new InputError(`${failure.value} cannot be used here: ${failure.remedy}`, {
+    place: { file, line: at },
+    field: `${source.path}${failure.field}`,
+  });
 }
 
-/** What a parser read, or an InputError that names file, line and field. */
-export async function valueOf<T>(source: Pick<Source, 'document' | 'path'>, parsed: Parsed<T>): Promise<T> {
+/** The parser's value; throws InputError with file, line and field when there is none. */
+export async function valueOf<T>(
+  source: Pick<Source, 'document' | 'path'>,
+  parsed: Parsed<T>,
+): Promise<T> {
   if (parsed.ok) return parsed.value;
   throw await errorAt(source, parsed);
 }
 
-async function sourcesOf(document: Document, value: unknown, path: string): Promise<readonly Source[]> {
-  const fail = (field: string, shown: unknown, remedy: string): Promise<InputError> => errorAt({ document, path }, { field, value: JSON.stringify(shown) ?? '(absent)', remedy });
-  if (Array.isArray(value)) return (await Promise.all(value.map((item, index) => sourcesOf(document, item, `${path}[${index}].`)))).flat();
-  if (!isRecord(value)) throw await fail('', value, 'write a Kubernetes object with apiVersion, kind and metadata');
+async function sourcesOf(
+  document: Document,
+  value: unknown,
+  path: string,
+): Promise<readonly Source[]> {
+  const fail = (field: string, shown: unknown, remedy: string): Promise<InputError> =>
+    errorAt({ document, path }, { field, value: JSON.stringify(shown) ?? '(absent)', remedy });
+  if (Array.isArray(value))
+    return (
+      await Promise.all(value.map((item, index) => sourcesOf(document, item, `${path}[${index}].`)))
+    ).flat();
+  if (!isRecord(value))
+    throw await fail('', value, 'write a Kubernetes object with apiVersion, kind and metadata');
   const { kind, apiVersion } = value;
-  if (typeof kind !== 'string' || kind === '') throw await fail('kind', kind, 'write the kind of the object, such as Pod');
-  if (typeof apiVersion !== 'string' || apiVersion === '') throw await fail('apiVersion', apiVersion, 'write the version of the API, such as v1');
+  if (typeof kind !== 'string' || kind === '')
+    throw await fail('kind', kind, 'write the kind of the object, such as Pod');
+  if (typeof apiVersion !== 'string' || apiVersion === '')
+    throw await fail('apiVersion', apiVersion, 'write the version of the API, such as v1');
   if (kind.endsWith('List') && Array.isArray(value['items'])) {
-    return (await Promise.all(value['items'].map((item: unknown, index) => sourcesOf(document, item, `${path}items[${index}].`)))).flat();
+    return (
+      await Promise.all(
+        value['items'].map((item: unknown, index) =>
+          sourcesOf(document, item, `${path}items[${index}].`),
+        ),
+      )
+    ).flat();
   }
   return [{ document, path, kind, apiVersion, object: value }];
 }
@@ -49,7 +80,8 @@ async function sourcesOf(document: Document, value: unknown, path: string): Prom
 export async function objectsOf(texts: ReadonlyMap<string, string>): Promise<readonly Source[]> {
   const sources: Source[] = [];
   for (const [file, text] of texts) {
-    for (const document of await documentsOf(file, text)) sources.push(...await sourcesOf(document, document.value, ''));
+    for (const document of await documentsOf(file, text))
+      sources.push(...(await sourcesOf(document, document.value, '')));
   }
   return sources;
 }

@@ -5,12 +5,21 @@ const integer = /^[-+]?[0-9]+$/;
 const float = /^[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)[eE][-+]?[0-9]+)$/;
 const unusual = /^(?:0o[0-7]+|0x[0-9a-fA-F]+|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
 const words: ReadonlyMap<string, unknown> = new Map<string, unknown>([
-  ['', null], ['~', null], ['null', null], ['Null', null], ['NULL', null],
-  ['true', true], ['True', true], ['TRUE', true], ['false', false], ['False', false], ['FALSE', false],
+  ['', null],
+  ['~', null],
+  ['null', null],
+  ['Null', null],
+  ['NULL', null],
+  ['true', true],
+  ['True', true],
+  ['TRUE', true],
+  ['false', false],
+  ['False', false],
+  ['FALSE', false],
 ]);
 
 /** The value of an unquoted scalar by YAML 1.2's core schema. */
-export function plainValue(text: string): unknown {
+function plainValue(text: string): unknown {
   if (words.has(text)) return words.get(text);
   if (integer.test(text) || float.test(text)) return Number(text);
   if (unusual.test(text)) throw new NotPlain();
@@ -24,9 +33,15 @@ export function quoted(text: string): { readonly value: string; readonly end: nu
   const quote = text[0];
   let end = 1;
   for (; end < text.length; end += 1) {
-    if (quote === '"' && text[end] === '\\') { end += 1; continue; }
+    if (quote === '"' && text[end] === '\\') {
+      end += 1;
+      continue;
+    }
     if (text[end] !== quote) continue;
-    if (quote === "'" && text[end + 1] === "'") { end += 1; continue; }
+    if (quote === "'" && text[end + 1] === "'") {
+      end += 1;
+      continue;
+    }
     break;
   }
   if (end >= text.length) throw new NotPlain();
@@ -43,7 +58,9 @@ function mayBegin(text: string): boolean {
   const first = text[0] ?? '';
   if (!indicators.has(first)) return true;
   const second = text[1];
-  return (first === '-' || first === '?' || first === ':') && second !== undefined && second !== ' ';
+  return (
+    (first === '-' || first === '?' || first === ':') && second !== undefined && second !== ' '
+  );
 }
 
 const blankOrComment = /^(?:\s*|\s+#.*)$/;
@@ -72,9 +89,14 @@ export function plainKey(text: string): string {
 
 type Cursor = { readonly text: string; at: number };
 
-const skipBlanks = (cursor: Cursor): void => { while (cursor.text[cursor.at] === ' ') cursor.at += 1; };
+const skipBlanks = (cursor: Cursor): void => {
+  while (cursor.text[cursor.at] === ' ') cursor.at += 1;
+};
 
-function flowScalar(cursor: Cursor, stop: RegExp): { readonly value: unknown; readonly key: string } {
+function flowScalar(
+  cursor: Cursor,
+  stop: RegExp,
+): { readonly value: unknown; readonly key: string } {
   const rest = cursor.text.slice(cursor.at);
   if (rest.startsWith('"') || rest.startsWith("'")) {
     const { value, end } = quoted(rest);

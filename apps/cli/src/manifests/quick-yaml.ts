@@ -1,4 +1,4 @@
-import { NotPlain, flow, plainKey, quoted, scalar, setOnce } from './quick-scalar.js';
+import { flow, NotPlain, plainKey, quoted, scalar, setOnce } from './quick-scalar.js';
 
 type Line = { readonly indent: number; readonly text: string };
 type Reader = { readonly lines: Line[]; at: number };
@@ -18,13 +18,15 @@ function linesOf(document: string): Line[] {
 function entryOf(text: string): { readonly key: string; readonly rest: string } | undefined {
   if (text.startsWith('"') || text.startsWith("'")) {
     const { value, end } = quoted(text);
-    if (text[end] !== ':' || (text[end + 1] !== undefined && text[end + 1] !== ' ')) return undefined;
+    if (text[end] !== ':' || (text[end + 1] !== undefined && text[end + 1] !== ' '))
+      return undefined;
     return { key: value, rest: text.slice(end + 1).trim() };
   }
   if (/^[[\]{}&*!|>%@`,#?]/.test(text)) return undefined;
   const colon = text.indexOf(': ');
   const comment = text.indexOf(' #');
-  if (colon >= 0 && (comment < 0 || colon < comment)) return { key: plainKey(text.slice(0, colon)), rest: text.slice(colon + 2).trim() };
+  if (colon >= 0 && (comment < 0 || colon < comment))
+    return { key: plainKey(text.slice(0, colon)), rest: text.slice(colon + 2).trim() };
   const bare = comment < 0 ? text : text.slice(0, comment).trimEnd();
   return bare.endsWith(':') ? { key: plainKey(bare.slice(0, -1)), rest: '' } : undefined;
 }
@@ -43,25 +45,39 @@ function nested(reader: Reader, indent: number, itemsMayAlign: boolean): unknown
   const next = reader.lines[reader.at];
   if (next === undefined) return null;
   if (next.indent > indent) return block(reader, next.indent);
-  return itemsMayAlign && next.indent === indent && isItem(next.text) ? sequence(reader, indent) : null;
+  return itemsMayAlign && next.indent === indent && isItem(next.text)
+    ? sequence(reader, indent)
+    : null;
 }
 
 function mapping(reader: Reader, indent: number): unknown {
   const map: Record<string, unknown> = {};
-  for (let line = reader.lines[reader.at]; line !== undefined && line.indent === indent; line = reader.lines[reader.at]) {
+  for (
+    let line = reader.lines[reader.at];
+    line !== undefined && line.indent === indent;
+    line = reader.lines[reader.at]
+  ) {
     if (isItem(line.text)) throw new NotPlain();
     const entry = entryOf(line.text);
     if (entry === undefined) throw new NotPlain();
     reader.at += 1;
     const empty = entry.rest === '' || entry.rest.startsWith('#');
-    setOnce(map, entry.key, empty ? nested(reader, indent, true) : inline(reader, entry.rest, indent));
+    setOnce(
+      map,
+      entry.key,
+      empty ? nested(reader, indent, true) : inline(reader, entry.rest, indent),
+    );
   }
   return map;
 }
 
 function sequence(reader: Reader, indent: number): unknown {
   const list: unknown[] = [];
-  for (let line = reader.lines[reader.at]; line !== undefined && line.indent === indent && isItem(line.text); line = reader.lines[reader.at]) {
+  for (
+    let line = reader.lines[reader.at];
+    line !== undefined && line.indent === indent && isItem(line.text);
+    line = reader.lines[reader.at]
+  ) {
     const content = line.text.slice(1).trimStart();
     if (content === '' || content.startsWith('#')) {
       reader.at += 1;

@@ -1,7 +1,17 @@
 import type { Pod } from '@dovetail/core-kube-model';
-import { tightBound, type Bound, type Plan, type PlanOptions, type Snapshot } from '@dovetail/core-scheduling';
+import {
+  type Bound,
+  type Plan,
+  type PlanOptions,
+  type Snapshot,
+  tightBound,
+} from '@dovetail/core-scheduling';
 
-type Planned = { readonly snapshot: Snapshot; readonly pods: readonly Pod[]; readonly options: PlanOptions };
+type Planned = {
+  readonly snapshot: Snapshot;
+  readonly pods: readonly Pod[];
+  readonly options: PlanOptions;
+};
 
 /** Ranges of the number of nodes that the spread bound looks at, time permitting; beyond these it hardly grows. */
 const rangesMax = 25;
@@ -12,7 +22,10 @@ async function proven({ snapshot, pods, options }: Planned, msMax: number): Prom
   const solver = highsSolver();
   solver.start();
   try {
-    return await tightBound(snapshot, pods, options, timeBoxed(solver, msMax), { programMsMax: msMax, rangesMax });
+    return await tightBound(snapshot, pods, options, timeBoxed(solver, msMax), {
+      programMsMax: msMax,
+      rangesMax,
+    });
   } finally {
     await solver.close();
   }
@@ -22,11 +35,18 @@ async function proven({ snapshot, pods, options }: Planned, msMax: number): Prom
  * The plan with the largest lower bound that linear programs prove within so many milliseconds, for the pods that it
  * places. Where the solver does not run here, `tell` hears why, and the plan keeps the quick bound that it has.
  */
-export async function tightened(made: Plan, planned: Planned, what: { readonly msMax: number; readonly tell: (note: string) => void }): Promise<Plan> {
+export async function tightened(
+  made: Plan,
+  planned: Planned,
+  what: { readonly msMax: number; readonly tell: (note: string) => void },
+): Promise<Plan> {
   if (what.msMax <= 0 || made.newNodes.length === 0) return made;
   const left = new Set(made.unplaced.map((one) => one.podUid));
   try {
-    const bound = await proven({ ...planned, pods: planned.pods.filter((pod) => !left.has(pod.uid)) }, what.msMax);
+    const bound = await proven(
+      { ...planned, pods: planned.pods.filter((pod) => !left.has(pod.uid)) },
+      what.msMax,
+    );
     return bound.priceMicrosPerHour > made.bound.priceMicrosPerHour ? { ...made, bound } : made;
   } catch (error) {
     what.tell(`no tight lower bound: ${error instanceof Error ? error.message : String(error)}`);

@@ -1,15 +1,39 @@
 import type { Pod } from '@dovetail/core-kube-model';
 import type { Plan, Reason, Snapshot } from '@dovetail/core-scheduling';
+
 import { InputError } from '../manifests/input-error.js';
 import { isEstimated, podName } from './result.js';
 import { aligned, priceText } from './table.js';
 
 /** Where a pod goes and why, or why it goes nowhere. Prices are US dollars per hour. */
 export type Explanation =
-  | { readonly pod: string; readonly outcome: 'new-node'; readonly node: string; readonly pool: string; readonly with: number; readonly options: readonly Option[]; readonly notes: readonly Reason[] }
-  | { readonly pod: string; readonly outcome: 'existing-node'; readonly node: string; readonly with: number }
-  | { readonly pod: string; readonly outcome: 'unschedulable'; readonly reasons: readonly Reason[] };
-type Option = { readonly instanceType: string; readonly zone: string; readonly capacityType: string; readonly price: number; readonly priceEstimated: boolean };
+  | {
+      readonly pod: string;
+      readonly outcome: 'new-node';
+      readonly node: string;
+      readonly pool: string;
+      readonly with: number;
+      readonly options: readonly Option[];
+      readonly notes: readonly Reason[];
+    }
+  | {
+      readonly pod: string;
+      readonly outcome: 'existing-node';
+      readonly node: string;
+      readonly with: number;
+    }
+  | {
+      readonly pod: string;
+      readonly outcome: 'unschedulable';
+      readonly reasons: readonly Reason[];
+    };
+type Option = {
+  readonly instanceType: string;
+  readonly zone: string;
+  readonly capacityType: string;
+  readonly price: number;
+  readonly priceEstimated: boolean;
+};
 
 /** The pod that a name means: `namespace/name`, or a name that only one pod has. Throws InputError otherwise. */
 export function podNamed(name: string, pods: readonly Pod[]): Pod {
@@ -18,26 +42,56 @@ export function podNamed(name: string, pods: readonly Pod[]): Pod {
   const [only, ...others] = found;
   if (exact !== undefined) return exact;
   if (only !== undefined && others.length === 0) return only;
-  if (only !== undefined) throw new InputError(`--explain ${name} means several pods: write one of ${found.slice(0, 5).map(podName).join(', ')}`);
-  const near = pods.filter((pod) => pod.name.startsWith(name)).slice(0, 3).map(podName);
-  throw new InputError(`--explain ${name}: no pending pod has this name${near.length === 0 ? '' : `; some that begin so are ${near.join(', ')}`}`);
+  if (only !== undefined)
+    throw new InputError(
+      `--explain ${name} means several pods: write one of ${found.slice(0, 5).map(podName).join(', ')}`,
+    );
+  const near = pods
+    .filter((pod) => pod.name.startsWith(name))
+    .slice(0, 3)
+    .map(podName);
+  throw new InputError(
+    `--explain ${name}: no pending pod has this name${near.length === 0 ? '' : `; some that begin so are ${near.join(', ')}`}`,
+  );
 }
 
-/** What the plan says of one pod. */
+/** The plan's answer for one pod. */
 export function explanationOf(plan: Plan, snapshot: Snapshot, pod: Pod): Explanation {
   const name = podName(pod);
-  const holds = (one: { readonly podUids: readonly string[] }): boolean => one.podUids.includes(pod.uid);
+  const holds = (one: { readonly podUids: readonly string[] }): boolean =>
+    one.podUids.includes(pod.uid);
   const bin = plan.newNodes.find(holds);
   if (bin !== undefined) {
     const options = bin.options.map((option): Option => ({
-      instanceType: option.instanceType, zone: option.zone, capacityType: option.capacityType, price: option.priceMicrosPerHour / 1_000_000,
+      instanceType: option.instanceType,
+      zone: option.zone,
+      capacityType: option.capacityType,
+      price: option.priceMicrosPerHour / 1_000_000,
       priceEstimated: isEstimated(snapshot, bin, option),
     }));
-    return { pod: name, outcome: 'new-node', node: bin.id, pool: `${bin.pool.kind}/${bin.pool.name}`, with: bin.podUids.length - 1, options, notes: bin.notes };
+    return {
+      pod: name,
+      outcome: 'new-node',
+      node: bin.id,
+      pool: `${bin.pool.kind}/${bin.pool.name}`,
+      with: bin.podUids.length - 1,
+      options,
+      notes: bin.notes,
+    };
   }
   const placement = plan.placements.find(holds);
-  if (placement !== undefined) return { pod: name, outcome: 'existing-node', node: placement.nodeName, with: placement.podUids.length - 1 };
-  return { pod: name, outcome: 'unschedulable', reasons: plan.unplaced.find((one) => one.podUid === pod.uid)?.reasons ?? [] };
+  if (placement !== undefined)
+    return {
+      pod: name,
+      outcome: 'existing-node',
+      node: placement.nodeName,
+      with: placement.podUids.length - 1,
+    };
+  return {
+    pod: name,
+    outcome: 'unschedulable',
+    reasons: plan.unplaced.find((one) => one.podUid === pod.uid)?.reasons ?? [],
+  };
 }
 
 const optionsShown = 10;
@@ -45,8 +99,16 @@ const optionsShown = 10;
 function reasonLines(reasons: readonly Reason[]): readonly string[] {
   return reasons.flatMap((reason) => [
     `  ${reason.code}${reason.subject === undefined ? '' : ` (${reason.subject})`}: ${reason.message}`,
-    ...(Object.keys(reason.values).length === 0 ? [] : [`      ${Object.entries(reason.values).map(([key, value]) => `${key}=${value}`).join('  ')}`]),
-    ...(reason.fell === undefined ? [] : [`      ruled out ${reason.fell.count} of ${reason.fell.of}`]),
+    ...(Object.keys(reason.values).length === 0
+      ? []
+      : [
+          `      ${Object.entries(reason.values)
+            .map(([key, value]) => `${key}=${value}`)
+            .join('  ')}`,
+        ]),
+    ...(reason.fell === undefined
+      ? []
+      : [`      ruled out ${reason.fell.count} of ${reason.fell.of}`]),
     ...(reason.remedy === undefined ? [] : [`      remedy: ${reason.remedy}`]),
   ]);
 }
@@ -55,15 +117,30 @@ function reasonLines(reasons: readonly Reason[]): readonly string[] {
 export function explanationText(explanation: Explanation): string {
   const lines = ((): readonly string[] => {
     switch (explanation.outcome) {
-      case 'existing-node': return [`${explanation.pod} goes to node ${explanation.node}, which is there, with ${explanation.with} others`];
-      case 'unschedulable': return [`${explanation.pod} cannot be placed:`, ...reasonLines(explanation.reasons)];
+      case 'existing-node':
+        return [
+          `${explanation.pod} goes to the existing node ${explanation.node}, with ${explanation.with} others`,
+        ];
+      case 'unschedulable':
+        return [`${explanation.pod} cannot be placed:`, ...reasonLines(explanation.reasons)];
       case 'new-node': {
         const { options } = explanation;
-        const rows = options.slice(0, optionsShown).map((one) => [`  ${one.instanceType}`, one.zone, one.capacityType, priceText(one.price, one.priceEstimated)]);
+        const rows = options
+          .slice(0, optionsShown)
+          .map((one) => [
+            `  ${one.instanceType}`,
+            one.zone,
+            one.capacityType,
+            priceText(one.price, one.priceEstimated),
+          ]);
         return [
           `${explanation.pod} goes to a new node of ${explanation.pool} (${explanation.node}), with ${explanation.with} others`,
-          `${options.length} ways to buy it, cheapest first:`, aligned(rows), ...(options.length > rows.length ? [`  … and ${options.length - rows.length} more`] : []),
-          ...(explanation.notes.length === 0 ? [] : ['what ended the other types:', ...reasonLines(explanation.notes)]),
+          `${options.length} ways to buy it, cheapest first:`,
+          aligned(rows),
+          ...(options.length > rows.length ? [`  … and ${options.length - rows.length} more`] : []),
+          ...(explanation.notes.length === 0
+            ? []
+            : ['what ended the other types:', ...reasonLines(explanation.notes)]),
         ];
       }
     }

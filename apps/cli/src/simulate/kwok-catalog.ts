@@ -1,15 +1,46 @@
 import { labels } from '@dovetail/core-api';
-import { catalogFacts, factLabels, type CapacityType, type InstanceType, type Offering } from '@dovetail/core-ec2-model';
 import {
-  Malformed, parsed, readEach, readFlag, readList, readRecord, readRequirementSpecs, readRequiredText, readResources, readTexts, requirementsOf, subtractResources,
-  type Parsed, type Raw, type Requirements, type Resources, type ValueSet,
+  type CapacityType,
+  catalogFacts,
+  factLabels,
+  type InstanceType,
+  type Offering,
+} from '@dovetail/core-ec2-model';
+import {
+  Malformed,
+  type Parsed,
+  parsed,
+  type Raw,
+  readEach,
+  readFlag,
+  readList,
+  readRecord,
+  readRequiredText,
+  readRequirementSpecs,
+  readResources,
+  readTexts,
+  type Requirements,
+  requirementsOf,
+  type Resources,
+  subtractResources,
+  type ValueSet,
 } from '@dovetail/core-kube-model';
 
-/** What the KWOK provider takes off each type, as Karpenter does when it plans with such a file. */
+/** How to read a catalog file. */
+export type KwokOptions = {
+  /** Adds AWS' own labels, which the format lacks, to types that Dovetail's catalog knows by name. */
+  readonly awsLabels: boolean;
+};
+
+/** The overhead that the KWOK provider takes off each type; Karpenter plans with the same. */
 const kwokOverhead: Resources = { cpu: 100, memory: 10 * 1024 ** 2 };
 const podsByDefault = 110;
 
-const oneOf = (values: Iterable<string>): ValueSet => ({ kind: 'in', values: new Set(values), present: true });
+const oneOf = (values: Iterable<string>): ValueSet => ({
+  kind: 'in',
+  values: new Set(values),
+  present: true,
+});
 
 function capacityTypeOf(text: string, field: string): CapacityType {
   if (text === 'on-demand' || text === 'spot' || text === 'reserved') return text;
@@ -17,18 +48,30 @@ function capacityTypeOf(text: string, field: string): CapacityType {
 }
 
 function readPrice(raw: unknown, field: string): number {
-  if (typeof raw !== 'number' || !Number.isFinite(raw) || raw < 0) throw new Malformed(field, raw, 'write US dollars per hour, a number of 0 or more');
+  if (typeof raw !== 'number' || !Number.isFinite(raw) || raw < 0)
+    throw new Malformed(field, raw, 'write US dollars per hour, a number of 0 or more');
   return Math.round(raw * 1_000_000);
 }
 
-const valuesAt = (requirements: Requirements, key: string): readonly string[] => [...(requirements.get(key)?.values ?? [])];
+const valuesAt = (requirements: Requirements, key: string): readonly string[] => [
+  ...(requirements.get(key)?.values ?? []),
+];
 
 /** One entry may name several zones or capacity types; each pair is an offering. */
 function readOffering(item: Raw, path: string): readonly Offering[] {
-  const requirements = requirementsOf(readRequirementSpecs(item['Requirements'] ?? item['requirements'], `${path}.Requirements`));
+  const requirements = requirementsOf(
+    readRequirementSpecs(item['Requirements'] ?? item['requirements'], `${path}.Requirements`),
+  );
   const zones = valuesAt(requirements, labels.zone);
-  const capacityTypes = valuesAt(requirements, labels.capacityType).map((text) => capacityTypeOf(text, `${path}.Requirements`));
-  if (zones.length === 0 || capacityTypes.length === 0) throw new Malformed(`${path}.Requirements`, item['Requirements'], `name ${labels.zone} and ${labels.capacityType} with operator In`);
+  const capacityTypes = valuesAt(requirements, labels.capacityType).map((text) =>
+    capacityTypeOf(text, `${path}.Requirements`),
+  );
+  if (zones.length === 0 || capacityTypes.length === 0)
+    throw new Malformed(
+      `${path}.Requirements`,
+      item['Requirements'],
+      `name ${labels.zone} and ${labels.capacityType} with operator In`,
+    );
   const [zoneId] = valuesAt(requirements, labels.zoneId);
   const shared = {
     priceMicrosPerHour: readPrice(item['Price'] ?? item['price'], `${path}.Price`),
@@ -36,27 +79,65 @@ function readOffering(item: Raw, path: string): readonly Offering[] {
     priceEstimated: false,
     ...(zoneId === undefined ? {} : { zoneId }),
   };
-  return zones.flatMap((zone) => capacityTypes.map((capacityType): Offering => ({ zone, capacityType, ...shared })));
+  return zones.flatMap((zone) =>
+    capacityTypes.map((capacityType): Offering => ({ zone, capacityType, ...shared })),
+  );
 }
 
-/** An entry of the shape that nearly every one of thousands has, read without checks of its paths; undefined for any other. */
+type PlainEntry = {
+  readonly key?: unknown;
+  readonly operator?: unknown;
+  readonly values?: unknown;
+  readonly minValues?: unknown;
+} | null;
+
+/** The one value of a requirement of the form `key In [value]`; undefined for any other. */
+function plainRequirement(entry: PlainEntry): readonly [key: string, value: unknown] | undefined {
+  if (entry?.operator !== 'In' || entry.minValues !== undefined) return undefined;
+  const { key, values } = entry;
+  if (typeof key !== 'string' || !Array.isArray(values) || values.length !== 1) return undefined;
+  return [key, values[0]];
+}
+
+/** The zone and capacity type of an entry that has these two requirements and no other. */
+function plainPlace(entries: unknown): Pick<Offering, 'zone' | 'capacityType'> | undefined {
+  if (!Array.isArray(entries) || entries.length !== 2) return undefined;
+  const found = new Map(
+    (entries as readonly PlainEntry[]).flatMap((entry) => {
+      const read = plainRequirement(entry);
+      return read === undefined ? [] : [read];
+    }),
+  );
+  const zone = found.get(labels.zone);
+  const capacityType = found.get(labels.capacityType);
+  if (typeof zone !== 'string' || (capacityType !== 'on-demand' && capacityType !== 'spot'))
+    return undefined;
+  return { zone, capacityType };
+}
+
+/**
+ * An offering of the form that nearly all of thousands have, read without tracking its path;
+ * undefined for any other, which `readOffering` then reads or refuses by field.
+ */
 function plainOffering(item: unknown): Offering | undefined {
-  const { Price: price, Available: available = true, Requirements: entries } = item as { Price?: unknown; Available?: unknown; Requirements?: unknown };
-  if (typeof price !== 'number' || !(price >= 0 && price < 1e6) || typeof available !== 'boolean' || !Array.isArray(entries) || entries.length !== 2) return undefined;
-  const found: Record<string, unknown> = {};
-  for (const entry of entries as readonly ({ key?: unknown; operator?: unknown; values?: unknown; minValues?: unknown } | null)[]) {
-    if (entry === null || entry.operator !== 'In' || typeof entry.key !== 'string' || !Array.isArray(entry.values) || entry.values.length !== 1 || entry.minValues !== undefined) return undefined;
-    found[entry.key] = entry.values[0];
-  }
-  const zone = found[labels.zone];
-  const capacityType = found[labels.capacityType];
-  if (typeof zone !== 'string' || (capacityType !== 'on-demand' && capacityType !== 'spot')) return undefined;
-  return { zone, capacityType, priceMicrosPerHour: Math.round(price * 1_000_000), available, priceEstimated: false };
+  const {
+    Price: price,
+    Available: available = true,
+    Requirements: entries,
+  } = item as { Price?: unknown; Available?: unknown; Requirements?: unknown };
+  if (typeof price !== 'number' || !(price >= 0 && price < 1e6) || typeof available !== 'boolean')
+    return undefined;
+  const place = plainPlace(entries);
+  if (place === undefined) return undefined;
+  const priceMicrosPerHour = Math.round(price * 1_000_000);
+  return { ...place, priceMicrosPerHour, available, priceEstimated: false };
 }
 
 function readOfferings(raw: unknown, field: string): readonly Offering[] {
   const list = readList(raw, field);
-  const plain = list.flatMap((item) => (typeof item === 'object' && item !== null ? plainOffering(item) ?? [] : []));
+  const plain = list.flatMap((item) =>
+    typeof item === 'object' && item !== null ? (plainOffering(item) ?? []) : [],
+  );
   return plain.length === list.length ? plain : readEach(raw, field, readOffering).flat();
 }
 
@@ -65,41 +146,68 @@ function kwokLabels(name: string, capacity: Resources): readonly (readonly [stri
   const cpus = String(Math.floor((capacity['cpu'] ?? 0) / 1000));
   const match = /^([a-z0-9-]+?)[.-]([a-z0-9-]+)$/.exec(name);
   return [
-    ['karpenter.kwok.sh/instance-size', oneOf([match?.[2] ?? cpus])], ['karpenter.kwok.sh/instance-family', oneOf([match?.[1] ?? name.slice(0, 1)])],
-    ['karpenter.kwok.sh/instance-cpu', oneOf([cpus])], ['karpenter.kwok.sh/instance-memory', oneOf([String(Math.floor((capacity['memory'] ?? 0) / 1024 ** 2))])],
+    ['karpenter.kwok.sh/instance-size', oneOf([match?.[2] ?? cpus])],
+    ['karpenter.kwok.sh/instance-family', oneOf([match?.[1] ?? name.slice(0, 1)])],
+    ['karpenter.kwok.sh/instance-cpu', oneOf([cpus])],
+    [
+      'karpenter.kwok.sh/instance-memory',
+      oneOf([String(Math.floor((capacity['memory'] ?? 0) / 1024 ** 2))]),
+    ],
   ];
 }
 
-type Given = { readonly name: string; readonly architecture: string; readonly systems: readonly string[]; readonly capacity: Resources; readonly offerings: readonly Offering[] };
+type Given = {
+  readonly name: string;
+  readonly architecture: string;
+  readonly systems: readonly string[];
+  readonly capacity: Resources;
+  readonly offerings: readonly Offering[];
+};
 
-function requirementsOfType(given: Given, aws: 'with-aws-labels' | 'plain'): Requirements {
-  const facts = aws === 'plain' ? undefined : catalogFacts(given.name);
+function requirementsOfType(given: Given, { awsLabels }: KwokOptions): Requirements {
+  const facts = awsLabels ? catalogFacts(given.name) : undefined;
   return new Map<string, ValueSet>([
     ...(facts === undefined ? [] : factLabels(facts, 'AL2023')),
     ...kwokLabels(given.name, given.capacity),
-    [labels.instanceType, oneOf([given.name])], [labels.arch, oneOf([given.architecture])], [labels.os, oneOf(given.systems)],
-    [labels.zone, oneOf(given.offerings.map((offering) => offering.zone))], [labels.capacityType, oneOf(given.offerings.map((offering) => offering.capacityType))],
+    [labels.instanceType, oneOf([given.name])],
+    [labels.arch, oneOf([given.architecture])],
+    [labels.os, oneOf(given.systems)],
+    [labels.zone, oneOf(given.offerings.map((offering) => offering.zone))],
+    [labels.capacityType, oneOf(given.offerings.map((offering) => offering.capacityType))],
   ]);
 }
 
-function readType(item: Raw, path: string, aws: 'with-aws-labels' | 'plain'): InstanceType {
+function readType(item: Raw, path: string, options: KwokOptions): InstanceType {
   const resources = readResources(item['resources'], `${path}.resources`);
-  const capacity = resources['pods'] === undefined ? { ...resources, pods: podsByDefault } : resources;
+  const capacity =
+    resources['pods'] === undefined ? { ...resources, pods: podsByDefault } : resources;
   const given: Given = {
-    name: readRequiredText(item['name'], `${path}.name`), architecture: readRequiredText(item['architecture'], `${path}.architecture`),
-    systems: readTexts(item['operatingSystems'], `${path}.operatingSystems`), capacity,
+    name: readRequiredText(item['name'], `${path}.name`),
+    architecture: readRequiredText(item['architecture'], `${path}.architecture`),
+    systems: readTexts(item['operatingSystems'], `${path}.operatingSystems`),
+    capacity,
     offerings: readOfferings(item['offerings'], `${path}.offerings`),
   };
-  return { name: given.name, requirements: requirementsOfType(given, aws), offerings: given.offerings, capacity, allocatable: subtractResources(capacity, kwokOverhead) };
+  return {
+    name: given.name,
+    requirements: requirementsOfType(given, options),
+    offerings: given.offerings,
+    capacity,
+    allocatable: subtractResources(capacity, kwokOverhead),
+  };
 }
 
-/**
- * A catalog in the KWOK provider's format: a JSON array of types. AWS' own labels (instance-family and so on) are not in
- * that format; `with-aws-labels` adds those of types that Dovetail's catalog knows by the same name.
- */
-export function kwokTypes(raw: unknown, aws: 'with-aws-labels' | 'plain'): Parsed<readonly InstanceType[]> {
+/** A catalog in the KWOK provider's format: a JSON array of types. */
+export function kwokTypes(raw: unknown, options: KwokOptions): Parsed<readonly InstanceType[]> {
   return parsed(() => {
-    if (!Array.isArray(raw)) throw new Malformed('', raw, "write a list of instance types, as the KWOK provider's file is");
-    return readList(raw, '').map((item, index) => readType(readRecord(item, `[${index}]`), `[${index}]`, aws));
+    if (!Array.isArray(raw))
+      throw new Malformed(
+        '',
+        raw,
+        "write a list of instance types, as the KWOK provider's file is",
+      );
+    return readList(raw, '').map((item, index) =>
+      readType(readRecord(item, `[${index}]`), `[${index}]`, options),
+    );
   });
 }

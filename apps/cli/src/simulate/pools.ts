@@ -1,23 +1,52 @@
-import { awsNodeTemplateOf, ec2NodeClassOf, inlineProviderOf, nodePoolOf, provisionerOf, type KubernetesVersion, type NodeClass, type NodeClassRef, type Pool } from '@dovetail/core-api';
+import {
+  awsNodeTemplateOf,
+  ec2NodeClassOf,
+  inlineProviderOf,
+  type KubernetesVersion,
+  type NodeClass,
+  type NodeClassRef,
+  nodePoolOf,
+  type Pool,
+  provisionerOf,
+} from '@dovetail/core-api';
 import { kubeletProblems } from '@dovetail/core-ec2-model';
 import type { PoolOptions } from '@dovetail/core-scheduling';
+
 import { errorAt, valueOf } from '../manifests/objects.js';
 import type { Catalog } from './catalog.js';
 import type { Inventory, Item } from './kinds.js';
 
-/** What a legacy class without a family is read for. */
+/** The Kubernetes version that decides the family of a legacy class without one. */
 const kubernetes: KubernetesVersion = { major: 1, minor: 34 };
 
 type Raw = Readonly<Record<string, unknown>>;
-const record = (value: unknown): Raw => (typeof value === 'object' && value !== null && !Array.isArray(value) ? value as Raw : {});
+const record = (value: unknown): Raw =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Raw) : {};
 const refKey = (ref: NodeClassRef): string => `${ref.kind}/${ref.name}`;
 
-/** Stands for a class that the manifests leave out: AL2023 with the standard disks. */
+/** The class that replaces one the manifests leave out: AL2023 with the standard disks. */
 function standardClass(ref: NodeClassRef): NodeClass {
   return {
-    ref, uid: refKey(ref), resourceVersion: '', generation: 0, ready: true, hash: '', subnetSelectorTerms: [], securityGroupSelectorTerms: [],
-    amiFamily: 'AL2023', amiSelectorTerms: [{ alias: 'al2023@latest' }], tags: {}, kubelet: {}, blockDeviceMappings: [], detailedMonitoring: false,
-    metadataOptions: { httpEndpoint: 'enabled', httpProtocolIpv6: 'disabled', httpPutResponseHopLimit: 1, httpTokens: 'required' },
+    ref,
+    uid: refKey(ref),
+    resourceVersion: '',
+    generation: 0,
+    ready: true,
+    hash: '',
+    subnetSelectorTerms: [],
+    securityGroupSelectorTerms: [],
+    amiFamily: 'AL2023',
+    amiSelectorTerms: [{ alias: 'al2023@latest' }],
+    tags: {},
+    kubelet: {},
+    blockDeviceMappings: [],
+    detailedMonitoring: false,
+    metadataOptions: {
+      httpEndpoint: 'enabled',
+      httpProtocolIpv6: 'disabled',
+      httpPutResponseHopLimit: 1,
+      httpTokens: 'required',
+    },
     status: { subnets: [], securityGroups: [], amis: [] },
   };
 }
@@ -30,40 +59,67 @@ async function classesOf(inventory: Inventory): Promise<ReadonlyMap<string, Node
     if (problem !== undefined) throw await errorAt(item, problem);
     classes.set(refKey(nodeClass.ref), nodeClass);
   };
-  for (const item of inventory.of('EC2NodeClass')) await add(item, await valueOf(item, ec2NodeClassOf(item.object)));
-  for (const item of inventory.of('AWSNodeTemplate')) await add(item, await valueOf(item, awsNodeTemplateOf(item.object, kubernetes)));
-  for (const item of inventory.of('Provisioner')) await add(item, await valueOf(item, inlineProviderOf(item.object, kubernetes)));
+  for (const item of inventory.of('EC2NodeClass'))
+    await add(item, await valueOf(item, ec2NodeClassOf(item.object)));
+  for (const item of inventory.of('AWSNodeTemplate'))
+    await add(item, await valueOf(item, awsNodeTemplateOf(item.object, kubernetes)));
+  for (const item of inventory.of('Provisioner'))
+    await add(item, await valueOf(item, inlineProviderOf(item.object, kubernetes)));
   return classes;
 }
 
 const ourKinds = ['EC2NodeClass', 'AWSNodeTemplate', 'InlineProvider'];
 
-/** With a catalog file a pool may refer to any provider's class (KWOKNodeClass, for one): the file says what it boots. */
-function withOurClass(object: Raw): Raw {
-  const spec = record(object['spec']);
+const nodeClassRef = { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'any' };
+const isOurClass = (nodeSpec: Raw): boolean =>
+  ourKinds.includes(String(record(nodeSpec['nodeClassRef'])['kind']));
+
+/**
+ * With a catalog file a pool may refer to any provider's class (KWOKNodeClass, for one): the file says
+ * which types it boots.
+ */
+function withOurClass(pool: Raw): Raw {
+  const spec = record(pool['spec']);
   const template = record(spec['template']);
   const node = record(template['spec']);
-  if (ourKinds.includes(String(record(node['nodeClassRef'])['kind']))) return object;
-  const nodeClassRef = { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'any' };
-  return { ...object, spec: { ...spec, template: { ...template, spec: { ...node, nodeClassRef } } } };
+  if (isOurClass(node)) return pool;
+  return { ...pool, spec: { ...spec, template: { ...template, spec: { ...node, nodeClassRef } } } };
+}
+
+/** The same for a claim of such a pool. */
+export function claimWithOurClass(claim: Raw): Raw {
+  const spec = record(claim['spec']);
+  return isOurClass(spec) ? claim : { ...claim, spec: { ...spec, nodeClassRef } };
 }
 
 /** Pools with what their classes can boot, and the classes that had to be stood in for. */
-export type Pools = { readonly pools: readonly PoolOptions[]; readonly assumedClasses: readonly string[] };
+export type Pools = {
+  readonly pools: readonly PoolOptions[];
+  readonly assumedClasses: readonly string[];
+};
 
 /** Every pool counts as ready: what the manifests say is simulated, not what a cluster makes of them. */
 export async function poolsOf(inventory: Inventory, catalog: Catalog): Promise<Pools> {
   const classes = await classesOf(inventory);
   const read: Pool[] = [];
   for (const item of inventory.of('NodePool')) {
-    read.push(await valueOf(item, nodePoolOf(catalog.kind === 'file' ? withOurClass(item.object) : item.object)));
+    read.push(
+      await valueOf(
+        item,
+        nodePoolOf(catalog.kind === 'file' ? withOurClass(item.object) : item.object),
+      ),
+    );
   }
-  for (const item of inventory.of('Provisioner')) read.push(await valueOf(item, provisionerOf(item.object)));
+  for (const item of inventory.of('Provisioner'))
+    read.push(await valueOf(item, provisionerOf(item.object)));
   const assumed = new Set<string>();
   const pools = read.map((pool): PoolOptions => {
     const known = classes.get(refKey(pool.classRef));
     if (known === undefined && catalog.kind === 'region') assumed.add(refKey(pool.classRef));
-    return { pool: { ...pool, ready: true }, instanceTypes: catalog.typesFor(known ?? standardClass(pool.classRef), pool.kubelet) };
+    return {
+      pool: { ...pool, ready: true },
+      instanceTypes: catalog.typesFor(known ?? standardClass(pool.classRef), pool.kubelet),
+    };
   });
   return { pools, assumedClasses: [...assumed].sort() };
 }

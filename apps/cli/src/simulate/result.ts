@@ -24,8 +24,20 @@ export type SimulationResult = {
   readonly existingNodes: readonly { readonly name: string; readonly pods: readonly string[] }[];
   readonly unschedulable: readonly { readonly pod: string; readonly reasons: readonly Reason[] }[];
   /** `gap`: by how much the cost may exceed the best possible, as a share of the bound; null while there is no bound. */
-  readonly cost: { readonly hourly: number; readonly lowerBound: number; readonly gap: number | null; readonly bound: string; readonly estimated: boolean };
-  readonly stats: { readonly pods: number; readonly classes: number; readonly types: number; readonly milliseconds: number; readonly steps: number };
+  readonly cost: {
+    readonly hourly: number;
+    readonly lowerBound: number;
+    readonly gap: number | null;
+    readonly bound: string;
+    readonly estimated: boolean;
+  };
+  readonly stats: {
+    readonly pods: number;
+    readonly classes: number;
+    readonly types: number;
+    readonly milliseconds: number;
+    readonly steps: number;
+  };
 };
 
 const dollars = (micros: number): number => micros / 1_000_000;
@@ -35,42 +47,76 @@ const distinct = (values: readonly string[]): readonly string[] => [...new Set(v
 export const podName = (pod: Pod): string => `${pod.namespace}/${pod.name}`;
 
 /** Whether the price of one way to buy a node is an estimate, as its pool's catalog says. */
-export function isEstimated(snapshot: Snapshot, node: NewNode, option: BinOption | undefined): boolean {
+export function isEstimated(
+  snapshot: Snapshot,
+  node: NewNode,
+  option: BinOption | undefined,
+): boolean {
   const pool = snapshot.pools.find((one) => poolKey(one.pool.identity) === poolKey(node.pool));
   const type = pool?.instanceTypes.find((one) => one.name === option?.instanceType);
-  return type?.offerings.some((one) => one.zone === option?.zone && one.capacityType === option.capacityType && one.priceEstimated) ?? false;
+  return (
+    type?.offerings.some(
+      (one) =>
+        one.zone === option?.zone && one.capacityType === option.capacityType && one.priceEstimated,
+    ) ?? false
+  );
 }
 
-type Naming = { readonly namesOf: (uids: readonly string[]) => readonly string[]; readonly snapshot: Snapshot };
+type Naming = {
+  readonly namesOf: (uids: readonly string[]) => readonly string[];
+  readonly snapshot: Snapshot;
+};
 
 function newNodeOf(node: NewNode, { namesOf, snapshot }: Naming): NewNodeResult {
   return {
-    nodePool: node.pool.name, poolKind: node.pool.kind,
+    nodePool: node.pool.name,
+    poolKind: node.pool.kind,
     instanceTypes: distinct(node.options.map((option) => option.instanceType)),
     zones: distinct(node.options.map((option) => option.zone)).toSorted(),
     capacityTypes: distinct(node.options.map((option) => option.capacityType)).toSorted(),
-    price: dollars(node.options[0]?.priceMicrosPerHour ?? 0), priceEstimated: isEstimated(snapshot, node, node.options[0]),
-    requests: formatResources(node.requests), labels: node.labels, taints: node.taints, pods: namesOf(node.podUids),
+    price: dollars(node.options[0]?.priceMicrosPerHour ?? 0),
+    priceEstimated: isEstimated(snapshot, node, node.options[0]),
+    requests: formatResources(node.requests),
+    labels: node.labels,
+    taints: node.taints,
+    pods: namesOf(node.podUids),
   };
 }
 
 /** The plan as a result, with pods by name. */
-export function resultOf(plan: Plan, world: { readonly snapshot: Snapshot; readonly pods: readonly Pod[] }, milliseconds: number): SimulationResult {
+export function resultOf(
+  plan: Plan,
+  world: { readonly snapshot: Snapshot; readonly pods: readonly Pod[] },
+  milliseconds: number,
+): SimulationResult {
   const names = new Map(world.pods.map((pod) => [pod.uid, podName(pod)]));
   const nameOf = (uid: string): string => names.get(uid) ?? uid;
   const namesOf = (uids: readonly string[]): readonly string[] => uids.map(nameOf).sort();
   const { priceMicrosPerHour: bound, kind } = plan.bound;
   const comparable = kind !== 'none' && bound > 0;
-  const newNodes = plan.newNodes.map((node) => newNodeOf(node, { namesOf, snapshot: world.snapshot }));
+  const newNodes = plan.newNodes.map((node) =>
+    newNodeOf(node, { namesOf, snapshot: world.snapshot }),
+  );
   return {
     newNodes,
-    existingNodes: plan.placements.map((placement) => ({ name: placement.nodeName, pods: namesOf(placement.podUids) })),
+    existingNodes: plan.placements.map((placement) => ({
+      name: placement.nodeName,
+      pods: namesOf(placement.podUids),
+    })),
     unschedulable: plan.unplaced.map(({ podUid, reasons }) => ({ pod: nameOf(podUid), reasons })),
     cost: {
-      hourly: dollars(plan.priceMicrosPerHour), lowerBound: dollars(bound),
-      gap: comparable ? (plan.priceMicrosPerHour - bound) / bound : null, bound: kind,
+      hourly: dollars(plan.priceMicrosPerHour),
+      lowerBound: dollars(bound),
+      gap: comparable ? (plan.priceMicrosPerHour - bound) / bound : null,
+      bound: kind,
       estimated: newNodes.some((node) => node.priceEstimated),
     },
-    stats: { pods: plan.stats.pods, classes: plan.stats.classes, types: plan.stats.instanceTypes, milliseconds: Math.round(milliseconds * 1000) / 1000, steps: plan.steps },
+    stats: {
+      pods: plan.stats.pods,
+      classes: plan.stats.classes,
+      types: plan.stats.instanceTypes,
+      milliseconds: Math.round(milliseconds * 1000) / 1000,
+      steps: plan.steps,
+    },
   };
 }

@@ -1,18 +1,25 @@
-import { plan, defaultPlanOptions, finishMsPerNode, type Plan, type PlanOptions } from '@dovetail/core-scheduling';
+import {
+  defaultPlanOptions,
+  finishMsPerNode,
+  type Plan,
+  plan,
+  type PlanOptions,
+} from '@dovetail/core-scheduling';
+
 import { readManifests } from '../manifests/files.js';
 import { InputError } from '../manifests/input-error.js';
 import { objectsOf } from '../manifests/objects.js';
 import { tightened } from './bound.js';
-import { openCatalog, type Catalog } from './catalog.js';
-import { explanationOf, explanationText, podNamed, type Explanation } from './explain.js';
+import { type Catalog, openCatalog } from './catalog.js';
+import { type Explanation, explanationOf, explanationText, podNamed } from './explain.js';
 import { inventoryOf } from './kinds.js';
+import { type PlanningInput, planningInputOf } from './planning-input.js';
 import { resultOf, type SimulationResult } from './result.js';
 import { tableOf } from './table.js';
-import { worldOf, type World } from './world.js';
 
 export type OutputFormat = 'table' | 'json' | 'yaml';
 
-/** What the command line asked for. */
+/** The request of one command line. */
 export type SimulateRequest = {
   readonly paths: readonly string[];
   readonly catalog: string;
@@ -29,79 +36,121 @@ export type SimulateRequest = {
   readonly preferences: 'Respect' | 'Ignore';
 };
 
-/** Where the command writes. Notes and progress are for people and never mix with the result. */
+/** The outputs of the command. Notes and progress are for people and never mix with the result. */
 export type Streams = {
   out(text: string): void;
   err(text: string): void;
-  /** Replaces the last progress line; does nothing where nobody watches. */
+  /** Replaces the last progress line; does nothing unless standard error is a terminal. */
   progress(text: string): void;
 };
 
 /** Exit codes: all placed, some not placed, dearer than allowed, bad input. */
-export const exitCodes = { placed: 0, unplaced: 2, tooDear: 3, badInput: 64 } as const;
+const exitCodes = { placed: 0, unplaced: 2, tooDear: 3, badInput: 64 } as const;
 
-/** Enough that the time budget, not the count, ends the search. */
+/** So many steps that the time budget, not the count, ends the search. */
 const stepsMax = 1_000_000;
 const progressEveryMs = 250;
 const progressAfterMs = 1000;
 
-const planOptionsOf = (request: SimulateRequest): PlanOptions =>
-  ({ ...defaultPlanOptions, seed: request.seed, hostnameSpread: request.hostnameSpread, preferencePolicy: request.preferences });
+const planOptionsOf = (request: SimulateRequest): PlanOptions => ({
+  ...defaultPlanOptions,
+  seed: request.seed,
+  hostnameSpread: request.hostnameSpread,
+  preferencePolicy: request.preferences,
+});
 
-function timedPlan(world: World, request: SimulateRequest, streams: Streams): { readonly made: Plan; readonly milliseconds: number } {
+function timedPlan(
+  input: PlanningInput,
+  request: SimulateRequest,
+  streams: Streams,
+): { readonly made: Plan; readonly milliseconds: number } {
   const startMs = performance.now();
   let toldMs = startMs + progressAfterMs - progressEveryMs;
   const shouldStop = (nodes: number): boolean => {
     const nowMs = performance.now();
     if (nowMs - toldMs >= progressEveryMs) {
       toldMs = nowMs;
-      streams.progress(`planning ${world.pods.length} pods: ${((nowMs - startMs) / 1000).toFixed(1)} s of at most ${(request.budgetMs / 1000).toFixed(1)} s for improving`);
+      streams.progress(
+        `planning ${input.pods.length} pods: ${((nowMs - startMs) / 1000).toFixed(1)} s of at most ${(request.budgetMs / 1000).toFixed(1)} s for improving`,
+      );
     }
-    // Without a budget there is nothing to improve, and the first plan is made in peace.
+    // Without a budget there is nothing to improve, so the first plan is made without a limit.
     return request.budgetMs > 0 && nowMs - startMs + nodes * finishMsPerNode >= request.budgetMs;
   };
-  const made = plan(world.snapshot, world.pods, { ...planOptionsOf(request), stepsMax: request.budgetMs > 0 ? stepsMax : 0, shouldStop });
+  const made = plan(input.snapshot, input.pods, {
+    ...planOptionsOf(request),
+    stepsMax: request.budgetMs > 0 ? stepsMax : 0,
+    shouldStop,
+  });
   streams.progress('');
   return { made, milliseconds: performance.now() - startMs };
 }
 
-async function rendered(result: SimulationResult, explanation: Explanation | undefined, output: OutputFormat): Promise<string> {
+async function rendered(
+  result: SimulationResult,
+  explanation: Explanation | undefined,
+  output: OutputFormat,
+): Promise<string> {
   const whole = explanation === undefined ? result : { ...result, explanation };
   switch (output) {
-    case 'json': return `${JSON.stringify(whole, undefined, 2)}\n`;
-    case 'yaml': return (await import('../manifests/yaml.js')).stringify(whole, { aliasDuplicateObjects: false });
-    case 'table': return explanation === undefined ? tableOf(result) : explanationText(explanation);
+    case 'json':
+      return `${JSON.stringify(whole, undefined, 2)}\n`;
+    case 'yaml':
+      return (await import('../manifests/yaml.js')).stringify(whole, {
+        aliasDuplicateObjects: false,
+      });
+    case 'table':
+      return explanation === undefined ? tableOf(result) : explanationText(explanation);
   }
 }
 
 /** Labels of AWS are not in a catalog file; adding them takes time, so only manifests that use them pay for it. */
 const usesAwsLabels = (texts: ReadonlyMap<string, string>): boolean =>
-  [...texts.values()].some((text) => text.includes('karpenter.k8s.aws/') || text.includes('Provisioner'));
+  [...texts.values()].some(
+    (text) => text.includes('karpenter.k8s.aws/') || text.includes('Provisioner'),
+  );
 
-async function readWorld(request: SimulateRequest, streams: Streams): Promise<{ readonly world: World; readonly catalog: Catalog }> {
+async function readInput(
+  request: SimulateRequest,
+  streams: Streams,
+): Promise<{ readonly input: PlanningInput; readonly catalog: Catalog }> {
   const texts = readManifests(request.paths);
   const inventory = await inventoryOf(await objectsOf(texts));
   const catalog = await openCatalog(request.catalog, usesAwsLabels(texts));
-  const world = await worldOf(inventory, catalog);
-  for (const note of world.notes) streams.err(`note: ${note}\n`);
-  return { world, catalog };
+  const input = await planningInputOf(inventory, catalog);
+  for (const note of input.notes) streams.err(`note: ${note}\n`);
+  return { input, catalog };
 }
 
 /** Plans what the manifests ask for and prints it; answers the exit code. */
 export async function runSimulate(request: SimulateRequest, streams: Streams): Promise<number> {
   try {
-    const { world } = await readWorld(request, streams);
-    const explained = request.explain === undefined ? undefined : podNamed(request.explain, world.pods);
-    if (world.pods.length > 20_000) streams.progress(`planning ${world.pods.length} pods`);
-    const planned = timedPlan(world, request, streams);
+    const { input } = await readInput(request, streams);
+    const explained =
+      request.explain === undefined ? undefined : podNamed(request.explain, input.pods);
+    if (input.pods.length > 20_000) streams.progress(`planning ${input.pods.length} pods`);
+    const planned = timedPlan(input, request, streams);
     if (request.boundMs > 0) streams.progress('proving what it could cost at least');
-    const made = await tightened(planned.made, { ...world, options: planOptionsOf(request) }, { msMax: request.boundMs, tell: (note) => streams.err(`note: ${note}\n`) });
+    const made = await tightened(
+      planned.made,
+      { ...input, options: planOptionsOf(request) },
+      { msMax: request.boundMs, tell: (note) => streams.err(`note: ${note}\n`) },
+    );
     streams.progress('');
-    const result = resultOf(made, world, planned.milliseconds);
-    streams.out(await rendered(result, explained === undefined ? undefined : explanationOf(made, world.snapshot, explained), request.output));
+    const result = resultOf(made, input, planned.milliseconds);
+    streams.out(
+      await rendered(
+        result,
+        explained === undefined ? undefined : explanationOf(made, input.snapshot, explained),
+        request.output,
+      ),
+    );
     if (result.unschedulable.length > 0) return exitCodes.unplaced;
-    if (request.failOverCost === undefined || result.cost.hourly <= request.failOverCost) return exitCodes.placed;
-    streams.err(`the plan costs $${result.cost.hourly.toFixed(4)}/h, more than --fail-over-cost ${request.failOverCost}\n`);
+    if (request.failOverCost === undefined || result.cost.hourly <= request.failOverCost)
+      return exitCodes.placed;
+    streams.err(
+      `the plan costs $${result.cost.hourly.toFixed(4)}/h, more than --fail-over-cost ${request.failOverCost}\n`,
+    );
     return exitCodes.tooDear;
   } catch (error) {
     if (!(error instanceof InputError)) throw error;

@@ -1,23 +1,45 @@
 import type { NewNodeResult, SimulationResult } from './result.js';
 
-/** Rows of a table that is longer are summed up in one line. */
+/** A longer table ends in one line that counts the rest. */
 const rowsMax = 40;
 
 /** Estimated prices carry a `~`, which the last line explains. */
-export const priceText = (dollars: number, estimated = false): string => `${estimated ? '~' : ''}$${dollars.toFixed(4)}`;
+export const priceText = (dollars: number, estimated = false): string =>
+  `${estimated ? '~' : ''}$${dollars.toFixed(4)}`;
 const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
 
-/** Columns padded to their widest cell, two blanks apart; the last one is left as it is. */
+/** Pads columns to their widest cell, two blanks apart; the last column keeps its width. */
 export function aligned(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) => row.map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0))).join('  ').trimEnd()).join('\n');
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) =>
+          column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0),
+        )
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
 }
 
 const first = (values: readonly string[], more: string): string =>
-  (values.length <= 1 ? values[0] ?? '-' : `${values[0] ?? '-'} +${values.length - 1} ${more}`);
+  values.length <= 1 ? (values[0] ?? '-') : `${values[0] ?? '-'} +${values.length - 1} ${more}`;
 
-/** What makes two nodes one row: everything that is shown but their pods' names. */
-const rowKey = (node: NewNodeResult): string => JSON.stringify([node.poolKind, node.nodePool, node.instanceTypes, node.zones, node.capacityTypes, node.price, node.priceEstimated, node.requests]);
+/** Equal for nodes that share a row: they differ in nothing that is shown. */
+const rowKey = (node: NewNodeResult): string =>
+  JSON.stringify([
+    node.poolKind,
+    node.nodePool,
+    node.instanceTypes,
+    node.zones,
+    node.capacityTypes,
+    node.price,
+    node.priceEstimated,
+    node.requests,
+  ]);
 
 function newNodeRows(nodes: readonly NewNodeResult[]): readonly (readonly string[])[] {
   const groups = new Map<string, NewNodeResult[]>();
@@ -31,48 +53,94 @@ function newNodeRows(nodes: readonly NewNodeResult[]): readonly (readonly string
     const [node] = group as [NewNodeResult];
     const pods = group.reduce((sum, one) => sum + one.pods.length, 0);
     return [
-      String(group.length), `${node.poolKind}/${node.nodePool}`, first(node.instanceTypes, 'types'), node.zones.join(','), node.capacityTypes.join(','),
-      priceText(node.price, node.priceEstimated), node.requests['cpu'] ?? '0', node.requests['memory'] ?? '0', String(pods),
+      String(group.length),
+      `${node.poolKind}/${node.nodePool}`,
+      first(node.instanceTypes, 'types'),
+      node.zones.join(','),
+      node.capacityTypes.join(','),
+      priceText(node.price, node.priceEstimated),
+      node.requests['cpu'] ?? '0',
+      node.requests['memory'] ?? '0',
+      String(pods),
     ];
   });
 }
 
-function section(title: string, header: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+function section(
+  title: string,
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+): readonly string[] {
   if (rows.length === 0) return [];
   const shown = rows.slice(0, rowsMax);
-  const rest = rows.length > shown.length ? [`… and ${rows.length - shown.length} more rows; -o json has them all`] : [];
+  const rest =
+    rows.length > shown.length
+      ? [`… and ${rows.length - shown.length} more rows; -o json has them all`]
+      : [];
   return [title, aligned([header, ...shown]), ...rest, ''];
 }
 
 function unschedulableRows(result: SimulationResult): readonly (readonly string[])[] {
-  const groups = new Map<string, { readonly pods: string[]; readonly reasons: SimulationResult['unschedulable'][number]['reasons'] }>();
+  const groups = new Map<
+    string,
+    {
+      readonly pods: string[];
+      readonly reasons: SimulationResult['unschedulable'][number]['reasons'];
+    }
+  >();
   for (const { pod, reasons } of result.unschedulable) {
     const key = JSON.stringify(reasons);
     const known = groups.get(key);
     if (known === undefined) groups.set(key, { pods: [pod], reasons });
     else known.pods.push(pod);
   }
-  return [...groups.values()].flatMap(({ pods, reasons }) => reasons.map((reason, index) => [
-    index === 0 ? first(pods, 'pods') : '', reason.code, reason.subject ?? '', `${reason.message}${reason.remedy === undefined ? '' : ` (${reason.remedy})`}`,
-  ]));
+  return [...groups.values()].flatMap(({ pods, reasons }) =>
+    reasons.map((reason, index) => [
+      index === 0 ? first(pods, 'pods') : '',
+      reason.code,
+      reason.subject ?? '',
+      `${reason.message}${reason.remedy === undefined ? '' : ` (${reason.remedy})`}`,
+    ]),
+  );
 }
 
 function summary(result: SimulationResult): string {
   const { cost, stats, newNodes } = result;
   const placed = stats.pods - result.unschedulable.length;
-  const bound = cost.gap === null ? '' : `, at most ${(cost.gap * 100).toFixed(1)} % above the least possible (${priceText(cost.lowerBound)}, ${cost.bound})`;
-  return `${placed} of ${plural(stats.pods, 'pod')} placed; ${plural(newNodes.length, 'new node')} for ${priceText(cost.hourly, cost.estimated)}/h${bound}; `
-    + `${plural(stats.classes, 'class').replace('classs', 'classes')}, ${plural(stats.types, 'instance type')}, ${stats.milliseconds.toFixed(1)} ms`;
+  const bound =
+    cost.gap === null
+      ? ''
+      : `, at most ${(cost.gap * 100).toFixed(1)} % above the least possible (${priceText(cost.lowerBound)}, ${cost.bound})`;
+  return (
+    `${placed} of ${plural(stats.pods, 'pod')} placed; ${plural(newNodes.length, 'new node')} for ${priceText(cost.hourly, cost.estimated)}/h${bound}; ` +
+    `${plural(stats.classes, 'class').replace('classs', 'classes')}, ${plural(stats.types, 'instance type')}, ${stats.milliseconds.toFixed(1)} ms`
+  );
 }
 
 /** The plan for people. */
 export function tableOf(result: SimulationResult): string {
   return [
-    ...section('NEW NODES', ['NODES', 'POOL', 'INSTANCE TYPE', 'ZONES', 'CAPACITY', 'PRICE/H', 'CPU', 'MEMORY', 'PODS'], newNodeRows(result.newNodes)),
-    ...section('EXISTING NODES', ['NODE', 'PODS', 'NAMES'], result.existingNodes.map((node) => [node.name, String(node.pods.length), `${node.pods.slice(0, 3).join(', ')}${node.pods.length > 3 ? ', …' : ''}`])),
+    ...section(
+      'NEW NODES',
+      ['NODES', 'POOL', 'INSTANCE TYPE', 'ZONES', 'CAPACITY', 'PRICE/H', 'CPU', 'MEMORY', 'PODS'],
+      newNodeRows(result.newNodes),
+    ),
+    ...section(
+      'EXISTING NODES',
+      ['NODE', 'PODS', 'NAMES'],
+      result.existingNodes.map((node) => [
+        node.name,
+        String(node.pods.length),
+        `${node.pods.slice(0, 3).join(', ')}${node.pods.length > 3 ? ', …' : ''}`,
+      ]),
+    ),
     ...section('UNSCHEDULABLE', ['POD', 'REASON', 'OF', 'WHY'], unschedulableRows(result)),
     summary(result),
-    ...(result.cost.estimated ? ["~ estimated: no source has this price offline; another region's, or for spot the on-demand price, stands for it"] : []),
+    ...(result.cost.estimated
+      ? [
+          "~ estimated: no source has this price offline; another region's, or for spot the on-demand price, stands for it",
+        ]
+      : []),
     '',
   ].join('\n');
 }

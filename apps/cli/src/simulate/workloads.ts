@@ -1,11 +1,22 @@
 import { contentHash } from '@dovetail/core-api';
-import { isTerminal, isTerminating, podOf, readInteger, parsed, type Owner, type Pod, type PodVolume } from '@dovetail/core-kube-model';
+import {
+  isTerminal,
+  isTerminating,
+  type Owner,
+  parsed,
+  type Pod,
+  podOf,
+  type PodVolume,
+  readInteger,
+} from '@dovetail/core-kube-model';
+
 import { valueOf } from '../manifests/objects.js';
 import type { Admission } from './admission.js';
 import type { Inventory, Item } from './kinds.js';
 
 type Raw = Readonly<Record<string, unknown>>;
-const record = (value: unknown): Raw => (typeof value === 'object' && value !== null && !Array.isArray(value) ? value as Raw : {});
+const record = (value: unknown): Raw =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Raw) : {};
 
 /** The most pods that one workload may stand for. */
 const replicasMax = 1_000_000;
@@ -13,78 +24,155 @@ const replicasMax = 1_000_000;
 /** Where a workload keeps its template, and how many pods it asks for. */
 type Shape = { readonly template: Raw; readonly field: string; readonly count: number };
 
-async function integerAt(item: Item, spec: Raw, at: { readonly name: string; readonly field: string }, fallback: number): Promise<number> {
-  return await valueOf(item, parsed(() => readInteger(spec[at.name], `${at.field}.${at.name}`, { min: 0, max: replicasMax }) ?? fallback));
+async function integerAt(
+  item: Item,
+  spec: Raw,
+  at: { readonly name: string; readonly field: string },
+  fallback: number,
+): Promise<number> {
+  return await valueOf(
+    item,
+    parsed(
+      () =>
+        readInteger(spec[at.name], `${at.field}.${at.name}`, { min: 0, max: replicasMax }) ??
+        fallback,
+    ),
+  );
 }
 
 async function jobShape(item: Item, spec: Raw, field: string): Promise<Shape> {
   const parallelism = await integerAt(item, spec, { name: 'parallelism', field }, 1);
   const completions = await integerAt(item, spec, { name: 'completions', field }, parallelism);
-  return { template: record(spec['template']), field: `${field}.template`, count: spec['suspend'] === true ? 0 : Math.min(parallelism, completions) };
+  return {
+    template: record(spec['template']),
+    field: `${field}.template`,
+    count: spec['suspend'] === true ? 0 : Math.min(parallelism, completions),
+  };
 }
 
 /** A CronJob stands for one run of its job. */
 async function shapeOf(item: Item): Promise<Shape> {
   const spec = record(item.object['spec']);
   if (item.kind === 'Job') return await jobShape(item, spec, 'spec');
-  if (item.kind !== 'CronJob') return { template: record(spec['template']), field: 'spec.template', count: await integerAt(item, spec, { name: 'replicas', field: 'spec' }, 1) };
-  const run = await jobShape(item, record(record(spec['jobTemplate'])['spec']), 'spec.jobTemplate.spec');
+  if (item.kind !== 'CronJob')
+    return {
+      template: record(spec['template']),
+      field: 'spec.template',
+      count: await integerAt(item, spec, { name: 'replicas', field: 'spec' }, 1),
+    };
+  const run = await jobShape(
+    item,
+    record(record(spec['jobTemplate'])['spec']),
+    'spec.jobTemplate.spec',
+  );
   return spec['suspend'] === true ? { ...run, count: 0 } : run;
 }
 
 /** The template as a pod that carries the workload's name; errors are reported with their path in the workload. */
 async function templatePod(item: Item, shape: Shape, admit: Admission): Promise<Pod> {
   const metadata = record(shape.template['metadata']);
-  const hash = item.kind === 'Deployment' ? { 'pod-template-hash': contentHash(shape.template).slice(0, 10) } : {};
-  const labels = typeof metadata['labels'] === 'object' ? { labels: { ...record(metadata['labels']), ...hash } } : { labels: metadata['labels'] ?? hash };
+  const hash =
+    item.kind === 'Deployment'
+      ? { 'pod-template-hash': contentHash(shape.template).slice(0, 10) }
+      : {};
+  const labels =
+    typeof metadata['labels'] === 'object'
+      ? { labels: { ...record(metadata['labels']), ...hash } }
+      : { labels: metadata['labels'] ?? hash };
   const spec = admit(record(shape.template['spec']));
-  const result = podOf({ metadata: { ...metadata, ...labels, name: item.name, namespace: item.namespace, uid: item.uid }, spec });
-  return await valueOf(item, result.ok ? result : { ...result, field: `${shape.field}.${result.field}` });
+  const result = podOf({
+    metadata: { ...metadata, ...labels, name: item.name, namespace: item.namespace, uid: item.uid },
+    spec,
+  });
+  return await valueOf(
+    item,
+    result.ok ? result : { ...result, field: `${shape.field}.${result.field}` },
+  );
 }
 
 /** Volumes that belong to one pod alone: ephemeral ones, and those of a stateful set's claim templates. */
 function ownVolumes(item: Item, base: Pod, podName: string): readonly PodVolume[] {
-  const templates = item.kind === 'StatefulSet' ? record(item.object['spec'])['volumeClaimTemplates'] : undefined;
+  const templates =
+    item.kind === 'StatefulSet' ? record(item.object['spec'])['volumeClaimTemplates'] : undefined;
   const claims = (Array.isArray(templates) ? templates : []).map((template: unknown): PodVolume => {
     const storageClassName = record(record(template)['spec'])['storageClassName'];
-    return { claimName: `${String(record(record(template)['metadata'])['name'])}-${podName}`, ephemeral: typeof storageClassName === 'string' ? { storageClassName } : {} };
+    return {
+      claimName: `${String(record(record(template)['metadata'])['name'])}-${podName}`,
+      ephemeral: typeof storageClassName === 'string' ? { storageClassName } : {},
+    };
   });
-  const mounted = base.volumes.map((volume) => (volume.ephemeral === undefined ? volume : { ...volume, claimName: `${podName}${volume.claimName.slice(base.name.length)}` }));
+  const mounted = base.volumes.map((volume) =>
+    volume.ephemeral === undefined
+      ? volume
+      : { ...volume, claimName: `${podName}${volume.claimName.slice(base.name.length)}` },
+  );
   return [...mounted, ...claims];
 }
 
 function replicaOf(item: Item, base: Pod, index: number): Pod {
   const name = `${item.name}-${index}`;
-  const owner: Owner = { apiVersion: item.apiVersion, kind: item.kind, name: item.name, uid: item.uid };
-  return { ...base, uid: `${item.uid}#${index}`, name, owner, createdMs: index, volumes: ownVolumes(item, base, name) };
+  const owner: Owner = {
+    apiVersion: item.apiVersion,
+    kind: item.kind,
+    name: item.name,
+    uid: item.uid,
+  };
+  return {
+    ...base,
+    uid: `${item.uid}#${index}`,
+    name,
+    owner,
+    createdMs: index,
+    volumes: ownVolumes(item, base, name),
+  };
 }
 
 const controllerOf = (item: Item): string | undefined => {
   const references = record(item.object['metadata'])['ownerReferences'];
-  const controller = (Array.isArray(references) ? references : []).map(record).find((one) => one['controller'] === true);
+  const controller = (Array.isArray(references) ? references : [])
+    .map(record)
+    .find((one) => one['controller'] === true);
   return typeof controller?.['uid'] === 'string' ? controller['uid'] : undefined;
 };
 
-const workloadKinds = ['Deployment', 'ReplicaSet', 'StatefulSet', 'ReplicationController', 'Job', 'CronJob'];
+const workloadKinds = [
+  'Deployment',
+  'ReplicaSet',
+  'StatefulSet',
+  'ReplicationController',
+  'Job',
+  'CronJob',
+];
 
 /**
  * The pods that workloads still ask for. What another workload controls is left to that one, and pods that are there
  * already count, so that both manifests and what `kubectl get` prints from a cluster are read as they are meant.
  */
-export async function workloadPods(inventory: Inventory, given: readonly Pod[], admit: Admission): Promise<readonly Pod[]> {
+export async function workloadPods(
+  inventory: Inventory,
+  given: readonly Pod[],
+  admit: Admission,
+): Promise<readonly Pod[]> {
   const items = workloadKinds.flatMap((kind) => inventory.of(kind));
-  const parents = new Map(items.flatMap((item) => { const parent = controllerOf(item); return parent === undefined ? [] : [[item.uid, parent] as const]; }));
+  const parents = new Map(
+    items.flatMap((item) => {
+      const parent = controllerOf(item);
+      return parent === undefined ? [] : [[item.uid, parent] as const];
+    }),
+  );
   const living = new Map<string, number>();
   for (const pod of given) {
     if (pod.owner === undefined || isTerminal(pod) || isTerminating(pod)) continue;
-    for (let uid: string | undefined = pod.owner.uid; uid !== undefined; uid = parents.get(uid)) living.set(uid, (living.get(uid) ?? 0) + 1);
+    for (let uid: string | undefined = pod.owner.uid; uid !== undefined; uid = parents.get(uid))
+      living.set(uid, (living.get(uid) ?? 0) + 1);
   }
   const pods: Pod[] = [];
   for (const item of items) {
     if (parents.has(item.uid)) continue;
     const shape = await shapeOf(item);
     const base = await templatePod(item, shape, admit);
-    for (let index = living.get(item.uid) ?? 0; index < shape.count; index += 1) pods.push(replicaOf(item, base, index));
+    for (let index = living.get(item.uid) ?? 0; index < shape.count; index += 1)
+      pods.push(replicaOf(item, base, index));
   }
   return pods;
 }

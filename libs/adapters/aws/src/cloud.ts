@@ -1,45 +1,25 @@
-import type { Clock, Cloud, Log } from '@dovetail/core-ports';
-import { AwsCalls, type CallKind, type CallLimits, type CallObserver } from './calls.js';
-import { createClients, type AwsConnection } from './clients.js';
-import { callerAccount } from './cloud/identity.js';
-import { discoveryOf } from './cloud/discovery.js';
-import { runningOf } from './cloud/instances.js';
-import { launchingOf } from './cloud/launching.js';
-import { pricesOf } from './cloud/prices.js';
-import { profilesOf } from './cloud/profiles.js';
-import { typesOf } from './cloud/types.js';
-import type { Pace } from './pacer.js';
+import type { Cloud } from '@dovetail/core-ports';
 
-export type AwsCloudOptions = AwsConnection & {
-  readonly clock: Clock;
-  readonly log?: Log;
-  /** Told of every try of every call, for metrics. */
-  readonly observe?: CallObserver;
-  /** How fast each kind of call may go; the default is EC2's documented buckets. */
-  readonly paces?: Readonly<Record<CallKind, Pace>>;
-  readonly limits?: CallLimits;
-};
+import { AwsSession, type AwsSessionOptions } from './calls/session.js';
+import { awsAccount } from './cloud/account.js';
+import { awsDiscovery } from './cloud/discovery.js';
+import { awsFleets } from './cloud/fleets.js';
+import { awsInstanceProfiles } from './cloud/instance-profiles.js';
+import { awsInstanceTypes } from './cloud/instance-types.js';
+import { awsInstances } from './cloud/instances.js';
+import { awsPrices } from './cloud/prices.js';
 
-/** EC2, SSM, Pricing, IAM, EKS and STS of one account and region through AWS' SDK. `close` ends its connections. */
-export function createAwsCloud(options: AwsCloudOptions): Cloud & { close(): void } {
-  const { clock, region } = options;
-  const clients = createClients(options);
-  const calls = new AwsCalls(options);
-  let identity: Promise<{ readonly accountId: string; readonly region: string }> | undefined;
-  const askIdentity = async (): Promise<{ readonly accountId: string; readonly region: string }> =>
-    ({ accountId: await calls.run('other', 'sts:GetCallerIdentity', () => callerAccount(options, clients.ec2, clock.nowMs())), region });
+/** Every port of one account and region, over one session. The launcher needs them all. `close` ends the connections. */
+export function createAwsCloud(options: AwsSessionOptions): Cloud & { close(): void } {
+  const session = new AwsSession(options);
   return {
-    ...typesOf(clients, calls),
-    ...pricesOf({ clients, calls, clock, region }),
-    ...discoveryOf(clients, calls, clock),
-    ...launchingOf(clients, calls),
-    ...runningOf(clients, calls),
-    ...profilesOf(clients, calls),
-    identity() {
-      // Credentials change their keys, not their account: one answer serves for the life of the process, a failure is forgotten.
-      identity ??= askIdentity().catch((error: unknown) => { identity = undefined; throw error; });
-      return identity;
-    },
-    close: () => clients.destroy(),
+    ...awsInstanceTypes(session),
+    ...awsPrices(session),
+    ...awsDiscovery(session),
+    ...awsFleets(session),
+    ...awsInstances(session),
+    ...awsInstanceProfiles(session),
+    ...awsAccount(session),
+    close: () => session.close(),
   };
 }

@@ -1,5 +1,8 @@
-export { createAwsCloud, type AwsCloudOptions } from './cloud.js';
-export { createInterruptionQueue, type InterruptionQueueOptions } from './queue.js';
-export { renderUserData, userDataRenderer } from './user-data/render.js';
-export { accountPaces, defaultCallLimits, type CallKind, type CallLimits, type CallObserver } from './calls.js';
-export type { AwsConnection } from './clients.js';
+export {
+  accountPaces,
+  type CallKind,
+  type CallLimits,
+  type CallObserver,
+  defaultCallLimits,
+} from './calls/calls.js';
+export { type AwsConnection, AwsSession, type AwsSessionOptions } from './calls/session.js';

@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { FleetRequest, LaunchTemplateSpec, Subnet } from '@dovetail/core-ec2-model';
 import type { Cloud } from '@dovetail/core-ports';
-import { createAwsCloud, type CallObserver } from './index.js';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+
+import { createAwsCloud } from './cloud.js';
+import { type CallObserver } from './index.js';
 import { systemClock, twinAccount } from './testing/account.js';
 
 const limits = { attemptsMax: 3, backoffMs: 1, backoffMsMax: 1 };
@@ -12,39 +14,106 @@ describe('the AWS adapter when things go wrong', () => {
   let cloud: Cloud & { close(): void };
   let subnets: readonly Subnet[];
   let seen: Parameters<CallObserver>[0][] = [];
-  const template: LaunchTemplateSpec = { name: 'dovetail/t', imageId: '', userDataBase64: '', securityGroupIds: [], blockDevices: [], metadataOptions: {}, detailedMonitoring: false, tags: {} };
-  const callsOf = (action: string) => account.twin.gate.counts().find((count) => count.action === action)?.calls ?? 0;
+  const template: LaunchTemplateSpec = {
+    name: 'dovetail/t',
+    imageId: '',
+    userDataBase64: '',
+    securityGroupIds: [],
+    blockDevices: [],
+    metadataOptions: {},
+    detailedMonitoring: false,
+    tags: {},
+  };
+  const callsOf = (action: string) =>
+    account.twin.gate.counts().find((count) => count.action === action)?.calls ?? 0;
 
   beforeAll(async () => {
     account = await twinAccount();
-    cloud = createAwsCloud({ ...account.connection, clock: systemClock, limits, observe: (call) => { seen.push(call); } });
+    cloud = createAwsCloud({
+      ...account.connection,
+      clock: systemClock,
+      limits,
+      observe: (call) => {
+        seen.push(call);
+      },
+    });
     subnets = (await cloud.subnets([])).toSorted((a, b) => (a.zone < b.zone ? -1 : 1));
-    await cloud.ensureLaunchTemplate({ ...template, imageId: (await cloud.parameter(account.imageParameter)) ?? '', securityGroupIds: (await cloud.securityGroups([])).map((group) => group.id) });
+    await cloud.ensureLaunchTemplate({
+      ...template,
+      imageId: (await cloud.parameter(account.imageParameter)) ?? '',
+      securityGroupIds: (await cloud.securityGroups([])).map((group) => group.id),
+    });
   }, 60_000);
-  beforeEach(() => { account.twin.gate.resetCounts(); account.twin.setCapacity({ free: 'unlimited' }); seen = []; });
-  afterAll(async () => { cloud.close(); await account.stop(); });
+  beforeEach(() => {
+    account.twin.gate.resetCounts();
+    account.twin.setCapacity({ free: 'unlimited' });
+    seen = [];
+  });
+  afterAll(async () => {
+    cloud.close();
+    await account.stop();
+  });
 
   const fleet = (clientToken: string, changes: Partial<FleetRequest> = {}): FleetRequest => ({
-    clientToken, capacityType: 'on-demand', count: 1, allocation: 'lowest-price', tags: {},
-    configs: [{ launchTemplateName: template.name, overrides: subnets.map((subnet) => ({ instanceType: 'm5.large', subnetId: subnet.id, zone: subnet.zone })) }], ...changes,
+    clientToken,
+    capacityType: 'on-demand',
+    count: 1,
+    allocation: 'lowest-price',
+    tags: {},
+    configs: [
+      {
+        launchTemplateName: template.name,
+        overrides: subnets.map((subnet) => ({
+          instanceType: 'm5.large',
+          subnetId: subnet.id,
+          zone: subnet.zone,
+        })),
+      },
+    ],
+    ...changes,
   });
-  const running = async () => { account.settle(); return (await cloud.instancesByTag([{ name: 'instance-state-name', values: ['pending', 'running'] }])).length; };
+  const running = async () => {
+    account.settle();
+    return (
+      await cloud.instancesByTag([{ name: 'instance-state-name', values: ['pending', 'running'] }])
+    ).length;
+  };
 
   test('on-demand prices come from the price list, m5.large at 0.096 dollars', async () => {
-    const prices = new Map((await cloud.onDemandPrices()).map((price) => [price.instanceType, price]));
-    expect(prices.get('m5.large')).toMatchObject({ capacityType: 'on-demand', priceMicrosPerHour: 96_000, estimated: false });
+    const prices = new Map(
+      (await cloud.onDemandPrices()).map((price) => [price.instanceType, price]),
+    );
+    expect(prices.get('m5.large')).toMatchObject({
+      capacityType: 'on-demand',
+      priceMicrosPerHour: 96_000,
+      estimated: false,
+    });
     expect(prices.get('m5.metal')?.priceMicrosPerHour).toBe(4_608_000);
   });
 
   test('the cluster’s endpoint, certificate and service network', async () => {
-    expect(await cloud.clusterInfo('lab')).toEqual({ version: '1.32', endpoint: expect.stringMatching(/^https:/), certificateAuthority: expect.any(String), serviceCidr: '172.20.0.0/16' });
+    expect(await cloud.clusterInfo('lab')).toEqual({
+      version: '1.32',
+      endpoint: expect.stringMatching(/^https:/),
+      certificateAuthority: expect.any(String),
+      serviceCidr: '172.20.0.0/16',
+    });
   });
 
   test('a zone without capacity is reported by type, zone and subnet, beside what could be launched', async () => {
     account.twin.setCapacity({ instanceType: 'm5.large', free: 1 });
     const outcome = await cloud.createFleet(fleet('partial', { count: 3 }));
     expect(outcome.instances).toHaveLength(2);
-    expect(outcome.errors).toEqual(subnets.map((subnet) => expect.objectContaining({ awsCode: 'InsufficientInstanceCapacity', instanceType: 'm5.large', zone: subnet.zone, subnetId: subnet.id })));
+    expect(outcome.errors).toEqual(
+      subnets.map((subnet) =>
+        expect.objectContaining({
+          awsCode: 'InsufficientInstanceCapacity',
+          instanceType: 'm5.large',
+          zone: subnet.zone,
+          subnetId: subnet.id,
+        }),
+      ),
+    );
   });
 
   test('the same request again gives the same fleet and no instance more; another under its token is refused', async () => {
@@ -52,29 +121,54 @@ describe('the AWS adapter when things go wrong', () => {
     const before = await running();
     expect(await cloud.createFleet(fleet('once', { count: 2 }))).toEqual(first);
     expect(await running()).toBe(before);
-    await expect(cloud.createFleet(fleet('once', { count: 3 }))).rejects.toMatchObject({ code: 'token-mismatch', awsCode: 'IdempotentParameterMismatch' });
+    await expect(cloud.createFleet(fleet('once', { count: 3 }))).rejects.toMatchObject({
+      code: 'token-mismatch',
+      awsCode: 'IdempotentParameterMismatch',
+    });
   });
 
   test('an answer that is lost after the effect is asked for again, and doubles nothing', async () => {
     const before = await running();
-    account.twin.gate.fail({ action: 'ec2:CreateFleet', code: 'InternalError', times: 1, when: 'after' });
+    account.twin.gate.fail({
+      action: 'ec2:CreateFleet',
+      code: 'InternalError',
+      times: 1,
+      when: 'after',
+    });
     expect((await cloud.createFleet(fleet('lost-answer'))).instances).toHaveLength(1);
     expect(callsOf('ec2:CreateFleet')).toBe(2);
     expect(await running()).toBe(before + 1);
   });
 
   test('a throttled call is tried again, each try told; when it stays throttled the caller hears so', async () => {
-    account.twin.gate.fail({ action: 'ec2:DescribeSubnets', code: 'RequestLimitExceeded', times: 2 });
+    account.twin.gate.fail({
+      action: 'ec2:DescribeSubnets',
+      code: 'RequestLimitExceeded',
+      times: 2,
+    });
     expect(await cloud.subnets([])).toHaveLength(2);
     expect(seen.map((call) => call.outcome)).toEqual(['throttled', 'throttled', 'ok']);
-    account.twin.gate.fail({ action: 'ec2:DescribeSubnets', code: 'RequestLimitExceeded', times: 3 });
-    await expect(cloud.subnets([])).rejects.toMatchObject({ code: 'throttled', awsCode: 'RequestLimitExceeded' });
+    account.twin.gate.fail({
+      action: 'ec2:DescribeSubnets',
+      code: 'RequestLimitExceeded',
+      times: 3,
+    });
+    await expect(cloud.subnets([])).rejects.toMatchObject({
+      code: 'throttled',
+      awsCode: 'RequestLimitExceeded',
+    });
   });
 
   test('what may not be done is denied once, not tried again', async () => {
-    account.twin.gate.setRights(account.connection.credentials.accessKeyId, ['ec2:DescribeSubnets', 'sts:*']);
+    account.twin.gate.setRights(account.connection.credentials.accessKeyId, [
+      'ec2:DescribeSubnets',
+      'sts:*',
+    ]);
     try {
-      await expect(cloud.createFleet(fleet('denied'))).rejects.toMatchObject({ code: 'denied', awsCode: 'UnauthorizedOperation' });
+      await expect(cloud.createFleet(fleet('denied'))).rejects.toMatchObject({
+        code: 'denied',
+        awsCode: 'UnauthorizedOperation',
+      });
       expect(callsOf('ec2:CreateFleet')).toBe(1);
       await expect(cloud.parameter('/x')).rejects.toMatchObject({ code: 'denied' });
       await expect(cloud.instanceProfileExists('x')).rejects.toMatchObject({ code: 'denied' });
@@ -85,16 +179,33 @@ describe('the AWS adapter when things go wrong', () => {
 
   test('a launch template that is gone is told as such', async () => {
     const [config] = fleet('x').configs;
-    await expect(cloud.createFleet(fleet('no-template', { configs: [{ overrides: config?.overrides ?? [], launchTemplateName: 'dovetail/gone' }] }))).rejects.toMatchObject({ code: 'launch-template-missing' });
+    await expect(
+      cloud.createFleet(
+        fleet('no-template', {
+          configs: [{ overrides: config?.overrides ?? [], launchTemplateName: 'dovetail/gone' }],
+        }),
+      ),
+    ).rejects.toMatchObject({ code: 'launch-template-missing' });
   });
 
   test('one unknown id among many does not keep the others alive', async () => {
     const { instances } = await cloud.createFleet(fleet('many', { count: 9 }));
     account.settle();
     const ids = instances.map((one) => one.id);
-    expect(await cloud.terminate([...ids.slice(0, 4), 'i-00000000000000000', ...ids.slice(4), 'i-11111111111111111'])).toEqual([]);
+    expect(
+      await cloud.terminate([
+        ...ids.slice(0, 4),
+        'i-00000000000000000',
+        ...ids.slice(4),
+        'i-11111111111111111',
+      ]),
+    ).toEqual([]);
     account.settle();
-    expect((await cloud.instancesById(ids)).every((one) => one.state === 'shutting-down' || one.state === 'terminated')).toBe(true);
+    expect(
+      (await cloud.instancesById(ids)).every(
+        (one) => one.state === 'shutting-down' || one.state === 'terminated',
+      ),
+    ).toBe(true);
   });
 
   test('an endpoint where nobody listens is unavailable', async () => {

@@ -1,5 +1,6 @@
-import { afterAll, describe, expect, jest, test } from '@jest/globals';
 import type { LinearProgram } from '@dovetail/core-ports';
+import { afterAll, describe, expect, jest, test } from '@jest/globals';
+
 import { highsSolver, timeBoxed } from './highs-solver.js';
 
 // Every thread compiles 3.5 MB of WebAssembly first, which a busy machine takes seconds for.
@@ -10,20 +11,36 @@ const limits = { timeMsMax: 10_000 };
 
 /** Cover 3.5 with nodes of size 1 at a dollar and of size 2 at 1.5 dollars. */
 const covering = (over: Partial<LinearProgram> = {}): LinearProgram => ({
-  cost: Float64Array.of(1, 1.5), columnLower: Float64Array.of(0, 0), columnUpper: Float64Array.of(Infinity, Infinity),
-  rowLower: Float64Array.of(3.5), rowUpper: Float64Array.of(Infinity),
-  starts: Int32Array.of(0, 1, 2), indices: Int32Array.of(0, 0), values: Float64Array.of(1, 2), ...over,
+  cost: Float64Array.of(1, 1.5),
+  columnLower: Float64Array.of(0, 0),
+  columnUpper: Float64Array.of(Infinity, Infinity),
+  rowLower: Float64Array.of(3.5),
+  rowUpper: Float64Array.of(Infinity),
+  starts: Int32Array.of(0, 1, 2),
+  indices: Int32Array.of(0, 0),
+  values: Float64Array.of(1, 2),
+  ...over,
 });
 
 describe('HiGHS', () => {
   test.each([
     ['fractions of nodes', covering(), { status: 'optimal', bound: 2.625 }],
     ['whole nodes', covering({ wholeNumbers: true }), { status: 'optimal', bound: 3 }],
-    ['a large node at most', covering({ columnUpper: Float64Array.of(Infinity, 1) }), { status: 'optimal', bound: 3 }],
-    ['too few nodes', covering({ columnUpper: Float64Array.of(1, 1) }), { status: 'infeasible', bound: Infinity }],
+    [
+      'a large node at most',
+      covering({ columnUpper: Float64Array.of(Infinity, 1) }),
+      { status: 'optimal', bound: 3 },
+    ],
+    [
+      'too few nodes',
+      covering({ columnUpper: Float64Array.of(1, 1) }),
+      { status: 'infeasible', bound: Infinity },
+    ],
   ])('%s', async (_name, program, wanted) => {
     const { status, bound } = await solver.solve(program, limits);
-    expect({ status, bound: Number.isFinite(bound) ? Number(bound.toFixed(9)) : bound }).toEqual(wanted);
+    expect({ status, bound: Number.isFinite(bound) ? Number(bound.toFixed(9)) : bound }).toEqual(
+      wanted,
+    );
   });
 
   test('the dual of a covering row is its price', async () => {
@@ -32,12 +49,18 @@ describe('HiGHS', () => {
   });
 
   test('programs may overlap', async () => {
-    const answers = await Promise.all([2, 4, 6].map((demand) => solver.solve(covering({ rowLower: Float64Array.of(demand) }), limits)));
+    const answers = await Promise.all(
+      [2, 4, 6].map((demand) =>
+        solver.solve(covering({ rowLower: Float64Array.of(demand) }), limits),
+      ),
+    );
     expect(answers.map(({ bound }) => bound)).toEqual([1.5, 3, 4.5]);
   });
 
   test('a program that makes no sense is refused, and the next one is solved', async () => {
-    await expect(solver.solve(covering({ indices: Int32Array.of(0, 7) }), limits)).rejects.toThrow('HiGHS could not solve');
+    await expect(solver.solve(covering({ indices: Int32Array.of(0, 7) }), limits)).rejects.toThrow(
+      'HiGHS could not solve',
+    );
     expect((await solver.solve(covering(), limits)).status).toBe('optimal');
   });
 
@@ -50,12 +73,20 @@ describe('HiGHS', () => {
   });
 
   test('in a time box it solves what it has time for, and says stopped, without a bound, to the rest', async () => {
-    expect(await timeBoxed(solver, 60_000).solve(covering(), limits)).toMatchObject({ status: 'optimal' });
-    expect(await timeBoxed(solver, 0).solve(covering(), limits)).toMatchObject({ status: 'stopped', bound: -Infinity });
+    expect(await timeBoxed(solver, 60_000).solve(covering(), limits)).toMatchObject({
+      status: 'optimal',
+    });
+    expect(await timeBoxed(solver, 0).solve(covering(), limits)).toMatchObject({
+      status: 'stopped',
+      bound: -Infinity,
+    });
   });
 
   test('a box that closes while a program is being solved is not waited for beyond its time', async () => {
     const endless = { solve: () => new Promise<never>(() => undefined) };
-    expect(await timeBoxed(endless, 20).solve(covering(), limits)).toMatchObject({ status: 'stopped', bound: -Infinity });
+    expect(await timeBoxed(endless, 20).solve(covering(), limits)).toMatchObject({
+      status: 'stopped',
+      bound: -Infinity,
+    });
   });
 });

@@ -1,8 +1,15 @@
+import { existsSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
+
 import type { LinearProgram, LpLimits, LpSolution, LpSolver } from '@dovetail/core-ports';
 
-type Reply = { readonly id: number; readonly solution: LpSolution } | { readonly id: number; readonly message: string };
-type Waiting = { readonly resolve: (solution: LpSolution) => void; readonly reject: (error: Error) => void };
+type Reply =
+  | { readonly id: number; readonly solution: LpSolution }
+  | { readonly id: number; readonly message: string };
+type Waiting = {
+  readonly resolve: (solution: LpSolution) => void;
+  readonly reject: (error: Error) => void;
+};
 
 /** HiGHS in a thread of its own, which starts with the first program. */
 export type HighsSolver = LpSolver & {
@@ -32,7 +39,9 @@ class Thread {
       onEnd();
       this.#rejectAll(error);
     };
-    this.#worker.on('error', (error) => end(new Error('the thread of HiGHS failed', { cause: error })));
+    this.#worker.on('error', (error) =>
+      end(new Error('the thread of HiGHS failed', { cause: error })),
+    );
     this.#worker.on('exit', () => end(new Error('the thread of HiGHS has ended')));
   }
 
@@ -64,16 +73,26 @@ class Thread {
   }
 }
 
+/** The thread's code: beside the bundle that this runs in, or as compiled for those who run sources. */
+function builtThread(): URL {
+  const beside = new URL('./highs-thread.mjs', import.meta.url);
+  return existsSync(beside) ? beside : new URL('../gen/highs-thread.mjs', import.meta.url);
+}
+
 /** The LP solver that Dovetail uses: HiGHS (MIT licence), compiled to WebAssembly; about 40 ms and 20 MB to start. */
 export function highsSolver(options: HighsOptions = {}): HighsSolver {
-  const file = options.threadFile ?? new URL('./highs-thread.mjs', import.meta.url);
+  const file = options.threadFile ?? builtThread();
   let thread: Thread | undefined;
   const started = (): Thread => {
-    const made: Thread = new Thread(file, () => { if (thread === made) thread = undefined; });
+    const made: Thread = new Thread(file, () => {
+      if (thread === made) thread = undefined;
+    });
     return made;
   };
   return {
-    start: () => { thread ??= started(); },
+    start: () => {
+      thread ??= started();
+    },
     solve: (program, limits) => (thread ??= started()).ask(program, limits),
     close: async () => {
       await thread?.end();
@@ -82,11 +101,15 @@ export function highsSolver(options: HighsOptions = {}): HighsSolver {
   };
 }
 
-/** The share of what is left that HiGHS is told: it looks at the clock between iterations, and what it has proved by then is lost once nobody waits. */
+/** The share of the remaining time that HiGHS gets. It reads the clock between iterations only, and a late result would be lost. */
 const toldShare = 0.8;
 
-const unsolved = (program: LinearProgram): LpSolution =>
-  ({ status: 'stopped', bound: -Infinity, columns: new Float64Array(program.cost.length), rowDuals: new Float64Array(program.rowLower.length) });
+const unsolved = (program: LinearProgram): LpSolution => ({
+  status: 'stopped',
+  bound: -Infinity,
+  columns: new Float64Array(program.cost.length),
+  rowDuals: new Float64Array(program.rowLower.length),
+});
 
 /**
  * The same solver with so many milliseconds, counted from the first program, for all of them together. A program gets what
@@ -100,9 +123,14 @@ export function timeBoxed(solver: LpSolver, msMax: number): LpSolver {
       const leftMs = untilMs - performance.now();
       if (leftMs <= 0) return unsolved(program);
       let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<LpSolution>((resolve) => { timer = setTimeout(() => resolve(unsolved(program)), leftMs); });
+      const late = new Promise<LpSolution>((resolve) => {
+        timer = setTimeout(() => resolve(unsolved(program)), leftMs);
+      });
       try {
-        return await Promise.race([solver.solve(program, { timeMsMax: Math.min(limits.timeMsMax, leftMs * toldShare) }), late]);
+        return await Promise.race([
+          solver.solve(program, { timeMsMax: Math.min(limits.timeMsMax, leftMs * toldShare) }),
+          late,
+        ]);
       } finally {
         clearTimeout(timer);
       }

@@ -1,2 +1,1 @@
-export { connectKubernetes } from './kube-api.js';
-export type { KubernetesOptions, ManifestApi } from './kube-api.js';
+export { connectKubernetes, type KubernetesOptions } from './kube-api.js';

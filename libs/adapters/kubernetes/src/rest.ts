@@ -1,9 +1,15 @@
+import {
+  KubeError,
+  type KubeErrorCode,
+  type KubeResource,
+  type StopSignal,
+} from '@dovetail/core-ports';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { KubeError, type KubeErrorCode, type KubeResource, type StopSignal } from '@dovetail/core-ports';
 import { type Dispatcher, request as ask } from 'undici';
+
 import { Connections } from './connections.js';
 
-/** One request to the API server, paths and bodies as Kubernetes' API conventions give them. */
+/** One request to the API server. Paths and bodies follow Kubernetes' API conventions. */
 export type RestRequest = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
@@ -11,47 +17,67 @@ export type RestRequest = {
   readonly body?: unknown;
   readonly contentType?: string;
   readonly signal?: AbortSignal;
-  /** A watch holds its connection for as long as it lasts; absent: an ordinary request. */
+  /** A watch holds its connection while it lasts. Absent: an ordinary request. */
   readonly kind?: 'request' | 'watch';
 };
 
+/** The answer of a request, with its body still to be read. */
 export type RestResponse = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers' | 'body'>;
 
+/** Requests over one connection. */
 export type Rest = {
-  /** Whoever takes the response must read its body to the end or destroy it. */
+  /** Rejects with KubeError for any status but 2xx. The caller must read the body to the end or destroy it. */
   readonly send: (request: RestRequest) => Promise<RestResponse>;
+  /** The parsed body. Rejects with KubeError. */
   readonly json: <T>(request: RestRequest) => Promise<T>;
 };
 
 /**
- * Raw JSON in and out, with the library's authentication and TLS. The library's typed clients turn timestamps into
- * Dates and drop fields they do not know, which projections and CRDs must not suffer.
+ * Raw JSON in and out, with the library's authentication and TLS. The library's typed clients turn timestamps into Dates and drop
+ * fields they do not know, and so would break projections and CRDs.
  */
 export function restOver(config: KubeConfig, options: { timeoutMs: number }): Rest {
   const server = config.getCurrentCluster()?.server.replace(/\/$/, '');
-  if (server === undefined) throw new KubeError('unavailable', 'the kubeconfig names no current cluster; set KUBECONFIG or run inside a cluster');
+  if (server === undefined)
+    throw new KubeError(
+      'unavailable',
+      'the kubeconfig names no current cluster; set KUBECONFIG or run inside a cluster',
+    );
   const connections = new Connections(config, server);
   const send = async (request: RestRequest): Promise<RestResponse> => {
     const { headers, dispatcher } = await connections.to(request.kind ?? 'request');
     const response = await ask(urlOf(server, request), {
-      method: request.method, dispatcher,
+      method: request.method,
+      dispatcher,
       headers: { ...headers, accept: 'application/json', ...contentTypeOf(request) },
       signal: request.signal ?? AbortSignal.timeout(options.timeoutMs),
       ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
     }).catch((cause: unknown) => {
-      throw new KubeError('unavailable', `${request.method} ${request.path}: the API server at ${server} did not answer: ${messageOf(cause)}`, { cause });
+      throw new KubeError(
+        'unavailable',
+        `${request.method} ${request.path}: the API server at ${server} did not answer: ${messageWithCause(cause)}`,
+        { cause },
+      );
     });
-    if (response.statusCode < 200 || response.statusCode > 299) throw await errorOf(request, response);
+    if (response.statusCode < 200 || response.statusCode > 299)
+      throw await errorOf(request, response);
     return response;
   };
-  return { send, json: async <T>(request: RestRequest) => (await parsed(request, await send(request))) as T };
+  return {
+    send,
+    json: async <T>(request: RestRequest) => (await parsed(request, await send(request))) as T,
+  };
 }
 
 async function parsed(request: RestRequest, response: RestResponse): Promise<unknown> {
   try {
     return await response.body.json();
   } catch (cause) {
-    throw new KubeError('unavailable', `${request.method} ${request.path}: the answer broke off or is not JSON: ${messageOf(cause)}`, { cause });
+    throw new KubeError(
+      'unavailable',
+      `${request.method} ${request.path}: the answer was cut off or is not JSON: ${messageWithCause(cause)}`,
+      { cause },
+    );
   }
 }
 
@@ -60,27 +86,44 @@ const contentTypeOf = (request: RestRequest): Record<string, string> =>
 
 function urlOf(server: string, request: RestRequest): string {
   const url = new URL(server + request.path);
-  for (const [name, value] of Object.entries(request.query ?? {})) if (value !== undefined && value !== '') url.searchParams.set(name, String(value));
+  for (const [name, value] of Object.entries(request.query ?? {}))
+    if (value !== undefined && value !== '') url.searchParams.set(name, String(value));
   return url.toString();
 }
 
 /** `/api/v1/namespaces/x/pods/y/status`, for every kind of resource. */
-export function pathOf(resource: KubeResource, at: { namespace?: string | undefined; name?: string; subresource?: string } = {}): string {
-  const root = resource.group === '' ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
-  const scope = resource.namespaced && at.namespace !== undefined ? `/namespaces/${encodeURIComponent(at.namespace)}` : '';
+export function pathOf(
+  resource: KubeResource,
+  at: { namespace?: string | undefined; name?: string; subresource?: string } = {},
+): string {
+  const root =
+    resource.group === ''
+      ? `/api/${resource.version}`
+      : `/apis/${resource.group}/${resource.version}`;
+  const scope =
+    resource.namespaced && at.namespace !== undefined
+      ? `/namespaces/${encodeURIComponent(at.namespace)}`
+      : '';
   const name = at.name === undefined ? '' : `/${encodeURIComponent(at.name)}`;
   return `${root}${scope}/${resource.plural}${name}${at.subresource === undefined ? '' : `/${at.subresource}`}`;
 }
 
-type Status = { message?: string; reason?: string; details?: { retryAfterSeconds?: number; name?: string } };
+type Status = {
+  message?: string;
+  reason?: string;
+  details?: { retryAfterSeconds?: number; name?: string };
+};
 
 async function errorOf(request: RestRequest, response: RestResponse): Promise<KubeError> {
   const text = await response.body.text().catch(() => '');
   const status = statusOf(text);
-  const retryAfter = status.details?.retryAfterSeconds ?? Number(response.headers['retry-after'] ?? Number.NaN);
-  return new KubeError(codeOf(response.statusCode, status), `${request.method} ${request.path}: ${status.message ?? (text.slice(0, 300) || `status ${response.statusCode}`)}`, {
-    ...(Number.isFinite(retryAfter) ? { retryAfterSeconds: retryAfter } : {}),
-  });
+  const retryAfter =
+    status.details?.retryAfterSeconds ?? Number(response.headers['retry-after'] ?? Number.NaN);
+  return new KubeError(
+    codeOf(response.statusCode, status),
+    `${request.method} ${request.path}: ${status.message ?? (text.slice(0, 300) || `status ${response.statusCode}`)}`,
+    { ...(Number.isFinite(retryAfter) ? { retryAfterSeconds: retryAfter } : {}) },
+  );
 }
 
 function statusOf(text: string): Status {
@@ -91,25 +134,44 @@ function statusOf(text: string): Status {
   }
 }
 
-/** Meaning of HTTP answers in the Kubernetes API; a 404 without object details is a resource that is not served at all. */
+/**
+ * The meaning of an HTTP status in the Kubernetes API. A 404 without object details is a resource that is not served at all.
+ * https://kubernetes.io/docs/reference/using-api/api-concepts/
+ */
 export function codeOf(httpStatus: number, status: Status): KubeErrorCode {
   switch (httpStatus) {
-    case 401: case 403: return 'denied';
-    case 404: return status.details?.name === undefined && status.reason !== 'NotFound' ? 'no-such-resource' : 'not-found';
-    case 409: return status.reason === 'AlreadyExists' ? 'already-exists' : 'conflict';
-    case 410: return 'gone';
-    case 400: case 405: case 406: case 413: case 415: case 422: return 'invalid';
-    case 429: return 'too-many-requests';
-    default: return 'unavailable';
+    case 401:
+    case 403:
+      return 'denied';
+    case 404:
+      return status.details?.name === undefined && status.reason !== 'NotFound'
+        ? 'no-such-resource'
+        : 'not-found';
+    case 409:
+      return status.reason === 'AlreadyExists' ? 'already-exists' : 'conflict';
+    case 410:
+      return 'gone';
+    case 400:
+    case 405:
+    case 406:
+    case 413:
+    case 415:
+    case 422:
+      return 'invalid';
+    case 429:
+      return 'too-many-requests';
+    default:
+      return 'unavailable';
   }
 }
 
-export const messageOf = (error: unknown): string => {
+/** The error's message, and that of its cause: undici puts the network's error there. */
+export const messageWithCause = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
 };
 
-/** An AbortSignal that follows a StopSignal, so that fetch can be told to stop. */
+/** An AbortSignal that follows a StopSignal. Release it after the call, or a long-lived `stop` collects listeners. */
 export function abortOn(stop: StopSignal): { signal: AbortSignal; release: () => void } {
   const controller = new AbortController();
   const abort = (): void => controller.abort();

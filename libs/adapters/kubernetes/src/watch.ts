@@ -1,7 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { KubeError, type KubeObject, type KubeResource, type Log, type StopSignal, type WatchEvent } from '@dovetail/core-ports';
-import { abortOn, messageOf, pathOf, type Rest } from './rest.js';
 
+import {
+  KubeError,
+  type KubeObject,
+  type KubeResource,
+  type Log,
+  type StopSignal,
+  type WatchEvent,
+} from '@dovetail/core-ports';
+
+import { abortOn, messageWithCause, pathOf, type Rest, type RestResponse } from './rest.js';
+
+/** Which objects to watch, and how to project each of them. */
 export type WatchOptions<T> = {
   readonly resource: KubeResource;
   readonly project: (object: KubeObject) => T;
@@ -13,15 +23,21 @@ type Page = { metadata: { resourceVersion: string; continue?: string }; items: K
 type Identity = { readonly name: string; readonly namespace?: string };
 
 const pageSize = 500;
+/** The wait after a failure doubles from the first to the longest: quick after a hiccup, and gentle on a server that is down. */
 const backoffMs = { first: 100, most: 10_000 };
-/** A watch that says nothing (bookmarks come about every minute) is taken for dead after this long, and begun again. */
+/** A silent watch counts as dead after this time and is opened again. Bookmarks come about every minute. */
 const silenceMaxMs = 150_000;
 
 /**
- * One resource, watched for ever: lists in pages, then follows; begins again where it left off when the connection
- * ends, and lists anew when the server has forgotten that point (410). What vanished meanwhile is told as gone.
+ * Watches one resource until `stop`. It lists in pages and then follows. When the connection ends it resumes at the last event. It
+ * lists again when the server has forgotten that point (410), and reports objects that vanished in between as gone.
  */
-export async function* watchResource<T>(rest: Rest, log: Log, options: WatchOptions<T>, stop: StopSignal): AsyncGenerator<WatchEvent<T>> {
+export async function* watchResource<T>(
+  rest: Rest,
+  log: Log,
+  options: WatchOptions<T>,
+  stop: StopSignal,
+): AsyncGenerator<WatchEvent<T>> {
   const known = new Map<string, Identity>();
   let version: string | undefined;
   let failures = 0;
@@ -43,23 +59,45 @@ export async function* watchResource<T>(rest: Rest, log: Log, options: WatchOpti
   }
 }
 
-async function pause(log: Log, resource: KubeResource, error: unknown, failures: number, signal: AbortSignal): Promise<void> {
+async function pause(
+  log: Log,
+  resource: KubeResource,
+  error: unknown,
+  failures: number,
+  signal: AbortSignal,
+): Promise<void> {
   const waitMs = Math.min(backoffMs.most, backoffMs.first * 2 ** failures);
   const missing = error instanceof KubeError && error.code === 'no-such-resource';
-  log.warn(missing ? 'resource-not-served' : 'watch-failed', missing
-    ? `the API server does not serve ${resource.plural}.${resource.group}; apply deploy/crds`
-    : `watching ${resource.plural} failed: ${messageOf(error)}; trying again`, { resource: resource.plural, retryInMs: waitMs });
+  log.warn(
+    missing ? 'resource-not-served' : 'watch-failed',
+    missing
+      ? `the API server does not serve ${resource.plural}.${resource.group}; apply deploy/crds`
+      : `watching ${resource.plural} failed: ${messageWithCause(error)}; it will be retried`,
+    { resource: resource.plural, retryInMs: waitMs },
+  );
   await delay(waitMs, undefined, { signal }).catch(() => undefined);
 }
 
-async function* listAll<T>(rest: Rest, options: WatchOptions<T>, known: Map<string, Identity>, signal: AbortSignal): AsyncGenerator<WatchEvent<T>, string> {
+async function* listAll<T>(
+  rest: Rest,
+  options: WatchOptions<T>,
+  known: Map<string, Identity>,
+  signal: AbortSignal,
+): AsyncGenerator<WatchEvent<T>, string> {
   const seen = new Set<string>();
   let next: string | undefined;
   let version: string;
   do {
     const page: Page = await rest.json<Page>({
-      method: 'GET', path: pathOf(options.resource), signal: AbortSignal.any([signal, AbortSignal.timeout(60_000)]),
-      query: { limit: pageSize, continue: next, fieldSelector: options.fieldSelector, labelSelector: options.labelSelector },
+      method: 'GET',
+      path: pathOf(options.resource),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(60_000)]),
+      query: {
+        limit: pageSize,
+        continue: next,
+        fieldSelector: options.fieldSelector,
+        labelSelector: options.labelSelector,
+      },
     });
     for (const object of page.items) {
       const uid = remember(known, object);
@@ -84,39 +122,70 @@ function remember(known: Map<string, Identity>, object: KubeObject): string {
   return uid;
 }
 
-async function* follow<T>(rest: Rest, options: WatchOptions<T>, known: Map<string, Identity>, from: string, signal: AbortSignal): AsyncGenerator<WatchEvent<T>, string> {
+async function* follow<T>(
+  rest: Rest,
+  options: WatchOptions<T>,
+  known: Map<string, Identity>,
+  from: string,
+  signal: AbortSignal,
+): AsyncGenerator<WatchEvent<T>, string> {
   let version = from;
   const silence = new AbortController();
   const timer = setTimeout(() => silence.abort(), silenceMaxMs);
-  const { body } = await rest.send({
-    kind: 'watch', method: 'GET', path: pathOf(options.resource), signal: AbortSignal.any([signal, silence.signal]),
-    query: { watch: true, allowWatchBookmarks: true, resourceVersion: from, fieldSelector: options.fieldSelector, labelSelector: options.labelSelector },
-  });
-  // Leaving off in the middle is an error to the client, and none to us.
-  body.on('error', () => undefined);
+  const body = await openWatch(rest, options, from, AbortSignal.any([signal, silence.signal]));
   try {
     for await (const line of linesOf(body)) {
       timer.refresh();
       const event = eventOf(line);
       if (event === undefined) continue;
       version = event.object.metadata.resourceVersion ?? version;
-      if (event.type === 'BOOKMARK') continue;
-      const uid = remember(known, event.object);
-      if (event.type !== 'DELETED') yield { kind: 'set', value: options.project(event.object) };
-      else {
-        const identity = known.get(uid) ?? { name: event.object.metadata.name };
-        known.delete(uid);
-        yield { kind: 'gone', uid, ...identity };
-      }
+      if (event.type !== 'BOOKMARK') yield changeOf(event, known, options.project);
     }
   } catch (error) {
-    // The connection broke: what was delivered stands, and the next watch begins where this one got to.
+    // The connection broke. Delivered events count, and the next watch begins after the last of them.
     if (error instanceof KubeError || signal.aborted) throw error;
   } finally {
     clearTimeout(timer);
     body.destroy();
   }
   return version;
+}
+
+async function openWatch(
+  rest: Rest,
+  options: Pick<WatchOptions<unknown>, 'resource' | 'fieldSelector' | 'labelSelector'>,
+  from: string,
+  signal: AbortSignal,
+): Promise<RestResponse['body']> {
+  const { body } = await rest.send({
+    kind: 'watch',
+    method: 'GET',
+    path: pathOf(options.resource),
+    signal,
+    query: {
+      watch: true,
+      allowWatchBookmarks: true,
+      resourceVersion: from,
+      fieldSelector: options.fieldSelector,
+      labelSelector: options.labelSelector,
+    },
+  });
+  // To the client, stopping in the middle is an error. To us it is not.
+  body.on('error', () => undefined);
+  return body;
+}
+
+/** The change that an event reports. `known` is kept up to date with it. */
+function changeOf<T>(
+  event: RawEvent,
+  known: Map<string, Identity>,
+  project: (object: KubeObject) => T,
+): WatchEvent<T> {
+  const uid = remember(known, event.object);
+  if (event.type !== 'DELETED') return { kind: 'set', value: project(event.object) };
+  const identity = known.get(uid) ?? { name: event.object.metadata.name };
+  known.delete(uid);
+  return { kind: 'gone', uid, ...identity };
 }
 
 async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
@@ -138,9 +207,12 @@ function eventOf(line: string): RawEvent | undefined {
   try {
     event = JSON.parse(line) as RawEvent;
   } catch {
-    // A line cut off by a broken connection: the next watch tells it again.
+    // A broken connection cut the line off. The next watch delivers the event again.
     return undefined;
   }
   if (event.type !== 'ERROR') return event;
-  throw new KubeError(event.object.code === 410 ? 'gone' : 'unavailable', `the watch ended: ${event.object.message ?? 'no reason given'}`);
+  throw new KubeError(
+    event.object.code === 410 ? 'gone' : 'unavailable',
+    `the watch ended: ${event.object.message ?? 'no reason given'}`,
+  );
 }

@@ -1,16 +1,32 @@
 import { BusError } from '@dovetail/core-ports';
-import { type Msg, type NatsConnection, NoRespondersError, PermissionViolationError, RequestError, TimeoutError } from '@nats-io/transport-node';
+import {
+  type Msg,
+  type NatsConnection,
+  NoRespondersError,
+  PermissionViolationError,
+  RequestError,
+  TimeoutError,
+} from '@nats-io/transport-node';
 
 /**
- * JetStream's JSON API, spoken directly: followers must see that a stream was purged or made anew, which the client library's own
- * consumers pass over.
+ * JetStream's JSON API, spoken directly. Followers must see that a stream was purged or recreated, and the client library's own
+ * consumers do not notice.
  */
-export type ApiFault = { readonly code: number; readonly err_code?: number; readonly description?: string };
+export type ApiFault = {
+  readonly code: number;
+  readonly err_code?: number;
+  readonly description?: string;
+};
 
-/** JetStream's own error codes, as far as they mean something here. */
-export const faults = { streamNotFound: 10_059, consumerNotFound: 10_014, wrongLastSequence: 10_071, streamNameTaken: 10_058 } as const;
+/** The error codes of JetStream that we handle. */
+export const faults = {
+  streamNotFound: 10_059,
+  consumerNotFound: 10_014,
+  wrongLastSequence: 10_071,
+  streamNameTaken: 10_058,
+} as const;
 
-/** A fault that the API answered; `code` is JetStream's err_code. */
+/** A fault that the API returned. `code` is JetStream's err_code. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: number;
@@ -20,7 +36,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Parses an API answer. Rejects with ApiError when it says an error. */
+/** Parses an answer of the API. Throws ApiError for a fault. */
 export function parsed<T>(message: Msg, about: string): T {
   const answer = message.json<T & { error?: ApiFault }>();
   if (answer.error !== undefined) throw new ApiError(answer.error, about);
@@ -28,10 +44,20 @@ export function parsed<T>(message: Msg, about: string): T {
 }
 
 /** One call. Rejects with ApiError or BusError. */
-export async function api<T>(connection: NatsConnection, subject: string, body: object | undefined, timeoutMs: number): Promise<T> {
+export async function api<T>(
+  connection: NatsConnection,
+  subject: string,
+  body: object | undefined,
+  timeoutMs: number,
+): Promise<T> {
   const about = `$JS.API.${subject}`;
   try {
-    return parsed<T>(await connection.request(about, body === undefined ? undefined : JSON.stringify(body), { timeout: timeoutMs }), about);
+    return parsed<T>(
+      await connection.request(about, body === undefined ? undefined : JSON.stringify(body), {
+        timeout: timeoutMs,
+      }),
+      about,
+    );
   } catch (error) {
     throw error instanceof ApiError ? error : busErrorOf(error, about);
   }
@@ -43,11 +69,17 @@ export function busErrorOf(error: unknown, about: string): BusError {
   const message = `${about}: ${error instanceof Error ? error.message : String(error)}`;
   const cause = error instanceof RequestError && error.cause !== undefined ? error.cause : error;
   if (error instanceof ApiError) {
-    if (error.code === faults.wrongLastSequence) return new BusError('wrong-last-sequence', message, { cause: error });
-    if (error.code === faults.streamNotFound || error.code === faults.consumerNotFound) return new BusError('no-stream', message, { cause: error });
+    if (error.code === faults.wrongLastSequence)
+      return new BusError('wrong-last-sequence', message, { cause: error });
+    if (error.code === faults.streamNotFound || error.code === faults.consumerNotFound)
+      return new BusError('no-stream', message, { cause: error });
     return new BusError('unavailable', message, { cause: error });
   }
-  if (cause instanceof NoRespondersError || (error instanceof RequestError && error.isNoResponders())) return new BusError('no-responders', message, { cause });
+  if (
+    cause instanceof NoRespondersError ||
+    (error instanceof RequestError && error.isNoResponders())
+  )
+    return new BusError('no-responders', message, { cause });
   if (cause instanceof TimeoutError) return new BusError('timeout', message, { cause });
   if (cause instanceof PermissionViolationError) return new BusError('denied', message, { cause });
   if (/max_payload/i.test(message)) return new BusError('too-large', message, { cause });
@@ -57,11 +89,19 @@ export function busErrorOf(error: unknown, about: string): BusError {
 export type StreamInfo = {
   readonly created: string;
   readonly config: Readonly<Record<string, unknown>>;
-  readonly state: { readonly messages: number; readonly first_seq: number; readonly last_seq: number };
+  readonly state: {
+    readonly messages: number;
+    readonly first_seq: number;
+    readonly last_seq: number;
+  };
 };
 
 /** Undefined when there is no such stream. */
-export async function streamInfo(connection: NatsConnection, stream: string, timeoutMs: number): Promise<StreamInfo | undefined> {
+export async function streamInfo(
+  connection: NatsConnection,
+  stream: string,
+  timeoutMs: number,
+): Promise<StreamInfo | undefined> {
   try {
     return await api<StreamInfo>(connection, `STREAM.INFO.${stream}`, undefined, timeoutMs);
   } catch (error) {

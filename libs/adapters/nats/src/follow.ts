@@ -1,40 +1,56 @@
 import type { FollowEvent, FollowFrom, Log, StopSignal } from '@dovetail/core-ports';
 import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node';
+
 import { api, busErrorOf, nanos, streamInfo } from './api.js';
 import type { NatsLink } from './link.js';
 import { delivered, type Delivery, deliveryOf } from './message.js';
 import { Inbox, pause } from './signal.js';
 
-export type FollowPlan = { readonly stream: string; readonly filters: readonly string[]; readonly from: FollowFrom; readonly headersOnly?: boolean };
-export type FollowDeps = { readonly link: NatsLink; readonly log: Log; readonly remake: (stream: string) => Promise<void> };
+/** Which messages to follow, and from where. */
+export type FollowPlan = {
+  readonly stream: string;
+  readonly filters: readonly string[];
+  readonly from: FollowFrom;
+  readonly headersOnly?: boolean;
+};
+/** The connection, the log, and how to make a lost stream again. */
+export type FollowDeps = {
+  readonly link: NatsLink;
+  readonly log: Log;
+  readonly remake: (stream: string) => Promise<void>;
+};
 
 const heartbeatMs = 1_000;
 const silenceMs = 3_500;
-/** Tombstones live for 10 minutes: whoever was away for longer may have missed some, and starts anew. */
+/** Tombstones live for 10 minutes. A follower that was away for half of that starts over, so it misses none. */
 const resumeWithinMs = 5 * 60_000;
 
-/** What a follower knows across reconnects. */
+/** The state that a follower keeps across reconnects. */
 type Memory = {
   incarnation: string;
   deliveredSequence: number;
   lastSequence: number;
   caughtUp: boolean;
   aliveMs: number;
-  /** Last sequence per subject that should still be in the stream: what vanishes without a successor was purged. */
+  /** Last sequence per subject that should still be in the stream. One that vanishes without a successor was purged. */
   readonly live: Map<string, number>;
-  /** The stream's first sequence as last asked, and its last one then: to be compared once everything up to it has come. */
+  /** The stream's first and last sequence when last asked. They are compared once everything up to them has arrived. */
   probe: { readonly firstSequence: number; readonly lastSequence: number } | undefined;
 };
 
-/** How a session ended: to be resumed where it was, or everything anew. */
+/** How a session ended: it resumes where it was, or everything is read again. */
 type SessionEnd = { readonly resume: true } | { readonly resume: false; readonly reason: string };
 const resume: SessionEnd = { resume: true };
 
 /**
- * Follows a stream through an ordered push consumer: gaps, lost consumers and reconnects are resumed by sequence; a stream that was
- * deleted, purged or made anew ends in `reset`, and starts over.
+ * Follows a stream through an ordered push consumer. After gaps, lost consumers and reconnects it resumes by sequence. A stream that was
+ * deleted, purged or recreated ends in `reset`, and is read again.
  */
-export async function* follow(deps: FollowDeps, plan: FollowPlan, stop: StopSignal): AsyncGenerator<FollowEvent> {
+export async function* follow(
+  deps: FollowDeps,
+  plan: FollowPlan,
+  stop: StopSignal,
+): AsyncGenerator<FollowEvent> {
   let from = plan.from;
   let memory: Memory | undefined;
   while (!stop.aborted) {
@@ -47,7 +63,7 @@ export async function* follow(deps: FollowDeps, plan: FollowPlan, stop: StopSign
     }
     if ('reason' in begun) {
       memory = undefined;
-      // What a lost stream's successor holds was published after the loss.
+      // The messages of a lost stream's successor were published after the loss.
       from = from === 'now' ? 'first' : from;
       yield { kind: 'reset', reason: begun.reason };
       continue;
@@ -62,8 +78,13 @@ export async function* follow(deps: FollowDeps, plan: FollowPlan, stop: StopSign
   }
 }
 
-/** Looks at the stream: whether to go on where the follower was, to start, to say `reset`, or (undefined) to try again. */
-async function begin(deps: FollowDeps, connection: NatsConnection, stream: string, memory: Memory | undefined): Promise<{ memory: Memory } | { reason: string } | undefined> {
+/** Reads the stream's state and decides: resume, start, `reset`, or (undefined) try again. */
+async function begin(
+  deps: FollowDeps,
+  connection: NatsConnection,
+  stream: string,
+  memory: Memory | undefined,
+): Promise<{ memory: Memory } | { reason: string } | undefined> {
   try {
     const info = await streamInfo(connection, stream, deps.link.timeoutMs);
     if (info === undefined) {
@@ -72,19 +93,33 @@ async function begin(deps: FollowDeps, connection: NatsConnection, stream: strin
       return undefined;
     }
     if (memory !== undefined) {
-      const lost = info.created !== memory.incarnation || info.state.last_seq < memory.deliveredSequence;
-      if (lost) return { reason: `stream ${stream} was made anew` };
-      if (Date.now() - memory.aliveMs > resumeWithinMs) return { reason: `out of touch with stream ${stream} for over ${String(resumeWithinMs / 60_000)} minutes` };
+      const lost =
+        info.created !== memory.incarnation || info.state.last_seq < memory.deliveredSequence;
+      if (lost) return { reason: `stream ${stream} was recreated` };
+      if (Date.now() - memory.aliveMs > resumeWithinMs)
+        return {
+          reason: `out of touch with stream ${stream} for over ${String(resumeWithinMs / 60_000)} minutes`,
+        };
       return { memory };
     }
-    return { memory: { incarnation: info.created, deliveredSequence: 0, lastSequence: info.state.last_seq, caughtUp: false, aliveMs: Date.now(), live: new Map(), probe: undefined } };
+    return {
+      memory: {
+        incarnation: info.created,
+        deliveredSequence: 0,
+        lastSequence: info.state.last_seq,
+        caughtUp: false,
+        aliveMs: Date.now(),
+        live: new Map(),
+        probe: undefined,
+      },
+    };
   } catch (error) {
     deps.log.debug('nats-follow-retry', busErrorOf(error, stream).message, { stream });
     return undefined;
   }
 }
 
-/** One consumer's life. */
+/** The life of one consumer. */
 class Session {
   readonly #deps: FollowDeps;
   readonly #connection: NatsConnection;
@@ -102,7 +137,9 @@ class Session {
 
   async *run(stop: StopSignal): AsyncGenerator<FollowEvent, SessionEnd> {
     const subject = createInbox();
-    const subscription = this.#connection.subscribe(subject, { callback: (_error, message) => this.#inbox.push(message) });
+    const subscription = this.#connection.subscribe(subject, {
+      callback: (_error, message) => this.#inbox.push(message),
+    });
     const unwatch = this.#deps.link.onRestored(() => this.#inbox.push(resume));
     const prober = setInterval(() => void this.#probe(), heartbeatMs);
     try {
@@ -110,7 +147,9 @@ class Session {
       if (pending === 0) yield* this.#caughtUp();
       return yield* this.#deliver(stop);
     } catch (error) {
-      this.#deps.log.debug('nats-follow-retry', busErrorOf(error, this.#plan.stream).message, { stream: this.#plan.stream });
+      this.#deps.log.debug('nats-follow-retry', busErrorOf(error, this.#plan.stream).message, {
+        stream: this.#plan.stream,
+      });
       await pause(250, stop);
       return resume;
     } finally {
@@ -145,7 +184,10 @@ class Session {
 
   *#message(message: Msg, delivery: Delivery): Iterable<FollowEvent> {
     this.#consumerSequence = delivery.consumerSequence;
-    this.#memory.deliveredSequence = Math.max(this.#memory.deliveredSequence, delivery.streamSequence);
+    this.#memory.deliveredSequence = Math.max(
+      this.#memory.deliveredSequence,
+      delivery.streamSequence,
+    );
     this.#memory.lastSequence = Math.max(this.#memory.lastSequence, delivery.streamSequence);
     if (this.#plan.from === 'last-per-subject') {
       if (message.headers?.has('Nats-TTL') === true) this.#memory.live.delete(message.subject);
@@ -158,15 +200,26 @@ class Session {
   *#caughtUp(): Iterable<FollowEvent> {
     if (this.#memory.caughtUp) return;
     this.#memory.caughtUp = true;
-    yield { kind: 'caught-up', position: { incarnation: this.#memory.incarnation, lastSequence: this.#memory.lastSequence } };
+    yield {
+      kind: 'caught-up',
+      position: { incarnation: this.#memory.incarnation, lastSequence: this.#memory.lastSequence },
+    };
   }
 
   /** Nothing is on its way, and the stream's end is further than what came (its newest messages are gone again): say that we are there. */
   *#raised(): Iterable<FollowEvent> {
     const { probe } = this.#memory;
-    if (!this.#memory.caughtUp || probe === undefined || probe.lastSequence <= this.#memory.lastSequence) return;
+    if (
+      !this.#memory.caughtUp ||
+      probe === undefined ||
+      probe.lastSequence <= this.#memory.lastSequence
+    )
+      return;
     this.#memory.lastSequence = probe.lastSequence;
-    yield { kind: 'caught-up', position: { incarnation: this.#memory.incarnation, lastSequence: probe.lastSequence } };
+    yield {
+      kind: 'caught-up',
+      position: { incarnation: this.#memory.incarnation, lastSequence: probe.lastSequence },
+    };
   }
 
   /** Heartbeats and flow control. False: messages were missed. */
@@ -186,9 +239,15 @@ class Session {
     if (this.#memory.probe !== undefined) return;
     try {
       const info = await streamInfo(this.#connection, this.#plan.stream, this.#deps.link.timeoutMs);
-      if (info === undefined) this.#inbox.push({ resume: false, reason: `stream ${this.#plan.stream} is gone` });
-      else if (info.created !== this.#memory.incarnation) this.#inbox.push({ resume: false, reason: `stream ${this.#plan.stream} was made anew` });
-      else this.#memory.probe = { firstSequence: info.state.first_seq, lastSequence: info.state.last_seq };
+      if (info === undefined)
+        this.#inbox.push({ resume: false, reason: `stream ${this.#plan.stream} is gone` });
+      else if (info.created !== this.#memory.incarnation)
+        this.#inbox.push({ resume: false, reason: `stream ${this.#plan.stream} was recreated` });
+      else
+        this.#memory.probe = {
+          firstSequence: info.state.first_seq,
+          lastSequence: info.state.last_seq,
+        };
     } catch {
       // The heartbeats tell when the server is away; the next probe asks again.
     }
@@ -200,7 +259,9 @@ class Session {
     if (probe === undefined || (!idle && deliveredSequence < probe.lastSequence)) return undefined;
     this.#memory.probe = undefined;
     if (this.#plan.from !== 'last-per-subject') return undefined;
-    for (const sequence of live.values()) if (sequence < probe.firstSequence) return { resume: false, reason: `stream ${this.#plan.stream} was purged` };
+    for (const sequence of live.values())
+      if (sequence < probe.firstSequence)
+        return { resume: false, reason: `stream ${this.#plan.stream} was purged` };
     return undefined;
   }
 
@@ -209,18 +270,38 @@ class Session {
     const { stream, filters } = this.#plan;
     const name = subject.slice(subject.lastIndexOf('.') + 1);
     const config = {
-      name, deliver_subject: subject, ack_policy: 'none', max_deliver: 1, mem_storage: true, num_replicas: 1, flow_control: true, idle_heartbeat: nanos(heartbeatMs), inactive_threshold: nanos(30_000),
-      filter_subjects: [...filters], ...(this.#plan.headersOnly === true ? { headers_only: true } : {}), ...this.#startingPoint(),
+      name,
+      deliver_subject: subject,
+      ack_policy: 'none',
+      max_deliver: 1,
+      mem_storage: true,
+      num_replicas: 1,
+      flow_control: true,
+      idle_heartbeat: nanos(heartbeatMs),
+      inactive_threshold: nanos(30_000),
+      filter_subjects: [...filters],
+      ...(this.#plan.headersOnly === true ? { headers_only: true } : {}),
+      ...this.#startingPoint(),
     };
-    const made = await api<{ num_pending: number }>(this.#connection, `CONSUMER.CREATE.${stream}.${name}`, { stream_name: stream, config }, this.#deps.link.timeoutMs);
+    const made = await api<{ num_pending: number }>(
+      this.#connection,
+      `CONSUMER.CREATE.${stream}.${name}`,
+      { stream_name: stream, config },
+      this.#deps.link.timeoutMs,
+    );
     this.#memory.aliveMs = Date.now();
     return made.num_pending;
   }
 
   #startingPoint(): Readonly<Record<string, unknown>> {
     const { deliveredSequence, lastSequence, caughtUp } = this.#memory;
-    if (caughtUp || deliveredSequence > 0) return { deliver_policy: 'by_start_sequence', opt_start_seq: Math.max(deliveredSequence, caughtUp ? lastSequence : 0) + 1 };
-    if (this.#plan.from === 'now') return { deliver_policy: 'by_start_sequence', opt_start_seq: lastSequence + 1 };
+    if (caughtUp || deliveredSequence > 0)
+      return {
+        deliver_policy: 'by_start_sequence',
+        opt_start_seq: Math.max(deliveredSequence, caughtUp ? lastSequence : 0) + 1,
+      };
+    if (this.#plan.from === 'now')
+      return { deliver_policy: 'by_start_sequence', opt_start_seq: lastSequence + 1 };
     return { deliver_policy: this.#plan.from === 'first' ? 'all' : 'last_per_subject' };
   }
 }

@@ -1,3 +1,8 @@
 export { connectNats, type NatsBus } from './bus.js';
-export { type NatsCredentials, type NatsOptions, type NatsState, natsVersionMin } from './options.js';
 export { credentialsOf } from './credentials-file.js';
+export {
+  type NatsCredentials,
+  type NatsOptions,
+  type NatsState,
+  natsVersionMin,
+} from './options.js';

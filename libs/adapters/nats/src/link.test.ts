@@ -1,10 +1,12 @@
-import { createServer, type Server } from 'node:net';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+
 import type { Log } from '@dovetail/core-ports';
 import { freePort, isUnavailable, obtainNatsServer, startNats } from '@dovetail/testbed';
 import { afterEach, expect, test } from '@jest/globals';
+
 import { connectNats, type NatsBus, type NatsOptions } from './index.js';
 import { deliveryOf } from './message.js';
 import { isAtLeast } from './options.js';
@@ -25,24 +27,54 @@ function bus(options: Partial<NatsOptions> & Pick<NatsOptions, 'servers' | 'log'
   return made;
 }
 async function until(done: () => boolean): Promise<void> {
-  for (let tries = 0; !done() && tries < 200; tries += 1) await new Promise((resolve) => setTimeout(resolve, 50));
+  for (let tries = 0; !done() && tries < 200; tries += 1)
+    await new Promise((resolve) => setTimeout(resolve, 50));
   expect(done()).toBe(true);
 }
 
 test.each([
-  ['2.15.1', true], ['2.11.0', true], ['2.10.22', false], ['2.9.10', false], ['3.0.0-beta.1', true], ['', false],
-])('a server of version %j is new enough: %j', (version, enough) => expect(isAtLeast(version, '2.11.0')).toBe(enough));
+  ['2.15.1', true],
+  ['2.11.0', true],
+  ['2.10.22', false],
+  ['2.9.10', false],
+  ['3.0.0-beta.1', true],
+  ['', false],
+])('a server of version %j is new enough: %j', (version, enough) =>
+  expect(isAtLeast(version, '2.11.0')).toBe(enough),
+);
 
 test.each([
-  ['$JS.ACK.S.c.2.30.4.1700000000000000000.5', { deliveries: 2, streamSequence: 30, consumerSequence: 4, timeMs: 1_700_000_000_000, pending: 5 }],
-  ['$JS.ACK.hub.acc.S.c.2.30.4.1700000000000000000.5.r', { deliveries: 2, streamSequence: 30, consumerSequence: 4, timeMs: 1_700_000_000_000, pending: 5 }],
+  [
+    '$JS.ACK.S.c.2.30.4.1700000000000000000.5',
+    {
+      deliveries: 2,
+      streamSequence: 30,
+      consumerSequence: 4,
+      timeMs: 1_700_000_000_000,
+      pending: 5,
+    },
+  ],
+  [
+    '$JS.ACK.hub.acc.S.c.2.30.4.1700000000000000000.5.r',
+    {
+      deliveries: 2,
+      streamSequence: 30,
+      consumerSequence: 4,
+      timeMs: 1_700_000_000_000,
+      pending: 5,
+    },
+  ],
   ['_INBOX.x', undefined],
-])('the ack subject %s says which delivery it is', (subject, delivery) => expect(deliveryOf(subject)).toEqual(delivery));
+])('the ack subject %s says which delivery it is', (subject, delivery) =>
+  expect(deliveryOf(subject)).toEqual(delivery),
+);
 
 test('a server that is too old is named and waited for', async () => {
   const sockets = createServer((socket) => {
     socket.on('error', () => undefined);
-    socket.write('INFO {"server_id":"X","version":"2.10.22","proto":1,"headers":true,"max_payload":1048576,"jetstream":true}\r\n');
+    socket.write(
+      'INFO {"server_id":"X","version":"2.10.22","proto":1,"headers":true,"max_payload":1048576,"jetstream":true}\r\n',
+    );
     socket.on('data', (data) => {
       if (data.toString().includes('PING')) socket.write('PONG\r\n');
     });
@@ -53,25 +85,31 @@ test('a server that is too old is named and waited for', async () => {
   const old = bus({ servers: [`nats://127.0.0.1:${String(port)}`], log });
   await until(() => old.state() === 'server-too-old');
   expect(names).toContain('nats-server-too-old');
-  await expect(old.publish({ subject: 'a', payload: new Uint8Array() })).rejects.toMatchObject({ code: 'server-too-old' });
+  await expect(old.publish({ subject: 'a', payload: new Uint8Array() })).rejects.toMatchObject({
+    code: 'server-too-old',
+  });
 }, 20_000);
 
-const listening = (server: Server): Promise<number> => new Promise((resolve) => {
-  server.listen(0, '127.0.0.1', () => {
-    const address = server.address();
-    resolve(typeof address === 'object' && address !== null ? address.port : 0);
+const listening = (server: Server): Promise<number> =>
+  new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : 0);
+    });
   });
-});
 
 test('a server that is down at the start is said once and waited for', async () => {
   const program = await obtainNatsServer();
-  if (isUnavailable(program)) return void process.stdout.write(`LEFT OUT: NATS down at start: ${program.unavailable}\n`);
+  if (isUnavailable(program))
+    return void process.stdout.write(`LEFT OUT: NATS down at start: ${program.unavailable}\n`);
   const port = await freePort();
   const { log, names } = said();
   const early = bus({ servers: [`nats://127.0.0.1:${String(port)}`], log });
   await until(() => early.state() === 'unreachable');
   expect(early.connected()).toBe(false);
-  await expect(early.publish({ subject: 'a', payload: new Uint8Array() })).rejects.toMatchObject({ code: 'unavailable' });
+  await expect(early.publish({ subject: 'a', payload: new Uint8Array() })).rejects.toMatchObject({
+    code: 'unavailable',
+  });
   const dir = mkdtempSync(join(tmpdir(), 'dovetail-link-'));
   open.push(() => Promise.resolve(rmSync(dir, { recursive: true, force: true })));
   const nats = await startNats({ path: program.path, dir, port });
@@ -83,16 +121,29 @@ test('a server that is down at the start is said once and waited for', async () 
 
 test('wrong credentials are named and tried again, right ones connect', async () => {
   const program = await obtainNatsServer();
-  if (isUnavailable(program)) return void process.stdout.write(`LEFT OUT: wrong credentials: ${program.unavailable}\n`);
+  if (isUnavailable(program))
+    return void process.stdout.write(`LEFT OUT: wrong credentials: ${program.unavailable}\n`);
   const dir = mkdtempSync(join(tmpdir(), 'dovetail-link-'));
   open.push(() => Promise.resolve(rmSync(dir, { recursive: true, force: true })));
-  const nats = await startNats({ path: program.path, dir, config: 'authorization { user: solver, password: right }' });
+  const nats = await startNats({
+    path: program.path,
+    dir,
+    config: 'authorization { user: solver, password: right }',
+  });
   open.push(() => nats.stop());
   const { log, names } = said();
-  const wrong = bus({ servers: [nats.url], log, credentials: { kind: 'user', user: 'solver', password: 'wrong' } });
+  const wrong = bus({
+    servers: [nats.url],
+    log,
+    credentials: { kind: 'user', user: 'solver', password: 'wrong' },
+  });
   await until(() => wrong.state() === 'denied');
   expect(names).toContain('nats-denied');
   await expect(wrong.position('X')).rejects.toMatchObject({ code: 'denied' });
-  const right = bus({ servers: [nats.url], log, credentials: { kind: 'user', user: 'solver', password: 'right' } });
+  const right = bus({
+    servers: [nats.url],
+    log,
+    credentials: { kind: 'user', user: 'solver', password: 'right' },
+  });
   await until(() => right.connected());
 }, 60_000);

@@ -1,16 +1,30 @@
 import { BusError, type BusErrorCode, type StopSignal } from '@dovetail/core-ports';
-import { AuthorizationError, connect, type NatsConnection, PermissionViolationError, type Status, UserAuthenticationExpiredError } from '@nats-io/transport-node';
-import { authenticatorOf, isAtLeast, type NatsOptions, type NatsState, natsVersionMin } from './options.js';
+import {
+  AuthorizationError,
+  connect,
+  type NatsConnection,
+  PermissionViolationError,
+  type Status,
+  UserAuthenticationExpiredError,
+} from '@nats-io/transport-node';
+
+import {
+  authenticatorOf,
+  isAtLeast,
+  type NatsOptions,
+  type NatsState,
+  natsVersionMin,
+} from './options.js';
 import { pause } from './signal.js';
 
 const retryMs = 500;
 const retryTooOldMs = 3_000;
 const drainMs = 1_000;
 const neverStopped = new AbortController().signal;
-/** A cause that lasts is said again after this many tries. */
+/** A lasting cause is logged again after this many attempts, about every 15 s. */
 const sayAgainEvery = 30;
 
-/** The one connection of a service: made in the background, kept for ever, with its state said in the log. */
+/** The one connection of a service. It is made in the background, kept for ever, and logs its state. */
 export class NatsLink {
   readonly #options: NatsOptions;
   readonly #ended = new AbortController();
@@ -33,18 +47,22 @@ export class NatsLink {
     return this.#options.timeoutMs ?? 5_000;
   }
 
-  /** The connection, once it is up. Rejects with BusError when it is not within the time. */
+  /** The connection, once it is up. Rejects with BusError after `waitMs`. */
   async connection(waitMs: number = this.timeoutMs): Promise<NatsConnection> {
     const untilMs = Date.now() + waitMs;
     while (this.#state !== 'connected' || this.#connection === undefined) {
       const leftMs = untilMs - Date.now();
-      if (leftMs <= 0 || this.#state === 'closed') throw new BusError(codeOf(this.#state), `NATS at ${this.#options.servers.join(', ')}: ${this.#state}`);
+      if (leftMs <= 0 || this.#state === 'closed')
+        throw new BusError(
+          codeOf(this.#state),
+          `NATS at ${this.#options.servers.join(', ')}: ${this.#state}`,
+        );
       await this.#change(leftMs);
     }
     return this.#connection;
   }
 
-  /** The connection, however long it takes; undefined when `stop` is aborted or the link is closed. */
+  /** Waits for the connection without limit. Undefined once `stop` is aborted or the link is closed. */
   async connectionUnless(stop: StopSignal): Promise<NatsConnection | undefined> {
     while (!stop.aborted && this.#state !== 'closed') {
       if (this.#state === 'connected' && this.#connection !== undefined) return this.#connection;
@@ -53,13 +71,13 @@ export class NatsLink {
     return undefined;
   }
 
-  /** Calls back each time a connection has come (back): what the server forgot has to be asked for again. */
+  /** Calls back after each connect and reconnect, because the server may have forgotten subscriptions. */
   onRestored(listener: () => void): () => void {
     this.#restored.add(listener);
     return () => this.#restored.delete(listener);
   }
 
-  /** Sends what is still to be sent and closes. */
+  /** Sends pending messages and closes. */
   async close(): Promise<void> {
     const connection = this.#connection;
     this.#ended.abort();
@@ -87,8 +105,17 @@ export class NatsLink {
     const { servers, name, credentials, tls } = this.#options;
     try {
       const connection = await connect({
-        servers: [...servers], name, timeout: this.timeoutMs, maxReconnectAttempts: -1, reconnectTimeWait: 250, reconnectJitter: 100, pingInterval: 10_000, maxPingOut: 2,
-        ignoreAuthErrorAbort: true, ...(credentials === undefined ? {} : { authenticator: authenticatorOf(credentials) }), ...(tls === undefined ? {} : { tls }),
+        servers: [...servers],
+        name,
+        timeout: this.timeoutMs,
+        maxReconnectAttempts: -1,
+        reconnectTimeWait: 250,
+        reconnectJitter: 100,
+        pingInterval: 10_000,
+        maxPingOut: 2,
+        ignoreAuthErrorAbort: true,
+        ...(credentials === undefined ? {} : { authenticator: authenticatorOf(credentials) }),
+        ...(tls === undefined ? {} : { tls }),
       });
       if (!this.#ended.signal.aborted && this.#usable(connection)) return connection;
       await connection.close();
@@ -104,20 +131,35 @@ export class NatsLink {
     const version = connection.info?.version ?? '0';
     if (isAtLeast(version, natsVersionMin)) return true;
     this.#become('server-too-old');
-    this.#say('nats-server-too-old', `nats-server at ${connection.getServer()} is ${version}; ${natsVersionMin} or later is needed, waiting for one`, { version });
+    this.#say(
+      'nats-server-too-old',
+      `nats-server at ${connection.getServer()} is ${version}; ${natsVersionMin} or later is needed, waiting for one`,
+      { version },
+    );
     return false;
   }
 
   #refused(error: unknown): void {
-    const denied = error instanceof AuthorizationError || error instanceof UserAuthenticationExpiredError;
+    const denied =
+      error instanceof AuthorizationError || error instanceof UserAuthenticationExpiredError;
     const text = error instanceof Error ? error.message : String(error);
     const { servers } = this.#options;
     if (this.#state !== 'closed') this.#become(denied ? 'denied' : 'unreachable');
-    if (denied) this.#say('nats-denied', `NATS at ${servers.join(', ')} refuses these credentials (${text}); check them, trying again`, { servers });
-    else this.#say('nats-unreachable', `NATS at ${servers.join(', ')} does not answer (${text}); waiting for it`, { servers });
+    if (denied)
+      this.#say(
+        'nats-denied',
+        `NATS at ${servers.join(', ')} refuses these credentials (${text}); check them; it will be retried`,
+        { servers },
+      );
+    else
+      this.#say(
+        'nats-unreachable',
+        `NATS at ${servers.join(', ')} does not answer (${text}); waiting for it`,
+        { servers },
+      );
   }
 
-  /** Says a lasting cause once, and again now and then. */
+  /** Logs a lasting cause once, and again after many attempts. */
   #say(name: string, message: string, fields: Readonly<Record<string, unknown>>): void {
     this.#options.metrics?.count('dovetail_nats_failures_total', { reason: name });
     if (this.#failures % sayAgainEvery === 0) this.#options.log.warn(name, message, fields);
@@ -127,7 +169,11 @@ export class NatsLink {
   #up(connection: NatsConnection): void {
     this.#failures = 0;
     this.#become('connected');
-    this.#options.log.info('nats-connected', `connected to NATS ${connection.info?.version ?? ''} at ${connection.getServer()}`, { server: connection.getServer(), version: connection.info?.version });
+    this.#options.log.info(
+      'nats-connected',
+      `connected to NATS ${connection.info?.version ?? ''} at ${connection.getServer()}`,
+      { server: connection.getServer(), version: connection.info?.version },
+    );
     for (const listener of [...this.#restored]) listener();
   }
 
@@ -140,7 +186,11 @@ export class NatsLink {
     if (status.type === 'disconnect') {
       this.#become('disconnected');
       this.#options.metrics?.count('dovetail_nats_failures_total', { reason: 'nats-disconnected' });
-      this.#options.log.warn('nats-disconnected', `NATS at ${status.server} is gone; reconnecting`, { server: status.server });
+      this.#options.log.warn(
+        'nats-disconnected',
+        `NATS at ${status.server} went away; reconnecting`,
+        { server: status.server },
+      );
     }
     if (status.type === 'reconnect') {
       if (this.#usable(connection)) this.#up(connection);
@@ -151,7 +201,11 @@ export class NatsLink {
 
   #complained(error: Error): void {
     if (error instanceof PermissionViolationError) {
-      this.#options.log.error('nats-permission', `NATS does not let this service ${error.operation} ${error.subject}; grant it in the account's permissions`, { operation: error.operation, subject: error.subject });
+      this.#options.log.error(
+        'nats-permission',
+        `NATS does not let this service ${error.operation} ${error.subject}; grant it in the account's permissions`,
+        { operation: error.operation, subject: error.subject },
+      );
       return;
     }
     if (error instanceof AuthorizationError) this.#refused(error);
@@ -178,4 +232,5 @@ export class NatsLink {
   }
 }
 
-const codeOf = (state: NatsState): BusErrorCode => (state === 'denied' || state === 'server-too-old' ? state : 'unavailable');
+const codeOf = (state: NatsState): BusErrorCode =>
+  state === 'denied' || state === 'server-too-old' ? state : 'unavailable';

@@ -1,7 +1,13 @@
 import type { Log, Metrics } from '@dovetail/core-ports';
-import { type Authenticator, credsAuthenticator, nkeyAuthenticator, tokenAuthenticator, usernamePasswordAuthenticator } from '@nats-io/transport-node';
+import {
+  type Authenticator,
+  credsAuthenticator,
+  nkeyAuthenticator,
+  tokenAuthenticator,
+  usernamePasswordAuthenticator,
+} from '@nats-io/transport-node';
 
-/** How a service proves who it is. */
+/** How a service authenticates. */
 export type NatsCredentials =
   | { readonly kind: 'user'; readonly user: string; readonly password: string }
   | { readonly kind: 'token'; readonly token: string }
@@ -10,36 +16,53 @@ export type NatsCredentials =
   /** The text of a `.creds` file: user JWT and seed. */
   | { readonly kind: 'creds'; readonly text: string };
 
+/** How to connect to NATS. */
 export type NatsOptions = {
-  /** `nats://host:port` or `tls://host:port`; any of one cluster's servers. */
+  /** `nats://host:port` or `tls://host:port`: servers of one NATS cluster. */
   readonly servers: readonly string[];
   /** Shown in the server's connection list. */
   readonly name: string;
   readonly credentials?: NatsCredentials;
-  /** PEM files for TLS; without `caFile` the system's authorities count. */
-  readonly tls?: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string };
+  /** PEM files for TLS. Without `caFile` the system's authorities apply. */
+  readonly tls?: {
+    readonly caFile?: string;
+    readonly certFile?: string;
+    readonly keyFile?: string;
+  };
   readonly log: Log;
   /** Counts `dovetail_nats_failures_total` by the name of what was logged. */
   readonly metrics?: Metrics;
-  /** Copies of each stream, 1 to 5; more than 1 needs a NATS cluster. Default 1. */
+  /** Copies of each stream, 1 to 5. More than 1 needs a NATS cluster. Default 1. */
   readonly replicas?: number;
   /** How long one call waits for the server. Default 5,000. */
   readonly timeoutMs?: number;
 };
 
-/** What the connection is doing now. `denied` and `server-too-old` are tried again too: someone may put them right. */
-export type NatsState = 'connecting' | 'connected' | 'disconnected' | 'unreachable' | 'denied' | 'server-too-old' | 'closed';
+/** The state of the connection. `denied` and `server-too-old` are retried too, because someone may fix them. */
+export type NatsState =
+  | 'connecting'
+  | 'connected'
+  | 'disconnected'
+  | 'unreachable'
+  | 'denied'
+  | 'server-too-old'
+  | 'closed';
 
-/** Per-message TTL and multi-subject consumers need this; older servers accept the first without a word and ignore it. */
+/** Per-message TTL and multi-subject consumers need this version. Older servers accept a TTL silently and ignore it. */
 export const natsVersionMin = '2.11.0';
 
+/** The client library's authenticator for these credentials. */
 export function authenticatorOf(credentials: NatsCredentials): Authenticator {
   const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
   switch (credentials.kind) {
-    case 'user': return usernamePasswordAuthenticator(credentials.user, credentials.password);
-    case 'token': return tokenAuthenticator(credentials.token);
-    case 'nkey': return nkeyAuthenticator(bytes(credentials.seed));
-    case 'creds': return credsAuthenticator(bytes(credentials.text));
+    case 'user':
+      return usernamePasswordAuthenticator(credentials.user, credentials.password);
+    case 'token':
+      return tokenAuthenticator(credentials.token);
+    case 'nkey':
+      return nkeyAuthenticator(bytes(credentials.seed));
+    case 'creds':
+      return credsAuthenticator(bytes(credentials.text));
   }
 }
 

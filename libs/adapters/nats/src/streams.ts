@@ -1,36 +1,64 @@
 import { BusError, type StreamSpec } from '@dovetail/core-ports';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { api, ApiError, busErrorOf, faults, nanos, streamInfo, type StreamInfo } from './api.js';
+
+import { api, ApiError, busErrorOf, faults, nanos, type StreamInfo, streamInfo } from './api.js';
 
 /** JetStream's configuration of a stream. State that does not fit is refused loudly; queues and logs lose their oldest. */
-export function streamConfig(spec: StreamSpec, replicas: number): Readonly<Record<string, unknown>> {
+function streamConfig(spec: StreamSpec, replicas: number): Readonly<Record<string, unknown>> {
   return {
-    name: spec.name, subjects: [...spec.subjects], storage: 'file', num_replicas: replicas,
+    name: spec.name,
+    subjects: [...spec.subjects],
+    storage: 'file',
+    num_replicas: replicas,
     retention: spec.keep === 'work' ? 'workqueue' : 'limits',
     max_msgs_per_subject: spec.keep === 'log' ? -1 : 1,
     discard: spec.keep === 'last' ? 'new' : 'old',
-    max_age: nanos(spec.maxAgeMs ?? 0), max_bytes: spec.maxBytes, max_msgs: -1, max_consumers: -1, max_msg_size: -1,
-    duplicate_window: nanos(spec.duplicateWindowMs), allow_direct: true, allow_msg_ttl: spec.keep === 'last',
+    max_age: nanos(spec.maxAgeMs ?? 0),
+    max_bytes: spec.maxBytes,
+    max_msgs: -1,
+    max_consumers: -1,
+    max_msg_size: -1,
+    duplicate_window: nanos(spec.duplicateWindowMs),
+    allow_direct: true,
+    allow_msg_ttl: spec.keep === 'last',
   };
 }
 
 const differs = (info: StreamInfo, wanted: Readonly<Record<string, unknown>>): boolean =>
-  Object.entries(wanted).some(([key, value]) => JSON.stringify(info.config[key] ?? defaultOf(value)) !== JSON.stringify(value));
+  Object.entries(wanted).some(
+    ([key, value]) =>
+      JSON.stringify(info.config[key] ?? defaultOf(value)) !== JSON.stringify(value),
+  );
 /** The server leaves out what is false or zero. */
-const defaultOf = (value: unknown): unknown => (typeof value === 'boolean' ? false : typeof value === 'number' ? 0 : undefined);
+const defaultOf = (value: unknown): unknown =>
+  typeof value === 'boolean' ? false : typeof value === 'number' ? 0 : undefined;
 
 /** Makes the stream when it is missing and updates it when it differs. Two services that do so at once agree. */
-export async function ensureStream(connection: NatsConnection, spec: StreamSpec, options: { readonly replicas: number; readonly timeoutMs: number }): Promise<void> {
+export async function ensureStream(
+  connection: NatsConnection,
+  spec: StreamSpec,
+  options: { readonly replicas: number; readonly timeoutMs: number },
+): Promise<void> {
   const { timeoutMs } = options;
   const wanted = streamConfig(spec, options.replicas);
   const info = await streamInfo(connection, spec.name, timeoutMs);
   if (info !== undefined && !differs(info, wanted)) return;
   try {
-    await api(connection, `STREAM.${info === undefined ? 'CREATE' : 'UPDATE'}.${spec.name}`, wanted, timeoutMs);
+    await api(
+      connection,
+      `STREAM.${info === undefined ? 'CREATE' : 'UPDATE'}.${spec.name}`,
+      wanted,
+      timeoutMs,
+    );
   } catch (error) {
     if (error instanceof ApiError && error.code === faults.streamNameTaken) return;
     // A stream of another shape that cannot be updated, e.g. made by hand: say it, the remedy is to delete it.
-    if (error instanceof ApiError) throw new BusError('unavailable', `${error.message}; delete stream ${spec.name} or give the server more storage`, { cause: error });
+    if (error instanceof ApiError)
+      throw new BusError(
+        'unavailable',
+        `${error.message}; delete stream ${spec.name} or give the server more storage`,
+        { cause: error },
+      );
     throw busErrorOf(error, `stream ${spec.name}`);
   }
 }

@@ -1,17 +1,32 @@
-import { BusError, type Log, type StopSignal, type WorkerSpec, type WorkItem } from '@dovetail/core-ports';
+import {
+  BusError,
+  type Log,
+  type StopSignal,
+  type WorkerSpec,
+  type WorkItem,
+} from '@dovetail/core-ports';
 import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node';
+
 import { api, ApiError, busErrorOf, faults, nanos } from './api.js';
 import type { NatsLink } from './link.js';
 import { delivered, type Delivery, deliveryOf } from './message.js';
 import { Inbox, pause } from './signal.js';
 
-export type WorkDeps = { readonly link: NatsLink; readonly log: Log; readonly remake: (stream: string) => Promise<void> };
+export type WorkDeps = {
+  readonly link: NatsLink;
+  readonly log: Log;
+  readonly remake: (stream: string) => Promise<void>;
+};
 
-/** A pull is asked anew after this time at the latest; a queue that was deleted silently is noticed then. */
+/** A pull is renewed after this time at the latest. A queue that was deleted silently is noticed then. */
 const pullMs = 2_000;
 
 /** Pulls one message at a time, so that a busy member never holds work that an idle one could do. */
-export async function* work(deps: WorkDeps, spec: WorkerSpec, stop: StopSignal): AsyncGenerator<WorkItem> {
+export async function* work(
+  deps: WorkDeps,
+  spec: WorkerSpec,
+  stop: StopSignal,
+): AsyncGenerator<WorkItem> {
   while (!stop.aborted) {
     const connection = await deps.link.connectionUnless(stop);
     if (connection === undefined) return;
@@ -23,33 +38,65 @@ export async function* work(deps: WorkDeps, spec: WorkerSpec, stop: StopSignal):
   }
 }
 
-async function ensureConsumer(deps: WorkDeps, connection: NatsConnection, spec: WorkerSpec): Promise<boolean> {
+async function ensureConsumer(
+  deps: WorkDeps,
+  connection: NatsConnection,
+  spec: WorkerSpec,
+): Promise<boolean> {
   const config = {
-    durable_name: spec.name, name: spec.name, ack_policy: 'explicit', ack_wait: nanos(spec.ackWaitMs), max_ack_pending: spec.inFlightMax, max_deliver: -1, deliver_policy: 'all', max_waiting: 512,
+    durable_name: spec.name,
+    name: spec.name,
+    ack_policy: 'explicit',
+    ack_wait: nanos(spec.ackWaitMs),
+    max_ack_pending: spec.inFlightMax,
+    max_deliver: -1,
+    deliver_policy: 'all',
+    max_waiting: 512,
     ...(spec.filter === undefined ? {} : { filter_subject: spec.filter }),
   };
   const suffix = spec.filter === undefined ? '' : `.${spec.filter}`;
   try {
-    await api(connection, `CONSUMER.CREATE.${spec.stream}.${spec.name}${suffix}`, { stream_name: spec.stream, config }, deps.link.timeoutMs);
+    await api(
+      connection,
+      `CONSUMER.CREATE.${spec.stream}.${spec.name}${suffix}`,
+      { stream_name: spec.stream, config },
+      deps.link.timeoutMs,
+    );
     return true;
   } catch (error) {
     const missing = error instanceof ApiError && error.code === faults.streamNotFound;
     if (missing) await deps.remake(spec.stream).catch(() => undefined);
-    else deps.log.warn('nats-consumer', busErrorOf(error, `consumer ${spec.name}`).message, { stream: spec.stream, consumer: spec.name });
+    else
+      deps.log.warn('nats-consumer', busErrorOf(error, `consumer ${spec.name}`).message, {
+        stream: spec.stream,
+        consumer: spec.name,
+      });
     return false;
   }
 }
 
 /** Pulls until the connection was lost or the consumer is gone. */
-async function* pulling(deps: WorkDeps, connection: NatsConnection, spec: WorkerSpec, stop: StopSignal): AsyncGenerator<WorkItem> {
+async function* pulling(
+  deps: WorkDeps,
+  connection: NatsConnection,
+  spec: WorkerSpec,
+  stop: StopSignal,
+): AsyncGenerator<WorkItem> {
   const subject = createInbox();
   const inbox = new Inbox<Msg | 'restored'>();
-  const subscription = connection.subscribe(subject, { callback: (_error, message) => inbox.push(message) });
+  const subscription = connection.subscribe(subject, {
+    callback: (_error, message) => inbox.push(message),
+  });
   const unwatch = deps.link.onRestored(() => inbox.push('restored'));
   let asked = false;
   try {
     while (!stop.aborted && !connection.isClosed()) {
-      if (!asked) connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${spec.stream}.${spec.name}`, JSON.stringify({ batch: 1, expires: nanos(pullMs) }), { reply: subject });
+      if (!asked)
+        connection.publish(
+          `$JS.API.CONSUMER.MSG.NEXT.${spec.stream}.${spec.name}`,
+          JSON.stringify({ batch: 1, expires: nanos(pullMs) }),
+          { reply: subject },
+        );
       asked = true;
       const item = await inbox.next(pullMs * 2, stop);
       if (item === 'restored') return;
@@ -69,7 +116,10 @@ async function* pulling(deps: WorkDeps, connection: NatsConnection, spec: Worker
 /** 404 and 408 end a pull without work; 409 says a limit or, like 503, that the consumer is gone. */
 function isGone(message: Msg): boolean {
   const { headers } = message;
-  return headers?.code === 503 || (headers?.code === 409 && /deleted|shutdown|not available/i.test(headers.description));
+  return (
+    headers?.code === 503 ||
+    (headers?.code === 409 && /deleted|shutdown|not available/i.test(headers.description))
+  );
 }
 
 function itemOf(link: NatsLink, message: Msg, delivery: Delivery): WorkItem {
@@ -80,12 +130,15 @@ function itemOf(link: NatsLink, message: Msg, delivery: Delivery): WorkItem {
       await connection.request(reply ?? '', body, { timeout: link.timeoutMs });
     } catch (error) {
       const failure = busErrorOf(error, `acknowledging ${message.subject}`);
-      // Nobody listens on the ack subject any more: stream or consumer are gone, and the work will be told again or is no longer wanted.
-      throw failure.code === 'no-responders' ? new BusError('no-stream', failure.message, { cause: failure }) : failure;
+      // The ack subject has no listener: the stream or consumer is gone. The work will be delivered again, or is not wanted any more.
+      throw failure.code === 'no-responders'
+        ? new BusError('no-stream', failure.message, { cause: failure })
+        : failure;
     }
   };
   return {
-    message: delivered(message, delivery), deliveries: delivery.deliveries,
+    message: delivered(message, delivery),
+    deliveries: delivery.deliveries,
     ack: () => confirmed('+ACK'),
     nak: (delayMs) => confirmed(`-NAK ${JSON.stringify({ delay: nanos(delayMs) })}`),
     working: () => confirmed('+WPI'),

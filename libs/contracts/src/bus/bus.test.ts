@@ -1,20 +1,55 @@
 import { createHash } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { Stopper } from '@dovetail/core-ports';
+
+import { type Bus, Stopper } from '@dovetail/core-ports';
 import { memoryBus, MemoryBusServer } from '@dovetail/sim-bus';
 import { virtualClock } from '@dovetail/sim-clock';
-import {
-  blobHeader, type Channel, followCatalog, followDecisions, followState, limits, planIdOf, publishBatch, publishClassCatalog, publishDecision, publishHead, publishPlan, publishState, publishUnavailable, publishVerdict,
-  requestPlan, servePlanner, streamName, streamSpecs, subjects, traceparentOf, workBatches, workPlans,
-} from '../index.js';
-import { sampleBatch, sampleCatalog, sampleDecision, samplePlan, samplePlanMessage, sampleRecords, sampleReply, sampleRequest, sampleUnavailable } from '../testing/samples.js';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+
 import { encodeStateRecord } from '../codec/index.js';
+import {
+  blobHeader,
+  type Channel,
+  followCatalog,
+  followDecisions,
+  followState,
+  limits,
+  planIdOf,
+  publishBatch,
+  publishClassCatalog,
+  publishDecision,
+  publishHead,
+  publishPlan,
+  publishState,
+  publishUnavailable,
+  publishVerdict,
+  requestPlan,
+  servePlanner,
+  streamName,
+  streamSpecs,
+  subjects,
+  traceparentOf,
+  workBatches,
+  workPlans,
+} from '../index.js';
+import {
+  sampleBatch,
+  sampleCatalog,
+  sampleDecision,
+  samplePlan,
+  samplePlanMessage,
+  sampleRecords,
+  sampleReply,
+  sampleRequest,
+  sampleUnavailable,
+} from '../testing/samples.js';
 
 const cluster = 'lab';
-const hash = { sha256Hex: (text: string): string => createHash('sha256').update(text).digest('hex') };
+const hash = {
+  sha256Hex: (text: string): string => createHash('sha256').update(text).digest('hex'),
+};
 let clock = virtualClock(0);
 let server = new MemoryBusServer(clock);
-let channel: Channel;
+let channel: Channel & { readonly bus: Bus };
 let stop = new Stopper();
 beforeEach(async () => {
   clock = virtualClock(1_700_000_000_000);
@@ -26,7 +61,9 @@ beforeEach(async () => {
 afterEach(() => stop.abort());
 
 /** The first events of a follower, up to `caught-up`. */
-async function heard<T extends { readonly kind: string }>(events: AsyncIterable<T>): Promise<readonly T[]> {
+async function heard<T extends { readonly kind: string }>(
+  events: AsyncIterable<T>,
+): Promise<readonly T[]> {
   const seen: T[] = [];
   for await (const event of events) {
     if (event.kind === 'caught-up') break;
@@ -35,7 +72,9 @@ async function heard<T extends { readonly kind: string }>(events: AsyncIterable<
   return seen;
 }
 /** One of each kind, and a tombstone of another object. */
-const records = sampleRecords.map((record) => (record.kind === 'gone' ? { ...record, uid: 'claim-before' } : record));
+const records = sampleRecords.map((record) =>
+  record.kind === 'gone' ? { ...record, uid: 'claim-before' } : record,
+);
 const firstOf = async <T>(items: AsyncIterable<T>): Promise<T> => {
   for await (const item of items) return item;
   throw new Error('nothing came');
@@ -50,12 +89,27 @@ describe('the state feed', () => {
   test('kinds can be chosen', async () => {
     for (const record of records) await publishState(channel, record);
     const seen = await heard(followState(channel, stop, { kinds: ['promise', 'verdict'] }));
-    expect(seen.map((event) => (event.kind === 'record' && event.record.kind === 'set' ? event.record.state.kind : event.kind))).toEqual(['promise', 'verdict']);
+    expect(
+      seen.map((event) =>
+        event.kind === 'record' && event.record.kind === 'set'
+          ? event.record.state.kind
+          : event.kind,
+      ),
+    ).toEqual(['promise', 'verdict']);
   });
-  test('a record under another object\'s subject is refused', async () => {
+  test("a record under another object's subject is refused", async () => {
     const [record] = records;
-    await channel.bus.publish({ subject: subjects.state(cluster, 'pod', 'someone-else'), payload: encodeStateRecord(record!) });
-    expect(await heard(followState(channel, stop))).toMatchObject([{ kind: 'malformed', field: 'uid', reason: expect.stringMatching(/belongs to dovetail\.lab\.state\.v1\.pod\.pod-uid/) }]);
+    await channel.bus.publish({
+      subject: subjects.state(cluster, 'pod', 'someone-else'),
+      payload: encodeStateRecord(record!),
+    });
+    expect(await heard(followState(channel, stop))).toMatchObject([
+      {
+        kind: 'malformed',
+        field: 'uid',
+        reason: expect.stringMatching(/belongs to dovetail\.lab\.state\.v1\.pod\.pod-uid/),
+      },
+    ]);
   });
   test('tombstones and verdicts leave the feed by themselves, objects stay', async () => {
     for (const record of records) await publishState(channel, record);
@@ -64,16 +118,40 @@ describe('the state feed', () => {
     expect(seen).toHaveLength(records.length - 2);
   });
   test('whoever expects what is no longer the last is refused', async () => {
-    const ack = await publishHead(channel, { epoch: 1, number: 1 }, { generation: '1.1', expect: 0 });
-    await expect(publishHead(channel, { epoch: 1, number: 2 }, { generation: '1.2', expect: 0 })).rejects.toMatchObject({ code: 'wrong-last-sequence' });
-    await publishHead(channel, { epoch: 1, number: 2 }, { generation: '1.2', expect: ack.sequence });
+    const ack = await publishHead(
+      channel,
+      { epoch: 1, number: 1 },
+      { generation: '1.1', expect: 0 },
+    );
+    await expect(
+      publishHead(channel, { epoch: 1, number: 2 }, { generation: '1.2', expect: 0 }),
+    ).rejects.toMatchObject({ code: 'wrong-last-sequence' });
+    await publishHead(
+      channel,
+      { epoch: 1, number: 2 },
+      { generation: '1.2', expect: ack.sequence },
+    );
   });
   test('the same telling is heard once, a retelling after a purge again', async () => {
-    const verdict = { podUid: 'p', outcome: 'admitted', planId: 'x', binId: 'bin-0', admission: { epoch: 1, number: 1 }, reasons: [], atMs: 0 } as const;
-    expect(await publishVerdict(channel, verdict, { generation: '1.1' })).toMatchObject({ duplicate: false });
+    const verdict = {
+      podUid: 'p',
+      outcome: 'admitted',
+      planId: 'x',
+      binId: 'bin-0',
+      admission: { epoch: 1, number: 1 },
+      reasons: [],
+      atMs: 0,
+    } as const;
+    expect(await publishVerdict(channel, verdict, { generation: '1.1' })).toMatchObject({
+      duplicate: false,
+    });
     server.purgeStream(streamName(cluster, 'state'));
-    expect(await publishVerdict(channel, verdict, { generation: '1.1' })).toMatchObject({ duplicate: true });
-    expect(await publishVerdict(channel, verdict, { generation: '1.2' })).toMatchObject({ duplicate: false });
+    expect(await publishVerdict(channel, verdict, { generation: '1.1' })).toMatchObject({
+      duplicate: true,
+    });
+    expect(await publishVerdict(channel, verdict, { generation: '1.2' })).toMatchObject({
+      duplicate: false,
+    });
   });
 });
 
@@ -81,16 +159,30 @@ describe('queues', () => {
   test('a batch and a plan reach their workers', async () => {
     await publishBatch(channel, sampleBatch);
     await publishPlan(channel, samplePlanMessage);
-    expect((await firstOf(workBatches(channel, stop))).read).toEqual({ ok: true, value: sampleBatch });
-    expect((await firstOf(workPlans(channel, stop))).read).toEqual({ ok: true, value: samplePlanMessage });
+    expect((await firstOf(workBatches(channel, stop))).read).toEqual({
+      ok: true,
+      value: sampleBatch,
+    });
+    expect((await firstOf(workPlans(channel, stop))).read).toEqual({
+      ok: true,
+      value: samplePlanMessage,
+    });
   });
   test('messages carry CloudEvents headers and the trace of their round', async () => {
     await publishBatch(channel, sampleBatch);
     const work = await firstOf(workBatches(channel, stop));
-    expect(work.item.message.headers).toMatchObject({ 'ce-type': 'dovetail.v1.PendingBatch', 'ce-source': 'test', 'ce-id': 'batch/g1/3.7', traceparent: traceparentOf(hash, { trace: 'g1/3.7', span: 'batch' }) });
+    expect(work.item.message.headers).toMatchObject({
+      'ce-type': 'dovetail.v1.PendingBatch',
+      'ce-source': 'test',
+      'ce-id': 'batch/g1/3.7',
+      traceparent: traceparentOf(hash, { trace: 'g1/3.7', span: 'batch' }),
+    });
   });
   test('what is too large for a message travels in parts, and only its manifest is queued', async () => {
-    const podUids = Array.from({ length: 40_000 }, (_, index) => `6f0e3c1a-9d7b-4a51-8f2e-${String(index).padStart(12, '0')}`);
+    const podUids = Array.from(
+      { length: 40_000 },
+      (_, index) => `6f0e3c1a-9d7b-4a51-8f2e-${String(index).padStart(12, '0')}`,
+    );
     await publishBatch(channel, { ...sampleBatch, podUids });
     const { item, read } = await firstOf(workBatches(channel, stop));
     expect(item.message.payload.length).toBeLessThan(200);
@@ -98,67 +190,114 @@ describe('queues', () => {
     expect(read).toEqual({ ok: true, value: { ...sampleBatch, podUids } });
   });
   test('a large message whose parts are gone is refused by name', async () => {
-    const podUids = Array.from({ length: 40_000 }, (_, index) => `6f0e3c1a-9d7b-4a51-8f2e-${String(index).padStart(12, '0')}`);
+    const podUids = Array.from(
+      { length: 40_000 },
+      (_, index) => `6f0e3c1a-9d7b-4a51-8f2e-${String(index).padStart(12, '0')}`,
+    );
     await publishBatch(channel, { ...sampleBatch, podUids });
     server.purgeStream(streamName(cluster, 'blobs'));
-    expect((await firstOf(workBatches(channel, stop))).read).toMatchObject({ ok: false, field: 'blob.parts' });
+    expect((await firstOf(workBatches(channel, stop))).read).toMatchObject({
+      ok: false,
+      field: 'blob.parts',
+    });
   });
-  test('a plan\'s id is its content: not who made it, when, or how fast', () => {
+  test("a plan's id is its content: not who made it, when, or how fast", () => {
     const { id: _id, ...draft } = samplePlanMessage;
     const id = planIdOf(hash, draft);
     expect(planIdOf(hash, { ...draft, solver: 'other', createdMs: 1, solveMs: 9 })).toBe(id);
     expect(planIdOf(hash, { ...draft, admissionSeen: { epoch: 3, number: 12 } })).not.toBe(id);
-    expect(planIdOf(hash, { ...draft, plan: { ...samplePlan, priceMicrosPerHour: 1 } })).not.toBe(id);
+    expect(planIdOf(hash, { ...draft, plan: { ...samplePlan, priceMicrosPerHour: 1 } })).not.toBe(
+      id,
+    );
   });
 });
 
 describe('the catalog', () => {
   test('a large class comes in parts of one revision', async () => {
     const [type] = sampleCatalog.instanceTypes;
-    const instanceTypes = Array.from({ length: 6_000 }, (_, index) => ({ ...type!, name: `t${String(index)}` }));
-    await publishClassCatalog(channel, { classUid: 'c', revision: 'r9', instanceTypes }, { generation: '1' });
-    await publishUnavailable(channel, { ...sampleUnavailable, untilMs: clock.nowMs() + 1_000 }, { generation: '1' });
+    const instanceTypes = Array.from({ length: 6_000 }, (_, index) => ({
+      ...type!,
+      name: `t${String(index)}`,
+    }));
+    await publishClassCatalog(
+      channel,
+      { classUid: 'c', revision: 'r9', instanceTypes },
+      { generation: '1' },
+    );
+    await publishUnavailable(
+      channel,
+      { ...sampleUnavailable, untilMs: clock.nowMs() + 1_000 },
+      { generation: '1' },
+    );
     const seen = await heard(followCatalog(channel, stop));
     const parts = seen.flatMap((event) => (event.kind === 'class' ? [event.part] : []));
     expect(parts.length).toBeGreaterThan(1);
     expect(parts.every((part) => part.parts === parts.length && part.revision === 'r9')).toBe(true);
-    expect(parts.toSorted((a, b) => a.part - b.part).flatMap((part) => part.instanceTypes.map((each) => each.name))).toEqual(instanceTypes.map((each) => each.name));
-    expect(seen.at(-1)).toMatchObject({ kind: 'unavailable', offering: { instanceType: 'm5.large' } });
+    expect(
+      parts
+        .toSorted((a, b) => a.part - b.part)
+        .flatMap((part) => part.instanceTypes.map((each) => each.name)),
+    ).toEqual(instanceTypes.map((each) => each.name));
+    expect(seen.at(-1)).toMatchObject({
+      kind: 'unavailable',
+      offering: { instanceType: 'm5.large' },
+    });
   });
 });
 
 describe('decisions', () => {
   test('are kept, in order, and can be chosen by kind', async () => {
-    for (const [index, kind] of (['plan', 'launch', 'plan'] as const).entries()) await publishDecision(channel, { ...sampleDecision, kind, id: `${kind}-${String(index)}` });
+    for (const [index, kind] of (['plan', 'launch', 'plan'] as const).entries())
+      await publishDecision(channel, { ...sampleDecision, kind, id: `${kind}-${String(index)}` });
     const seen = await heard(followDecisions(channel, stop, { kinds: ['plan'] }));
-    expect(seen.map((event) => (event.kind === 'decision' ? event.decision.kind : event.kind))).toEqual(['plan', 'plan']);
+    expect(
+      seen.map((event) => (event.kind === 'decision' ? event.decision.kind : event.kind)),
+    ).toEqual(['plan', 'plan']);
   });
   test('name at most twenty alternatives', async () => {
-    await publishDecision(channel, { ...sampleDecision, alternatives: Array.from({ length: 50 }, (_, index) => ({ what: String(index) })) });
+    await publishDecision(channel, {
+      ...sampleDecision,
+      alternatives: Array.from({ length: 50 }, (_, index) => ({ what: String(index) })),
+    });
     const [event] = await heard(followDecisions(channel, stop));
     expect(event?.kind === 'decision' ? event.decision.alternatives.length : 0).toBe(20);
   });
 });
 
 describe('the planner', () => {
-  const ask = (mode: 'plan' | 'explain' = 'plan'): ReturnType<typeof requestPlan> => requestPlan(channel, mode, sampleRequest, { timeoutMs: 1_000 });
+  const ask = (mode: 'plan' | 'explain' = 'plan'): ReturnType<typeof requestPlan> =>
+    requestPlan(channel, mode, sampleRequest, { timeoutMs: 1_000 });
 
   test('nobody there is an error of the bus', async () => {
     await expect(ask()).rejects.toMatchObject({ code: 'no-responders' });
   });
   test('answers and refuses', async () => {
-    void servePlanner(channel, (mode, request) => Promise.resolve(mode === 'plan' ? { ok: true, reply: { ...sampleReply, planId: request.podUids.join() } } : { ok: false, code: 'not-ready', message: 'wait' }), stop);
+    void servePlanner(
+      channel,
+      (mode, request) =>
+        Promise.resolve(
+          mode === 'plan'
+            ? { ok: true, reply: { ...sampleReply, planId: request.podUids.join() } }
+            : { ok: false, code: 'not-ready', message: 'wait' },
+        ),
+      stop,
+    );
     expect(await ask()).toEqual({ ok: true, reply: { ...sampleReply, planId: 'a' } });
     expect(await ask('explain')).toEqual({ ok: false, code: 'not-ready', message: 'wait' });
   });
   test('a handler that fails, and a request that cannot be read, are refusals', async () => {
     void servePlanner(channel, () => Promise.reject(new Error('a bug')), stop);
     expect(await ask()).toEqual({ ok: false, code: 'failed', message: 'a bug' });
-    const raw = await channel.bus.request(subjects.planner(cluster, 'plan'), new Uint8Array([9]), { timeoutMs: 1_000 });
+    const raw = await channel.bus.request(subjects.planner(cluster, 'plan'), new Uint8Array([9]), {
+      timeoutMs: 1_000,
+    });
     expect(Buffer.from(raw.payload).toString()).toMatch(/malformed-request/);
   });
   test('an answer that is too large lies in parts', async () => {
-    const unplaced = Array.from({ length: 30_000 }, (_, index) => ({ podUid: `6f0e3c1a-9d7b-4a51-${String(index).padStart(12, '0')}`, reasons: [] }));
+    const unplaced = Array.from({ length: 30_000 }, (_, index) => ({
+      podUid: `6f0e3c1a-9d7b-4a51-${String(index).padStart(12, '0')}`,
+      reasons: [],
+    }));
     const reply = { ...sampleReply, plan: { ...samplePlan, unplaced } };
     void servePlanner(channel, () => Promise.resolve({ ok: true, reply }), stop);
     expect(await ask()).toEqual({ ok: true, reply });

@@ -1,19 +1,28 @@
 import type { InstanceType } from '@dovetail/core-ec2-model';
 import type { PublishAck, StopSignal, StreamPosition } from '@dovetail/core-ports';
-import { decodeClassCatalog, decodeUnavailableOffering, encodeClassCatalog, encodeUnavailableOffering } from '../codec/index.js';
+
+import {
+  decodeClassCatalog,
+  decodeUnavailableOffering,
+  encodeClassCatalog,
+  encodeUnavailableOffering,
+} from '../codec/index.js';
 import { limits } from '../limits.js';
 import type { ClassCatalog, UnavailableOffering } from '../messages.js';
 import { streamName, subjects } from '../subjects.js';
 import { type Channel, post, type Reader } from './channel.js';
 import type { MalformedMessage } from './state.js';
 
-/** Cuts a class's instance types into parts that fit a message, in order. There is always one part, if an empty one. */
-export function catalogParts(catalog: Pick<ClassCatalog, 'classUid' | 'revision' | 'instanceTypes'>): readonly ClassCatalog[] {
-  const sizeOf = (instanceTypes: readonly InstanceType[]): number => encodeClassCatalog({ ...catalog, instanceTypes, part: 0xffff, parts: 0xffff }).length;
+/** Cuts a class's instance types into parts that fit a message, in order. There is at least one part, which may be empty. */
+function catalogParts(
+  catalog: Pick<ClassCatalog, 'classUid' | 'revision' | 'instanceTypes'>,
+): readonly ClassCatalog[] {
+  const sizeOf = (instanceTypes: readonly InstanceType[]): number =>
+    encodeClassCatalog({ ...catalog, instanceTypes, part: 0xffff, parts: 0xffff }).length;
   const frame = sizeOf([]);
   const parts: InstanceType[][] = [[]];
   let size = frame;
-  // Each type is measured by itself: measuring whole parts would encode everything several times over.
+  // Each type is measured alone, because measuring whole parts would encode each type many times.
   for (const type of catalog.instanceTypes) {
     const more = sizeOf([type]) - frame;
     if (size + more > limits.messageBytesMax && (parts.at(-1)?.length ?? 0) > 0) {
@@ -23,52 +32,99 @@ export function catalogParts(catalog: Pick<ClassCatalog, 'classUid' | 'revision'
     parts.at(-1)?.push(type);
     size += more;
   }
-  return parts.map((instanceTypes, part) => ({ classUid: catalog.classUid, revision: catalog.revision, part, parts: parts.length, instanceTypes }));
+  return parts.map((instanceTypes, part) => ({
+    classUid: catalog.classUid,
+    revision: catalog.revision,
+    part,
+    parts: parts.length,
+    instanceTypes,
+  }));
 }
 
 /**
- * Tells what a node class can boot. Readers use a revision once all of its parts are there. `generation` must differ for every
- * telling, so that a retelling after a loss is not swallowed.
+ * Publishes the instance types that a node class can boot. Readers use a revision once all of its parts have arrived. Each
+ * publish needs a new `generation`; otherwise the bus would discard a republish as a duplicate.
  */
-export async function publishClassCatalog(channel: Channel, catalog: Pick<ClassCatalog, 'classUid' | 'revision' | 'instanceTypes'>, options: { readonly generation: string }): Promise<void> {
+export async function publishClassCatalog(
+  channel: Channel,
+  catalog: Pick<ClassCatalog, 'classUid' | 'revision' | 'instanceTypes'>,
+  options: { readonly generation: string },
+): Promise<void> {
   for (const part of catalogParts(catalog)) {
     await post(channel, {
-      subject: subjects.classCatalog(channel.cluster, part.classUid, part.part), type: 'ClassCatalog', payload: encodeClassCatalog(part),
+      subject: subjects.classCatalog(channel.cluster, part.classUid, part.part),
+      type: 'ClassCatalog',
+      payload: encodeClassCatalog(part),
       messageId: `catalog/${part.classUid}/${part.revision}/${String(part.part)}/${options.generation}`,
     });
   }
 }
 
-/** Tells that an offering is to be avoided for a while; the stream forgets it soon after that time. */
-export const publishUnavailable = (channel: Channel, offering: UnavailableOffering, options: { readonly generation: string }): Promise<PublishAck> =>
+/** Publishes that an offering is to be avoided until `untilMs`. The stream drops the message a minute later. */
+export const publishUnavailable = (
+  channel: Channel,
+  offering: UnavailableOffering,
+  options: { readonly generation: string },
+): Promise<PublishAck> =>
   post(channel, {
-    subject: subjects.unavailable(channel.cluster, offering), type: 'UnavailableOffering', payload: encodeUnavailableOffering(offering),
+    subject: subjects.unavailable(channel.cluster, offering),
+    type: 'UnavailableOffering',
+    payload: encodeUnavailableOffering(offering),
     messageId: `unavailable/${offering.instanceType}/${offering.zone}/${offering.capacityType}/${String(offering.untilMs)}/${options.generation}`,
     ttlMs: Math.max(1_000, offering.untilMs - channel.clock.nowMs() + limits.workAgeMs),
   });
 
+/** A change of the catalog. `caught-up` follows the first complete reading and every one after a `reset`. */
 export type CatalogEvent =
   | { readonly kind: 'class'; readonly part: ClassCatalog; readonly sequence: number }
-  | { readonly kind: 'unavailable'; readonly offering: UnavailableOffering; readonly sequence: number }
+  | {
+      readonly kind: 'unavailable';
+      readonly offering: UnavailableOffering;
+      readonly sequence: number;
+    }
   | { readonly kind: 'caught-up'; readonly position: StreamPosition }
   | { readonly kind: 'reset'; readonly reason: string }
   | MalformedMessage;
 
 /** Reads one message of the catalog. */
-export function catalogEventOf(cluster: string, message: { readonly subject: string; readonly payload: Uint8Array; readonly sequence: number }): CatalogEvent {
+export function catalogEventOf(
+  cluster: string,
+  message: { readonly subject: string; readonly payload: Uint8Array; readonly sequence: number },
+): CatalogEvent {
   const { subject, sequence } = message;
   const unavailable = subject.split('.')[4] === 'unavailable';
-  const decoded = unavailable ? decodeUnavailableOffering(message.payload) : decodeClassCatalog(message.payload);
-  if (!decoded.ok) return { kind: 'malformed', subject, sequence, field: decoded.field, reason: decoded.reason };
+  const decoded = unavailable
+    ? decodeUnavailableOffering(message.payload)
+    : decodeClassCatalog(message.payload);
+  if (!decoded.ok)
+    return { kind: 'malformed', subject, sequence, field: decoded.field, reason: decoded.reason };
   const { value } = decoded;
-  const own = 'classUid' in value ? subjects.classCatalog(cluster, value.classUid, value.part) : subjects.unavailable(cluster, value);
-  if (own !== subject) return { kind: 'malformed', subject, sequence, field: 'classUid' in value ? 'classUid' : 'instanceType', reason: `the message belongs to ${own}` };
-  return 'classUid' in value ? { kind: 'class', part: value, sequence } : { kind: 'unavailable', offering: value, sequence };
+  const own =
+    'classUid' in value
+      ? subjects.classCatalog(cluster, value.classUid, value.part)
+      : subjects.unavailable(cluster, value);
+  if (own !== subject)
+    return {
+      kind: 'malformed',
+      subject,
+      sequence,
+      field: 'classUid' in value ? 'classUid' : 'instanceType',
+      reason: `the message belongs to ${own}`,
+    };
+  return 'classUid' in value
+    ? { kind: 'class', part: value, sequence }
+    : { kind: 'unavailable', offering: value, sequence };
 }
 
-/** Follows the catalog: everything known, `caught-up`, then changes. Ends when `stop` is aborted. */
-export async function* followCatalog(reader: Pick<Reader, 'bus' | 'cluster'>, stop: StopSignal): AsyncGenerator<CatalogEvent> {
-  const options = { stream: streamName(reader.cluster, 'catalog'), filters: [subjects.catalogAll(reader.cluster)] };
+/** Follows the catalog: all last messages, `caught-up`, then changes. Ends when `stop` is aborted. */
+export async function* followCatalog(
+  reader: Pick<Reader, 'bus' | 'cluster'>,
+  stop: StopSignal,
+): AsyncGenerator<CatalogEvent> {
+  const options = {
+    stream: streamName(reader.cluster, 'catalog'),
+    filters: [subjects.catalogAll(reader.cluster)],
+  };
   for await (const event of reader.bus.follow(options, stop)) {
     yield event.kind === 'message' ? catalogEventOf(reader.cluster, event.message) : event;
   }

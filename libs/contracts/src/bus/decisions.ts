@@ -1,4 +1,5 @@
 import type { FollowFrom, PublishAck, StopSignal, StreamPosition } from '@dovetail/core-ports';
+
 import { decodeDecision, encodeDecision } from '../codec/index.js';
 import { limits } from '../limits.js';
 import type { Decision, DecisionKind } from '../messages.js';
@@ -6,41 +7,67 @@ import { streamName, subjects } from '../subjects.js';
 import { type Channel, payloadOf, post, type Reader } from './channel.js';
 import type { MalformedMessage } from './state.js';
 
-/** Tells a fact that has happened. No service depends on it: the caller reports a failure and goes on. */
+/** Publishes a fact that has happened. No service depends on it: the caller logs a failure and continues. */
 export function publishDecision(channel: Channel, decision: Decision): Promise<PublishAck> {
-  const told = { ...decision, alternatives: decision.alternatives.slice(0, limits.alternativesMax) };
+  const published = {
+    ...decision,
+    alternatives: decision.alternatives.slice(0, limits.alternativesMax),
+  };
   return post(channel, {
-    subject: subjects.decision(channel.cluster, decision.kind, decision.pool), type: 'Decision', payload: encodeDecision(told), messageId: `decision/${decision.id}`,
+    subject: subjects.decision(channel.cluster, decision.kind, decision.pool),
+    type: 'Decision',
+    payload: encodeDecision(published),
+    messageId: `decision/${decision.id}`,
   });
 }
 
+/** A decision as a follower receives it. `caught-up` comes once everything kept has been read. */
 export type DecisionEvent =
-  | { readonly kind: 'decision'; readonly decision: Decision; readonly sequence: number; readonly timeMs: number }
+  | {
+      readonly kind: 'decision';
+      readonly decision: Decision;
+      readonly sequence: number;
+      readonly timeMs: number;
+    }
   | { readonly kind: 'caught-up'; readonly position: StreamPosition }
   | { readonly kind: 'reset'; readonly reason: string }
   | MalformedMessage;
 
+/** Which decisions to follow, and from when. */
 export type FollowDecisionsOptions = {
-  /** Only these kinds; absent: all. */
+  /** Only these kinds. Absent: all kinds. */
   readonly kinds?: readonly DecisionKind[];
-  /** `first`: from the oldest one kept (7 days), the default; `now`: only what comes; `last-per-subject`: the last of each kind and pool first. */
+  /**
+   * `first`, the default: from the oldest decision kept (7 days). `now`: only new ones. `last-per-subject`: first the last
+   * decision of each kind and pool, then new ones.
+   */
   readonly from?: FollowFrom;
 };
 
 /**
- * Follows decisions: for anyone who wants to know what Dovetail does and why. Needs the right to read
- * `dovetail.<cluster>.decision.v1.>` and nothing else. `caught-up` comes once everything kept has been given.
+ * Follows decisions, until `stop` is aborted. Anyone may: it needs the right to read `dovetail.<cluster>.decision.v1.>` and
+ * nothing else. The same fact may come twice, with the same `id`.
  *
  * ```ts
- * const bus = await connectNats({ servers: ['nats://127.0.0.1:4222'], name: 'my-tool', log });
+ * const bus = connectNatsReader({ servers: ['nats://127.0.0.1:4222'], name: 'my-tool', log });
  * for await (const event of followDecisions({ bus, cluster: 'lab', hash }, stop, { kinds: ['launch'] })) {
  *   if (event.kind === 'decision') console.log(event.decision.summary, event.decision.priceMicrosPerHour);
  * }
  * ```
  */
-export async function* followDecisions(reader: Reader, stop: StopSignal, options: FollowDecisionsOptions = {}): AsyncGenerator<DecisionEvent> {
-  const filters = options.kinds?.map((kind) => subjects.decisionsOfKind(reader.cluster, kind)) ?? [subjects.decisionAll(reader.cluster)];
-  const follow = { stream: streamName(reader.cluster, 'decisions'), filters, from: options.from ?? 'first' } as const;
+export async function* followDecisions(
+  reader: Reader,
+  stop: StopSignal,
+  options: FollowDecisionsOptions = {},
+): AsyncGenerator<DecisionEvent> {
+  const filters = options.kinds?.map((kind) => subjects.decisionsOfKind(reader.cluster, kind)) ?? [
+    subjects.decisionAll(reader.cluster),
+  ];
+  const follow = {
+    stream: streamName(reader.cluster, 'decisions'),
+    filters,
+    from: options.from ?? 'first',
+  } as const;
   for await (const event of reader.bus.follow(follow, stop)) {
     if (event.kind !== 'message') {
       yield event;
@@ -49,6 +76,8 @@ export async function* followDecisions(reader: Reader, stop: StopSignal, options
     const { subject, sequence, timeMs } = event.message;
     const bytes = await payloadOf(reader, event.message);
     const decoded = bytes.ok ? decodeDecision(bytes.value) : bytes;
-    yield decoded.ok ? { kind: 'decision', decision: decoded.value, sequence, timeMs } : { kind: 'malformed', subject, sequence, field: decoded.field, reason: decoded.reason };
+    yield decoded.ok
+      ? { kind: 'decision', decision: decoded.value, sequence, timeMs }
+      : { kind: 'malformed', subject, sequence, field: decoded.field, reason: decoded.reason };
   }
 }

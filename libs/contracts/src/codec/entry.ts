@@ -1,7 +1,7 @@
 import type { Decoded } from '../messages.js';
 import { type Codec, Malformed } from './fields.js';
 
-/** A value that its message cannot carry: a bug of the writer, or an object no parser should have let through. Names the field. */
+/** A value that its message cannot carry. Either the writer has a bug, or a parser let a wrong object through. Names the field. */
 export class EncodeError extends Error {
   override readonly name = 'EncodeError';
   readonly field: string;
@@ -11,15 +11,19 @@ export class EncodeError extends Error {
   }
 }
 
-/** What protobufjs generates for a message, as far as it is used. */
-export type GeneratedMessage = {
+/** The part of protobufjs' generated messages that we use. */
+type GeneratedMessage = {
   encode(value: object): { finish(): Uint8Array };
   decode(bytes: Uint8Array): object;
 };
 
-export type Entry<T> = { readonly encode: (value: T) => Uint8Array; readonly decode: (bytes: Uint8Array) => Decoded<T> };
+/** Both directions of one message type. `decode` never throws; `encode` throws EncodeError. */
+export type Entry<T> = {
+  readonly encode: (value: T) => Uint8Array;
+  readonly decode: (bytes: Uint8Array) => Decoded<T>;
+};
 
-/** The two directions of one message type. `decode` never throws; `encode` throws EncodeError. */
+/** Pairs a generated message with its codec. */
 export function entry<T>(type: string, generated: GeneratedMessage, codec: Codec<T>): Entry<T> {
   return {
     encode: (value) => {
@@ -35,12 +39,17 @@ export function entry<T>(type: string, generated: GeneratedMessage, codec: Codec
       try {
         read = generated.decode(bytes);
       } catch (error) {
-        return { ok: false, field: type, reason: `${String(bytes.length)} bytes are no ${type}: ${error instanceof Error ? error.message : String(error)}` };
+        return {
+          ok: false,
+          field: type,
+          reason: `${String(bytes.length)} bytes are not a ${type}: ${error instanceof Error ? error.message : String(error)}`,
+        };
       }
       try {
         return { ok: true, value: codec.read(read) };
       } catch (error) {
-        if (error instanceof Malformed) return { ok: false, field: error.field, reason: error.reason };
+        if (error instanceof Malformed)
+          return { ok: false, field: error.field, reason: error.reason };
         throw error;
       }
     },

@@ -1,23 +1,82 @@
 import { classCatalog, unavailableOffering } from './catalog.js';
 import { decision } from './decision.js';
 import { entry } from './entry.js';
-import { blobManifest, pendingBatch, plan, planMessage, plannerAnswer, planReply, planRequest } from './plan.js';
+import {
+  blobManifest,
+  pendingBatch,
+  plan,
+  planMessage,
+  plannerAnswer,
+  planReply,
+  planRequest,
+} from './plan.js';
 import { stateRecord } from './state.js';
 import { wire } from './wire.js';
 
 export { EncodeError, type Entry } from './entry.js';
 export type { BlobManifest, PlannerAnswer } from './plan.js';
 
-// Every message of `proto/dovetail/v1` that travels on its own. `encodeX` throws EncodeError when the value cannot be carried;
-// `decodeX` never throws: it says which field was wrong with what value.
-export const { encode: encodeStateRecord, decode: decodeStateRecord } = entry('StateRecord', wire.StateRecord, stateRecord);
-export const { encode: encodePendingBatch, decode: decodePendingBatch } = entry('PendingBatch', wire.PendingBatch, pendingBatch);
-export const { encode: encodePlanMessage, decode: decodePlanMessage } = entry('PlanMessage', wire.PlanMessage, planMessage);
+// Every message of `proto/dovetail/v1` that travels on its own. `encodeX` throws EncodeError for a value that the message cannot
+// carry. `decodeX` never throws: it names the wrong field and its value.
+/** One object of the state feed, or its tombstone. */
+export const { encode: encodeStateRecord, decode: decodeStateRecord } = entry(
+  'StateRecord',
+  wire.StateRecord,
+  stateRecord,
+);
+/** A group's pending pods, from pod-watcher to the solvers. */
+export const { encode: encodePendingBatch, decode: decodePendingBatch } = entry(
+  'PendingBatch',
+  wire.PendingBatch,
+  pendingBatch,
+);
+/** A plan, from a solver to the launcher. */
+export const { encode: encodePlanMessage, decode: decodePlanMessage } = entry(
+  'PlanMessage',
+  wire.PlanMessage,
+  planMessage,
+);
+/** A plan alone, for golden bytes and tools. */
 export const { encode: encodePlan, decode: decodePlan } = entry('Plan', wire.Plan, plan);
-export const { encode: encodeClassCatalog, decode: decodeClassCatalog } = entry('ClassCatalog', wire.ClassCatalog, classCatalog);
-export const { encode: encodeUnavailableOffering, decode: decodeUnavailableOffering } = entry('UnavailableOffering', wire.UnavailableOffering, unavailableOffering);
-export const { encode: encodePlanRequest, decode: decodePlanRequest } = entry('PlanRequest', wire.PlanRequest, planRequest);
-export const { encode: encodePlanReply, decode: decodePlanReply } = entry('PlanReply', wire.PlanReply, planReply);
-export const { encode: encodePlannerAnswer, decode: decodePlannerAnswer } = entry('PlannerAnswer', wire.PlannerAnswer, plannerAnswer);
-export const { encode: encodeDecision, decode: decodeDecision } = entry('Decision', wire.Decision, decision);
-export const { encode: encodeBlobManifest, decode: decodeBlobManifest } = entry('BlobManifest', wire.BlobManifest, blobManifest);
+/** One part of a class's catalog, from the launcher. */
+export const { encode: encodeClassCatalog, decode: decodeClassCatalog } = entry(
+  'ClassCatalog',
+  wire.ClassCatalog,
+  classCatalog,
+);
+/** An offering to avoid, from the launcher or the reaper. */
+export const { encode: encodeUnavailableOffering, decode: decodeUnavailableOffering } = entry(
+  'UnavailableOffering',
+  wire.UnavailableOffering,
+  unavailableOffering,
+);
+/** A what-if request, from the reaper to a solver. */
+export const { encode: encodePlanRequest, decode: decodePlanRequest } = entry(
+  'PlanRequest',
+  wire.PlanRequest,
+  planRequest,
+);
+/** The plan that answers a what-if request. */
+export const { encode: encodePlanReply, decode: decodePlanReply } = entry(
+  'PlanReply',
+  wire.PlanReply,
+  planReply,
+);
+/** A solver's whole answer: reply, refusal or manifest. */
+export const { encode: encodePlannerAnswer, decode: decodePlannerAnswer } = entry(
+  'PlannerAnswer',
+  wire.PlannerAnswer,
+  plannerAnswer,
+);
+/** A decision, from any service to anyone. */
+export const { encode: encodeDecision, decode: decodeDecision } = entry(
+  'Decision',
+  wire.Decision,
+  decision,
+);
+/** The manifest that stands for a message in parts. */
+export const { encode: encodeBlobManifest, decode: decodeBlobManifest } = entry(
+  'BlobManifest',
+  wire.BlobManifest,
+  blobManifest,
+);

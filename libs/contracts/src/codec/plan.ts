@@ -1,21 +1,60 @@
 import type { BinOption, Bound, NewNode, Placement, Plan, Reason } from '@dovetail/core-scheduling';
+
 import type { PendingBatch, PlanCause, PlanMessage, PlanReply, PlanRequest } from '../messages.js';
-import { admissionNumber, capacityType, poolIdentity, reason, requirements, resources, streamPosition, taintList } from './common.js';
-import { type Codec, flag, int, list, Malformed, message, name, oneOf, optional, text, textMap, uint, type Wire } from './fields.js';
+import {
+  type Codec,
+  flag,
+  int,
+  list,
+  Malformed,
+  message,
+  name,
+  oneOf,
+  optional,
+  text,
+  textMap,
+  uint,
+  type Wire,
+} from './fields.js';
+import {
+  admissionNumber,
+  capacityType,
+  poolIdentity,
+  reason,
+  requirements,
+  resources,
+  streamPosition,
+  taintList,
+} from './values.js';
 import { wire as w } from './wire.js';
 
 const B = w.BoundKind;
-const option = message<BinOption>({ instanceType: name, zone: name, capacityType, priceMicrosPerHour: int, reservationId: optional(text) });
+const option = message<BinOption>({
+  instanceType: name,
+  zone: name,
+  capacityType,
+  priceMicrosPerHour: int,
+  reservationId: optional(text),
+});
 const bound = message<Bound>({
   kind: oneOf<Bound['kind']>({
-    none: B.BOUND_KIND_NONE, 'resource-price': B.BOUND_KIND_RESOURCE_PRICE, 'aggregate-lp': B.BOUND_KIND_AGGREGATE_LP,
-    'assignment-lp': B.BOUND_KIND_ASSIGNMENT_LP, 'integer-aggregate': B.BOUND_KIND_INTEGER_AGGREGATE, spread: B.BOUND_KIND_SPREAD,
+    none: B.BOUND_KIND_NONE,
+    'resource-price': B.BOUND_KIND_RESOURCE_PRICE,
+    'aggregate-lp': B.BOUND_KIND_AGGREGATE_LP,
+    'assignment-lp': B.BOUND_KIND_ASSIGNMENT_LP,
+    'integer-aggregate': B.BOUND_KIND_INTEGER_AGGREGATE,
+    spread: B.BOUND_KIND_SPREAD,
   }),
   priceMicrosPerHour: int,
 });
-const placement = message<Placement>({ nodeName: name, nodeUid: name, podUids: list(name), topologyGroups: list(text) });
+const placement = message<Placement>({
+  nodeName: name,
+  nodeUid: name,
+  podUids: list(name),
+  topologyGroups: list(text),
+});
 
-/** What bins and pods share travels once, in a table, and is named by index: 1,000 bins with 60 options each stay small. */
+/** Rows that bins and pods share travel once and are named by index, so that 1,000 bins with 60 options each stay small. */
 class Table<T> {
   readonly rows: T[] = [];
   readonly #indexes = new Map<string, number>();
@@ -29,23 +68,49 @@ class Table<T> {
 }
 const rowAt = <T>(rows: readonly T[], index: number): T => {
   const row = rows[index];
-  if (row === undefined) throw new Malformed(`${String(index)} names no row; the table has ${String(rows.length)}`);
+  if (row === undefined)
+    throw new Malformed(`${String(index)} names no row; the table has ${String(rows.length)}`);
   return row;
 };
 
-type FlatBin = Omit<NewNode, 'options' | 'notes'> & { readonly optionIndexes: readonly number[]; readonly noteIndexes: readonly number[] };
+type FlatBin = Omit<NewNode, 'options' | 'notes'> & {
+  readonly optionIndexes: readonly number[];
+  readonly noteIndexes: readonly number[];
+};
 type FlatUnplaced = { readonly podUid: string; readonly reasonIndexes: readonly number[] };
 type FlatPlan = Omit<Plan, 'newNodes' | 'unplaced'> & {
-  readonly options: readonly BinOption[]; readonly reasons: readonly Reason[]; readonly newNodes: readonly FlatBin[]; readonly unplaced: readonly FlatUnplaced[];
+  readonly options: readonly BinOption[];
+  readonly reasons: readonly Reason[];
+  readonly newNodes: readonly FlatBin[];
+  readonly unplaced: readonly FlatUnplaced[];
 };
 const flatBin = message<FlatBin>({
-  id: name, pool: poolIdentity, optionIndexes: list(uint), requirements, labels: textMap, taints: taintList, requests: resources, podUids: list(name),
-  topologyGroups: list(text), minValuesRelaxed: flag, noteIndexes: list(uint),
+  id: name,
+  pool: poolIdentity,
+  optionIndexes: list(uint),
+  requirements,
+  labels: textMap,
+  taints: taintList,
+  requests: resources,
+  podUids: list(name),
+  topologyGroups: list(text),
+  minValuesRelaxed: flag,
+  noteIndexes: list(uint),
 });
 const flatPlan = message<FlatPlan>({
-  stateSequence: int, catalogRevision: text, admissionHead: text, seed: int, steps: int, options: list(option), reasons: list(reason),
-  newNodes: list(flatBin), placements: list(placement), unplaced: list(message<FlatUnplaced>({ podUid: name, reasonIndexes: list(uint) })),
-  priceMicrosPerHour: int, bound, stats: message<Plan['stats']>({ pods: int, classes: int, instanceTypes: int }),
+  stateSequence: int,
+  catalogRevision: text,
+  admissionHead: text,
+  seed: int,
+  steps: int,
+  options: list(option),
+  reasons: list(reason),
+  newNodes: list(flatBin),
+  placements: list(placement),
+  unplaced: list(message<FlatUnplaced>({ podUid: name, reasonIndexes: list(uint) })),
+  priceMicrosPerHour: int,
+  bound,
+  stats: message<Plan['stats']>({ pods: int, classes: int, instanceTypes: int }),
 });
 
 /** Does the same work on the same value once: bins share their lists, and a list has hundreds of entries. */
@@ -60,10 +125,19 @@ function once<A extends object, B>(convert: (from: A) => B): (from: A) => B {
 function flatten(plan: Plan): FlatPlan {
   const options = new Table<BinOption>();
   const reasons = new Table<Reason>();
-  const optionIndexes = once((from: readonly BinOption[]) => from.map((each) => options.index(each)));
+  const optionIndexes = once((from: readonly BinOption[]) =>
+    from.map((each) => options.index(each)),
+  );
   const noteIndexes = once((from: readonly Reason[]) => from.map((each) => reasons.index(each)));
-  const newNodes = plan.newNodes.map(({ options: binOptions, notes, ...bin }) => ({ ...bin, optionIndexes: optionIndexes(binOptions), noteIndexes: noteIndexes(notes) }));
-  const unplaced = plan.unplaced.map((pod) => ({ podUid: pod.podUid, reasonIndexes: pod.reasons.map((each) => reasons.index(each)) }));
+  const newNodes = plan.newNodes.map(({ options: binOptions, notes, ...bin }) => ({
+    ...bin,
+    optionIndexes: optionIndexes(binOptions),
+    noteIndexes: noteIndexes(notes),
+  }));
+  const unplaced = plan.unplaced.map((pod) => ({
+    podUid: pod.podUid,
+    reasonIndexes: pod.reasons.map((each) => reasons.index(each)),
+  }));
   return { ...plan, newNodes, unplaced, options: options.rows, reasons: reasons.rows };
 }
 
@@ -80,18 +154,38 @@ function shared<A, B = A>(convert: (from: A) => B): (from: A) => B {
 const asItIs = <T>(value: T): T => value;
 
 function unflatten({ options, reasons, newNodes, unplaced, ...rest }: FlatPlan): Plan {
-  const optionsAt = shared((indexes: readonly number[]) => indexes.map((index) => rowAt(options, index)));
-  const notesAt = shared((indexes: readonly number[]) => indexes.map((index) => rowAt(reasons, index)));
-  const [requirementsOf, labelsOf, taintsOf] = [shared<NewNode['requirements']>(asItIs), shared<NewNode['labels']>(asItIs), shared<NewNode['taints']>(asItIs)];
+  const optionsAt = shared((indexes: readonly number[]) =>
+    indexes.map((index) => rowAt(options, index)),
+  );
+  const notesAt = shared((indexes: readonly number[]) =>
+    indexes.map((index) => rowAt(reasons, index)),
+  );
+  const [requirementsOf, labelsOf, taintsOf] = [
+    shared<NewNode['requirements']>(asItIs),
+    shared<NewNode['labels']>(asItIs),
+    shared<NewNode['taints']>(asItIs),
+  ];
   return {
     ...rest,
     newNodes: newNodes.map(({ optionIndexes, noteIndexes, ...bin }) => ({
-      ...bin, requirements: requirementsOf(bin.requirements), labels: labelsOf(bin.labels), taints: taintsOf(bin.taints), options: optionsAt(optionIndexes), notes: notesAt(noteIndexes),
+      ...bin,
+      requirements: requirementsOf(bin.requirements),
+      labels: labelsOf(bin.labels),
+      taints: taintsOf(bin.taints),
+      options: optionsAt(optionIndexes),
+      notes: notesAt(noteIndexes),
     })),
-    unplaced: unplaced.map((pod) => ({ podUid: pod.podUid, reasons: pod.reasonIndexes.map((index) => rowAt(reasons, index)) })),
+    unplaced: unplaced.map((pod) => ({
+      podUid: pod.podUid,
+      reasons: pod.reasonIndexes.map((index) => rowAt(reasons, index)),
+    })),
   };
 }
-export const plan: Codec<Plan> = { write: (value) => flatPlan.write(flatten(value)), read: (from) => unflatten(flatPlan.read(from)) };
+/** A plan. Rows that bins and pods share travel once, in tables. */
+export const plan: Codec<Plan> = {
+  write: (value) => flatPlan.write(flatten(value)),
+  read: (from) => unflatten(flatPlan.read(from)),
+};
 
 type Pending = Omit<Extract<PlanCause, { kind: 'pending' }>, 'kind'>;
 type Replacement = Omit<Extract<PlanCause, { kind: 'replacement' }>, 'kind'>;
@@ -99,31 +193,59 @@ const pendingCause = message<Pending>({ group: name, round: name });
 const replacementCause = message<Replacement>({ nodeName: name, nodeUid: name, reason: text });
 /** The cause is a oneof of the message itself. */
 const cause: Codec<PlanCause> = {
-  write: (value) => (value.kind === 'pending' ? { pending: pendingCause.write(value) } : { replacement: replacementCause.write(value) }),
+  write: (value) =>
+    value.kind === 'pending'
+      ? { pending: pendingCause.write(value) }
+      : { replacement: replacementCause.write(value) },
   read: (from) => {
     const set = from as Wire;
-    if (Object.hasOwn(set, 'pending')) return { kind: 'pending', ...pendingCause.read(set['pending']) };
-    if (Object.hasOwn(set, 'replacement')) return { kind: 'replacement', ...replacementCause.read(set['replacement']) };
+    if (Object.hasOwn(set, 'pending'))
+      return { kind: 'pending', ...pendingCause.read(set['pending']) };
+    if (Object.hasOwn(set, 'replacement'))
+      return { kind: 'replacement', ...replacementCause.read(set['replacement']) };
     throw new Malformed('cause is unset, or newer than this build (known: pending, replacement)');
   },
 };
 const planRest = message<Omit<PlanMessage, 'cause'>>({
-  id: name, plan, statePosition: streamPosition, admissionSeen: admissionNumber, createdMs: int, solver: name, solveMs: int,
+  id: name,
+  plan,
+  statePosition: streamPosition,
+  admissionSeen: admissionNumber,
+  createdMs: int,
+  solver: name,
+  solveMs: int,
 });
+/** A plan with its id, cause and origin. */
 export const planMessage: Codec<PlanMessage> = {
   write: (value) => ({ ...(planRest.write(value) as Wire), ...(cause.write(value.cause) as Wire) }),
   read: (from) => ({ ...planRest.read(from), cause: cause.read(from) }),
 };
 
-export const pendingBatch = message<PendingBatch>({ group: name, podUids: list(name), round: name, statePosition: streamPosition, cutAtMs: int, youngestMs: int });
-export const planRequest = message<PlanRequest>({
-  podUids: list(name), withoutNodes: list(name), commit: optional(message<NonNullable<PlanRequest['commit']>>({ nodeName: name, nodeUid: name, reason: text })),
-  maxPriceMicrosPerHour: optional(int), budgetMs: int,
+/** The pending pods of one group. */
+export const pendingBatch = message<PendingBatch>({
+  group: name,
+  podUids: list(name),
+  round: name,
+  statePosition: streamPosition,
+  cutAtMs: int,
+  youngestMs: int,
 });
+/** A request to plan without a batch. */
+export const planRequest = message<PlanRequest>({
+  podUids: list(name),
+  withoutNodes: list(name),
+  commit: optional(
+    message<NonNullable<PlanRequest['commit']>>({ nodeName: name, nodeUid: name, reason: text }),
+  ),
+  maxPriceMicrosPerHour: optional(int),
+  budgetMs: int,
+});
+/** The plan that answers a request. */
 export const planReply = message<PlanReply>({ planId: name, plan, statePosition: streamPosition });
 
 /** Where a message lies that is too large to be sent whole. */
 export type BlobManifest = { readonly id: string; readonly parts: number; readonly bytes: number };
+/** The manifest of a message that travels in parts. */
 export const blobManifest = message<BlobManifest>({ id: name, parts: uint, bytes: int });
 
 /** A solver's answer on the wire: the reply, a refusal with a code, or where the reply lies. */
@@ -131,11 +253,17 @@ export type PlannerAnswer =
   | { readonly kind: 'reply'; readonly reply: PlanReply }
   | { readonly kind: 'refusal'; readonly code: string; readonly message: string }
   | { readonly kind: 'blob'; readonly blob: BlobManifest };
-const refusal = message<{ readonly code: string; readonly message: string }>({ code: name, message: text });
+const refusal = message<{ readonly code: string; readonly message: string }>({
+  code: name,
+  message: text,
+});
+/** A solver's answer: a reply, a refusal, or the manifest of a large reply. */
 export const plannerAnswer: Codec<PlannerAnswer> = {
   write: (value) => {
     if (value.kind === 'reply') return { reply: planReply.write(value.reply) };
-    return value.kind === 'refusal' ? { refusal: refusal.write(value) } : { blob: blobManifest.write(value.blob) };
+    return value.kind === 'refusal'
+      ? { refusal: refusal.write(value) }
+      : { blob: blobManifest.write(value.blob) };
   },
   read: (from) => {
     const set = from as Wire;

@@ -1,10 +1,12 @@
 import type { RequirementSpec, Resources, Taint } from '@dovetail/core-kube-model';
 import { formatDuration, formatResources } from '@dovetail/core-kube-model';
+
 import { terminationFinalizer } from './names.js';
-import type { NodeClassRef, PoolIdentity } from './pool.js';
+import type { NodeClassRef } from './node-class.js';
+import type { PoolIdentity } from './pool.js';
 import { poolLabelOf } from './pool.js';
 
-/** What a NodeClaim is made from. Labels and annotations are the pool's and the plan's; the pool's and class's own labels are added. */
+/** The parts of a new NodeClaim. Labels and annotations come from pool and plan; pool and class labels are added. */
 export type NodeClaimParts = {
   readonly name: string;
   readonly pool: PoolIdentity;
@@ -16,12 +18,12 @@ export type NodeClaimParts = {
   readonly startupTaints: readonly Taint[];
   readonly requirements: readonly RequirementSpec[];
   readonly requests: Resources;
-  /** Absent: never. */
+  /** Absent: the node never expires. */
   readonly expireAfterMs?: number;
   readonly terminationGracePeriodMs?: number;
 };
 
-/** A NodeClaim as it is sent to the API server. */
+/** A NodeClaim as the API server receives it. */
 export type NodeClaimObject = {
   readonly apiVersion: 'karpenter.sh/v1';
   readonly kind: 'NodeClaim';
@@ -30,7 +32,13 @@ export type NodeClaimObject = {
     readonly labels: Readonly<Record<string, string>>;
     readonly annotations: Readonly<Record<string, string>>;
     readonly finalizers: readonly string[];
-    readonly ownerReferences: readonly { apiVersion: string; kind: string; name: string; uid: string; blockOwnerDeletion: boolean }[];
+    readonly ownerReferences: readonly {
+      apiVersion: string;
+      kind: string;
+      name: string;
+      uid: string;
+      blockOwnerDeletion: boolean;
+    }[];
   };
   readonly spec: Readonly<Record<string, unknown>>;
 };
@@ -38,17 +46,19 @@ export type NodeClaimObject = {
 /** The label that names a node's class: `<group>/<kind in lower case>`. */
 export const classLabelOf = (ref: NodeClassRef): string => `${ref.group}/${ref.kind.toLowerCase()}`;
 
-const poolApiVersion = (kind: PoolIdentity['kind']): string => (kind === 'NodePool' ? 'karpenter.sh/v1' : 'karpenter.sh/v1alpha5');
+const poolApiVersion = (kind: PoolIdentity['kind']): string =>
+  kind === 'NodePool' ? 'karpenter.sh/v1' : 'karpenter.sh/v1alpha5';
 
 const requirementObject = (spec: RequirementSpec): object => ({
-  key: spec.key, operator: spec.operator,
+  key: spec.key,
+  operator: spec.operator,
   ...(spec.values.length === 0 ? {} : { values: spec.values }),
   ...(spec.minValues === undefined ? {} : { minValues: spec.minValues }),
 });
 
 /**
- * The NodeClaim of a bin. It carries the finalizer from its first moment, so that it cannot disappear before its
- * instance, and is owned by its pool, so that deleting the pool ends it.
+ * Builds the NodeClaim of a bin. It has the finalizer from its first moment, so it cannot disappear
+ * before its instance. Its pool owns it, so deleting the pool ends it.
  */
 export function nodeClaimObject(parts: NodeClaimParts): NodeClaimObject {
   return {
@@ -56,10 +66,22 @@ export function nodeClaimObject(parts: NodeClaimParts): NodeClaimObject {
     kind: 'NodeClaim',
     metadata: {
       name: parts.name,
-      labels: { ...parts.labels, [poolLabelOf(parts.pool.kind)]: parts.pool.name, [classLabelOf(parts.classRef)]: parts.classRef.name },
+      labels: {
+        ...parts.labels,
+        [poolLabelOf(parts.pool.kind)]: parts.pool.name,
+        [classLabelOf(parts.classRef)]: parts.classRef.name,
+      },
       annotations: parts.annotations,
       finalizers: [terminationFinalizer],
-      ownerReferences: [{ apiVersion: poolApiVersion(parts.pool.kind), kind: parts.pool.kind, name: parts.pool.name, uid: parts.poolUid, blockOwnerDeletion: true }],
+      ownerReferences: [
+        {
+          apiVersion: poolApiVersion(parts.pool.kind),
+          kind: parts.pool.kind,
+          name: parts.pool.name,
+          uid: parts.poolUid,
+          blockOwnerDeletion: true,
+        },
+      ],
     },
     spec: {
       ...(parts.taints.length === 0 ? {} : { taints: parts.taints }),
@@ -67,9 +89,12 @@ export function nodeClaimObject(parts: NodeClaimParts): NodeClaimObject {
       requirements: parts.requirements.map(requirementObject),
       resources: { requests: formatResources(parts.requests) },
       nodeClassRef: parts.classRef,
-      // The schema would write 720h where nothing stands.
-      expireAfter: parts.expireAfterMs === undefined ? 'Never' : formatDuration(parts.expireAfterMs),
-      ...(parts.terminationGracePeriodMs === undefined ? {} : { terminationGracePeriod: formatDuration(parts.terminationGracePeriodMs) }),
+      // The CRD's schema would default an absent field to 720h.
+      expireAfter:
+        parts.expireAfterMs === undefined ? 'Never' : formatDuration(parts.expireAfterMs),
+      ...(parts.terminationGracePeriodMs === undefined
+        ? {}
+        : { terminationGracePeriod: formatDuration(parts.terminationGracePeriodMs) }),
     },
   };
 }

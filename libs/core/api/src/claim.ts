@@ -1,7 +1,11 @@
 import type { RequirementSpec, Resources, Taint } from '@dovetail/core-kube-model';
-import type { NodeClassRef, PoolIdentity } from './pool.js';
 
+import type { NodeClassRef } from './node-class.js';
+import type { PoolIdentity } from './pool.js';
+
+/** The status of a Kubernetes condition. */
 export type ConditionStatus = 'True' | 'False' | 'Unknown';
+/** A condition of an object's status. `lastTransitionMs` is 0 when the object names no time. */
 export type Condition = {
   readonly type: string;
   readonly status: ConditionStatus;
@@ -10,11 +14,12 @@ export type Condition = {
   readonly lastTransitionMs: number;
 };
 
-/** A NodeClaim of karpenter.sh/v1, projected. */
+/** A NodeClaim of karpenter.sh/v1, projected. Times are milliseconds since 1970. */
 export type NodeClaim = {
   readonly uid: string;
   readonly name: string;
   readonly resourceVersion: string;
+  /** When the launcher planned it, or else when the API server created it. */
   readonly createdMs: number;
   readonly deletionMs?: number;
   readonly finalizers: readonly string[];
@@ -27,8 +32,10 @@ export type NodeClaim = {
   readonly requests: Resources;
   readonly taints: readonly Taint[];
   readonly startupTaints: readonly Taint[];
+  /** Absent: the node never expires. */
   readonly expireAfterMs?: number;
   readonly terminationGracePeriodMs?: number;
+  /** The node that it became; absent until the node has joined. */
   readonly nodeName?: string;
   readonly providerId?: string;
   readonly imageId?: string;

@@ -1,15 +1,20 @@
-export * from './pool.js';
-export * from './node-class.js';
 export * from './claim.js';
-export * from './names.js';
-export * from './promise.js';
-export * from './claim-price.js';
-export { sizesOf } from './legacy-sizes.js';
-export * from './label-rules.js';
-export * from './content-hash.js';
 export * from './claim-object.js';
-export { nodePoolOf, defaultExpireAfterMs } from './parse/node-pool.js';
-export { provisionerOf } from './parse/provisioner.js';
-export { ec2NodeClassOf } from './parse/ec2-node-class.js';
-export { awsNodeTemplateOf, inlineProviderOf, legacyDefaultFamily, type KubernetesVersion } from './parse/legacy-class.js';
+export * from './claim-price.js';
+export * from './content-hash.js';
+export * from './label-rules.js';
+export { sizesOf } from './legacy-sizes.js';
+export * from './names.js';
+export * from './node-class.js';
 export { nodeClaimOf } from './parse/claim.js';
+export { ec2NodeClassOf } from './parse/ec2-node-class.js';
+export {
+  awsNodeTemplateOf,
+  inlineProviderOf,
+  type KubernetesVersion,
+  legacyDefaultFamily,
+} from './parse/legacy-class.js';
+export { defaultExpireAfterMs, nodePoolOf } from './parse/node-pool.js';
+export { provisionerOf } from './parse/provisioner.js';
+export * from './pool.js';
+export * from './promise.js';

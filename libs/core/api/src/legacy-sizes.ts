@@ -1,18 +1,34 @@
 import { canonicalKey, type RequirementSpec } from '@dovetail/core-kube-model';
+
 import { labels as names } from './names.js';
 import type { Pool } from './pool.js';
 
-const keys = { type: names.instanceType, family: 'karpenter.k8s.aws/instance-family', category: 'karpenter.k8s.aws/instance-category', generation: 'karpenter.k8s.aws/instance-generation' } as const;
+const keys = {
+  type: names.instanceType,
+  family: 'karpenter.k8s.aws/instance-family',
+  category: 'karpenter.k8s.aws/instance-category',
+  generation: 'karpenter.k8s.aws/instance-generation',
+} as const;
 
 /**
- * The types that a Provisioner's nodes are sized by when it names no type, family, category or generation: c, m and r above
- * generation 2, which the last webhooks of Karpenter wrote into such a Provisioner. Earlier ones narrowed nothing,
- * and manifests of that time ask for t3a or t4g by nodeSelector; so here it says for which types pods are packed, not
- * which may be launched. Undefined for every other pool: all of its types count.
+ * The types by which the nodes of a Provisioner are sized when it names no type, family, category or
+ * generation: c, m and r above generation 2. Karpenter's last v1alpha5 webhooks wrote these into such
+ * a Provisioner. Earlier ones narrowed nothing, and manifests of that time ask for t3a or t4g by
+ * nodeSelector. So these types decide how pods are packed, not which types may be launched. Undefined
+ * for every other pool, because all of its types count.
  */
-export function sizesOf({ identity, requirements, labels }: Pick<Pool, 'identity' | 'requirements' | 'labels'>): readonly RequirementSpec[] | undefined {
+export function sizesOf({
+  identity,
+  requirements,
+  labels,
+}: Pick<Pool, 'identity' | 'requirements' | 'labels'>): readonly RequirementSpec[] | undefined {
   if (identity.kind !== 'Provisioner') return undefined;
-  const said = new Set([...requirements.map(({ key }) => key), ...Object.keys(labels)].map(canonicalKey));
+  const said = new Set(
+    [...requirements.map(({ key }) => key), ...Object.keys(labels)].map(canonicalKey),
+  );
   if (Object.values(keys).some((key) => said.has(key))) return undefined;
-  return [{ key: keys.category, operator: 'In', values: ['c', 'm', 'r'] }, { key: keys.generation, operator: 'Gt', values: ['2'] }];
+  return [
+    { key: keys.category, operator: 'In', values: ['c', 'm', 'r'] },
+    { key: keys.generation, operator: 'Gt', values: ['2'] },
+  ];
 }

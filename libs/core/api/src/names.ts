@@ -1,4 +1,4 @@
-/** Names in Karpenter's API that people's manifests and dashboards rely on (karpenter.sh v1), and Dovetail's own. */
+/** Labels of Karpenter's API (karpenter.sh/v1) and of Kubernetes that manifests and dashboards rely on. */
 export const labels = {
   nodePool: 'karpenter.sh/nodepool',
   provisioner: 'karpenter.sh/provisioner-name',
@@ -17,6 +17,7 @@ export const labels = {
   excludeFromLoadBalancers: 'node.kubernetes.io/exclude-from-external-load-balancers',
 } as const;
 
+/** Annotations that Dovetail reads or writes: Karpenter's and its own. */
 export const annotations = {
   doNotDisrupt: 'karpenter.sh/do-not-disrupt',
   nodePoolHash: 'karpenter.sh/nodepool-hash',
@@ -25,35 +26,38 @@ export const annotations = {
   nodeClassHashVersion: 'karpenter.k8s.aws/ec2nodeclass-hash-version',
   terminationTimestamp: 'karpenter.sh/nodeclaim-termination-timestamp',
   podDeletionCost: 'controller.kubernetes.io/pod-deletion-cost',
-  /** On a NodeClaim or Node: which pods it is promised to, JSON (see docs/contracts.md). */
+  /** On a NodeClaim or Node: the pods that its room is promised to, as JSON (see docs/contracts.md). */
   promise: 'dovetail.sh/promise',
   /** On a NodeClaim: `epoch.number/planId/bin`, the admission that made it. */
   admission: 'dovetail.sh/admission',
-  /** On a NodeClaim: when it was planned, RFC 3339. Its age counts from here: services compare times of their own clock, not the API server's. */
+  /** On a NodeClaim: when it was planned, RFC 3339. Its age counts from here, by the clock of the services. */
   planned: 'dovetail.sh/planned',
-  /** On a NodeClaim: the launch intent shared with its siblings, JSON. */
+  /** On a NodeClaim: the launch intent that it shares with its siblings, as JSON. */
   launchIntent: 'dovetail.sh/launch-intent',
-  /** On a NodeClaim: the instance it was paired with, before status says so. */
+  /** On a NodeClaim: the instance that it was paired with, before its status names it. */
   instanceId: 'dovetail.sh/instance-id',
-  /** On a Node: the cordon is ours and ends when the bin's pods are bound. */
+  /** On a Node: the launcher cordoned it, until the bin's pods are bound. */
   placementCordon: 'dovetail.sh/placement-cordon',
-  /** On a NodeClaim: what its instance cost an hour when it was launched, US dollars; ~ in front: estimated. */
+  /** On a NodeClaim: the hourly price of its instance at launch, in US dollars; `~` means estimated. */
   pricePerHour: 'dovetail.sh/price-per-hour',
+  /** On a pool: the most that one node may cost an hour, in US dollars. */
   maxPricePerHour: 'dovetail.sh/max-price-per-hour',
+  /** On a pool: the most nodes that may be launched in a minute. */
   maxLaunchesPerMinute: 'dovetail.sh/max-launches-per-minute',
-  /** On a Node, written by the reaper: the cause it is being retired for. */
+  /** On a Node, written by the reaper: the retirement in progress, as JSON. */
   retirement: 'dovetail.sh/retirement',
 } as const;
 
+/** Taints of Karpenter's API: the node is being retired, or has not registered yet. */
 export const taints = {
   disrupted: { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' },
   unregistered: { key: 'karpenter.sh/unregistered', effect: 'NoExecute' },
 } as const;
 
-/** On NodeClaims and Nodes: nothing disappears before its instance is gone. */
+/** The finalizer on NodeClaims and Nodes: neither disappears before its instance is gone. */
 export const terminationFinalizer = 'karpenter.sh/termination';
 
-/** Tags on what EC2 holds for us. */
+/** Tags on the EC2 objects that Dovetail makes. */
 export const tags = {
   cluster: (clusterName: string): string => `kubernetes.io/cluster/${clusterName}`,
   clusterName: 'eks:eks-cluster-name',
@@ -61,8 +65,8 @@ export const tags = {
   provisioner: 'karpenter.sh/provisioner-name',
   nodeClaim: 'karpenter.sh/nodeclaim',
   nodeClass: 'karpenter.k8s.aws/ec2nodeclass',
-  /** The launch intent's id: how instances are found again after a crash. */
+  /** The id of the launch intent, by which instances are found again after a crash. */
   launchIntent: 'dovetail.sh/launch-intent',
-  /** UID of the kube-system namespace: no other cluster of the same name may be mistaken for this one. */
+  /** The UID of the kube-system namespace, which tells clusters of one name apart. */
   clusterUid: 'dovetail.sh/cluster-uid',
 } as const;

@@ -1,9 +1,37 @@
-import type { NodeClassRef } from './pool.js';
+/** A reference to a node class. A Provisioner's inline provider is a class of kind `InlineProvider`. */
+export type NodeClassRef = {
+  readonly group: string;
+  readonly kind: 'EC2NodeClass' | 'AWSNodeTemplate' | 'InlineProvider';
+  readonly name: string;
+};
 
-export type SelectorTerm = { readonly tags?: Readonly<Record<string, string>>; readonly id?: string; readonly name?: string };
-export type AmiSelectorTerm = SelectorTerm & { readonly alias?: string; readonly owner?: string; readonly ssmParameter?: string };
-export type AmiFamily = 'AL2' | 'AL2023' | 'Bottlerocket' | 'Custom' | 'Windows2019' | 'Windows2022' | 'Windows2025';
+/** One way to select EC2 objects; its parts hold together. In tags, `*` matches any value. */
+export type SelectorTerm = {
+  readonly tags?: Readonly<Record<string, string>>;
+  readonly id?: string;
+  readonly name?: string;
+};
+/** One way to select images. An alias names a family and version of EKS' images. */
+export type AmiSelectorTerm = SelectorTerm & {
+  readonly alias?: string;
+  readonly owner?: string;
+  readonly ssmParameter?: string;
+};
+/** The operating system that nodes boot, which decides devices, user data and reservations. */
+export type AmiFamily =
+  'AL2' | 'AL2023' | 'Bottlerocket' | 'Custom' | 'Windows2019' | 'Windows2022' | 'Windows2025';
 
+/** The families whose images EKS publishes, by the lower-case name that an alias (`al2023@latest`) gives them. */
+export const aliasFamilies: Readonly<Record<string, AmiFamily>> = {
+  al2: 'AL2',
+  al2023: 'AL2023',
+  bottlerocket: 'Bottlerocket',
+  windows2019: 'Windows2019',
+  windows2022: 'Windows2022',
+  windows2025: 'Windows2025',
+};
+
+/** A volume of a node. `rootVolume` marks the one whose size counts as ephemeral storage. */
 export type BlockDeviceMapping = {
   readonly deviceName?: string;
   readonly rootVolume: boolean;
@@ -20,12 +48,26 @@ export type BlockDeviceMapping = {
   };
 };
 
+/** How pods and processes reach the instance metadata service. */
 export type MetadataOptions = {
   readonly httpEndpoint: 'enabled' | 'disabled';
   readonly httpProtocolIpv6: 'enabled' | 'disabled';
   readonly httpPutResponseHopLimit: number;
   readonly httpTokens: 'required' | 'optional';
 };
+
+/** The resources that kubelet and system may reserve (the kubelet's --kube-reserved). */
+export const reservableResources: readonly string[] = ['cpu', 'memory', 'ephemeral-storage', 'pid'];
+
+/** The signals by which a kubelet evicts pods, as Kubernetes names them. */
+export const evictionSignals: readonly string[] = [
+  'memory.available',
+  'nodefs.available',
+  'nodefs.inodesFree',
+  'imagefs.available',
+  'imagefs.inodesFree',
+  'pid.available',
+];
 
 /** The kubelet settings that change a node's capacity or user data. Quantities stay as written. */
 export type KubeletConfiguration = {
@@ -43,19 +85,25 @@ export type KubeletConfiguration = {
   readonly cpuCFSQuota?: boolean;
 };
 
+/** The subnets, groups and images that discovery found for a class. */
 export type NodeClassStatus = {
-  readonly subnets: readonly { readonly id: string; readonly zone: string; readonly zoneId?: string }[];
+  readonly subnets: readonly {
+    readonly id: string;
+    readonly zone: string;
+    readonly zoneId?: string;
+  }[];
   readonly securityGroups: readonly { readonly id: string; readonly name?: string }[];
   readonly amis: readonly ResolvedAmi[];
   readonly instanceProfile?: string;
 };
 
+/** An image that discovery found. One that serves several variants stands once for each. */
 export type ResolvedAmi = {
   readonly id: string;
   readonly name: string;
   readonly deprecated: boolean;
-  /** Which instances it boots: architecture, and `accelerated` for images that carry GPU or Neuron drivers. */
   readonly arch: 'amd64' | 'arm64';
+  /** The devices that it has drivers for: none, NVIDIA GPUs, or AWS Neuron. */
   readonly variant: 'standard' | 'nvidia' | 'neuron';
 };
 
@@ -66,13 +114,15 @@ export type NodeClass = {
   readonly resourceVersion: string;
   readonly generation: number;
   readonly deletionMs?: number;
+  /** Whether the condition Ready is True. */
   readonly ready: boolean;
+  /** Identifies the content that a launched node keeps; a node whose annotation differs has drifted. */
   readonly hash: string;
   readonly subnetSelectorTerms: readonly SelectorTerm[];
   readonly securityGroupSelectorTerms: readonly SelectorTerm[];
   readonly amiFamily: AmiFamily;
   readonly amiSelectorTerms: readonly AmiSelectorTerm[];
-  /** Exactly one of role and instanceProfile; neither: the installation's default instance profile (legacy classes only). */
+  /** Invariant: not both role and instanceProfile. Legacy classes may have neither and get the installation's default. */
   readonly role?: string;
   readonly instanceProfile?: string;
   readonly userData?: string;
@@ -84,6 +134,6 @@ export type NodeClass = {
   readonly metadataOptions: MetadataOptions;
   readonly associatePublicIpAddress?: boolean;
   readonly context?: string;
-  /** What discovery has found, as the object's status says it. */
+  /** The findings of discovery, as the object's status has them. */
   readonly status: NodeClassStatus;
 };

@@ -1,24 +1,23 @@
 import type { RequirementSpec, Resources, Taint } from '@dovetail/core-kube-model';
-import type { KubeletConfiguration } from './node-class.js';
 
-/** A pool is identified by kind and name: a Provisioner and a NodePool may both be called `default`. */
+import type { KubeletConfiguration, NodeClassRef } from './node-class.js';
+
+/** Identifies a pool by kind and name, because a Provisioner and a NodePool may both be called `default`. */
 export type PoolIdentity = { readonly kind: 'NodePool' | 'Provisioner'; readonly name: string };
 
-/** A reference to a node class; a Provisioner with an inline provider gets a synthesised one of kind `InlineProvider`. */
-export type NodeClassRef = { readonly group: string; readonly kind: 'EC2NodeClass' | 'AWSNodeTemplate' | 'InlineProvider'; readonly name: string };
-
+/** Why a node may be disrupted voluntarily, in Karpenter's words. */
 export type DisruptionReason = 'Empty' | 'Drifted' | 'Underutilized';
 
-/** How many nodes of a pool may be disrupted at once. Parsed: a percentage or a count; an active window when scheduled. */
+/** How many nodes of a pool may be disrupted at once: a percentage or a count, and a window when scheduled. */
 export type DisruptionBudget = {
   readonly nodes: { readonly percent: number } | { readonly count: number };
-  /** Absent: every reason. */
+  /** Absent: the budget holds for every reason. */
   readonly reasons?: readonly DisruptionReason[];
-  /** Cron in UTC with the length of its window. */
+  /** A cron schedule in UTC and the length of the window that each hit opens. */
   readonly schedule?: { readonly cron: string; readonly durationMs: number };
 };
 
-/** A NodePool or Provisioner, defaults applied, in one shape. */
+/** A NodePool or Provisioner in one shape, with defaults applied. Times are milliseconds since 1970. */
 export type Pool = {
   readonly identity: PoolIdentity;
   readonly uid: string;
@@ -26,9 +25,9 @@ export type Pool = {
   readonly generation: number;
   readonly createdMs: number;
   readonly deletionMs?: number;
-  /** 1..100; 0 when unset. */
+  /** Invariant: 1 to 100, or 0 when unset. Higher weights are tried first. */
   readonly weight: number;
-  /** Limits on the sum over the pool's nodes; `nodes` counts nodes. */
+  /** Limits on the sum over the pool's nodes. The name `nodes` counts nodes. */
   readonly limits: Resources;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
@@ -38,29 +37,30 @@ export type Pool = {
   readonly classRef: NodeClassRef;
   /** Identifies the template's content: a node whose annotation differs has drifted. */
   readonly hash: string;
-  /** False: the object or its class is not usable now; the reason stands in the object's status. */
+  /** Whether pool and class are usable now. The object's status has the reason when they are not. */
   readonly ready: boolean;
-  /** Absent: never. */
+  /** Absent: nodes never expire. */
   readonly expireAfterMs?: number;
   readonly terminationGracePeriodMs?: number;
   readonly disruption: {
     readonly policy: 'WhenEmpty' | 'WhenEmptyOrUnderutilized' | 'Balanced';
-    /** Absent: never. For a Provisioner with ttlSecondsAfterEmpty, that time. */
+    /** How long a node stays empty before it goes (ttlSecondsAfterEmpty of a Provisioner). Absent: for ever. */
     readonly consolidateAfterMs?: number;
     readonly budgets: readonly DisruptionBudget[];
   };
-  /** A static pool (spec.replicas): planning leaves it out. */
+  /** Set for a static pool (spec.replicas), which planning leaves out. */
   readonly replicas?: number;
   /** The most that one node may cost, from the annotation dovetail.sh/max-price-per-hour. */
   readonly maxPriceMicrosPerHour?: number;
   /** From the annotation dovetail.sh/max-launches-per-minute. */
   readonly maxLaunchesPerMinute?: number;
-  /** A Provisioner's kubeletConfiguration; each setting in it wins over its class's. NodePools have none. */
+  /** A Provisioner's kubeletConfiguration. Each setting in it wins over its class's. NodePools have none. */
   readonly kubelet?: KubeletConfiguration;
 };
 
-/** The label that nodes of this kind of pool carry. */
-export const poolLabelOf = (kind: PoolIdentity['kind']): string => (kind === 'NodePool' ? 'karpenter.sh/nodepool' : 'karpenter.sh/provisioner-name');
+/** The label that names the pool on nodes of this kind of pool. */
+export const poolLabelOf = (kind: PoolIdentity['kind']): string =>
+  kind === 'NodePool' ? 'karpenter.sh/nodepool' : 'karpenter.sh/provisioner-name';
 
-/** `NodePool/default`: one string for maps, subjects and metrics. */
+/** The pool's identity as one text for maps, subjects and metrics: `NodePool/default`. */
 export const poolKey = (identity: PoolIdentity): string => `${identity.kind}/${identity.name}`;

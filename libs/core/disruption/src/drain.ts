@@ -1,53 +1,88 @@
 import { taints } from '@dovetail/core-api';
 import {
-  isDaemonPod, isDisruptionProtected, isEvictable, isStaticPod, isTerminal, isTerminating, tolerates, type Pod, type VolumeAttachment,
+  compareText,
+  isDaemonPod,
+  isDisruptionProtected,
+  isEvictable,
+  isStaticPod,
+  isTerminal,
+  isTerminating,
+  type Pod,
+  tolerates,
+  type VolumeAttachment,
 } from '@dovetail/core-kube-model';
-import { byText, note, type DisruptionNote } from './refusal.js';
 
-/** A pod this far past its deletion time is stuck; draining no longer waits for it (Karpenter's rule). */
+import { type DisruptionNote, note } from './refusal.js';
+
+/** A pod this far past its deletion time is stuck, and draining no longer waits for it (Karpenter's rule). */
 export const stuckTerminatingMs = 60_000;
 
 const criticalClasses = new Set(['system-cluster-critical', 'system-node-critical']);
 
-/** Draining goes by tiers: ordinary pods, ordinary daemons, critical pods, critical daemons. Each waits until the earlier are gone. */
-export const drainTier = (pod: Pod): number => (criticalClasses.has(pod.priorityClassName ?? '') ? 2 : 0) + (isDaemonPod(pod) ? 1 : 0);
+/**
+ * The tier of a pod: 0 ordinary pods, 1 ordinary daemons, 2 critical pods, 3 critical daemons. A tier
+ * is evicted when the earlier ones are gone (Karpenter's order, as of the graceful node shutdown).
+ */
+export const drainTier = (pod: Pod): number =>
+  (criticalClasses.has(pod.priorityClassName ?? '') ? 2 : 0) + (isDaemonPod(pod) ? 1 : 0);
 
-/** Whether draining waits for the pod to be gone: not ended, not static, not at home on retiring nodes, not stuck. */
+/** Whether draining waits for the pod: it has not ended, is not static or stuck, and does not tolerate the taint. */
 export function isDrainable(pod: Pod, nowMs: number): boolean {
   if (isTerminal(pod) || isStaticPod(pod)) return false;
   if (pod.tolerations.some((toleration) => tolerates(taints.disrupted, toleration))) return false;
   return pod.deletionMs === undefined || nowMs < pod.deletionMs + stuckTerminatingMs;
 }
 
+/** A pod to delete past its budgets. Invariant: gracePeriodSeconds >= 1. */
 export type ForcedDeletion = { readonly pod: Pod; readonly gracePeriodSeconds: number };
 
-/** What draining does next. Each effect is keyed by a pod's UID, so that doing it twice changes nothing. */
+/** The next step of draining. Effects are keyed by pod UID, so repeating one changes nothing. Invariant: evict and force share no pod. */
 export type DrainPlan = {
   /** Nothing is left to wait for. */
   readonly done: boolean;
-  /** By the Eviction API, which asks the PodDisruptionBudgets. */
+  /** To evict through the Eviction API, which asks PodDisruptionBudgets. */
   readonly evict: readonly Pod[];
-  /** By deletion, which asks nobody: the deadline is near. */
+  /** To delete without asking budgets, because the deadline is near. */
   readonly force: readonly ForcedDeletion[];
-  /** Everything that is still there, with why it is not evicted now where that is so. */
+  /** Every pod that draining waits for, with a note where it is not evicted now. */
   readonly waitingFor: readonly { readonly pod: Pod; readonly note?: DisruptionNote }[];
 };
 
-const inOrder = (a: Pod, b: Pod): number => drainTier(a) - drainTier(b) || byText(a.namespace, b.namespace) || byText(a.name, b.name) || byText(a.uid, b.uid);
+const inOrder = (a: Pod, b: Pod): number =>
+  drainTier(a) - drainTier(b) ||
+  compareText(a.namespace, b.namespace) ||
+  compareText(a.name, b.name) ||
+  compareText(a.uid, b.uid);
 
 /**
- * At the deadline less the pod's grace period it is deleted, whatever its tier, its budgets or its protection say; so is a pod
- * whose own grace would outlast the deadline. The grace that is left is at least a second, so that kubelets still see it.
+ * The forced deletion of a pod, if it is due. It is due at the deadline less the pod's grace period,
+ * regardless of tier, budgets and protection, and for a terminating pod whose grace would outlast the
+ * deadline. At least a second of grace is left, so that the kubelet still sees it.
  */
-function forced(pod: Pod, deadlineMs: number | undefined, nowMs: number): ForcedDeletion | undefined {
+function forced(
+  pod: Pod,
+  deadlineMs: number | undefined,
+  nowMs: number,
+): ForcedDeletion | undefined {
   if (deadlineMs === undefined) return undefined;
   const leftSeconds = Math.max(1, Math.floor((deadlineMs - nowMs) / 1000));
-  const due = isTerminating(pod) ? (pod.deletionMs ?? 0) > deadlineMs && (pod.deletionMs ?? 0) > nowMs + 1000 : nowMs > deadlineMs - pod.terminationGracePeriodSeconds * 1000;
-  return due ? { pod, gracePeriodSeconds: Math.max(1, Math.min(leftSeconds, pod.terminationGracePeriodSeconds)) } : undefined;
+  const due =
+    pod.deletionMs === undefined
+      ? nowMs > deadlineMs - pod.terminationGracePeriodSeconds * 1000
+      : pod.deletionMs > deadlineMs && pod.deletionMs > nowMs + 1000;
+  return due
+    ? {
+        pod,
+        gracePeriodSeconds: Math.max(1, Math.min(leftSeconds, pod.terminationGracePeriodSeconds)),
+      }
+    : undefined;
 }
 
-/** Plans the next step of draining a node from the pods that are bound to it. `deadlineMs` absent: draining may take for ever. */
-export function planDrain(pods: readonly Pod[], when: { readonly nowMs: number; readonly deadlineMs?: number }): DrainPlan {
+/** Plans the next step of draining from the pods that are bound to a node. Without `deadlineMs` draining may take for ever. */
+export function planDrain(
+  pods: readonly Pod[],
+  when: { readonly nowMs: number; readonly deadlineMs?: number },
+): DrainPlan {
   const { nowMs, deadlineMs } = when;
   const left = pods.filter((pod) => isDrainable(pod, nowMs)).sort(inOrder);
   const force = left.flatMap((pod) => forced(pod, deadlineMs, nowMs) ?? []);
@@ -56,7 +91,15 @@ export function planDrain(pods: readonly Pod[], when: { readonly nowMs: number; 
   const evict: Pod[] = [];
   const waitingFor = left.map((pod) => {
     if (going.has(pod.uid) || isTerminating(pod)) return { pod };
-    if (isDisruptionProtected(pod, nowMs)) return { pod, note: note('pod-protected', `${pod.namespace}/${pod.name} has karpenter.sh/do-not-disrupt`, { pod: `${pod.namespace}/${pod.name}` }) };
+    if (isDisruptionProtected(pod, nowMs))
+      return {
+        pod,
+        note: note(
+          'pod-protected',
+          `${pod.namespace}/${pod.name} has karpenter.sh/do-not-disrupt`,
+          { pod: `${pod.namespace}/${pod.name}` },
+        ),
+      };
     if (drainTier(pod) === tier && isEvictable(pod, taints.disrupted)) evict.push(pod);
     return { pod };
   });
@@ -64,8 +107,13 @@ export function planDrain(pods: readonly Pod[], when: { readonly nowMs: number; 
 }
 
 /**
- * The attachments that must be gone before the instance may end, so that no volume is torn from a running writer: all but those
- * of volumes that pods which stay on the node (daemons that tolerate the taint) still use.
+ * The attachments that must be gone before the instance may end, so that no volume is torn from a
+ * running writer. Volumes of pods that stay on the node, such as tolerating daemons, are left out.
  */
-export const attachmentsToAwait = (attachments: readonly VolumeAttachment[], volumesOfStayingPods: ReadonlySet<string>): readonly VolumeAttachment[] =>
-  attachments.filter(({ volumeName }) => volumeName === undefined || !volumesOfStayingPods.has(volumeName)).toSorted((a, b) => byText(a.name, b.name));
+export const attachmentsToAwait = (
+  attachments: readonly VolumeAttachment[],
+  volumesOfStayingPods: ReadonlySet<string>,
+): readonly VolumeAttachment[] =>
+  attachments
+    .filter(({ volumeName }) => volumeName === undefined || !volumesOfStayingPods.has(volumeName))
+    .toSorted((a, b) => compareText(a.name, b.name));

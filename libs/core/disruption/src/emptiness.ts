@@ -1,14 +1,16 @@
 import { evictionCost, isReschedulable, type Pod } from '@dovetail/core-kube-model';
-import { note, type DisruptionNote } from './refusal.js';
+
+import { type DisruptionNote, note } from './refusal.js';
 import { conditionTrueSinceMs, type NodeView } from './view.js';
 
-/** The annotation on a NodeClaim that says since when its node has been seen empty: the countdown survives any crash. RFC 3339. */
+/** On a NodeClaim: since when its node was seen empty, RFC 3339. With it the countdown survives a crash. */
 export const emptySinceAnnotation = 'dovetail.sh/empty-since';
 
-/** The pods that keep a node from being empty: they would need another place, and moving them costs something. */
-export const podsThatCount = (pods: readonly Pod[]): readonly Pod[] => pods.filter((pod) => isReschedulable(pod) && evictionCost(pod) > 0);
+/** The pods that keep a node from being empty: they would need another place, and evicting them has a cost. */
+export const podsThatCount = (pods: readonly Pod[]): readonly Pod[] =>
+  pods.filter((pod) => isReschedulable(pod) && evictionCost(pod) > 0);
 
-/** What emptiness says of a node. `mark` and `unmark` ask the reaper to keep the annotation true before anything is decided on it. */
+/** How far a node is on its way to being removed as empty. `mark` and `unmark` ask the reaper to correct the annotation first. */
 export type Emptiness =
   | { readonly kind: 'occupied'; readonly note: DisruptionNote; readonly unmark: boolean }
   | { readonly kind: 'mark'; readonly sinceMs: number }
@@ -21,26 +23,59 @@ const timeOf = (text: string | undefined): number | undefined => {
   return Number.isNaN(ms) ? undefined : ms;
 };
 
+/** Why no countdown runs: the pool is gone, or its consolidateAfter is Never. */
+const disabled = (pool: NodeView['pool']): Emptiness => ({
+  kind: 'disabled',
+  note: note(
+    'disruption-disabled',
+    pool === undefined ? 'the pool is gone' : 'consolidateAfter is Never: empty nodes stay',
+    {},
+  ),
+});
+
+/** The countdown from `sinceMs`: still counting, or due. */
+function countdown(sinceMs: number, afterMs: number, nowMs: number): Emptiness {
+  const dueMs = sinceMs + afterMs;
+  const emptySeconds = Math.floor((nowMs - sinceMs) / 1000);
+  const afterSeconds = Math.floor(afterMs / 1000);
+  const values = { emptySeconds, afterSeconds };
+  if (nowMs < dueMs) {
+    const message = `empty for ${String(emptySeconds)} s of ${String(afterSeconds)} s`;
+    return { kind: 'counting', dueMs, note: note('countdown', message, values) };
+  }
+  const message = `empty for ${String(emptySeconds)} s, limit ${String(afterSeconds)} s`;
+  return { kind: 'due', sinceMs, note: note('empty', message, values) };
+}
+
 /**
- * Where a node stands with respect to emptiness. Empty is a node without a reschedulable pod of positive eviction cost, under
- * every consolidation policy (Karpenter deletes empty nodes under each). The countdown of `consolidateAfter`, or a Provisioner's
- * `ttlSecondsAfterEmpty`, runs from the latest of: the node was initialised, a pod last came or went, the node was first seen
- * empty. A pod that comes stops it, because the node is then occupied and the mark is taken away.
+ * Says how far a node is on its way to being removed as empty. A node is empty when no reschedulable
+ * pod with a positive eviction cost is on it. This holds under every consolidation policy, because
+ * Karpenter deletes empty nodes under each.
+ *
+ * The countdown is `consolidateAfter`, or `ttlSecondsAfterEmpty` of a Provisioner. It runs from the
+ * latest of three times: the node was initialised, a pod last came or went, the node was first seen
+ * empty. A pod that arrives stops it, because the mark of an occupied node is removed.
  */
 export function emptinessOf(view: NodeView, nowMs: number): Emptiness {
   const { claim, pool, pods } = view;
-  const marked = timeOf(claim.annotations[emptySinceAnnotation]);
+  const mark = claim.annotations[emptySinceAnnotation];
   const counting = podsThatCount(pods);
-  const first = counting[0];
+  const [first] = counting;
   if (first !== undefined) {
-    return { kind: 'occupied', unmark: claim.annotations[emptySinceAnnotation] !== undefined, note: note('not-empty', `${String(counting.length)} pods need this node`, { pods: counting.length, first: `${first.namespace}/${first.name}` }) };
+    const values = { pods: counting.length, first: `${first.namespace}/${first.name}` };
+    const message = `${String(counting.length)} pods need this node`;
+    return {
+      kind: 'occupied',
+      unmark: mark !== undefined,
+      note: note('not-empty', message, values),
+    };
   }
   const afterMs = pool?.disruption.consolidateAfterMs;
-  if (pool === undefined || afterMs === undefined) return { kind: 'disabled', note: note('disruption-disabled', pool === undefined ? 'the pool is gone' : 'consolidateAfter is Never: empty nodes stay', {}) };
-  if (marked === undefined) return { kind: 'mark', sinceMs: nowMs };
-  const sinceMs = Math.max(marked, claim.lastPodEventMs ?? 0, conditionTrueSinceMs(claim, 'Initialized') ?? 0);
-  const dueMs = sinceMs + afterMs;
-  const values = { emptySeconds: Math.floor((nowMs - sinceMs) / 1000), afterSeconds: Math.floor(afterMs / 1000) };
-  if (nowMs < dueMs) return { kind: 'counting', dueMs, note: note('countdown', `empty for ${String(values.emptySeconds)} s of ${String(values.afterSeconds)} s`, values) };
-  return { kind: 'due', sinceMs, note: note('empty', `empty for ${String(values.emptySeconds)} s, limit ${String(values.afterSeconds)} s`, values) };
+  if (afterMs === undefined) return disabled(pool);
+  const markedMs = timeOf(mark);
+  if (markedMs === undefined) return { kind: 'mark', sinceMs: nowMs };
+  // Absence of the two other times is allowed: no pod came yet, or the condition is not True.
+  const initializedMs = conditionTrueSinceMs(claim, 'Initialized') ?? 0;
+  const sinceMs = Math.max(markedMs, claim.lastPodEventMs ?? 0, initializedMs);
+  return countdown(sinceMs, afterMs, nowMs);
 }

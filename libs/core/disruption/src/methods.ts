@@ -1,62 +1,95 @@
-import { poolKey, type DisruptionReason, type NodeClaim, type Pool } from '@dovetail/core-api';
-import { byText, type DisruptionNote } from './refusal.js';
+import { type DisruptionReason, type NodeClaim, type Pool, poolKey } from '@dovetail/core-api';
+import { present } from '@dovetail/core-invariant';
+import { compareText } from '@dovetail/core-kube-model';
+
 import { allowedDisruptions, type BudgetAnswer, type PoolCensus } from './budgets.js';
 import { disruptionBlocks, type EligibilityOptions } from './eligibility.js';
 import { emptinessOf } from './emptiness.js';
 import { expiryOf } from './expiry.js';
+import { type DisruptionNote } from './refusal.js';
 import type { RetirementCause } from './retirement.js';
 import { isEnding, isInitialized, type NodeView } from './view.js';
 
 /**
- * The methods of the decision loop, in their order: what is certain goes before what is a matter of judgement. After `empty`
- * follow drifted nodes, then under-used ones; both need replacements that are worth their price and are not built yet.
- * Interruptions are no method: they have a loop of their own and wait for nothing.
+ * The methods of the decision loop, in their order: certain ends before those that need judgement.
+ * Drifted and under-used nodes will follow `empty`; they need replacements and are not built yet.
+ * Interruptions are no method, because they have a loop of their own and wait for nothing.
  */
 export const disruptionMethods = ['expired', 'empty'] as const satisfies readonly RetirementCause[];
+/** One of the methods of the decision loop. */
 export type DisruptionMethod = (typeof disruptionMethods)[number];
 
-/** A node to retire now, and why. */
-export type RetirementStart = { readonly view: NodeView; readonly cause: DisruptionMethod; readonly note: DisruptionNote };
+/** A node to retire now, and the reason. */
+export type RetirementStart = {
+  readonly view: NodeView;
+  readonly cause: DisruptionMethod;
+  readonly note: DisruptionNote;
+};
 
-/** What one pass of the decision loop has found. */
+/** The result of one pass of the decision loop. */
 export type PassDecision = {
   readonly retire: readonly RetirementStart[];
-  /** Nodes that may not be disrupted now, with every reason; for Events. */
-  readonly blocked: readonly { readonly view: NodeView; readonly notes: readonly DisruptionNote[] }[];
+  /** Nodes that may not be disrupted now, with every reason, for Events. */
+  readonly blocked: readonly {
+    readonly view: NodeView;
+    readonly notes: readonly DisruptionNote[];
+  }[];
   /** Pools whose budget held back nodes that were due. */
   readonly exhausted: readonly { readonly pool: Pool; readonly note: DisruptionNote }[];
-  /** Claims whose node was just seen to be empty: write the time before counting from it. */
+  /** Claims whose node was seen empty for the first time. The mark is written before the countdown begins. */
   readonly mark: readonly NodeClaim[];
-  /** Claims whose node is not empty any more. */
+  /** Claims whose node is no longer empty. */
   readonly unmark: readonly NodeClaim[];
-  /** When the next node becomes due, if nothing changes. */
+  /** When the next node becomes due if nothing changes. Absent: no countdown runs. */
   readonly nextDueMs?: number;
-  /** Per pool (`NodePool/default`): how many more may be disrupted for each reason. */
+  /** How many more empty nodes of each pool (`NodePool/default`) may be disrupted. */
   readonly allowed: ReadonlyMap<string, number>;
   readonly eligible: Readonly<Record<DisruptionMethod, number>>;
 };
 
-/** Counts each pool's nodes as budgets do: initialised ones whose instance is not ending yet; NotReady and retiring ones use the budget up. */
+/**
+ * Counts each pool's nodes as budgets do: initialised ones whose instance is not ending yet. Nodes that
+ * are NotReady or retiring use up the budget (Karpenter's BuildDisruptionBudgetMapping).
+ */
 export function censusOf(views: readonly NodeView[]): ReadonlyMap<string, PoolCensus> {
   const census = new Map<string, PoolCensus>();
   for (const view of views) {
     if (view.pool === undefined || view.node === undefined || !isInitialized(view)) continue;
-    if (view.claim.conditions.some(({ type, status }) => type === 'InstanceTerminating' && status === 'True')) continue;
+    if (
+      view.claim.conditions.some(
+        ({ type, status }) => type === 'InstanceTerminating' && status === 'True',
+      )
+    )
+      continue;
     const key = poolKey(view.pool.identity);
     const counted = census.get(key) ?? { nodes: 0, disrupted: 0 };
     const disrupted = isEnding(view) || !view.node.ready;
-    census.set(key, { nodes: counted.nodes + 1, disrupted: counted.disrupted + (disrupted ? 1 : 0) });
+    census.set(key, {
+      nodes: counted.nodes + 1,
+      disrupted: counted.disrupted + (disrupted ? 1 : 0),
+    });
   }
   return census;
 }
 
-const budgetOf = (pool: Pool, reason: DisruptionReason, census: ReadonlyMap<string, PoolCensus>, nowMs: number): BudgetAnswer =>
-  allowedDisruptions(pool.disruption.budgets, reason, census.get(poolKey(pool.identity)) ?? { nodes: 0, disrupted: 0 }, nowMs);
+const budgetOf = (
+  pool: Pool,
+  reason: DisruptionReason,
+  census: ReadonlyMap<string, PoolCensus>,
+  nowMs: number,
+): BudgetAnswer =>
+  allowedDisruptions(
+    pool.disruption.budgets,
+    reason,
+    census.get(poolKey(pool.identity)) ?? { nodes: 0, disrupted: 0 },
+    nowMs,
+  );
 
 type Due = { readonly start: RetirementStart; readonly sinceMs: number };
-const longestFirst = (a: Due, b: Due): number => a.sinceMs - b.sinceMs || byText(a.start.view.claim.name, b.start.view.claim.name);
+const longestFirst = (a: Due, b: Due): number =>
+  a.sinceMs - b.sinceMs || compareText(a.start.view.claim.name, b.start.view.claim.name);
 
-/** Gathers one pass; every view goes through it once. */
+/** Gathers one pass. Invariant: every view is added once. */
 class Pass {
   readonly #options: EligibilityOptions;
   readonly expired: Due[] = [];
@@ -66,13 +99,18 @@ class Pass {
   readonly unmark: NodeClaim[] = [];
   nextDueMs = Infinity;
 
-  constructor(options: EligibilityOptions) { this.#options = options; }
+  constructor(options: EligibilityOptions) {
+    this.#options = options;
+  }
 
   add(view: NodeView): void {
     if (isEnding(view)) return;
     const expiry = expiryOf(view.claim, this.#options.nowMs);
     if (expiry.kind === 'due') {
-      this.expired.push({ start: { view, cause: 'expired', note: expiry.note }, sinceMs: expiry.dueMs });
+      this.expired.push({
+        start: { view, cause: 'expired', note: expiry.note },
+        sinceMs: expiry.dueMs,
+      });
       return;
     }
     if (expiry.kind === 'later') this.nextDueMs = Math.min(this.nextDueMs, expiry.dueMs);
@@ -85,46 +123,76 @@ class Pass {
     if (view.node === undefined || !isInitialized(view)) return;
     const emptiness = emptinessOf(view, this.#options.nowMs);
     switch (emptiness.kind) {
-      case 'occupied': if (emptiness.unmark) this.unmark.push(view.claim); return;
-      case 'disabled': return;
-      case 'mark': this.mark.push(view.claim); return;
-      case 'counting': this.nextDueMs = Math.min(this.nextDueMs, emptiness.dueMs); return;
-      case 'due': if (notes.length === 0) this.empty.push({ start: { view, cause: 'empty', note: emptiness.note }, sinceMs: emptiness.sinceMs }); return;
+      case 'occupied':
+        if (emptiness.unmark) this.unmark.push(view.claim);
+        return;
+      case 'disabled':
+        return;
+      case 'mark':
+        this.mark.push(view.claim);
+        return;
+      case 'counting':
+        this.nextDueMs = Math.min(this.nextDueMs, emptiness.dueMs);
+        return;
+      case 'due':
+        if (notes.length === 0)
+          this.empty.push({
+            start: { view, cause: 'empty', note: emptiness.note },
+            sinceMs: emptiness.sinceMs,
+          });
+        return;
     }
   }
 }
 
 /**
- * One pass over all nodes: expired ones first and without asking budgets, then empty ones as far as their pool's budgets allow,
- * the longest empty first. A node that expires now uses up its pool's budget for the rest.
+ * Decides one pass over all nodes. Expired nodes come first and ask no budgets. Then come empty ones, as
+ * far as their pool's budgets allow, the longest empty first. A node that expires now uses up its
+ * pool's budget for the others. The order of the views does not count.
  */
 export function decidePass(views: readonly NodeView[], options: EligibilityOptions): PassDecision {
   const pass = new Pass(options);
-  for (const view of views.toSorted((a, b) => byText(a.claim.name, b.claim.name))) pass.add(view);
+  for (const view of views.toSorted((a, b) => compareText(a.claim.name, b.claim.name)))
+    pass.add(view);
   const expired = pass.expired.sort(longestFirst).map(({ start }) => start);
   const expiring = new Set(expired.map(({ view }) => view));
-  const census = censusOf(views.map((view) => (expiring.has(view) ? asRetiring(view, options.nowMs) : view)));
+  const census = censusOf(
+    views.map((view) => (expiring.has(view) ? asRetiring(view, options.nowMs) : view)),
+  );
   const allowed = new Map<string, number>();
   const exhausted = new Map<string, { pool: Pool; note: DisruptionNote }>();
   for (const { pool } of views) {
-    if (pool !== undefined && !allowed.has(poolKey(pool.identity))) allowed.set(poolKey(pool.identity), budgetOf(pool, 'Empty', census, options.nowMs).allowed);
+    if (pool !== undefined && !allowed.has(poolKey(pool.identity)))
+      allowed.set(poolKey(pool.identity), budgetOf(pool, 'Empty', census, options.nowMs).allowed);
   }
   const left = new Map(allowed);
-  const empty = pass.empty.sort(longestFirst).map(({ start }) => start).filter(({ view: { pool } }) => {
-    if (pool === undefined) return false;
-    const key = poolKey(pool.identity);
-    const remaining = left.get(key) ?? 0;
-    left.set(key, remaining - 1);
-    const answer = remaining > 0 ? undefined : budgetOf(pool, 'Empty', census, options.nowMs).note;
-    if (answer !== undefined) exhausted.set(key, { pool, note: answer });
-    return remaining > 0;
-  });
+  const empty = pass.empty
+    .sort(longestFirst)
+    .map(({ start }) => start)
+    .filter(({ view: { pool } }) => {
+      if (pool === undefined) return false;
+      const key = poolKey(pool.identity);
+      const remaining = present(left.get(key), 'every pool of a view has an allowance');
+      left.set(key, remaining - 1);
+      const answer =
+        remaining > 0 ? undefined : budgetOf(pool, 'Empty', census, options.nowMs).note;
+      if (answer !== undefined) exhausted.set(key, { pool, note: answer });
+      return remaining > 0;
+    });
   return {
-    retire: [...expired, ...empty], blocked: pass.blocked, exhausted: [...exhausted.values()], mark: pass.mark, unmark: pass.unmark, allowed,
+    retire: [...expired, ...empty],
+    blocked: pass.blocked,
+    exhausted: [...exhausted.values()],
+    mark: pass.mark,
+    unmark: pass.unmark,
+    allowed,
     eligible: { expired: expired.length, empty: pass.empty.length },
     ...(Number.isFinite(pass.nextDueMs) ? { nextDueMs: pass.nextDueMs } : {}),
   };
 }
 
-/** The view as it will look once its retirement has begun, for counting. */
-const asRetiring = (view: NodeView, nowMs: number): NodeView => ({ ...view, claim: { ...view.claim, deletionMs: nowMs } });
+/** The view as it will be once its retirement has begun, for counting. */
+const asRetiring = (view: NodeView, nowMs: number): NodeView => ({
+  ...view,
+  claim: { ...view.claim, deletionMs: nowMs },
+});

@@ -1,12 +1,13 @@
 import { annotations, type NodeClaim } from '@dovetail/core-api';
+import { isTaintedDisrupted } from '@dovetail/core-cluster';
 import type { Node, Pod, VolumeAttachment } from '@dovetail/core-kube-model';
-import { planDrain, type DrainPlan } from './drain.js';
-import { isTaintedDisrupted } from './view.js';
 
-/** What EC2 says of an instance. `missing`: not in the answer, which proves nothing for an instance that is seconds old. */
+import { type DrainPlan, planDrain } from './drain.js';
+
+/** The state of an instance in EC2. `missing`: not in the answer, which proves nothing while it is seconds old. */
 export type InstanceState = 'live' | 'ending' | 'terminated' | 'missing' | 'never-launched';
 
-/** Everything that ending a node reads, from live truth. */
+/** Everything that ending a node reads, read live. */
 export type TerminationFacts = {
   readonly claim: NodeClaim;
   readonly node?: Node;
@@ -17,11 +18,11 @@ export type TerminationFacts = {
   readonly nowMs: number;
   /** When this process first saw the claim being deleted, by its own clock, which may differ from the API server's. */
   readonly endingSinceMs: number;
-  /** Draining takes at least this long, so that a pod that the scheduler was just binding is seen (Karpenter waits 5 s). */
+  /** Draining takes at least this long, so that a pod that is just being bound is seen (Karpenter waits 5 s). */
   readonly drainMinMs: number;
 };
 
-/** The next step of ending a node. Steps only go forward; each is decided afresh from the facts, so a crash costs nothing. */
+/** The next step of ending a node. Each is decided from the facts alone, so a crash loses nothing. */
 export type TerminationStep =
   | { readonly kind: 'taint' }
   | { readonly kind: 'drain'; readonly drain: DrainPlan }
@@ -30,7 +31,7 @@ export type TerminationStep =
   | { readonly kind: 'await-gone' }
   | { readonly kind: 'release' };
 
-/** When a claim's node must be gone, whatever its pods say; RFC 3339 in Karpenter's annotation. Undefined: no deadline. */
+/** When a claim's node must be gone, in spite of its pods (RFC 3339 in Karpenter's annotation). Undefined: no deadline. */
 export function terminationDeadlineMs(claim: NodeClaim): number | undefined {
   const text = claim.annotations[annotations.terminationTimestamp];
   const ms = text === undefined ? Number.NaN : Date.parse(text);
@@ -38,11 +39,14 @@ export function terminationDeadlineMs(claim: NodeClaim): number | undefined {
 }
 
 /**
- * The deadline that a claim should carry: the earlier of what it carries and what is asked for. Undefined when it need not change.
+ * The deadline to write on a claim, or undefined when it need not change. A deadline only moves earlier.
  * A claim that is being deleted asks for its deletion time plus its terminationGracePeriod.
  */
 export function deadlineToWrite(claim: NodeClaim, askedMs?: number): number | undefined {
-  const own = claim.deletionMs !== undefined && claim.terminationGracePeriodMs !== undefined ? claim.deletionMs + claim.terminationGracePeriodMs : undefined;
+  const own =
+    claim.deletionMs !== undefined && claim.terminationGracePeriodMs !== undefined
+      ? claim.deletionMs + claim.terminationGracePeriodMs
+      : undefined;
   const wanted = [askedMs, own].filter((ms) => ms !== undefined);
   if (wanted.length === 0) return undefined;
   const earliest = Math.min(...wanted);
@@ -50,11 +54,16 @@ export function deadlineToWrite(claim: NodeClaim, askedMs?: number): number | un
   return carried !== undefined && carried <= earliest ? undefined : earliest;
 }
 
-/** Nothing runs there any more: EC2 has said so, or it knows no such instance and the node does not answer either. */
+/** Whether the instance is gone: EC2 says so, or EC2 does not know it and the node is not Ready. */
 const isGone = (facts: TerminationFacts): boolean =>
-  facts.instance === 'terminated' || facts.instance === 'never-launched' || (facts.instance === 'missing' && facts.node?.ready !== true);
+  facts.instance === 'terminated' ||
+  facts.instance === 'never-launched' ||
+  (facts.instance === 'missing' && facts.node?.ready !== true);
 
-/** Taint, drain, wait for volumes, terminate, wait until gone, release: the one path for every cause. */
+/**
+ * Decides the next step of ending a node, for every cause: taint, drain, wait for volumes, terminate,
+ * wait until the instance is gone, release.
+ */
 export function terminationStep(facts: TerminationFacts): TerminationStep {
   const { claim, node, nowMs } = facts;
   if (isGone(facts)) return { kind: 'release' };
@@ -62,10 +71,16 @@ export function terminationStep(facts: TerminationFacts): TerminationStep {
   if (node === undefined) return { kind: 'terminate' };
   if (!isTaintedDisrupted(node)) return { kind: 'taint' };
   const deadlineMs = terminationDeadlineMs(claim);
-  const drain = planDrain(facts.pods, { nowMs, ...(deadlineMs === undefined ? {} : { deadlineMs }) });
-  const settled = nowMs >= facts.endingSinceMs + facts.drainMinMs || (deadlineMs !== undefined && nowMs >= deadlineMs);
+  const drain = planDrain(facts.pods, {
+    nowMs,
+    ...(deadlineMs === undefined ? {} : { deadlineMs }),
+  });
+  const settled =
+    nowMs >= facts.endingSinceMs + facts.drainMinMs ||
+    (deadlineMs !== undefined && nowMs >= deadlineMs);
   if (!drain.done || !settled) return { kind: 'drain', drain };
   const expired = deadlineMs !== undefined && nowMs >= deadlineMs;
-  if (facts.attachments.length > 0 && !expired) return { kind: 'wait-volumes', names: facts.attachments.map(({ name }) => name) };
+  if (facts.attachments.length > 0 && !expired)
+    return { kind: 'wait-volumes', names: facts.attachments.map(({ name }) => name) };
   return { kind: 'terminate' };
 }

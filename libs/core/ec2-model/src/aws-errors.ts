@@ -1,9 +1,9 @@
 import type { CloudErrorCode } from './cloud-values.js';
 
-/** What a failed override makes unavailable, for the catalog. */
+/** How far a failure reaches, so that the catalog avoids no more than that. */
 export type FailureScope = 'offering' | 'subnet' | 'capacity-type' | 'account' | 'request';
 
-/** An error that CreateFleet reports for one override: what it means, and how far it reaches. */
+/** The meaning of an AWS error and how far it reaches. */
 export type FleetFailure = { readonly code: CloudErrorCode; readonly scope: FailureScope };
 
 const failure = (code: CloudErrorCode, scope: FailureScope): FleetFailure => ({ code, scope });
@@ -13,8 +13,8 @@ const unavailable = failure('unavailable', 'account');
 const denied = failure('denied', 'account');
 
 /**
- * AWS' error codes and what they mean here. The first eight are the ones after which Karpenter avoids an offering for
- * three minutes; quotas are among them, because another family or capacity type often has its own.
+ * AWS' error codes and their meaning. After the first eight, Karpenter avoids an offering for three
+ * minutes. Quotas are among them, because another family or capacity type often has its own.
  */
 const failures: ReadonlyMap<string, FleetFailure> = new Map([
   ['InsufficientInstanceCapacity', exhausted],
@@ -32,7 +32,7 @@ const failures: ReadonlyMap<string, FleetFailure> = new Map([
   ['InstanceLimitExceeded', failure('quota-exceeded', 'offering')],
   ['FleetQuotaExceededException', failure('quota-exceeded', 'account')],
   ['PendingVerification', failure('quota-exceeded', 'account')],
-  // Without its service-linked role an account can buy no spot at all.
+  // An account without the service-linked role cannot buy any spot instance.
   ['AuthFailure.ServiceLinkedRoleCreationNotPermitted', failure('denied', 'capacity-type')],
 
   ['UnauthorizedOperation', denied],
@@ -90,16 +90,18 @@ const failures: ReadonlyMap<string, FleetFailure> = new Map([
   ['LimitExceededException', failure('quota-exceeded', 'request')],
 ]);
 
-/** How CreateFleet says, under a code that also names defects of the request, that a zone does not have the instance type. */
+/** CreateFleet's message when a zone lacks the instance type. Its code also stands for defects of the request. */
 const typeNotInZone = /not supported in your requested Availability Zone/i;
 
 /**
- * What an AWS error means, by its code and, where that alone is ambiguous, its message. Codes that nobody listed are taken for a defect
- * of the request, except those named NotFound.
+ * Classifies an AWS error by its code, and by its message where the code is ambiguous. A code that is
+ * not listed counts as a defect of the request, unless it ends in NotFound.
  */
 export function classifyFleetError(awsCode: string, message = ''): FleetFailure {
   const known = failures.get(awsCode);
   if (known !== undefined) return known;
   if (awsCode === 'InvalidFleetConfiguration' && typeNotInZone.test(message)) return exhausted;
-  return /\.NotFound(Exception)?$|NotFoundException$/.test(awsCode) ? failure('not-found', 'request') : failure('invalid-request', 'request');
+  return /\.NotFound(Exception)?$|NotFoundException$/.test(awsCode)
+    ? failure('not-found', 'request')
+    : failure('invalid-request', 'request');
 }

@@ -1,6 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { allocatableOf, capacityOf, catalogFacts, catalogFor, defaultCapacitySettings, interfacePods, kubeletProblems, podsMax } from './index.js';
+
+import {
+  allocatableOf,
+  capacityOf,
+  catalogFacts,
+  catalogFor,
+  defaultCapacitySettings,
+  interfacePods,
+  kubeletProblems,
+  podsMax,
+} from './index.js';
 import { nodeClassWith } from './testing/node-class.js';
 
 const factsOf = (name: string) => {
@@ -15,13 +25,13 @@ describe('what a node can give to pods', () => {
   // The figures that Karpenter's reference of instance types publishes for AL2023 without block device mappings.
   test.each([
     // type          milliCPU  MiB    pods  branch interfaces
-    ['a1.medium',    940,      1392,  8,    10],
-    ['a1.large',     1930,     3055,  29,   9],
-    ['a1.xlarge',    3920,     6525,  58,   18],
-    ['a1.4xlarge',   15890,    27322, 234,  54],
-    ['c1.medium',    1930,     1122,  12,   undefined],
-    ['c3.8xlarge',   31850,    53903, 234,  undefined],
-    ['c4.8xlarge',   35840,    53903, 234,  undefined],
+    ['a1.medium', 940, 1392, 8, 10],
+    ['a1.large', 1930, 3055, 29, 9],
+    ['a1.xlarge', 3920, 6525, 58, 18],
+    ['a1.4xlarge', 15890, 27322, 234, 54],
+    ['c1.medium', 1930, 1122, 12, undefined],
+    ['c3.8xlarge', 31850, 53903, 234, undefined],
+    ['c4.8xlarge', 35840, 53903, 234, undefined],
   ])('%s leaves %im of CPU, %i MiB of memory, %i pods', (name, millis, mib, pods, branches) => {
     const allocatable = allocatableOf(factsOf(name), nodeClassWith());
     expect(allocatable).toMatchObject({ cpu: millis, pods, 'ephemeral-storage': 17 * gib });
@@ -33,7 +43,8 @@ describe('what a node can give to pods', () => {
     for (const { facts } of catalogFor('us-east-1')) {
       const capacity = capacityOf(facts, nodeClassWith());
       for (const [name, amount] of Object.entries(allocatableOf(facts, nodeClassWith()))) {
-        if (!Number.isInteger(amount) || amount > (capacity[name] ?? 0)) throw new Error(`${facts.name}: ${name} ${amount} of ${capacity[name]}`);
+        if (!Number.isInteger(amount) || amount > (capacity[name] ?? 0))
+          throw new Error(`${facts.name}: ${name} ${amount} of ${capacity[name]}`);
       }
     }
   });
@@ -42,13 +53,15 @@ describe('what a node can give to pods', () => {
 describe('pods of a node', () => {
   const m5 = factsOf('m5.large');
   test.each([
-    ['AL2023',       {},                                  29],
-    ['AL2023',       { maxPods: 110 },                    110],
-    ['AL2023',       { podsPerCore: 4 },                  8],
-    ['AL2023',       { maxPods: 6, podsPerCore: 4 },      6],
-    ['Bottlerocket', { podsPerCore: 4 },                  29],
-    ['Windows2022',  {},                                  110],
-  ] as const)('%s with %j takes %i', (family, kubelet, pods) => expect(podsMax(m5, family, kubelet)).toBe(pods));
+    ['AL2023', {}, 29],
+    ['AL2023', { maxPods: 110 }, 110],
+    ['AL2023', { podsPerCore: 4 }, 8],
+    ['AL2023', { maxPods: 6, podsPerCore: 4 }, 6],
+    ['Bottlerocket', { podsPerCore: 4 }, 29],
+    ['Windows2022', {}, 110],
+  ] as const)('%s with %j takes %i', (family, kubelet, pods) =>
+    expect(podsMax(m5, family, kubelet)).toBe(pods),
+  );
 
   test('reserved interfaces give no addresses; none left, no pods', () => {
     expect(interfacePods(m5, 1)).toBe(20);
@@ -58,58 +71,130 @@ describe('pods of a node', () => {
 
   test('the kube reservation of Amazon Linux ignores maxPods, that of Bottlerocket follows it', () => {
     const memory = (amiFamily: 'AL2023' | 'Bottlerocket', maxPods?: number) =>
-      mebibytes(allocatableOf(m5, nodeClassWith({ amiFamily, kubelet: maxPods === undefined ? {} : { maxPods } }))['memory']);
+      mebibytes(
+        allocatableOf(
+          m5,
+          nodeClassWith({ amiFamily, kubelet: maxPods === undefined ? {} : { maxPods } }),
+        )['memory'],
+      );
     expect(memory('AL2023', 110)).toBe(memory('AL2023'));
     expect(memory('Bottlerocket') - memory('Bottlerocket', 110)).toBe(11 * (110 - 29));
   });
 });
 
 describe('ephemeral storage', () => {
-  const root = (bytes: number) => [{ deviceName: '/dev/xvda', rootVolume: false, ebs: { volumeSizeBytes: bytes } }];
+  const root = (bytes: number) => [
+    { deviceName: '/dev/xvda', rootVolume: false, ebs: { volumeSizeBytes: bytes } },
+  ];
   test.each([
-    ['the family default',                     'm5.large',  nodeClassWith(),                                                                      20 * gib],
-    ['Bottlerocket’s second device',           'm5.large',  nodeClassWith({ amiFamily: 'Bottlerocket', blockDeviceMappings: [...root(5 * gib), { deviceName: '/dev/xvdb', rootVolume: false, ebs: { volumeSizeBytes: 80 * gib } }] }), 80 * gib],
-    ['the family’s device, as mapped',         'm5.large',  nodeClassWith({ blockDeviceMappings: root(100 * gib) }),                              100 * gib],
-    ['the mapping marked as root volume',      'm5.large',  nodeClassWith({ blockDeviceMappings: [...root(9 * gib), { deviceName: '/dev/sdb', rootVolume: true, ebs: { volumeSizeBytes: 50 * gib } }] }), 50 * gib],
-    ['a custom image’s last device',           'm5.large',  nodeClassWith({ amiFamily: 'Custom', blockDeviceMappings: root(33 * gib) }),           33 * gib],
-    ['all local disks under RAID0',            'm5d.large', nodeClassWith({ instanceStorePolicy: 'RAID0' }),                                      75e9],
-    ['the default under RAID0 without disks',  'm5.large',  nodeClassWith({ instanceStorePolicy: 'RAID0' }),                                      20 * gib],
-  ])('is %s', (_what, name, nodeClass, bytes) => expect(capacityOf(factsOf(name), nodeClass)['ephemeral-storage']).toBe(bytes));
+    ['the family default', 'm5.large', nodeClassWith(), 20 * gib],
+    [
+      'Bottlerocket’s second device',
+      'm5.large',
+      nodeClassWith({
+        amiFamily: 'Bottlerocket',
+        blockDeviceMappings: [
+          ...root(5 * gib),
+          { deviceName: '/dev/xvdb', rootVolume: false, ebs: { volumeSizeBytes: 80 * gib } },
+        ],
+      }),
+      80 * gib,
+    ],
+    [
+      'the family’s device, as mapped',
+      'm5.large',
+      nodeClassWith({ blockDeviceMappings: root(100 * gib) }),
+      100 * gib,
+    ],
+    [
+      'the mapping marked as root volume',
+      'm5.large',
+      nodeClassWith({
+        blockDeviceMappings: [
+          ...root(9 * gib),
+          { deviceName: '/dev/sdb', rootVolume: true, ebs: { volumeSizeBytes: 50 * gib } },
+        ],
+      }),
+      50 * gib,
+    ],
+    [
+      'a custom image’s last device',
+      'm5.large',
+      nodeClassWith({ amiFamily: 'Custom', blockDeviceMappings: root(33 * gib) }),
+      33 * gib,
+    ],
+    [
+      'all local disks under RAID0',
+      'm5d.large',
+      nodeClassWith({ instanceStorePolicy: 'RAID0' }),
+      75e9,
+    ],
+    [
+      'the default under RAID0 without disks',
+      'm5.large',
+      nodeClassWith({ instanceStorePolicy: 'RAID0' }),
+      20 * gib,
+    ],
+  ])('is %s', (_what, name, nodeClass, bytes) =>
+    expect(capacityOf(factsOf(name), nodeClass)['ephemeral-storage']).toBe(bytes),
+  );
 });
 
 describe('devices', () => {
   test.each([
-    ['p4d.24xlarge',  { 'nvidia.com/gpu': 8, 'vpc.amazonaws.com/efa': 4 }],
+    ['p4d.24xlarge', { 'nvidia.com/gpu': 8, 'vpc.amazonaws.com/efa': 4 }],
     ['inf1.24xlarge', { 'aws.amazon.com/neuron': 16, 'aws.amazon.com/neuroncore': 64 }],
-  ])('%s has %j', (name, devices) => expect(capacityOf(factsOf(name), nodeClassWith())).toMatchObject(devices));
-  test('resources that a type has none of are not listed', () => expect(Object.keys(capacityOf(factsOf('m5.large'), nodeClassWith())).sort()).toEqual(['cpu', 'ephemeral-storage', 'memory', 'pods', 'vpc.amazonaws.com/pod-eni']));
+  ])('%s has %j', (name, devices) =>
+    expect(capacityOf(factsOf(name), nodeClassWith())).toMatchObject(devices),
+  );
+  test('resources that a type has none of are not listed', () =>
+    expect(Object.keys(capacityOf(factsOf('m5.large'), nodeClassWith())).sort()).toEqual([
+      'cpu',
+      'ephemeral-storage',
+      'memory',
+      'pods',
+      'vpc.amazonaws.com/pod-eni',
+    ]));
 });
 
 describe('kubelet settings', () => {
   test('reservations are taken off as written; thresholds may be shares; 100% switches a signal off', () => {
-    const with_ = (kubelet: object) => allocatableOf(factsOf('m5.large'), nodeClassWith({ kubelet }));
+    const with_ = (kubelet: object) =>
+      allocatableOf(factsOf('m5.large'), nodeClassWith({ kubelet }));
     const plain = with_({});
-    expect((plain['cpu'] ?? 0) - (with_({ systemReserved: { cpu: '100m' } })['cpu'] ?? 0)).toBe(100);
+    expect((plain['cpu'] ?? 0) - (with_({ systemReserved: { cpu: '100m' } })['cpu'] ?? 0)).toBe(
+      100,
+    );
     expect(with_({ kubeReserved: { cpu: '500m' } })['cpu']).toBe(1500);
     const memory = capacityOf(factsOf('m5.large'), nodeClassWith())['memory'] ?? 0;
-    expect((plain['memory'] ?? 0) - (with_({ evictionHard: { 'memory.available': '5%' } })['memory'] ?? 0)).toBe(Math.ceil(memory / 20) - 100 * 1024 ** 2);
-    expect((with_({ evictionHard: { 'memory.available': '100%' } })['memory'] ?? 0) - (plain['memory'] ?? 0)).toBe(100 * 1024 ** 2);
+    expect(
+      (plain['memory'] ?? 0) -
+        (with_({ evictionHard: { 'memory.available': '5%' } })['memory'] ?? 0),
+    ).toBe(Math.ceil(memory / 20) - 100 * 1024 ** 2);
+    expect(
+      (with_({ evictionHard: { 'memory.available': '100%' } })['memory'] ?? 0) -
+        (plain['memory'] ?? 0),
+    ).toBe(100 * 1024 ** 2);
   });
 
-  test.each([
-    [{ kubeReserved: { cpu: 'lots' } },                 'spec.kubelet.kubeReserved.cpu'],
-    [{ systemReserved: { gpu: '1' } },                  'spec.kubelet.systemReserved.gpu'],
-    [{ evictionHard: { 'memory.available': '120%' } },  'spec.kubelet.evictionHard["memory.available"]'],
-    [{ evictionSoft: { 'swap.available': '5%' } },      'spec.kubelet.evictionSoft["swap.available"]'],
-    [{ maxPods: -1 },                                   'spec.kubelet.maxPods'],
-  ])('%j is refused by name', (kubelet, field) => expect(kubeletProblems(kubelet).map((problem) => problem.field)).toEqual([field]));
-
-  test('what the check lets through never throws', () => fc.assert(fc.property(
-    fc.record({ kubeReserved: fc.dictionary(fc.constantFrom('cpu', 'memory', 'gpu'), fc.constantFrom('1', '100m', '1Gi', '-1', 'x', '')),
-      evictionHard: fc.dictionary(fc.constantFrom('memory.available', 'nodefs.available'), fc.constantFrom('5%', '101%', '1Gi', 'x', '%')) }),
-    (kubelet) => {
-      const compute = () => allocatableOf(factsOf('m5.large'), nodeClassWith({ kubelet }), defaultCapacitySettings);
-      if (kubeletProblems(kubelet).length === 0) compute();
-    },
-  )));
+  test('what the check lets through never throws', () =>
+    fc.assert(
+      fc.property(
+        fc.record({
+          kubeReserved: fc.dictionary(
+            fc.constantFrom('cpu', 'memory', 'gpu'),
+            fc.constantFrom('1', '100m', '1Gi', '-1', 'x', ''),
+          ),
+          evictionHard: fc.dictionary(
+            fc.constantFrom('memory.available', 'nodefs.available'),
+            fc.constantFrom('5%', '101%', '1Gi', 'x', '%'),
+          ),
+        }),
+        (kubelet) => {
+          const compute = () =>
+            allocatableOf(factsOf('m5.large'), nodeClassWith({ kubelet }), defaultCapacitySettings);
+          if (kubeletProblems(kubelet).length === 0) compute();
+        },
+      ),
+    ));
 });

@@ -1,12 +1,22 @@
 import type { CapacityType } from './instance-type.js';
 
-/** A GPU kind of a type; `memoryMib` is of one GPU. */
-export type GpuFacts = { readonly name: string; readonly manufacturer: string; readonly count: number; readonly memoryMib: number };
+/** The GPUs of one kind in a type. `memoryMib` is that of one GPU. */
+export type GpuFacts = {
+  readonly name: string;
+  readonly manufacturer: string;
+  readonly count: number;
+  readonly memoryMib: number;
+};
 
-/** An inference or training accelerator; `coresPerDevice` is known for AWS Neuron devices only. */
-export type AcceleratorFacts = { readonly name: string; readonly manufacturer: string; readonly count: number; readonly coresPerDevice?: number };
+/** The accelerators of one kind in a type. `coresPerDevice` is known for AWS Neuron devices only. */
+export type AcceleratorFacts = {
+  readonly name: string;
+  readonly manufacturer: string;
+  readonly count: number;
+  readonly coresPerDevice?: number;
+};
 
-/** The facts of a type that DescribeInstanceTypes gives, as far as planning and launching read them. */
+/** The facts of a type from DescribeInstanceTypes that planning and launching read. */
 export type InstanceTypeFacts = {
   readonly name: string;
   readonly arch: 'amd64' | 'arm64';
@@ -20,18 +30,22 @@ export type InstanceTypeFacts = {
   /** Of `capacity-block`, `on-demand`, `spot`, in this order. */
   readonly supportedUsageClasses: readonly string[];
   readonly network: {
-    /** Interfaces of the default network card: the VPC CNI takes pods' addresses from no other. */
+    /** Interfaces of the default network card. The VPC CNI uses no other for pods. */
     readonly interfacesMax: number;
     readonly ipv4PerInterface: number;
     /** EFA interfaces; 0 when EFA is not supported. */
     readonly efaMax: number;
     readonly encryptionInTransit: boolean;
-    /** What the bandwidth label says, in Mbps; absent for types whose bandwidth AWS words vaguely. */
+    /** Mbps for the bandwidth label. Absent for types whose bandwidth AWS describes in words only. */
     readonly baselineMbps?: number;
     /** Network cards; absent means one. */
     readonly cards?: number;
   };
-  readonly ebs: { readonly optimizedByDefault: boolean; readonly baselineMbps?: number; readonly maximumMbps?: number };
+  readonly ebs: {
+    readonly optimizedByDefault: boolean;
+    readonly baselineMbps?: number;
+    readonly maximumMbps?: number;
+  };
   readonly cpu: { readonly manufacturer?: string; readonly sustainedClockMhz?: number };
   readonly gpus: readonly GpuFacts[];
   readonly accelerators: readonly AcceleratorFacts[];
@@ -39,16 +53,16 @@ export type InstanceTypeFacts = {
   readonly localStorageGb?: number;
   /** Whether that storage is NVMe. */
   readonly localNvme: boolean;
-  /** Trunk branch interfaces (pods with security groups of their own); absent where the type has no trunk. Not in any API. */
+  /** Branch interfaces, for pods with security groups. Absent without a trunk. No API states it (VPC limits table). */
   readonly branchInterfaces?: number;
 };
 
-/** A price in US dollars per hour, in millionths. Without a zone it holds for the region. */
+/** A price in millionths of a US dollar per hour. Without a zone it holds for the region. */
 export type PriceQuote = {
   readonly instanceType: string;
   readonly zone?: string;
   readonly capacityType: CapacityType;
   readonly priceMicrosPerHour: number;
-  /** True when it is not published for the region, but taken from another's. */
+  /** Whether it is another region's price, because none is published for this one. */
   readonly estimated: boolean;
 };

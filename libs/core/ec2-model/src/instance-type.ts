@@ -1,30 +1,32 @@
 import type { Requirements, Resources } from '@dovetail/core-kube-model';
 
+/** How an instance is bought. */
 export type CapacityType = 'on-demand' | 'spot' | 'reserved';
 
-/** One way to buy an instance type: a zone and a capacity type, with its price. */
+/** One way to buy an instance type: a zone, a capacity type and a price. */
 export type Offering = {
   readonly zone: string;
   /** AWS zone ID (use1-az1), the same for every account. */
   readonly zoneId?: string;
   readonly capacityType: CapacityType;
-  /** US dollars per hour, in millionths; an integer. 0 when nobody has published one: such an offering is not available. */
+  /** Millionths of a US dollar per hour. Invariant: an integer, and 0 only where no price is known and `available` is false. */
   readonly priceMicrosPerHour: number;
   /** False while out of capacity, without a subnet in its zone, or without a price. */
   readonly available: boolean;
-  /** Set for `reserved`: the reservation and how many instances it still has room for. */
+  /** Set for `reserved`: the reservation and the number of instances that it still holds. */
   readonly reservation?: { readonly id: string; readonly remaining: number };
-  /** True when the price is not published for the region, but derived from another region's. */
+  /** Whether the price is derived from another region's, or from on-demand. */
   readonly priceEstimated: boolean;
 };
 
 /**
- * An instance type as one node class boots it: what the planner chooses from.
- * `allocatable` is capacity less kube and system reservations and the eviction threshold; daemonsets are not in it.
+ * An instance type as one node class boots it, for the planner to choose from. `allocatable` is the
+ * capacity less reservations and eviction thresholds; daemonsets are not taken off.
+ * Invariant: nothing in `allocatable` is below zero.
  */
 export type InstanceType = {
   readonly name: string;
-  /** Every label the type implies, as value sets (zone and capacity type as the sets of its offerings). */
+  /** Every label that the type implies, as value sets. Zones and capacity types are those of its offerings. */
   readonly requirements: Requirements;
   readonly offerings: readonly Offering[];
   readonly capacity: Resources;

@@ -1,21 +1,27 @@
-import type { KubeletConfiguration } from '@dovetail/core-api';
+import {
+  evictionSignals,
+  type KubeletConfiguration,
+  reservableResources,
+} from '@dovetail/core-api';
 import { parseResource, type Resources } from '@dovetail/core-kube-model';
 
-/** A kubelet setting that cannot be used: where it stands, what it says, what would do. */
-export type KubeletProblem = { readonly field: string; readonly value: string; readonly remedy: string };
+/** A kubelet setting that cannot be used: its field, its value and a remedy. */
+export type KubeletProblem = {
+  readonly field: string;
+  readonly value: string;
+  readonly remedy: string;
+};
 
-const reservable = ['cpu', 'memory', 'ephemeral-storage', 'pid'];
-const evictionSignals = ['memory.available', 'nodefs.available', 'nodefs.inodesFree', 'imagefs.available', 'imagefs.inodesFree', 'pid.available'];
 const percentage = /^(\d+(?:\.\d+)?)%$/;
 
-/** The percent that a text like `7.5%` names; undefined when it is no percentage from 0 to 100. */
+/** Reads a percentage such as `7.5%`. Undefined when it is none from 0 to 100. */
 export function parsePercent(text: string): number | undefined {
   const match = percentage.exec(text);
   const percent = match === null ? undefined : Number(match[1]);
   return percent !== undefined && percent <= 100 ? percent : undefined;
 }
 
-/** What is wrong with a class' kubelet settings, in field order; empty when all can be used. */
+/** The problems of a class' kubelet settings, in field order. Empty when all can be used. */
 export function kubeletProblems(kubelet: KubeletConfiguration): readonly KubeletProblem[] {
   return [
     ...reservationProblems('kubeReserved', kubelet.kubeReserved),
@@ -27,35 +33,69 @@ export function kubeletProblems(kubelet: KubeletConfiguration): readonly Kubelet
   ];
 }
 
-function reservationProblems(field: string, reserved: Readonly<Record<string, string>> = {}): readonly KubeletProblem[] {
-  return Object.keys(reserved).sort().flatMap((name) => {
-    const value = reserved[name] ?? '';
-    const path = `spec.kubelet.${field}.${name}`;
-    if (!reservable.includes(name)) return [{ field: path, value, remedy: `use one of ${reservable.join(', ')}` }];
-    const amount = parseResource(name, value);
-    return amount === undefined || amount < 0 ? [{ field: path, value, remedy: 'write a quantity of 0 or more, e.g. 100m or 1Gi' }] : [];
-  });
+function reservationProblems(
+  field: string,
+  reserved: Readonly<Record<string, string>> = {},
+): readonly KubeletProblem[] {
+  return Object.keys(reserved)
+    .sort()
+    .flatMap((name) => {
+      const value = reserved[name] ?? '';
+      const path = `spec.kubelet.${field}.${name}`;
+      if (!reservableResources.includes(name))
+        return [{ field: path, value, remedy: `use one of ${reservableResources.join(', ')}` }];
+      const amount = parseResource(name, value);
+      return amount === undefined || amount < 0
+        ? [{ field: path, value, remedy: 'write a quantity of 0 or more, e.g. 100m or 1Gi' }]
+        : [];
+    });
 }
 
-function evictionProblems(field: string, thresholds: Readonly<Record<string, string>> = {}): readonly KubeletProblem[] {
-  return Object.keys(thresholds).sort().flatMap((signal) => {
-    const value = thresholds[signal] ?? '';
-    const path = `spec.kubelet.${field}["${signal}"]`;
-    if (!evictionSignals.includes(signal)) return [{ field: path, value, remedy: `use one of ${evictionSignals.join(', ')}` }];
-    const usable = value.endsWith('%') ? parsePercent(value) !== undefined : (parseResource('memory', value) ?? -1) >= 0;
-    return usable ? [] : [{ field: path, value, remedy: 'write a percentage from 0% to 100% or a quantity, e.g. 100Mi' }];
-  });
+function evictionProblems(
+  field: string,
+  thresholds: Readonly<Record<string, string>> = {},
+): readonly KubeletProblem[] {
+  return Object.keys(thresholds)
+    .sort()
+    .flatMap((signal) => {
+      const value = thresholds[signal] ?? '';
+      const path = `spec.kubelet.${field}["${signal}"]`;
+      if (!evictionSignals.includes(signal))
+        return [{ field: path, value, remedy: `use one of ${evictionSignals.join(', ')}` }];
+      const usable = value.endsWith('%')
+        ? parsePercent(value) !== undefined
+        : (parseResource('memory', value) ?? -1) >= 0;
+      return usable
+        ? []
+        : [
+            {
+              field: path,
+              value,
+              remedy: 'write a percentage from 0% to 100% or a quantity, e.g. 100Mi',
+            },
+          ];
+    });
 }
 
 const countProblems = (field: string, count: number | undefined): readonly KubeletProblem[] =>
-  count === undefined || (Number.isInteger(count) && count >= 0) ? [] : [{ field: `spec.kubelet.${field}`, value: String(count), remedy: 'write a whole number of 0 or more' }];
+  count === undefined || (Number.isInteger(count) && count >= 0)
+    ? []
+    : [
+        {
+          field: `spec.kubelet.${field}`,
+          value: String(count),
+          remedy: 'write a whole number of 0 or more',
+        },
+      ];
 
-/** A reservation as amounts. Throws RangeError for what `kubeletProblems` reports: nothing is guessed. */
+/** Reads a reservation. Throws RangeError for a setting that `kubeletProblems` reports, because none is guessed. */
 export function reservationOf(reserved: Readonly<Record<string, string>> = {}): Resources {
-  return Object.fromEntries(Object.entries(reserved).map(([name, text]) => [name, amountOf(name, text)]));
+  return Object.fromEntries(
+    Object.entries(reserved).map(([name, text]) => [name, amountOf(name, text)]),
+  );
 }
 
-/** An eviction threshold in bytes: a share of the capacity, rounded up, or an amount. 100% switches the signal off. */
+/** Reads an eviction threshold in bytes: a share of the capacity, rounded up, or an amount. 100% switches the signal off. */
 export function thresholdBytes(text: string, capacityBytes: number): number {
   const percent = parsePercent(text);
   if (percent === undefined) return amountOf('memory', text);
@@ -64,6 +104,9 @@ export function thresholdBytes(text: string, capacityBytes: number): number {
 
 function amountOf(name: string, text: string): number {
   const amount = parseResource(name, text);
-  if (amount === undefined) throw new RangeError(`kubelet setting ${name} is "${text}", which is no quantity; check it with kubeletProblems first`);
+  if (amount === undefined)
+    throw new RangeError(
+      `kubelet setting ${name} is "${text}", which is no quantity; check it with kubeletProblems first`,
+    );
   return amount;
 }

@@ -1,12 +1,13 @@
+import type { AmiFamily } from '@dovetail/core-api';
 import { labels } from '@dovetail/core-api';
 import { absent, type ValueSet } from '@dovetail/core-kube-model';
+
 import { familyTraits } from './ami-family.js';
-import type { AmiFamily } from '@dovetail/core-api';
 import type { InstanceTypeFacts } from './facts.js';
 
 const aws = (name: string): string => `karpenter.k8s.aws/${name}`;
 
-/** The labels under karpenter.k8s.aws/ that an instance type puts on its node; people select by them. */
+/** The labels under karpenter.k8s.aws/ that a node gets from its instance type, for selectors of users. */
 export const instanceLabels = {
   category: aws('instance-category'),
   family: aws('instance-family'),
@@ -32,29 +33,47 @@ export const instanceLabels = {
   acceleratorCount: aws('instance-accelerator-count'),
 } as const;
 
-/** Labels of reservations and placement groups, which no instance launched here has. */
-const neverSet = ['capacity-reservation-id', 'capacity-reservation-type', 'capacity-reservation-interruptible', 'placement-group-id', 'placement-group-partition'].map(aws);
+/** Labels of reservations and placement groups. Dovetail launches no instance with them. */
+const neverSet = [
+  'capacity-reservation-id',
+  'capacity-reservation-type',
+  'capacity-reservation-interruptible',
+  'placement-group-id',
+  'placement-group-partition',
+].map(aws);
 
-/** Labels that new nodes get from their instance type or launch rather than from a pool: a pool may leave them open. */
+/** The labels that new nodes get from their type or launch. A pool may leave them open (Karpenter's WellKnownLabels). */
 export const wellKnownLabels: ReadonlySet<string> = new Set([
-  ...Object.values(instanceLabels), ...neverSet,
-  labels.instanceType, labels.arch, labels.os, labels.zone, labels.zoneId, labels.region, labels.capacityType, labels.windowsBuild,
+  ...Object.values(instanceLabels),
+  ...neverSet,
+  labels.instanceType,
+  labels.arch,
+  labels.os,
+  labels.zone,
+  labels.zoneId,
+  labels.region,
+  labels.capacityType,
+  labels.windowsBuild,
 ]);
 
-/** Category, then an optional size of memory (`u-6tb1`), then the generation. */
+/** The parts of a type's name: category, an optional size of memory (`u-6tb1`), generation. */
 const namePattern = /^([a-z]+)(?:-[0-9]+tb)?([0-9]+).*\./;
 
 /** One value, or the label's absence. */
 const only = (value: string | number | boolean | undefined): ValueSet =>
   value === undefined ? absent : { kind: 'in', values: new Set([String(value)]), present: true };
 
-const lowerKebab = (text: string | undefined): string | undefined => text?.toLowerCase().replaceAll(' ', '-');
+const lowerKebab = (text: string | undefined): string | undefined =>
+  text?.toLowerCase().replaceAll(' ', '-');
 
 /**
- * The labels that follow from the type's facts and the class' family, as value sets; labels that the type does not have
- * demand absence. Zone, zone id, region and capacity type follow from offerings and are not here.
+ * The labels that follow from a type's facts and the class' family, as value sets. Labels that the type
+ * lacks demand absence. Zone, zone id, region and capacity type follow from offerings instead.
  */
-export function factLabels(facts: InstanceTypeFacts, family: AmiFamily): ReadonlyMap<string, ValueSet> {
+export function factLabels(
+  facts: InstanceTypeFacts,
+  family: AmiFamily,
+): ReadonlyMap<string, ValueSet> {
   const byFamily = remembered.get(facts) ?? new Map<AmiFamily, ReadonlyMap<string, ValueSet>>();
   remembered.set(facts, byFamily);
   const known = byFamily.get(family);
@@ -64,10 +83,13 @@ export function factLabels(facts: InstanceTypeFacts, family: AmiFamily): Readonl
   return made;
 }
 
-// Facts are immutable and live for hours, while classes ask for every type's labels at each change of the catalog.
+// Facts are immutable and live for hours, but each change of the catalog asks for the labels of every type.
 const remembered = new WeakMap<InstanceTypeFacts, Map<AmiFamily, ReadonlyMap<string, ValueSet>>>();
 
-function makeFactLabels(facts: InstanceTypeFacts, family: AmiFamily): ReadonlyMap<string, ValueSet> {
+function makeFactLabels(
+  facts: InstanceTypeFacts,
+  family: AmiFamily,
+): ReadonlyMap<string, ValueSet> {
   const traits = familyTraits(family);
   const sets = new Map<string, ValueSet>([
     [labels.instanceType, only(facts.name)],
@@ -77,10 +99,13 @@ function makeFactLabels(facts: InstanceTypeFacts, family: AmiFamily): ReadonlyMa
     ...nameLabels(facts.name),
     [instanceLabels.cpu, only(facts.vcpus)],
     [instanceLabels.cpuManufacturer, only(lowerKebab(facts.cpu.manufacturer))],
-    // EC2 states no clock for the oldest types; Karpenter labels them 0, so that comparisons with Gt refuse them.
+    // EC2 states no clock for the oldest types. Karpenter labels them 0, so that a Gt refuses them.
     [instanceLabels.cpuClockMhz, only(facts.cpu.sustainedClockMhz ?? 0)],
     [instanceLabels.memory, only(facts.memoryMib)],
-    [instanceLabels.ebsBandwidth, only(facts.ebs.optimizedByDefault ? facts.ebs.maximumMbps : undefined)],
+    [
+      instanceLabels.ebsBandwidth,
+      only(facts.ebs.optimizedByDefault ? facts.ebs.maximumMbps : undefined),
+    ],
     [instanceLabels.networkBandwidth, only(facts.network.baselineMbps)],
     [instanceLabels.localNvme, only(facts.localNvme ? facts.localStorageGb : undefined)],
     [instanceLabels.hypervisor, only(facts.hypervisor)],
@@ -104,7 +129,7 @@ function nameLabels(name: string): readonly (readonly [string, ValueSet])[] {
   ];
 }
 
-/** A type with several kinds of GPU (or accelerator) has no one name for them, so none of the labels. */
+/** A type with several kinds of GPU (or accelerator) has no single name for them, and so none of the labels. */
 function deviceLabels(facts: InstanceTypeFacts): readonly (readonly [string, ValueSet])[] {
   const gpu = facts.gpus.length === 1 ? facts.gpus[0] : undefined;
   const accelerator = facts.accelerators.length === 1 ? facts.accelerators[0] : undefined;

@@ -1,23 +1,34 @@
-import { compareCodeUnits } from './order.js';
-import type { CapacityType, Offering } from './instance-type.js';
+import { compareText } from '@dovetail/core-kube-model';
+
 import type { PriceQuote } from './facts.js';
+import type { CapacityType, Offering } from './instance-type.js';
 
-/** What identifies an offering among all. */
-export type OfferingIdentity = { readonly instanceType: string; readonly zone: string; readonly capacityType: CapacityType };
+/** The identity of an offering in a region. */
+export type OfferingIdentity = {
+  readonly instanceType: string;
+  readonly zone: string;
+  readonly capacityType: CapacityType;
+};
 
-/** `spot:m5.large:us-east-1a`: one string for maps and sets. */
-export const offeringKey = ({ capacityType, instanceType, zone }: OfferingIdentity): string => `${capacityType}:${instanceType}:${zone}`;
+/** The identity as one text for maps and sets: `spot:m5.large:us-east-1a`. */
+export const offeringKey = ({ capacityType, instanceType, zone }: OfferingIdentity): string =>
+  `${capacityType}:${instanceType}:${zone}`;
 
-/** The price of one purchase; undefined when nobody has published one. */
+/** Prices of purchases, in millionths of a US dollar per hour. Undefined where none is known. */
 export type PriceBook = {
-  onDemand(instanceType: string): { readonly micros: number; readonly estimated: boolean } | undefined;
-  spot(instanceType: string, zone: string): { readonly micros: number; readonly estimated: boolean } | undefined;
+  onDemand(
+    instanceType: string,
+  ): { readonly micros: number; readonly estimated: boolean } | undefined;
+  spot(
+    instanceType: string,
+    zone: string,
+  ): { readonly micros: number; readonly estimated: boolean } | undefined;
 };
 
 /**
- * Looks prices up by type and zone. While there is no spot quote at all (before the first answer, or where spot prices
- * cannot be read) spot counts as dear as on-demand, marked estimated; once there are some, a missing one means that the
- * offering is not for sale (Karpenter's rule).
+ * Looks up prices by type and zone. Without any spot quote, as before the first answer, spot costs as
+ * much as on-demand and is marked estimated. With some quotes, an offering without one is not for sale
+ * (Karpenter's rule).
  */
 export function priceBookOf(quotes: readonly PriceQuote[]): PriceBook {
   const onDemand = new Map<string, { micros: number; estimated: boolean }>();
@@ -37,6 +48,8 @@ export function priceBookOf(quotes: readonly PriceQuote[]): PriceBook {
   };
 }
 
-/** Cheapest first; ties by zone, then capacity type. */
+/** Orders offerings of one type by price, then zone, then capacity type. */
 export const cheapestOfferingFirst = (a: Offering, b: Offering): number =>
-  a.priceMicrosPerHour - b.priceMicrosPerHour || compareCodeUnits(a.zone, b.zone) || compareCodeUnits(a.capacityType, b.capacityType);
+  a.priceMicrosPerHour - b.priceMicrosPerHour ||
+  compareText(a.zone, b.zone) ||
+  compareText(a.capacityType, b.capacityType);

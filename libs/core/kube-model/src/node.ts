@@ -1,7 +1,10 @@
 import type { NodeSelectorTerm, Taint } from './pod.js';
 import type { Resources } from './quantity.js';
 
-/** A node, projected. Nodes that nobody manages here are projected too: pods bind to them and spread counts them. */
+/**
+ * A node, projected. Nodes that Dovetail does not manage are projected too, because pods bind to them
+ * and spread constraints count them.
+ */
 export type Node = {
   readonly uid: string;
   readonly name: string;
@@ -9,33 +12,40 @@ export type Node = {
   readonly labels: Readonly<Record<string, string>>;
   /** Only annotations under karpenter.sh/, karpenter.k8s.aws/ and dovetail.sh/. */
   readonly annotations: Readonly<Record<string, string>>;
+  /** Milliseconds since 1970, as every time here. */
   readonly createdMs: number;
+  /** When it was asked to go away; absent while it is to stay. */
   readonly deletionMs?: number;
   readonly finalizers: readonly string[];
+  /** The instance behind it: `aws:///<zone>/<instance id>`. */
   readonly providerId?: string;
   readonly taints: readonly Taint[];
   /** spec.unschedulable: cordoned. */
   readonly cordoned: boolean;
+  /** Whether the condition Ready is True. */
   readonly ready: boolean;
   readonly capacity: Resources;
+  /** What pods may use: capacity less what kubelet and system keep. */
   readonly allocatable: Resources;
   readonly internalIp?: string;
   readonly kubeletVersion?: string;
 };
 
+/** A persistent volume, projected to what ties pods to zones and nodes. */
 export type PersistentVolume = {
   readonly uid: string;
   readonly name: string;
   readonly resourceVersion: string;
   readonly deletionMs?: number;
-  /** Alternatives (OR); absent: reachable from everywhere. */
+  /** Alternatives, of which one must match. Absent: the volume is reachable from everywhere. */
   readonly nodeAffinity?: readonly NodeSelectorTerm[];
-  /** CSI driver, in-tree plug-ins already translated to their driver's name. */
+  /** The CSI driver. In-tree plug-ins appear under the driver that replaced them. */
   readonly driver?: string;
-  /** Local and hostPath volumes: their hostname terms do not narrow planning. */
+  /** A local or hostPath volume. Its hostname terms do not narrow planning (Karpenter's rule). */
   readonly local: boolean;
 };
 
+/** A claim on a persistent volume, projected. */
 export type PersistentVolumeClaim = {
   readonly uid: string;
   readonly namespace: string;
@@ -44,10 +54,13 @@ export type PersistentVolumeClaim = {
   readonly deletionMs?: number;
   readonly phase: 'Pending' | 'Bound' | 'Lost';
   readonly volumeName?: string;
+  /** Whether the volume controller has finished binding: annotation pv.kubernetes.io/bind-completed. */
   readonly bindCompleted: boolean;
+  /** Absent: the default class. Empty: no class. */
   readonly storageClassName?: string;
 };
 
+/** A storage class, projected to what decides where volumes can be made. */
 export type StorageClass = {
   readonly uid: string;
   readonly name: string;
@@ -56,11 +69,11 @@ export type StorageClass = {
   readonly isDefault: boolean;
   readonly provisioner: string;
   readonly bindingMode: 'Immediate' | 'WaitForFirstConsumer';
-  /** Alternatives (OR) of topology requirements; absent: any topology. */
+  /** Alternatives of topology requirements, of which one must match. Absent: any topology. */
   readonly allowedTopologies?: readonly NodeSelectorTerm[];
 };
 
-/** Volume limits of one node, by CSI driver. */
+/** How many volumes of each CSI driver one node can attach. A driver without an entry has no limit. */
 export type CsiNode = {
   readonly uid: string;
   readonly name: string;
@@ -68,7 +81,7 @@ export type CsiNode = {
   readonly limits: Readonly<Record<string, number>>;
 };
 
-/** A volume that is attached to a node; draining waits until it is gone. */
+/** A volume that is attached to a node. Draining waits until it is detached. */
 export type VolumeAttachment = {
   readonly uid: string;
   readonly name: string;

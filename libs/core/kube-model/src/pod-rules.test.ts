@@ -1,8 +1,21 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+
 import type { PersistentVolumeClaim, Pod } from './index.js';
 import {
-  evictionCost, formatDuration, isActive, isDisruptionProtected, isEvictable, isProvisionable, isReschedulable, isUnplaced, needsScheduler, parseDurationMs, podOf,
+  disruptionProtectionOf,
+  evictionCost,
+  isActive,
+  isDaemonPod,
+  isDisruptionProtected,
+  isEvictable,
+  isProvisionable,
+  isReschedulable,
+  isTerminal,
+  isTerminating,
+  isUnplaced,
+  needsScheduler,
+  podOf,
 } from './index.js';
 
 fc.configureGlobal({ seed: 1 });
@@ -11,7 +24,12 @@ const parsedBase = podOf({ metadata: { uid: 'u', name: 'p', namespace: 'n' } });
 if (!parsedBase.ok) throw new Error(parsedBase.remedy);
 const base = parsedBase.value;
 const pod = (more: Partial<Pod>): Pod => ({ ...base, ...more });
-const owner = (kind: string, apiVersion = 'apps/v1'): Pod['owner'] & object => ({ apiVersion, kind, name: 'o', uid: 'o' });
+const owner = (kind: string, apiVersion = 'apps/v1'): Pod['owner'] & object => ({
+  apiVersion,
+  kind,
+  name: 'o',
+  uid: 'o',
+});
 
 describe('a pod needs a node from us', () => {
   test.each<[string, Partial<Pod>, boolean]>([
@@ -26,54 +44,200 @@ describe('a pod needs a node from us', () => {
     ['not while it is being deleted', { deletionMs: 1 }, false],
     ['not when it has ended', { phase: 'Failed' }, false],
     ['when a replica set owns it', { owner: owner('ReplicaSet') }, true],
-  ])('%s', (_name, more, does) => expect(isProvisionable(pod({ unschedulable: true, ...more }))).toBe(does));
+  ])('%s', (_name, more, does) =>
+    expect(isProvisionable(pod({ unschedulable: true, ...more }))).toBe(does),
+  );
 
-  test('and may need one before the scheduler has looked at it', () => expect([isUnplaced(pod({ unschedulable: false })), isUnplaced(pod({ schedulingGates: ['g'] }))]).toEqual([true, false]));
+  test('and may need one before the scheduler has looked at it', () =>
+    expect([
+      isUnplaced(pod({ unschedulable: false })),
+      isUnplaced(pod({ schedulingGates: ['g'] })),
+    ]).toEqual([true, false]));
 });
 
 test.each<[string, Partial<Pod>, boolean, boolean]>([
-  ['running', {}, true, true], ['ended', { phase: 'Succeeded' }, false, false], ['terminating', { deletionMs: 1 }, false, false],
+  ['running', {}, true, true],
+  ['ended', { phase: 'Succeeded' }, false, false],
+  ['terminating', { deletionMs: 1 }, false, false],
   ['terminating, of a stateful set', { deletionMs: 1, owner: owner('StatefulSet') }, false, true],
-  ['of a daemonset', { owner: owner('DaemonSet') }, true, false], ['static', { mirror: true }, true, false],
-])('a pod that is %s', (_name, more, active, reschedulable) => expect([isActive(pod(more)), isReschedulable(pod(more))]).toEqual([active, reschedulable]));
+  ['of a daemonset', { owner: owner('DaemonSet') }, true, false],
+  ['static', { mirror: true }, true, false],
+])('a pod that is %s', (_name, more, active, reschedulable) =>
+  expect([isActive(pod(more)), isReschedulable(pod(more))]).toEqual([active, reschedulable]),
+);
 
 test('draining leaves pods that tolerate the drain taint, and static pods', () => {
   const taint = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' } as const;
-  expect([pod({}), pod({ tolerations: [{ operator: 'Exists' }] }), pod({ mirror: true })].map((one) => isEvictable(one, taint))).toEqual([true, false, false]);
+  expect(
+    [pod({}), pod({ tolerations: [{ operator: 'Exists' }] }), pod({ mirror: true })].map((one) =>
+      isEvictable(one, taint),
+    ),
+  ).toEqual([true, false, false]);
 });
 
 describe('what must be left to the scheduler', () => {
-  const bound: PersistentVolumeClaim = { uid: 'c', namespace: 'n', name: 'c', resourceVersion: '', phase: 'Bound', volumeName: 'v', bindCompleted: true };
+  const bound: PersistentVolumeClaim = {
+    uid: 'c',
+    namespace: 'n',
+    name: 'c',
+    resourceVersion: '',
+    phase: 'Bound',
+    volumeName: 'v',
+    bindCompleted: true,
+  };
   const { volumeName: _volume, ...unbound } = { ...bound, bindCompleted: false };
   test.each<[string, Partial<Pod>, PersistentVolumeClaim | undefined, object | undefined]>([
     ['an ordinary pod', {}, undefined, undefined],
-    ['another scheduler\'s pod', { schedulerName: 'mine' }, undefined, { kind: 'scheduler-name', name: 'mine' }],
+    [
+      "another scheduler's pod",
+      { schedulerName: 'mine' },
+      undefined,
+      { kind: 'scheduler-name', name: 'mine' },
+    ],
     ['a gated pod', { schedulingGates: ['g'] }, undefined, { kind: 'scheduling-gate', name: 'g' }],
     ['a pod of a group', { schedulingGroup: true }, undefined, { kind: 'scheduling-group' }],
-    ['a pod with device claims', { resourceClaims: ['gpu'] }, undefined, { kind: 'resource-claim', name: 'gpu' }],
+    [
+      'a pod with device claims',
+      { resourceClaims: ['gpu'] },
+      undefined,
+      { kind: 'resource-claim', name: 'gpu' },
+    ],
     ['a pod with a bound volume', { volumes: [{ claimName: 'c' }] }, bound, undefined],
-    ['a pod with an unbound volume', { volumes: [{ claimName: 'c' }] }, unbound, { kind: 'unbound-volume', name: 'c' }],
-    ['a pod whose binding has not completed', { volumes: [{ claimName: 'c' }] }, { ...bound, bindCompleted: false }, { kind: 'unbound-volume', name: 'c' }],
-    ['a pod whose claim is missing', { volumes: [{ claimName: 'c' }] }, undefined, { kind: 'unbound-volume', name: 'c' }],
-  ])('%s', (_name, more, claim, reason) => expect(needsScheduler(pod(more), () => claim)).toEqual(reason));
+    [
+      'a pod with an unbound volume',
+      { volumes: [{ claimName: 'c' }] },
+      unbound,
+      { kind: 'unbound-volume', name: 'c' },
+    ],
+    [
+      'a pod whose binding has not completed',
+      { volumes: [{ claimName: 'c' }] },
+      { ...bound, bindCompleted: false },
+      { kind: 'unbound-volume', name: 'c' },
+    ],
+    [
+      'a pod whose claim is missing',
+      { volumes: [{ claimName: 'c' }] },
+      undefined,
+      { kind: 'unbound-volume', name: 'c' },
+    ],
+  ])('%s', (_name, more, claim, reason) =>
+    expect(needsScheduler(pod(more), () => claim)).toEqual(reason),
+  );
 });
 
 describe('do-not-disrupt', () => {
-  const at = (text: string, startMs?: number): Pod => pod({ annotations: { 'karpenter.sh/do-not-disrupt': text }, ...(startMs === undefined ? {} : { startMs }) });
+  const at = (text: string, startMs?: number): Pod =>
+    pod({
+      annotations: { 'karpenter.sh/do-not-disrupt': text },
+      ...(startMs === undefined ? {} : { startMs }),
+    });
   test.each<[string, Pod, number, boolean]>([
-    ['absent', pod({}), 0, false], ['true', at('true'), 0, true], ['false', at('false'), 0, false],
-    ['a duration that runs', at('10m', 0), 599_999, true], ['a duration that has ended', at('10m', 0), 600_000, false],
-    ['a duration before the pod has started', at('10m'), 0, true], ['nonsense', at('always'), 0, false], ['a negative duration', at('-10m', 0), 0, false],
+    ['absent', pod({}), 0, false],
+    ['true', at('true'), 0, true],
+    ['false', at('false'), 0, false],
+    ['a duration that runs', at('10m', 0), 599_999, true],
+    ['a duration that has ended', at('10m', 0), 600_000, false],
+    ['a duration before the pod has started', at('10m'), 0, true],
+    ['nonsense', at('always'), 0, false],
+    ['a negative duration', at('-10m', 0), 0, false],
   ])('%s', (_name, one, nowMs, does) => expect(isDisruptionProtected(one, nowMs)).toBe(does));
 });
 
 test.each<[Partial<Pod>, number]>([
-  [{}, 1], [{ priority: 2 ** 25 }, 2], [{ annotations: { 'controller.kubernetes.io/pod-deletion-cost': String(-(2 ** 28)) } }, -1],
-  [{ priority: 2_000_000_000 }, 10], [{ annotations: { 'controller.kubernetes.io/pod-deletion-cost': 'much' } }, 1],
+  [{}, 1],
+  [{ priority: 2 ** 25 }, 2],
+  [{ annotations: { 'controller.kubernetes.io/pod-deletion-cost': String(-(2 ** 28)) } }, -1],
+  [{ priority: 2_000_000_000 }, 10],
+  [{ annotations: { 'controller.kubernetes.io/pod-deletion-cost': 'much' } }, 1],
 ])('evicting %j costs %d', (more, cost) => expect(evictionCost(pod(more))).toBe(cost));
 
-describe('durations', () => {
-  test.each([['336h', 336 * 3_600_000], ['1h30m', 5_400_000], ['1.5h', 5_400_000], ['30s', 30_000], ['250ms', 250], ['0', 0], ['0s', 0], ['-5m', -300_000], ['1us', 0]])('%s is %i ms', (text, ms) => expect(parseDurationMs(text)).toBe(ms));
-  test.each(['', '5', 'h', 'Never', '1d', '5 m', '1h-5m'])('%j is none', (text) => expect(parseDurationMs(text)).toBeUndefined());
-  test('what is written reads back', () => fc.assert(fc.property(fc.nat(), (ms) => parseDurationMs(formatDuration(ms)) === ms)));
+describe('the laws of a pod', () => {
+  const anyPod: fc.Arbitrary<Pod> = fc
+    .record(
+      {
+        phase: fc.constantFrom(
+          'Pending' as const,
+          'Running' as const,
+          'Succeeded' as const,
+          'Failed' as const,
+        ),
+        deletionMs: fc.nat(),
+        nodeName: fc.constant('n'),
+        nominatedNodeName: fc.constant('n'),
+        schedulingGates: fc.constantFrom([], ['g']),
+        unschedulable: fc.boolean(),
+        mirror: fc.boolean(),
+        owner: fc.constantFrom(
+          owner('DaemonSet'),
+          owner('StatefulSet'),
+          owner('ReplicaSet'),
+          owner('Node', 'v1'),
+        ),
+        priority: fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
+        tolerations: fc.constantFrom([], [{ operator: 'Exists' as const }]),
+      },
+      { requiredKeys: [] },
+    )
+    .map((more) => pod(more));
+  const drainTaint = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' } as const;
+
+  test.each<[string, (one: Pod) => boolean, (one: Pod) => boolean]>([
+    ['one that needs a node waits for a place', isProvisionable, isUnplaced],
+    ['one that waits for a place is active', isUnplaced, isActive],
+    ['one that waits for a place will need one again', isUnplaced, isReschedulable],
+    ['one that is evicted is active', (one) => isEvictable(one, drainTaint), isActive],
+    [
+      'one that needs another place is not run by a daemonset',
+      isReschedulable,
+      (one) => !isDaemonPod(one),
+    ],
+    ['one that needs another place has not ended', isReschedulable, (one) => !isTerminal(one)],
+    ['one that is active is not terminating', isActive, (one) => !isTerminating(one)],
+  ])('%s', (_name, narrow, wide) =>
+    fc.assert(fc.property(anyPod, (one) => !narrow(one) || wide(one))),
+  );
+
+  test('evicting it costs from -10 to 10, and more for a higher priority', () =>
+    fc.assert(
+      fc.property(anyPod, fc.nat({ max: 2 ** 30 }), (one, more) => {
+        const cost = evictionCost(one);
+        expect(Math.abs(cost)).toBeLessThanOrEqual(10);
+        expect(evictionCost({ ...one, priority: one.priority + more })).toBeGreaterThanOrEqual(
+          cost,
+        );
+      }),
+    ));
+
+  test('a duration of do-not-disrupt protects up to its end and never after', () =>
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 600 }),
+        fc.nat({ max: 1_200_000 }),
+        (seconds, afterMs) => {
+          const annotations = { 'karpenter.sh/do-not-disrupt': `${String(seconds)}s` };
+          expect(isDisruptionProtected(pod({ annotations, startMs: 1000 }), 1000 + afterMs)).toBe(
+            afterMs < seconds * 1000,
+          );
+        },
+      ),
+    ));
 });
+
+test.each<[string, object]>([
+  ['always', { kind: 'invalid', text: 'always' }],
+  ['0s', { kind: 'invalid', text: '0s' }],
+  ['-1h', { kind: 'invalid', text: '-1h' }],
+  ['false', { kind: 'none' }],
+  ['true', { kind: 'always' }],
+  ['1h', { kind: 'for', durationMs: 3_600_000 }],
+])('the annotation do-not-disrupt: %s asks for %j', (text, asked) =>
+  expect(
+    disruptionProtectionOf(pod({ annotations: { 'karpenter.sh/do-not-disrupt': text } })),
+  ).toEqual(asked),
+);
+
+test('the first reason to leave a pod to the scheduler is that it names another one', () =>
+  expect(
+    needsScheduler(pod({ schedulerName: 'volcano', schedulingGates: ['g'] }), () => undefined),
+  ).toEqual({ kind: 'scheduler-name', name: 'volcano' }));

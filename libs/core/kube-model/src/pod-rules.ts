@@ -4,42 +4,62 @@ import type { Pod, Taint } from './pod.js';
 import { tolerates } from './taints.js';
 
 /** Whether the pod has ended: Succeeded or Failed. */
-export const isTerminal = (pod: Pod): boolean => pod.phase === 'Succeeded' || pod.phase === 'Failed';
+export const isTerminal = (pod: Pod): boolean =>
+  pod.phase === 'Succeeded' || pod.phase === 'Failed';
 
 /** Whether the pod is being deleted. */
 export const isTerminating = (pod: Pod): boolean => pod.deletionMs !== undefined;
 
-/** Whether the pod is there to stay: neither ended nor being deleted. */
+/** Whether the pod has neither ended nor been asked to go. */
 export const isActive = (pod: Pod): boolean => !isTerminal(pod) && !isTerminating(pod);
 
-/** Whether a daemonset runs the pod; its replacement comes with the next node by itself. */
-export const isDaemonPod = (pod: Pod): boolean => pod.owner?.kind === 'DaemonSet' && pod.owner.apiVersion.startsWith('apps/');
+/** Whether a daemonset runs the pod. Its successor arrives with the next node by itself. */
+export const isDaemonPod = (pod: Pod): boolean =>
+  pod.owner?.kind === 'DaemonSet' && pod.owner.apiVersion.startsWith('apps/');
 
-/** Whether the pod is static: the kubelet runs it from a file, and nothing can move it. */
-export const isStaticPod = (pod: Pod): boolean => pod.mirror || (pod.owner?.kind === 'Node' && pod.owner.apiVersion === 'v1');
+/** Whether the pod is static. The kubelet runs it from a file, so it cannot be moved. */
+export const isStaticPod = (pod: Pod): boolean =>
+  pod.mirror || (pod.owner?.kind === 'Node' && pod.owner.apiVersion === 'v1');
 
-/** Whether the pod waits for a place: it is not bound, preempts nobody, is not held by a gate, and nothing ties it to a node of its own. */
+/**
+ * Whether the pod waits for a place. It is not bound, preempts no other pod, has no scheduling gate,
+ * and is neither a daemon nor static.
+ */
 export const isUnplaced = (pod: Pod): boolean =>
-  pod.nodeName === undefined && pod.nominatedNodeName === undefined && pod.schedulingGates.length === 0 && isActive(pod) && !isDaemonPod(pod) && !isStaticPod(pod);
+  pod.nodeName === undefined &&
+  pod.nominatedNodeName === undefined &&
+  pod.schedulingGates.length === 0 &&
+  isActive(pod) &&
+  !isDaemonPod(pod) &&
+  !isStaticPod(pod);
 
-/** Whether the pod needs a node from us: it waits for a place, and the scheduler has said that there is none. */
+/** Whether the pod needs a new node: it waits for a place, and kube-scheduler found none. */
 export const isProvisionable = (pod: Pod): boolean => pod.unschedulable && isUnplaced(pod);
 
 /**
- * Whether the pod, or its successor, will need a place when its node goes away. A terminating pod of a stateful set
- * counts: its successor appears only after it is gone.
+ * Whether the pod, or its successor, will need a place when its node goes away (Karpenter's
+ * IsReschedulable). A terminating pod of a stateful set counts, because its successor appears only
+ * after it is gone.
  */
 export function isReschedulable(pod: Pod): boolean {
   const stateful = pod.owner?.kind === 'StatefulSet' && pod.owner.apiVersion.startsWith('apps/');
-  return (isActive(pod) || (stateful && isTerminating(pod) && !isTerminal(pod))) && !isDaemonPod(pod) && !isStaticPod(pod);
+  return (
+    (isActive(pod) || (stateful && isTerminating(pod) && !isTerminal(pod))) &&
+    !isDaemonPod(pod) &&
+    !isStaticPod(pod)
+  );
 }
 
-/** Whether draining evicts the pod: active, not static, and without a toleration for the taint that drains its node. */
+/** Whether draining evicts the pod: it is active, not static, and does not tolerate the draining taint. */
 export function isEvictable(pod: Pod, drainTaint: Taint): boolean {
-  return isActive(pod) && !isStaticPod(pod) && !pod.tolerations.some((toleration) => tolerates(drainTaint, toleration));
+  return (
+    isActive(pod) &&
+    !isStaticPod(pod) &&
+    !pod.tolerations.some((toleration) => tolerates(drainTaint, toleration))
+  );
 }
 
-/** Why a pod's place must be left to kube-scheduler, although it may be planned for. */
+/** The reason why only kube-scheduler may bind a pod, although it may be planned for. */
 export type SchedulerReason =
   | { readonly kind: 'scheduler-name'; readonly name: string }
   | { readonly kind: 'scheduling-gate'; readonly name: string }
@@ -47,15 +67,16 @@ export type SchedulerReason =
   | { readonly kind: 'resource-claim'; readonly name: string }
   | { readonly kind: 'unbound-volume'; readonly name: string };
 
-/** Finds a claim; undefined when there is none (yet). */
+/** Finds a claim. Undefined when there is none, or none yet. */
 export type ClaimLookup = (namespace: string, name: string) => PersistentVolumeClaim | undefined;
 
 /**
- * Why only the scheduler can bind this pod, or undefined when anyone may. Volumes that are not bound yet need the
- * scheduler's choice of node before they are provisioned; device claims, gates and groups are its work altogether.
+ * Says why only kube-scheduler can bind this pod, or undefined when others may. A volume that is not
+ * bound yet is provisioned where the scheduler chooses. Gates, groups and resource claims are its work.
  */
 export function needsScheduler(pod: Pod, claimOf: ClaimLookup): SchedulerReason | undefined {
-  if (pod.schedulerName !== 'default-scheduler') return { kind: 'scheduler-name', name: pod.schedulerName };
+  if (pod.schedulerName !== 'default-scheduler')
+    return { kind: 'scheduler-name', name: pod.schedulerName };
   const gate = pod.schedulingGates[0];
   if (gate !== undefined) return { kind: 'scheduling-gate', name: gate };
   if (pod.schedulingGroup) return { kind: 'scheduling-group' };
@@ -63,40 +84,50 @@ export function needsScheduler(pod: Pod, claimOf: ClaimLookup): SchedulerReason 
   if (claim !== undefined) return { kind: 'resource-claim', name: claim };
   for (const { claimName } of pod.volumes) {
     const volume = claimOf(pod.namespace, claimName);
-    if (volume?.volumeName === undefined || !volume.bindCompleted) return { kind: 'unbound-volume', name: claimName };
+    if (volume?.volumeName === undefined || !volume.bindCompleted)
+      return { kind: 'unbound-volume', name: claimName };
   }
   return undefined;
 }
 
-/** What the annotation karpenter.sh/do-not-disrupt asks for. */
+/** The request of the annotation karpenter.sh/do-not-disrupt. */
 export type DisruptionProtection =
   | { readonly kind: 'none' }
   | { readonly kind: 'always' }
   | { readonly kind: 'for'; readonly durationMs: number }
   | { readonly kind: 'invalid'; readonly text: string };
 
-/** Reads a pod's do-not-disrupt annotation: `true`, or a Go duration above zero; anything else is ignored and reported. */
+/** Reads a pod's do-not-disrupt annotation: `true`, or a Go duration above zero. Other texts are `invalid`. */
 export function disruptionProtectionOf(pod: Pod): DisruptionProtection {
   const text = pod.annotations['karpenter.sh/do-not-disrupt'];
   if (text === undefined || text === 'false') return { kind: 'none' };
   if (text === 'true') return { kind: 'always' };
   const durationMs = parseDurationMs(text);
-  return durationMs === undefined || durationMs <= 0 ? { kind: 'invalid', text } : { kind: 'for', durationMs };
+  return durationMs === undefined || durationMs <= 0
+    ? { kind: 'invalid', text }
+    : { kind: 'for', durationMs };
 }
 
-/** Whether the pod forbids disrupting its node now. A duration counts from the pod's start; a pod that has not started is protected. */
+/**
+ * Whether the pod forbids disrupting its node now. A duration counts from the pod's start, and a pod
+ * that has not started is protected.
+ */
 export function isDisruptionProtected(pod: Pod, nowMs: number): boolean {
   const protection = disruptionProtectionOf(pod);
   switch (protection.kind) {
-    case 'none': case 'invalid': return false;
-    case 'always': return true;
-    case 'for': return pod.startMs === undefined || nowMs < pod.startMs + protection.durationMs;
+    case 'none':
+    case 'invalid':
+      return false;
+    case 'always':
+      return true;
+    case 'for':
+      return pod.startMs === undefined || nowMs < pod.startMs + protection.durationMs;
   }
 }
 
 /**
- * What evicting the pod costs, from -10 to 10 (Karpenter's measure): one, raised or lowered by the pod's deletion cost
- * over 2^27 and its priority over 2^25. A deletion cost that is not an integer is ignored.
+ * The cost of evicting the pod, from -10 to 10 (Karpenter's EvictionCost). It is 1, plus the pod's
+ * deletion cost over 2^27, plus its priority over 2^25. A deletion cost that is no integer is ignored.
  */
 export function evictionCost(pod: Pod): number {
   const text = pod.annotations['controller.kubernetes.io/pod-deletion-cost'] ?? '';

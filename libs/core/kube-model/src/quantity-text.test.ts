@@ -1,41 +1,99 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { addResources, fits, formatResource, formatResources, maxResources, parseAmount, parseCpuMillis, parseResource, resourcesOf, subtractResources, sumResources } from './index.js';
+
+import {
+  formatResource,
+  formatResources,
+  parseAmount,
+  parseCpuMillis,
+  parseResource,
+  resourcesOf,
+} from './index.js';
 
 fc.configureGlobal({ seed: 1 });
 
 describe('quantities', () => {
   test.each([
-    ['1', 1000], ['100m', 100], ['0.1', 100], ['1.5', 1500], ['.5', 500], ['2.', 2000], ['1u', 1], ['0', 0], ['1e1', 10_000], ['1k', 1_000_000], [2, 2000], [0.25, 250], ['-1', -1000], ['1500u', 2],
+    ['1', 1000],
+    ['100m', 100],
+    ['0.1', 100],
+    ['1.5', 1500],
+    ['.5', 500],
+    ['2.', 2000],
+    ['1u', 1],
+    ['0', 0],
+    ['1e1', 10_000],
+    ['1k', 1_000_000],
+    [2, 2000],
+    [0.25, 250],
+    ['-1', -1000],
+    ['1500u', 2],
   ])('%j of CPU is %i millicores', (text, millis) => expect(parseCpuMillis(text)).toBe(millis));
   test.each([
-    ['1Ki', 1024], ['1.5Gi', 1_610_612_736], ['1G', 1_000_000_000], ['100m', 1], ['1e3', 1000], ['12E', 12e18], ['1Ei', 2 ** 60], ['128974848', 128_974_848], ['129e6', 129_000_000], ['123Mi', 128_974_848], [1e21, 1e21], ['0.5Ki', 512], ['+3', 3],
+    ['1Ki', 1024],
+    ['1.5Gi', 1_610_612_736],
+    ['1G', 1_000_000_000],
+    ['100m', 1],
+    ['1e3', 1000],
+    ['12E', 12e18],
+    ['1Ei', 2 ** 60],
+    ['128974848', 128_974_848],
+    ['129e6', 129_000_000],
+    ['123Mi', 128_974_848],
+    [1e21, 1e21],
+    ['0.5Ki', 512],
+    ['+3', 3],
   ])('%j is the amount %d', (text, amount) => expect(parseAmount(text)).toBe(amount));
-  test.each(['', 'x', '1 Gi', '1gi', 'Gi', '1Gi2', '.', '1ee3', '0x10', null, {}, [], true, Number.NaN])('%j is no quantity', (text) => {
+  test.each([
+    '',
+    'x',
+    '1 Gi',
+    '1gi',
+    'Gi',
+    '1Gi2',
+    '.',
+    '1ee3',
+    '0x10',
+    null,
+    {},
+    [],
+    true,
+    Number.NaN,
+  ])('%j is no quantity', (text) => {
     expect(parseAmount(text)).toBeUndefined();
     expect(parseCpuMillis(text)).toBeUndefined();
   });
   test.each([
-    ['cpu', 1500, '1500m'], ['cpu', 2000, '2'], ['memory', 1_610_612_736, '1536Mi'], ['memory', 1001, '1001'], ['memory', 512e6, '512M'], ['memory', 1000, '1k'], ['memory', 4 * 1024 ** 3, '4Gi'], ['memory', 0, '0'],
-    ['pods', 110, '110'], ['nvidia.com/gpu', 1024, '1024'], ['hugepages-2Mi', 2_097_152, '2Mi'],
-  ])('%s of %i is written %s', (name, amount, text) => expect(formatResource(name, amount)).toBe(text));
-  test('what is written reads back as the same amount', () => fc.assert(fc.property(
-    fc.constantFrom('cpu', 'memory', 'pods', 'ephemeral-storage'), fc.nat({ max: Number.MAX_SAFE_INTEGER }),
-    (name, amount) => parseResource(name, formatResource(name, amount)) === amount)));
+    ['cpu', 1500, '1500m'],
+    ['cpu', 2000, '2'],
+    ['memory', 1_610_612_736, '1536Mi'],
+    ['memory', 1001, '1001'],
+    ['memory', 512e6, '512M'],
+    ['memory', 1000, '1k'],
+    ['memory', 4 * 1024 ** 3, '4Gi'],
+    ['memory', 0, '0'],
+    ['pods', 110, '110'],
+    ['nvidia.com/gpu', 1024, '1024'],
+    ['hugepages-2Mi', 2_097_152, '2Mi'],
+  ])('%s of %i is written %s', (name, amount, text) =>
+    expect(formatResource(name, amount)).toBe(text),
+  );
+  test('what is written reads back as the same amount', () =>
+    fc.assert(
+      fc.property(
+        fc.constantFrom('cpu', 'memory', 'pods', 'ephemeral-storage'),
+        fc.nat({ max: Number.MAX_SAFE_INTEGER }),
+        (name, amount) => parseResource(name, formatResource(name, amount)) === amount,
+      ),
+    ));
   test('a list that holds no quantity names the entry', () =>
-    expect(resourcesOf({ cpu: '1', memory: '2Gib' })).toEqual({ ok: false, name: 'memory', value: '2Gib' }));
-  test('an absent list is empty', () => expect(resourcesOf(undefined)).toEqual({ ok: true, value: {} }));
-  test('a list is written by name', () => expect(formatResources({ memory: 1024, cpu: 100 })).toEqual({ cpu: '100m', memory: '1Ki' }));
-});
-
-describe('resources', () => {
-  test('add, subtract, max and sum count absent names as zero', () => {
-    expect(addResources({ a: 1 }, { a: 2, b: 3 })).toEqual({ a: 3, b: 3 });
-    expect(subtractResources({ a: 1 }, { a: 2, b: 3 })).toEqual({ a: -1, b: -3 });
-    expect(maxResources({ a: 1, c: 5 }, { a: 2, b: 3 })).toEqual({ a: 2, b: 3, c: 5 });
-    expect(sumResources([{ a: 1 }, { b: 2 }, { a: 3 }])).toEqual({ a: 4, b: 2 });
-  });
-  test.each([
-    [{ cpu: 1 }, { cpu: 1 }, true], [{ cpu: 2 }, { cpu: 1 }, false], [{ gpu: 1 }, { cpu: 1 }, false], [{ gpu: 0 }, { cpu: 1 }, true], [{}, { cpu: -1 }, false],
-  ])('%j fits into %j: %s', (requests, available, does) => expect(fits(requests as Record<string, number>, available as Record<string, number>)).toBe(does));
+    expect(resourcesOf({ cpu: '1', memory: '2Gib' })).toEqual({
+      ok: false,
+      name: 'memory',
+      value: '2Gib',
+    }));
+  test('an absent list is empty', () =>
+    expect(resourcesOf(undefined)).toEqual({ ok: true, value: {} }));
+  test('a list is written by name', () =>
+    expect(formatResources({ memory: 1024, cpu: 100 })).toEqual({ cpu: '100m', memory: '1Ki' }));
 });

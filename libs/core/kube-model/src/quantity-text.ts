@@ -1,17 +1,40 @@
-import type { Resources } from './quantity.js';
+import { at } from '@dovetail/core-invariant';
 
-/** A Kubernetes quantity, exactly: `digits` × 10^`exponent`, binary suffixes multiplied in. */
+import type { Resources } from './quantity.js';
+import { compareText } from './text-order.js';
+
+/** A Kubernetes quantity, exactly: `digits` × 10^`exponent`. Binary suffixes are multiplied into the digits. */
 export type Quantity = { readonly digits: bigint; readonly exponent: number };
 
-const pattern = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)|[eE]([+-]?[0-9]{1,3}))?$/;
-const decimalExponents: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
-const binaryExponents: Readonly<Record<string, bigint>> = { Ki: 10n, Mi: 20n, Gi: 30n, Ti: 40n, Pi: 50n, Ei: 60n };
+const pattern =
+  /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)|[eE]([+-]?[0-9]{1,3}))?$/;
+const decimalExponents: Readonly<Record<string, number>> = {
+  n: -9,
+  u: -6,
+  m: -3,
+  k: 3,
+  M: 6,
+  G: 9,
+  T: 12,
+  P: 15,
+  E: 18,
+};
+const binaryExponents: Readonly<Record<string, bigint>> = {
+  Ki: 10n,
+  Mi: 20n,
+  Gi: 30n,
+  Ti: 40n,
+  Pi: 50n,
+  Ei: 60n,
+};
 
 /**
- * Reads a quantity as Kubernetes does (`100m`, `1.5Gi`, `2e3`, a bare JSON number); undefined when it is none.
+ * Reads a quantity as Kubernetes does: `100m`, `1.5Gi`, `2e3`, or a bare JSON number. Undefined when
+ * it is none. The syntax is that of k8s.io/apimachinery/pkg/api/resource.
  */
 export function parseQuantity(text: unknown): Quantity | undefined {
-  if (typeof text === 'number') return Number.isFinite(text) ? parseQuantity(String(text).replace('e+', 'e')) : undefined;
+  if (typeof text === 'number')
+    return Number.isFinite(text) ? parseQuantity(String(text).replace('e+', 'e')) : undefined;
   if (typeof text !== 'string') return undefined;
   const match = pattern.exec(text);
   if (match === null) return undefined;
@@ -19,12 +42,13 @@ export function parseQuantity(text: unknown): Quantity | undefined {
   if (whole === '' && fraction === '') return undefined;
   const magnitude = BigInt(`${whole}${fraction}`);
   const binary = suffix === undefined ? undefined : binaryExponents[suffix];
+  // A binary suffix is spent on the digits, so its decimal exponent is zero.
   const decimal = suffix === undefined ? Number(power ?? 0) : (decimalExponents[suffix] ?? 0);
   const digits = binary === undefined ? magnitude : magnitude << binary;
   return { digits: sign === '-' ? -digits : digits, exponent: decimal - fraction.length };
 }
 
-/** The quantity in units of 10^-`decimals`, rounded away from zero like Kubernetes' ScaledValue. */
+/** The quantity in units of 10^-`decimals`, rounded away from zero as Kubernetes' ScaledValue does. */
 function scaled(quantity: Quantity, decimals: number): number {
   const shift = quantity.exponent + decimals;
   if (shift >= 0) return Number(quantity.digits * 10n ** BigInt(shift));
@@ -34,11 +58,12 @@ function scaled(quantity: Quantity, decimals: number): number {
   return Number(remainder === 0n ? quotient : remainder > 0n ? quotient + 1n : quotient - 1n);
 }
 
+// Nearly all quantities have one of these forms. Reading them without BigInt makes parsing pods fast.
 const plainInteger = /^[0-9]{1,12}$/;
 const plainMillis = /^[0-9]{1,12}m$/;
 const plainBinary = /^([0-9]{1,6})(Ki|Mi|Gi)$/;
 
-/** CPU in millicores, rounded up; undefined when the text is not a quantity. Exact up to 2^53. */
+/** Reads CPU in millicores, rounded up. Undefined when the text is not a quantity. Exact up to 2^53. */
 export function parseCpuMillis(text: unknown): number | undefined {
   if (typeof text === 'string') {
     if (plainMillis.test(text)) return Number(text.slice(0, -1));
@@ -48,27 +73,31 @@ export function parseCpuMillis(text: unknown): number | undefined {
   return quantity === undefined ? undefined : scaled(quantity, 3);
 }
 
-/** A whole amount (bytes, counts), rounded up; undefined when the text is not a quantity. Exact up to 2^53. */
+/** Reads bytes or a count, rounded up. Undefined when the text is not a quantity. Exact up to 2^53. */
 export function parseAmount(text: unknown): number | undefined {
   if (typeof text === 'string') {
     if (plainInteger.test(text)) return Number(text);
     const match = plainBinary.exec(text);
-    if (match !== null) return Number(match[1]) * (match[2] === 'Ki' ? 1024 : match[2] === 'Mi' ? 1_048_576 : 1_073_741_824);
+    if (match !== null)
+      return (
+        Number(match[1]) *
+        (match[2] === 'Ki' ? 1024 : match[2] === 'Mi' ? 1_048_576 : 1_073_741_824)
+      );
   }
   const quantity = parseQuantity(text);
   return quantity === undefined ? undefined : scaled(quantity, 0);
 }
 
-/** The amount of one named resource: millicores for `cpu`, whole units for everything else. */
+/** Reads the amount of a named resource: millicores for `cpu`, whole units for everything else. */
 export const parseResource = (name: string, text: unknown): number | undefined =>
   name === 'cpu' ? parseCpuMillis(text) : parseAmount(text);
 
-/** What `resourcesOf` answers: the amounts, or which entry is no quantity. */
+/** A resource list that was read: its amounts, or the entry that is no quantity. */
 export type ParsedResources =
   | { readonly ok: true; readonly value: Resources }
   | { readonly ok: false; readonly name: string; readonly value: unknown };
 
-/** Reads a Kubernetes resource list (`{cpu: '1', memory: '2Gi'}`); anything absent is an empty list. */
+/** Reads a Kubernetes resource list such as `{cpu: '1', memory: '2Gi'}`. An absent one is empty. */
 export function resourcesOf(raw: unknown): ParsedResources {
   const amounts: Record<string, number> = {};
   if (typeof raw !== 'object' || raw === null) return { ok: true, value: amounts };
@@ -84,11 +113,14 @@ export function resourcesOf(raw: unknown): ParsedResources {
 function scaledText(amount: number, base: number, suffixes: readonly string[]): string {
   let rest = amount;
   let power = 0;
-  while (rest !== 0 && rest % base === 0 && power < suffixes.length - 1) { rest /= base; power += 1; }
-  return `${rest}${suffixes[power] ?? ''}`;
+  while (rest !== 0 && rest % base === 0 && power < suffixes.length - 1) {
+    rest /= base;
+    power += 1;
+  }
+  return `${rest}${at(suffixes, power)}`;
 }
 
-/** The shorter of the binary and the decimal spelling, so that 512M stays 512M and 4Gi stays 4Gi; binary when they tie. */
+/** Writes the shorter of the binary and decimal spelling, so that 512M and 4Gi stay as they are; binary when they tie. */
 function formatBytes(bytes: number): string {
   const binary = scaledText(bytes, 1024, ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei']);
   const decimal = scaledText(bytes, 1000, ['', 'k', 'M', 'G', 'T', 'P', 'E']);
@@ -96,15 +128,22 @@ function formatBytes(bytes: number): string {
 }
 
 const inBytes = (name: string): boolean =>
-  name === 'memory' || name === 'ephemeral-storage' || name === 'storage' || name.startsWith('hugepages-');
+  name === 'memory' ||
+  name === 'ephemeral-storage' ||
+  name === 'storage' ||
+  name.startsWith('hugepages-');
 
-/** One amount in Kubernetes' canonical spelling: `1500m`, `2`, `4Gi`, `110`. Reading it again gives the same amount. */
+/** Writes an amount in Kubernetes' spelling: `1500m`, `2`, `4Gi`, `110`. Reading the text gives the same amount. */
 export function formatResource(name: string, amount: number): string {
   if (name === 'cpu') return amount % 1000 === 0 ? String(amount / 1000) : `${amount}m`;
   return inBytes(name) ? formatBytes(amount) : String(amount);
 }
 
-/** A resource list in Kubernetes' spelling, by name. */
+/** Writes a resource list in Kubernetes' spelling, sorted by name. */
 export function formatResources(resources: Resources): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.keys(resources).sort().map((name) => [name, formatResource(name, resources[name] ?? 0)]));
+  return Object.fromEntries(
+    Object.entries(resources)
+      .toSorted(([a], [b]) => compareText(a, b))
+      .map(([name, amount]) => [name, formatResource(name, amount)]),
+  );
 }

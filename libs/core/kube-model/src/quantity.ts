@@ -1,6 +1,5 @@
 /**
- * Amounts of resources, as integers in one unit each: `cpu` in millicores, everything else in whole units
- * (bytes for memory and storage, counts for pods, devices and hugepages in bytes).
- * A key that is absent means zero.
+ * Amounts of resources: `cpu` in millicores, memory, storage and hugepages in bytes, everything else
+ * as a count. A name that is absent means zero. Invariant: every amount is an integer.
  */
 export type Resources = Readonly<Record<string, number>>;

@@ -1,7 +1,7 @@
 /** The operators of a node selector requirement, with Karpenter's Gte and Lte. */
 export type Operator = 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' | 'Gt' | 'Lt' | 'Gte' | 'Lte';
 
-/** One requirement as people write it in a manifest. `minValues` is Karpenter's: how many distinct values must stay possible. */
+/** One requirement of a manifest. `minValues` is Karpenter's: so many distinct values must stay possible. */
 export type RequirementSpec = {
   readonly key: string;
   readonly operator: Operator;
@@ -10,9 +10,11 @@ export type RequirementSpec = {
 };
 
 /**
- * The values that one label key may take: a finite set (`in`), or all values but a finite set (`notIn`), narrowed by
- * inclusive integer bounds. With a bound set, values that are not integers never match.
- * `notIn` also admits the label's absence unless `present` is true (Exists, Gt and Lt demand the label).
+ * The values that one label key may take: a finite set (`in`), or all values but a finite set
+ * (`notIn`), narrowed by inclusive integer bounds. With a bound, only integers match.
+ *
+ * Without `present` the label may also be absent; Exists, Gt and Lt demand it.
+ * Invariant: a result of `intersectSets` has bounds only if it is `notIn`, and then gte <= lte.
  */
 export type ValueSet = {
   readonly kind: 'in' | 'notIn';
@@ -23,5 +25,5 @@ export type ValueSet = {
   readonly minValues?: number;
 };
 
-/** All requirements of one subject: a conjunction, at most one set per key (aliases already turned into canonical keys). */
+/** All requirements of one subject, of which each must hold. Invariant: keys are canonical, never aliases. */
 export type Requirements = ReadonlyMap<string, ValueSet>;

@@ -1,7 +1,19 @@
-import type { RequirementSpec, Requirements, ValueSet } from './requirement.js';
-import { absent, admitsAbsence, describeSet, hasIntersection, integerOf, intersectSets, isEmptySet, noValue } from './requirement-set.js';
+import { at, present } from '@dovetail/core-invariant';
 
-/** Older names of well-known labels, and the canonical key that Dovetail uses for both (as Karpenter on AWS does). */
+import type { Requirements, RequirementSpec, ValueSet } from './requirement.js';
+import {
+  absent,
+  admitsAbsence,
+  describeSet,
+  hasIntersection,
+  integerOf,
+  intersectSets,
+  isEmptySet,
+  noValue,
+} from './requirement-set.js';
+import { compareText } from './text-order.js';
+
+/** Older names of well-known labels and the canonical key that stands for both, as in Karpenter's AWS provider. */
 export const labelAliases: ReadonlyMap<string, string> = new Map([
   ['failure-domain.beta.kubernetes.io/zone', 'topology.kubernetes.io/zone'],
   ['failure-domain.beta.kubernetes.io/region', 'topology.kubernetes.io/region'],
@@ -11,38 +23,58 @@ export const labelAliases: ReadonlyMap<string, string> = new Map([
   ['topology.ebs.csi.aws.com/zone', 'topology.kubernetes.io/zone'],
 ]);
 
-/** The key that requirements and labels are compared under. */
+/** The key under which requirements and labels are compared. Idempotent. */
 export const canonicalKey = (key: string): string => labelAliases.get(key) ?? key;
 
 /**
- * The values that one requirement admits. Gt and Lt become inclusive bounds. A bound that is not one integer admits
- * nothing: Kubernetes matches no node with such a term.
+ * The values that one requirement admits. Gt and Lt become inclusive bounds. A bound that is not one
+ * integer admits nothing, because Kubernetes matches no node with such a term.
  */
 export function setOfSpec(spec: RequirementSpec): ValueSet {
   const minValues = spec.minValues === undefined ? {} : { minValues: spec.minValues };
   switch (spec.operator) {
-    case 'In': return { kind: 'in', values: new Set(spec.values), present: true, ...minValues };
-    case 'NotIn': return { kind: 'notIn', values: new Set(spec.values), present: false, ...minValues };
-    case 'Exists': return { kind: 'notIn', values: new Set(), present: true, ...minValues };
-    case 'DoesNotExist': return { ...absent, ...minValues };
-    case 'Gt': case 'Gte': case 'Lt': case 'Lte': {
-      const bound = spec.values.length === 1 ? integerOf(spec.values[0] ?? '') : undefined;
+    case 'In':
+      return { kind: 'in', values: new Set(spec.values), present: true, ...minValues };
+    case 'NotIn':
+      return { kind: 'notIn', values: new Set(spec.values), present: false, ...minValues };
+    case 'Exists':
+      return { kind: 'notIn', values: new Set(), present: true, ...minValues };
+    case 'DoesNotExist':
+      return { ...absent, ...minValues };
+    case 'Gt':
+    case 'Gte':
+    case 'Lt':
+    case 'Lte': {
+      const bound = spec.values.length === 1 ? integerOf(at(spec.values, 0)) : undefined;
       if (bound === undefined) return { ...noValue, ...minValues };
-      return { kind: 'notIn', values: new Set(), present: true, ...boundsOf(spec.operator, bound), ...minValues };
+      return {
+        kind: 'notIn',
+        values: new Set(),
+        present: true,
+        ...boundsOf(spec.operator, bound),
+        ...minValues,
+      };
     }
   }
 }
 
-function boundsOf(operator: 'Gt' | 'Gte' | 'Lt' | 'Lte', bound: number): { readonly gte: number } | { readonly lte: number } {
+function boundsOf(
+  operator: 'Gt' | 'Gte' | 'Lt' | 'Lte',
+  bound: number,
+): { readonly gte: number } | { readonly lte: number } {
   switch (operator) {
-    case 'Gt': return { gte: bound + 1 };
-    case 'Gte': return { gte: bound };
-    case 'Lt': return { lte: bound - 1 };
-    case 'Lte': return { lte: bound };
+    case 'Gt':
+      return { gte: bound + 1 };
+    case 'Gte':
+      return { gte: bound };
+    case 'Lt':
+      return { lte: bound - 1 };
+    case 'Lte':
+      return { lte: bound };
   }
 }
 
-/** The conjunction of requirement entries: aliases become canonical keys, entries for one key are intersected. */
+/** The requirements that all entries state together. Entries for one canonical key are intersected. */
 export function requirementsOf(specs: readonly RequirementSpec[]): Requirements {
   const sets = new Map<string, ValueSet>();
   for (const spec of specs) {
@@ -54,7 +86,7 @@ export function requirementsOf(specs: readonly RequirementSpec[]): Requirements 
   return sets;
 }
 
-/** What labels (or a nodeSelector) say, as requirements. Where an alias disagrees with its canonical label, the canonical one counts. */
+/** Labels (or a nodeSelector) as requirements. Where an alias disagrees with its canonical label, the canonical one counts. */
 export function requirementsFromLabels(labels: Readonly<Record<string, string>>): Requirements {
   const sets = new Map<string, ValueSet>();
   for (const [key, value] of Object.entries(labels)) {
@@ -65,7 +97,7 @@ export function requirementsFromLabels(labels: Readonly<Record<string, string>>)
   return sets;
 }
 
-/** Both conjunctions together: a key of either, intersected where both have it. */
+/** The requirements of both sides together, intersected for keys that both have. */
 export function intersectRequirements(a: Requirements, b: Requirements): Requirements {
   if (b.size === 0) return a;
   if (a.size === 0) return b;
@@ -77,47 +109,69 @@ export function intersectRequirements(a: Requirements, b: Requirements): Require
   return both;
 }
 
-/** Whether some key can be satisfied neither by a value nor by absence. */
+/** Whether some key can be satisfied neither by a value nor by the label's absence. */
 export function isUnsatisfiable(requirements: Requirements): boolean {
   for (const set of requirements.values()) if (set.present && isEmptySet(set)) return true;
   return false;
 }
 
-/** Why one key does not fit: what the pod wants, what the node side offers. */
-export type RequirementMismatch = { readonly key: string; readonly wanted: string; readonly offered: string };
+/** A key that does not fit: the pod's wish and the node side's offer, both for people. */
+export type RequirementMismatch = {
+  readonly key: string;
+  readonly wanted: string;
+  readonly offered: string;
+};
 
+/** How strictly a node side is judged. */
 export type CompatibilityOptions = {
   /**
-   * Keys that the node side may leave open although the pod asks for them: the well-known labels when a new node is
-   * planned (its instance type fills them in), none for a node that exists.
+   * Keys that the node side may leave open although the pod asks for them. A new node leaves the
+   * well-known labels to its instance type; a node that exists leaves none open.
    */
   readonly allowUndefined: ReadonlySet<string>;
 };
 
-function keyFits(offered: ValueSet | undefined, wanted: ValueSet, undefinedAllowed: boolean): boolean {
+function keyFits(
+  offered: ValueSet | undefined,
+  wanted: ValueSet,
+  undefinedAllowed: boolean,
+): boolean {
   if (offered === undefined) return admitsAbsence(wanted) || undefinedAllowed;
   return hasIntersection(offered, wanted) || (admitsAbsence(offered) && admitsAbsence(wanted));
 }
 
 /**
- * Whether a pod with requirements `podSide` may run where labels are as `nodeSide` says (Karpenter's `Compatible`):
- * a key that the node side does not know fails, unless absence satisfies the pod or the key may be undefined.
+ * Whether a pod with the requirements `podSide` may run on a node with `nodeSide` (Karpenter's
+ * Requirements.Compatible). A key that the node side does not know fails, unless absence satisfies
+ * the pod or the key may be undefined.
  */
-export function isCompatible(nodeSide: Requirements, podSide: Requirements, options: CompatibilityOptions): boolean {
+export function isCompatible(
+  nodeSide: Requirements,
+  podSide: Requirements,
+  options: CompatibilityOptions,
+): boolean {
   for (const [key, wanted] of podSide) {
     if (!keyFits(nodeSide.get(key), wanted, options.allowUndefined.has(key))) return false;
   }
   return true;
 }
 
-/** As `isCompatible`, with the reason for every key that fails, in key order; empty means compatible. */
-export function compatible(nodeSide: Requirements, podSide: Requirements, options: CompatibilityOptions): readonly RequirementMismatch[] {
+/** Every key that keeps the pod away, in key order. Empty exactly when `isCompatible`. */
+export function compatible(
+  nodeSide: Requirements,
+  podSide: Requirements,
+  options: CompatibilityOptions,
+): readonly RequirementMismatch[] {
   const mismatches: RequirementMismatch[] = [];
   for (const key of [...podSide.keys()].sort()) {
-    const wanted = podSide.get(key) as ValueSet;
+    const wanted = present(podSide.get(key), 'a key of the map has a value');
     const offered = nodeSide.get(key);
     if (keyFits(offered, wanted, options.allowUndefined.has(key))) continue;
-    mismatches.push({ key, wanted: describeSet(wanted), offered: offered === undefined ? 'label not defined' : describeSet(offered) });
+    mismatches.push({
+      key,
+      wanted: describeSet(wanted),
+      offered: offered === undefined ? 'label not defined' : describeSet(offered),
+    });
   }
   return mismatches;
 }
@@ -132,7 +186,8 @@ function specsOfSet(key: string, set: ValueSet): readonly RequirementSpec[] {
     if (set.gte !== undefined) specs.push({ key, operator: 'Gte', values: [String(set.gte)] });
     if (set.lte !== undefined) specs.push({ key, operator: 'Lte', values: [String(set.lte)] });
     if (values.length > 0) specs.push({ key, operator: 'NotIn', values });
-    if (set.present && set.gte === undefined && set.lte === undefined) specs.push({ key, operator: 'Exists', values: [] });
+    if (set.present && set.gte === undefined && set.lte === undefined)
+      specs.push({ key, operator: 'Exists', values: [] });
   }
   const [first, ...rest] = specs;
   if (first === undefined) return [];
@@ -140,10 +195,13 @@ function specsOfSet(key: string, set: ValueSet): readonly RequirementSpec[] {
 }
 
 /**
- * Requirements as entries of a manifest, by key; `requirementsOf` of the result gives the same requirements back.
- * A set needs several entries when it has several bounds (NotIn values beside a bound are kept). `minValues` stands on
- * the first. A set that nothing satisfies becomes `In` without values; any-value sets need no entry.
+ * Writes requirements as entries of a manifest, by key. `requirementsOf` reads the same requirements
+ * back. A set with several bounds, or with NotIn values beside a bound, takes several entries;
+ * `minValues` stands on the first. A set that nothing satisfies is `In` without values, and a set
+ * that admits anything needs no entry.
  */
 export function toSpecs(requirements: Requirements): readonly RequirementSpec[] {
-  return [...requirements.keys()].sort().flatMap((key) => specsOfSet(key, requirements.get(key) as ValueSet));
+  return [...requirements]
+    .toSorted(([a], [b]) => compareText(a, b))
+    .flatMap(([key, set]) => specsOfSet(key, set));
 }

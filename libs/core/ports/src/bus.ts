@@ -1,24 +1,32 @@
 import type { StopSignal } from './clock.js';
 
+/** Headers of a message, by name. */
 export type Headers = Readonly<Record<string, string>>;
 
+/** A message to publish. */
 export type OutgoingMessage = {
   readonly subject: string;
   readonly payload: Uint8Array;
   readonly headers?: Headers;
-  /** De-duplicates within the stream's window; says which telling it is (epoch, round or generation), see docs/contracts.md. */
+  /** Names this publish within the stream's duplicate window: epoch, round or generation (docs/contracts.md). */
   readonly messageId?: string;
-  /** The publisher believes that the subject's last sequence is this (0: none); otherwise `wrong-last-sequence`. */
+  /** The subject's last sequence must be this (0: none). Otherwise the publish is refused as `wrong-last-sequence`. */
   readonly expectLastSubjectSequence?: number;
-  /** The stream forgets the message after this time; at least 1,000 and only in streams of `keep: 'last'`. Absent: kept as the stream says. */
+  /** The stream drops the message after this time. At least 1,000, and only with `keep: 'last'`. Absent: the stream decides. */
   readonly ttlMs?: number;
 };
 
-/** Where a follower begins: at the last message of each subject, at everything the stream holds, or at what comes from now on. */
+/** Where a follower begins: at the last message of each subject, at the stream's first message, or at new messages only. */
 export type FollowFrom = 'last-per-subject' | 'first' | 'now';
 
-export type PublishAck = { readonly stream: string; readonly sequence: number; readonly duplicate: boolean };
+/** The stream's answer to a publish. `duplicate`: the stream already held a message of this id. */
+export type PublishAck = {
+  readonly stream: string;
+  readonly sequence: number;
+  readonly duplicate: boolean;
+};
 
+/** A message as a stream or a request delivers it. `timeMs` is when the stream stored it. */
 export type DeliveredMessage = {
   readonly subject: string;
   readonly payload: Uint8Array;
@@ -27,41 +35,63 @@ export type DeliveredMessage = {
   readonly timeMs: number;
 };
 
-/** A stream's identity: it changes when the stream is deleted and made again, and sequences start anew. */
+/** The end of a stream. Its incarnation changes when the stream is made again, and then sequences start anew. */
 export type StreamPosition = { readonly incarnation: string; readonly lastSequence: number };
 
-/** What a follower sees: all last messages, `caught-up`, then live ones; `reset` when the stream was lost, purged or made anew. */
+/** An event of a follower: stored messages, `caught-up`, then live ones. `reset`: the stream was lost, purged or made again. */
 export type FollowEvent =
   | { readonly kind: 'message'; readonly message: DeliveredMessage }
   | { readonly kind: 'caught-up'; readonly position: StreamPosition }
   | { readonly kind: 'reset'; readonly reason: string };
 
+/** A message of a work stream. The bus delivers it again unless it is acked. */
 export interface WorkItem {
   readonly message: DeliveredMessage;
   /** 1 for the first delivery. */
   readonly deliveries: number;
+  /** Done: the message leaves the stream. */
   ack(): Promise<void>;
-  /** Ask for redelivery after a delay. */
+  /** Asks for redelivery after a delay. */
   nak(delayMs: number): Promise<void>;
-  /** Not done yet: extends the time until redelivery. */
+  /** Extends the time until redelivery, because the work is still going on. */
   working(): Promise<void>;
 }
 
+/** A stream as it should be. */
 export type StreamSpec = {
   readonly name: string;
   readonly subjects: readonly string[];
-  /** `last`: one message per subject is kept; `work`: until acked, one per subject, for `maxAgeMs`; `log`: all, for `maxAgeMs`. */
+  /**
+   * `last` keeps one message per subject. `work` keeps one per subject until it is acked, for
+   * `maxAgeMs` at most. `log` keeps all for `maxAgeMs`.
+   */
   readonly keep: 'last' | 'work' | 'log';
   readonly maxAgeMs?: number;
   readonly maxBytes: number;
   readonly duplicateWindowMs: number;
 };
 
-/** The one consumer of a work stream; its competing members share the deliveries. */
-export type WorkerSpec = { readonly stream: string; readonly name: string; readonly ackWaitMs: number; readonly inFlightMax: number; readonly filter?: string };
+/** The consumer of a work stream. Its members compete for the deliveries. */
+export type WorkerSpec = {
+  readonly stream: string;
+  readonly name: string;
+  readonly ackWaitMs: number;
+  readonly inFlightMax: number;
+  readonly filter?: string;
+};
 
-export type BusErrorCode = 'unavailable' | 'timeout' | 'wrong-last-sequence' | 'no-responders' | 'too-large' | 'server-too-old' | 'denied' | 'no-stream';
+/** The kinds of a BusError. The remedy follows from the code. */
+export type BusErrorCode =
+  | 'unavailable'
+  | 'timeout'
+  | 'wrong-last-sequence'
+  | 'no-responders'
+  | 'too-large'
+  | 'server-too-old'
+  | 'denied'
+  | 'no-stream';
 
+/** A call of the bus failed. `unavailable` and `timeout` are worth another try. */
 export class BusError extends Error {
   override readonly name = 'BusError';
   readonly code: BusErrorCode;
@@ -72,24 +102,78 @@ export class BusError extends Error {
 }
 
 /**
- * The message bus: streams that keep, queues that share work, and request-reply.
- * At least once everywhere. Every call may reject with BusError; `unavailable` and `timeout` are worth trying again.
+ * Makes streams. Every call of the bus's ports may reject with BusError; `unavailable` and
+ * `timeout` are worth another try.
  */
-export interface Bus {
-  /** Makes the streams that are missing and updates those that differ. Safe to call from every service, at any time. */
+export interface StreamAdmin {
+  /** Makes streams that are missing and updates those that differ. Any service may call it at any time. */
   ensureStreams(specs: readonly StreamSpec[]): Promise<void>;
+}
+
+/** Publishes messages into streams, at least once. */
+export interface Publisher {
+  /** Resolves when the stream has stored the message. */
   publish(message: OutgoingMessage): Promise<PublishAck>;
-  /** In order, from the last message per subject unless `from` says otherwise, for as long as `stop` allows; survives reconnects by itself. */
-  follow(options: { stream: string; filters: readonly string[]; from?: FollowFrom }, stop: StopSignal): AsyncIterable<FollowEvent>;
-  /** Pulls work; ends when `stop` is aborted. Survives reconnects and makes its consumer again when it is gone. */
-  work(spec: WorkerSpec, stop: StopSignal): AsyncIterable<WorkItem>;
-  /** Last sequence per subject: what the stream holds now. */
+}
+
+/** Reads streams. */
+export interface StreamReader {
+  /**
+   * Reads in order for as long as `stop` allows, from the last message of each subject unless
+   * `from` says otherwise. Reconnects by itself.
+   */
+  follow(
+    options: { stream: string; filters: readonly string[]; from?: FollowFrom },
+    stop: StopSignal,
+  ): AsyncIterable<FollowEvent>;
+  /** The last sequence of each subject that the stream holds now. */
   lastSequences(stream: string, filter: string): Promise<ReadonlyMap<string, number>>;
+  /** Where the stream ends now. */
   position(stream: string): Promise<StreamPosition>;
+  /** Undefined when the stream holds no message of that subject. */
   lastMessage(stream: string, subject: string): Promise<DeliveredMessage | undefined>;
-  request(subject: string, payload: Uint8Array, options: { timeoutMs: number; headers?: Headers }): Promise<DeliveredMessage>;
-  /** Answers requests as one member of the queue group until `stop`. The handler's rejection is sent as an error reply. */
-  serve(options: { subject: string; queue: string }, handler: (request: DeliveredMessage) => Promise<Uint8Array>, stop: StopSignal): Promise<void>;
+}
+
+/** Takes work from streams that competing members share. */
+export interface WorkConsumer {
+  /** Pulls work until `stop`. Survives reconnects and makes its consumer again when it is gone. */
+  work(spec: WorkerSpec, stop: StopSignal): AsyncIterable<WorkItem>;
+}
+
+/** Asks another service. */
+export interface Requester {
+  /** Rejects with `no-responders` when no service serves the subject. */
+  request(
+    subject: string,
+    payload: Uint8Array,
+    options: { timeoutMs: number; headers?: Headers },
+  ): Promise<DeliveredMessage>;
+}
+
+/** Answers other services. */
+export interface Responder {
+  /** Answers as one member of the queue group until `stop`. A rejection of the handler is sent as an error reply. */
+  serve(
+    options: { subject: string; queue: string },
+    handler: (request: DeliveredMessage) => Promise<Uint8Array>,
+    stop: StopSignal,
+  ): Promise<void>;
+}
+
+/** The connection to the bus. */
+export interface BusConnection {
   /** Whether the connection is up, for readiness. */
   connected(): boolean;
 }
+
+/**
+ * All of the bus's ports in one object. Adapters, twins and tests provide it; a service asks only
+ * for the ports that it uses.
+ */
+export type Bus = StreamAdmin &
+  Publisher &
+  StreamReader &
+  WorkConsumer &
+  Requester &
+  Responder &
+  BusConnection;

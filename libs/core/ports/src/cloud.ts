@@ -1,24 +1,51 @@
-import type { StopSignal } from './clock.js';
 import type {
-  CapacityType, CloudErrorCode, Ec2Filter, FleetOutcome, FleetRequest, Image, InstanceTypeFacts, LaunchTemplateSpec, PriceQuote, SecurityGroup, Subnet,
+  CapacityType,
+  CloudErrorCode,
+  Ec2Filter,
+  FleetOutcome,
+  FleetRequest,
+  Image,
+  InstanceTypeFacts,
+  LaunchTemplateSpec,
+  PriceQuote,
+  SecurityGroup,
+  Subnet,
 } from '@dovetail/core-ec2-model';
+
+import type { StopSignal } from './clock.js';
 
 export type {
-  CloudErrorCode, Ec2Filter, FleetOutcome, FleetRequest, Image, InstanceTypeFacts, LaunchTemplateSpec, PriceQuote, SecurityGroup, Subnet,
+  CloudErrorCode,
+  Ec2Filter,
+  FleetOutcome,
+  FleetRequest,
+  Image,
+  InstanceTypeFacts,
+  LaunchTemplateSpec,
+  PriceQuote,
+  SecurityGroup,
+  Subnet,
 } from '@dovetail/core-ec2-model';
 
+/** A call of the cloud failed. */
 export class CloudError extends Error {
   override readonly name = 'CloudError';
   readonly code: CloudErrorCode;
-  /** The code that AWS gave, e.g. InsufficientInstanceCapacity. */
+  /** AWS' own code, such as InsufficientInstanceCapacity. */
   readonly awsCode: string;
-  constructor(code: CloudErrorCode, awsCode: string, message: string, options?: { cause?: unknown }) {
+  constructor(
+    code: CloudErrorCode,
+    awsCode: string,
+    message: string,
+    options?: { cause?: unknown },
+  ) {
     super(message, options);
     this.code = code;
     this.awsCode = awsCode;
   }
 }
 
+/** An EC2 instance as DescribeInstances shows it. */
 export type Instance = {
   readonly id: string;
   readonly instanceType: string;
@@ -33,46 +60,149 @@ export type Instance = {
   readonly tags: Readonly<Record<string, string>>;
 };
 
-/** EC2, SSM, Pricing, IAM and EKS, as far as launching needs them. Every call may reject with CloudError. */
-export interface Cloud {
+/** What the region's instance types can do. Every call of the cloud's ports may reject with CloudError. */
+export interface InstanceCatalog {
   instanceTypes(): Promise<readonly InstanceTypeFacts[]>;
-  /** Zones per type. */
+  /** The zones that offer each type. */
   instanceTypeZones(): Promise<ReadonlyMap<string, readonly string[]>>;
+}
+
+/** What instance types cost in the region now. */
+export interface Prices {
   onDemandPrices(): Promise<readonly PriceQuote[]>;
   spotPrices(): Promise<readonly PriceQuote[]>;
+}
+
+/** The subnets and security groups that instances may be put in. */
+export interface NetworkDiscovery {
   subnets(filters: readonly Ec2Filter[]): Promise<readonly Subnet[]>;
   securityGroups(filters: readonly Ec2Filter[]): Promise<readonly SecurityGroup[]>;
-  images(query: { ids?: readonly string[]; owners?: readonly string[]; filters: readonly Ec2Filter[] }): Promise<readonly Image[]>;
-  /** Undefined when there is no such parameter. */
+}
+
+/** The machine images that instances may boot. */
+export interface ImageDiscovery {
+  images(query: {
+    ids?: readonly string[];
+    owners?: readonly string[];
+    filters: readonly Ec2Filter[];
+  }): Promise<readonly Image[]>;
+  /** The value of an SSM parameter, or undefined when there is none of that name. */
   parameter(name: string): Promise<string | undefined>;
-  clusterInfo(clusterName: string): Promise<{ readonly version: string; readonly endpoint: string; readonly certificateAuthority: string; readonly serviceCidr: string } | undefined>;
+}
+
+/** What EKS says of a cluster that nodes are to join. */
+export type EksCluster = {
+  readonly version: string;
+  readonly endpoint: string;
+  /** Base64, as EKS answers it. */
+  readonly certificateAuthority: string;
+  readonly serviceCidr: string;
+};
+
+/** The EKS clusters of the account and region. */
+export interface EksClusters {
+  /** Undefined when EKS has no cluster of that name: it runs elsewhere. */
+  clusterInfo(clusterName: string): Promise<EksCluster | undefined>;
+}
+
+/** A launch template as it is found, without its content. */
+export type LaunchTemplate = {
+  readonly name: string;
+  readonly createdMs: number;
+  readonly tags: Readonly<Record<string, string>>;
+};
+
+/** Launch templates, each named by its content. */
+export interface LaunchTemplates {
   /** Makes the template unless one of that name exists. */
   ensureLaunchTemplate(spec: LaunchTemplateSpec): Promise<void>;
-  launchTemplates(tag: { key: string; value: string }): Promise<readonly { readonly name: string; readonly createdMs: number; readonly tags: Readonly<Record<string, string>> }[]>;
+  launchTemplates(tag: { key: string; value: string }): Promise<readonly LaunchTemplate[]>;
   /** Succeeds when it is already gone. */
   deleteLaunchTemplate(name: string): Promise<void>;
-  /** Repeating a request returns its first outcome; a different request under the same token is `token-mismatch`. */
+}
+
+/** Buys instances. */
+export interface Fleets {
+  /**
+   * Buys what the request asks for, as far as there is capacity. Repeating a request returns its
+   * first outcome; a different request under the same token is `token-mismatch`.
+   */
   createFleet(request: FleetRequest): Promise<FleetOutcome>;
+}
+
+/** Reads instances. EC2 is eventually consistent: a fresh instance may be missing for seconds. */
+export interface Instances {
   instancesByTag(filters: readonly Ec2Filter[]): Promise<readonly Instance[]>;
-  /** Missing ones are left out. Fresh instances may be missing for some seconds. */
+  /** Answers those that exist and leaves out the rest. */
   instancesById(ids: readonly string[]): Promise<readonly Instance[]>;
-  /** Ids that are already gone count as terminated; answers the ids that EC2 refused, with why. */
-  terminate(ids: readonly string[]): Promise<readonly { readonly id: string; readonly awsCode: string; readonly message: string }[]>;
+}
+
+/** Writes the tags of instances. */
+export interface InstanceTags {
   tagInstances(ids: readonly string[], tags: Readonly<Record<string, string>>): Promise<void>;
-  /** Makes profile and membership of the role as needed; answers the profile's name. */
-  ensureInstanceProfile(profile: { name: string; role: string; path: string; tags: Readonly<Record<string, string>> }): Promise<string>;
+}
+
+/** An instance that EC2 did not terminate, and its reason. */
+export type RefusedTermination = {
+  readonly id: string;
+  readonly awsCode: string;
+  readonly message: string;
+};
+
+/** Ends instances. */
+export interface Terminations {
+  /** An id that is already gone counts as terminated. Answers the ids that EC2 refused. */
+  terminate(ids: readonly string[]): Promise<readonly RefusedTermination[]>;
+}
+
+/** The IAM instance profiles that nodes run under. */
+export interface InstanceProfiles {
+  /** Makes the profile and its membership of the role as needed. Answers the profile's name. */
+  ensureInstanceProfile(profile: {
+    name: string;
+    role: string;
+    path: string;
+    tags: Readonly<Record<string, string>>;
+  }): Promise<string>;
   instanceProfileExists(name: string): Promise<boolean>;
   /** Succeeds when it is already gone. */
   deleteInstanceProfile(name: string): Promise<void>;
-  /** Account and region that these credentials belong to, to refuse what is not ours. */
+}
+
+/** The account and region of the credentials, so that messages about others can be refused. */
+export interface Account {
   identity(): Promise<{ readonly accountId: string; readonly region: string }>;
 }
 
-export type QueueMessage = { readonly body: string; readonly receipt: string; readonly sentMs: number; readonly receives: number };
+/**
+ * All of the cloud's ports in one object. Adapters, twins and tests provide it; a service asks only
+ * for the ports that it uses.
+ */
+export type Cloud = InstanceCatalog &
+  Prices &
+  NetworkDiscovery &
+  ImageDiscovery &
+  EksClusters &
+  LaunchTemplates &
+  Fleets &
+  Instances &
+  InstanceTags &
+  Terminations &
+  InstanceProfiles &
+  Account;
+
+/** A message of an SQS queue. `receipt` deletes it. */
+export type QueueMessage = {
+  readonly body: string;
+  readonly receipt: string;
+  readonly sentMs: number;
+  readonly receives: number;
+};
 
 /** The SQS queue that interruption notices arrive in. */
 export interface InterruptionQueue {
-  /** Long-polls; at most 10. */
+  /** Long-polls for at most 10 messages. A received message is hidden from others for a time. */
   receive(stop: StopSignal): Promise<readonly QueueMessage[]>;
+  /** Removes a message for good. */
   delete(receipt: string): Promise<void>;
 }

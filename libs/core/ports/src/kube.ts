@@ -1,6 +1,6 @@
 import type { StopSignal } from './clock.js';
 
-/** A Kubernetes resource type, as paths need it. */
+/** A Kubernetes resource type, with the parts of its API path. */
 export type KubeResource = {
   readonly group: string;
   readonly version: string;
@@ -9,7 +9,7 @@ export type KubeResource = {
   readonly namespaced: boolean;
 };
 
-/** A Kubernetes object as it came: parsed JSON, believed in nothing until a parser has read it. */
+/** A Kubernetes object as parsed JSON. Only its metadata may be relied on until a parser has read it. */
 export type KubeObject = {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -17,6 +17,7 @@ export type KubeObject = {
   readonly [field: string]: unknown;
 };
 
+/** The metadata of a Kubernetes object (ObjectMeta). */
 export type KubeMetadata = {
   readonly name: string;
   readonly namespace?: string;
@@ -28,57 +29,174 @@ export type KubeMetadata = {
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly finalizers?: readonly string[];
-  readonly ownerReferences?: readonly { apiVersion: string; kind: string; name: string; uid: string; controller?: boolean; blockOwnerDeletion?: boolean }[];
+  readonly ownerReferences?: readonly {
+    apiVersion: string;
+    kind: string;
+    name: string;
+    uid: string;
+    controller?: boolean;
+    blockOwnerDeletion?: boolean;
+  }[];
 };
 
-export type KubeErrorCode = 'not-found' | 'conflict' | 'already-exists' | 'invalid' | 'denied' | 'too-many-requests' | 'gone' | 'unavailable' | 'no-such-resource';
+/** The kinds of a KubeError. `gone`: a watch must list again. */
+export type KubeErrorCode =
+  | 'not-found'
+  | 'conflict'
+  | 'already-exists'
+  | 'invalid'
+  | 'denied'
+  | 'too-many-requests'
+  | 'gone'
+  | 'unavailable'
+  | 'no-such-resource';
 
+/** A call of the Kubernetes API failed. The message is the API's own. */
 export class KubeError extends Error {
   override readonly name = 'KubeError';
   readonly code: KubeErrorCode;
-  /** The API's own reason and message, and seconds to wait when it named them. */
+  /** Seconds to wait, when the API named them (Retry-After). */
   readonly retryAfterSeconds?: number;
-  constructor(code: KubeErrorCode, message: string, options?: { cause?: unknown; retryAfterSeconds?: number }) {
+  constructor(
+    code: KubeErrorCode,
+    message: string,
+    options?: { cause?: unknown; retryAfterSeconds?: number },
+  ) {
     super(message, options);
     this.code = code;
-    if (options?.retryAfterSeconds !== undefined) this.retryAfterSeconds = options.retryAfterSeconds;
+    if (options?.retryAfterSeconds !== undefined)
+      this.retryAfterSeconds = options.retryAfterSeconds;
   }
 }
 
-/** What a watch sees. `synced` follows the first complete list and every relist; until then absence proves nothing. */
+/** An event of a watch. `synced` follows every complete list; until the first one, absence proves nothing. */
 export type WatchEvent<T> =
   | { readonly kind: 'set'; readonly value: T }
-  | { readonly kind: 'gone'; readonly uid: string; readonly name: string; readonly namespace?: string }
+  | {
+      readonly kind: 'gone';
+      readonly uid: string;
+      readonly name: string;
+      readonly namespace?: string;
+    }
   | { readonly kind: 'synced' };
 
+/** A merge patch (RFC 7386) or a JSON patch (RFC 6902). */
 export type Patch =
   | { readonly type: 'merge'; readonly body: unknown }
-  | { readonly type: 'json'; readonly body: readonly { op: 'add' | 'remove' | 'replace' | 'test'; path: string; value?: unknown }[] };
+  | {
+      readonly type: 'json';
+      readonly body: readonly {
+        op: 'add' | 'remove' | 'replace' | 'test';
+        path: string;
+        value?: unknown;
+      }[];
+    };
 
-export type ObjectRef = { readonly resource: KubeResource; readonly name: string; readonly namespace?: string };
+/** Names one object. */
+export type ObjectRef = {
+  readonly resource: KubeResource;
+  readonly name: string;
+  readonly namespace?: string;
+};
 
 /**
- * The Kubernetes API. Every call may reject with KubeError; `unavailable`, `too-many-requests` and `conflict` (after
- * reading again) are worth another try.
+ * Watches resources. Every call of the Kubernetes ports may reject with KubeError; `unavailable`,
+ * `too-many-requests` and `conflict` (after reading again) are worth another try.
  */
-export interface KubeApi {
-  /** Lists page by page and watches, for as long as `stop` allows; reconnects, relists on `gone`, and projects each object as it streams. */
-  watch<T>(options: { resource: KubeResource; project: (object: KubeObject) => T; fieldSelector?: string; labelSelector?: string }, stop: StopSignal): AsyncIterable<WatchEvent<T>>;
-  list(resource: KubeResource, options?: { namespace?: string; fieldSelector?: string; labelSelector?: string }): Promise<readonly KubeObject[]>;
+export interface KubeWatches {
+  /**
+   * Lists page by page, then watches, for as long as `stop` allows. Reconnects, lists again on
+   * `gone`, and projects each object as it streams.
+   */
+  watch<T>(
+    options: {
+      resource: KubeResource;
+      project: (object: KubeObject) => T;
+      fieldSelector?: string;
+      labelSelector?: string;
+    },
+    stop: StopSignal,
+  ): AsyncIterable<WatchEvent<T>>;
+}
+
+/** Reads objects. */
+export interface KubeReads {
+  list(
+    resource: KubeResource,
+    options?: { namespace?: string; fieldSelector?: string; labelSelector?: string },
+  ): Promise<readonly KubeObject[]>;
   /** Undefined when there is none. */
   get(ref: ObjectRef): Promise<KubeObject | undefined>;
+}
+
+/** Creates objects. Enough for Events. */
+export interface KubeCreates {
   create(resource: KubeResource, object: KubeObject): Promise<KubeObject>;
-  /** Guarded by the object's resourceVersion: `conflict` when it has moved on. */
-  replace(resource: KubeResource, object: KubeObject, options?: { subresource?: 'status' }): Promise<KubeObject>;
+}
+
+/** Patches objects. */
+export interface KubePatches {
   /** A merge patch whose body carries metadata.resourceVersion is guarded by it. */
   patch(ref: ObjectRef, patch: Patch, options?: { subresource?: 'status' }): Promise<KubeObject>;
+}
+
+/** Replaces whole objects. */
+export interface KubeReplaces {
+  /** Guarded by the object's resourceVersion: `conflict` when it has moved on. */
+  replace(
+    resource: KubeResource,
+    object: KubeObject,
+    options?: { subresource?: 'status' },
+  ): Promise<KubeObject>;
+}
+
+/** Deletes objects. */
+export interface KubeDeletes {
   /** Succeeds when the object is already gone, or another of the same name has taken its place (`uid`). */
-  delete(ref: ObjectRef, options?: { uid?: string; gracePeriodSeconds?: number; propagation?: 'Background' | 'Foreground' | 'Orphan' }): Promise<void>;
-  /** The Eviction subresource. `too-many-requests`: a disruption budget forbids it now. */
-  evict(pod: { namespace: string; name: string; uid: string; gracePeriodSeconds?: number }): Promise<'evicted' | 'gone'>;
-  /** The Binding subresource. `conflict` when the pod is bound already or is another pod. */
+  delete(
+    ref: ObjectRef,
+    options?: {
+      uid?: string;
+      gracePeriodSeconds?: number;
+      propagation?: 'Background' | 'Foreground' | 'Orphan';
+    },
+  ): Promise<void>;
+}
+
+/** Every write of plain objects. */
+export type KubeWrites = KubeCreates & KubePatches & KubeReplaces & KubeDeletes;
+
+/** The Eviction subresource of pods. */
+export interface PodEvictions {
+  /** Rejects with `too-many-requests` when a disruption budget forbids it now. */
+  evict(pod: {
+    namespace: string;
+    name: string;
+    uid: string;
+    gracePeriodSeconds?: number;
+  }): Promise<'evicted' | 'gone'>;
+}
+
+/** The Binding subresource of pods. */
+export interface PodBindings {
+  /** Rejects with `conflict` when the pod is bound already or is another pod. */
   bind(pod: { namespace: string; name: string; uid: string }, nodeName: string): Promise<void>;
+}
+
+/** What the API server is and serves. */
+export interface KubeDiscovery {
   /** Whether the API serves this resource (its CRD is installed). */
   serves(resource: KubeResource): Promise<boolean>;
   serverVersion(): Promise<{ readonly major: number; readonly minor: number }>;
 }
+
+/**
+ * All of the Kubernetes ports in one object. Adapters, twins and tests provide it; a service asks
+ * only for the ports that it uses.
+ */
+export type KubeApi = KubeWatches &
+  KubeReads &
+  KubeWrites &
+  PodEvictions &
+  PodBindings &
+  KubeDiscovery;

@@ -1,29 +1,32 @@
 import type { StopSignal } from './clock.js';
 
-/** One time in office: it ends when the lease is lost, released, or another has taken it. */
-export type Term = {
-  /** Grows with every change of holder; never repeats. */
-  readonly epoch: number;
-  /** Aborted when the term ends. */
+/** One leader's time in office. It ends when the lease is lost, released, or taken by another. */
+export type Epoch = {
+  /** Grows with every change of holder and never repeats. Invariant: 0 < number. */
+  readonly number: number;
+  /** Aborted when the epoch ends. */
   readonly stop: StopSignal;
   /**
-   * Writes a value to the leader's Lease, guarded by its resourceVersion: the fence. Succeeds only while the Lease is
-   * still the one this term wrote last; a paused leader that wakes fails here with LeadershipLost, and its term ends.
+   * Writes a value to the leader's Lease, guarded by its resourceVersion: the fence. It succeeds
+   * only while the Lease is as this epoch last wrote it. A paused leader that wakes fails here with
+   * LeadershipLost, and its epoch ends.
    */
   guardedWrite(value: string): Promise<void>;
-  /** What the last guarded write before this term said; empty before the first. */
+  /** The value of the last guarded write before this epoch; empty if there was none. */
   readonly inherited: string;
 };
 
+/** Another replica leads, or may lead: the work of this epoch must end. */
 export class LeadershipLost extends Error {
   override readonly name = 'LeadershipLost';
 }
 
-/** Of several replicas one leads. */
+/** Elects one leader among several replicas. */
 export interface Leadership {
+  /** Whether this replica leads now. */
   held(): boolean;
-  /** 0 while not leading. */
+  /** The number of the current epoch; 0 while this replica does not lead. */
   epoch(): number;
-  /** Runs `onLead` for each term, until `stop`. Waits for `onLead` to end before it runs again. */
-  run(stop: StopSignal, onLead: (term: Term) => Promise<void>): Promise<void>;
+  /** Runs `onLead` for each epoch, until `stop`. Waits for `onLead` to end before it runs again. */
+  run(stop: StopSignal, onLead: (epoch: Epoch) => Promise<void>): Promise<void>;
 }

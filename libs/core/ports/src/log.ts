@@ -1,5 +1,7 @@
+/** Fields of a log line. */
 export type LogFields = Readonly<Record<string, unknown>>;
-/** Structured log lines; `name` is a stable, greppable identifier of the event (kebab-case), the message is for people. */
+
+/** Writes structured log lines. `name` is a stable kebab-case name of the event; the message is for people. */
 export interface Log {
   debug(name: string, message: string, fields?: LogFields): void;
   info(name: string, message: string, fields?: LogFields): void;
@@ -7,7 +9,7 @@ export interface Log {
   error(name: string, message: string, fields?: LogFields): void;
 }
 
-/** Metrics by name; the names and their meaning are registered in one table per service. */
+/** Writes metrics by name. Each service registers its names and their meaning in one table. */
 export interface Metrics {
   count(name: string, labels?: Readonly<Record<string, string>>, by?: number): void;
   set(name: string, value: number, labels?: Readonly<Record<string, string>>): void;

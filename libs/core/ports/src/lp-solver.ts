@@ -1,7 +1,8 @@
 /**
- * A linear program to be minimised: `rowLower <= A x <= rowUpper`, `columnLower <= x <= columnUpper`. Infinity means no
- * bound. The matrix is compressed by columns: column j has `values[k]` in row `indices[k]` for k in
- * `[starts[j], starts[j + 1])`. Best scaled so that amounts are near 1.
+ * A linear program to minimise: `rowLower <= A x <= rowUpper`, `columnLower <= x <= columnUpper`.
+ * Infinity means no bound. The matrix is compressed by columns: column j has `values[k]` in row
+ * `indices[k]` for k in `[starts[j], starts[j + 1])`. Solvers work best with amounts near 1.
+ * Invariant: `starts` has one entry more than `cost` and never falls.
  */
 export type LinearProgram = {
   readonly cost: Float64Array;
@@ -12,26 +13,28 @@ export type LinearProgram = {
   readonly starts: Int32Array;
   readonly indices: Int32Array;
   readonly values: Float64Array;
-  /** Every column must be a whole number; absent: none need be. */
+  /** Whether every column must be a whole number. Absent: none need be. */
   readonly wholeNumbers?: boolean;
 };
 
+/** The limits of one solve. */
 export type LpLimits = {
-  /** Wall-clock time after which the solver stops; it may overshoot. */
+  /** Wall-clock time after which the solver stops. It may overshoot. */
   readonly timeMsMax: number;
 };
 
+/** The answer of a solve. */
 export type LpSolution = {
-  /** `stopped`: a limit ended it; `bound` is valid nevertheless, the columns may be of no use. */
+  /** `stopped`: a limit ended it. Then `bound` is valid, but the columns may be useless. */
   readonly status: 'optimal' | 'infeasible' | 'stopped';
-  /** Nothing feasible costs less: the objective where it is proven optimal, else the best bound known (-Infinity if none). */
+  /** No feasible solution costs less. It is the optimum if proven, or else the best known bound (-Infinity: none). */
   readonly bound: number;
   readonly columns: Float64Array;
-  /** Dual values of the rows; meaningless for whole numbers. */
+  /** Dual values of the rows. They have no meaning for whole numbers. */
   readonly rowDuals: Float64Array;
 };
 
-/** Solves linear programs. Calls may overlap; each is answered in the order in which it was asked. */
+/** Solves linear programs. Calls may overlap and are answered in their order. */
 export interface LpSolver {
   /** Rejects with an Error when the solver itself fails (out of memory, a broken program). */
   solve(program: LinearProgram, limits: LpLimits): Promise<LpSolution>;

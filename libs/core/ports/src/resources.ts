@@ -1,8 +1,14 @@
 import type { KubeResource } from './kube.js';
 
-const of = (group: string, version: string, kind: string, plural: string, namespaced = true): KubeResource => ({ group, version, kind, plural, namespaced });
+const of = (
+  group: string,
+  version: string,
+  kind: string,
+  plural: string,
+  namespaced = true,
+): KubeResource => ({ group, version, kind, plural, namespaced });
 
-/** Every Kubernetes resource that Dovetail touches. */
+/** Every Kubernetes resource that Dovetail reads or writes. */
 export const kubeResources = {
   pods: of('', 'v1', 'Pod', 'pods'),
   nodes: of('', 'v1', 'Node', 'nodes', false),
@@ -22,5 +28,11 @@ export const kubeResources = {
   nodeClaims: of('karpenter.sh', 'v1', 'NodeClaim', 'nodeclaims', false),
   ec2NodeClasses: of('karpenter.k8s.aws', 'v1', 'EC2NodeClass', 'ec2nodeclasses', false),
   provisioners: of('karpenter.sh', 'v1alpha5', 'Provisioner', 'provisioners', false),
-  awsNodeTemplates: of('karpenter.k8s.aws', 'v1alpha1', 'AWSNodeTemplate', 'awsnodetemplates', false),
+  awsNodeTemplates: of(
+    'karpenter.k8s.aws',
+    'v1alpha1',
+    'AWSNodeTemplate',
+    'awsnodetemplates',
+    false,
+  ),
 } as const;

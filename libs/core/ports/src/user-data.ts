@@ -1,39 +1,39 @@
 import type { AmiFamily, KubeletConfiguration } from '@dovetail/core-api';
 import type { Taint } from '@dovetail/core-kube-model';
 
-/** What an instance must be told so that it joins the cluster as the node that was planned. */
+/** The settings with which an instance joins the cluster as the node that was planned. */
 export type UserDataInput = {
   readonly family: AmiFamily;
-  /** The user's own part, as the class has it: shell, MIME, YAML or TOML, by family. */
+  /** The user's own part from the class: shell, MIME, YAML or TOML, depending on the family. */
   readonly userData?: string;
   readonly cluster: {
     readonly name: string;
     readonly endpoint: string;
-    /** Base64, as EKS and kubeconfigs have it. */
+    /** Base64, as in EKS and in kubeconfigs. */
     readonly certificateAuthority: string;
     /** Needed by AL2023 only. */
     readonly serviceCidr?: string;
-    /** The cluster's DNS service; used where the class' kubelet settings name none. */
+    /** The address of the cluster's DNS service, for classes whose kubelet settings name none. */
     readonly dnsIp?: string;
   };
   readonly kubelet: KubeletConfiguration;
-  /** The pods that the plan counts on; the kubelet is told, so that node and plan agree. */
+  /** The most pods of the node in the plan. The kubelet gets it, so that node and plan agree. */
   readonly maxPods: number;
-  /** The node's labels; those that a kubelet may not set for itself are left out. */
+  /** The node's labels. Those that a kubelet may not set on itself are left out (NodeRestriction). */
   readonly labels: Readonly<Record<string, string>>;
-  /** Taints and startup taints; the unregistered taint is added. */
+  /** Taints and startup taints. The renderer adds the unregistered taint. */
   readonly taints: readonly Taint[];
   readonly instanceStorePolicy?: 'RAID0';
-  /** The image's version where the class pins one (`alias: bottlerocket@1.45.0`); absent: the latest. */
+  /** The image's version where the class pins one (`alias: bottlerocket@1.45.0`). Absent: the latest. */
   readonly imageVersion?: string;
 };
 
-/** User data ready for EC2, or why there is none: what is wrong with the user's part, in words for the class' status. */
+/** User data ready for EC2, or the fault in the user's part, in words for the class' status. */
 export type RenderedUserData =
   | { readonly ok: true; readonly base64: string; readonly bytes: number }
   | { readonly ok: false; readonly message: string };
 
-/** Makes user data per AMI family. Same input, same bytes: launch templates are named by their content. */
+/** Renders user data for each AMI family. Equal input gives equal bytes, because launch templates are named by content. */
 export interface UserDataRenderer {
   render(input: UserDataInput): RenderedUserData;
 }

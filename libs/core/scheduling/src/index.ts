@@ -1,6 +1,12 @@
-export * from './snapshot.js';
-export * from './plan.js';
+export {
+  type BoundLimits,
+  type Bounds,
+  boundsOf,
+  defaultBoundLimits,
+  tightBound,
+} from './bounds/tight.js';
+export { checkBin, checkPlan } from './check/check.js';
 export { defaultPlanOptions, finishMsPerNode } from './options.js';
+export * from './plan.js';
 export { plan } from './planner.js';
-export { checkPlan, checkBin } from './check/check.js';
-export { boundsOf, tightBound, defaultBoundLimits, type BoundLimits, type Bounds } from './bounds/tight.js';
+export * from './snapshot.js';

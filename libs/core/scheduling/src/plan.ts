@@ -17,27 +17,94 @@ export type Reason = {
 };
 
 export type ReasonCode =
-  | 'no-pools' | 'pool-not-ready' | 'pool-limit' | 'pool-static' | 'pool-deleting'
-  | 'taint-not-tolerated' | 'requirement-mismatch' | 'restricted-label' | 'match-fields-unsupported'
-  | 'resources-too-large' | 'no-capacity' | 'no-offering' | 'node-full' | 'node-cordoned'
-  | 'topology-spread' | 'pod-affinity' | 'pod-anti-affinity' | 'host-port' | 'volume' | 'volume-limit'
-  | 'pool-chosen' | 'min-values' | 'reserved-capacity' | 'resource-claims' | 'scheduling-gate' | 'price-cap' | 'displaced' | 'daemonset-overhead' | 'budget-ended'
-  | AdmissionCode | DisruptionCode | LaunchCode | 'unreadable';
+  | 'no-pools'
+  | 'pool-not-ready'
+  | 'pool-limit'
+  | 'pool-static'
+  | 'pool-deleting'
+  | 'taint-not-tolerated'
+  | 'requirement-mismatch'
+  | 'restricted-label'
+  | 'match-fields-unsupported'
+  | 'resources-too-large'
+  | 'no-capacity'
+  | 'no-offering'
+  | 'node-full'
+  | 'node-cordoned'
+  | 'topology-spread'
+  | 'pod-affinity'
+  | 'pod-anti-affinity'
+  | 'host-port'
+  | 'volume'
+  | 'volume-limit'
+  | 'pool-chosen'
+  | 'min-values'
+  | 'reserved-capacity'
+  | 'resource-claims'
+  | 'scheduling-gate'
+  | 'price-cap'
+  | 'displaced'
+  | 'daemonset-overhead'
+  | 'budget-ended'
+  | AdmissionCode
+  | DisruptionCode
+  | LaunchCode
+  | 'unreadable';
 
 /** Why a node is retired, or is not: the codes of `@dovetail/core-disruption`. */
 export type DisruptionCode =
-  | 'empty' | 'expired' | 'interrupted' | 'garbage-collected' | 'pool-gone' | 'deleted-by-user'
-  | 'node-missing' | 'node-not-initialized' | 'node-deleting' | 'node-protected' | 'node-promised' | 'pod-protected' | 'pod-without-budget' | 'pod-of-many-budgets'
-  | 'not-empty' | 'countdown' | 'disruption-disabled' | 'never-expires' | 'not-expired' | 'budget-spent' | 'budget-invalid'
-  | 'drain-deadline' | 'replacement-missing' | 'interruption-notice' | 'collection-brake' | 'cluster-mismatch';
+  | 'empty'
+  | 'expired'
+  | 'interrupted'
+  | 'garbage-collected'
+  | 'pool-gone'
+  | 'deleted-by-user'
+  | 'node-missing'
+  | 'node-not-initialized'
+  | 'node-deleting'
+  | 'node-protected'
+  | 'node-promised'
+  | 'pod-protected'
+  | 'pod-without-budget'
+  | 'pod-of-many-budgets'
+  | 'not-empty'
+  | 'countdown'
+  | 'disruption-disabled'
+  | 'never-expires'
+  | 'not-expired'
+  | 'budget-spent'
+  | 'budget-invalid'
+  | 'drain-deadline'
+  | 'replacement-missing'
+  | 'interruption-notice'
+  | 'collection-brake'
+  | 'cluster-mismatch';
 
 /** Why the launcher refused a bin of a plan (admission), beside the codes that planning and admission share. */
 export type AdmissionCode =
-  | 'pod-gone' | 'pod-bound' | 'pod-promised' | 'node-gone' | 'node-retiring' | 'launch-rate' | 'group-touched'
-  | 'older-epoch' | 'plan-too-old' | 'round-voided' | 'constraint-broken' | 'not-on-replaced-node' | 'already-replaced' | 'admission-failed';
+  | 'pod-gone'
+  | 'pod-bound'
+  | 'pod-promised'
+  | 'node-gone'
+  | 'node-retiring'
+  | 'launch-rate'
+  | 'group-touched'
+  | 'older-epoch'
+  | 'plan-too-old'
+  | 'round-voided'
+  | 'constraint-broken'
+  | 'not-on-replaced-node'
+  | 'already-replaced'
+  | 'admission-failed';
 
 /** Why a claim went on, or did not, from its launch to its ready node; `existing-room`: it was not needed. */
-export type LaunchCode = 'existing-room' | 'fleet-choice' | 'instance-joined' | 'node-initialized' | 'launch-timeout' | 'registration-timeout';
+export type LaunchCode =
+  | 'existing-room'
+  | 'fleet-choice'
+  | 'instance-joined'
+  | 'node-initialized'
+  | 'launch-timeout'
+  | 'registration-timeout';
 
 /** One way to launch a bin: a type in a zone, bought one way, with its price. */
 export type BinOption = {
@@ -82,7 +149,8 @@ export type Unplaced = { readonly podUid: string; readonly reasons: readonly Rea
 
 export type Bound = {
   /** Which relaxation gave the largest valid lower bound. */
-  readonly kind: 'resource-price' | 'aggregate-lp' | 'assignment-lp' | 'integer-aggregate' | 'spread' | 'none';
+  readonly kind:
+    'resource-price' | 'aggregate-lp' | 'assignment-lp' | 'integer-aggregate' | 'spread' | 'none';
   readonly priceMicrosPerHour: number;
 };
 
@@ -100,8 +168,22 @@ export type Plan = {
   /** Sum of each new node's cheapest option. */
   readonly priceMicrosPerHour: number;
   readonly bound: Bound;
-  readonly stats: { readonly pods: number; readonly classes: number; readonly instanceTypes: number };
+  readonly stats: {
+    readonly pods: number;
+    readonly classes: number;
+    readonly instanceTypes: number;
+  };
 };
 
 /** A rule that a plan breaks, found by the checker. */
-export type Violation = { readonly code: ReasonCode | 'double-placement' | 'missing-pod' | 'unknown-pod' | 'wrong-price' | 'unknown-node'; readonly where: string; readonly message: string };
+export type Violation = {
+  readonly code:
+    | ReasonCode
+    | 'double-placement'
+    | 'missing-pod'
+    | 'unknown-pod'
+    | 'wrong-price'
+    | 'unknown-node';
+  readonly where: string;
+  readonly message: string;
+};

@@ -1,27 +1,39 @@
 import { describe, expect, test } from '@jest/globals';
-import { buildInSequence } from './build/sequence.js';
-import { checkPlan, plan, type Plan } from './index.js';
-import { worldOf } from './model/world.js';
-import { legacyWorld, mixedWorld, type GeneratedWorld } from './testing/worlds.js';
 
-const seeds = (from: number, count: number): readonly number[] => Array.from({ length: count }, (_, index) => from + index);
-const planned = ({ snapshot, pods, options }: GeneratedWorld): Plan => plan(snapshot, pods, options);
+import { buildInSequence } from './compose/sequence.js';
+import { checkPlan, type Plan, plan } from './index.js';
+import { type GeneratedWorld, legacyWorld, mixedWorld } from './testing/worlds.js';
+import { worldOf } from './world/world.js';
+
+const seeds = (from: number, count: number): readonly number[] =>
+  Array.from({ length: count }, (_, index) => from + index);
+const planned = ({ snapshot, pods, options }: GeneratedWorld): Plan =>
+  plan(snapshot, pods, options);
 
 describe('in every generated world', () => {
-  test.each(seeds(1, 6).map((block) => [block * 50 - 49, block * 50]))('the checker finds nothing wrong, and each pod is placed or explained (seeds %i to %i)', (from, to) => {
-    for (const seed of seeds(from, to - from + 1)) {
-      const world = mixedWorld(seed);
-      const made = planned(world);
-      expect({ seed, violations: checkPlan(world.snapshot, world.pods, made, world.options) }).toEqual({ seed, violations: [] });
-      expect(made.unplaced.filter((one) => one.reasons.length === 0)).toEqual([]);
-    }
-  });
+  test.each(seeds(1, 6).map((block) => [block * 50 - 49, block * 50]))(
+    'the checker finds nothing wrong, and each pod is placed or explained (seeds %i to %i)',
+    (from, to) => {
+      for (const seed of seeds(from, to - from + 1)) {
+        const world = mixedWorld(seed);
+        const made = planned(world);
+        expect({
+          seed,
+          violations: checkPlan(world.snapshot, world.pods, made, world.options),
+        }).toEqual({ seed, violations: [] });
+        expect(made.unplaced.filter((one) => one.reasons.length === 0)).toEqual([]);
+      }
+    },
+  );
 
   test('of Provisioners, too', () => {
     for (const seed of seeds(1, 100)) {
       const world = legacyWorld(seed);
       const made = planned(world);
-      expect({ seed, violations: checkPlan(world.snapshot, world.pods, made, world.options) }).toEqual({ seed, violations: [] });
+      expect({
+        seed,
+        violations: checkPlan(world.snapshot, world.pods, made, world.options),
+      }).toEqual({ seed, violations: [] });
       expect(made.unplaced.filter((one) => one.reasons.length === 0)).toEqual([]);
       // What sizes nodes never costs a pod its place.
       const everyType = planned(mixedWorld(seed)).unplaced.length;
@@ -30,13 +42,24 @@ describe('in every generated world', () => {
   });
 
   test('equal snapshot, seed and steps give equal bytes', () => {
-    for (const seed of seeds(1000, 60)) expect(JSON.stringify(planned(mixedWorld(seed)))).toBe(JSON.stringify(planned(mixedWorld(seed))));
+    for (const seed of seeds(1000, 60))
+      expect(JSON.stringify(planned(mixedWorld(seed)))).toBe(
+        JSON.stringify(planned(mixedWorld(seed))),
+      );
   });
 
   test('the order in which pods and nodes are told does not show', () => {
     for (const seed of seeds(2000, 60)) {
       const world = mixedWorld(seed);
-      const turned = { ...world, pods: [...world.pods].reverse(), snapshot: { ...world.snapshot, nodes: [...world.snapshot.nodes].reverse(), daemonSets: [...world.snapshot.daemonSets].reverse() } };
+      const turned = {
+        ...world,
+        pods: [...world.pods].reverse(),
+        snapshot: {
+          ...world.snapshot,
+          nodes: [...world.snapshot.nodes].reverse(),
+          daemonSets: [...world.snapshot.daemonSets].reverse(),
+        },
+      };
       expect(JSON.stringify(planned(turned))).toBe(JSON.stringify(planned(world)));
     }
   });
@@ -44,8 +67,11 @@ describe('in every generated world', () => {
   test('more steps never cost more', () => {
     for (const seed of seeds(3000, 40)) {
       const world = mixedWorld(seed);
-      const [none, many] = [0, 200].map((stepsMax) => planned({ ...world, options: { ...world.options, stepsMax } })) as [Plan, Plan];
-      if (many.unplaced.length === none.unplaced.length) expect(many.priceMicrosPerHour).toBeLessThanOrEqual(none.priceMicrosPerHour);
+      const [none, many] = [0, 200].map((stepsMax) =>
+        planned({ ...world, options: { ...world.options, stepsMax } }),
+      ) as [Plan, Plan];
+      if (many.unplaced.length === none.unplaced.length)
+        expect(many.priceMicrosPerHour).toBeLessThanOrEqual(none.priceMicrosPerHour);
     }
   });
 
@@ -55,7 +81,13 @@ describe('in every generated world', () => {
       const made = plan(snapshot, pods, options);
       const { engine, left } = buildInSequence(worldOf(snapshot, pods, options));
       const placed = left.reduce((sum, count) => sum + count, 0);
-      if (placed === made.unplaced.length) expect({ seed, dearer: made.priceMicrosPerHour > engine.fresh.reduce((sum, bin) => sum + engine.priceOf(bin), 0) }).toEqual({ seed, dearer: false });
+      if (placed === made.unplaced.length)
+        expect({
+          seed,
+          dearer:
+            made.priceMicrosPerHour >
+            engine.fresh.reduce((sum, bin) => sum + engine.priceOf(bin), 0),
+        }).toEqual({ seed, dearer: false });
     }
   });
 });
@@ -64,7 +96,12 @@ test('a budget that is over at once still places everything that can be placed',
   for (const seed of seeds(6000, 40)) {
     const world = mixedWorld(seed);
     const unhurried = planned({ ...world, options: { ...world.options, stepsMax: 0 } });
-    const hurried = planned({ ...world, options: { ...world.options, stepsMax: 1_000_000, shouldStop: () => true } });
-    expect(hurried.unplaced.map((one) => one.podUid)).toEqual(unhurried.unplaced.map((one) => one.podUid));
+    const hurried = planned({
+      ...world,
+      options: { ...world.options, stepsMax: 1_000_000, shouldStop: () => true },
+    });
+    expect(hurried.unplaced.map((one) => one.podUid)).toEqual(
+      unhurried.unplaced.map((one) => one.podUid),
+    );
   }
 });

@@ -1,140 +1,516 @@
-import { describe, expect, test } from '@jest/globals';
 import type { Pod, PodAffinityTerm, TopologySpreadConstraint } from '@dovetail/core-kube-model';
+import { describe, expect, test } from '@jest/globals';
+
 import { nodeOf, podOf, podsOf, poolOf, selecting } from './testing/objects.js';
 import { codesOf, perNode, planScenario, zoneCounts } from './testing/scenario.js';
 
 const zoneKey = 'topology.kubernetes.io/zone';
 const hostKey = 'kubernetes.io/hostname';
-const spread = (topologyKey: string, over: Partial<TopologySpreadConstraint> = {}): TopologySpreadConstraint => ({
-  maxSkew: 1, topologyKey, whenUnsatisfiable: 'DoNotSchedule', selector: selecting({ app: 'web' }), nodeAffinityPolicy: 'Honor', nodeTaintsPolicy: 'Ignore', ...over,
+const spread = (
+  topologyKey: string,
+  over: Partial<TopologySpreadConstraint> = {},
+): TopologySpreadConstraint => ({
+  maxSkew: 1,
+  topologyKey,
+  whenUnsatisfiable: 'DoNotSchedule',
+  selector: selecting({ app: 'web' }),
+  nodeAffinityPolicy: 'Honor',
+  nodeTaintsPolicy: 'Ignore',
+  ...over,
 });
 const web = (over: Partial<Pod> = {}): Partial<Pod> => ({ labels: { app: 'web' }, ...over });
-const term = (topologyKey: string, app: string, over: Partial<PodAffinityTerm> = {}): PodAffinityTerm => ({ topologyKey, selector: selecting({ app }), namespaces: [], ...over });
-const running = (zone: string, count: number) => nodeOf(`n-${zone}`, {
-  cordoned: true, labels: { [zoneKey]: zone }, pods: podsOf(`run-${zone}`, count, { ...web(), phase: 'Running' }),
-});
+const term = (
+  topologyKey: string,
+  app: string,
+  over: Partial<PodAffinityTerm> = {},
+): PodAffinityTerm => ({ topologyKey, selector: selecting({ app }), namespaces: [], ...over });
+const running = (zone: string, count: number) =>
+  nodeOf(`n-${zone}`, {
+    cordoned: true,
+    labels: { [zoneKey]: zone },
+    pods: podsOf(`run-${zone}`, count, { ...web(), phase: 'Running' }),
+  });
 
 describe('zone spread', () => {
   test.each<[string, number, Partial<TopologySpreadConstraint>, number[]]>([
-    ['seven pods, maxSkew 1', 7, {}, [2, 2, 3]], ['six pods', 6, {}, [2, 2, 2]], ['one pod', 1, {}, [1]],
-    ['two zones in the pod\'s own selector count two domains', 4, {}, [1, 1, 2]],
-  ])('%s', (_, count, over, expected) => expect(zoneCounts(planScenario({ pods: podsOf('w', count, web({ topologySpread: [spread(zoneKey, over)] })) }), 'w')).toEqual(expected));
+    ['seven pods, maxSkew 1', 7, {}, [2, 2, 3]],
+    ['six pods', 6, {}, [2, 2, 2]],
+    ['one pod', 1, {}, [1]],
+    ["two zones in the pod's own selector count two domains", 4, {}, [1, 1, 2]],
+  ])('%s', (_, count, over, expected) =>
+    expect(
+      zoneCounts(
+        planScenario({
+          pods: podsOf('w', count, web({ topologySpread: [spread(zoneKey, over)] })),
+        }),
+        'w',
+      ),
+    ).toEqual(expected),
+  );
 
   test.each<[string, Parameters<typeof planScenario>[0]['snapshot'], number, number[]]>([
     ['pods that run count', { nodes: [running('zone-a', 2)] }, 4, [2, 2]],
-    ['a zone that is over the skew already is left alone', { nodes: [running('zone-a', 5)] }, 2, [1, 1]],
-    ['pods that have ended do not count', { nodes: [{ ...running('zone-a', 2), pods: podsOf('old', 2, { ...web(), phase: 'Succeeded' }) }] }, 3, [1, 1, 1]],
-    ['pods that are going do not count', { nodes: [{ ...running('zone-a', 2), pods: podsOf('old', 2, { ...web(), phase: 'Running', deletionMs: 1 }) }] }, 3, [1, 1, 1]],
+    [
+      'a zone that is over the skew already is left alone',
+      { nodes: [running('zone-a', 5)] },
+      2,
+      [1, 1],
+    ],
+    [
+      'pods that have ended do not count',
+      {
+        nodes: [
+          { ...running('zone-a', 2), pods: podsOf('old', 2, { ...web(), phase: 'Succeeded' }) },
+        ],
+      },
+      3,
+      [1, 1, 1],
+    ],
+    [
+      'pods that are going do not count',
+      {
+        nodes: [
+          {
+            ...running('zone-a', 2),
+            pods: podsOf('old', 2, { ...web(), phase: 'Running', deletionMs: 1 }),
+          },
+        ],
+      },
+      3,
+      [1, 1, 1],
+    ],
   ])('%s', (_, snapshot, count, expected) =>
-    expect(zoneCounts(planScenario({ pods: podsOf('w', count, web({ topologySpread: [spread(zoneKey)] })), ...(snapshot === undefined ? {} : { snapshot }) }), 'w')).toEqual(expected));
+    expect(
+      zoneCounts(
+        planScenario({
+          pods: podsOf('w', count, web({ topologySpread: [spread(zoneKey)] })),
+          ...(snapshot === undefined ? {} : { snapshot }),
+        }),
+        'w',
+      ),
+    ).toEqual(expected),
+  );
 
-  test('the pool\'s zones are the domains', () => expect(zoneCounts(planScenario({
-    pools: [poolOf('default', { requirements: [{ key: zoneKey, operator: 'In', values: ['zone-a', 'zone-b'] }] })],
-    pods: podsOf('w', 4, web({ topologySpread: [spread(zoneKey)] })),
-  }), 'w')).toEqual([2, 2]));
-  test('a pod\'s own node selector narrows the domains', () => expect(zoneCounts(planScenario({
-    pods: podsOf('w', 4, web({ nodeSelector: { [zoneKey]: 'zone-b' }, topologySpread: [spread(zoneKey)] })),
-  }), 'w')).toEqual([4]));
-  test('with nodeAffinityPolicy Ignore it does not: the empty zones count', () => expect(planScenario({
-    pods: podsOf('w', 4, web({ nodeSelector: { [zoneKey]: 'zone-b' }, topologySpread: [spread(zoneKey, { nodeAffinityPolicy: 'Ignore' })] })),
-  }).unplaced).toHaveLength(3));
-  test('a preference for a zone does not narrow the domains', () => expect(zoneCounts(planScenario({
-    pods: podsOf('w', 3, web({ preferredNodeAffinity: [{ weight: 1, term: { matchExpressions: [{ key: zoneKey, operator: 'In', values: ['zone-a'] }], matchFields: [] } }], topologySpread: [spread(zoneKey)] })),
-  }), 'w')).toEqual([1, 1, 1]));
-  test.each([[2, 9, 9], [4, 9, 3]])('minDomains %i: %i pods of which %i are placed, because there are three zones', (minDomains, count, expected) =>
-    expect(planScenario({ pods: podsOf('w', count, web({ topologySpread: [spread(zoneKey, { minDomains })] })) }).unplaced).toHaveLength(count - expected));
-  test('constraints that differ only in minDomains are counted apart', () => expect(planScenario({
-    pods: [...podsOf('a', 3, web({ topologySpread: [spread(zoneKey, { minDomains: 4 })] })), ...podsOf('b', 6, web({ topologySpread: [spread(zoneKey)] }))],
-  }).unplaced.every((one) => one.podUid.startsWith('a'))).toBe(true));
+  test("the pool's zones are the domains", () =>
+    expect(
+      zoneCounts(
+        planScenario({
+          pools: [
+            poolOf('default', {
+              requirements: [{ key: zoneKey, operator: 'In', values: ['zone-a', 'zone-b'] }],
+            }),
+          ],
+          pods: podsOf('w', 4, web({ topologySpread: [spread(zoneKey)] })),
+        }),
+        'w',
+      ),
+    ).toEqual([2, 2]));
+  test("a pod's own node selector narrows the domains", () =>
+    expect(
+      zoneCounts(
+        planScenario({
+          pods: podsOf(
+            'w',
+            4,
+            web({ nodeSelector: { [zoneKey]: 'zone-b' }, topologySpread: [spread(zoneKey)] }),
+          ),
+        }),
+        'w',
+      ),
+    ).toEqual([4]));
+  test('with nodeAffinityPolicy Ignore it does not: the empty zones count', () =>
+    expect(
+      planScenario({
+        pods: podsOf(
+          'w',
+          4,
+          web({
+            nodeSelector: { [zoneKey]: 'zone-b' },
+            topologySpread: [spread(zoneKey, { nodeAffinityPolicy: 'Ignore' })],
+          }),
+        ),
+      }).unplaced,
+    ).toHaveLength(3));
+  test('a preference for a zone does not narrow the domains', () =>
+    expect(
+      zoneCounts(
+        planScenario({
+          pods: podsOf(
+            'w',
+            3,
+            web({
+              preferredNodeAffinity: [
+                {
+                  weight: 1,
+                  term: {
+                    matchExpressions: [{ key: zoneKey, operator: 'In', values: ['zone-a'] }],
+                    matchFields: [],
+                  },
+                },
+              ],
+              topologySpread: [spread(zoneKey)],
+            }),
+          ),
+        }),
+        'w',
+      ),
+    ).toEqual([1, 1, 1]));
+  test.each([
+    [2, 9, 9],
+    [4, 9, 3],
+  ])(
+    'minDomains %i: %i pods of which %i are placed, because there are three zones',
+    (minDomains, count, expected) =>
+      expect(
+        planScenario({
+          pods: podsOf('w', count, web({ topologySpread: [spread(zoneKey, { minDomains })] })),
+        }).unplaced,
+      ).toHaveLength(count - expected),
+  );
+  test('constraints that differ only in minDomains are counted apart', () =>
+    expect(
+      planScenario({
+        pods: [
+          ...podsOf('a', 3, web({ topologySpread: [spread(zoneKey, { minDomains: 4 })] })),
+          ...podsOf('b', 6, web({ topologySpread: [spread(zoneKey)] })),
+        ],
+      }).unplaced.every((one) => one.podUid.startsWith('a')),
+    ).toBe(true));
   test('an unknown key keeps the pods pending, and says so', () =>
-    expect(codesOf(planScenario({ pods: podsOf('w', 1, web({ topologySpread: [spread('example.com/rack')] })) }), 'w-0')).toEqual(['topology-spread']));
+    expect(
+      codesOf(
+        planScenario({
+          pods: podsOf('w', 1, web({ topologySpread: [spread('example.com/rack')] })),
+        }),
+        'w-0',
+      ),
+    ).toEqual(['topology-spread']));
   test('a constraint without selector counts nobody', () =>
-    expect(planScenario({ pods: podsOf('w', 4, web({ topologySpread: [{ ...spread(hostKey), selector: { requirements: [{ key: 'app', operator: 'In', values: ['nobody'] }] } }] })) }).newNodes).toHaveLength(1));
-  test('ScheduleAnyway spreads while it can', () => expect(zoneCounts(planScenario({ pods: podsOf('w', 3, web({ topologySpread: [spread(zoneKey, { whenUnsatisfiable: 'ScheduleAnyway' })] })) }), 'w')).toEqual([1, 1, 1]));
-  test('ScheduleAnyway yields when it cannot', () => expect(planScenario({
-    pods: podsOf('w', 4, web({ nodeSelector: { [zoneKey]: 'zone-a' }, topologySpread: [spread(zoneKey, { whenUnsatisfiable: 'ScheduleAnyway', nodeAffinityPolicy: 'Ignore' })] })),
-  }).unplaced).toEqual([]));
+    expect(
+      planScenario({
+        pods: podsOf(
+          'w',
+          4,
+          web({
+            topologySpread: [
+              {
+                ...spread(hostKey),
+                selector: { requirements: [{ key: 'app', operator: 'In', values: ['nobody'] }] },
+              },
+            ],
+          }),
+        ),
+      }).newNodes,
+    ).toHaveLength(1));
+  test('ScheduleAnyway spreads while it can', () =>
+    expect(
+      zoneCounts(
+        planScenario({
+          pods: podsOf(
+            'w',
+            3,
+            web({ topologySpread: [spread(zoneKey, { whenUnsatisfiable: 'ScheduleAnyway' })] }),
+          ),
+        }),
+        'w',
+      ),
+    ).toEqual([1, 1, 1]));
+  test('ScheduleAnyway yields when it cannot', () =>
+    expect(
+      planScenario({
+        pods: podsOf(
+          'w',
+          4,
+          web({
+            nodeSelector: { [zoneKey]: 'zone-a' },
+            topologySpread: [
+              spread(zoneKey, {
+                whenUnsatisfiable: 'ScheduleAnyway',
+                nodeAffinityPolicy: 'Ignore',
+              }),
+            ],
+          }),
+        ),
+      }).unplaced,
+    ).toEqual([]));
 });
 
 describe('spread over other labels', () => {
   test('capacity type: pods alternate between spot and on-demand', () => {
-    const made = planScenario({ pods: podsOf('w', 4, web({ topologySpread: [spread('karpenter.sh/capacity-type')] })) });
+    const made = planScenario({
+      pods: podsOf('w', 4, web({ topologySpread: [spread('karpenter.sh/capacity-type')] })),
+    });
     const counts = new Map<string, number>();
-    for (const node of made.newNodes) for (const kind of new Set(node.options.map((one) => one.capacityType))) counts.set(kind, (counts.get(kind) ?? 0) + node.podUids.length);
-    expect([...counts].sort()).toEqual([['on-demand', 2], ['spot', 2]]);
+    for (const node of made.newNodes)
+      for (const kind of new Set(node.options.map((one) => one.capacityType)))
+        counts.set(kind, (counts.get(kind) ?? 0) + node.podUids.length);
+    expect([...counts].sort()).toEqual([
+      ['on-demand', 2],
+      ['spot', 2],
+    ]);
   });
-  test('architecture', () => expect(planScenario({ pods: podsOf('w', 2, web({ topologySpread: [spread('kubernetes.io/arch')] })) }).newNodes).toHaveLength(2));
-  test('a custom label of the pool', () => expect(planScenario({
-    pools: [poolOf('default', { requirements: [{ key: 'rack', operator: 'In', values: ['1', '2'] }] })], pods: podsOf('w', 4, web({ topologySpread: [spread('rack')] })),
-  }).newNodes.map((node) => [node.labels['rack'], node.podUids.length]).sort()).toEqual([['1', 2], ['2', 2]]));
+  test('architecture', () =>
+    expect(
+      planScenario({
+        pods: podsOf('w', 2, web({ topologySpread: [spread('kubernetes.io/arch')] })),
+      }).newNodes,
+    ).toHaveLength(2));
+  test('a custom label of the pool', () =>
+    expect(
+      planScenario({
+        pools: [
+          poolOf('default', {
+            requirements: [{ key: 'rack', operator: 'In', values: ['1', '2'] }],
+          }),
+        ],
+        pods: podsOf('w', 4, web({ topologySpread: [spread('rack')] })),
+      })
+        .newNodes.map((node) => [node.labels['rack'], node.podUids.length])
+        .sort(),
+    ).toEqual([
+      ['1', 2],
+      ['2', 2],
+    ]));
   test('zone and hostname together', () => {
-    const made = planScenario({ pods: podsOf('w', 6, web({ topologySpread: [spread(zoneKey), spread(hostKey)] })), options: { hostnameSpread: 'strict' } });
-    expect([zoneCounts(made, 'w'), perNode(made, 'w')]).toEqual([[2, 2, 2], [1, 1, 1, 1, 1, 1]]);
+    const made = planScenario({
+      pods: podsOf('w', 6, web({ topologySpread: [spread(zoneKey), spread(hostKey)] })),
+      options: { hostnameSpread: 'strict' },
+    });
+    expect([zoneCounts(made, 'w'), perNode(made, 'w')]).toEqual([
+      [2, 2, 2],
+      [1, 1, 1, 1, 1, 1],
+    ]);
   });
 });
 
 describe('hostname spread with the emptiest node as 0', () => {
-  test.each([[1, [1, 1, 1, 1]], [2, [2, 2]], [4, [4]]])('maxSkew %i puts %j on nodes', (maxSkew, expected) =>
-    expect(perNode(planScenario({ pods: podsOf('w', 4, web({ topologySpread: [spread(hostKey, { maxSkew })] })), options: { hostnameSpread: 'strict' } }), 'w')).toEqual(expected));
+  test.each([
+    [1, [1, 1, 1, 1]],
+    [2, [2, 2]],
+    [4, [4]],
+  ])('maxSkew %i puts %j on nodes', (maxSkew, expected) =>
+    expect(
+      perNode(
+        planScenario({
+          pods: podsOf('w', 4, web({ topologySpread: [spread(hostKey, { maxSkew })] })),
+          options: { hostnameSpread: 'strict' },
+        }),
+        'w',
+      ),
+    ).toEqual(expected),
+  );
 });
 
 describe('hostname spread that counts every node', () => {
-  const many = podsOf('w', 20, web({ requests: { cpu: 100, pods: 1 }, topologySpread: [spread(hostKey)] }));
-  test('more replicas than nodes are needed share nodes evenly, three at least', () => expect(perNode(planScenario({ pods: many }), 'w')).toEqual([7, 7, 6]));
-  test('an existing node that is full and has none of them keeps every node at maxSkew', () => expect(perNode(planScenario({
-    pods: many, snapshot: { nodes: [nodeOf('full', { allocatable: { cpu: 0, memory: 0, pods: 0 } })] },
-  }), 'w')).toEqual(Array.from({ length: 20 }, () => 1)));
+  const many = podsOf(
+    'w',
+    20,
+    web({ requests: { cpu: 100, pods: 1 }, topologySpread: [spread(hostKey)] }),
+  );
+  test('more replicas than nodes are needed share nodes evenly, three at least', () =>
+    expect(perNode(planScenario({ pods: many }), 'w')).toEqual([7, 7, 6]));
+  test('an existing node that is full and has none of them keeps every node at maxSkew', () =>
+    expect(
+      perNode(
+        planScenario({
+          pods: many,
+          snapshot: { nodes: [nodeOf('full', { allocatable: { cpu: 0, memory: 0, pods: 0 } })] },
+        }),
+        'w',
+      ),
+    ).toEqual(Array.from({ length: 20 }, () => 1)));
   test('pods of zone and hostname spread share the nodes of each zone', () => {
-    const made = planScenario({ pods: podsOf('w', 24, web({ requests: { cpu: 100, pods: 1 }, topologySpread: [spread(zoneKey), spread(hostKey)] })) });
-    expect([zoneCounts(made, 'w'), perNode(made, 'w')]).toEqual([[8, 8, 8], [8, 8, 8]]);
+    const made = planScenario({
+      pods: podsOf(
+        'w',
+        24,
+        web({
+          requests: { cpu: 100, pods: 1 },
+          topologySpread: [spread(zoneKey), spread(hostKey)],
+        }),
+      ),
+    });
+    expect([zoneCounts(made, 'w'), perNode(made, 'w')]).toEqual([
+      [8, 8, 8],
+      [8, 8, 8],
+    ]);
   });
 });
 
 describe('pod affinity', () => {
   test.each<[string, Pod[], string, number]>([
-    ['pods that want to be with themselves share one node', [...podsOf('w', 5, web({ requiredPodAffinity: [term(hostKey, 'web')] }))], 'w', 1],
-    ['pods that follow others join their node', [...podsOf('db', 1, { labels: { app: 'db' } }), ...podsOf('w', 3, web({ requiredPodAffinity: [term(hostKey, 'db')] }))], 'w', 1],
+    [
+      'pods that want to be with themselves share one node',
+      [...podsOf('w', 5, web({ requiredPodAffinity: [term(hostKey, 'web')] }))],
+      'w',
+      1,
+    ],
+    [
+      'pods that follow others join their node',
+      [
+        ...podsOf('db', 1, { labels: { app: 'db' } }),
+        ...podsOf('w', 3, web({ requiredPodAffinity: [term(hostKey, 'db')] })),
+      ],
+      'w',
+      1,
+    ],
   ])('%s', (_, pods, prefix, nodes) => {
     const made = planScenario({ pods });
     expect([made.unplaced.length, perNode(made, prefix).length]).toEqual([0, nodes]);
   });
-  test('zone affinity to itself keeps all in one zone', () => expect(zoneCounts(planScenario({ pods: podsOf('w', 9, web({ requests: { cpu: 7000, pods: 1 }, requiredPodAffinity: [term(zoneKey, 'web')] })) }), 'w')).toEqual([9]));
-  test('affinity to nobody is explained', () => expect(codesOf(planScenario({ pods: podsOf('w', 1, web({ requiredPodAffinity: [term(zoneKey, 'db')] })) }), 'w-0')).toEqual(['pod-affinity']));
-  test('a chain of dependencies is resolved whatever its order', () => expect(planScenario({ pods: [
-    ...podsOf('c', 1, { labels: { app: 'c' }, requests: { cpu: 3000, pods: 1 }, requiredPodAffinity: [term(hostKey, 'b')] }),
-    ...podsOf('b', 1, { labels: { app: 'b' }, requests: { cpu: 2000, pods: 1 }, requiredPodAffinity: [term(hostKey, 'a')] }), ...podsOf('a', 1, { labels: { app: 'a' } }),
-  ] }).newNodes).toHaveLength(1));
+  test('zone affinity to itself keeps all in one zone', () =>
+    expect(
+      zoneCounts(
+        planScenario({
+          pods: podsOf(
+            'w',
+            9,
+            web({ requests: { cpu: 7000, pods: 1 }, requiredPodAffinity: [term(zoneKey, 'web')] }),
+          ),
+        }),
+        'w',
+      ),
+    ).toEqual([9]));
+  test('affinity to nobody is explained', () =>
+    expect(
+      codesOf(
+        planScenario({ pods: podsOf('w', 1, web({ requiredPodAffinity: [term(zoneKey, 'db')] })) }),
+        'w-0',
+      ),
+    ).toEqual(['pod-affinity']));
+  test('a chain of dependencies is resolved whatever its order', () =>
+    expect(
+      planScenario({
+        pods: [
+          ...podsOf('c', 1, {
+            labels: { app: 'c' },
+            requests: { cpu: 3000, pods: 1 },
+            requiredPodAffinity: [term(hostKey, 'b')],
+          }),
+          ...podsOf('b', 1, {
+            labels: { app: 'b' },
+            requests: { cpu: 2000, pods: 1 },
+            requiredPodAffinity: [term(hostKey, 'a')],
+          }),
+          ...podsOf('a', 1, { labels: { app: 'a' } }),
+        ],
+      }).newNodes,
+    ).toHaveLength(1));
   test.each<[string, Partial<PodAffinityTerm>, boolean]>([
-    ['own namespace only', {}, false], ['a listed namespace', { namespaces: ['other'] }, true], ['a namespace selector', { namespaceSelector: selecting({ team: 'x' }) }, true],
+    ['own namespace only', {}, false],
+    ['a listed namespace', { namespaces: ['other'] }, true],
+    ['a namespace selector', { namespaceSelector: selecting({ team: 'x' }) }, true],
     ['an empty namespace selector selects all', { namespaceSelector: { requirements: [] } }, true],
-  ])('across namespaces, %s: placed %s', (_, over, expected) => expect(planScenario({
-    pods: [podOf('db', { namespace: 'other', labels: { app: 'db' } }), podOf('w', web({ requiredPodAffinity: [term(zoneKey, 'db', over)] }))],
-    snapshot: { namespaces: [{ uid: 'o', name: 'other', resourceVersion: '1', labels: { team: 'x' } }] },
-  }).unplaced.length === 0).toBe(expected));
+  ])('across namespaces, %s: placed %s', (_, over, expected) =>
+    expect(
+      planScenario({
+        pods: [
+          podOf('db', { namespace: 'other', labels: { app: 'db' } }),
+          podOf('w', web({ requiredPodAffinity: [term(zoneKey, 'db', over)] })),
+        ],
+        snapshot: {
+          namespaces: [{ uid: 'o', name: 'other', resourceVersion: '1', labels: { team: 'x' } }],
+        },
+      }).unplaced.length === 0,
+    ).toBe(expected),
+  );
 });
 
 describe('pod anti-affinity', () => {
-  test('hostname: one each', () => expect(perNode(planScenario({ pods: podsOf('w', 4, web({ requiredPodAntiAffinity: [term(hostKey, 'web')] })) }), 'w')).toEqual([1, 1, 1, 1]));
+  test('hostname: one each', () =>
+    expect(
+      perNode(
+        planScenario({
+          pods: podsOf('w', 4, web({ requiredPodAntiAffinity: [term(hostKey, 'web')] })),
+        }),
+        'w',
+      ),
+    ).toEqual([1, 1, 1, 1]));
   test('zone: as many as zones, the others are told who took them', () => {
-    const made = planScenario({ pods: podsOf('w', 5, web({ requiredPodAntiAffinity: [term(zoneKey, 'web')] })) });
-    expect([zoneCounts(made, 'w'), made.unplaced.length, made.unplaced[0]?.reasons[0]?.code]).toEqual([[1, 1, 1], 2, 'displaced']);
+    const made = planScenario({
+      pods: podsOf('w', 5, web({ requiredPodAntiAffinity: [term(zoneKey, 'web')] })),
+    });
+    expect([
+      zoneCounts(made, 'w'),
+      made.unplaced.length,
+      made.unplaced[0]?.reasons[0]?.code,
+    ]).toEqual([[1, 1, 1], 2, 'displaced']);
   });
   test('the inverse holds: a pod may not join one that must not be with it', () => {
-    const made = planScenario({ pods: [podOf('guard', { labels: { app: 'guard' }, requests: { cpu: 1000, pods: 1 }, requiredPodAntiAffinity: [term(hostKey, 'web')] }), ...podsOf('w', 2, web())] });
-    expect(made.newNodes.find((node) => node.podUids.includes('guard'))?.podUids).toEqual(['guard']);
+    const made = planScenario({
+      pods: [
+        podOf('guard', {
+          labels: { app: 'guard' },
+          requests: { cpu: 1000, pods: 1 },
+          requiredPodAntiAffinity: [term(hostKey, 'web')],
+        }),
+        ...podsOf('w', 2, web()),
+      ],
+    });
+    expect(made.newNodes.find((node) => node.podUids.includes('guard'))?.podUids).toEqual([
+      'guard',
+    ]);
   });
   test('the inverse of a running pod holds in its whole zone', () => {
-    const guard = podOf('guard', { phase: 'Running', requiredPodAntiAffinity: [term(zoneKey, 'web')] });
-    const made = planScenario({ pods: podsOf('w', 2, web()), snapshot: { nodes: [nodeOf('n', { labels: { [zoneKey]: 'zone-a' }, pods: [guard] })] } });
-    expect(made.newNodes.flatMap((node) => node.options.map((one) => one.zone))).not.toContain('zone-a');
+    const guard = podOf('guard', {
+      phase: 'Running',
+      requiredPodAntiAffinity: [term(zoneKey, 'web')],
+    });
+    const made = planScenario({
+      pods: podsOf('w', 2, web()),
+      snapshot: { nodes: [nodeOf('n', { labels: { [zoneKey]: 'zone-a' }, pods: [guard] })] },
+    });
+    expect(made.newNodes.flatMap((node) => node.options.map((one) => one.zone))).not.toContain(
+      'zone-a',
+    );
   });
   test('a claim in flight that may be in several zones is feared in all of them', () => {
     const guard = podOf('guard', { requiredPodAntiAffinity: [term(zoneKey, 'web')] });
-    const open = nodeOf('claim', { state: 'in-flight', requirements: new Map([[zoneKey, { kind: 'in', values: new Set(['zone-a', 'zone-b']), present: true }]]), promisedPods: [guard] });
+    const open = nodeOf('claim', {
+      state: 'in-flight',
+      requirements: new Map([
+        [zoneKey, { kind: 'in', values: new Set(['zone-a', 'zone-b']), present: true }],
+      ]),
+      promisedPods: [guard],
+    });
     const made = planScenario({ pods: podsOf('w', 1, web()), snapshot: { nodes: [open] } });
-    expect([...new Set(made.newNodes.flatMap((node) => node.options.map((one) => one.zone)))]).toEqual(['zone-c']);
+    expect([
+      ...new Set(made.newNodes.flatMap((node) => node.options.map((one) => one.zone))),
+    ]).toEqual(['zone-c']);
   });
-  test('preferred anti-affinity parts pods while that is possible', () => expect(perNode(planScenario({ pods: podsOf('w', 3, web({ preferredPodAntiAffinity: [{ weight: 1, term: term(hostKey, 'web') }] })) }), 'w')).toEqual([1, 1, 1]));
-  test('preferred anti-affinity in more zones than there are yields', () => expect(planScenario({ pods: podsOf('w', 5, web({ preferredPodAntiAffinity: [{ weight: 1, term: term(zoneKey, 'web') }] })) }).unplaced).toEqual([]));
-  test('preferred anti-affinity of others never keeps a pod away', () => expect(planScenario({ pods: [podOf('shy', { requests: { cpu: 900, pods: 1 }, preferredPodAntiAffinity: [{ weight: 1, term: term(hostKey, 'web') }] }), ...podsOf('w', 1, web())] }).newNodes).toHaveLength(1));
+  test('preferred anti-affinity parts pods while that is possible', () =>
+    expect(
+      perNode(
+        planScenario({
+          pods: podsOf(
+            'w',
+            3,
+            web({ preferredPodAntiAffinity: [{ weight: 1, term: term(hostKey, 'web') }] }),
+          ),
+        }),
+        'w',
+      ),
+    ).toEqual([1, 1, 1]));
+  test('preferred anti-affinity in more zones than there are yields', () =>
+    expect(
+      planScenario({
+        pods: podsOf(
+          'w',
+          5,
+          web({ preferredPodAntiAffinity: [{ weight: 1, term: term(zoneKey, 'web') }] }),
+        ),
+      }).unplaced,
+    ).toEqual([]));
+  test('preferred anti-affinity of others never keeps a pod away', () =>
+    expect(
+      planScenario({
+        pods: [
+          podOf('shy', {
+            requests: { cpu: 900, pods: 1 },
+            preferredPodAntiAffinity: [{ weight: 1, term: term(hostKey, 'web') }],
+          }),
+          ...podsOf('w', 1, web()),
+        ],
+      }).newNodes,
+    ).toHaveLength(1));
 });

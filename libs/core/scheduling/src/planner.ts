@@ -1,20 +1,28 @@
 import type { Pod } from '@dovetail/core-kube-model';
-import { resourceBound } from './build/bound.js';
-import { finish } from './build/finish.js';
-import { compose } from './build/compose.js';
-import type { Outcome } from './build/sequence.js';
+
+import { resourceBound } from './bounds/resource-bound.js';
+import { compose } from './compose/compose.js';
+import { finish } from './compose/finish.js';
+import type { Outcome } from './compose/sequence.js';
 import { nodeReasons } from './explain/nodes.js';
 import { poolReasons } from './explain/pools.js';
-import { worldOf, type World } from './model/world.js';
+import { assertComplete, assertEachPodOnce, assertLedgersHold, assertPricesAddUp } from './laws.js';
 import type { Plan, Unplaced } from './plan.js';
 import type { PlanOptions, Snapshot } from './snapshot.js';
+import { type World, worldOf } from './world/world.js';
 
-function unplacedOf(outcome: Outcome, restOf: (classIndex: number) => readonly string[]): readonly Unplaced[] {
+function unplacedOf(
+  outcome: Outcome,
+  restOf: (classIndex: number) => readonly string[],
+): readonly Unplaced[] {
   const { engine } = outcome;
   return engine.world.classes.flatMap((cls) => {
     const uids = restOf(cls.index);
     if (uids.length === 0) return [];
-    const reasons = cls.refusal === undefined ? [...poolReasons(engine, cls), ...nodeReasons(engine, cls)] : [cls.refusal];
+    const reasons =
+      cls.refusal === undefined
+        ? [...poolReasons(engine, cls), ...nodeReasons(engine, cls)]
+        : [cls.refusal];
     return uids.map((podUid) => ({ podUid, reasons }));
   });
 }
@@ -22,22 +30,48 @@ function unplacedOf(outcome: Outcome, restOf: (classIndex: number) => readonly s
 function planOf(world: World, outcome: Outcome & { readonly steps: number }): Plan {
   const { snapshot, options } = world;
   const { newNodes, placements, restOf } = finish(outcome);
-  const instanceTypes = new Set(world.templates.flatMap((template) => template.offers.map(({ type }) => type.type.name)));
+  const instanceTypes = new Set(
+    world.templates.flatMap((template) => template.offers.map(({ type }) => type.type.name)),
+  );
   return {
-    stateSequence: snapshot.stateSequence, catalogRevision: snapshot.catalogRevision, admissionHead: snapshot.admissionHead,
-    seed: options.seed, steps: outcome.steps, newNodes, placements, unplaced: unplacedOf(outcome, restOf),
-    priceMicrosPerHour: newNodes.reduce((sum, node) => sum + (node.options[0]?.priceMicrosPerHour ?? 0), 0),
+    stateSequence: snapshot.stateSequence,
+    catalogRevision: snapshot.catalogRevision,
+    admissionHead: snapshot.admissionHead,
+    seed: options.seed,
+    steps: outcome.steps,
+    newNodes,
+    placements,
+    unplaced: unplacedOf(outcome, restOf),
+    priceMicrosPerHour: newNodes.reduce(
+      (sum, node) => sum + (node.options[0]?.priceMicrosPerHour ?? 0),
+      0,
+    ),
     bound: resourceBound(outcome.engine),
-    stats: { pods: world.classes.reduce((sum, cls) => sum + cls.uids.length, 0), classes: world.classes.length, instanceTypes: instanceTypes.size },
+    stats: {
+      pods: world.classes.reduce((sum, cls) => sum + cls.uids.length, 0),
+      classes: world.classes.length,
+      instanceTypes: instanceTypes.size,
+    },
   };
+}
+
+/** The laws of `plan`, checked in production too. Throws InvariantError. */
+function assertLaws(made: Plan, { engine }: Outcome, pods: readonly Pod[]): void {
+  assertEachPodOnce(made, pods);
+  assertComplete(made);
+  assertPricesAddUp(made);
+  assertLedgersHold(engine);
 }
 
 /**
  * Places every pod on room that exists or on the cheapest new nodes that may hold it, or says why it cannot.
  * Every pod asked for is in exactly one of `newNodes`, `placements` and `unplaced`. Pure: the same snapshot, pods, seed
- * and number of steps give the same plan, byte for byte. Never throws for what a manifest can say.
+ * and number of steps give the same plan, byte for byte. A manifest never makes it throw; a broken law of its own does (InvariantError).
  */
 export function plan(snapshot: Snapshot, pods: readonly Pod[], options: PlanOptions): Plan {
   const world = worldOf(snapshot, pods, options);
-  return planOf(world, compose(world));
+  const outcome = compose(world);
+  const made = planOf(world, outcome);
+  assertLaws(made, outcome, pods);
+  return made;
 }

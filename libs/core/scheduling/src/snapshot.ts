@@ -1,7 +1,16 @@
 import type { Pool } from '@dovetail/core-api';
 import type { InstanceType } from '@dovetail/core-ec2-model';
 import type {
-  CsiNode, DaemonSet, Namespace, PersistentVolume, PersistentVolumeClaim, Pod, Requirements, Resources, StorageClass, Taint,
+  CsiNode,
+  DaemonSet,
+  Namespace,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  Requirements,
+  Resources,
+  StorageClass,
+  Taint,
 } from '@dovetail/core-kube-model';
 
 /**
@@ -36,10 +45,7 @@ export type ExistingNode = {
 };
 
 /** A pool together with what its class can boot. */
-export type PoolOptions = {
-  readonly pool: Pool;
-  readonly instanceTypes: readonly InstanceType[];
-};
+export type PoolOptions = { readonly pool: Pool; readonly instanceTypes: readonly InstanceType[] };
 
 /** Everything that planning reads. A value: planning never reaches outside it. */
 export type Snapshot = {

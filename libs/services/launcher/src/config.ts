@@ -1,6 +1,6 @@
 import { defaultPlanOptions } from '@dovetail/core-scheduling';
 
-/** What the launcher is told. Times are in milliseconds. */
+/** The launcher's settings. All times are in milliseconds. */
 export type LauncherConfig = {
   /** The cluster's name: on tags, in subjects, and what EKS knows it by. */
   readonly clusterName: string;
@@ -10,14 +10,20 @@ export type LauncherConfig = {
   readonly clusterEndpoint?: string;
   /** Base64 of the API server's CA certificate. Absent: EKS is asked. */
   readonly clusterCa?: string;
-  /** What legacy classes without role and profile boot with. */
+  /** The instance profile of legacy classes that name neither role nor profile. */
   readonly defaultInstanceProfile?: string;
-  /** `bind`: the planned pods are bound to their nodes before those open. `scheduler`: where pods go is kube-scheduler's choice; the right to bind is not needed. */
+  /**
+   * `bind`: the launcher binds the planned pods before their node opens. `scheduler`: kube-scheduler
+   * chooses where pods go, and the launcher does not need the right to bind.
+   */
   readonly placement: 'bind' | 'scheduler';
-  /** `balanced` or `strict`, as the planner is run (PlanOptions): the checker must judge by the same rule. */
+  /** Invariant: equal to the solvers' PlanOptions, as the checker must judge by the planner's rules. */
   readonly hostnameSpread: 'balanced' | 'strict';
+  /** As `hostnameSpread`; Karpenter's PREFERENCE_POLICY. */
   readonly preferencePolicy: 'Respect' | 'Ignore';
+  /** As `hostnameSpread`; Karpenter's MIN_VALUES_POLICY. */
   readonly minValuesPolicy: 'Strict' | 'BestEffort';
+  /** As `hostnameSpread`; Strict is what Karpenter's provisioner does. */
   readonly reservedOfferings: 'Strict' | 'Fallback';
   readonly admission: AdmissionConfig;
   readonly launch: LaunchConfig;
@@ -25,6 +31,7 @@ export type LauncherConfig = {
   readonly discovery: DiscoveryConfig;
 };
 
+/** How plans are judged and what is promised. */
 export type AdmissionConfig = {
   /** A plan older than this is refused. */
   readonly planAgeMaxMs: number;
@@ -32,47 +39,55 @@ export type AdmissionConfig = {
   readonly promiseMs: number;
   /** How long room on an existing node is kept for the pods of a node that is being replaced. */
   readonly replacementPromiseMs: number;
-  /** Claims written, and messages told, side by side. */
+  /** Claims written side by side. */
   readonly writesInParallel: number;
-  /** Plans judged in one round at most. */
+  /** The most plans that are judged in one round. */
   readonly plansPerRoundMax: number;
 };
 
+/** How claims become fleet requests, and how EC2 is paced. */
 export type LaunchConfig = {
-  /** Equal claims that share one fleet request at most. */
+  /** The most equal claims that share one fleet request. */
   readonly membersMax: number;
-  /** Instance types in one fleet request at most (EC2 is slower and less predictable with more; Karpenter's number). */
+  /** The most instance types in one fleet request; with more, EC2 is slower and less predictable. */
   readonly typesMax: number;
   /** How long new claims are gathered before equal ones are put together. */
   readonly gatherMs: number;
-  /** An intent older than this is not sent again: EC2 may have forgotten its token. Its instances are looked up by tag. */
+  /** An intent older than this is not sent again, as EC2 may have forgotten its ClientToken. Its instances are looked up by tag. */
   readonly resendMaxMs: number;
   /** How long a fresh instance may be missing from EC2's answers. */
   readonly consistencyMs: number;
   /** Wait before the second attempt; doubles with each. */
   readonly attemptMs: number;
+  /** The longest wait between attempts. */
   readonly attemptMaxMs: number;
-  /** How long an offering without capacity is avoided, at first and at most. */
+  /** How long an offering without capacity is avoided at first. */
   readonly avoidMs: number;
+  /** The longest time; each failure in a row doubles the wait up to it. */
   readonly avoidMaxMs: number;
-  /** CreateFleet calls for the account, by all claims together. */
+  /** CreateFleet calls a second, for all claims together: EC2 throttles the account. */
   readonly callsPerSecond: number;
+  /** Calls that may be made at once after a quiet time. */
   readonly callsBurst: number;
+  /** Units of launch work side by side. */
   readonly callsInParallel: number;
 };
 
+/** How long a claim may take from launch to initialized. */
 export type LifecycleConfig = {
-  /** A claim that has not launched by then is given up. */
+  /** A claim without an instance is given up this long after it was made. */
   readonly launchTimeoutMs: number;
-  /** A claim whose node has not registered by then is given up. */
+  /** A claim without a registered node is given up this long after its launch. */
   readonly registrationTimeoutMs: number;
-  /** A node that its pods are kept for opens to everyone at the latest this long after it registered. */
+  /** A cordoned node opens to everyone at the latest this long after it registered. */
   readonly placementDeadlineMs: number;
-  /** A node opens this long after our own watch has shown its bindings: until then kube-scheduler may take it for empty. */
+  /** A node opens this long after our watch has shown its bindings: before, kube-scheduler may think it empty. */
   readonly openAfterMs: number;
+  /** Claims that are taken a step further side by side. */
   readonly inParallel: number;
 };
 
+/** How often AWS, the cluster and the pools are read again. */
 export type DiscoveryConfig = {
   readonly subnetRefreshMs: number;
   readonly securityGroupRefreshMs: number;
@@ -80,35 +95,100 @@ export type DiscoveryConfig = {
   readonly priceRefreshMs: number;
   readonly instanceTypeRefreshMs: number;
   readonly clusterRefreshMs: number;
-  /** Try again after a failed discovery. */
+  /** Wait after a failed discovery. */
   readonly retryMs: number;
-  readonly poolStatusMs: number;
-  /** A launch template that no class and no intent uses is deleted this long after it was last used. */
+  /** A launch template that no intent uses is deleted this long after its last use. */
   readonly templateIdleMs: number;
+  /** Karpenter's VM_MEMORY_OVERHEAD_PERCENT: the share of memory that the hypervisor keeps, 0 to 1. */
   readonly vmMemoryOverheadPercent: number;
+  /** Karpenter's RESERVED_ENIS: network interfaces that pods cannot use. */
   readonly reservedEnis: number;
 };
 
 const second = 1000;
 const minute = 60 * second;
+const hour = 60 * minute;
 
-/** Karpenter's times where it has them; the rest measured or reasoned in docs/architecture.md. */
-export function defaultLauncherConfig(named: { readonly clusterName: string; readonly region: string }): LauncherConfig {
-  // The planner's rules, by which its plans are judged: reserved capacity is Strict, as in Karpenter's provisioner.
-  const { hostnameSpread, preferencePolicy, minValuesPolicy, reservedOfferings } = defaultPlanOptions;
+const admission: AdmissionConfig = {
+  // A batch is planned in seconds. A plan that waited a minute judges a cluster that has moved on.
+  planAgeMaxMs: minute,
+  // Enough for kube-scheduler to bind a large deployment; shorter than anyone waits for idle room.
+  promiseMs: 2 * minute,
+  // The reaper drains a replaced node within its PDBs; the room must outlast an ordinary drain.
+  replacementPromiseMs: 10 * minute,
+  // Trades the API server's priority-and-fairness share for the time of a round.
+  writesInParallel: 64,
+  // Bounds the time of one round. Plans that are left over are judged in the next.
+  plansPerRoundMax: 32,
+};
+
+const launch: LaunchConfig = {
+  // Fewer requests against more claims that fail together; the intent is also one annotation long.
+  membersMax: 50,
+  // Karpenter's (providers/instance: 60 types after its filters).
+  typesMax: 60,
+  // Claims of one round arrive within milliseconds. Karpenter's CreateFleet batcher idles 35 ms.
+  gatherMs: 25,
+  // We know of no documented lifetime of a fleet's ClientToken. A lookup by tag costs little, so this is short.
+  resendMaxMs: 10 * minute,
+  // EC2's answers are eventually consistent; trades a late relaunch for a double one.
+  consistencyMs: 30 * second,
+  attemptMs: 2 * second,
+  attemptMaxMs: minute,
+  // Karpenter's (pkg/cache: unavailable offerings for 3 minutes); it does not double the time.
+  avoidMs: 3 * minute,
+  avoidMaxMs: 24 * minute,
+  // The mutating bucket that Karpenter's kwok provider assumes of EC2: 5 a second, 50 at once.
+  callsPerSecond: 5,
+  callsBurst: 50,
+  callsInParallel: 20,
+};
+
+const lifecycle: LifecycleConfig = {
+  // Karpenter's (nodeclaim/lifecycle/liveness.go).
+  launchTimeoutMs: 5 * minute,
+  registrationTimeoutMs: 15 * minute,
+  // A node that is not usable by then helps more when it is open to all.
+  placementDeadlineMs: 5 * minute,
+  // Longer than any watch lags in a healthy cluster; `npm run trials` shows the effect.
+  openAfterMs: second,
+  inParallel: 64,
+};
+
+const discovery: DiscoveryConfig = {
+  // Karpenter's: subnets each minute, groups and images every five, types and prices every twelve hours.
+  subnetRefreshMs: minute,
+  securityGroupRefreshMs: 5 * minute,
+  imageRefreshMs: 5 * minute,
+  priceRefreshMs: 12 * hour,
+  instanceTypeRefreshMs: 12 * hour,
+  // Karpenter's (providers.version: 5 minutes).
+  clusterRefreshMs: 5 * minute,
+  retryMs: 10 * second,
+  // As long as an intent may be sent again.
+  templateIdleMs: launch.resendMaxMs,
+  // Karpenter's defaults.
+  vmMemoryOverheadPercent: 0.075,
+  reservedEnis: 0,
+};
+
+/** The defaults: Karpenter's times where it has them, otherwise what each constant says. */
+export function defaultLauncherConfig(named: {
+  readonly clusterName: string;
+  readonly region: string;
+}): LauncherConfig {
+  const { hostnameSpread, preferencePolicy, minValuesPolicy, reservedOfferings } =
+    defaultPlanOptions;
   return {
     ...named,
-    placement: 'bind', hostnameSpread, preferencePolicy, minValuesPolicy, reservedOfferings,
-    admission: { planAgeMaxMs: minute, promiseMs: 2 * minute, replacementPromiseMs: 10 * minute, writesInParallel: 64, plansPerRoundMax: 32 },
-    launch: {
-      membersMax: 50, typesMax: 60, gatherMs: 25, resendMaxMs: 10 * minute, consistencyMs: 30 * second, attemptMs: 2 * second, attemptMaxMs: minute,
-      avoidMs: 3 * minute, avoidMaxMs: 24 * minute, callsPerSecond: 5, callsBurst: 50, callsInParallel: 20,
-    },
-    lifecycle: { launchTimeoutMs: 5 * minute, registrationTimeoutMs: 15 * minute, placementDeadlineMs: 5 * minute, openAfterMs: second, inParallel: 64 },
-    discovery: {
-      subnetRefreshMs: minute, securityGroupRefreshMs: 5 * minute, imageRefreshMs: 5 * minute, priceRefreshMs: 12 * 60 * minute,
-      instanceTypeRefreshMs: 12 * 60 * minute, clusterRefreshMs: 5 * minute, retryMs: 10 * second, poolStatusMs: 5 * second, templateIdleMs: 10 * minute,
-      vmMemoryOverheadPercent: 0.075, reservedEnis: 0,
-    },
+    placement: 'bind',
+    hostnameSpread,
+    preferencePolicy,
+    minValuesPolicy,
+    reservedOfferings,
+    admission,
+    launch,
+    lifecycle,
+    discovery,
   };
 }

@@ -1,10 +1,52 @@
-import type { Bus, Clock, Cloud, Hash, KubeApi, Leadership, Log, Metrics, UserDataRenderer } from '@dovetail/core-ports';
+import type { ChannelBus } from '@dovetail/contracts';
+import type {
+  BusConnection,
+  Clock,
+  EksClusters,
+  Fleets,
+  Hash,
+  ImageDiscovery,
+  InstanceCatalog,
+  InstanceProfiles,
+  Instances,
+  InstanceTags,
+  KubeCreates,
+  KubeDeletes,
+  KubeDiscovery,
+  KubePatches,
+  KubeReads,
+  KubeWatches,
+  LaunchTemplates,
+  Leadership,
+  Log,
+  Metrics,
+  NetworkDiscovery,
+  PodBindings,
+  Prices,
+  StreamAdmin,
+  UserDataRenderer,
+} from '@dovetail/core-ports';
 
 /** Everything outside that the launcher reaches, each through its port. */
 export type LauncherDeps = {
-  readonly kube: KubeApi;
-  readonly cloud: Cloud;
-  readonly bus: Bus;
+  readonly kube: KubeWatches &
+    KubeReads &
+    KubeCreates &
+    KubePatches &
+    KubeDeletes &
+    PodBindings &
+    KubeDiscovery;
+  readonly cloud: InstanceCatalog &
+    Prices &
+    NetworkDiscovery &
+    ImageDiscovery &
+    EksClusters &
+    LaunchTemplates &
+    Fleets &
+    Instances &
+    InstanceTags &
+    InstanceProfiles;
+  readonly bus: ChannelBus & StreamAdmin & BusConnection;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;

@@ -1,23 +1,34 @@
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { kubeResources } from '@dovetail/core-ports';
-import { conditionsIn, isTrue } from './lifecycle/conditions.js';
-import { eventually, planningPossible, podObject, readyPool, stage, type Stage } from './testing/harness.js';
+import { conditionsIn, isTrue } from '@dovetail/service-kit';
+import { podObject } from '@dovetail/sim-stage';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 
-// Generous: they take a second or two, on a machine that does nothing else.
+import { type LauncherStage, launcherStage } from './testing/launcher-stage.js';
+
+// Time is virtual, but a machine that does much else needs seconds for a virtual hour.
 jest.setTimeout(60_000);
-let self: Stage;
-afterEach(async () => { await self.end(); });
+let self: LauncherStage;
+afterEach(() => {
+  self.end();
+});
 const { pods, nodes, nodeClaims, events } = kubeResources;
 
 async function runPods(...names: readonly string[]): Promise<void> {
-  self = await stage();
-  await readyPool(self);
+  self = await launcherStage();
+  await self.readyPool();
   self.launcher('one');
-  await planningPossible(self);
+  await self.planningPossible();
   for (const name of names) await self.kube.create(pods, podObject(name));
-  await eventually('the pods in the solver\'s view', () => self.world.pods.size === names.length);
-  await self.planFor(names);
-  await eventually('all pods running', async () => (await self.kube.list(pods)).every((pod) => (pod['status'] as { phase?: string }).phase === 'Running'));
+  await self.until(
+    "the pods in the solver's view",
+    () => self.planner.cluster.pods.size === names.length,
+  );
+  await self.planner.planFor(names);
+  await self.until('all pods running', async () =>
+    (await self.kube.list(pods)).every(
+      (pod) => (pod['status'] as { phase?: string }).phase === 'Running',
+    ),
+  );
 }
 
 /** What the log says beside the summary of the only decision of this kind. */
@@ -29,26 +40,45 @@ function loggedDecision(kind: string): unknown {
 
 describe('from a plan to running pods', () => {
   test('an admitted bin becomes a claim, an instance, a node, and its pods run where they were planned', async () => {
-    self = await stage();
-    await readyPool(self);
+    self = await launcherStage();
+    await self.readyPool();
     self.launcher('one');
-    await planningPossible(self);
+    await self.planningPossible();
     for (const name of ['a', 'b', 'c']) await self.kube.create(pods, podObject(name));
-    await eventually('the pods in the solver\'s view', () => self.world.pods.size === 3);
-    const planned = await self.planFor(['a', 'b', 'c']);
+    await self.until("the pods in the solver's view", () => self.planner.cluster.pods.size === 3);
+    const planned = await self.planner.planFor(['a', 'b', 'c']);
     expect(planned.plan.newNodes).toHaveLength(1);
-    await eventually('all pods running', async () => (await self.kube.list(pods)).every((pod) => (pod['status'] as { phase?: string }).phase === 'Running'));
-    const [claim] = await eventually('an initialised claim', async () => {
+    await self.until('all pods running', async () =>
+      (await self.kube.list(pods)).every(
+        (pod) => (pod['status'] as { phase?: string }).phase === 'Running',
+      ),
+    );
+    const [claim] = await self.until('an initialised claim', async () => {
       const claims = await self.kube.list(nodeClaims);
       return claims.every((each) => isTrue(conditionsIn(each), 'Ready')) && claims;
     });
     const [node] = await self.kube.list(nodes);
     expect(self.twin.instances.all()).toHaveLength(1);
-    expect(conditionsIn(claim ?? { metadata: { name: '' } }).map(({ type, status }) => `${type}=${status}`).sort()).toEqual(['Initialized=True', 'Launched=True', 'Ready=True', 'Registered=True']);
-    expect(claim?.['status']).toMatchObject({ nodeName: node?.metadata.name, providerID: expect.stringMatching(/^aws:\/\/\/us-west-2[ab]\/i-/), imageID: expect.stringMatching(/^ami-/) });
-    expect(node?.metadata.labels).toMatchObject({ 'karpenter.sh/nodepool': 'general', 'karpenter.sh/registered': 'true', 'karpenter.sh/initialized': 'true', 'karpenter.sh/capacity-type': 'on-demand' });
+    expect(
+      conditionsIn(claim ?? { metadata: { name: '' } })
+        .map(({ type, status }) => `${type}=${status}`)
+        .sort(),
+    ).toEqual(['Initialized=True', 'Launched=True', 'Ready=True', 'Registered=True']);
+    expect(claim?.['status']).toMatchObject({
+      nodeName: node?.metadata.name,
+      providerID: expect.stringMatching(/^aws:\/\/\/us-west-2[ab]\/i-/),
+      imageID: expect.stringMatching(/^ami-/),
+    });
+    expect(node?.metadata.labels).toMatchObject({
+      'karpenter.sh/nodepool': 'general',
+      'karpenter.sh/registered': 'true',
+      'karpenter.sh/initialized': 'true',
+      'karpenter.sh/capacity-type': 'on-demand',
+    });
     expect(node?.metadata.finalizers).toContain('karpenter.sh/termination');
-    expect((node?.['spec'] as { unschedulable?: boolean; taints?: unknown[] }).unschedulable).toBeUndefined();
+    expect(
+      (node?.['spec'] as { unschedulable?: boolean; taints?: unknown[] }).unschedulable,
+    ).toBeUndefined();
     expect(self.log.lines.filter((line) => line.startsWith('error'))).toEqual([]);
   });
 });
@@ -58,11 +88,22 @@ describe('what is told of a launch', () => {
     await runPods('a', 'b');
     const [instance] = self.twin.instances.all();
     const { instanceType, zone } = instance ?? {};
-    expect(loggedDecision('admit')).toMatchObject({ pods: '2', instanceType, capacityType: 'on-demand' });
+    expect(loggedDecision('admit')).toMatchObject({
+      pods: '2',
+      instanceType,
+      capacityType: 'on-demand',
+    });
     expect(loggedDecision('launch')).toMatchObject({
-      instanceId: instance?.id, instanceType, zone, capacityType: 'on-demand', image: instance?.imageId,
-      imageParameter: expect.stringMatching(/^\/aws\/service\/eks\/optimized-ami\/1\.\d+\/amazon-linux-2023\/x86_64\/standard\/recommended\/image_id$/),
-      launchTemplate: expect.stringMatching(/^dovetail\//), securityGroups: expect.stringMatching(/^sg-/),
+      instance: instance?.id,
+      instanceType,
+      zone,
+      capacityType: 'on-demand',
+      image: instance?.imageId,
+      imageParameter: expect.stringMatching(
+        /^\/aws\/service\/eks\/optimized-ami\/1\.\d+\/amazon-linux-2023\/x86_64\/standard\/recommended\/image_id$/,
+      ),
+      launchTemplate: expect.stringMatching(/^dovetail\//),
+      securityGroups: expect.stringMatching(/^sg-/),
     });
   });
 
@@ -71,9 +112,21 @@ describe('what is told of a launch', () => {
     const [claim] = await self.kube.list(nodeClaims);
     const [node] = await self.kube.list(nodes);
     for (const name of ['a', 'b']) {
-      await eventually(`both Events of ${name}`, async () => {
-        const told = (await self.kube.list(events)).filter((event) => event['reason'] === 'Nominated' && (event['involvedObject'] as { name?: string }).name === name).map((event) => event['message']);
-        return told.length === 2 && expect(told.sort()).toEqual([`Pod should schedule on: nodeclaim/${claim?.metadata.name}`, `Pod should schedule on: nodeclaim/${claim?.metadata.name}, node/${node?.metadata.name}`]) === undefined;
+      await self.until(`both Events of ${name}`, async () => {
+        const told = (await self.kube.list(events))
+          .filter(
+            (event) =>
+              event['reason'] === 'Nominated' &&
+              (event['involvedObject'] as { name?: string }).name === name,
+          )
+          .map((event) => event['message']);
+        return (
+          told.length === 2 &&
+          expect(told.sort()).toEqual([
+            `Pod should schedule on: nodeclaim/${claim?.metadata.name}`,
+            `Pod should schedule on: nodeclaim/${claim?.metadata.name}, node/${node?.metadata.name}`,
+          ]) === undefined
+        );
       });
     }
   });

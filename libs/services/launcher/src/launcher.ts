@@ -1,80 +1,124 @@
-import { streamSpecs, type Channel } from '@dovetail/contracts';
-import type { KubernetesVersion } from '@dovetail/core-api';
-import type { StopSignal } from '@dovetail/core-ports';
+import { type Channel, streamSpecs } from '@dovetail/contracts';
+import { Cluster } from '@dovetail/core-cluster';
+import {
+  type DebugState,
+  type Epoch,
+  type Readiness,
+  type Service,
+  Stopper,
+  type StopSignal,
+} from '@dovetail/core-ports';
+import { busOutbox, Decisions, type Outbox, untilDone } from '@dovetail/service-kit';
+
+import { watchCluster, watchedKinds } from './cluster/watches.js';
 import type { LauncherConfig } from './config.js';
 import type { LauncherDeps } from './deps.js';
 import { Knowledge } from './discovery/knowledge.js';
-import { Leading } from './leading.js';
-import { Stopper } from '@dovetail/core-ports';
-import { watchWorld } from './world/watches.js';
-import { World } from './world/world.js';
-
-export type Launcher = {
-  /** Runs until `stop`; resolves when everything has ended. Outside systems that are away are waited for, by name in the log. */
-  run(stop: StopSignal): Promise<void>;
-  /** What the launcher believes now, as JSON, for /debug/state. */
-  debugState(): Readonly<Record<string, unknown>>;
-  /** Why it is not ready to work; empty when it is. A standby is ready once it knows the cluster. */
-  notReady(): readonly string[];
-};
+import { LauncherEpoch } from './launcher-epoch.js';
 
 /**
- * The launcher: admits plans, launches what was admitted, takes nodes from launch to initialised, and keeps classes, pools and the
- * catalog up to date. Two run, one leads; both watch and know the region, so that the other can take over at once.
+ * The launcher admits plans, launches what was admitted, takes nodes from launch to initialized, and
+ * keeps classes, pools and the catalog up to date. Two run and one leads; both watch and know the
+ * region, so that the other can take over at once. A standby is ready once it knows the cluster.
  */
-export function createLauncher(deps: LauncherDeps, config: LauncherConfig): Launcher {
-  const world = new World();
-  const knowledge = new Knowledge(deps, config);
-  const channel: Channel = { bus: deps.bus, cluster: config.clusterName, hash: deps.hash, source: 'launcher', clock: deps.clock };
-  let leading: Leading | undefined;
-  return {
-    async run(outer) {
-      // One listener on the caller's signal; our many loops listen here.
-      const stop = new Stopper(outer);
-      const kubernetes = await untilDone(deps, 'kubernetes-version', () => deps.kube.serverVersion(), stop);
-      if (kubernetes === undefined) return;
-      await Promise.all([
-        ensureStreams(deps, config.clusterName, stop),
-        watchWorld(deps, world, kubernetes, stop),
-        knowledge.run(stop),
-        deps.leadership.run(stop, async (term) => {
-          leading = new Leading({ ...deps, world, knowledge, channel, term }, config);
-          try { await leading.run(); } finally { leading = undefined; }
-        }),
-      ]);
-    },
-    debugState: () => ({
-      leading: deps.leadership.held(), epoch: deps.leadership.epoch(), unsynced: world.unsynced(), region: knowledge.region?.revision ?? null, cluster: knowledge.cluster?.identity ?? null,
-      counts: { pods: world.pods.size, nodes: world.nodes.size, claims: world.claims.size, pools: world.pools.size, classes: world.nodeClasses.size },
-      malformed: world.malformed().map((row) => `${row.resource.kind}/${row.object.metadata.name}: ${row.failure.field}`),
-      ...(leading === undefined ? {} : { term: leading.debugState() }),
-    }),
-    notReady: () => [
-      ...world.unsynced().map((kind) => `${kind}s have not been read yet`),
-      ...(knowledge.region === undefined ? ['instance types and prices have not been read yet'] : []),
-      ...(knowledge.cluster === undefined ? ['the cluster\'s endpoint, CA and version are not known yet'] : []),
-      ...(deps.bus.connected() ? [] : ['the bus is not connected']),
-    ],
-  };
-}
+export const createLauncher = (deps: LauncherDeps, config: LauncherConfig): Service =>
+  new Launcher(deps, config);
 
-/** Runs a launcher until `stop`. See `createLauncher`. */
-export const runLauncher = (deps: LauncherDeps, config: LauncherConfig, stop: StopSignal): Promise<void> => createLauncher(deps, config).run(stop);
+class Launcher implements Service {
+  readonly #deps: LauncherDeps;
+  readonly #config: LauncherConfig;
+  readonly #cluster = new Cluster(watchedKinds);
+  readonly #knowledge: Knowledge;
+  readonly #channel: Channel;
+  /** It outlives epochs: what a leader has decided stays true after it. */
+  readonly #outbox: Outbox;
+  readonly #decisions: Decisions;
+  /** Undefined while another launcher leads. */
+  #epoch: LauncherEpoch | undefined;
 
-const retryMs = 1_000;
+  constructor(deps: LauncherDeps, config: LauncherConfig) {
+    this.#deps = deps;
+    this.#config = config;
+    this.#knowledge = new Knowledge(deps, config);
+    const { bus, hash, clock, log } = deps;
+    this.#channel = { bus, cluster: config.clusterName, hash, source: 'launcher', clock };
+    this.#outbox = busOutbox(deps);
+    this.#decisions = new Decisions({ channel: this.#channel, outbox: this.#outbox, log });
+  }
 
-async function ensureStreams(deps: LauncherDeps, cluster: string, stop: StopSignal): Promise<void> {
-  await untilDone(deps, 'streams', () => deps.bus.ensureStreams(streamSpecs(cluster)), stop);
-}
+  async run(outer: StopSignal): Promise<void> {
+    // One listener on the caller's signal; our many loops listen here.
+    const stop = new Stopper(outer);
+    const { kube, bus, leadership } = this.#deps;
+    const kubernetes = await untilDone(
+      this.#deps,
+      'kubernetes-version',
+      () => kube.serverVersion(),
+      stop,
+    );
+    if (kubernetes === undefined) return;
+    const streams = streamSpecs(this.#config.clusterName);
+    await Promise.all([
+      untilDone(this.#deps, 'streams', () => bus.ensureStreams(streams), stop),
+      watchCluster(this.#deps, this.#cluster, kubernetes, stop),
+      this.#knowledge.run(stop),
+      this.#outbox.run(stop),
+      leadership.run(stop, (epoch) => this.#lead(epoch)),
+    ]);
+  }
 
-async function untilDone<T = KubernetesVersion>(deps: LauncherDeps, what: string, act: () => Promise<T>, stop: StopSignal): Promise<T | undefined> {
-  while (!stop.aborted) {
+  async #lead(epoch: Epoch): Promise<void> {
+    this.#epoch = new LauncherEpoch(
+      {
+        ...this.#deps,
+        cluster: this.#cluster,
+        knowledge: this.#knowledge,
+        channel: this.#channel,
+        outbox: this.#outbox,
+        decisions: this.#decisions,
+        epoch,
+      },
+      this.#config,
+    );
     try {
-      return await act();
-    } catch (error) {
-      deps.log.warn('start-waits', `${what} cannot be had yet, tried again in ${retryMs / 1000} s`, { what, error: String(error) });
-      await deps.clock.sleep(retryMs, stop);
+      await this.#epoch.run();
+    } finally {
+      this.#epoch = undefined;
     }
   }
-  return undefined;
+
+  ready(): Readiness {
+    return {
+      watches: this.#cluster.synced(),
+      region: this.#knowledge.region !== undefined,
+      cluster: this.#knowledge.cluster !== undefined,
+      bus: this.#deps.bus.connected(),
+    };
+  }
+
+  debugState(): DebugState {
+    const { leadership } = this.#deps;
+    const [cluster, knowledge] = [this.#cluster, this.#knowledge];
+    return {
+      leading: leadership.held(),
+      epoch: leadership.epoch(),
+      unsynced: cluster.unsynced(),
+      region: knowledge.region?.revision ?? null,
+      cluster: knowledge.cluster?.identity ?? null,
+      counts: {
+        pods: cluster.pods.size,
+        nodes: cluster.nodes.size,
+        claims: cluster.claims.size,
+        pools: cluster.pools.size,
+        classes: cluster.nodeClasses.size,
+      },
+      malformed: cluster
+        .unreadable()
+        .map(
+          ({ resource, object, failure }) =>
+            `${resource.kind}/${object.metadata.name}: ${failure.field}`,
+        ),
+      ...(this.#epoch === undefined ? {} : { term: this.#epoch.debugState() }),
+    };
+  }
 }

@@ -1,22 +1,45 @@
+import { feedMetrics, kitMetrics } from '@dovetail/service-kit';
+
+/** Buckets of durations in seconds, for work that takes milliseconds to half a minute. */
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30];
 
-/** Every metric that the launcher writes: what it means, and its buckets. Karpenter's names where the meaning is the same. */
-export const launcherMetrics: Readonly<Record<string, { readonly help: string; readonly buckets?: readonly number[] }>> = {
-  dovetail_admission_round_seconds: { help: 'Time from taking plans to having told their verdicts', buckets: seconds },
-  dovetail_admission_bins_total: { help: 'Bins judged, by outcome and, for refusals, the first reason code' },
-  dovetail_malformed_messages_total: { help: 'Messages that could not be read, by message and field' },
-  dovetail_malformed_objects_total: { help: 'Kubernetes objects that could not be read, by kind' },
+/** Every metric of the launcher with its help text and buckets: Karpenter's names where the meaning is the same. */
+export const launcherMetrics: Readonly<
+  Record<string, { readonly help: string; readonly buckets?: readonly number[] }>
+> = {
+  ...kitMetrics,
+  ...feedMetrics,
+  dovetail_admission_round_seconds: {
+    help: 'Time from taking plans to publishing their verdicts',
+    buckets: seconds,
+  },
+  dovetail_admission_bins_total: {
+    help: 'Bins judged, by outcome and, for refusals, the first reason code',
+  },
+  dovetail_malformed_messages_total: {
+    help: 'Messages that could not be read, by message and field',
+  },
   dovetail_pools_not_usable_total: { help: 'Times that a pool became unusable, by reason' },
-  dovetail_resource_not_served_total: { help: 'Resources that the API server does not serve (a CRD is not installed), by plural' },
-  dovetail_claims_voided_total: { help: 'Claims taken back: made by a deposed launcher, or naming pods that another claim names' },
-  dovetail_create_fleet_seconds: { help: 'Duration of CreateFleet calls, with the wait for a token', buckets: seconds },
+  dovetail_claims_voided_total: {
+    help: 'Claims taken back: made by a deposed launcher, or naming pods that another claim names',
+  },
+  dovetail_create_fleet_seconds: {
+    help: 'Duration of CreateFleet calls, with the wait for a token',
+    buckets: seconds,
+  },
   dovetail_create_fleet_failures_total: { help: 'CreateFleet calls that failed, by code' },
-  dovetail_instances_launched_total: { help: 'Instances launched, by type, zone and capacity type' },
-  dovetail_placements_total: { help: 'Pods of bins: bound, broken (no longer fit), refused by the API server; and nodes that opened at their deadline' },
+  dovetail_instances_launched_total: {
+    help: 'Instances launched, by type, zone and capacity type',
+  },
+  dovetail_placements_total: {
+    help: 'Pods of bins: bound, broken (no longer fit), refused by the API server; and nodes that opened at their deadline',
+  },
   dovetail_discovery_failures_total: { help: 'Discoveries that failed, by what was asked' },
   karpenter_nodeclaims_created_total: { help: 'NodeClaims created, by reason and pool' },
   karpenter_nodeclaims_disrupted_total: { help: 'NodeClaims given up, by reason' },
-  karpenter_cloudprovider_instance_launch_failures_total: { help: 'Offerings that a fleet could not launch, by reason' },
-  karpenter_nodepools_usage: { help: 'What the nodes of a pool add up to, by resource' },
+  karpenter_cloudprovider_instance_launch_failures_total: {
+    help: 'Offerings that a fleet could not launch, by reason',
+  },
+  karpenter_nodepools_usage: { help: 'Sum of the resources of the nodes of a pool, by resource' },
   karpenter_nodepools_limit: { help: 'Limits of a pool, by resource' },
 };

@@ -1,29 +1,32 @@
 import type { Pod } from '@dovetail/core-kube-model';
 
-/** What is known of pods still to come: none will, some will for certain (an owner has not made all its replicas yet), or nothing. */
+/** Pods still to come: none (complete), some for certain (an owner has not made all its replicas), or unknown. */
 export type Arrival = 'complete' | 'arriving' | 'unknown';
 
 /** How long a group waits for more pods, in milliseconds. */
 export type BatchPolicy = {
   /** A group leaves when no pod has come for so long. */
   readonly idleMs: number;
-  /** It never waits longer than this after its first pod. */
+  /** A group never waits longer than this after its first pod. */
   readonly maxMs: number;
-  /** The same two while pods are certain to come: planned together they cost less, and a cluster makes only so many a second. */
+  /** The same two while pods are certain to come: planned together they cost less. */
   readonly ownerIdleMs: number;
   readonly ownerMaxMs: number;
   /**
-   * How long the verdicts on a batch may take before the group is cut anew, and how much longer for each of its pods. Twice as long each
-   * time that nothing was heard at all: whoever is slow is not helped by more work.
+   * How long the verdicts on a batch may take before the group is cut anew, and how much longer for each
+   * of its pods. It doubles each time that no verdict came at all: more work does not help a slow solver.
    */
   readonly patienceMs: number;
   readonly patiencePerPodMs: number;
   readonly patienceMaxMs: number;
 };
 
+/** A group that gathers pods. Invariant: firstMs <= lastMs. */
 type Waiting = { firstMs: number; lastMs: number; uids: ReadonlySet<string> };
+/** A batch with verdicts open. Invariant: `open` is not empty. */
 type Out = { readonly cutMs: number; readonly untilMs: number; readonly open: Set<string> };
 
+/** The pods of one batch; at least one. */
 export type Cut = { readonly group: string; readonly pods: readonly Pod[] };
 
 /**
@@ -31,45 +34,53 @@ export type Cut = { readonly group: string; readonly pods: readonly Pod[] };
  * all there, or when the oldest has waited long enough; and not while verdicts on the group's last batch are open.
  */
 export class Batches {
-  private readonly waiting = new Map<string, Waiting>();
-  private readonly out = new Map<string, Out>();
-  /** How often in a row a group's patience ended with nothing heard. */
-  private readonly unheard = new Map<string, number>();
-  private readonly policy: BatchPolicy;
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #out = new Map<string, Out>();
+  /** How often in a row a group's patience ended without any verdict. */
+  readonly #unanswered = new Map<string, number>();
+  readonly #policy: BatchPolicy;
 
   constructor(policy: BatchPolicy) {
-    this.policy = policy;
+    this.#policy = policy;
   }
 
   /** When the batch was cut on which this pod's verdict is open; undefined when there is none. */
   cutMs(podUid: string): number | undefined {
-    for (const out of this.out.values()) if (out.open.has(podUid)) return out.cutMs;
+    for (const out of this.#out.values()) if (out.open.has(podUid)) return out.cutMs;
     return undefined;
   }
 
   /** A pod of a batch has been judged, bound, or has gone. */
   settled(podUid: string): void {
-    for (const [group, out] of this.out) {
+    for (const [group, out] of this.#out) {
       if (!out.open.delete(podUid)) continue;
-      this.unheard.delete(group);
-      if (out.open.size === 0) this.out.delete(group);
+      this.#unanswered.delete(group);
+      if (out.open.size === 0) this.#out.delete(group);
     }
   }
 
-  /** What leaves now, and when to look again at the latest. */
-  cut(groups: ReadonlyMap<string, readonly Pod[]>, arrivalOf: (pods: readonly Pod[]) => Arrival, nowMs: number): { readonly cuts: readonly Cut[]; readonly nextMs?: number } {
+  /** The batches that leave now, and when to look again at the latest. */
+  cut(
+    groups: ReadonlyMap<string, readonly Pod[]>,
+    arrivalOf: (pods: readonly Pod[]) => Arrival,
+    nowMs: number,
+  ): { readonly cuts: readonly Cut[]; readonly nextMs?: number } {
     const cuts: Cut[] = [];
     const times: number[] = [];
-    for (const held of [this.waiting, this.unheard]) for (const group of [...held.keys()]) if (!groups.has(group)) held.delete(group);
+    for (const held of [this.#waiting, this.#unanswered])
+      for (const group of [...held.keys()]) if (!groups.has(group)) held.delete(group);
     for (const [group, pods] of groups) {
-      const dueMs = Math.max(this.freeMs(group, nowMs), this.gatheredMs(this.note(group, pods, nowMs), arrivalOf(pods), nowMs));
+      const dueMs = Math.max(
+        this.#freeMs(group, nowMs),
+        this.#gatheredMs(this.#note(group, pods, nowMs), arrivalOf(pods), nowMs),
+      );
       if (dueMs > nowMs) {
         times.push(dueMs);
         continue;
       }
-      this.waiting.delete(group);
-      const untilMs = nowMs + this.patienceFor(group, pods.length);
-      this.out.set(group, { cutMs: nowMs, untilMs, open: new Set(pods.map((pod) => pod.uid)) });
+      this.#waiting.delete(group);
+      const untilMs = nowMs + this.#patienceFor(group, pods.length);
+      this.#out.set(group, { cutMs: nowMs, untilMs, open: new Set(pods.map((pod) => pod.uid)) });
       times.push(untilMs);
       cuts.push({ group, pods });
     }
@@ -77,21 +88,24 @@ export class Batches {
   }
 
   /** When the group has waited long enough for more pods. */
-  private gatheredMs({ firstMs, lastMs }: Waiting, arrival: Arrival, nowMs: number): number {
-    const { idleMs, maxMs, ownerIdleMs, ownerMaxMs } = this.policy;
+  #gatheredMs({ firstMs, lastMs }: Waiting, arrival: Arrival, nowMs: number): number {
+    const { idleMs, maxMs, ownerIdleMs, ownerMaxMs } = this.#policy;
     switch (arrival) {
-      case 'complete': return nowMs;
-      case 'arriving': return Math.min(lastMs + ownerIdleMs, firstMs + ownerMaxMs);
-      case 'unknown': return Math.min(lastMs + idleMs, firstMs + maxMs);
+      case 'complete':
+        return nowMs;
+      case 'arriving':
+        return Math.min(lastMs + ownerIdleMs, firstMs + ownerMaxMs);
+      case 'unknown':
+        return Math.min(lastMs + idleMs, firstMs + maxMs);
     }
   }
 
-  private note(group: string, pods: readonly Pod[], nowMs: number): Waiting {
+  #note(group: string, pods: readonly Pod[], nowMs: number): Waiting {
     const uids = new Set(pods.map((pod) => pod.uid));
-    const known = this.waiting.get(group);
+    const known = this.#waiting.get(group);
     if (known === undefined) {
       const fresh = { firstMs: nowMs, lastMs: nowMs, uids };
-      this.waiting.set(group, fresh);
+      this.#waiting.set(group, fresh);
       return fresh;
     }
     if (pods.some((pod) => !known.uids.has(pod.uid))) known.lastMs = nowMs;
@@ -99,17 +113,20 @@ export class Batches {
     return known;
   }
 
-  private freeMs(group: string, nowMs: number): number {
-    const out = this.out.get(group);
+  #freeMs(group: string, nowMs: number): number {
+    const out = this.#out.get(group);
     if (out === undefined) return nowMs;
     if (out.untilMs > nowMs) return out.untilMs;
-    this.out.delete(group);
-    this.unheard.set(group, (this.unheard.get(group) ?? 0) + 1);
+    this.#out.delete(group);
+    this.#unanswered.set(group, (this.#unanswered.get(group) ?? 0) + 1);
     return nowMs;
   }
 
-  private patienceFor(group: string, pods: number): number {
-    const { patienceMs, patiencePerPodMs, patienceMaxMs } = this.policy;
-    return Math.min(patienceMaxMs, (patienceMs + pods * patiencePerPodMs) * 2 ** (this.unheard.get(group) ?? 0));
+  #patienceFor(group: string, pods: number): number {
+    const { patienceMs, patiencePerPodMs, patienceMaxMs } = this.#policy;
+    return Math.min(
+      patienceMaxMs,
+      (patienceMs + pods * patiencePerPodMs) * 2 ** (this.#unanswered.get(group) ?? 0),
+    );
   }
 }

@@ -1,20 +1,39 @@
 import { type Pool, poolKey, poolLabelOf } from '@dovetail/core-api';
-import { firstUntolerated, isCompatible, type Pod, requirementsFromLabels, requirementsOf, type Requirements } from '@dovetail/core-kube-model';
+import {
+  firstUntolerated,
+  isCompatible,
+  type Pod,
+  type Requirements,
+  requirementsFromLabels,
+  requirementsOf,
+} from '@dovetail/core-kube-model';
 
 /**
  * Cuts pods into groups that can be planned side by side: pods that could use the same pool belong together, and so do
  * pods of a namespace in which spread or affinity ties pods to each other. Deterministic; names are stable while the
  * pools are.
  */
-export function groupsOf(pods: readonly Pod[], pools: readonly Pool[]): ReadonlyMap<string, readonly Pod[]> {
-  const sides = pools.filter((pool) => pool.deletionMs === undefined && pool.replicas === undefined).map((pool) => ({ pool, requirements: poolSide(pool) }));
+export function groupsOf(
+  pods: readonly Pod[],
+  pools: readonly Pool[],
+): ReadonlyMap<string, readonly Pod[]> {
+  const sides = pools
+    .filter((pool) => pool.deletionMs === undefined && pool.replicas === undefined)
+    .map((pool) => ({ pool, requirements: poolSide(pool) }));
   const joined = new Joined();
   const keys = new Map<string, readonly string[]>();
   const tied = tiedNamespaces(pods);
   const memo = new Map<string, readonly string[]>();
   for (const pod of pods) {
     const usable = usablePools(pod, sides, memo);
-    const own = [...usable, ...(tied.everywhere ? ['*'] : tied.namespaces.has(pod.namespace) ? [`namespace ${pod.namespace}`] : [])];
+    const own = [
+      ...usable,
+      ...(tied.everywhere
+        ? ['*']
+        : tied.namespaces.has(pod.namespace)
+          ? [`namespace ${pod.namespace}`]
+          : []),
+    ];
     keys.set(pod.uid, own);
     for (const key of own) joined.join(own[0] ?? key, key);
   }
@@ -31,31 +50,54 @@ export function groupsOf(pods: readonly Pod[], pools: readonly Pool[]): Readonly
 
 type Side = { readonly pool: Pool; readonly requirements: Requirements };
 
-/** What nodes of the pool look like, as far as the pool itself says; everything else is open. */
+/** The requirements that every node of the pool meets; everything else is open. */
 function poolSide(pool: Pool): Requirements {
-  return new Map([...requirementsOf(pool.requirements), ...requirementsFromLabels({ ...pool.labels, [poolLabelOf(pool.identity.kind)]: pool.identity.name })]);
+  return new Map([
+    ...requirementsOf(pool.requirements),
+    ...requirementsFromLabels({
+      ...pool.labels,
+      [poolLabelOf(pool.identity.kind)]: pool.identity.name,
+    }),
+  ]);
 }
 
 // Pods are looked at again and again while they wait.
 const selections = new WeakMap<Pod, string>();
 function selectionOf(pod: Pod): string {
-  const known = selections.get(pod) ?? JSON.stringify([pod.nodeSelector, pod.requiredNodeAffinity, pod.tolerations]);
+  const known =
+    selections.get(pod) ??
+    JSON.stringify([pod.nodeSelector, pod.requiredNodeAffinity, pod.tolerations]);
   selections.set(pod, known);
   return known;
 }
 
-function usablePools(pod: Pod, sides: readonly Side[], memo: Map<string, readonly string[]>): readonly string[] {
+function usablePools(
+  pod: Pod,
+  sides: readonly Side[],
+  memo: Map<string, readonly string[]>,
+): readonly string[] {
   const key = selectionOf(pod);
   const known = memo.get(key);
   if (known !== undefined) return known;
-  const usable = sides.filter(({ pool, requirements }) => firstUntolerated(pool.taints, pod.tolerations) === undefined && alternativesOf(pod).some((wanted) => isCompatible(requirements, wanted, openKeys))).map(({ pool }) => poolKey(pool.identity));
+  const usable = sides
+    .filter(
+      ({ pool, requirements }) =>
+        firstUntolerated(pool.taints, pod.tolerations) === undefined &&
+        alternativesOf(pod).some((wanted) => isCompatible(requirements, wanted, openKeys)),
+    )
+    .map(({ pool }) => poolKey(pool.identity));
   memo.set(key, usable);
   return usable;
 }
 
-/** Everything but the pool labels may still be decided by the instance: a group too large costs less than one too small. */
-const poolLabels: ReadonlySet<string> = new Set(['karpenter.sh/nodepool', 'karpenter.sh/provisioner-name']);
-const openKeys = { allowUndefined: { has: (key: string) => !poolLabels.has(key) } as ReadonlySet<string> };
+/** The instance may still decide every label but the pool's: a group too large costs less than one too small. */
+const poolLabels: ReadonlySet<string> = new Set([
+  'karpenter.sh/nodepool',
+  'karpenter.sh/provisioner-name',
+]);
+const openKeys = {
+  allowUndefined: { has: (key: string) => !poolLabels.has(key) } as ReadonlySet<string>,
+};
 
 function alternativesOf(pod: Pod): readonly Requirements[] {
   const selector = requirementsFromLabels(pod.nodeSelector);
@@ -64,36 +106,48 @@ function alternativesOf(pod: Pod): readonly Requirements[] {
   return terms.map((term) => new Map([...selector, ...requirementsOf(term.matchExpressions)]));
 }
 
-function tiedNamespaces(pods: readonly Pod[]): { readonly namespaces: ReadonlySet<string>; readonly everywhere: boolean } {
+function tiedNamespaces(pods: readonly Pod[]): {
+  readonly namespaces: ReadonlySet<string>;
+  readonly everywhere: boolean;
+} {
   const namespaces = new Set<string>();
   let everywhere = false;
   for (const pod of pods) {
-    const terms = [...pod.requiredPodAffinity, ...pod.requiredPodAntiAffinity, ...pod.preferredPodAffinity.map((each) => each.term), ...pod.preferredPodAntiAffinity.map((each) => each.term)];
+    const terms = [
+      ...pod.requiredPodAffinity,
+      ...pod.requiredPodAntiAffinity,
+      ...pod.preferredPodAffinity.map((each) => each.term),
+      ...pod.preferredPodAntiAffinity.map((each) => each.term),
+    ];
     if (terms.length + pod.topologySpread.length > 0) namespaces.add(pod.namespace);
-    everywhere ||= terms.some((term) => term.namespaceSelector !== undefined || term.namespaces.some((name) => name !== pod.namespace));
+    everywhere ||= terms.some(
+      (term) =>
+        term.namespaceSelector !== undefined ||
+        term.namespaces.some((name) => name !== pod.namespace),
+    );
   }
   return { namespaces, everywhere };
 }
 
 /** Disjoint sets of keys. */
 class Joined {
-  private readonly parents = new Map<string, string>();
+  readonly #parents = new Map<string, string>();
 
   join(left: string, right: string): void {
-    const [a, b] = [this.rootOf(left), this.rootOf(right)];
-    if (a !== b) this.parents.set(a < b ? b : a, a < b ? a : b);
+    const [a, b] = [this.#rootOf(left), this.#rootOf(right)];
+    if (a !== b) this.#parents.set(a < b ? b : a, a < b ? a : b);
   }
 
   /** The smallest key of the set: it names the group. */
   nameOf(key: string): string {
-    return this.rootOf(key);
+    return this.#rootOf(key);
   }
 
-  private rootOf(key: string): string {
-    const parent = this.parents.get(key);
+  #rootOf(key: string): string {
+    const parent = this.#parents.get(key);
     if (parent === undefined || parent === key) return key;
-    const root = this.rootOf(parent);
-    this.parents.set(key, root);
+    const root = this.#rootOf(parent);
+    this.#parents.set(key, root);
     return root;
   }
 }

@@ -1,8 +1,3 @@
-export * from './backoff.js';
-export * from './batches.js';
-export * from './feed.js';
-export * from './groups.js';
-export * from './metrics.js';
-export * from './pending.js';
-export * from './run-pod-watcher.js';
-export * from './sources.js';
+export { defaultPodWatcherConfig, type PodWatcherConfig, type PodWatcherDeps } from './config.js';
+export { podWatcherMetrics } from './metrics.js';
+export { createPodWatcher } from './pod-watcher.js';

@@ -1,16 +1,19 @@
+import { feedMetrics, kitMetrics } from '@dovetail/service-kit';
+
 const counts = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000];
 
 /** Every metric that pod-watcher writes: what it means, and its buckets. */
-export const podWatcherMetrics: Readonly<Record<string, { readonly help: string; readonly buckets?: readonly number[] }>> = {
+export const podWatcherMetrics: Readonly<
+  Record<string, { readonly help: string; readonly buckets?: readonly number[] }>
+> = {
+  ...kitMetrics,
+  ...feedMetrics,
   dovetail_batch_pods: { help: 'Pods in a batch', buckets: counts },
   dovetail_batches_total: { help: 'Batches of pending pods put in the queue' },
   dovetail_malformed_messages_total: { help: 'Messages that could not be read, by stream' },
   dovetail_pending_pods: { help: 'Pods that wait for a place now' },
-  dovetail_pods_unschedulable_total: { help: 'Verdicts that a pod fits nowhere, by the first reason code' },
-  dovetail_resource_not_served_total: { help: 'Resources that the API server does not serve (a CRD is not installed), by plural' },
+  dovetail_pods_unschedulable_total: {
+    help: 'Verdicts that a pod fits nowhere, by the first reason code',
+  },
   dovetail_state_backlog: { help: 'Objects whose newest state is still to be published' },
-  dovetail_state_published_total: { help: 'Objects published to the state feed, by kind' },
-  dovetail_state_refused_total: { help: 'Objects that cannot be published as they are' },
-  dovetail_state_repaired_total: { help: 'Objects that the stream had lost and that were told again' },
-  dovetail_unreadable_objects_total: { help: 'Objects that could not be read, by kind' },
 };

@@ -1,6 +1,7 @@
-import { annotations, parsePromise, type Pool } from '@dovetail/core-api';
 import type { PodPromise, StateValue, Verdict } from '@dovetail/contracts';
-import { isActive, type Pod } from '@dovetail/core-kube-model';
+import { annotations, parsePromise, type Pool } from '@dovetail/core-api';
+import { compareText, isActive, type Pod } from '@dovetail/core-kube-model';
+
 import { Backoff } from './backoff.js';
 import type { Arrival } from './batches.js';
 import { groupsOf } from './groups.js';
@@ -10,139 +11,179 @@ import { Waiting } from './waiting.js';
 /** Replicas that an owner (ReplicaSet) wants, by its UID. */
 export type OwnerReplicas = { readonly uid: string; readonly replicas: number };
 
-/** The pods that need a plan: seen through watches and verdicts, less what is promised or waits. */
+/** The pods that need a plan: those that watches show, less those with room promised and those that back off. */
 export class Pending {
-  private readonly pods = new Map<string, Pod>();
-  private readonly waiting = new Waiting();
-  private readonly ownedPods = new Map<string, Set<string>>();
-  private readonly pools = new Map<string, Pool>();
-  private readonly owners = new Map<string, number>();
-  private readonly promises = new Promises();
+  readonly #pods = new Map<string, Pod>();
+  readonly #waiting = new Waiting();
+  readonly #ownedPods = new Map<string, Set<string>>();
+  readonly #pools = new Map<string, Pool>();
+  readonly #owners = new Map<string, number>();
+  readonly #promises = new Promises();
   /** Claims and nodes: when one goes, limits and zones have room again. */
-  private readonly holders = new Set<string>();
-  readonly backoff = new Backoff({ refused: { firstMs: 20, mostMs: 5_000 }, unplaced: { firstMs: 5_000, mostMs: 300_000 } });
+  readonly #holders = new Set<string>();
+  readonly backoff = new Backoff({
+    refused: { firstMs: 20, mostMs: 5_000 },
+    unplaced: { firstMs: 5_000, mostMs: 300_000 },
+  });
 
   /** Takes in an object; true when it could help pods that could not be placed. */
   set(uid: string, state: StateValue): boolean {
-    if (state.kind === 'pod') this.setPod(uid, state.value);
-    // Nothing will be bound to what is being deleted: its promises have ended.
-    if (state.kind === 'claim' || state.kind === 'node') this.promises.written(uid, parsePromise(state.value.deletionMs === undefined ? state.value.annotations[annotations.promise] : undefined));
-    if (state.kind === 'claim' || state.kind === 'node') this.holders.add(uid);
-    if (state.kind === 'pool') return this.setPool(uid, state.value);
+    if (state.kind === 'pod') this.#setPod(uid, state.value);
+    // No pod will be bound to an object that is being deleted: its promises have ended.
+    if (state.kind === 'claim' || state.kind === 'node')
+      this.#promises.written(
+        uid,
+        parsePromise(
+          state.value.deletionMs === undefined
+            ? state.value.annotations[annotations.promise]
+            : undefined,
+        ),
+      );
+    if (state.kind === 'claim' || state.kind === 'node') this.#holders.add(uid);
+    if (state.kind === 'pool') return this.#setPool(uid, state.value);
     return state.kind === 'nodeclass' || state.kind === 'storageclass' || state.kind === 'pvc';
   }
 
-  private setPod(uid: string, pod: Pod): void {
-    this.pods.set(uid, pod);
-    this.waiting.set(pod);
-    if (pod.owner !== undefined) this.owned(pod.owner.uid).add(uid);
+  #setPod(uid: string, pod: Pod): void {
+    this.#pods.set(uid, pod);
+    this.#waiting.set(pod);
+    if (pod.owner !== undefined) this.#owned(pod.owner.uid).add(uid);
   }
 
-  private setPool(uid: string, pool: Pool): boolean {
-    const before = this.pools.get(uid);
-    this.pools.set(uid, pool);
-    return before === undefined || before.generation !== pool.generation || before.ready !== pool.ready;
+  #setPool(uid: string, pool: Pool): boolean {
+    const before = this.#pools.get(uid);
+    this.#pools.set(uid, pool);
+    return (
+      before === undefined || before.generation !== pool.generation || before.ready !== pool.ready
+    );
   }
 
   /** An object has gone; true when that could help pods that could not be placed. */
   gone(uid: string): boolean {
-    const pod = this.pods.get(uid);
-    this.pods.delete(uid);
-    this.waiting.delete(uid);
-    if (pod?.owner !== undefined) this.owned(pod.owner.uid).delete(uid);
+    const pod = this.#pods.get(uid);
+    this.#pods.delete(uid);
+    this.#waiting.delete(uid);
+    if (pod?.owner !== undefined) this.#owned(pod.owner.uid).delete(uid);
     this.backoff.forget(uid);
-    this.promises.forget(uid);
-    const room = this.holders.delete(uid);
-    return this.pools.delete(uid) || room || pod?.nodeName !== undefined;
+    this.#promises.forget(uid);
+    const room = this.#holders.delete(uid);
+    return this.#pools.delete(uid) || room || pod?.nodeName !== undefined;
   }
 
+  /** Takes how many replicas an owner wants. */
   owner(owner: OwnerReplicas): void {
-    this.owners.set(owner.uid, owner.replicas);
+    this.#owners.set(owner.uid, owner.replicas);
   }
 
+  /** An owner has gone. */
   ownerGone(uid: string): void {
-    this.owners.delete(uid);
-    this.ownedPods.delete(uid);
+    this.#owners.delete(uid);
+    this.#ownedPods.delete(uid);
   }
 
+  /** Takes the launcher's verdict on a pod; `cutMs`: when its batch was cut. */
   verdict(verdict: Verdict, nowMs: number, cutMs?: number): void {
     this.backoff.apply(verdict, nowMs, cutMs);
-    this.promises.judged(verdict.podUid, verdict.outcome === 'admitted' ? nowMs : undefined);
+    this.#promises.judged(verdict.podUid, verdict.outcome === 'admitted' ? nowMs : undefined);
   }
 
-  /** What the state feed says a claim or node promises; undefined when nothing any more. */
-  told(holderUid: string, promise: PodPromise | undefined): void {
-    this.promises.told(holderUid, promise);
+  /** Takes the state feed's record of a promise; undefined when there is none any more. */
+  published(holderUid: string, promise: PodPromise | undefined): void {
+    this.#promises.published(holderUid, promise);
   }
 
-  /** The state feed was lost: what it said of promises is not known now. */
-  forgetTold(): void {
-    this.promises.forgetTold();
+  /** The state feed was lost, and its promises with it; the launcher publishes them again. */
+  forgetPublished(): void {
+    this.#promises.forgetPublished();
   }
 
+  /** How many pods need a node now, promised and backing off included. */
   get count(): number {
-    return this.waiting.inNeed().length;
+    return this.#waiting.inNeed().length;
   }
 
   /** Whether the pod waits for a place, as far as the scheduler is concerned. */
   waits(podUid: string): boolean {
-    return this.waiting.has(podUid);
+    return this.#waiting.has(podUid);
   }
 
   /** The pods that a claim or node promises room to. */
   promisedBy(holderUid: string): readonly string[] {
-    return this.promises.of(holderUid);
+    return this.#promises.of(holderUid);
   }
 
   /** Groups of pods to plan now. */
   groups(nowMs: number): ReadonlyMap<string, readonly Pod[]> {
-    const promised = this.promises.now(nowMs);
-    const wanted = this.waiting.inNeed().filter((pod) => !promised.has(pod.uid) && !this.backoff.waits(pod.uid, nowMs));
-    return groupsOf(wanted.toSorted((a, b) => (a.uid < b.uid ? -1 : 1)), [...this.pools.values()]);
+    const promised = this.#promises.now(nowMs);
+    const wanted = this.#waiting
+      .inNeed()
+      .filter((pod) => !promised.has(pod.uid) && !this.backoff.waits(pod.uid, nowMs));
+    return groupsOf(
+      wanted.toSorted((a, b) => compareText(a.uid, b.uid)),
+      [...this.#pools.values()],
+    );
   }
 
   /**
-   * What is to come of the pods' owners: nothing when each has made all that it wants, and those without a place are here; something
-   * when one has not. Of pods without an owner that counts replicas nothing is known.
+   * Whether more pods of the same owners will come: none when each owner has made all its replicas and
+   * those without a place are here; some when an owner has not. Nothing is known of pods whose owner
+   * counts no replicas.
    */
   arrivalOf(pods: readonly Pod[], nowMs: number): Arrival {
     const batch = new Set(pods.map((pod) => pod.uid));
-    const promised = this.promises.now(nowMs);
-    const owners = [...new Set(pods.map((pod) => pod.owner?.uid ?? ''))].map((uid) => ({ uid, wanted: this.owners.get(uid) }));
-    if (owners.every(({ uid, wanted }) => wanted !== undefined && this.settledOf(uid, batch, promised) >= wanted)) return 'complete';
-    return owners.some(({ uid, wanted }) => wanted !== undefined && this.madeBy(uid) < wanted) ? 'arriving' : 'unknown';
+    const promised = this.#promises.now(nowMs);
+    const owners = [...new Set(pods.map((pod) => pod.owner?.uid ?? ''))].map((uid) => ({
+      uid,
+      wanted: this.#owners.get(uid),
+    }));
+    if (
+      owners.every(
+        ({ uid, wanted }) =>
+          wanted !== undefined && this.#settledOf(uid, batch, promised) >= wanted,
+      )
+    )
+      return 'complete';
+    return owners.some(({ uid, wanted }) => wanted !== undefined && this.#madeBy(uid) < wanted)
+      ? 'arriving'
+      : 'unknown';
   }
 
-  /** When a wait or a promise ends next. */
+  /** When a pod's backoff or a promise ends next; undefined when there is neither. */
   nextMs(nowMs: number): number | undefined {
-    const ends = [this.promises.nextEndMs(nowMs), this.backoff.nextMs(nowMs)].filter((each) => each !== undefined);
+    const ends = [this.#promises.nextEndMs(nowMs), this.backoff.nextMs(nowMs)].filter(
+      (each) => each !== undefined,
+    );
     return ends.length === 0 ? undefined : Math.min(...ends);
   }
 
-  private owned(ownerUid: string): Set<string> {
-    const known = this.ownedPods.get(ownerUid);
+  #owned(ownerUid: string): Set<string> {
+    const known = this.#ownedPods.get(ownerUid);
     if (known !== undefined) return known;
     const fresh = new Set<string>();
-    this.ownedPods.set(ownerUid, fresh);
+    this.#ownedPods.set(ownerUid, fresh);
     return fresh;
   }
 
   /** Pods that an owner has made and that count for it. */
-  private madeBy(ownerUid: string): number {
+  #madeBy(ownerUid: string): number {
     let made = 0;
-    for (const uid of this.ownedPods.get(ownerUid) ?? []) {
-      const pod = this.pods.get(uid);
+    for (const uid of this.#ownedPods.get(ownerUid) ?? []) {
+      const pod = this.#pods.get(uid);
       if (pod !== undefined && isActive(pod)) made += 1;
     }
     return made;
   }
 
-  /** Pods of an owner that are bound and stay, promised a place, or in the batch. What is being deleted has a successor that is still to come. */
-  private settledOf(ownerUid: string, batch: ReadonlySet<string>, promised: ReadonlySet<string>): number {
+  /**
+   * How many pods of an owner are bound and stay, have room promised, or are in the batch. A pod that is
+   * being deleted does not count: its successor is still to come.
+   */
+  #settledOf(ownerUid: string, batch: ReadonlySet<string>, promised: ReadonlySet<string>): number {
     let settled = 0;
-    for (const uid of this.ownedPods.get(ownerUid) ?? []) {
-      const pod = this.pods.get(uid);
-      if (batch.has(uid) || promised.has(uid) || (pod?.nodeName !== undefined && isActive(pod))) settled += 1;
+    for (const uid of this.#ownedPods.get(ownerUid) ?? []) {
+      const pod = this.#pods.get(uid);
+      if (batch.has(uid) || promised.has(uid) || (pod?.nodeName !== undefined && isActive(pod)))
+        settled += 1;
     }
     return settled;
   }

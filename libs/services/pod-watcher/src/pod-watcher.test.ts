@@ -1,16 +1,20 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
 import { publishState, streamName, subjects } from '@dovetail/contracts';
 import { kubeResources } from '@dovetail/core-ports';
-import { cluster, Stage, withWatcher } from './testing/harness.js';
+import { clusterName } from '@dovetail/sim-stage';
+import { afterEach, describe, expect, test } from '@jest/globals';
 
-let stage: Stage;
-const begin = async (options: { readonly crds?: (file: string) => boolean } = {}): Promise<Stage> => {
-  stage = await new Stage().begin(options);
+import { PodWatcherStage } from './testing/pod-watcher-stage.js';
+
+let stage: PodWatcherStage;
+const begin = async (
+  options: { readonly crds?: (file: string) => boolean } = {},
+): Promise<PodWatcherStage> => {
+  stage = await new PodWatcherStage(options).begin();
   return stage;
 };
 afterEach(() => {
   expect(stage.said('died')).toEqual([]);
-  stage.stop.abort();
+  stage.end();
 });
 
 describe('the state feed', () => {
@@ -19,19 +23,29 @@ describe('the state feed', () => {
     const uid = await stage.pod('a');
     await stage.advance(50);
     expect((await stage.held('pod')).get(uid)).toBe('a');
-    const before = (await stage.bus.position(streamName(cluster, 'state'))).lastSequence;
-    await kube.patch({ resource: kubeResources.pods, namespace: 'default', name: 'a' }, { type: 'merge', body: { metadata: { annotations: { unread: 'by anyone' } } } });
+    const before = (await stage.bus.position(streamName(clusterName, 'state'))).lastSequence;
+    await kube.patch(
+      { resource: kubeResources.pods, namespace: 'default', name: 'a' },
+      { type: 'merge', body: { metadata: { annotations: { unread: 'by anyone' } } } },
+    );
     await stage.advance(50);
-    expect((await stage.bus.position(streamName(cluster, 'state'))).lastSequence).toBe(before);
-    await kube.patch({ resource: kubeResources.pods, namespace: 'default', name: 'a' }, { type: 'merge', body: { metadata: { labels: { app: 'web' } } } });
+    expect((await stage.bus.position(streamName(clusterName, 'state'))).lastSequence).toBe(before);
+    await kube.patch(
+      { resource: kubeResources.pods, namespace: 'default', name: 'a' },
+      { type: 'merge', body: { metadata: { labels: { app: 'web' } } } },
+    );
     await stage.advance(50);
-    expect((await stage.bus.position(streamName(cluster, 'state'))).lastSequence).toBe(before + 1);
+    expect((await stage.bus.position(streamName(clusterName, 'state'))).lastSequence).toBe(
+      before + 1,
+    );
     await stage.pod('b', { unschedulable: false });
     await stage.advance(50);
     await stage.unschedulable('b');
     await stage.advance(100);
-    expect((await stage.bus.position(streamName(cluster, 'state'))).lastSequence).toBe(before + 2);
-    expect(watcher.synced()).toBe(true);
+    expect((await stage.bus.position(streamName(clusterName, 'state'))).lastSequence).toBe(
+      before + 2,
+    );
+    expect(watcher.ready()).toEqual({ watches: true });
   });
 
   test('a deleted object becomes a tombstone', async () => {
@@ -47,7 +61,7 @@ describe('the state feed', () => {
     await ready();
     const uids = [await stage.pod('a'), await stage.pod('b'), await stage.pool('default')];
     await stage.advance(50);
-    stage.server.purgeStream(streamName(cluster, 'state'));
+    stage.server.purgeStream(streamName(clusterName, 'state'));
     await stage.advance(2_000);
     const held = new Map([...(await stage.held('pod')), ...(await stage.held('pool'))]);
     expect(uids.map((uid) => held.get(uid))).toEqual(['a', 'b', 'default']);
@@ -58,11 +72,15 @@ describe('the state feed', () => {
     await ready();
     const uid = await stage.pod('a');
     await stage.advance(50);
-    stage.server.deleteStream(streamName(cluster, 'state'));
+    stage.server.deleteStream(streamName(clusterName, 'state'));
     await stage.advance(2_000);
     expect((await stage.held('pod')).get(uid)).toBe('a');
-    const subject = subjects.state(cluster, 'pod', uid);
-    stage.server.streams.get(streamName(cluster, 'state'))?.remove((await stage.bus.lastMessage(streamName(cluster, 'state'), subject))?.sequence ?? 0);
+    const subject = subjects.state(clusterName, 'pod', uid);
+    stage.server.streams
+      .get(streamName(clusterName, 'state'))
+      ?.remove(
+        (await stage.bus.lastMessage(streamName(clusterName, 'state'), subject))?.sequence ?? 0,
+      );
     await stage.advance(35_000);
     expect((await stage.held('pod')).get(uid)).toBe('a');
   }, 20_000);
@@ -85,13 +103,18 @@ describe('the state feed', () => {
     await stage.advance(50);
     watcher.end();
     await stage.advance(20);
-    await kube.delete({ resource: kubeResources.pods, namespace: 'default', name: 'goes' }, { gracePeriodSeconds: 0 });
-    const before = (await stage.bus.position(streamName(cluster, 'state'))).lastSequence;
+    await kube.delete(
+      { resource: kubeResources.pods, namespace: 'default', name: 'goes' },
+      { gracePeriodSeconds: 0 },
+    );
+    const before = (await stage.bus.position(streamName(clusterName, 'state'))).lastSequence;
     stage.watcher(2);
     await stage.advance(2_000);
     const held = await stage.held('pod');
     expect([held.get(stays), held.get(goes)]).toEqual(['stays', 'gone']);
-    expect((await stage.bus.position(streamName(cluster, 'state'))).lastSequence).toBe(before + 1);
+    expect((await stage.bus.position(streamName(clusterName, 'state'))).lastSequence).toBe(
+      before + 1,
+    );
   });
 
   test('a deposed leader that wakes says nothing over its successor', async () => {
@@ -99,26 +122,47 @@ describe('the state feed', () => {
     const uid = await stage.pod('a');
     await stage.advance(50);
     const told = stage.feed.find((event) => event.kind === 'record' && event.record.uid === uid);
-    if (told?.kind !== 'record' || told.record.kind !== 'set' || told.record.state.kind !== 'pod') throw new Error('the pod was not told');
-    await publishState(stage.channel, { ...told.record, generation: '9.0', state: { kind: 'pod', value: { ...told.record.state.value, labels: { by: 'successor' } } } });
+    if (told?.kind !== 'record' || told.record.kind !== 'set' || told.record.state.kind !== 'pod')
+      throw new Error('the pod was not told');
+    await publishState(stage.channel, {
+      ...told.record,
+      generation: '9.0',
+      state: { kind: 'pod', value: { ...told.record.state.value, labels: { by: 'successor' } } },
+    });
     await stage.advance(1_500);
-    const last = await stage.bus.lastMessage(streamName(cluster, 'state'), subjects.state(cluster, 'pod', uid));
-    expect(last?.sequence).toBe((await stage.bus.position(streamName(cluster, 'state'))).lastSequence);
+    const last = await stage.bus.lastMessage(
+      streamName(clusterName, 'state'),
+      subjects.state(clusterName, 'pod', uid),
+    );
+    expect(last?.sequence).toBe(
+      (await stage.bus.position(streamName(clusterName, 'state'))).lastSequence,
+    );
     expect(stage.said('deposed').length).toBeGreaterThan(0);
   });
 
   test('an object that cannot be read is named with field, value and remedy, and stays as it was known', async () => {
     const { kube } = await ready();
     const claim = await kube.create(kubeResources.nodeClaims, {
-      metadata: { name: 'c', labels: { 'karpenter.sh/nodepool': 'default' } }, spec: { nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' }, requirements: [] },
+      metadata: { name: 'c', labels: { 'karpenter.sh/nodepool': 'default' } },
+      spec: {
+        nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
+        requirements: [],
+      },
     });
     await stage.advance(50);
-    await kube.patch({ resource: kubeResources.nodeClaims, name: 'c' }, { type: 'merge', body: { metadata: { labels: { 'karpenter.sh/nodepool': null } } } });
+    await kube.patch(
+      { resource: kubeResources.nodeClaims, name: 'c' },
+      { type: 'merge', body: { metadata: { labels: { 'karpenter.sh/nodepool': null } } } },
+    );
     const pod = await stage.pod('a');
     await stage.advance(1_500);
     expect((await stage.held('claim')).get(claim.metadata.uid as string)).toBe('c');
-    expect(stage.said('object-unreadable').map((line) => line.message)).toEqual([expect.stringMatching(/NodeClaim c: metadata\.labels\.karpenter\.sh\/nodepool is .*: label the claim with its pool/)]);
-    expect(stage.counts.get('dovetail_unreadable_objects_total')).toBe(1);
+    expect(stage.said('object-unreadable').map((line) => line.message)).toEqual([
+      expect.stringMatching(
+        /NodeClaim c: metadata\.labels\.karpenter\.sh\/nodepool is .*: label the claim with its pool/,
+      ),
+    ]);
+    expect(stage.metrics.value('dovetail_unreadable_objects_total')).toBe(1);
     expect(stage.batches).toMatchObject([{ podUids: [pod] }]);
   });
 
@@ -126,21 +170,42 @@ describe('the state feed', () => {
     await begin({ crds: (file) => file.includes('nodeclaims') || file.includes('ec2nodeclasses') });
     const watcher = stage.watcher(1);
     await stage.advance(3_000);
-    expect(watcher.synced()).toBe(false);
-    expect(stage.said('resource-not-served').filter((line) => line.level === 'error').map((line) => line.message)).toEqual([expect.stringMatching(/nodepools\.karpenter\.sh; apply deploy\/crds/)]);
+    expect(watcher.ready()).toEqual({ watches: false });
+    expect(
+      stage
+        .said('resource-not-served')
+        .filter((line) => line.level === 'error')
+        .map((line) => line.message),
+    ).toEqual([expect.stringMatching(/nodepools\.karpenter\.sh; apply deploy\/crds/)]);
     await stage.installCrds((file) => file.includes('karpenter.sh_nodepools'));
     await stage.advance(3_000);
-    expect(watcher.synced()).toBe(true);
+    expect(watcher.ready()).toEqual({ watches: true });
   });
 });
 
-const ready = async (): Promise<Stage & { watcher: ReturnType<Stage['watcher']> }> => withWatcher(await begin());
+const ready = async (): ReturnType<PodWatcherStage['leader']> => (await begin()).leader();
 
 /** A ReplicaSet that wants so many pods; the metadata of a pod of its own. */
 async function ownedByReplicaSet(replicas: number): Promise<object> {
-  const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'main', image: 'pause' }] } };
-  const owner = await stage.kube.create(kubeResources.replicaSets, { metadata: { name: 'web', namespace: 'default' }, spec: { replicas, selector: { matchLabels: { app: 'web' } }, template } });
-  return { ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: owner.metadata.uid, controller: true }] };
+  const template = {
+    metadata: { labels: { app: 'web' } },
+    spec: { containers: [{ name: 'main', image: 'pause' }] },
+  };
+  const owner = await stage.kube.create(kubeResources.replicaSets, {
+    metadata: { name: 'web', namespace: 'default' },
+    spec: { replicas, selector: { matchLabels: { app: 'web' } }, template },
+  });
+  return {
+    ownerReferences: [
+      {
+        apiVersion: 'apps/v1',
+        kind: 'ReplicaSet',
+        name: 'web',
+        uid: owner.metadata.uid,
+        controller: true,
+      },
+    ],
+  };
 }
 
 describe('batches', () => {
@@ -149,10 +214,15 @@ describe('batches', () => {
     const uid = await stage.pod('a');
     await stage.advance(60);
     expect(stage.batches).toMatchObject([{ podUids: [uid], round: '1.1' }]);
-    const last = await stage.bus.lastMessage(streamName(cluster, 'state'), subjects.state(cluster, 'pod', uid));
+    const last = await stage.bus.lastMessage(
+      streamName(clusterName, 'state'),
+      subjects.state(clusterName, 'pod', uid),
+    );
     const [batch] = stage.batches;
     expect(batch?.statePosition.sequence).toBeGreaterThanOrEqual(last?.sequence ?? Infinity);
-    expect(batch?.statePosition.incarnation).toBe((await stage.bus.position(streamName(cluster, 'state'))).incarnation);
+    expect(batch?.statePosition.incarnation).toBe(
+      (await stage.bus.position(streamName(clusterName, 'state'))).incarnation,
+    );
   });
 
   test('pods that keep arriving leave together once they stop, and never later than a second', async () => {
@@ -175,15 +245,24 @@ describe('batches', () => {
     expect(stage.batches).toHaveLength(0);
     await stage.pod('c', { metadata });
     await stage.advance(15);
-    expect(stage.batches).toMatchObject([{ podUids: expect.arrayContaining([expect.any(String)]) }]);
+    expect(stage.batches).toMatchObject([
+      { podUids: expect.arrayContaining([expect.any(String)]) },
+    ]);
     expect(stage.batches[0]?.podUids).toHaveLength(3);
   });
 
   test('a pod that is being deleted is not one that its owner has: its successor is waited for', async () => {
     await ready();
     const metadata = await ownedByReplicaSet(2);
-    await stage.pod('leaving', { metadata: { ...metadata, finalizers: ['example.com/hold'] }, spec: { nodeName: 'n1' } });
-    await stage.kube.delete({ resource: kubeResources.pods, namespace: 'default', name: 'leaving' });
+    await stage.pod('leaving', {
+      metadata: { ...metadata, finalizers: ['example.com/hold'] },
+      spec: { nodeName: 'n1' },
+    });
+    await stage.kube.delete({
+      resource: kubeResources.pods,
+      namespace: 'default',
+      name: 'leaving',
+    });
     await stage.pod('first', { metadata });
     await stage.advance(15);
     expect(stage.batches).toHaveLength(0);
@@ -203,7 +282,13 @@ describe('batches', () => {
   test('pods that are bound, gated, daemons or not yet looked at by the scheduler are left alone', async () => {
     await ready();
     await stage.pod('fresh', { unschedulable: false });
-    await stage.pod('daemon', { metadata: { ownerReferences: [{ apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'd', controller: true }] } });
+    await stage.pod('daemon', {
+      metadata: {
+        ownerReferences: [
+          { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'd', controller: true },
+        ],
+      },
+    });
     await stage.pod('gated', { spec: { schedulingGates: [{ name: 'wait' }] } });
     await stage.pod('bound', { spec: { nodeName: 'n1' } });
     await stage.advance(1_500);
@@ -225,7 +310,12 @@ describe('batches', () => {
     await stage.pool('blue', { taints: [{ key: 'blue', value: 'true', effect: 'NoSchedule' }] });
     await stage.advance(20);
     for (const colour of ['red', 'blue']) {
-      await stage.pod(colour, { spec: { nodeSelector: { 'karpenter.sh/nodepool': colour }, tolerations: [{ key: colour, operator: 'Exists' }] } });
+      await stage.pod(colour, {
+        spec: {
+          nodeSelector: { 'karpenter.sh/nodepool': colour },
+          tolerations: [{ key: colour, operator: 'Exists' }],
+        },
+      });
     }
     await stage.advance(80);
     expect(stage.batches.map((batch) => batch.podUids.length)).toEqual([1, 1]);
@@ -244,7 +334,7 @@ describe('batches', () => {
     await ready();
     const uid = await stage.pod('a');
     await stage.advance(60);
-    stage.server.deleteStream(streamName(cluster, 'pending'));
+    stage.server.deleteStream(streamName(clusterName, 'pending'));
     await stage.advance(6_000);
     expect(stage.batches.map((batch) => batch.podUids)).toEqual([[uid], [uid]]);
     expect(stage.batches.map((batch) => batch.round)).toEqual(['1.1', '1.2']);

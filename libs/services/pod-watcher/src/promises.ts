@@ -5,28 +5,29 @@ type Promised = { readonly podUids: readonly string[]; readonly untilMs?: number
 const admittedGraceMs = 10_000;
 
 /**
- * The pods that have room promised: by what claims and nodes carry, by what the launcher says in the state feed, and for a moment by its
- * verdict alone. The first is the truth and comes by way of a watch; the feed says the same sooner when the API server is busy, and is
- * what solvers go by: a pod that they leave out must not be given to them again and again.
+ * The pods that have room promised, from three sources: the annotations of claims and nodes, the
+ * launcher's records in the state feed, and for a moment its verdict alone. The annotations are the
+ * truth and arrive by a watch. The feed is sooner when the API server is busy, and solvers follow it:
+ * a pod that they leave out must not be batched again and again.
  */
 export class Promises {
   readonly #written = new Map<string, Promised>();
-  readonly #told = new Map<string, Promised>();
+  readonly #published = new Map<string, Promised>();
   readonly #admittedMs = new Map<string, number>();
 
-  /** What the annotation of a claim or node says. */
+  /** Takes the annotation of a claim or node; undefined when there is none. */
   written(holderUid: string, promise: Promised | undefined): void {
     put(this.#written, holderUid, promise);
   }
 
-  /** What the state feed says. */
-  told(holderUid: string, promise: Promised | undefined): void {
-    put(this.#told, holderUid, promise);
+  /** Takes the state feed's record of a promise; undefined when there is none any more. */
+  published(holderUid: string, promise: Promised | undefined): void {
+    put(this.#published, holderUid, promise);
   }
 
   /** The state feed was lost. */
-  forgetTold(): void {
-    this.#told.clear();
+  forgetPublished(): void {
+    this.#published.clear();
   }
 
   /** A pod was admitted at a time, or (undefined) was not. */
@@ -36,18 +37,22 @@ export class Promises {
 
   /** The claim, node or pod is gone. */
   forget(uid: string): void {
-    for (const held of [this.#written, this.#told, this.#admittedMs]) held.delete(uid);
+    for (const held of [this.#written, this.#published, this.#admittedMs]) held.delete(uid);
   }
 
   /** The pods that a claim or node promises room to. */
   of(holderUid: string): readonly string[] {
-    return [...(this.#written.get(holderUid)?.podUids ?? []), ...(this.#told.get(holderUid)?.podUids ?? [])];
+    return [
+      ...(this.#written.get(holderUid)?.podUids ?? []),
+      ...(this.#published.get(holderUid)?.podUids ?? []),
+    ];
   }
 
   /** All pods with room promised now. */
   now(nowMs: number): ReadonlySet<string> {
     const uids = new Set<string>();
-    for (const { podUids, untilMs } of this.#all()) if (untilMs === undefined || untilMs > nowMs) for (const uid of podUids) uids.add(uid);
+    for (const { podUids, untilMs } of this.#all())
+      if (untilMs === undefined || untilMs > nowMs) for (const uid of podUids) uids.add(uid);
     for (const [uid, atMs] of this.#admittedMs) {
       if (atMs + admittedGraceMs > nowMs) uids.add(uid);
       else this.#admittedMs.delete(uid);
@@ -55,7 +60,7 @@ export class Promises {
     return uids;
   }
 
-  /** When the next one ends by itself. */
+  /** When the next promise ends by its time; undefined when none has one. */
   nextEndMs(nowMs: number): number | undefined {
     let next = Number.POSITIVE_INFINITY;
     const consider = (endMs: number | undefined): void => {
@@ -68,7 +73,7 @@ export class Promises {
 
   *#all(): Iterable<Promised> {
     yield* this.#written.values();
-    yield* this.#told.values();
+    yield* this.#published.values();
   }
 }
 

@@ -1,17 +1,18 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
-import { annotations, renderPromise } from '@dovetail/core-api';
 import { publishState } from '@dovetail/contracts';
+import { annotations, renderPromise } from '@dovetail/core-api';
 import { kubeResources } from '@dovetail/core-ports';
-import { Stage, withWatcher } from './testing/harness.js';
+import { afterEach, describe, expect, test } from '@jest/globals';
 
-let stage: Stage;
-const ready = async (): Promise<Stage & { watcher: ReturnType<Stage['watcher']> }> => {
-  stage = await new Stage().begin();
-  return withWatcher(stage);
+import { PodWatcherStage } from './testing/pod-watcher-stage.js';
+
+let stage: PodWatcherStage;
+const ready = async (): ReturnType<PodWatcherStage['leader']> => {
+  stage = await new PodWatcherStage().begin();
+  return stage.leader();
 };
 afterEach(() => {
   expect(stage.said('died')).toEqual([]);
-  stage.stop.abort();
+  stage.end();
 });
 
 describe('verdicts', () => {
@@ -38,8 +39,23 @@ describe('verdicts', () => {
 
   test.each<[string, (uid: string) => Promise<unknown>]>([
     ['bound', (uid) => stage.kube.bind({ namespace: 'default', name: 'a', uid }, 'n')],
-    ['preempting', () => stage.kube.patch({ resource: kubeResources.pods, namespace: 'default', name: 'a' }, { type: 'merge', body: { status: { nominatedNodeName: 'n' } } }, { subresource: 'status' })],
-    ['gone', () => stage.kube.delete({ resource: kubeResources.pods, namespace: 'default', name: 'a' }, { gracePeriodSeconds: 0 })],
+    [
+      'preempting',
+      () =>
+        stage.kube.patch(
+          { resource: kubeResources.pods, namespace: 'default', name: 'a' },
+          { type: 'merge', body: { status: { nominatedNodeName: 'n' } } },
+          { subresource: 'status' },
+        ),
+    ],
+    [
+      'gone',
+      () =>
+        stage.kube.delete(
+          { resource: kubeResources.pods, namespace: 'default', name: 'a' },
+          { gracePeriodSeconds: 0 },
+        ),
+    ],
   ])('a pod that is %s by now is not waited for', async (_what, happens) => {
     await ready();
     const first = await stage.pod('a');
@@ -55,7 +71,14 @@ describe('verdicts', () => {
     const first = await stage.pod('a');
     await stage.advance(60);
     const second = await stage.pod('b');
-    await stage.kube.create(kubeResources.nodes, { metadata: { name: 'n', annotations: { [annotations.promise]: renderPromise({ podUids: [first], admission: '1.1' }) } } });
+    await stage.kube.create(kubeResources.nodes, {
+      metadata: {
+        name: 'n',
+        annotations: {
+          [annotations.promise]: renderPromise({ podUids: [first], admission: '1.1' }),
+        },
+      },
+    });
     await stage.advance(60);
     expect(stage.batches.map((batch) => batch.podUids)).toEqual([[first], [second]]);
   });
@@ -65,11 +88,28 @@ describe('verdicts', () => {
     const first = await stage.pod('a');
     await stage.advance(60);
     const second = await stage.pod('b');
-    const value = { holderUid: 'claim-uid', holderKind: 'NodeClaim', holderName: 'c', podUids: [first], admission: { epoch: 1, number: 1 }, reserved: {} } as const;
-    await publishState(stage.channel, { kind: 'set', uid: 'claim-uid', state: { kind: 'promise', value }, generation: '1.1' });
+    const value = {
+      holderUid: 'claim-uid',
+      holderKind: 'NodeClaim',
+      holderName: 'c',
+      podUids: [first],
+      admission: { epoch: 1, number: 1 },
+      reserved: {},
+    } as const;
+    await publishState(stage.channel, {
+      kind: 'set',
+      uid: 'claim-uid',
+      state: { kind: 'promise', value },
+      generation: '1.1',
+    });
     await stage.advance(60);
     expect(stage.batches.map((batch) => batch.podUids)).toEqual([[first], [second]]);
-    await publishState(stage.channel, { kind: 'gone', stateKind: 'promise', uid: 'claim-uid', generation: '1.2' });
+    await publishState(stage.channel, {
+      kind: 'gone',
+      stateKind: 'promise',
+      uid: 'claim-uid',
+      generation: '1.2',
+    });
     await stage.verdict(second, 'admitted');
     await stage.advance(60);
     expect(stage.batches.map((batch) => batch.podUids).at(-1)).toEqual([first]);
@@ -82,8 +122,15 @@ describe('verdicts', () => {
     await stage.advance(60);
     await stage.verdict(uid, 'admitted');
     const claim = await stage.kube.create(kubeResources.nodeClaims, {
-      metadata: { name: 'c', labels: { 'karpenter.sh/nodepool': 'default' }, annotations: { [annotations.promise]: promise } },
-      spec: { nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' }, requirements: [] },
+      metadata: {
+        name: 'c',
+        labels: { 'karpenter.sh/nodepool': 'default' },
+        annotations: { [annotations.promise]: promise },
+      },
+      spec: {
+        nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
+        requirements: [],
+      },
     });
     await stage.advance(60_000);
     expect(stage.batches).toHaveLength(1);
@@ -95,7 +142,18 @@ describe('verdicts', () => {
   test('a promise with an end ends then', async () => {
     await ready();
     const uid = await stage.pod('a');
-    await stage.kube.create(kubeResources.nodes, { metadata: { name: 'n', annotations: { [annotations.promise]: renderPromise({ podUids: [uid], admission: '1.1', untilMs: stage.clock.nowMs() + 2_000 }) } } });
+    await stage.kube.create(kubeResources.nodes, {
+      metadata: {
+        name: 'n',
+        annotations: {
+          [annotations.promise]: renderPromise({
+            podUids: [uid],
+            admission: '1.1',
+            untilMs: stage.clock.nowMs() + 2_000,
+          }),
+        },
+      },
+    });
     await stage.advance(1_900);
     expect(stage.batches).toEqual([]);
     await stage.advance(300);
@@ -104,13 +162,20 @@ describe('verdicts', () => {
 
   test('a pod that cannot be placed backs off, and returns when a pool changes', async () => {
     await ready();
-    const owner = { ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'rs-1', controller: true }] };
-    const uids = [await stage.pod('a', { metadata: owner }), await stage.pod('b', { metadata: owner })];
+    const owner = {
+      ownerReferences: [
+        { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'rs-1', controller: true },
+      ],
+    };
+    const uids = [
+      await stage.pod('a', { metadata: owner }),
+      await stage.pod('b', { metadata: owner }),
+    ];
     await stage.advance(60);
     for (const uid of uids) await stage.verdict(uid, 'unplaced');
     await stage.advance(3_000);
     expect(stage.batches).toHaveLength(1);
-    expect(stage.counts.get('dovetail_pods_unschedulable_total')).toBe(2);
+    expect(stage.metrics.value('dovetail_pods_unschedulable_total')).toBe(2);
     await stage.pool('bigger');
     await stage.advance(600);
     expect(stage.batches).toHaveLength(2);

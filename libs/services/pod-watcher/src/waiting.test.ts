@@ -1,5 +1,6 @@
-import { describe, expect, test } from '@jest/globals';
 import { type Pod, podOf } from '@dovetail/core-kube-model';
+import { describe, expect, test } from '@jest/globals';
+
 import { Waiting } from './waiting.js';
 
 function podValue(uid: string, change: Partial<Pod> = {}): Pod {
@@ -8,7 +9,8 @@ function podValue(uid: string, change: Partial<Pod> = {}): Pod {
   return { ...read.value, createdMs: 1_000, ...change };
 }
 
-const seen = (uid: string, change: Partial<Pod> = {}): Pod => podValue(uid, { unschedulable: true, ...change });
+const seen = (uid: string, change: Partial<Pod> = {}): Pod =>
+  podValue(uid, { unschedulable: true, ...change });
 const unseen = podValue;
 const inNeed = (pods: readonly Pod[]): readonly string[] => {
   const waiting = new Waiting();
@@ -21,13 +23,33 @@ describe('who needs a node', () => {
     ['a pod that the scheduler found no place for', [seen('a')], ['a']],
     ['nobody before the scheduler has said anything', [unseen('a'), unseen('b')], []],
     ['an equal pod that came later', [seen('a'), unseen('b')], ['a', 'b']],
-    ['not an equal pod that came earlier: its answer is on its way', [unseen('a'), seen('b')], ['b']],
-    ['creation counts before the order of arrival', [seen('a', { createdMs: 2_000 }), unseen('b')], ['a']],
+    [
+      'not an equal pod that came earlier: its answer is on its way',
+      [unseen('a'), seen('b')],
+      ['b'],
+    ],
+    [
+      'creation counts before the order of arrival',
+      [seen('a', { createdMs: 2_000 }), unseen('b')],
+      ['a'],
+    ],
     ['not one with other labels', [seen('a'), unseen('b', { labels: { app: 'x' } })], ['a']],
-    ['not one that asks for another amount', [seen('a'), unseen('b', { requests: { cpu: 1 } })], ['a']],
+    [
+      'not one that asks for another amount',
+      [seen('a'), unseen('b', { requests: { cpu: 1 } })],
+      ['a'],
+    ],
     ['not one of another priority', [seen('a'), unseen('b', { priority: 1 })], ['a']],
-    ['not one with a volume of its own', [seen('a'), unseen('b', { volumes: [{ claimName: 'b' }] })], ['a']],
-    ['nobody after one that preempts: they may, too', [seen('a', { nominatedNodeName: 'n' }), unseen('b')], []],
+    [
+      'not one with a volume of its own',
+      [seen('a'), unseen('b', { volumes: [{ claimName: 'b' }] })],
+      ['a'],
+    ],
+    [
+      'nobody after one that preempts: they may, too',
+      [seen('a', { nominatedNodeName: 'n' }), unseen('b')],
+      [],
+    ],
     ['nobody that is bound', [seen('a'), unseen('b', { nodeName: 'n' })], ['a']],
   ])('%s', (_sentence, pods, expected) => expect(inNeed(pods)).toEqual(expected));
 

@@ -1,13 +1,14 @@
 import { isUnplaced, type Pod } from '@dovetail/core-kube-model';
 
-/** A pod that waits for a place; `came`: its turn among the pods that were ever seen. */
+/** A pod that waits for a place. `came` is its turn among all pods seen; `alike` is equal for equal pods. */
 type Waiter = { readonly pod: Pod; readonly came: number; readonly alike: string };
 
 /**
- * The pods that wait for a place. Those that kube-scheduler has found none for need a node; and so do pods that are equal in
- * everything that it reads and came later: it takes equal pods in the order of their creation, so that it will find none for
- * them either. Waiting for it to say so pod by pod would hold up a large deployment for nothing (by default it says 50 a second).
- * Should room appear just then after all, the planner sees it too.
+ * The pods that wait for a place. A pod needs a node once kube-scheduler has found no place for it. So
+ * does a later pod that is equal in everything that kube-scheduler reads: it takes equal pods in the
+ * order of their creation, so it will find no place for that one either. It reports pods one by one
+ * (by default 50 a second), and waiting for that would hold up a large deployment. If room appears
+ * meanwhile, the planner sees it, too.
  */
 export class Waiting {
   readonly #waiters = new Map<string, Waiter>();
@@ -23,20 +24,23 @@ export class Waiting {
     this.#waiters.set(pod.uid, { pod, came, alike: textOf(pod) });
   }
 
+  /** The pod is gone. */
   delete(podUid: string): void {
     this.#waiters.delete(podUid);
   }
 
+  /** Whether the pod waits for a place. */
   has(podUid: string): boolean {
     return this.#waiters.has(podUid);
   }
 
-  /** Those that need a node, by what was said or follows. */
+  /** The pods that need a node: reported by kube-scheduler, or equal to an earlier one that was. */
   inNeed(): readonly Pod[] {
     const first = new Map<string, Waiter>();
     for (const waiter of this.#waiters.values()) {
       const before = first.get(waiter.alike);
-      if (waiter.pod.unschedulable && (before === undefined || isAfter(before, waiter))) first.set(waiter.alike, waiter);
+      if (waiter.pod.unschedulable && (before === undefined || isAfter(before, waiter)))
+        first.set(waiter.alike, waiter);
     }
     const needs = (waiter: Waiter): boolean => {
       const before = first.get(waiter.alike);
@@ -46,11 +50,30 @@ export class Waiting {
   }
 }
 
-/** Creation is told in whole seconds; within one, watches tell pods in the order in which they were made. */
-const isAfter = (one: Waiter, other: Waiter): boolean => one.pod.createdMs > other.pod.createdMs || (one.pod.createdMs === other.pod.createdMs && one.came > other.came);
+/** Creation times have whole seconds; within one second, watches show pods in the order of creation. */
+const isAfter = (one: Waiter, other: Waiter): boolean =>
+  one.pod.createdMs > other.pod.createdMs ||
+  (one.pod.createdMs === other.pod.createdMs && one.came > other.came);
 
-/** Everything of a pod that kube-scheduler reads: equal text, equal fate. */
-const textOf = (pod: Pod): string => JSON.stringify([
-  pod.namespace, pod.labels, pod.priority, pod.schedulerName, pod.schedulingGroup, pod.requests, pod.nodeSelector, pod.requiredNodeAffinity ?? null, pod.preferredNodeAffinity,
-  pod.tolerations, pod.topologySpread, pod.requiredPodAffinity, pod.preferredPodAffinity, pod.requiredPodAntiAffinity, pod.preferredPodAntiAffinity, pod.hostPorts, pod.volumes, pod.resourceClaims,
-]);
+/** Everything of a pod that kube-scheduler reads, as text: pods of equal text share its answer. */
+const textOf = (pod: Pod): string =>
+  JSON.stringify([
+    pod.namespace,
+    pod.labels,
+    pod.priority,
+    pod.schedulerName,
+    pod.schedulingGroup,
+    pod.requests,
+    pod.nodeSelector,
+    pod.requiredNodeAffinity ?? null,
+    pod.preferredNodeAffinity,
+    pod.tolerations,
+    pod.topologySpread,
+    pod.requiredPodAffinity,
+    pod.preferredPodAffinity,
+    pod.requiredPodAntiAffinity,
+    pod.preferredPodAntiAffinity,
+    pod.hostPorts,
+    pod.volumes,
+    pod.resourceClaims,
+  ]);

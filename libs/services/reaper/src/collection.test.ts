@@ -1,6 +1,7 @@
-import { describe, expect, test } from '@jest/globals';
 import { kubeResources } from '@dovetail/core-ports';
-import { cluster, decisions, gone, reap, started, stateOf } from './testing/stage.js';
+import { describe, expect, test } from '@jest/globals';
+
+import { cluster, decisions, gone, reap, started, stateOf } from './testing/current-cluster.js';
 
 const { nodeClaims, nodes } = kubeResources;
 
@@ -8,7 +9,9 @@ describe('collection', () => {
   test('ends an instance that belongs to no claim, after its time and never before', async () => {
     await started();
     const stray = await cluster.strayInstance();
-    const { instanceId } = await cluster.node('n1', { nodeAnnotations: { 'karpenter.sh/do-not-disrupt': 'true' } });
+    const { instanceId } = await cluster.node('n1', {
+      nodeAnnotations: { 'karpenter.sh/do-not-disrupt': 'true' },
+    });
     reap();
     await cluster.pass(25);
     expect(stateOf(stray)).toBe('running');
@@ -20,7 +23,7 @@ describe('collection', () => {
   test('ends a claim whose instance vanished, and its node', async () => {
     await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
     const { instanceId } = await cluster.node('n1');
-    cluster.scale('web', 1);
+    await cluster.scale('web', 1);
     reap();
     await cluster.pass(130);
     await cluster.cloud.terminate([instanceId]);
@@ -31,7 +34,10 @@ describe('collection', () => {
   test('leaves the instance of a claim that cannot be read, and goes on with the rest', async () => {
     await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
     const { instanceId } = await cluster.node('n1');
-    await cluster.kube.patch({ resource: nodeClaims, name: 'claim-n1' }, { type: 'merge', body: { metadata: { labels: { 'karpenter.sh/nodepool': null } } } });
+    await cluster.kube.patch(
+      { resource: nodeClaims, name: 'claim-n1' },
+      { type: 'merge', body: { metadata: { labels: { 'karpenter.sh/nodepool': null } } } },
+    );
     const stray = await cluster.strayInstance();
     reap();
     expect(await cluster.pass(60, () => stateOf(stray) === 'terminated')).toBe(true);
@@ -45,8 +51,12 @@ describe('collection', () => {
     reap();
     await cluster.pass(120);
     expect(strays.map(stateOf)).toEqual(['running', 'running', 'running', 'running']);
-    expect(cluster.logs.filter(({ name }) => name === 'collection-brake').length).toBeGreaterThan(0);
-    expect(cluster.metrics.get('dovetail_collection_stopped{"brake":"collection-brake"}')).toBe(1);
+    expect(
+      cluster.log.entries.filter(({ name }) => name === 'collection-brake').length,
+    ).toBeGreaterThan(0);
+    expect(
+      cluster.metrics.value('dovetail_collection_stopped', { brake: 'collection-brake' }),
+    ).toBe(1);
   });
 
   test('touches nothing when the tags name another cluster', async () => {
@@ -56,7 +66,10 @@ describe('collection', () => {
     cluster.twin.tag([stray], { 'dovetail.sh/cluster-uid': 'another' });
     reap();
     await cluster.pass(120);
-    expect([stateOf(stray), cluster.logs.some(({ name }) => name === 'cluster-mismatch')]).toEqual(['running', true]);
+    expect([
+      stateOf(stray),
+      cluster.log.entries.some(({ name }) => name === 'cluster-mismatch'),
+    ]).toEqual(['running', true]);
   });
 });
 
@@ -66,5 +79,12 @@ test('the state that it shows names what it does', async () => {
   const { reaper } = reap();
   await cluster.pass(5);
   expect(reaper.ready()).toEqual({ watches: true });
-  expect(reaper.debugState()).toMatchObject({ leads: true, claims: 1, nodes: 1, unsynced: [], ending: [], retiring: [] });
+  expect(reaper.debugState()).toMatchObject({
+    leads: true,
+    claims: 1,
+    nodes: 1,
+    unsynced: [],
+    ending: [],
+    retiring: [],
+  });
 });

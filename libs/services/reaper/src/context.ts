@@ -1,16 +1,18 @@
+import type { Decisions, EventRecorder, Outbox } from '@dovetail/service-kit';
+
+import type { ReaperCluster } from './cluster/reaper-cluster.js';
 import type { ReaperConfig } from './config.js';
 import type { ReaperDeps } from './deps.js';
-import type { Decisions } from './effects/decisions.js';
-import type { Events } from './effects/events.js';
-import type { Instances } from './effects/instances.js';
-import type { World } from './world/world.js';
+import type { Instances } from './outside/instances.js';
 
-/** What every part of the reaper works with. */
-export type Reaping = {
+/** The parts that all of the reaper works with. They live as long as the process. */
+export type ReaperContext = {
   readonly deps: ReaperDeps;
   readonly config: ReaperConfig;
-  readonly world: World;
-  readonly events: Events;
+  readonly world: ReaperCluster;
+  readonly events: EventRecorder;
   readonly decisions: Decisions;
+  /** For messages that are not decisions: offerings to avoid. */
+  readonly outbox: Outbox;
   readonly instances: Instances;
 };

@@ -1,16 +1,17 @@
-import { describe, expect, test } from '@jest/globals';
 import { kubeResources } from '@dovetail/core-ports';
-import { TestCluster } from './testing/cluster.js';
-import type { Kill } from './testing/crash.js';
-import { nodesOf, Replacements } from './testing/replacements.js';
+import type { Death } from '@dovetail/sim-stage';
+import { describe, expect, test } from '@jest/globals';
 
-const { nodeClaims, nodes, pods } = kubeResources;
+import { ReaperStage } from './testing/reaper-stage.js';
+import { Replacements } from './testing/replacements.js';
+
+const { nodeClaims, nodes } = kubeResources;
 
 /** A story: what is there, what happens, and what must be true at the end, whoever died on the way. */
 type Story = {
   readonly name: string;
-  readonly begin: (cluster: TestCluster) => Promise<readonly string[]>;
-  readonly happens: (cluster: TestCluster, instances: readonly string[]) => void;
+  readonly begin: (cluster: ReaperStage) => Promise<readonly string[]>;
+  readonly happens: (cluster: ReaperStage, instances: readonly string[]) => void | Promise<void>;
   readonly nodesLeft: readonly string[];
   readonly replacements: number;
   readonly seconds: number;
@@ -21,78 +22,116 @@ const stories: readonly Story[] = [
   {
     name: 'a scale-down of two nodes beside one that stays',
     begin: async (cluster) => {
-      await cluster.nodePool('default', { consolidationPolicy: 'WhenEmpty', consolidateAfter: '5s', budgets: [{ nodes: '100%' }] });
+      await cluster.nodePool('default', {
+        consolidationPolicy: 'WhenEmpty',
+        consolidateAfter: '5s',
+        budgets: [{ nodes: '100%' }],
+      });
       const stays = await cluster.node('n1', { cpu: '2' });
-      cluster.scale('web', 2);
+      await cluster.scale('web', 2);
       await cluster.budget('web', 2);
       await cluster.pass(1);
-      const others = [await cluster.node('n2', { cpu: '2' }), await cluster.node('n3', { cpu: '2' })];
-      cluster.scale('job', 4);
+      const others = [
+        await cluster.node('n2', { cpu: '2' }),
+        await cluster.node('n3', { cpu: '2' }),
+      ];
+      await cluster.scale('job', 4);
       return [stays, ...others].map(({ instanceId }) => instanceId);
     },
-    happens: (cluster) => cluster.scale('job', 0), nodesLeft: ['n1'], replacements: 0, seconds: 40,
+    happens: (cluster) => cluster.scale('job', 0),
+    nodesLeft: ['n1'],
+    replacements: 0,
+    seconds: 40,
   },
   {
     name: 'a Spot interruption of a node with pods under a budget',
     begin: async (cluster) => {
       await cluster.nodePool('default', never);
       const { instanceId } = await cluster.node('n1', { capacityType: 'spot' });
-      cluster.scale('web', 3);
+      await cluster.scale('web', 3);
       await cluster.budget('web', 2);
       return [instanceId];
     },
-    happens: (cluster, [instanceId = '']) => cluster.twin.notify({ kind: 'spot-interruption', instanceId }), nodesLeft: ['new-1'], replacements: 1, seconds: 110,
+    happens: (cluster, [instanceId = '']) =>
+      cluster.twin.notify({ kind: 'spot-interruption', instanceId }),
+    nodesLeft: ['new-1'],
+    replacements: 1,
+    seconds: 110,
   },
   {
     name: 'the expiry of a node with pods under a budget',
     begin: async (cluster) => {
       await cluster.nodePool('default', never);
       const { instanceId } = await cluster.node('n1', { expireAfterMs: 8_000 });
-      cluster.scale('web', 3);
+      await cluster.scale('web', 3);
       await cluster.budget('web', 2);
       return [instanceId];
     },
-    happens: () => undefined, nodesLeft: ['new-1'], replacements: 1, seconds: 150,
+    happens: () => undefined,
+    nodesLeft: ['new-1'],
+    replacements: 1,
+    seconds: 150,
   },
 ];
 
 /** Plays a story; the first reaper dies at the given effect, another takes over three seconds later. */
-async function play(story: Story, kill?: Kill): Promise<{ readonly effects: number; readonly end: unknown }> {
-  const cluster = new TestCluster();
-  await cluster.start();
+async function play(
+  story: Story,
+  death?: Death,
+): Promise<{ readonly effects: number; readonly end: unknown }> {
+  const cluster = await new ReaperStage().begin();
   const made = new Replacements(cluster, { afterMs: 5_000, node: { cpu: '8' } });
   const instances = await story.begin(cluster);
   await cluster.pass(2);
-  const first = cluster.reaper(kill === undefined ? {} : { kill });
+  const first = cluster.reaper(death === undefined ? {} : { death });
   await cluster.pass(3);
-  story.happens(cluster, instances);
-  const settled = (): boolean => cluster.names(nodeClaims).join() === story.nodesLeft.map((name) => `claim-${name}`).join() && cluster.names(nodes).join() === story.nodesLeft.join();
-  await cluster.pass(story.seconds, () => first.stop.aborted || settled(), 1_000);
-  const effects = first.effects();
-  if (first.stop.aborted) {
+  await story.happens(cluster, instances);
+  const settled = (): boolean =>
+    cluster.names(nodeClaims).join() === story.nodesLeft.map((name) => `claim-${name}`).join() &&
+    cluster.names(nodes).join() === story.nodesLeft.join();
+  await cluster.pass(story.seconds, () => first.life.dead() || settled(), 1_000);
+  const effects = first.life.effects.length;
+  if (first.life.dead()) {
     await cluster.pass(3);
     const second = cluster.reaper();
     const { queue } = cluster.twin;
     // A message that was received and not deleted comes back after its visibility timeout.
-    await cluster.pass(story.seconds, () => settled() && queue.depth().visible + queue.depth().hidden === 0, 1_000);
+    await cluster.pass(
+      story.seconds,
+      () => settled() && queue.depth().visible + queue.depth().hidden === 0,
+      1_000,
+    );
     second.stop.abort();
   }
   await cluster.pass(2);
   first.stop.abort();
-  const web = cluster.list(pods).filter(({ metadata }) => metadata.labels?.['app'] === 'web' && metadata.deletionTimestamp === undefined).length;
   const end = {
-    claims: cluster.names(nodeClaims), nodes: cluster.names(nodes), instances: cluster.runningInstances().length, broken: cluster.broken,
-    web, webOn: nodesOf(cluster, 'web'), replacements: made.made.length, messages: cluster.twin.queue.depth().visible + cluster.twin.queue.depth().hidden, tainted: JSON.stringify(cluster.list(nodes)).includes('karpenter.sh/disrupted'),
+    claims: cluster.names(nodeClaims),
+    nodes: cluster.names(nodes),
+    instances: cluster.runningInstances().length,
+    broken: cluster.broken,
+    web: cluster.workloads.podsOf('web').length,
+    webOn: cluster.workloads.nodesOf('web'),
+    replacements: made.made.length,
+    messages: cluster.twin.queue.depth().visible + cluster.twin.queue.depth().hidden,
+    tainted: JSON.stringify(cluster.list(nodes)).includes('karpenter.sh/disrupted'),
   };
-  cluster.stop();
+  cluster.end();
   made.stop();
   return { effects, end };
 }
 
 describe.each(stories)('$name', (story) => {
   const wanted = {
-    claims: story.nodesLeft.map((name) => `claim-${name}`), nodes: story.nodesLeft, instances: story.nodesLeft.length, broken: [],
-    web: expect.any(Number), webOn: story.nodesLeft, replacements: story.replacements, messages: 0, tainted: false,
+    claims: story.nodesLeft.map((name) => `claim-${name}`),
+    nodes: story.nodesLeft,
+    instances: story.nodesLeft.length,
+    broken: [],
+    web: expect.any(Number),
+    webOn: story.nodesLeft,
+    replacements: story.replacements,
+    messages: 0,
+    tainted: false,
   };
 
   test('ends well undisturbed', async () => expect((await play(story)).end).toEqual(wanted));
@@ -103,8 +142,12 @@ describe.each(stories)('$name', (story) => {
     const wrong: unknown[] = [];
     for (let effect = 1; effect <= effects; effect += 1) {
       for (const when of ['before', 'after'] as const) {
-        const { end } = await play(story, { effect, when });
-        try { expect(end).toEqual(wanted); } catch { wrong.push({ effect, when, end }); }
+        const { end } = await play(story, { at: effect, when });
+        try {
+          expect(end).toEqual(wanted);
+        } catch {
+          wrong.push({ effect, when, end });
+        }
       }
     }
     expect(wrong).toEqual([]);

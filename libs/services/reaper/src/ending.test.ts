@@ -1,7 +1,16 @@
-import { describe, expect, test } from '@jest/globals';
 import { kubeResources } from '@dovetail/core-ports';
+import { describe, expect, test } from '@jest/globals';
+
 import { defaultReaperConfig } from './config.js';
-import { cluster, gone, isDeleting, reap, started, stateOf, tainted } from './testing/stage.js';
+import {
+  cluster,
+  gone,
+  isDeleting,
+  reap,
+  started,
+  stateOf,
+  tainted,
+} from './testing/current-cluster.js';
 
 const { nodeClaims, nodes, pods, nodePools, provisioners } = kubeResources;
 
@@ -9,7 +18,7 @@ describe('deleted by hand', () => {
   const busy = async (): Promise<{ readonly instanceId: string }> => {
     await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
     const made = await cluster.node('n1');
-    cluster.scale('web', 2);
+    await cluster.scale('web', 2);
     await cluster.pass(3);
     await cluster.budget('web', 1);
     await cluster.pass(1);
@@ -17,21 +26,46 @@ describe('deleted by hand', () => {
   };
 
   test.each([
-    ['kubectl delete nodeclaim', () => cluster.kube.delete({ resource: nodeClaims, name: 'claim-n1' })],
+    [
+      'kubectl delete nodeclaim',
+      () => cluster.kube.delete({ resource: nodeClaims, name: 'claim-n1' }),
+    ],
     ['kubectl delete node', () => cluster.kube.delete({ resource: nodes, name: 'n1' })],
-    ['kubectl delete nodepool', () => cluster.kube.delete({ resource: nodePools, name: 'default' })],
-    ['kubectl delete nodepool --cascade=foreground', () => cluster.kube.delete({ resource: nodePools, name: 'default' }, { propagation: 'Foreground' })],
+    [
+      'kubectl delete nodepool',
+      () => cluster.kube.delete({ resource: nodePools, name: 'default' }),
+    ],
+    [
+      'kubectl delete nodepool --cascade=foreground',
+      () =>
+        cluster.kube.delete(
+          { resource: nodePools, name: 'default' },
+          { propagation: 'Foreground' },
+        ),
+    ],
   ])('%s ends the node gracefully', async (_what, act) => {
     const { instanceId } = await busy();
-    await cluster.nodePool('other', { consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+    await cluster.nodePool('other', {
+      consolidationPolicy: 'WhenEmpty',
+      consolidateAfter: 'Never',
+    });
     reap();
     await cluster.pass(2);
     await act();
     await cluster.pass(2);
-    expect([tainted('n1'), cluster.find(nodes, 'n1')?.metadata.labels?.['node.kubernetes.io/exclude-from-external-load-balancers']]).toEqual([true, 'karpenter']);
+    expect([
+      tainted('n1'),
+      cluster.find(nodes, 'n1')?.metadata.labels?.[
+        'node.kubernetes.io/exclude-from-external-load-balancers'
+      ],
+    ]).toEqual([true, 'karpenter']);
     await cluster.node('n2', { pool: 'other' });
     expect(await cluster.pass(60, gone('claim-n1'))).toBe(true);
-    expect([cluster.find(nodes, 'n1'), stateOf(instanceId), cluster.broken]).toEqual([undefined, 'terminated', []]);
+    expect([cluster.find(nodes, 'n1'), stateOf(instanceId), cluster.broken]).toEqual([
+      undefined,
+      'terminated',
+      [],
+    ]);
   });
 
   test('shows its progress in the conditions of its claim', async () => {
@@ -39,20 +73,33 @@ describe('deleted by hand', () => {
     const seen = new Set<string>();
     cluster.store.state.subscribe(({ object }) => {
       if (object.metadata.name !== 'claim-n1') return;
-      for (const { type, status, reason } of (object['status'] as { conditions?: { type: string; status: string; reason: string }[] } | undefined)?.conditions ?? []) seen.add(`${type}=${status}/${reason}`);
+      for (const { type, status, reason } of (
+        object['status'] as
+          { conditions?: { type: string; status: string; reason: string }[] } | undefined
+      )?.conditions ?? [])
+        seen.add(`${type}=${status}/${reason}`);
     });
     reap();
     await cluster.kube.delete({ resource: nodeClaims, name: 'claim-n1' });
     await cluster.node('n2');
     await cluster.pass(60, gone('claim-n1'));
-    expect([...seen].slice(4)).toEqual(['Drained=Unknown/Draining', 'Drained=True/Drained', 'VolumesDetached=True/VolumesDetached', 'InstanceTerminating=True/InstanceTerminating', 'InstanceTerminating=True/InstanceTerminated']);
+    expect([...seen].slice(4)).toEqual([
+      'Drained=Unknown/Draining',
+      'Drained=True/Drained',
+      'VolumesDetached=True/VolumesDetached',
+      'InstanceTerminating=True/InstanceTerminating',
+      'InstanceTerminating=True/InstanceTerminated',
+    ]);
   });
 
   test('deleting a pool with --cascade=orphan leaves its nodes', async () => {
     await busy();
     reap();
     await cluster.pass(2);
-    await cluster.kube.patch({ resource: nodeClaims, name: 'claim-n1' }, { type: 'merge', body: { metadata: { ownerReferences: [] } } });
+    await cluster.kube.patch(
+      { resource: nodeClaims, name: 'claim-n1' },
+      { type: 'merge', body: { metadata: { ownerReferences: [] } } },
+    );
     await cluster.kube.delete({ resource: nodePools, name: 'default' }, { propagation: 'Orphan' });
     await cluster.pass(30);
     expect(isDeleting('claim-n1')).toBe(false);
@@ -61,7 +108,9 @@ describe('deleted by hand', () => {
   test('a pod that says do-not-disrupt holds the node until its terminationGracePeriod is over', async () => {
     await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
     await cluster.node('n1', { terminationGracePeriodMs: 60_000 });
-    await cluster.pod('stubborn', 'stubborn', { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } });
+    await cluster.pod('stubborn', 'stubborn', {
+      annotations: { 'karpenter.sh/do-not-disrupt': 'true' },
+    });
     await cluster.pass(2);
     reap();
     await cluster.kube.delete({ resource: nodeClaims, name: 'claim-n1' });
@@ -74,12 +123,22 @@ describe('deleted by hand', () => {
 
   test('a volume that is still attached is waited for', async () => {
     const { instanceId } = await busy();
-    await cluster.kube.create(kubeResources.volumeAttachments, { metadata: { name: 'va-1' }, spec: { attacher: 'ebs.csi.aws.com', nodeName: 'n1', source: { persistentVolumeName: 'pv-1' } } });
+    await cluster.kube.create(kubeResources.volumeAttachments, {
+      metadata: { name: 'va-1' },
+      spec: {
+        attacher: 'ebs.csi.aws.com',
+        nodeName: 'n1',
+        source: { persistentVolumeName: 'pv-1' },
+      },
+    });
     reap();
     await cluster.kube.delete({ resource: nodeClaims, name: 'claim-n1' });
     await cluster.node('n2');
     await cluster.pass(40);
-    expect([stateOf(instanceId), cluster.events('AwaitingVolumeDetachment').length]).toEqual(['running', 1]);
+    expect([stateOf(instanceId), cluster.events('AwaitingVolumeDetachment').length]).toEqual([
+      'running',
+      1,
+    ]);
     await cluster.kube.delete({ resource: kubeResources.volumeAttachments, name: 'va-1' });
     expect(await cluster.pass(15, gone('claim-n1'))).toBe(true);
   });
@@ -87,7 +146,12 @@ describe('deleted by hand', () => {
 
 test('deleting a Provisioner ends its nodes, and leaves those of a NodePool of the same name', async () => {
   await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
-  await cluster.kube.create(provisioners, { apiVersion: 'karpenter.sh/v1alpha5', kind: 'Provisioner', metadata: { name: 'default' }, spec: { requirements: [], providerRef: { name: 'default' } } });
+  await cluster.kube.create(provisioners, {
+    apiVersion: 'karpenter.sh/v1alpha5',
+    kind: 'Provisioner',
+    metadata: { name: 'default' },
+    spec: { requirements: [], providerRef: { name: 'default' } },
+  });
   await cluster.node('n1', { poolKind: 'Provisioner' });
   await cluster.node('n2');
   reap();
@@ -100,16 +164,31 @@ test('deleting a Provisioner ends its nodes, and leaves those of a NodePool of t
 test('a claim that has no node yet says so in an Event', async () => {
   await started();
   await cluster.node('n1');
-  await cluster.kube.patch({ resource: nodeClaims, name: 'claim-n1' }, { type: 'merge', body: { status: { providerID: 'aws:///us-west-2a/i-0aaaaaaaaaaaaaaaa', nodeName: null } } }, { subresource: 'status' });
+  await cluster.kube.patch(
+    { resource: nodeClaims, name: 'claim-n1' },
+    {
+      type: 'merge',
+      body: { status: { providerID: 'aws:///us-west-2a/i-0aaaaaaaaaaaaaaaa', nodeName: null } },
+    },
+    { subresource: 'status' },
+  );
   reap();
   await cluster.pass(3);
-  expect(cluster.events('DisruptionBlocked')).toContain('Nodeclaim does not have an associated node');
+  expect(cluster.events('DisruptionBlocked')).toContain(
+    'Nodeclaim does not have an associated node',
+  );
 });
 
 test('terminations are capped per minute', async () => {
-  await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: '0s', budgets: [{ nodes: '100%' }] });
+  await started({
+    consolidationPolicy: 'WhenEmpty',
+    consolidateAfter: '0s',
+    budgets: [{ nodes: '100%' }],
+  });
   for (const name of ['n1', 'n2', 'n3']) await cluster.node(name);
-  reap({ config: { termination: { ...defaultReaperConfig.termination, terminationsPerMinute: 2 } } });
+  reap({
+    config: { termination: { ...defaultReaperConfig.termination, terminationsPerMinute: 2 } },
+  });
   await cluster.pass(40);
   expect(cluster.runningInstances()).toHaveLength(1);
   expect(await cluster.pass(60, () => cluster.runningInstances().length === 0)).toBe(true);

@@ -1,4 +1,11 @@
-export { createReaper, runReaper, type Reaper, type ReaperState } from './reaper.js';
-export { defaultReaperConfig, type ReaperConfig, type CollectionConfig, type DisruptionConfig, type InterruptionConfig, type TerminationConfig } from './config.js';
+export {
+  type CollectionConfig,
+  defaultReaperConfig,
+  type DisruptionConfig,
+  type InterruptionConfig,
+  type ReaperConfig,
+  type TerminationConfig,
+} from './config.js';
 export type { ReaperDeps } from './deps.js';
 export { reaperMetrics } from './metrics.js';
+export { createReaper } from './reaper.js';

@@ -1,16 +1,24 @@
-import { describe, expect, test } from '@jest/globals';
 import { followCatalog } from '@dovetail/contracts';
-import { Stopper, type KubeApi } from '@dovetail/core-ports';
-import { memoryBus } from '@dovetail/sim-bus';
-import { clusterName, startMs } from './testing/cluster.js';
-import { nodesOf } from './testing/replacements.js';
-import { cluster, decisions, gone, isDeleting, reap, replacements, started, tainted } from './testing/stage.js';
+import { type KubeApi, Stopper } from '@dovetail/core-ports';
+import { startMs } from '@dovetail/sim-stage';
+import { describe, expect, test } from '@jest/globals';
+
+import {
+  cluster,
+  decisions,
+  gone,
+  isDeleting,
+  reap,
+  replacements,
+  started,
+  tainted,
+} from './testing/current-cluster.js';
 
 describe('an interruption', () => {
   const spot = async (): Promise<{ readonly instanceId: string }> => {
     await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
     const made = await cluster.node('n1', { capacityType: 'spot' });
-    cluster.scale('web', 3);
+    await cluster.scale('web', 3);
     await cluster.pass(3);
     return made;
   };
@@ -22,18 +30,33 @@ describe('an interruption', () => {
     await cluster.pass(2);
     cluster.twin.interrupt(instanceId);
     await cluster.pass(2);
-    expect([tainted('n1'), cluster.twin.queue.depth()]).toMatchObject([true, { visible: 0, hidden: 0 }]);
+    expect([tainted('n1'), cluster.twin.queue.depth()]).toMatchObject([
+      true,
+      { visible: 0, hidden: 0 },
+    ]);
     const noticedMs = cluster.clock.nowMs();
     expect(await cluster.pass(100, gone('claim-n1'))).toBe(true);
     await cluster.pass(3);
     expect(cluster.clock.nowMs() - noticedMs).toBeLessThan(60_000);
-    expect([made.made, nodesOf(cluster, 'web')]).toEqual([['new-1'], ['new-1']]);
-    expect([cluster.events('SpotInterrupted').length, cluster.events('TerminatingOnInterruption').length]).toEqual([2, 2]);
-    expect((await decisions()).map(({ kind }) => kind)).toEqual(['interrupt', 'disrupt', 'drain', 'terminate']);
+    expect([made.made, cluster.workloads.nodesOf('web')]).toEqual([['new-1'], ['new-1']]);
+    expect([
+      cluster.events('SpotInterrupted').length,
+      cluster.events('TerminatingOnInterruption').length,
+    ]).toEqual([2, 2]);
+    expect((await decisions()).map(({ kind }) => kind)).toEqual([
+      'interrupt',
+      'disrupt',
+      'drain',
+      'terminate',
+    ]);
     const stop = new Stopper();
-    for await (const event of followCatalog({ bus: memoryBus(cluster.busServer), cluster: clusterName }, stop)) {
-      expect(event).toMatchObject({ kind: 'unavailable', offering: { instanceType: 'm5.large', capacityType: 'spot', awsCode: 'SpotInterruption' } });
-      if (event.kind === 'unavailable') expect(event.offering.untilMs - noticedMs).toBeGreaterThan(170_000);
+    for await (const event of followCatalog(cluster.channel, stop)) {
+      expect(event).toMatchObject({
+        kind: 'unavailable',
+        offering: { instanceType: 'm5.large', capacityType: 'spot', awsCode: 'SpotInterruption' },
+      });
+      if (event.kind === 'unavailable')
+        expect(event.offering.untilMs - noticedMs).toBeGreaterThan(170_000);
       break;
     }
     stop.abort();
@@ -42,14 +65,14 @@ describe('an interruption', () => {
   test('without a bus drains halfway through the notice, and forces what a budget holds before it is over', async () => {
     const { instanceId } = await spot();
     await cluster.budget('web', 3);
-    cluster.busServer.stop();
+    cluster.server.stop();
     reap();
     await cluster.pass(2);
     cluster.twin.interrupt(instanceId);
     await cluster.pass(55);
     expect([tainted('n1'), isDeleting('claim-n1')]).toEqual([true, false]);
     await cluster.pass(10);
-    expect([isDeleting('claim-n1'), nodesOf(cluster, 'web')]).toEqual([true, ['n1']]);
+    expect([isDeleting('claim-n1'), cluster.workloads.nodesOf('web')]).toEqual([true, ['n1']]);
     expect(cluster.events('FailedDraining').join()).toContain('refused');
     expect(await cluster.pass(60, gone('claim-n1'))).toBe(true);
     expect(cluster.clock.nowMs()).toBeLessThan(startMs + 130_000);
@@ -67,9 +90,24 @@ describe('an interruption', () => {
 
   test.each([
     // There is no time to replace what is going already: its pods are pending, and planned as any others.
-    ['a stopping instance', 'InstanceStopping', (id: string) => ({ kind: 'state-change', instanceId: id, state: 'stopping' }) as const, 'none'],
-    ['a capacity reservation that ends', 'CapacityReservationInstanceInterrupted', (id: string) => ({ kind: 'capacity-reservation-interruption', instanceId: id }) as const, 'new-1'],
-    ['announced maintenance', 'InstanceUnhealthy', (id: string) => ({ kind: 'scheduled-change', instanceIds: [id] }) as const, 'new-1'],
+    [
+      'a stopping instance',
+      'InstanceStopping',
+      (id: string) => ({ kind: 'state-change', instanceId: id, state: 'stopping' }) as const,
+      'none',
+    ],
+    [
+      'a capacity reservation that ends',
+      'CapacityReservationInstanceInterrupted',
+      (id: string) => ({ kind: 'capacity-reservation-interruption', instanceId: id }) as const,
+      'new-1',
+    ],
+    [
+      'announced maintenance',
+      'InstanceUnhealthy',
+      (id: string) => ({ kind: 'scheduled-change', instanceIds: [id] }) as const,
+      'new-1',
+    ],
   ])('%s retires the node', async (_what, event, notice, target) => {
     const { instanceId } = await spot();
     replacements({ afterMs: 5_000 });
@@ -79,7 +117,7 @@ describe('an interruption', () => {
     expect(await cluster.pass(90, gone('claim-n1'))).toBe(true);
     expect(cluster.events(event).length).toBeGreaterThan(0);
     await cluster.pass(10);
-    expect(nodesOf(cluster, 'web')).toEqual([target]);
+    expect(cluster.workloads.nodesOf('web')).toEqual([target]);
   });
 
   test('a rebalance recommendation is an event and nothing else', async () => {
@@ -88,22 +126,41 @@ describe('an interruption', () => {
     await cluster.pass(2);
     cluster.twin.notify({ kind: 'rebalance', instanceId });
     await cluster.pass(30);
-    expect([tainted('n1'), cluster.events('SpotRebalanceRecommendation').length, cluster.twin.queue.depth().hidden]).toEqual([false, 2, 0]);
+    expect([
+      tainted('n1'),
+      cluster.events('SpotRebalanceRecommendation').length,
+      cluster.twin.queue.depth().hidden,
+    ]).toEqual([false, 2, 0]);
   });
 
   test.each([
-    ['of another account', (body: string) => body.replaceAll(/"account":"[0-9]+"/g, '"account":"999999999999"')],
-    ['of another region', (body: string) => body.replaceAll('"region":"us-west-2"', '"region":"eu-west-1"')],
-    ['of an unknown kind', (body: string) => body.replaceAll('Interruption Warning', 'Something New')],
+    [
+      'of another account',
+      (body: string) => body.replaceAll(/"account":"[0-9]+"/g, '"account":"999999999999"'),
+    ],
+    [
+      'of another region',
+      (body: string) => body.replaceAll('"region":"us-west-2"', '"region":"eu-west-1"'),
+    ],
+    [
+      'of an unknown kind',
+      (body: string) => body.replaceAll('Interruption Warning', 'Something New'),
+    ],
     ['that is no event at all', () => 'hello'],
-    ['about an instance that nobody knows', (body: string) => body.replaceAll(/i-[0-9a-f]{17}/g, 'i-0123456789abcdef0')],
+    [
+      'about an instance that nobody knows',
+      (body: string) => body.replaceAll(/i-[0-9a-f]{17}/g, 'i-0123456789abcdef0'),
+    ],
   ])('a message %s is dropped and ends nothing', async (_what, change) => {
     const { instanceId } = await spot();
     reap();
     await cluster.pass(2);
     cluster.twin.queue.send(change(spotNotice(instanceId)));
     await cluster.pass(30);
-    expect([tainted('n1'), cluster.twin.queue.depth()]).toMatchObject([false, { visible: 0, hidden: 0 }]);
+    expect([tainted('n1'), cluster.twin.queue.depth()]).toMatchObject([
+      false,
+      { visible: 0, hidden: 0 },
+    ]);
   });
 
   test('a message about an instance of ours that carries no cluster tag of ours ends nothing', async () => {
@@ -136,36 +193,61 @@ describe('an interruption', () => {
   });
 
   test.each([
-    ['and that EC2 does not show yet either', 0], ['but EC2 does show', 10],
-  ])('the end of an instance whose claim the watch does not show yet, %s, waits for the watch', async (_sentence, seconds) => {
-    await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
-    let show = (): void => undefined;
-    const shown = new Promise<void>((resolve) => { show = resolve; });
-    async function* late<T extends { readonly kind: string }>(events: AsyncIterable<T>): AsyncGenerator<T> {
-      for await (const event of events) {
-        if (event.kind !== 'synced') await shown;
-        yield event;
+    ['and that EC2 does not show yet either', 0],
+    ['but EC2 does show', 10],
+  ])(
+    'the end of an instance whose claim the watch does not show yet, %s, waits for the watch',
+    async (_sentence, seconds) => {
+      await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+      let show = (): void => undefined;
+      const shown = new Promise<void>((resolve) => {
+        show = resolve;
+      });
+      async function* late<T extends { readonly kind: string }>(
+        events: AsyncIterable<T>,
+      ): AsyncGenerator<T> {
+        for await (const event of events) {
+          if (event.kind !== 'synced') await shown;
+          yield event;
+        }
       }
-    }
-    const watch: KubeApi['watch'] = (watched, stop) => (watched.resource.plural === 'nodeclaims' ? late(cluster.kube.watch(watched, stop)) : cluster.kube.watch(watched, stop));
-    reap({ kube: { ...cluster.kube, watch } });
-    await cluster.pass(2);
-    const { instanceId } = await cluster.node('n1', {});
-    await cluster.pass(seconds);
-    cluster.twin.queue.send(endNotice(instanceId));
-    await cluster.pass(2);
-    expect([isDeleting('claim-n1'), cluster.twin.queue.depth()]).toMatchObject([false, { visible: 0, hidden: 1 }]);
-    show();
-    expect(await cluster.pass(120, gone('claim-n1'))).toBe(true);
-    expect(cluster.twin.queue.depth()).toMatchObject({ visible: 0, hidden: 0 });
-  });
+      const watch: KubeApi['watch'] = (watched, stop) =>
+        watched.resource.plural === 'nodeclaims'
+          ? late(cluster.kube.watch(watched, stop))
+          : cluster.kube.watch(watched, stop);
+      reap({ kube: { ...cluster.kube, watch } });
+      await cluster.pass(2);
+      const { instanceId } = await cluster.node('n1', {});
+      await cluster.pass(seconds);
+      cluster.twin.queue.send(endNotice(instanceId));
+      await cluster.pass(2);
+      expect([isDeleting('claim-n1'), cluster.twin.queue.depth()]).toMatchObject([
+        false,
+        { visible: 0, hidden: 1 },
+      ]);
+      show();
+      expect(await cluster.pass(120, gone('claim-n1'))).toBe(true);
+      expect(cluster.twin.queue.depth()).toMatchObject({ visible: 0, hidden: 0 });
+    },
+  );
 
-  const endNotice = (instanceId: string): string => JSON.stringify({
-    ...(JSON.parse(spotNotice(instanceId)) as object), 'detail-type': 'EC2 Instance State-change Notification', detail: { 'instance-id': instanceId, state: 'shutting-down' },
-  });
+  const endNotice = (instanceId: string): string =>
+    JSON.stringify({
+      ...(JSON.parse(spotNotice(instanceId)) as object),
+      'detail-type': 'EC2 Instance State-change Notification',
+      detail: { 'instance-id': instanceId, state: 'shutting-down' },
+    });
 
-  const spotNotice = (instanceId: string): string => JSON.stringify({
-    version: '0', id: 'one', 'detail-type': 'EC2 Spot Instance Interruption Warning', source: 'aws.ec2', account: cluster.twin.world.accountId, region: 'us-west-2',
-    time: new Date(cluster.clock.nowMs()).toISOString(), resources: [], detail: { 'instance-id': instanceId, 'instance-action': 'terminate' },
-  });
+  const spotNotice = (instanceId: string): string =>
+    JSON.stringify({
+      version: '0',
+      id: 'one',
+      'detail-type': 'EC2 Spot Instance Interruption Warning',
+      source: 'aws.ec2',
+      account: cluster.twin.account.accountId,
+      region: 'us-west-2',
+      time: new Date(cluster.clock.nowMs()).toISOString(),
+      resources: [],
+      detail: { 'instance-id': instanceId, 'instance-action': 'terminate' },
+    });
 });

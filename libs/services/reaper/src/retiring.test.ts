@@ -1,8 +1,19 @@
-import { describe, expect, test } from '@jest/globals';
 import { annotations, renderPromise } from '@dovetail/core-api';
 import { kubeResources } from '@dovetail/core-ports';
-import { nodesOf } from './testing/replacements.js';
-import { cluster, decisions, gone, isDeleting, reap, replacements, started, stateOf, stops, tainted } from './testing/stage.js';
+import { describe, expect, test } from '@jest/globals';
+
+import {
+  cluster,
+  decisions,
+  gone,
+  isDeleting,
+  reap,
+  replacements,
+  started,
+  stateOf,
+  stops,
+  tainted,
+} from './testing/current-cluster.js';
 
 const { nodeClaims, nodes, pods, provisioners } = kubeResources;
 
@@ -10,18 +21,20 @@ describe('an empty node', () => {
   test('ends consolidateAfter after its last pod went: drained, terminated, finalizers dropped, all of it told', async () => {
     await started();
     const { instanceId } = await cluster.node('n1');
-    cluster.scale('web', 2);
+    await cluster.scale('web', 2);
     await cluster.pass(2);
     reap();
     await cluster.pass(40);
     expect(isDeleting('claim-n1')).toBe(false);
-    cluster.scale('web', 0);
+    await cluster.scale('web', 0);
     await cluster.pass(29);
     expect(isDeleting('claim-n1')).toBe(false);
     expect(await cluster.pass(20, gone('claim-n1'))).toBe(true);
     expect(cluster.names(nodes)).toEqual([]);
     expect(stateOf(instanceId)).toBe('terminated');
-    expect(cluster.events('DisruptionTerminating')).toEqual(expect.arrayContaining(['Disrupting Node: Empty', 'Disrupting NodeClaim: Empty']));
+    expect(cluster.events('DisruptionTerminating')).toEqual(
+      expect.arrayContaining(['Disrupting Node: Empty', 'Disrupting NodeClaim: Empty']),
+    );
     expect((await decisions()).map(({ kind }) => kind)).toEqual(['disrupt', 'drain', 'terminate']);
   });
 
@@ -30,10 +43,10 @@ describe('an empty node', () => {
     await cluster.node('n1');
     reap();
     await cluster.pass(25);
-    cluster.scale('web', 1);
+    await cluster.scale('web', 1);
     await cluster.pass(60);
     expect([isDeleting('claim-n1'), tainted('n1')]).toEqual([false, false]);
-    cluster.scale('web', 0);
+    await cluster.scale('web', 0);
     await cluster.pass(28);
     expect(isDeleting('claim-n1')).toBe(false);
     expect(await cluster.pass(20, gone('claim-n1'))).toBe(true);
@@ -50,10 +63,10 @@ describe('an empty node', () => {
     expect(await cluster.pass(12, () => isDeleting('claim-n1'))).toBe(true);
 
     await cluster.node('n2');
-    cluster.scale('web', 1);
+    await cluster.scale('web', 1);
     await cluster.pass(60);
     for (const stop of stops.splice(0)) stop();
-    cluster.scale('web', 0);
+    await cluster.scale('web', 0);
     await cluster.pass(60);
     reap();
     await cluster.pass(25);
@@ -63,7 +76,12 @@ describe('an empty node', () => {
 
   test('of a Provisioner ends ttlSecondsAfterEmpty after its last pod went', async () => {
     await started();
-    await cluster.kube.create(provisioners, { apiVersion: 'karpenter.sh/v1alpha5', kind: 'Provisioner', metadata: { name: 'default' }, spec: { requirements: [], ttlSecondsAfterEmpty: 10, providerRef: { name: 'default' } } });
+    await cluster.kube.create(provisioners, {
+      apiVersion: 'karpenter.sh/v1alpha5',
+      kind: 'Provisioner',
+      metadata: { name: 'default' },
+      spec: { requirements: [], ttlSecondsAfterEmpty: 10, providerRef: { name: 'default' } },
+    });
     await cluster.node('n1', { poolKind: 'Provisioner' });
     reap();
     await cluster.pass(9);
@@ -72,9 +90,24 @@ describe('an empty node', () => {
   });
 
   test.each([
-    ['its pool says consolidateAfter: Never', { consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' }, {}, undefined],
-    ['its budget is zero', { consolidationPolicy: 'WhenEmpty', consolidateAfter: '5s', budgets: [{ nodes: '0' }] }, {}, 'blocking budget'],
-    ['it says do-not-disrupt', { consolidationPolicy: 'WhenEmpty', consolidateAfter: '5s' }, { nodeAnnotations: { 'karpenter.sh/do-not-disrupt': 'true' } }, 'do-not-disrupt'],
+    [
+      'its pool says consolidateAfter: Never',
+      { consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' },
+      {},
+      undefined,
+    ],
+    [
+      'its budget is zero',
+      { consolidationPolicy: 'WhenEmpty', consolidateAfter: '5s', budgets: [{ nodes: '0' }] },
+      {},
+      'blocking budget',
+    ],
+    [
+      'it says do-not-disrupt',
+      { consolidationPolicy: 'WhenEmpty', consolidateAfter: '5s' },
+      { nodeAnnotations: { 'karpenter.sh/do-not-disrupt': 'true' } },
+      'do-not-disrupt',
+    ],
   ])('stays while %s', async (_what, disruption, node, event) => {
     await started(disruption);
     await cluster.node('n1', node);
@@ -91,22 +124,58 @@ describe('an empty node', () => {
     const uid = cluster.find(pods, 'late')?.metadata.uid ?? '';
     // The launcher writes its promise at the very moment at which the taint is written: before the reaper looks again.
     cluster.store.state.subscribe((change) => {
-      if (change.object.metadata.name !== 'n1' || !tainted('n1') || change.object.metadata.annotations?.[annotations.promise] !== undefined) return;
-      queueMicrotask(() => void cluster.kube.patch({ resource: nodes, name: 'n1' }, { type: 'merge', body: { metadata: { annotations: { [annotations.promise]: renderPromise({ podUids: [uid], admission: '1.1' }) } } } }));
+      if (
+        change.object.metadata.name !== 'n1' ||
+        !tainted('n1') ||
+        change.object.metadata.annotations?.[annotations.promise] !== undefined
+      )
+        return;
+      queueMicrotask(
+        () =>
+          void cluster.kube.patch(
+            { resource: nodes, name: 'n1' },
+            {
+              type: 'merge',
+              body: {
+                metadata: {
+                  annotations: {
+                    [annotations.promise]: renderPromise({ podUids: [uid], admission: '1.1' }),
+                  },
+                },
+              },
+            },
+          ),
+      );
     });
     reap();
     await cluster.pass(60);
-    expect([isDeleting('claim-n1'), tainted('n1'), cluster.find(nodes, 'n1')?.metadata.annotations?.[annotations.retirement]]).toEqual([false, false, undefined]);
+    expect([
+      isDeleting('claim-n1'),
+      tainted('n1'),
+      cluster.find(nodes, 'n1')?.metadata.annotations?.[annotations.retirement],
+    ]).toEqual([false, false, undefined]);
     expect(cluster.events('DisruptionBlocked')).toContain('Node is nominated for a pending pod');
   });
 
   test('goes with others only as far as the budget allows at once', async () => {
-    await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: '5s', budgets: [{ nodes: '1' }] });
+    await started({
+      consolidationPolicy: 'WhenEmpty',
+      consolidateAfter: '5s',
+      budgets: [{ nodes: '1' }],
+    });
     for (const name of ['n1', 'n2', 'n3']) await cluster.node(name);
     let most = 0;
     // A node whose instance is ending already counts no more (Karpenter's rule).
-    const ending = (name: string) => JSON.stringify(cluster.find(nodeClaims, `claim-${name}`)?.['status'] ?? '').includes('InstanceTerminating');
-    cluster.store.state.subscribe(() => { most = Math.max(most, ['n1', 'n2', 'n3'].filter((name) => tainted(name) && !ending(name)).length); });
+    const ending = (name: string) =>
+      JSON.stringify(cluster.find(nodeClaims, `claim-${name}`)?.['status'] ?? '').includes(
+        'InstanceTerminating',
+      );
+    cluster.store.state.subscribe(() => {
+      most = Math.max(
+        most,
+        ['n1', 'n2', 'n3'].filter((name) => tainted(name) && !ending(name)).length,
+      );
+    });
     reap();
     expect(await cluster.pass(120, () => cluster.names(nodeClaims).length === 0)).toBe(true);
     expect(most).toBe(1);
@@ -117,56 +186,83 @@ describe('an expired node', () => {
   test('is replaced first, then drained within the disruption budget, and no pod is lost', async () => {
     await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
     await cluster.node('n1', { expireAfterMs: 60_000 });
-    cluster.scale('web', 3);
+    await cluster.scale('web', 3);
     await cluster.budget('web', 2);
     const made = replacements({ afterMs: 20_000 });
     reap();
     await cluster.pass(59);
     expect(tainted('n1')).toBe(false);
     await cluster.pass(15);
-    expect([tainted('n1'), isDeleting('claim-n1'), nodesOf(cluster, 'web')]).toEqual([true, false, ['n1']]);
+    expect([tainted('n1'), isDeleting('claim-n1'), cluster.workloads.nodesOf('web')]).toEqual([
+      true,
+      false,
+      ['n1'],
+    ]);
     expect(await cluster.pass(60, gone('claim-n1'))).toBe(true);
     await cluster.pass(3);
-    expect([made.made, made.requests.length, nodesOf(cluster, 'web'), cluster.broken]).toEqual([['new-1'], 1, ['new-1'], []]);
-    expect(made.requests[0]).toMatchObject({ withoutNodes: ['n1'], commit: { nodeName: 'n1', reason: 'expired' } });
-    expect((await decisions()).find(({ kind }) => kind === 'disrupt')).toMatchObject({ summary: 'n1 is ended: expired, 1 new nodes take its pods', facts: { cause: 'expired', pods: '3' } });
+    expect([
+      made.made,
+      made.requests.length,
+      cluster.workloads.nodesOf('web'),
+      cluster.broken,
+    ]).toEqual([['new-1'], 1, ['new-1'], []]);
+    expect(made.requests[0]).toMatchObject({
+      withoutNodes: ['n1'],
+      commit: { nodeName: 'n1', reason: 'expired' },
+    });
+    expect((await decisions()).find(({ kind }) => kind === 'disrupt')).toMatchObject({
+      summary: 'n1 is ended: expired, 1 new nodes take its pods',
+      facts: { cause: 'expired', pods: '3' },
+    });
   });
 
   test('ends at once when the planner finds room, or when no pod needs a place', async () => {
     await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
     await cluster.node('n1', { expireAfterMs: 30_000 });
-    cluster.scale('web', 2);
+    await cluster.scale('web', 2);
     await cluster.pass(2);
     await cluster.node('n2');
-    await cluster.node('n3', { expireAfterMs: 30_000 });
+    await cluster.node('n3', { expireAfterMs: 10_000 });
     const made = replacements({ afterMs: 0, room: true });
     reap();
-    expect(await cluster.pass(60, () => cluster.names(nodeClaims).join() === 'claim-n2')).toBe(true);
+    expect(await cluster.pass(60, () => cluster.names(nodeClaims).join() === 'claim-n2')).toBe(
+      true,
+    );
     await cluster.pass(5);
-    expect([made.requests.length, nodesOf(cluster, 'web')]).toEqual([1, ['n2']]);
+    expect([made.requests.length, cluster.workloads.nodesOf('web')]).toEqual([1, ['n2']]);
   });
 
   test('without a bus ends when its pods surely fit elsewhere, and waits for a solver when they do not', async () => {
     await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
     await cluster.node('n1', { expireAfterMs: 30_000 });
-    cluster.scale('web', 3);
+    await cluster.scale('web', 3);
     await cluster.pass(2);
     await cluster.node('n2', { cpu: '2' });
-    cluster.busServer.stop();
+    cluster.server.stop();
     reap();
     await cluster.pass(120);
-    expect([tainted('n1'), isDeleting('claim-n1'), nodesOf(cluster, 'web')]).toEqual([true, false, ['n1']]);
+    expect([tainted('n1'), isDeleting('claim-n1'), cluster.workloads.nodesOf('web')]).toEqual([
+      true,
+      false,
+      ['n1'],
+    ]);
     await cluster.node('n3', { cpu: '4' });
     expect(await cluster.pass(30, gone('claim-n1'))).toBe(true);
     await cluster.pass(3);
-    expect(nodesOf(cluster, 'web')).not.toContain('n1');
+    expect(cluster.workloads.nodesOf('web')).not.toContain('n1');
   });
 });
 
 test('a taint that somebody else left over is taken away', async () => {
   await started();
   await cluster.node('n1');
-  await cluster.kube.patch({ resource: nodes, name: 'n1' }, { type: 'merge', body: { spec: { taints: [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }] } } });
+  await cluster.kube.patch(
+    { resource: nodes, name: 'n1' },
+    {
+      type: 'merge',
+      body: { spec: { taints: [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }] } },
+    },
+  );
   reap();
   await cluster.pass(3);
   expect(tainted('n1')).toBe(false);

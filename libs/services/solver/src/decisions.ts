@@ -1,58 +1,133 @@
 import { type Channel, type Decision, type PlanMessage } from '@dovetail/contracts';
 import type { Reason } from '@dovetail/core-scheduling';
 
+/** The most options and reasons that a decision lists: enough to explain it, few enough to read. */
 const alternativesMax = 20;
 
-/** A plan as a decision: what it buys, for how many pods, and what else each bin could have been. */
-export function decisionOfPlan(channel: Pick<Channel, 'source' | 'clock'>, message: PlanMessage): Decision {
+/** A plan as a decision: its nodes and price, its pods, and the other options of each bin. */
+export function decisionOfPlan(
+  channel: Pick<Channel, 'source' | 'clock'>,
+  message: PlanMessage,
+): Decision {
   const { plan, cause } = message;
-  const pools = new Map(plan.newNodes.map((bin) => [`${bin.pool.kind}/${bin.pool.name}`, bin.pool]));
+  const pools = new Map(
+    plan.newNodes.map((bin) => [`${bin.pool.kind}/${bin.pool.name}`, bin.pool]),
+  );
   const [onlyPool] = pools.size === 1 ? [...pools.values()] : [];
   return {
-    id: `plan/${message.id}`, kind: 'plan', atMs: message.createdMs, source: channel.source,
+    id: `plan/${message.id}`,
+    kind: 'plan',
+    atMs: message.createdMs,
+    source: channel.source,
     ...(onlyPool === undefined ? {} : { pool: onlyPool }),
     summary: summaryOf(message),
-    objects: cause.kind === 'replacement' ? [{ kind: 'Node', name: cause.nodeName, uid: cause.nodeUid }] : [],
+    objects:
+      cause.kind === 'replacement'
+        ? [{ kind: 'Node', name: cause.nodeName, uid: cause.nodeUid }]
+        : [],
     reasons: reasonsOf(plan),
-    alternatives: plan.newNodes.flatMap((bin) => bin.options.map((option) => ({ what: `${bin.id}: ${option.instanceType} ${option.zone} ${option.capacityType}`, priceMicrosPerHour: option.priceMicrosPerHour }))).slice(0, alternativesMax),
+    alternatives: alternativesOf(plan),
     priceMicrosPerHour: plan.priceMicrosPerHour,
-    ...(plan.bound.kind === 'none' ? {} : { lowerBoundMicrosPerHour: plan.bound.priceMicrosPerHour }),
+    ...(plan.bound.kind === 'none'
+      ? {}
+      : { lowerBoundMicrosPerHour: plan.bound.priceMicrosPerHour }),
     planId: message.id,
-    facts: {
-      group: cause.kind === 'pending' ? cause.group : '', pods: String(plan.stats.pods), classes: String(plan.stats.classes), newNodes: String(plan.newNodes.length),
-      options: String(plan.newNodes[0]?.options.length ?? 0), unplaced: String(plan.unplaced.length), steps: String(plan.steps), solveMs: String(message.solveMs), bound: plan.bound.kind,
-    },
+    facts: factsOf(message),
   };
 }
 
-/** Why these nodes, why none, and why some pods have no place. */
+/** The options of each bin, cheapest first, as far as a decision lists them. */
+const alternativesOf = (plan: PlanMessage['plan']): Decision['alternatives'] =>
+  plan.newNodes
+    .flatMap((bin) =>
+      bin.options.map((option) => ({
+        what: `${bin.id}: ${option.instanceType} ${option.zone} ${option.capacityType}`,
+        priceMicrosPerHour: option.priceMicrosPerHour,
+      })),
+    )
+    .slice(0, alternativesMax);
+
+const factsOf = ({ plan, cause, solveMs }: PlanMessage): Decision['facts'] => ({
+  group: cause.kind === 'pending' ? cause.group : '',
+  pods: String(plan.stats.pods),
+  classes: String(plan.stats.classes),
+  newNodes: String(plan.newNodes.length),
+  options: String(plan.newNodes[0]?.options.length ?? 0),
+  unplaced: String(plan.unplaced.length),
+  steps: String(plan.steps),
+  solveMs: String(solveMs),
+  bound: plan.bound.kind,
+});
+
+/** The reasons for the nodes, for none, and for pods without a place. */
 function reasonsOf({ newNodes, placements, unplaced }: PlanMessage['plan']): readonly Reason[] {
   const pods = placements.reduce((sum, { podUids }) => sum + podUids.length, 0);
-  const room: readonly Reason[] = pods === 0 ? [] : [{ code: 'existing-room', message: `${pods} pods have room on ${placements.length} nodes that exist or are on their way: nothing is bought for them`, values: { pods: String(pods), nodes: String(placements.length) } }];
-  const reasons = [...newNodes.flatMap(({ notes }) => notes), ...room, ...unplaced.flatMap((each) => each.reasons)];
-  return reasons.length === 0 ? [{ code: 'pod-gone', message: 'none of the pods waits any more', values: {} }] : reasons.slice(0, alternativesMax);
+  const room: readonly Reason[] =
+    pods === 0
+      ? []
+      : [
+          {
+            code: 'existing-room',
+            message: `${pods} pods have room on ${placements.length} nodes that exist or are on their way: nothing is bought for them`,
+            values: { pods: String(pods), nodes: String(placements.length) },
+          },
+        ];
+  const reasons = [
+    ...newNodes.flatMap(({ notes }) => notes),
+    ...room,
+    ...unplaced.flatMap((each) => each.reasons),
+  ];
+  return reasons.length === 0
+    ? [{ code: 'pod-gone', message: 'none of the pods waits any more', values: {} }]
+    : reasons.slice(0, alternativesMax);
 }
 
 function summaryOf({ plan, cause }: PlanMessage): string {
   const placed = plan.newNodes.reduce((sum, bin) => sum + bin.podUids.length, 0);
   const cheapest = plan.newNodes.map((bin) => bin.options[0]?.instanceType ?? 'nothing');
-  const counted = [...new Set(cheapest)].map((type) => `${cheapest.filter((each) => each === type).length}× ${type}`);
+  const counted = [...new Set(cheapest)].map(
+    (type) => `${cheapest.filter((each) => each === type).length}× ${type}`,
+  );
   const existing = plan.placements.reduce((sum, placement) => sum + placement.podUids.length, 0);
   const parts = [
-    ...(plan.newNodes.length > 0 ? [`${placed} pods on ${plan.newNodes.length} new nodes (${counted.slice(0, 4).join(', ')}${counted.length > 4 ? ', …' : ''})`] : []),
+    ...(plan.newNodes.length > 0
+      ? [
+          `${placed} pods on ${plan.newNodes.length} new nodes (${counted.slice(0, 4).join(', ')}${counted.length > 4 ? ', …' : ''})`,
+        ]
+      : []),
     ...(existing > 0 ? [`${existing} pods on nodes that exist`] : []),
-    ...(plan.unplaced.length > 0 ? [`${plan.unplaced.length} pods without a place: ${plan.unplaced[0]?.reasons[0]?.message ?? 'no reason given'}`] : []),
+    ...(plan.unplaced.length > 0
+      ? [
+          `${plan.unplaced.length} pods without a place: ${plan.unplaced[0]?.reasons[0]?.message ?? 'no reason given'}`,
+        ]
+      : []),
   ];
-  const why = cause.kind === 'replacement' ? `to replace ${cause.nodeName} (${cause.reason}): ` : '';
+  const why =
+    cause.kind === 'replacement' ? `to replace ${cause.nodeName} (${cause.reason}): ` : '';
   return `${why}${parts.join('; ') || 'nothing to do'}`;
 }
 
 /** A batch that ends without a plan: unreadable, or failed too often. */
-export function decisionOfUnreadable(channel: Pick<Channel, 'source' | 'clock'>, subject: string, wrong: { readonly field: string; readonly reason: string }): Decision {
-  const reason: Reason = { code: 'unreadable', message: `${wrong.field}: ${wrong.reason}`, values: { field: wrong.field, subject } };
+export function decisionOfUnreadable(
+  channel: Pick<Channel, 'source' | 'clock'>,
+  subject: string,
+  wrong: { readonly field: string; readonly reason: string },
+): Decision {
+  const reason: Reason = {
+    code: 'unreadable',
+    message: `${wrong.field}: ${wrong.reason}`,
+    values: { field: wrong.field, subject },
+  };
   const atMs = channel.clock.nowMs();
   return {
-    id: `unplanned/${subject}/${atMs}`, kind: 'unschedulable', atMs, source: channel.source, summary: `a batch ended without a plan: ${wrong.field}: ${wrong.reason}`,
-    objects: [], reasons: [reason], alternatives: [], facts: { subject },
+    id: `unplanned/${subject}/${atMs}`,
+    kind: 'unschedulable',
+    atMs,
+    source: channel.source,
+    summary: `a batch ended without a plan: ${wrong.field}: ${wrong.reason}`,
+    objects: [],
+    reasons: [reason],
+    alternatives: [],
+    facts: { subject },
   };
 }

@@ -1,49 +1,46 @@
 import type { PendingBatch, PlanRequest } from '@dovetail/contracts';
-import type { FollowEvent } from '@dovetail/core-ports';
+import { type Clock, type DebugState, type FollowEvent, neverStopping } from '@dovetail/core-ports';
+import { Wake } from '@dovetail/service-kit';
+
 import type { Solved, SolverEngine } from './engine.js';
 
 /** The engine as the service sees it: in a worker thread in production, in the same thread in tests. */
 export interface EnginePort {
+  /** Applies an event of the state feed. */
   state(event: FollowEvent): void;
+  /** Applies an event of the catalog stream. */
   catalog(event: FollowEvent): void;
+  /** Plans a batch; improves for at most `budgetMs`. Rejects when the planner fails. */
   solveBatch(batch: PendingBatch, budgetMs: number): Promise<Solved>;
+  /** Plans a what-if request. Rejects when the planner fails. */
   solveRequest(request: PlanRequest): Promise<Solved>;
-  /** Resolves when the mirror has changed, at the latest after so many milliseconds. */
+  /** Resolves when the mirror has changed since it was last asked, at the latest after `waitMs`. */
   changed(waitMs: number): Promise<void>;
+  /** Whether both streams have been read to their ends. */
   ready(): boolean;
+  /** The state that the engine believes, in numbers. */
+  debugState(): DebugState;
 }
 
-/** The engine in this thread. `sleep` bounds the waits. */
-export function inThread(engine: SolverEngine, sleep: (ms: number) => Promise<void>): EnginePort {
-  let waiters: (() => void)[] = [];
-  let told = 0;
-  let looked = 0;
-  const tell = (): void => {
-    told += 1;
-    const woken = waiters;
-    waiters = [];
-    for (const each of woken) each();
+/** The engine in this thread. The clock bounds the waits. */
+export function inThread(engine: SolverEngine, clock: Clock): EnginePort {
+  const wake = new Wake(clock);
+  const apply = (run: () => void): void => {
+    run();
+    wake.raise();
   };
-  /** What is told between a look and the wait for a change must not be waited for. */
-  const look = <T>(run: () => T): Promise<T> => {
-    looked = told;
-    return Promise.resolve(run());
+  // A change that arrives between an answer and the wait for a change must end that wait at once.
+  const ask = async <T>(run: () => T): Promise<T> => {
+    wake.clear();
+    return await Promise.resolve(run());
   };
   return {
-    state: (event) => {
-      engine.state(event);
-      tell();
-    },
-    catalog: (event) => {
-      engine.catalog(event);
-      tell();
-    },
-    solveBatch: async (batch, budgetMs) => look(() => engine.solveBatch(batch, budgetMs)),
-    solveRequest: async (request) => look(() => engine.solveRequest(request)),
-    changed: async (waitMs) => {
-      if (told !== looked) return;
-      await Promise.race([new Promise<void>((resolve) => waiters.push(resolve)), sleep(waitMs)]);
-    },
+    state: (event) => apply(() => engine.state(event)),
+    catalog: (event) => apply(() => engine.catalog(event)),
+    solveBatch: (batch, budgetMs) => ask(() => engine.solveBatch(batch, budgetMs)),
+    solveRequest: (request) => ask(() => engine.solveRequest(request)),
+    changed: (waitMs) => wake.wait(neverStopping, waitMs),
     ready: () => engine.ready,
+    debugState: () => engine.debugState(),
   };
 }

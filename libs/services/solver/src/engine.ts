@@ -1,10 +1,28 @@
-import { type AdmissionNumber, catalogEventOf, type MalformedMessage, type PendingBatch, type PlanCause, planIdOf, type PlanMessage, type PlanRequest, stateEventOf } from '@dovetail/contracts';
-import { isUnplaced, type Pod } from '@dovetail/core-kube-model';
-import type { FollowEvent, Hash } from '@dovetail/core-ports';
-import { defaultPlanOptions, finishMsPerNode, plan, type PlanOptions } from '@dovetail/core-scheduling';
+import {
+  type AdmissionNumber,
+  catalogEventOf,
+  type MalformedMessage,
+  type PendingBatch,
+  type PlanCause,
+  planIdOf,
+  type PlanMessage,
+  type PlanRequest,
+  stateEventOf,
+} from '@dovetail/contracts';
+import { poolKey } from '@dovetail/core-api';
+import { compareText, isUnplaced, type Pod } from '@dovetail/core-kube-model';
+import type { DebugState, FollowEvent, Hash } from '@dovetail/core-ports';
+import {
+  defaultPlanOptions,
+  finishMsPerNode,
+  plan,
+  type PlanOptions,
+} from '@dovetail/core-scheduling';
+
 import { Mirror } from './mirror.js';
 import { snapshotOf } from './snapshot.js';
 
+/** The identity and the settings of an engine. */
 export type EngineOptions = {
   readonly cluster: string;
   readonly solver: string;
@@ -12,18 +30,25 @@ export type EngineOptions = {
   /** For time-boxes and for offerings that are avoided until a time; planning itself sees no clock. */
   readonly nowMs: () => number;
   readonly planOptions?: Partial<PlanOptions>;
-  /** Hears of each message of the followed streams that cannot be read; it is passed over. */
+  /** Called for each message of the followed streams that cannot be read; it is passed over. */
   readonly onMalformed?: (message: MalformedMessage) => void;
 };
 
-/** Steps of improving for each pod beyond the first: one pod has nothing to improve, and few are done long before their time is over. */
+/**
+ * Steps of improving for each pod beyond the first. One pod has nothing to improve, and a small plan
+ * needs few steps; more of them would only use up the time budget.
+ */
 const stepsPerPod = 100;
 
-/** Within this time after a loss pod-watcher has told everything again. */
-const retellingMs = 5_000;
+/** Within this time after a loss, pod-watcher has published everything again. */
+const rebuildMs = 5_000;
 
 /** Why there is no plan now. */
-export type NoPlan = { readonly kind: 'behind' } | { readonly kind: 'nothing-pending' } | { readonly kind: 'unknown-pods'; readonly podUids: readonly string[] };
+type NoPlan =
+  | { readonly kind: 'behind' }
+  | { readonly kind: 'nothing-pending' }
+  | { readonly kind: 'unknown-pods'; readonly podUids: readonly string[] };
+/** A plan, or why there is none. */
 export type Solved = { readonly kind: 'plan'; readonly message: PlanMessage } | NoPlan;
 
 /**
@@ -31,89 +56,156 @@ export type Solved = { readonly kind: 'plan'; readonly message: PlanMessage } | 
  * demand: no I/O, so that it can live in a worker thread and be replayed.
  */
 export class SolverEngine {
-  private readonly mirror = new Mirror();
-  private readonly options: EngineOptions;
-  /** When the state feed was lost last; it is told again in the seconds after. */
-  private lostMs = Number.NEGATIVE_INFINITY;
+  readonly #mirror = new Mirror();
+  readonly #options: EngineOptions;
+  /** When the state feed was lost last; pod-watcher publishes it again in the seconds after. */
+  #lostMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: EngineOptions) {
-    this.options = options;
+    this.#options = options;
   }
 
+  /** Applies an event of the state feed. */
   state(event: FollowEvent): void {
-    if (event.kind === 'reset') this.lostMs = this.options.nowMs();
-    const seen = event.kind === 'message' ? stateEventOf(this.options.cluster, event.message) : event;
-    if (seen.kind === 'malformed') this.options.onMalformed?.(seen);
-    this.mirror.applyState(seen);
+    if (event.kind === 'reset') this.#lostMs = this.#options.nowMs();
+    const seen =
+      event.kind === 'message' ? stateEventOf(this.#options.cluster, event.message) : event;
+    if (seen.kind === 'malformed') this.#options.onMalformed?.(seen);
+    this.#mirror.applyState(seen);
   }
 
+  /** Applies an event of the catalog stream. */
   catalog(event: FollowEvent): void {
-    const seen = event.kind === 'message' ? catalogEventOf(this.options.cluster, event.message) : event;
-    if (seen.kind === 'malformed') this.options.onMalformed?.(seen);
-    this.mirror.applyCatalog(seen);
+    const seen =
+      event.kind === 'message' ? catalogEventOf(this.#options.cluster, event.message) : event;
+    if (seen.kind === 'malformed') this.#options.onMalformed?.(seen);
+    if (seen.kind === 'malformed') this.#mirror.countMalformed(`catalog.${seen.field}`);
+    this.#mirror.catalog.apply(seen);
   }
 
   /** Both streams have been read to their ends. */
   get ready(): boolean {
-    return this.mirror.ready;
+    return this.#mirror.ready;
   }
 
   /** Plans a batch once the mirror has reached what the batch was cut at. */
   solveBatch(batch: PendingBatch, budgetMs: number): Solved {
-    if (!this.reached(batch)) return { kind: 'behind' };
-    const promised = new Set([...this.mirror.promises.values()].flatMap((promise) => promise.podUids));
-    const pods = batch.podUids.flatMap((uid) => this.mirror.pods.get(uid) ?? []).filter((pod) => isUnplaced(pod) && !promised.has(pod.uid));
+    if (!this.#reached(batch)) return { kind: 'behind' };
+    const promised = new Set(
+      [...this.#mirror.promises.values()].flatMap((promise) => promise.podUids),
+    );
+    const pods = batch.podUids
+      .flatMap((uid) => this.#mirror.cluster.pods.get(uid) ?? [])
+      .filter((pod) => isUnplaced(pod) && !promised.has(pod.uid));
     if (pods.length === 0) return { kind: 'nothing-pending' };
-    return this.solve({ pods, without: new Set(), cause: { kind: 'pending', group: batch.group, round: batch.round }, budgetMs });
+    return this.#solve({
+      pods,
+      without: new Set(),
+      cause: { kind: 'pending', group: batch.group, round: batch.round },
+      budgetMs,
+    });
   }
 
   /**
-   * Whether the mirror has what the batch was cut from. Sequences of a stream that was lost since say nothing: then, and while
-   * a lost feed is being told again, it is the batch's pods themselves that have to be here.
+   * Whether the mirror has what the batch was cut from. Sequences of a stream that was lost since mean
+   * nothing. Then, and while a lost feed is being published again, the batch's pods must be here.
    */
-  private reached(batch: PendingBatch): boolean {
-    const { mirror } = this;
+  #reached(batch: PendingBatch): boolean {
+    const mirror = this.#mirror;
+    const { cluster } = mirror;
     if (!mirror.ready) return false;
     const same = mirror.position.incarnation === batch.statePosition.incarnation;
     if (same && !mirror.reached(batch.statePosition)) return false;
-    const rebuilding = !same || this.options.nowMs() - this.lostMs < retellingMs;
-    return !rebuilding || (mirror.pools.size > 0 && batch.podUids.every((uid) => mirror.pods.has(uid)));
+    const rebuilding = !same || this.#options.nowMs() - this.#lostMs < rebuildMs;
+    return (
+      !rebuilding ||
+      (cluster.pools.size > 0 && batch.podUids.every((uid) => cluster.pods.get(uid) !== undefined))
+    );
   }
 
   /** Plans as if the named nodes were gone and the named pods had to move. */
   solveRequest(request: PlanRequest): Solved {
-    if (!this.mirror.ready) return { kind: 'behind' };
-    const missing = request.podUids.filter((uid) => !this.mirror.pods.has(uid));
+    if (!this.#mirror.ready) return { kind: 'behind' };
+    const { pods: known } = this.#mirror.cluster;
+    const missing = request.podUids.filter((uid) => known.get(uid) === undefined);
     if (missing.length > 0) return { kind: 'unknown-pods', podUids: missing };
-    const pods = request.podUids.flatMap((uid) => this.mirror.pods.get(uid) ?? []).map(uprooted);
-    const about = request.commit ?? { nodeName: request.withoutNodes.join(',') || 'none', nodeUid: 'what-if', reason: 'what-if' };
-    return this.solve({
-      pods, without: new Set(request.withoutNodes), cause: { kind: 'replacement', ...about }, budgetMs: request.budgetMs,
-      ...(request.maxPriceMicrosPerHour === undefined ? {} : { priceBelowMicrosPerHour: request.maxPriceMicrosPerHour }),
+    const pods = request.podUids.flatMap((uid) => known.get(uid) ?? []).map(uprooted);
+    const about = request.commit ?? {
+      nodeName: request.withoutNodes.join(',') || 'none',
+      nodeUid: 'what-if',
+      reason: 'what-if',
+    };
+    return this.#solve({
+      pods,
+      without: new Set(request.withoutNodes),
+      cause: { kind: 'replacement', ...about },
+      budgetMs: request.budgetMs,
+      ...(request.maxPriceMicrosPerHour === undefined
+        ? {}
+        : { priceBelowMicrosPerHour: request.maxPriceMicrosPerHour }),
     });
   }
 
-  private solve(task: { pods: readonly Pod[]; without: ReadonlySet<string>; cause: PlanCause; budgetMs: number; priceBelowMicrosPerHour?: number }): Solved {
-    const startedMs = this.options.nowMs();
+  #solve(task: {
+    pods: readonly Pod[];
+    without: ReadonlySet<string>;
+    cause: PlanCause;
+    budgetMs: number;
+    priceBelowMicrosPerHour?: number;
+  }): Solved {
+    const startedMs = this.#options.nowMs();
     const deadlineMs = startedMs + task.budgetMs;
-    const snapshot = snapshotOf(this.mirror, { ...task, moving: new Set(task.pods.map((pod) => pod.uid)), nowMs: startedMs });
+    const snapshot = snapshotOf(this.#mirror, {
+      ...task,
+      moving: new Set(task.pods.map((pod) => pod.uid)),
+      nowMs: startedMs,
+    });
     const stepsMax = Math.max(0, task.pods.length - 1) * stepsPerPod;
-    const options: PlanOptions = { ...defaultPlanOptions, stepsMax, ...this.options.planOptions, shouldStop: (nodes) => this.options.nowMs() + nodes * finishMsPerNode >= deadlineMs };
-    const made = plan(snapshot, task.pods.toSorted((a, b) => (a.uid < b.uid ? -1 : 1)), options);
-    const { incarnation, sequence } = this.mirror.position;
-    const admissionSeen: AdmissionNumber = this.mirror.admission;
-    const draft = { cause: task.cause, plan: made, statePosition: { incarnation, sequence }, admissionSeen, createdMs: this.options.nowMs(), solver: this.options.solver, solveMs: this.options.nowMs() - startedMs };
-    return { kind: 'plan', message: { id: planIdOf(this.options.hash, draft), ...draft } };
+    const options: PlanOptions = {
+      ...defaultPlanOptions,
+      stepsMax,
+      ...this.#options.planOptions,
+      shouldStop: (nodes) => this.#options.nowMs() + nodes * finishMsPerNode >= deadlineMs,
+    };
+    const made = plan(
+      snapshot,
+      task.pods.toSorted((a, b) => compareText(a.uid, b.uid)),
+      options,
+    );
+    const { incarnation, sequence } = this.#mirror.position;
+    const admissionSeen: AdmissionNumber = this.#mirror.admission;
+    const draft = {
+      cause: task.cause,
+      plan: made,
+      statePosition: { incarnation, sequence },
+      admissionSeen,
+      createdMs: this.#options.nowMs(),
+      solver: this.#options.solver,
+      solveMs: this.#options.nowMs() - startedMs,
+    };
+    return { kind: 'plan', message: { id: planIdOf(this.#options.hash, draft), ...draft } };
   }
 
-  /** What the engine believes, in numbers. */
-  debugState(): Readonly<Record<string, unknown>> {
-    const { mirror } = this;
+  /** The state that the engine believes, in numbers. */
+  debugState(): DebugState {
+    const mirror = this.#mirror;
+    const { cluster, catalog } = mirror;
     return {
-      position: mirror.position, admission: mirror.admission, ready: mirror.ready, malformed: Object.fromEntries(mirror.malformed),
-      pods: mirror.pods.size, nodes: mirror.nodes.size, claims: mirror.claims.size, pools: [...mirror.pools.values()].map((pool) => `${pool.identity.kind}/${pool.identity.name}`),
-      classes: [...mirror.classes.values()].map((each) => ({ ref: each.ref, ready: each.ready, types: mirror.catalogOf(each.uid)?.types.length ?? 0 })),
-      promises: mirror.promises.size, unavailable: mirror.unavailable.size,
+      position: mirror.position,
+      admission: mirror.admission,
+      ready: mirror.ready,
+      malformed: Object.fromEntries(mirror.malformed),
+      pods: cluster.pods.size,
+      nodes: cluster.nodes.size,
+      claims: cluster.claims.size,
+      pools: [...cluster.pools.values()].map((pool) => poolKey(pool.identity)),
+      classes: [...cluster.nodeClasses.values()].map((each) => ({
+        ref: each.ref,
+        ready: each.ready,
+        types: catalog.of(each.uid)?.types.length ?? 0,
+      })),
+      promises: mirror.promises.size,
+      unavailable: catalog.unavailableCount,
     };
   }
 }

@@ -1,6 +1,7 @@
-export * from './engine.js';
-export * from './engine-port.js';
-export * from './metrics.js';
-export * from './mirror.js';
-export * from './run-solver.js';
+export { defaultSolverConfig, type SolverConfig, type SolverDeps } from './config.js';
+export { type Solved, SolverEngine } from './engine.js';
+export { type EnginePort, inThread } from './engine-port.js';
+export { solverMetrics } from './metrics.js';
+export { Mirror } from './mirror.js';
 export { snapshotOf } from './snapshot.js';
+export { createSolver, reportMalformed } from './solver.js';

@@ -1,10 +1,29 @@
-/** Every metric that a solver writes: what it means, and its buckets. Karpenter's name where the meaning is the same. */
-export const solverMetrics: Readonly<Record<string, { readonly help: string; readonly buckets?: readonly number[] }>> = {
-  dovetail_malformed_messages_total: { help: 'Messages that could not be read, by message and field' },
-  dovetail_solver_classes: { help: 'Classes of pods in a plan', buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000] },
-  dovetail_solver_failures_total: { help: 'Batches whose planning failed and that were given back' },
-  dovetail_solver_gap_ratio: { help: 'How far a plan costs above its lower bound (0.1: 10 %), where there is one', buckets: [0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1] },
-  dovetail_solver_queue_wait_seconds: { help: 'From cutting a batch to a solver taking it, and from a request to its planning (by work)' },
-  dovetail_solver_unplaced_total: { help: 'Pods that a plan leaves without a place, by the first reason code' },
+import { kitMetrics } from '@dovetail/service-kit';
+
+/** Every metric that a solver writes, with its meaning and buckets. Karpenter's name where the meaning is the same. */
+export const solverMetrics: Readonly<
+  Record<string, { readonly help: string; readonly buckets?: readonly number[] }>
+> = {
+  ...kitMetrics,
+  dovetail_malformed_messages_total: {
+    help: 'Messages that could not be read, by message and field',
+  },
+  dovetail_solver_classes: {
+    help: 'Classes of pods in a plan',
+    buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000],
+  },
+  dovetail_solver_failures_total: {
+    help: 'Batches whose planning failed and that were given back',
+  },
+  dovetail_solver_gap_ratio: {
+    help: 'How far a plan costs above its lower bound (0.1: 10 %), where there is one',
+    buckets: [0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1],
+  },
+  dovetail_solver_queue_wait_seconds: {
+    help: 'From cutting a batch to a solver taking it, and from a request to its planning (by work)',
+  },
+  dovetail_solver_unplaced_total: {
+    help: 'Pods that a plan leaves without a place, by the first reason code',
+  },
   karpenter_scheduler_scheduling_duration_seconds: { help: 'Time of one plan' },
 };

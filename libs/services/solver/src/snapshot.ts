@@ -1,13 +1,23 @@
-import type { Pool } from '@dovetail/core-api';
+import { type KubeletConfiguration, type NodeClass, type Pool } from '@dovetail/core-api';
+import {
+  byUid,
+  type CatalogView,
+  existingNodes,
+  snapshotObjects,
+  type TypesByName,
+  typesOfClaim,
+  typesOfPool,
+} from '@dovetail/core-cluster';
 import { type InstanceType, typesWithPoolKubelet } from '@dovetail/core-ec2-model';
 import type { PoolOptions, Snapshot } from '@dovetail/core-scheduling';
-import { existingNodes } from './existing-nodes.js';
-import { type Mirror, offeringKey } from './mirror.js';
 
+import type { Mirror } from './mirror.js';
+
+/** How a snapshot differs from the mirror as it stands. */
 export type SnapshotChoices = {
   /** Nodes (by name) or claims to leave out, as if they were gone. */
   readonly without: ReadonlySet<string>;
-  /** Pods that are being planned: where they are bound now, they take no room. */
+  /** UIDs of pods that are being planned: where they are bound now, they take no room. */
   readonly moving: ReadonlySet<string>;
   /** Offerings that cost this or more are left out. */
   readonly priceBelowMicrosPerHour?: number;
@@ -16,37 +26,84 @@ export type SnapshotChoices = {
 
 /** Everything that planning reads, from the mirror as it stands. */
 export function snapshotOf(mirror: Mirror, choices: SnapshotChoices): Snapshot {
+  const { cluster, admission } = mirror;
+  const catalog = catalogOf(mirror);
   return {
     stateSequence: mirror.position.sequence,
-    catalogRevision: mirror.catalogRevision(),
-    admissionHead: `${mirror.admission.epoch}.${mirror.admission.number}`,
-    pools: byUid(mirror.pools).map((pool) => poolOptions(mirror, pool, choices)),
-    nodes: existingNodes(mirror, choices),
-    daemonSets: byUid(mirror.daemonSets),
-    namespaces: byUid(mirror.namespaces),
-    persistentVolumes: byUid(mirror.persistentVolumes),
-    persistentVolumeClaims: byUid(mirror.persistentVolumeClaims),
-    storageClasses: byUid(mirror.storageClasses),
-    csiNodes: byUid(mirror.csiNodes),
+    catalogRevision: catalog.revision,
+    admissionHead: `${admission.epoch}.${admission.number}`,
+    pools: byUid(cluster.pools).map((pool) => poolOptions(mirror, catalog, pool, choices)),
+    nodes: existingNodes(cluster, {
+      typesOf: (claim) => typesOfClaim(catalog, cluster, claim),
+      promisedTo: (holderUid) => mirror.promisedTo(holderUid),
+      without: choices.without,
+      moving: choices.moving,
+    }),
+    ...snapshotObjects(cluster),
   };
 }
 
-/** In the order of UIDs: messages arrive in different orders at different solvers, and no order may show in a plan. */
-const byUid = <T>(values: ReadonlyMap<string, T>): readonly T[] =>
-  [...values].toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).map(([, value]) => value);
+const none: TypesByName = new Map();
+/** Stands for the settings of a pool that has none, as a key. */
+const ofClass: KubeletConfiguration = {};
 
-function poolOptions(mirror: Mirror, pool: Pool, choices: SnapshotChoices): PoolOptions {
-  const nodeClass = [...mirror.classes.values()].find((each) => each.ref.kind === pool.classRef.kind && each.ref.name === pool.classRef.name && each.deletionMs === undefined);
-  const types = nodeClass === undefined ? [] : typesWithPoolKubelet(mirror.catalogOf(nodeClass.uid)?.types ?? [], nodeClass, pool.kubelet);
-  // The launcher tells what a class can boot only while the class is usable; legacy classes have no other sign of it.
-  const usable = types.length > 0 ? pool : { ...pool, ready: false };
-  return { pool: usable, instanceTypes: types.map((type) => withAvailability(mirror, type, choices)) };
+/** The catalog as one snapshot sees it; types are computed once for each class and pool's settings. */
+function catalogOf(mirror: Mirror): CatalogView {
+  const known = new Map<string, Map<KubeletConfiguration, TypesByName>>();
+  const typesOf: CatalogView['typesOf'] = (key, kubelet) => {
+    const bySettings = known.get(key) ?? new Map<KubeletConfiguration, TypesByName>();
+    known.set(key, bySettings);
+    const types =
+      bySettings.get(kubelet ?? ofClass) ?? typesByName(mirror, classUnder(mirror, key), kubelet);
+    bySettings.set(kubelet ?? ofClass, types);
+    return types;
+  };
+  return { revision: mirror.catalog.revision(), typesOf };
 }
 
-function withAvailability(mirror: Mirror, type: InstanceType, choices: SnapshotChoices): InstanceType {
+/** The class of that key that is not being deleted: a recreated class has two objects for a while. */
+const classUnder = (mirror: Mirror, key: string): NodeClass | undefined =>
+  mirror.cluster.nodeClasses.by('key', key).find((one) => one.deletionMs === undefined);
+
+function typesByName(
+  mirror: Mirror,
+  nodeClass: NodeClass | undefined,
+  kubelet: KubeletConfiguration | undefined,
+): TypesByName {
+  if (nodeClass === undefined) return none;
+  const types = mirror.catalog.of(nodeClass.uid)?.types ?? [];
+  return new Map(typesWithPoolKubelet(types, nodeClass, kubelet).map((type) => [type.name, type]));
+}
+
+function poolOptions(
+  mirror: Mirror,
+  catalog: CatalogView,
+  pool: Pool,
+  choices: SnapshotChoices,
+): PoolOptions {
+  const types = [...typesOfPool(catalog, pool).values()];
+  // The launcher publishes a class's types only while the class is usable; legacy classes show it in
+  // no other way.
+  return {
+    pool: types.length > 0 ? pool : { ...pool, ready: false },
+    instanceTypes: types.map((type) => withAvailability(mirror, type, choices)),
+  };
+}
+
+function withAvailability(
+  mirror: Mirror,
+  type: InstanceType,
+  choices: SnapshotChoices,
+): InstanceType {
   const below = choices.priceBelowMicrosPerHour ?? Number.POSITIVE_INFINITY;
   const out = (offering: InstanceType['offerings'][number]): boolean =>
-    (mirror.unavailable.get(offeringKey({ ...offering, instanceType: type.name }))?.untilMs ?? 0) > choices.nowMs || offering.priceMicrosPerHour >= below;
+    offering.priceMicrosPerHour >= below ||
+    mirror.catalog.isUnavailable({ ...offering, instanceType: type.name }, choices.nowMs);
   if (!type.offerings.some((offering) => offering.available && out(offering))) return type;
-  return { ...type, offerings: type.offerings.map((offering) => (out(offering) ? { ...offering, available: false } : offering)) };
+  return {
+    ...type,
+    offerings: type.offerings.map((offering) =>
+      out(offering) ? { ...offering, available: false } : offering,
+    ),
+  };
 }

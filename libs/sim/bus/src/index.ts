@@ -1,6 +1,6 @@
-export { MemoryBusServer } from './server.js';
-export { memoryBus } from './bus.js';
-export { serveBus } from './http/serve.js';
-export type { ServedBus } from './http/serve.js';
 export { isBusReaderUrl, readBus } from './http/read.js';
-export { matchesSubject } from './subject-filter.js';
+export type { ServedBus } from './http/serve.js';
+export { serveBus } from './http/serve.js';
+export { memoryBus } from './memory/bus.js';
+export { MemoryBusServer } from './memory/server.js';
+export { matchesSubject } from './memory/subject-filter.js';

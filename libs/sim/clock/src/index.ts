@@ -1,10 +1,15 @@
 import type { Clock, StopSignal } from '@dovetail/core-ports';
 
-/** A clock that moves only when told to, for tests and simulation: sleepers wake in the order of their times. */
+/**
+ * A clock that only `advance` moves, for tests and simulation. Sleepers wake in the order of their
+ * times.
+ */
 export type VirtualClock = Clock & {
-  /** Moves time on, waking each sleeper at its own time and letting what it started settle before the next. */
+  /**
+   * Moves time on. Wakes each sleeper at its own time, and lets its work settle before the next.
+   */
   advance(durationMs: number): Promise<void>;
-  /** How many sleepers wait now. */
+  /** The number of sleepers that wait now. */
   sleeping(): number;
 };
 
@@ -17,7 +22,11 @@ export function virtualClock(startMs: number): VirtualClock {
   const sleep = (durationMs: number, stop: StopSignal): Promise<void> => {
     if (stop.aborted || durationMs <= 0) return Promise.resolve();
     return new Promise((resolve) => {
-      const sleeper: Sleeper = { untilMs: currentMs + durationMs, order: order++, wake: () => end() };
+      const sleeper: Sleeper = {
+        untilMs: currentMs + durationMs,
+        order: order++,
+        wake: () => end(),
+      };
       const end = (): void => {
         sleepers = sleepers.filter((other) => other !== sleeper);
         stop.removeEventListener('abort', end);
@@ -42,7 +51,8 @@ export function virtualClock(startMs: number): VirtualClock {
   return { nowMs: () => currentMs, sleep, advance, sleeping: () => sleepers.length };
 }
 
-/** Lets every promise that can settle without time or I/O do so. */
+/** Lets every promise settle that needs neither time nor I/O. */
 async function settle(): Promise<void> {
-  for (let turn = 0; turn < 5; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < 5; turn += 1)
+    await new Promise<void>((resolve) => setImmediate(resolve));
 }

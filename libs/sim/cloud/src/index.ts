@@ -1,13 +1,25 @@
-export * from './world.js';
-export * from './settings.js';
-export * from './twin.js';
-export * from './in-process.js';
-export { bootFromUserData, type BootConfig, type BootOutcome, type UserDataFamily } from './user-data/boot.js';
-export { type Machine, podsByInterfaces } from './machine.js';
-export { AwsFault } from './fault.js';
-export { documentedBuckets, type Bucket, type Buckets, type OrderedFailure, type CallCount, type Gate } from './gate.js';
-export type { Notice } from './notices.js';
-export type { CapacityOrder } from './capacity.js';
-export { serveCloud, type ServeOptions, type ServedCloud } from './http/server.js';
-export { servedActions } from './served.js';
-export type { HealthStatus } from './instances.js';
+export * from './foundation/account.js';
+export { AwsFault } from './foundation/aws-fault.js';
+export {
+  type Bucket,
+  type Buckets,
+  type CallCount,
+  documentedBuckets,
+  type Gate,
+  type OrderedFailure,
+} from './foundation/gate.js';
+export * from './foundation/settings.js';
+export { servedActions } from './http/served.js';
+export { serveCloud, type ServedCloud, type ServeOptions } from './http/server.js';
+export type { CapacityOrder } from './parts/capacity.js';
+export type { HealthStatus } from './parts/instances.js';
+export type { Notice } from './parts/notices.js';
+export * from './port/in-process.js';
+export * from './twin/cloud-twin.js';
+export { type Machine, podsByInterfaces } from './twin/machine.js';
+export {
+  type BootConfig,
+  bootFromUserData,
+  type BootOutcome,
+  type UserDataFamily,
+} from './user-data/boot.js';

@@ -1,71 +1,158 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { controllersDefault } from '../control-plane-args.js';
-import { obtainControlPlane } from '../control-plane-obtain.js';
-import { startControlPlane } from '../control-plane.js';
-import { TestbedError } from '../errors.js';
-import { httpRequest } from '../http.js';
-import { namedServer, obtainNatsServer } from '../nats-obtain.js';
-import { startNats } from '../nats.js';
-import { isUnavailable, type Unavailable } from '../obtained.js';
-import { type RunningPart, startPart } from '../part.js';
-import { freePort } from '../ports.js';
+
+import { obtainControlPlane } from '../obtain/control-plane.js';
+import { namedServer, obtainNatsServer } from '../obtain/nats-server.js';
+import { isUnavailable, type Unavailable } from '../obtain/obtained.js';
+import { startControlPlane } from '../parts/control-plane.js';
+import { controllersDefault } from '../parts/control-plane-args.js';
+import { startNats } from '../parts/nats.js';
+import { TestbedError } from '../process/errors.js';
+import { httpRequest } from '../process/http.js';
+import { type RunningPart, startPart } from '../process/part.js';
+import { freePort } from '../process/ports.js';
 import type { LabOptions } from './options.js';
 
-export type Bus = { readonly url: string; readonly description: string; readonly wipeStore: () => Promise<void> };
-export type Kubernetes = { readonly kubeconfig: string; readonly url: string; readonly description: string };
+export type Bus = {
+  readonly url: string;
+  readonly description: string;
+  readonly wipeStore: () => Promise<void>;
+};
+export type Kubernetes = {
+  readonly kubeconfig: string;
+  readonly url: string;
+  readonly description: string;
+};
 export type Cloud = { readonly url: string; readonly description: string };
 
-/** A real nats-server, or why there is none. There is no NATS server of our own: without one the services share a process. */
-export async function startBus(options: LabOptions, parts: Map<string, RunningPart>): Promise<Bus | Unavailable> {
+/**
+ * A real nats-server, or the reason why there is none. Without one the services share a process.
+ */
+export async function startBus(
+  options: LabOptions,
+  parts: Map<string, RunningPart>,
+): Promise<Bus | Unavailable> {
   const found = await obtainNatsServer({ log: options.progress });
   if (isUnavailable(found)) {
     if (namedServer() === undefined) return found;
-    throw new TestbedError({ failed: found.unavailable.split('\n', 1)[0] ?? '', remedy: 'set NATS_SERVER to a nats-server of 2.11 or newer, or unset it; with NATS_SERVER=none all services run in one process' });
+    throw new TestbedError({
+      failed: found.unavailable.split('\n', 1)[0] ?? '',
+      remedy:
+        'set NATS_SERVER to a nats-server of 2.11 or newer, or unset it; with NATS_SERVER=none all services run in one process',
+    });
   }
   const nats = await startNats({ path: found.path, dir: join(options.dir, 'nats') });
   parts.set('nats-server', nats);
-  return { url: nats.url, description: `nats-server ${found.version}: real, ${nats.url}`, wipeStore: () => nats.wipeStore() };
+  return {
+    url: nats.url,
+    description: `nats-server ${found.version}: real, ${nats.url}`,
+    wipeStore: () => nats.wipeStore(),
+  };
 }
 
-export async function startKubernetes(options: LabOptions, clockFile: string, parts: Map<string, RunningPart>): Promise<Kubernetes> {
-  return options.world === 'real' ? startRealKubernetes(options, parts) : startTwinKubernetes(options, clockFile, parts);
+export async function startKubernetes(
+  options: LabOptions,
+  clockFile: string,
+  parts: Map<string, RunningPart>,
+): Promise<Kubernetes> {
+  return options.world === 'real'
+    ? startRealKubernetes(options, parts)
+    : startTwinKubernetes(options, clockFile, parts);
 }
 
-/** So that volumes that wait for their first consumer are bound as in a cluster. */
-const volumeControllers = ['persistentvolume-binder-controller', 'ephemeral-volume-controller'] as const;
+/** Binds volumes that wait for their first consumer, as a cluster does. */
+const volumeControllers = [
+  'persistentvolume-binder-controller',
+  'ephemeral-volume-controller',
+] as const;
 
-async function startRealKubernetes(options: LabOptions, parts: Map<string, RunningPart>): Promise<Kubernetes> {
+async function startRealKubernetes(
+  options: LabOptions,
+  parts: Map<string, RunningPart>,
+): Promise<Kubernetes> {
   const found = await obtainControlPlane({ log: options.progress });
-  if (isUnavailable(found)) throw new TestbedError({ failed: `no control plane: ${found.unavailable}`, remedy: 'run without REAL=1 to use the Kubernetes twin' });
-  const plane = await startControlPlane({ paths: found.paths, dir: join(options.dir, 'kubernetes'), clusterName: options.clusterName, controllers: [...controllersDefault, ...volumeControllers] });
+  if (isUnavailable(found))
+    throw new TestbedError({
+      failed: `no control plane: ${found.unavailable}`,
+      remedy: 'run without REAL=1 to use the Kubernetes twin',
+    });
+  const plane = await startControlPlane({
+    paths: found.paths,
+    dir: join(options.dir, 'kubernetes'),
+    clusterName: options.clusterName,
+    controllers: [...controllersDefault, ...volumeControllers],
+  });
   for (const [name, part] of Object.entries(plane.parts)) parts.set(name, part);
-  return { kubeconfig: plane.kubeconfig, url: plane.url, description: `Kubernetes: real (kube-apiserver, etcd, kube-scheduler, kube-controller-manager), ${plane.url}` };
+  return {
+    kubeconfig: plane.kubeconfig,
+    url: plane.url,
+    description: `Kubernetes: real (kube-apiserver, etcd, kube-scheduler, kube-controller-manager), ${plane.url}`,
+  };
 }
 
-async function startTwinKubernetes(options: LabOptions, clockFile: string, parts: Map<string, RunningPart>): Promise<Kubernetes> {
+async function startTwinKubernetes(
+  options: LabOptions,
+  clockFile: string,
+  parts: Map<string, RunningPart>,
+): Promise<Kubernetes> {
   const port = await freePort();
   const kubeconfig = join(options.dir, 'kubeconfig');
-  const part = await startRole(options, 'kube', { PORT: String(port), KUBECONFIG_OUT: kubeconfig, TEST_CLOCK_FILE: clockFile, KUBERNETES_VERSION: options.kubernetesVersion }, async () =>
-    (await httpRequest(`http://127.0.0.1:${port}/readyz`)).status === 200);
+  const part = await startRole(
+    options,
+    'kube',
+    {
+      PORT: String(port),
+      KUBECONFIG_OUT: kubeconfig,
+      TEST_CLOCK_FILE: clockFile,
+      KUBERNETES_VERSION: options.kubernetesVersion,
+    },
+    async () => (await httpRequest(`http://127.0.0.1:${port}/readyz`)).status === 200,
+  );
   parts.set('kubernetes', part);
-  return { kubeconfig, url: `http://127.0.0.1:${port}`, description: `Kubernetes: twin (API server, scheduler, controllers), http://127.0.0.1:${port}` };
+  return {
+    kubeconfig,
+    url: `http://127.0.0.1:${port}`,
+    description: `Kubernetes: twin (API server, scheduler, controllers), http://127.0.0.1:${port}`,
+  };
 }
 
 /** The cloud twin, with the kubelet stand-ins of the machines it boots. */
-export async function startCloud(options: LabOptions, at: { readonly clockFile: string; readonly kubeconfig: string }, parts: Map<string, RunningPart>): Promise<Cloud> {
+export async function startCloud(
+  options: LabOptions,
+  at: { readonly clockFile: string; readonly kubeconfig: string },
+  parts: Map<string, RunningPart>,
+): Promise<Cloud> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const env = {
-    PORT: String(port), KUBECONFIG: at.kubeconfig, TEST_CLOCK_FILE: at.clockFile, AWS_REGION: options.region, CLUSTER_NAME: options.clusterName,
-    KUBERNETES_VERSION: options.kubernetesVersion, ...(options.zones === undefined ? {} : { ZONES: options.zones.join(',') }), ...options.env?.['cloud'],
+    PORT: String(port),
+    KUBECONFIG: at.kubeconfig,
+    TEST_CLOCK_FILE: at.clockFile,
+    AWS_REGION: options.region,
+    CLUSTER_NAME: options.clusterName,
+    KUBERNETES_VERSION: options.kubernetesVersion,
+    ...(options.zones === undefined ? {} : { ZONES: options.zones.join(',') }),
+    ...options.env?.['cloud'],
   };
-  const part = await startRole(options, 'cloud', env, async () => (await httpRequest(`${url}/_twin/health`)).status === 200);
+  const part = await startRole(
+    options,
+    'cloud',
+    env,
+    async () => (await httpRequest(`${url}/_twin/health`)).status === 200,
+  );
   parts.set('cloud', part);
-  return { url, description: `EC2, SQS, SSM, Pricing, IAM, EKS and kubelets: twin, ${options.region}, ${url}` };
+  return {
+    url,
+    description: `EC2, SQS, SSM, Pricing, IAM, EKS and kubelets: twin, ${options.region}, ${url}`,
+  };
 }
 
-async function startRole(options: LabOptions, role: 'kube' | 'cloud', env: Readonly<Record<string, string>>, ready: () => Promise<boolean>): Promise<RunningPart> {
+async function startRole(
+  options: LabOptions,
+  role: 'kube' | 'cloud',
+  env: Readonly<Record<string, string>>,
+  ready: () => Promise<boolean>,
+): Promise<RunningPart> {
   await mkdir(options.dir, { recursive: true });
   return startPart({
     name: role,

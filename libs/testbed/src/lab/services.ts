@@ -1,12 +1,18 @@
 import { join } from 'node:path';
-import { httpRequest } from '../http.js';
-import { type RunningPart, startPart } from '../part.js';
-import { freePort } from '../ports.js';
+
+import { httpRequest } from '../process/http.js';
+import { type RunningPart, startPart } from '../process/part.js';
+import { freePort } from '../process/ports.js';
 import type { LabOptions } from './options.js';
 
-export type Addresses = { readonly natsUrl: string; readonly kubeconfig: string; readonly cloudUrl: string; readonly clockFile: string };
+export type Addresses = {
+  readonly natsUrl: string;
+  readonly kubeconfig: string;
+  readonly cloudUrl: string;
+  readonly clockFile: string;
+};
 
-/** What every service is told, in the environment, as a chart would. */
+/** The environment of every service, as a chart would set it. */
 export function serviceEnv(options: LabOptions, at: Addresses): Readonly<Record<string, string>> {
   return {
     CLUSTER_NAME: options.clusterName,
@@ -27,11 +33,20 @@ export function serviceEnv(options: LabOptions, at: Addresses): Readonly<Record<
 }
 
 /** The services of a lab, by the names of their parts. */
-export const serviceNames = (options: LabOptions): readonly string[] =>
-  ['pod-watcher', ...Array.from({ length: options.solvers }, (_, index) => `solver-${index}`), 'launcher', 'reaper'];
+export const serviceNames = (options: LabOptions): readonly string[] => [
+  'pod-watcher',
+  ...Array.from({ length: options.solvers }, (_, index) => `solver-${index}`),
+  'launcher',
+  'reaper',
+];
 
-/** Starts one service from its bundle and returns when it says that it is ready. */
-export async function startService(options: LabOptions, name: string, env: Readonly<Record<string, string>>, parts: Map<string, RunningPart>): Promise<RunningPart> {
+/** Starts one service from its bundle. Returns when it reports that it is ready. */
+export async function startService(
+  options: LabOptions,
+  name: string,
+  env: Readonly<Record<string, string>>,
+  parts: Map<string, RunningPart>,
+): Promise<RunningPart> {
   const program = name.replace(/-\d+$/, '');
   const port = await freePort();
   const part = await startPart({
@@ -39,7 +54,14 @@ export async function startService(options: LabOptions, name: string, env: Reado
     command: process.execPath,
     args: ['--enable-source-maps', join(options.distDir, `${program}.js`)],
     logFile: join(options.dir, 'logs', `${name}.log`),
-    env: { ...env, ...options.env?.['*'], ...options.env?.[program], HTTP_PORT: String(port), HTTP_HOST: '127.0.0.1', REPLICA_NAME: name },
+    env: {
+      ...env,
+      ...options.env?.['*'],
+      ...options.env?.[program],
+      HTTP_PORT: String(port),
+      HTTP_HOST: '127.0.0.1',
+      REPLICA_NAME: name,
+    },
     ready: async () => (await httpRequest(`http://127.0.0.1:${port}/readyz`)).status === 200,
     readyDeadlineMs: 60_000,
   });
@@ -48,18 +70,31 @@ export async function startService(options: LabOptions, name: string, env: Reado
 }
 
 /**
- * Starts all services in one process, over the bus that lives in it, for machines without nats-server. `busPort` is where other
- * processes may follow that bus.
+ * Starts all services in one process with the bus in it, for machines without a nats-server. Other
+ * processes may follow that bus at `busPort`.
  */
-export async function startServicesTogether(options: LabOptions, env: Readonly<Record<string, string>>, at: { readonly busPort: number }, parts: Map<string, RunningPart>): Promise<RunningPart> {
+export async function startServicesTogether(
+  options: LabOptions,
+  env: Readonly<Record<string, string>>,
+  at: { readonly busPort: number },
+  parts: Map<string, RunningPart>,
+): Promise<RunningPart> {
   const port = await freePort();
-  const ofServices = ['*', 'pod-watcher', 'solver', 'launcher', 'reaper'].map((name) => options.env?.[name] ?? {});
+  const ofServices = ['*', 'pod-watcher', 'solver', 'launcher', 'reaper'].map(
+    (name) => options.env?.[name] ?? {},
+  );
   const part = await startPart({
     name: 'services',
     command: process.execPath,
     args: ['--enable-source-maps', join(options.distDir, 'lab.js'), 'services'],
     logFile: join(options.dir, 'logs', 'services.log'),
-    env: Object.assign({ ...env }, ...ofServices, { SOLVERS: String(options.solvers), BUS_PORT: String(at.busPort), HTTP_PORT: String(port), HTTP_HOST: '127.0.0.1', REPLICA_NAME: 'services' }) as Record<string, string>,
+    env: Object.assign({ ...env }, ...ofServices, {
+      SOLVERS: String(options.solvers),
+      BUS_PORT: String(at.busPort),
+      HTTP_PORT: String(port),
+      HTTP_HOST: '127.0.0.1',
+      REPLICA_NAME: 'services',
+    }) as Record<string, string>,
     ready: async () => (await httpRequest(`http://127.0.0.1:${port}/readyz`)).status === 200,
     readyDeadlineMs: 60_000,
   });

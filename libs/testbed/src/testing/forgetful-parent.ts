@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+
 import { startPart } from '../index.js';
 
 // Starts a part that logs into the folder given, says its process number, and waits to be killed.

@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+
 import { afterAll } from '@jest/globals';
+
 import { isUnavailable, type Unavailable } from '../index.js';
 
 /** A folder that is gone when the test file is done. */
@@ -12,7 +14,10 @@ export function scratchDir(): string {
 }
 
 /** Says what a test leaves out, and why; true when it has to. */
-export function leftOut<T extends object>(what: string, obtained: T | Unavailable): obtained is Unavailable {
+export function leftOut<T extends object>(
+  what: string,
+  obtained: T | Unavailable,
+): obtained is Unavailable {
   if (!isUnavailable(obtained)) return false;
   process.stdout.write(`LEFT OUT: ${what}: ${obtained.unavailable.split('\n', 1)[0]}\n`);
   return true;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+
 import { eventually, type Stage } from './stage.js';
 
 /** What a follower sees, whatever befalls the stream or its server. */
@@ -13,9 +14,16 @@ export function following(at: Stage): void {
       await watcher.until('caught up', (seen) => seen.includes('caught-up'));
       for (let index = 0; index < 20; index += 1) await put('t.state.c', String(index));
       const seen = await watcher.until('live', (all) => all.includes('t.state.c=19'));
-      expect(seen).toEqual(['t.state.b=2', 't.state.a=3', 'caught-up', ...Array.from({ length: 20 }, (_, index) => `t.state.c=${String(index)}`)]);
+      expect(seen).toEqual([
+        't.state.b=2',
+        't.state.a=3',
+        'caught-up',
+        ...Array.from({ length: 20 }, (_, index) => `t.state.c=${String(index)}`),
+      ]);
       const caughtUp = watcher.events.find((event) => event.kind === 'caught-up');
-      expect(caughtUp).toMatchObject({ position: { lastSequence: 3, incarnation: (await at.bus.position('T_STATE')).incarnation } });
+      expect(caughtUp).toMatchObject({
+        position: { lastSequence: 3, incarnation: (await at.bus.position('T_STATE')).incarnation },
+      });
     });
     test('an empty stream is caught up at once, and filters are kept', async () => {
       const watcher = follow('T_STATE', ['t.state.a', 't.state.x.>']);
@@ -23,7 +31,11 @@ export function following(at: Stage): void {
       await put('t.state.b', '1');
       await put('t.state.x.y', '2');
       await put('t.state.a', '3');
-      expect(await watcher.until('live', (seen) => seen.includes('t.state.a=3'))).toEqual(['caught-up', 't.state.x.y=2', 't.state.a=3']);
+      expect(await watcher.until('live', (seen) => seen.includes('t.state.a=3'))).toEqual([
+        'caught-up',
+        't.state.x.y=2',
+        't.state.a=3',
+      ]);
     });
     test('a log from its first message, and from now on', async () => {
       for (const text of ['1', '2']) await put('t.log.a', text);
@@ -32,11 +44,23 @@ export function following(at: Stage): void {
       await all.until('caught up', (seen) => seen.includes('caught-up'));
       await fresh.until('caught up', (seen) => seen.includes('caught-up'));
       await put('t.log.a', '3');
-      expect(await all.until('all', (seen) => seen.includes('t.log.a=3'))).toEqual(['t.log.a=1', 't.log.a=2', 'caught-up', 't.log.a=3']);
-      expect(await fresh.until('fresh', (seen) => seen.includes('t.log.a=3'))).toEqual(['caught-up', 't.log.a=3']);
+      expect(await all.until('all', (seen) => seen.includes('t.log.a=3'))).toEqual([
+        't.log.a=1',
+        't.log.a=2',
+        'caught-up',
+        't.log.a=3',
+      ]);
+      expect(await fresh.until('fresh', (seen) => seen.includes('t.log.a=3'))).toEqual([
+        'caught-up',
+        't.log.a=3',
+      ]);
     });
     test('many last messages come whole', async () => {
-      await Promise.all(Array.from({ length: 3_000 }, (_, index) => put(`t.state.many.${String(index)}`, 'x'.repeat(500))));
+      await Promise.all(
+        Array.from({ length: 3_000 }, (_, index) =>
+          put(`t.state.many.${String(index)}`, 'x'.repeat(500)),
+        ),
+      );
       const watcher = follow('T_STATE', ['t.state.>']);
       const seen = await watcher.until('all', (events) => events.at(-1) === 'caught-up');
       expect(seen).toHaveLength(3_001);
@@ -48,7 +72,11 @@ export function following(at: Stage): void {
       await watcher.until('caught up', (seen) => seen.includes('caught-up'));
       await at.world.purge('T_STATE');
       await put('t.state.a', '2');
-      const seen = await watcher.until('reset', (events) => events.slice(events.indexOf('reset')).includes('caught-up') && events.includes('reset'));
+      const seen = await watcher.until(
+        'reset',
+        (events) =>
+          events.slice(events.indexOf('reset')).includes('caught-up') && events.includes('reset'),
+      );
       expect(seen.slice(seen.indexOf('reset'))).toEqual(['reset', 't.state.a=2', 'caught-up']);
     });
     test('messages that end by themselves are no reset', async () => {
@@ -58,7 +86,9 @@ export function following(at: Stage): void {
       await watcher.until('caught up', (seen) => seen.includes('caught-up'));
       await new Promise((resolve) => setTimeout(resolve, 3_500));
       await put('t.state.a', '2');
-      expect(await watcher.until('live', (seen) => seen.includes('t.state.a=2'))).not.toContain('reset');
+      expect(await watcher.until('live', (seen) => seen.includes('t.state.a=2'))).not.toContain(
+        'reset',
+      );
     });
     test('a stream deleted and made anew is a reset, and its successor is followed', async () => {
       await put('t.state.a', '1');
@@ -66,7 +96,12 @@ export function following(at: Stage): void {
       await watcher.until('caught up', (seen) => seen.includes('caught-up'));
       await at.world.deleteStream('T_STATE');
       await put('t.state.b', '2');
-      const seen = await watcher.until('anew', (events) => events.includes('t.state.b=2') && events.slice(events.indexOf('reset')).includes('caught-up'));
+      const seen = await watcher.until(
+        'anew',
+        (events) =>
+          events.includes('t.state.b=2') &&
+          events.slice(events.indexOf('reset')).includes('caught-up'),
+      );
       expect(seen).toEqual(['t.state.a=1', 'caught-up', 'reset', ...seen.slice(3)]);
     });
     test('a server that died and came back is followed on, nothing twice and nothing lost', async () => {
@@ -76,7 +111,11 @@ export function following(at: Stage): void {
       await at.world.crash();
       await at.world.restart({ wiped: false });
       await eventually(() => put('t.state.b', '2', { messageId: 'b2' }));
-      expect(await watcher.until('live', (seen) => seen.includes('t.state.b=2'))).toEqual(['t.state.a=1', 'caught-up', 't.state.b=2']);
+      expect(await watcher.until('live', (seen) => seen.includes('t.state.b=2'))).toEqual([
+        't.state.a=1',
+        'caught-up',
+        't.state.b=2',
+      ]);
     }, 30_000);
     test('a server that lost its store is a reset', async () => {
       await put('t.state.a', '1');
@@ -85,7 +124,10 @@ export function following(at: Stage): void {
       await at.world.crash();
       await at.world.restart({ wiped: true });
       await eventually(() => put('t.state.b', '2', { messageId: 'b2' }));
-      const seen = await watcher.until('anew', (events) => events.includes('t.state.b=2') && events.includes('reset'));
+      const seen = await watcher.until(
+        'anew',
+        (events) => events.includes('t.state.b=2') && events.includes('reset'),
+      );
       expect(seen.slice(0, 3)).toEqual(['t.state.a=1', 'caught-up', 'reset']);
     }, 30_000);
   });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+
 import { eventually, mebibyte, type Stage, textOf } from './stage.js';
 
 /** What publishing promises. */
@@ -8,20 +9,30 @@ export function publishing(at: Stage): void {
     test('sequences grow by one and a message id is heard once', async () => {
       const first = await put('t.log.a', '1', { messageId: 'm1' });
       expect(first).toEqual({ stream: 'T_LOG', sequence: 1, duplicate: false });
-      expect(await put('t.log.a', '1', { messageId: 'm1' })).toEqual({ stream: 'T_LOG', sequence: 1, duplicate: true });
+      expect(await put('t.log.a', '1', { messageId: 'm1' })).toEqual({
+        stream: 'T_LOG',
+        sequence: 1,
+        duplicate: true,
+      });
       expect((await put('t.log.a', '2', { messageId: 'm2' })).sequence).toBe(2);
     });
     test('the expected last sequence of a subject guards it', async () => {
       const { sequence } = await put('t.state.a', '1', { expectLastSubjectSequence: 0 });
-      await expect(put('t.state.a', '2', { expectLastSubjectSequence: 0 })).rejects.toMatchObject({ code: 'wrong-last-sequence' });
-      expect((await put('t.state.a', '2', { expectLastSubjectSequence: sequence })).sequence).toBe(sequence + 1);
+      await expect(put('t.state.a', '2', { expectLastSubjectSequence: 0 })).rejects.toMatchObject({
+        code: 'wrong-last-sequence',
+      });
+      expect((await put('t.state.a', '2', { expectLastSubjectSequence: sequence })).sequence).toBe(
+        sequence + 1,
+      );
       expect((await put('t.state.b', '1', { expectLastSubjectSequence: 0 })).duplicate).toBe(false);
     });
     test('a subject of no stream is refused by name', async () => {
       await expect(put('nowhere.a', '1')).rejects.toMatchObject({ code: 'no-stream' });
     });
     test('a payload over a mebibyte is refused', async () => {
-      await expect(at.bus.publish({ subject: 't.log.a', payload: new Uint8Array(mebibyte + 1) })).rejects.toMatchObject({ code: 'too-large' });
+      await expect(
+        at.bus.publish({ subject: 't.log.a', payload: new Uint8Array(mebibyte + 1) }),
+      ).rejects.toMatchObject({ code: 'too-large' });
     });
     test('the duplicate window outlives a purge, but not the stream', async () => {
       await put('t.state.a', '1', { messageId: 'm' });
@@ -33,7 +44,9 @@ export function publishing(at: Stage): void {
     test('a message with a time to live leaves the stream', async () => {
       await put('t.state.a', '1', { ttlMs: 1_000 });
       expect(await at.bus.lastMessage('T_STATE', 't.state.a')).toBeDefined();
-      await eventually(async () => expect(await at.bus.lastMessage('T_STATE', 't.state.a')).toBeUndefined());
+      await eventually(async () =>
+        expect(await at.bus.lastMessage('T_STATE', 't.state.a')).toBeUndefined(),
+      );
     });
   });
 }
@@ -50,8 +63,15 @@ export function looking(at: Stage): void {
       expect(last).toMatchObject({ subject: 't.state.a', sequence: 2, headers: { 'ce-id': 'y' } });
       expect(textOf(last?.payload ?? new Uint8Array())).toBe('2');
       expect(await at.bus.lastMessage('T_STATE', 't.state.none')).toBeUndefined();
-      expect(await at.bus.lastSequences('T_STATE', 't.state.>')).toEqual(new Map([['t.state.a', 2], ['t.state.b.c', 3]]));
-      expect(await at.bus.lastSequences('T_STATE', 't.state.*')).toEqual(new Map([['t.state.a', 2]]));
+      expect(await at.bus.lastSequences('T_STATE', 't.state.>')).toEqual(
+        new Map([
+          ['t.state.a', 2],
+          ['t.state.b.c', 3],
+        ]),
+      );
+      expect(await at.bus.lastSequences('T_STATE', 't.state.*')).toEqual(
+        new Map([['t.state.a', 2]]),
+      );
       const position = await at.bus.position('T_STATE');
       expect(position.lastSequence).toBe(3);
       await expect(at.bus.position('T_NONE')).rejects.toMatchObject({ code: 'no-stream' });

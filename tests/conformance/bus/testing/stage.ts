@@ -1,5 +1,11 @@
-import { type Bus, type FollowEvent, type FollowFrom, type StreamSpec, type WorkerSpec, type WorkItem } from '@dovetail/core-ports';
-
+import {
+  type Bus,
+  type FollowEvent,
+  type FollowFrom,
+  type StreamSpec,
+  type WorkerSpec,
+  type WorkItem,
+} from '@dovetail/core-ports';
 
 /** A bus server under test and what can befall it. */
 export type BusWorld = {
@@ -20,7 +26,11 @@ export type Member = { next(): Promise<WorkItem>; close(): Promise<void> };
 export type Stage = {
   readonly world: BusWorld;
   readonly bus: Bus;
-  put(subject: string, text: string, rest?: Partial<Parameters<Bus['publish']>[0]>): ReturnType<Bus['publish']>;
+  put(
+    subject: string,
+    text: string,
+    rest?: Partial<Parameters<Bus['publish']>[0]>,
+  ): ReturnType<Bus['publish']>;
   follow(stream: string, filters: readonly string[], from?: FollowFrom): Watcher;
   member(on?: Bus): Member;
 };
@@ -28,10 +38,36 @@ export type Stage = {
 export const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 export const textOf = (payload: Uint8Array): string => new TextDecoder().decode(payload);
 export const mebibyte = 1024 * 1024;
-export const state: StreamSpec = { name: 'T_STATE', subjects: ['t.state.>'], keep: 'last', maxBytes: 16 * mebibyte, duplicateWindowMs: 60_000 };
-export const queue: StreamSpec = { name: 'T_QUEUE', subjects: ['t.queue.>'], keep: 'work', maxAgeMs: 60_000, maxBytes: 16 * mebibyte, duplicateWindowMs: 60_000 };
-export const log: StreamSpec = { name: 'T_LOG', subjects: ['t.log.>'], keep: 'log', maxAgeMs: 60_000, maxBytes: 16 * mebibyte, duplicateWindowMs: 60_000 };
-export const worker: WorkerSpec = { stream: 'T_QUEUE', name: 'workers', ackWaitMs: 1_000, inFlightMax: 8, filter: 't.queue.>' };
+export const state: StreamSpec = {
+  name: 'T_STATE',
+  subjects: ['t.state.>'],
+  keep: 'last',
+  maxBytes: 16 * mebibyte,
+  duplicateWindowMs: 60_000,
+};
+export const queue: StreamSpec = {
+  name: 'T_QUEUE',
+  subjects: ['t.queue.>'],
+  keep: 'work',
+  maxAgeMs: 60_000,
+  maxBytes: 16 * mebibyte,
+  duplicateWindowMs: 60_000,
+};
+export const log: StreamSpec = {
+  name: 'T_LOG',
+  subjects: ['t.log.>'],
+  keep: 'log',
+  maxAgeMs: 60_000,
+  maxBytes: 16 * mebibyte,
+  duplicateWindowMs: 60_000,
+};
+export const worker: WorkerSpec = {
+  stream: 'T_QUEUE',
+  name: 'workers',
+  ackWaitMs: 1_000,
+  inFlightMax: 8,
+  filter: 't.queue.>',
+};
 
 /** Retries what a server that is just coming back may still refuse. */
 export async function eventually<T>(attempt: () => Promise<T>): Promise<T> {
@@ -53,19 +89,31 @@ export class Watcher {
   readonly #ended: Promise<void>;
   #wake = (): void => undefined;
   constructor(bus: Bus, stream: string, filters: readonly string[], from?: FollowFrom) {
-    this.#ended = this.#read(bus.follow({ stream, filters, ...(from === undefined ? {} : { from }) }, this.#stop.signal));
+    this.#ended = this.#read(
+      bus.follow({ stream, filters, ...(from === undefined ? {} : { from }) }, this.#stop.signal),
+    );
   }
   async #read(events: AsyncIterable<FollowEvent>): Promise<void> {
     for await (const event of events) {
       this.events.push(event);
-      this.#seen.push(event.kind === 'message' ? `${event.message.subject}=${textOf(event.message.payload)}` : event.kind);
+      this.#seen.push(
+        event.kind === 'message'
+          ? `${event.message.subject}=${textOf(event.message.payload)}`
+          : event.kind,
+      );
       this.#wake();
     }
   }
-  async until(what: string, done: (seen: readonly string[]) => boolean): Promise<readonly string[]> {
+  async until(
+    what: string,
+    done: (seen: readonly string[]) => boolean,
+  ): Promise<readonly string[]> {
     const untilMs = Date.now() + 15_000;
     while (!done(this.seen())) {
-      if (Date.now() > untilMs) throw new Error(`${what}: saw ${String(this.#seen.length)} events: ${JSON.stringify(this.#seen.slice(-20)).slice(0, 1_000)}`);
+      if (Date.now() > untilMs)
+        throw new Error(
+          `${what}: saw ${String(this.#seen.length)} events: ${JSON.stringify(this.#seen.slice(-20)).slice(0, 1_000)}`,
+        );
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 100);
         this.#wake = () => {

@@ -1,9 +1,21 @@
 /** What every implementation of the Bus port must do: run on the in-process bus and on NATS. */
-import { afterAll, afterEach, beforeAll, describe } from '@jest/globals';
 import type { Bus } from '@dovetail/core-ports';
+import { afterAll, afterEach, beforeAll, describe } from '@jest/globals';
+
 import { following } from './following.js';
 import { looking, publishing } from './publishing.js';
-import { type BusWorld, bytes, eventually, log, type Member, queue, type Stage, state, Watcher, worker } from './stage.js';
+import {
+  type BusWorld,
+  bytes,
+  eventually,
+  log,
+  type Member,
+  queue,
+  type Stage,
+  state,
+  Watcher,
+  worker,
+} from './stage.js';
 import { asking, working } from './working.js';
 
 export type { BusWorld } from './stage.js';
@@ -25,14 +37,22 @@ function memberOn(bus: Bus): Member {
 }
 
 /** The stage over what `world` and `bus` give once they are there; whatever is opened on it is remembered in `open`. */
-function stageOver(world: () => BusWorld, bus: () => Bus, open: { close(): Promise<void> }[]): Stage {
+function stageOver(
+  world: () => BusWorld,
+  bus: () => Bus,
+  open: { close(): Promise<void> }[],
+): Stage {
   const remembered = <T extends { close(): Promise<void> }>(made: T): T => {
     open.push(made);
     return made;
   };
   return {
-    get world() { return world(); },
-    get bus() { return bus(); },
+    get world() {
+      return world();
+    },
+    get bus() {
+      return bus();
+    },
     put: (subject, text, rest = {}) => bus().publish({ subject, payload: bytes(text), ...rest }),
     follow: (stream, filters, from) => remembered(new Watcher(bus(), stream, filters, from)),
     member: (on = bus()) => remembered(memberOn(on)),
@@ -44,7 +64,11 @@ export function busConformance(name: string, makeWorld: () => Promise<BusWorld>)
     let world: BusWorld;
     let bus: Bus;
     const open: { close(): Promise<void> }[] = [];
-    const stage = stageOver(() => world, () => bus, open);
+    const stage = stageOver(
+      () => world,
+      () => bus,
+      open,
+    );
 
     beforeAll(async () => {
       world = await makeWorld();
@@ -53,7 +77,8 @@ export function busConformance(name: string, makeWorld: () => Promise<BusWorld>)
     }, 60_000);
     afterEach(async () => {
       await Promise.all(open.splice(0).map((each) => each.close()));
-      for (const stream of [state, queue, log]) await eventually(() => world.deleteStream(stream.name));
+      for (const stream of [state, queue, log])
+        await eventually(() => world.deleteStream(stream.name));
       await eventually(() => bus.ensureStreams([state, queue, log]));
     }, 30_000);
     afterAll(() => world.close(), 30_000);

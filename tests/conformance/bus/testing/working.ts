@@ -1,5 +1,6 @@
-import { describe, expect, test } from '@jest/globals';
 import { BusError } from '@dovetail/core-ports';
+import { describe, expect, test } from '@jest/globals';
+
 import { bytes, eventually, type Stage, textOf } from './stage.js';
 
 /** What members of a queue share, and how often. */
@@ -29,7 +30,10 @@ export function working(at: Stage): void {
       const waiting = two.next();
       await put('t.queue.b', '2');
       const taken = await waiting;
-      expect([textOf(held.message.payload), textOf(taken.message.payload)].sort()).toEqual(['1', '2']);
+      expect([textOf(held.message.payload), textOf(taken.message.payload)].sort()).toEqual([
+        '1',
+        '2',
+      ]);
       await Promise.all([held.ack(), taken.ack()]);
     });
     test('what is not acked comes again, and the deliveries are counted', async () => {
@@ -52,7 +56,10 @@ export function working(at: Stage): void {
         await new Promise((resolve) => setTimeout(resolve, 500));
         await item.working();
       }
-      const early = await Promise.race([again.then(() => 'redelivered'), Promise.resolve('not yet')]);
+      const early = await Promise.race([
+        again.then(() => 'redelivered'),
+        Promise.resolve('not yet'),
+      ]);
       expect(early).toBe('not yet');
       await item.ack();
       await put('t.queue.b', '2');
@@ -70,18 +77,22 @@ export function working(at: Stage): void {
       expect(textOf(item.message.payload)).toBe('2');
       await item.ack();
     });
-    test.each([false, true])('a server that died (store lost: %s) is worked for on', async (wiped) => {
-      const one = member();
-      await put('t.queue.a', '1');
-      await (await one.next()).ack();
-      const next = one.next();
-      await at.world.crash();
-      await at.world.restart({ wiped });
-      await eventually(() => put('t.queue.a', '2', { messageId: 'a2' }));
-      const item = await next;
-      expect(textOf(item.message.payload)).toBe('2');
-      await item.ack();
-    }, 30_000);
+    test.each([false, true])(
+      'a server that died (store lost: %s) is worked for on',
+      async (wiped) => {
+        const one = member();
+        await put('t.queue.a', '1');
+        await (await one.next()).ack();
+        const next = one.next();
+        await at.world.crash();
+        await at.world.restart({ wiped });
+        await eventually(() => put('t.queue.a', '2', { messageId: 'a2' }));
+        const item = await next;
+        expect(textOf(item.message.payload)).toBe('2');
+        await item.ack();
+      },
+      30_000,
+    );
     test('an ack after the queue was lost is refused, not swallowed', async () => {
       const one = member();
       await put('t.queue.a', '1');
@@ -97,14 +108,26 @@ export function asking(at: Stage): void {
   describe('asking', () => {
     test('one of those who serve answers; nobody is an error; so is a handler that fails', async () => {
       const stop = new AbortController();
-      await expect(at.bus.request('t.ask', bytes('x'), { timeoutMs: 1_000 })).rejects.toMatchObject({ code: 'no-responders' });
-      const served = [1, 2].map((index) => at.bus.serve({ subject: 't.ask', queue: 'q' }, (request) => {
-        if (textOf(request.payload) === 'fail') return Promise.reject(new Error('cannot'));
-        return Promise.resolve(bytes(`${String(index)}:${textOf(request.payload)}`));
-      }, stop.signal));
-      const answer = await eventually(() => at.bus.request('t.ask', bytes('hello'), { timeoutMs: 1_000, headers: { a: 'b' } }));
+      await expect(at.bus.request('t.ask', bytes('x'), { timeoutMs: 1_000 })).rejects.toMatchObject(
+        { code: 'no-responders' },
+      );
+      const served = [1, 2].map((index) =>
+        at.bus.serve(
+          { subject: 't.ask', queue: 'q' },
+          (request) => {
+            if (textOf(request.payload) === 'fail') return Promise.reject(new Error('cannot'));
+            return Promise.resolve(bytes(`${String(index)}:${textOf(request.payload)}`));
+          },
+          stop.signal,
+        ),
+      );
+      const answer = await eventually(() =>
+        at.bus.request('t.ask', bytes('hello'), { timeoutMs: 1_000, headers: { a: 'b' } }),
+      );
       expect(textOf(answer.payload)).toMatch(/^[12]:hello$/);
-      await expect(at.bus.request('t.ask', bytes('fail'), { timeoutMs: 1_000 })).rejects.toMatchObject({ name: 'BusError', message: expect.stringMatching(/cannot/) });
+      await expect(
+        at.bus.request('t.ask', bytes('fail'), { timeoutMs: 1_000 }),
+      ).rejects.toMatchObject({ name: 'BusError', message: expect.stringMatching(/cannot/) });
       stop.abort();
       await Promise.all(served);
     });
@@ -114,11 +137,21 @@ export function asking(at: Stage): void {
       const held = new Promise<void>((resolve) => {
         release = resolve;
       });
-      const served = at.bus.serve({ subject: 't.slow', queue: 'q' }, async () => {
-        await held;
-        return bytes('late');
-      }, stop.signal);
-      await eventually(async () => expect(await at.bus.request('t.slow', bytes('x'), { timeoutMs: 100 }).catch((error: BusError) => error.code)).toBe('timeout'));
+      const served = at.bus.serve(
+        { subject: 't.slow', queue: 'q' },
+        async () => {
+          await held;
+          return bytes('late');
+        },
+        stop.signal,
+      );
+      await eventually(async () =>
+        expect(
+          await at.bus
+            .request('t.slow', bytes('x'), { timeoutMs: 100 })
+            .catch((error: BusError) => error.code),
+        ).toBe('timeout'),
+      );
       release();
       stop.abort();
       await served;

@@ -1,77 +1,145 @@
-import { DescribeSpotPriceHistoryCommand } from '@aws-sdk/client-ec2';
-import { GetProductsCommand, type Filter } from '@aws-sdk/client-pricing';
+import { DescribeSpotPriceHistoryCommand, EC2Client } from '@aws-sdk/client-ec2';
+import { type Filter, GetProductsCommand, PricingClient } from '@aws-sdk/client-pricing';
 import type { PriceQuote } from '@dovetail/core-ec2-model';
-import { CloudError, type Clock, type Cloud } from '@dovetail/core-ports';
-import type { AwsCalls } from '../calls.js';
-import type { AwsClients } from '../clients.js';
-import { allPages } from '../paging.js';
+import { CloudError, type Prices } from '@dovetail/core-ports';
 
-type PriceContext = { readonly clients: AwsClients; readonly calls: AwsCalls; readonly clock: Clock; readonly region: string };
+import { allPages } from '../calls/paging.js';
+import type { AwsSession } from '../calls/session.js';
 
-/** On-demand prices of Linux on shared hosts and of bare metal, and the current spot prices. */
-export const pricesOf = (context: PriceContext): Pick<Cloud, 'onDemandPrices' | 'spotPrices'> => ({
+/** On-demand prices of Linux on shared hosts and of bare metal, and the current spot prices. Prices are micros an hour. */
+export const awsPrices = (session: AwsSession): Prices => ({
   async onDemandPrices() {
     const [shared, metal] = await Promise.all([
-      products(context, { tenancy: 'Shared', productFamily: 'Compute Instance' }),
-      products(context, { tenancy: 'Dedicated', productFamily: 'Compute Instance (bare metal)' }),
+      products(session, { tenancy: 'Shared', productFamily: 'Compute Instance' }),
+      products(session, { tenancy: 'Dedicated', productFamily: 'Compute Instance (bare metal)' }),
     ]);
-    // An empty half is an answer gone wrong, and taking it would put every metal (or every other) type out of sale.
-    if (shared.size === 0) throw new CloudError('unavailable', 'NoPrices', `the Pricing API named no on-demand price for ${context.region}`);
-    return [...new Map([...metal, ...shared])].sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([instanceType, { micros, estimated }]) => ({ instanceType, capacityType: 'on-demand', priceMicrosPerHour: micros, estimated }));
+    // No price at all is a wrong answer. Believing it would take every ordinary type out of the catalog.
+    if (shared.size === 0)
+      throw new CloudError(
+        'unavailable',
+        'NoPrices',
+        `the Pricing API listed no on-demand price for ${session.connection.region}`,
+      );
+    return [...new Map([...metal, ...shared])]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([instanceType, { micros, estimated }]) => ({
+        instanceType,
+        capacityType: 'on-demand',
+        priceMicrosPerHour: micros,
+        estimated,
+      }));
   },
-  spotPrices: () => spotPrices(context),
+  spotPrices: () => spotPrices(session),
 });
 
-async function products({ clients, calls, region }: PriceContext, kind: { readonly tenancy: string; readonly productFamily: string }): Promise<ReadonlyMap<string, ListedPrice>> {
+async function products(
+  session: AwsSession,
+  kind: { readonly tenancy: string; readonly productFamily: string },
+): Promise<ReadonlyMap<string, ListedPrice>> {
+  const { calls, connection } = session;
+  const pricing = session.client(PricingClient, pricingRegionOf(connection.region));
   const equals = (Field: string, Value: string): Filter => ({ Type: 'TERM_MATCH', Field, Value });
   const Filters = [
-    equals('regionCode', region), equals('preInstalledSw', 'NA'), equals('operatingSystem', 'Linux'),
-    equals('capacitystatus', 'Used'), equals('marketoption', 'OnDemand'), equals('tenancy', kind.tenancy), equals('productFamily', kind.productFamily),
+    equals('regionCode', connection.region),
+    equals('preInstalledSw', 'NA'),
+    equals('operatingSystem', 'Linux'),
+    equals('capacitystatus', 'Used'),
+    equals('marketoption', 'OnDemand'),
+    equals('tenancy', kind.tenancy),
+    equals('productFamily', kind.productFamily),
   ];
   const lines = await allPages(
-    (NextToken) => calls.run('price', 'pricing:GetProducts', () => clients.pricing.send(new GetProductsCommand({ ServiceCode: 'AmazonEC2', Filters, NextToken, MaxResults: 100 }))),
+    (NextToken) =>
+      calls.run('price', 'pricing:GetProducts', () =>
+        pricing.send(
+          new GetProductsCommand({ ServiceCode: 'AmazonEC2', Filters, NextToken, MaxResults: 100 }),
+        ),
+      ),
     (page) => ({ items: page.PriceList as readonly unknown[] | undefined, next: page.NextToken }),
   );
   return new Map(lines.map(priceOf).filter((price) => price !== undefined));
 }
 
+/** The Pricing API answers in a few regions, for all regions: the nearest one, as Karpenter chooses it. */
+function pricingRegionOf(region: string): string {
+  if (region.startsWith('ap-')) return 'ap-south-1';
+  if (region.startsWith('cn-')) return 'cn-northwest-1';
+  return region.startsWith('eu-') ? 'eu-central-1' : 'us-east-1';
+}
+
 type ListedPrice = { readonly micros: number; readonly estimated: boolean };
 type Product = {
-  readonly product?: { readonly attributes?: { readonly instanceType?: string; readonly dovetailEstimated?: string } };
-  readonly terms?: { readonly OnDemand?: Readonly<Record<string, { readonly priceDimensions?: Readonly<Record<string, { readonly pricePerUnit?: Readonly<Record<string, string>> }>> }>> };
+  readonly product?: {
+    readonly attributes?: { readonly instanceType?: string; readonly dovetailEstimated?: string };
+  };
+  readonly terms?: {
+    readonly OnDemand?: Readonly<
+      Record<
+        string,
+        {
+          readonly priceDimensions?: Readonly<
+            Record<string, { readonly pricePerUnit?: Readonly<Record<string, string>> }>
+          >;
+        }
+      >
+    >;
+  };
 };
 
-/** Type and price of one line of a price list; undefined when it names none, or 0 (reserved hosts are listed so). China is priced in yuan. */
+/**
+ * Type and price of one line of a price list. Undefined without a price, or with the price 0 that reserved hosts have.
+ * China's prices are in yuan.
+ */
 export function priceOf(line: unknown): readonly [string, ListedPrice] | undefined {
-  // The SDK hands lines over as String objects that hold JSON.
-  const product = (typeof line === 'object' && line !== null && 'product' in line ? line : JSON.parse(String(line))) as Product;
-  // Only the cloud twin marks prices so: it has none of its region's own.
+  // The SDK returns lines as String objects that hold JSON.
+  const product = (
+    typeof line === 'object' && line !== null && 'product' in line ? line : JSON.parse(String(line))
+  ) as Product;
+  // Only the cloud twin marks prices as estimated, in regions for which it knows none.
   const { instanceType, dovetailEstimated } = product.product?.attributes ?? {};
   const [term] = Object.values(product.terms?.OnDemand ?? {});
   const [dimension] = Object.values(term?.priceDimensions ?? {});
   const text = dimension?.pricePerUnit?.['USD'] ?? dimension?.pricePerUnit?.['CNY'];
   const micros = Math.round(Number(text) * 1e6);
-  return instanceType === undefined || !(micros > 0) ? undefined : [instanceType, { micros, estimated: dovetailEstimated === 'true' }];
+  return instanceType === undefined || !(micros > 0)
+    ? undefined
+    : [instanceType, { micros, estimated: dovetailEstimated === 'true' }];
 }
 
-/** The price in force now, for every type and zone; of several answers for one, the newest. */
-async function spotPrices({ clients, calls, clock }: PriceContext): Promise<readonly PriceQuote[]> {
-  const StartTime = new Date(clock.nowMs());
+/** The current price of every type and zone. Of several answers for one, the newest counts. */
+async function spotPrices(session: AwsSession): Promise<readonly PriceQuote[]> {
+  const ec2 = session.client(EC2Client);
+  const StartTime = new Date(session.clock.nowMs());
   const history = await allPages(
-    (NextToken) => calls.run('read', 'ec2:DescribeSpotPriceHistory', () => clients.ec2.send(new DescribeSpotPriceHistoryCommand({
-      StartTime, NextToken, MaxResults: 1000, ProductDescriptions: ['Linux/UNIX', 'Linux/UNIX (Amazon VPC)'],
-    }))),
+    (NextToken) =>
+      session.calls.run('read', 'ec2:DescribeSpotPriceHistory', () =>
+        ec2.send(
+          new DescribeSpotPriceHistoryCommand({
+            StartTime,
+            NextToken,
+            MaxResults: 1000,
+            ProductDescriptions: ['Linux/UNIX', 'Linux/UNIX (Amazon VPC)'],
+          }),
+        ),
+      ),
     (page) => ({ items: page.SpotPriceHistory, next: page.NextToken }),
   );
   const newest = new Map<string, { readonly atMs: number; readonly quote: PriceQuote }>();
-  for (const { InstanceType: instanceType, AvailabilityZone: zone, SpotPrice, Timestamp } of history) {
+  for (const {
+    InstanceType: instanceType,
+    AvailabilityZone: zone,
+    SpotPrice,
+    Timestamp,
+  } of history) {
     const priceMicrosPerHour = Math.round(Number(SpotPrice) * 1e6);
     if (instanceType === undefined || zone === undefined || !(priceMicrosPerHour > 0)) continue;
     const key = `${instanceType} ${zone}`;
     const atMs = Timestamp?.getTime() ?? 0;
     if (atMs < (newest.get(key)?.atMs ?? 0)) continue;
-    newest.set(key, { atMs, quote: { instanceType, zone, capacityType: 'spot', priceMicrosPerHour, estimated: false } });
+    newest.set(key, {
+      atMs,
+      quote: { instanceType, zone, capacityType: 'spot', priceMicrosPerHour, estimated: false },
+    });
   }
   return [...newest].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, { quote }]) => quote);
 }

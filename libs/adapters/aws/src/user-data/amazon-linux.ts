@@ -1,7 +1,8 @@
 import type { UserDataInput } from '@dovetail/core-ports';
 import { parse, stringify } from 'yaml';
+
 import { dnsIpsOf, kubeletArguments, kubeletLabels, kubeletTaints } from './kubelet.js';
-import { isMime, multipart, part, partsOf, shellPart, unixLines, type MimePart } from './mime.js';
+import { isMime, type MimePart, multipart, part, partsOf, shellPart, unixLines } from './mime.js';
 import { UserDataProblem } from './problem.js';
 
 /** AL2: the user's parts first, then a script that calls the image's bootstrap.sh. */
@@ -18,50 +19,90 @@ function bootstrapScript(input: UserDataInput): string {
     `--b64-cluster-ca '${cluster.certificateAuthority}'`,
     ...(dnsIp?.includes(':') === true ? ['--ip-family ipv6'] : []),
     ...(dnsIp === undefined ? [] : [`--dns-cluster-ip '${dnsIp}'`]),
-    // The script would compute a limit of its own beside the one in the arguments.
+    // Otherwise the script computes a second limit beside the one in the arguments.
     '--use-max-pods false',
     `--kubelet-extra-args '${kubeletArguments(input)}'`,
     ...(instanceStorePolicy === 'RAID0' ? ['--local-disks raid0'] : []),
   ];
-  return ['#!/bin/bash -xe', 'exec > >(tee /var/log/user-data.log|logger -t user-data -s 2>/dev/console) 2>&1', command.join(' \\\n')].join('\n');
+  return [
+    '#!/bin/bash -xe',
+    'exec > >(tee /var/log/user-data.log|logger -t user-data -s 2>/dev/console) 2>&1',
+    command.join(' \\\n'),
+  ].join('\n');
 }
 
 const nodeConfigType = 'application/node.eks.aws';
 
-/** AL2023: the user's parts first, then our NodeConfig: nodeadm merges them in order, so that what the plan relies on wins. */
+/** AL2023: the user's parts first, then our NodeConfig. nodeadm merges in order, so the settings the plan relies on win. */
 export function al2023UserData(input: UserDataInput): string {
-  const own = (text: string): MimePart => (isMapping(text) ? part(nodeConfigType, text) : shellPart(text));
+  const own = (text: string): MimePart =>
+    isMapping(text) ? part(nodeConfigType, text) : shellPart(text);
   return multipart([...userParts(input.userData, own), part(nodeConfigType, nodeConfig(input))]);
 }
 
 function nodeConfig(input: UserDataInput): string {
-  const { cluster, kubelet } = input;
-  if (cluster.serviceCidr === undefined) throw new UserDataProblem('the cluster’s service CIDR is not known, and AL2023 cannot join without it; allow eks:DescribeCluster or set the CIDR');
-  const dnsIps = dnsIpsOf(input);
-  const config = {
-    ...kubelet,
-    ...(dnsIps.length === 0 ? {} : { clusterDNS: dnsIps }),
-    maxPods: input.maxPods,
-    registerWithTaints: kubeletTaints(input).map(({ key, value, effect }) => ({ key, ...(value === undefined ? {} : { value }), effect })),
-  };
-  const labels = kubeletLabels(input);
-  return stringify({
+  const document = {
     apiVersion: 'node.eks.aws/v1alpha1',
     kind: 'NodeConfig',
     spec: {
-      cluster: { name: cluster.name, apiServerEndpoint: cluster.endpoint, certificateAuthority: cluster.certificateAuthority, cidr: cluster.serviceCidr },
-      ...(input.instanceStorePolicy === 'RAID0' ? { instance: { localStorage: { strategy: 'RAID0' } } } : {}),
-      kubelet: { config, flags: [`--node-labels="${Object.keys(labels).map((key) => `${key}=${labels[key] ?? ''}`).join(',')}"`] },
+      cluster: clusterConfig(input.cluster),
+      ...(input.instanceStorePolicy === 'RAID0'
+        ? { instance: { localStorage: { strategy: 'RAID0' } } }
+        : {}),
+      kubelet: { config: kubeletConfig(input), flags: [labelsFlag(input)] },
     },
-  }, { sortMapEntries: true, lineWidth: 0, aliasDuplicateObjects: false }).trimEnd();
+  };
+  return stringify(document, {
+    sortMapEntries: true,
+    lineWidth: 0,
+    aliasDuplicateObjects: false,
+  }).trimEnd();
 }
 
-/** What the user gave, as parts: a MIME message's own, or plain text as `wrap` takes it. */
-function userParts(userData: string | undefined, wrap: (text: string) => MimePart): readonly MimePart[] {
+function clusterConfig({
+  name,
+  endpoint,
+  certificateAuthority,
+  serviceCidr,
+}: UserDataInput['cluster']) {
+  if (serviceCidr === undefined)
+    throw new UserDataProblem(
+      'the cluster’s service CIDR is not known, and AL2023 cannot join without it; allow eks:DescribeCluster or set the CIDR',
+    );
+  return { name, apiServerEndpoint: endpoint, certificateAuthority, cidr: serviceCidr };
+}
+
+function kubeletConfig(input: UserDataInput) {
+  const dnsIps = dnsIpsOf(input);
+  return {
+    ...input.kubelet,
+    ...(dnsIps.length === 0 ? {} : { clusterDNS: dnsIps }),
+    maxPods: input.maxPods,
+    registerWithTaints: kubeletTaints(input).map(({ key, value, effect }) => ({
+      key,
+      ...(value === undefined ? {} : { value }),
+      effect,
+    })),
+  };
+}
+
+function labelsFlag(input: UserDataInput): string {
+  const labels = Object.entries(kubeletLabels(input)).map(([key, value]) => `${key}=${value}`);
+  return `--node-labels="${labels.join(',')}"`;
+}
+
+/** The user's data as parts: those of a MIME message, or plain text in one part made by `wrap`. */
+function userParts(
+  userData: string | undefined,
+  wrap: (text: string) => MimePart,
+): readonly MimePart[] {
   if (userData === undefined || userData.trim() === '') return [];
   if (!isMime(userData)) return [wrap(unixLines(userData).trimEnd())];
   const parts = partsOf(userData);
-  if (parts === undefined) throw new UserDataProblem('spec.userData begins like a MIME message but has no usable boundary; close every part with it, or give plain text');
+  if (parts === undefined)
+    throw new UserDataProblem(
+      'spec.userData begins like a MIME message but has no usable boundary; close every part with it, or give plain text',
+    );
   return parts;
 }
 

@@ -1,5 +1,6 @@
 import type { UserDataInput } from '@dovetail/core-ports';
 import { parse, stringify } from 'smol-toml';
+
 import { dnsIpsOf, kubeletLabels, kubeletTaints } from './kubelet.js';
 import { UserDataProblem } from './problem.js';
 
@@ -17,8 +18,18 @@ export function bottlerocketUserData(input: UserDataInput): string {
     ...document,
     settings: {
       ...settings,
-      ...(input.instanceStorePolicy === 'RAID0' ? { 'bootstrap-commands': { ...tableAt(settings, 'bootstrap-commands'), '000-mount-instance-storage': mountCommand(input.imageVersion) } } : {}),
-      kubernetes: { ...kubernetes, ...kubernetesSettings(input, tableAt(kubernetes, 'node-labels')) },
+      ...(input.instanceStorePolicy === 'RAID0'
+        ? {
+            'bootstrap-commands': {
+              ...tableAt(settings, 'bootstrap-commands'),
+              '000-mount-instance-storage': mountCommand(input.imageVersion),
+            },
+          }
+        : {}),
+      kubernetes: {
+        ...kubernetes,
+        ...kubernetesSettings(input, tableAt(kubernetes, 'node-labels')),
+      },
     },
   });
 }
@@ -27,14 +38,18 @@ function parsed(text: string): Table {
   try {
     return parse(text);
   } catch (error) {
-    throw new UserDataProblem(`spec.userData is not TOML, which Bottlerocket needs: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new UserDataProblem(
+      `spec.userData is not TOML, which Bottlerocket needs: ${error instanceof Error ? error.message : String(error)}`,
+      { cause: error },
+    );
   }
 }
 
 function tableAt(table: Table, key: string): Table {
   const value = table[key];
   if (value === undefined) return {};
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new UserDataProblem(`spec.userData: ${key} must be a table`);
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new UserDataProblem(`spec.userData: ${key} must be a table`);
   return value as Table;
 }
 
@@ -54,8 +69,14 @@ function kubernetesSettings(input: UserDataInput, userLabels: Table): Table {
     'eviction-soft-grace-period': kubelet.evictionSoftGracePeriod,
     'eviction-max-pod-grace-period': kubelet.evictionMaxPodGracePeriod,
     // Bottlerocket's API takes these two as text.
-    'image-gc-high-threshold-percent': kubelet.imageGCHighThresholdPercent === undefined ? undefined : String(kubelet.imageGCHighThresholdPercent),
-    'image-gc-low-threshold-percent': kubelet.imageGCLowThresholdPercent === undefined ? undefined : String(kubelet.imageGCLowThresholdPercent),
+    'image-gc-high-threshold-percent':
+      kubelet.imageGCHighThresholdPercent === undefined
+        ? undefined
+        : String(kubelet.imageGCHighThresholdPercent),
+    'image-gc-low-threshold-percent':
+      kubelet.imageGCLowThresholdPercent === undefined
+        ? undefined
+        : String(kubelet.imageGCLowThresholdPercent),
     'cpu-cfs-quota-enforced': kubelet.cpuCFSQuota,
     'node-labels': { ...userLabels, ...kubeletLabels(input) },
     'node-taints': taintTable(input),
@@ -66,7 +87,8 @@ function kubernetesSettings(input: UserDataInput, userLabels: Table): Table {
 /** `key = ["value:Effect", …]`: a key may carry several taints. */
 function taintTable(input: UserDataInput): Table {
   const table: Record<string, string[]> = {};
-  for (const { key, value, effect } of kubeletTaints(input)) (table[key] ??= []).push(`${value ?? ''}:${effect}`);
+  for (const { key, value, effect } of kubeletTaints(input))
+    (table[key] ??= []).push(`${value ?? ''}:${effect}`);
   return table;
 }
 
@@ -77,7 +99,15 @@ const folders = ['/var/lib/containerd', '/var/lib/kubelet', '/var/log/pods'];
 function mountCommand(imageVersion: string | undefined): Table {
   const [major = 0, minor = 0] = (imageVersion ?? '').replace(/^v/, '').split('.').map(Number);
   const [knownMajor = 0, knownMinor = 0] = bindKnowsFolders;
-  const knows = imageVersion === undefined || imageVersion === 'latest' || major > knownMajor || (major === knownMajor && minor >= knownMinor);
+  const knows =
+    imageVersion === undefined ||
+    imageVersion === 'latest' ||
+    major > knownMajor ||
+    (major === knownMajor && minor >= knownMinor);
   const bind = ['apiclient', 'ephemeral-storage', 'bind', ...(knows ? [] : ['--dirs', ...folders])];
-  return { commands: [['apiclient', 'ephemeral-storage', 'init'], bind], mode: 'always', essential: true };
+  return {
+    commands: [['apiclient', 'ephemeral-storage', 'init'], bind],
+    mode: 'always',
+    essential: true,
+  };
 }

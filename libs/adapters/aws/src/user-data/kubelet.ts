@@ -1,11 +1,19 @@
 import { labels, taints } from '@dovetail/core-api';
-import type { UserDataInput } from '@dovetail/core-ports';
 import { describeTaint, type Taint } from '@dovetail/core-kube-model';
+import type { UserDataInput } from '@dovetail/core-ports';
 
 /** The labels that the kubelet sets for itself: those of Kubernetes' own domains are left to registration, because the kubelet may not. */
 export function kubeletLabels(input: UserDataInput): Readonly<Record<string, string>> {
-  const all: Readonly<Record<string, string>> = { ...input.labels, [labels.doNotSyncTaints]: 'true' };
-  return Object.fromEntries(Object.keys(all).filter((key) => !isKubernetesDomain(key)).sort().map((key) => [key, all[key] ?? '']));
+  const all: Readonly<Record<string, string>> = {
+    ...input.labels,
+    [labels.doNotSyncTaints]: 'true',
+  };
+  return Object.fromEntries(
+    Object.keys(all)
+      .filter((key) => !isKubernetesDomain(key))
+      .sort()
+      .map((key) => [key, all[key] ?? '']),
+  );
 }
 
 function isKubernetesDomain(key: string): boolean {
@@ -15,7 +23,10 @@ function isKubernetesDomain(key: string): boolean {
 
 /** The unregistered taint, then the claim's, in their order: a node takes no pod before the launcher knows it. */
 export function kubeletTaints(input: UserDataInput): readonly Taint[] {
-  return [taints.unregistered, ...input.taints.filter((taint) => taint.key !== taints.unregistered.key)];
+  return [
+    taints.unregistered,
+    ...input.taints.filter((taint) => taint.key !== taints.unregistered.key),
+  ];
 }
 
 /** The cluster's DNS address as the class has it, else the cluster's own. */
@@ -23,14 +34,24 @@ export const dnsIpsOf = (input: UserDataInput): readonly string[] =>
   input.kubelet.clusterDNS ?? (input.cluster.dnsIp === undefined ? [] : [input.cluster.dnsIp]);
 
 const pairs = (values: Readonly<Record<string, string>>, sign: string): string =>
-  Object.keys(values).sort().map((key) => `${key}${sign}${values[key] ?? ''}`).join(',');
+  Object.keys(values)
+    .sort()
+    .map((key) => `${key}${sign}${values[key] ?? ''}`)
+    .join(',');
 
 /** Kubelet flags in one fixed order, as AL2's and Windows' bootstrap scripts take them. */
 export function kubeletArguments(input: UserDataInput): string {
   const { kubelet } = input;
-  const quoted = (flag: string, values: Readonly<Record<string, string>> | undefined, sign = '='): string[] =>
-    (values === undefined || Object.keys(values).length === 0 ? [] : [`--${flag}="${pairs(values, sign)}"`]);
-  const plain = (flag: string, value: number | boolean | undefined): string[] => (value === undefined ? [] : [`--${flag}=${value}`]);
+  const quoted = (
+    flag: string,
+    values: Readonly<Record<string, string>> | undefined,
+    sign = '=',
+  ): string[] =>
+    values === undefined || Object.keys(values).length === 0
+      ? []
+      : [`--${flag}="${pairs(values, sign)}"`];
+  const plain = (flag: string, value: number | boolean | undefined): string[] =>
+    value === undefined ? [] : [`--${flag}=${value}`];
   return [
     ...quoted('node-labels', kubeletLabels(input)),
     `--register-with-taints="${kubeletTaints(input).map(describeTaint).join(',')}"`,

@@ -1,4 +1,5 @@
 import type { UserDataInput } from '@dovetail/core-ports';
+
 import { dnsIpsOf, kubeletArguments } from './kubelet.js';
 
 /** Windows: the user's PowerShell first, then the image's own bootstrap script. */

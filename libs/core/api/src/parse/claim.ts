@@ -1,7 +1,19 @@
 import type { Meta, Parsed, Raw } from '@dovetail/core-kube-model';
 import {
-  Malformed, managedAnnotations, optional, parsed, readMeta, readObject, readRecord, readRequirementSpecs, readResources, readTaints, readText, readTimeMs,
+  Malformed,
+  managedAnnotations,
+  optional,
+  parsed,
+  readMeta,
+  readObject,
+  readRecord,
+  readRequirementSpecs,
+  readResources,
+  readTaints,
+  readText,
+  readTimeMs,
 } from '@dovetail/core-kube-model';
+
 import type { NodeClaim } from '../claim.js';
 import { annotations, labels } from '../names.js';
 import type { PoolIdentity } from '../pool.js';
@@ -13,10 +25,23 @@ function readPool(meta: Meta): PoolIdentity {
   if (nodePool !== undefined) return { kind: 'NodePool', name: nodePool };
   const provisioner = meta.labels[labels.provisioner];
   if (provisioner !== undefined) return { kind: 'Provisioner', name: provisioner };
-  throw new Malformed(`metadata.labels.${labels.nodePool}`, undefined, `label the claim with its pool: ${labels.nodePool} or ${labels.provisioner}`);
+  throw new Malformed(
+    `metadata.labels.${labels.nodePool}`,
+    undefined,
+    `label the claim with its pool: ${labels.nodePool} or ${labels.provisioner}`,
+  );
 }
 
-type StatusPart = Pick<NodeClaim, 'nodeName' | 'providerId' | 'imageId' | 'capacity' | 'allocatable' | 'conditions' | 'lastPodEventMs'>;
+type StatusPart = Pick<
+  NodeClaim,
+  | 'nodeName'
+  | 'providerId'
+  | 'imageId'
+  | 'capacity'
+  | 'allocatable'
+  | 'conditions'
+  | 'lastPodEventMs'
+>;
 
 function readStatus(status: Raw): StatusPart {
   return {
@@ -26,29 +51,54 @@ function readStatus(status: Raw): StatusPart {
     capacity: readResources(status['capacity'], 'status.capacity'),
     allocatable: readResources(status['allocatable'], 'status.allocatable'),
     conditions: readConditions(status),
-    ...optional('lastPodEventMs', readTimeMs(status['lastPodEventTime'], 'status.lastPodEventTime')),
+    ...optional(
+      'lastPodEventMs',
+      readTimeMs(status['lastPodEventTime'], 'status.lastPodEventTime'),
+    ),
   };
 }
 
-/** A NodeClaim of karpenter.sh/v1. A claim without a pool's label is refused: nothing says how it is to be kept. */
+/** When the launcher planned the claim. Ages count from here, because services compare times of their own clocks. */
+const readPlannedMs = (meta: Meta): number | undefined =>
+  readTimeMs(meta.annotations[annotations.planned], `metadata.annotations[${annotations.planned}]`);
+
+/**
+ * Reads a NodeClaim of karpenter.sh/v1. A claim without a pool's label is refused, because its pool
+ * decides how its node is kept.
+ */
 export function nodeClaimOf(raw: unknown): Parsed<NodeClaim> {
   return parsed((): NodeClaim => {
     const object = readObject(raw);
     const meta = readMeta(object);
     const spec = readRecord(object['spec'], 'spec');
     return {
-      uid: meta.uid, name: meta.name, resourceVersion: meta.resourceVersion,
-      createdMs: readTimeMs(meta.annotations[annotations.planned], `metadata.annotations[${annotations.planned}]`) ?? meta.createdMs,
+      uid: meta.uid,
+      name: meta.name,
+      resourceVersion: meta.resourceVersion,
+      createdMs: readPlannedMs(meta) ?? meta.createdMs,
       ...optional('deletionMs', meta.deletionMs),
-      finalizers: meta.finalizers, labels: meta.labels, annotations: managedAnnotations(meta.annotations),
+      finalizers: meta.finalizers,
+      labels: meta.labels,
+      annotations: managedAnnotations(meta.annotations),
       pool: readPool(meta),
       classRef: readClassRef(spec['nodeClassRef'], 'spec.nodeClassRef'),
       requirements: readRequirementSpecs(spec['requirements'], 'spec.requirements'),
-      requests: readResources(readRecord(spec['resources'], 'spec.resources')['requests'], 'spec.resources.requests'),
+      requests: readResources(
+        readRecord(spec['resources'], 'spec.resources')['requests'],
+        'spec.resources.requests',
+      ),
       taints: readTaints(spec['taints'], 'spec.taints'),
       startupTaints: readTaints(spec['startupTaints'], 'spec.startupTaints'),
-      ...optional('expireAfterMs', readDurationMs(spec['expireAfter'], 'spec.expireAfter', 'never-allowed')),
-      ...optional('terminationGracePeriodMs', readDurationMs(spec['terminationGracePeriod'], 'spec.terminationGracePeriod', 'no-never')),
+      ...optional(
+        'expireAfterMs',
+        readDurationMs(spec['expireAfter'], 'spec.expireAfter', { allowNever: true }),
+      ),
+      ...optional(
+        'terminationGracePeriodMs',
+        readDurationMs(spec['terminationGracePeriod'], 'spec.terminationGracePeriod', {
+          allowNever: false,
+        }),
+      ),
       ...readStatus(readRecord(object['status'], 'status')),
     };
   });

@@ -1,17 +1,31 @@
-import { Malformed, optional, readFlag, readInteger, readList, readRecord, readText } from '@dovetail/core-kube-model';
-import type { KubeletConfiguration } from '../node-class.js';
+import {
+  Malformed,
+  optional,
+  type Raw,
+  readFlag,
+  readInteger,
+  readRecord,
+  readText,
+  readTexts,
+} from '@dovetail/core-kube-model';
 
-const signals = ['memory.available', 'nodefs.available', 'nodefs.inodesFree', 'imagefs.available', 'imagefs.inodesFree', 'pid.available'];
-const reservable = ['cpu', 'memory', 'ephemeral-storage', 'pid'];
+import { evictionSignals, type KubeletConfiguration, reservableResources } from '../node-class.js';
 
-/** A map whose keys are of a closed set; numbers are kept as their text. */
-function readKeyed(raw: unknown, field: string, keys: readonly string[]): Readonly<Record<string, string>> | undefined {
+/** Reads a map whose keys are of a closed set. Numbers become text. */
+function readKeyed(
+  raw: unknown,
+  field: string,
+  keys: readonly string[],
+): Readonly<Record<string, string>> | undefined {
   if (raw === undefined || raw === null) return undefined;
   const map: Record<string, string> = {};
   for (const [key, value] of Object.entries(readRecord(raw, field))) {
-    if (!keys.includes(key)) throw new Malformed(`${field}.${key}`, value, `write one of ${keys.join(', ')}`);
-    map[key] = typeof value === 'number' ? String(value) : readText(value, `${field}.${key}`) ?? '';
-    if (map[key].startsWith('-')) throw new Malformed(`${field}.${key}`, value, 'write a value of 0 or more');
+    if (!keys.includes(key))
+      throw new Malformed(`${field}.${key}`, value, `write one of ${keys.join(', ')}`);
+    map[key] =
+      typeof value === 'number' ? String(value) : (readText(value, `${field}.${key}`) ?? '');
+    if (map[key].startsWith('-'))
+      throw new Malformed(`${field}.${key}`, value, 'write a value of 0 or more');
   }
   return map;
 }
@@ -19,32 +33,81 @@ function readKeyed(raw: unknown, field: string, keys: readonly string[]): Readon
 function checkPairs(kubelet: KubeletConfiguration, field: string): void {
   const soft = Object.keys(kubelet.evictionSoft ?? {}).sort();
   const grace = Object.keys(kubelet.evictionSoftGracePeriod ?? {}).sort();
-  const unpaired = soft.find((key) => !grace.includes(key)) ?? grace.find((key) => !soft.includes(key));
-  if (unpaired !== undefined) throw new Malformed(`${field}.evictionSoft`, unpaired, `${unpaired} must stand in evictionSoft and in evictionSoftGracePeriod`);
+  const unpaired =
+    soft.find((key) => !grace.includes(key)) ?? grace.find((key) => !soft.includes(key));
+  if (unpaired !== undefined)
+    throw new Malformed(
+      `${field}.evictionSoft`,
+      unpaired,
+      `${unpaired} must stand in evictionSoft and in evictionSoftGracePeriod`,
+    );
   const { imageGCHighThresholdPercent: high, imageGCLowThresholdPercent: low } = kubelet;
-  if (high !== undefined && low !== undefined && high <= low) throw new Malformed(`${field}.imageGCHighThresholdPercent`, high, 'write more than imageGCLowThresholdPercent');
+  if (high !== undefined && low !== undefined && high <= low)
+    throw new Malformed(
+      `${field}.imageGCHighThresholdPercent`,
+      high,
+      'write more than imageGCLowThresholdPercent',
+    );
 }
 
-/** The kubelet settings that Dovetail reads, of a class or a Provisioner; other settings are not an error but do nothing. */
-export function readKubelet(raw: unknown, field: string): KubeletConfiguration {
-  const kubelet = readRecord(raw, field);
-  const count = (name: string, range: { min: number; max?: number } = { min: 0 }): number | undefined => readInteger(kubelet[name], `${field}.${name}`, range);
-  const percent = { min: 0, max: 100 };
-  const settings: KubeletConfiguration = {
-    ...(kubelet['clusterDNS'] === undefined ? {} : { clusterDNS: readList(kubelet['clusterDNS'], `${field}.clusterDNS`).map((one, index) => readText(one, `${field}.clusterDNS[${index}]`) ?? '') }),
+type Thresholds = Pick<
+  KubeletConfiguration,
+  'systemReserved' | 'kubeReserved' | 'evictionHard' | 'evictionSoft' | 'evictionSoftGracePeriod'
+>;
+
+function readThresholds(kubelet: Raw, field: string): Thresholds {
+  const keyed = (
+    name: keyof Thresholds,
+    keys: readonly string[],
+  ): Readonly<Record<string, string>> | undefined =>
+    readKeyed(kubelet[name], `${field}.${name}`, keys);
+  return {
+    ...optional('systemReserved', keyed('systemReserved', reservableResources)),
+    ...optional('kubeReserved', keyed('kubeReserved', reservableResources)),
+    ...optional('evictionHard', keyed('evictionHard', evictionSignals)),
+    ...optional('evictionSoft', keyed('evictionSoft', evictionSignals)),
+    ...optional('evictionSoftGracePeriod', keyed('evictionSoftGracePeriod', evictionSignals)),
+  };
+}
+
+type Counts = Pick<
+  KubeletConfiguration,
+  | 'maxPods'
+  | 'podsPerCore'
+  | 'evictionMaxPodGracePeriod'
+  | 'imageGCHighThresholdPercent'
+  | 'imageGCLowThresholdPercent'
+>;
+
+function readCounts(kubelet: Raw, field: string): Counts {
+  const count = (name: keyof Counts): number | undefined =>
+    readInteger(kubelet[name], `${field}.${name}`, { min: 0 });
+  const percent = (name: keyof Counts): number | undefined =>
+    readInteger(kubelet[name], `${field}.${name}`, { min: 0, max: 100 });
+  return {
     ...optional('maxPods', count('maxPods')),
     ...optional('podsPerCore', count('podsPerCore')),
-    ...optional('systemReserved', readKeyed(kubelet['systemReserved'], `${field}.systemReserved`, reservable)),
-    ...optional('kubeReserved', readKeyed(kubelet['kubeReserved'], `${field}.kubeReserved`, reservable)),
-    ...optional('evictionHard', readKeyed(kubelet['evictionHard'], `${field}.evictionHard`, signals)),
-    ...optional('evictionSoft', readKeyed(kubelet['evictionSoft'], `${field}.evictionSoft`, signals)),
-    ...optional('evictionSoftGracePeriod', readKeyed(kubelet['evictionSoftGracePeriod'], `${field}.evictionSoftGracePeriod`, signals)),
     ...optional('evictionMaxPodGracePeriod', count('evictionMaxPodGracePeriod')),
-    ...optional('imageGCHighThresholdPercent', count('imageGCHighThresholdPercent', percent)),
-    ...optional('imageGCLowThresholdPercent', count('imageGCLowThresholdPercent', percent)),
+    ...optional('imageGCHighThresholdPercent', percent('imageGCHighThresholdPercent')),
+    ...optional('imageGCLowThresholdPercent', percent('imageGCLowThresholdPercent')),
+  };
+}
+
+/**
+ * Reads the kubelet settings of a class or a Provisioner that Dovetail knows. Other settings are no
+ * error and have no effect.
+ */
+export function readKubelet(raw: unknown, field: string): KubeletConfiguration {
+  const kubelet = readRecord(raw, field);
+  const settings: KubeletConfiguration = {
+    ...(kubelet['clusterDNS'] === undefined
+      ? {}
+      : { clusterDNS: readTexts(kubelet['clusterDNS'], `${field}.clusterDNS`) }),
+    ...readCounts(kubelet, field),
+    ...readThresholds(kubelet, field),
     ...optional('cpuCFSQuota', readFlag(kubelet['cpuCFSQuota'], `${field}.cpuCFSQuota`)),
   };
-  // Provisioners may name a runtime. Only its form is checked: nodes run the runtime of their images.
+  // A Provisioner may name a runtime. Nodes run the runtime of their image, so only its form is checked.
   readText(kubelet['containerRuntime'], `${field}.containerRuntime`);
   checkPairs(settings, field);
   return settings;

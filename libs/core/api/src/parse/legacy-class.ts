@@ -1,105 +1,220 @@
 import type { Meta, Parsed, Raw } from '@dovetail/core-kube-model';
-import { Malformed, optional, parsed, readFlag, readMeta, readObject, readOneOf, readRecord, readText } from '@dovetail/core-kube-model';
-import type { AmiFamily, AmiSelectorTerm, BlockDeviceMapping, NodeClass } from '../node-class.js';
-import type { NodeClassRef } from '../pool.js';
-import { readBlockDevices, readClassStatus, readMetadataOptions, readTags } from './class-fields.js';
+import {
+  Malformed,
+  optional,
+  parsed,
+  readFlag,
+  readMeta,
+  readObject,
+  readOneOf,
+  readRecord,
+  readText,
+} from '@dovetail/core-kube-model';
+
+import type {
+  AmiFamily,
+  AmiSelectorTerm,
+  BlockDeviceMapping,
+  NodeClass,
+  NodeClassRef,
+  SelectorTerm,
+} from '../node-class.js';
+import {
+  readBlockDevices,
+  readClassStatus,
+  readMetadataOptions,
+  readTags,
+} from './class-fields.js';
 import { hashed } from './class-hash.js';
 import { conditionIsTrue, readConditions } from './fields.js';
 import { readKubelet } from './kubelet.js';
 import { readAmiSelector, readResourceSelector } from './legacy-selectors.js';
 
-/** The cluster's Kubernetes version, which decides what a legacy class without a family boots. */
+/** The cluster's Kubernetes version. It decides the images of a legacy class without a family. */
 export type KubernetesVersion = { readonly major: number; readonly minor: number };
 
-const legacyFamilies = ['AL2', 'AL2023', 'Bottlerocket', 'Ubuntu', 'Windows2019', 'Windows2022', 'Custom'] as const;
+const legacyFamilies = [
+  'AL2',
+  'AL2023',
+  'Bottlerocket',
+  'Ubuntu',
+  'Windows2019',
+  'Windows2022',
+  'Custom',
+] as const;
 type LegacyFamily = (typeof legacyFamilies)[number];
 
-/** Without a family: AL2 while its images are made (up to Kubernetes 1.32), AL2023 from then on. */
+/** The family of a legacy class that names none: AL2 up to Kubernetes 1.32, the last with AL2 images, then AL2023. */
 export const legacyDefaultFamily = (kubernetes: KubernetesVersion): AmiFamily =>
   kubernetes.major > 1 || kubernetes.minor >= 33 ? 'AL2023' : 'AL2';
 
 type Images = Pick<NodeClass, 'amiFamily' | 'amiSelectorTerms' | 'blockDeviceMappings'>;
 
-const aliasOf = (family: Exclude<LegacyFamily, 'Ubuntu' | 'Custom'>): AmiSelectorTerm => ({ alias: `${family.toLowerCase()}@latest` });
+const aliasOf = (family: Exclude<LegacyFamily, 'Ubuntu' | 'Custom'>): AmiSelectorTerm => ({
+  alias: `${family.toLowerCase()}@latest`,
+});
 
 /** Canonical's images for EKS, which boot like AL2 from /dev/sda1. */
-const ubuntuTerms = (kubernetes: KubernetesVersion): readonly AmiSelectorTerm[] => ['amd64', 'arm64'].map((arch) => ({
-  ssmParameter: `/aws/service/canonical/ubuntu/eks/20.04/${kubernetes.major}.${kubernetes.minor}/stable/current/${arch}/hvm/ebs-gp2/ami-id`,
-}));
+const ubuntuTerms = (kubernetes: KubernetesVersion): readonly AmiSelectorTerm[] =>
+  ['amd64', 'arm64'].map((arch) => ({
+    ssmParameter: `/aws/service/canonical/ubuntu/eks/20.04/${kubernetes.major}.${kubernetes.minor}/stable/current/${arch}/hvm/ebs-gp2/ami-id`,
+  }));
 const ubuntuRoot: BlockDeviceMapping = {
-  deviceName: '/dev/sda1', rootVolume: true, ebs: { encrypted: true, volumeType: 'gp3', volumeSizeBytes: 20 * 1024 ** 3, deleteOnTermination: true },
+  deviceName: '/dev/sda1',
+  rootVolume: true,
+  ebs: {
+    encrypted: true,
+    volumeType: 'gp3',
+    volumeSizeBytes: 20 * 1024 ** 3,
+    deleteOnTermination: true,
+  },
 };
 
 function readImages(provider: Raw, field: string, kubernetes: KubernetesVersion): Images {
-  const family = readOneOf<LegacyFamily>(provider['amiFamily'], `${field}.amiFamily`, legacyFamilies, legacyDefaultFamily(kubernetes) as LegacyFamily);
+  const family = readOneOf<LegacyFamily>(
+    provider['amiFamily'],
+    `${field}.amiFamily`,
+    legacyFamilies,
+    legacyDefaultFamily(kubernetes) as LegacyFamily,
+  );
   const selected = readAmiSelector(provider['amiSelector'], `${field}.amiSelector`);
   const devices = readBlockDevices(provider['blockDeviceMappings'], `${field}.blockDeviceMappings`);
   if (family === 'Ubuntu') {
-    return { amiFamily: 'AL2', amiSelectorTerms: selected.length > 0 ? selected : ubuntuTerms(kubernetes), blockDeviceMappings: devices.length > 0 ? devices : [ubuntuRoot] };
+    return {
+      amiFamily: 'AL2',
+      amiSelectorTerms: selected.length > 0 ? selected : ubuntuTerms(kubernetes),
+      blockDeviceMappings: devices.length > 0 ? devices : [ubuntuRoot],
+    };
   }
-  if (selected.length > 0) return { amiFamily: family, amiSelectorTerms: selected, blockDeviceMappings: devices };
-  if (family === 'Custom') throw new Malformed(`${field}.amiSelector`, undefined, 'Custom has no images of its own: select them here');
+  if (selected.length > 0)
+    return { amiFamily: family, amiSelectorTerms: selected, blockDeviceMappings: devices };
+  if (family === 'Custom')
+    throw new Malformed(
+      `${field}.amiSelector`,
+      undefined,
+      'Custom has no images of its own: select them here',
+    );
   return { amiFamily: family, amiSelectorTerms: [aliasOf(family)], blockDeviceMappings: devices };
 }
 
-type Provider = Omit<NodeClass, 'ref' | 'uid' | 'resourceVersion' | 'generation' | 'deletionMs' | 'ready' | 'hash' | 'status' | 'kubelet'>;
+type Provider = Omit<
+  NodeClass,
+  | 'ref'
+  | 'uid'
+  | 'resourceVersion'
+  | 'generation'
+  | 'deletionMs'
+  | 'ready'
+  | 'hash'
+  | 'status'
+  | 'kubelet'
+>;
 
-/** The fields that AWSNodeTemplate.spec and an inline provider share. */
-function readProvider(provider: Raw, field: string, kubernetes: KubernetesVersion): Provider {
+function refuseLaunchTemplate(provider: Raw, field: string): void {
   const template = provider['launchTemplate'] ?? provider['launchTemplateName'] ?? undefined;
-  if (template !== undefined) throw new Malformed(`${field}.launchTemplate`, template, 'launch templates of your own are not supported: write their content into the other fields');
-  const subnets = readResourceSelector(provider['subnetSelector'], `${field}.subnetSelector`);
-  if (subnets.length === 0) throw new Malformed(`${field}.subnetSelector`, provider['subnetSelector'], 'write the tags or ids (aws-ids) of the subnets to launch in');
-  const groups = readResourceSelector(provider['securityGroupSelector'], `${field}.securityGroupSelector`);
-  if (groups.length === 0) throw new Malformed(`${field}.securityGroupSelector`, provider['securityGroupSelector'], 'write the tags or ids (aws-ids) of the nodes\' security groups');
+  if (template !== undefined)
+    throw new Malformed(
+      `${field}.launchTemplate`,
+      template,
+      'launch templates of your own are not supported: write their content into the other fields',
+    );
+}
+
+/** A selector that must select: an empty one would launch into every subnet or group. */
+function readRequiredSelector(
+  raw: unknown,
+  field: string,
+  remedy: string,
+): readonly SelectorTerm[] {
+  const terms = readResourceSelector(raw, field);
+  if (terms.length === 0) throw new Malformed(field, raw, remedy);
+  return terms;
+}
+
+/** Reads the fields that AWSNodeTemplate.spec and an inline provider share. */
+function readProvider(provider: Raw, field: string, kubernetes: KubernetesVersion): Provider {
+  refuseLaunchTemplate(provider, field);
   return {
-    subnetSelectorTerms: subnets,
-    securityGroupSelectorTerms: groups,
+    subnetSelectorTerms: readRequiredSelector(
+      provider['subnetSelector'],
+      `${field}.subnetSelector`,
+      'write the tags or ids (aws-ids) of the subnets to launch in',
+    ),
+    securityGroupSelectorTerms: readRequiredSelector(
+      provider['securityGroupSelector'],
+      `${field}.securityGroupSelector`,
+      "write the tags or ids (aws-ids) of the nodes' security groups",
+    ),
     ...readImages(provider, field, kubernetes),
-    ...optional('instanceProfile', readText(provider['instanceProfile'], `${field}.instanceProfile`) || undefined),
+    ...optional(
+      'instanceProfile',
+      readText(provider['instanceProfile'], `${field}.instanceProfile`) || undefined,
+    ),
     ...optional('userData', readText(provider['userData'], `${field}.userData`)),
     tags: readTags(provider['tags'], `${field}.tags`),
-    detailedMonitoring: readFlag(provider['detailedMonitoring'], `${field}.detailedMonitoring`) ?? false,
-    metadataOptions: readMetadataOptions(provider['metadataOptions'], `${field}.metadataOptions`, 2),
+    detailedMonitoring:
+      readFlag(provider['detailedMonitoring'], `${field}.detailedMonitoring`) ?? false,
+    metadataOptions: readMetadataOptions(
+      provider['metadataOptions'],
+      `${field}.metadataOptions`,
+      2,
+    ),
     ...optional('context', readText(provider['context'], `${field}.context`)),
   };
 }
 
 type Status = Pick<NodeClass, 'ready' | 'status'>;
 
-function legacyClass(meta: Meta, kind: NodeClassRef['kind'], provider: Provider, rest: Status & Pick<NodeClass, 'kubelet'>): NodeClass {
+function legacyClass(
+  meta: Meta,
+  kind: NodeClassRef['kind'],
+  provider: Provider,
+  rest: Status & Pick<NodeClass, 'kubelet'>,
+): NodeClass {
   return hashed({
     ref: { group: 'karpenter.k8s.aws', kind, name: meta.name },
-    uid: meta.uid, resourceVersion: meta.resourceVersion, generation: meta.generation,
+    uid: meta.uid,
+    resourceVersion: meta.resourceVersion,
+    generation: meta.generation,
     ...optional('deletionMs', meta.deletionMs),
-    ...provider, ...rest,
+    ...provider,
+    ...rest,
   });
 }
 
-/** An AWSNodeTemplate of karpenter.k8s.aws/v1alpha1, in the shape of an EC2NodeClass. */
+/** Reads an AWSNodeTemplate of karpenter.k8s.aws/v1alpha1 in the shape of an EC2NodeClass. */
 export function awsNodeTemplateOf(raw: unknown, kubernetes: KubernetesVersion): Parsed<NodeClass> {
   return parsed((): NodeClass => {
     const object = readObject(raw);
     const status = readRecord(object['status'], 'status');
     const provider = readProvider(readRecord(object['spec'], 'spec'), 'spec', kubernetes);
     return legacyClass(readMeta(object), 'AWSNodeTemplate', provider, {
-      ready: conditionIsTrue(readConditions(status), 'Ready'), kubelet: {}, status: readClassStatus(status, 'status'),
+      ready: conditionIsTrue(readConditions(status), 'Ready'),
+      kubelet: {},
+      status: readClassStatus(status, 'status'),
     });
   });
 }
 
 /**
- * The class that a Provisioner's inline provider stands for: kind InlineProvider, the Provisioner's name and UID; undefined
- * when it has none. Its readiness is the Provisioner's condition NodeClassReady, and what discovery found stands in the
- * Provisioner's `status.provider`.
+ * Reads the class of a Provisioner's inline provider, of kind InlineProvider with the Provisioner's
+ * name and UID. Undefined when the Provisioner has none. Its readiness is the condition
+ * NodeClassReady, and its findings are in the Provisioner's `status.provider`.
  */
-export function inlineProviderOf(raw: unknown, kubernetes: KubernetesVersion): Parsed<NodeClass | undefined> {
+export function inlineProviderOf(
+  raw: unknown,
+  kubernetes: KubernetesVersion,
+): Parsed<NodeClass | undefined> {
   return parsed((): NodeClass | undefined => {
     const object = readObject(raw);
     const spec = readRecord(object['spec'], 'spec');
     if (spec['provider'] === undefined || spec['provider'] === null) return undefined;
     const status = readRecord(object['status'], 'status');
-    const provider = readProvider(readRecord(spec['provider'], 'spec.provider'), 'spec.provider', kubernetes);
+    const provider = readProvider(
+      readRecord(spec['provider'], 'spec.provider'),
+      'spec.provider',
+      kubernetes,
+    );
     return legacyClass(readMeta(object), 'InlineProvider', provider, {
       ready: conditionIsTrue(readConditions(status), 'NodeClassReady'),
       kubelet: readKubelet(spec['kubeletConfiguration'], 'spec.kubeletConfiguration'),

@@ -1,10 +1,33 @@
 import type { Parsed, Raw } from '@dovetail/core-kube-model';
 import {
-  Malformed, optional, parseDurationMs, parsed, readEach, readInteger, readList, readMeta, readObject, readOneOf, readRecord, readRequiredText, readText, readTextMap,
+  Malformed,
+  optional,
+  parsed,
+  parseDurationMs,
+  readEach,
+  readInteger,
+  readList,
+  readMeta,
+  readObject,
+  readOneOf,
+  readRecord,
+  readRequiredText,
+  readText,
+  readTextMap,
 } from '@dovetail/core-kube-model';
+
 import { contentHash } from '../content-hash.js';
-import type { DisruptionBudget, DisruptionReason, NodeClassRef, Pool } from '../pool.js';
-import { conditionIsTrue, readConditions, readDurationMs, readLimits, readNodeLabels, readPoolRequirements, readPoolTaints } from './fields.js';
+import type { NodeClassRef } from '../node-class.js';
+import type { DisruptionBudget, DisruptionReason, Pool } from '../pool.js';
+import {
+  conditionIsTrue,
+  readConditions,
+  readDurationMs,
+  readLimits,
+  readNodeLabels,
+  readPoolRequirements,
+  readPoolTaints,
+} from './fields.js';
 import { readPoolAnnotations } from './pool-annotations.js';
 
 const reasons: readonly DisruptionReason[] = ['Underutilized', 'Empty', 'Drifted'];
@@ -12,12 +35,17 @@ const nodesPattern = /^((100|[0-9]{1,2})%|[0-9]+)$/;
 const cronPattern = /^(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|\S+(\s+\S+){4})$/;
 const windowPattern = /^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$/;
 
-/** How long nodes live when a NodePool does not say: 720 hours, as its schema defaults it. */
+/** The lifetime of nodes whose NodePool names none: 720 hours, the default of Karpenter's schema. */
 export const defaultExpireAfterMs = 720 * 3_600_000;
 
 function readBudgetNodes(raw: unknown, field: string): DisruptionBudget['nodes'] {
   const text = readText(raw, field) ?? '10%';
-  if (!nodesPattern.test(text)) throw new Malformed(field, raw, 'write a count such as "5", or a percentage from "0%" to "100%"');
+  if (!nodesPattern.test(text))
+    throw new Malformed(
+      field,
+      raw,
+      'write a count such as "5", or a percentage from "0%" to "100%"',
+    );
   return text.endsWith('%') ? { percent: Number(text.slice(0, -1)) } : { count: Number(text) };
 }
 
@@ -25,56 +53,106 @@ function readSchedule(item: Raw, path: string): DisruptionBudget['schedule'] {
   const cron = readText(item['schedule'], `${path}.schedule`);
   const window = readText(item['duration'], `${path}.duration`);
   if (cron === undefined && window === undefined) return undefined;
-  if (cron === undefined) throw new Malformed(`${path}.schedule`, undefined, 'duration is set: say with schedule when its window begins');
-  if (window === undefined) throw new Malformed(`${path}.duration`, undefined, 'schedule is set: say with duration how long its window lasts');
-  if (!cronPattern.test(cron)) throw new Malformed(`${path}.schedule`, cron, 'write five cron fields in UTC, such as "0 9 * * mon-fri", or @daily');
+  if (cron === undefined)
+    throw new Malformed(
+      `${path}.schedule`,
+      undefined,
+      'duration is set: say with schedule when its window begins',
+    );
+  if (window === undefined)
+    throw new Malformed(
+      `${path}.duration`,
+      undefined,
+      'schedule is set: say with duration how long its window lasts',
+    );
+  if (!cronPattern.test(cron))
+    throw new Malformed(
+      `${path}.schedule`,
+      cron,
+      'write five cron fields in UTC, such as "0 9 * * mon-fri", or @daily',
+    );
   const durationMs = windowPattern.test(window) ? parseDurationMs(window) : undefined;
-  if (durationMs === undefined) throw new Malformed(`${path}.duration`, window, 'write hours and minutes, such as 8h or 1h30m');
+  if (durationMs === undefined)
+    throw new Malformed(`${path}.duration`, window, 'write hours and minutes, such as 8h or 1h30m');
   return { cron, durationMs };
 }
 
-/** `spec.disruption.budgets`; without any, a tenth of the nodes. */
+/** Reads `spec.disruption.budgets`. Without any, a tenth of the nodes (Karpenter's default). */
 export function readBudgets(raw: unknown, field: string): readonly DisruptionBudget[] {
   if (raw === undefined || raw === null) return [{ nodes: { percent: 10 } }];
-  if (readList(raw, field).length > 50) throw new Malformed(field, `${readList(raw, field).length} entries`, 'write at most 50 budgets');
+  if (readList(raw, field).length > 50)
+    throw new Malformed(
+      field,
+      `${readList(raw, field).length} entries`,
+      'write at most 50 budgets',
+    );
   return readEach(raw, field, (item, path): DisruptionBudget => ({
     nodes: readBudgetNodes(item['nodes'], `${path}.nodes`),
-    ...(item['reasons'] === undefined || item['reasons'] === null ? {} : {
-      reasons: readList(item['reasons'], `${path}.reasons`).map((one, index) => readOneOf(one, `${path}.reasons[${index}]`, reasons)),
-    }),
+    ...(item['reasons'] === undefined || item['reasons'] === null
+      ? {}
+      : {
+          reasons: readList(item['reasons'], `${path}.reasons`).map((one, index) =>
+            readOneOf(one, `${path}.reasons[${index}]`, reasons),
+          ),
+        }),
     ...optional('schedule', readSchedule(item, path)),
   }));
 }
 
 function readDisruption(spec: Raw): Pool['disruption'] {
   const disruption = readRecord(spec['disruption'], 'spec.disruption');
-  const after = readDurationMs(disruption['consolidateAfter'] ?? '0s', 'spec.disruption.consolidateAfter', 'never-allowed');
+  const after = readDurationMs(
+    disruption['consolidateAfter'] ?? '0s',
+    'spec.disruption.consolidateAfter',
+    { allowNever: true },
+  );
   return {
-    policy: readOneOf(disruption['consolidationPolicy'], 'spec.disruption.consolidationPolicy', ['WhenEmpty', 'WhenEmptyOrUnderutilized', 'Balanced'], 'WhenEmptyOrUnderutilized'),
+    policy: readOneOf(
+      disruption['consolidationPolicy'],
+      'spec.disruption.consolidationPolicy',
+      ['WhenEmpty', 'WhenEmptyOrUnderutilized', 'Balanced'],
+      'WhenEmptyOrUnderutilized',
+    ),
     ...optional('consolidateAfterMs', after),
     budgets: readBudgets(disruption['budgets'], 'spec.disruption.budgets'),
   };
 }
 
-/** A reference to a node class, with every part named. */
+/** Reads a reference to a node class. Every part is required. */
 export function readClassRef(raw: unknown, field: string): NodeClassRef {
   const ref = readRecord(raw, field);
   return {
     group: readRequiredText(ref['group'], `${field}.group`),
-    kind: readOneOf(ref['kind'], `${field}.kind`, ['EC2NodeClass', 'AWSNodeTemplate', 'InlineProvider']),
+    kind: readOneOf(ref['kind'], `${field}.kind`, [
+      'EC2NodeClass',
+      'AWSNodeTemplate',
+      'InlineProvider',
+    ]),
     name: readRequiredText(ref['name'], `${field}.name`),
   };
 }
 
-type Template = Pick<Pool, 'labels' | 'annotations' | 'taints' | 'startupTaints' | 'requirements' | 'classRef' | 'expireAfterMs' | 'terminationGracePeriodMs'>;
+type Template = Pick<
+  Pool,
+  | 'labels'
+  | 'annotations'
+  | 'taints'
+  | 'startupTaints'
+  | 'requirements'
+  | 'classRef'
+  | 'expireAfterMs'
+  | 'terminationGracePeriodMs'
+>;
 
 function readTemplate(spec: Raw): Template {
   const template = readRecord(spec['template'], 'spec.template');
   const metadata = readRecord(template['metadata'], 'spec.template.metadata');
   const node = readRecord(template['spec'], 'spec.template.spec');
   const field = 'spec.template.spec';
-  const expireAfterMs = node['expireAfter'] === undefined || node['expireAfter'] === null
-    ? defaultExpireAfterMs : readDurationMs(node['expireAfter'], `${field}.expireAfter`, 'never-allowed');
+  const expireAfterMs =
+    node['expireAfter'] === undefined || node['expireAfter'] === null
+      ? defaultExpireAfterMs
+      : readDurationMs(node['expireAfter'], `${field}.expireAfter`, { allowNever: true });
   return {
     labels: readNodeLabels(metadata['labels'], 'spec.template.metadata.labels'),
     annotations: readTextMap(metadata['annotations'], 'spec.template.metadata.annotations'),
@@ -82,11 +160,16 @@ function readTemplate(spec: Raw): Template {
     requirements: readPoolRequirements(node['requirements'], `${field}.requirements`),
     classRef: readClassRef(node['nodeClassRef'], `${field}.nodeClassRef`),
     ...optional('expireAfterMs', expireAfterMs),
-    ...optional('terminationGracePeriodMs', readDurationMs(node['terminationGracePeriod'], `${field}.terminationGracePeriod`, 'no-never')),
+    ...optional(
+      'terminationGracePeriodMs',
+      readDurationMs(node['terminationGracePeriod'], `${field}.terminationGracePeriod`, {
+        allowNever: false,
+      }),
+    ),
   };
 }
 
-/** What a node is compared with to find drift; requirements are compared by value instead. */
+/** Hashes the part of a template by which drift is found. Requirements are compared by value instead. */
 function templateHash(template: Template): string {
   const { requirements: _requirements, ...content } = template;
   return contentHash(content);
@@ -94,14 +177,26 @@ function templateHash(template: Template): string {
 
 function checkStatic(spec: Raw, replicas: number | undefined, limits: Pool['limits']): void {
   if (replicas === undefined) return;
-  if (spec['weight'] !== undefined && spec['weight'] !== null) throw new Malformed('spec.weight', spec['weight'], 'a pool with replicas has no weight: remove one of the two');
-  const other = Object.keys(limits).sort().find((name) => name !== 'nodes');
-  if (other !== undefined) throw new Malformed(`spec.limits.${other}`, undefined, 'a pool with replicas may limit nodes only: remove this limit');
+  if (spec['weight'] !== undefined && spec['weight'] !== null)
+    throw new Malformed(
+      'spec.weight',
+      spec['weight'],
+      'a pool with replicas has no weight: remove one of the two',
+    );
+  const other = Object.keys(limits)
+    .sort()
+    .find((name) => name !== 'nodes');
+  if (other !== undefined)
+    throw new Malformed(
+      `spec.limits.${other}`,
+      undefined,
+      'a pool with replicas may limit nodes only: remove this limit',
+    );
 }
 
 /**
- * A NodePool of karpenter.sh/v1 with its schema's defaults. Fails on what the API server would refuse and on what
- * Karpenter marks as NodePoolValidationFailed. `ready` is what the object's own status says; without one it is false.
+ * Reads a NodePool of karpenter.sh/v1 with its schema's defaults. Refuses what the API server refuses
+ * and what Karpenter marks as NodePoolValidationFailed. `ready` comes from the object's own status.
  */
 export function nodePoolOf(raw: unknown): Parsed<Pool> {
   return parsed((): Pool => {
@@ -114,7 +209,10 @@ export function nodePoolOf(raw: unknown): Parsed<Pool> {
     checkStatic(spec, replicas, limits);
     return {
       identity: { kind: 'NodePool', name: meta.name },
-      uid: meta.uid, resourceVersion: meta.resourceVersion, generation: meta.generation, createdMs: meta.createdMs,
+      uid: meta.uid,
+      resourceVersion: meta.resourceVersion,
+      generation: meta.generation,
+      createdMs: meta.createdMs,
       ...optional('deletionMs', meta.deletionMs),
       weight: readInteger(spec['weight'], 'spec.weight', { min: 1, max: 100 }) ?? 0,
       limits,

@@ -2,17 +2,31 @@ import type { Node } from '../node.js';
 import type { Namespace, PodDisruptionBudget } from '../pod.js';
 import { managedAnnotations, readMeta, readObject, readResources } from './meta.js';
 import type { Parsed, Raw } from './raw.js';
-import { Malformed, optional, parsed, readEach, readFlag, readInteger, readOneOf, readRecord, readText } from './raw.js';
+import {
+  Malformed,
+  optional,
+  parsed,
+  readEach,
+  readFlag,
+  readInteger,
+  readOneOf,
+  readRecord,
+  readText,
+} from './raw.js';
 import { readSelector, readTaints } from './terms.js';
 
-const isReady = (status: Raw): boolean => readEach(status['conditions'], 'status.conditions', (item) => item)
-  .some((condition) => condition['type'] === 'Ready' && condition['status'] === 'True');
+const isReady = (status: Raw): boolean =>
+  readEach(status['conditions'], 'status.conditions', (item) => item).some(
+    (condition) => condition['type'] === 'Ready' && condition['status'] === 'True',
+  );
 
-const internalIp = (status: Raw): string | undefined => readEach(status['addresses'], 'status.addresses', (item, path) => ({
-  type: readText(item['type'], `${path}.type`), address: readText(item['address'], `${path}.address`),
-})).find(({ type }) => type === 'InternalIP')?.address;
+const internalIp = (status: Raw): string | undefined =>
+  readEach(status['addresses'], 'status.addresses', (item, path) => ({
+    type: readText(item['type'], `${path}.type`),
+    address: readText(item['address'], `${path}.address`),
+  })).find(({ type }) => type === 'InternalIP')?.address;
 
-/** A Node of v1. Where allocatable is absent, capacity stands for it, as the API server defaults it. */
+/** Reads a Node of v1. Without allocatable, its capacity stands for it, as the API server defaults it. */
 export function nodeOf(raw: unknown): Parsed<Node> {
   return parsed((): Node => {
     const object = readObject(raw);
@@ -20,7 +34,10 @@ export function nodeOf(raw: unknown): Parsed<Node> {
     const spec = readRecord(object['spec'], 'spec');
     const status = readRecord(object['status'], 'status');
     return {
-      uid: meta.uid, name: meta.name, resourceVersion: meta.resourceVersion, labels: meta.labels,
+      uid: meta.uid,
+      name: meta.name,
+      resourceVersion: meta.resourceVersion,
+      labels: meta.labels,
       annotations: managedAnnotations(meta.annotations),
       createdMs: meta.createdMs,
       ...optional('deletionMs', meta.deletionMs),
@@ -32,16 +49,27 @@ export function nodeOf(raw: unknown): Parsed<Node> {
       capacity: readResources(status['capacity'], 'status.capacity'),
       allocatable: readResources(status['allocatable'] ?? status['capacity'], 'status.allocatable'),
       ...optional('internalIp', internalIp(status)),
-      ...optional('kubeletVersion', readText(readRecord(status['nodeInfo'], 'status.nodeInfo')['kubeletVersion'], 'status.nodeInfo.kubeletVersion')),
+      ...optional(
+        'kubeletVersion',
+        readText(
+          readRecord(status['nodeInfo'], 'status.nodeInfo')['kubeletVersion'],
+          'status.nodeInfo.kubeletVersion',
+        ),
+      ),
     };
   });
 }
 
-/** A Namespace of v1. */
+/** Reads a Namespace of v1. */
 export function namespaceOf(raw: unknown): Parsed<Namespace> {
   return parsed((): Namespace => {
     const meta = readMeta(readObject(raw));
-    return { uid: meta.uid, name: meta.name, resourceVersion: meta.resourceVersion, labels: meta.labels };
+    return {
+      uid: meta.uid,
+      name: meta.name,
+      resourceVersion: meta.resourceVersion,
+      labels: meta.labels,
+    };
   });
 }
 
@@ -50,11 +78,12 @@ const countOrPercent = /^[0-9]+%?$/;
 function readCount(raw: unknown, field: string): string | undefined {
   if (raw === undefined || raw === null) return undefined;
   const text = typeof raw === 'number' ? String(raw) : raw;
-  if (typeof text !== 'string' || !countOrPercent.test(text)) throw new Malformed(field, raw, 'write a count such as 1, or a percentage such as "50%"');
+  if (typeof text !== 'string' || !countOrPercent.test(text))
+    throw new Malformed(field, raw, 'write a count such as 1, or a percentage such as "50%"');
   return text;
 }
 
-/** A PodDisruptionBudget of policy/v1. Until its controller has written a status, no disruption is allowed. */
+/** Reads a PodDisruptionBudget of policy/v1. Until its controller writes a status, it allows no disruption. */
 export function pdbOf(raw: unknown): Parsed<PodDisruptionBudget> {
   return parsed((): PodDisruptionBudget => {
     const object = readObject(raw);
@@ -62,12 +91,21 @@ export function pdbOf(raw: unknown): Parsed<PodDisruptionBudget> {
     const spec = readRecord(object['spec'], 'spec');
     const status = readRecord(object['status'], 'status');
     return {
-      uid: meta.uid, namespace: meta.namespace, name: meta.name, resourceVersion: meta.resourceVersion,
+      uid: meta.uid,
+      namespace: meta.namespace,
+      name: meta.name,
+      resourceVersion: meta.resourceVersion,
       ...optional('selector', readSelector(spec['selector'], 'spec.selector')),
       ...optional('minAvailable', readCount(spec['minAvailable'], 'spec.minAvailable')),
       ...optional('maxUnavailable', readCount(spec['maxUnavailable'], 'spec.maxUnavailable')),
-      unhealthyPodEvictionPolicy: readOneOf(spec['unhealthyPodEvictionPolicy'], 'spec.unhealthyPodEvictionPolicy', ['IfHealthyBudget', 'AlwaysAllow'], 'IfHealthyBudget'),
-      disruptionsAllowed: readInteger(status['disruptionsAllowed'], 'status.disruptionsAllowed') ?? 0,
+      unhealthyPodEvictionPolicy: readOneOf(
+        spec['unhealthyPodEvictionPolicy'],
+        'spec.unhealthyPodEvictionPolicy',
+        ['IfHealthyBudget', 'AlwaysAllow'],
+        'IfHealthyBudget',
+      ),
+      disruptionsAllowed:
+        readInteger(status['disruptionsAllowed'], 'status.disruptionsAllowed') ?? 0,
     };
   });
 }

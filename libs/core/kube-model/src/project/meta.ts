@@ -1,7 +1,18 @@
-import type { Raw } from './raw.js';
-import { Malformed, optional, readInteger, readRecord, readRequiredText, readText, readTextMap, readTexts, readTimeMs } from './raw.js';
-import { resourcesOf } from '../quantity-text.js';
 import type { Resources } from '../quantity.js';
+import { resourcesOf } from '../quantity-text.js';
+import type { Raw } from './raw.js';
+import {
+  isRecord,
+  Malformed,
+  optional,
+  readInteger,
+  readRecord,
+  readRequiredText,
+  readText,
+  readTextMap,
+  readTexts,
+  readTimeMs,
+} from './raw.js';
 
 /** The metadata that every projected object shares. */
 export type Meta = {
@@ -18,8 +29,8 @@ export type Meta = {
 };
 
 /**
- * Reads metadata. Name and UID are required, because everything is known by them; an object without a namespace is in
- * `default`, one without a resourceVersion (a manifest) has the empty one, and one without a creation time is the oldest.
+ * Reads metadata. Name and UID are required, because objects are known by them. An object without a
+ * namespace is in `default`. A manifest has an empty resourceVersion and counts as the oldest.
  */
 export function readMeta(object: Raw): Meta {
   const metadata = readRecord(object['metadata'], 'metadata');
@@ -30,29 +41,43 @@ export function readMeta(object: Raw): Meta {
     resourceVersion: readText(metadata['resourceVersion'], 'metadata.resourceVersion') ?? '',
     generation: readInteger(metadata['generation'], 'metadata.generation') ?? 0,
     createdMs: readTimeMs(metadata['creationTimestamp'], 'metadata.creationTimestamp') ?? 0,
-    ...optional('deletionMs', readTimeMs(metadata['deletionTimestamp'], 'metadata.deletionTimestamp')),
+    ...optional(
+      'deletionMs',
+      readTimeMs(metadata['deletionTimestamp'], 'metadata.deletionTimestamp'),
+    ),
     labels: readTextMap(metadata['labels'], 'metadata.labels'),
     annotations: readTextMap(metadata['annotations'], 'metadata.annotations'),
     finalizers: readTexts(metadata['finalizers'], 'metadata.finalizers'),
   };
 }
 
-/** The object that a parser was given, believed to be nothing yet. */
+/** The object that a parser was given, with its fields unchecked. */
 export function readObject(raw: unknown): Raw {
-  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) throw new Malformed('', raw, 'write a Kubernetes object here');
-  return raw as Raw;
+  if (!isRecord(raw)) throw new Malformed('', raw, 'write a Kubernetes object here');
+  return raw;
 }
 
 const readPrefixes = ['karpenter.sh/', 'karpenter.k8s.aws/', 'dovetail.sh/'];
 
-/** Only the annotations that Dovetail reads on nodes and claims. */
-export function managedAnnotations(annotations: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(annotations).filter(([key]) => readPrefixes.some((prefix) => key.startsWith(prefix))));
+/** Keeps the annotations that Dovetail reads on nodes and claims: Karpenter's and its own. */
+export function managedAnnotations(
+  annotations: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(annotations).filter(([key]) =>
+      readPrefixes.some((prefix) => key.startsWith(prefix)),
+    ),
+  );
 }
 
-/** A resource list; a bad quantity names its own path. */
+/** Reads a resource list. A bad quantity names its own path. */
 export function readResources(raw: unknown, field: string): Resources {
   const parsed = resourcesOf(readRecord(raw, field));
-  if (!parsed.ok) throw new Malformed(`${field}.${parsed.name}`, parsed.value, 'write a Kubernetes quantity such as 500m, 2 or 4Gi');
+  if (!parsed.ok)
+    throw new Malformed(
+      `${field}.${parsed.name}`,
+      parsed.value,
+      'write a Kubernetes quantity such as 500m, 2 or 4Gi',
+    );
   return parsed.value;
 }

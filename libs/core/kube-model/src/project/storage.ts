@@ -1,41 +1,80 @@
-import type { CsiNode, PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeAttachment } from '../node.js';
+import type {
+  CsiNode,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  StorageClass,
+  VolumeAttachment,
+} from '../node.js';
 import type { NodeSelectorTerm } from '../pod.js';
 import type { RequirementSpec } from '../requirement.js';
 import { readMeta, readObject } from './meta.js';
 import type { Parsed, Raw } from './raw.js';
-import { optional, parsed, readEach, readInteger, readOneOf, readRecord, readRequiredText, readText, readTexts } from './raw.js';
+import {
+  optional,
+  parsed,
+  readEach,
+  readInteger,
+  readOneOf,
+  readRecord,
+  readRequiredText,
+  readText,
+  readTexts,
+} from './raw.js';
 import { readNodeSelector } from './terms.js';
 
-/** In-tree volume sources and provisioners, and the CSI driver that serves each since its migration. */
+/** The CSI driver that replaced each in-tree volume source (k8s.io/csi-translation-lib). */
 const driverOfSource: Readonly<Record<string, string>> = {
-  awsElasticBlockStore: 'ebs.csi.aws.com', gcePersistentDisk: 'pd.csi.storage.gke.io', azureDisk: 'disk.csi.azure.com',
-  azureFile: 'file.csi.azure.com', vsphereVolume: 'csi.vsphere.vmware.com', cinder: 'cinder.csi.openstack.org', portworxVolume: 'pxd.portworx.com',
+  awsElasticBlockStore: 'ebs.csi.aws.com',
+  gcePersistentDisk: 'pd.csi.storage.gke.io',
+  azureDisk: 'disk.csi.azure.com',
+  azureFile: 'file.csi.azure.com',
+  vsphereVolume: 'csi.vsphere.vmware.com',
+  cinder: 'cinder.csi.openstack.org',
+  portworxVolume: 'pxd.portworx.com',
 };
 const driverOfProvisioner: Readonly<Record<string, string>> = {
-  'kubernetes.io/aws-ebs': 'ebs.csi.aws.com', 'kubernetes.io/gce-pd': 'pd.csi.storage.gke.io', 'kubernetes.io/azure-disk': 'disk.csi.azure.com',
-  'kubernetes.io/azure-file': 'file.csi.azure.com', 'kubernetes.io/vsphere-volume': 'csi.vsphere.vmware.com',
-  'kubernetes.io/cinder': 'cinder.csi.openstack.org', 'kubernetes.io/portworx-volume': 'pxd.portworx.com',
+  'kubernetes.io/aws-ebs': 'ebs.csi.aws.com',
+  'kubernetes.io/gce-pd': 'pd.csi.storage.gke.io',
+  'kubernetes.io/azure-disk': 'disk.csi.azure.com',
+  'kubernetes.io/azure-file': 'file.csi.azure.com',
+  'kubernetes.io/vsphere-volume': 'csi.vsphere.vmware.com',
+  'kubernetes.io/cinder': 'cinder.csi.openstack.org',
+  'kubernetes.io/portworx-volume': 'pxd.portworx.com',
 };
 
 function readDriver(spec: Raw): string | undefined {
-  if (spec['csi'] !== undefined) return readText(readRecord(spec['csi'], 'spec.csi')['driver'], 'spec.csi.driver');
+  if (spec['csi'] !== undefined)
+    return readText(readRecord(spec['csi'], 'spec.csi')['driver'], 'spec.csi.driver');
   return Object.entries(driverOfSource).find(([source]) => spec[source] !== undefined)?.[1];
 }
 
 const zoneLabels = [
-  'topology.kubernetes.io/zone', 'topology.kubernetes.io/region',
-  'failure-domain.beta.kubernetes.io/zone', 'failure-domain.beta.kubernetes.io/region',
+  'topology.kubernetes.io/zone',
+  'topology.kubernetes.io/region',
+  'failure-domain.beta.kubernetes.io/zone',
+  'failure-domain.beta.kubernetes.io/region',
 ];
 
-/** Zone and region labels bind a volume as its node affinity does (kube-scheduler's VolumeZone); `a__b` means a or b. */
-function withZoneLabels(terms: readonly NodeSelectorTerm[] | undefined, labels: Readonly<Record<string, string>>): readonly NodeSelectorTerm[] | undefined {
-  const zones = zoneLabels.filter((key) => Object.hasOwn(labels, key))
-    .map((key): RequirementSpec => ({ key, operator: 'In', values: (labels[key] ?? '').split('__') }));
+/** Adds the zone and region labels of a volume to its node affinity, as kube-scheduler's VolumeZone does. `a__b` means a or b. */
+function withZoneLabels(
+  terms: readonly NodeSelectorTerm[] | undefined,
+  labels: Readonly<Record<string, string>>,
+): readonly NodeSelectorTerm[] | undefined {
+  const zones = zoneLabels
+    .filter((key) => Object.hasOwn(labels, key))
+    .map((key): RequirementSpec => ({
+      key,
+      operator: 'In',
+      values: (labels[key] ?? '').split('__'),
+    }));
   if (zones.length === 0) return terms;
-  return (terms ?? [{ matchExpressions: [], matchFields: [] }]).map((term) => ({ ...term, matchExpressions: [...term.matchExpressions, ...zones] }));
+  return (terms ?? [{ matchExpressions: [], matchFields: [] }]).map((term) => ({
+    ...term,
+    matchExpressions: [...term.matchExpressions, ...zones],
+  }));
 }
 
-/** A PersistentVolume of v1. */
+/** Reads a PersistentVolume of v1. */
 export function pvOf(raw: unknown): Parsed<PersistentVolume> {
   return parsed((): PersistentVolume => {
     const object = readObject(raw);
@@ -43,25 +82,38 @@ export function pvOf(raw: unknown): Parsed<PersistentVolume> {
     const spec = readRecord(object['spec'], 'spec');
     const affinity = readRecord(spec['nodeAffinity'], 'spec.nodeAffinity');
     return {
-      uid: meta.uid, name: meta.name, resourceVersion: meta.resourceVersion,
+      uid: meta.uid,
+      name: meta.name,
+      resourceVersion: meta.resourceVersion,
       ...optional('deletionMs', meta.deletionMs),
-      ...optional('nodeAffinity', withZoneLabels(readNodeSelector(affinity['required'], 'spec.nodeAffinity.required'), meta.labels)),
+      ...optional(
+        'nodeAffinity',
+        withZoneLabels(
+          readNodeSelector(affinity['required'], 'spec.nodeAffinity.required'),
+          meta.labels,
+        ),
+      ),
       ...optional('driver', readDriver(spec)),
       local: spec['local'] !== undefined || spec['hostPath'] !== undefined,
     };
   });
 }
 
-/** A PersistentVolumeClaim of v1. An empty storageClassName (no class) is kept apart from an absent one (the default class). */
+/** Reads a PersistentVolumeClaim of v1. An empty storageClassName (no class) differs from an absent one (the default). */
 export function pvcOf(raw: unknown): Parsed<PersistentVolumeClaim> {
   return parsed((): PersistentVolumeClaim => {
     const object = readObject(raw);
     const meta = readMeta(object);
     const spec = readRecord(object['spec'], 'spec');
     const status = readRecord(object['status'], 'status');
-    const className = readText(spec['storageClassName'], 'spec.storageClassName') ?? meta.annotations['volume.beta.kubernetes.io/storage-class'];
+    const className =
+      readText(spec['storageClassName'], 'spec.storageClassName') ??
+      meta.annotations['volume.beta.kubernetes.io/storage-class'];
     return {
-      uid: meta.uid, namespace: meta.namespace, name: meta.name, resourceVersion: meta.resourceVersion,
+      uid: meta.uid,
+      namespace: meta.namespace,
+      name: meta.name,
+      resourceVersion: meta.resourceVersion,
       ...optional('deletionMs', meta.deletionMs),
       phase: readOneOf(status['phase'], 'status.phase', ['Pending', 'Bound', 'Lost'], 'Pending'),
       ...optional('volumeName', readText(spec['volumeName'], 'spec.volumeName') || undefined),
@@ -71,43 +123,67 @@ export function pvcOf(raw: unknown): Parsed<PersistentVolumeClaim> {
   });
 }
 
-/** A StorageClass of storage.k8s.io/v1. */
+const readTopologies = (object: Raw): readonly NodeSelectorTerm[] =>
+  readEach(object['allowedTopologies'], 'allowedTopologies', (item, path): NodeSelectorTerm => ({
+    matchExpressions: readEach(
+      item['matchLabelExpressions'],
+      `${path}.matchLabelExpressions`,
+      (one, at): RequirementSpec => ({
+        key: readRequiredText(one['key'], `${at}.key`),
+        operator: 'In',
+        values: readTexts(one['values'], `${at}.values`),
+      }),
+    ),
+    matchFields: [],
+  }));
+
+/** Reads a StorageClass of storage.k8s.io/v1. */
 export function storageClassOf(raw: unknown): Parsed<StorageClass> {
   return parsed((): StorageClass => {
     const object = readObject(raw);
     const meta = readMeta(object);
     const provisioner = readText(object['provisioner'], 'provisioner') ?? '';
-    const topologies = readEach(object['allowedTopologies'], 'allowedTopologies', (item, path): NodeSelectorTerm => ({
-      matchExpressions: readEach(item['matchLabelExpressions'], `${path}.matchLabelExpressions`, (one, at): RequirementSpec => ({
-        key: readRequiredText(one['key'], `${at}.key`), operator: 'In', values: readTexts(one['values'], `${at}.values`),
-      })),
-      matchFields: [],
-    }));
+    const topologies = readTopologies(object);
     return {
-      uid: meta.uid, name: meta.name, resourceVersion: meta.resourceVersion, createdMs: meta.createdMs,
-      isDefault: ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class'].some((key) => meta.annotations[key] === 'true'),
+      uid: meta.uid,
+      name: meta.name,
+      resourceVersion: meta.resourceVersion,
+      createdMs: meta.createdMs,
+      isDefault: [
+        'storageclass.kubernetes.io/is-default-class',
+        'storageclass.beta.kubernetes.io/is-default-class',
+      ].some((key) => meta.annotations[key] === 'true'),
       provisioner: driverOfProvisioner[provisioner] ?? provisioner,
-      bindingMode: readOneOf(object['volumeBindingMode'], 'volumeBindingMode', ['Immediate', 'WaitForFirstConsumer'], 'Immediate'),
+      bindingMode: readOneOf(
+        object['volumeBindingMode'],
+        'volumeBindingMode',
+        ['Immediate', 'WaitForFirstConsumer'],
+        'Immediate',
+      ),
       ...(topologies.length === 0 ? {} : { allowedTopologies: topologies }),
     };
   });
 }
 
-/** A CSINode of storage.k8s.io/v1; a driver without a count has no limit. */
+/** Reads a CSINode of storage.k8s.io/v1. A driver without a count has no limit. */
 export function csiNodeOf(raw: unknown): Parsed<CsiNode> {
   return parsed((): CsiNode => {
     const object = readObject(raw);
     const meta = readMeta(object);
     const limits: Record<string, number> = {};
     readEach(readRecord(object['spec'], 'spec')['drivers'], 'spec.drivers', (item, path) => {
-      const count = readInteger(readRecord(item['allocatable'], `${path}.allocatable`)['count'], `${path}.allocatable.count`, { min: 0 });
+      const count = readInteger(
+        readRecord(item['allocatable'], `${path}.allocatable`)['count'],
+        `${path}.allocatable.count`,
+        { min: 0 },
+      );
       if (count !== undefined) limits[readRequiredText(item['name'], `${path}.name`)] = count;
     });
     return { uid: meta.uid, name: meta.name, resourceVersion: meta.resourceVersion, limits };
   });
 }
 
-/** A VolumeAttachment of storage.k8s.io/v1. */
+/** Reads a VolumeAttachment of storage.k8s.io/v1. */
 export function volumeAttachmentOf(raw: unknown): Parsed<VolumeAttachment> {
   return parsed((): VolumeAttachment => {
     const object = readObject(raw);
@@ -115,9 +191,14 @@ export function volumeAttachmentOf(raw: unknown): Parsed<VolumeAttachment> {
     const spec = readRecord(object['spec'], 'spec');
     const source = readRecord(spec['source'], 'spec.source');
     return {
-      uid: meta.uid, name: meta.name, resourceVersion: meta.resourceVersion,
+      uid: meta.uid,
+      name: meta.name,
+      resourceVersion: meta.resourceVersion,
       nodeName: readRequiredText(spec['nodeName'], 'spec.nodeName'),
-      ...optional('volumeName', readText(source['persistentVolumeName'], 'spec.source.persistentVolumeName') || undefined),
+      ...optional(
+        'volumeName',
+        readText(source['persistentVolumeName'], 'spec.source.persistentVolumeName') || undefined,
+      ),
     };
   });
 }

@@ -1,27 +1,49 @@
-import type { LabelSelector, LabelSelectorRequirement, NodeSelectorTerm, Taint, Toleration } from '../pod.js';
+import type {
+  LabelSelector,
+  LabelSelectorRequirement,
+  NodeSelectorTerm,
+  Taint,
+  Toleration,
+} from '../pod.js';
 import type { RequirementSpec } from '../requirement.js';
 import type { Raw } from './raw.js';
-import { optional, readEach, readInteger, readOneOf, readRecord, readRequiredText, readText, readTextMap, readTexts } from './raw.js';
+import {
+  optional,
+  readEach,
+  readInteger,
+  readOneOf,
+  readRecord,
+  readRequiredText,
+  readText,
+  readTextMap,
+  readTexts,
+} from './raw.js';
 
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
 const selectorOperators = ['In', 'NotIn', 'Exists', 'DoesNotExist'] as const;
 const nodeOperators = [...selectorOperators, 'Gt', 'Lt', 'Gte', 'Lte'] as const;
 
-/** A label selector, `matchLabels` first and in key order; absent stays absent (it selects nothing). */
+/** Reads a label selector, `matchLabels` first and by key. Undefined when it is absent: it selects nothing. */
 export function readSelector(raw: unknown, field: string): LabelSelector | undefined {
   if (raw === undefined || raw === null) return undefined;
   const selector = readRecord(raw, field);
   const labels = readTextMap(selector['matchLabels'], `${field}.matchLabels`);
-  const equalities = Object.keys(labels).sort().map((key): LabelSelectorRequirement => ({ key, operator: 'In', values: [labels[key] ?? ''] }));
-  const expressions = readEach(selector['matchExpressions'], `${field}.matchExpressions`, (item, path): LabelSelectorRequirement => ({
-    key: readRequiredText(item['key'], `${path}.key`),
-    operator: readOneOf(item['operator'], `${path}.operator`, selectorOperators),
-    values: readTexts(item['values'], `${path}.values`),
-  }));
+  const equalities = Object.keys(labels)
+    .sort()
+    .map((key): LabelSelectorRequirement => ({ key, operator: 'In', values: [labels[key] ?? ''] }));
+  const expressions = readEach(
+    selector['matchExpressions'],
+    `${field}.matchExpressions`,
+    (item, path): LabelSelectorRequirement => ({
+      key: readRequiredText(item['key'], `${path}.key`),
+      operator: readOneOf(item['operator'], `${path}.operator`, selectorOperators),
+      values: readTexts(item['values'], `${path}.values`),
+    }),
+  );
   return { requirements: [...equalities, ...expressions] };
 }
 
-/** Requirement entries of a node selector term, a NodePool or a NodeClaim. */
+/** Reads the requirements of a node selector term, a NodePool or a NodeClaim. */
 export function readRequirementSpecs(raw: unknown, field: string): readonly RequirementSpec[] {
   return readEach(raw, field, (item, path): RequirementSpec => ({
     key: readRequiredText(item['key'], `${path}.key`),
@@ -36,19 +58,28 @@ const readTerm = (item: Raw, path: string): NodeSelectorTerm => ({
   matchFields: readRequirementSpecs(item['matchFields'], `${path}.matchFields`),
 });
 
-/** Whether a term says anything. Kubernetes lets an empty required term match no node, and an empty preference do nothing. */
-export const saysSomething = (term: NodeSelectorTerm): boolean => term.matchExpressions.length + term.matchFields.length > 0;
+/** Whether a term states anything. In Kubernetes an empty required term matches no node, and an empty preference has no effect. */
+export const saysSomething = (term: NodeSelectorTerm): boolean =>
+  term.matchExpressions.length + term.matchFields.length > 0;
 
-/** One term of a node selector. */
-export const readNodeSelectorTerm = (raw: unknown, field: string): NodeSelectorTerm => readTerm(readRecord(raw, field), field);
+/** Reads one term of a node selector. */
+export const readNodeSelectorTerm = (raw: unknown, field: string): NodeSelectorTerm =>
+  readTerm(readRecord(raw, field), field);
 
-/** `nodeSelectorTerms` of a required node selector, without the empty ones, which match nothing. Absent stays absent. */
-export function readNodeSelector(raw: unknown, field: string): readonly NodeSelectorTerm[] | undefined {
+/** Reads the terms of a required node selector, without empty ones, which match nothing. Undefined when it is absent. */
+export function readNodeSelector(
+  raw: unknown,
+  field: string,
+): readonly NodeSelectorTerm[] | undefined {
   if (raw === undefined || raw === null) return undefined;
-  return readEach(readRecord(raw, field)['nodeSelectorTerms'], `${field}.nodeSelectorTerms`, readTerm).filter(saysSomething);
+  return readEach(
+    readRecord(raw, field)['nodeSelectorTerms'],
+    `${field}.nodeSelectorTerms`,
+    readTerm,
+  ).filter(saysSomething);
 }
 
-/** Taints of a node, pool or claim. */
+/** Reads the taints of a node, pool or claim. */
 export function readTaints(raw: unknown, field: string): readonly Taint[] {
   return readEach(raw, field, (item, path): Taint => ({
     key: readRequiredText(item['key'], `${path}.key`),
@@ -57,16 +88,26 @@ export function readTaints(raw: unknown, field: string): readonly Taint[] {
   }));
 }
 
-/** Tolerations of a pod; an absent operator is Equal, an absent effect matches all. */
+/** Reads the tolerations of a pod. An absent operator is Equal, and an absent effect matches all. */
 export function readTolerations(raw: unknown, field: string): readonly Toleration[] {
   return readEach(raw, field, (item, path): Toleration => {
     const effect = item['effect'];
     return {
       ...optional('key', readText(item['key'], `${path}.key`) || undefined),
-      operator: readOneOf(item['operator'], `${path}.operator`, ['Equal', 'Exists', 'Lt', 'Gt'], 'Equal'),
+      operator: readOneOf(
+        item['operator'],
+        `${path}.operator`,
+        ['Equal', 'Exists', 'Lt', 'Gt'],
+        'Equal',
+      ),
       ...optional('value', readText(item['value'], `${path}.value`)),
-      ...(effect === undefined || effect === null || effect === '' ? {} : { effect: readOneOf(effect, `${path}.effect`, effects) }),
-      ...optional('tolerationSeconds', readInteger(item['tolerationSeconds'], `${path}.tolerationSeconds`)),
+      ...(effect === undefined || effect === null || effect === ''
+        ? {}
+        : { effect: readOneOf(effect, `${path}.effect`, effects) }),
+      ...optional(
+        'tolerationSeconds',
+        readInteger(item['tolerationSeconds'], `${path}.tolerationSeconds`),
+      ),
     };
   });
 }

@@ -1,8 +1,10 @@
+import { at, float64At, numberAt, present } from '@dovetail/core-invariant';
 import type { LpLimits, LpSolution, LpSolver } from '@dovetail/core-ports';
+
 import { dot, resourcePrices } from '../pack/prices.js';
 import type { Column } from './columns.js';
 import type { BoundProblem, DemandClass } from './problem.js';
-import { ProgramBuilder, type Entry } from './program.js';
+import { type Entry, ProgramBuilder } from './program.js';
 
 /** How many new nodes a plan may have: bounds that know spread are taken over ranges of it. */
 export type NodeRange = { readonly least: number; readonly most: number };
@@ -16,12 +18,22 @@ const tolerance = 1e-7;
 /** How many types of least reduced cost a restricted program starts with. */
 const startingTypes = 6;
 
+/** One pod in the row of each rule that has one; -1 stands for a rule without a row. */
+const ruleEntries = (rules: readonly number[], rows: readonly number[]): readonly Entry[] =>
+  rules.flatMap((rule): readonly Entry[] => {
+    const row = numberAt(rows, rule);
+    return row < 0 ? [] : [[row, 1]];
+  });
+
 const holdsOne = (column: Column, cls: DemandClass): boolean =>
-  column.admits[cls.admission] === 1 && cls.requests.every((amount, r) => amount <= (column.room[r] ?? 0) * (1 + 1e-12));
+  column.admits[cls.admission] === 1 &&
+  cls.requests.every((amount, r) => amount <= float64At(column.room, r) * (1 + 1e-12));
 
 /** Which columns could take a class at all, fitting included: one pod has to fit a node as a whole. */
 function fitsOf(problem: BoundProblem): readonly (readonly number[])[] {
-  return problem.buyable.map((column) => [...problem.classes.keys()].filter((g) => holdsOne(column, problem.classes[g] as DemandClass)));
+  return problem.buyable.map((column) =>
+    [...problem.classes.keys()].filter((g) => holdsOne(column, at(problem.classes, g))),
+  );
 }
 
 type Layout = {
@@ -59,7 +71,8 @@ export class AssignmentProgram {
       const layout = await this.#solveChosen(range);
       const { solution } = layout;
       if (solution.status === 'infeasible') {
-        if (this.#chosen.size === this.#problem.buyable.length) return { priceMicrosPerHour: Infinity, nodes: range.most };
+        if (this.#chosen.size === this.#problem.buyable.length)
+          return { priceMicrosPerHour: Infinity, nodes: range.most };
         this.#problem.buyable.forEach((_, index) => this.#chosen.add(index));
         continue;
       }
@@ -69,17 +82,31 @@ export class AssignmentProgram {
         for (const index of missing) this.#chosen.add(index);
         continue;
       }
-      const nodes = layout.nodeColumns.reduce((sum, column) => sum + (solution.columns[column] ?? 0), 0);
-      return { priceMicrosPerHour: Math.max(0, solution.bound) * (1 - tolerance) * microsPerDollar, nodes };
+      const nodes = layout.nodeColumns.reduce(
+        (sum, column) => sum + float64At(solution.columns, column),
+        0,
+      );
+      return {
+        priceMicrosPerHour: Math.max(0, solution.bound) * (1 - tolerance) * microsPerDollar,
+        nodes,
+      };
     }
   }
 
   /** Types of least reduced cost at the aggregate's prices, and for each class the best of those that hold one of it. */
   #chooseFirst(): void {
     const { buyable, classes, demand } = this.#problem;
-    const { perUnit } = resourcePrices(buyable.map(({ room, priceMicrosPerHour }) => ({ room, price: priceMicrosPerHour })), demand);
-    const waste = buyable.map(({ room, priceMicrosPerHour }) => (priceMicrosPerHour - dot(perUnit, room)) / Math.max(1, priceMicrosPerHour));
-    const order = [...buyable.keys()].sort((a, b) => (waste[a] as number) - (waste[b] as number) || a - b);
+    const { perUnit } = resourcePrices(
+      buyable.map(({ room, priceMicrosPerHour }) => ({ room, price: priceMicrosPerHour })),
+      demand,
+    );
+    const waste = buyable.map(
+      ({ room, priceMicrosPerHour }) =>
+        (priceMicrosPerHour - dot(perUnit, room)) / Math.max(1, priceMicrosPerHour),
+    );
+    const order = [...buyable.keys()].sort(
+      (a, b) => numberAt(waste, a) - numberAt(waste, b) || a - b,
+    );
     for (const index of order.slice(0, startingTypes)) this.#chosen.add(index);
     const served = new Uint8Array(classes.length);
     for (const index of this.#chosen) for (const g of this.#fits[index] ?? []) served[g] = 1;
@@ -97,34 +124,64 @@ export class AssignmentProgram {
     const classRows = classes.map((cls) => program.row(cls.count, cls.count));
     const countRow = program.row(range.least, range.most);
     for (const column of existing) this.#addExisting(program, classRows, column);
-    const nodeColumns = [...this.#chosen].sort((a, b) => a - b).map((index) => this.#addBuyable(program, { classRows, countRow, range, index }));
-    return { classRows, countRow, nodeColumns, solution: await this.#lp.solve(program.build('fractions'), this.#limits) };
+    const nodeColumns = [...this.#chosen]
+      .sort((a, b) => a - b)
+      .map((index) => this.#addBuyable(program, { classRows, countRow, range, index }));
+    return {
+      classRows,
+      countRow,
+      nodeColumns,
+      solution: await this.#lp.solve(program.build('fractions'), this.#limits),
+    };
   }
 
   #addExisting(program: ProgramBuilder, classRows: readonly number[], column: Column): void {
     const rows = [...column.room].map((amount) => program.row(-Infinity, amount));
     this.#problem.classes.forEach((cls, g) => {
-      if (holdsOne(column, cls)) program.column(0, Infinity, [[classRows[g] as number, 1], ...rows.map((row, r): Entry => [row, cls.requests[r] ?? 0])]);
+      if (holdsOne(column, cls))
+        program.column(0, Infinity, [
+          [numberAt(classRows, g), 1],
+          ...rows.map((row, r): Entry => [row, float64At(cls.requests, r)]),
+        ]);
     });
   }
 
-  #addBuyable(program: ProgramBuilder, what: { readonly classRows: readonly number[]; readonly countRow: number; readonly range: NodeRange; readonly index: number }): number {
+  #addBuyable(
+    program: ProgramBuilder,
+    what: {
+      readonly classRows: readonly number[];
+      readonly countRow: number;
+      readonly range: NodeRange;
+      readonly index: number;
+    },
+  ): number {
     const { classes, rules, buyable } = this.#problem;
-    const column = buyable[what.index] as Column;
+    const column = at(buyable, what.index);
     const rows = [...column.room].map(() => program.row(-Infinity, 0));
     const most = rules.map((rule) => rule.most(what.range.least));
     const least = rules.map((rule) => rule.least(what.range.most));
-    const mostRows = most.map((amount) => (Number.isFinite(amount) ? program.row(-Infinity, 0) : -1));
+    const mostRows = most.map((amount) =>
+      Number.isFinite(amount) ? program.row(-Infinity, 0) : -1,
+    );
     const leastRows = least.map((amount) => (amount > 0 ? program.row(0, Infinity) : -1));
-    const entries: Entry[] = [[what.countRow, 1], ...rows.map((row, r): Entry => [row, -(column.room[r] ?? 0)])];
-    mostRows.forEach((row, index) => { if (row >= 0) entries.push([row, -(most[index] as number)]); });
-    leastRows.forEach((row, index) => { if (row >= 0) entries.push([row, -(least[index] as number)]); });
-    for (const g of this.#fits[what.index] ?? []) {
-      const cls = classes[g] as DemandClass;
-      const own: Entry[] = [[what.classRows[g] as number, 1], ...rows.map((row, r): Entry => [row, cls.requests[r] ?? 0])];
-      for (const index of cls.limitedBy) if ((mostRows[index] ?? -1) >= 0) own.push([mostRows[index] as number, 1]);
-      for (const index of cls.countedBy) if ((leastRows[index] ?? -1) >= 0) own.push([leastRows[index] as number, 1]);
-      program.column(0, Infinity, own);
+    const entries: Entry[] = [
+      [what.countRow, 1],
+      ...rows.map((row, r): Entry => [row, -float64At(column.room, r)]),
+    ];
+    mostRows.forEach((row, index) => {
+      if (row >= 0) entries.push([row, -numberAt(most, index)]);
+    });
+    leastRows.forEach((row, index) => {
+      if (row >= 0) entries.push([row, -numberAt(least, index)]);
+    });
+    for (const g of present(this.#fits[what.index], 'each column knows what fits it')) {
+      const cls = at(classes, g);
+      program.column(0, Infinity, [
+        [numberAt(what.classRows, g), 1],
+        ...rows.map((row, r): Entry => [row, float64At(cls.requests, r)]),
+        ...ruleEntries(cls.limitedBy, mostRows),
+        ...ruleEntries(cls.countedBy, leastRows),
+      ]);
     }
     return program.column(column.priceMicrosPerHour / microsPerDollar, column.most, entries);
   }
@@ -135,18 +192,32 @@ export class AssignmentProgram {
    */
   #worthwhile(layout: Layout, range: NodeRange): readonly number[] {
     const { classes, rules, buyable } = this.#problem;
-    const worth = Float64Array.from(layout.classRows.map((row) => Math.max(0, layout.solution.rowDuals[row] ?? 0)));
-    const perNode = layout.solution.rowDuals[layout.countRow] ?? 0;
+    const worth = Float64Array.from(
+      layout.classRows.map((row) => Math.max(0, float64At(layout.solution.rowDuals, row))),
+    );
+    const perNode = float64At(layout.solution.rowDuals, layout.countRow);
     const most = rules.map((rule) => rule.most(range.least));
     return [...buyable.keys()].filter((index) => {
       if (this.#chosen.has(index)) return false;
       const fits = this.#fits[index] ?? [];
-      const column = buyable[index] as Column;
-      const limits = [...column.room].map((amount, r) => ({ room: Float64Array.from(fits.map((g) => classes[g]?.requests[r] ?? 0)), price: amount }));
+      const column = at(buyable, index);
+      const limits = [...column.room].map((amount, r) => ({
+        room: Float64Array.from(fits.map((g) => classes[g]?.requests[r] ?? 0)),
+        price: amount,
+      }));
       most.forEach((amount, rule) => {
-        if (Number.isFinite(amount)) limits.push({ room: Float64Array.from(fits.map((g) => (classes[g]?.limitedBy.includes(rule) === true ? 1 : 0))), price: amount });
+        if (Number.isFinite(amount))
+          limits.push({
+            room: Float64Array.from(
+              fits.map((g) => (classes[g]?.limitedBy.includes(rule) === true ? 1 : 0)),
+            ),
+            price: amount,
+          });
       });
-      const value = resourcePrices(limits, Float64Array.from(fits.map((g) => worth[g] ?? 0))).total;
+      const value = resourcePrices(
+        limits,
+        Float64Array.from(fits.map((g) => float64At(worth, g))),
+      ).total;
       return value > column.priceMicrosPerHour / microsPerDollar - perNode + 1e-7;
     });
   }

@@ -1,8 +1,10 @@
-import { Engine } from '../build/engine.js';
+import { float64At, uint8At } from '@dovetail/core-invariant';
+
 import type { PodClass } from '../model/classes.js';
 import type { Shape } from '../model/shapes.js';
 import type { Offer } from '../model/templates.js';
-import type { World } from '../model/world.js';
+import { Engine } from '../rooms/engine.js';
+import type { World } from '../world/world.js';
 
 /** A node as the bounds see it: one that can be bought, or all existing nodes that admit the same pods, taken together. */
 export type Column = {
@@ -22,12 +24,16 @@ export type Admissions = {
   readonly existing: readonly Column[];
 };
 
-const shapesOf = (cls: PodClass): readonly Shape[] => [...new Set(cls.levels.flatMap((level) => level.shapes))];
+const shapesOf = (cls: PodClass): readonly Shape[] => [
+  ...new Set(cls.levels.flatMap((level) => level.shapes)),
+];
 
 function offersFor(world: World, shapes: readonly Shape[]): ReadonlySet<Offer> {
   const offers = new Set<Offer>();
   for (const template of world.templates) {
-    for (const shape of shapes) for (const offer of world.states.after(world.states.root(template), shape)?.offers ?? []) offers.add(offer);
+    for (const shape of shapes)
+      for (const offer of world.states.after(world.states.root(template), shape)?.offers ?? [])
+        offers.add(offer);
   }
   return offers;
 }
@@ -35,15 +41,20 @@ function offersFor(world: World, shapes: readonly Shape[]): ReadonlySet<Offer> {
 /** Whether everything that fits a node of `small` fits one of `large`, for every class that may go there. */
 export function covers(large: Column, small: Column): boolean {
   if (large.priceMicrosPerHour > small.priceMicrosPerHour || large.most !== Infinity) return false;
-  for (let r = 0; r < small.room.length; r += 1) if ((large.room[r] ?? 0) < (small.room[r] ?? 0)) return false;
-  for (let g = 0; g < small.admits.length; g += 1) if ((large.admits[g] ?? 0) < (small.admits[g] ?? 0)) return false;
+  for (let r = 0; r < small.room.length; r += 1)
+    if (float64At(large.room, r) < float64At(small.room, r)) return false;
+  for (let g = 0; g < small.admits.length; g += 1)
+    if (uint8At(large.admits, g) < uint8At(small.admits, g)) return false;
   return true;
 }
 
 /** Exact: whatever a plan buys of a dominated column, it could buy of the other at no higher price. */
 function undominated(columns: readonly Column[]): readonly Column[] {
   const kept: Column[] = [];
-  for (const column of [...columns].sort((a, b) => a.priceMicrosPerHour - b.priceMicrosPerHour || (b.room[0] ?? 0) - (a.room[0] ?? 0))) {
+  for (const column of [...columns].sort(
+    (a, b) =>
+      a.priceMicrosPerHour - b.priceMicrosPerHour || float64At(b.room, 0) - float64At(a.room, 0),
+  )) {
     if (!kept.some((other) => covers(other, column))) kept.push(column);
   }
   return kept;
@@ -57,7 +68,13 @@ function buyableColumns(world: World, groups: readonly ReadonlySet<Offer>[]): re
       if (admits.every((one) => one === 0)) continue;
       const { reservation, priceMicrosPerHour } = offer.offering;
       const text = `${priceMicrosPerHour}|${offer.type.room.join(',')}|${admits.join('')}|${reservation?.id ?? ''}`;
-      if (!columns.has(text)) columns.set(text, { room: offer.type.room, priceMicrosPerHour, admits, most: reservation?.remaining ?? Infinity });
+      if (!columns.has(text))
+        columns.set(text, {
+          room: offer.type.room,
+          priceMicrosPerHour,
+          admits,
+          most: reservation?.remaining ?? Infinity,
+        });
     }
   }
   return undominated([...columns.values()]);
@@ -68,11 +85,19 @@ function existingColumns(world: World, groups: readonly (readonly Shape[])[]): r
   const engine = new Engine(world);
   const columns = new Map<string, Column>();
   for (const room of world.nodes) {
-    const admits = Uint8Array.from(groups.map((shapes) => (shapes.some((shape) => engine.nodeAdmits(room, shape)) ? 1 : 0)));
+    const admits = Uint8Array.from(
+      groups.map((shapes) => (shapes.some((shape) => engine.nodeAdmits(room, shape)) ? 1 : 0)),
+    );
     if (admits.every((one) => one === 0)) continue;
     const text = admits.join('');
-    const column = columns.get(text) ?? { room: new Float64Array(room.free.length), priceMicrosPerHour: 0, admits, most: 1 };
-    for (let r = 0; r < room.free.length; r += 1) column.room[r] = (column.room[r] ?? 0) + Math.max(0, room.free[r] ?? 0);
+    const column = columns.get(text) ?? {
+      room: new Float64Array(room.free.length),
+      priceMicrosPerHour: 0,
+      admits,
+      most: 1,
+    };
+    for (let r = 0; r < room.free.length; r += 1)
+      column.room[r] = float64At(column.room, r) + Math.max(0, float64At(room.free, r));
     columns.set(text, column);
   }
   return [...columns.values()];
@@ -82,16 +107,25 @@ function existingColumns(world: World, groups: readonly (readonly Shape[])[]): r
 export function admissionsOf(world: World): Admissions {
   const texts = new Map<string, number>();
   const shapes: (readonly Shape[])[] = [];
-  const groupOf = Int32Array.from(world.classes.map((cls) => {
-    const mine = shapesOf(cls);
-    if (mine.length === 0) return -1;
-    const text = mine.map((shape) => shape.id).join(',');
-    let group = texts.get(text);
-    if (group === undefined) {
-      texts.set(text, group = shapes.length);
-      shapes.push(mine);
-    }
-    return group;
-  }));
-  return { groupOf, buyable: buyableColumns(world, shapes.map((mine) => offersFor(world, mine))), existing: existingColumns(world, shapes) };
+  const groupOf = Int32Array.from(
+    world.classes.map((cls) => {
+      const mine = shapesOf(cls);
+      if (mine.length === 0) return -1;
+      const text = mine.map((shape) => shape.id).join(',');
+      let group = texts.get(text);
+      if (group === undefined) {
+        texts.set(text, (group = shapes.length));
+        shapes.push(mine);
+      }
+      return group;
+    }),
+  );
+  return {
+    groupOf,
+    buyable: buyableColumns(
+      world,
+      shapes.map((mine) => offersFor(world, mine)),
+    ),
+    existing: existingColumns(world, shapes),
+  };
 }

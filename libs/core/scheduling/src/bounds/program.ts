@@ -34,9 +34,14 @@ export class ProgramBuilder {
   /** The program as it stands. */
   build(kind: 'fractions' | 'whole-numbers'): LinearProgram {
     return {
-      cost: Float64Array.from(this.#cost), columnLower: new Float64Array(this.#cost.length), columnUpper: Float64Array.from(this.#upper),
-      rowLower: Float64Array.from(this.#rowLower), rowUpper: Float64Array.from(this.#rowUpper),
-      starts: Int32Array.from(this.#starts), indices: Int32Array.from(this.#indices), values: Float64Array.from(this.#values),
+      cost: Float64Array.from(this.#cost),
+      columnLower: new Float64Array(this.#cost.length),
+      columnUpper: Float64Array.from(this.#upper),
+      rowLower: Float64Array.from(this.#rowLower),
+      rowUpper: Float64Array.from(this.#rowUpper),
+      starts: Int32Array.from(this.#starts),
+      indices: Int32Array.from(this.#indices),
+      values: Float64Array.from(this.#values),
       wholeNumbers: kind === 'whole-numbers',
     };
   }

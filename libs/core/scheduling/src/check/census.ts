@@ -1,10 +1,12 @@
-import { selectorMatches, type LabelSelector, type Pod } from '@dovetail/core-kube-model';
+import { type LabelSelector, type Pod, selectorMatches } from '@dovetail/core-kube-model';
+
 import type { Host } from './hosts.js';
 
 /** A pod and the node that it runs on or is planned for. */
 export type Seat = { readonly host: Host; readonly pod: Pod; readonly planned: boolean };
 
-const labelText = (namespace: string, key: string, value: string): string => JSON.stringify([namespace, key, value]);
+const labelText = (namespace: string, key: string, value: string): string =>
+  JSON.stringify([namespace, key, value]);
 
 /**
  * Every pod that counts, findable by label: each rule asks for its own pods, and reading all pods for each of thousands
@@ -16,27 +18,33 @@ export class Census {
 
   constructor(hosts: readonly Host[]) {
     for (const host of hosts) {
-      for (const pod of host.running) if (pod.deletionMs === undefined) this.#add({ host, pod, planned: false });
+      for (const pod of host.running)
+        if (pod.deletionMs === undefined) this.#add({ host, pod, planned: false });
       for (const pod of host.planned) this.#add({ host, pod, planned: true });
     }
   }
 
   /** The pods in these namespaces that a selector selects. */
   matching(selector: LabelSelector | undefined, namespaces: Iterable<string>): readonly Seat[] {
-    return [...namespaces].flatMap((namespace) => this.#near(selector, namespace).filter(({ pod }) => selectorMatches(selector, pod.labels)));
+    return [...namespaces].flatMap((namespace) =>
+      this.#near(selector, namespace).filter(({ pod }) => selectorMatches(selector, pod.labels)),
+    );
   }
 
   /** Pods among which all that the selector selects are: those with one of the labels that it lists. */
   #near(selector: LabelSelector | undefined, namespace: string): readonly Seat[] {
     const listed = selector?.requirements.find((one) => one.operator === 'In');
     if (listed === undefined) return this.#byNamespace.get(namespace) ?? [];
-    return [...new Set(listed.values)].flatMap((value) => this.#byLabel.get(labelText(namespace, listed.key, value)) ?? []);
+    return [...new Set(listed.values)].flatMap(
+      (value) => this.#byLabel.get(labelText(namespace, listed.key, value)) ?? [],
+    );
   }
 
   #add(seat: Seat): void {
     const { namespace, labels } = seat.pod;
     push(this.#byNamespace, namespace, seat);
-    for (const [key, value] of Object.entries(labels)) push(this.#byLabel, labelText(namespace, key, value), seat);
+    for (const [key, value] of Object.entries(labels))
+      push(this.#byLabel, labelText(namespace, key, value), seat);
   }
 }
 

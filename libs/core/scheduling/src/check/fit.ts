@@ -1,33 +1,64 @@
 import { poolKey } from '@dovetail/core-api';
 import type { InstanceType } from '@dovetail/core-ec2-model';
+import { at } from '@dovetail/core-invariant';
 import {
-  addResources, canonicalKey, describeTaint, fits, firstUntolerated, subtractResources, sumResources,
-  type DaemonSet, type HostPort, type Pod, type Taint,
+  addResources,
+  canonicalKey,
+  type DaemonSet,
+  describeTaint,
+  firstUntolerated,
+  fits,
+  type HostPort,
+  type Pod,
+  subtractResources,
+  sumResources,
+  type Taint,
 } from '@dovetail/core-kube-model';
-import type { Violation } from '../plan.js';
-import type { PlanOptions, Snapshot } from '../snapshot.js';
-import { firstRefused, labelsSatisfy, podAccepts, type Blueprint, type Host, type Labels, type Variant } from './hosts.js';
+
+import type { NewNode, Violation } from '../plan.js';
+import type { PlanOptions, PoolOptions, Snapshot } from '../snapshot.js';
+import {
+  type Blueprint,
+  firstRefused,
+  type Host,
+  type Labels,
+  labelsSatisfy,
+  podAccepts,
+  type Variant,
+} from './hosts.js';
 import { volumeViolations } from './volumes.js';
 
-const broken = (code: Violation['code'], host: Host, message: string): Violation => ({ code, where: host.name, message });
+const broken = (code: Violation['code'], host: Host, message: string): Violation => ({
+  code,
+  where: host.name,
+  message,
+});
 
 /** Labels that a node has only once it is up; daemonsets may wait for them. */
 const lifecycle: Labels = { 'karpenter.sh/registered': 'true', 'karpenter.sh/initialized': 'true' };
 
 function daemonRuns(daemon: DaemonSet, variant: Variant, taints: readonly Taint[]): boolean {
-  return firstUntolerated(taints, daemon.template.tolerations) === undefined && podAccepts(daemon.template, variant, lifecycle);
+  return (
+    firstUntolerated(taints, daemon.template.tolerations) === undefined &&
+    podAccepts(daemon.template, variant, lifecycle)
+  );
 }
 
 const wildcards = new Set(['', '0.0.0.0', '::']);
 const portsCollide = (a: HostPort, b: HostPort): boolean =>
-  a.port === b.port && a.protocol === b.protocol && (a.ip === b.ip || wildcards.has(a.ip) || wildcards.has(b.ip));
+  a.port === b.port &&
+  a.protocol === b.protocol &&
+  (a.ip === b.ip || wildcards.has(a.ip) || wildcards.has(b.ip));
 
 function portViolations(host: Host, daemons: readonly Pod[]): readonly Violation[] {
   const taken: HostPort[] = [...host.running, ...daemons].flatMap((pod) => [...pod.hostPorts]);
   const violations: Violation[] = [];
   for (const pod of host.planned) {
     for (const port of pod.hostPorts) {
-      if (taken.some((other) => portsCollide(port, other))) violations.push(broken('host-port', host, `pod ${pod.uid} wants host port ${port.port}, which is taken`));
+      if (taken.some((other) => portsCollide(port, other)))
+        violations.push(
+          broken('host-port', host, `pod ${pod.uid} wants host port ${port.port}, which is taken`),
+        );
     }
     taken.push(...pod.hostPorts);
   }
@@ -38,9 +69,23 @@ function podViolations(host: Host): readonly Violation[] {
   return host.planned.flatMap((pod) => {
     const found: Violation[] = [];
     const taint = firstUntolerated(host.taints, pod.tolerations);
-    if (taint !== undefined) found.push(broken('taint-not-tolerated', host, `pod ${pod.uid} does not tolerate ${describeTaint(taint)}`));
+    if (taint !== undefined)
+      found.push(
+        broken(
+          'taint-not-tolerated',
+          host,
+          `pod ${pod.uid} does not tolerate ${describeTaint(taint)}`,
+        ),
+      );
     const refused = firstRefused(pod, host);
-    if (refused !== undefined) found.push(broken('requirement-mismatch', host, `pod ${pod.uid} does not accept the labels of ${refused.option?.type.name ?? host.name}`));
+    if (refused !== undefined)
+      found.push(
+        broken(
+          'requirement-mismatch',
+          host,
+          `pod ${pod.uid} does not accept the labels of ${refused.option?.type.name ?? host.name}`,
+        ),
+      );
     return found;
   });
 }
@@ -53,18 +98,39 @@ function optionFaults(host: Host, { option, ...variant }: Variant): readonly Fau
   const found: Fault[] = [];
   const label = `${option.type.name} in ${option.offering.zone} (${option.offering.capacityType})`;
   const cap = pool.maxPriceMicrosPerHour;
-  if (!option.offering.available) found.push({ code: 'no-capacity', message: `${label} is not available` });
-  if (option.offering.priceMicrosPerHour !== option.of.priceMicrosPerHour) found.push({ code: 'wrong-price', message: `${label} costs ${option.offering.priceMicrosPerHour}, the plan says ${option.of.priceMicrosPerHour}` });
-  if (cap !== undefined && option.offering.priceMicrosPerHour > cap) found.push({ code: 'price-cap', message: `${label} is above the cap of ${poolKey(pool.identity)}` });
-  if (!labelsSatisfy(variant, pool.requirements)) found.push({ code: 'requirement-mismatch', message: `${label} does not meet the requirements of ${poolKey(pool.identity)}` });
-  if (!labelsSatisfy(variant, host.bin?.requirements ?? [])) found.push({ code: 'requirement-mismatch', message: `${label} does not meet the claim's own requirements` });
+  if (!option.offering.available)
+    found.push({ code: 'no-capacity', message: `${label} is not available` });
+  if (option.offering.priceMicrosPerHour !== option.of.priceMicrosPerHour)
+    found.push({
+      code: 'wrong-price',
+      message: `${label} costs ${option.offering.priceMicrosPerHour}, the plan says ${option.of.priceMicrosPerHour}`,
+    });
+  if (cap !== undefined && option.offering.priceMicrosPerHour > cap)
+    found.push({
+      code: 'price-cap',
+      message: `${label} is above the cap of ${poolKey(pool.identity)}`,
+    });
+  if (!labelsSatisfy(variant, pool.requirements))
+    found.push({
+      code: 'requirement-mismatch',
+      message: `${label} does not meet the requirements of ${poolKey(pool.identity)}`,
+    });
+  if (!labelsSatisfy(variant, host.bin?.requirements ?? []))
+    found.push({
+      code: 'requirement-mismatch',
+      message: `${label} does not meet the claim's own requirements`,
+    });
   return found;
 }
 
 /** Types of a blueprint on which the same daemonsets run. */
 type Crew = { readonly daemons: readonly Pod[]; readonly types: Set<InstanceType> };
 /** What can be said of a blueprint before its pods are looked at. */
-type Outlook = { readonly daemonSets: readonly DaemonSet[]; readonly faults: readonly Fault[]; readonly crews: readonly Crew[] };
+type Outlook = {
+  readonly daemonSets: readonly DaemonSet[];
+  readonly faults: readonly Fault[];
+  readonly crews: readonly Crew[];
+};
 
 const outlooks = new WeakMap<Blueprint, Outlook>();
 
@@ -74,13 +140,19 @@ function outlookOf(host: Host, snapshot: Snapshot): Outlook {
   const crews = new Map<string, Crew>();
   for (const variant of host.blueprint.variants) {
     if (variant.option === undefined) continue;
-    const daemons = snapshot.daemonSets.filter((daemon) => daemonRuns(daemon, variant, host.taints)).map((daemon) => daemon.template);
+    const daemons = snapshot.daemonSets
+      .filter((daemon) => daemonRuns(daemon, variant, host.taints))
+      .map((daemon) => daemon.template);
     const text = daemons.map((pod) => pod.uid).join();
     const crew = crews.get(text) ?? { daemons, types: new Set() };
     crew.types.add(variant.option.type);
     crews.set(text, crew);
   }
-  const outlook = { daemonSets: snapshot.daemonSets, faults: host.blueprint.variants.flatMap((variant) => optionFaults(host, variant)), crews: [...crews.values()] };
+  const outlook = {
+    daemonSets: snapshot.daemonSets,
+    faults: host.blueprint.variants.flatMap((variant) => optionFaults(host, variant)),
+    crews: [...crews.values()],
+  };
   outlooks.set(host.blueprint, outlook);
   return outlook;
 }
@@ -93,7 +165,14 @@ function optionViolations(host: Host, snapshot: Snapshot): readonly Violation[] 
   for (const { daemons, types } of crews) {
     const requests = sumResources([...host.planned, ...daemons].map((pod) => pod.requests));
     for (const type of types) {
-      if (!fits(requests, type.allocatable)) found.push(broken('resources-too-large', host, `${type.name} does not hold the pods and daemonsets: ${JSON.stringify(requests)} of ${JSON.stringify(type.allocatable)}`));
+      if (!fits(requests, type.allocatable))
+        found.push(
+          broken(
+            'resources-too-large',
+            host,
+            `${type.name} does not hold the pods and daemonsets: ${JSON.stringify(requests)} of ${JSON.stringify(type.allocatable)}`,
+          ),
+        );
     }
     if (wantsPorts) found.push(...portViolations(host, daemons));
   }
@@ -101,8 +180,16 @@ function optionViolations(host: Host, snapshot: Snapshot): readonly Violation[] 
 }
 
 function minValuesViolations(host: Host, options: PlanOptions): readonly Violation[] {
-  const { bin, blueprint: { variants, pool } } = host;
-  if (bin === undefined || pool === undefined || (bin.minValuesRelaxed && options.minValuesPolicy === 'BestEffort')) return [];
+  const {
+    bin,
+    blueprint: { variants, pool },
+  } = host;
+  if (
+    bin === undefined ||
+    pool === undefined ||
+    (bin.minValuesRelaxed && options.minValuesPolicy === 'BestEffort')
+  )
+    return [];
   return pool.pool.requirements.flatMap((spec) => {
     if (spec.minValues === undefined) return [];
     const key = canonicalKey(spec.key);
@@ -110,51 +197,122 @@ function minValuesViolations(host: Host, options: PlanOptions): readonly Violati
     for (const variant of variants) {
       const value = variant.labels[key];
       if (value !== undefined) values.add(value);
-      else for (const one of variant.option?.type.requirements.get(key)?.values ?? []) values.add(one);
+      else
+        for (const one of variant.option?.type.requirements.get(key)?.values ?? []) values.add(one);
     }
-    return values.size >= spec.minValues ? [] : [broken('min-values', host, `${values.size} values of ${key} stay possible, ${spec.minValues} are demanded`)];
+    return values.size >= spec.minValues
+      ? []
+      : [
+          broken(
+            'min-values',
+            host,
+            `${values.size} values of ${key} stay possible, ${spec.minValues} are demanded`,
+          ),
+        ];
   });
 }
 
-function newNodeViolations(host: Host, snapshot: Snapshot, options: PlanOptions): readonly Violation[] {
-  const { bin, blueprint: { variants, pool } } = host;
-  if (bin === undefined) return [];
-  if (pool === undefined) return [broken('no-pools', host, `pool ${poolKey(bin.pool)} does not exist`)];
+function ownPoolViolations(host: Host, { pool }: PoolOptions): readonly Violation[] {
+  const name = poolKey(pool.identity);
+  return [
+    ...(pool.deletionMs === undefined
+      ? []
+      : [broken('pool-deleting', host, `pool ${name} is being deleted`)]),
+    ...(pool.ready ? [] : [broken('pool-not-ready', host, `pool ${name} is not ready`)]),
+    ...(pool.replicas === undefined ? [] : [broken('pool-static', host, `pool ${name} is static`)]),
+  ];
+}
+
+function namedOptionViolations(
+  host: Host,
+  bin: NewNode,
+  options: PlanOptions,
+): readonly Violation[] {
   const found: Violation[] = [];
-  if (pool.pool.deletionMs !== undefined) found.push(broken('pool-deleting', host, `pool ${poolKey(bin.pool)} is being deleted`));
-  if (!pool.pool.ready) found.push(broken('pool-not-ready', host, `pool ${poolKey(bin.pool)} is not ready`));
-  if (pool.pool.replicas !== undefined) found.push(broken('pool-static', host, `pool ${poolKey(bin.pool)} is static`));
-  if (bin.options.length === 0 || variants.length < bin.options.length) found.push(broken('no-offering', host, 'an option names a type or offering that the pool does not have, or there is none'));
+  if (bin.options.length === 0 || host.blueprint.variants.length < bin.options.length)
+    found.push(
+      broken(
+        'no-offering',
+        host,
+        'an option names a type or offering that the pool does not have, or there is none',
+      ),
+    );
   if (bin.podUids.length === 0) found.push(broken('missing-pod', host, 'a new node without pods'));
   const types = new Set(bin.options.map((one) => one.instanceType)).size;
-  if (types > options.instanceTypesMax) found.push(broken('no-offering', host, `${types} types are named, ${options.instanceTypesMax} are allowed`));
-  const dearer = bin.options.findIndex((one, index) => index > 0 && one.priceMicrosPerHour < (bin.options[index - 1]?.priceMicrosPerHour ?? 0));
+  if (types > options.instanceTypesMax)
+    found.push(
+      broken(
+        'no-offering',
+        host,
+        `${types} types are named, ${options.instanceTypesMax} are allowed`,
+      ),
+    );
+  const dearer = bin.options.findIndex(
+    (one, index) =>
+      index > 0 && one.priceMicrosPerHour < at(bin.options, index - 1).priceMicrosPerHour,
+  );
   if (dearer > 0) found.push(broken('wrong-price', host, 'options are not sorted by price'));
-  return [...found, ...minValuesViolations(host, options)];
+  return found;
+}
+
+function newNodeViolations(host: Host, options: PlanOptions): readonly Violation[] {
+  const { bin, blueprint } = host;
+  if (bin === undefined) return [];
+  if (blueprint.pool === undefined)
+    return [broken('no-pools', host, `pool ${poolKey(bin.pool)} does not exist`)];
+  return [
+    ...ownPoolViolations(host, blueprint.pool),
+    ...namedOptionViolations(host, bin, options),
+    ...minValuesViolations(host, options),
+  ];
 }
 
 function existingViolations(host: Host, snapshot: Snapshot): readonly Violation[] {
   const node = host.existing;
   if (node === undefined || host.planned.length === 0) return [];
   const found: Violation[] = [];
-  if (node.cordoned || node.state === 'deleting') found.push(broken('node-cordoned', host, 'the node is cordoned or being deleted'));
+  if (node.cordoned || node.state === 'deleting')
+    found.push(broken('node-cordoned', host, 'the node is cordoned or being deleted'));
   const present = new Set(node.pods.map((pod) => pod.owner?.uid));
   const have = host.blueprint.variants[0] ?? { labels: {} };
-  const missing = snapshot.daemonSets.filter((daemon) => !present.has(daemon.uid) && daemonRuns(daemon, have, node.taints)).map((daemon) => daemon.template);
-  const taken = addResources(sumResources([...host.running, ...missing].map((pod) => pod.requests)), node.reserved);
+  const missing = snapshot.daemonSets
+    .filter((daemon) => !present.has(daemon.uid) && daemonRuns(daemon, have, node.taints))
+    .map((daemon) => daemon.template);
+  const taken = addResources(
+    sumResources([...host.running, ...missing].map((pod) => pod.requests)),
+    node.reserved,
+  );
   const requests = sumResources(host.planned.map((pod) => pod.requests));
   const left = subtractResources(node.allocatable, taken);
   // A resource that is overcommitted already keeps away only pods that ask for it.
-  const asked = Object.fromEntries(Object.keys(requests).filter((name) => (requests[name] ?? 0) > 0).map((name) => [name, left[name] ?? 0]));
-  if (!fits(requests, asked)) found.push(broken('node-full', host, `the pods ask for ${JSON.stringify(requests)}, there is ${JSON.stringify(left)}`));
+  const asked = Object.fromEntries(
+    Object.keys(requests)
+      .filter((name) => (requests[name] ?? 0) > 0)
+      .map((name) => [name, left[name] ?? 0]),
+  );
+  if (!fits(requests, asked))
+    found.push(
+      broken(
+        'node-full',
+        host,
+        `the pods ask for ${JSON.stringify(requests)}, there is ${JSON.stringify(left)}`,
+      ),
+    );
   return [...found, ...portViolations(host, missing)];
 }
 
 /** Everything that can be judged by looking at one node alone. */
-export function hostViolations(host: Host, snapshot: Snapshot, options: PlanOptions): readonly Violation[] {
+export function hostViolations(
+  host: Host,
+  snapshot: Snapshot,
+  options: PlanOptions,
+): readonly Violation[] {
   if (host.planned.length === 0 && host.bin === undefined) return [];
   return [
-    ...newNodeViolations(host, snapshot, options), ...existingViolations(host, snapshot),
-    ...podViolations(host), ...optionViolations(host, snapshot), ...volumeViolations(host, snapshot),
+    ...newNodeViolations(host, options),
+    ...existingViolations(host, snapshot),
+    ...podViolations(host),
+    ...optionViolations(host, snapshot),
+    ...volumeViolations(host, snapshot),
   ];
 }

@@ -1,9 +1,19 @@
 import { labels, poolKey, poolLabelOf } from '@dovetail/core-api';
 import type { InstanceType, Offering } from '@dovetail/core-ec2-model';
+import { at } from '@dovetail/core-invariant';
 import {
-  admits, admitsAbsence, requirementsFromLabels, requirementsOf,
-  type NodeSelectorTerm, type Pod, type RequirementSpec, type Requirements, type Taint, type ValueSet,
+  admits,
+  admitsAbsence,
+  type NodeSelectorTerm,
+  type Pod,
+  type Requirements,
+  requirementsFromLabels,
+  requirementsOf,
+  type RequirementSpec,
+  type Taint,
+  type ValueSet,
 } from '@dovetail/core-kube-model';
+
 import type { BinOption, NewNode } from '../plan.js';
 import type { ExistingNode, PoolOptions, Snapshot } from '../snapshot.js';
 
@@ -18,7 +28,11 @@ export type Variant = {
   readonly labels: Labels;
   /** For a claim in flight: labels that will exist, but whose value is not decided; every possible value has to do. */
   readonly open?: Requirements;
-  readonly option?: { readonly of: BinOption; readonly type: InstanceType; readonly offering: Offering };
+  readonly option?: {
+    readonly of: BinOption;
+    readonly type: InstanceType;
+    readonly offering: Offering;
+  };
 };
 
 /** The ways in which nodes may come to be that are alike in everything but their pods. */
@@ -32,12 +46,18 @@ export class Blueprint {
   constructor(variants: readonly Variant[], pool: PoolOptions | undefined) {
     this.variants = variants;
     this.pool = pool;
-    this.reservations = new Set(variants.flatMap((variant) => variant.option?.of.reservationId ?? []));
+    this.reservations = new Set(
+      variants.flatMap((variant) => variant.option?.of.reservationId ?? []),
+    );
   }
 
   /** The first variant that fails a test; the answer is remembered by a text that stands for the test. */
   firstFailing(text: string, test: (variant: Variant) => boolean): Variant | undefined {
-    if (!this.#answers.has(text)) this.#answers.set(text, this.variants.find((variant) => !test(variant)));
+    if (!this.#answers.has(text))
+      this.#answers.set(
+        text,
+        this.variants.find((variant) => !test(variant)),
+      );
     return this.#answers.get(text);
   }
 }
@@ -58,7 +78,8 @@ export type Host = {
 /** Labels under their canonical names. */
 const canonical = (raw: Labels): Labels => {
   const result: Record<string, string> = {};
-  for (const [key, set] of requirementsFromLabels(raw)) for (const value of set.values) result[key] = value;
+  for (const [key, set] of requirementsFromLabels(raw))
+    for (const value of set.values) result[key] = value;
   return result;
 };
 
@@ -73,7 +94,10 @@ function read(specs: readonly RequirementSpec[]): Requirements {
 }
 
 /** Labels that every node of a type has, and those that its launch decides. */
-type TypeLabels = { readonly fixed: Labels; readonly decided: readonly (readonly [string, ValueSet])[] };
+type TypeLabels = {
+  readonly fixed: Labels;
+  readonly decided: readonly (readonly [string, ValueSet])[];
+};
 
 const labelsOfTypes = new WeakMap<InstanceType, TypeLabels>();
 function labelsOfType(type: InstanceType): TypeLabels {
@@ -102,7 +126,7 @@ function typeLabels(type: InstanceType, asked: Requirements): Labels {
   for (const [key, set] of decided) {
     const other = asked.get(key);
     const open = [...set.values].filter((value) => other === undefined || admits(other, value));
-    if (open.length === 1) result[key] = open[0] as string;
+    if (open.length === 1) result[key] = at(open, 0);
   }
   return result;
 }
@@ -111,19 +135,35 @@ function typeLabels(type: InstanceType, asked: Requirements): Labels {
 const notNamedYet = '(a new node)';
 
 /** What a node is labelled whatever it is launched as, by type. */
-function labelsByType(bin: NewNode, types: Iterable<InstanceType>): ReadonlyMap<InstanceType, Labels> {
+function labelsByType(
+  bin: NewNode,
+  types: Iterable<InstanceType>,
+): ReadonlyMap<InstanceType, Labels> {
   const own = { ...canonical(bin.labels), [poolLabelOf(bin.pool.kind)]: bin.pool.name };
   const asked = read(bin.requirements);
-  return new Map([...types].map((type) => [type, { [labels.hostname]: notNamedYet, ...typeLabels(type, asked), ...own, [labels.instanceType]: type.name }]));
+  return new Map(
+    [...types].map((type) => [
+      type,
+      {
+        [labels.hostname]: notNamedYet,
+        ...typeLabels(type, asked),
+        ...own,
+        [labels.instanceType]: type.name,
+      },
+    ]),
+  );
 }
 
 const offeringLabels = (offering: Offering): Labels => ({
-  [labels.zone]: offering.zone, [labels.capacityType]: offering.capacityType,
+  [labels.zone]: offering.zone,
+  [labels.capacityType]: offering.capacityType,
   ...(offering.zoneId === undefined ? {} : { [labels.zoneId]: offering.zoneId }),
 });
 
 const sameWay = (offering: Offering, option: BinOption): boolean =>
-  offering.zone === option.zone && offering.capacityType === option.capacityType && offering.reservation?.id === option.reservationId;
+  offering.zone === option.zone &&
+  offering.capacityType === option.capacityType &&
+  offering.reservation?.id === option.reservationId;
 
 const byName = new WeakMap<PoolOptions, ReadonlyMap<string, InstanceType>>();
 function typesByName(pool: PoolOptions): ReadonlyMap<string, InstanceType> {
@@ -140,11 +180,20 @@ function variantsOf(bin: NewNode, pool: PoolOptions | undefined): readonly Varia
     const type = types.get(of.instanceType);
     const offering = type?.offerings.find((one) => sameWay(one, of));
     if (type === undefined || offering === undefined) return [];
-    return [{ labels: { ...byType.get(type), ...offeringLabels(offering) }, option: { of, type, offering } }];
+    return [
+      {
+        labels: { ...byType.get(type), ...offeringLabels(offering) },
+        option: { of, type, offering },
+      },
+    ];
   });
 }
 
-type Drawn = { readonly bin: NewNode; readonly pool: PoolOptions | undefined; readonly blueprint: Blueprint };
+type Drawn = {
+  readonly bin: NewNode;
+  readonly pool: PoolOptions | undefined;
+  readonly blueprint: Blueprint;
+};
 
 // Values never change, so what was drawn from the same values is drawn once: nodes of one plan share lists of options,
 // and admission judges a plan's nodes one by one, each beside all the others.
@@ -155,7 +204,10 @@ function blueprintOf(bin: NewNode, pool: PoolOptions | undefined): Blueprint {
   const alike = drawn.get(bin.options) ?? [];
   drawn.set(bin.options, alike);
   const same = ({ bin: other, pool: its }: Drawn): boolean =>
-    its === pool && other.requirements === bin.requirements && other.labels === bin.labels && poolKey(other.pool) === poolKey(bin.pool);
+    its === pool &&
+    other.requirements === bin.requirements &&
+    other.labels === bin.labels &&
+    poolKey(other.pool) === poolKey(bin.pool);
   const found = alike.find(same);
   if (found !== undefined) return found.blueprint;
   const blueprint = new Blueprint(variantsOf(bin, pool), pool);
@@ -164,17 +216,43 @@ function blueprintOf(bin: NewNode, pool: PoolOptions | undefined): Blueprint {
 }
 
 /** Every node that exists and every new node of the plan, with what runs and what is planned there. */
-export function hostsOf(snapshot: Snapshot, planned: { readonly newNodes: readonly NewNode[]; readonly podsOn: ReadonlyMap<string, readonly Pod[]> }, moving: ReadonlySet<string>): readonly Host[] {
-  const counts = (pod: Pod): boolean => pod.phase !== 'Succeeded' && pod.phase !== 'Failed' && !moving.has(pod.uid);
+export function hostsOf(
+  snapshot: Snapshot,
+  planned: {
+    readonly newNodes: readonly NewNode[];
+    readonly podsOn: ReadonlyMap<string, readonly Pod[]>;
+  },
+  moving: ReadonlySet<string>,
+): readonly Host[] {
+  const counts = (pod: Pod): boolean =>
+    pod.phase !== 'Succeeded' && pod.phase !== 'Failed' && !moving.has(pod.uid);
   const existing = snapshot.nodes.map((node): Host => ({
-    name: node.name, existing: node, taints: node.taints,
-    blueprint: new Blueprint([{ labels: { [labels.hostname]: node.name, ...canonical(node.labels) }, open: node.requirements }], undefined),
-    running: [...node.pods, ...node.promisedPods].filter(counts), planned: planned.podsOn.get(`node ${node.uid}`) ?? [],
+    name: node.name,
+    existing: node,
+    taints: node.taints,
+    blueprint: new Blueprint(
+      [
+        {
+          labels: { [labels.hostname]: node.name, ...canonical(node.labels) },
+          open: node.requirements,
+        },
+      ],
+      undefined,
+    ),
+    running: [...node.pods, ...node.promisedPods].filter(counts),
+    planned: planned.podsOn.get(`node ${node.uid}`) ?? [],
   }));
   const pools = new Map(snapshot.pools.map((one) => [poolKey(one.pool.identity), one]));
   const fresh = planned.newNodes.map((bin): Host => {
     const blueprint = blueprintOf(bin, pools.get(poolKey(bin.pool)));
-    return { name: bin.id, bin, taints: blueprint.pool?.pool.taints ?? bin.taints, blueprint, running: [], planned: planned.podsOn.get(`bin ${bin.id}`) ?? [] };
+    return {
+      name: bin.id,
+      bin,
+      taints: blueprint.pool?.pool.taints ?? bin.taints,
+      blueprint,
+      running: [],
+      planned: planned.podsOn.get(`bin ${bin.id}`) ?? [],
+    };
   });
   return [...existing, ...fresh];
 }
@@ -183,7 +261,8 @@ function labelSatisfies(variant: Variant, key: string, set: ValueSet): boolean {
   const value = variant.labels[key];
   if (value !== undefined) return admits(set, value);
   const open = variant.open?.get(key);
-  if (open !== undefined && open.kind === 'in' && open.values.size > 0) return [...open.values].every((one) => admits(set, one));
+  if (open !== undefined && open.kind === 'in' && open.values.size > 0)
+    return [...open.values].every((one) => admits(set, one));
   return admitsAbsence(set) && open === undefined;
 }
 
@@ -194,24 +273,32 @@ export function labelsSatisfy(variant: Variant, wanted: readonly RequirementSpec
 }
 
 const termMatches = (variant: Variant, term: NodeSelectorTerm): boolean =>
-  term.matchFields.length === 0 && term.matchExpressions.length > 0 && labelsSatisfy(variant, term.matchExpressions);
+  term.matchFields.length === 0 &&
+  term.matchExpressions.length > 0 &&
+  labelsSatisfy(variant, term.matchExpressions);
 
 // A pod's demands are asked of many nodes; the text that stands for them is made once.
 const demands = new WeakMap<Pod, string>();
 function demandsOf(pod: Pod): string {
-  const text = demands.get(pod) ?? JSON.stringify([pod.nodeSelector, pod.requiredNodeAffinity ?? null]);
+  const text =
+    demands.get(pod) ?? JSON.stringify([pod.nodeSelector, pod.requiredNodeAffinity ?? null]);
   demands.set(pod, text);
   return text;
 }
 
-const asksNothing = (pod: Pod): boolean => pod.requiredNodeAffinity === undefined && Object.keys(pod.nodeSelector).length === 0;
+const asksNothing = (pod: Pod): boolean =>
+  pod.requiredNodeAffinity === undefined && Object.keys(pod.nodeSelector).length === 0;
 
 /** Whether a pod's nodeSelector and required node affinity accept a node, which has `more` labels besides. */
 export function podAccepts(pod: Pod, bare: Variant, more: Labels = {}): boolean {
   if (asksNothing(pod)) return true;
   const variant = { ...bare, labels: { ...bare.labels, ...more } };
-  for (const [key, set] of requirementsFromLabels(pod.nodeSelector)) if (!labelSatisfies(variant, key, set)) return false;
-  return pod.requiredNodeAffinity === undefined || pod.requiredNodeAffinity.some((term) => termMatches(variant, term));
+  for (const [key, set] of requirementsFromLabels(pod.nodeSelector))
+    if (!labelSatisfies(variant, key, set)) return false;
+  return (
+    pod.requiredNodeAffinity === undefined ||
+    pod.requiredNodeAffinity.some((term) => termMatches(variant, term))
+  );
 }
 
 /** The first way for a node to come to be that a pod does not accept; undefined: it accepts them all. */
@@ -224,12 +311,15 @@ const domains = new WeakMap<Blueprint, Map<string, readonly (string | undefined)
 
 /** The values of a label over all the ways the node may come to be; undefined stands for its absence. */
 export function domainsOf(host: Host, key: string): readonly (string | undefined)[] {
-  if (host.bin !== undefined && key === labels.hostname) return host.blueprint.variants.length === 0 ? [] : [host.name];
+  if (host.bin !== undefined && key === labels.hostname)
+    return host.blueprint.variants.length === 0 ? [] : [host.name];
   const claim = host.existing?.requirements.get(key);
   if (claim?.kind === 'in' && host.existing?.labels[key] === undefined) return [...claim.values];
   const known = domains.get(host.blueprint) ?? new Map<string, readonly (string | undefined)[]>();
   domains.set(host.blueprint, known);
-  const values = known.get(key) ?? [...new Set(host.blueprint.variants.map((variant) => variant.labels[key]))];
+  const values = known.get(key) ?? [
+    ...new Set(host.blueprint.variants.map((variant) => variant.labels[key])),
+  ];
   known.set(key, values);
   return values;
 }

@@ -1,5 +1,10 @@
 import { labels } from '@dovetail/core-api';
-import { firstUntolerated, type Pod, type TopologySpreadConstraint } from '@dovetail/core-kube-model';
+import {
+  firstUntolerated,
+  type Pod,
+  type TopologySpreadConstraint,
+} from '@dovetail/core-kube-model';
+
 import type { Violation } from '../plan.js';
 import { domainsOf, firstRefused, type Host } from './hosts.js';
 import { ruleTexts, textOf, type Topology } from './topology.js';
@@ -9,18 +14,29 @@ type Counted = { readonly domainOf: ReadonlyMap<Host, string>; readonly domains:
 
 /** What of a pod decides which nodes its constraint counts (node inclusion policies). */
 const filterOf = (pod: Pod, constraint: TopologySpreadConstraint): readonly unknown[] => [
-  constraint.nodeAffinityPolicy === 'Honor' ? [pod.nodeSelector, pod.requiredNodeAffinity ?? null] : null,
+  constraint.nodeAffinityPolicy === 'Honor'
+    ? [pod.nodeSelector, pod.requiredNodeAffinity ?? null]
+    : null,
   constraint.nodeTaintsPolicy === 'Honor' ? pod.tolerations : null,
 ];
 
 /** What makes two constraints the same rule: the constraint, and which nodes it counts. */
-const spreadTexts = ruleTexts((pod) => pod.topologySpread.map((constraint) => textOf([pod.namespace, constraint, ...filterOf(pod, constraint)])));
+const spreadTexts = ruleTexts((pod) =>
+  pod.topologySpread.map((constraint) =>
+    textOf([pod.namespace, constraint, ...filterOf(pod, constraint)]),
+  ),
+);
 
 function countedFor(world: Topology, pod: Pod, constraint: TopologySpreadConstraint): Counted {
   const domainOf = new Map<Host, string>();
   for (const host of world.hosts) {
-    if (constraint.nodeTaintsPolicy === 'Honor' && firstUntolerated(host.taints, pod.tolerations) !== undefined) continue;
-    if (constraint.nodeAffinityPolicy !== 'Ignore' && firstRefused(pod, host) !== undefined) continue;
+    if (
+      constraint.nodeTaintsPolicy === 'Honor' &&
+      firstUntolerated(host.taints, pod.tolerations) !== undefined
+    )
+      continue;
+    if (constraint.nodeAffinityPolicy !== 'Ignore' && firstRefused(pod, host) !== undefined)
+      continue;
     const [domain, ...others] = domainsOf(host, constraint.topologyKey);
     if (domain !== undefined && others.length === 0) domainOf.set(host, domain);
   }
@@ -29,9 +45,17 @@ function countedFor(world: Topology, pod: Pod, constraint: TopologySpreadConstra
 
 /** `bound`: pods in a domain that run, or carry the constraint; `all`: those that are merely selected as well. */
 type Count = { bound: number; all: number };
-type Spread = { readonly constraint: TopologySpreadConstraint; readonly counts: ReadonlyMap<string, Count>; readonly least: number };
+type Spread = {
+  readonly constraint: TopologySpreadConstraint;
+  readonly counts: ReadonlyMap<string, Count>;
+  readonly least: number;
+};
 
-function spreadOf(world: Topology, counted: Counted, rule: { readonly pod: Pod; readonly constraint: TopologySpreadConstraint; readonly text: string }): Spread {
+function spreadOf(
+  world: Topology,
+  counted: Counted,
+  rule: { readonly pod: Pod; readonly constraint: TopologySpreadConstraint; readonly text: string },
+): Spread {
   const { pod, constraint, text } = rule;
   const counts = new Map<string, Count>();
   for (const seat of world.census.matching(constraint.selector, [pod.namespace])) {
@@ -42,10 +66,14 @@ function spreadOf(world: Topology, counted: Counted, rule: { readonly pod: Pod; 
     count.all += 1;
     if (!seat.planned || spreadTexts(seat.pod).includes(text)) count.bound += 1;
   }
-  const emptiestIsZero = constraint.topologyKey === labels.hostname && world.options.hostnameSpread === 'strict';
+  const emptiestIsZero =
+    constraint.topologyKey === labels.hostname && world.options.hostnameSpread === 'strict';
   const tooFew = counted.domains < (constraint.minDomains ?? 1);
   const someEmpty = counts.size < counted.domains;
-  const least = emptiestIsZero || tooFew || someEmpty || counts.size === 0 ? 0 : [...counts.values()].reduce((min, { all }) => Math.min(min, all), Infinity);
+  const least =
+    emptiestIsZero || tooFew || someEmpty || counts.size === 0
+      ? 0
+      : [...counts.values()].reduce((min, { all }) => Math.min(min, all), Infinity);
   return { constraint, counts, least };
 }
 
@@ -53,10 +81,23 @@ function skewAt(host: Host, spread: Spread): readonly Violation[] {
   const { topologyKey, maxSkew } = spread.constraint;
   const domains = domainsOf(host, topologyKey);
   const [domain] = domains;
-  if (domains.length !== 1 || domain === undefined) return [{ code: 'topology-spread', where: host.name, message: `the node's ${topologyKey} is ${domain === undefined ? 'not set' : 'still open'}, but a pod there is spread over it` }];
+  if (domains.length !== 1 || domain === undefined)
+    return [
+      {
+        code: 'topology-spread',
+        where: host.name,
+        message: `the node's ${topologyKey} is ${domain === undefined ? 'not set' : 'still open'}, but a pod there is spread over it`,
+      },
+    ];
   const here = spread.counts.get(domain)?.bound ?? 0;
   if (here - spread.least <= maxSkew) return [];
-  return [{ code: 'topology-spread', where: host.name, message: `${here} pods in ${topologyKey}=${domain}, ${spread.least} in the emptiest domain, maxSkew ${maxSkew}` }];
+  return [
+    {
+      code: 'topology-spread',
+      where: host.name,
+      message: `${here} pods in ${topologyKey}=${domain}, ${spread.least} in the emptiest domain, maxSkew ${maxSkew}`,
+    },
+  ];
 }
 
 /**
@@ -64,7 +105,10 @@ function skewAt(host: Host, spread: Spread): readonly Violation[] {
  * carry it are at most maxSkew above the emptiest counted domain. Planned pods that are merely selected may bind last,
  * so they raise the emptiest domain but do not count as excess.
  */
-export function spreadViolations(world: Topology, about: (host: Host) => boolean): readonly Violation[] {
+export function spreadViolations(
+  world: Topology,
+  about: (host: Host) => boolean,
+): readonly Violation[] {
   const spreads = new Map<string, Spread>();
   const filters = new Map<string, Counted>();
   const found: Violation[] = [];

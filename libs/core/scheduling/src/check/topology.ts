@@ -1,13 +1,25 @@
-import { selectorMatches, type Namespace, type Pod, type PodAffinityTerm } from '@dovetail/core-kube-model';
+import {
+  type Namespace,
+  type Pod,
+  type PodAffinityTerm,
+  selectorMatches,
+} from '@dovetail/core-kube-model';
+
 import type { Violation } from '../plan.js';
 import type { PlanOptions, Snapshot } from '../snapshot.js';
-import { push, type Census, type Seat } from './census.js';
+import { type Census, push, type Seat } from './census.js';
 import { domainsOf, type Host } from './hosts.js';
 
 /** What rules between pods are judged on. */
-export type Topology = { readonly hosts: readonly Host[]; readonly census: Census; readonly snapshot: Snapshot; readonly options: PlanOptions };
+export type Topology = {
+  readonly hosts: readonly Host[];
+  readonly census: Census;
+  readonly snapshot: Snapshot;
+  readonly options: PlanOptions;
+};
 
-export const textOf = (value: unknown): string => JSON.stringify(value, (_, inner: unknown) => (inner instanceof Set ? [...inner].sort() : inner));
+export const textOf = (value: unknown): string =>
+  JSON.stringify(value, (_, inner: unknown) => (inner instanceof Set ? [...inner].sort() : inner));
 
 /** Texts that stand for a pod's rules, one each, remembered by pod: equal texts, one rule. */
 export function ruleTexts(write: (pod: Pod) => readonly string[]): (pod: Pod) => readonly string[] {
@@ -19,17 +31,37 @@ export function ruleTexts(write: (pod: Pod) => readonly string[]): (pod: Pod) =>
   };
 }
 
-function namespacesFor(term: PodAffinityTerm, pod: Pod, all: readonly Namespace[]): ReadonlySet<string> {
-  if (term.namespaces.length === 0 && term.namespaceSelector === undefined) return new Set([pod.namespace]);
-  const matching = term.namespaceSelector === undefined ? [] : all.filter((one) => selectorMatches(term.namespaceSelector, one.labels)).map((one) => one.name);
+function namespacesFor(
+  term: PodAffinityTerm,
+  pod: Pod,
+  all: readonly Namespace[],
+): ReadonlySet<string> {
+  if (term.namespaces.length === 0 && term.namespaceSelector === undefined)
+    return new Set([pod.namespace]);
+  const matching =
+    term.namespaceSelector === undefined
+      ? []
+      : all
+          .filter((one) => selectorMatches(term.namespaceSelector, one.labels))
+          .map((one) => one.name);
   return new Set([...term.namespaces, ...matching]);
 }
 
 /** The texts of a pod's affinity or anti-affinity terms, with the namespaces that they mean. */
-const termTexts = (snapshot: Snapshot, of: (pod: Pod) => readonly PodAffinityTerm[]): ((pod: Pod) => readonly string[]) =>
-  ruleTexts((pod) => of(pod).map((term) => textOf([term, namespacesFor(term, pod, snapshot.namespaces)])));
+const termTexts = (
+  snapshot: Snapshot,
+  of: (pod: Pod) => readonly PodAffinityTerm[],
+): ((pod: Pod) => readonly string[]) =>
+  ruleTexts((pod) =>
+    of(pod).map((term) => textOf([term, namespacesFor(term, pod, snapshot.namespaces)])),
+  );
 
-const selectedBy = (term: PodAffinityTerm, owner: Pod, pod: Pod, all: readonly Namespace[]): boolean =>
+const selectedBy = (
+  term: PodAffinityTerm,
+  owner: Pod,
+  pod: Pod,
+  all: readonly Namespace[],
+): boolean =>
   namespacesFor(term, owner, all).has(pod.namespace) && selectorMatches(term.selector, pod.labels);
 
 /** Pods that a rule selects in one domain. A pod counts in every domain that its node may come to be in. */
@@ -53,15 +85,24 @@ function affinityOf(seats: readonly Seat[], key: string, waits: (pod: Pod) => bo
       mates[!planned ? 'running' : waits(pod) ? 'waiting' : 'others'] += 1;
     }
   }
-  const started = [...counts].filter(([, mates]) => !anchored(mates) && mates.waiting > 0).map(([domain]) => domain);
-  return { counts, someRun: [...counts.values()].some((mates) => mates.running > 0), started: new Set(started) };
+  const started = [...counts]
+    .filter(([, mates]) => !anchored(mates) && mates.waiting > 0)
+    .map(([domain]) => domain);
+  return {
+    counts,
+    someRun: [...counts.values()].some((mates) => mates.running > 0),
+    started: new Set(started),
+  };
 }
 
 /**
  * Required pod affinity: each carrier shares its domain with a pod that anchors the rule (one that runs, or a planned
  * one that does not itself wait for it). Where none runs, carriers that select themselves may start one domain together.
  */
-export function affinityViolations({ hosts, census, snapshot }: Topology, about: (host: Host) => boolean): readonly Violation[] {
+export function affinityViolations(
+  { hosts, census, snapshot }: Topology,
+  about: (host: Host) => boolean,
+): readonly Violation[] {
   const texts = termTexts(snapshot, (pod) => pod.requiredPodAffinity);
   const rules = new Map<string, Affinity>();
   const found: Violation[] = [];
@@ -70,17 +111,33 @@ export function affinityViolations({ hosts, census, snapshot }: Topology, about:
     for (const pod of host.planned) {
       for (const [index, term] of pod.requiredPodAffinity.entries()) {
         const text = texts(pod)[index] ?? '';
-        const rule = rules.get(text) ?? affinityOf(census.matching(term.selector, namespacesFor(term, pod, snapshot.namespaces)), term.topologyKey, (other) => texts(other).includes(text));
+        const rule =
+          rules.get(text) ??
+          affinityOf(
+            census.matching(term.selector, namespacesFor(term, pod, snapshot.namespaces)),
+            term.topologyKey,
+            (other) => texts(other).includes(text),
+          );
         rules.set(text, rule);
         const self = (): boolean => selectedBy(term, pod, pod, snapshot.namespaces);
-        if (!mateFound(host, term, rule, self)) found.push({ code: 'pod-affinity', where: host.name, message: `pod ${pod.uid} shares no ${term.topologyKey} with a pod that it must be with` });
+        if (!mateFound(host, term, rule, self))
+          found.push({
+            code: 'pod-affinity',
+            where: host.name,
+            message: `pod ${pod.uid} shares no ${term.topologyKey} with a pod that it must be with`,
+          });
       }
     }
   }
   return found;
 }
 
-function mateFound(host: Host, term: PodAffinityTerm, { counts, someRun, started }: Affinity, self: () => boolean): boolean {
+function mateFound(
+  host: Host,
+  term: PodAffinityTerm,
+  { counts, someRun, started }: Affinity,
+  self: () => boolean,
+): boolean {
   const domains = domainsOf(host, term.topologyKey);
   const [domain] = domains;
   if (domains.length !== 1 || domain === undefined) return false;
@@ -92,19 +149,36 @@ function mateFound(host: Host, term: PodAffinityTerm, { counts, someRun, started
 }
 
 /** Required anti-affinity, from both sides: of planned pods against everything, and of running pods against planned ones. */
-export function antiAffinityViolations({ hosts, census, snapshot }: Topology, about: (host: Host) => boolean): readonly Violation[] {
+export function antiAffinityViolations(
+  { hosts, census, snapshot }: Topology,
+  about: (host: Host) => boolean,
+): readonly Violation[] {
   const texts = termTexts(snapshot, (pod) => pod.requiredPodAntiAffinity);
-  const rules = new Map<string, { readonly all: ReadonlyMap<string, readonly Seat[]>; readonly planned: ReadonlyMap<string, readonly Seat[]> }>();
+  const rules = new Map<string, SeatsByDomain>();
   const found: Violation[] = [];
   const judge = (host: Host, pod: Pod, planned: boolean): void => {
     for (const [index, term] of pod.requiredPodAntiAffinity.entries()) {
       const text = texts(pod)[index] ?? '';
-      const rule = rules.get(text) ?? byDomain(census.matching(term.selector, namespacesFor(term, pod, snapshot.namespaces)), term.topologyKey);
+      const rule =
+        rules.get(text) ??
+        byDomain(
+          census.matching(term.selector, namespacesFor(term, pod, snapshot.namespaces)),
+          term.topologyKey,
+        );
       rules.set(text, rule);
       // Pods that run already are as they are: only planned ones can be wrong.
-      const others = domainsOf(host, term.topologyKey).flatMap((domain) => (domain === undefined ? [] : rule[planned ? 'all' : 'planned'].get(domain) ?? []));
-      const clash = others.find((other) => other.pod.uid !== pod.uid && (about(host) || about(other.host)));
-      if (clash !== undefined) found.push({ code: 'pod-anti-affinity', where: clash.planned ? clash.host.name : host.name, message: `pod ${pod.uid} must not share ${term.topologyKey} with pod ${clash.pod.uid}` });
+      const others = domainsOf(host, term.topologyKey).flatMap((domain) =>
+        domain === undefined ? [] : (rule[planned ? 'all' : 'planned'].get(domain) ?? []),
+      );
+      const clash = others.find(
+        (other) => other.pod.uid !== pod.uid && (about(host) || about(other.host)),
+      );
+      if (clash !== undefined)
+        found.push({
+          code: 'pod-anti-affinity',
+          where: clash.planned ? clash.host.name : host.name,
+          message: `pod ${pod.uid} must not share ${term.topologyKey} with pod ${clash.pod.uid}`,
+        });
     }
   };
   for (const host of hosts) {
@@ -114,7 +188,13 @@ export function antiAffinityViolations({ hosts, census, snapshot }: Topology, ab
   return found;
 }
 
-function byDomain(seats: readonly Seat[], key: string): { readonly all: ReadonlyMap<string, readonly Seat[]>; readonly planned: ReadonlyMap<string, readonly Seat[]> } {
+/** The pods in each domain of a key; and of these, those that the plan places. */
+type SeatsByDomain = {
+  readonly all: ReadonlyMap<string, readonly Seat[]>;
+  readonly planned: ReadonlyMap<string, readonly Seat[]>;
+};
+
+function byDomain(seats: readonly Seat[], key: string): SeatsByDomain {
   const all = new Map<string, Seat[]>();
   const planned = new Map<string, Seat[]>();
   for (const seat of seats) {

@@ -1,22 +1,33 @@
 import { formatResources } from '@dovetail/core-kube-model';
-import { Accounts, chargeOf, offersFor } from '../build/accounts.js';
-import type { Engine } from '../build/engine.js';
+
 import type { State } from '../match/states.js';
 import type { PodClass } from '../model/classes.js';
 import type { Template } from '../model/templates.js';
 import type { Reason } from '../plan.js';
+import { Accounts, chargeOf, offersFor } from '../rooms/accounts.js';
+import type { Engine } from '../rooms/engine.js';
 import { openDomains } from '../topology/domains.js';
 import { demandOnPool } from './demand.js';
 
-const shown = (name: string, amount: number): string => formatResources({ [name]: amount })[name] ?? String(amount);
+const shown = (name: string, amount: number): string =>
+  formatResources({ [name]: amount })[name] ?? String(amount);
 
 /** Who took what a pool had when the plan began, as a sentence's end and a value. */
-function takers(engine: Engine, template: Template): { readonly text: string; readonly by: Readonly<Record<string, string>> } {
+function takers(
+  engine: Engine,
+  template: Template,
+): { readonly text: string; readonly by: Readonly<Record<string, string>> } {
   const by = demandOnPool(engine, template);
-  return by === '' ? { text: '', by: {} } : { text: `; this plan gave nodes of it to ${by}`, by: { by } };
+  return by === ''
+    ? { text: '', by: {} }
+    : { text: `; this plan gave nodes of it to ${by}`, by: { by } };
 }
 
-function limitReason(engine: Engine, state: State, load: { readonly used: Float64Array; readonly ports: PodClass['pod']['hostPorts'] }): Reason {
+function limitReason(
+  engine: Engine,
+  state: State,
+  load: { readonly used: Float64Array; readonly ports: PodClass['pod']['hostPorts'] },
+): Reason {
   const { template } = state;
   const subject = template.key;
   const offers = offersFor(state, load);
@@ -27,12 +38,26 @@ function limitReason(engine: Engine, state: State, load: { readonly used: Float6
   const short = names.find((name) => least(name) > left(name));
   if (short === undefined) {
     const rest = names.map((name) => `${shown(name, left(name))} ${name}`).join(', ');
-    return { code: 'pool-limit', subject, values: { left: rest, ...taken.by }, fell: { count: offers.length, of: offers.length }, message: `the limits of ${subject} leave ${rest}, and no node that holds this pod stays within all of them${taken.text}`, remedy: `raise the limits of ${subject}` };
+    return {
+      code: 'pool-limit',
+      subject,
+      values: { left: rest, ...taken.by },
+      fell: { count: offers.length, of: offers.length },
+      message: `the limits of ${subject} leave ${rest}, and no node that holds this pod stays within all of them${taken.text}`,
+      remedy: `raise the limits of ${subject}`,
+    };
   }
   const limit = template.pool.limits[short] ?? 0;
   const raised = shown(short, limit + least(short) - left(short));
   return {
-    code: 'pool-limit', subject, values: { limit: `${short}=${shown(short, limit)}`, left: shown(short, Math.max(0, left(short))), smallest: shown(short, least(short)), ...taken.by },
+    code: 'pool-limit',
+    subject,
+    values: {
+      limit: `${short}=${shown(short, limit)}`,
+      left: shown(short, Math.max(0, left(short))),
+      smallest: shown(short, least(short)),
+      ...taken.by,
+    },
     fell: { count: offers.length, of: offers.length },
     message: `the limit of ${shown(short, limit)} ${short} leaves ${shown(short, Math.max(0, left(short)))} in ${subject}; the smallest node for this pod counts ${shown(short, least(short))}${taken.text}`,
     remedy: `raise the limit ${short} of ${subject} to ${raised}`,
@@ -42,12 +67,19 @@ function limitReason(engine: Engine, state: State, load: { readonly used: Float6
 function minValuesReason(state: State, load: Parameters<typeof offersFor>[1]): Reason {
   const { template } = state;
   const offers = offersFor(state, load);
-  const counts = template.minValues.map(({ key, count }) => ({ key, count, stay: openDomains(state.requirements, offers, key).length }));
+  const counts = template.minValues.map(({ key, count }) => ({
+    key,
+    count,
+    stay: openDomains(state.requirements, offers, key).length,
+  }));
   const short = counts.find(({ count, stay }) => stay < count) ?? counts[0];
   const { key, count, stay } = short ?? { key: '', count: 0, stay: 0 };
   return {
-    code: 'min-values', subject: template.key, values: { key, wanted: String(count), possible: String(stay) },
-    message: `${template.key} asks that ${count} values of ${key} stay possible; for this pod ${stay} do, of the types that one node may name`, remedy: `lower minValues of ${key} to ${stay}, or use the policy BestEffort`,
+    code: 'min-values',
+    subject: template.key,
+    values: { key, wanted: String(count), possible: String(stay) },
+    message: `${template.key} asks that ${count} values of ${key} stay possible; for this pod ${stay} do, of the types that one node may name`,
+    remedy: `lower minValues of ${key} to ${stay}, or use the policy BestEffort`,
   };
 }
 
@@ -60,7 +92,16 @@ export function accountReason(engine: Engine, state: State, cls: PodClass): Reas
   if (chosen === 'pool-limit') return limitReason(engine, state, load);
   if (chosen === 'reserved-capacity') {
     const taken = takers(engine, template);
-    return { code: 'reserved-capacity', subject: template.key, values: taken.by, message: `the pod could use a capacity reservation, and nothing is left of it; it waits for the next round${taken.text}`, remedy: 'enlarge the reservation, or let reserved offerings fall back' };
+    return {
+      code: 'reserved-capacity',
+      subject: template.key,
+      values: taken.by,
+      message: `the pod could use a capacity reservation, and nothing is left of it; it waits for the next round${taken.text}`,
+      remedy: 'enlarge the reservation, or let reserved offerings fall back',
+    };
   }
-  return engine.world.options.minValuesPolicy === 'Strict' && !engine.accounts.keepsMinValues(state, load) ? minValuesReason(state, load) : undefined;
+  return engine.world.options.minValuesPolicy === 'Strict' &&
+    !engine.accounts.keepsMinValues(state, load)
+    ? minValuesReason(state, load)
+    : undefined;
 }

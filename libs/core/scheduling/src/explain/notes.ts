@@ -1,9 +1,10 @@
 import { sizesOf } from '@dovetail/core-api';
-import { describeSet, requirementsOf, toSpecs, type Requirements } from '@dovetail/core-kube-model';
-import type { Engine } from '../build/engine.js';
+import { describeSet, type Requirements, requirementsOf, toSpecs } from '@dovetail/core-kube-model';
+
 import type { State } from '../match/states.js';
 import type { Offer } from '../model/templates.js';
 import type { Reason } from '../plan.js';
+import type { Engine } from '../rooms/engine.js';
 import { templateReason } from './pools.js';
 import { narrowing } from './types.js';
 
@@ -15,8 +16,12 @@ function typesIn(offers: readonly Offer[]): number {
 
 /** What a pool's nodes are sized by, if not by every type. */
 function sizesText({ template, sized }: State): string {
-  const sizes = [...requirementsOf((sized ? sizesOf(template.pool) : undefined) ?? [])].map(([key, set]) => `${key} ${describeSet(set)}`);
-  return sizes.length === 0 ? '' : `, and its nodes are sized by types with ${sizes.join(' and ')}, as for every ${template.pool.identity.kind} that names no types; any type that holds one may be launched`;
+  const sizes = [...requirementsOf((sized ? sizesOf(template.pool) : undefined) ?? [])].map(
+    ([key, set]) => `${key} ${describeSet(set)}`,
+  );
+  return sizes.length === 0
+    ? ''
+    : `, and its nodes are sized by types with ${sizes.join(' and ')}, as for every ${template.pool.identity.kind} that names no types; any type that holds one may be launched`;
 }
 
 /** Why this pool: the others are lighter, or dearer, or could not take the first of the pods; and what its nodes are sized by, if not by all types. */
@@ -27,15 +32,34 @@ function poolNote(engine: Engine, state: State): Reason {
   const weight = template.pool.weight;
   const shared = { code: 'pool-chosen' as const, subject: template.key };
   const values = { weight: String(weight), pools: String(templates.length) };
-  if (templates.length === 1) return { ...shared, values, message: `${template.key} is the only pool that may open nodes${sizes}` };
+  if (templates.length === 1)
+    return {
+      ...shared,
+      values,
+      message: `${template.key} is the only pool that may open nodes${sizes}`,
+    };
   const heavier = templates.filter((other) => other.pool.weight > weight);
-  const equal = templates.filter((other) => other !== template && other.pool.weight === weight).length;
+  const equal = templates.filter(
+    (other) => other !== template && other.pool.weight === weight,
+  ).length;
   const bin = heavier.length === 0 ? undefined : engine.fresh.find((one) => one.state === state);
   const [item] = bin?.contents.keys() ?? [];
-  const passed = item === undefined ? [] : heavier.map((other) => `${other.key} (weight ${other.pool.weight}): ${templateReason(engine, other, item.cls).message}`);
+  const passed =
+    item === undefined
+      ? []
+      : heavier.map(
+          (other) =>
+            `${other.key} (weight ${other.pool.weight}): ${templateReason(engine, other, item.cls).message}`,
+        );
   const why = [
-    ...(passed.length > 0 ? [`heavier pools could not take ${item?.cls.pod.namespace}/${item?.cls.pod.name}: ${passed.join('; ')}`] : []),
-    equal > 0 ? `the cheapest of ${equal + 1} pools of weight ${weight} that the plan found` : `the ${passed.length > 0 ? 'next' : 'heaviest'} of ${templates.length} pools, of weight ${weight}`,
+    ...(passed.length > 0
+      ? [
+          `heavier pools could not take ${item?.cls.pod.namespace}/${item?.cls.pod.name}: ${passed.join('; ')}`,
+        ]
+      : []),
+    equal > 0
+      ? `the cheapest of ${equal + 1} pools of weight ${weight} that the plan found`
+      : `the ${passed.length > 0 ? 'next' : 'heaviest'} of ${templates.length} pools, of weight ${weight}`,
   ];
   return { ...shared, values, message: `${template.key}: ${why.join('; ')}${sizes}` };
 }
@@ -43,7 +67,11 @@ function poolNote(engine: Engine, state: State): Reason {
 /** What the pods ask for beyond their pool. */
 function asked(state: State, root: State): Requirements {
   const before = new Map(toSpecs(root.requirements).map((spec) => [JSON.stringify(spec), true]));
-  const changed = new Set(toSpecs(state.requirements).filter((spec) => !before.has(JSON.stringify(spec))).map((spec) => spec.key));
+  const changed = new Set(
+    toSpecs(state.requirements)
+      .filter((spec) => !before.has(JSON.stringify(spec)))
+      .map((spec) => spec.key),
+  );
   return new Map([...state.requirements].filter(([key]) => changed.has(key)));
 }
 
@@ -51,9 +79,21 @@ function demandNote(state: State, root: State): Reason | undefined {
   const [ofPool, matching] = [typesIn(root.offers), typesIn(state.offers)];
   if (matching === ofPool) return undefined;
   const wanted = asked(state, root);
-  const steps = narrowing(root.offers, wanted).steps.filter((step) => step.fell > 0).map(({ what, fell, of }) => `${what} ${fell} of ${of}`).join(', ');
-  const values = { ...Object.fromEntries([...wanted].map(([key, set]) => [key, describeSet(set)])), steps };
-  return { code: 'requirement-mismatch', subject: state.template.key, values, fell: { count: ofPool - matching, of: ofPool }, message: `${ofPool - matching} of ${ofPool} types do not meet what the pods ask for: ${steps}` };
+  const steps = narrowing(root.offers, wanted)
+    .steps.filter((step) => step.fell > 0)
+    .map(({ what, fell, of }) => `${what} ${fell} of ${of}`)
+    .join(', ');
+  const values = {
+    ...Object.fromEntries([...wanted].map(([key, set]) => [key, describeSet(set)])),
+    steps,
+  };
+  return {
+    code: 'requirement-mismatch',
+    subject: state.template.key,
+    values,
+    fell: { count: ofPool - matching, of: ofPool },
+    message: `${ofPool - matching} of ${ofPool} types do not meet what the pods ask for: ${steps}`,
+  };
 }
 
 type Shared = { readonly notes: readonly Reason[]; readonly matching: number };
@@ -64,20 +104,30 @@ function sharedOf(engine: Engine, state: State): Shared {
   const known = shared.get(state);
   if (known !== undefined) return known;
   const demanded = demandNote(state, engine.world.states.root(state.template));
-  const made = { notes: [poolNote(engine, state), ...(demanded === undefined ? [] : [demanded])], matching: typesIn(state.offers) };
+  const made = {
+    notes: [poolNote(engine, state), ...(demanded === undefined ? [] : [demanded])],
+    matching: typesIn(state.offers),
+  };
   shared.set(state, made);
   return made;
 }
 
 /** Why a bin is what it is (`options`: its types, and the cheapest): why its pool, how many of the pool's types its pods' demands ended, and how many its size did. */
-export function notesOf(engine: Engine, state: State, options: { readonly cheapest: string; readonly count: number }): readonly Reason[] {
+export function notesOf(
+  engine: Engine,
+  state: State,
+  options: { readonly cheapest: string; readonly count: number },
+): readonly Reason[] {
   const { notes, matching } = sharedOf(engine, state);
   const { cheapest, count: stayed } = options;
   if (stayed === matching) return notes;
   const most = engine.world.options.instanceTypesMax;
   const cut = stayed === most ? `, or dearer than the ${most} types that one node may name` : '';
   const small: Reason = {
-    code: 'resources-too-large', subject: state.template.key, values: { stayed: String(stayed), cheapest }, fell: { count: matching - stayed, of: matching },
+    code: 'resources-too-large',
+    subject: state.template.key,
+    values: { stayed: String(stayed), cheapest },
+    fell: { count: matching - stayed, of: matching },
     message: `${matching - stayed} of ${matching} types are too small for the pods together, or beyond what the pool's limits leave${cut}; ${stayed} stay`,
   };
   return [...notes, small];

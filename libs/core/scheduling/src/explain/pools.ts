@@ -1,51 +1,133 @@
-import { poolKey, type Pool } from '@dovetail/core-api';
+import { type Pool, poolKey } from '@dovetail/core-api';
+import { float64At, present } from '@dovetail/core-invariant';
 import { compatible, describeTaint } from '@dovetail/core-kube-model';
-import { anyClash } from '../build/bin.js';
-import type { Engine } from '../build/engine.js';
+
+import type { State } from '../match/states.js';
 import type { PodClass } from '../model/classes.js';
-import { taintAgainst, type Shape } from '../model/shapes.js';
+import { anyClash } from '../model/host-ports.js';
+import { type Shape, taintAgainst } from '../model/shapes.js';
 import { isOpen, type Template } from '../model/templates.js';
 import type { Reason } from '../plan.js';
+import type { Engine } from '../rooms/engine.js';
 import { accountReason } from './limits.js';
+import { noOfferReason } from './offers.js';
+import { sizeReason } from './sizes.js';
 import { lateReason, topologyReason } from './topology.js';
-import { mismatchReason, noOfferReason, sizeReason, typeReason } from './types.js';
+import { mismatchReason, typeReason } from './types.js';
 
 /** Why a pool that planning leaves out is left out; undefined for the others. */
 export function closedReason(pool: Pool): Reason | undefined {
   const subject = poolKey(pool.identity);
-  if (pool.replicas !== undefined) return { code: 'pool-static', subject, values: { replicas: String(pool.replicas) }, message: `${subject} is static (spec.replicas): it opens no nodes for pods`, remedy: 'create a pool without spec.replicas' };
-  if (pool.deletionMs !== undefined) return { code: 'pool-deleting', subject, values: {}, message: `${subject} is being deleted`, remedy: 'create another pool' };
-  if (!pool.ready) return { code: 'pool-not-ready', subject, values: {}, message: `${subject} or its class is not ready; see its status`, remedy: `make ${subject} ready` };
+  if (pool.replicas !== undefined)
+    return {
+      code: 'pool-static',
+      subject,
+      values: { replicas: String(pool.replicas) },
+      message: `${subject} is static (spec.replicas): it opens no nodes for pods`,
+      remedy: 'create a pool without spec.replicas',
+    };
+  if (pool.deletionMs !== undefined)
+    return {
+      code: 'pool-deleting',
+      subject,
+      values: {},
+      message: `${subject} is being deleted`,
+      remedy: 'create another pool',
+    };
+  if (!pool.ready)
+    return {
+      code: 'pool-not-ready',
+      subject,
+      values: {},
+      message: `${subject} or its class is not ready; see its status`,
+      remedy: `make ${subject} ready`,
+    };
   return undefined;
 }
 
 function portReason(subject: string, cls: PodClass, types: number): Reason {
   const port = cls.pod.hostPorts[0]?.port ?? 0;
-  return { code: 'host-port', subject, values: { port: String(port) }, fell: { count: types, of: types }, message: `host port ${port} is taken by a daemonset on every type of ${subject}`, remedy: 'use another host port, or none' };
+  return {
+    code: 'host-port',
+    subject,
+    values: { port: String(port) },
+    fell: { count: types, of: types },
+    message: `host port ${port} is taken by a daemonset on every type of ${subject}`,
+    remedy: 'use another host port, or none',
+  };
 }
+
+/** A taint, or a label that the template itself has not, keeps the class away. */
+function templateFall(engine: Engine, template: Template, shape: Shape): Reason | undefined {
+  const subject = template.key;
+  const { wellKnown } = engine.world;
+  const types = typesOf(template);
+  const taint = taintAgainst(shape, template.pool.taints);
+  if (taint !== undefined)
+    return {
+      code: 'taint-not-tolerated',
+      subject,
+      values: { taint: describeTaint(taint) },
+      fell: { count: types, of: types },
+      message: `the pod does not tolerate ${describeTaint(taint)} of ${subject}`,
+      remedy: `add a toleration for ${describeTaint(taint)}`,
+    };
+  if (template.offers.length === 0) return noOfferReason(engine, template);
+  const [mismatch] = compatible(template.requirements, shape.requirements, {
+    allowUndefined: wellKnown,
+  });
+  if (mismatch === undefined) return undefined;
+  return mismatchReason(subject, {
+    mismatch,
+    offers: template.offers,
+    steps: [],
+    keys: [...wellKnown, ...template.requirements.keys()],
+  });
+}
+
+const typesOf = (template: Template): number =>
+  new Set(template.offers.map(({ type }) => type)).size;
+
+const hasRoom = (state: State, cls: PodClass): boolean =>
+  state.widest.some((room) =>
+    room.every((amount, index) => amount >= float64At(cls.requests, index)),
+  );
+
+const hasPorts = (state: State, cls: PodClass): boolean =>
+  cls.pod.hostPorts.length === 0 ||
+  state.offers.some(({ type }) => !anyClash(type.hostPorts, cls.pod.hostPorts));
 
 /** The first constraint of a template that no candidate passes for this class, at its most relaxed. */
 export function templateReason(engine: Engine, template: Template, cls: PodClass): Reason {
-  const shape = cls.levels.at(-1)?.shapes[0] as Shape;
-  const subject = template.key;
-  const { states, wellKnown } = engine.world;
-  const types = new Set(template.offers.map(({ type }) => type)).size;
-  const taint = taintAgainst(shape, template.pool.taints);
-  if (taint !== undefined) return { code: 'taint-not-tolerated', subject, values: { taint: describeTaint(taint) }, fell: { count: types, of: types }, message: `the pod does not tolerate ${describeTaint(taint)} of ${subject}`, remedy: `add a toleration for ${describeTaint(taint)}` };
-  if (template.offers.length === 0) return noOfferReason(engine, template);
-  const [mismatch] = compatible(template.requirements, shape.requirements, { allowUndefined: wellKnown });
-  if (mismatch !== undefined) return mismatchReason(subject, { mismatch, offers: template.offers, steps: [], keys: [...wellKnown, ...template.requirements.keys()] });
+  const shape = present(cls.levels.at(-1)?.shapes[0], 'a class that is not refused has a shape');
+  const fall = templateFall(engine, template, shape);
+  if (fall !== undefined) return fall;
+  const { states } = engine.world;
   const state = states.after(states.root(template), shape);
   if (state === undefined) return typeReason(template, shape);
-  if (!state.widest.some((room) => room.every((amount, index) => amount >= (cls.requests[index] ?? 0)))) return sizeReason(engine, state, cls);
-  if (cls.pod.hostPorts.length > 0 && !state.offers.some(({ type }) => !anyClash(type.hostPorts, cls.pod.hostPorts))) return portReason(subject, cls, types);
-  return accountReason(engine, state, cls) ?? topologyReason(engine, subject, cls) ?? lateReason(engine, subject);
+  if (!hasRoom(state, cls)) return sizeReason(engine, state, cls);
+  if (!hasPorts(state, cls)) return portReason(template.key, cls, typesOf(template));
+  return (
+    accountReason(engine, state, cls) ??
+    topologyReason(engine, template.key, cls) ??
+    lateReason(engine, template.key)
+  );
 }
 
 /** One reason per pool. */
 export function poolReasons(engine: Engine, cls: PodClass): readonly Reason[] {
   const { snapshot, templates } = engine.world;
-  if (snapshot.pools.length === 0) return [{ code: 'no-pools', values: {}, message: 'there is no NodePool or Provisioner', remedy: 'create a NodePool' }];
-  const closed = snapshot.pools.filter(({ pool }) => !isOpen(pool)).flatMap(({ pool }) => closedReason(pool) ?? []);
+  if (snapshot.pools.length === 0)
+    return [
+      {
+        code: 'no-pools',
+        values: {},
+        message: 'there is no NodePool or Provisioner',
+        remedy: 'create a NodePool',
+      },
+    ];
+  const closed = snapshot.pools
+    .filter(({ pool }) => !isOpen(pool))
+    .flatMap(({ pool }) => closedReason(pool) ?? []);
   return [...templates.map((template) => templateReason(engine, template, cls)), ...closed];
 }

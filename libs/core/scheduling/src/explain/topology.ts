@@ -1,46 +1,76 @@
-import { candidatesOf, domainRoom } from '../build/domains.js';
-import type { Engine } from '../build/engine.js';
-import { ItemTable, type Item } from '../build/items.js';
 import type { PodClass } from '../model/classes.js';
 import type { Reason, ReasonCode } from '../plan.js';
+import { domainRoom } from '../rooms/domain-room.js';
+import type { Engine } from '../rooms/engine.js';
+import { type Item, ItemTable } from '../rooms/items.js';
+import { candidatesOf } from '../rooms/pinned-items.js';
 import type { Ledger } from '../topology/ledger.js';
-import { rolesOf, type Role } from '../topology/roles.js';
+import { type Role, rolesOf } from '../topology/roles.js';
 import { demandOn, demandPlaced, demandText } from './demand.js';
 
 export const codeOf = (role: Role): ReasonCode =>
-  role.group.kind === 'spread' ? 'topology-spread' : role.group.kind === 'affinity' ? 'pod-affinity' : 'pod-anti-affinity';
+  role.group.kind === 'spread'
+    ? 'topology-spread'
+    : role.group.kind === 'affinity'
+      ? 'pod-affinity'
+      : 'pod-anti-affinity';
 
-const nameOf = (role: Role): string => (role.group.kind === 'spread' ? 'spread' : role.group.kind === 'affinity' ? 'affinity' : 'anti-affinity');
+const nameOf = (role: Role): string =>
+  role.group.kind === 'spread'
+    ? 'spread'
+    : role.group.kind === 'affinity'
+      ? 'affinity'
+      : 'anti-affinity';
 
 /** `spread over topology.kubernetes.io/zone`, for sentences. */
 export const ruleText = (role: Role): string => `${nameOf(role)} over ${role.group.key}`;
 
 function countsOf(ledger: Ledger, role: Role): string {
-  return [...ledger.of(role.group).tallies].sort(([a], [b]) => (a < b ? -1 : 1)).map(([domain, tally]) => `${domain}=${tally.selected}`).join(',');
+  return [...ledger.of(role.group).tallies]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([domain, tally]) => `${domain}=${tally.selected}`)
+    .join(',');
 }
 
-const openFor = (ledger: Ledger, items: readonly Item[], matters: (role: Role) => boolean): boolean =>
-  items.some((item) => item.pins.every(({ role, domain }) => !matters(role) || ledger.roomInDomain(role, domain) > 0));
+const openFor = (
+  ledger: Ledger,
+  items: readonly Item[],
+  matters: (role: Role) => boolean,
+): boolean =>
+  items.some((item) =>
+    item.pins.every(({ role, domain }) => !matters(role) || ledger.roomInDomain(role, domain) > 0),
+  );
 
 /** The smallest change that would let a pod past a rule. */
 function remedyOf(role: Role): string {
   switch (role.group.kind) {
-    case 'spread': return `raise maxSkew above ${role.group.maxSkew}, use ScheduleAnyway, or let pools offer more values of ${role.group.key}`;
-    case 'anti': return role.carries ? `let pools offer more values of ${role.group.key}, or prefer the anti-affinity instead of requiring it` : `change the pod's labels, or the other pods' anti-affinity`;
-    case 'affinity': return 'create a pod that the term selects, or prefer the affinity instead of requiring it';
+    case 'spread':
+      return `raise maxSkew above ${role.group.maxSkew}, use ScheduleAnyway, or let pools offer more values of ${role.group.key}`;
+    case 'anti':
+      return role.carries
+        ? `let pools offer more values of ${role.group.key}, or prefer the anti-affinity instead of requiring it`
+        : `change the pod's labels, or the other pods' anti-affinity`;
+    case 'affinity':
+      return 'create a pod that the term selects, or prefer the affinity instead of requiring it';
   }
 }
 
 function hostReason(engine: Engine, subject: string, role: Role): Reason {
   const { key } = role.group;
   return {
-    code: codeOf(role), subject, values: { key }, remedy: remedyOf(role),
+    code: codeOf(role),
+    subject,
+    values: { key },
+    remedy: remedyOf(role),
     message: `${ruleText(role)} rules out an empty node of ${subject}${role.group.kind === 'affinity' ? ', and no node with room has the pods that it wants to be with' : ''}`,
   };
 }
 
 /** What it means that nothing is counted in any domain. */
-const nobody = ({ group }: Role): string => (group.kind === 'affinity' ? 'no pod that it selects is anywhere' : `no node that it may use has ${group.key}`);
+const nobody = ({ group }: Role): string =>
+  group.kind === 'affinity'
+    ? 'no pod that it selects is anywhere'
+    : `no node that it may use has ${group.key}`;
 
 /** Why no domain is open to the class, or no host: the first rule that closes them all, else the rules together. */
 export function topologyReason(engine: Engine, subject: string, cls: PodClass): Reason | undefined {
@@ -52,16 +82,28 @@ export function topologyReason(engine: Engine, subject: string, cls: PodClass): 
   if (closed !== undefined) return hostReason(engine, subject, closed);
   const items = candidatesOf(engine, new ItemTable(), { cls, level: last, roles });
   if (items.some((item) => domainRoom(engine, item.pins) > 0)) return undefined;
-  const culprit = roles.onDomain.find((role) => !openFor(engine.ledger, items, (one) => one === role));
+  const culprit = roles.onDomain.find(
+    (role) => !openFor(engine.ledger, items, (one) => one === role),
+  );
   // Before this plan placed anything there was a domain: the pod lost it to others of the same plan.
-  if (openFor(engine.world.standings.ledger, items, () => true)) return displaced(engine, subject, culprit ?? roles.onDomain[0]);
+  if (openFor(engine.world.standings.ledger, items, () => true))
+    return displaced(engine, subject, culprit ?? roles.onDomain[0]);
   const blamed = culprit === undefined ? roles.onDomain : [culprit];
   const [first] = blamed;
   if (first === undefined) return undefined;
-  const details = blamed.map((role) => `${ruleText(role)} (${countsOf(engine.ledger, role) || nobody(role)})`).join(' and ');
+  const details = blamed
+    .map((role) => `${ruleText(role)} (${countsOf(engine.ledger, role) || nobody(role)})`)
+    .join(' and ');
   return {
-    code: codeOf(first), subject, values: { key: first.group.key, counts: countsOf(engine.ledger, first), ...(first.group.kind === 'spread' ? { maxSkew: String(first.group.maxSkew) } : {}) },
-    message: `${details} ${blamed.length > 1 ? 'together leave' : 'leaves'} no domain open`, remedy: remedyOf(first),
+    code: codeOf(first),
+    subject,
+    values: {
+      key: first.group.key,
+      counts: countsOf(engine.ledger, first),
+      ...(first.group.kind === 'spread' ? { maxSkew: String(first.group.maxSkew) } : {}),
+    },
+    message: `${details} ${blamed.length > 1 ? 'together leave' : 'leaves'} no domain open`,
+    remedy: remedyOf(first),
   };
 }
 
@@ -69,17 +111,35 @@ export function topologyReason(engine: Engine, subject: string, cls: PodClass): 
 function displaced(engine: Engine, subject: string, role: Role | undefined): Reason | undefined {
   if (role === undefined) return undefined;
   const { group } = role;
-  const concerned = (cls: PodClass): boolean => cls.selectedBy.includes(group) || cls.levels.some((level) => level.carries.includes(group));
-  const by = demandText(new Map([...demandOn([...engine.existing, ...engine.fresh])].filter(([cls]) => concerned(cls))));
+  const concerned = (cls: PodClass): boolean =>
+    cls.selectedBy.includes(group) || cls.levels.some((level) => level.carries.includes(group));
+  const by = demandText(
+    new Map([...demandOn([...engine.existing, ...engine.fresh])].filter(([cls]) => concerned(cls))),
+  );
   return {
-    code: 'displaced', subject, values: { rule: codeOf(role), key: group.key, by, counts: countsOf(engine.ledger, role) }, remedy: remedyOf(role),
+    code: 'displaced',
+    subject,
+    values: { rule: codeOf(role), key: group.key, by, counts: countsOf(engine.ledger, role) },
+    remedy: remedyOf(role),
     message: `${ruleText(role)} left a domain open before this plan; pods placed in it took the last place: ${by}`,
   };
 }
 
 /** When nothing is wrong with the pod by itself: the search was ended early, or it was placed in an order that left no place. */
 export function lateReason(engine: Engine, subject: string): Reason {
-  if (engine.world.options.shouldStop?.(0) === true) return { code: 'budget-ended', subject, values: {}, message: 'the search was ended before this pod was placed; it is planned again in the next round' };
+  if (engine.world.options.shouldStop?.(0) === true)
+    return {
+      code: 'budget-ended',
+      subject,
+      values: {},
+      message:
+        'the search was ended before this pod was placed; it is planned again in the next round',
+    };
   const by = demandPlaced(engine);
-  return { code: 'displaced', subject, values: { by }, message: `pods that were placed first took the places where this one could have gone: ${by}; it is planned again in the next round` };
+  return {
+    code: 'displaced',
+    subject,
+    values: { by },
+    message: `pods that were placed first took the places where this one could have gone: ${by}; it is planned again in the next round`,
+  };
 }

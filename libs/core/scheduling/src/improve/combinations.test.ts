@@ -1,27 +1,52 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Target } from '../pack/fill.js';
-import { resourcePrices } from '../pack/prices.js';
-import { combinationsFor, type CombinationLimits } from './combinations.js';
-import { Choices } from './random.js';
 
-const target = (cpu: number, memory: number, price: number): Target => ({ room: Float64Array.of(cpu, memory), price });
-const limits: CombinationLimits = { countMin: 1, countMax: 3, priceMax: 1_000_000, visitsMax: 1_000_000, keptMax: 1_000 };
+import { type Target } from '../pack/packing.js';
+import { resourcePrices } from '../pack/prices.js';
+import { Choices } from './choices.js';
+import { type CombinationLimits, combinationsFor } from './combinations.js';
+
+const target = (cpu: number, memory: number, price: number): Target => ({
+  room: Float64Array.of(cpu, memory),
+  price,
+});
+const limits: CombinationLimits = {
+  countMin: 1,
+  countMax: 3,
+  priceMax: 1_000_000,
+  visitsMax: 1_000_000,
+  keptMax: 1_000,
+};
 const types = [target(4, 8, 40), target(8, 16, 78), target(4, 32, 55), target(16, 32, 150)];
 
-function found(demand: readonly number[], over: Partial<CombinationLimits> & { readonly given?: readonly Target[] } = {}): readonly (readonly number[])[] {
+function found(
+  demand: readonly number[],
+  over: Partial<CombinationLimits> & { readonly given?: readonly Target[] } = {},
+): readonly (readonly number[])[] {
   const wanted = Float64Array.from(demand);
   const { perUnit } = resourcePrices(types, wanted);
-  return combinationsFor(types, { demand: wanted, given: over.given ?? [], perUnit, limits: { ...limits, ...over } }).map(({ targets }) => targets.map(({ price }) => price).sort((a, b) => a - b));
+  return combinationsFor(types, {
+    demand: wanted,
+    given: over.given ?? [],
+    perUnit,
+    limits: { ...limits, ...over },
+  }).map(({ targets }) => targets.map(({ price }) => price).sort((a, b) => a - b));
 }
 
 describe('combinations of node types', () => {
-  test.each<[string, readonly number[], Parameters<typeof found>[1], readonly number[] | undefined]>([
+  test.each<
+    [string, readonly number[], Parameters<typeof found>[1], readonly number[] | undefined]
+  >([
     ['one node that holds everything', [4, 8], {}, [40]],
     ['two kinds together where that is cheapest', [8, 40], {}, [40, 55]],
     ['a large node instead of two small ones when it costs less', [8, 16], {}, [78]],
     ['exactly as many nodes as asked for', [8, 16], { countMin: 2, countMax: 2 }, [40, 40]],
     ['no more nodes than allowed', [12, 24], { countMax: 1 }, [150]],
-    ['nodes that are given, and what they leave to cover', [12, 24], { given: [target(8, 16, 78)] }, [40, 78]],
+    [
+      'nodes that are given, and what they leave to cover',
+      [12, 24],
+      { given: [target(8, 16, 78)] },
+      [40, 78],
+    ],
     ['nothing above the highest price', [12, 24], { priceMax: 117 }, undefined],
     ['nothing that holds too little', [80, 8], {}, undefined],
   ])('%s', (_, demand, over, cheapest) => expect(found(demand, over)[0]).toEqual(cheapest));
@@ -41,9 +66,18 @@ describe('combinations of node types', () => {
       const demand = Float64Array.of(draw(), draw());
       const { perUnit } = resourcePrices(offers, demand);
       const [best] = combinationsFor(offers, { demand, given: [], perUnit, limits });
-      const sets = offers.flatMap((a) => [[a], ...offers.flatMap((b) => [[a, b], ...offers.map((c) => [a, b, c])])]);
-      const holding = sets.filter((set) => demand.every((amount, r) => set.reduce((sum, { room }) => sum + (room[r] as number), 0) >= amount));
-      const least = Math.min(...holding.map((set) => set.reduce((sum, { price }) => sum + price, 0)));
+      const sets = offers.flatMap((a) => [
+        [a],
+        ...offers.flatMap((b) => [[a, b], ...offers.map((c) => [a, b, c])]),
+      ]);
+      const holding = sets.filter((set) =>
+        demand.every(
+          (amount, r) => set.reduce((sum, { room }) => sum + (room[r] as number), 0) >= amount,
+        ),
+      );
+      const least = Math.min(
+        ...holding.map((set) => set.reduce((sum, { price }) => sum + price, 0)),
+      );
       expect(best?.price ?? Infinity).toBe(least);
     }
   });

@@ -1,4 +1,6 @@
-import type { Target } from '../pack/fill.js';
+import { at, float64At } from '@dovetail/core-invariant';
+
+import { type Target } from '../pack/packing.js';
 import { dot } from '../pack/prices.js';
 
 /** Node types to hold a demand together, and what they cost. */
@@ -27,8 +29,9 @@ export type CombinationLimits = {
 };
 
 /**
- * Finds sets of node types whose rooms add up to a demand. No type costs less than its room is worth, so a set costs at
- * least its price so far and the worth of what is left to cover: most sets are given up after a node or two.
+ * Finds sets of node types whose rooms add up to a demand. No type costs less than its room is
+ * worth, so a set costs at least its price so far and the worth of what is left to cover: most sets
+ * are given up after a node or two.
  */
 class CombinationSearch {
   readonly #targets: readonly Target[];
@@ -47,31 +50,39 @@ class CombinationSearch {
     this.#limits = what.limits;
     this.#chosen = [...what.given];
     this.#priceMax = what.limits.priceMax;
-    this.#residuals = Array.from({ length: what.limits.countMax + 1 }, () => new Float64Array(what.perUnit.length));
+    this.#residuals = Array.from(
+      { length: what.limits.countMax + 1 },
+      () => new Float64Array(what.perUnit.length),
+    );
   }
 
   run(residual: Float64Array, price: number): readonly Combination[] {
-    (this.#residuals[0] as Float64Array).set(residual);
+    at(this.#residuals, 0).set(residual);
     this.#extend(0, { from: 0, price });
     return this.#found.sort((a, b) => a.price - b.price).slice(0, this.#limits.keptMax);
   }
 
   /** Adds one more node; types before `from` are not added any more, so that no set comes twice. */
   #extend(depth: number, what: { readonly from: number; readonly price: number }): void {
-    const residual = this.#residuals[depth] as Float64Array;
-    const next = this.#residuals[depth + 1] as Float64Array;
+    const residual = at(this.#residuals, depth);
+    const next = at(this.#residuals, depth + 1);
     const last = depth + 1 >= this.#limits.countMax;
-    for (let at = what.from; at < this.#targets.length && this.#visits < this.#limits.visitsMax; at += 1) {
+    for (
+      let choice = what.from;
+      choice < this.#targets.length && this.#visits < this.#limits.visitsMax;
+      choice += 1
+    ) {
       this.#visits += 1;
-      const target = this.#targets[at] as Target;
+      const target = at(this.#targets, choice);
       const price = what.price + target.price;
-      if (price > this.#priceMax || (last && !coversAll(target.usable ?? target.room, residual))) continue;
+      if (price > this.#priceMax || (last && !coversAll(target.usable ?? target.room, residual)))
+        continue;
       const rest = this.#cover(residual, target.usable ?? target.room, next);
       if (rest < 0) {
         if (depth + 1 >= this.#limits.countMin) this.#keep([...this.#chosen, target], price);
       } else if (!last && price + rest <= this.#priceMax) {
         this.#chosen.push(target);
-        this.#extend(depth + 1, { from: at, price });
+        this.#extend(depth + 1, { from: choice, price });
         this.#chosen.pop();
       }
     }
@@ -82,11 +93,11 @@ class CombinationSearch {
     let worth = 0;
     let covered = true;
     for (let r = 0; r < residual.length; r += 1) {
-      const left = (residual[r] as number) - (room[r] as number);
+      const left = float64At(residual, r) - float64At(room, r);
       next[r] = left > 0 ? left : 0;
       if (left <= 0) continue;
       covered = false;
-      worth += left * (this.#perUnit[r] as number);
+      worth += left * float64At(this.#perUnit, r);
     }
     return covered ? -1 : worth;
   }
@@ -100,25 +111,46 @@ class CombinationSearch {
 }
 
 function coversAll(room: Float64Array, residual: Float64Array): boolean {
-  for (let r = 0; r < residual.length; r += 1) if ((residual[r] as number) > (room[r] as number)) return false;
+  for (let r = 0; r < residual.length; r += 1)
+    if (float64At(residual, r) > float64At(room, r)) return false;
   return true;
 }
 
-/** Cheap combinations that hold a demand in sum, cheapest first; whether the pods can be divided so is another question. */
-export function combinationsFor(targets: readonly Target[], what: CombinationDemand): readonly Combination[] {
+/**
+ * Cheap combinations that hold a demand in sum, cheapest first; whether the pods can be divided so
+ * is another question.
+ */
+export function combinationsFor(
+  targets: readonly Target[],
+  what: CombinationDemand,
+): readonly Combination[] {
   const { demand, given, perUnit, limits } = what;
-  const residual = demand.map((amount, r) => Math.max(0, given.reduce((left, { room, usable = room }) => left - (usable[r] as number), amount)));
+  const residual = demand.map((amount, r) =>
+    Math.max(
+      0,
+      given.reduce((left, { room, usable = room }) => left - float64At(usable, r), amount),
+    ),
+  );
   const price = given.reduce((sum, target) => sum + target.price, 0);
   const spare = limits.priceMax - price - dot(perUnit, residual);
   if (spare < 0) return [];
-  const rated = targets.map((target) => ({ target, waste: usefulWaste(target, perUnit, residual) })).filter(({ waste }) => waste <= spare);
-  const worthwhile = rated.sort((a, b) => a.waste / a.target.price - b.waste / b.target.price).map(({ target }) => target);
+  const rated = targets
+    .map((target) => ({ target, waste: usefulWaste(target, perUnit, residual) }))
+    .filter(({ waste }) => waste <= spare);
+  const worthwhile = rated
+    .sort((a, b) => a.waste / a.target.price - b.waste / b.target.price)
+    .map(({ target }) => target);
   return new CombinationSearch(worthwhile, what).run(residual, price);
 }
 
 /** What a type costs beyond the worth of the part of its room that the demand could use at all. */
-function usefulWaste({ room, usable = room, price }: Target, perUnit: Float64Array, demand: Float64Array): number {
+function usefulWaste(
+  { room, usable = room, price }: Target,
+  perUnit: Float64Array,
+  demand: Float64Array,
+): number {
   let worth = 0;
-  for (let r = 0; r < perUnit.length; r += 1) worth += (perUnit[r] as number) * Math.min(usable[r] as number, demand[r] as number);
+  for (let r = 0; r < perUnit.length; r += 1)
+    worth += float64At(perUnit, r) * Math.min(float64At(usable, r), float64At(demand, r));
   return price - worth;
 }

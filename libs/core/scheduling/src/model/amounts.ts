@@ -14,12 +14,12 @@ export class ByAmounts<T> {
   after(amount: number): ByAmounts<T> {
     if (this.#only === undefined) {
       this.#amount = amount;
-      return this.#only = new ByAmounts<T>();
+      return (this.#only = new ByAmounts<T>());
     }
     if (this.#amount === amount) return this.#only;
     this.#next ??= new Map<number, ByAmounts<T>>();
     let next = this.#next.get(amount);
-    if (next === undefined) this.#next.set(amount, next = new ByAmounts<T>());
+    if (next === undefined) this.#next.set(amount, (next = new ByAmounts<T>()));
     return next;
   }
 }

@@ -1,14 +1,20 @@
+import { at } from '@dovetail/core-invariant';
 import {
-  intersectRequirements, requirementsFromLabels, requirementsOf, type Pod, type Requirements,
+  intersectRequirements,
+  type Pod,
+  type Requirements,
+  requirementsFromLabels,
+  requirementsOf,
 } from '@dovetail/core-kube-model';
+
 import type { Reason } from '../plan.js';
-import { groupSelects, type Group, type GroupTable } from '../topology/groups.js';
-import { vectorOf, type Dimensions } from './dimensions.js';
-import { equalPods, listText, recordText, type EqualPods } from './equal-pods.js';
-import { levelsOf, usableTerms, type Demands } from './levels.js';
+import { type Dimensions, vectorOf } from './dimensions.js';
+import { type EqualPods, equalPods, listText, recordText } from './equal-pods.js';
+import { type Group, groupSelects, type GroupTable } from './groups.js';
+import { type Demands, levelsOf, usableTerms } from './levels.js';
 import { selectionText, type SelectorKeys } from './selection.js';
 import type { Shape, ShapeTable } from './shapes.js';
-import { volumeDemandOf, type Attachment, type VolumeDemand, type VolumeIndex } from './volumes.js';
+import { type Attachment, type VolumeDemand, volumeDemandOf, type VolumeIndex } from './volumes.js';
 
 /** What a class insists on at one level of relaxation. */
 export type Level = {
@@ -45,54 +51,110 @@ export type ClassTables = {
   readonly taintPreferences: boolean;
 };
 
-const older = (a: Pod, b: Pod): number => a.createdMs - b.createdMs || (a.uid < b.uid ? -1 : a.uid > b.uid ? 1 : 0);
+const older = (a: Pod, b: Pod): number =>
+  a.createdMs - b.createdMs || (a.uid < b.uid ? -1 : a.uid > b.uid ? 1 : 0);
 
 /** Largest first, as Karpenter queues pods: cpu, then memory, then age, then uid. */
 function largestFirst(a: Pod, b: Pod): number {
-  return (b.requests['cpu'] ?? 0) - (a.requests['cpu'] ?? 0) || (b.requests['memory'] ?? 0) - (a.requests['memory'] ?? 0) || older(a, b);
+  return (
+    (b.requests['cpu'] ?? 0) - (a.requests['cpu'] ?? 0) ||
+    (b.requests['memory'] ?? 0) - (a.requests['memory'] ?? 0) ||
+    older(a, b)
+  );
 }
 
 /** Groups pods, each of them once, into classes, largest pods first. */
 export function classesOf(pods: readonly Pod[], tables: ClassTables): readonly PodClass[] {
-  const lists = equalPods(pods, { names: tables.dimensions.names, selection: tables.selection, claims: tables.volumes.claims });
+  const lists = equalPods(pods, {
+    names: tables.dimensions.names,
+    selection: tables.selection,
+    claims: tables.volumes.claims,
+  });
   const first = ({ pods: [pod] }: EqualPods): Pod => pod as Pod;
   for (const list of lists) list.pods.sort(older);
   lists.sort((a, b) => largestFirst(first(a), first(b)));
   const drafts = new Map<string, Draft>();
-  for (const list of lists) if (!drafts.has(list.demands)) drafts.set(list.demands, draftOf(first(list), tables));
+  for (const list of lists)
+    if (!drafts.has(list.demands)) drafts.set(list.demands, draftOf(first(list), tables));
   // Only now are all groups known.
   const selections = new Selections(tables);
   for (const draft of drafts.values()) draft.selectedBy = selections.of(draft.pod);
   return lists.map(({ pods: members, demands }, index) => {
     const { levels, attachments, refusal, selectedBy } = drafts.get(demands) as Draft;
-    const pod = members[0] as Pod;
-    const mine = { index, pod, uids: members.map((one) => one.uid), requests: vectorOf(tables.dimensions, pod.requests), levels, attachments, selectedBy };
+    const pod = at(members, 0);
+    const mine = {
+      index,
+      pod,
+      uids: members.map((one) => one.uid),
+      requests: vectorOf(tables.dimensions, pod.requests),
+      levels,
+      attachments,
+      selectedBy,
+    };
     return refusal === undefined ? mine : { ...mine, refusal };
   });
 }
 
 /** What classes have in common whose pods differ in nothing but their requests; `pod` is one of them. */
-type Draft = Pick<PodClass, 'levels' | 'attachments' | 'refusal'> & { readonly pod: Pod; selectedBy: readonly Group[] };
+type Draft = Pick<PodClass, 'levels' | 'attachments' | 'refusal'> & {
+  readonly pod: Pod;
+  selectedBy: readonly Group[];
+};
 
 function draftOf(pod: Pod, tables: ClassTables): Draft {
   const demand = volumeDemandOf(pod, tables.volumes);
   const refusal = refusalOf(pod, demand);
-  if (refusal !== undefined || 'code' in demand) return { pod, levels: [], attachments: [], selectedBy: [], ...(refusal === undefined ? {} : { refusal }) };
-  const levels = levelsOf(pod, { preferences: tables.preferences, taintPreferences: tables.taintPreferences });
-  return { pod, levels: levels.map((demands) => levelOf(pod, demands, demand, tables)), attachments: demand.attachments, selectedBy: [] };
+  if (refusal !== undefined || 'code' in demand)
+    return {
+      pod,
+      levels: [],
+      attachments: [],
+      selectedBy: [],
+      ...(refusal === undefined ? {} : { refusal }),
+    };
+  const levels = levelsOf(pod, {
+    preferences: tables.preferences,
+    taintPreferences: tables.taintPreferences,
+  });
+  return {
+    pod,
+    levels: levels.map((demands) => levelOf(pod, demands, demand, tables)),
+    attachments: demand.attachments,
+    selectedBy: [],
+  };
 }
 
 function refusalOf(pod: Pod, demand: VolumeDemand | Reason): Reason | undefined {
   if (pod.schedulingGates.length > 0) {
-    return { code: 'scheduling-gate', message: `the pod waits for scheduling gate ${pod.schedulingGates.join(', ')}`, values: { gates: pod.schedulingGates.join(',') } };
+    return {
+      code: 'scheduling-gate',
+      message: `the pod waits for scheduling gate ${pod.schedulingGates.join(', ')}`,
+      values: { gates: pod.schedulingGates.join(',') },
+    };
   }
   if (pod.resourceClaims.length > 0) {
-    return { code: 'resource-claims', message: `the pod uses resource claims (${pod.resourceClaims.join(', ')}), which planning does not support; its nodes must exist already`, values: { claims: pod.resourceClaims.join(',') } };
+    return {
+      code: 'resource-claims',
+      message: `the pod uses resource claims (${pod.resourceClaims.join(', ')}), which planning does not support; its nodes must exist already`,
+      values: { claims: pod.resourceClaims.join(',') },
+    };
   }
   if (pod.requiredNodeAffinity !== undefined) {
     const fields = pod.requiredNodeAffinity.flatMap((term) => term.matchFields);
-    if (fields.length > 0) return { code: 'match-fields-unsupported', message: 'required node affinity uses matchFields, which names one existing node; use matchExpressions', values: { field: fields[0]?.key ?? '' } };
-    if (usableTerms(pod).length === 0) return { code: 'requirement-mismatch', message: 'required node affinity has no term with expressions, so it matches no node; add an expression or remove it', values: { terms: String(pod.requiredNodeAffinity.length) } };
+    if (fields.length > 0)
+      return {
+        code: 'match-fields-unsupported',
+        message:
+          'required node affinity uses matchFields, which names one existing node; use matchExpressions',
+        values: { field: fields[0]?.key ?? '' },
+      };
+    if (usableTerms(pod).length === 0)
+      return {
+        code: 'requirement-mismatch',
+        message:
+          'required node affinity has no term with expressions, so it matches no node; add an expression or remove it',
+        values: { terms: String(pod.requiredNodeAffinity.length) },
+      };
   }
   return 'code' in demand ? demand : undefined;
 }
@@ -100,22 +162,43 @@ function refusalOf(pod: Pod, demand: VolumeDemand | Reason): Reason | undefined 
 function nodeRequirements(pod: Pod, demands: Demands): Requirements {
   let requirements = requirementsFromLabels(pod.nodeSelector);
   for (const term of [demands.term, demands.preferredTerm]) {
-    if (term !== undefined) requirements = intersectRequirements(requirements, requirementsOf(term.matchExpressions));
+    if (term !== undefined)
+      requirements = intersectRequirements(requirements, requirementsOf(term.matchExpressions));
   }
   return requirements;
 }
 
 function levelOf(pod: Pod, demands: Demands, volumes: VolumeDemand, tables: ClassTables): Level {
-  const text = `${recordText(pod.nodeSelector)};${demands.term === undefined ? '' : JSON.stringify(demands.term)};`
-    + `${demands.preferredTerm === undefined ? '' : JSON.stringify(demands.preferredTerm)};${listText(pod.tolerations)};${demands.toleratesPreferred}`;
+  const text =
+    `${recordText(pod.nodeSelector)};${demands.term === undefined ? '' : JSON.stringify(demands.term)};` +
+    `${demands.preferredTerm === undefined ? '' : JSON.stringify(demands.preferredTerm)};${listText(pod.tolerations)};${demands.toleratesPreferred}`;
   const shape = tables.shapes.intern(text, () => ({
-    requirements: nodeRequirements(pod, demands), tolerations: pod.tolerations, toleratesPreferred: demands.toleratesPreferred,
+    requirements: nodeRequirements(pod, demands),
+    tolerations: pod.tolerations,
+    toleratesPreferred: demands.toleratesPreferred,
   }));
   const carries = new Set<Group>();
   for (const constraint of demands.spread) carries.add(tables.groups.spread(pod, constraint));
-  demands.affinity.forEach((term, index) => carries.add(tables.groups.affinity(pod, term, { kind: 'affinity', hard: index < demands.required.affinity })));
-  demands.antiAffinity.forEach((term, index) => carries.add(tables.groups.affinity(pod, term, { kind: 'anti', hard: index < demands.required.antiAffinity })));
-  return { shapes: volumes.alternatives.map((one) => tables.shapes.narrowed(shape, one)), carries: [...carries] };
+  demands.affinity.forEach((term, index) =>
+    carries.add(
+      tables.groups.affinity(pod, term, {
+        kind: 'affinity',
+        hard: index < demands.required.affinity,
+      }),
+    ),
+  );
+  demands.antiAffinity.forEach((term, index) =>
+    carries.add(
+      tables.groups.affinity(pod, term, {
+        kind: 'anti',
+        hard: index < demands.required.antiAffinity,
+      }),
+    ),
+  );
+  return {
+    shapes: volumes.alternatives.map((one) => tables.shapes.narrowed(shape, one)),
+    carries: [...carries],
+  };
 }
 
 /** Which groups select a pod, remembered per namespace and relevant labels: many classes, few such texts. */
@@ -135,8 +218,12 @@ export class Selections {
     const text = selectionText(pod, this.#tables.selection);
     const known = this.#known.get(text);
     if (known !== undefined) return known;
-    const candidates = this.#tables.selection.keys.flatMap((key) => this.#byLabel.get(`${key}=${pod.labels[key] ?? ''}`) ?? []).concat(this.#others);
-    const groups = [...new Set(candidates)].filter((group) => groupSelects(group, pod)).sort((a, b) => a.id - b.id);
+    const candidates = this.#tables.selection.keys
+      .flatMap((key) => this.#byLabel.get(`${key}=${pod.labels[key] ?? ''}`) ?? [])
+      .concat(this.#others);
+    const groups = [...new Set(candidates)]
+      .filter((group) => groupSelects(group, pod))
+      .sort((a, b) => a.id - b.id);
     this.#known.set(text, groups);
     return groups;
   }

@@ -1,9 +1,20 @@
-import {
-  firstUntolerated, hasIntersection, admitsAbsence, intersectRequirements, isCompatible, requirementsFromLabels, requirementsOf,
-  type DaemonSet, type HostPort, type Requirements, type Taint, type ValueSet,
-} from '@dovetail/core-kube-model';
 import { labels } from '@dovetail/core-api';
-import { vectorOf, addTo, type Dimensions } from './dimensions.js';
+import {
+  admitsAbsence,
+  type DaemonSet,
+  firstUntolerated,
+  hasIntersection,
+  type HostPort,
+  intersectRequirements,
+  isCompatible,
+  type Requirements,
+  requirementsFromLabels,
+  requirementsOf,
+  type Taint,
+  type ValueSet,
+} from '@dovetail/core-kube-model';
+
+import { addTo, type Dimensions, vectorOf } from './dimensions.js';
 import { usableTerms } from './levels.js';
 
 /** A daemonset as planning sees it: what each of its pods takes, and which nodes it goes to. */
@@ -24,24 +35,37 @@ const withoutHostname = (requirements: Requirements): Requirements => {
 };
 
 /** Daemonsets in a fixed order. PreferNoSchedule never keeps their pods away. */
-export function daemonsOf(daemonSets: readonly DaemonSet[], dimensions: Dimensions): readonly Daemon[] {
-  return [...daemonSets].sort((a, b) => (a.uid < b.uid ? -1 : 1)).map(({ uid, template }) => {
-    const base = requirementsFromLabels(template.nodeSelector);
-    const terms = usableTerms(template);
-    const alternatives = template.requiredNodeAffinity === undefined ? [base]
-      : terms.map((term) => intersectRequirements(base, requirementsOf(term.matchExpressions)));
-    return {
-      uid, requests: vectorOf(dimensions, template.requests), hostPorts: template.hostPorts,
-      alternatives: alternatives.map(withoutHostname),
-      toleratesAll: (taints) => firstUntolerated(taints, template.tolerations) === undefined,
-    };
-  });
+export function daemonsOf(
+  daemonSets: readonly DaemonSet[],
+  dimensions: Dimensions,
+): readonly Daemon[] {
+  return [...daemonSets]
+    .sort((a, b) => (a.uid < b.uid ? -1 : 1))
+    .map(({ uid, template }) => {
+      const base = requirementsFromLabels(template.nodeSelector);
+      const terms = usableTerms(template);
+      const alternatives =
+        template.requiredNodeAffinity === undefined
+          ? [base]
+          : terms.map((term) => intersectRequirements(base, requirementsOf(term.matchExpressions)));
+      return {
+        uid,
+        requests: vectorOf(dimensions, template.requests),
+        hostPorts: template.hostPorts,
+        alternatives: alternatives.map(withoutHostname),
+        toleratesAll: (taints) => firstUntolerated(taints, template.tolerations) === undefined,
+      };
+    });
 }
 
 /** Labels that Karpenter's nodes will carry in the end; daemonsets may select them, nothing else can. */
-const lifecycleLabels = requirementsFromLabels({ 'karpenter.sh/registered': 'true', 'karpenter.sh/initialized': 'true' });
+const lifecycleLabels = requirementsFromLabels({
+  'karpenter.sh/registered': 'true',
+  'karpenter.sh/initialized': 'true',
+});
 
-const meets = (offered: ValueSet, wanted: ValueSet): boolean => hasIntersection(offered, wanted) || (admitsAbsence(offered) && admitsAbsence(wanted));
+const meets = (offered: ValueSet, wanted: ValueSet): boolean =>
+  hasIntersection(offered, wanted) || (admitsAbsence(offered) && admitsAbsence(wanted));
 
 /** Whether keys that both sides know have a value in common. */
 export function intersects(a: Requirements, b: Requirements): boolean {
@@ -54,10 +78,19 @@ export function intersects(a: Requirements, b: Requirements): boolean {
 }
 
 /** The daemonsets that a template's nodes may carry, whatever their type. */
-export function daemonsOfTemplate(daemons: readonly Daemon[], template: { readonly requirements: Requirements; readonly taints: readonly Taint[] }, wellKnown: ReadonlySet<string>): readonly Daemon[] {
+export function daemonsOfTemplate(
+  daemons: readonly Daemon[],
+  template: { readonly requirements: Requirements; readonly taints: readonly Taint[] },
+  wellKnown: ReadonlySet<string>,
+): readonly Daemon[] {
   const offered = intersectRequirements(template.requirements, lifecycleLabels);
-  return daemons.filter((daemon) => daemon.toleratesAll(template.taints)
-    && daemon.alternatives.some((wanted) => isCompatible(offered, wanted, { allowUndefined: wellKnown })));
+  return daemons.filter(
+    (daemon) =>
+      daemon.toleratesAll(template.taints) &&
+      daemon.alternatives.some((wanted) =>
+        isCompatible(offered, wanted, { allowUndefined: wellKnown }),
+      ),
+  );
 }
 
 /** Of those, the ones that a node of this type carries. */

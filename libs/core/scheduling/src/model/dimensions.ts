@@ -1,6 +1,11 @@
+import { at, float64At } from '@dovetail/core-invariant';
 import type { DaemonSet, Pod, Resources } from '@dovetail/core-kube-model';
 
-/** The resources that somebody asks for, in the order of every vector of this plan: cpu and memory first, then by name. */
+/**
+ * The resources that pods and daemonsets ask for, in the order of every vector of this plan. Amounts
+ * are in millicores of cpu and bytes of memory.
+ * Invariant: cpu, memory and pods come first; the others follow by name.
+ */
 export type Dimensions = { readonly names: readonly string[] };
 
 const leading = ['cpu', 'memory', 'pods'];
@@ -8,8 +13,10 @@ const leading = ['cpu', 'memory', 'pods'];
 /** The dimensions of one planning run. A resource that nobody asks for cannot keep a pod away and is left out. */
 export function dimensionsOf(pods: readonly Pod[], daemonSets: readonly DaemonSet[]): Dimensions {
   const names = new Set<string>();
-  for (const pod of pods) for (const name in pod.requests) if ((pod.requests[name] ?? 0) > 0) names.add(name);
-  for (const { template } of daemonSets) for (const name of Object.keys(template.requests)) names.add(name);
+  for (const pod of pods)
+    for (const name in pod.requests) if ((pod.requests[name] ?? 0) > 0) names.add(name);
+  for (const { template } of daemonSets)
+    for (const name of Object.keys(template.requests)) names.add(name);
   const others = [...names].filter((name) => !leading.includes(name)).sort();
   return { names: [...leading, ...others] };
 }
@@ -18,18 +25,23 @@ export function dimensionsOf(pods: readonly Pod[], daemonSets: readonly DaemonSe
 export function vectorOf(dimensions: Dimensions, resources: Resources): Float64Array {
   const { names } = dimensions;
   const vector = new Float64Array(names.length);
-  for (let index = 0; index < names.length; index += 1) vector[index] = resources[names[index] as string] ?? 0;
+  for (let index = 0; index < names.length; index += 1)
+    vector[index] = resources[at(names, index)] ?? 0;
   return vector;
 }
 
 /** A vector as amounts by name; zeros are left out. */
 export function resourcesOf(dimensions: Dimensions, vector: Float64Array): Resources {
   const resources: Record<string, number> = {};
-  dimensions.names.forEach((name, index) => { if (vector[index] !== 0) resources[name] = vector[index] ?? 0; });
+  dimensions.names.forEach((name, index) => {
+    if (vector[index] !== 0) resources[name] = float64At(vector, index);
+  });
   return resources;
 }
 
 /** Adds `times` × `amounts` to `total`, in place. */
 export function addTo(total: Float64Array, amounts: Float64Array, times: number): void {
-  for (let index = 0; index < total.length; index += 1) total[index] = (total[index] ?? 0) + (amounts[index] ?? 0) * times;
+  for (let index = 0; index < total.length; index += 1)
+    // Unchecked: as many pods as a plan has, times its rounds, are added up here.
+    total[index] = (total[index] as number) + (amounts[index] as number) * times;
 }

@@ -1,19 +1,40 @@
-import { describe, expect, test } from '@jest/globals';
 import type { Pod, PodAffinityTerm } from '@dovetail/core-kube-model';
+import { describe, expect, test } from '@jest/globals';
+
 import { podOf, selecting } from '../testing/objects.js';
-import { ByAmounts, placeOf } from './amounts.js';
 import { equalPods, type Reading } from './equal-pods.js';
 
-const reading: Reading = { names: ['cpu', 'memory'], selection: { any: false, keys: [] }, claims: new Set<string>() };
-const listsOf = (pods: readonly Pod[], over: Partial<Reading> = {}): readonly (readonly string[])[] =>
+const reading: Reading = {
+  names: ['cpu', 'memory'],
+  selection: { any: false, keys: [] },
+  claims: new Set<string>(),
+};
+const listsOf = (
+  pods: readonly Pod[],
+  over: Partial<Reading> = {},
+): readonly (readonly string[])[] =>
   equalPods(pods, { ...reading, ...over }).map((list) => list.pods.map(({ uid }) => uid));
 
-const term: PodAffinityTerm = { topologyKey: 'kubernetes.io/hostname', selector: selecting({ app: 'web' }), namespaces: [] };
-const expression = [{ matchExpressions: [{ key: 'disk', operator: 'In' as const, values: ['ssd'] }], matchFields: [] }];
+const term: PodAffinityTerm = {
+  topologyKey: 'kubernetes.io/hostname',
+  selector: selecting({ app: 'web' }),
+  namespaces: [],
+};
+const expression = [
+  {
+    matchExpressions: [{ key: 'disk', operator: 'In' as const, values: ['ssd'] }],
+    matchFields: [],
+  },
+];
 
 describe('pods are equal when they are in everything that planning reads', () => {
   test('whatever their names, owners, ages and labels that nobody selects', () => {
-    expect(listsOf([podOf('a', { labels: { app: 'a' }, createdMs: 1 }), podOf('b', { labels: { app: 'b' }, createdMs: 2 })])).toEqual([['a', 'b']]);
+    expect(
+      listsOf([
+        podOf('a', { labels: { app: 'a' }, createdMs: 1 }),
+        podOf('b', { labels: { app: 'b' }, createdMs: 2 }),
+      ]),
+    ).toEqual([['a', 'b']]);
   });
   test.each<[string, Partial<Pod>]>([
     ['cpu', { requests: { cpu: 2_000, memory: 1, pods: 1 } }],
@@ -32,23 +53,28 @@ describe('pods are equal when they are in everything that planning reads', () =>
     ['a scheduling gate', { schedulingGates: ['wait'] }],
   ])('but not when one asks for another %s', (_what, over) => {
     const plain: Partial<Pod> = { requests: { cpu: 1_000, memory: 1, pods: 1 } };
-    expect(listsOf([podOf('a', plain), podOf('b', { ...plain, ...over }), podOf('c', plain)])).toEqual([['a', 'c'], ['b']]);
+    expect(
+      listsOf([podOf('a', plain), podOf('b', { ...plain, ...over }), podOf('c', plain)]),
+    ).toEqual([['a', 'c'], ['b']]);
   });
   test('but not when labels differ that somebody selects, or namespaces then', () => {
-    const pods = [podOf('a', { labels: { app: 'web' } }), podOf('b', { labels: { app: 'api' } }), podOf('c', { labels: { app: 'web' }, namespace: 'other' })];
-    expect(listsOf(pods, { selection: { any: true, keys: ['app'] } })).toEqual([['a'], ['b'], ['c']]);
+    const pods = [
+      podOf('a', { labels: { app: 'web' } }),
+      podOf('b', { labels: { app: 'api' } }),
+      podOf('c', { labels: { app: 'web' }, namespace: 'other' }),
+    ];
+    expect(listsOf(pods, { selection: { any: true, keys: ['app'] } })).toEqual([
+      ['a'],
+      ['b'],
+      ['c'],
+    ]);
   });
   test('a resource that nobody counts does not part them', () => {
-    expect(listsOf([podOf('a', { requests: { cpu: 1, memory: 1, 'example.com/x': 1 } }), podOf('b', { requests: { cpu: 1, memory: 1 } })])).toEqual([['a', 'b']]);
-  });
-});
-
-describe('values by rows of numbers', () => {
-  test('the same row leads to the same place, any other to another', () => {
-    const tree = new ByAmounts<string>();
-    const rows = [[1, 2, 3], [1, 2, 4], [1, 0, 3], [5, 2, 3], [1.5, 2, 3], [2 ** 40, 2, 3], [0, 0, 0]];
-    for (const row of rows) placeOf(tree, Float64Array.from(row)).value = row.join();
-    expect(rows.map((row) => placeOf(tree, Float64Array.from(row)).value)).toEqual(rows.map((row) => row.join()));
-    expect(placeOf(tree, Float64Array.of(1, 2, 5)).value).toBeUndefined();
+    expect(
+      listsOf([
+        podOf('a', { requests: { cpu: 1, memory: 1, 'example.com/x': 1 } }),
+        podOf('b', { requests: { cpu: 1, memory: 1 } }),
+      ]),
+    ).toEqual([['a', 'b']]);
   });
 });

@@ -1,4 +1,5 @@
 import type { Pod } from '@dovetail/core-kube-model';
+
 import { ByAmounts } from './amounts.js';
 import { selectionText, type SelectorKeys } from './selection.js';
 
@@ -10,21 +11,40 @@ export type EqualPods = {
 };
 
 /** What planning reads of pods: the resources by name, the labels that selectors ask about, and the claims that exist. */
-export type Reading = { readonly names: readonly string[]; readonly selection: SelectorKeys; readonly claims: { has(id: string): boolean } };
+export type Reading = {
+  readonly names: readonly string[];
+  readonly selection: SelectorKeys;
+  readonly claims: { has(id: string): boolean };
+};
 
 /** A list as text; nothing for an empty one. */
-export const listText = (list: readonly unknown[]): string => (list.length === 0 ? '' : JSON.stringify(list));
+export const listText = (list: readonly unknown[]): string =>
+  list.length === 0 ? '' : JSON.stringify(list);
 
 /** Labels as text, in the order of their keys. */
 export function recordText(record: Readonly<Record<string, string>>): string {
   const keys = Object.keys(record);
   if (keys.length === 0) return '';
-  return keys.sort().map((key) => `${key}=${record[key]}`).join(',');
+  return keys
+    .sort()
+    .map((key) => `${key}=${record[key]}`)
+    .join(',');
 }
 
 function volumesText(pod: Pod, { claims }: Reading): string {
   if (pod.volumes.length === 0) return '';
-  return pod.namespace + listText(pod.volumes.map((one) => (one.ephemeral === undefined ? one.claimName : claims.has(`${pod.namespace}/${one.claimName}`) ? one : one.ephemeral)));
+  return (
+    pod.namespace +
+    listText(
+      pod.volumes.map((one) =>
+        one.ephemeral === undefined
+          ? one.claimName
+          : claims.has(`${pod.namespace}/${one.claimName}`)
+            ? one
+            : one.ephemeral,
+      ),
+    )
+  );
 }
 
 const said = (letter: string, part: string): string => (part === '' ? '' : `;${letter}${part}`);
@@ -32,13 +52,25 @@ const said = (letter: string, part: string): string => (part === '' ? '' : `;${l
 /** Written by hand: this runs once for every pod, and serialising whole pods costs six times as much. */
 function demandsText(pod: Pod, reading: Reading): string {
   // Most parts of most pods are empty: only what is there is said, after a letter that tells it apart.
-  return selectionText(pod, reading.selection)
-    + said('n', recordText(pod.nodeSelector)) + said('r', pod.requiredNodeAffinity === undefined ? '' : JSON.stringify(pod.requiredNodeAffinity))
-    + said('p', listText(pod.preferredNodeAffinity)) + said('t', listText(pod.tolerations)) + said('s', listText(pod.topologySpread))
-    + said('a', listText(pod.requiredPodAffinity)) + said('b', listText(pod.preferredPodAffinity))
-    + said('x', listText(pod.requiredPodAntiAffinity)) + said('y', listText(pod.preferredPodAntiAffinity))
-    + said('h', listText(pod.hostPorts)) + said('v', volumesText(pod, reading))
-    + said('c', pod.resourceClaims.join(',')) + said('g', pod.schedulingGates.join(','));
+  return (
+    selectionText(pod, reading.selection) +
+    said('n', recordText(pod.nodeSelector)) +
+    said(
+      'r',
+      pod.requiredNodeAffinity === undefined ? '' : JSON.stringify(pod.requiredNodeAffinity),
+    ) +
+    said('p', listText(pod.preferredNodeAffinity)) +
+    said('t', listText(pod.tolerations)) +
+    said('s', listText(pod.topologySpread)) +
+    said('a', listText(pod.requiredPodAffinity)) +
+    said('b', listText(pod.preferredPodAffinity)) +
+    said('x', listText(pod.requiredPodAntiAffinity)) +
+    said('y', listText(pod.preferredPodAntiAffinity)) +
+    said('h', listText(pod.hostPorts)) +
+    said('v', volumesText(pod, reading)) +
+    said('c', pod.resourceClaims.join(',')) +
+    said('g', pod.schedulingGates.join(','))
+  );
 }
 
 /** Pods in lists of equals, in the order of the first of each. Each pod once. */
@@ -48,11 +80,11 @@ export function equalPods(pods: readonly Pod[], reading: Reading): EqualPods[] {
   for (const pod of pods) {
     let at = byRequests;
     for (const name of reading.names) at = at.after(pod.requests[name] ?? 0);
-    const byDemands = at.value ??= new Map<string, EqualPods>();
+    const byDemands = (at.value ??= new Map<string, EqualPods>());
     const demands = demandsText(pod, reading);
     let list = byDemands.get(demands);
     if (list === undefined) {
-      byDemands.set(demands, list = { pods: [], demands });
+      byDemands.set(demands, (list = { pods: [], demands }));
       lists.push(list);
     }
     list.pods.push(pod);

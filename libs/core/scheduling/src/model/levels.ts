@@ -1,4 +1,10 @@
-import type { NodeSelectorTerm, Pod, PodAffinityTerm, TopologySpreadConstraint, Weighted } from '@dovetail/core-kube-model';
+import type {
+  NodeSelectorTerm,
+  Pod,
+  PodAffinityTerm,
+  TopologySpreadConstraint,
+  Weighted,
+} from '@dovetail/core-kube-model';
 
 /** What a pod insists on at one level of relaxation. Level 0 insists on every preference, the last on none. */
 export type Demands = {
@@ -23,13 +29,16 @@ type Draft = {
 };
 
 const heaviestFirst = <T>(weighted: readonly Weighted<T>[]): readonly T[] =>
-  weighted.map((entry, index) => ({ entry, index }))
+  weighted
+    .map((entry, index) => ({ entry, index }))
     .sort((a, b) => b.entry.weight - a.entry.weight || a.index - b.index)
     .map(({ entry }) => entry.term);
 
 /** Alternatives of required node affinity that can match at all: a term without expressions matches no node. */
 export const usableTerms = (pod: Pod): readonly NodeSelectorTerm[] =>
-  (pod.requiredNodeAffinity ?? []).filter((term) => term.matchExpressions.length > 0 || term.matchFields.length > 0);
+  (pod.requiredNodeAffinity ?? []).filter(
+    (term) => term.matchExpressions.length > 0 || term.matchFields.length > 0,
+  );
 
 /** One step of Karpenter's relaxation, in its order; undefined when nothing is left to give up. */
 function relaxed(draft: Draft, taintPreferences: boolean): Draft | undefined {
@@ -48,10 +57,16 @@ function demandsOf(pod: Pod, draft: Draft): Demands {
   return {
     ...(term === undefined ? {} : { term }),
     ...(preferredTerm === undefined ? {} : { preferredTerm }),
-    spread: [...pod.topologySpread.filter((one) => one.whenUnsatisfiable === 'DoNotSchedule'), ...draft.softSpread],
+    spread: [
+      ...pod.topologySpread.filter((one) => one.whenUnsatisfiable === 'DoNotSchedule'),
+      ...draft.softSpread,
+    ],
     affinity: [...pod.requiredPodAffinity, ...draft.affinity],
     antiAffinity: [...pod.requiredPodAntiAffinity, ...draft.anti],
-    required: { affinity: pod.requiredPodAffinity.length, antiAffinity: pod.requiredPodAntiAffinity.length },
+    required: {
+      affinity: pod.requiredPodAffinity.length,
+      antiAffinity: pod.requiredPodAntiAffinity.length,
+    },
     toleratesPreferred: draft.toleratesPreferred,
   };
 }
@@ -61,14 +76,19 @@ function demandsOf(pod: Pod, draft: Draft): Demands {
  * affinity, preferred pod affinity, preferred pod anti-affinity, preferred node affinity (heaviest first each),
  * ScheduleAnyway spread, and at last taints with PreferNoSchedule when some pool has one.
  */
-export function levelsOf(pod: Pod, policy: { readonly preferences: 'Respect' | 'Ignore'; readonly taintPreferences: boolean }): readonly Demands[] {
+export function levelsOf(
+  pod: Pod,
+  policy: { readonly preferences: 'Respect' | 'Ignore'; readonly taintPreferences: boolean },
+): readonly Demands[] {
   const respect = policy.preferences === 'Respect';
   let draft: Draft | undefined = {
     terms: usableTerms(pod),
     affinity: respect ? heaviestFirst(pod.preferredPodAffinity) : [],
     anti: respect ? heaviestFirst(pod.preferredPodAntiAffinity) : [],
     preferred: respect ? heaviestFirst(pod.preferredNodeAffinity) : [],
-    softSpread: respect ? pod.topologySpread.filter((one) => one.whenUnsatisfiable === 'ScheduleAnyway') : [],
+    softSpread: respect
+      ? pod.topologySpread.filter((one) => one.whenUnsatisfiable === 'ScheduleAnyway')
+      : [],
     toleratesPreferred: !policy.taintPreferences,
   };
   const levels: Demands[] = [];

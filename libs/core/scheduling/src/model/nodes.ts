@@ -1,9 +1,18 @@
-import { intersectRequirements, requirementsFromLabels, isCompatible, type CsiNode, type HostPort, type Pod, type Requirements } from '@dovetail/core-kube-model';
 import { labels } from '@dovetail/core-api';
+import {
+  type CsiNode,
+  type HostPort,
+  intersectRequirements,
+  isCompatible,
+  type Pod,
+  type Requirements,
+  requirementsFromLabels,
+} from '@dovetail/core-kube-model';
+
 import type { ExistingNode, Snapshot } from '../snapshot.js';
 import type { Daemon } from './daemons.js';
 import { intersects } from './daemons.js';
-import { addTo, vectorOf, type Dimensions } from './dimensions.js';
+import { addTo, type Dimensions, vectorOf } from './dimensions.js';
 import { attachmentsOf, type VolumeIndex } from './volumes.js';
 
 /** A node that exists or is in flight, as a place for pods. */
@@ -15,7 +24,10 @@ export type NodeRoom = {
   readonly free: Float64Array;
   readonly hostPorts: readonly HostPort[];
   /** Attached volumes by CSI driver; drivers without a limit are left out. */
-  readonly volumeRoom: ReadonlyMap<string, { readonly limit: number; readonly attached: ReadonlySet<string> }>;
+  readonly volumeRoom: ReadonlyMap<
+    string,
+    { readonly limit: number; readonly attached: ReadonlySet<string> }
+  >;
 };
 
 export type NodeTables = {
@@ -42,25 +54,54 @@ export function nodeRequirements(node: ExistingNode): Requirements {
   return node.requirements.size === 0 ? own : intersectRequirements(node.requirements, own);
 }
 
-function missingDaemons(node: ExistingNode, requirements: Requirements, daemons: readonly Daemon[]): readonly Daemon[] {
+function missingDaemons(
+  node: ExistingNode,
+  requirements: Requirements,
+  daemons: readonly Daemon[],
+): readonly Daemon[] {
   const running = new Set(node.pods.map((pod) => pod.owner?.uid));
   const open = new Set(node.requirements.keys());
-  return daemons.filter((daemon) => !running.has(daemon.uid) && daemon.toleratesAll(node.taints)
-    && daemon.alternatives.some((wanted) => isCompatible(requirements, wanted, { allowUndefined: open }) && intersects(requirements, wanted)));
+  return daemons.filter(
+    (daemon) =>
+      !running.has(daemon.uid) &&
+      daemon.toleratesAll(node.taints) &&
+      daemon.alternatives.some(
+        (wanted) =>
+          isCompatible(requirements, wanted, { allowUndefined: open }) &&
+          intersects(requirements, wanted),
+      ),
+  );
 }
 
-function volumeRoomOf(limits: CsiNode['limits'] | undefined, pods: readonly Pod[], tables: NodeTables): NodeRoom['volumeRoom'] {
-  const room = new Map<string, { readonly limit: number; readonly attached: ReadonlySet<string> }>();
+function volumeRoomOf(
+  limits: CsiNode['limits'] | undefined,
+  pods: readonly Pod[],
+  tables: NodeTables,
+): NodeRoom['volumeRoom'] {
+  const room = new Map<
+    string,
+    { readonly limit: number; readonly attached: ReadonlySet<string> }
+  >();
   if (limits === undefined) return room;
-  const attachments = pods.flatMap((pod) => (pod.volumes.length === 0 ? [] : attachmentsOf(pod, tables.volumes).map((one) => ({ pod, ...one }))));
+  const attachments = pods.flatMap((pod) =>
+    pod.volumes.length === 0
+      ? []
+      : attachmentsOf(pod, tables.volumes).map((one) => ({ pod, ...one })),
+  );
   for (const [driver, limit] of Object.entries(limits)) {
-    const ids = attachments.filter((one) => one.driver === driver).map((one) => one.id ?? `pod ${one.pod.uid}`);
+    const ids = attachments
+      .filter((one) => one.driver === driver)
+      .map((one) => one.id ?? `pod ${one.pod.uid}`);
     room.set(driver, { limit, attached: new Set(ids) });
   }
   return room;
 }
 
-function roomOf(node: ExistingNode, index: number, tables: NodeTables & { readonly csi: ReadonlyMap<string, CsiNode['limits']> }): NodeRoom {
+function roomOf(
+  node: ExistingNode,
+  index: number,
+  tables: NodeTables & { readonly csi: ReadonlyMap<string, CsiNode['limits']> },
+): NodeRoom {
   const requirements = nodeRequirements(node);
   const pods = [...node.pods, ...node.promisedPods].filter((pod) => holdsRoom(pod, tables.moving));
   const free = vectorOf(tables.dimensions, node.allocatable);
@@ -68,13 +109,25 @@ function roomOf(node: ExistingNode, index: number, tables: NodeTables & { readon
   addTo(free, vectorOf(tables.dimensions, node.reserved), -1);
   const missing = missingDaemons(node, requirements, tables.daemons);
   for (const daemon of missing) addTo(free, daemon.requests, -1);
-  const hostPorts = [...pods.flatMap((pod) => pod.hostPorts), ...missing.flatMap((daemon) => daemon.hostPorts)];
-  return { index, node, requirements, free, hostPorts, volumeRoom: volumeRoomOf(tables.csi.get(node.name), pods, tables) };
+  const hostPorts = [
+    ...pods.flatMap((pod) => pod.hostPorts),
+    ...missing.flatMap((daemon) => daemon.hostPorts),
+  ];
+  return {
+    index,
+    node,
+    requirements,
+    free,
+    hostPorts,
+    volumeRoom: volumeRoomOf(tables.csi.get(node.name), pods, tables),
+  };
 }
 
 /** Nodes that can take pods, in the order in which they are tried: not cordoned, not on their way out. */
 export function nodeRoomsOf(snapshot: Snapshot, tables: NodeTables): readonly NodeRoom[] {
   const csi = new Map(snapshot.csiNodes.map((one) => [one.name, one.limits]));
-  return snapshot.nodes.filter((node) => !node.cordoned && node.state !== 'deleting').sort(readyFirst)
+  return snapshot.nodes
+    .filter((node) => !node.cordoned && node.state !== 'deleting')
+    .sort(readyFirst)
     .map((node, index) => roomOf(node, index, { ...tables, csi }));
 }

@@ -1,4 +1,5 @@
 import type { LabelSelector, Pod } from '@dovetail/core-kube-model';
+
 import type { Snapshot } from '../snapshot.js';
 
 /** Which labels somebody's selector asks about. Other labels cannot matter, and pods that differ only in them are equal. */
@@ -7,14 +8,20 @@ export type SelectorKeys = { readonly any: boolean; readonly keys: readonly stri
 function selectorsOf(pod: Pod): readonly (LabelSelector | undefined)[] {
   return [
     ...pod.topologySpread.map((one) => one.selector),
-    ...pod.requiredPodAffinity.map((term) => term.selector), ...pod.preferredPodAffinity.map(({ term }) => term.selector),
-    ...pod.requiredPodAntiAffinity.map((term) => term.selector), ...pod.preferredPodAntiAffinity.map(({ term }) => term.selector),
+    ...pod.requiredPodAffinity.map((term) => term.selector),
+    ...pod.preferredPodAffinity.map(({ term }) => term.selector),
+    ...pod.requiredPodAntiAffinity.map((term) => term.selector),
+    ...pod.preferredPodAntiAffinity.map(({ term }) => term.selector),
   ];
 }
 
 const constrainsOthers = (pod: Pod): boolean =>
-  pod.topologySpread.length + pod.requiredPodAffinity.length + pod.preferredPodAffinity.length
-    + pod.requiredPodAntiAffinity.length + pod.preferredPodAntiAffinity.length > 0;
+  pod.topologySpread.length +
+    pod.requiredPodAffinity.length +
+    pod.preferredPodAffinity.length +
+    pod.requiredPodAntiAffinity.length +
+    pod.preferredPodAntiAffinity.length >
+  0;
 
 /** The label keys that selectors of the pods to place, and anti-affinity of the pods that run, ask about. */
 export function selectorKeysOf(pods: readonly Pod[], snapshot: Snapshot): SelectorKeys {
@@ -26,7 +33,8 @@ export function selectorKeysOf(pods: readonly Pod[], snapshot: Snapshot): Select
   };
   for (const pod of pods) if (constrainsOthers(pod)) selectorsOf(pod).forEach(note);
   for (const node of snapshot.nodes) {
-    for (const list of [node.pods, node.promisedPods]) for (const pod of list) pod.requiredPodAntiAffinity.forEach((term) => note(term.selector));
+    for (const list of [node.pods, node.promisedPods])
+      for (const pod of list) pod.requiredPodAntiAffinity.forEach((term) => note(term.selector));
   }
   return { any, keys: [...keys].sort() };
 }

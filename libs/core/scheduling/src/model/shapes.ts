@@ -1,4 +1,10 @@
-import { firstUntolerated, intersectRequirements, type Requirements, type Taint, type Toleration } from '@dovetail/core-kube-model';
+import {
+  firstUntolerated,
+  intersectRequirements,
+  type Requirements,
+  type Taint,
+  type Toleration,
+} from '@dovetail/core-kube-model';
 
 /** What a pod asks of the node itself: labels and taints. Pods share few shapes, so everything about them is remembered. */
 export type Shape = {
@@ -25,11 +31,15 @@ export class ShapeTable {
   }
 
   /** The same shape with labels that are also demanded: a zone that a pod was assigned to, say. */
-  narrowed(shape: Shape, more: { readonly text: string; readonly requirements: Requirements }): Shape {
+  narrowed(
+    shape: Shape,
+    more: { readonly text: string; readonly requirements: Requirements },
+  ): Shape {
     if (more.text === '') return shape;
     return this.intern(`${shape.id}+${more.text}`, () => ({
       requirements: intersectRequirements(shape.requirements, more.requirements),
-      tolerations: shape.tolerations, toleratesPreferred: shape.toleratesPreferred,
+      tolerations: shape.tolerations,
+      toleratesPreferred: shape.toleratesPreferred,
     }));
   }
 

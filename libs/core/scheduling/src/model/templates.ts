@@ -1,12 +1,28 @@
-import { labels, poolKey, poolLabelOf, sizesOf, type Pool } from '@dovetail/core-api';
+import { labels, type Pool, poolKey, poolLabelOf, sizesOf } from '@dovetail/core-api';
 import type { InstanceType, Offering } from '@dovetail/core-ec2-model';
+import { float64At } from '@dovetail/core-invariant';
 import {
-  admits, intersectRequirements, requirementsFromLabels, requirementsOf, subtractResources, sumResources,
-  type HostPort, type Requirements, type Resources, type ValueSet,
+  admits,
+  type HostPort,
+  intersectRequirements,
+  type Requirements,
+  requirementsFromLabels,
+  requirementsOf,
+  type Resources,
+  subtractResources,
+  sumResources,
+  type ValueSet,
 } from '@dovetail/core-kube-model';
-import type { Snapshot, ExistingNode } from '../snapshot.js';
-import { daemonsOfTemplate, daemonsOfType, intersects, overheadOf, type Daemon } from './daemons.js';
-import { vectorOf, type Dimensions } from './dimensions.js';
+
+import type { ExistingNode, Snapshot } from '../snapshot.js';
+import {
+  type Daemon,
+  daemonsOfTemplate,
+  daemonsOfType,
+  intersects,
+  overheadOf,
+} from './daemons.js';
+import { type Dimensions, vectorOf } from './dimensions.js';
 
 /** A type as one template boots it, with what daemonsets leave. */
 export type TypeRoom = {
@@ -17,7 +33,10 @@ export type TypeRoom = {
   readonly hostPorts: readonly HostPort[];
 };
 
-/** One way to launch a node of a template. Offers are sorted: cheapest first, ties by type, zone, capacity type. */
+/**
+ * One way to launch a node of a template. Offers are sorted: cheapest first, ties by type, zone,
+ * capacity type, reservation.
+ */
 export type Offer = { readonly type: TypeRoom; readonly offering: Offering };
 
 /** A pool as planning sees it. */
@@ -44,9 +63,16 @@ export type TemplateTables = {
   readonly pods: number;
 };
 
-/** Not the labels that name the pool: each pool has its own, and leaves the other kind's to nobody. */
+/** Labels that name the pool are missing: a pool sets its own, and no type fills in either. */
 const fixedWellKnown = [
-  labels.zone, labels.region, labels.instanceType, labels.arch, labels.os, labels.capacityType, labels.windowsBuild, labels.zoneId,
+  labels.zone,
+  labels.region,
+  labels.instanceType,
+  labels.arch,
+  labels.os,
+  labels.capacityType,
+  labels.windowsBuild,
+  labels.zoneId,
 ];
 
 // The same catalogue is planned with again and again.
@@ -54,14 +80,22 @@ const keysOfTypes = new WeakMap<readonly InstanceType[], ReadonlySet<string>>();
 
 function keysOf(types: readonly InstanceType[]): ReadonlySet<string> {
   let keys = keysOfTypes.get(types);
-  if (keys === undefined) keysOfTypes.set(types, keys = new Set(types.flatMap((type) => [...type.requirements.keys()])));
+  if (keys === undefined)
+    keysOfTypes.set(
+      types,
+      (keys = new Set(types.flatMap((type) => [...type.requirements.keys()]))),
+    );
   return keys;
 }
 
-/** Labels that a new node's type or offering fills in: Karpenter's well-known ones, and whatever the catalog's types define. */
+/**
+ * Labels that a new node's type or offering fills in: Karpenter's well-known ones, and those that
+ * the catalog's types define.
+ */
 export function wellKnownLabels(snapshot: Snapshot): ReadonlySet<string> {
   const known = new Set<string>(fixedWellKnown);
-  for (const { instanceTypes } of snapshot.pools) for (const key of keysOf(instanceTypes)) known.add(key);
+  for (const { instanceTypes } of snapshot.pools)
+    for (const key of keysOf(instanceTypes)) known.add(key);
   return known;
 }
 
@@ -73,10 +107,18 @@ export function templateRequirements(pool: Pool): Requirements {
 
 /** Karpenter's order of pools: heavier first, then by name from the end of the alphabet. */
 export const heavierFirst = (a: Pool, b: Pool): number =>
-  b.weight - a.weight || (a.identity.name > b.identity.name ? -1 : a.identity.name < b.identity.name ? 1 : a.identity.kind < b.identity.kind ? -1 : 1);
+  b.weight - a.weight ||
+  (a.identity.name > b.identity.name
+    ? -1
+    : a.identity.name < b.identity.name
+      ? 1
+      : a.identity.kind < b.identity.kind
+        ? -1
+        : 1);
 
-/** Pools that planning may open nodes in: ready, not static, not being deleted, with types to choose from. */
-export const isOpen = (pool: Pool): boolean => pool.ready && pool.replicas === undefined && pool.deletionMs === undefined;
+/** Pools that planning may open nodes in: ready, not static, not being deleted. */
+export const isOpen = (pool: Pool): boolean =>
+  pool.ready && pool.replicas === undefined && pool.deletionMs === undefined;
 
 function remainingOf(pool: Pool, nodes: readonly ExistingNode[]): Resources {
   if (Object.keys(pool.limits).length === 0) return {};
@@ -87,63 +129,126 @@ function remainingOf(pool: Pool, nodes: readonly ExistingNode[]): Resources {
   return Object.fromEntries(Object.keys(pool.limits).map((name) => [name, left[name] ?? 0]));
 }
 
-/** Limits that no plan for this many pods could reach are left out: checking them at every step costs most of the time. */
-function limitsOf(pool: Pool, what: { readonly nodes: readonly ExistingNode[]; readonly offers: readonly Offer[]; readonly pods: number }): Pick<Template, 'remaining' | 'limited'> {
+/**
+ * Limits that no plan for this many pods could reach are left out: checking them at every step
+ * costs most of the time.
+ */
+function limitsOf(
+  pool: Pool,
+  what: {
+    readonly nodes: readonly ExistingNode[];
+    readonly offers: readonly Offer[];
+    readonly pods: number;
+  },
+): Pick<Template, 'remaining' | 'limited'> {
   const remaining = remainingOf(pool, what.nodes);
-  const largest = (name: string): number => (name === 'nodes' ? 1 : what.offers.reduce((most, { type }) => Math.max(most, type.type.capacity[name] ?? 0), 0));
-  const reachable = Object.entries(remaining).filter(([name, left]) => left < 0 || largest(name) * what.pods > left);
+  const largest = (name: string): number =>
+    name === 'nodes'
+      ? 1
+      : what.offers.reduce((most, { type }) => Math.max(most, type.type.capacity[name] ?? 0), 0);
+  const reachable = Object.entries(remaining).filter(
+    ([name, left]) => left < 0 || largest(name) * what.pods > left,
+  );
   return { remaining: Object.fromEntries(reachable), limited: reachable.length > 0 };
 }
 
-const admitted = (set: ValueSet | undefined, value: string | undefined): boolean => set === undefined || (value === undefined ? !set.present : admits(set, value));
+const admitted = (set: ValueSet | undefined, value: string | undefined): boolean =>
+  set === undefined || (value === undefined ? !set.present : admits(set, value));
 
 /** Whether requirements leave this offering's zone and capacity type open. */
 export const admitsOffering = (requirements: Requirements, offering: Offering): boolean =>
-  admitted(requirements.get(labels.zone), offering.zone) && admitted(requirements.get(labels.capacityType), offering.capacityType)
-  && (offering.zoneId === undefined || admitted(requirements.get(labels.zoneId), offering.zoneId));
+  admitted(requirements.get(labels.zone), offering.zone) &&
+  admitted(requirements.get(labels.capacityType), offering.capacityType) &&
+  (offering.zoneId === undefined || admitted(requirements.get(labels.zoneId), offering.zoneId));
 
-const cheapestFirst = (a: Offer, b: Offer): number => a.offering.priceMicrosPerHour - b.offering.priceMicrosPerHour
-  || compare(a.type.type.name, b.type.type.name) || compare(a.offering.zone, b.offering.zone)
-  || compare(a.offering.capacityType, b.offering.capacityType) || compare(a.offering.reservation?.id ?? '', b.offering.reservation?.id ?? '');
+const cheapestFirst = (a: Offer, b: Offer): number =>
+  a.offering.priceMicrosPerHour - b.offering.priceMicrosPerHour ||
+  compare(a.type.type.name, b.type.type.name) ||
+  compare(a.offering.zone, b.offering.zone) ||
+  compare(a.offering.capacityType, b.offering.capacityType) ||
+  compare(a.offering.reservation?.id ?? '', b.offering.reservation?.id ?? '');
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-const usable = (offering: Offering): boolean => offering.available && (offering.reservation === undefined || offering.reservation.remaining > 0);
+const usable = (offering: Offering): boolean =>
+  offering.available && (offering.reservation === undefined || offering.reservation.remaining > 0);
 
-function typeRooms(types: readonly InstanceType[], requirements: Requirements, daemons: readonly Daemon[], tables: TemplateTables): readonly TypeRoom[] {
-  const overheads = new Map<string, { readonly overhead: Float64Array; readonly hostPorts: readonly HostPort[] }>();
-  return types.filter((type) => intersects(type.requirements, requirements)).flatMap((type) => {
-    const mine = daemonsOfType(daemons, type.requirements);
-    const groupText = mine.map((daemon) => daemon.uid).join(',');
-    const known = overheads.get(groupText) ?? { overhead: overheadOf(mine, tables.dimensions), hostPorts: mine.flatMap((daemon) => daemon.hostPorts) };
-    overheads.set(groupText, known);
-    const room = vectorOf(tables.dimensions, type.allocatable).map((amount, index) => amount - (known.overhead[index] ?? 0));
-    return room.some((amount) => amount < 0) ? [] : [{ type, room, ...known }];
-  });
+function typeRooms(
+  types: readonly InstanceType[],
+  requirements: Requirements,
+  daemons: readonly Daemon[],
+  tables: TemplateTables,
+): readonly TypeRoom[] {
+  const overheads = new Map<
+    string,
+    { readonly overhead: Float64Array; readonly hostPorts: readonly HostPort[] }
+  >();
+  return types
+    .filter((type) => intersects(type.requirements, requirements))
+    .flatMap((type) => {
+      const mine = daemonsOfType(daemons, type.requirements);
+      const groupText = mine.map((daemon) => daemon.uid).join(',');
+      const known = overheads.get(groupText) ?? {
+        overhead: overheadOf(mine, tables.dimensions),
+        hostPorts: mine.flatMap((daemon) => daemon.hostPorts),
+      };
+      overheads.set(groupText, known);
+      const room = vectorOf(tables.dimensions, type.allocatable).map(
+        (amount, index) => amount - float64At(known.overhead, index),
+      );
+      return room.some((amount) => amount < 0) ? [] : [{ type, room, ...known }];
+    });
 }
 
 /** A pool that asks for many kinds of types, or has some reserved, needs all of them at every step; so does one without any of the sizes. */
-function sizesAmong(pool: Pool, offers: readonly Offer[], chooses: boolean): Pick<Template, 'sizes'> {
+function sizesAmong(
+  pool: Pool,
+  offers: readonly Offer[],
+  chooses: boolean,
+): Pick<Template, 'sizes'> {
   const specs = chooses ? undefined : sizesOf(pool);
   if (specs === undefined) return {};
   const wanted = requirementsOf(specs);
-  const sizes = new Set(offers.map(({ type }) => type).filter(({ type }) => intersects(type.requirements, wanted)));
+  const sizes = new Set(
+    offers.map(({ type }) => type).filter(({ type }) => intersects(type.requirements, wanted)),
+  );
   return sizes.size === 0 ? {} : { sizes };
 }
 
 /** Templates in the order in which Karpenter tries pools. */
 export function templatesOf(snapshot: Snapshot, tables: TemplateTables): readonly Template[] {
-  const open = snapshot.pools.filter(({ pool }) => isOpen(pool)).sort((a, b) => heavierFirst(a.pool, b.pool));
+  const open = snapshot.pools
+    .filter(({ pool }) => isOpen(pool))
+    .sort((a, b) => heavierFirst(a.pool, b.pool));
   return open.map(({ pool, instanceTypes }, index) => {
     const requirements = templateRequirements(pool);
-    const daemons = daemonsOfTemplate(tables.daemons, { requirements, taints: pool.taints }, tables.wellKnown);
+    const daemons = daemonsOfTemplate(
+      tables.daemons,
+      { requirements, taints: pool.taints },
+      tables.wellKnown,
+    );
     const cap = pool.maxPriceMicrosPerHour ?? Infinity;
-    const offers = typeRooms(instanceTypes, requirements, daemons, tables).flatMap((type) => type.type.offerings
-      .filter((offering) => usable(offering) && offering.priceMicrosPerHour <= cap && admitsOffering(requirements, offering))
-      .map((offering) => ({ type, offering })));
-    const minValues = [...requirements].flatMap(([key, set]) => (set.minValues === undefined ? [] : [{ key, count: set.minValues }]));
+    const offers = typeRooms(instanceTypes, requirements, daemons, tables).flatMap((type) =>
+      type.type.offerings
+        .filter(
+          (offering) =>
+            usable(offering) &&
+            offering.priceMicrosPerHour <= cap &&
+            admitsOffering(requirements, offering),
+        )
+        .map((offering) => ({ type, offering })),
+    );
+    const minValues = [...requirements].flatMap(([key, set]) =>
+      set.minValues === undefined ? [] : [{ key, count: set.minValues }],
+    );
     const reserves = offers.some(({ offering }) => offering.reservation !== undefined);
     return {
-      index, key: poolKey(pool.identity), pool, requirements, offers: offers.sort(cheapestFirst), minValues, reserves,
+      index,
+      key: poolKey(pool.identity),
+      pool,
+      requirements,
+      offers: offers.sort(cheapestFirst),
+      minValues,
+      reserves,
       ...limitsOf(pool, { nodes: snapshot.nodes, offers, pods: tables.pods }),
       ...sizesAmong(pool, offers, reserves || minValues.length > 0),
     };

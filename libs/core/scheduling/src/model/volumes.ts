@@ -1,8 +1,18 @@
-import {
-  intersectRequirements, isUnsatisfiable, requirementsOf, toSpecs,
-  type NodeSelectorTerm, type PersistentVolume, type PersistentVolumeClaim, type Pod, type PodVolume, type Requirements, type StorageClass,
-} from '@dovetail/core-kube-model';
 import { labels } from '@dovetail/core-api';
+import {
+  intersectRequirements,
+  isUnsatisfiable,
+  type NodeSelectorTerm,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type Pod,
+  type PodVolume,
+  type Requirements,
+  requirementsOf,
+  type StorageClass,
+  toSpecs,
+} from '@dovetail/core-kube-model';
+
 import type { Reason } from '../plan.js';
 import type { Snapshot } from '../snapshot.js';
 
@@ -25,61 +35,115 @@ export type VolumeIndex = {
 };
 
 export function volumeIndexOf(snapshot: Snapshot): VolumeIndex {
-  const defaults = snapshot.storageClasses.filter((one) => one.isDefault)
+  const defaults = snapshot.storageClasses
+    .filter((one) => one.isDefault)
     .sort((a, b) => b.createdMs - a.createdMs || (a.name < b.name ? -1 : 1));
   return {
-    claims: new Map(snapshot.persistentVolumeClaims.map((claim) => [`${claim.namespace}/${claim.name}`, claim])),
+    claims: new Map(
+      snapshot.persistentVolumeClaims.map((claim) => [`${claim.namespace}/${claim.name}`, claim]),
+    ),
     volumes: new Map(snapshot.persistentVolumes.map((volume) => [volume.name, volume])),
     classes: new Map(snapshot.storageClasses.map((one) => [one.name, one])),
     defaultClass: defaults[0],
   };
 }
 
-const refused = (message: string, values: Readonly<Record<string, string>>): Reason => ({ code: 'volume', message, values });
+const refused = (message: string, values: Readonly<Record<string, string>>): Reason => ({
+  code: 'volume',
+  message,
+  values,
+});
 
-type Source = { readonly topologies: readonly NodeSelectorTerm[] | undefined; readonly local: boolean; readonly attachment?: Attachment };
+type Source = {
+  readonly topologies: readonly NodeSelectorTerm[] | undefined;
+  readonly local: boolean;
+  readonly attachment?: Attachment;
+};
 
 function boundSource(claim: PersistentVolumeClaim, index: VolumeIndex): Source | Reason {
   const name = claim.volumeName ?? '';
   const volume = index.volumes.get(name);
   const values = { claim: `${claim.namespace}/${claim.name}`, volume: name };
-  if (!claim.bindCompleted) return refused(`claim ${values.claim} names volume ${name} but its binding is not complete; wait for the volume controller`, values);
-  if (volume === undefined) return refused(`claim ${values.claim} is bound to volume ${name}, which does not exist; restore the volume or recreate the claim`, values);
-  if (volume.deletionMs !== undefined) return refused(`volume ${name} of claim ${values.claim} is being deleted; recreate the claim`, values);
-  const attachment = volume.driver === undefined ? {} : { attachment: { driver: volume.driver, id: volume.name } };
+  if (!claim.bindCompleted)
+    return refused(
+      `claim ${values.claim} names volume ${name} but its binding is not complete; wait for the volume controller`,
+      values,
+    );
+  if (volume === undefined)
+    return refused(
+      `claim ${values.claim} is bound to volume ${name}, which does not exist; restore the volume or recreate the claim`,
+      values,
+    );
+  if (volume.deletionMs !== undefined)
+    return refused(
+      `volume ${name} of claim ${values.claim} is being deleted; recreate the claim`,
+      values,
+    );
+  const attachment =
+    volume.driver === undefined ? {} : { attachment: { driver: volume.driver, id: volume.name } };
   return { topologies: volume.nodeAffinity, local: volume.local, ...attachment };
 }
 
-function unboundSource(what: { readonly id: string; readonly className: string | undefined; readonly own: boolean }, index: VolumeIndex): Source | Reason {
-  const found = what.className === undefined || what.className === '' ? index.defaultClass : index.classes.get(what.className);
+function unboundSource(
+  what: { readonly id: string; readonly className: string | undefined; readonly own: boolean },
+  index: VolumeIndex,
+): Source | Reason {
+  const found =
+    what.className === undefined || what.className === ''
+      ? index.defaultClass
+      : index.classes.get(what.className);
   const values = { claim: what.id, storageClass: what.className ?? '' };
-  if (found === undefined) return refused(`unbound claim ${what.id} has ${what.className === undefined ? 'no storage class and there is no default class' : `storage class ${what.className}, which does not exist`}; name an existing class`, values);
-  if (found.bindingMode === 'Immediate') return refused(`claim ${what.id} of class ${found.name} binds immediately and is not bound yet; wait for its volume or use WaitForFirstConsumer`, values);
-  return { topologies: found.allowedTopologies, local: false, attachment: { driver: found.provisioner, ...(what.own ? {} : { id: what.id }) } };
+  if (found === undefined)
+    return refused(
+      `unbound claim ${what.id} has ${what.className === undefined ? 'no storage class and there is no default class' : `storage class ${what.className}, which does not exist`}; name an existing class`,
+      values,
+    );
+  if (found.bindingMode === 'Immediate')
+    return refused(
+      `claim ${what.id} of class ${found.name} binds immediately and is not bound yet; wait for its volume or use WaitForFirstConsumer`,
+      values,
+    );
+  return {
+    topologies: found.allowedTopologies,
+    local: false,
+    attachment: { driver: found.provisioner, ...(what.own ? {} : { id: what.id }) },
+  };
 }
 
 function sourceOf(pod: Pod, volume: PodVolume, index: VolumeIndex): Source | Reason {
   const id = `${pod.namespace}/${volume.claimName}`;
   const claim = index.claims.get(id);
   if (claim === undefined) {
-    if (volume.ephemeral !== undefined) return unboundSource({ id, className: volume.ephemeral.storageClassName, own: true }, index);
+    if (volume.ephemeral !== undefined)
+      return unboundSource({ id, className: volume.ephemeral.storageClassName, own: true }, index);
     return refused(`claim ${id} does not exist; create it`, { claim: id });
   }
-  if (claim.deletionMs !== undefined) return refused(`claim ${id} is being deleted; recreate it`, { claim: id });
-  if (claim.phase === 'Lost') return refused(`claim ${id} has lost its volume; recreate it`, { claim: id });
+  if (claim.deletionMs !== undefined)
+    return refused(`claim ${id} is being deleted; recreate it`, { claim: id });
+  if (claim.phase === 'Lost')
+    return refused(`claim ${id} has lost its volume; recreate it`, { claim: id });
   if (claim.volumeName !== undefined && claim.volumeName !== '') return boundSource(claim, index);
-  return unboundSource({ id, className: claim.storageClassName, own: volume.ephemeral !== undefined }, index);
+  return unboundSource(
+    { id, className: claim.storageClassName, own: volume.ephemeral !== undefined },
+    index,
+  );
 }
 
 function requirementsOfTopology(term: NodeSelectorTerm, local: boolean): Requirements {
   // A local volume's hostname is that of a node that may be gone; the pod could never be planned with it.
-  const kept = local ? term.matchExpressions.filter((one) => one.key !== labels.hostname) : term.matchExpressions;
+  const kept = local
+    ? term.matchExpressions.filter((one) => one.key !== labels.hostname)
+    : term.matchExpressions;
   return requirementsOf(kept);
 }
 
 function crossed(branches: readonly Requirements[], source: Source): readonly Requirements[] {
   if (source.topologies === undefined || source.topologies.length === 0) return branches;
-  const all = source.topologies.flatMap((term) => branches.map((branch) => intersectRequirements(branch, requirementsOfTopology(term, source.local))));
+  const all = source.topologies.flatMap((term) =>
+    branches.map((branch) =>
+      intersectRequirements(branch, requirementsOfTopology(term, source.local)),
+    ),
+  );
   const possible = all.filter((one) => !isUnsatisfiable(one));
   // When nothing remains possible the branches stay, so that the failure is explained where they are matched.
   return possible.length > 0 ? possible : all;
@@ -95,7 +159,10 @@ export function volumeDemandOf(pod: Pod, index: VolumeIndex): VolumeDemand | Rea
     branches = crossed(branches, source);
     if (source.attachment !== undefined) attachments.push(source.attachment);
   }
-  const alternatives = branches.map((requirements) => ({ requirements, text: requirements.size === 0 ? '' : JSON.stringify(toSpecs(requirements)) }));
+  const alternatives = branches.map((requirements) => ({
+    requirements,
+    text: requirements.size === 0 ? '' : JSON.stringify(toSpecs(requirements)),
+  }));
   return { alternatives, attachments };
 }
 

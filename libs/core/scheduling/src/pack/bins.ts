@@ -1,65 +1,21 @@
+import { at, float64At } from '@dovetail/core-invariant';
 import type { HostPort } from '@dovetail/core-kube-model';
-import { cheapestFor, sizesFor } from '../build/accounts.js';
-import { anyClash } from '../build/bin.js';
-import { timesFitting } from '../build/engine.js';
-import type { State, StateTable } from '../match/states.js';
+
+import type { State } from '../match/states.js';
+import { anyClash } from '../model/host-ports.js';
+import { cheapestFor, sizesFor } from '../rooms/accounts.js';
+import { timesFitting } from '../rooms/fitting.js';
 import { roomIn, type Tally } from '../topology/ledger.js';
-import type { Target } from './fill.js';
 import type { Kind } from './kinds.js';
-
-/** A new node while kinds are packed. */
-export type PackBin = {
-  readonly id: number;
-  state: State;
-  readonly used: Float64Array;
-  /** Pods by kind index. */
-  readonly contents: Map<number, number>;
-  /** Of these, pods that it must keep for others to stay balanced (hostname spread), by kind index. */
-  readonly base?: ReadonlyMap<number, number>;
-  /** With a base: the state that the node was opened in. */
-  readonly opened?: State;
-  hosts: Map<number, Tally> | undefined;
-  ports: readonly HostPort[];
-  pods: number;
-  /** Of the cheapest offer that holds the contents, and that offer's room. */
-  price: number;
-  room: Float64Array;
-};
-
-/** Kinds with equal requests: whether there is room for one is asked once for all of them. */
-export type Size = { readonly requests: Float64Array; readonly worth: number; readonly kinds: number[] };
-
-/** What every packing of one plan shares. */
-export type PackContext = {
-  readonly states: StateTable;
-  readonly kinds: readonly Kind[];
-  /** Per hostname group: what every eligible node is sure to hold. */
-  readonly hostFloors: Float64Array;
-  /** What one pod of a kind is worth, by kind index. */
-  readonly worth: Float64Array;
-  /** Where each state leads when a kind joins, by kind index and state id. */
-  readonly next: readonly (State | null)[][];
-  /** What the rooms of a state's frontier are worth, in its order. */
-  readonly roomWorths: (state: State) => Float64Array;
-  /** Places in a state's frontier by what their rooms are worth for their price, the best first; and the most that any room is worth. */
-  readonly byValue: (state: State) => { readonly places: Int32Array; readonly mostWorth: number };
-  /** What the kinds cost at least, whatever nodes they are packed on. */
-  readonly bound: number;
-  /** What a node opened in a state could become, in the order of its frontier. */
-  readonly targets: (state: State) => readonly Target[];
-  /** Each kind by itself, as a size. */
-  readonly sizes: readonly Size[];
-  /** Worth of resources, per unit. */
-  readonly perUnit: Float64Array;
-  /** As `perUnit`, with no resource worth more than the best prices say: no offer costs less than its room is worth. */
-  readonly duals: Float64Array;
-};
+import type { PackBin, PackContext } from './packing.js';
 
 const none: readonly HostPort[] = [];
 
-/** The state after a pod of a kind joins; undefined when it cannot. Remembered per kind and state. */
+/**
+ * The state after a pod of a kind joins; undefined when it cannot. Remembered per kind and state.
+ */
 export function afterKind(context: PackContext, state: State, kind: Kind): State | undefined {
-  const known = context.next[kind.index] as (State | null)[];
+  const known = at(context.next, kind.index);
   let next = known[state.id];
   if (next === undefined) {
     next = context.states.after(state, kind.shape) ?? null;
@@ -70,13 +26,28 @@ export function afterKind(context: PackContext, state: State, kind: Kind): State
 
 export function emptyBin(context: PackContext, id: number, state: State): PackBin {
   const size = context.perUnit.length;
-  return { id, state, used: new Float64Array(size), contents: new Map(), hosts: undefined, ports: none, pods: 0, price: Infinity, room: new Float64Array(size) };
+  return {
+    id,
+    state,
+    used: new Float64Array(size),
+    contents: new Map(),
+    hosts: undefined,
+    ports: none,
+    pods: 0,
+    price: Infinity,
+    room: new Float64Array(size),
+  };
 }
 
 export function copyOf(bin: PackBin): PackBin {
   return {
-    ...bin, used: bin.used.slice(), contents: new Map(bin.contents),
-    hosts: bin.hosts === undefined ? undefined : new Map([...bin.hosts].map(([group, tally]) => [group, { ...tally }])),
+    ...bin,
+    used: bin.used.slice(),
+    contents: new Map(bin.contents),
+    hosts:
+      bin.hosts === undefined
+        ? undefined
+        : new Map([...bin.hosts].map(([group, tally]) => [group, { ...tally }])),
   };
 }
 
@@ -86,12 +57,18 @@ export function ruleRoom(context: PackContext, bin: PackBin, kind: Kind): number
   let most = kind.ports.length === 0 ? Infinity : anyClash(bin.ports, kind.ports) ? 0 : 1;
   for (const role of kind.roles) {
     if (most <= 0) return 0;
-    most = Math.min(most, roomIn(role, bin.hosts?.get(role.group.id), context.hostFloors[role.group.id] ?? 0, 1));
+    most = Math.min(
+      most,
+      roomIn(role, bin.hosts?.get(role.group.id), float64At(context.hostFloors, role.group.id), 1),
+    );
   }
   return most;
 }
 
-/** How many of a kind fit while the bin may still become any of its state's offers; 0 when it cannot join at all. */
+/**
+ * How many of a kind fit while the bin may still become any of its state's offers; 0 when it cannot
+ * join at all.
+ */
 export function flexibleRoom(context: PackContext, bin: PackBin, kind: Kind): number {
   const rules = ruleRoom(context, bin, kind);
   if (rules <= 0) return 0;
@@ -99,20 +76,27 @@ export function flexibleRoom(context: PackContext, bin: PackBin, kind: Kind): nu
   if (next === undefined) return 0;
   let times = 0;
   if (bin.ports.length + kind.ports.length === 0) {
-    for (const room of next.widest) times = Math.max(times, timesFitting(room, bin.used, kind.requests));
+    for (const room of next.widest)
+      times = Math.max(times, timesFitting(room, bin.used, kind.requests));
   } else {
     const ports = [...bin.ports, ...kind.ports];
-    for (const { type } of sizesFor(next, { used: bin.used, ports })) times = Math.max(times, timesFitting(type.room, bin.used, kind.requests));
+    for (const { type } of sizesFor(next, { used: bin.used, ports }))
+      times = Math.max(times, timesFitting(type.room, bin.used, kind.requests));
   }
   return Math.min(times, rules);
 }
 
+// Unchecked: vectors of one plan have one length, and checked reads here cost a tenth of planning.
 function holdsOneMore(room: Float64Array, used: Float64Array, requests: Float64Array): boolean {
-  for (let r = 0; r < used.length; r += 1) if ((used[r] as number) + (requests[r] as number) > (room[r] as number)) return false;
+  for (let r = 0; r < used.length; r += 1)
+    if ((used[r] as number) + (requests[r] as number) > (room[r] as number)) return false;
   return true;
 }
 
-/** Whether one of a plain kind fits while a bin without host ports may still become any of its state's offers. */
+/**
+ * Whether one of a plain kind fits while a bin without host ports may still become any of its
+ * state's offers.
+ */
 function takesPlain(context: PackContext, bin: PackBin, kind: Kind): boolean {
   const next = afterKind(context, bin.state, kind);
   if (next === undefined) return false;
@@ -121,8 +105,9 @@ function takesPlain(context: PackContext, bin: PackBin, kind: Kind): boolean {
 }
 
 /**
- * Which nodes are closed to which rules for good. While pods are only ever added, a node that hostname rules close to a
- * kind stays closed, and asking again is most of the work when thousands of nodes each hold one of a group.
+ * Which nodes are closed to which rules for good. While pods are only ever added, a node that
+ * hostname rules close to a kind stays closed, and asking again is most of the work when thousands
+ * of nodes each hold one of a group.
  */
 export class ClosedDoors {
   readonly #closed: Uint8Array[] = [];
@@ -143,7 +128,9 @@ export class ClosedDoors {
 
   /** Whether one more of a kind fits. */
   takes(context: PackContext, bin: PackBin, kind: Kind): boolean {
-    return kind.plain && bin.ports.length === 0 ? takesPlain(context, bin, kind) : this.room(context, bin, kind) > 0;
+    return kind.plain && bin.ports.length === 0
+      ? takesPlain(context, bin, kind)
+      : this.room(context, bin, kind) > 0;
   }
 
   /** As `flexibleRoom`, remembering what is closed. */
@@ -156,9 +143,12 @@ export class ClosedDoors {
   }
 }
 
-/** Puts `count` of a kind into a bin (takes them out when negative), without looking for its price. */
+/**
+ * Puts `count` of a kind into a bin (takes them out when negative), without looking for its price.
+ */
 export function putKind(context: PackContext, bin: PackBin, kind: Kind, count: number): void {
-  for (let r = 0; r < bin.used.length; r += 1) bin.used[r] = (bin.used[r] as number) + (kind.requests[r] as number) * count;
+  for (let r = 0; r < bin.used.length; r += 1)
+    bin.used[r] = (bin.used[r] as number) + (kind.requests[r] as number) * count;
   const now = (bin.contents.get(kind.index) ?? 0) + count;
   if (now === 0) bin.contents.delete(kind.index);
   else bin.contents.set(kind.index, now);
@@ -170,11 +160,16 @@ export function putKind(context: PackContext, bin: PackBin, kind: Kind, count: n
 /** Notes pods of a kind with hostname rules or host ports on a bin. */
 export function noteRules(bin: PackBin, kind: Kind, count: number): void {
   if (kind.plain) return;
-  if (kind.ports.length > 0) bin.ports = count > 0 ? [...bin.ports, ...kind.ports] : bin.ports.filter((port) => !kind.ports.includes(port));
+  if (kind.ports.length > 0)
+    bin.ports =
+      count > 0
+        ? [...bin.ports, ...kind.ports]
+        : bin.ports.filter((port) => !kind.ports.includes(port));
   for (const role of kind.roles) {
     bin.hosts ??= new Map<number, Tally>();
     let tally = bin.hosts.get(role.group.id);
-    if (tally === undefined) bin.hosts.set(role.group.id, tally = { selected: 0, carriers: 0, sure: 0 });
+    if (tally === undefined)
+      bin.hosts.set(role.group.id, (tally = { selected: 0, carriers: 0, sure: 0 }));
     if (role.selected) tally.selected += count;
     if (role.carries) tally.carriers += count;
   }
@@ -187,3 +182,7 @@ export function settle(bin: PackBin): boolean {
   if (offer !== undefined) bin.room = offer.type.room;
   return offer !== undefined;
 }
+
+/** What nodes cost together, in micro-dollars an hour. */
+export const totalPrice = (bins: readonly PackBin[]): number =>
+  bins.reduce((sum, bin) => sum + bin.price, 0);

@@ -1,4 +1,4 @@
-import type { Size } from './bins.js';
+import { type Size } from './packing.js';
 import { dot } from './prices.js';
 
 /** Sizes are sorted into so many bands by how much of their worth is the first resource's. */
@@ -9,14 +9,22 @@ const rounding = 1 + 1e-9;
 /** Rows of like mixture, by worth: where they begin and end. */
 type Band = { readonly number: number; readonly from: number; readonly to: number };
 
-/** Sizes in bands, side by side in memory: going through them is most of the work of filling many nodes evenly. */
+// Reads here are unchecked: this is the innermost loop of even filling. `#next` and the bands keep
+// rows within the table.
+
+/**
+ * Sizes in bands, side by side in memory: going through them is most of the work of filling many
+ * nodes evenly.
+ */
 export class SizeTable {
   readonly bands: readonly Band[];
   readonly rows: readonly Size[];
   readonly worths: Float64Array;
   /** The place of each row in the list that the table was made of. */
   readonly places: Int32Array;
-  /** What each row asks for, by resource; and the least that it or a row below it in its band does. */
+  /**
+   * What each row asks for, by resource; and the least that it or a row below it in its band does.
+   */
   readonly requests: Float64Array;
   readonly least: Float64Array;
   readonly perUnit: Float64Array;
@@ -29,9 +37,12 @@ export class SizeTable {
   constructor(perUnit: Float64Array, sizes: readonly Size[]) {
     this.perUnit = perUnit;
     this.width = perUnit.length;
-    const share = ({ requests, worth }: Size): number => (worth > 0 ? ((perUnit[0] as number) * (requests[0] as number)) / worth : 0);
+    const share = ({ requests, worth }: Size): number =>
+      worth > 0 ? ((perUnit[0] as number) * (requests[0] as number)) / worth : 0;
     const groups = Array.from({ length: bandsMax }, (): number[] => []);
-    sizes.forEach((size, place) => groups[Math.min(bandsMax - 1, Math.floor(share(size) * bandsMax))]?.push(place));
+    sizes.forEach((size, place) =>
+      groups[Math.min(bandsMax - 1, Math.floor(share(size) * bandsMax))]?.push(place),
+    );
     this.places = Int32Array.from(groups.flat());
     this.rows = [...this.places].map((place) => sizes[place] as Size);
     this.bands = bandsOf(groups.map(({ length }) => length));
@@ -43,7 +54,8 @@ export class SizeTable {
     });
     this.least = this.requests.slice();
     for (const { from, to } of this.bands) {
-      for (let at = (to - 1) * this.width - 1; at >= from * this.width; at -= 1) this.least[at] = Math.min(this.least[at] as number, this.least[at + this.width] as number);
+      for (let at = (to - 1) * this.width - 1; at >= from * this.width; at -= 1)
+        this.least[at] = Math.min(this.least[at] as number, this.least[at + this.width] as number);
     }
     this.#rowOf = new Map(this.rows.map((size, row) => [size, row]));
     this.#next = new Int32Array(sizes.length + 1);
@@ -95,16 +107,21 @@ export type Filling = { readonly used: Float64Array; readonly room: Float64Array
 /** Sizes from which one node is filled. */
 export type Candidates = {
   /**
-   * A size that is worth much when each resource is weighted with the share of it that is left, and that passes; of equals the
-   * first. What does not pass is not asked again, so a node may only fill.
+   * A size that is worth much when each resource is weighted with the share of it that is left, and
+   * that passes; of equals the first. What does not pass is not asked again, so a node may only
+   * fill.
    */
   best<T>(node: Filling, pass: (size: Size) => T | undefined): T | undefined;
 };
 
 /** What a unit of a resource is worth to a node: much where much is left. */
-const leftOf = ({ used, room }: Filling, r: number): number => ((room[r] as number) > 0 ? 1 - (used[r] as number) / (room[r] as number) : 0);
+const leftOf = ({ used, room }: Filling, r: number): number =>
+  (room[r] as number) > 0 ? 1 - (used[r] as number) / (room[r] as number) : 0;
 
-/** Sets what a unit of each resource is worth to a node, and gives the largest share that is left of any. */
+/**
+ * Sets what a unit of each resource is worth to a node, and gives the largest share that is left of
+ * any.
+ */
 function weigh(weights: Float64Array, perUnit: Float64Array, node: Filling): number {
   let most = 0;
   for (let r = 0; r < weights.length; r += 1) {
@@ -135,7 +152,8 @@ export class FewCandidates implements Candidates {
     let [best, bestScore, kept, at]: [T | undefined, number, number, number] = [undefined, 0, 0, 0];
     for (; at < sizes.length; at += 1) {
       const size = sizes[at] as Size;
-      // Sizes come by worth, and none scores more than its worth times the largest share that is left.
+      // Sizes come by worth, and none scores more than its worth times the largest share that is
+      // left.
       if (size.worth * bound <= bestScore) break;
       const score = dot(this.#weights, size.requests);
       const found = score > bestScore ? pass(size) : undefined;
@@ -150,8 +168,9 @@ export class FewCandidates implements Candidates {
 }
 
 /**
- * The sizes of a table that may still join one node. Only the most valuable of each band that fits is compared: within a
- * band mixtures are alike, so what is worth more in general is, but for a little, worth more here too.
+ * The sizes of a table that may still join one node. Only the most valuable of each band that fits
+ * is compared: within a band mixtures are alike, so what is worth more in general is, but for a
+ * little, worth more here too.
  */
 export class TableCandidates implements Candidates {
   readonly #table: SizeTable;
@@ -171,7 +190,8 @@ export class TableCandidates implements Candidates {
     weigh(this.#weights, perUnit, node);
     // What is worth more than all that is left cannot fit.
     let most = 0;
-    for (let r = 0; r < perUnit.length; r += 1) most += (perUnit[r] as number) * ((node.room[r] as number) - (node.used[r] as number));
+    for (let r = 0; r < perUnit.length; r += 1)
+      most += (perUnit[r] as number) * ((node.room[r] as number) - (node.used[r] as number));
     for (const band of bands) this.#skipTooLarge(band, node, most * rounding);
     for (let band = this.#bestBand(); band !== undefined; band = this.#bestBand()) {
       const row = this.#first[band.number] as number;
@@ -204,21 +224,26 @@ export class TableCandidates implements Candidates {
     const { requests, least } = this.#table;
     let row = this.#first[band.number] as number;
     if (row >= band.to) return;
-    if ((this.#table.worths[row] as number) > most) row = this.#table.left(this.#table.notAbove(most, row, band), band);
-    while (row < band.to && !this.#holds(requests, row, node)) row = this.#holds(least, row, node) ? this.#table.left(row + 1, band) : band.to;
+    if ((this.#table.worths[row] as number) > most)
+      row = this.#table.left(this.#table.notAbove(most, row, band), band);
+    while (row < band.to && !this.#holds(requests, row, node))
+      row = this.#holds(least, row, node) ? this.#table.left(row + 1, band) : band.to;
     this.#first[band.number] = row;
   }
 
   #holds(amounts: Float64Array, row: number, { used, room }: Filling): boolean {
     const { width } = this.#table;
-    for (let r = 0; r < width; r += 1) if ((used[r] as number) + (amounts[row * width + r] as number) > (room[r] as number)) return false;
+    for (let r = 0; r < width; r += 1)
+      if ((used[r] as number) + (amounts[row * width + r] as number) > (room[r] as number))
+        return false;
     return true;
   }
 
   #score(row: number): number {
     const { requests, width } = this.#table;
     let score = 0;
-    for (let r = 0; r < width; r += 1) score += (this.#weights[r] as number) * (requests[row * width + r] as number);
+    for (let r = 0; r < width; r += 1)
+      score += (this.#weights[r] as number) * (requests[row * width + r] as number);
     return score;
   }
 }

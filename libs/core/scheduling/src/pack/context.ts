@@ -1,9 +1,10 @@
+import { float64At } from '@dovetail/core-invariant';
+
 import type { State } from '../match/states.js';
 import type { Offer } from '../model/templates.js';
-import type { World } from '../model/world.js';
-import type { PackContext } from './bins.js';
-import type { Target } from './fill.js';
+import type { World } from '../world/world.js';
 import type { Kind, Portion } from './kinds.js';
+import { type PackContext, type Target } from './packing.js';
 import { dot, resourcePrices } from './prices.js';
 import { UsableRooms } from './usable.js';
 
@@ -18,45 +19,124 @@ function offersOf(kinds: readonly Kind[]): readonly Offer[] {
 /** What some pods request together. */
 export function demandOf(portions: readonly Portion[], size: number): Float64Array {
   const demand = new Float64Array(size);
-  for (const { kind, count } of portions) for (let r = 0; r < size; r += 1) demand[r] = (demand[r] as number) + (kind.requests[r] as number) * count;
+  for (const { kind, count } of portions)
+    for (let r = 0; r < size; r += 1)
+      demand[r] = float64At(demand, r) + float64At(kind.requests, r) * count;
   return demand;
 }
 
-/** What resources cost per unit at best, by the types that matter and what pods can make of their rooms. */
-function pricesOf(offers: readonly Offer[], usable: UsableRooms, demand: Float64Array): Float64Array {
-  const judged = offers.map(({ type, offering }) => ({ ...usable.of(type.room), price: offering.priceMicrosPerHour }));
+/**
+ * What resources cost per unit at best, by the types that matter and what pods can make of their
+ * rooms.
+ */
+function pricesOf(
+  offers: readonly Offer[],
+  usable: UsableRooms,
+  demand: Float64Array,
+): Float64Array {
+  const judged = offers.map(({ type, offering }) => ({
+    ...usable.of(type.room),
+    price: offering.priceMicrosPerHour,
+  }));
   const common = judged.filter(({ niche }) => !niche);
   return resourcePrices(common.length > 0 ? common : judged, demand).perUnit;
 }
 
 /** Of equal value for money the dearer first. */
 function byValueOf(state: State, worths: Float64Array): ReturnType<PackContext['byValue']> {
-  const value = (at: number): number => (worths[at] as number) / Math.max(1, state.frontier[at]?.offering.priceMicrosPerHour ?? 1);
+  const value = (at: number): number =>
+    float64At(worths, at) / Math.max(1, state.frontier[at]?.offering.priceMicrosPerHour ?? 1);
   const places = Int32Array.from(worths.keys()).sort((a, b) => value(b) - value(a) || b - a);
   return { places, mostWorth: worths.reduce((most, worth) => Math.max(most, worth), 0) };
 }
 
+/** What a node opened in a state could become, in the order of its frontier. */
+const targetsOf = (state: State, usable: UsableRooms): readonly Target[] =>
+  state.frontier.map(({ type, offering }) => ({
+    room: type.room,
+    usable: usable.of(type.room).room,
+    price: offering.priceMicrosPerHour,
+  }));
+
+/** Remembers by state what is made from it. */
+function byState<T>(make: (state: State) => T): (state: State) => T {
+  const known: T[] = [];
+  return (state) => (known[state.id] ??= make(state));
+}
+
 /**
- * Prices resources by what they would cost at best. A resource that the prices call free still gets a little worth, so
- * that of two equal choices the one that uses more of the node wins.
+ * The least that a resource is worth, as a share of its price if a node were bought for it alone.
+ * It only decides ties, so it is small beside any price; pods are not a resource that one would
+ * buy.
  */
-export function packContextOf(world: World, kinds: readonly Kind[], hostFloors: Float64Array): PackContext {
+const freeShare = 0.02;
+
+/** What resources are worth per unit: their price, or a little where the prices call them free. */
+function worthsOf(
+  names: readonly string[],
+  perUnit: Float64Array,
+  offers: readonly Offer[],
+): Float64Array {
+  const least = (r: number): number =>
+    offers.reduce((most, { type: { room }, offering }) => {
+      const amount = float64At(room, r);
+      return amount > 0 ? Math.min(most, offering.priceMicrosPerHour / amount) : most;
+    }, Infinity);
+  return perUnit.map((price, r) => {
+    const floor = names[r] === 'pods' ? 0 : freeShare * least(r);
+    return Math.max(price, Number.isFinite(floor) ? floor : 0);
+  });
+}
+
+/** What the demand costs at least, on whichever nodes, in whole micro-dollars an hour. */
+function boundOf(offers: readonly Offer[], demand: Float64Array): number {
+  const buyable = offers.map(({ type, offering }) => ({
+    room: type.room,
+    price: offering.priceMicrosPerHour,
+  }));
+  return Math.floor(resourcePrices(buyable, demand).total);
+}
+
+/**
+ * Prices resources by what they would cost at best. A resource that the prices call free still gets
+ * a little worth, so that of two equal choices the one that uses more of the node wins.
+ */
+export function packContextOf(
+  world: World,
+  kinds: readonly Kind[],
+  hostFloors: Float64Array,
+): PackContext {
   const { names } = world.dimensions;
   const offers = offersOf(kinds);
-  const demand = demandOf(kinds.map((kind) => ({ kind, count: kind.count })), names.length);
+  const demand = demandOf(
+    kinds.map((kind) => ({ kind, count: kind.count })),
+    names.length,
+  );
   const usable = new UsableRooms(kinds, demand);
   const perUnit = pricesOf(offers, usable, demand);
-  const bound = Math.floor(resourcePrices(offers.map(({ type, offering }) => ({ room: type.room, price: offering.priceMicrosPerHour })), demand).total);
-  const least = (r: number): number => offers.reduce((most, { type: { room }, offering }) => ((room[r] ?? 0) > 0 ? Math.min(most, offering.priceMicrosPerHour / (room[r] ?? 1)) : most), Infinity);
-  const floors = perUnit.map((_, r) => (names[r] === 'pods' ? 0 : 0.02 * least(r)));
-  const worths = perUnit.map((price, r) => Math.max(price, Number.isFinite(floors[r]) ? (floors[r] ?? 0) : 0));
+  const bound = boundOf(offers, demand);
+  const worths = worthsOf(names, perUnit, offers);
   const worth = Float64Array.from(kinds.map((kind) => dot(worths, kind.requests)));
-  const sizes = kinds.map((kind) => ({ requests: kind.requests, worth: worth[kind.index] ?? 0, kinds: [kind.index] }));
-  const known: Float64Array[] = [];
-  const roomWorths = (state: State): Float64Array => (known[state.id] ??= Float64Array.from(state.frontier.map(({ type }) => dot(worths, usable.of(type.room).room))));
-  const values: ReturnType<PackContext['byValue']>[] = [];
-  const byValue = (state: State): ReturnType<PackContext['byValue']> => (values[state.id] ??= byValueOf(state, roomWorths(state)));
-  const rooms: (readonly Target[])[] = [];
-  const targets = (state: State): readonly Target[] => (rooms[state.id] ??= state.frontier.map(({ type, offering }) => ({ room: type.room, usable: usable.of(type.room).room, price: offering.priceMicrosPerHour })));
-  return { states: world.states, kinds, bound, hostFloors, roomWorths, byValue, targets, perUnit: worths, duals: perUnit, worth, sizes, next: kinds.map(() => []) };
+  const sizes = kinds.map((kind) => ({
+    requests: kind.requests,
+    worth: float64At(worth, kind.index),
+    kinds: [kind.index],
+  }));
+  const roomWorths = byState((state) =>
+    Float64Array.from(state.frontier.map(({ type }) => dot(worths, usable.of(type.room).room))),
+  );
+  return {
+    states: world.states,
+    kinds,
+    bound,
+    hostFloors,
+    roomWorths,
+    byValue: byState((state) => byValueOf(state, roomWorths(state))),
+    targets: byState((state) => targetsOf(state, usable)),
+    perUnit: worths,
+    duals: perUnit,
+    worth,
+    sizes,
+    next: kinds.map(() => []),
+  };
 }

@@ -1,32 +1,43 @@
-import { timesFitting } from '../build/engine.js';
+import { at, float64At, int32At, numberAt } from '@dovetail/core-invariant';
+
 import type { State } from '../match/states.js';
-import { afterKind, copyOf, putKind, ruleRoom, settle, type PackBin, type PackContext, type Size } from './bins.js';
+import { timesFitting } from '../rooms/fitting.js';
+import { afterKind, copyOf, putKind, ruleRoom, settle } from './bins.js';
+import { type Candidates, FewCandidates, type SizeTable, TableCandidates } from './candidates.js';
 import type { Kind } from './kinds.js';
-import { FewCandidates, TableCandidates, type Candidates, type SizeTable } from './candidates.js';
+import type { Target } from './packing.js';
+import { type PackBin, type PackContext, type Size } from './packing.js';
 import { dot } from './prices.js';
 
-/** The node that a bin is being filled for. */
-export type Target = {
-  readonly room: Float64Array;
-  /** As much of it as pods could make use of; absent: all. */
-  readonly usable?: Float64Array;
-  readonly price: number;
+/**
+ * Pods still to be packed: how many of each kind, and their sizes, the most valuable first; as a
+ * table, when many nodes are filled from them.
+ */
+export type Supply = {
+  readonly left: Int32Array;
+  readonly sizes: readonly Size[];
+  readonly table?: SizeTable;
 };
-
-/** Pods still to be packed: how many of each kind, and their sizes, the most valuable first; as a table, when many nodes are filled from them. */
-export type Supply = { readonly left: Int32Array; readonly sizes: readonly Size[]; readonly table?: SizeTable };
 
 /** Whether a state still leaves an offer that is no dearer than the target and holds as much. */
 export function stillBuys(state: State, target: Target): boolean {
   for (const { type, offering } of state.frontier) {
     if (offering.priceMicrosPerHour > target.price) return false;
-    if (type.room === target.room || target.room.every((amount, r) => amount <= (type.room[r] ?? 0))) return true;
+    if (
+      type.room === target.room ||
+      target.room.every((amount, r) => amount <= float64At(type.room, r))
+    )
+      return true;
   }
   return false;
 }
 
 /** Whether a kind may join as far as everything but resources goes, and how many of it. */
-function allowedIn(context: PackContext, bin: PackBin, what: { readonly kind: Kind; readonly target: Target }): number {
+function allowedIn(
+  context: PackContext,
+  bin: PackBin,
+  what: { readonly kind: Kind; readonly target: Target },
+): number {
   const { kind, target } = what;
   const times = kind.plain ? Infinity : ruleRoom(context, bin, kind);
   if (times <= 0) return 0;
@@ -35,15 +46,19 @@ function allowedIn(context: PackContext, bin: PackBin, what: { readonly kind: Ki
 }
 
 /** Fills a bin up to its target with the most valuable pods first. */
-export function fill(context: PackContext, bin: PackBin, what: { readonly target: Target; readonly supply: Supply }): void {
+export function fill(
+  context: PackContext,
+  bin: PackBin,
+  what: { readonly target: Target; readonly supply: Supply },
+): void {
   const { target, supply } = what;
   for (const size of supply.sizes) {
     let room = timesFitting(target.room, bin.used, size.requests);
-    for (let at = 0; room > 0 && at < size.kinds.length; at += 1) {
-      const index = size.kinds[at] as number;
-      const left = supply.left[index] as number;
+    for (let place = 0; room > 0 && place < size.kinds.length; place += 1) {
+      const index = numberAt(size.kinds, place);
+      const left = int32At(supply.left, index);
       if (left <= 0) continue;
-      const kind = context.kinds[index] as Kind;
+      const kind = at(context.kinds, index);
       const times = Math.min(left, room, allowedIn(context, bin, { kind, target }));
       if (times <= 0) continue;
       putKind(context, bin, kind, times);
@@ -53,15 +68,24 @@ export function fill(context: PackContext, bin: PackBin, what: { readonly target
 }
 
 type Joining = { readonly kind: Kind; readonly times: number };
-type Taking = { readonly target: Target; readonly supply: Supply; readonly taken: ReadonlyMap<number, number> };
+type Taking = {
+  readonly target: Target;
+  readonly supply: Supply;
+  readonly taken: ReadonlyMap<number, number>;
+};
 
 /** The first kind of a size of which pods are left and may join, and how many of it. */
-function joining(context: PackContext, bin: PackBin, what: Taking, size: Size): Joining | undefined {
+function joining(
+  context: PackContext,
+  bin: PackBin,
+  what: Taking,
+  size: Size,
+): Joining | undefined {
   const { target, supply, taken } = what;
   const room = timesFitting(target.room, bin.used, size.requests);
-  for (let at = 0; room > 0 && at < size.kinds.length; at += 1) {
-    const kind = context.kinds[size.kinds[at] as number] as Kind;
-    const left = (supply.left[kind.index] as number) - (taken.get(kind.index) ?? 0);
+  for (let place = 0; room > 0 && place < size.kinds.length; place += 1) {
+    const kind = at(context.kinds, numberAt(size.kinds, place));
+    const left = int32At(supply.left, kind.index) - (taken.get(kind.index) ?? 0);
     const times = left <= 0 ? 0 : Math.min(left, room, allowedIn(context, bin, { kind, target }));
     if (times > 0) return { kind, times };
   }
@@ -69,11 +93,16 @@ function joining(context: PackContext, bin: PackBin, what: Taking, size: Size): 
 }
 
 /** Fills a bin so that its resources run out together: always with what suits best what is left. */
-function fillEvenly(context: PackContext, bin: PackBin, what: { readonly target: Target; readonly supply: Supply }): void {
+function fillEvenly(
+  context: PackContext,
+  bin: PackBin,
+  what: { readonly target: Target; readonly supply: Supply },
+): void {
   const taken = new Map<number, number>();
   const taking: Taking = { target: what.target, supply: what.supply, taken };
   const { sizes, table } = what.supply;
-  const candidates: Candidates = table === undefined ? new FewCandidates(context.perUnit, sizes) : new TableCandidates(table);
+  const candidates: Candidates =
+    table === undefined ? new FewCandidates(context.perUnit, sizes) : new TableCandidates(table);
   const node = { used: bin.used, room: what.target.room };
   for (;;) {
     const found = candidates.best(node, (size) => joining(context, bin, taking, size));
@@ -86,14 +115,28 @@ function fillEvenly(context: PackContext, bin: PackBin, what: { readonly target:
 }
 
 type Exchange = { readonly out: Kind; readonly into: Kind };
-type SwapSpace = { readonly target: Target; readonly supply: Supply; readonly before: ReadonlyMap<number, number> | undefined };
+type SwapSpace = {
+  readonly target: Target;
+  readonly supply: Supply;
+  readonly before: ReadonlyMap<number, number> | undefined;
+};
 
 /** A plain kind of a size of which pods are left, beyond those that the bin has taken already. */
-function available(context: PackContext, bin: PackBin, size: Size, space: SwapSpace): Kind | undefined {
+function available(
+  context: PackContext,
+  bin: PackBin,
+  size: Size,
+  space: SwapSpace,
+): Kind | undefined {
   for (const index of size.kinds) {
-    const kind = context.kinds[index] as Kind;
+    const kind = at(context.kinds, index);
     const taken = (bin.contents.get(index) ?? 0) - (space.before?.get(index) ?? 0);
-    if (kind.plain && (space.supply.left[index] as number) > taken && allowedIn(context, bin, { kind, target: space.target }) > 0) return kind;
+    if (
+      kind.plain &&
+      int32At(space.supply.left, index) > taken &&
+      allowedIn(context, bin, { kind, target: space.target }) > 0
+    )
+      return kind;
   }
   return undefined;
 }
@@ -103,13 +146,14 @@ function bestExchange(context: PackContext, bin: PackBin, space: SwapSpace): Exc
   let best: Exchange | undefined;
   let gain = 1e-6;
   for (const [out, count] of bin.contents) {
-    const leaving = context.kinds[out] as Kind;
+    const leaving = at(context.kinds, out);
     if (!leaving.plain || count <= (space.before?.get(out) ?? 0)) continue;
     for (const size of space.supply.sizes) {
-      const more = size.worth - (context.worth[out] as number);
+      const more = size.worth - float64At(context.worth, out);
       // Sizes come by worth: nothing further on would gain more.
       if (more <= gain) break;
-      if (!fitsInstead(bin, space.target, { joining: size.requests, leaving: leaving.requests })) continue;
+      if (!fitsInstead(bin, space.target, { joining: size.requests, leaving: leaving.requests }))
+        continue;
       const into = available(context, bin, size, space);
       if (into === undefined) continue;
       [best, gain] = [{ out: leaving, into }, more];
@@ -119,15 +163,22 @@ function bestExchange(context: PackContext, bin: PackBin, space: SwapSpace): Exc
   return best;
 }
 
-function fitsInstead(bin: PackBin, target: Target, what: { readonly joining: Float64Array; readonly leaving: Float64Array }): boolean {
+function fitsInstead(
+  bin: PackBin,
+  target: Target,
+  what: { readonly joining: Float64Array; readonly leaving: Float64Array },
+): boolean {
   for (let r = 0; r < bin.used.length; r += 1) {
-    const after = (bin.used[r] as number) - (what.leaving[r] as number) + (what.joining[r] as number);
-    if (after > (target.room[r] as number)) return false;
+    const after = float64At(bin.used, r) - float64At(what.leaving, r) + float64At(what.joining, r);
+    if (after > float64At(target.room, r)) return false;
   }
   return true;
 }
 
-/** Exchanges pods one for one while that puts more value into the bin. What was there `before` stays. */
+/**
+ * Exchanges pods one for one while that puts more value into the bin. What was there `before`
+ * stays.
+ */
 function exchange(context: PackContext, bin: PackBin, space: SwapSpace, roundsMax: number): void {
   for (let round = 0; round < roundsMax; round += 1) {
     const found = bestExchange(context, bin, space);
@@ -137,15 +188,27 @@ function exchange(context: PackContext, bin: PackBin, space: SwapSpace, roundsMa
   }
 }
 
-/** What a bin is filled for and from, how many exchanges may follow, and whether its resources are to run out together. */
-export type Fill = { readonly target: Target; readonly supply: Supply; readonly swapsMax: number; readonly evenly?: boolean };
+/**
+ * What a bin is filled for and from, how many exchanges may follow, and whether its resources are
+ * to run out together.
+ */
+export type Fill = {
+  readonly target: Target;
+  readonly supply: Supply;
+  readonly swapsMax: number;
+  readonly evenly?: boolean;
+};
 
-/** Fills a bin for one target and settles it on the cheapest offer that holds it; false when none does. */
+/**
+ * Fills a bin for one target and settles it on the cheapest offer that holds it; false when none
+ * does.
+ */
 export function fillUp(context: PackContext, bin: PackBin, what: Fill): boolean {
   const before = what.swapsMax > 0 ? new Map(bin.contents) : undefined;
   if (what.evenly === true) fillEvenly(context, bin, what);
   else fill(context, bin, what);
-  if (before !== undefined) exchange(context, bin, { target: what.target, supply: what.supply, before }, what.swapsMax);
+  if (before !== undefined)
+    exchange(context, bin, { target: what.target, supply: what.supply, before }, what.swapsMax);
   return settle(bin);
 }
 
@@ -156,4 +219,5 @@ export function filled(context: PackContext, from: PackBin, what: Fill): PackBin
 }
 
 /** What a bin's contents are worth. */
-export const worthOf = (context: PackContext, bin: PackBin): number => dot(context.perUnit, bin.used);
+export const worthOf = (context: PackContext, bin: PackBin): number =>
+  dot(context.perUnit, bin.used);

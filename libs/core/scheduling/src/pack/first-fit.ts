@@ -1,6 +1,8 @@
-import type { State } from '../match/states.js';
-import { ClosedDoors, emptyBin, putKind, settle, type PackBin, type PackContext } from './bins.js';
+import { at } from '@dovetail/core-invariant';
+
+import { ClosedDoors, emptyBin, putKind, settle } from './bins.js';
 import type { Kind } from './kinds.js';
+import { type PackBin, type PackContext } from './packing.js';
 
 /** New nodes by their number of pods, fewest first, as Karpenter tries them. */
 class ByPods {
@@ -11,20 +13,27 @@ class ByPods {
     (this.#rows[bin.pods] ??= []).push(bin);
   }
 
-  /** Puts up to `count` pods of a kind, one at a time, always on the node with the fewest pods that takes one. */
+  /**
+   * Puts up to `count` pods of a kind, one at a time, always on the node with the fewest pods that
+   * takes one.
+   */
   place(context: PackContext, kind: Kind, count: number): number {
     let left = count;
     for (let pods = 0; pods < this.#rows.length && left > 0; pods += 1) {
       const row = this.#rows[pods];
       if (row === undefined || row.length === 0) continue;
-      for (let at = 0; at < row.length && left > 0;) {
-        const bin = row[at] as PackBin;
-        if (!this.#doors.takes(context, bin, kind)) { at += 1; continue; }
+      for (let place = 0; place < row.length && left > 0;) {
+        const bin = at(row, place);
+        if (!this.#doors.takes(context, bin, kind)) {
+          place += 1;
+          continue;
+        }
         putKind(context, bin, kind, 1);
         left -= 1;
-        // The last of the row takes its place: order within a row does not matter, only that it is always the same.
+        // The last of the row takes its place: order within a row does not matter, only that it is
+        // always the same.
         const last = row.pop() as PackBin;
-        if (last !== bin) row[at] = last;
+        if (last !== bin) row[place] = last;
         this.add(bin);
       }
     }
@@ -33,11 +42,16 @@ class ByPods {
 }
 
 /**
- * First-fit-decreasing in Karpenter's shape, for kinds: a pod joins the node with the fewest pods that takes it, else a
- * node is opened in the first pool that can. The start that no other may be dearer than; given up (undefined) as soon as
- * it costs more than `mostPrice`, because nodes only get dearer as they fill. `counts`: pods by kind, if not all of them.
+ * First-fit-decreasing in Karpenter's shape, for kinds: a pod joins the node with the fewest pods
+ * that takes it, else a node is opened in the first pool that can. The start that no other may be
+ * dearer than; given up (undefined) as soon as it costs more than `mostPrice`, because nodes only
+ * get dearer as they fill. `counts`: pods by kind, if not all of them.
  */
-export function firstFitPack(context: PackContext, mostPrice: number, counts?: Int32Array): readonly PackBin[] | undefined {
+export function firstFitPack(
+  context: PackContext,
+  mostPrice: number,
+  counts?: Int32Array,
+): readonly PackBin[] | undefined {
   const open = new ByPods();
   const bins: PackBin[] = [];
   let placed = 0;
@@ -50,7 +64,7 @@ export function firstFitPack(context: PackContext, mostPrice: number, counts?: I
     }
     let left = count - open.place(context, kind, count);
     while (left > 0) {
-      const bin = emptyBin(context, bins.length, kind.openings[0] as State);
+      const bin = emptyBin(context, bins.length, at(kind.openings, 0));
       bins.push(bin);
       putKind(context, bin, kind, 1);
       left -= 1;

@@ -1,128 +1,42 @@
-import type { State } from '../match/states.js';
-import { ByAmounts, placeOf } from '../model/amounts.js';
-import type { Offer } from '../model/templates.js';
-import { afterKind, ClosedDoors, copyOf, emptyBin, putKind, settle, type PackBin, type PackContext, type Size } from './bins.js';
-import { SizeTable } from './candidates.js';
-import { filled, fillUp, worthOf, type Supply, type Target } from './fill.js';
-import type { Kind } from './kinds.js';
-import { dot } from './prices.js';
+import { at, float64At, int32At } from '@dovetail/core-invariant';
 
-/** How many targets are tried for each new node, and how many nodes may be offered a larger type. */
+import type { State } from '../match/states.js';
+import { afterKind, ClosedDoors, copyOf, emptyBin, putKind, settle } from './bins.js';
+import { byRatio, type Estimate, targetsFor } from './estimates.js';
+import { filled, fillUp, worthOf } from './fill.js';
+import type { Kind } from './kinds.js';
+import { type PackBin, type PackContext } from './packing.js';
+import { dot } from './prices.js';
+import { Stock } from './stock.js';
+
+/**
+ * How many targets are tried for each new node, and how many nodes may be offered a larger type.
+ */
 const targetsMax = 6;
 const upgradesMax = 3;
 /** Exchanges that top a node off; one that was filled evenly gains nothing by them. */
 const swapsMax = 4;
 /** Growing a node that is there is preferred to opening another of equal value. */
 const growthBonus = 1.01;
-/** Nothing is worth more than its price, so a node this well filled need not be compared with others. */
+/**
+ * Nothing is worth more than its price, so a node this well filled need not be compared with
+ * others.
+ */
 const goodEnough = 0.995;
 
-type Estimate = { readonly target: Target; readonly state: State; readonly ratio: number; readonly grow: PackBin | undefined };
-
-/** Pods to pack, with what is left of them together. */
-class Stock implements Supply {
-  readonly left: Int32Array;
-  readonly sizes: Size[];
-  readonly table: SizeTable;
-  /** Worth of everything left. */
-  worth: number;
-  readonly #context: PackContext;
-  /** The size of each kind of which there are pods, by kind index. */
-  readonly #sizeOf: readonly (Size | undefined)[];
-
-  constructor(context: PackContext, counts: Int32Array) {
-    this.#context = context;
-    this.left = counts;
-    const sizes: Size[] = [];
-    const known = new ByAmounts<Size>();
-    this.#sizeOf = context.kinds.map((kind) => {
-      if (counts[kind.index] === 0) return undefined;
-      const at = placeOf(known, kind.requests);
-      if (at.value === undefined) sizes.push(at.value = { requests: kind.requests, worth: context.worth[kind.index] as number, kinds: [] });
-      at.value.kinds.push(kind.index);
-      return at.value;
-    });
-    // Stable: sizes of equal worth stay in the order of their first kind.
-    this.sizes = sizes.sort((a, b) => b.worth - a.worth);
-    this.table = new SizeTable(context.perUnit, this.sizes);
-    this.worth = context.kinds.reduce((sum, kind) => sum + (context.worth[kind.index] as number) * (counts[kind.index] as number), 0);
-  }
-
-  /** The most valuable kind that is left. */
-  first(): Kind | undefined {
-    const index = this.sizes[0]?.kinds[0];
-    return index === undefined ? undefined : this.#context.kinds[index];
-  }
-
-  take(index: number, count: number): void {
-    if (count === 0) return;
-    this.left[index] = (this.left[index] as number) - count;
-    this.worth -= (this.#context.worth[index] as number) * count;
-    if (this.left[index] === 0) this.#drop(index);
-  }
-
-  #drop(index: number): void {
-    const size = this.#sizeOf[index];
-    size?.kinds.splice(size.kinds.indexOf(index), 1);
-    if (size === undefined || size.kinds.length > 0) return;
-    this.sizes.splice(this.sizes.indexOf(size), 1);
-    this.table.drop(size);
-  }
-}
-
-type Ask = { readonly need: Float64Array; readonly supplyWorth: number; readonly grow: PackBin | undefined; readonly most: number };
-
-/** The targets of a state that promise most value per dollar for a node that needs at least so much; the best first. */
-function targetsFor(context: PackContext, state: State, ask: Ask): readonly Estimate[] {
-  const { need, grow } = ask;
-  const { places, mostWorth } = context.byValue(state);
-  if (grow === undefined && ask.supplyWorth >= mostWorth) return firstHolding(context, state, ask, places);
-  const base = grow === undefined ? 0 : worthOf(context, grow);
-  const paid = grow?.price ?? 0;
-  const worths = context.roomWorths(state);
-  const best: Estimate[] = [];
-  for (let at = state.frontier.length - 1; at >= 0; at -= 1) {
-    const { type, offering } = state.frontier[at] as Offer;
-    const price = offering.priceMicrosPerHour;
-    if (grow !== undefined && price <= paid) break;
-    const ratio = Math.min((worths[at] as number) - base, ask.supplyWorth) / Math.max(1, price - paid);
-    const last = best[best.length - 1];
-    if (best.length >= ask.most && last !== undefined && ratio <= last.ratio) continue;
-    if (!holds(type.room, need)) continue;
-    if (best.length >= ask.most) best.pop();
-    let place = best.length;
-    while (place > 0 && (best[place - 1] as Estimate).ratio < ratio) place -= 1;
-    best.splice(place, 0, { target: { room: type.room, price }, state, ratio, grow });
-  }
-  return best;
-}
-
-/** While there is enough to fill any node, what promises most is the same for every new one. */
-function firstHolding(context: PackContext, state: State, { need, most }: Ask, places: Int32Array): readonly Estimate[] {
-  const worths = context.roomWorths(state);
-  const best: Estimate[] = [];
-  for (let index = 0; index < places.length && best.length < most; index += 1) {
-    const at = places[index] as number;
-    const { type, offering } = state.frontier[at] as Offer;
-    const price = offering.priceMicrosPerHour;
-    if (holds(type.room, need)) best.push({ target: { room: type.room, price }, state, ratio: (worths[at] as number) / Math.max(1, price), grow: undefined });
-  }
-  return best;
-}
-
-function holds(room: Float64Array, need: Float64Array): boolean {
-  for (let r = 0; r < need.length; r += 1) if ((room[r] as number) < (need[r] as number)) return false;
-  return true;
-}
-
-const byRatio = (a: Estimate, b: Estimate): number => b.ratio - a.ratio || a.target.price - b.target.price;
-
 function sumWith(bin: PackBin, kind: Kind): Float64Array {
-  return bin.used.map((amount, r) => amount + (kind.requests[r] as number));
+  return bin.used.map((amount, r) => amount + float64At(kind.requests, r));
 }
 
-/** Nodes to begin with, with what each must hold; the pods that are left to pack, by kind; and whether nodes may be added. */
-export type Fleet = { readonly bins: readonly PackBin[]; readonly left: Int32Array; readonly closed: boolean };
+/**
+ * Nodes to begin with, with what each must hold; the pods that are left to pack, by kind; and
+ * whether nodes may be added.
+ */
+export type Fleet = {
+  readonly bins: readonly PackBin[];
+  readonly left: Int32Array;
+  readonly closed: boolean;
+};
 
 /** Greedy construction: nodes are opened, or grown, for what gives most value per dollar. */
 class Greedy {
@@ -141,7 +55,12 @@ class Greedy {
     this.#evenly = evenly;
     this.#closed = fleet?.closed === true;
     this.bins = fleet?.bins.map(copyOf) ?? [];
-    this.#stock = new Stock(context, fleet === undefined ? Int32Array.from(context.kinds.map((kind) => kind.count)) : Int32Array.from(fleet.left));
+    this.#stock = new Stock(
+      context,
+      fleet === undefined
+        ? Int32Array.from(context.kinds.map((kind) => kind.count))
+        : Int32Array.from(fleet.left),
+    );
   }
 
   run(shouldStop: () => boolean): boolean {
@@ -157,36 +76,49 @@ class Greedy {
   #spreadLimited(): boolean {
     const caps = new Map<number, number>();
     for (const kind of this.#limitedKinds()) {
-      const opening = kind.openings[0] as State;
-      const cap = caps.get(opening.id) ?? (this.#closed ? Infinity : comfortable(this.#context, opening) * 4);
+      const opening = at(kind.openings, 0);
+      const cap =
+        caps.get(opening.id) ?? (this.#closed ? Infinity : comfortable(this.#context, opening) * 4);
       caps.set(opening.id, cap);
       if (!this.#spreadKind(kind, opening, cap)) return false;
     }
     return this.bins.every((bin) => settle(bin));
   }
 
-  /** Kinds that need many nodes, those of the largest groups first: they open what the others then share. */
+  /**
+   * Kinds that need many nodes, those of the largest groups first: they open what the others then
+   * share.
+   */
   #limitedKinds(): readonly Kind[] {
-    const limited = this.#stock.sizes.flatMap((size) => size.kinds).map((index) => this.#context.kinds[index] as Kind)
+    const limited = this.#stock.sizes
+      .flatMap((size) => size.kinds)
+      .map((index) => at(this.#context.kinds, index))
       .filter((kind) => Number.isFinite(kind.perHost) || kind.roles.some((role) => role.carries));
     const sizes = new Map<number, number>();
-    const groupOf = (kind: Kind): number => kind.roles.find((role) => role.carries && role.selected)?.group.id ?? -1 - kind.index;
-    for (const kind of limited) sizes.set(groupOf(kind), (sizes.get(groupOf(kind)) ?? 0) + kind.count / kind.perHost);
+    const groupOf = (kind: Kind): number =>
+      kind.roles.find((role) => role.carries && role.selected)?.group.id ?? -1 - kind.index;
+    for (const kind of limited)
+      sizes.set(groupOf(kind), (sizes.get(groupOf(kind)) ?? 0) + kind.count / kind.perHost);
     const size = (kind: Kind): number => sizes.get(groupOf(kind)) ?? 0;
     // Stable: within a group the most valuable pods stay first.
     return limited.sort((a, b) => size(b) - size(a));
   }
 
   #spreadKind(kind: Kind, opening: State, cap: number): boolean {
-    const count = this.#stock.left[kind.index] as number;
+    const count = int32At(this.#stock.left, kind.index);
     let left = count;
-    const worth = this.#context.worth[kind.index] as number;
+    const worth = float64At(this.#context.worth, kind.index);
     while (left > 0) {
       const before = left;
       for (let step = this.bins.length; step > 0 && left > 0; step -= 1) {
         this.#cursor = this.#cursor + 1 < this.bins.length ? this.#cursor + 1 : 0;
-        const bin = this.bins[this.#cursor] as PackBin;
-        if (this.#doors.has(kind, bin) || worthOf(this.#context, bin) + worth > cap || !this.#doors.takes(this.#context, bin, kind)) continue;
+        const bin = at(this.bins, this.#cursor);
+        if (
+          this.#doors.has(kind, bin) ||
+          worthOf(this.#context, bin) + worth > cap ||
+          !this.#doors.takes(this.#context, bin, kind)
+        )
+          continue;
         putKind(this.#context, bin, kind, 1);
         left -= 1;
       }
@@ -212,37 +144,63 @@ class Greedy {
   }
 
   #takeGain(before: PackBin | undefined, after: PackBin, times: number): void {
-    for (const [index, count] of after.contents) this.#stock.take(index, (count - (before?.contents.get(index) ?? 0)) * times);
+    for (const [index, count] of after.contents)
+      this.#stock.take(index, (count - (before?.contents.get(index) ?? 0)) * times);
   }
 
   #estimates(seed: Kind): readonly Estimate[] {
     const supplyWorth = this.#stock.worth;
     const estimates: Estimate[] = [];
-    if (!this.#closed) for (const state of seed.openings) estimates.push(...targetsFor(this.#context, state, { need: seed.requests, supplyWorth, grow: undefined, most: targetsMax }));
+    if (!this.#closed)
+      for (const state of seed.openings)
+        estimates.push(
+          ...targetsFor(this.#context, state, {
+            need: seed.requests,
+            supplyWorth,
+            grow: undefined,
+            most: targetsMax,
+          }),
+        );
     let tried = 0;
     for (let step = 0; step < Math.min(this.bins.length, 1024) && tried < upgradesMax; step += 1) {
-      const bin = this.bins[(this.#grown + step) % this.bins.length] as PackBin;
+      const bin = at(this.bins, (this.#grown + step) % this.bins.length);
       if (!this.#doors.takes(this.#context, bin, seed)) continue;
       tried += 1;
       const state = afterKind(this.#context, bin.state, seed) as State;
-      estimates.push(...targetsFor(this.#context, state, { need: sumWith(bin, seed), supplyWorth, grow: bin, most: 2 }));
+      estimates.push(
+        ...targetsFor(this.#context, state, {
+          need: sumWith(bin, seed),
+          supplyWorth,
+          grow: bin,
+          most: 2,
+        }),
+      );
     }
     return estimates.sort(byRatio).slice(0, targetsMax + 2);
   }
 
   #placeSeed(seed: Kind): boolean {
-    let best: { readonly bin: PackBin; readonly grow: PackBin | undefined; readonly merit: number } | undefined;
+    let best:
+      | { readonly bin: PackBin; readonly grow: PackBin | undefined; readonly merit: number }
+      | undefined;
     for (const { target, state, grow, ratio: most } of this.#estimates(seed)) {
       // Estimates come best first, and no node turns out better than its estimate.
       if (best !== undefined && most * growthBonus <= best.merit) break;
-      const bin = grow === undefined ? emptyBin(this.#context, this.bins.length, state) : copyOf(grow);
+      const bin =
+        grow === undefined ? emptyBin(this.#context, this.bins.length, state) : copyOf(grow);
       putKind(this.#context, bin, seed, 1);
-      this.#stock.left[seed.index] = (this.#stock.left[seed.index] as number) - 1;
-      const bought = fillUp(this.#context, bin, { target, supply: this.#stock, swapsMax: this.#evenly ? 0 : swapsMax, evenly: this.#evenly });
-      this.#stock.left[seed.index] = (this.#stock.left[seed.index] as number) + 1;
+      this.#stock.left[seed.index] = int32At(this.#stock.left, seed.index) - 1;
+      const bought = fillUp(this.#context, bin, {
+        target,
+        supply: this.#stock,
+        swapsMax: this.#evenly ? 0 : swapsMax,
+        evenly: this.#evenly,
+      });
+      this.#stock.left[seed.index] = int32At(this.#stock.left, seed.index) + 1;
       if (!bought) continue;
       const before = grow === undefined ? 0 : worthOf(this.#context, grow);
-      const ratio = (worthOf(this.#context, bin) - before) / Math.max(1, bin.price - (grow?.price ?? 0));
+      const ratio =
+        (worthOf(this.#context, bin) - before) / Math.max(1, bin.price - (grow?.price ?? 0));
       // A node less is worth a little: nodes that are there already win ties.
       const merit = ratio * (grow === undefined ? 1 : growthBonus);
       if (best === undefined || merit > best.merit) best = { bin, grow, merit };
@@ -255,26 +213,35 @@ class Greedy {
 
   #commit(best: { readonly bin: PackBin; readonly grow: PackBin | undefined }): void {
     if (best.grow !== undefined) {
-      const at = this.bins.indexOf(best.grow);
-      this.bins[at] = best.bin;
-      this.#grown = at + 1;
+      const entry = this.bins.indexOf(best.grow);
+      this.bins[entry] = best.bin;
+      this.#grown = entry + 1;
       this.#takeGain(best.grow, best.bin, 1);
       return;
     }
     let times = Infinity;
-    for (const [index, count] of best.bin.contents) times = Math.min(times, Math.floor((this.#stock.left[index] as number) / count));
+    for (const [index, count] of best.bin.contents)
+      times = Math.min(times, Math.floor(int32At(this.#stock.left, index) / count));
     // Stopping before the last copies leaves pods to combine with others at the end.
     const copies = Math.max(1, times > 2 ? times - 1 : 1);
     this.#takeGain(undefined, best.bin, copies);
     this.bins.push(best.bin);
-    for (let copy = 1; copy < copies; copy += 1) this.bins.push({ ...copyOf(best.bin), id: this.bins.length });
+    for (let copy = 1; copy < copies; copy += 1)
+      this.bins.push({ ...copyOf(best.bin), id: this.bins.length });
   }
 }
 
-/** The worth of the smallest node whose value for money is close to the best: beyond it, size gains little. */
+/**
+ * The worth of the smallest node whose value for money is close to the best: beyond it, size gains
+ * little.
+ */
 export function comfortable(context: PackContext, state: State): number {
   let best = 0;
-  for (const { type, offering } of state.frontier) best = Math.max(best, dot(context.perUnit, type.room) / Math.max(1, offering.priceMicrosPerHour));
+  for (const { type, offering } of state.frontier)
+    best = Math.max(
+      best,
+      dot(context.perUnit, type.room) / Math.max(1, offering.priceMicrosPerHour),
+    );
   for (const { type, offering } of state.frontier) {
     const worth = dot(context.perUnit, type.room);
     if (worth / Math.max(1, offering.priceMicrosPerHour) >= 0.97 * best) return worth;
@@ -283,10 +250,15 @@ export function comfortable(context: PackContext, state: State): number {
 }
 
 /**
- * Packs everything greedily, each node with the most valuable pods first or `evenly`; undefined when stopped before the
- * end, or when a closed `fleet` cannot hold everything.
+ * Packs everything greedily, each node with the most valuable pods first or `evenly`; undefined
+ * when stopped before the end, or when a closed `fleet` cannot hold everything.
  */
-export function greedyPack(context: PackContext, evenly: boolean, shouldStop: () => boolean, fleet?: Fleet): readonly PackBin[] | undefined {
+export function greedyPack(
+  context: PackContext,
+  evenly: boolean,
+  shouldStop: () => boolean,
+  fleet?: Fleet,
+): readonly PackBin[] | undefined {
   const greedy = new Greedy(context, evenly, fleet);
   return greedy.run(shouldStop) ? greedy.bins : undefined;
 }

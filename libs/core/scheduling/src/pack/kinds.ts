@@ -1,15 +1,17 @@
 import type { HostPort } from '@dovetail/core-kube-model';
-import { cheapestFor, type Load } from '../build/accounts.js';
-import type { Item } from '../build/items.js';
-import { ByAmounts, placeOf } from '../model/amounts.js';
+
 import type { State } from '../match/states.js';
+import { ByAmounts, placeOf } from '../model/amounts.js';
 import type { Shape } from '../model/shapes.js';
-import type { World } from '../model/world.js';
+import { cheapestFor, type Load } from '../rooms/accounts.js';
+import type { Item } from '../rooms/items.js';
 import type { Role } from '../topology/roles.js';
+import type { World } from '../world/world.js';
 
 /**
- * Items that no new node can tell apart: equal requests, equal demands on the node, equal part in hostname rules. Zone
- * spread and the like are settled by then, so most constraints have vanished, and there are far fewer kinds than classes.
+ * Items that no new node can tell apart: equal requests, equal demands on the node, equal part in
+ * hostname rules. Zone spread and the like are settled by then, so most constraints have vanished,
+ * and there are far fewer kinds than classes.
  */
 export type Kind = {
   readonly index: number;
@@ -18,7 +20,10 @@ export type Kind = {
   /** Hostname roles that can refuse; a merely counted affinity cannot. */
   readonly roles: readonly Role[];
   readonly ports: readonly HostPort[];
-  /** Kinds with the same hostname roles and host ports have the same number: what closes a node to one closes it to all. */
+  /**
+   * Kinds with the same hostname roles and host ports have the same number: what closes a node to
+   * one closes it to all.
+   */
   readonly rule: number;
   /** Neither hostname rules nor host ports: only resources decide. */
   readonly plain: boolean;
@@ -26,7 +31,9 @@ export type Kind = {
   readonly perHost: number;
   readonly items: { readonly item: Item; readonly count: number }[];
   readonly count: number;
-  /** States that a node opened for it may have: templates of the highest weight that can take it. */
+  /**
+   * States that a node opened for it may have: templates of the highest weight that can take it.
+   */
   readonly openings: readonly State[];
 };
 
@@ -45,25 +52,41 @@ function perHostOf(roles: readonly Role[]): number {
   return most;
 }
 
-/** States of new nodes that could take a shape, in the heaviest pools that have any with room for one pod. */
+/**
+ * States of new nodes that could take a shape, in the heaviest pools that have any with room for
+ * one pod.
+ */
 function openingsOf(world: World, shape: Shape, load: Load): readonly State[] {
   const found: State[] = [];
   for (const template of world.templates) {
     if (found[0] !== undefined && template.pool.weight < found[0].template.pool.weight) break;
-    const states = world.states.openings(template).map((opening) => world.states.after(opening, shape));
+    const states = world.states
+      .openings(template)
+      .map((opening) => world.states.after(opening, shape));
     const state = states.find((one) => one !== undefined && cheapestFor(one, load) !== undefined);
     if (state !== undefined) found.push(state);
   }
   return found;
 }
 
-type Draft = { readonly first: Item; readonly roles: readonly Role[]; readonly rule: number; readonly items: { item: Item; count: number }[]; count: number };
+type Draft = {
+  readonly first: Item;
+  readonly roles: readonly Role[];
+  readonly rule: number;
+  readonly items: { item: Item; count: number }[];
+  count: number;
+};
 
-const rolesText = (roles: readonly Role[]): string => roles.map((role) => `${role.group.id}${role.carries ? 'c' : ''}${role.selected ? 's' : ''}`).join('|');
+const rolesText = (roles: readonly Role[]): string =>
+  roles
+    .map((role) => `${role.group.id}${role.carries ? 'c' : ''}${role.selected ? 's' : ''}`)
+    .join('|');
 
 function rulesText(roles: readonly Role[], { cls }: Item): string {
   const { hostPorts } = cls.pod;
-  return roles.length + hostPorts.length === 0 ? '' : `${rolesText(roles)} ${JSON.stringify(hostPorts)}`;
+  return roles.length + hostPorts.length === 0
+    ? ''
+    : `${rolesText(roles)} ${JSON.stringify(hostPorts)}`;
 }
 
 /** Items in lists that no node can tell apart, in the order of their first item. */
@@ -73,12 +96,14 @@ function draftsOf(assigned: ReadonlyMap<Item, number>): readonly Draft[] {
   const known = new ByAmounts<Draft>();
   for (const [item, count] of assigned) {
     if (count <= 0) continue;
-    const roles = item.roles.onHost.length === 0 ? item.roles.onHost : item.roles.onHost.filter(matters);
+    const roles =
+      item.roles.onHost.length === 0 ? item.roles.onHost : item.roles.onHost.filter(matters);
     const text = rulesText(roles, item);
     const rule = rules.get(text) ?? rules.size;
     rules.set(text, rule);
     const at = placeOf(known.after(item.shape.id).after(rule), item.cls.requests);
-    if (at.value === undefined) drafts.push(at.value = { first: item, roles, rule, items: [], count: 0 });
+    if (at.value === undefined)
+      drafts.push((at.value = { first: item, roles, rule, items: [], count: 0 }));
     at.value.items.push({ item, count });
     at.value.count += count;
   }
@@ -88,10 +113,22 @@ function draftsOf(assigned: ReadonlyMap<Item, number>): readonly Draft[] {
 /** Kinds of the assigned items, in the order of their first item: largest pods first. */
 export function kindsOf(world: World, assigned: ReadonlyMap<Item, number>): readonly Kind[] {
   return draftsOf(assigned).map(({ first, roles, rule, items, count }, index) => {
-    const { requests, pod: { hostPorts: ports } } = first.cls;
+    const {
+      requests,
+      pod: { hostPorts: ports },
+    } = first.cls;
     return {
-      index, requests, shape: first.shape, roles, ports, rule, plain: roles.length === 0 && ports.length === 0,
-      perHost: ports.length > 0 ? 1 : perHostOf(roles), items, count, openings: openingsOf(world, first.shape, { used: requests, ports }),
+      index,
+      requests,
+      shape: first.shape,
+      roles,
+      ports,
+      rule,
+      plain: roles.length === 0 && ports.length === 0,
+      perHost: ports.length > 0 ? 1 : perHostOf(roles),
+      items,
+      count,
+      openings: openingsOf(world, first.shape, { used: requests, ports }),
     };
   });
 }

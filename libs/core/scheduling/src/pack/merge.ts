@@ -1,5 +1,7 @@
-import { copyOf, flexibleRoom, putKind, settle, type PackBin, type PackContext } from './bins.js';
-import type { Kind } from './kinds.js';
+import { at } from '@dovetail/core-invariant';
+
+import { copyOf, flexibleRoom, putKind, settle } from './bins.js';
+import { type PackBin, type PackContext } from './packing.js';
 
 /** How many of the smallest nodes are tried, and with how many others each. */
 const smallestMax = 4;
@@ -9,7 +11,7 @@ const othersMax = 256;
 function merged(context: PackContext, into: PackBin, small: PackBin): PackBin | undefined {
   const bin = copyOf(into);
   for (const [index, count] of small.contents) {
-    const kind = context.kinds[index] as Kind;
+    const kind = at(context.kinds, index);
     if (flexibleRoom(context, bin, kind) < count) return undefined;
     putKind(context, bin, kind, count);
   }
@@ -17,12 +19,15 @@ function merged(context: PackContext, into: PackBin, small: PackBin): PackBin | 
 }
 
 /**
- * Puts the smallest nodes' pods on others where that costs no more: prices rise with size nearly in proportion, so one
- * larger node is as cheap as two, and every node less is one set of daemonsets less.
+ * Puts the smallest nodes' pods on others where that costs no more: prices rise with size nearly in
+ * proportion, so one larger node is as cheap as two, and every node less is one set of daemonsets
+ * less.
  */
 export function mergeSmallest(context: PackContext, bins: readonly PackBin[]): readonly PackBin[] {
   const result = [...bins];
-  const smallest = [...bins].sort((a, b) => a.price - b.price || a.pods - b.pods || a.id - b.id).slice(0, smallestMax);
+  const smallest = [...bins]
+    .sort((a, b) => a.price - b.price || a.pods - b.pods || a.id - b.id)
+    .slice(0, smallestMax);
   for (const small of smallest) {
     const others = result.filter((bin) => bin !== small);
     if (others.length === result.length) continue;

@@ -1,26 +1,39 @@
+import { at, float64At, numberAt } from '@dovetail/core-invariant';
 /** A node that can be bought: what it has room for, and its price. */
 export type Buyable = { readonly room: Float64Array; readonly price: number };
 
 /**
- * The best price per unit of each resource, what the demand costs at least at those prices, and how many nodes of each
- * kind, in fractions, would hold it for that.
+ * The best price per unit of each resource, what the demand costs at least at those prices, and how
+ * many nodes of each kind, in fractions, would hold it for that.
  */
-export type ResourcePrices = { readonly perUnit: Float64Array; readonly total: number; readonly nodes: Float64Array };
+export type ResourcePrices = {
+  readonly perUnit: Float64Array;
+  readonly total: number;
+  readonly nodes: Float64Array;
+};
 
 const tiny = 1e-9;
 
-/** One pivot of a tableau in condensed form: rows are constraints, columns the variables out of the basis, last column the bounds. */
-function pivot(rows: Float64Array[], objective: Float64Array, at: { readonly row: number; readonly column: number }): void {
-  const source = rows[at.row] as Float64Array;
-  const divisor = source[at.column] as number;
+/**
+ * One pivot of a tableau in condensed form: rows are constraints, columns the variables out of the
+ * basis, last column the bounds.
+ */
+function pivot(
+  rows: Float64Array[],
+  objective: Float64Array,
+  cell: { readonly row: number; readonly column: number },
+): void {
+  const source = at(rows, cell.row);
+  const divisor = float64At(source, cell.column);
   for (let j = 0; j < source.length; j += 1) source[j] = (source[j] as number) / divisor;
-  source[at.column] = 1 / divisor;
+  source[cell.column] = 1 / divisor;
   for (const target of [...rows, objective]) {
     if (target === source) continue;
-    const factor = target[at.column] as number;
+    const factor = float64At(target, cell.column);
     if (factor === 0) continue;
-    for (let j = 0; j < target.length; j += 1) target[j] = (target[j] as number) - factor * (source[j] as number);
-    target[at.column] = -factor / divisor;
+    for (let j = 0; j < target.length; j += 1)
+      target[j] = (target[j] as number) - factor * (source[j] as number);
+    target[cell.column] = -factor / divisor;
   }
 }
 
@@ -28,9 +41,9 @@ function leavingRow(rows: readonly Float64Array[], column: number): number {
   let best = -1;
   let least = Infinity;
   rows.forEach((row, index) => {
-    const factor = row[column] as number;
+    const factor = float64At(row, column);
     if (factor <= tiny) return;
-    const ratio = (row[row.length - 1] as number) / factor;
+    const ratio = float64At(row, row.length - 1) / factor;
     if (ratio < least - tiny) [least, best] = [ratio, index];
   });
   return best;
@@ -39,21 +52,29 @@ function leavingRow(rows: readonly Float64Array[], column: number): number {
 function enteringColumn(objective: Float64Array): number {
   let best = -1;
   let most = tiny;
-  for (let j = 0; j < objective.length - 1; j += 1) if ((objective[j] as number) > most) [most, best] = [objective[j] as number, j];
+  for (let j = 0; j < objective.length - 1; j += 1)
+    if (float64At(objective, j) > most) [most, best] = [float64At(objective, j), j];
   return best;
 }
 
 /**
- * The prices that make the demand as dear as possible while no node costs less than its room is worth: the dual of
- * covering the demand with fractions of nodes. Whatever really holds the demand costs at least `total`.
- * Solved by the simplex method on as many rows as there are offers and as many columns as resources.
+ * The prices that make the demand as dear as possible while no node costs less than its room is
+ * worth: the dual of covering the demand with fractions of nodes. Whatever really holds the demand
+ * costs at least `total`. Solved by the simplex method on as many rows as there are offers and as
+ * many columns as resources.
  */
 export function resourcePrices(offers: readonly Buyable[], demand: Float64Array): ResourcePrices {
-  const active = [...demand.keys()].filter((r) => (demand[r] ?? 0) > 0 && offers.some(({ room }) => (room[r] ?? 0) > 0));
+  const active = [...demand.keys()].filter(
+    (r) => float64At(demand, r) > 0 && offers.some(({ room }) => float64At(room, r) > 0),
+  );
   const perUnit = new Float64Array(demand.length);
-  if (active.length === 0 || offers.length === 0) return { perUnit, total: 0, nodes: new Float64Array(offers.length) };
-  // Scaled so that every resource's whole demand has size 1: amounts span twelve orders of magnitude.
-  const rows = offers.map(({ room, price }) => Float64Array.from([...active.map((r) => (room[r] ?? 0) / (demand[r] ?? 1)), price]));
+  if (active.length === 0 || offers.length === 0)
+    return { perUnit, total: 0, nodes: new Float64Array(offers.length) };
+  // Scaled so that every resource's whole demand has size 1: amounts span twelve orders of
+  // magnitude.
+  const rows = offers.map(({ room, price }) =>
+    Float64Array.from([...active.map((r) => float64At(room, r) / float64At(demand, r)), price]),
+  );
   const objective = Float64Array.from([...active.map(() => 1), 0]);
   const columns = active.map((_, index) => index);
   // Slack of a row is -1 less its index.
@@ -64,15 +85,18 @@ export function resourcePrices(offers: readonly Buyable[], demand: Float64Array)
     const row = leavingRow(rows, column);
     if (row < 0) break;
     pivot(rows, objective, { row, column });
-    [basis[row], columns[column]] = [columns[column] as number, basis[row] as number];
+    [basis[row], columns[column]] = [numberAt(columns, column), numberAt(basis, row)];
   }
   basis.forEach((variable, index) => {
     const r = variable < 0 ? undefined : active[variable];
     const row = rows[index];
-    if (r !== undefined && row !== undefined) perUnit[r] = Math.max(0, row[row.length - 1] as number) / (demand[r] ?? 1);
+    if (r !== undefined && row !== undefined)
+      perUnit[r] = Math.max(0, float64At(row, row.length - 1)) / float64At(demand, r);
   });
   const nodes = new Float64Array(offers.length);
-  columns.forEach((variable, j) => { if (variable < 0) nodes[-1 - variable] = Math.max(0, -(objective[j] as number)); });
+  columns.forEach((variable, j) => {
+    if (variable < 0) nodes[-1 - variable] = Math.max(0, -float64At(objective, j));
+  });
   const safe = feasible(perUnit, offers);
   return { perUnit: safe, total: dot(safe, demand), nodes };
 }
@@ -87,9 +111,13 @@ function feasible(perUnit: Float64Array, offers: readonly Buyable[]): Float64Arr
   return perUnit.map((one) => one * most * (1 - 1e-12));
 }
 
-/** What amounts are worth at unit prices. */
+/**
+ * What amounts are worth at unit prices. Unchecked: packing and the search ask it for every node
+ * they try.
+ */
 export function dot(perUnit: Float64Array, amounts: Float64Array): number {
   let sum = 0;
-  for (let r = 0; r < perUnit.length; r += 1) sum += (perUnit[r] as number) * (amounts[r] as number);
+  for (let r = 0; r < perUnit.length; r += 1)
+    sum += (perUnit[r] as number) * (amounts[r] as number);
   return sum;
 }

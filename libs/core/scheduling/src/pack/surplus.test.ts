@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+
 import { checkPlan, defaultPlanOptions, plan } from '../index.js';
 import { diverseWorld, fakeTypes } from '../testing/diverse.js';
 import { gibibytes, podsOf, selecting } from '../testing/objects.js';
@@ -13,7 +14,10 @@ describe('nodes beyond those that anti-affinity needs', () => {
     ['two are spared by heirs that turn into their type', 12, 200, 6, 49_100_737],
   ])('%s', (_sentence, types, pods, seed, priceBefore) => {
     const world = diverseWorld(pods, seed);
-    const snapshot = { ...world.snapshot, pools: world.snapshot.pools.map(({ pool }) => ({ pool, instanceTypes: fakeTypes(types) })) };
+    const snapshot = {
+      ...world.snapshot,
+      pools: world.snapshot.pools.map(({ pool }) => ({ pool, instanceTypes: fakeTypes(types) })),
+    };
     const made = plan(snapshot, world.pods, { ...defaultPlanOptions, stepsMax: 0 });
     expect(checkPlan(snapshot, world.pods, made, defaultPlanOptions)).toEqual([]);
     expect(made.newNodes).toHaveLength(pods / 5);
@@ -21,8 +25,25 @@ describe('nodes beyond those that anti-affinity needs', () => {
   });
 
   test('are kept where it would cost more to do without: large pods beside small ones that must be apart', () => {
-    const apart = { labels: { app: 'apart' }, requests: { cpu: 100, memory: gibibytes(0.1), pods: 1 }, requiredPodAntiAffinity: [{ topologyKey: 'kubernetes.io/hostname', selector: selecting({ app: 'apart' }), namespaces: [] }] };
-    const made = planScenario({ pods: [...podsOf('apart', 2, apart), ...podsOf('large', 3, { requests: { cpu: 7800, memory: gibibytes(14), pods: 1 } })], types: fakeTypes(8), options: { stepsMax: 0 } });
+    const apart = {
+      labels: { app: 'apart' },
+      requests: { cpu: 100, memory: gibibytes(0.1), pods: 1 },
+      requiredPodAntiAffinity: [
+        {
+          topologyKey: 'kubernetes.io/hostname',
+          selector: selecting({ app: 'apart' }),
+          namespaces: [],
+        },
+      ],
+    };
+    const made = planScenario({
+      pods: [
+        ...podsOf('apart', 2, apart),
+        ...podsOf('large', 3, { requests: { cpu: 7800, memory: gibibytes(14), pods: 1 } }),
+      ],
+      types: fakeTypes(8),
+      options: { stepsMax: 0 },
+    });
     expect(made.unplaced).toEqual([]);
     expect(made.newNodes).toHaveLength(3);
   });

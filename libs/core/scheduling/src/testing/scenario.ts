@@ -1,7 +1,15 @@
 import type { Pool } from '@dovetail/core-api';
 import type { InstanceType } from '@dovetail/core-ec2-model';
 import type { Pod } from '@dovetail/core-kube-model';
-import { checkPlan, defaultPlanOptions, plan, type Plan, type PlanOptions, type Snapshot } from '../index.js';
+
+import {
+  checkPlan,
+  defaultPlanOptions,
+  type Plan,
+  plan,
+  type PlanOptions,
+  type Snapshot,
+} from '../index.js';
 import { poolOf, snapshotOf } from './objects.js';
 import { familyTypes } from './worlds.js';
 
@@ -17,22 +25,31 @@ export type Scenario = {
 /** Plans a scenario; throws when the checker finds anything wrong with the plan. */
 export function planScenario(scenario: Scenario): Plan {
   const instanceTypes = scenario.types ?? familyTypes();
-  const snapshot = snapshotOf({ pools: (scenario.pools ?? [poolOf('default')]).map((pool) => ({ pool, instanceTypes })), ...scenario.snapshot });
+  const snapshot = snapshotOf({
+    pools: (scenario.pools ?? [poolOf('default')]).map((pool) => ({ pool, instanceTypes })),
+    ...scenario.snapshot,
+  });
   const options = { ...defaultPlanOptions, ...scenario.options };
   const made = plan(snapshot, scenario.pods, options);
   const violations = checkPlan(snapshot, scenario.pods, made, options);
-  if (violations.length > 0) throw new Error(`the plan breaks rules: ${JSON.stringify(violations)}`);
+  if (violations.length > 0)
+    throw new Error(`the plan breaks rules: ${JSON.stringify(violations)}`);
   return made;
 }
 
 /** The values of a label over the options of the new node that holds a pod; empty when it is on none. */
-export function valuesAt(made: Plan, podUid: string, key: 'zone' | 'capacityType' | 'instanceType'): readonly string[] {
+export function valuesAt(
+  made: Plan,
+  podUid: string,
+  key: 'zone' | 'capacityType' | 'instanceType',
+): readonly string[] {
   const node = made.newNodes.find((one) => one.podUids.includes(podUid));
   return [...new Set(node?.options.map((option) => option[key]) ?? [])].sort();
 }
 
 /** Codes of why a pod has no place; empty when it has one. */
-export const codesOf = (made: Plan, podUid: string): readonly string[] => made.unplaced.find((one) => one.podUid === podUid)?.reasons.map((reason) => reason.code) ?? [];
+export const codesOf = (made: Plan, podUid: string): readonly string[] =>
+  made.unplaced.find((one) => one.podUid === podUid)?.reasons.map((reason) => reason.code) ?? [];
 
 /** How many of the pods named with this prefix are in each zone (nodes with a single zone), counts sorted. */
 export function zoneCounts(made: Plan, prefix: string): readonly number[] {
@@ -47,4 +64,7 @@ export function zoneCounts(made: Plan, prefix: string): readonly number[] {
 
 /** Pods with this prefix per new node, most first. */
 export const perNode = (made: Plan, prefix: string): readonly number[] =>
-  made.newNodes.map((node) => node.podUids.filter((uid) => uid.startsWith(prefix)).length).filter((count) => count > 0).sort((a, b) => b - a);
+  made.newNodes
+    .map((node) => node.podUids.filter((uid) => uid.startsWith(prefix)).length)
+    .filter((count) => count > 0)
+    .sort((a, b) => b - a);

@@ -1,53 +1,99 @@
 import { labels } from '@dovetail/core-api';
 import type { Offering } from '@dovetail/core-ec2-model';
-import { admits, firstUntolerated, isCompatible, type Requirements } from '@dovetail/core-kube-model';
+import {
+  admits,
+  firstUntolerated,
+  isCompatible,
+  type Requirements,
+} from '@dovetail/core-kube-model';
+
 import { intersects } from '../model/daemons.js';
+import type { NodeFilter } from '../model/groups.js';
 import { admitsOffering, type Offer, type Template } from '../model/templates.js';
-import type { NodeFilter } from './groups.js';
 
 /** The value of an offering for labels that offerings decide; undefined for every other key. */
 function offeringValue(offering: Offering, key: string): string | undefined {
   switch (key) {
-    case labels.zone: return offering.zone;
-    case labels.capacityType: return offering.capacityType;
-    case labels.zoneId: return offering.zoneId;
-    default: return undefined;
+    case labels.zone:
+      return offering.zone;
+    case labels.capacityType:
+      return offering.capacityType;
+    case labels.zoneId:
+      return offering.zoneId;
+    default:
+      return undefined;
   }
 }
 
 /** The values that a new node may still take for a key, given its requirements and the offers that are left; sorted. */
-export function openDomains(requirements: Requirements, offers: readonly Offer[], key: string): readonly string[] {
+export function openDomains(
+  requirements: Requirements,
+  offers: readonly Offer[],
+  key: string,
+): readonly string[] {
   const values = new Set<string>();
   const wanted = requirements.get(key);
   const seen = new Set<string>();
   for (const { type, offering } of offers) {
     const value = offeringValue(offering, key);
-    if (value !== undefined) { values.add(value); continue; }
+    if (value !== undefined) {
+      values.add(value);
+      continue;
+    }
     if (seen.has(type.type.name)) continue;
     seen.add(type.type.name);
     const set = type.type.requirements.get(key) ?? wanted;
-    if (set?.kind === 'in') for (const one of set.values) if (wanted === undefined || admits(wanted, one)) values.add(one);
+    if (set?.kind === 'in')
+      for (const one of set.values)
+        if (wanted === undefined || admits(wanted, one)) values.add(one);
   }
   return [...values].sort();
 }
 
 /** The domains of a key that a pool's new nodes could be in and that a spread with this filter counts. */
-export function templateDomains(template: Template, key: string, what: { readonly filter: NodeFilter; readonly wellKnown: ReadonlySet<string> }): readonly string[] {
+export function templateDomains(
+  template: Template,
+  key: string,
+  what: { readonly filter: NodeFilter; readonly wellKnown: ReadonlySet<string> },
+): readonly string[] {
   const { tolerations, alternatives } = what.filter;
-  if (tolerations !== undefined && firstUntolerated(template.pool.taints, tolerations) !== undefined) return [];
+  if (
+    tolerations !== undefined &&
+    firstUntolerated(template.pool.taints, tolerations) !== undefined
+  )
+    return [];
   if (alternatives === undefined) return openDomains(template.requirements, template.offers, key);
   const found = new Set<string>();
   for (const wanted of alternatives) {
     if (!isCompatible(template.requirements, wanted, { allowUndefined: what.wellKnown })) continue;
-    const offers = template.offers.filter(({ type, offering }) => admitsOffering(wanted, offering) && intersects(type.type.requirements, wanted));
+    const offers = template.offers.filter(
+      ({ type, offering }) =>
+        admitsOffering(wanted, offering) && intersects(type.type.requirements, wanted),
+    );
     const set = wanted.get(key);
-    for (const domain of openDomains(template.requirements, offers, key)) if (set === undefined || admits(set, domain)) found.add(domain);
+    for (const domain of openDomains(template.requirements, offers, key))
+      if (set === undefined || admits(set, domain)) found.add(domain);
   }
   return [...found].sort();
 }
 
 /** Whether a spread with this filter counts a node. */
-export function filterAdmits(filter: NodeFilter, node: { readonly requirements: Requirements; readonly taints: Parameters<typeof firstUntolerated>[0] }): boolean {
-  if (filter.tolerations !== undefined && firstUntolerated(node.taints, filter.tolerations) !== undefined) return false;
-  return filter.alternatives === undefined || filter.alternatives.some((wanted) => isCompatible(node.requirements, wanted, { allowUndefined: new Set() }));
+export function filterAdmits(
+  filter: NodeFilter,
+  node: {
+    readonly requirements: Requirements;
+    readonly taints: Parameters<typeof firstUntolerated>[0];
+  },
+): boolean {
+  if (
+    filter.tolerations !== undefined &&
+    firstUntolerated(node.taints, filter.tolerations) !== undefined
+  )
+    return false;
+  return (
+    filter.alternatives === undefined ||
+    filter.alternatives.some((wanted) =>
+      isCompatible(node.requirements, wanted, { allowUndefined: new Set() }),
+    )
+  );
 }

@@ -1,4 +1,6 @@
-import type { Group } from './groups.js';
+import { at, float64At } from '@dovetail/core-invariant';
+
+import type { Group } from '../model/groups.js';
 import type { Role } from './roles.js';
 
 /**
@@ -16,7 +18,8 @@ export class DomainTallies {
 
   at(domain: string): Tally {
     let tally = this.tallies.get(domain);
-    if (tally === undefined) this.tallies.set(domain, tally = { selected: 0, carriers: 0, sure: 0 });
+    if (tally === undefined)
+      this.tallies.set(domain, (tally = { selected: 0, carriers: 0, sure: 0 }));
     return tally;
   }
 
@@ -49,7 +52,13 @@ const empty: Tally = { selected: 0, carriers: 0, sure: 0 };
  * - Anti-affinity keeps carriers away from selected pods and, when required, selected pods away from carriers.
  * - Affinity wants a selected pod there already; the first of a group that selects itself may start anywhere.
  */
-export function roomIn(role: Role, tally: Tally | undefined, least: number, total: number, lenient = false): number {
+export function roomIn(
+  role: Role,
+  tally: Tally | undefined,
+  least: number,
+  total: number,
+  lenient = false,
+): number {
   const { group, carries, selected } = role;
   const standing = tally ?? empty;
   switch (group.kind) {
@@ -94,13 +103,33 @@ export class Ledger {
     return copy;
   }
 
+  /** Invariant: no count is ever below zero; what `note` takes away was noted before. */
+  neverNegative(): boolean {
+    return (
+      this.#hostTotals.every((total) => total >= 0) &&
+      this.domains.every(
+        ({ total, tallies }) =>
+          total >= 0 &&
+          [...tallies.values()].every(
+            ({ selected, carriers, sure }) => selected >= 0 && carriers >= 0 && sure >= 0,
+          ),
+      )
+    );
+  }
+
   of(group: Group): DomainTallies {
-    return this.domains[group.id] as DomainTallies;
+    return at(this.domains, group.id);
   }
 
   roomInDomain(role: Role, domain: string): number {
     const tallies = this.of(role.group);
-    return roomIn(role, tallies.tallies.get(domain), role.group.kind === 'spread' ? tallies.least(role.group) : 0, tallies.total, this.lenient);
+    return roomIn(
+      role,
+      tallies.tallies.get(domain),
+      role.group.kind === 'spread' ? tallies.least(role.group) : 0,
+      tallies.total,
+      this.lenient,
+    );
   }
 
   /** Notes `count` pods of this role in a domain; a negative count takes them away. `sure`: the node is one that counts. */
@@ -116,16 +145,23 @@ export class Ledger {
   }
 
   roomOnHost(role: Role, hosts: ReadonlyMap<number, Tally> | undefined): number {
-    return roomIn(role, hosts?.get(role.group.id), this.hostFloors[role.group.id] ?? 0, this.#hostTotals[role.group.id] ?? 0, this.lenient);
+    return roomIn(
+      role,
+      hosts?.get(role.group.id),
+      float64At(this.hostFloors, role.group.id),
+      float64At(this.#hostTotals, role.group.id),
+      this.lenient,
+    );
   }
 
   /** As `note`, for a host. */
   noteOnHost(role: Role, hosts: Map<number, Tally>, count: number): void {
     let tally = hosts.get(role.group.id);
-    if (tally === undefined) hosts.set(role.group.id, tally = { selected: 0, carriers: 0, sure: 0 });
+    if (tally === undefined)
+      hosts.set(role.group.id, (tally = { selected: 0, carriers: 0, sure: 0 }));
     if (role.selected) {
       tally.selected += count;
-      this.#hostTotals[role.group.id] = (this.#hostTotals[role.group.id] ?? 0) + count;
+      this.#hostTotals[role.group.id] = float64At(this.#hostTotals, role.group.id) + count;
     }
     if (role.carries) tally.carriers += count;
   }

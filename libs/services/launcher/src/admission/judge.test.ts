@@ -1,81 +1,195 @@
 import { createHash } from 'node:crypto';
-import { describe, expect, test } from '@jest/globals';
-import { annotations, renderPromise, type Pool } from '@dovetail/core-api';
+
+import { annotations, type Pool, renderPromise } from '@dovetail/core-api';
+import { type CatalogView, Cluster, livePromise } from '@dovetail/core-cluster';
 import type { Node } from '@dovetail/core-kube-model';
 import type { NewNode } from '@dovetail/core-scheduling';
-import { claimValue, optionOf, planValue, podValue, typeValue } from '../testing/values.js';
-import type { CatalogView } from '../world/catalog-view.js';
-import { livePromise } from '../world/promises.js';
-import { poolRow, World } from '../world/world.js';
+import { podValue } from '@dovetail/sim-stage';
+import { describe, expect, test } from '@jest/globals';
+
+import { claimValue, optionOf, planValue, typeValue } from '../testing/values.js';
 import { Judge } from './judge.js';
-import { claimNameOf, type CheckBin } from './judged.js';
+import { type CheckBin, claimNameOf } from './judged.js';
 import { AdmissionMemory } from './ledger.js';
-import { mergedPromise, promiseWithout } from './promising.js';
+import { mergedPromise, promiseWithout } from './promise-changes.js';
 import { lateClaims, yieldingClaims } from './take-over.js';
 
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
 const pool: Pool = {
-  identity: { kind: 'NodePool', name: 'general' }, uid: 'p', resourceVersion: '1', generation: 1, createdMs: 0, weight: 0, limits: {}, labels: {}, annotations: {}, taints: [], startupTaints: [], requirements: [],
-  classRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' }, hash: 'h', ready: true, disruption: { policy: 'WhenEmpty', budgets: [] },
+  identity: { kind: 'NodePool', name: 'general' },
+  uid: 'p',
+  resourceVersion: '1',
+  generation: 1,
+  createdMs: 0,
+  weight: 0,
+  limits: {},
+  labels: {},
+  annotations: {},
+  taints: [],
+  startupTaints: [],
+  requirements: [],
+  classRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
+  hash: 'h',
+  ready: true,
+  disruption: { policy: 'WhenEmpty', budgets: [] },
 };
-const types = new Map([typeValue('small', 2000), typeValue('large', 8000)].map((type) => [type.name, type]));
+const types = new Map(
+  [typeValue('small', 2000), typeValue('large', 8000)].map((type) => [type.name, type]),
+);
 const catalog: CatalogView = { revision: '1', typesOf: () => types };
 const bin = (id: string, podUids: readonly string[], change: Partial<NewNode> = {}): NewNode => ({
-  id, pool: pool.identity, options: [optionOf('small', 1), optionOf('large', 4)], requirements: [], labels: {}, taints: [], requests: {}, podUids, topologyGroups: [], minValuesRelaxed: false, notes: [], ...change,
+  id,
+  pool: pool.identity,
+  options: [optionOf('small', 1), optionOf('large', 4)],
+  requirements: [],
+  labels: {},
+  taints: [],
+  requests: {},
+  podUids,
+  topologyGroups: [],
+  minValuesRelaxed: false,
+  notes: [],
+  ...change,
 });
-const worldOf = (change: Partial<Pool> = {}): World => {
-  const world = new World();
-  world.set('pool', poolRow({ ...pool, ...change }));
-  for (const uid of ['a', 'b', 'c', 'd']) world.set('pod', podValue(uid));
-  return world;
+const clusterOf = (change: Partial<Pool> = {}): Cluster => {
+  const cluster = new Cluster();
+  cluster.set('pool', { ...pool, ...change });
+  for (const uid of ['a', 'b', 'c', 'd']) cluster.set('pod', podValue(uid));
+  return cluster;
 };
-const judged = (world: World, newNodes: readonly NewNode[], check: CheckBin = () => []) => {
-  const judge = new Judge({ world, catalog, memory: new AdmissionMemory(), check, sha256Hex }, { planAgeMaxMs: 60_000, promiseMs: 1, replacementPromiseMs: 1 }, { admission: { epoch: 1, number: 2 }, nowMs: 1_000 });
+const judged = (cluster: Cluster, newNodes: readonly NewNode[], check: CheckBin = () => []) => {
+  const judge = new Judge(
+    { cluster, catalog, memory: new AdmissionMemory(), check, sha256Hex },
+    { planAgeMaxMs: 60_000, promiseMs: 1, replacementPromiseMs: 1 },
+    { admission: { epoch: 1, number: 2 }, nowMs: 1_000 },
+  );
   const plan = planValue('plan');
-  return judge.judge({ ...plan, plan: { ...plan.plan, newNodes } }).map((each) => (each.kind === 'refused' ? `${each.binId} ${each.reasons[0]?.code ?? ''}` : each.kind === 'new-node' ? `${each.binId} ${each.options.map((option) => option.instanceType).join('|')}` : each.kind));
+  return judge
+    .judge({ ...plan, plan: { ...plan.plan, newNodes } })
+    .map((each) =>
+      each.kind === 'refused'
+        ? `${each.binId} ${each.reasons[0]?.code ?? ''}`
+        : each.kind === 'new-node'
+          ? `${each.binId} ${each.options.map((option) => option.instanceType).join('|')}`
+          : each.kind,
+    );
 };
 
 describe('a round', () => {
   test.each([
-    ['bins are judged one by one', {}, [bin('bin-0', ['a']), bin('bin-1', ['gone']), bin('bin-2', ['b'])], ['bin-0 small|large', 'bin-1 pod-gone', 'bin-2 small|large']],
-    ['a pod is promised once', {}, [bin('bin-0', ['a']), bin('bin-1', ['a', 'b'])], ['bin-0 small|large', 'bin-1 pod-promised']],
-    ['limits hold whatever is launched, and what fits at the least is admitted', { limits: { cpu: 6000 } }, [bin('bin-0', ['a']), bin('bin-1', ['b']), bin('bin-2', ['c'])], ['bin-0 small', 'bin-1 small', 'bin-2 small']],
-    ['limits end with the room under them', { limits: { cpu: 4000 } }, [bin('bin-0', ['a']), bin('bin-1', ['b']), bin('bin-2', ['c'])], ['bin-0 small', 'bin-1 small', 'bin-2 pool-limit']],
-    ['a wide bin may use what is over', { limits: { cpu: 12_000 } }, [bin('bin-0', ['a']), bin('bin-1', ['b'])], ['bin-0 small', 'bin-1 small|large']],
-    ['launches per minute are counted within the round', { maxLaunchesPerMinute: 1 }, [bin('bin-0', ['a']), bin('bin-1', ['b'])], ['bin-0 small|large', 'bin-1 launch-rate']],
-    ['a pool that is not ready launches nothing', { ready: false }, [bin('bin-0', ['a'])], ['bin-0 pool-not-ready']],
-    ['a price cap drops what is dearer', { maxPriceMicrosPerHour: 2 }, [bin('bin-0', ['a'])], ['bin-0 small']],
-  ])('%s', (_sentence, change, bins, expected) => expect(judged(worldOf(change), bins)).toEqual(expected));
+    [
+      'bins are judged one by one',
+      {},
+      [bin('bin-0', ['a']), bin('bin-1', ['gone']), bin('bin-2', ['b'])],
+      ['bin-0 small|large', 'bin-1 pod-gone', 'bin-2 small|large'],
+    ],
+    [
+      'a pod is promised once',
+      {},
+      [bin('bin-0', ['a']), bin('bin-1', ['a', 'b'])],
+      ['bin-0 small|large', 'bin-1 pod-promised'],
+    ],
+    [
+      'limits hold whatever is launched, and what fits at the least is admitted',
+      { limits: { cpu: 6000 } },
+      [bin('bin-0', ['a']), bin('bin-1', ['b']), bin('bin-2', ['c'])],
+      ['bin-0 small', 'bin-1 small', 'bin-2 small'],
+    ],
+    [
+      'limits end with the room under them',
+      { limits: { cpu: 4000 } },
+      [bin('bin-0', ['a']), bin('bin-1', ['b']), bin('bin-2', ['c'])],
+      ['bin-0 small', 'bin-1 small', 'bin-2 pool-limit'],
+    ],
+    [
+      'a wide bin may use what is over',
+      { limits: { cpu: 12_000 } },
+      [bin('bin-0', ['a']), bin('bin-1', ['b'])],
+      ['bin-0 small', 'bin-1 small|large'],
+    ],
+    [
+      'launches per minute are counted within the round',
+      { maxLaunchesPerMinute: 1 },
+      [bin('bin-0', ['a']), bin('bin-1', ['b'])],
+      ['bin-0 small|large', 'bin-1 launch-rate'],
+    ],
+    [
+      'a pool that is not ready launches nothing',
+      { ready: false },
+      [bin('bin-0', ['a'])],
+      ['bin-0 pool-not-ready'],
+    ],
+    [
+      'a price cap drops what is dearer',
+      { maxPriceMicrosPerHour: 2 },
+      [bin('bin-0', ['a'])],
+      ['bin-0 small'],
+    ],
+  ])('%s', (_sentence, change, bins, expected) =>
+    expect(judged(clusterOf(change), bins)).toEqual(expected),
+  );
 
   test('the checker sees what was admitted before, and what it finds refuses the bin', () => {
     const seen: number[] = [];
-    const check: CheckBin = ({ nodes }) => { seen.push(nodes.length); return nodes.length > 1 ? [{ code: 'topology-spread', where: 'bin-2', message: 'too many' }] : []; };
-    expect(judged(worldOf(), [bin('bin-0', ['a']), bin('bin-1', ['b']), bin('bin-2', ['c'])], check)).toEqual(['bin-0 small|large', 'bin-1 small|large', 'bin-2 constraint-broken']);
+    const check: CheckBin = ({ nodes }) => {
+      seen.push(nodes.length);
+      return nodes.length > 1
+        ? [{ code: 'topology-spread', where: 'bin-2', message: 'too many' }]
+        : [];
+    };
+    expect(
+      judged(clusterOf(), [bin('bin-0', ['a']), bin('bin-1', ['b']), bin('bin-2', ['c'])], check),
+    ).toEqual(['bin-0 small|large', 'bin-1 small|large', 'bin-2 constraint-broken']);
     expect(seen).toEqual([0, 1, 2]);
   });
 
   test('companions that share a spread group are checked with the bin, others are not', () => {
     const beside: string[][] = [];
-    const check: CheckBin = (question) => { beside.push(question.beside.newNodes.map((each) => each.id)); return []; };
-    judged(worldOf(), [bin('bin-0', ['a'], { topologyGroups: ['zone'] }), bin('bin-1', ['b'], { topologyGroups: ['zone'] }), bin('bin-2', ['c'])], check);
+    const check: CheckBin = (question) => {
+      beside.push(question.beside.newNodes.map((each) => each.id));
+      return [];
+    };
+    judged(
+      clusterOf(),
+      [
+        bin('bin-0', ['a'], { topologyGroups: ['zone'] }),
+        bin('bin-1', ['b'], { topologyGroups: ['zone'] }),
+        bin('bin-2', ['c']),
+      ],
+      check,
+    );
     expect(beside).toEqual([['bin-1'], [], []]);
   });
 
   test('claims that exist count under the limits: launched ones by their size, others by their largest option', () => {
-    const world = worldOf({ limits: { cpu: 12_000 } });
-    world.set('claim', claimValue('launched', { capacity: { cpu: 2000 } }));
-    world.set('claim', claimValue('waiting', { requirements: [{ key: 'node.kubernetes.io/instance-type', operator: 'In', values: ['small', 'large'] }] }));
-    expect(judged(world, [bin('bin-0', ['a']), bin('bin-1', ['b'])])).toEqual(['bin-0 small', 'bin-1 pool-limit']);
+    const cluster = clusterOf({ limits: { cpu: 12_000 } });
+    cluster.set('claim', claimValue('launched', { capacity: { cpu: 2000 } }));
+    cluster.set(
+      'claim',
+      claimValue('waiting', {
+        requirements: [
+          { key: 'node.kubernetes.io/instance-type', operator: 'In', values: ['small', 'large'] },
+        ],
+      }),
+    );
+    expect(judged(cluster, [bin('bin-0', ['a']), bin('bin-1', ['b'])])).toEqual([
+      'bin-0 small',
+      'bin-1 pool-limit',
+    ]);
   });
 });
 
-describe('a claim\'s name', () => {
+describe("a claim's name", () => {
   test.each([
     ['follows from admission, plan and bin', 'general', /^general-[0-9a-f]{12}$/],
     ['stays a DNS name for long pool names', 'x'.repeat(80), /^x{46}-[0-9a-f]{12}$/],
     ['and for names with dots', 'team.a', /^team-a-[0-9a-f]{12}$/],
   ])('%s', (_sentence, poolName, pattern) => {
-    const name = (number: number): string => claimNameOf({ poolName, admission: { epoch: 1, number }, planId: 'p', binId: 'bin-0' }, sha256Hex);
+    const name = (number: number): string =>
+      claimNameOf(
+        { poolName, admission: { epoch: 1, number }, planId: 'p', binId: 'bin-0' },
+        sha256Hex,
+      );
     expect(name(1)).toMatch(pattern);
     expect(name(1)).toBe(name(1));
     expect(name(1)).not.toBe(name(2));
@@ -86,21 +200,57 @@ describe('promises', () => {
   const waits = (uid: string): boolean => uid !== 'bound';
   test.each([
     ['to a holder without one', undefined, { podUids: ['b'], admission: '1.2', untilMs: 9 }],
-    ['pods that still wait stay, those that do not go', { podUids: ['a', 'bound'], admission: '1.1', untilMs: 20 }, { podUids: ['a', 'b'], admission: '1.2', untilMs: 20 }],
-    ['a promise without an end keeps none', { podUids: ['a'], admission: '1.1' }, { podUids: ['a', 'b'], admission: '1.2' }],
-    ['one that has ended is forgotten', { podUids: ['a'], admission: '1.1', untilMs: 4 }, { podUids: ['b'], admission: '1.2', untilMs: 9 }],
-    ['kept room adds up', { podUids: [], admission: '1.1', untilMs: 20, reserved: { cpu: 1 } }, { podUids: ['b'], admission: '1.2', untilMs: 20, reserved: { cpu: 1 } }],
-  ])('%s', (_sentence, held, expected) => expect(mergedPromise(held, { podUids: ['b'], admission: '1.2', untilMs: 9 }, waits, 5)).toEqual(expected));
+    [
+      'pods that still wait stay, those that do not go',
+      { podUids: ['a', 'bound'], admission: '1.1', untilMs: 20 },
+      { podUids: ['a', 'b'], admission: '1.2', untilMs: 20 },
+    ],
+    [
+      'a promise without an end keeps none',
+      { podUids: ['a'], admission: '1.1' },
+      { podUids: ['a', 'b'], admission: '1.2' },
+    ],
+    [
+      'one that has ended is forgotten',
+      { podUids: ['a'], admission: '1.1', untilMs: 4 },
+      { podUids: ['b'], admission: '1.2', untilMs: 9 },
+    ],
+    [
+      'kept room adds up',
+      { podUids: [], admission: '1.1', untilMs: 20, reserved: { cpu: 1 } },
+      { podUids: ['b'], admission: '1.2', untilMs: 20, reserved: { cpu: 1 } },
+    ],
+  ])('%s', (_sentence, held, expected) =>
+    expect(mergedPromise(held, { podUids: ['b'], admission: '1.2', untilMs: 9 }, waits, 5)).toEqual(
+      expected,
+    ),
+  );
   test('taken back, it leaves what others were promised', () => {
-    expect(promiseWithout({ podUids: ['a', 'b'], admission: '1.2' }, { podUids: ['b'], admission: '1.2' })).toEqual({ podUids: ['a'], admission: '1.2' });
-    expect(promiseWithout({ podUids: ['b'], admission: '1.2' }, { podUids: ['b'], admission: '1.2' })).toBeUndefined();
+    expect(
+      promiseWithout(
+        { podUids: ['a', 'b'], admission: '1.2' },
+        { podUids: ['b'], admission: '1.2' },
+      ),
+    ).toEqual({ podUids: ['a'], admission: '1.2' });
+    expect(
+      promiseWithout({ podUids: ['b'], admission: '1.2' }, { podUids: ['b'], admission: '1.2' }),
+    ).toBeUndefined();
   });
 });
 
 describe('after a change of leaders', () => {
-  const marked = (name: string, admission: string, change: { readonly podUids?: readonly string[]; readonly instance?: boolean } = {}) => claimValue(name, { annotations: {
-    [annotations.admission]: `${admission}/plan/bin-0`, [annotations.promise]: renderPromise({ podUids: change.podUids ?? [], admission }), ...(change.instance === true ? { [annotations.instanceId]: 'i-1' } : {}),
-  } });
+  const marked = (
+    name: string,
+    admission: string,
+    change: { readonly podUids?: readonly string[]; readonly instance?: boolean } = {},
+  ) =>
+    claimValue(name, {
+      annotations: {
+        [annotations.admission]: `${admission}/plan/bin-0`,
+        [annotations.promise]: renderPromise({ podUids: change.podUids ?? [], admission }),
+        ...(change.instance === true ? { [annotations.instanceId]: 'i-1' } : {}),
+      },
+    });
   test.each([
     ['claims that were there are kept', marked('c', '1.1'), ['uid-c'], []],
     ['one of an older epoch that appears later goes', marked('c', '1.1'), [], ['c']],
@@ -108,28 +258,71 @@ describe('after a change of leaders', () => {
     ['one of this epoch stays', marked('c', '2.1'), [], []],
     ['one that nobody admitted is not ours to judge', claimValue('c'), [], []],
   ])('%s', (_sentence, claim, inherited, expected) => {
-    const world = new World();
-    world.set('claim', claim);
-    expect(lateClaims(world, { epoch: 2, inherited: new Set(inherited) }).map((each) => each.name)).toEqual(expected);
+    const cluster = new Cluster();
+    cluster.set('claim', claim);
+    expect(
+      lateClaims(cluster, { number: 2, inherited: new Set(inherited) }).map((each) => each.name),
+    ).toEqual(expected);
   });
   test.each([
-    ['of two that name a pod the later yields', [marked('x', '1.1', { podUids: ['a'] }), marked('y', '1.2', { podUids: ['a'] })], ['y']],
-    ['the one with an instance stays, even if it is the later', [marked('x', '1.1', { podUids: ['a'] }), marked('y', '1.2', { podUids: ['a'], instance: true })], ['x']],
-    ['two that name different pods both stay', [marked('x', '1.1', { podUids: ['a'] }), marked('y', '1.2', { podUids: ['b'] })], []],
-    ['a pod that is bound is nobody\'s quarrel', [marked('x', '1.1', { podUids: ['bound'] }), marked('y', '1.2', { podUids: ['bound'] })], []],
+    [
+      'of two that name a pod the later yields',
+      [marked('x', '1.1', { podUids: ['a'] }), marked('y', '1.2', { podUids: ['a'] })],
+      ['y'],
+    ],
+    [
+      'the one with an instance stays, even if it is the later',
+      [
+        marked('x', '1.1', { podUids: ['a'] }),
+        marked('y', '1.2', { podUids: ['a'], instance: true }),
+      ],
+      ['x'],
+    ],
+    [
+      'two that name different pods both stay',
+      [marked('x', '1.1', { podUids: ['a'] }), marked('y', '1.2', { podUids: ['b'] })],
+      [],
+    ],
+    [
+      "a pod that is bound is nobody's quarrel",
+      [marked('x', '1.1', { podUids: ['bound'] }), marked('y', '1.2', { podUids: ['bound'] })],
+      [],
+    ],
   ])('%s', (_sentence, claims, expected) => {
-    const world = worldOf();
-    world.set('pod', podValue('bound', { nodeName: 'n' }));
-    for (const claim of claims) world.set('claim', claim);
-    expect(yieldingClaims(world, 0).map((each) => each.name)).toEqual(expected);
+    const cluster = clusterOf();
+    cluster.set('pod', podValue('bound', { nodeName: 'n' }));
+    for (const claim of claims) cluster.set('claim', claim);
+    expect(yieldingClaims(cluster, 0).map((each) => each.name)).toEqual(expected);
   });
-  test('room kept for a replaced node\'s pods ends with that node', () => {
-    const world = worldOf();
-    const replacing = claimValue('r', { annotations: { [annotations.promise]: renderPromise({ podUids: [], admission: '1.1', reserved: { cpu: 1000 }, replaces: { nodeName: 'old', nodeUid: 'uid-old' } }) } });
-    world.set('node', { uid: 'uid-old', name: 'old', resourceVersion: '1', labels: {}, annotations: {}, createdMs: 0, finalizers: [], taints: [], cordoned: false, ready: true, capacity: {}, allocatable: {} } satisfies Node);
-    world.set('claim', replacing);
-    expect(livePromise(world, 'uid-r', 0)?.promise.reserved).toEqual({ cpu: 1000 });
-    world.delete('node', 'uid-old');
-    expect(livePromise(world, 'uid-r', 0)).toBeUndefined();
+  test("room kept for a replaced node's pods ends with that node", () => {
+    const cluster = clusterOf();
+    const replacing = claimValue('r', {
+      annotations: {
+        [annotations.promise]: renderPromise({
+          podUids: [],
+          admission: '1.1',
+          reserved: { cpu: 1000 },
+          replaces: { nodeName: 'old', nodeUid: 'uid-old' },
+        }),
+      },
+    });
+    cluster.set('node', {
+      uid: 'uid-old',
+      name: 'old',
+      resourceVersion: '1',
+      labels: {},
+      annotations: {},
+      createdMs: 0,
+      finalizers: [],
+      taints: [],
+      cordoned: false,
+      ready: true,
+      capacity: {},
+      allocatable: {},
+    } satisfies Node);
+    cluster.set('claim', replacing);
+    expect(livePromise(cluster, 'uid-r', 0)?.promise.reserved).toEqual({ cpu: 1000 });
+    cluster.delete('node', 'uid-old');
+    expect(livePromise(cluster, 'uid-r', 0)).toBeUndefined();
   });
 });

@@ -1,7 +1,14 @@
 import type { AdmissionNumber, PlanMessage } from '@dovetail/contracts';
 import type { Pool, PromiseAnnotation } from '@dovetail/core-api';
 import type { Pod } from '@dovetail/core-kube-model';
-import type { BinOption, ExistingNode, NewNode, Placement, Reason, Violation } from '@dovetail/core-scheduling';
+import type {
+  BinOption,
+  ExistingNode,
+  NewNode,
+  Placement,
+  Reason,
+  Violation,
+} from '@dovetail/core-scheduling';
 
 /** A bin that holds: a node to launch under this name, its options narrowed to what may be launched now. */
 export type AdmittedNode = {
@@ -23,7 +30,11 @@ export type AdmittedPlacement = {
   readonly binId: string;
   readonly podUids: readonly string[];
   /** Where the promise goes: the claim until its node is initialised, then the node. */
-  readonly holder: { readonly kind: 'NodeClaim' | 'Node'; readonly name: string; readonly uid: string };
+  readonly holder: {
+    readonly kind: 'NodeClaim' | 'Node';
+    readonly name: string;
+    readonly uid: string;
+  };
   readonly placement: Placement;
   readonly promise: PromiseAnnotation;
 };
@@ -46,15 +57,47 @@ export type CheckBin = (question: {
   /** Everything that exists or is promised now, earlier bins of this round included. */
   readonly nodes: readonly ExistingNode[];
   /** The plan's bins that are judged after this one; `pods` holds theirs too. Nodes that are level together are not level one by one. */
-  readonly beside: { readonly newNodes: readonly NewNode[]; readonly placements: readonly Placement[] };
+  readonly beside: {
+    readonly newNodes: readonly NewNode[];
+    readonly placements: readonly Placement[];
+  };
 }) => readonly Violation[];
 
 /** `place-0`, `place-1`, …: placements have no id of their own in the plan. */
 export const placementId = (index: number): string => `place-${index}`;
 
 /** The name of a bin's claim: the same admission of the same bin is the same claim, whoever makes it. */
-export function claimNameOf(bin: { readonly poolName: string; readonly admission: AdmissionNumber; readonly planId: string; readonly binId: string }, sha256Hex: (text: string) => string): string {
-  const digest = sha256Hex(`${bin.admission.epoch}.${bin.admission.number}/${bin.planId}/${bin.binId}`);
-  const prefix = bin.poolName.toLowerCase().replace(/[^a-z0-9-]/g, '-').slice(0, 46).replace(/^-+|-+$/g, '');
+export function claimNameOf(
+  bin: {
+    readonly poolName: string;
+    readonly admission: AdmissionNumber;
+    readonly planId: string;
+    readonly binId: string;
+  },
+  sha256Hex: (text: string) => string,
+): string {
+  const digest = sha256Hex(
+    `${bin.admission.epoch}.${bin.admission.number}/${bin.planId}/${bin.binId}`,
+  );
+  const prefix = bin.poolName
+    .toLowerCase()
+    .replace(/[^a-z0-9-]/g, '-')
+    .slice(0, 46)
+    .replace(/^-+|-+$/g, '');
   return `${prefix === '' ? 'pool' : prefix}-${digest.slice(0, 12)}`;
 }
+
+/** A bin that is refused, with the reasons. */
+export const refusedBin = (
+  plan: PlanMessage,
+  binId: string,
+  bin: NewNode | Placement,
+  reasons: readonly Reason[],
+): RefusedBin => ({
+  kind: 'refused',
+  plan,
+  binId,
+  podUids: bin.podUids,
+  ...('pool' in bin ? { pool: bin.pool } : {}),
+  reasons,
+});

@@ -1,39 +1,60 @@
 import type { AdmissionNumber } from '@dovetail/contracts';
-import { poolKey, type Pool } from '@dovetail/core-api';
-import { addResources, subtractResources, sumResources, type Resources } from '@dovetail/core-kube-model';
+import { type Pool, poolKey } from '@dovetail/core-api';
+import {
+  type CatalogView,
+  claimUsage,
+  type Cluster,
+  nodesNow,
+  promiseHolding,
+  typesOfClaim,
+} from '@dovetail/core-cluster';
+import {
+  addResources,
+  type Resources,
+  subtractResources,
+  sumResources,
+} from '@dovetail/core-kube-model';
 import type { ExistingNode } from '@dovetail/core-scheduling';
-import { claimUsage, typesOfClaim, type CatalogView } from '../world/catalog-view.js';
-import { promiseHolding } from '../world/promises.js';
-import { existingNodes } from '../world/snapshot.js';
-import type { World } from '../world/world.js';
+
 import type { TouchedGroups } from './rules.js';
 
 const minuteMs = 60_000;
+/** Longer than a watch lags in a healthy cluster; a claim that it does not show by then does not exist. */
 const watchLagMs = 10_000;
 
-/** What outlives a round, in the leader's memory: spread and affinity groups that admissions touched, and launches of the last minute. */
+/**
+ * The leader's memory beyond a round: groups that admissions touched, launches of the last minute, and
+ * replacements that no watch may show yet.
+ */
 export class AdmissionMemory {
-  readonly #touched = new Map<string, { readonly admission: AdmissionNumber; readonly planId: string }>();
+  readonly #touched = new Map<
+    string,
+    { readonly admission: AdmissionNumber; readonly planId: string }
+  >();
   readonly #launches = new Map<string, number[]>();
   readonly #replaced = new Map<string, { readonly planId: string; readonly atMs: number }>();
 
-  get touched(): TouchedGroups { return this.#touched; }
+  get touched(): TouchedGroups {
+    return this.#touched;
+  }
 
   touch(groups: readonly string[], admission: AdmissionNumber, planId: string): void {
     for (const group of groups) {
       this.#touched.delete(group);
       this.#touched.set(group, { admission, planId });
     }
-    while (this.#touched.size > touchedMax) this.#touched.delete(this.#touched.keys().next().value ?? '');
+    while (this.#touched.size > touchedMax)
+      this.#touched.delete(this.#touched.keys().next().value ?? '');
   }
 
   launched(pool: string, atMs: number): void {
     this.#launches.set(pool, [...this.#recent(pool, atMs), atMs]);
   }
 
-  /** A plan has replaced this node just now; remembered until the watches must have shown the claim. */
+  /** A plan has just replaced this node. It is remembered until the watches must have shown the claim. */
   replaced(nodeUid: string, planId: string, atMs: number): void {
-    for (const [uid, entry] of this.#replaced) if (entry.atMs <= atMs - watchLagMs) this.#replaced.delete(uid);
+    for (const [uid, entry] of this.#replaced)
+      if (entry.atMs <= atMs - watchLagMs) this.#replaced.delete(uid);
     this.#replaced.set(nodeUid, { planId, atMs });
   }
 
@@ -42,32 +63,41 @@ export class AdmissionMemory {
     return entry !== undefined && entry.atMs > nowMs - watchLagMs ? entry.planId : undefined;
   }
 
-  launchesLastMinute(pool: string, nowMs: number): number { return this.#recent(pool, nowMs).length; }
+  launchesLastMinute(pool: string, nowMs: number): number {
+    return this.#recent(pool, nowMs).length;
+  }
 
-  #recent(pool: string, nowMs: number): number[] { return (this.#launches.get(pool) ?? []).filter((atMs) => atMs > nowMs - minuteMs); }
+  #recent(pool: string, nowMs: number): number[] {
+    return (this.#launches.get(pool) ?? []).filter((atMs) => atMs > nowMs - minuteMs);
+  }
 }
 
-/** Groups remembered; plans older than the oldest of them are refused for their age long before. */
+/** Groups that are remembered. A plan old enough to predate the oldest is refused for its age. */
 const touchedMax = 100_000;
 
-/** The arithmetic of one round: rooms, promises and limit totals, with every bin that was admitted already counted in. */
+/**
+ * The arithmetic of one round: rooms, promises and use of limits.
+ *
+ * Invariant: every bin that was admitted in the round is counted in.
+ */
 export class Ledger {
   readonly nodes: ExistingNode[];
-  readonly #world: World;
+  readonly #cluster: Cluster;
   readonly #catalog: CatalogView;
   readonly #nowMs: number;
   readonly #indexByUid = new Map<string, number>();
   readonly #promisedNow = new Map<string, string>();
   readonly #usage = new Map<string, Resources>();
 
-  constructor(world: World, catalog: CatalogView, nowMs: number) {
-    this.#world = world;
+  constructor(cluster: Cluster, catalog: CatalogView, nowMs: number) {
+    this.#cluster = cluster;
     this.#catalog = catalog;
     this.#nowMs = nowMs;
-    this.nodes = [...existingNodes(world, catalog, nowMs)];
+    this.nodes = [...nodesNow(cluster, catalog, nowMs)];
     this.nodes.forEach((node, index) => {
       this.#indexByUid.set(node.uid, index);
-      const claim = node.claimName === undefined ? undefined : world.claims.one('name', node.claimName);
+      const claim =
+        node.claimName === undefined ? undefined : cluster.claims.one('name', node.claimName);
       if (claim !== undefined) this.#indexByUid.set(claim.uid, index);
     });
   }
@@ -78,12 +108,15 @@ export class Ledger {
     return index === undefined ? undefined : this.nodes[index];
   }
 
-  /** Whose live promise holds the pod, those of this round included. */
+  /** The holder whose live promise, or whose bin of this round, has the pod. */
   promisedTo(podUid: string): string | undefined {
-    return this.#promisedNow.get(podUid) ?? promiseHolding(this.#world, podUid, this.#nowMs)?.holder.value.name;
+    return (
+      this.#promisedNow.get(podUid) ??
+      promiseHolding(this.#cluster, podUid, this.#nowMs)?.holder.value.name
+    );
   }
 
-  /** What is left of the pool's limited resources. */
+  /** The rest of the pool's limited resources; below zero once they are overdrawn. */
   remaining(pool: Pool): Resources {
     const limited = Object.keys(pool.limits);
     if (limited.length === 0) return {};
@@ -113,8 +146,15 @@ export class Ledger {
     const key = poolKey(pool.identity);
     const known = this.#usage.get(key);
     if (known !== undefined) return known;
-    const claims = this.#world.claims.by('pool', key).filter((claim) => claim.deletionMs === undefined);
-    const used = sumResources(claims.map((claim) => ({ ...claimUsage(claim, typesOfClaim(this.#catalog, this.#world, claim)), nodes: 1 })));
+    const claims = this.#cluster.claims
+      .by('pool', key)
+      .filter((claim) => claim.deletionMs === undefined);
+    const used = sumResources(
+      claims.map((claim) => ({
+        ...claimUsage(claim, typesOfClaim(this.#catalog, this.#cluster, claim)),
+        nodes: 1,
+      })),
+    );
     this.#usage.set(key, used);
     return used;
   }

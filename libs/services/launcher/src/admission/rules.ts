@@ -1,41 +1,76 @@
 import type { AdmissionNumber, PlanCause } from '@dovetail/contracts';
 import { compareAdmissions } from '@dovetail/contracts';
-import { fits, isTerminal, subtractResources, sumResources, type Pod, type Resources } from '@dovetail/core-kube-model';
+import type { Pool } from '@dovetail/core-api';
+import {
+  fits,
+  isTerminal,
+  type Pod,
+  type Resources,
+  subtractResources,
+  sumResources,
+} from '@dovetail/core-kube-model';
 import type { ExistingNode, Reason } from '@dovetail/core-scheduling';
 
-import { admissionText } from './number.js';
-import { reason } from './reasons.js';
+import { admissionText } from '../cluster/admission-mark.js';
+import { reason } from './reason.js';
 
-/** Refuses a plan that waited too long: what it saw has probably changed, and its pods are batched again anyway. */
-export function tooOld(plan: { readonly createdMs: number }, nowMs: number, planAgeMaxMs: number): Reason | undefined {
+/** Refuses a plan that waited too long: the cluster has probably changed, and its pods are batched again. */
+export function tooOld(
+  plan: { readonly createdMs: number },
+  nowMs: number,
+  planAgeMaxMs: number,
+): Reason | undefined {
   const ageMs = nowMs - plan.createdMs;
-  return ageMs <= planAgeMaxMs ? undefined
-    : reason('plan-too-old', `the plan is ${Math.round(ageMs / 1000)} s old, ${planAgeMaxMs / 1000} s is the most`, { ageMs, maxMs: planAgeMaxMs });
+  return ageMs <= planAgeMaxMs
+    ? undefined
+    : reason(
+        'plan-too-old',
+        `the plan is ${Math.round(ageMs / 1000)} s old; the limit is ${planAgeMaxMs / 1000} s`,
+        { ageMs, maxMs: planAgeMaxMs },
+      );
 }
 
-/** Refuses a plan whose solver had not heard of this leader: what its predecessor touched last is not known any more. */
+/** Refuses a plan of an older epoch: this leader does not know which groups its predecessor touched last. */
 export function olderEpoch(admissionSeen: AdmissionNumber, epoch: number): Reason | undefined {
-  return admissionSeen.epoch >= epoch ? undefined
-    : reason('older-epoch', `the plan was made in epoch ${admissionSeen.epoch}, this is epoch ${epoch}`, { seen: admissionSeen.epoch, epoch });
+  return admissionSeen.epoch >= epoch
+    ? undefined
+    : reason(
+        'older-epoch',
+        `the plan was made in epoch ${admissionSeen.epoch}, this is epoch ${epoch}`,
+        { seen: admissionSeen.epoch, epoch },
+      );
 }
 
 /** When each spread or affinity group was last touched, and by which plan. */
-export type TouchedGroups = ReadonlyMap<string, { readonly admission: AdmissionNumber; readonly planId: string }>;
+export type TouchedGroups = ReadonlyMap<
+  string,
+  { readonly admission: AdmissionNumber; readonly planId: string }
+>;
 
-/** Refuses a bin that relies on a group which an admission touched that its solver had not seen. Its own plan's bins are known to it. */
+/** Refuses a bin that relies on a group which an admission unseen by its solver touched. Its own plan's bins do not count. */
 export function groupTouched(
-  bin: { readonly topologyGroups: readonly string[] }, plan: { readonly id: string; readonly admissionSeen: AdmissionNumber }, touched: TouchedGroups,
+  bin: { readonly topologyGroups: readonly string[] },
+  plan: { readonly id: string; readonly admissionSeen: AdmissionNumber },
+  touched: TouchedGroups,
 ): Reason | undefined {
   for (const group of bin.topologyGroups) {
     const last = touched.get(group);
-    if (last === undefined || last.planId === plan.id || compareAdmissions(last.admission, plan.admissionSeen) <= 0) continue;
-    return reason('group-touched', `admission ${admissionText(last.admission)} placed pods in group ${group}, and the plan had only seen ${admissionText(plan.admissionSeen)}`,
-      { group, admission: admissionText(last.admission), seen: admissionText(plan.admissionSeen) });
+    if (
+      last === undefined ||
+      last.planId === plan.id ||
+      compareAdmissions(last.admission, plan.admissionSeen) <= 0
+    )
+      continue;
+    return reason(
+      'group-touched',
+      `admission ${admissionText(last.admission)} placed pods in group ${group}, and the plan had only seen ${admissionText(plan.admissionSeen)}`,
+      { group, admission: admissionText(last.admission), seen: admissionText(plan.admissionSeen) },
+    );
   }
   return undefined;
 }
 
-/** What the rules for pods ask of the world. */
+/** The facts that the rules for pods read. */
 export type PodFacts = {
   pod(uid: string): Pod | undefined;
   /** Name of the claim or node whose live promise holds the pod. */
@@ -46,51 +81,107 @@ export type PodFacts = {
  * Refuses a bin when one of its pods is gone or ending, bound already, or promised elsewhere. The pods of a replacement must be
  * bound on the node that it replaces instead.
  */
-export function podsNotFree(podUids: readonly string[], cause: PlanCause, facts: PodFacts): Reason | undefined {
+export function podsNotFree(
+  podUids: readonly string[],
+  cause: PlanCause,
+  facts: PodFacts,
+): Reason | undefined {
   for (const uid of podUids) {
     const pod = facts.pod(uid);
     if (pod === undefined || pod.deletionMs !== undefined || isTerminal(pod)) {
-      return reason('pod-gone', `pod ${pod === undefined ? uid : `${pod.namespace}/${pod.name}`} is gone or ending`, { podUid: uid });
+      return reason(
+        'pod-gone',
+        `pod ${pod === undefined ? uid : `${pod.namespace}/${pod.name}`} is gone or ending`,
+        { podUid: uid },
+      );
     }
     const named = { podUid: uid, pod: `${pod.namespace}/${pod.name}` };
     if (cause.kind === 'replacement') {
       if (pod.nodeName === cause.nodeName) continue;
-      return reason('not-on-replaced-node', `pod ${named.pod} is not on ${cause.nodeName}`, { ...named, node: pod.nodeName ?? '', replaced: cause.nodeName });
+      return reason('not-on-replaced-node', `pod ${named.pod} is not on ${cause.nodeName}`, {
+        ...named,
+        node: pod.nodeName ?? '',
+        replaced: cause.nodeName,
+      });
     }
-    if (pod.nodeName !== undefined) return reason('pod-bound', `pod ${named.pod} is bound to ${pod.nodeName}`, { ...named, node: pod.nodeName });
+    if (pod.nodeName !== undefined)
+      return reason('pod-bound', `pod ${named.pod} is bound to ${pod.nodeName}`, {
+        ...named,
+        node: pod.nodeName,
+      });
     const holder = facts.promisedTo(uid);
-    if (holder !== undefined) return reason('pod-promised', `pod ${named.pod} has room promised on ${holder}`, { ...named, holder });
+    if (holder !== undefined)
+      return reason('pod-promised', `pod ${named.pod} has room promised on ${holder}`, {
+        ...named,
+        holder,
+      });
   }
   return undefined;
 }
 
 /** Refuses a placement whose node (or claim in flight) is gone or being retired. */
-export function nodeRetiring(placement: { readonly nodeName: string; readonly nodeUid: string }, node: ExistingNode | undefined): Reason | undefined {
+export function nodeRetiring(
+  placement: { readonly nodeName: string; readonly nodeUid: string },
+  node: ExistingNode | undefined,
+): Reason | undefined {
   const named = { node: placement.nodeName, nodeUid: placement.nodeUid };
   if (node === undefined) return reason('node-gone', `node ${placement.nodeName} is gone`, named);
-  if (node.state === 'deleting') return reason('node-retiring', `node ${placement.nodeName} is being retired`, named);
+  if (node.state === 'deleting')
+    return reason('node-retiring', `node ${placement.nodeName} is being retired`, named);
   return undefined;
 }
 
-/** The room that is left on a node once its pods, its promises and what is kept for replacements have theirs. */
-export function roomOn(node: ExistingNode): Resources {
+/** The room on a node beside its pods, its promises and the room kept for replacements. */
+function roomOn(node: ExistingNode): Resources {
   const taken = sumResources([...node.pods, ...node.promisedPods].map((pod) => pod.requests));
   return subtractResources(subtractResources(node.allocatable, taken), node.reserved);
 }
 
-/** Refuses a placement that does not fit beside what is there and what is promised. */
+/** Refuses a placement that does not fit beside the node's pods and promises. */
 export function nodeFull(requests: Resources, node: ExistingNode): Reason | undefined {
   const room = roomOn(node);
   if (fits(requests, room)) return undefined;
-  const [resource = 'cpu'] = Object.keys(requests).filter((name) => (requests[name] ?? 0) > (room[name] ?? 0)).sort();
-  return reason('node-full', `node ${node.name} has ${room[resource] ?? 0} of ${resource} left, ${requests[resource] ?? 0} is needed`,
-    { node: node.name, resource, requested: requests[resource] ?? 0, room: room[resource] ?? 0 });
+  const [resource = 'cpu'] = Object.keys(requests)
+    .filter((name) => (requests[name] ?? 0) > (room[name] ?? 0))
+    .sort();
+  return reason(
+    'node-full',
+    `node ${node.name} has ${room[resource] ?? 0} of ${resource} left, ${requests[resource] ?? 0} is needed`,
+    { node: node.name, resource, requested: requests[resource] ?? 0, room: room[resource] ?? 0 },
+  );
 }
 
-/** Refuses another launch of a pool that has had its launches of the last minute. */
-export function launchRate(pool: { readonly key: string; readonly maxLaunchesPerMinute?: number }, launchesLastMinute: number): Reason | undefined {
+/** Refuses a launch of a pool that has used up its launches per minute. */
+export function launchRate(
+  pool: { readonly key: string; readonly maxLaunchesPerMinute?: number },
+  launchesLastMinute: number,
+): Reason | undefined {
   const most = pool.maxLaunchesPerMinute;
   if (most === undefined || launchesLastMinute < most) return undefined;
-  return reason('launch-rate', `${pool.key} has had ${launchesLastMinute} launches in the last minute, ${most} is the most`,
-    { launches: launchesLastMinute, max: most }, { subject: pool.key });
+  return reason(
+    'launch-rate',
+    `${pool.key} has had ${launchesLastMinute} launches in the last minute; the limit is ${most}`,
+    { launches: launchesLastMinute, max: most },
+    { subject: pool.key },
+  );
+}
+
+/** Refuses a bin whose pool is gone, not ready, or has had its launches of the last minute. */
+export function poolUnusable(
+  pool: Pool | undefined,
+  key: string,
+  launchesLastMinute: number,
+): Reason | undefined {
+  if (pool === undefined || pool.deletionMs !== undefined)
+    return reason('pool-deleting', `${key} is gone or being deleted`, {}, { subject: key });
+  if (!pool.ready) return reason('pool-not-ready', `${key} is not ready`, {}, { subject: key });
+  return launchRate(
+    {
+      key,
+      ...(pool.maxLaunchesPerMinute === undefined
+        ? {}
+        : { maxLaunchesPerMinute: pool.maxLaunchesPerMinute }),
+    },
+    launchesLastMinute,
+  );
 }

@@ -1,54 +1,119 @@
 import type { AdmissionNumber, PlanMessage, Verdict } from '@dovetail/contracts';
-import { annotations, parsePromise, type NodeClaim } from '@dovetail/core-api';
+import { annotations, type NodeClaim, parsePromise } from '@dovetail/core-api';
+import type { Cluster } from '@dovetail/core-cluster';
 import type { Reason } from '@dovetail/core-scheduling';
-import type { World } from '../world/world.js';
-import { placementId, type JudgedBin } from './judged.js';
-import { parseAdmissionMark } from './number.js';
-import { reason } from './reasons.js';
+
+import { parseAdmissionMark } from '../cluster/admission-mark.js';
+import { type JudgedBin, placementId } from './judged.js';
+import { reason } from './reason.js';
 
 type Round = { readonly admission: AdmissionNumber; readonly atMs: number };
 
-/** What becomes of each pod of a bin. */
+/** The outcome of each pod of a bin. */
 export function verdictsOfBin(bin: JudgedBin, round: Round): readonly Verdict[] {
   const outcome = bin.kind === 'refused' ? 'refused' : 'admitted';
-  return bin.podUids.map((podUid) => ({ podUid, outcome, planId: bin.plan.id, binId: bin.binId, ...round, reasons: bin.kind === 'refused' ? bin.reasons : [] }));
+  return bin.podUids.map((podUid) => ({
+    podUid,
+    outcome,
+    planId: bin.plan.id,
+    binId: bin.binId,
+    ...round,
+    reasons: bin.kind === 'refused' ? bin.reasons : [],
+  }));
 }
 
-/** What becomes of the pods that the planner found no place for. */
+/** The outcome of the pods that the planner found no place for. */
 export const verdictsOfUnplaced = (plan: PlanMessage, round: Round): readonly Verdict[] =>
-  plan.plan.unplaced.map(({ podUid, reasons }) => ({ podUid, outcome: 'unplaced', planId: plan.id, binId: '', ...round, reasons }));
+  plan.plan.unplaced.map(({ podUid, reasons }) => ({
+    podUid,
+    outcome: 'unplaced',
+    planId: plan.id,
+    binId: '',
+    ...round,
+    reasons,
+  }));
 
 /**
- * The verdicts of a plan that was judged before, by this launcher or by its predecessor whose answer was lost: what has its claim or
- * promise was admitted, the rest is void.
+ * The verdicts of a plan that was judged before: by this launcher, or by its predecessor, whose answer
+ * was lost. A bin with a claim or a promise was admitted; the rest of the round is void.
  */
-export function retoldVerdicts(plan: PlanMessage, world: World, round: Round): readonly Verdict[] {
+export const repeatedVerdicts = (
+  plan: PlanMessage,
+  cluster: Cluster,
+  round: Round,
+): readonly Verdict[] => [
+  ...carriedBins(plan, cluster, round).flatMap((bin) =>
+    bin.podUids.map((podUid) => repeatedVerdict(plan, bin, podUid, round)),
+  ),
+  ...verdictsOfUnplaced(plan, round),
+];
+
+/** A bin of an earlier round, and the admission that let it through; undefined when none did. */
+type CarriedBin = {
+  readonly binId: string;
+  readonly podUids: readonly string[];
+  readonly admission: AdmissionNumber | undefined;
+};
+
+function carriedBins(plan: PlanMessage, cluster: Cluster, round: Round): readonly CarriedBin[] {
   const marked = new Map<string, AdmissionNumber>();
-  for (const claim of claimsOfPlan(world, plan.id)) marked.set(claim.mark.binId, claim.mark.admission);
-  const voided = reason('round-voided', 'the launcher that was judging this plan was replaced before it had finished', { planId: plan.id });
-  const bins = [
-    ...plan.plan.newNodes.map((bin) => ({ binId: bin.id, podUids: bin.podUids, admission: marked.get(bin.id) })),
-    ...plan.plan.placements.map((placement, index) => ({ binId: placementId(index), podUids: placement.podUids, admission: promisedAt(world, placement, round) })),
-  ];
-  const told = bins.flatMap(({ binId, podUids, admission }) => podUids.map((podUid): Verdict => {
-    const reasons: readonly Reason[] = admission === undefined ? [voided] : [];
-    return { podUid, outcome: admission === undefined ? 'refused' : 'admitted', planId: plan.id, binId, admission: admission ?? round.admission, reasons, atMs: round.atMs };
+  for (const { mark } of claimsOfPlan(cluster, plan.id)) marked.set(mark.binId, mark.admission);
+  const nodes = plan.plan.newNodes.map(({ id, podUids }) => ({
+    binId: id,
+    podUids,
+    admission: marked.get(id),
   }));
-  return [...told, ...verdictsOfUnplaced(plan, round)];
+  const placements = plan.plan.placements.map((placement, index) => ({
+    binId: placementId(index),
+    podUids: placement.podUids,
+    admission: promisedAt(cluster, placement, round),
+  }));
+  return [...nodes, ...placements];
 }
 
-export type ClaimOfPlan = { readonly claim: NodeClaim; readonly mark: NonNullable<ReturnType<typeof parseAdmissionMark>> };
+const repeatedVerdict = (
+  plan: PlanMessage,
+  { binId, admission }: CarriedBin,
+  podUid: string,
+  round: Round,
+): Verdict => ({
+  podUid,
+  outcome: admission === undefined ? 'refused' : 'admitted',
+  planId: plan.id,
+  binId,
+  admission: admission ?? round.admission,
+  reasons: admission === undefined ? [roundVoided(plan.id)] : [],
+  atMs: round.atMs,
+});
+
+const roundVoided = (planId: string): Reason =>
+  reason(
+    'round-voided',
+    'the launcher that was judging this plan was replaced before it had finished',
+    { planId },
+  );
+
+export type ClaimOfPlan = {
+  readonly claim: NodeClaim;
+  readonly mark: NonNullable<ReturnType<typeof parseAdmissionMark>>;
+};
 
 /** The claims that bins of this plan became. */
-export function claimsOfPlan(world: World, planId: string): readonly ClaimOfPlan[] {
-  return world.claims.by('plan', planId).flatMap((claim) => {
+export function claimsOfPlan(cluster: Cluster, planId: string): readonly ClaimOfPlan[] {
+  return cluster.claims.by('plan', planId).flatMap((claim) => {
     const mark = parseAdmissionMark(claim.annotations[annotations.admission]);
     return mark === undefined ? [] : [{ claim, mark }];
   });
 }
 
-function promisedAt(world: World, placement: { readonly nodeUid: string; readonly podUids: readonly string[] }, round: Round): AdmissionNumber | undefined {
-  const holder = world.claims.get(placement.nodeUid) ?? world.nodes.get(placement.nodeUid);
+function promisedAt(
+  cluster: Cluster,
+  placement: { readonly nodeUid: string; readonly podUids: readonly string[] },
+  round: Round,
+): AdmissionNumber | undefined {
+  const holder = cluster.claims.get(placement.nodeUid) ?? cluster.nodes.get(placement.nodeUid);
   const promise = parsePromise(holder?.annotations[annotations.promise]);
-  return promise !== undefined && placement.podUids.every((uid) => promise.podUids.includes(uid)) ? round.admission : undefined;
+  return promise !== undefined && placement.podUids.every((uid) => promise.podUids.includes(uid))
+    ? round.admission
+    : undefined;
 }

@@ -1,10 +1,38 @@
-import { canonicalJson, priceBookOf, type ClusterIdentity, type InstanceTypeFacts, type PriceBook, type PriceQuote } from '@dovetail/core-ec2-model';
-import { CloudError, kubeResources, type Clock, type Cloud, type Hash, type KubeApi, type Log, type Metrics, type StopSignal } from '@dovetail/core-ports';
+import {
+  canonicalJson,
+  type ClusterIdentity,
+  type InstanceTypeFacts,
+  type PriceBook,
+  priceBookOf,
+  type PriceQuote,
+} from '@dovetail/core-ec2-model';
+import {
+  type Clock,
+  CloudError,
+  type EksClusters,
+  type Hash,
+  type InstanceCatalog,
+  type KubeDiscovery,
+  type KubeReads,
+  kubeResources,
+  type Log,
+  type Metrics,
+  type Prices,
+  type StopSignal,
+} from '@dovetail/core-ports';
+
 import type { LauncherConfig } from '../config.js';
 
-export type KnowledgeDeps = { readonly cloud: Cloud; readonly kube: KubeApi; readonly clock: Clock; readonly hash: Hash; readonly log: Log; readonly metrics: Metrics };
+export type KnowledgeDeps = {
+  readonly cloud: InstanceCatalog & Prices & EksClusters;
+  readonly kube: KubeReads & KubeDiscovery;
+  readonly clock: Clock;
+  readonly hash: Hash;
+  readonly log: Log;
+  readonly metrics: Metrics;
+};
 
-/** What nodes must be told of the cluster, and which images suit it. */
+/** The facts of the cluster that nodes boot with and images are chosen by. */
 export type ClusterFacts = {
   readonly identity: ClusterIdentity;
   readonly endpoint: string;
@@ -15,16 +43,36 @@ export type ClusterFacts = {
   readonly kubernetesVersion: string;
 };
 
-/** What is known of the region's instance types and their prices; the revision names the content. */
-export type RegionFacts = { readonly facts: readonly InstanceTypeFacts[]; readonly zones: ReadonlyMap<string, readonly string[]>; readonly prices: PriceBook; readonly revision: string };
+/** The region's instance types and prices. The revision names the content. */
+export type RegionFacts = {
+  readonly facts: readonly InstanceTypeFacts[];
+  readonly zones: ReadonlyMap<string, readonly string[]>;
+  readonly prices: PriceBook;
+  readonly revision: string;
+};
 
-/** Keeps what is slow to ask and slow to change: instance types, prices and the cluster's own facts. Runs on every replica, so that a successor starts warm. */
+/**
+ * Facts that are slow to ask for and slow to change: instance types, prices and the cluster's own. It
+ * runs on every replica, so that a successor starts warm.
+ */
 export class Knowledge {
   readonly #deps: KnowledgeDeps;
   readonly #config: LauncherConfig;
   readonly #listeners = new Set<() => void>();
-  #types: { readonly facts: readonly InstanceTypeFacts[]; readonly zones: ReadonlyMap<string, readonly string[]>; readonly revision: string } | undefined;
-  #quotes: { readonly quotes: readonly PriceQuote[]; readonly prices: PriceBook; readonly revision: string } | undefined;
+  #types:
+    | {
+        readonly facts: readonly InstanceTypeFacts[];
+        readonly zones: ReadonlyMap<string, readonly string[]>;
+        readonly revision: string;
+      }
+    | undefined;
+  #quotes:
+    | {
+        readonly quotes: readonly PriceQuote[];
+        readonly prices: PriceBook;
+        readonly revision: string;
+      }
+    | undefined;
   #cluster: ClusterFacts | undefined;
 
   constructor(deps: KnowledgeDeps, config: LauncherConfig) {
@@ -32,12 +80,19 @@ export class Knowledge {
     this.#config = config;
   }
 
-  get cluster(): ClusterFacts | undefined { return this.#cluster; }
+  get cluster(): ClusterFacts | undefined {
+    return this.#cluster;
+  }
 
   /** Undefined until types and on-demand prices were read once. */
   get region(): RegionFacts | undefined {
     if (this.#types === undefined || this.#quotes === undefined) return undefined;
-    return { facts: this.#types.facts, zones: this.#types.zones, prices: this.#quotes.prices, revision: `${this.#types.revision}.${this.#quotes.revision}` };
+    return {
+      facts: this.#types.facts,
+      zones: this.#types.zones,
+      prices: this.#quotes.prices,
+      revision: `${this.#types.revision}.${this.#quotes.revision}`,
+    };
   }
 
   subscribe(listener: () => void): () => void {
@@ -45,17 +100,27 @@ export class Knowledge {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Refreshes everything at its own pace until `stop`; a failure is told by name and tried again. */
+  /** Refreshes each fact at its own pace until `stop`. A failure is logged and tried again. */
   async run(stop: StopSignal): Promise<void> {
     const { discovery } = this.#config;
     await Promise.all([
-      this.#repeat('instance-types', discovery.instanceTypeRefreshMs, () => this.#readTypes(), stop),
+      this.#repeat(
+        'instance-types',
+        discovery.instanceTypeRefreshMs,
+        () => this.#readTypes(),
+        stop,
+      ),
       this.#repeat('prices', discovery.priceRefreshMs, () => this.#readPrices(), stop),
       this.#repeat('cluster', discovery.clusterRefreshMs, () => this.#readCluster(), stop),
     ]);
   }
 
-  async #repeat(what: string, everyMs: number, read: () => Promise<void>, stop: StopSignal): Promise<void> {
+  async #repeat(
+    what: string,
+    everyMs: number,
+    read: () => Promise<void>,
+    stop: StopSignal,
+  ): Promise<void> {
     const { clock, log, metrics } = this.#deps;
     while (!stop.aborted) {
       let waitMs = everyMs;
@@ -64,7 +129,15 @@ export class Knowledge {
         for (const listener of this.#listeners) listener();
       } catch (error) {
         waitMs = Math.min(everyMs, this.#config.discovery.retryMs);
-        log.warn('discovery-failed', `${what} could not be read, tried again in ${waitMs / 1000} s`, { what, error: String(error), ...(error instanceof CloudError ? { code: error.code, awsCode: error.awsCode } : {}) });
+        log.warn(
+          'discovery-failed',
+          `${what} could not be read; trying again in ${waitMs / 1000} s`,
+          {
+            what,
+            error: String(error),
+            ...(error instanceof CloudError ? { code: error.code, awsCode: error.awsCode } : {}),
+          },
+        );
         metrics.count('dovetail_discovery_failures_total', { what });
       }
       await clock.sleep(waitMs, stop);
@@ -72,17 +145,30 @@ export class Knowledge {
   }
 
   async #readTypes(): Promise<void> {
-    const [facts, zones] = await Promise.all([this.#deps.cloud.instanceTypes(), this.#deps.cloud.instanceTypeZones()]);
-    this.#types = { facts, zones, revision: this.#revisionOf([facts, [...zones].sort(([a], [b]) => (a < b ? -1 : 1))]) };
+    const [facts, zones] = await Promise.all([
+      this.#deps.cloud.instanceTypes(),
+      this.#deps.cloud.instanceTypeZones(),
+    ]);
+    this.#types = {
+      facts,
+      zones,
+      revision: this.#revisionOf([facts, [...zones].sort(([a], [b]) => (a < b ? -1 : 1))]),
+    };
   }
 
-  /** Spot prices may be missing (a region without spot, or no right to ask): then on-demand prices stand for them, marked estimated. */
+  /** Spot prices may be missing (no spot in the region, or no right to ask). On-demand prices then stand in, marked as estimated. */
   async #readPrices(): Promise<void> {
     const onDemand = await this.#deps.cloud.onDemandPrices();
-    const spot = await this.#deps.cloud.spotPrices().catch((error: unknown): readonly PriceQuote[] => {
-      this.#deps.log.warn('spot-prices-missing', 'spot prices could not be read, on-demand prices stand for them', { error: String(error) });
-      return this.#quotes?.quotes.filter((quote) => quote.capacityType === 'spot') ?? [];
-    });
+    const spot = await this.#deps.cloud
+      .spotPrices()
+      .catch((error: unknown): readonly PriceQuote[] => {
+        this.#deps.log.warn(
+          'spot-prices-missing',
+          'spot prices could not be read; on-demand prices stand in for them',
+          { error: String(error) },
+        );
+        return this.#quotes?.quotes.filter((quote) => quote.capacityType === 'spot') ?? [];
+      });
     const quotes = [...onDemand, ...spot];
     this.#quotes = { quotes, prices: priceBookOf(quotes), revision: this.#revisionOf(quotes) };
   }
@@ -91,21 +177,34 @@ export class Knowledge {
     const { cloud, kube } = this.#deps;
     const { clusterName, clusterEndpoint, clusterCa } = this.#config;
     const [info, namespace, dns, version] = await Promise.all([
-      cloud.clusterInfo(clusterName), kube.get({ resource: kubeResources.namespaces, name: 'kube-system' }),
-      kube.get({ resource: kubeResources.services, name: 'kube-dns', namespace: 'kube-system' }), kube.serverVersion(),
+      cloud.clusterInfo(clusterName),
+      kube.get({ resource: kubeResources.namespaces, name: 'kube-system' }),
+      kube.get({ resource: kubeResources.services, name: 'kube-dns', namespace: 'kube-system' }),
+      kube.serverVersion(),
     ]);
     const uid = namespace?.metadata.uid;
-    if (uid === undefined) throw new Error('the namespace kube-system is not there: the cluster cannot be told from another of its name');
+    if (uid === undefined)
+      throw new Error(
+        'the namespace kube-system does not exist: its UID tells the cluster from others of its name',
+      );
     const endpoint = clusterEndpoint ?? info?.endpoint;
     const certificateAuthority = clusterCa ?? info?.certificateAuthority;
-    if (endpoint === undefined || certificateAuthority === undefined) throw new Error(`EKS knows no cluster ${clusterName}: set the cluster's endpoint and CA, or its name`);
+    if (endpoint === undefined || certificateAuthority === undefined)
+      throw new Error(
+        `EKS knows no cluster ${clusterName}: set the cluster's endpoint and CA, or its name`,
+      );
     const dnsIp = (dns?.['spec'] as { readonly clusterIP?: string } | undefined)?.clusterIP;
     this.#cluster = {
-      identity: { name: clusterName, uid }, endpoint, certificateAuthority,
+      identity: { name: clusterName, uid },
+      endpoint,
+      certificateAuthority,
       kubernetesVersion: info?.version ?? `${version.major}.${version.minor}`,
-      ...(info === undefined ? {} : { serviceCidr: info.serviceCidr }), ...(dnsIp === undefined || dnsIp === 'None' ? {} : { dnsIp }),
+      ...(info === undefined ? {} : { serviceCidr: info.serviceCidr }),
+      ...(dnsIp === undefined || dnsIp === 'None' ? {} : { dnsIp }),
     };
   }
 
-  #revisionOf(value: unknown): string { return this.#deps.hash.sha256Hex(canonicalJson(value)).slice(0, 12); }
+  #revisionOf(value: unknown): string {
+    return this.#deps.hash.sha256Hex(canonicalJson(value)).slice(0, 12);
+  }
 }

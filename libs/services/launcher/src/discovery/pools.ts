@@ -1,129 +1,275 @@
-import { poolKey } from '@dovetail/core-api';
+import { type Pool, poolKey } from '@dovetail/core-api';
+import { classKey, type Cluster, type UnreadableObject } from '@dovetail/core-cluster';
 import { kubeletProblems } from '@dovetail/core-ec2-model';
-import { formatResources, sumResources, type Resources } from '@dovetail/core-kube-model';
-import { kubeResources, type Clock, type Log, type Metrics, type StopSignal } from '@dovetail/core-ports';
-import { isTrue, withCondition, withRoot, type NewCondition } from '../lifecycle/conditions.js';
-import { KeyedQueue, type Again } from '../loop/keyed-queue.js';
-import type { KubeEvents } from '../tell/kube-events.js';
-import type { StatusWriter } from '../world/status-writer.js';
-import { classKey, type MalformedRow, type PoolRow, type World } from '../world/world.js';
-import type { Catalog } from './catalog.js';
+import { formatResources, type Resources, sumResources } from '@dovetail/core-kube-model';
+import {
+  type Clock,
+  type KubeResource,
+  kubeResources,
+  type Log,
+  messageOf,
+  type Metrics,
+  type StopSignal,
+} from '@dovetail/core-ports';
+import {
+  aboutPool,
+  type Again,
+  type EventRecorder,
+  isTrue,
+  type NewCondition,
+  type StatusWriter,
+  withCondition,
+  withRoot,
+  WorkQueue,
+} from '@dovetail/service-kit';
 
-export type PoolsDeps = { readonly clock: Clock; readonly log: Log; readonly metrics: Metrics; readonly world: World; readonly catalog: Catalog; readonly status: StatusWriter; readonly events: KubeEvents; readonly problemOf: (classUid: string) => NewCondition | undefined; readonly isTold: (classUid: string) => boolean };
+import type { ClassCatalog } from './class-catalog.js';
 
+/** The ports and parts that `Pools` works with. */
+export type PoolsDeps = {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly cluster: Cluster;
+  readonly catalog: ClassCatalog;
+  readonly status: StatusWriter;
+  readonly events: EventRecorder;
+  /** Why a class is not ready; undefined when it is. */
+  readonly problemOf: (classUid: string) => NewCondition | undefined;
+  /** Whether solvers have the class' catalog. */
+  readonly isPublished: (classUid: string) => boolean;
+};
+
+/** The conditions that a pool's Ready is made of, in Karpenter's names. */
 const poolSteps = ['ValidationSucceeded', 'NodeClassReady'] as const;
-/** Counted resources that a pool's status always shows (Karpenter's zero base). */
+/** The resources that a pool's status always shows (Karpenter's zero base). */
 const zeroBase: Resources = { cpu: 0, memory: 0, pods: 0, 'ephemeral-storage': 0 };
 
-/** Keeps the status of pools: what their nodes add up to, and whether they can be used. */
+/** Writes the status of pools: the sum of their nodes' resources, and whether they are usable. */
 export class Pools {
   readonly #deps: PoolsDeps;
-  readonly #queue: KeyedQueue;
-  readonly #said = new Map<string, string>();
+  readonly #queue: WorkQueue;
+  readonly #reported = new Map<string, string>();
 
   constructor(deps: PoolsDeps) {
     this.#deps = deps;
-    this.#queue = new KeyedQueue(deps.clock);
+    this.#queue = new WorkQueue({
+      clock: deps.clock,
+      concurrency: 4,
+      retryMs: 500,
+      retryMaxMs: 10_000,
+      onError: (uid, error) =>
+        deps.log.debug(
+          'pool-status-not-written',
+          `writing the status of a pool failed: ${messageOf(error)}; trying again`,
+          { uid },
+        ),
+    });
   }
 
-  /** The pools of a class want a look: it became ready, or stopped being so. */
+  /** Looks again at the pools of a class, which became ready or stopped being ready. */
   classChanged(key: string): void {
-    for (const pool of this.#deps.world.pools.by('class', key)) this.#queue.add(pool.uid);
+    for (const pool of this.#deps.cluster.pools.by('class', key)) this.#queue.add(pool.uid);
   }
 
   async run(stop: StopSignal): Promise<void> {
-    const { world, log } = this.#deps;
-    const end = world.subscribe((kind, uid) => {
-      if (kind === 'pool' && uid !== '') this.#queue.add(uid);
-      if (kind === 'nodeclass') { const row = world.nodeClasses.get(uid); if (row !== undefined) this.classChanged(classKey(row.ref)); }
+    const { cluster } = this.#deps;
+    const end = cluster.subscribe(({ kind, uid }) => {
+      // Classes too: one that cannot be read has its status written here.
+      if ((kind === 'pool' || kind === 'nodeclass') && uid !== '') this.#queue.add(uid);
+      if (kind === 'nodeclass') {
+        const row = cluster.nodeClasses.get(uid);
+        if (row !== undefined) this.classChanged(classKey(row.ref));
+      }
       if (kind !== 'claim') return;
-      const claim = world.claims.get(uid);
-      const pool = claim === undefined ? undefined : world.pools.one('key', poolKey(claim.pool));
-      if (pool !== undefined) this.#queue.addAfter(pool.uid, settleMs, stop);
+      const claim = cluster.claims.get(uid);
+      const pool = claim === undefined ? undefined : cluster.pools.one('key', poolKey(claim.pool));
+      if (pool !== undefined) this.#queue.addAfter(pool.uid, settleMs);
     });
-    for (const pool of world.pools.values()) this.#queue.add(pool.uid);
-    for (const row of world.malformed()) this.#queue.add(row.object.metadata.uid ?? '');
-    await this.#queue.run({ concurrency: 4, retryMs: 500, retryMaxMs: 10_000 }, (uid) => this.#look(uid), (uid, error) => {
-      log.debug('pool-status-not-written', 'the status of a pool could not be written, it is tried again', { uid, error: String(error) });
-    }, stop);
+    for (const pool of cluster.pools.values()) this.#queue.add(pool.uid);
+    for (const row of cluster.unreadable()) this.#queue.add(row.object.metadata.uid ?? '');
+    await this.#queue.run((uid) => this.#look(uid), stop);
     end();
   }
 
   async #look(uid: string): Promise<Again> {
-    const { world, status } = this.#deps;
-    // Pods and nodes have no status of ours to say it in.
-    const malformed = world.malformed().find((row) => row.object.metadata.uid === uid && row.resource.group.startsWith('karpenter.') && row.resource.plural !== 'nodeclaims');
-    if (malformed !== undefined) { await this.#tellMalformed(malformed); return undefined; }
-    const pool = world.pools.get(uid);
+    const { cluster, status } = this.#deps;
+    const unreadable = cluster.unreadable().find((row) => row.object.metadata.uid === uid);
+    if (unreadable !== undefined && hasStatusOfOurs(unreadable)) {
+      await this.#reportUnreadable(unreadable);
+      return undefined;
+    }
+    const pool = cluster.pools.get(uid);
     if (pool === undefined) return undefined;
-    const resource = pool.identity.kind === 'NodePool' ? kubeResources.nodePools : kubeResources.provisioners;
-    const { used, nodes } = this.#usageOf(pool);
-    const nodeClassGeneration = world.nodeClasses.one('key', classKey(pool.classRef))?.generation;
     const ready = this.#classReadyOf(pool);
-    this.#tellProblem(pool, ready);
-    await status.write(resource, pool, {
-      fields: { resources: formatResources({ ...used, nodes }), ...(pool.identity.kind === 'NodePool' ? { nodes, ...(nodeClassGeneration === undefined ? {} : { nodeClassObservedGeneration: nodeClassGeneration }) } : {}) },
-      conditions: (held, nowMs) => withRoot(
-        withCondition(withCondition(held, { type: 'ValidationSucceeded', status: 'True', reason: 'ValidationSucceeded' }, nowMs), ready, nowMs), poolSteps, nowMs),
-    });
+    this.#reportProblem(pool, ready);
+    const valid = {
+      type: 'ValidationSucceeded',
+      status: 'True',
+      reason: 'ValidationSucceeded',
+    } as const;
+    await status.write(
+      { resource: resourceOf(pool), name: pool.identity.name, uid: pool.uid },
+      {
+        fields: this.#statusOf(pool),
+        conditions: (held, nowMs) =>
+          withRoot(
+            withCondition(withCondition(held, valid, nowMs), ready, nowMs),
+            poolSteps,
+            nowMs,
+          ),
+      },
+    );
     return { afterMs: refreshMs };
   }
 
-  /** A pool that cannot be used is said once for each cause: in the log, counted, and as an Event where `kubectl describe` shows it. */
-  #tellProblem(pool: PoolRow, ready: NewCondition): void {
+  /** What Karpenter writes of a NodePool; of a Provisioner only the resources. */
+  #statusOf(pool: Pool): Readonly<Record<string, unknown>> {
+    const { used, nodes } = this.#usageOf(pool);
+    const resources = formatResources({ ...used, nodes });
+    if (pool.identity.kind !== 'NodePool') return { resources };
+    const generation = this.#deps.cluster.nodeClasses.one(
+      'key',
+      classKey(pool.classRef),
+    )?.generation;
+    return {
+      resources,
+      nodes,
+      ...(generation === undefined ? {} : { nodeClassObservedGeneration: generation }),
+    };
+  }
+
+  /** Reports an unusable pool once for each cause: in the log, as a metric, and as an Event on the pool. */
+  #reportProblem(pool: Pool, ready: NewCondition): void {
     const problem = ready.status === 'False' ? `${ready.reason}: ${ready.message ?? ''}` : '';
-    if ((this.#said.get(pool.uid) ?? '') === problem) return;
-    this.#said.set(pool.uid, problem);
+    if ((this.#reported.get(pool.uid) ?? '') === problem) return;
+    this.#reported.set(pool.uid, problem);
     const { log, metrics, events } = this.#deps;
     const name = poolKey(pool.identity);
     if (problem === '') {
       log.info('pool-usable', `${name} can be used again`, { pool: name });
       return;
     }
-    log.warn('pool-not-usable', `${name} cannot be used: ${ready.message ?? ''}`, { pool: name, reason: ready.reason });
+    log.warn('pool-not-usable', `${name} cannot be used: ${ready.message ?? ''}`, {
+      pool: name,
+      reason: ready.reason,
+    });
     metrics.count('dovetail_pools_not_usable_total', { reason: ready.reason });
-    const apiVersion = pool.identity.kind === 'NodePool' ? 'karpenter.sh/v1' : 'karpenter.sh/v1alpha5';
-    events.tell({ about: { apiVersion, kind: pool.identity.kind, name: pool.name, uid: pool.uid }, type: 'Warning', reason: ready.reason, message: ready.message ?? '' });
+    events.record({
+      about: aboutPool(pool),
+      type: 'Warning',
+      reason: ready.reason,
+      message: ready.message ?? '',
+    });
   }
 
-  #usageOf(pool: PoolRow): { readonly used: Resources; readonly nodes: number } {
-    const launched = this.#deps.world.claims.by('pool', poolKey(pool.identity)).filter((claim) => isTrue(claim.conditions, 'Launched'));
-    const used = sumResources([zeroBase, ...launched.map((claim) => this.#deps.world.nodeOfClaim(claim)?.capacity ?? claim.capacity)]);
-    for (const [type, amount] of Object.entries(used)) this.#deps.metrics.set('karpenter_nodepools_usage', amount, { nodepool: pool.name, resource_type: type });
-    for (const [type, amount] of Object.entries(pool.limits)) this.#deps.metrics.set('karpenter_nodepools_limit', amount, { nodepool: pool.name, resource_type: type });
+  #usageOf(pool: Pool): { readonly used: Resources; readonly nodes: number } {
+    const launched = this.#deps.cluster.claims
+      .by('pool', poolKey(pool.identity))
+      .filter((claim) => isTrue(claim.conditions, 'Launched'));
+    const used = sumResources([
+      zeroBase,
+      ...launched.map((claim) => this.#deps.cluster.nodeOfClaim(claim)?.capacity ?? claim.capacity),
+    ]);
+    for (const [type, amount] of Object.entries(used))
+      this.#deps.metrics.set('karpenter_nodepools_usage', amount, {
+        nodepool: pool.identity.name,
+        resource_type: type,
+      });
+    for (const [type, amount] of Object.entries(pool.limits))
+      this.#deps.metrics.set('karpenter_nodepools_limit', amount, {
+        nodepool: pool.identity.name,
+        resource_type: type,
+      });
     return { used, nodes: launched.length };
   }
 
-  #classReadyOf(pool: PoolRow): NewCondition {
-    const { world, catalog, problemOf, isTold } = this.#deps;
-    const type = 'NodeClassReady';
+  /** The condition NodeClassReady, by the first cause that applies. */
+  #classReadyOf(pool: Pool): NewCondition {
+    const { cluster, catalog, problemOf, isPublished } = this.#deps;
     const [wrong] = kubeletProblems(pool.kubelet ?? {});
-    if (wrong !== undefined) return { type, status: 'False', reason: 'InvalidKubeletConfiguration', message: `${wrong.field.replace('spec.kubelet', 'spec.kubeletConfiguration')} is ${wrong.value}: ${wrong.remedy}` };
+    if (wrong !== undefined) return classNotReady.kubelet(wrong);
     const key = classKey(pool.classRef);
-    const row = world.nodeClasses.one('key', key);
-    if (row === undefined) return { type, status: 'False', reason: 'NodeClassNotFound', message: `there is no ${key}: create it, or correct the pool's reference` };
-    if (row.deletionMs !== undefined) return { type, status: 'False', reason: 'NodeClassTerminating', message: `${key} is being deleted` };
+    const row = cluster.nodeClasses.one('key', key);
+    if (row === undefined) return classNotReady.notFound(key);
+    if (row.deletionMs !== undefined) return classNotReady.terminating(key);
     const discovered = catalog.discovered(key);
-    if (discovered === undefined) return { type, status: 'Unknown', reason: 'NodeClassReadinessUnknown', message: `${key} has not been looked up yet` };
-    const problem = problemOf(row.uid);
-    if (!discovered.nodeClass.ready) return { type, status: 'False', reason: problem?.reason ?? 'NodeClassNotReady', message: problem?.message ?? `${key} is not ready` };
-    // Ready before solvers know its types, a pool would have its first pods refused.
-    if (!isTold(row.uid)) return { type, status: 'Unknown', reason: 'NodeClassReadinessUnknown', message: `what ${key} can boot has not been published yet` };
-    return { type, status: 'True', reason: type };
+    if (discovered === undefined) return classNotReady.notLookedUp(key);
+    if (!discovered.nodeClass.ready) return classNotReady.problem(key, problemOf(row.uid));
+    // If the pool were ready before solvers know its types, its first pods would be refused.
+    if (!isPublished(row.uid)) return classNotReady.notPublished(key);
+    return { type: 'NodeClassReady', status: 'True', reason: 'NodeClassReady' };
   }
 
-  async #tellMalformed(row: MalformedRow): Promise<void> {
+  async #reportUnreadable(row: UnreadableObject): Promise<void> {
     const { name, uid } = row.object.metadata;
     if (uid === undefined) return;
     const message = `${row.failure.field} is ${row.failure.value}: ${row.failure.remedy}`;
     const isPool = row.resource.plural === 'nodepools' || row.resource.plural === 'provisioners';
-    await this.#deps.status.write(row.resource, { name, uid }, {
-      fields: {},
-      conditions: (held, nowMs) => withRoot(withCondition(held, { type: 'ValidationSucceeded', status: 'False', reason: isPool ? 'NodePoolValidationFailed' : 'NodeClassValidationFailed', message }, nowMs), ['ValidationSucceeded'], nowMs),
-    });
+    const invalid = {
+      type: 'ValidationSucceeded',
+      status: 'False',
+      reason: isPool ? 'NodePoolValidationFailed' : 'NodeClassValidationFailed',
+      message,
+    } as const;
+    await this.#deps.status.write(
+      { resource: row.resource, name, uid },
+      {
+        fields: {},
+        conditions: (held, nowMs) =>
+          withRoot(withCondition(held, invalid, nowMs), ['ValidationSucceeded'], nowMs),
+      },
+    );
   }
 }
 
+const resourceOf = (pool: Pool): KubeResource =>
+  pool.identity.kind === 'NodePool' ? kubeResources.nodePools : kubeResources.provisioners;
+
+/** Karpenter's own kinds, other than NodeClaims, have a status that says why they cannot be read. */
+const hasStatusOfOurs = ({ resource }: UnreadableObject): boolean =>
+  resource.group.startsWith('karpenter.') && resource.plural !== 'nodeclaims';
+
+const notReady = (status: 'False' | 'Unknown', reason: string, message: string): NewCondition => ({
+  type: 'NodeClassReady',
+  status,
+  reason,
+  message,
+});
+
+/** Why a pool's class is not ready: reasons in Karpenter's words where it has them, with the remedy. */
+const classNotReady = {
+  kubelet: ({ field, value, remedy }: ReturnType<typeof kubeletProblems>[number]) =>
+    notReady(
+      'False',
+      'InvalidKubeletConfiguration',
+      `${field.replace('spec.kubelet', 'spec.kubeletConfiguration')} is ${value}: ${remedy}`,
+    ),
+  notFound: (key: string) =>
+    notReady(
+      'False',
+      'NodeClassNotFound',
+      `there is no ${key}: create it, or correct the pool's reference`,
+    ),
+  terminating: (key: string) =>
+    notReady('False', 'NodeClassTerminating', `${key} is being deleted`),
+  notLookedUp: (key: string) =>
+    notReady('Unknown', 'NodeClassReadinessUnknown', `${key} has not been looked up yet`),
+  problem: (key: string, problem: NewCondition | undefined) =>
+    notReady(
+      'False',
+      problem?.reason ?? 'NodeClassNotReady',
+      problem?.message ?? `${key} is not ready`,
+    ),
+  notPublished: (key: string) =>
+    notReady(
+      'Unknown',
+      'NodeClassReadinessUnknown',
+      `the catalog of ${key} has not been published yet`,
+    ),
+};
+
 /** Claims come and go in bursts; their pool is added up once for each burst. */
 const settleMs = 500;
+/** How often a pool's status is compared with what it should say, without any change. */
 const refreshMs = 30_000;

@@ -1,51 +1,116 @@
-import { classifyFleetError, type FleetOutcome } from '@dovetail/core-ec2-model';
+import {
+  classifyFleetError,
+  type FleetOutcome,
+  type OfferingIdentity,
+} from '@dovetail/core-ec2-model';
 import type { CloudErrorCode } from '@dovetail/core-ports';
 
-/** EC2's ways of saying that this offering cannot be had now, quotas included: another may be. */
-export const isCapacityError = (error: { readonly awsCode: string; readonly message: string }): boolean => {
-  const { code } = classifyFleetError(error.awsCode, error.message);
+import type { LaunchIntent } from './intent.js';
+
+/** An error as EC2 reports it. */
+export type FailedCall = { readonly awsCode: string; readonly message: string };
+
+/** Whether EC2 says that an offering has no capacity now, or that a quota is used up. */
+export const isCapacityError = ({ awsCode, message }: FailedCall): boolean => {
+  const { code } = classifyFleetError(awsCode, message);
   return code === 'capacity-exhausted' || code === 'quota-exceeded';
 };
 
-/** What follows from a failed call: send the same again later, look instances up by tag, make the template again, try anew, or avoid these offerings. */
-export type LaunchRemedy = 'send-again' | 'look-up' | 'make-template' | 'new-attempt' | 'avoid-offerings';
+/** The step after a failed call. */
+export type LaunchRemedy =
+  /** Send the same request again later. */
+  | 'send-again'
+  /** The token is used up: look the instances up by the intent's tag. */
+  | 'look-up'
+  /** Make the launch template again, then send the same request. */
+  | 'make-template'
+  /** Nothing was bought: build a new intent. */
+  | 'new-attempt'
+  /** Mark the request's offerings as unavailable and end the claims. */
+  | 'avoid-offerings';
 
-/** The remedy follows from the code alone. */
+/** The remedy of a failed call; it follows from the code alone. */
 export function remedyOf(code: CloudErrorCode): LaunchRemedy {
   switch (code) {
-    case 'throttled': case 'unavailable': return 'send-again';
-    case 'token-mismatch': return 'look-up';
-    case 'launch-template-missing': return 'make-template';
-    case 'capacity-exhausted': case 'quota-exceeded': return 'avoid-offerings';
-    case 'denied': case 'invalid-request': case 'not-found': return 'new-attempt';
+    case 'throttled':
+    case 'unavailable':
+      return 'send-again';
+    case 'token-mismatch':
+      return 'look-up';
+    case 'launch-template-missing':
+      return 'make-template';
+    case 'capacity-exhausted':
+    case 'quota-exceeded':
+      return 'avoid-offerings';
+    case 'denied':
+    case 'invalid-request':
+    case 'not-found':
+      return 'new-attempt';
   }
 }
 
-/** What a fleet's answer means for the claims that got no instance. */
+/** Why a fleet launched fewer instances than its intent has claims. */
 export type Shortage =
+  /** It did not. */
   | { readonly kind: 'none' }
-  /** Every error names capacity: the claims end, their pods go back to the planner. */
+  /** Every error names capacity: the claims end and their pods are planned again. */
   | { readonly kind: 'capacity'; readonly awsCode: string; readonly message: string }
+  /** A launch template was missing: it is made again. */
   | { readonly kind: 'template-missing'; readonly awsCode: string; readonly message: string }
-  /** Something else, that the claims can outlive: another attempt. */
+  /** Another error, which the claims outlive: a new attempt follows. */
   | { readonly kind: 'other'; readonly awsCode: string; readonly message: string };
 
+/** The shortage of a fleet's answer. An error that does not name capacity decides over those that do. */
 export function shortageOf(outcome: FleetOutcome, wanted: number): Shortage {
   if (outcome.instances.length >= wanted) return { kind: 'none' };
   const first = outcome.errors.find((error) => !isCapacityError(error)) ?? outcome.errors[0];
-  if (first === undefined) return { kind: 'capacity', awsCode: 'InsufficientInstanceCapacity', message: 'EC2 launched fewer instances than asked for and named no error' };
+  if (first === undefined)
+    return {
+      kind: 'capacity',
+      awsCode: 'InsufficientInstanceCapacity',
+      message: 'EC2 launched fewer instances than requested and gave no error',
+    };
   const { awsCode, message } = first;
-  if (classifyFleetError(awsCode).code === 'launch-template-missing') return { kind: 'template-missing', awsCode, message };
+  if (classifyFleetError(awsCode).code === 'launch-template-missing')
+    return { kind: 'template-missing', awsCode, message };
   return { kind: isCapacityError(first) ? 'capacity' : 'other', awsCode, message };
 }
 
-/** Karpenter's words for the condition Launched, by what EC2 said. */
+/** Karpenter's reason of the condition Launched for an EC2 error (its ToReasonMessage, pkg/errors). */
 export function launchFailureReason(awsCode: string): string {
   if (awsCode.includes('Unauthorized') || awsCode.startsWith('AuthFailure')) return 'Unauthorized';
   return launchReasons.get(awsCode) ?? 'LaunchFailed';
 }
 const launchReasons: ReadonlyMap<string, string> = new Map([
-  ['InvalidLaunchTemplateName.NotFoundException', 'LaunchTemplateNotFound'], ['RequestLimitExceeded', 'RequestLimitExceeded'], ['InternalError', 'InternalError'],
-  ['InvalidAMIID.NotFound', 'AMINotFound'], ['InvalidAMIID.Malformed', 'InvalidAMIID'], ['InvalidParameterValue', 'LaunchFailed'], ['PendingVerification', 'AccountPendingVerification'],
-  ['InvalidSubnetID.NotFound', 'LaunchFailed'], ['InvalidIamInstanceProfileName', 'InstanceProfileNameInvalid'], ['VcpuLimitExceeded', 'VCPULimitExceeded'],
+  ['InvalidLaunchTemplateName.NotFoundException', 'LaunchTemplateNotFound'],
+  ['RequestLimitExceeded', 'RequestLimitExceeded'],
+  ['InternalError', 'InternalError'],
+  ['InvalidAMIID.NotFound', 'AMINotFound'],
+  ['InvalidAMIID.Malformed', 'InvalidAMIID'],
+  ['InvalidParameterValue', 'LaunchFailed'],
+  ['PendingVerification', 'AccountPendingVerification'],
+  ['InvalidSubnetID.NotFound', 'LaunchFailed'],
+  ['InvalidIamInstanceProfileName', 'InstanceProfileNameInvalid'],
+  ['VcpuLimitExceeded', 'VCPULimitExceeded'],
 ]);
+
+/**
+ * The offerings that an error makes unavailable: those it names. All of the request's, when it names
+ * none or concerns the whole capacity type. None, when it is not about capacity.
+ */
+export function offeringsFailed(
+  intent: LaunchIntent,
+  error: FleetOutcome['errors'][number],
+): readonly OfferingIdentity[] {
+  const { scope } = classifyFleetError(error.awsCode, error.message);
+  if (!isCapacityError(error) && scope !== 'capacity-type') return [];
+  const { capacityType } = intent.request;
+  const requested = intent.request.configs.flatMap(({ overrides }) =>
+    overrides.map(({ instanceType, zone }) => ({ instanceType, zone, capacityType })),
+  );
+  if (scope === 'capacity-type') return requested;
+  return requested.filter(
+    ({ instanceType, zone }) =>
+      (error.instanceType ?? instanceType) === instanceType && (error.zone ?? zone) === zone,
+  );
+}

@@ -1,42 +1,71 @@
-import { publishUnavailable, type Channel, type UnavailableOffering } from '@dovetail/contracts';
-import { poolKey, type NodeClaim } from '@dovetail/core-api';
-import { classifyFleetError, type FleetOutcome, type InstanceType, type OfferingIdentity } from '@dovetail/core-ec2-model';
+import type { UnavailableOffering } from '@dovetail/contracts';
+import type { NodeClaim } from '@dovetail/core-api';
+import { classKey, type Cluster, livePromise, typesOfClaim } from '@dovetail/core-cluster';
+import {
+  amiOfType,
+  type FleetOutcome,
+  type InstanceType,
+  offeringKey,
+} from '@dovetail/core-ec2-model';
 import type { Clock, Log, Metrics } from '@dovetail/core-ports';
-import { amiOfType } from '@dovetail/core-ec2-model';
-import type { Catalog } from '../discovery/catalog.js';
-import { inParallel } from '../loop/in-parallel.js';
-import type { Decisions } from '../tell/decisions.js';
-import { claimSubject, podSubject, type KubeEvents } from '../tell/kube-events.js';
-import { livePromise } from '../world/promises.js';
-import { typesOfClaim } from '../world/catalog-view.js';
-import { classKey, type World } from '../world/world.js';
-import type { Writer } from '../world/writer.js';
-import type { LaunchIntent } from './intent.js';
-import { launchedStatus, offeringOf, pairingChange } from './launched.js';
-import { pair, type LaunchedInstance } from './pairing.js';
-import type { IntentOutcome } from './sending.js';
-import type { UnavailableOfferings } from './unavailable.js';
+import type { Decisions } from '@dovetail/service-kit';
+import { inParallel } from '@dovetail/service-kit';
+import { aboutClaim, aboutPod, type EventRecorder } from '@dovetail/service-kit';
 
-export type OutcomesDeps = {
-  readonly clock: Clock; readonly log: Log; readonly metrics: Metrics; readonly world: World; readonly writer: Writer; readonly catalog: Catalog;
-  readonly unavailable: UnavailableOfferings; readonly decisions: Decisions; readonly events: KubeEvents; readonly channel: Channel; readonly generation: () => string;
+import type { ClusterWriter } from '../cluster/cluster-writer.js';
+import { type AnnouncementDeps, announceUnavailable } from '../discovery/announcement.js';
+import type { ClassCatalog, DiscoveredClass } from '../discovery/class-catalog.js';
+import type { UnavailableOfferings } from '../discovery/unavailable.js';
+import { type FailedCall, offeringsFailed } from './errors.js';
+import type { IntentOutcome } from './fleet-requests.js';
+import type { LaunchIntent } from './intent.js';
+import { launchDecision, noCapacityDecision } from './launch-decisions.js';
+import { launchedStatus, pairingChange } from './launched.js';
+import { type LaunchedInstance, pair } from './pairing.js';
+
+/** The ports and parts that `Outcomes` works with. */
+export type OutcomesDeps = AnnouncementDeps & {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly cluster: Cluster;
+  readonly writer: ClusterWriter;
+  readonly catalog: ClassCatalog;
+  readonly unavailable: UnavailableOfferings;
+  readonly decisions: Decisions;
+  readonly events: EventRecorder;
 };
 type Done = Exclude<IntentOutcome, { readonly kind: 'again' }>;
 
+/** Trades the API server's share for the time to record a fleet of 50 instances. */
 const writesInParallel = 32;
 
-/** Writes down what came of intents: pairs, offerings to avoid, claims that end for want of capacity. */
+/** Records the outcomes of intents: claims with their instances, offerings to avoid, claims that end for lack of capacity. */
 export class Outcomes {
   readonly #deps: OutcomesDeps;
 
-  constructor(deps: OutcomesDeps) { this.#deps = deps; }
+  constructor(deps: OutcomesDeps) {
+    this.#deps = deps;
+  }
 
-  /** Answers the claims that are left without an instance and may be tried anew. */
-  async write(intent: LaunchIntent, carriers: readonly NodeClaim[], outcome: Done): Promise<readonly NodeClaim[]> {
-    if (outcome.kind === 'failed') return carriers.filter((claim) => claim.deletionMs === undefined);
+  /** Answers the claims that have no instance and may be tried again. */
+  async write(
+    intent: LaunchIntent,
+    carriers: readonly NodeClaim[],
+    outcome: Done,
+  ): Promise<readonly NodeClaim[]> {
+    if (outcome.kind === 'failed')
+      return carriers.filter((claim) => claim.deletionMs === undefined);
     const { pairs, left, over } = pair(carriers, outcome.instances);
-    await inParallel(pairs, writesInParallel, ({ claim, instance }) => this.#pair(claim, instance, intent, outcome.fleetId));
-    if (over.length > 0) this.#deps.log.warn('instances-over', 'instances were launched that no claim is left for; collection ends them', { intent: intent.id, instances: over.map((instance) => instance.id) });
+    await inParallel(pairs, writesInParallel, ({ claim, instance }) =>
+      this.#pair(claim, instance, intent, outcome.fleetId),
+    );
+    if (over.length > 0)
+      this.#deps.log.warn(
+        'instances-over',
+        'more instances were launched than claims are left; collection ends them',
+        { intent: intent.id, instances: over.map((instance) => instance.id) },
+      );
     this.#avoid(intent, outcome.errors);
     const wanting = left.filter((claim) => claim.deletionMs === undefined);
     if (outcome.shortage.kind !== 'capacity') return wanting;
@@ -44,81 +73,91 @@ export class Outcomes {
     return [];
   }
 
-  /** Ends claims for want of capacity: their pods go back to the planner, which knows by then what to avoid. */
-  async end(claims: readonly NodeClaim[], why: { readonly awsCode: string; readonly message: string }): Promise<void> {
-    const { writer, events, metrics, decisions } = this.#deps;
+  /** Deletes claims for lack of capacity: their pods are planned again, without the failed offerings. */
+  async end(claims: readonly NodeClaim[], why: FailedCall): Promise<void> {
     await inParallel(claims, writesInParallel, async (claim) => {
-      const message = `insufficient capacity (${why.awsCode}): ${why.message}`;
-      events.tell({ about: claimSubject(claim), type: 'Warning', reason: 'InsufficientCapacityError', message: `NodeClaim ${claim.name} event: ${message}` });
-      for (const pod of livePromise(this.#deps.world, claim.uid, this.#deps.clock.nowMs())?.waiting ?? []) {
-        events.tell({ about: podSubject(pod), type: 'Warning', reason: 'FailedScheduling', message: `Failed to launch capacity for the pod, ${message}` });
-      }
-      metrics.count('karpenter_nodeclaims_disrupted_total', { reason: 'insufficient_capacity', nodepool: claim.pool.name, capacity_type: '' });
-      decisions.tell({
-        id: `launch-failed/${claim.uid}`, kind: 'launch-failed', pool: claim.pool, claimName: claim.name, summary: `no capacity for ${claim.name}: ${message}`,
-        reasons: [{ code: 'no-capacity', message, values: { awsCode: why.awsCode }, subject: poolKey(claim.pool) }], objects: [{ kind: 'NodeClaim', name: claim.name, uid: claim.uid }],
+      this.#reportEnd(claim, why);
+      await this.#deps.writer.deleteClaim(claim);
+    });
+  }
+
+  #reportEnd(claim: NodeClaim, why: FailedCall): void {
+    const { cluster, clock, events, metrics, decisions } = this.#deps;
+    const message = `insufficient capacity (${why.awsCode}): ${why.message}`;
+    events.record({
+      about: aboutClaim(claim),
+      type: 'Warning',
+      reason: 'InsufficientCapacityError',
+      message: `NodeClaim ${claim.name} event: ${message}`,
+    });
+    for (const pod of livePromise(cluster, claim.uid, clock.nowMs())?.waiting ?? []) {
+      events.record({
+        about: aboutPod(pod),
+        type: 'Warning',
+        reason: 'FailedScheduling',
+        message: `Failed to launch capacity for the pod, ${message}`,
       });
-      await writer.deleteClaim(claim);
+    }
+    metrics.count('karpenter_nodeclaims_disrupted_total', {
+      reason: 'insufficient_capacity',
+      nodepool: claim.pool.name,
+      capacity_type: '',
     });
+    decisions.tell(noCapacityDecision(claim, why, message));
   }
 
-  async #pair(claim: NodeClaim, instance: LaunchedInstance, intent: LaunchIntent, fleetId: string | undefined): Promise<void> {
-    const { writer, catalog, clock } = this.#deps;
+  async #pair(
+    claim: NodeClaim,
+    instance: LaunchedInstance,
+    intent: LaunchIntent,
+    fleetId: string | undefined,
+  ): Promise<void> {
+    const { cluster, writer, catalog, clock, unavailable, decisions } = this.#deps;
     const discovered = catalog.discovered(classKey(claim.classRef));
-    const type = typesOfClaim(catalog, this.#deps.world, claim).get(instance.instanceType);
-    const imageId = instance.imageId ?? (type === undefined || discovered === undefined ? undefined : amiOfType(discovered.nodeClass.status.amis, type)?.id);
-    const whole = imageId === undefined ? instance : { ...instance, imageId };
-    const paired = await writer.changeClaim(claim, (now) => pairingChange(now, whole, type));
+    const type = typesOfClaim(catalog, cluster, claim).get(instance.instanceType);
+    const known = withImage(instance, type, discovered);
+    const paired = await writer.changeClaim(claim, (now) => pairingChange(now, known, type));
     if (paired === undefined) return;
-    await writer.changeClaimStatus(paired, (now) => launchedStatus(now, whole, type, clock.nowMs()));
-    this.#deps.unavailable.succeed(instance);
-    this.#tellLaunch(claim, whole, { intent, type, fleetId });
-  }
-
-  #tellLaunch(claim: NodeClaim, instance: LaunchedInstance, by: { readonly intent: LaunchIntent; readonly type: InstanceType | undefined; readonly fleetId: string | undefined }): void {
-    const offering = offeringOf(instance, by.type);
-    const config = by.intent.request.configs.find(({ overrides }) => overrides.some((override) => override.instanceType === instance.instanceType && override.zone === instance.zone));
-    const discovered = this.#deps.catalog.discovered(classKey(claim.classRef));
-    const groups = discovered?.nodeClass.status.securityGroups.map(({ id }) => id) ?? [];
-    const image = instance.imageId ?? '';
-    const types = new Set(by.intent.request.configs.flatMap(({ overrides }) => overrides.map((each) => each.instanceType))).size;
-    this.#deps.decisions.tell({
-      id: `launch/${claim.uid}/${instance.id}`, kind: 'launch', pool: claim.pool, claimName: claim.name, instanceId: instance.id, instanceType: instance.instanceType,
-      zone: instance.zone, capacityType: instance.capacityType, summary: `launched ${instance.instanceType} ${instance.capacityType} in ${instance.zone} for ${claim.name}`,
-      ...(offering === undefined ? {} : { priceMicrosPerHour: offering.priceMicrosPerHour, priceEstimated: offering.priceEstimated }),
-      reasons: [{ code: 'fleet-choice', message: `EC2 Fleet chose it among ${types} types (${by.intent.request.allocation})`, values: { types: String(types), allocation: by.intent.request.allocation } }],
-      objects: [{ kind: 'NodeClaim', name: claim.name, uid: claim.uid }],
-      facts: {
-        intent: by.intent.id, attempt: String(by.intent.attempt), types: String(types),
-        launchTemplate: config?.launchTemplateName ?? '', image, imageParameter: discovered?.imageParameters.get(image) ?? '', securityGroups: groups.join(','), fleet: by.fleetId ?? '',
-      },
+    await writer.changeClaimStatus(paired, (now) =>
+      launchedStatus(now, known, type, clock.nowMs()),
+    );
+    unavailable.succeed(instance);
+    decisions.tell(launchDecision({ claim, instance: known, intent, fleetId, type, discovered }));
+    this.#deps.metrics.count('dovetail_instances_launched_total', {
+      instance_type: instance.instanceType,
+      zone: instance.zone,
+      capacity_type: instance.capacityType,
     });
-    this.#deps.metrics.count('dovetail_instances_launched_total', { instance_type: instance.instanceType, zone: instance.zone, capacity_type: instance.capacityType });
   }
 
+  /** Marks what an intent's errors name as unavailable, here and for the solvers. */
   #avoid(intent: LaunchIntent, errors: FleetOutcome['errors']): void {
     const marked = new Map<string, UnavailableOffering>();
     const nowMs = this.#deps.clock.nowMs();
     for (const error of errors) {
-      for (const offering of offeringsOf(intent, error)) {
+      for (const offering of offeringsFailed(intent, error)) {
         const mark = this.#deps.unavailable.fail(offering, error.awsCode, nowMs);
-        marked.set(`${mark.capacityType}/${mark.instanceType}/${mark.zone}`, mark);
-        this.#deps.metrics.count('karpenter_cloudprovider_instance_launch_failures_total', { zone: offering.zone, zone_id: '', capacity_type: offering.capacityType, reason: error.awsCode });
+        marked.set(offeringKey(mark), mark);
+        this.#deps.metrics.count('karpenter_cloudprovider_instance_launch_failures_total', {
+          zone: offering.zone,
+          zone_id: '',
+          capacity_type: offering.capacityType,
+          reason: error.awsCode,
+        });
       }
     }
-    for (const mark of marked.values()) {
-      publishUnavailable(this.#deps.channel, mark, { generation: this.#deps.generation() }).catch((problem: unknown) =>
-        this.#deps.log.warn('unavailable-not-told', 'an offering without capacity could not be published', { offering: `${mark.capacityType} ${mark.instanceType} ${mark.zone}`, error: String(problem) }));
-    }
+    for (const mark of marked.values()) announceUnavailable(this.#deps, mark);
   }
 }
 
-/** The offerings that an error is about: the one it names; all of the request, where it names none or speaks of the whole capacity type. */
-function offeringsOf(intent: LaunchIntent, error: FleetOutcome['errors'][number]): readonly OfferingIdentity[] {
-  const { code, scope } = classifyFleetError(error.awsCode, error.message);
-  if (code !== 'capacity-exhausted' && code !== 'quota-exceeded' && scope !== 'capacity-type') return [];
-  const { capacityType } = intent.request;
-  const all = intent.request.configs.flatMap(({ overrides }) => overrides.map(({ instanceType, zone }) => ({ instanceType, zone, capacityType })));
-  if (scope === 'capacity-type') return all;
-  return all.filter((each) => (error.instanceType === undefined || each.instanceType === error.instanceType) && (error.zone === undefined || each.zone === error.zone));
+/** An instance that was found by its tag lacks its image; its class names the one for its type. */
+function withImage(
+  instance: LaunchedInstance,
+  type: InstanceType | undefined,
+  discovered: DiscoveredClass | undefined,
+): LaunchedInstance {
+  if (instance.imageId !== undefined || type === undefined || discovered === undefined)
+    return instance;
+  const imageId = amiOfType(discovered.nodeClass.status.amis, type)?.id;
+  return imageId === undefined ? instance : { ...instance, imageId };
 }

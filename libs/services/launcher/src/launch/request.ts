@@ -1,88 +1,199 @@
-import { labels, tags, type KubeletConfiguration, type NodeClaim, type PoolIdentity } from '@dovetail/core-api';
+import { type KubeletConfiguration, labels, type NodeClaim } from '@dovetail/core-api';
+import { typesNamedBy } from '@dovetail/core-cluster';
 import {
-  aliasOf, canonicalJson, chooseForLaunch, fleetConfigs, instanceTags, launchGroups, launchTemplateFor, mergedKubelet, type InstanceType, type LaunchGroup, type LaunchTemplateSpec,
+  aliasOf,
+  canonicalJson,
+  chooseForLaunch,
+  fleetConfigs,
+  instanceTags,
+  type InstanceType,
+  type LaunchGroup,
+  launchGroups,
+  launchTemplateFor,
+  type LaunchTemplateSpec,
+  mergedKubelet,
 } from '@dovetail/core-ec2-model';
+import { at } from '@dovetail/core-invariant';
 import { maxResources, requirementsOf, type Resources } from '@dovetail/core-kube-model';
 import type { Hash, UserDataRenderer } from '@dovetail/core-ports';
-import type { DiscoveredClass } from '../discovery/catalog.js';
+
+import type { DiscoveredClass } from '../discovery/class-catalog.js';
 import type { ClusterFacts } from '../discovery/knowledge.js';
-import { typesNamedBy } from '../world/catalog-view.js';
 import type { IntentRequest } from './intent.js';
 
+/** The ports that a request is built with. */
 export type RequestDeps = { readonly hash: Hash; readonly userData: UserDataRenderer };
+/** The claims of one request, and all that is known for launching them. */
 export type RequestInput = {
-  /** Equal claims (`equalityKey`), at least one. */
+  /** Invariant: at least one claim, and all have the same `equalityKey`. */
   readonly claims: readonly NodeClaim[];
   readonly discovered: DiscoveredClass;
   readonly types: ReadonlyMap<string, InstanceType>;
   readonly cluster: ClusterFacts;
+  /** The pool's price cap for one node. */
   readonly maxPriceMicrosPerHour?: number;
   readonly typesMax: number;
-  /** Kubelet settings of the pool's own, which win over its class'. */
+  /** The pool's own kubelet settings, which win over those of its class. */
   readonly poolKubelet?: KubeletConfiguration;
 };
 
+/** A request with its launch templates, or why there is none. */
 export type BuiltRequest =
-  | { readonly ok: true; readonly request: IntentRequest; readonly templates: readonly LaunchTemplateSpec[] }
-  /** `capacity`: nothing of what the claims allow can be had now; `class`: the class cannot be booted as it is. */
+  | {
+      readonly ok: true;
+      readonly request: IntentRequest;
+      readonly templates: readonly LaunchTemplateSpec[];
+    }
+  /** `capacity`: none of the claims' offerings is available now. `class`: nodes of the class cannot boot. */
   | { readonly ok: false; readonly kind: 'capacity' | 'class'; readonly message: string };
 
+/** A claim that requests EFA gets other network interfaces, and so another launch template. */
 const efa = 'vpc.amazonaws.com/efa';
 
-/** Claims with the same key are launched by one request: what a request is made of is equal. */
-export const equalityKey = (claim: NodeClaim): string => canonicalJson([
-  claim.pool, claim.classRef, claim.requirements, claim.taints, claim.startupTaints, claim.labels, claim.expireAfterMs ?? null, (claim.requests[efa] ?? 0) > 0,
-]);
+/** Claims with the same key are launched by one request: everything that the request is built from is equal. */
+export const equalityKey = (claim: NodeClaim): string =>
+  canonicalJson([
+    claim.pool,
+    claim.classRef,
+    claim.requirements,
+    claim.taints,
+    claim.startupTaints,
+    claim.labels,
+    claim.expireAfterMs ?? null,
+    (claim.requests[efa] ?? 0) > 0,
+  ]);
 
 /** The fleet request of some equal claims, and the launch templates that it names. */
 export function buildRequest(deps: RequestDeps, input: RequestInput): BuiltRequest {
-  const [first] = input.claims;
-  if (first === undefined) return { ok: false, kind: 'capacity', message: 'no claims' };
-  const requests = input.claims.reduce<Resources>((most, claim) => maxResources(most, claim.requests), {});
-  const affordable = typesNamedBy(first.requirements, input.types).map((type) => withinPrice(type, input.maxPriceMicrosPerHour));
-  const choice = chooseForLaunch(affordable, { requirements: requirementsOf(first.requirements), requests }, input.typesMax);
+  const first = at(input.claims, 0);
+  const requests = largestRequests(input.claims);
+  const choice = chooseForLaunch(
+    affordable(typesNamedBy(first.requirements, input.types), input.maxPriceMicrosPerHour),
+    { requirements: requirementsOf(first.requirements), requests },
+    input.typesMax,
+  );
   if (!choice.ok) return { ok: false, kind: 'capacity', message: choice.message };
   const { nodeClass, subnets } = input.discovered;
-  const templates: LaunchTemplateSpec[] = [];
-  const nameOf = new Map<string, string>();
-  for (const group of launchGroups(nodeClass, choice.types, requests)) {
-    const template = templateOf(deps, input, group, { claim: first, capacityType: choice.capacityType });
-    if (!template.ok) return { ok: false, kind: 'class', message: template.message };
-    templates.push(template.spec);
-    for (const type of group.instanceTypes) nameOf.set(type, template.spec.name);
-  }
-  const configs = fleetConfigs({ types: choice.types, subnets, templates: nameOf });
-  if (configs.length === 0) return { ok: false, kind: 'class', message: 'no subnet of the class lies in a zone of the chosen offerings' };
+  const groups = launchGroups(nodeClass, choice.types, requests);
+  const made = templatesOf(deps, input, groups, choice.capacityType);
+  if (!made.ok) return made;
+  const configs = fleetConfigs({ types: choice.types, subnets, templates: made.nameOfType });
+  if (configs.length === 0) return noSubnet;
   const named = new Set(configs.map((config) => config.launchTemplateName));
-  return { ok: true, templates: templates.filter((spec) => named.has(spec.name)), request: {
-    capacityType: choice.capacityType, count: input.claims.length, configs,
-    allocation: choice.capacityType === 'spot' ? 'price-capacity-optimized' : 'lowest-price',
-    tags: instanceTags(nodeClass, first.pool, input.cluster.identity),
-    ...(nodeClass.context === undefined || relaxed(first) ? {} : { context: nodeClass.context }),
-  } };
+  return {
+    ok: true,
+    templates: made.templates.filter((spec) => named.has(spec.name)),
+    request: {
+      capacityType: choice.capacityType,
+      count: input.claims.length,
+      configs,
+      // Karpenter's allocation strategies (providers/instance).
+      allocation: choice.capacityType === 'spot' ? 'price-capacity-optimized' : 'lowest-price',
+      tags: instanceTags(nodeClass, first.pool, input.cluster.identity),
+      ...(nodeClass.context === undefined || isRelaxed(first)
+        ? {}
+        : { context: nodeClass.context }),
+    },
+  };
 }
+
+const noSubnet: BuiltRequest = {
+  ok: false,
+  kind: 'class',
+  message: 'no subnet of the class is in a zone of the chosen offerings',
+};
+
+/** The most that any of the claims requests, by resource: each of the chosen types must hold every claim. */
+const largestRequests = (claims: readonly NodeClaim[]): Resources =>
+  claims.reduce<Resources>((most, claim) => maxResources(most, claim.requests), {});
 
 /** Karpenter leaves the context out for claims whose minValues were relaxed. */
-const relaxed = (claim: NodeClaim): boolean => claim.annotations['karpenter.sh/nodeclaim-min-values-relaxed'] === 'true';
+const isRelaxed = (claim: NodeClaim): boolean =>
+  claim.annotations['karpenter.sh/nodeclaim-min-values-relaxed'] === 'true';
 
-const withinPrice = (type: InstanceType, most: number | undefined): InstanceType =>
-  (most === undefined ? type : { ...type, offerings: type.offerings.filter((offering) => offering.priceMicrosPerHour <= most) });
+/** The types with those of their offerings that cost at most `most`; all of them when it is absent. */
+const affordable = (
+  types: readonly InstanceType[],
+  most: number | undefined,
+): readonly InstanceType[] =>
+  most === undefined
+    ? types
+    : types.map((type) => ({
+        ...type,
+        offerings: type.offerings.filter((offering) => offering.priceMicrosPerHour <= most),
+      }));
 
-function templateOf(deps: RequestDeps, input: RequestInput, group: LaunchGroup, of: { readonly claim: NodeClaim; readonly capacityType: string }): { readonly ok: true; readonly spec: LaunchTemplateSpec } | { readonly ok: false; readonly message: string } {
-  const { nodeClass } = input.discovered;
-  const { identity, kubernetesVersion: _version, ...cluster } = input.cluster;
-  const alias = aliasOf(nodeClass);
-  const rendered = deps.userData.render({
-    family: nodeClass.amiFamily, cluster: { ...cluster, name: identity.name }, kubelet: mergedKubelet(nodeClass.kubelet, input.poolKubelet), maxPods: group.maxPods,
-    labels: { ...of.claim.labels, [labels.capacityType]: of.capacityType }, taints: [...of.claim.taints, ...of.claim.startupTaints],
-    ...(nodeClass.userData === undefined ? {} : { userData: nodeClass.userData }),
-    ...(nodeClass.instanceStorePolicy === undefined ? {} : { instanceStorePolicy: nodeClass.instanceStorePolicy }),
-    ...(alias === undefined || alias.version === 'latest' ? {} : { imageVersion: alias.version }),
-  });
-  if (!rendered.ok) return { ok: false, message: rendered.message };
-  const { instanceProfile } = nodeClass.status;
-  return { ok: true, spec: launchTemplateFor({ nodeClass, group, userDataBase64: rendered.base64, cluster: identity, ...(instanceProfile === undefined ? {} : { instanceProfileName: instanceProfile }) }, deps.hash) };
+type Templates =
+  | {
+      readonly ok: true;
+      readonly templates: readonly LaunchTemplateSpec[];
+      readonly nameOfType: ReadonlyMap<string, string>;
+    }
+  | { readonly ok: false; readonly kind: 'class'; readonly message: string };
+
+/** One launch template for each group of types, and which type boots with which. */
+function templatesOf(
+  deps: RequestDeps,
+  input: RequestInput,
+  groups: readonly LaunchGroup[],
+  capacityType: string,
+): Templates {
+  const templates: LaunchTemplateSpec[] = [];
+  const nameOfType = new Map<string, string>();
+  for (const group of groups) {
+    const template = templateOf(deps, input, group, capacityType);
+    if (!template.ok) return { ok: false, kind: 'class', message: template.message };
+    templates.push(template.spec);
+    for (const type of group.instanceTypes) nameOfType.set(type, template.spec.name);
+  }
+  return { ok: true, templates, nameOfType };
 }
 
-/** The pool that an instance's tags name. */
-export const poolTagOf = (pool: PoolIdentity): string => (pool.kind === 'NodePool' ? tags.nodePool : tags.provisioner);
+function templateOf(
+  deps: RequestDeps,
+  input: RequestInput,
+  group: LaunchGroup,
+  capacityType: string,
+):
+  | { readonly ok: true; readonly spec: LaunchTemplateSpec }
+  | { readonly ok: false; readonly message: string } {
+  const { nodeClass } = input.discovered;
+  const { instanceProfile } = nodeClass.status;
+  const rendered = deps.userData.render(userDataInput(input, group, capacityType));
+  if (!rendered.ok) return { ok: false, message: rendered.message };
+  const spec = launchTemplateFor(
+    {
+      nodeClass,
+      group,
+      userDataBase64: rendered.base64,
+      cluster: input.cluster.identity,
+      ...(instanceProfile === undefined ? {} : { instanceProfileName: instanceProfile }),
+    },
+    deps.hash,
+  );
+  return { ok: true, spec };
+}
+
+function userDataInput(
+  input: RequestInput,
+  group: LaunchGroup,
+  capacityType: string,
+): Parameters<UserDataRenderer['render']>[0] {
+  const { nodeClass } = input.discovered;
+  const claim = at(input.claims, 0);
+  const { identity, kubernetesVersion: _version, ...cluster } = input.cluster;
+  const alias = aliasOf(nodeClass);
+  return {
+    family: nodeClass.amiFamily,
+    cluster: { ...cluster, name: identity.name },
+    kubelet: mergedKubelet(nodeClass.kubelet, input.poolKubelet),
+    maxPods: group.maxPods,
+    labels: { ...claim.labels, [labels.capacityType]: capacityType },
+    taints: [...claim.taints, ...claim.startupTaints],
+    ...(nodeClass.userData === undefined ? {} : { userData: nodeClass.userData }),
+    ...(nodeClass.instanceStorePolicy === undefined
+      ? {}
+      : { instanceStorePolicy: nodeClass.instanceStorePolicy }),
+    ...(alias === undefined || alias.version === 'latest' ? {} : { imageVersion: alias.version }),
+  };
+}

@@ -1,38 +1,55 @@
-import { tags } from '@dovetail/core-api';
+import { annotations, tags } from '@dovetail/core-api';
+import type { Cluster } from '@dovetail/core-cluster';
 import { launchTemplatePrefix, type LaunchTemplateSpec } from '@dovetail/core-ec2-model';
-import type { Clock, Cloud, Log, StopSignal } from '@dovetail/core-ports';
+import {
+  type Clock,
+  type Hash,
+  type LaunchTemplates,
+  type Log,
+  messageOf,
+  type StopSignal,
+} from '@dovetail/core-ports';
 
+import { isUnpaired, parseIntent } from './intent.js';
+
+/** The ports and facts that `Templates` works with. */
 export type TemplatesDeps = {
-  readonly cloud: Cloud;
+  readonly cloud: LaunchTemplates;
   readonly clock: Clock;
+  readonly hash: Hash;
   readonly log: Log;
+  readonly cluster: Cluster;
   readonly clusterName: string;
+  /** A template is deleted this long after its last use. */
   readonly idleMs: number;
-  /** Names of the classes that exist. */
-  readonly classNames: () => ReadonlySet<string>;
-  /** Templates that claims without an instance still name. */
-  readonly inUse: () => ReadonlySet<string>;
 };
 
+/** How often idle templates are looked for; EC2 bills nothing for them, so it need not be often. */
 const sweepMs = 30_000;
-/** EC2 is asked again whether a template is there after this long; between, what was made is taken to be there. */
+/** A template that was made is trusted to exist for this long; then EC2 is asked again. */
 const trustMs = 10 * 60_000;
 
-/** Launch templates by content hash: made before a fleet names them, and deleted when nobody needs them. */
+/** Launch templates, named by the hash of their content: made before a fleet names them, deleted when idle. */
 export class Templates {
   readonly #deps: TemplatesDeps;
+  /** By name. */
   readonly #specs = new Map<string, LaunchTemplateSpec>();
   readonly #madeMs = new Map<string, number>();
   readonly #usedMs = new Map<string, number>();
 
-  constructor(deps: TemplatesDeps) { this.#deps = deps; }
+  constructor(deps: TemplatesDeps) {
+    this.#deps = deps;
+  }
 
-  /** Remembers what a name stands for, so that it can be made (again) when it is needed. */
+  /** Remembers the content of templates, so that they can be made when they are needed. */
   learn(specs: readonly LaunchTemplateSpec[]): void {
     for (const spec of specs) this.#specs.set(spec.name, spec);
   }
 
-  /** Makes those of the named templates that are known and not there. `anew`: EC2 said that one is missing. Rejects with CloudError. */
+  /**
+   * Makes those of the named templates that are known and may not exist. `anew`: EC2 said that one is
+   * missing. Answers whether all of them are known. Rejects with CloudError.
+   */
   async ensure(names: readonly string[], options: { readonly anew: boolean }): Promise<boolean> {
     const nowMs = this.#deps.clock.nowMs();
     const known = names.flatMap((name) => this.#specs.get(name) ?? []);
@@ -45,29 +62,56 @@ export class Templates {
     return known.length === names.length;
   }
 
-  /** Deletes idle templates until `stop`: those of classes that are gone at once, others when they were not used for long. */
+  /** Sweeps idle templates until `stop`. */
   async run(stop: StopSignal): Promise<void> {
     while (!stop.aborted) {
       await this.#deps.clock.sleep(sweepMs, stop);
       if (stop.aborted) return;
-      await this.sweep().catch((error: unknown) => this.#deps.log.warn('templates-not-swept', 'idle launch templates could not be deleted, it is tried again', { error: String(error) }));
+      await this.sweep().catch((error: unknown) =>
+        this.#deps.log.warn(
+          'templates-not-swept',
+          `deleting idle launch templates failed: ${messageOf(error)}; trying again`,
+        ),
+      );
     }
   }
 
+  /** Deletes templates of classes that are gone, and those that were not used for long. Rejects with CloudError. */
   async sweep(): Promise<void> {
-    const { cloud, clock, clusterName, idleMs, classNames, inUse, log } = this.#deps;
+    const { cloud, clock, clusterName, idleMs, cluster, log } = this.#deps;
     const tagged = await cloud.launchTemplates({ key: tags.cluster(clusterName), value: 'owned' });
-    // Whoever else makes templates for the cluster tags them as well.
-    const found = tagged.filter(({ name, tags: own }) => name.startsWith(launchTemplatePrefix) && own[tags.nodeClass] !== undefined);
-    const [classes, named] = [classNames(), inUse()];
+    // Others who make templates for the cluster tag them as well; ours have our prefix.
+    const found = tagged.filter(
+      ({ name, tags: own }) =>
+        name.startsWith(launchTemplatePrefix) && own[tags.nodeClass] !== undefined,
+    );
+    const classes = new Set([...cluster.nodeClasses.values()].map(({ ref }) => ref.name));
+    const inUse = this.#inUse();
     for (const template of found) {
-      if (named.has(template.name)) continue;
+      if (inUse.has(template.name)) continue;
       const orphan = !classes.has(template.tags[tags.nodeClass] ?? '');
       const lastMs = Math.max(template.createdMs, this.#usedMs.get(template.name) ?? 0);
       if (!orphan && clock.nowMs() - lastMs < idleMs) continue;
       await cloud.deleteLaunchTemplate(template.name);
       this.#madeMs.delete(template.name);
-      log.info('template-deleted', 'an idle launch template was deleted', { template: template.name, class: template.tags[tags.nodeClass] ?? '' });
+      log.info('template-deleted', 'an idle launch template was deleted', {
+        template: template.name,
+        class: template.tags[tags.nodeClass] ?? '',
+      });
     }
+  }
+
+  /** The templates that claims without an instance still name. */
+  #inUse(): ReadonlySet<string> {
+    const { cluster, hash } = this.#deps;
+    const unpaired = [...cluster.claims.values()].filter(isUnpaired);
+    const intents = unpaired.flatMap(
+      (claim) =>
+        parseIntent(claim.annotations[annotations.launchIntent], (text) => hash.sha256Hex(text)) ??
+        [],
+    );
+    return new Set(
+      intents.flatMap(({ request }) => request.configs.map((config) => config.launchTemplateName)),
+    );
   }
 }

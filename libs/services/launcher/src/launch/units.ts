@@ -1,32 +1,54 @@
 import { annotations, type NodeClaim } from '@dovetail/core-api';
-import { compareCodeUnits } from '@dovetail/core-ec2-model';
-import { groupBy } from '../loop/group-by.js';
-import { carriedIntent, intentIdOf, isUnpaired, parseIntent, type CarriedIntent } from './intent.js';
+import { at } from '@dovetail/core-invariant';
+import { compareText } from '@dovetail/core-kube-model';
+import { groupBy } from '@dovetail/service-kit';
+
+import {
+  type CarriedIntent,
+  carriedIntent,
+  intentIdOf,
+  isUnpaired,
+  parseIntent,
+} from './intent.js';
 import { equalityKey } from './request.js';
 
-/** What there is to do for claims without instances. */
+/** A piece of launch work for claims without instances. */
 export type LaunchUnit =
-  /** An intent is in force and not settled: its outcome is to be learnt, by sending it (again) or looking it up. */
-  | { readonly kind: 'resolve'; readonly carried: CarriedIntent; readonly claims: readonly NodeClaim[] }
-  /** Equal claims that nothing was sent for: a new intent. `superseded`: intents that some of them still carry, to be looked up first. */
-  | { readonly kind: 'launch'; readonly claims: readonly NodeClaim[]; readonly attempt: number; readonly superseded: readonly string[] };
+  /** An intent in force that is not settled: find out its outcome. */
+  | {
+      readonly kind: 'resolve';
+      readonly carried: CarriedIntent;
+      readonly claims: readonly NodeClaim[];
+    }
+  /** Equal claims for which nothing was sent. `superseded`: intents that they still carry, to be looked up first. */
+  | {
+      readonly kind: 'launch';
+      readonly claims: readonly NodeClaim[];
+      readonly attempt: number;
+      readonly superseded: readonly string[];
+    };
 
+/** The claims, and the facts about them that the work follows from. */
 export type UnitsInput = {
   readonly claims: Iterable<NodeClaim>;
   readonly claimByName: (name: string) => NodeClaim | undefined;
   readonly sha256Hex: (text: string) => string;
-  /** Intents whose outcome is known and written down: what they left unpaired may be launched anew. */
+  /** Whether an intent's outcome is written down: its unpaired claims may then be launched anew. */
   readonly isSettled: (intentId: string) => boolean;
-  /** Claims that somebody works on, or that wait for their next attempt. */
+  /** Whether a claim is being worked on, or waits for its next attempt. */
   readonly isHeldBack: (claim: NodeClaim) => boolean;
-  /** Claims that nothing new may be bought for; what may have been bought already is still learnt. */
+  /** Whether nothing may be bought for a claim any more. A purchase in progress is still resolved. */
   readonly isVoid: (claim: NodeClaim) => boolean;
   readonly membersMax: number;
 };
 
-/** The work there is, derived from the claims alone: after a crash it comes out the same. */
+/**
+ * The launch work that follows from the claims alone, so that it is the same after a crash.
+ *
+ * Invariant: a claim is in at most one unit, and a launch has at most `membersMax` claims.
+ */
 export function launchUnits(input: UnitsInput): readonly LaunchUnit[] {
-  const unpaired = [...input.claims].filter(isUnpaired).sort((a, b) => compareCodeUnits(a.name, b.name));
+  const unpaired = [...input.claims].filter(isUnpaired).sort((a, b) => compareText(a.name, b.name));
   const resolving: LaunchUnit[] = [];
   const fresh: NodeClaim[] = [];
   for (const [id, claims] of groupBy(unpaired, (claim) => intentIdOf(claim) ?? '')) {
@@ -34,10 +56,15 @@ export function launchUnits(input: UnitsInput): readonly LaunchUnit[] {
     if (carried?.inForce === true) {
       if (!claims.some(input.isHeldBack)) resolving.push({ kind: 'resolve', carried, claims });
     } else {
-      fresh.push(...claims.filter((claim) => claim.deletionMs === undefined && !input.isHeldBack(claim) && !input.isVoid(claim)));
+      fresh.push(
+        ...claims.filter(
+          (claim) =>
+            claim.deletionMs === undefined && !input.isHeldBack(claim) && !input.isVoid(claim),
+        ),
+      );
     }
   }
-  return [...resolving, ...launching(fresh, input)];
+  return [...resolving, ...freshUnits(fresh, input)];
 }
 
 function carriedBy(claims: readonly NodeClaim[], input: UnitsInput): CarriedIntent | undefined {
@@ -45,18 +72,23 @@ function carriedBy(claims: readonly NodeClaim[], input: UnitsInput): CarriedInte
   return intent === undefined ? undefined : carriedIntent(intent, input.claimByName);
 }
 
-function launching(fresh: readonly NodeClaim[], input: UnitsInput): readonly LaunchUnit[] {
+function freshUnits(fresh: readonly NodeClaim[], input: UnitsInput): readonly LaunchUnit[] {
   const units: LaunchUnit[] = [];
-  for (const alike of groupBy(fresh, (claim) => `${equalityKey(claim)} ${attemptOf(claim, input)}`).values()) {
+  for (const alike of groupBy(
+    fresh,
+    (claim) => `${equalityKey(claim)} ${attemptOf(claim, input)}`,
+  ).values()) {
     for (let from = 0; from < alike.length; from += input.membersMax) {
       const claims = alike.slice(from, from + input.membersMax);
-      const superseded = [...new Set(claims.flatMap((claim) => intentIdOf(claim) ?? []))].filter((id) => !input.isSettled(id)).sort();
-      units.push({ kind: 'launch', claims, attempt: attemptOf(claims[0] as NodeClaim, input), superseded });
+      const superseded = [...new Set(claims.flatMap((claim) => intentIdOf(claim) ?? []))]
+        .filter((id) => !input.isSettled(id))
+        .sort();
+      units.push({ kind: 'launch', claims, attempt: attemptOf(at(claims, 0), input), superseded });
     }
   }
   return units;
 }
 
-/** One more than the last that the claim carries. */
+/** One more than the attempt that the claim carries. */
 const attemptOf = (claim: NodeClaim, input: UnitsInput): number =>
   (parseIntent(claim.annotations[annotations.launchIntent], input.sha256Hex)?.attempt ?? 0) + 1;

@@ -1,30 +1,40 @@
 import type { Pod } from '@dovetail/core-kube-model';
 import type { Clock } from '@dovetail/core-ports';
-import { TokenBucket } from '../loop/token-bucket.js';
-import { podSubject, type KubeEvents } from './kube-events.js';
+import { aboutPod, type EventRecorder, TokenBucket } from '@dovetail/service-kit';
 
-/** Of a large deployment the first few say it all (Karpenter writes five a second, ten at once). */
+/** Karpenter's rate of this Event. Its burst is 10; with 100 a usual scale-up is named in full. */
 const pace = { ratePerSecond: 5, burst: 100 } as const;
 
-/** Where pods are to run, as far as it has a name by now. */
-export type Nominee = { readonly claimName?: string | undefined; readonly nodeName?: string | undefined };
+/** The place that pods are meant for, as far as it has a name. */
+export type Nominee = {
+  readonly claimName?: string | undefined;
+  readonly nodeName?: string | undefined;
+};
 
-/** Tells pods that wait where they are to run: their claim when it is made, their node when it has joined. */
+/** Records the Event `Nominated` on waiting pods: when their claim is made, and when its node joins. */
 export class Nominations {
-  readonly #events: KubeEvents;
+  readonly #events: EventRecorder;
   readonly #bucket: TokenBucket;
 
-  constructor(deps: { readonly events: KubeEvents; readonly clock: Clock }) {
+  constructor(deps: { readonly events: EventRecorder; readonly clock: Clock }) {
     this.#events = deps.events;
     this.#bucket = new TokenBucket(deps.clock, pace);
   }
 
-  /** In Karpenter's words, that its users grep for. */
-  tell(pods: readonly Pod[], { claimName, nodeName }: Nominee): void {
-    const names = [...(claimName === undefined ? [] : [`nodeclaim/${claimName}`]), ...(nodeName === undefined ? [] : [`node/${nodeName}`])];
+  /** Names the place to those of the pods that are not bound. The message is Karpenter's. */
+  nominate(pods: readonly Pod[], { claimName, nodeName }: Nominee): void {
+    const names = [
+      ...(claimName === undefined ? [] : [`nodeclaim/${claimName}`]),
+      ...(nodeName === undefined ? [] : [`node/${nodeName}`]),
+    ];
     for (const pod of pods) {
       if (pod.nodeName !== undefined || !this.#bucket.tryTake()) continue;
-      this.#events.tell({ about: podSubject(pod), type: 'Normal', reason: 'Nominated', message: `Pod should schedule on: ${names.join(', ')}` });
+      this.#events.record({
+        about: aboutPod(pod),
+        type: 'Normal',
+        reason: 'Nominated',
+        message: `Pod should schedule on: ${names.join(', ')}`,
+      });
     }
   }
 }

@@ -1,27 +1,35 @@
-import type { DrainPlan, DisruptionNote } from '@dovetail/core-disruption';
+import type { DisruptionNote, DrainPlan } from '@dovetail/core-disruption';
 import type { Node, Pod } from '@dovetail/core-kube-model';
 import { KubeError, kubeResources } from '@dovetail/core-ports';
-import type { Reaping } from '../context.js';
-import { aboutNode, aboutPod } from '../effects/events.js';
+import { aboutNode, aboutPod } from '@dovetail/service-kit';
+
+import type { ReaperContext } from '../context.js';
 
 type Backoff = { readonly untilMs: number; readonly delayMs: number };
 
-/** Carries out one step of draining: evictions through the API that asks the budgets, deletions where the deadline is near. */
+/**
+ * Carries out one step of draining: evictions through the API that asks the disruption budgets,
+ * deletions where the deadline is near.
+ */
 export class Drainer {
-  readonly #reaping: Pick<Reaping, 'deps' | 'config' | 'events'>;
+  readonly #context: Pick<ReaperContext, 'deps' | 'config' | 'events'>;
   /** Pods whose eviction was refused, by UID: each is tried again at its own pace. */
   readonly #refused = new Map<string, Backoff>();
 
-  constructor(reaping: Pick<Reaping, 'deps' | 'config' | 'events'>) { this.#reaping = reaping; }
+  constructor(context: Pick<ReaperContext, 'deps' | 'config' | 'events'>) {
+    this.#context = context;
+  }
 
+  /** Does one step; `reason` says in Events why the node is drained. */
   async step(node: Node, plan: DrainPlan, reason: string): Promise<void> {
-    const nowMs = this.#reaping.deps.clock.nowMs();
+    const nowMs = this.#context.deps.clock.nowMs();
     const due = plan.evict.filter((pod) => (this.#refused.get(pod.uid)?.untilMs ?? 0) <= nowMs);
     await Promise.all([
       ...due.map((pod) => this.#evict(node, pod, reason)),
       ...plan.force.map(({ pod, gracePeriodSeconds }) => this.#force(pod, gracePeriodSeconds)),
     ]);
-    for (const note of plan.waitingFor.flatMap((waiting) => waiting.note ?? [])) this.#tellBlocked(node, note);
+    for (const note of plan.waitingFor.flatMap((waiting) => waiting.note ?? []))
+      this.#recordBlocked(node, note);
   }
 
   /** Forgets what was remembered of pods that are gone. */
@@ -30,33 +38,71 @@ export class Drainer {
   }
 
   async #evict(node: Node, pod: Pod, reason: string): Promise<void> {
-    const { kube, metrics } = this.#reaping.deps;
+    const { kube, metrics } = this.#context.deps;
+    const { namespace, name, uid } = pod;
     try {
-      const outcome = await kube.evict({ namespace: pod.namespace, name: pod.name, uid: pod.uid });
-      this.#refused.delete(pod.uid);
-      metrics.count('karpenter_pods_eviction_requests_total', { code: outcome === 'evicted' ? '201' : '404' });
-      if (outcome === 'evicted') this.#reaping.events.write({ about: aboutPod(pod), type: 'Normal', reason: 'Evicted', message: `Evicted pod: ${reason}` });
+      const outcome = await kube.evict({ namespace, name, uid });
+      this.#refused.delete(uid);
+      const code = outcome === 'evicted' ? '201' : '404';
+      metrics.count('karpenter_pods_eviction_requests_total', { code });
+      if (outcome === 'evicted') this.#recordEvicted(pod, reason);
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
-      metrics.count('karpenter_pods_eviction_requests_total', { code: error.code === 'too-many-requests' ? '429' : error.code });
-      this.#putOff(pod, error);
-      this.#reaping.events.write({ about: aboutNode(node), type: 'Warning', reason: 'FailedDraining', message: `Failed to drain node: evicting pod ${pod.namespace}/${pod.name} was refused: ${error.message}` });
+      this.#refuse(node, pod, error);
     }
   }
 
+  #recordEvicted(pod: Pod, reason: string): void {
+    this.#context.events.record({
+      about: aboutPod(pod),
+      type: 'Normal',
+      reason: 'Evicted',
+      message: `Evicted pod: ${reason}`,
+    });
+  }
+
+  #refuse(node: Node, pod: Pod, error: KubeError): void {
+    const code = error.code === 'too-many-requests' ? '429' : error.code;
+    this.#context.deps.metrics.count('karpenter_pods_eviction_requests_total', { code });
+    this.#putOff(pod, error);
+    this.#context.events.record({
+      about: aboutNode(node),
+      type: 'Warning',
+      reason: 'FailedDraining',
+      message: `Failed to drain node: evicting pod ${pod.namespace}/${pod.name} was refused: ${error.message}`,
+    });
+  }
+
   #putOff(pod: Pod, error: KubeError): void {
-    const { evictionRetryMs, evictionRetryMaxMs } = this.#reaping.config.termination;
-    const delayMs = Math.min(evictionRetryMaxMs, (this.#refused.get(pod.uid)?.delayMs ?? evictionRetryMs / 2) * 2);
-    const waitMs = Math.max(delayMs, Math.min(evictionRetryMaxMs, (error.retryAfterSeconds ?? 0) * 1000));
-    this.#refused.set(pod.uid, { delayMs, untilMs: this.#reaping.deps.clock.nowMs() + waitMs });
+    const { evictionRetryMs, evictionRetryMaxMs } = this.#context.config.termination;
+    const lastMs = this.#refused.get(pod.uid)?.delayMs ?? evictionRetryMs / 2;
+    const delayMs = Math.min(evictionRetryMaxMs, lastMs * 2);
+    const askedMs = Math.min(evictionRetryMaxMs, (error.retryAfterSeconds ?? 0) * 1_000);
+    const untilMs = this.#context.deps.clock.nowMs() + Math.max(delayMs, askedMs);
+    this.#refused.set(pod.uid, { delayMs, untilMs });
   }
 
   async #force(pod: Pod, gracePeriodSeconds: number): Promise<void> {
-    await this.#reaping.deps.kube.delete({ resource: kubeResources.pods, namespace: pod.namespace, name: pod.name }, { uid: pod.uid, gracePeriodSeconds });
-    this.#reaping.events.write({ about: aboutPod(pod), type: 'Warning', reason: 'Disrupted', message: 'Deleting the pod to accommodate the terminationTime of the node. The pod was granted what is left of its grace period' });
+    const { namespace, name, uid } = pod;
+    await this.#context.deps.kube.delete(
+      { resource: kubeResources.pods, namespace, name },
+      { uid, gracePeriodSeconds },
+    );
+    this.#context.events.record({
+      about: aboutPod(pod),
+      type: 'Warning',
+      reason: 'Disrupted',
+      message:
+        'Deleting the pod to accommodate the terminationTime of the node. The pod was granted what is left of its grace period',
+    });
   }
 
-  #tellBlocked(node: Node, note: DisruptionNote): void {
-    this.#reaping.events.write({ about: aboutNode(node), type: 'Warning', reason: 'FailedDraining', message: `Failed to drain node: ${note.message}` });
+  #recordBlocked(node: Node, note: DisruptionNote): void {
+    this.#context.events.record({
+      about: aboutNode(node),
+      type: 'Warning',
+      reason: 'FailedDraining',
+      message: `Failed to drain node: ${note.message}`,
+    });
   }
 }

@@ -1,15 +1,26 @@
-import { annotations, labels, tags, type NodeClaim } from '@dovetail/core-api';
-import { instanceIdOfProvider, note } from '@dovetail/core-disruption';
-import { parseInterruption, type InterruptionNotice } from '@dovetail/core-ec2-model';
-import { kubeResources, type Instance, type InterruptionQueue, type QueueMessage, type StopSignal } from '@dovetail/core-ports';
-import type { Reaping } from '../context.js';
-import { claimFacts } from '../effects/decisions.js';
-import { aboutClaim, aboutNode } from '../effects/events.js';
-import type { ClusterIdentity } from '../identity.js';
-import type { Retirer } from '../retire/retirer.js';
-import { policyOf, type InterruptionPolicy } from './policy.js';
+import { annotations, tags } from '@dovetail/core-api';
+import {
+  instanceIdOfProvider,
+  type InterruptionFacts,
+  interruptionStep,
+  policyOf,
+} from '@dovetail/core-disruption';
+import { type InterruptionNotice, parseInterruption } from '@dovetail/core-ec2-model';
+import {
+  type Instance,
+  type InterruptionQueue,
+  kubeResources,
+  messageOf,
+  type QueueMessage,
+  type StopSignal,
+} from '@dovetail/core-ports';
 
-/** Whether a message is dealt with and may be deleted, or must come again. */
+import type { ReaperContext } from '../context.js';
+import type { ClusterIdentity } from '../outside/identity.js';
+import type { Retirer } from '../retire/retirer.js';
+import { applyInterruption } from './apply.js';
+
+/** `done`: the message may be deleted; `later`: the queue gives it again. */
 type Outcome = 'done' | 'later';
 
 const syncPauseMs = 100;
@@ -17,149 +28,192 @@ const syncPauseMs = 100;
 const liveListMs = 1_000;
 
 /**
- * The interruption loop: its own, waiting for nothing else. A message is deleted only once what it calls for stands in the
- * Kubernetes API; until then the queue gives it again, and doing it twice changes nothing.
+ * The interruption loop: its own, waiting for nothing else. A message is deleted only once its
+ * effect is in the Kubernetes API. Until then the queue gives it again, and doing it twice changes
+ * nothing.
  */
 export class Interruptions {
-  readonly #reaping: Reaping;
+  readonly #context: ReaperContext;
   readonly #retirer: Retirer;
   readonly #identity: ClusterIdentity;
   #live: { readonly atMs: number; readonly instances: Promise<ReadonlySet<string>> } | undefined;
 
-  constructor(reaping: Reaping, retirer: Retirer, identity: ClusterIdentity) {
-    this.#reaping = reaping;
+  constructor(context: ReaperContext, retirer: Retirer, identity: ClusterIdentity) {
+    this.#context = context;
     this.#retirer = retirer;
     this.#identity = identity;
   }
 
+  /** Handles messages until stopped. Before the first lists, an unknown instance may be ours. */
   async run(queue: InterruptionQueue, stop: StopSignal): Promise<void> {
-    const { deps, config, world } = this.#reaping;
-    void this.#identity.learnAccount(config.interruption.retryMs, stop);
-    // Before the first complete lists an instance that we do not know may be ours all the same; a message that is not received yet is not hidden either.
+    const { deps, config, world } = this.#context;
+    const { retryMs } = config.interruption;
+    void this.#identity.learnAccount(retryMs, stop);
+    // A message we have not received keeps its visibility, so waiting here hides none.
     while (!stop.aborted && !world.synced()) await deps.clock.sleep(syncPauseMs, stop);
     while (!stop.aborted) {
       try {
         const messages = await queue.receive(stop);
-        await Promise.all(messages.map((message) => this.#deal(queue, message)));
+        await Promise.all(messages.map((message) => this.#handle(queue, message)));
       } catch (error) {
         deps.metrics.count('dovetail_loop_failures_total', { loop: 'interruption' });
-        deps.log.warn('queue-unreachable', `the interruption queue cannot be read: ${String(error)}; trying again in ${String(config.interruption.retryMs / 1000)} s`);
-        await deps.clock.sleep(config.interruption.retryMs, stop);
+        deps.log.warn(
+          'queue-unreachable',
+          `the interruption queue cannot be read: ${messageOf(error)}; trying again in ${String(retryMs / 1_000)} s`,
+        );
+        await deps.clock.sleep(retryMs, stop);
       }
     }
   }
 
-  async #deal(queue: InterruptionQueue, message: QueueMessage): Promise<void> {
-    const { deps } = this.#reaping;
+  async #handle(queue: InterruptionQueue, message: QueueMessage): Promise<void> {
+    const { metrics, clock, log } = this.#context.deps;
     try {
       if ((await this.#outcomeOf(message)) === 'later') return;
       await queue.delete(message.receipt);
-      deps.metrics.count('karpenter_interruption_deleted_messages_total');
-      deps.metrics.observe('karpenter_interruption_message_queue_duration_seconds', (deps.clock.nowMs() - message.sentMs) / 1000);
+      metrics.count('karpenter_interruption_deleted_messages_total');
+      metrics.observe(
+        'karpenter_interruption_message_queue_duration_seconds',
+        (clock.nowMs() - message.sentMs) / 1_000,
+      );
     } catch (error) {
-      deps.log.warn('interruption-failed', `an interruption message could not be dealt with: ${String(error)}; the queue gives it again`, { receives: message.receives });
+      log.warn(
+        'interruption-failed',
+        `handling an interruption message failed: ${messageOf(error)}; the queue gives it again`,
+        { receives: message.receives },
+      );
     }
   }
 
   async #outcomeOf(message: QueueMessage): Promise<Outcome> {
-    const { deps } = this.#reaping;
+    const { metrics, log } = this.#context.deps;
     const parsed = parseInterruption(message.body);
     const kind = parsed.kind === 'notice' ? parsed.notice.kind : parsed.kind;
-    deps.metrics.count('karpenter_interruption_received_messages_total', { message_type: kind });
+    metrics.count('karpenter_interruption_received_messages_total', { message_type: kind });
     switch (parsed.kind) {
-      case 'irrelevant': return 'done';
-      case 'unknown': deps.log.warn('interruption-unknown', `a message of unknown kind is dropped: ${parsed.source} ${parsed.detailType} version ${parsed.version}`); return 'done';
-      case 'malformed': deps.log.warn('interruption-malformed', `a message that is no EventBridge event is dropped: ${parsed.reason}`); return 'done';
-      case 'notice': return this.#notice(parsed.notice, message);
+      case 'irrelevant':
+        return 'done';
+      case 'unknown':
+        log.warn(
+          'interruption-unknown',
+          `dropped a message of unknown kind: ${parsed.source} ${parsed.detailType} version ${parsed.version}`,
+        );
+        return 'done';
+      case 'malformed':
+        log.warn(
+          'interruption-malformed',
+          `dropped a message that is no EventBridge event: ${parsed.reason}`,
+        );
+        return 'done';
+      case 'notice':
+        return this.#handleNotice(parsed.notice, message);
     }
   }
 
-  async #notice(notice: InterruptionNotice, message: QueueMessage): Promise<Outcome> {
-    const { deps } = this.#reaping;
-    const own = this.#identity.account();
-    if (own !== undefined && (notice.accountId !== own.accountId || notice.region !== own.region)) {
-      deps.metrics.count('dovetail_interruption_foreign_total', { what: 'account-or-region' });
-      deps.log.warn('interruption-foreign', `a ${notice.kind} of account ${notice.accountId}, region ${notice.region} is not ours (${own.accountId}, ${own.region}) and is dropped`);
-      return 'done';
-    }
-    const instances = new Map((await deps.cloud.instancesById(notice.instanceIds)).map((instance) => [instance.id, instance]));
-    const outcomes = await Promise.all(notice.instanceIds.map((id) => this.#instance(notice, id, instances.get(id), message)));
+  async #handleNotice(notice: InterruptionNotice, message: QueueMessage): Promise<Outcome> {
+    if (this.#isOfAnotherAccount(notice)) return 'done';
+    const found = await this.#context.deps.cloud.instancesById(notice.instanceIds);
+    const instances = new Map(found.map((instance) => [instance.id, instance]));
+    const outcomes = await Promise.all(
+      notice.instanceIds.map((id) => this.#handleInstance(notice, id, instances.get(id), message)),
+    );
     return outcomes.includes('later') ? 'later' : 'done';
   }
 
-  async #instance(notice: InterruptionNotice, id: string, instance: Instance | undefined, message: QueueMessage): Promise<Outcome> {
-    const { deps, config, world } = this.#reaping;
-    const claim = world.claims.one('instance', id);
-    const policy = policyOf(notice, deps.clock.nowMs(), config.interruption);
-    const ours = instance !== undefined && instance.tags[tags.clusterUid] === await this.#identity.clusterUid() && instance.tags[tags.clusterName] === config.clusterName;
-    if (instance !== undefined && !ours) return this.#foreign(notice, id);
-    // EC2 shows only what is in our account and region. Of an instance that it shows no more, the notice's account must say so.
-    if (claim !== undefined && (ours || (policy.ending && this.#identity.account() !== undefined))) {
-      await this.#apply(policy, claim, notice);
-      return 'done';
-    }
-    // The end of an instance without a claim is mostly the end that we gave it. Of a young one, which EC2 may not show yet, the claim may not have been seen.
-    const young = instance === undefined || deps.clock.nowMs() - instance.launchedMs < config.collection.claimAgeMinMs;
-    if (claim === undefined && (instance === undefined || policy.ending) && !(young && (await this.#isClaimed(id)))) return this.#foreign(notice, id);
-    // Ours and not paired yet, or paired and not shown by EC2 yet: seconds make the difference.
-    if (message.receives < config.interruption.receivesMax) return 'later';
-    deps.log.warn('interruption-dropped', `a ${notice.kind} of ${id} is dropped: after ${String(message.receives)} receives ${claim === undefined ? 'no claim has' : 'EC2 does not show'} the instance`, { instance: id });
-    return 'done';
+  #isOfAnotherAccount({ kind, accountId, region }: InterruptionNotice): boolean {
+    const own = this.#identity.account();
+    if (own === undefined || (accountId === own.accountId && region === own.region)) return false;
+    const { metrics, log } = this.#context.deps;
+    metrics.count('dovetail_interruption_foreign_total', { what: 'account-or-region' });
+    log.warn(
+      'interruption-foreign',
+      `dropped a ${kind} of account ${accountId}, region ${region}; ours are ${own.accountId}, ${own.region}`,
+    );
+    return true;
   }
 
-  /** Whether a claim has the instance, as the API server says now: the watch may be behind what EC2 tells. */
+  async #handleInstance(
+    notice: InterruptionNotice,
+    id: string,
+    instance: Instance | undefined,
+    { receives }: QueueMessage,
+  ): Promise<Outcome> {
+    const { deps, config, world } = this.#context;
+    const claim = world.claims.one('instance', id);
+    const policy = policyOf(notice, deps.clock.nowMs(), config.interruption);
+    const facts: InterruptionFacts = {
+      instance: await this.#ownershipOf(instance),
+      hasClaim: claim !== undefined,
+      ending: policy.ending,
+      isOwnAccount: this.#identity.account() !== undefined,
+      receives,
+    };
+    const step = await this.#stepOf(facts, id);
+    if (step === 'apply' && claim !== undefined)
+      await applyInterruption(this.#context, this.#retirer, { policy, claim, notice });
+    if (step === 'foreign') this.#reportForeign(notice, id);
+    if (step === 'drop') this.#reportDropped(notice, id, facts);
+    return step === 'later' ? 'later' : 'done';
+  }
+
+  /** Decides; asks the API server for claims only where that matters. */
+  async #stepOf(
+    facts: InterruptionFacts,
+    id: string,
+  ): Promise<ReturnType<typeof interruptionStep>> {
+    const { collection, interruption } = this.#context.config;
+    const patience = {
+      claimAgeMinMs: collection.claimAgeMinMs,
+      receivesMax: interruption.receivesMax,
+    };
+    const step = interruptionStep(facts, patience);
+    if (step !== 'ask-claims') return step;
+    return interruptionStep({ ...facts, isClaimedLive: await this.#isClaimed(id) }, patience);
+  }
+
+  async #ownershipOf(instance: Instance | undefined): Promise<InterruptionFacts['instance']> {
+    if (instance === undefined) return { kind: 'missing' };
+    const { deps, config } = this.#context;
+    const isOurs =
+      instance.tags[tags.clusterUid] === (await this.#identity.clusterUid()) &&
+      instance.tags[tags.clusterName] === config.clusterName;
+    const ageMs = deps.clock.nowMs() - instance.launchedMs;
+    return isOurs ? { kind: 'ours', ageMs } : { kind: 'foreign' };
+  }
+
+  /** Whether a claim has the instance on the API server now: the watch may be behind EC2. */
   async #isClaimed(id: string): Promise<boolean> {
-    const nowMs = this.#reaping.deps.clock.nowMs();
-    if (this.#live === undefined || nowMs - this.#live.atMs > liveListMs) this.#live = { atMs: nowMs, instances: this.#claimedInstances() };
+    const nowMs = this.#context.deps.clock.nowMs();
+    if (this.#live === undefined || nowMs - this.#live.atMs > liveListMs)
+      this.#live = { atMs: nowMs, instances: this.#claimedInstances() };
     return (await this.#live.instances).has(id);
   }
 
   async #claimedInstances(): Promise<ReadonlySet<string>> {
-    const claims = await this.#reaping.deps.kube.list(kubeResources.nodeClaims);
-    return new Set(claims.flatMap((claim) => {
-      const { providerID } = (claim['status'] ?? {}) as { readonly providerID?: string };
-      return [claim.metadata.annotations?.[annotations.instanceId], instanceIdOfProvider(providerID)].filter((instance) => instance !== undefined);
-    }));
+    const claims = await this.#context.deps.kube.list(kubeResources.nodeClaims);
+    return new Set(
+      claims.flatMap((claim) => {
+        const { providerID } = (claim['status'] ?? {}) as { readonly providerID?: string };
+        const annotated = claim.metadata.annotations?.[annotations.instanceId];
+        return [annotated, instanceIdOfProvider(providerID)].filter((id) => id !== undefined);
+      }),
+    );
   }
 
-  #foreign(notice: InterruptionNotice, id: string): Outcome {
-    this.#reaping.deps.metrics.count('dovetail_interruption_foreign_total', { what: 'instance' });
-    this.#reaping.deps.log.info('interruption-foreign', `a ${notice.kind} of ${id}, which is not ours, is dropped`, { instance: id });
-    return 'done';
-  }
-
-  async #apply(policy: InterruptionPolicy, claim: NodeClaim, notice: InterruptionNotice): Promise<void> {
-    const { world, deps } = this.#reaping;
-    // Our own terminations are announced too.
-    if (policy.ending && claim.deletionMs !== undefined) return;
-    // Said first: the replacement must not be planned onto what is being taken away.
-    if (policy.avoidSpot) this.#avoid(claim);
-    if (policy.retire !== undefined) {
-      const atMs = deps.clock.nowMs();
-      await this.#retirer.begin(world.viewOf(claim), { cause: 'interrupted', atMs, detail: policy.name, ...policy.retire }, note('interruption-notice', policy.message, { kind: notice.kind }));
-    }
-    this.#tell(policy, claim, notice);
-  }
-
-  #avoid(claim: NodeClaim): void {
-    const { deps, config, decisions } = this.#reaping;
-    const [instanceType, zone] = [claim.labels[labels.instanceType], claim.labels[labels.zone]];
-    if (instanceType === undefined || zone === undefined) return;
-    decisions.avoid({ instanceType, zone, capacityType: 'spot', untilMs: deps.clock.nowMs() + config.interruption.avoidMs, awsCode: 'SpotInterruption', failures: 1 });
-  }
-
-  #tell(policy: InterruptionPolicy, claim: NodeClaim, notice: InterruptionNotice): void {
-    const { events, decisions, world } = this.#reaping;
-    const node = world.nodeOfClaim(claim);
-    for (const about of [aboutClaim(claim), ...(node === undefined ? [] : [aboutNode(node)])]) {
-      events.write({ about, type: policy.type, reason: policy.event, message: policy.message });
-      if (policy.retire !== undefined) events.write({ about, type: 'Warning', reason: 'TerminatingOnInterruption', message: 'Interruption triggered termination for the NodeClaim/Node' });
-    }
-    decisions.tell({
-      ...claimFacts(claim), id: `interrupt/${claim.uid}/${notice.kind}/${String(notice.timeMs)}`, kind: 'interrupt',
-      summary: `${node?.name ?? claim.name}: ${policy.message}`,
-      reasons: [note('interruption-notice', policy.message, { kind: notice.kind, noticeMs: notice.timeMs })],
-      facts: { kind: policy.name, effect: policy.retire === undefined ? 'event' : 'retire' },
+  #reportForeign({ kind }: InterruptionNotice, id: string): void {
+    const { metrics, log } = this.#context.deps;
+    metrics.count('dovetail_interruption_foreign_total', { what: 'instance' });
+    log.info('interruption-foreign', `dropped a ${kind} of ${id}, which is not ours`, {
+      instance: id,
     });
+  }
+
+  #reportDropped(notice: InterruptionNotice, id: string, facts: InterruptionFacts): void {
+    const reason = facts.hasClaim ? 'EC2 does not show the instance' : 'no claim has the instance';
+    this.#context.deps.log.warn(
+      'interruption-dropped',
+      `dropped a ${notice.kind} of ${id}: after ${String(facts.receives)} receives ${reason}`,
+      { instance: id },
+    );
   }
 }

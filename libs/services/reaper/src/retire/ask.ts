@@ -1,40 +1,83 @@
-import { requestPlan } from '@dovetail/contracts';
+import { type PlannerOutcome, requestPlan } from '@dovetail/contracts';
 import type { NodeView } from '@dovetail/core-disruption';
-import { isReschedulable, type Node } from '@dovetail/core-kube-model';
+import { compareText, isReschedulable, type Node } from '@dovetail/core-kube-model';
 import { BusError } from '@dovetail/core-ports';
-import type { Reaping } from '../context.js';
+
+import type { ReaperContext } from '../context.js';
 import { channelOf } from '../deps.js';
 
 /**
- * What came of asking. `planned`: a solver has answered; `complete` when every pod found a place or nothing can be done about the
- * rest anyway. `not-taken`: no solver has seen the request. `unknown`: one may have planned all the same.
+ * The outcome of asking. `planned`: a solver has answered; `complete` when every pod found a place,
+ * or new nodes are all that can be done. `not-taken`: no solver has seen the request. `unknown`:
+ * one may have planned all the same.
  */
 export type Asked =
   | { readonly kind: 'planned'; readonly newNodes: number; readonly complete: boolean }
   | { readonly kind: 'not-taken' }
   | { readonly kind: 'unknown' };
 
-/** Asks a solver to plan the node's pods as if it were gone, and to hand the plan to the launcher. */
-export async function askForReplacement(reaping: Reaping, view: NodeView & { readonly node: Node }, reason: string): Promise<Asked> {
-  const { deps, config } = reaping;
-  const { node } = view;
-  const podUids = view.pods.filter(isReschedulable).map(({ uid }) => uid).sort();
+/** Asks a solver to plan the node's pods without it, and to hand the plan to the launcher. */
+export async function askForReplacement(
+  context: ReaperContext,
+  view: NodeView & { readonly node: Node },
+  reason: string,
+): Promise<Asked> {
+  const { deps, config } = context;
+  const { name: nodeName, uid: nodeUid } = view.node;
+  const { planBudgetMs, planTimeoutMs } = config.disruption;
+  const podUids = view.pods
+    .filter(isReschedulable)
+    .map(({ uid }) => uid)
+    .sort(compareText);
+  const request = {
+    podUids,
+    withoutNodes: [nodeName],
+    commit: { nodeName, nodeUid, reason },
+    budgetMs: planBudgetMs,
+  };
   try {
-    const outcome = await requestPlan(channelOf(deps, config), 'plan', {
-      podUids, withoutNodes: [node.name], commit: { nodeName: node.name, nodeUid: node.uid, reason }, budgetMs: config.disruption.planBudgetMs,
-    }, { timeoutMs: config.disruption.planTimeoutMs });
-    deps.metrics.count('dovetail_whatif_total', { outcome: outcome.ok ? 'planned' : outcome.code });
-    if (!outcome.ok) {
-      deps.log.warn('whatif-refused', `no plan for the pods of ${node.name}: ${outcome.code}: ${outcome.message}`, { node: node.name, code: outcome.code });
-      return { kind: 'not-taken' };
-    }
-    const { plan, planId } = outcome.reply;
-    deps.log.info('whatif-planned', `the ${String(podUids.length)} pods of ${node.name}: ${String(plan.newNodes.length)} new nodes, ${String(plan.placements.length)} existing, ${String(plan.unplaced.length)} unplaced`, { node: node.name, plan: planId });
-    return { kind: 'planned', newNodes: plan.newNodes.length, complete: plan.newNodes.length > 0 || plan.unplaced.length === 0 };
+    const channel = channelOf(deps, config);
+    const outcome = await requestPlan(channel, 'plan', request, { timeoutMs: planTimeoutMs });
+    return takeOutcome(context, nodeName, podUids.length, outcome);
   } catch (error) {
     if (!(error instanceof BusError)) throw error;
-    deps.metrics.count('dovetail_whatif_total', { outcome: error.code });
-    deps.log.warn('whatif-failed', `no solver answered for the pods of ${node.name}: ${error.code}; trying again`, { node: node.name, code: error.code });
-    return { kind: error.code === 'no-responders' || error.code === 'unavailable' ? 'not-taken' : 'unknown' };
+    return takeFailure(context, nodeName, error);
   }
+}
+
+function takeOutcome(
+  { deps }: ReaperContext,
+  node: string,
+  pods: number,
+  outcome: PlannerOutcome,
+): Asked {
+  const { metrics, log } = deps;
+  metrics.count('dovetail_whatif_total', { outcome: outcome.ok ? 'planned' : outcome.code });
+  if (!outcome.ok) {
+    const { code, message } = outcome;
+    log.warn('whatif-refused', `no plan for the pods of ${node}: ${code}: ${message}`, {
+      node,
+      code,
+    });
+    return { kind: 'not-taken' };
+  }
+  const { plan, planId } = outcome.reply;
+  const [newNodes, unplaced] = [plan.newNodes.length, plan.unplaced.length];
+  log.info(
+    'whatif-planned',
+    `the ${String(pods)} pods of ${node}: ${String(newNodes)} new nodes, ${String(plan.placements.length)} existing, ${String(unplaced)} unplaced`,
+    { node, plan: planId },
+  );
+  return { kind: 'planned', newNodes, complete: newNodes > 0 || unplaced === 0 };
+}
+
+function takeFailure({ deps }: ReaperContext, node: string, { code }: BusError): Asked {
+  deps.metrics.count('dovetail_whatif_total', { outcome: code });
+  deps.log.warn(
+    'whatif-failed',
+    `no solver answered for the pods of ${node}: ${code}; trying again`,
+    { node, code },
+  );
+  const isNotTaken = code === 'no-responders' || code === 'unavailable';
+  return { kind: isNotTaken ? 'not-taken' : 'unknown' };
 }

@@ -1,52 +1,109 @@
-import { createHash } from 'node:crypto';
-import { servePlanner, type PlanRequest } from '@dovetail/contracts';
+import { type PlanRequest, servePlanner } from '@dovetail/contracts';
 import { annotations, renderPromise } from '@dovetail/core-api';
-import { kubeResources } from '@dovetail/core-ports';
-import type { Plan } from '@dovetail/core-scheduling';
-import { memoryBus } from '@dovetail/sim-bus';
 import { Stopper } from '@dovetail/core-ports';
-import { clusterName, type NodeOptions, type TestCluster } from './cluster.js';
+import type { Plan } from '@dovetail/core-scheduling';
+import type { ReadyNodeOptions } from '@dovetail/sim-stage';
 
-/** What solvers and the launcher do about a replacement, in short: every pod goes to one new node, which is there after a while. */
+import type { ReaperStage } from './reaper-stage.js';
+
+/** Plays solvers and the launcher for replacements: every pod goes to one new node, which is there after a while. */
 export class Replacements {
   readonly requests: PlanRequest[] = [];
   readonly made: string[] = [];
-  readonly #cluster: TestCluster;
+  readonly #cluster: ReaperStage;
   readonly #stop = new Stopper();
 
-  constructor(cluster: TestCluster, options: { readonly afterMs: number; readonly room?: boolean; readonly node?: NodeOptions }) {
+  constructor(
+    cluster: ReaperStage,
+    options: {
+      readonly afterMs: number;
+      readonly room?: boolean;
+      readonly node?: ReadyNodeOptions;
+    },
+  ) {
     this.#cluster = cluster;
-    const channel = { bus: memoryBus(cluster.busServer), clock: cluster.clock, cluster: clusterName, source: 'solver', hash: { sha256Hex: (text: string) => createHash('sha256').update(text).digest('hex') } };
-    void servePlanner(channel, (_mode, request) => {
-      this.requests.push(request);
-      if (options.room !== true) void this.#launch(request, options);
-      return Promise.resolve({ ok: true, reply: { planId: 'plan', plan: planFor(request, options.room === true), statePosition: { incarnation: 'one', sequence: 1 } } });
-    }, this.#stop);
+    void servePlanner(
+      cluster.channelOf('solver'),
+      (_mode, request) => {
+        this.requests.push(request);
+        if (options.room !== true) void this.#launch(request, options);
+        return Promise.resolve({
+          ok: true,
+          reply: {
+            planId: 'plan',
+            plan: planFor(request, options.room === true),
+            statePosition: { incarnation: 'one', sequence: 1 },
+          },
+        });
+      },
+      this.#stop,
+    );
   }
 
-  stop(): void { this.#stop.abort(); }
+  stop(): void {
+    this.#stop.abort();
+  }
 
-  async #launch({ commit }: PlanRequest, options: { readonly afterMs: number; readonly node?: NodeOptions }): Promise<void> {
+  async #launch(
+    { commit }: PlanRequest,
+    options: { readonly afterMs: number; readonly node?: ReadyNodeOptions },
+  ): Promise<void> {
     if (commit === undefined) return;
     await this.#cluster.clock.sleep(options.afterMs, this.#stop);
     const name = `new-${String(this.made.length + 1)}`;
     this.made.push(name);
-    const promise = renderPromise({ podUids: [], admission: '1.1', replaces: { nodeName: commit.nodeName, nodeUid: commit.nodeUid }, reserved: { cpu: 1000 }, untilMs: this.#cluster.clock.nowMs() + 60_000 });
-    await this.#cluster.node(name, { ...options.node, claimAnnotations: { [annotations.promise]: promise } });
+    const promise = renderPromise({
+      podUids: [],
+      admission: '1.1',
+      replaces: { nodeName: commit.nodeName, nodeUid: commit.nodeUid },
+      reserved: { cpu: 1000 },
+      untilMs: this.#cluster.clock.nowMs() + 60_000,
+    });
+    await this.#cluster.node(name, {
+      ...options.node,
+      claimAnnotations: { [annotations.promise]: promise },
+    });
   }
 }
 
 function planFor(request: PlanRequest, room: boolean): Plan {
   const bound = { kind: 'none', priceMicrosPerHour: 0 } as const;
-  const placement = { nodeName: 'n2', nodeUid: 'uid', podUids: request.podUids, topologyGroups: [] };
-  const option = { instanceType: 'm5.large', zone: 'us-west-2a', capacityType: 'on-demand', priceMicrosPerHour: 96_000 } as const;
-  const newNode = { id: 'bin-0', pool: { kind: 'NodePool', name: 'default' }, options: [option], requirements: [], labels: {}, taints: [], requests: {}, podUids: request.podUids, topologyGroups: [], minValuesRelaxed: false, notes: [] } as const;
+  const placement = {
+    nodeName: 'n2',
+    nodeUid: 'uid',
+    podUids: request.podUids,
+    topologyGroups: [],
+  };
+  const option = {
+    instanceType: 'm5.large',
+    zone: 'us-west-2a',
+    capacityType: 'on-demand',
+    priceMicrosPerHour: 96_000,
+  } as const;
+  const newNode = {
+    id: 'bin-0',
+    pool: { kind: 'NodePool', name: 'default' },
+    options: [option],
+    requirements: [],
+    labels: {},
+    taints: [],
+    requests: {},
+    podUids: request.podUids,
+    topologyGroups: [],
+    minValuesRelaxed: false,
+    notes: [],
+  } as const;
   return {
-    stateSequence: 1, catalogRevision: 'one', admissionHead: '1.1', seed: 1, steps: 0, newNodes: room ? [] : [newNode], placements: room ? [placement] : [], unplaced: [],
-    priceMicrosPerHour: room ? 0 : 96_000, bound, stats: { pods: request.podUids.length, classes: 1, instanceTypes: 1 },
+    stateSequence: 1,
+    catalogRevision: 'one',
+    admissionHead: '1.1',
+    seed: 1,
+    steps: 0,
+    newNodes: room ? [] : [newNode],
+    placements: room ? [placement] : [],
+    unplaced: [],
+    priceMicrosPerHour: room ? 0 : 96_000,
+    bound,
+    stats: { pods: request.podUids.length, classes: 1, instanceTypes: 1 },
   };
 }
-
-/** Which nodes run the pods of an app now. */
-export const nodesOf = (cluster: TestCluster, app: string): readonly string[] => [...new Set(cluster.list(kubeResources.pods)
-  .filter((pod) => pod.metadata.labels?.['app'] === app && pod.metadata.deletionTimestamp === undefined).map((pod) => (pod['spec'] as { nodeName?: string }).nodeName ?? 'none'))].sort();

@@ -1,12 +1,27 @@
 import { get, type IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Bus, BusError, type BusErrorCode, type DeliveredMessage, type FollowEvent, type FollowFrom, type PublishAck, type StopSignal, type StreamPosition } from '@dovetail/core-ports';
-import { withScope } from '../signal.js';
+
+import {
+  type Bus,
+  BusError,
+  type BusErrorCode,
+  type DeliveredMessage,
+  type FollowEvent,
+  type FollowFrom,
+  type PublishAck,
+  type StopSignal,
+  type StreamPosition,
+} from '@dovetail/core-ports';
+
+import { withScope } from '../memory/signal.js';
 import { eventOf } from './lines.js';
 
 const retryMs = 250;
 
-/** Reads the in-process bus of another process at the address that `serveBus` gave. What only a member could do is refused with `denied`. */
+/**
+ * Reads the in-process bus of another process at the address that `serveBus` gave. Everything
+ * except reading is refused with `denied`.
+ */
 export function readBus(url: string): Bus {
   return new BusReader(url);
 }
@@ -31,20 +46,32 @@ class BusReader implements Bus {
     return JSON.parse(await textOf(response)) as StreamPosition;
   }
 
-  async *follow(options: { stream: string; filters: readonly string[]; from?: FollowFrom }, stop: StopSignal): AsyncGenerator<FollowEvent> {
+  async *follow(
+    options: { stream: string; filters: readonly string[]; from?: FollowFrom },
+    stop: StopSignal,
+  ): AsyncGenerator<FollowEvent> {
     let from = options.from ?? 'last-per-subject';
     let begun = false;
     while (!stop.aborted) {
-      const query = new URLSearchParams([['stream', options.stream], ['from', from], ...options.filters.map((filter): [string, string] => ['filter', filter])]);
-      const response = await this.#get(`/follow?${query.toString()}`).catch((error: unknown) => (error instanceof BusError ? undefined : Promise.reject(error as Error)));
+      const query = new URLSearchParams([
+        ['stream', options.stream],
+        ['from', from],
+        ...options.filters.map((filter): [string, string] => ['filter', filter]),
+      ]);
+      const response = await this.#get(`/follow?${query.toString()}`).catch((error: unknown) =>
+        error instanceof BusError ? undefined : Promise.reject(error as Error),
+      );
       if (response === undefined) {
-        await withScope(stop, (scope) => delay(retryMs, undefined, { signal: scope }).catch(() => undefined));
+        await withScope(stop, (scope) =>
+          delay(retryMs, undefined, { signal: scope }).catch(() => undefined),
+        );
         continue;
       }
       if (begun) yield { kind: 'reset', reason: `the connection to ${this.#url} was lost` };
       begun = true;
       yield* this.#events(response, stop);
-      // The streams of an in-process bus end with its process: what a successor holds was published after the loss.
+      // The streams of an in-process bus end with its process, so a successor's messages are newer
+      // than the loss.
       from = from === 'now' ? 'first' : from;
     }
   }
@@ -64,11 +91,22 @@ class BusReader implements Bus {
 
   async #get(path: string): Promise<IncomingMessage> {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      get(`${this.#url}${path}`, { agent: false }, resolve).once('error', (cause) => reject(new BusError('unavailable', `the in-process bus at ${this.#url} does not answer: ${cause.message}`, { cause })));
+      get(`${this.#url}${path}`, { agent: false }, resolve).once('error', (cause) =>
+        reject(
+          new BusError(
+            'unavailable',
+            `the in-process bus at ${this.#url} does not answer: ${cause.message}`,
+            { cause },
+          ),
+        ),
+      );
     });
     this.#connected = true;
     if (response.statusCode === 200) return response;
-    const { code, message } = JSON.parse(await textOf(response)) as { code: BusErrorCode; message: string };
+    const { code, message } = JSON.parse(await textOf(response)) as {
+      code: BusErrorCode;
+      message: string;
+    };
     throw new BusError(code, message);
   }
 
@@ -101,11 +139,16 @@ class BusReader implements Bus {
   }
 
   #refuse(what: string): Promise<never> {
-    return Promise.reject(new BusError('denied', `the bus at ${this.#url} lives in another process, which lets others follow its streams but not ${what}: start the lab with a nats-server for that`));
+    return Promise.reject(
+      new BusError(
+        'denied',
+        `the bus at ${this.#url} lives in another process, which lets others follow its streams but not ${what}: start the lab with a nats-server for that`,
+      ),
+    );
   }
 }
 
-/** Lines as they come, until the connection ends or breaks: which of both it was makes no difference to a follower. */
+/** Lines as they come, until the connection ends or breaks. A follower treats both alike. */
 async function* linesOf(response: IncomingMessage): AsyncGenerator<string> {
   let rest = '';
   try {

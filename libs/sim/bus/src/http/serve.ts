@@ -1,47 +1,81 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+
 import { type Bus, BusError, type FollowFrom } from '@dovetail/core-ports';
-import { memoryBus } from '../bus.js';
-import type { MemoryBusServer } from '../server.js';
+
+import { memoryBus } from '../memory/bus.js';
+import type { MemoryBusServer } from '../memory/server.js';
 import { lineOf } from './lines.js';
 
 /** The in-process bus, readable by other processes. */
 export type ServedBus = { readonly url: string; readonly close: () => Promise<void> };
 
 /**
- * Lets other processes of this machine follow the streams of an in-process bus, as lines of JSON over HTTP (`readBus`). They can
- * read and nothing else: services that are to share work across processes need NATS.
+ * Lets other processes of this machine follow the streams of an in-process bus, as lines of JSON
+ * over HTTP (`readBus`). They can only read: services that share work across processes need NATS.
  */
-export async function serveBus(server: MemoryBusServer, options: { readonly port?: number } = {}): Promise<ServedBus> {
+export async function serveBus(
+  server: MemoryBusServer,
+  options: { readonly port?: number } = {},
+): Promise<ServedBus> {
   const bus = memoryBus(server);
   const http = createServer((request, response) => void answer(bus, request, response));
   await new Promise<void>((resolve, reject) => {
     http.once('error', reject);
     http.listen({ port: options.port ?? 0, host: '127.0.0.1' }, resolve);
   });
-  return { url: `http://127.0.0.1:${String((http.address() as AddressInfo).port)}`, close: () => close(http) };
+  return {
+    url: `http://127.0.0.1:${String((http.address() as AddressInfo).port)}`,
+    close: () => close(http),
+  };
 }
 
 async function answer(bus: Bus, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://bus');
   const stream = searchParams.get('stream') ?? '';
   try {
-    if (request.method !== 'GET') reply(response, 405, { code: 'denied', message: 'the in-process bus can only be read from outside' });
+    if (request.method !== 'GET')
+      reply(response, 405, {
+        code: 'denied',
+        message: 'the in-process bus can only be read from outside',
+      });
     else if (pathname === '/position') reply(response, 200, await bus.position(stream));
-    else if (pathname === '/follow') await follow(bus, { stream, filters: searchParams.getAll('filter'), from: startOf(searchParams.get('from')) }, response);
-    else reply(response, 404, { code: 'no-stream', message: `there are /position and /follow, not ${pathname}` });
+    else if (pathname === '/follow')
+      await follow(
+        bus,
+        { stream, filters: searchParams.getAll('filter'), from: startOf(searchParams.get('from')) },
+        response,
+      );
+    else
+      reply(response, 404, {
+        code: 'no-stream',
+        message: `there are /position and /follow, not ${pathname}`,
+      });
   } catch (error) {
     const known = error instanceof BusError ? error : new BusError('unavailable', String(error));
     if (response.headersSent) response.destroy();
-    else reply(response, known.code === 'no-stream' ? 404 : 503, { code: known.code, message: known.message });
+    else
+      reply(response, known.code === 'no-stream' ? 404 : 503, {
+        code: known.code,
+        message: known.message,
+      });
   }
 }
 
-const startOf = (text: string | null): FollowFrom => (text === 'now' || text === 'last-per-subject' ? text : 'first');
+const startOf = (text: string | null): FollowFrom =>
+  text === 'now' || text === 'last-per-subject' ? text : 'first';
 
 /** One line an event, for as long as the reader stays. */
-async function follow(bus: Bus, options: { readonly stream: string; readonly filters: readonly string[]; readonly from: FollowFrom }, response: ServerResponse): Promise<void> {
-  // Told in an answer of its own, because nobody sees an error after the headers.
+async function follow(
+  bus: Bus,
+  options: {
+    readonly stream: string;
+    readonly filters: readonly string[];
+    readonly from: FollowFrom;
+  },
+  response: ServerResponse,
+): Promise<void> {
+  // Checked before the headers are sent, because no reader sees an error after them.
   await bus.position(options.stream);
   const gone = new AbortController();
   response.once('close', () => gone.abort());

@@ -1,19 +1,24 @@
 import type { ServerResponse } from 'node:http';
-import { AwsFault } from '../fault.js';
-import type { Bucket, OrderedFailure } from '../gate.js';
-import type { HealthStatus } from '../instances.js';
-import type { Machine } from '../machine.js';
-import type { Notice } from '../notices.js';
-import { servedActions } from '../served.js';
-import type { CloudEvent, CloudTwin } from '../twin.js';
-import { neighboursOf } from '../world.js';
+
+import { neighboursOf } from '../foundation/account.js';
+import { AwsFault } from '../foundation/aws-fault.js';
+import type { Bucket, OrderedFailure } from '../foundation/gate.js';
+import type { HealthStatus } from '../parts/instances.js';
+import type { Notice } from '../parts/notices.js';
+import type { CloudEvent, CloudTwin } from '../twin/cloud-twin.js';
+import type { Machine } from '../twin/machine.js';
 import { integerIn, refuseOthers, requiredText, textIn, textsIn } from './json-fields.js';
 import type { JsonObject } from './operation.js';
+import { servedActions } from './served.js';
 
-export type ControlRequest = { readonly method: string; readonly path: string; readonly body: string };
+export type ControlRequest = {
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+};
 type Answer = { readonly status: number; readonly value: unknown };
 
-/** A control: does what the body orders and answers JSON. */
+/** A control: carries out the order in the body and answers JSON. */
 type Control = (twin: CloudTwin, body: JsonObject) => unknown;
 
 const done = { ok: true };
@@ -24,130 +29,269 @@ function requiredInteger(body: JsonObject, name: string): number {
   return value;
 }
 
-function oneOf<T extends string>(body: JsonObject, name: string, allowed: readonly T[]): T | undefined {
+function oneOf<T extends string>(
+  body: JsonObject,
+  name: string,
+  allowed: readonly T[],
+): T | undefined {
   const value = textIn(body, name);
   if (value === undefined) return undefined;
   const found = allowed.find((one) => one === value);
-  if (found === undefined) throw new AwsFault('ValidationException', `${name}: ${value} is not one of ${allowed.join(', ')}`);
+  if (found === undefined)
+    throw new AwsFault(
+      'ValidationException',
+      `${name}: ${value} is not one of ${allowed.join(', ')}`,
+    );
   return found;
 }
 
 function setCapacity(twin: CloudTwin, body: JsonObject): unknown {
   refuseOthers(body, ['instanceType', 'zone', 'capacityType', 'free']);
   const free = body['free'] === 'unlimited' ? 'unlimited' : requiredInteger(body, 'free');
-  const [instanceType, zone, capacityType] = [textIn(body, 'instanceType'), textIn(body, 'zone'), oneOf(body, 'capacityType', ['on-demand', 'spot'])];
-  twin.setCapacity({ free, ...(instanceType === undefined ? {} : { instanceType }), ...(zone === undefined ? {} : { zone }), ...(capacityType === undefined ? {} : { capacityType }) });
+  const [instanceType, zone, capacityType] = [
+    textIn(body, 'instanceType'),
+    textIn(body, 'zone'),
+    oneOf(body, 'capacityType', ['on-demand', 'spot']),
+  ];
+  twin.setCapacity({
+    free,
+    ...(instanceType === undefined ? {} : { instanceType }),
+    ...(zone === undefined ? {} : { zone }),
+    ...(capacityType === undefined ? {} : { capacityType }),
+  });
   return done;
 }
 
 function setLimit(twin: CloudTwin, body: JsonObject): unknown {
   refuseOthers(body, ['action', 'capacity', 'refillPerSecond', 'none']);
-  const bucket: Bucket | 'none' = body['none'] === true ? 'none' : { capacity: requiredInteger(body, 'capacity'), refillPerSecond: requiredInteger(body, 'refillPerSecond') };
+  const bucket: Bucket | 'none' =
+    body['none'] === true
+      ? 'none'
+      : {
+          capacity: requiredInteger(body, 'capacity'),
+          refillPerSecond: requiredInteger(body, 'refillPerSecond'),
+        };
   twin.gate.setBucket(requiredText(body, 'action'), bucket);
   return done;
 }
 
 function fail(twin: CloudTwin, body: JsonObject): unknown {
   refuseOthers(body, ['action', 'code', 'message', 'status', 'times', 'when']);
-  const [message, status, when] = [textIn(body, 'message'), integerIn(body, 'status'), oneOf(body, 'when', ['before', 'after'])];
+  const [message, status, when] = [
+    textIn(body, 'message'),
+    integerIn(body, 'status'),
+    oneOf(body, 'when', ['before', 'after']),
+  ];
   const order: OrderedFailure = {
-    action: requiredText(body, 'action'), code: requiredText(body, 'code'), times: integerIn(body, 'times') ?? 1,
-    ...(message === undefined ? {} : { message }), ...(status === undefined ? {} : { status }), ...(when === undefined ? {} : { when }),
+    action: requiredText(body, 'action'),
+    code: requiredText(body, 'code'),
+    times: integerIn(body, 'times') ?? 1,
+    ...(message === undefined ? {} : { message }),
+    ...(status === undefined ? {} : { status }),
+    ...(when === undefined ? {} : { when }),
   };
   twin.gate.fail(order);
   return done;
 }
 
 function notify(twin: CloudTwin, body: JsonObject): unknown {
-  const kind = oneOf(body, 'kind', ['spot-interruption', 'rebalance', 'state-change', 'capacity-reservation-interruption', 'scheduled-change']);
+  const kind = oneOf(body, 'kind', [
+    'spot-interruption',
+    'rebalance',
+    'state-change',
+    'capacity-reservation-interruption',
+    'scheduled-change',
+  ]);
   if (kind === undefined) throw new AwsFault('ValidationException', 'kind is required');
   const code = textIn(body, 'eventTypeCode');
-  const notice: Notice = kind === 'scheduled-change' ? { kind, instanceIds: textsIn(body, 'instanceIds'), ...(code === undefined ? {} : { eventTypeCode: code }) }
-    : kind === 'state-change' ? { kind, instanceId: requiredText(body, 'instanceId'), state: requiredText(body, 'state') } : { kind, instanceId: requiredText(body, 'instanceId') };
+  const notice: Notice =
+    kind === 'scheduled-change'
+      ? {
+          kind,
+          instanceIds: textsIn(body, 'instanceIds'),
+          ...(code === undefined ? {} : { eventTypeCode: code }),
+        }
+      : kind === 'state-change'
+        ? { kind, instanceId: requiredText(body, 'instanceId'), state: requiredText(body, 'state') }
+        : { kind, instanceId: requiredText(body, 'instanceId') };
   twin.notify(notice);
   return done;
 }
 
 function setCluster(twin: CloudTwin, body: JsonObject): unknown {
   refuseOthers(body, ['version', 'endpoint', 'certificateAuthority', 'serviceCidr']);
-  twin.setCluster(Object.fromEntries(Object.keys(body).map((name) => [name, requiredText(body, name)])));
+  twin.setCluster(
+    Object.fromEntries(Object.keys(body).map((name) => [name, requiredText(body, name)])),
+  );
   return twin.cluster();
 }
 
-const healthStates: readonly HealthStatus[] = ['ok', 'impaired', 'initializing', 'insufficient-data'];
+const healthStates: readonly HealthStatus[] = [
+  'ok',
+  'impaired',
+  'initializing',
+  'insufficient-data',
+];
 
 function setHealth(twin: CloudTwin, body: JsonObject): unknown {
-  const [system, instance] = [oneOf(body, 'system', healthStates), oneOf(body, 'instance', healthStates)];
-  twin.setHealth(requiredText(body, 'instanceId'), { ...(system === undefined ? {} : { system }), ...(instance === undefined ? {} : { instance }) });
+  const [system, instance] = [
+    oneOf(body, 'system', healthStates),
+    oneOf(body, 'instance', healthStates),
+  ];
+  twin.setHealth(requiredText(body, 'instanceId'), {
+    ...(system === undefined ? {} : { system }),
+    ...(instance === undefined ? {} : { instance }),
+  });
   return done;
 }
 
-/** From now on another team has subnets and a security group in the same VPC. */
+/** Adds another team's subnets and security group to the same VPC. */
 function addNeighbours(twin: CloudTwin): unknown {
-  const neighbours = neighboursOf(twin.world);
+  const neighbours = neighboursOf(twin.account);
   for (const subnet of neighbours.subnets) twin.network.putSubnet(subnet);
   for (const group of neighbours.securityGroups) twin.network.putSecurityGroup(group);
   return neighbours;
 }
 
-type InstanceView = Machine & { readonly state: string; readonly subnetId: string; readonly securityGroupIds: readonly string[]; readonly fleetId?: string; readonly clientToken?: string };
+type InstanceView = Machine & {
+  readonly state: string;
+  readonly subnetId: string;
+  readonly securityGroupIds: readonly string[];
+  readonly fleetId?: string;
+  readonly clientToken?: string;
+};
 
 function instanceView(twin: CloudTwin, id: string): InstanceView {
   const { state, subnetId, securityGroupIds, fleetId, clientToken } = twin.instances.get(id);
-  return { ...twin.machine(id), state, subnetId, securityGroupIds, ...(fleetId === undefined ? {} : { fleetId }), ...(clientToken === undefined ? {} : { clientToken }) };
+  return {
+    ...twin.machine(id),
+    state,
+    subnetId,
+    securityGroupIds,
+    ...(fleetId === undefined ? {} : { fleetId }),
+    ...(clientToken === undefined ? {} : { clientToken }),
+  };
 }
 
-const listInstances = (twin: CloudTwin): unknown => twin.instances.all().map(({ id }) => instanceView(twin, id));
+const listInstances = (twin: CloudTwin): unknown =>
+  twin.instances.all().map(({ id }) => instanceView(twin, id));
 
-/** The whole control API, by method and path under `/_twin/`. For tests and the lab; AWS has nothing of it. */
-export const controls: Readonly<Record<string, Control>> = {
+/**
+ * The control API by method and path under `/_twin/`, for tests and the lab. AWS has no
+ * counterpart.
+ */
+const controls: Readonly<Record<string, Control>> = {
   'GET health': () => done,
   'GET served': () => servedActions,
-  'GET world': (twin) => ({ ...twin.world, cluster: twin.cluster(), types: twin.world.types.length }),
+  'GET account': (twin) => ({
+    ...twin.account,
+    cluster: twin.cluster(),
+    types: twin.account.types.length,
+  }),
   'GET instances': listInstances,
-  'GET templates': (twin) => twin.templates.describe({ filters: [] }).map(({ id, name, tags }) => ({ id, name, tags })),
+  'GET templates': (twin) =>
+    twin.templates.describe({ filters: [] }).map(({ id, name, tags }) => ({ id, name, tags })),
   'GET calls': (twin) => twin.gate.counts(),
-  'DELETE calls': (twin) => { twin.gate.resetCounts(); return done; },
+  'DELETE calls': (twin) => {
+    twin.gate.resetCounts();
+    return done;
+  },
   'GET queue': (twin) => twin.queue.depth(),
   'POST capacity': setCapacity,
   'POST limits': setLimit,
   'POST fail': fail,
-  'POST latency': (twin, body) => { twin.gate.setLatency(requiredText(body, 'action'), requiredInteger(body, 'ms')); return done; },
-  'POST rights': (twin, body) => { twin.gate.setRights(requiredText(body, 'accessKey'), textsIn(body, 'allowed')); return done; },
-  'POST advance': (twin, body) => { twin.advance(requiredInteger(body, 'ms')); return { nowMs: twin.timeline.nowMs() }; },
-  'POST interrupt': (twin, body) => { twin.interrupt(requiredText(body, 'instanceId'), integerIn(body, 'noticeMs')); return done; },
+  'POST latency': (twin, body) => {
+    twin.gate.setLatency(requiredText(body, 'action'), requiredInteger(body, 'ms'));
+    return done;
+  },
+  'POST rights': (twin, body) => {
+    twin.gate.setRights(requiredText(body, 'accessKey'), textsIn(body, 'allowed'));
+    return done;
+  },
+  'POST advance': (twin, body) => {
+    twin.advance(requiredInteger(body, 'ms'));
+    return { nowMs: twin.timeline.nowMs() };
+  },
+  'POST interrupt': (twin, body) => {
+    twin.interrupt(requiredText(body, 'instanceId'), integerIn(body, 'noticeMs'));
+    return done;
+  },
   'POST notices': notify,
   'POST messages': (twin, body) => twin.queue.send(requiredText(body, 'body')),
   'POST stop': (twin, body) => twin.instances.stop(requiredText(body, 'instanceId')),
   'POST health': setHealth,
-  'POST scheduled-events': (twin, body) => { twin.scheduleEvent(requiredText(body, 'instanceId'), requiredText(body, 'code')); return done; },
-  'POST parameters': (twin, body) => { twin.images.setParameter(requiredText(body, 'name'), requiredText(body, 'value')); return done; },
-  'POST images/release': (twin, body) => ({ release: twin.images.release(requiredText(body, 'kubernetesVersion')) }),
-  'POST images/deprecate': (twin, body) => { twin.images.deprecate(requiredText(body, 'imageId')); return done; },
+  'POST scheduled-events': (twin, body) => {
+    twin.scheduleEvent(requiredText(body, 'instanceId'), requiredText(body, 'code'));
+    return done;
+  },
+  'POST parameters': (twin, body) => {
+    twin.images.setParameter(requiredText(body, 'name'), requiredText(body, 'value'));
+    return done;
+  },
+  'POST images/release': (twin, body) => ({
+    release: twin.images.release(requiredText(body, 'kubernetesVersion')),
+  }),
+  'POST images/deprecate': (twin, body) => {
+    twin.images.deprecate(requiredText(body, 'imageId'));
+    return done;
+  },
   'POST cluster': setCluster,
   'POST neighbours': addNeighbours,
-  'POST roles': (twin, body) => { twin.iam.putRole(requiredText(body, 'name')); return done; },
+  'POST roles': (twin, body) => {
+    twin.iam.putRole(requiredText(body, 'name'));
+    return done;
+  },
 };
 
-/** Answers a control request: 404 for what does not exist, 400 with the field and the remedy for a bad body. */
+/**
+ * Answers a control request. 404: no such control. 400: a bad body, with the field and the remedy.
+ */
 export function controlAnswer(twin: CloudTwin, request: ControlRequest): Answer {
-  const one = request.method === 'GET' ? /^instances\/(i-[0-9a-f]+)$/.exec(request.path)?.[1] : undefined;
-  const control = one === undefined ? controls[`${request.method} ${request.path}`] : (asked: CloudTwin) => instanceView(asked, one);
-  if (control === undefined) return { status: 404, value: { message: `no control ${request.method} ${request.path}; there are: ${Object.keys(controls).join(', ')}, GET events, GET instances/<id>` } };
+  const one =
+    request.method === 'GET' ? /^instances\/(i-[0-9a-f]+)$/.exec(request.path)?.[1] : undefined;
+  const control =
+    one === undefined
+      ? controls[`${request.method} ${request.path}`]
+      : (asked: CloudTwin) => instanceView(asked, one);
+  if (control === undefined)
+    return {
+      status: 404,
+      value: {
+        message: `no control ${request.method} ${request.path}; there are: ${Object.keys(controls).join(', ')}, GET events, GET instances/<id>`,
+      },
+    };
   try {
     twin.timeline.settle();
-    return { status: 200, value: control(twin, JSON.parse(request.body === '' ? '{}' : request.body) as JsonObject) };
+    return {
+      status: 200,
+      value: control(twin, JSON.parse(request.body === '' ? '{}' : request.body) as JsonObject),
+    };
   } catch (error) {
-    return { status: 400, value: { message: error instanceof Error ? error.message : String(error) } };
+    return {
+      status: 400,
+      value: { message: error instanceof Error ? error.message : String(error) },
+    };
   }
 }
 
-/** `GET /_twin/events?since=<sequence>`: the events after it as JSON lines, then each as it happens; `follow=false` ends after those there are. */
-export function followEvents(twin: CloudTwin, query: URLSearchParams, response: ServerResponse): void {
+/**
+ * `GET /_twin/events?since=<sequence>`: the later events as JSON lines, then each new one.
+ * `follow=false` ends after the present ones.
+ */
+export function followEvents(
+  twin: CloudTwin,
+  query: URLSearchParams,
+  response: ServerResponse,
+): void {
   response.writeHead(200, { 'content-type': 'application/x-ndjson' });
-  const write = (event: CloudEvent): void => { response.write(`${JSON.stringify(event)}\n`); };
+  const write = (event: CloudEvent): void => {
+    response.write(`${JSON.stringify(event)}\n`);
+  };
   for (const event of twin.eventsSince(Number(query.get('since') ?? 0))) write(event);
-  if (query.get('follow') === 'false') { response.end(); return; }
+  if (query.get('follow') === 'false') {
+    response.end();
+    return;
+  }
   response.flushHeaders();
   response.once('close', twin.subscribe(write));
 }

@@ -1,20 +1,39 @@
-import { checkTags } from '../fleet-request.js';
-import { AwsFault, missingParameter } from '../fault.js';
-import { versionOf, type Template, type TemplateContent, type TemplateReference, type TemplateVersion } from '../launch-templates.js';
-import type { CloudTwin } from '../twin.js';
+import { AwsFault, missingParameter } from '../foundation/aws-fault.js';
+import { checkTags } from '../parts/fleet-request.js';
+import {
+  type Template,
+  type TemplateContent,
+  type TemplateReference,
+  type TemplateVersion,
+  versionOf,
+} from '../parts/launch-templates.js';
+import type { CloudTwin } from '../twin/cloud-twin.js';
 import type { QueryOperations } from './operation.js';
-import { filtersOf, tagSpecifications, tagsOf, type Params } from './params.js';
 import { pageOf } from './paging.js';
+import { filtersOf, type Params, tagsOf, tagSpecifications } from './params.js';
 import { items, tagItems, timeText, type Xml } from './xml.js';
 
 type Result = { readonly [element: string]: Xml };
 
 /** Reads `LaunchTemplateId`, `LaunchTemplateName` and `Version`; exactly one of the first two. */
 export function templateReference(params: Params): TemplateReference {
-  const [id, name, version] = [params.text('LaunchTemplateId'), params.text('LaunchTemplateName'), params.text('Version')];
-  if (id === undefined && name === undefined) throw missingParameter('LaunchTemplateId or LaunchTemplateName');
-  if (id !== undefined && name !== undefined) throw new AwsFault('InvalidParameterCombination', 'The request must contain either LaunchTemplateId or LaunchTemplateName, not both');
-  return { ...(id === undefined ? {} : { id }), ...(name === undefined ? {} : { name }), ...(version === undefined ? {} : { version }) };
+  const [id, name, version] = [
+    params.text('LaunchTemplateId'),
+    params.text('LaunchTemplateName'),
+    params.text('Version'),
+  ];
+  if (id === undefined && name === undefined)
+    throw missingParameter('LaunchTemplateId or LaunchTemplateName');
+  if (id !== undefined && name !== undefined)
+    throw new AwsFault(
+      'InvalidParameterCombination',
+      'The request must contain either LaunchTemplateId or LaunchTemplateName, not both',
+    );
+  return {
+    ...(id === undefined ? {} : { id }),
+    ...(name === undefined ? {} : { name }),
+    ...(version === undefined ? {} : { version }),
+  };
 }
 
 function interfaceOf(params: Params): TemplateContent['interfaces'][number] {
@@ -23,14 +42,26 @@ function interfaceOf(params: Params): TemplateContent['interfaces'][number] {
   const subnetId = params.text('SubnetId');
   const groups = params.texts('SecurityGroupId');
   const known = /^(DeviceIndex|AssociatePublicIpAddress|SubnetId|SecurityGroupId\.)/;
-  const other = Object.fromEntries(Object.entries(params.scalars()).filter(([name]) => !known.test(name)));
-  return { deviceIndex, groups, other, ...(associate === undefined ? {} : { associatePublicIpAddress: associate }), ...(subnetId === undefined ? {} : { subnetId }) };
+  const other = Object.fromEntries(
+    Object.entries(params.scalars()).filter(([name]) => !known.test(name)),
+  );
+  return {
+    deviceIndex,
+    groups,
+    other,
+    ...(associate === undefined ? {} : { associatePublicIpAddress: associate }),
+    ...(subnetId === undefined ? {} : { subnetId }),
+  };
 }
 
 function deviceOf(params: Params): TemplateContent['blockDevices'][number] {
   const virtualName = params.text('VirtualName');
   const ebs = params.at('Ebs');
-  return { deviceName: params.required('DeviceName'), ...(virtualName === undefined ? {} : { virtualName }), ...(ebs.isEmpty() ? {} : { ebs: ebs.scalars() }) };
+  return {
+    deviceName: params.required('DeviceName'),
+    ...(virtualName === undefined ? {} : { virtualName }),
+    ...(ebs.isEmpty() ? {} : { ebs: ebs.scalars() }),
+  };
 }
 
 function profileOf(params: Params): NonNullable<TemplateContent['instanceProfile']> | undefined {
@@ -39,60 +70,126 @@ function profileOf(params: Params): NonNullable<TemplateContent['instanceProfile
   return { ...(name === undefined ? {} : { name }), ...(arn === undefined ? {} : { arn }) };
 }
 
-/** Launch template data as the twin keeps it. Members that it does not know are refused as unknown parameters. */
+/** Launch template data as the twin keeps it. Unknown members are refused as unknown parameters. */
 function contentOf(params: Params): TemplateContent {
   if (params.isEmpty()) throw missingParameter('LaunchTemplateData');
-  const optional = { imageId: params.text('ImageId'), instanceType: params.text('InstanceType'), userData: params.text('UserData'),
-    monitoring: params.at('Monitoring').flag('Enabled'), ebsOptimized: params.flag('EbsOptimized'), instanceProfile: profileOf(params.at('IamInstanceProfile')) };
+  const optional = {
+    imageId: params.text('ImageId'),
+    instanceType: params.text('InstanceType'),
+    userData: params.text('UserData'),
+    monitoring: params.at('Monitoring').flag('Enabled'),
+    ebsOptimized: params.flag('EbsOptimized'),
+    instanceProfile: profileOf(params.at('IamInstanceProfile')),
+  };
   return {
-    ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)) as Partial<TemplateContent>,
-    securityGroupIds: params.texts('SecurityGroupId'), interfaces: params.list('NetworkInterface').map(interfaceOf), blockDevices: params.list('BlockDeviceMapping').map(deviceOf),
+    ...(Object.fromEntries(
+      Object.entries(optional).filter(([, value]) => value !== undefined),
+    ) as Partial<TemplateContent>),
+    securityGroupIds: params.texts('SecurityGroupId'),
+    interfaces: params.list('NetworkInterface').map(interfaceOf),
+    blockDevices: params.list('BlockDeviceMapping').map(deviceOf),
     metadataOptions: params.at('MetadataOptions').scalars(),
-    tags: params.list('TagSpecification').map((one) => ({ resourceType: one.required('ResourceType'), tags: tagsOf(one.list('Tag')) })),
+    tags: params
+      .list('TagSpecification')
+      .map((one) => ({
+        resourceType: one.required('ResourceType'),
+        tags: tagsOf(one.list('Tag')),
+      })),
   };
 }
 
 /** Wire names in answers begin with a small letter. */
-const lowered = (values: Readonly<Record<string, string>>): Xml => Object.fromEntries(Object.entries(values).map(([name, value]) => [name.charAt(0).toLowerCase() + name.slice(1), value]));
+const lowered = (values: Readonly<Record<string, string>>): Xml =>
+  Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name.charAt(0).toLowerCase() + name.slice(1),
+      value,
+    ]),
+  );
 
 function contentXml(content: TemplateContent): Xml {
   return {
-    imageId: content.imageId, instanceType: content.instanceType, userData: content.userData, ebsOptimized: content.ebsOptimized,
-    iamInstanceProfile: content.instanceProfile, monitoring: content.monitoring === undefined ? undefined : { enabled: content.monitoring },
-    securityGroupIdSet: items(content.securityGroupIds), metadataOptions: Object.keys(content.metadataOptions).length === 0 ? undefined : lowered(content.metadataOptions),
-    blockDeviceMappingSet: items(content.blockDevices.map(({ deviceName, virtualName, ebs }) => ({ deviceName, virtualName, ebs: ebs === undefined ? undefined : lowered(ebs) }))),
-    networkInterfaceSet: items(content.interfaces.map((one) => ({
-      deviceIndex: one.deviceIndex, associatePublicIpAddress: one.associatePublicIpAddress, subnetId: one.subnetId, groupSet: { groupId: one.groups },
-      ...Object.fromEntries(Object.entries(one.other).filter(([name]) => !name.includes('.')).map(([name, value]) => [name.charAt(0).toLowerCase() + name.slice(1), value])),
-    }))),
-    tagSpecificationSet: items(content.tags.map(({ resourceType, tags }) => ({ resourceType, tagSet: tagItems(tags) }))),
+    imageId: content.imageId,
+    instanceType: content.instanceType,
+    userData: content.userData,
+    ebsOptimized: content.ebsOptimized,
+    iamInstanceProfile: content.instanceProfile,
+    monitoring: content.monitoring === undefined ? undefined : { enabled: content.monitoring },
+    securityGroupIdSet: items(content.securityGroupIds),
+    metadataOptions:
+      Object.keys(content.metadataOptions).length === 0
+        ? undefined
+        : lowered(content.metadataOptions),
+    blockDeviceMappingSet: items(
+      content.blockDevices.map(({ deviceName, virtualName, ebs }) => ({
+        deviceName,
+        virtualName,
+        ebs: ebs === undefined ? undefined : lowered(ebs),
+      })),
+    ),
+    networkInterfaceSet: items(
+      content.interfaces.map((one) => ({
+        deviceIndex: one.deviceIndex,
+        associatePublicIpAddress: one.associatePublicIpAddress,
+        subnetId: one.subnetId,
+        groupSet: { groupId: one.groups },
+        ...Object.fromEntries(
+          Object.entries(one.other)
+            .filter(([name]) => !name.includes('.'))
+            .map(([name, value]) => [name.charAt(0).toLowerCase() + name.slice(1), value]),
+        ),
+      })),
+    ),
+    tagSpecificationSet: items(
+      content.tags.map(({ resourceType, tags }) => ({ resourceType, tagSet: tagItems(tags) })),
+    ),
   };
 }
 
 const templateXml = (twin: CloudTwin, template: Template): Xml => ({
-  launchTemplateId: template.id, launchTemplateName: template.name, createTime: timeText(template.createdMs), createdBy: `arn:aws:iam::${twin.world.accountId}:root`,
-  defaultVersionNumber: template.defaultVersion, latestVersionNumber: template.versions.at(-1)?.number, tagSet: tagItems(template.tags),
+  launchTemplateId: template.id,
+  launchTemplateName: template.name,
+  createTime: timeText(template.createdMs),
+  createdBy: `arn:aws:iam::${twin.account.accountId}:root`,
+  defaultVersionNumber: template.defaultVersion,
+  latestVersionNumber: template.versions.at(-1)?.number,
+  tagSet: tagItems(template.tags),
 });
 
 const versionXml = (twin: CloudTwin, template: Template, version: TemplateVersion): Xml => ({
-  launchTemplateId: template.id, launchTemplateName: template.name, versionNumber: version.number, versionDescription: version.description, createTime: timeText(version.createdMs),
-  createdBy: `arn:aws:iam::${twin.world.accountId}:root`, defaultVersion: version.number === template.defaultVersion, launchTemplateData: contentXml(version.content),
+  launchTemplateId: template.id,
+  launchTemplateName: template.name,
+  versionNumber: version.number,
+  versionDescription: version.description,
+  createTime: timeText(version.createdMs),
+  createdBy: `arn:aws:iam::${twin.account.accountId}:root`,
+  defaultVersion: version.number === template.defaultVersion,
+  launchTemplateData: contentXml(version.content),
 });
 
 function createTemplate(twin: CloudTwin, params: Params): Result {
   const tags = tagSpecifications(params).get('launch-template') ?? {};
   checkTags(tags);
-  // The name is the identity here, and a repeated name is refused, so the token adds nothing.
+  // Templates are identified by name and a repeated name is refused, so the token adds nothing.
   params.text('ClientToken');
   const description = params.text('VersionDescription');
-  const order = { name: params.required('LaunchTemplateName'), content: contentOf(params.at('LaunchTemplateData')), tags, ...(description === undefined ? {} : { description }) };
+  const order = {
+    name: params.required('LaunchTemplateName'),
+    content: contentOf(params.at('LaunchTemplateData')),
+    tags,
+    ...(description === undefined ? {} : { description }),
+  };
   params.done();
   const template = twin.templates.create(order);
   return { launchTemplate: templateXml(twin, template) };
 }
 
 function describeTemplates(twin: CloudTwin, params: Params): Result {
-  const found = twin.templates.describe({ ids: params.texts('LaunchTemplateId'), names: params.texts('LaunchTemplateName'), filters: filtersOf(params) });
+  const found = twin.templates.describe({
+    ids: params.texts('LaunchTemplateId'),
+    names: params.texts('LaunchTemplateName'),
+    filters: filtersOf(params),
+  });
   const { page, nextToken } = pageOf(found, params, { min: 1, max: 200, default: 200 });
   return { launchTemplates: items(page.map((template) => templateXml(twin, template))), nextToken };
 }
@@ -106,25 +203,47 @@ function deleteTemplate(twin: CloudTwin, params: Params): Result {
 function describeVersions(twin: CloudTwin, params: Params): Result {
   const template = twin.templates.get(templateReference(params));
   const wanted = params.texts('LaunchTemplateVersion');
-  const versions = wanted.length === 0 ? template.versions : wanted.map((one) => versionOf(template, one));
+  const versions =
+    wanted.length === 0 ? template.versions : wanted.map((one) => versionOf(template, one));
   const { page, nextToken } = pageOf(versions, params, { min: 1, max: 200, default: 200 });
-  return { launchTemplateVersionSet: items(page.map((version) => versionXml(twin, template, version))), nextToken };
+  return {
+    launchTemplateVersionSet: items(page.map((version) => versionXml(twin, template, version))),
+    nextToken,
+  };
 }
 
 function deleteVersions(twin: CloudTwin, params: Params): Result {
-  const [reference, numbers] = [templateReference(params), params.texts('LaunchTemplateVersion').map(Number)];
+  const [reference, numbers] = [
+    templateReference(params),
+    params.texts('LaunchTemplateVersion').map(Number),
+  ];
   params.done();
   const { template, deleted, missing } = twin.templates.deleteVersions(reference, numbers);
   const named = { launchTemplateId: template.id, launchTemplateName: template.name };
   return {
-    successfullyDeletedLaunchTemplateVersionSet: items(deleted.map((versionNumber) => ({ ...named, versionNumber }))),
-    unsuccessfullyDeletedLaunchTemplateVersionSet: items(missing.map((versionNumber) => ({ ...named, versionNumber, responseError: { code: 'launchTemplateVersionDoesNotExist', message: `Could not find version ${versionNumber}` } }))),
+    successfullyDeletedLaunchTemplateVersionSet: items(
+      deleted.map((versionNumber) => ({ ...named, versionNumber })),
+    ),
+    unsuccessfullyDeletedLaunchTemplateVersionSet: items(
+      missing.map((versionNumber) => ({
+        ...named,
+        versionNumber,
+        responseError: {
+          code: 'launchTemplateVersionDoesNotExist',
+          message: `Could not find version ${versionNumber}`,
+        },
+      })),
+    ),
   };
 }
 
 function createVersion(twin: CloudTwin, params: Params): Result {
   params.text('ClientToken');
-  const [reference, content, description] = [templateReference(params), contentOf(params.at('LaunchTemplateData')), params.text('VersionDescription')];
+  const [reference, content, description] = [
+    templateReference(params),
+    contentOf(params.at('LaunchTemplateData')),
+    params.text('VersionDescription'),
+  ];
   params.done();
   const { template, version } = twin.templates.createVersion(reference, content, description);
   return { launchTemplateVersion: versionXml(twin, template, version) };

@@ -1,20 +1,41 @@
-import { checkTags } from '../fleet-request.js';
-import type { Profile, Role } from '../iam.js';
-import type { CloudTwin } from '../twin.js';
+import { checkTags } from '../parts/fleet-request.js';
+import type { Profile, Role } from '../parts/iam.js';
+import type { CloudTwin } from '../twin/cloud-twin.js';
 import type { QueryOperation, QueryOperations } from './operation.js';
-import { tagsOf, type Params } from './params.js';
 import { offsetOf, slice } from './paging.js';
+import { type Params, tagsOf } from './params.js';
 import { timeText, type Xml } from './xml.js';
 
 type Result = { readonly [element: string]: Xml };
 
 const member = (list: readonly Xml[]): Xml => ({ member: list });
-const tagsXml = (tags: Readonly<Record<string, string>>): Xml => member(Object.entries(tags).map(([Key, Value]) => ({ Key, Value })));
-const assumedByEc2 = encodeURIComponent(JSON.stringify({ Version: '2012-10-17', Statement: [{ Effect: 'Allow', Principal: { Service: 'ec2.amazonaws.com' }, Action: 'sts:AssumeRole' }] }));
+const tagsXml = (tags: Readonly<Record<string, string>>): Xml =>
+  member(Object.entries(tags).map(([Key, Value]) => ({ Key, Value })));
+const assumedByEc2 = encodeURIComponent(
+  JSON.stringify({
+    Version: '2012-10-17',
+    Statement: [
+      { Effect: 'Allow', Principal: { Service: 'ec2.amazonaws.com' }, Action: 'sts:AssumeRole' },
+    ],
+  }),
+);
 
-const roleXml = (role: Role): Xml => ({ Path: role.path, RoleName: role.name, RoleId: role.id, Arn: role.arn, CreateDate: timeText(role.createdMs), AssumeRolePolicyDocument: assumedByEc2 });
+const roleXml = (role: Role): Xml => ({
+  Path: role.path,
+  RoleName: role.name,
+  RoleId: role.id,
+  Arn: role.arn,
+  CreateDate: timeText(role.createdMs),
+  AssumeRolePolicyDocument: assumedByEc2,
+});
 const profileXml = (profile: Profile): Xml => ({
-  Path: profile.path, InstanceProfileName: profile.name, InstanceProfileId: profile.id, Arn: profile.arn, CreateDate: timeText(profile.createdMs), Roles: member(profile.roles.map(roleXml)), Tags: tagsXml(profile.tags),
+  Path: profile.path,
+  InstanceProfileName: profile.name,
+  InstanceProfileId: profile.id,
+  Arn: profile.arn,
+  CreateDate: timeText(profile.createdMs),
+  Roles: member(profile.roles.map(roleXml)),
+  Tags: tagsXml(profile.tags),
 });
 
 const name = (params: Params): string => params.required('InstanceProfileName');
@@ -28,8 +49,16 @@ function createProfile(twin: CloudTwin, params: Params): Result {
 }
 
 function listProfiles(twin: CloudTwin, params: Params): Result {
-  const { page, nextToken } = slice(twin.iam.profiles(params.text('PathPrefix')), offsetOf(params.text('Marker')), Math.min(params.integer('MaxItems') ?? 100, 1000));
-  return { InstanceProfiles: member(page.map(profileXml)), IsTruncated: nextToken !== undefined, Marker: nextToken };
+  const { page, nextToken } = slice(
+    twin.iam.profiles(params.text('PathPrefix')),
+    offsetOf(params.text('Marker')),
+    Math.min(params.integer('MaxItems') ?? 100, 1000),
+  );
+  return {
+    InstanceProfiles: member(page.map(profileXml)),
+    IsTruncated: nextToken !== undefined,
+    Marker: nextToken,
+  };
 }
 
 function tagProfile(twin: CloudTwin, params: Params): Result {
@@ -53,17 +82,42 @@ const effect = (prepare: (twin: CloudTwin, params: Params) => () => void): Query
 
 /** IAM, as far as instance profiles need it. */
 export const iamOperations: QueryOperations = {
-  GetRole: { run: (twin, params) => ({ Role: roleXml(twin.iam.role(params.required('RoleName'))) }) },
-  GetInstanceProfile: { run: (twin, params) => ({ InstanceProfile: profileXml(twin.iam.profile(name(params))) }) },
+  GetRole: {
+    run: (twin, params) => ({ Role: roleXml(twin.iam.role(params.required('RoleName'))) }),
+  },
+  GetInstanceProfile: {
+    run: (twin, params) => ({ InstanceProfile: profileXml(twin.iam.profile(name(params))) }),
+  },
   CreateInstanceProfile: { run: createProfile },
-  AddRoleToInstanceProfile: effect((twin, params) => { const [profile, role] = [name(params), params.required('RoleName')]; return () => { twin.iam.addRole(profile, role); }; }),
-  RemoveRoleFromInstanceProfile: effect((twin, params) => { const [profile, role] = [name(params), params.required('RoleName')]; return () => { twin.iam.removeRole(profile, role); }; }),
-  DeleteInstanceProfile: effect((twin, params) => { const profile = name(params); return () => { twin.iam.deleteProfile(profile); }; }),
+  AddRoleToInstanceProfile: effect((twin, params) => {
+    const [profile, role] = [name(params), params.required('RoleName')];
+    return () => {
+      twin.iam.addRole(profile, role);
+    };
+  }),
+  RemoveRoleFromInstanceProfile: effect((twin, params) => {
+    const [profile, role] = [name(params), params.required('RoleName')];
+    return () => {
+      twin.iam.removeRole(profile, role);
+    };
+  }),
+  DeleteInstanceProfile: effect((twin, params) => {
+    const profile = name(params);
+    return () => {
+      twin.iam.deleteProfile(profile);
+    };
+  }),
   TagInstanceProfile: { run: tagProfile },
   ListInstanceProfiles: { run: listProfiles },
 };
 
 /** STS: who the credentials belong to. */
 export const stsOperations: QueryOperations = {
-  GetCallerIdentity: { run: ({ world }) => ({ Arn: `arn:aws:iam::${world.accountId}:user/dovetail`, UserId: 'AIDADOVETAILTWIN00000', Account: world.accountId }) },
+  GetCallerIdentity: {
+    run: ({ account }) => ({
+      Arn: `arn:aws:iam::${account.accountId}:user/dovetail`,
+      UserId: 'AIDADOVETAILTWIN00000',
+      Account: account.accountId,
+    }),
+  },
 };

@@ -1,19 +1,32 @@
 import type { InstanceTypeFacts } from '@dovetail/core-ports';
+
 import { items, type Xml } from './xml.js';
 
 /** Mebibytes of all devices together. */
-const totalMib = (devices: readonly { readonly count: number; readonly memoryMib: number }[]): number =>
-  devices.reduce((sum, { count, memoryMib }) => sum + count * memoryMib, 0);
+const totalMib = (
+  devices: readonly { readonly count: number; readonly memoryMib: number }[],
+): number => devices.reduce((sum, { count, memoryMib }) => sum + count * memoryMib, 0);
 
 function networkXml({ network, hypervisor }: InstanceTypeFacts): Xml {
   const cards = network.cards ?? 1;
   const gbps = network.baselineMbps === undefined ? undefined : network.baselineMbps / 1000 / cards;
   return {
-    maximumNetworkInterfaces: network.interfacesMax * cards, maximumNetworkCards: cards, defaultNetworkCardIndex: 0,
-    networkCards: items(Array.from({ length: cards }, (_, index) => ({ networkCardIndex: index, maximumNetworkInterfaces: network.interfacesMax, baselineBandwidthInGbps: gbps }))),
-    ipv4AddressesPerInterface: network.ipv4PerInterface, ipv6AddressesPerInterface: network.ipv4PerInterface, ipv6Supported: true,
+    maximumNetworkInterfaces: network.interfacesMax * cards,
+    maximumNetworkCards: cards,
+    defaultNetworkCardIndex: 0,
+    networkCards: items(
+      Array.from({ length: cards }, (_, index) => ({
+        networkCardIndex: index,
+        maximumNetworkInterfaces: network.interfacesMax,
+        baselineBandwidthInGbps: gbps,
+      })),
+    ),
+    ipv4AddressesPerInterface: network.ipv4PerInterface,
+    ipv6AddressesPerInterface: network.ipv4PerInterface,
+    ipv6Supported: true,
     enaSupport: hypervisor === 'xen' ? 'supported' : 'required',
-    efaSupported: network.efaMax > 0, efaInfo: network.efaMax > 0 ? { maximumEfaInterfaces: network.efaMax } : undefined,
+    efaSupported: network.efaMax > 0,
+    efaInfo: network.efaMax > 0 ? { maximumEfaInterfaces: network.efaMax } : undefined,
     encryptionInTransitSupported: network.encryptionInTransit,
   };
 }
@@ -22,43 +35,93 @@ function storageXml(facts: InstanceTypeFacts): { readonly [element: string]: Xml
   const { localStorageGb, localNvme, ebs } = facts;
   return {
     instanceStorageSupported: localStorageGb !== undefined,
-    instanceStorageInfo: localStorageGb === undefined ? undefined : { totalSizeInGB: localStorageGb, nvmeSupport: localNvme ? 'required' : 'unsupported' },
+    instanceStorageInfo:
+      localStorageGb === undefined
+        ? undefined
+        : { totalSizeInGB: localStorageGb, nvmeSupport: localNvme ? 'required' : 'unsupported' },
     ebsInfo: {
-      ebsOptimizedSupport: ebs.optimizedByDefault ? 'default' : 'unsupported', encryptionSupport: 'supported',
-      ebsOptimizedInfo: ebs.baselineMbps === undefined && ebs.maximumMbps === undefined ? undefined : { baselineBandwidthInMbps: ebs.baselineMbps, maximumBandwidthInMbps: ebs.maximumMbps },
+      ebsOptimizedSupport: ebs.optimizedByDefault ? 'default' : 'unsupported',
+      encryptionSupport: 'supported',
+      ebsOptimizedInfo:
+        ebs.baselineMbps === undefined && ebs.maximumMbps === undefined
+          ? undefined
+          : { baselineBandwidthInMbps: ebs.baselineMbps, maximumBandwidthInMbps: ebs.maximumMbps },
       nvmeSupport: facts.hypervisor === 'xen' ? 'unsupported' : 'required',
     },
   };
 }
 
-/** Inferentia is described twice by EC2: as an inference accelerator, and as a Neuron device with its cores. */
-function deviceXml({ gpus, accelerators }: InstanceTypeFacts): { readonly [element: string]: Xml } {
-  const inference = accelerators.filter(({ name }) => name.startsWith('Inferentia'));
-  const neuron = accelerators.filter(({ manufacturer }) => manufacturer === 'AWS');
-  const other = accelerators.filter(({ manufacturer }) => manufacturer !== 'AWS');
+type Elements = { readonly [element: string]: Xml };
+
+const gpuXml = (gpus: InstanceTypeFacts['gpus']): Elements => ({
+  gpus: items(
+    gpus.map(({ name, manufacturer, count, memoryMib }) => ({
+      name,
+      manufacturer,
+      count,
+      memoryInfo: { sizeInMiB: memoryMib },
+    })),
+  ),
+  totalGpuMemoryInMiB: totalMib(gpus),
+});
+
+const inferenceXml = (accelerators: InstanceTypeFacts['accelerators']): Elements => ({
+  accelerators: {
+    member: accelerators.map(({ name, manufacturer, count }) => ({ name, manufacturer, count })),
+  },
+});
+
+const neuronXml = (accelerators: InstanceTypeFacts['accelerators']): Elements => ({
+  neuronDevices: items(
+    accelerators.map(({ name, count, coresPerDevice }) => ({
+      name,
+      count,
+      coreInfo: coresPerDevice === undefined ? undefined : { count: coresPerDevice },
+    })),
+  ),
+});
+
+/**
+ * EC2 describes Inferentia twice: as an inference accelerator, and as a Neuron device with cores.
+ */
+function deviceXml({ gpus, accelerators }: InstanceTypeFacts): Elements {
+  const isNeuron = ({ manufacturer }: { readonly manufacturer: string }): boolean =>
+    manufacturer === 'AWS';
+  const inferentia = accelerators.filter(({ name }) => name.startsWith('Inferentia'));
+  const neuron = accelerators.filter(isNeuron);
+  const inference = [...inferentia, ...accelerators.filter((one) => !isNeuron(one))];
   return {
-    gpuInfo: gpus.length === 0 ? undefined : {
-      gpus: items(gpus.map(({ name, manufacturer, count, memoryMib }) => ({ name, manufacturer, count, memoryInfo: { sizeInMiB: memoryMib } }))), totalGpuMemoryInMiB: totalMib(gpus),
-    },
-    inferenceAcceleratorInfo: inference.length + other.length === 0 ? undefined
-      : { accelerators: { member: [...inference, ...other].map(({ name, manufacturer, count }) => ({ name, manufacturer, count })) } },
-    neuronInfo: neuron.length === 0 ? undefined
-      : { neuronDevices: items(neuron.map(({ name, count, coresPerDevice }) => ({ name, count, coreInfo: coresPerDevice === undefined ? undefined : { count: coresPerDevice } }))) },
+    gpuInfo: gpus.length === 0 ? undefined : gpuXml(gpus),
+    inferenceAcceleratorInfo: inference.length === 0 ? undefined : inferenceXml(inference),
+    neuronInfo: neuron.length === 0 ? undefined : neuronXml(neuron),
   };
 }
 
-/** A type as DescribeInstanceTypes answers it, from the facts that the catalog keeps; what it does not keep is left out. */
+/**
+ * A type as DescribeInstanceTypes answers it. Facts that the catalog does not hold are left out.
+ */
 export function instanceTypeXml(facts: InstanceTypeFacts): Xml {
   return {
-    instanceType: facts.name, currentGeneration: true, freeTierEligible: false,
-    supportedUsageClasses: items(facts.supportedUsageClasses), supportedRootDeviceTypes: items(['ebs']), supportedVirtualizationTypes: items(['hvm']),
-    bareMetal: facts.bareMetal, hypervisor: facts.hypervisor === '' ? undefined : facts.hypervisor,
+    instanceType: facts.name,
+    currentGeneration: true,
+    freeTierEligible: false,
+    supportedUsageClasses: items(facts.supportedUsageClasses),
+    supportedRootDeviceTypes: items(['ebs']),
+    supportedVirtualizationTypes: items(['hvm']),
+    bareMetal: facts.bareMetal,
+    hypervisor: facts.hypervisor === '' ? undefined : facts.hypervisor,
     processorInfo: {
       supportedArchitectures: items([facts.arch === 'amd64' ? 'x86_64' : 'arm64']),
-      sustainedClockSpeedInGhz: facts.cpu.sustainedClockMhz === undefined ? undefined : facts.cpu.sustainedClockMhz / 1000, manufacturer: facts.cpu.manufacturer,
+      sustainedClockSpeedInGhz:
+        facts.cpu.sustainedClockMhz === undefined ? undefined : facts.cpu.sustainedClockMhz / 1000,
+      manufacturer: facts.cpu.manufacturer,
     },
-    vCpuInfo: { defaultVCpus: facts.vcpus }, memoryInfo: { sizeInMiB: facts.memoryMib },
-    ...storageXml(facts), networkInfo: networkXml(facts), ...deviceXml(facts),
-    burstablePerformanceSupported: facts.burstable, supportedBootModes: items(['uefi']),
+    vCpuInfo: { defaultVCpus: facts.vcpus },
+    memoryInfo: { sizeInMiB: facts.memoryMib },
+    ...storageXml(facts),
+    networkInfo: networkXml(facts),
+    ...deviceXml(facts),
+    burstablePerformanceSupported: facts.burstable,
+    supportedBootModes: items(['uefi']),
   };
 }

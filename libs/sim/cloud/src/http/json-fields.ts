@@ -1,4 +1,4 @@
-import { AwsFault } from '../fault.js';
+import { AwsFault } from '../foundation/aws-fault.js';
 import type { JsonObject } from './operation.js';
 
 const invalid = (message: string): AwsFault => new AwsFault('ValidationException', message);
@@ -22,7 +22,8 @@ export function requiredText(input: JsonObject, name: string): string {
 export function integerIn(input: JsonObject, name: string): number | undefined {
   const value = input[name];
   if (value === undefined || value === null) return undefined;
-  if (typeof value !== 'number' || !Number.isInteger(value)) throw invalid(`${name}: ${JSON.stringify(value)} is not a whole number`);
+  if (typeof value !== 'number' || !Number.isInteger(value))
+    throw invalid(`${name}: ${JSON.stringify(value)} is not a whole number`);
   return value;
 }
 
@@ -30,7 +31,8 @@ export function integerIn(input: JsonObject, name: string): number | undefined {
 export function textsIn(input: JsonObject, name: string): readonly string[] {
   const value = input[name];
   if (value === undefined || value === null) return [];
-  if (!Array.isArray(value) || !value.every((item) => typeof item === 'string')) throw invalid(`${name} is not a list of strings`);
+  if (!Array.isArray(value) || !value.every((item) => typeof item === 'string'))
+    throw invalid(`${name} is not a list of strings`);
   return value;
 }
 
@@ -38,12 +40,14 @@ export function textsIn(input: JsonObject, name: string): readonly string[] {
 export function objectsIn(input: JsonObject, name: string): readonly JsonObject[] {
   const value = input[name];
   if (value === undefined || value === null) return [];
-  if (!Array.isArray(value) || !value.every((item) => item !== null && typeof item === 'object')) throw invalid(`${name} is not a list of objects`);
+  if (!Array.isArray(value) || !value.every((item) => item !== null && typeof item === 'object'))
+    throw invalid(`${name} is not a list of objects`);
   return value as readonly JsonObject[];
 }
 
-/** Refuses members that nobody reads: what AWS would act on and the twin does not is an error, never ignored. */
+/** Refuses members that no operation reads: AWS would act on them and the twin does not. */
 export function refuseOthers(input: JsonObject, known: readonly string[]): void {
   const other = Object.keys(input).find((name) => !known.includes(name));
-  if (other !== undefined) throw invalid(`${other} is not served here; served: ${known.join(', ')}`);
+  if (other !== undefined)
+    throw invalid(`${other} is not served here; served: ${known.join(', ')}`);
 }

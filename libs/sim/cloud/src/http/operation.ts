@@ -1,4 +1,4 @@
-import type { CloudTwin } from '../twin.js';
+import type { CloudTwin } from '../twin/cloud-twin.js';
 import type { Params } from './params.js';
 import type { Xml } from './xml.js';
 
@@ -10,7 +10,14 @@ export type QueryOperation = {
 };
 export type QueryOperations = Readonly<Record<string, QueryOperation>>;
 
-/** A JSON operation (SSM, SQS, Pricing): the request's object in, the answer's out. `stop` is aborted when the caller hangs up. */
-export type JsonOperation = (twin: CloudTwin, input: JsonObject, call: { readonly origin: string; readonly stop: AbortSignal }) => unknown;
+/**
+ * A JSON operation (SSM, SQS, Pricing): takes the request's object and returns the answer's. `stop`
+ * is aborted when the caller hangs up.
+ */
+type JsonOperation = (
+  twin: CloudTwin,
+  input: JsonObject,
+  call: { readonly origin: string; readonly stop: AbortSignal },
+) => unknown;
 export type JsonOperations = Readonly<Record<string, JsonOperation>>;
 export type JsonObject = { readonly [key: string]: unknown };

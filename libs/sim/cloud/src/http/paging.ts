@@ -1,7 +1,10 @@
-import { AwsFault, invalidValue } from '../fault.js';
+import { AwsFault, invalidValue } from '../foundation/aws-fault.js';
 import type { Params } from './params.js';
 
-/** How an operation pages: the smallest and largest page it takes, and the page without MaxResults (`undefined`: everything). */
+/**
+ * How an operation pages: the smallest and largest page, and the page without MaxResults
+ * (`undefined`: everything).
+ */
 export type PageRule = { readonly min: number; readonly max: number; readonly default?: number };
 
 const encode = (from: number): string => Buffer.from(`from:${from}`).toString('base64url');
@@ -15,14 +18,34 @@ export function offsetOf(token: string | undefined): number {
 }
 
 /** A page of things that stand in a fixed order, and the token of the next page. */
-export function slice<T>(things: readonly T[], from: number, size: number): { readonly page: readonly T[]; readonly nextToken?: string } {
+export function slice<T>(
+  things: readonly T[],
+  from: number,
+  size: number,
+): { readonly page: readonly T[]; readonly nextToken?: string } {
   const until = from + size;
-  return { page: things.slice(from, until), ...(until < things.length ? { nextToken: encode(until) } : {}) };
+  return {
+    page: things.slice(from, until),
+    ...(until < things.length ? { nextToken: encode(until) } : {}),
+  };
 }
 
 /** The page that an EC2 request asks for. */
-export function pageOf<T>(things: readonly T[], params: Params, rule: PageRule): { readonly page: readonly T[]; readonly nextToken?: string } {
+export function pageOf<T>(
+  things: readonly T[],
+  params: Params,
+  rule: PageRule,
+): { readonly page: readonly T[]; readonly nextToken?: string } {
   const wanted = params.integer('MaxResults');
-  if (wanted !== undefined && wanted < rule.min) throw invalidValue('maxResults', String(wanted), `Expecting a value between ${rule.min} and ${rule.max}.`);
-  return slice(things, offsetOf(params.text('NextToken')), Math.min(wanted ?? rule.default ?? Number.MAX_SAFE_INTEGER, rule.max));
+  if (wanted !== undefined && wanted < rule.min)
+    throw invalidValue(
+      'maxResults',
+      String(wanted),
+      `Expecting a value between ${rule.min} and ${rule.max}.`,
+    );
+  return slice(
+    things,
+    offsetOf(params.text('NextToken')),
+    Math.min(wanted ?? rule.default ?? Number.MAX_SAFE_INTEGER, rule.max),
+  );
 }

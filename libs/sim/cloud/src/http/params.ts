@@ -1,9 +1,10 @@
 import type { Ec2Filter } from '@dovetail/core-ports';
-import { AwsFault, invalidValue, missingParameter } from '../fault.js';
+
+import { AwsFault, invalidValue, missingParameter } from '../foundation/aws-fault.js';
 
 /**
- * The parameters of a query request (`Filter.1.Name=…`), read by name. Every name that is read is remembered, so that what nobody
- * reads can be refused: a parameter that AWS would act on and the twin does not is an error here, never ignored.
+ * The parameters of a query request (`Filter.1.Name=…`), read by name. Parameters that no operation
+ * reads are refused: AWS would act on them and the twin does not.
  */
 export type Params = {
   text(name: string): string | undefined;
@@ -21,7 +22,10 @@ export type Params = {
   /** Every scalar below, by its name; for structures that are kept as they are. */
   scalars(): Readonly<Record<string, string>>;
   isEmpty(): boolean;
-  /** Refuses what nobody has read by now (UnknownParameter). Operations with an effect ask before it. */
+  /**
+   * Refuses parameters that were not read by now (UnknownParameter). Operations with an effect call
+   * it first.
+   */
   done(): void;
 };
 
@@ -30,7 +34,8 @@ type Source = { readonly values: ReadonlyMap<string, string>; readonly read: Set
 function numberOf(name: string, text: string | undefined, whole: boolean): number | undefined {
   if (text === undefined) return undefined;
   const value = Number(text);
-  if (text.trim() === '' || !Number.isFinite(value) || (whole && !Number.isInteger(value))) throw invalidValue(name, text, whole ? 'It must be an integer.' : 'It must be a number.');
+  if (text.trim() === '' || !Number.isFinite(value) || (whole && !Number.isInteger(value)))
+    throw invalidValue(name, text, whole ? 'It must be an integer.' : 'It must be a number.');
   return value;
 }
 
@@ -79,23 +84,36 @@ function paramsAt(source: Source, prefix: string): Params {
     flag: (name) => flagOf(prefix + name, text(name)),
     timeMs: (name) => timeOf(prefix + name, text(name)),
     at: (name) => paramsAt(source, `${prefix}${name}.`),
-    list: (name) => indexesOf(source.values, `${prefix}${name}.`).map((index) => paramsAt(source, `${prefix}${name}.${index}.`)),
-    texts: (name) => indexesOf(source.values, `${prefix}${name}.`).flatMap((index) => text(`${name}.${index}`) ?? []),
+    list: (name) =>
+      indexesOf(source.values, `${prefix}${name}.`).map((index) =>
+        paramsAt(source, `${prefix}${name}.${index}.`),
+      ),
+    texts: (name) =>
+      indexesOf(source.values, `${prefix}${name}.`).flatMap(
+        (index) => text(`${name}.${index}`) ?? [],
+      ),
     scalars: () => scalarsBelow(source, prefix),
     done() {
       const unread = [...source.values.keys()].find((key) => !source.read.has(key));
-      if (unread !== undefined) throw new AwsFault('UnknownParameter', `The parameter ${unread} is not recognized`);
+      if (unread !== undefined)
+        throw new AwsFault('UnknownParameter', `The parameter ${unread} is not recognized`);
     },
     isEmpty: () => ![...source.values.keys()].some((key) => key.startsWith(prefix)),
   };
 }
 
 /** The parameters of a form body. */
-export const parseParams = (body: string): Params => paramsAt({ values: new Map(new URLSearchParams(body)), read: new Set(['Action', 'Version']) }, '');
+export const parseParams = (body: string): Params =>
+  paramsAt(
+    { values: new Map(new URLSearchParams(body)), read: new Set(['Action', 'Version']) },
+    '',
+  );
 
 /** `Filter.N.Name` with `Filter.N.Value.M`. */
 export const filtersOf = (params: Params): readonly Ec2Filter[] =>
-  params.list('Filter').map((filter) => ({ name: filter.required('Name'), values: filter.texts('Value') }));
+  params
+    .list('Filter')
+    .map((filter) => ({ name: filter.required('Name'), values: filter.texts('Value') }));
 
 /** A list of tags as a record; a tag without a value has the empty one. */
 export const tagsOf = (tags: readonly Params[]): Record<string, string> =>

@@ -1,23 +1,46 @@
-import { hexOf } from '../digest.js';
-import { AwsFault } from '../fault.js';
-import type { CloudTwin } from '../twin.js';
-import type { TwinType } from '../world.js';
+import type { TwinType } from '../foundation/account.js';
+import { AwsFault } from '../foundation/aws-fault.js';
+import { hexOf } from '../foundation/digest.js';
+import type { CloudTwin } from '../twin/cloud-twin.js';
 import { integerIn, objectsIn, refuseOthers, requiredText, textIn } from './json-fields.js';
 import type { JsonObject, JsonOperations } from './operation.js';
 import { offsetOf, slice } from './paging.js';
 
-type Product = { readonly productFamily: string; readonly attributes: Readonly<Record<string, string>>; readonly sku: string; readonly priceMicros: number };
+type Product = {
+  readonly productFamily: string;
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly sku: string;
+  readonly priceMicros: number;
+};
 
-/** The on-demand, Linux, nothing-preinstalled products of a type: shared tenancy; bare metal is listed for dedicated tenancy too. */
+/**
+ * The on-demand, Linux, nothing-preinstalled products of a type: shared tenancy; bare metal is
+ * listed for dedicated tenancy too.
+ */
 function productsOf(twin: CloudTwin, type: TwinType): readonly Product[] {
   const { facts, onDemandPriceMicros } = type;
   if (onDemandPriceMicros === undefined) return [];
   return (facts.bareMetal ? ['Shared', 'Dedicated'] : ['Shared']).map((tenancy) => ({
-    productFamily: facts.bareMetal ? 'Compute Instance (bare metal)' : 'Compute Instance', sku: hexOf(16, twin.world.region, facts.name, tenancy).toUpperCase(), priceMicros: onDemandPriceMicros,
+    productFamily: facts.bareMetal ? 'Compute Instance (bare metal)' : 'Compute Instance',
+    sku: hexOf(16, twin.account.region, facts.name, tenancy).toUpperCase(),
+    priceMicros: onDemandPriceMicros,
     attributes: {
-      servicecode: 'AmazonEC2', regionCode: twin.world.region, locationType: 'AWS Region', instanceType: facts.name, tenancy, operatingSystem: 'Linux', preInstalledSw: 'NA', capacitystatus: 'Used',
-      marketoption: 'OnDemand', operation: 'RunInstances', licenseModel: 'No License required', vcpu: String(facts.vcpus), memory: `${facts.memoryMib / 1024} GiB`, currentGeneration: 'Yes',
-      // Not an attribute of AWS': it says that this price stands in for one that nobody publishes in a form that can be had offline.
+      servicecode: 'AmazonEC2',
+      regionCode: twin.account.region,
+      locationType: 'AWS Region',
+      instanceType: facts.name,
+      tenancy,
+      operatingSystem: 'Linux',
+      preInstalledSw: 'NA',
+      capacitystatus: 'Used',
+      marketoption: 'OnDemand',
+      operation: 'RunInstances',
+      licenseModel: 'No License required',
+      vcpu: String(facts.vcpus),
+      memory: `${facts.memoryMib / 1024} GiB`,
+      currentGeneration: 'Yes',
+      // AWS has no such attribute. It marks a price that stands in for one that is not published
+      // for offline use.
       ...(type.priceEstimated === true ? { dovetailEstimated: 'true' } : {}),
     },
   }));
@@ -26,33 +49,81 @@ function productsOf(twin: CloudTwin, type: TwinType): readonly Product[] {
 /** One entry of the price list, as the text that the API answers. */
 function priceListText({ productFamily, attributes, sku, priceMicros }: Product): string {
   const [offer, rate] = [`${sku}.JRTCKXETXF`, `${sku}.JRTCKXETXF.6YS6EN2CT7`];
-  const dimension = { unit: 'Hrs', endRange: 'Inf', beginRange: '0', rateCode: rate, appliesTo: [], pricePerUnit: { USD: (priceMicros / 1_000_000).toFixed(10) }, description: `per On Demand Linux ${attributes['instanceType'] ?? ''} Instance Hour` };
+  const dimension = {
+    unit: 'Hrs',
+    endRange: 'Inf',
+    beginRange: '0',
+    rateCode: rate,
+    appliesTo: [],
+    pricePerUnit: { USD: (priceMicros / 1_000_000).toFixed(10) },
+    description: `per On Demand Linux ${attributes['instanceType'] ?? ''} Instance Hour`,
+  };
   return JSON.stringify({
-    product: { productFamily, attributes, sku }, serviceCode: 'AmazonEC2', version: '20261101000000', publicationDate: '2026-11-01T00:00:00Z',
-    terms: { OnDemand: { [offer]: { priceDimensions: { [rate]: dimension }, sku, effectiveDate: '2026-11-01T00:00:00Z', offerTermCode: 'JRTCKXETXF', termAttributes: {} } } },
+    product: { productFamily, attributes, sku },
+    serviceCode: 'AmazonEC2',
+    version: '20261101000000',
+    publicationDate: '2026-11-01T00:00:00Z',
+    terms: {
+      OnDemand: {
+        [offer]: {
+          priceDimensions: { [rate]: dimension },
+          sku,
+          effectiveDate: '2026-11-01T00:00:00Z',
+          offerTermCode: 'JRTCKXETXF',
+          termAttributes: {},
+        },
+      },
+    },
   });
 }
 
 function fits(product: Product, filters: readonly JsonObject[]): boolean {
   return filters.every((filter) => {
-    const [type, field, value] = [requiredText(filter, 'Type'), requiredText(filter, 'Field'), requiredText(filter, 'Value')];
-    if (type !== 'TERM_MATCH') throw new AwsFault('InvalidParameterException', `Filter type ${type} is not served here; use TERM_MATCH`);
-    const actual = field === 'productFamily' ? product.productFamily : field === 'ServiceCode' ? 'AmazonEC2' : product.attributes[field];
+    const [type, field, value] = [
+      requiredText(filter, 'Type'),
+      requiredText(filter, 'Field'),
+      requiredText(filter, 'Value'),
+    ];
+    if (type !== 'TERM_MATCH')
+      throw new AwsFault(
+        'InvalidParameterException',
+        `Filter type ${type} is not served here; use TERM_MATCH`,
+      );
+    const actual =
+      field === 'productFamily'
+        ? product.productFamily
+        : field === 'ServiceCode'
+          ? 'AmazonEC2'
+          : product.attributes[field];
     return actual?.toLowerCase() === value.toLowerCase();
   });
 }
 
-/** The Price List service: on-demand prices of the world's region. */
+/** The Price List service: on-demand prices of the account's region. */
 export const pricingOperations: JsonOperations = {
   GetProducts: (twin, input) => {
     refuseOthers(input, ['ServiceCode', 'Filters', 'FormatVersion', 'NextToken', 'MaxResults']);
     const service = requiredText(input, 'ServiceCode');
-    if (service !== 'AmazonEC2') throw new AwsFault('InvalidParameterException', `Service code ${service} is not served here; use AmazonEC2`);
+    if (service !== 'AmazonEC2')
+      throw new AwsFault(
+        'InvalidParameterException',
+        `Service code ${service} is not served here; use AmazonEC2`,
+      );
     const size = integerIn(input, 'MaxResults') ?? 100;
-    if (size < 1 || size > 100) throw new AwsFault('InvalidParameterException', `MaxResults ${size} is out of range; use 1 to 100`);
+    if (size < 1 || size > 100)
+      throw new AwsFault(
+        'InvalidParameterException',
+        `MaxResults ${size} is out of range; use 1 to 100`,
+      );
     const filters = objectsIn(input, 'Filters');
-    const found = twin.world.types.flatMap((type) => productsOf(twin, type)).filter((product) => fits(product, filters));
+    const found = twin.account.types
+      .flatMap((type) => productsOf(twin, type))
+      .filter((product) => fits(product, filters));
     const { page, nextToken } = slice(found, offsetOf(textIn(input, 'NextToken')), size);
-    return { FormatVersion: 'aws_v1', PriceList: page.map(priceListText), ...(nextToken === undefined ? {} : { NextToken: nextToken }) };
+    return {
+      FormatVersion: 'aws_v1',
+      PriceList: page.map(priceListText),
+      ...(nextToken === undefined ? {} : { NextToken: nextToken }),
+    };
   },
 };

@@ -1,14 +1,25 @@
-import { AwsFault } from '../fault.js';
-import { wouldHave } from '../fleet.js';
-import { servedJson, servedQueries } from '../served.js';
-import type { CloudTwin } from '../twin.js';
+import { AwsFault } from '../foundation/aws-fault.js';
+import { wouldHave } from '../parts/fleets.js';
+import type { CloudTwin } from '../twin/cloud-twin.js';
 import { describeCluster } from './eks-operations.js';
 import type { JsonObject } from './operation.js';
 import { parseParams } from './params.js';
-import { xmlDocument, type Xml } from './xml.js';
+import { servedJson, servedQueries } from './served.js';
+import { type Xml, xmlDocument } from './xml.js';
 
-export type WireRequest = { readonly method: string; readonly path: string; readonly body: string; readonly target?: string; readonly origin: string; readonly stop: AbortSignal };
-export type WireAnswer = { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string };
+export type WireRequest = {
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+  readonly target?: string;
+  readonly origin: string;
+  readonly stop: AbortSignal;
+};
+export type WireAnswer = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+};
 
 /** A request whose protocol, service and operation are known. */
 export type WireCall = {
@@ -22,7 +33,9 @@ export type WireCall = {
   fault(fault: AwsFault): WireAnswer;
 };
 
-const versions: Readonly<Record<string, { readonly service: 'ec2' | 'iam' | 'sts'; readonly namespace: string }>> = {
+const versions: Readonly<
+  Record<string, { readonly service: 'ec2' | 'iam' | 'sts'; readonly namespace: string }>
+> = {
   '2016-11-15': { service: 'ec2', namespace: 'http://ec2.amazonaws.com/doc/2016-11-15/' },
   '2010-05-08': { service: 'iam', namespace: 'https://iam.amazonaws.com/doc/2010-05-08/' },
   '2011-06-15': { service: 'sts', namespace: 'https://sts.amazonaws.com/doc/2011-06-15/' },
@@ -30,19 +43,46 @@ const versions: Readonly<Record<string, { readonly service: 'ec2' | 'iam' | 'sts
 
 let answered = 0;
 /** Each answer names itself, so that a caller's log line finds it. */
-const requestId = (): string => `00000000-0000-4000-8000-${String((answered += 1)).padStart(12, '0')}`;
+const requestId = (): string =>
+  `00000000-0000-4000-8000-${String((answered += 1)).padStart(12, '0')}`;
 
-const xmlAnswer = (status: number, root: Xml): WireAnswer => ({ status, headers: { 'content-type': 'text/xml;charset=UTF-8' }, body: xmlDocument(root) });
+const xmlAnswer = (status: number, root: Xml): WireAnswer => ({
+  status,
+  headers: { 'content-type': 'text/xml;charset=UTF-8' },
+  body: xmlDocument(root),
+});
 
 function queryFault(service: string, fault: AwsFault): WireAnswer {
   const { code: Code, message: Message, status } = fault;
-  if (service === 'ec2') return xmlAnswer(status, { Response: { Errors: { Error: { Code, Message } }, RequestID: requestId() } });
-  return xmlAnswer(status, { ErrorResponse: { Error: { Type: status >= 500 ? 'Receiver' : 'Sender', Code, Message }, RequestId: requestId() } });
+  if (service === 'ec2')
+    return xmlAnswer(status, {
+      Response: { Errors: { Error: { Code, Message } }, RequestID: requestId() },
+    });
+  return xmlAnswer(status, {
+    ErrorResponse: {
+      Error: { Type: status >= 500 ? 'Receiver' : 'Sender', Code, Message },
+      RequestId: requestId(),
+    },
+  });
 }
 
-function queryResult(service: string, name: string, namespace: string, result: { readonly [element: string]: Xml }): WireAnswer {
-  if (service === 'ec2') return xmlAnswer(200, { [`${name}Response`]: { '@xmlns': namespace, requestId: requestId(), ...result } });
-  return xmlAnswer(200, { [`${name}Response`]: { '@xmlns': namespace, [`${name}Result`]: result, ResponseMetadata: { RequestId: requestId() } } });
+function queryResult(
+  service: string,
+  name: string,
+  namespace: string,
+  result: { readonly [element: string]: Xml },
+): WireAnswer {
+  if (service === 'ec2')
+    return xmlAnswer(200, {
+      [`${name}Response`]: { '@xmlns': namespace, requestId: requestId(), ...result },
+    });
+  return xmlAnswer(200, {
+    [`${name}Response`]: {
+      '@xmlns': namespace,
+      [`${name}Result`]: result,
+      ResponseMetadata: { RequestId: requestId() },
+    },
+  });
 }
 
 /** Operations that look at DryRun themselves, because they check the launch first. */
@@ -51,12 +91,22 @@ const ownDryRun: ReadonlySet<string> = new Set(['CreateFleet', 'RunInstances']);
 function queryCall(body: string): WireCall {
   const params = parseParams(body);
   const name = params.text('Action') ?? '';
-  const { service, namespace } = versions[params.text('Version') ?? ''] ?? { service: 'ec2', namespace: '' };
+  const { service, namespace } = versions[params.text('Version') ?? ''] ?? {
+    service: 'ec2',
+    namespace: '',
+  };
   const operation = servedQueries[service][name];
   return {
-    service, action: `${service}:${name}`, resources: operation?.resources?.(params) ?? 1, fault: (fault) => queryFault(service, fault),
+    service,
+    action: `${service}:${name}`,
+    resources: operation?.resources?.(params) ?? 1,
+    fault: (fault) => queryFault(service, fault),
     answer: (twin) => {
-      if (operation === undefined) throw new AwsFault('InvalidAction', `The action ${name} is not valid for this web service: it is not among what the twin serves`);
+      if (operation === undefined)
+        throw new AwsFault(
+          'InvalidAction',
+          `The action ${name} is not valid for this web service: it is not among what the twin serves`,
+        );
       if (!ownDryRun.has(name) && params.flag('DryRun') === true) throw wouldHave();
       const result = operation.run(twin, params);
       params.done();
@@ -66,17 +116,34 @@ function queryCall(body: string): WireCall {
 }
 
 function jsonFault(service: string, fault: AwsFault): WireAnswer {
-  const query: Readonly<Record<string, string>> = service === 'sqs' && fault.code === 'QueueDoesNotExist' ? { 'x-amzn-query-error': 'AWS.SimpleQueueService.NonExistentQueue;Sender' } : {};
+  const query: Readonly<Record<string, string>> =
+    service === 'sqs' && fault.code === 'QueueDoesNotExist'
+      ? { 'x-amzn-query-error': 'AWS.SimpleQueueService.NonExistentQueue;Sender' }
+      : {};
   return {
-    status: fault.status, headers: { 'content-type': 'application/x-amz-json-1.1', 'x-amzn-errortype': fault.code, 'x-amzn-requestid': requestId(), ...query },
-    body: JSON.stringify({ __type: service === 'sqs' ? `com.amazonaws.sqs#${fault.code}` : fault.code, message: fault.message }),
+    status: fault.status,
+    headers: {
+      'content-type': 'application/x-amz-json-1.1',
+      'x-amzn-errortype': fault.code,
+      'x-amzn-requestid': requestId(),
+      ...query,
+    },
+    body: JSON.stringify({
+      __type: service === 'sqs' ? `com.amazonaws.sqs#${fault.code}` : fault.code,
+      message: fault.message,
+    }),
   };
 }
 
 function jsonObject(body: string): JsonObject {
   let value: unknown;
-  try { value = JSON.parse(body === '' ? '{}' : body); } catch { throw new AwsFault('SerializationException', 'The body is not JSON'); }
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) throw new AwsFault('SerializationException', 'The body is not a JSON object');
+  try {
+    value = JSON.parse(body === '' ? '{}' : body);
+  } catch {
+    throw new AwsFault('SerializationException', 'The body is not JSON');
+  }
+  if (value === null || typeof value !== 'object' || Array.isArray(value))
+    throw new AwsFault('SerializationException', 'The body is not a JSON object');
   return value as JsonObject;
 }
 
@@ -85,27 +152,56 @@ function jsonCall(request: WireRequest, target: string): WireCall {
   const served = servedJson[prefix];
   const service = served?.service ?? prefix;
   return {
-    service, action: `${service}:${name}`, resources: 1, fault: (fault) => jsonFault(service, fault),
+    service,
+    action: `${service}:${name}`,
+    resources: 1,
+    fault: (fault) => jsonFault(service, fault),
     async answer(twin) {
       const operation = served?.operations[name];
-      if (operation === undefined) throw new AwsFault('UnknownOperationException', `${target} is not among what the twin serves`);
-      const result = await operation(twin, jsonObject(request.body), { origin: request.origin, stop: request.stop });
-      return { status: 200, headers: { 'content-type': 'application/x-amz-json-1.1', 'x-amzn-requestid': requestId() }, body: JSON.stringify(result) };
+      if (operation === undefined)
+        throw new AwsFault(
+          'UnknownOperationException',
+          `${target} is not among what the twin serves`,
+        );
+      const result = await operation(twin, jsonObject(request.body), {
+        origin: request.origin,
+        stop: request.stop,
+      });
+      return {
+        status: 200,
+        headers: { 'content-type': 'application/x-amz-json-1.1', 'x-amzn-requestid': requestId() },
+        body: JSON.stringify(result),
+      };
     },
   };
 }
 
 function eksCall(path: string): WireCall {
   return {
-    service: 'eks', action: 'eks:DescribeCluster', resources: 1, fault: (fault) => ({ ...jsonFault('eks', fault), body: JSON.stringify({ message: fault.message }) }),
-    answer: (twin) => Promise.resolve({ status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(describeCluster(twin, decodeURIComponent(path.slice('/clusters/'.length)))) }),
+    service: 'eks',
+    action: 'eks:DescribeCluster',
+    resources: 1,
+    fault: (fault) => ({
+      ...jsonFault('eks', fault),
+      body: JSON.stringify({ message: fault.message }),
+    }),
+    answer: (twin) =>
+      Promise.resolve({
+        status: 200,
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(
+          describeCluster(twin, decodeURIComponent(path.slice('/clusters/'.length))),
+        ),
+      }),
   };
 }
 
 /** Which operation a request is for; undefined when it is in no protocol that is served. */
 export function wireCall(request: WireRequest): WireCall | undefined {
   if (request.target !== undefined) return jsonCall(request, request.target);
-  if (request.method === 'GET' && /^\/clusters\/[^/]+$/.test(request.path)) return eksCall(request.path);
-  if (request.method === 'POST' && /(^|&)Action=/.test(request.body)) return queryCall(request.body);
+  if (request.method === 'GET' && /^\/clusters\/[^/]+$/.test(request.path))
+    return eksCall(request.path);
+  if (request.method === 'POST' && /(^|&)Action=/.test(request.body))
+    return queryCall(request.body);
   return undefined;
 }

@@ -1,25 +1,33 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { AwsFault } from '../fault.js';
-import type { CloudTwin } from '../twin.js';
+
+import { AwsFault } from '../foundation/aws-fault.js';
+import type { CloudTwin } from '../twin/cloud-twin.js';
 import { controlAnswer, followEvents } from './control.js';
 import { credentialsOf } from './credentials.js';
-import { wireCall, type WireAnswer, type WireCall, type WireRequest } from './protocols.js';
+import { type WireAnswer, type WireCall, wireCall, type WireRequest } from './protocols.js';
 
 export type ServeOptions = {
-  /** 0, the default, takes a free one. */
+  /** Default 0: any free port. */
   readonly port?: number;
-  /** 127.0.0.1 unless said otherwise: the control API has no lock. */
+  /** Default 127.0.0.1, because the control API has no access control. */
   readonly host?: string;
-  /** The access keys that exist; any key is taken when left out. */
+  /** The access keys that exist. Default: every key is accepted. */
   readonly accessKeys?: readonly string[];
-  /** Told of defects of the twin itself, which callers see as InternalError. Standard error unless given. */
+  /**
+   * Receives defects of the twin itself, which callers see as InternalError. Default: standard
+   * error.
+   */
   readonly onDefect?: (error: unknown) => void;
 };
 
 /** The twin behind its wire protocols. */
-export type ServedCloud = { readonly port: number; readonly endpoint: string; close(): Promise<void> };
+export type ServedCloud = {
+  readonly port: number;
+  readonly endpoint: string;
+  close(): Promise<void>;
+};
 
-/** Larger than any request that the services make; SQS messages are the largest. */
+/** Larger than any request of the services; SQS messages are the largest. */
 const bodyBytesMax = 4 * 1_048_576;
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
@@ -27,7 +35,12 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > bodyBytesMax) throw new AwsFault('RequestEntityTooLarge', `The request is larger than ${bodyBytesMax} bytes`, 413);
+    if (bytes > bodyBytesMax)
+      throw new AwsFault(
+        'RequestEntityTooLarge',
+        `The request is larger than ${bodyBytesMax} bytes`,
+        413,
+      );
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
@@ -35,49 +48,113 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 
 function send(response: ServerResponse, answer: WireAnswer): void {
   if (response.destroyed) return;
-  response.writeHead(answer.status, { ...answer.headers, 'content-length': Buffer.byteLength(answer.body) });
+  response.writeHead(answer.status, {
+    ...answer.headers,
+    'content-length': Buffer.byteLength(answer.body),
+  });
   response.end(answer.body);
 }
 
-const json = (status: number, value: unknown): WireAnswer => ({ status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) });
+const json = (status: number, value: unknown): WireAnswer => ({
+  status,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(value),
+});
 
-async function answerCall(twin: CloudTwin, options: ServeOptions, call: WireCall, authorization: string | undefined): Promise<WireAnswer> {
+async function answerCall(
+  twin: CloudTwin,
+  options: ServeOptions,
+  call: WireCall,
+  authorization: string | undefined,
+): Promise<WireAnswer> {
   try {
-    const { accessKey } = credentialsOf(authorization, { service: call.service, region: twin.world.region, ...(options.accessKeys === undefined ? {} : { accessKeys: options.accessKeys }) });
-    return await twin.gate.run(call.action, { accessKey, resources: call.resources }, () => call.answer(twin));
+    const { accessKey } = credentialsOf(authorization, {
+      service: call.service,
+      region: twin.account.region,
+      ...(options.accessKeys === undefined ? {} : { accessKeys: options.accessKeys }),
+    });
+    return await twin.gate.run(call.action, { accessKey, resources: call.resources }, () =>
+      call.answer(twin),
+    );
   } catch (error) {
     if (error instanceof AwsFault) return call.fault(error);
-    (options.onDefect ?? ((defect) => { console.error('cloud twin defect', defect); }))(error);
+    (
+      options.onDefect ??
+      ((defect) => {
+        console.error('cloud twin defect', defect);
+      })
+    )(error);
     return call.fault(new AwsFault('InternalError', 'An internal error has occurred', 500));
   }
 }
 
-/** Waits for what the call does; then whoever hung up hears nothing. */
-async function serveAws(twin: CloudTwin, options: ServeOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+/** Waits for the call's effect. A caller that hung up gets no answer. */
+async function serveAws(
+  twin: CloudTwin,
+  options: ServeOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const stop = new AbortController();
-  response.once('close', () => { stop.abort(); });
+  response.once('close', () => {
+    stop.abort();
+  });
   const url = new URL(request.url ?? '/', 'http://twin');
   const target = request.headers['x-amz-target'];
   const wire: WireRequest = {
-    method: request.method ?? 'GET', path: url.pathname, body: await bodyOf(request), origin: `http://${request.headers.host ?? 'localhost'}`, stop: stop.signal,
+    method: request.method ?? 'GET',
+    path: url.pathname,
+    body: await bodyOf(request),
+    origin: `http://${request.headers.host ?? 'localhost'}`,
+    stop: stop.signal,
     ...(typeof target === 'string' ? { target } : {}),
   };
   const call = wireCall(wire);
-  if (call === undefined) send(response, json(404, { message: `${wire.method} ${wire.path} is in none of the AWS protocols that the cloud twin serves` }));
+  if (call === undefined)
+    send(
+      response,
+      json(404, {
+        message: `${wire.method} ${wire.path} is in none of the AWS protocols that the cloud twin serves`,
+      }),
+    );
   else send(response, await answerCall(twin, options, call, request.headers.authorization));
 }
 
-async function serveControl(twin: CloudTwin, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function serveControl(
+  twin: CloudTwin,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://twin');
-  if (url.pathname === '/_twin/events') { followEvents(twin, url.searchParams, response); return; }
-  const { status, value } = controlAnswer(twin, { method: request.method ?? 'GET', path: url.pathname.slice('/_twin/'.length), body: await bodyOf(request) });
+  if (url.pathname === '/_twin/events') {
+    followEvents(twin, url.searchParams, response);
+    return;
+  }
+  const { status, value } = controlAnswer(twin, {
+    method: request.method ?? 'GET',
+    path: url.pathname.slice('/_twin/'.length),
+    body: await bodyOf(request),
+  });
   send(response, json(status, value));
 }
 
-function handler(twin: CloudTwin, options: ServeOptions): (request: IncomingMessage, response: ServerResponse) => void {
+function handler(
+  twin: CloudTwin,
+  options: ServeOptions,
+): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
-    const served = request.url?.startsWith('/_twin/') === true ? serveControl(twin, request, response) : serveAws(twin, options, request, response);
-    served.catch((error: unknown) => { send(response, json(error instanceof AwsFault ? error.status : 500, { message: error instanceof Error ? error.message : String(error) })); });
+    const served =
+      request.url?.startsWith('/_twin/') === true
+        ? serveControl(twin, request, response)
+        : serveAws(twin, options, request, response);
+    served.catch((error: unknown) => {
+      send(
+        response,
+        json(error instanceof AwsFault ? error.status : 500, {
+          message: error instanceof Error ? error.message : String(error),
+        }),
+      );
+    });
   };
 }
 
@@ -92,16 +169,28 @@ async function listen(server: Server, options: ServeOptions): Promise<number> {
 }
 
 /**
- * Serves the twin: EC2, IAM and STS (query), SSM, SQS and Pricing (JSON), EKS (REST) at one endpoint, for AWS SDK clients with
- * `endpoint` set to it, and the control API under `/_twin/`. Closing ends open calls; the twin itself lives on.
+ * Serves the twin to AWS SDK clients at one endpoint: EC2, IAM and STS (query), SSM, SQS and
+ * Pricing (JSON), EKS (REST), and the control API under `/_twin/`. Closing ends open calls; the
+ * twin lives on.
  */
-export async function serveCloud(twin: CloudTwin, options: ServeOptions = {}): Promise<ServedCloud> {
+export async function serveCloud(
+  twin: CloudTwin,
+  options: ServeOptions = {},
+): Promise<ServedCloud> {
   const server = createServer(handler(twin, options));
-  // Longer than clients keep a socket idle, so that no request meets a socket that is just being closed.
+  // Longer than clients keep a socket idle, so that no request meets a socket that is just being
+  // closed.
   server.keepAliveTimeout = 120_000;
   const port = await listen(server, options);
   return {
-    port, endpoint: `http://${options.host ?? '127.0.0.1'}:${port}`,
-    close: () => new Promise((resolve) => { server.close(() => { resolve(); }); server.closeAllConnections(); }),
+    port,
+    endpoint: `http://${options.host ?? '127.0.0.1'}:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+        server.closeAllConnections();
+      }),
   };
 }

@@ -1,43 +1,74 @@
-import { AwsFault } from '../fault.js';
-import type { QueuedMessage } from '../queue.js';
-import type { CloudTwin } from '../twin.js';
+import { AwsFault } from '../foundation/aws-fault.js';
+import type { QueuedMessage } from '../parts/queue.js';
+import type { CloudTwin } from '../twin/cloud-twin.js';
 import { integerIn, refuseOthers, requiredText, textIn, textsIn } from './json-fields.js';
 import type { JsonObject, JsonOperations } from './operation.js';
 
-const noQueue = (): AwsFault => new AwsFault('QueueDoesNotExist', 'The specified queue does not exist.');
+const noQueue = (): AwsFault =>
+  new AwsFault('QueueDoesNotExist', 'The specified queue does not exist.');
 
 /** Only the last two segments count: the twin may be reached under several addresses. */
 function checkQueueUrl(twin: CloudTwin, input: JsonObject): void {
   const url = requiredText(input, 'QueueUrl');
-  if (!url.endsWith(`/${twin.world.accountId}/${twin.queue.name}`)) throw noQueue();
+  if (!url.endsWith(`/${twin.account.accountId}/${twin.queue.name}`)) throw noQueue();
 }
 
-function between(input: JsonObject, name: string, range: { readonly min: number; readonly max: number; readonly otherwise: number }): number {
+function between(
+  input: JsonObject,
+  name: string,
+  range: { readonly min: number; readonly max: number; readonly otherwise: number },
+): number {
   const value = integerIn(input, name) ?? range.otherwise;
-  if (value < range.min || value > range.max) throw new AwsFault('InvalidParameterValue', `Value ${value} for parameter ${name} is invalid. Reason: Must be between ${range.min} and ${range.max}, if provided.`);
+  if (value < range.min || value > range.max)
+    throw new AwsFault(
+      'InvalidParameterValue',
+      `Value ${value} for parameter ${name} is invalid. Reason: Must be between ${range.min} and ${range.max}, if provided.`,
+    );
   return value;
 }
 
 function messageJson(message: QueuedMessage, wanted: readonly string[]): unknown {
   const all: Readonly<Record<string, string>> = {
-    SentTimestamp: String(message.sentMs), ApproximateReceiveCount: String(message.receives), ApproximateFirstReceiveTimestamp: String(message.firstReceivedMs), SenderId: 'AIDAEVENTBRIDGE',
+    SentTimestamp: String(message.sentMs),
+    ApproximateReceiveCount: String(message.receives),
+    ApproximateFirstReceiveTimestamp: String(message.firstReceivedMs),
+    SenderId: 'AIDAEVENTBRIDGE',
   };
-  const attributes = Object.fromEntries(Object.entries(all).filter(([name]) => wanted.includes('All') || wanted.includes(name)));
+  const attributes = Object.fromEntries(
+    Object.entries(all).filter(([name]) => wanted.includes('All') || wanted.includes(name)),
+  );
   return {
-    MessageId: message.id, ReceiptHandle: message.receipt, MD5OfBody: message.md5, Body: message.body,
+    MessageId: message.id,
+    ReceiptHandle: message.receipt,
+    MD5OfBody: message.md5,
+    Body: message.body,
     ...(Object.keys(attributes).length === 0 ? {} : { Attributes: attributes }),
   };
 }
 
 async function receive(twin: CloudTwin, input: JsonObject, stop: AbortSignal): Promise<unknown> {
-  refuseOthers(input, ['QueueUrl', 'MaxNumberOfMessages', 'VisibilityTimeout', 'WaitTimeSeconds', 'AttributeNames', 'MessageSystemAttributeNames', 'MessageAttributeNames']);
+  refuseOthers(input, [
+    'QueueUrl',
+    'MaxNumberOfMessages',
+    'VisibilityTimeout',
+    'WaitTimeSeconds',
+    'AttributeNames',
+    'MessageSystemAttributeNames',
+    'MessageAttributeNames',
+  ]);
   checkQueueUrl(twin, input);
   const max = between(input, 'MaxNumberOfMessages', { min: 1, max: 10, otherwise: 1 });
-  const visibilityMs = between(input, 'VisibilityTimeout', { min: 0, max: 43_200, otherwise: 30 }) * 1000;
+  const visibilityMs =
+    between(input, 'VisibilityTimeout', { min: 0, max: 43_200, otherwise: 30 }) * 1000;
   const waitMs = between(input, 'WaitTimeSeconds', { min: 0, max: 20, otherwise: 0 }) * 1000;
   const messages = await twin.queue.receive({ max, visibilityMs, waitMs }, stop);
-  const wanted = [...textsIn(input, 'AttributeNames'), ...textsIn(input, 'MessageSystemAttributeNames')];
-  return messages.length === 0 ? {} : { Messages: messages.map((message) => messageJson(message, wanted)) };
+  const wanted = [
+    ...textsIn(input, 'AttributeNames'),
+    ...textsIn(input, 'MessageSystemAttributeNames'),
+  ];
+  return messages.length === 0
+    ? {}
+    : { Messages: messages.map((message) => messageJson(message, wanted)) };
 }
 
 function attributes(twin: CloudTwin, input: JsonObject): unknown {
@@ -45,25 +76,39 @@ function attributes(twin: CloudTwin, input: JsonObject): unknown {
   checkQueueUrl(twin, input);
   const { visible, hidden, delayed } = twin.queue.depth();
   const all: Readonly<Record<string, string>> = {
-    QueueArn: `arn:aws:sqs:${twin.world.region}:${twin.world.accountId}:${twin.queue.name}`, ApproximateNumberOfMessages: String(visible), ApproximateNumberOfMessagesNotVisible: String(hidden),
-    ApproximateNumberOfMessagesDelayed: String(delayed), MessageRetentionPeriod: String(twin.settings.queueRetentionMs / 1000), VisibilityTimeout: '30', ReceiveMessageWaitTimeSeconds: '0', DelaySeconds: '0',
+    QueueArn: `arn:aws:sqs:${twin.account.region}:${twin.account.accountId}:${twin.queue.name}`,
+    ApproximateNumberOfMessages: String(visible),
+    ApproximateNumberOfMessagesNotVisible: String(hidden),
+    ApproximateNumberOfMessagesDelayed: String(delayed),
+    MessageRetentionPeriod: String(twin.settings.queueRetentionMs / 1000),
+    VisibilityTimeout: '30',
+    ReceiveMessageWaitTimeSeconds: '0',
+    DelaySeconds: '0',
   };
   const wanted = textsIn(input, 'AttributeNames');
-  return { Attributes: Object.fromEntries(Object.entries(all).filter(([name]) => wanted.includes('All') || wanted.includes(name))) };
+  return {
+    Attributes: Object.fromEntries(
+      Object.entries(all).filter(([name]) => wanted.includes('All') || wanted.includes(name)),
+    ),
+  };
 }
 
 /** The interruption queue. */
 export const sqsOperations: JsonOperations = {
   GetQueueUrl: (twin, input, { origin }) => {
     refuseOthers(input, ['QueueName', 'QueueOwnerAWSAccountId']);
-    const owner = textIn(input, 'QueueOwnerAWSAccountId') ?? twin.world.accountId;
-    if (requiredText(input, 'QueueName') !== twin.queue.name || owner !== twin.world.accountId) throw noQueue();
-    return { QueueUrl: `${origin}/${twin.world.accountId}/${twin.queue.name}` };
+    const owner = textIn(input, 'QueueOwnerAWSAccountId') ?? twin.account.accountId;
+    if (requiredText(input, 'QueueName') !== twin.queue.name || owner !== twin.account.accountId)
+      throw noQueue();
+    return { QueueUrl: `${origin}/${twin.account.accountId}/${twin.queue.name}` };
   },
   SendMessage: (twin, input) => {
     refuseOthers(input, ['QueueUrl', 'MessageBody', 'DelaySeconds']);
     checkQueueUrl(twin, input);
-    const { id, md5 } = twin.queue.send(requiredText(input, 'MessageBody'), between(input, 'DelaySeconds', { min: 0, max: 900, otherwise: 0 }) * 1000);
+    const { id, md5 } = twin.queue.send(
+      requiredText(input, 'MessageBody'),
+      between(input, 'DelaySeconds', { min: 0, max: 900, otherwise: 0 }) * 1000,
+    );
     return { MessageId: id, MD5OfMessageBody: md5 };
   },
   ReceiveMessage: (twin, input, { stop }) => receive(twin, input, stop),
@@ -71,7 +116,11 @@ export const sqsOperations: JsonOperations = {
     refuseOthers(input, ['QueueUrl', 'ReceiptHandle']);
     checkQueueUrl(twin, input);
     const receipt = requiredText(input, 'ReceiptHandle');
-    if (!receipt.startsWith('AQEB')) throw new AwsFault('ReceiptHandleIsInvalid', `The input receipt handle "${receipt}" is not a valid receipt handle.`);
+    if (!receipt.startsWith('AQEB'))
+      throw new AwsFault(
+        'ReceiptHandleIsInvalid',
+        `The input receipt handle "${receipt}" is not a valid receipt handle.`,
+      );
     twin.queue.delete(receipt);
     return {};
   },

@@ -13,7 +13,7 @@ export type BootConfig = {
   readonly clusterDns?: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly Taint[];
-  /** What the user data says; undefined leaves it to the machine's own rule. */
+  /** The user data's number of pods; undefined leaves it to the machine's own rule. */
   readonly podsMax?: number;
   readonly podsPerCore?: number;
   readonly kubeReserved: Readonly<Record<string, string>>;
@@ -23,9 +23,11 @@ export type BootConfig = {
   readonly raid0: boolean;
 };
 
-export type BootOutcome = { readonly joins: true; readonly config: BootConfig } | { readonly joins: false; readonly reason: string };
+export type BootOutcome =
+  | { readonly joins: true; readonly config: BootConfig }
+  | { readonly joins: false; readonly reason: string };
 
-/** A value that boot refuses: it names where and what. */
+/** Thrown for a value that boot refuses; the message names the place and the value. */
 export class BootError extends Error {
   override readonly name = 'BootError';
 }
@@ -46,8 +48,14 @@ export function outcomeOf(read: () => BootConfig): BootOutcome {
 export function checkedLabels(pairs: Iterable<readonly [string, string]>): Record<string, string> {
   const labels: Record<string, string> = {};
   for (const [key, value] of pairs) {
-    if (!/^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(key)) throw new BootError(`node label ${key}: not a label key`);
-    if (!/^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/.test(value)) throw new BootError(`node label ${key}: ${value} is not a label value`);
+    if (
+      !/^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(
+        key,
+      )
+    )
+      throw new BootError(`node label ${key}: not a label key`);
+    if (!/^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/.test(value))
+      throw new BootError(`node label ${key}: ${value} is not a label value`);
     labels[key] = value;
   }
   return labels;
@@ -56,13 +64,19 @@ export function checkedLabels(pairs: Iterable<readonly [string, string]>): Recor
 /** Checks the effect of a taint. */
 export function taintOf(key: string, value: string | undefined, effect: string): Taint {
   if (key === '') throw new BootError('taint: the key is empty');
-  if (!effects.includes(effect)) throw new BootError(`taint ${key}: ${effect} is not an effect; one of ${effects.join(', ')}`);
-  return { key, effect: effect as Taint['effect'], ...(value === undefined || value === '' ? {} : { value }) };
+  if (!effects.includes(effect))
+    throw new BootError(`taint ${key}: ${effect} is not an effect; one of ${effects.join(', ')}`);
+  return {
+    key,
+    effect: effect as Taint['effect'],
+    ...(value === undefined || value === '' ? {} : { value }),
+  };
 }
 
 /** A whole number from 0. */
 export function countOf(name: string, value: unknown): number {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
-  if (typeof number !== 'number' || !Number.isInteger(number) || number < 0) throw new BootError(`${name}: ${String(value)} is not a whole number`);
+  if (typeof number !== 'number' || !Number.isInteger(number) || number < 0)
+    throw new BootError(`${name}: ${String(value)} is not a whole number`);
   return number;
 }

@@ -1,6 +1,10 @@
 /** One part of user data: its type as declared and its text. */
 export type UserDataPart = { readonly contentType: string; readonly body: string };
-export type UserDataParts = { readonly multipart: boolean; readonly parts: readonly UserDataPart[]; readonly problem?: string };
+export type UserDataParts = {
+  readonly multipart: boolean;
+  readonly parts: readonly UserDataPart[];
+  readonly problem?: string;
+};
 
 type Entity = { readonly headers: ReadonlyMap<string, string>; readonly body: string };
 
@@ -11,7 +15,8 @@ function entityOf(text: string): Entity {
   const headers = new Map<string, string>();
   for (const line of head.replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/)) {
     const colon = line.indexOf(':');
-    if (colon > 0) headers.set(line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim());
+    if (colon > 0)
+      headers.set(line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim());
   }
   return { headers, body: match === null ? '' : text.slice(match.index + match[0].length) };
 }
@@ -28,12 +33,19 @@ function boundaryOf(contentType: string): string | undefined {
 
 /** The type that cloud-init gives to text without a declared one: by its first line. */
 function sniffed(text: string): string {
-  return text.startsWith('#!') ? 'text/x-shellscript' : text.startsWith('#cloud-config') ? 'text/cloud-config' : 'text/plain';
+  return text.startsWith('#!')
+    ? 'text/x-shellscript'
+    : text.startsWith('#cloud-config')
+      ? 'text/cloud-config'
+      : 'text/plain';
 }
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
 
-function splitParts(body: string, boundary: string): { readonly texts: readonly string[]; readonly closed: boolean } {
+function splitParts(
+  body: string,
+  boundary: string,
+): { readonly texts: readonly string[]; readonly closed: boolean } {
   const delimiter = new RegExp(`(?:^|\\r?\\n)--${escaped(boundary)}(--)?[ \\t]*(?=\\r?\\n|$)`, 'g');
   const texts: string[] = [];
   let startAt: number | undefined;
@@ -50,16 +62,22 @@ function withParts(text: string): UserDataParts {
   const whole = entityOf(text);
   const contentType = whole.headers.get('content-type') ?? '';
   const boundary = boundaryOf(contentType);
-  if (boundary === undefined) return { multipart: true, parts: [], problem: 'the MIME header names no boundary' };
+  if (boundary === undefined)
+    return { multipart: true, parts: [], problem: 'the MIME header names no boundary' };
   const { texts, closed } = splitParts(whole.body, boundary);
   const parts = texts.flatMap((part) => {
     const entity = entityOf(part);
-    const type = (entity.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+    const type =
+      (entity.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
     if (type.startsWith('multipart/')) return withParts(part).parts;
     const body = decodedBody(entity);
     return [{ contentType: type === '' ? sniffed(body) : type, body }];
   });
-  return { multipart: true, parts, ...(closed ? {} : { problem: `the MIME text does not end with its boundary --${boundary}--` }) };
+  return {
+    multipart: true,
+    parts,
+    ...(closed ? {} : { problem: `the MIME text does not end with its boundary --${boundary}--` }),
+  };
 }
 
 /** User data as its parts: those of a MIME multipart, nested ones too, or the whole text as one. */

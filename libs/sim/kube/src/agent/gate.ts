@@ -1,9 +1,9 @@
-import { KubeError, type Clock, type Log, type StopSignal } from '@dovetail/core-ports';
+import { type Clock, KubeError, type Log, type StopSignal } from '@dovetail/core-ports';
 
 const retryFirstMs = 100;
 const retryMaxMs = 5_000;
 
-/** Lets so many calls through at once, and tries again what may yet work, for as long as its caller wants it. */
+/** Limits the calls at once, and retries failed ones for as long as the caller wants. */
 export class Gate {
   readonly #options: { readonly clock: Clock; readonly atOnce: number; readonly log?: Log };
   readonly #waiting: (() => void)[] = [];
@@ -13,7 +13,7 @@ export class Gate {
     this.#options = options;
   }
 
-  /** Resolves when the call was done, became pointless (its object is gone or another) or was stopped. */
+  /** Resolves when the call is done, pointless (its object is gone or replaced) or stopped. */
   async call(name: string, stop: StopSignal, work: () => Promise<void>): Promise<void> {
     for (let delayMs = retryFirstMs; !stop.aborted; delayMs = Math.min(retryMaxMs, delayMs * 2)) {
       if (await this.#attempt(name, stop, work)) return;
@@ -28,8 +28,17 @@ export class Gate {
       return true;
     } catch (thrown) {
       if (!(thrown instanceof KubeError)) throw thrown;
-      if (thrown.code === 'not-found' || thrown.code === 'conflict' || thrown.code === 'already-exists') return true;
-      this.#options.log?.warn(`agent-${name}-failed`, 'The kubelet stand-in could not write and tries again.', { code: thrown.code, error: thrown.message });
+      if (
+        thrown.code === 'not-found' ||
+        thrown.code === 'conflict' ||
+        thrown.code === 'already-exists'
+      )
+        return true;
+      this.#options.log?.warn(
+        `agent-${name}-failed`,
+        'The kubelet stand-in could not write and will try again.',
+        { code: thrown.code, error: thrown.message },
+      );
       return thrown.code === 'invalid';
     } finally {
       this.#leave();
@@ -41,7 +50,9 @@ export class Gate {
       this.#inside += 1;
       return;
     }
-    await new Promise<void>((resolve) => { this.#waiting.push(resolve); });
+    await new Promise<void>((resolve) => {
+      this.#waiting.push(resolve);
+    });
   }
 
   /** The place goes straight to the next in line. */

@@ -1,7 +1,11 @@
-/** A taint as a node registers with it. */
-export type InstanceTaint = { readonly key: string; readonly value?: string; readonly effect: string };
+/** A taint that a node registers with. */
+export type InstanceTaint = {
+  readonly key: string;
+  readonly value?: string;
+  readonly effect: string;
+};
 
-/** A booted machine whose kubelet is to join: what its user data and its hardware say. */
+/** A booted machine whose kubelet is about to join, described by its user data and hardware. */
 export type BootedInstance = {
   readonly nodeName: string;
   /** `aws:///<zone>/<instance id>`. */
@@ -20,23 +24,70 @@ export type BootedInstance = {
 
 const hostname = 'kubernetes.io/hostname';
 
-/** The Node object with which a kubelet registers: not ready yet. */
-export function nodeOf(instance: BootedInstance, now: string): { readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>>; readonly annotations: Readonly<Record<string, string>> }; readonly [field: string]: unknown } {
-  const labels = { [hostname]: instance.nodeName, 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': instance.arch, 'beta.kubernetes.io/os': 'linux', 'beta.kubernetes.io/arch': instance.arch, ...instance.labels };
+/** The labels that every kubelet sets, and those of the instance on top. */
+const labelsOf = (instance: BootedInstance): Readonly<Record<string, string>> => ({
+  [hostname]: instance.nodeName,
+  'kubernetes.io/os': 'linux',
+  'kubernetes.io/arch': instance.arch,
+  'beta.kubernetes.io/os': 'linux',
+  'beta.kubernetes.io/arch': instance.arch,
+  ...instance.labels,
+});
+
+const addressesOf = (instance: BootedInstance): readonly object[] => [
+  ...(instance.internalIp === undefined
+    ? []
+    : [{ type: 'InternalIP', address: instance.internalIp }]),
+  { type: 'Hostname', address: instance.nodeName },
+  { type: 'InternalDNS', address: instance.nodeName },
+];
+
+const nodeInfoOf = (instance: BootedInstance): object => ({
+  machineID: '',
+  systemUUID: '',
+  bootID: '',
+  kernelVersion: '6.1.0',
+  osImage: instance.osImage ?? 'Amazon Linux 2023',
+  containerRuntimeVersion: 'containerd://1.7.27',
+  kubeletVersion: instance.kubeletVersion,
+  kubeProxyVersion: instance.kubeletVersion,
+  operatingSystem: 'linux',
+  architecture: instance.arch,
+});
+
+/** A Node as a kubelet creates it. */
+export type RegisteredNode = {
+  readonly metadata: {
+    readonly name: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly annotations: Readonly<Record<string, string>>;
+  };
+  readonly [field: string]: unknown;
+};
+
+/** The Node object that a kubelet registers, not ready yet. `now` is RFC 3339. */
+export function nodeOf(instance: BootedInstance, now: string): RegisteredNode {
   return {
     apiVersion: 'v1',
     kind: 'Node',
-    metadata: { name: instance.nodeName, labels, annotations: { 'node.alpha.kubernetes.io/ttl': '0', 'volumes.kubernetes.io/controller-managed-attach-detach': 'true' } },
-    spec: { providerID: instance.providerId, ...(instance.taints.length === 0 ? {} : { taints: instance.taints }) },
+    metadata: {
+      name: instance.nodeName,
+      labels: labelsOf(instance),
+      annotations: {
+        'node.alpha.kubernetes.io/ttl': '0',
+        'volumes.kubernetes.io/controller-managed-attach-detach': 'true',
+      },
+    },
+    spec: {
+      providerID: instance.providerId,
+      ...(instance.taints.length === 0 ? {} : { taints: instance.taints }),
+    },
     status: {
       capacity: instance.capacity,
       allocatable: instance.allocatable,
-      addresses: [...(instance.internalIp === undefined ? [] : [{ type: 'InternalIP', address: instance.internalIp }]), { type: 'Hostname', address: instance.nodeName }, { type: 'InternalDNS', address: instance.nodeName }],
+      addresses: addressesOf(instance),
       conditions: nodeConditions('starting', now),
-      nodeInfo: {
-        machineID: '', systemUUID: '', bootID: '', kernelVersion: '6.1.0', osImage: instance.osImage ?? 'Amazon Linux 2023', containerRuntimeVersion: 'containerd://1.7.27',
-        kubeletVersion: instance.kubeletVersion, kubeProxyVersion: instance.kubeletVersion, operatingSystem: 'linux', architecture: instance.arch,
-      },
+      nodeInfo: nodeInfoOf(instance),
     },
   };
 }
@@ -57,6 +108,10 @@ const readiness = {
 export function nodeConditions(state: keyof typeof readiness, now: string): readonly object[] {
   const at = { lastHeartbeatTime: now, lastTransitionTime: now };
   const [status, reason, message] = readiness[state];
-  const pressures = calm.map(([type, why, words]) => (state === 'lost' ? { type, status, reason, message, ...at } : { type, status: 'False', reason: why, message: words, ...at }));
+  const pressures = calm.map(([type, why, words]) =>
+    state === 'lost'
+      ? { type, status, reason, message, ...at }
+      : { type, status: 'False', reason: why, message: words, ...at },
+  );
   return [...pressures, { type: 'Ready', status, reason, message, ...at }];
 }

@@ -1,10 +1,28 @@
-import { kubeResources, type Clock, type KubeApi, type KubeObject, type Log, type Patch, type StopSignal } from '@dovetail/core-ports';
-import { textOf, recordOf } from '../json.js';
-import { timeText } from '../model.js';
+import {
+  type Clock,
+  type KubeApi,
+  type KubeObject,
+  kubeResources,
+  type Log,
+  type Patch,
+  type StopSignal,
+} from '@dovetail/core-ports';
+
+import { recordOf, textOf } from '../model/json.js';
+import { timeText } from '../model/objects.js';
 import { Gate } from './gate.js';
-import { nodeConditions, nodeOf, type BootedInstance } from './instance.js';
+import { type BootedInstance, nodeConditions, nodeOf } from './instance.js';
 import { keepLease } from './lease.js';
-import { creatingStatus, endedStatus, endingOf, hasEnded, nodeNameOf, phaseOf, runningStatus, type PodView } from './pod-status.js';
+import {
+  creatingStatus,
+  endedStatus,
+  endingOf,
+  hasEnded,
+  nodeNameOf,
+  phaseOf,
+  type PodView,
+  runningStatus,
+} from './pod-status.js';
 
 /** How the kubelet stand-in behaves. Durations in milliseconds. */
 export type NodeAgentOptions = {
@@ -17,19 +35,26 @@ export type NodeAgentOptions = {
   readonly readyMs?: number;
   /** From binding (on a ready node) until a pod's containers run. Default 200. */
   readonly podStartMs?: number;
-  /** How long containers take to end when told to, at most the pod's grace period. Default 100. */
+  /** The time that containers take to end, at most the pod's grace period. Default 100. */
   readonly podStopMs?: number;
-  /** Renews each node's Lease so often, for a control plane that watches them. Default: no Leases. */
+  /** The interval at which each node's Lease is renewed. Default: no Leases. */
   readonly leaseMs?: number;
-  /** A halted machine's node becomes Ready=Unknown after this, where no control plane does it. Default: never. */
+  /**
+   * A halted machine's node becomes Ready=Unknown after this time. Default: never, because the
+   * control plane does it.
+   */
   readonly lostAfterMs?: number;
   /** Calls to the API at once. Default 32. */
   readonly callsMax?: number;
 };
 
-type Machine = { readonly instance: BootedInstance; readonly stop: AbortController; ready: boolean };
+type Machine = {
+  readonly instance: BootedInstance;
+  readonly stop: AbortController;
+  ready: boolean;
+};
 
-/** What is under way for one pod; a machine that halts, or a pod that is told to end, cuts it short. */
+/** The step that one pod is in. A machine that halts, or a deletion of the pod, cuts it short. */
 type PodRun = { step: 'starting' | 'running' | 'ending'; readonly cut: AbortController };
 
 const { nodes, pods } = kubeResources;
@@ -45,7 +70,11 @@ export class NodeAgent {
 
   constructor(options: NodeAgentOptions) {
     this.#options = options;
-    this.#gate = new Gate({ clock: options.clock, atOnce: options.callsMax ?? 32, ...(options.log === undefined ? {} : { log: options.log }) });
+    this.#gate = new Gate({
+      clock: options.clock,
+      atOnce: options.callsMax ?? 32,
+      ...(options.log === undefined ? {} : { log: options.log }),
+    });
   }
 
   /** Names of the nodes whose machines run. */
@@ -53,7 +82,10 @@ export class NodeAgent {
     return [...this.#machines.keys()].sort();
   }
 
-  /** A machine has booted: its node joins, becomes ready, and runs what is bound to it. Booting it again changes nothing. */
+  /**
+   * Boots a machine: its node joins, becomes ready, and runs the pods bound to it. A second boot
+   * changes nothing.
+   */
   boot(instance: BootedInstance): void {
     if (this.#machines.has(instance.nodeName)) return;
     const machine: Machine = { instance, stop: new AbortController(), ready: false };
@@ -61,7 +93,10 @@ export class NodeAgent {
     void this.#join(machine);
   }
 
-  /** A machine is gone: nothing of it answers any more. Its node object is left to whoever cleans up. */
+  /**
+   * Halts a machine: it stops answering. Its node object stays for the control plane or the cloud
+   * controller.
+   */
   halt(nodeName: string): void {
     const machine = this.#machines.get(nodeName);
     if (machine === undefined) return;
@@ -77,7 +112,10 @@ export class NodeAgent {
   /** Watches pods for as long as `stop` allows. Rejects only when the watch does. */
   async run(stop: StopSignal): Promise<void> {
     const project = (object: KubeObject): PodView => object;
-    for await (const event of this.#options.kube.watch({ resource: pods, fieldSelector: 'spec.nodeName!=', project }, stop)) {
+    for await (const event of this.#options.kube.watch(
+      { resource: pods, fieldSelector: 'spec.nodeName!=', project },
+      stop,
+    )) {
       if (event.kind === 'set') this.#see(event.value);
       else if (event.kind === 'gone') this.#forget(event.uid);
     }
@@ -90,9 +128,15 @@ export class NodeAgent {
     await clock.sleep(joinMs, stop.signal);
     const node = nodeOf(instance, timeText(clock.nowMs()));
     await this.#gate.call('node-join', stop.signal, async () => {
-      if ((await kube.get({ resource: nodes, name: instance.nodeName })) === undefined) await kube.create(nodes, node);
+      if ((await kube.get({ resource: nodes, name: instance.nodeName })) === undefined)
+        await kube.create(nodes, node);
     });
-    if (leaseMs !== undefined) void keepLease({ kube, clock, gate: this.#gate }, { nodeName: instance.nodeName, everyMs: leaseMs }, stop.signal);
+    if (leaseMs !== undefined)
+      void keepLease(
+        { kube, clock, gate: this.#gate },
+        { nodeName: instance.nodeName, everyMs: leaseMs },
+        stop.signal,
+      );
     await clock.sleep(readyMs, stop.signal);
     await this.#setConditions(instance.nodeName, 'ready', stop.signal);
     if (stop.signal.aborted) return;
@@ -103,7 +147,16 @@ export class NodeAgent {
   async #setConditions(nodeName: string, state: 'ready' | 'lost', stop: StopSignal): Promise<void> {
     const { kube, clock } = this.#options;
     const body = { status: { conditions: nodeConditions(state, timeText(clock.nowMs())) } };
-    await this.#gate.call(`node-${state}`, stop, async () => void (await kube.patch({ resource: nodes, name: nodeName }, { type: 'merge', body }, { subresource: 'status' })));
+    await this.#gate.call(
+      `node-${state}`,
+      stop,
+      async () =>
+        void (await kube.patch(
+          { resource: nodes, name: nodeName },
+          { type: 'merge', body },
+          { subresource: 'status' },
+        )),
+    );
   }
 
   async #lose(nodeName: string): Promise<void> {
@@ -117,7 +170,8 @@ export class NodeAgent {
   #see(pod: PodView): void {
     const uid = textOf(pod.metadata.uid);
     const nodeName = nodeNameOf(pod);
-    if (!this.#pods.has(uid)) this.#onNode.set(nodeName, (this.#onNode.get(nodeName) ?? new Set()).add(uid));
+    if (!this.#pods.has(uid))
+      this.#onNode.set(nodeName, (this.#onNode.get(nodeName) ?? new Set()).add(uid));
     this.#pods.set(uid, pod);
     this.#act(uid);
   }
@@ -156,7 +210,12 @@ export class NodeAgent {
     const signal = run.cut.signal;
     const now = (): string => timeText(clock.nowMs());
     if (phaseOf(pod) === 'Pending') {
-      if (recordOf(pod.status)['startTime'] === undefined) await this.#report(pod, () => creatingStatus(this.#latest(pod), machine.instance, now()), signal);
+      if (recordOf(pod.status)['startTime'] === undefined)
+        await this.#report(
+          pod,
+          () => creatingStatus(this.#latest(pod), machine.instance, now()),
+          signal,
+        );
       await clock.sleep(podStartMs, signal);
       await this.#report(pod, () => runningStatus(this.#latest(pod), now()), signal);
     }
@@ -171,10 +230,17 @@ export class NodeAgent {
     const { kube, clock, podStopMs = 100 } = this.#options;
     const graceMs = Number(recordOf(pod.metadata)['deletionGracePeriodSeconds'] ?? 30) * 1000;
     if (!hasEnded(pod)) await clock.sleep(Math.min(podStopMs, graceMs), stop);
-    // Whoever holds the pod by a finalizer wants to know how it ended.
-    if ((pod.metadata.finalizers ?? []).length > 0 && !hasEnded(pod)) await this.#report(pod, () => endedStatus(this.#latest(pod), 143, timeText(clock.nowMs())), stop);
+    // A finalizer's owner wants to see how the pod ended.
+    if ((pod.metadata.finalizers ?? []).length > 0 && !hasEnded(pod))
+      await this.#report(
+        pod,
+        () => endedStatus(this.#latest(pod), 143, timeText(clock.nowMs())),
+        stop,
+      );
     const { name, namespace = '', uid = '' } = pod.metadata;
-    await this.#gate.call('pod-end', stop, () => kube.delete({ resource: pods, name, namespace }, { uid, gracePeriodSeconds: 0 }));
+    await this.#gate.call('pod-end', stop, () =>
+      kube.delete({ resource: pods, name, namespace }, { uid, gracePeriodSeconds: 0 }),
+    );
   }
 
   #latest(pod: PodView): PodView {
@@ -186,10 +252,12 @@ export class NodeAgent {
     // The uid in the body refuses another pod of the same name.
     await this.#gate.call('pod-status', stop, async () => {
       const patch: Patch = { type: 'merge', body: { metadata: { uid }, status: status() } };
-      await this.#options.kube.patch({ resource: pods, name, namespace }, patch, { subresource: 'status' });
+      await this.#options.kube.patch({ resource: pods, name, namespace }, patch, {
+        subresource: 'status',
+      });
     });
   }
 }
 
-/** The kubelets of all machines of a lab; call `run` once and `boot` and `halt` as machines come and go. */
+/** The kubelets of all machines. Call `run` once, and `boot` and `halt` as machines come and go. */
 export const createNodeAgent = (options: NodeAgentOptions): NodeAgent => new NodeAgent(options);

@@ -1,5 +1,6 @@
 import type { KubeObject } from '@dovetail/core-ports';
-import { listOf, recordOf, textOf, type JsonRecord } from '../json.js';
+
+import { type JsonRecord, listOf, recordOf, textOf } from '../model/json.js';
 import { addressesFrom } from './addresses.js';
 
 /** A pod as the agent reads it. */
@@ -7,23 +8,50 @@ export type PodView = KubeObject & { readonly spec?: JsonRecord; readonly status
 
 export const phaseOf = (pod: PodView): string => textOf(recordOf(pod.status)['phase']) || 'Pending';
 export const nodeNameOf = (pod: PodView): string => textOf(recordOf(pod.spec)['nodeName']);
-export const hasEnded = (pod: PodView): boolean => phaseOf(pod) === 'Succeeded' || phaseOf(pod) === 'Failed';
+export const hasEnded = (pod: PodView): boolean =>
+  phaseOf(pod) === 'Succeeded' || phaseOf(pod) === 'Failed';
 
-const containersOf = (pod: PodView, field: 'containers' | 'initContainers'): readonly JsonRecord[] => listOf(recordOf(pod.spec)[field]).map(recordOf);
+const containersOf = (
+  pod: PodView,
+  field: 'containers' | 'initContainers',
+): readonly JsonRecord[] => listOf(recordOf(pod.spec)[field]).map(recordOf);
 
-function conditionsWith(pod: PodView, changes: readonly JsonRecord[], now: string): readonly JsonRecord[] {
+function conditionsWith(
+  pod: PodView,
+  changes: readonly JsonRecord[],
+  now: string,
+): readonly JsonRecord[] {
   const before = listOf(recordOf(pod.status)['conditions']).map(recordOf);
   const names = changes.map((change) => change['type']);
   const stamped = changes.map((change) => {
     const old = before.find((one) => one['type'] === change['type']);
-    return { lastProbeTime: null, lastTransitionTime: old !== undefined && old['status'] === change['status'] ? old['lastTransitionTime'] : now, ...change };
+    return {
+      lastProbeTime: null,
+      lastTransitionTime:
+        old !== undefined && old['status'] === change['status'] ? old['lastTransitionTime'] : now,
+      ...change,
+    };
   });
   return [...stamped, ...before.filter((one) => !names.includes(one['type']))];
 }
 
-function containerStatus(container: JsonRecord, state: JsonRecord, flags: { readonly ready: boolean; readonly started: boolean }): JsonRecord {
+function containerStatus(
+  container: JsonRecord,
+  state: JsonRecord,
+  flags: { readonly ready: boolean; readonly started: boolean },
+): JsonRecord {
   const image = textOf(container['image']);
-  return { name: container['name'], state, lastState: {}, ready: flags.ready, restartCount: 0, image, imageID: image, containerID: '', started: flags.started };
+  return {
+    name: container['name'],
+    state,
+    lastState: {},
+    ready: flags.ready,
+    restartCount: 0,
+    image,
+    imageID: image,
+    containerID: '',
+    started: flags.started,
+  };
 }
 
 const initDone = (pod: PodView, now: string): JsonRecord => {
@@ -33,25 +61,50 @@ const initDone = (pod: PodView, now: string): JsonRecord => {
     initContainerStatuses: containers.map((one) =>
       one['restartPolicy'] === 'Always'
         ? containerStatus(one, { running: { startedAt: now } }, { ready: true, started: true })
-        : containerStatus(one, { terminated: { exitCode: 0, reason: 'Completed', startedAt: now, finishedAt: now } }, { ready: true, started: false })),
+        : containerStatus(
+            one,
+            { terminated: { exitCode: 0, reason: 'Completed', startedAt: now, finishedAt: now } },
+            { ready: true, started: false },
+          ),
+    ),
   };
 };
 
 /** The kubelet has seen the pod and makes its containers. */
-export function creatingStatus(pod: PodView, node: { readonly internalIp?: string }, now: string): JsonRecord {
+export function creatingStatus(
+  pod: PodView,
+  node: { readonly internalIp?: string },
+  now: string,
+): JsonRecord {
   const waiting = { waiting: { reason: 'ContainerCreating' } };
-  const notReady = { reason: 'ContainersNotReady', message: `containers with unready status: [${containersOf(pod, 'containers').map((one) => textOf(one['name'])).join(' ')}]` };
+  const notReady = {
+    reason: 'ContainersNotReady',
+    message: `containers with unready status: [${containersOf(pod, 'containers')
+      .map((one) => textOf(one['name']))
+      .join(' ')}]`,
+  };
   return {
     phase: 'Pending',
     startTime: now,
-    ...(node.internalIp === undefined ? {} : { hostIP: node.internalIp, hostIPs: [{ ip: node.internalIp }] }),
-    conditions: conditionsWith(pod, [
-      { type: 'PodReadyToStartContainers', status: 'False' },
-      { type: 'Initialized', status: containersOf(pod, 'initContainers').length === 0 ? 'True' : 'False' },
-      { type: 'Ready', status: 'False', ...notReady },
-      { type: 'ContainersReady', status: 'False', ...notReady },
-    ], now),
-    containerStatuses: containersOf(pod, 'containers').map((one) => containerStatus(one, waiting, { ready: false, started: false })),
+    ...(node.internalIp === undefined
+      ? {}
+      : { hostIP: node.internalIp, hostIPs: [{ ip: node.internalIp }] }),
+    conditions: conditionsWith(
+      pod,
+      [
+        { type: 'PodReadyToStartContainers', status: 'False' },
+        {
+          type: 'Initialized',
+          status: containersOf(pod, 'initContainers').length === 0 ? 'True' : 'False',
+        },
+        { type: 'Ready', status: 'False', ...notReady },
+        { type: 'ContainersReady', status: 'False', ...notReady },
+      ],
+      now,
+    ),
+    containerStatuses: containersOf(pod, 'containers').map((one) =>
+      containerStatus(one, waiting, { ready: false, started: false }),
+    ),
   };
 }
 
@@ -62,8 +115,17 @@ export function runningStatus(pod: PodView, now: string): JsonRecord {
     phase: 'Running',
     podIP: ip,
     podIPs: [{ ip }],
-    conditions: conditionsWith(pod, ['PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady'].map((type) => ({ type, status: 'True' })), now),
-    containerStatuses: containersOf(pod, 'containers').map((one) => containerStatus(one, { running: { startedAt: now } }, { ready: true, started: true })),
+    conditions: conditionsWith(
+      pod,
+      ['PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady'].map((type) => ({
+        type,
+        status: 'True',
+      })),
+      now,
+    ),
+    containerStatuses: containersOf(pod, 'containers').map((one) =>
+      containerStatus(one, { running: { startedAt: now } }, { ready: true, started: true }),
+    ),
     ...initDone(pod, now),
   };
 }
@@ -75,10 +137,23 @@ export function endedStatus(pod: PodView, exitCode: number, now: string): JsonRe
   const startedAt = textOf(recordOf(pod.status)['startTime']) || now;
   return {
     phase: exitCode === 0 ? 'Succeeded' : 'Failed',
-    conditions: conditionsWith(pod, [
-      { type: 'PodReadyToStartContainers', status: 'False' }, { type: 'Initialized', status: 'True', ...(exitCode === 0 ? why : {}) }, { type: 'Ready', status: 'False', ...why }, { type: 'ContainersReady', status: 'False', ...why },
-    ], now),
-    containerStatuses: containersOf(pod, 'containers').map((one) => containerStatus(one, { terminated: { exitCode, reason, startedAt, finishedAt: now } }, { ready: false, started: false })),
+    conditions: conditionsWith(
+      pod,
+      [
+        { type: 'PodReadyToStartContainers', status: 'False' },
+        { type: 'Initialized', status: 'True', ...(exitCode === 0 ? why : {}) },
+        { type: 'Ready', status: 'False', ...why },
+        { type: 'ContainersReady', status: 'False', ...why },
+      ],
+      now,
+    ),
+    containerStatuses: containersOf(pod, 'containers').map((one) =>
+      containerStatus(
+        one,
+        { terminated: { exitCode, reason, startedAt, finishedAt: now } },
+        { ready: false, started: false },
+      ),
+    ),
   };
 }
 
@@ -86,26 +161,37 @@ export function endedStatus(pod: PodView, exitCode: number, now: string): JsonRe
 export type Ending = { readonly afterMs: number; readonly exitCode: number };
 
 /** Annotations that say so; they win over what the command says. */
-export const endingAnnotations = { seconds: 'lab.dovetail.sh/run-seconds', exitCode: 'lab.dovetail.sh/exit-code' } as const;
+export const endingAnnotations = {
+  seconds: 'lab.dovetail.sh/run-seconds',
+  exitCode: 'lab.dovetail.sh/exit-code',
+} as const;
 
 /**
- * Whether and when the pod ends by itself. Only pods that are not restarted do: those whose annotations say so, and
- * those whose first container's command is made of `sleep <seconds>`, `exit <code>`, `true`, `false` and `echo …`.
+ * Whether and when the pod ends by itself. Only pods that are not restarted do: by their
+ * annotations, or when the command of the first container consists of `sleep <seconds>`, `exit
+ * <code>`, `true`, `false` and `echo …`.
  */
 export function endingOf(pod: PodView): Ending | undefined {
   if ((textOf(recordOf(pod.spec)['restartPolicy']) || 'Always') === 'Always') return undefined;
   const seconds = pod.metadata.annotations?.[endingAnnotations.seconds];
   const exitCode = Number(pod.metadata.annotations?.[endingAnnotations.exitCode] ?? 0);
-  if (seconds !== undefined && Number.isFinite(Number(seconds))) return { afterMs: Number(seconds) * 1000, exitCode };
+  if (seconds !== undefined && Number.isFinite(Number(seconds)))
+    return { afterMs: Number(seconds) * 1000, exitCode };
   const [container] = containersOf(pod, 'containers');
-  return container === undefined ? undefined : endingOfCommand([...listOf(container['command']), ...listOf(container['args'])].map(textOf));
+  return container === undefined
+    ? undefined
+    : endingOfCommand([...listOf(container['command']), ...listOf(container['args'])].map(textOf));
 }
 
 function endingOfCommand(words: readonly string[]): Ending | undefined {
-  const shell = /^(\/bin\/)?(sh|bash|ash)$/.test(words[0] ?? '') && /^-[a-z]*c$/.test(words[1] ?? '');
+  const shell =
+    /^(\/bin\/)?(sh|bash|ash)$/.test(words[0] ?? '') && /^-[a-z]*c$/.test(words[1] ?? '');
   const script = shell ? words.slice(2).join(' ') : words.join(' ');
   let afterMs = 0;
-  for (const step of script.split(/;|&&|\n/).map((one) => one.trim()).filter((one) => one !== '')) {
+  for (const step of script
+    .split(/;|&&|\n/)
+    .map((one) => one.trim())
+    .filter((one) => one !== '')) {
     const sleep = /^(?:\/bin\/)?sleep (\d+(?:\.\d+)?)s?$/.exec(step);
     const exit = /^exit (\d+)$/.exec(step);
     if (sleep !== null) afterMs += Number(sleep[1]) * 1000;

@@ -1,11 +1,17 @@
-import type { Change } from '../store/table.js';
-import { controllerOf, type OwnerReference, type Pod, type PodTemplate, type Stored } from '../model.js';
+import {
+  type OwnerReference,
+  type Pod,
+  type PodTemplate,
+  type SentObject,
+  type StoredObject,
+} from '../model/objects.js';
+import type { EventRecorder } from '../store/event-recorder.js';
 import type { ResourceType } from '../store/registry.js';
 import type { KubeStore } from '../store/store.js';
-import type { EventRecorder } from './events.js';
+import type { Change } from '../store/table.js';
 import type { ObjectIndex } from './object-index.js';
 
-/** What the controllers share. */
+/** The things that all controllers share. */
 export type ControllerContext = {
   readonly store: KubeStore;
   readonly recorder: EventRecorder;
@@ -16,54 +22,115 @@ export type ControllerContext = {
   readonly onError: (controller: string, key: string, error: unknown) => void;
 };
 
-/** One controller: hears of every change, and is stopped with the others. */
+/** One controller. It hears of every change, and stops with the others. */
 export type Controller = { readonly heard: (change: Change) => void; readonly stop: () => void };
 
 export const podsType = (store: KubeStore): ResourceType => store.type('', 'v1', 'pods');
 
 /** The owner reference that makes `owner` the controller of what it makes. */
-export const ownedBy = (owner: Stored): OwnerReference => ({ apiVersion: owner.apiVersion, kind: owner.kind, name: owner.metadata.name, uid: owner.metadata.uid, controller: true, blockOwnerDeletion: true });
+export const ownedBy = (owner: StoredObject): OwnerReference => ({
+  apiVersion: owner.apiVersion,
+  kind: owner.kind,
+  name: owner.metadata.name,
+  uid: owner.metadata.uid,
+  controller: true,
+  blockOwnerDeletion: true,
+});
 
-/** The uid of the controlling owner of a pod, when it is of that kind. */
-export function ownerUid(object: Stored, kind: string): string | undefined {
-  const owner = controllerOf(object);
-  return owner?.kind === kind ? owner.uid : undefined;
+/**
+ * The Event message for a created or deleted pod. The StatefulSet controller words it differently.
+ */
+const doneText = (owner: StoredObject, deed: 'create' | 'delete', podName: string): string =>
+  owner.kind === 'StatefulSet'
+    ? `${deed} Pod ${podName} in StatefulSet ${owner.metadata.name} successful`
+    : `${deed === 'create' ? 'Created' : 'Deleted'} pod: ${podName}`;
+
+const failedText = (owner: StoredObject, podName: string | undefined, why: string): string =>
+  owner.kind === 'StatefulSet'
+    ? `create Pod ${podName ?? ''} in StatefulSet ${owner.metadata.name} failed error: ${why}`
+    : `Error creating: ${why}`;
+
+/** How a new pod differs from its template. `component` is the controller that Events name. */
+export type PodChanges = {
+  readonly name?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly spec?: object;
+  readonly component: string;
+};
+
+function podFrom(owner: StoredObject, template: PodTemplate, changes: PodChanges): SentObject {
+  const { labels, annotations } = template.metadata ?? {};
+  return {
+    metadata: {
+      ...(changes.name === undefined
+        ? { generateName: `${owner.metadata.name}-` }
+        : { name: changes.name }),
+      labels: { ...labels, ...changes.labels },
+      ...(annotations === undefined ? {} : { annotations }),
+      ownerReferences: [ownedBy(owner)],
+    },
+    spec: { ...template.spec, ...changes.spec },
+  };
 }
 
-/** What is said of a pod that was made or deleted; the controller of StatefulSets has words of its own. */
-const doneText = (owner: Stored, deed: 'create' | 'delete', podName: string): string =>
-  owner.kind === 'StatefulSet' ? `${deed} Pod ${podName} in StatefulSet ${owner.metadata.name} successful` : `${deed === 'create' ? 'Created' : 'Deleted'} pod: ${podName}`;
-
-const failedText = (owner: Stored, podName: string | undefined, why: string): string =>
-  owner.kind === 'StatefulSet' ? `create Pod ${podName ?? ''} in StatefulSet ${owner.metadata.name} failed error: ${why}` : `Error creating: ${why}`;
-
-/** Makes a pod from a template, and says so, or why not, in an Event on the owner. */
-export function createPod(context: ControllerContext, owner: Stored, template: PodTemplate, changes: { readonly name?: string; readonly labels?: Readonly<Record<string, string>>; readonly spec?: object; readonly component: string }): Pod {
+/**
+ * Creates a pod from a template and records an Event on the owner: success, or the reason for the
+ * failure. Throws whatever the store threw.
+ */
+export function createPod(
+  context: ControllerContext,
+  owner: StoredObject,
+  template: PodTemplate,
+  changes: PodChanges,
+): Pod {
   const { store, recorder } = context;
-  const labels = { ...template.metadata?.labels, ...changes.labels };
-  const naming = changes.name === undefined ? { generateName: `${owner.metadata.name}-` } : { name: changes.name };
-  const annotations = template.metadata?.annotations === undefined ? {} : { annotations: template.metadata.annotations };
+  const { component } = changes;
   try {
     const made = store.create(podsType(store), {
       namespace: owner.metadata.namespace,
-      object: { metadata: { ...naming, labels, ...annotations, ownerReferences: [ownedBy(owner)] }, spec: { ...template.spec, ...changes.spec } },
+      object: podFrom(owner, template, changes),
     }) as Pod;
-    recorder.record(owner, { type: 'Normal', reason: 'SuccessfulCreate', message: doneText(owner, 'create', made.metadata.name), component: changes.component });
+    const message = doneText(owner, 'create', made.metadata.name);
+    recorder.record(owner, { type: 'Normal', reason: 'SuccessfulCreate', message, component });
     return made;
   } catch (thrown) {
     const why = thrown instanceof Error ? thrown.message : String(thrown);
-    recorder.record(owner, { type: 'Warning', reason: 'FailedCreate', message: failedText(owner, changes.name, why), component: changes.component });
+    const message = failedText(owner, changes.name, why);
+    recorder.record(owner, { type: 'Warning', reason: 'FailedCreate', message, component });
     throw thrown;
   }
 }
 
-/** Deletes a pod for its owner, and says so. */
-export function deletePod(context: ControllerContext, owner: Stored, pod: Pod, component: string): void {
+/** Deletes a pod for its owner and records an Event. */
+export function deletePod(
+  context: ControllerContext,
+  owner: StoredObject,
+  pod: Pod,
+  component: string,
+): void {
   context.store.delete(podsType(context.store), pod.metadata, { uid: pod.metadata.uid });
-  context.recorder.record(owner, { type: 'Normal', reason: 'SuccessfulDelete', message: doneText(owner, 'delete', pod.metadata.name), component });
+  context.recorder.record(owner, {
+    type: 'Normal',
+    reason: 'SuccessfulDelete',
+    message: doneText(owner, 'delete', pod.metadata.name),
+    component,
+  });
 }
 
 /** Writes the status unless it is what it was. */
-export function writeStatus(store: KubeStore, type: ResourceType, object: Stored, status: object): void {
-  store.update(type, { namespace: object.metadata.namespace, name: object.metadata.name, object: { ...object, status } }, { subresource: 'status' });
+export function writeStatus(
+  store: KubeStore,
+  type: ResourceType,
+  object: StoredObject,
+  status: object,
+): void {
+  store.update(
+    type,
+    {
+      namespace: object.metadata.namespace,
+      name: object.metadata.name,
+      object: { ...object, status },
+    },
+    { subresource: 'status' },
+  );
 }

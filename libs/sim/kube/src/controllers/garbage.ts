@@ -1,9 +1,9 @@
-import { listOf, recordOf } from '../json.js';
-import type { OwnerReference, Stored } from '../model.js';
+import { listOf, recordOf } from '../model/json.js';
+import type { OwnerReference, StoredObject } from '../model/objects.js';
 import type { ResourceType } from '../store/registry.js';
 import { foregroundFinalizer, orphanFinalizer } from '../store/remove.js';
-import { keyOf, type Change } from '../store/table.js';
 import type { KubeStore } from '../store/store.js';
+import { type Change, keyOf } from '../store/table.js';
 import type { Controller, ControllerContext } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
@@ -15,9 +15,13 @@ class Dependents {
   readonly owners = new Map<string, Located>();
 
   heard(change: Change): void {
-    const located = { table: change.table, key: keyOf(change.object.metadata.namespace, change.object.metadata.name) };
+    const located = {
+      table: change.table,
+      key: keyOf(change.object.metadata.namespace, change.object.metadata.name),
+    };
     const id = `${located.table} ${located.key}`;
-    for (const owner of change.before?.metadata.ownerReferences ?? []) this.#byOwner.get(owner.uid)?.delete(id);
+    for (const owner of change.before?.metadata.ownerReferences ?? [])
+      this.#byOwner.get(owner.uid)?.delete(id);
     if (change.kind === 'deleted') {
       this.owners.delete(change.object.metadata.uid);
       return;
@@ -38,15 +42,23 @@ type Setup = ControllerContext & { readonly dependents: Dependents; readonly que
 
 const idOf = (located: Located): string => `${located.table} ${located.key}`;
 
-/** Deletes what has no owner any more, and finishes foreground and orphaning deletions. */
+/** Deletes objects whose owners are gone, and finishes foreground and orphaning deletions. */
 export function garbageCollector(context: ControllerContext): Controller {
   const { store } = context;
   const dependents = new Dependents();
-  const queue: WorkQueue = new WorkQueue({ clock: store.clock, work: (id) => collect({ ...context, dependents, queue }, id), onError: (id, error) => context.onError('garbage-collector', id, error) });
+  const queue: WorkQueue = new WorkQueue({
+    clock: store.clock,
+    work: (id) => collect({ ...context, dependents, queue }, id),
+    onError: (id, error) => context.onError('garbage-collector', id, error),
+  });
   for (const table of store.registry.tables().keys()) {
     for (const object of store.state.table(table).values()) {
       dependents.heard({ kind: 'added', table, revision: 0, object });
-      if ((object.metadata.ownerReferences ?? []).length > 0 || object.metadata.deletionTimestamp !== undefined) queue.add(`${table} ${keyOf(object.metadata.namespace, object.metadata.name)}`);
+      if (
+        (object.metadata.ownerReferences ?? []).length > 0 ||
+        object.metadata.deletionTimestamp !== undefined
+      )
+        queue.add(`${table} ${keyOf(object.metadata.namespace, object.metadata.name)}`);
     }
   }
   return { stop: () => queue.stop(), heard: (change) => heard(queue, dependents, change) };
@@ -65,7 +77,12 @@ function heard(queue: WorkQueue, dependents: Dependents, change: Change): void {
     return;
   }
   if (change.kind === 'added' && owners.length === 0) return;
-  if (change.kind === 'added' || metadata.deletionTimestamp !== undefined || change.before?.metadata.ownerReferences !== metadata.ownerReferences) queue.add(`${change.table} ${keyOf(metadata.namespace, metadata.name)}`);
+  if (
+    change.kind === 'added' ||
+    metadata.deletionTimestamp !== undefined ||
+    change.before?.metadata.ownerReferences !== metadata.ownerReferences
+  )
+    queue.add(`${change.table} ${keyOf(metadata.namespace, metadata.name)}`);
 }
 
 function typeOfTable(store: KubeStore, table: string): ResourceType | undefined {
@@ -89,57 +106,100 @@ function collect(setup: Setup, id: string): void {
   store.delete(type, object.metadata, { uid: object.metadata.uid, propagation: 'Background' });
 }
 
-/** An owner counts when it is there, in reach, and not waiting for this very dependent to go. */
-function isAlive(setup: Setup, object: Stored, owner: OwnerReference): boolean {
+/** True when the owner exists, is in reach, and does not wait for this dependent to go. */
+function isAlive(setup: Setup, object: StoredObject, owner: OwnerReference): boolean {
   const located = setup.dependents.owners.get(owner.uid);
-  const found = located === undefined ? undefined : setup.store.state.table(located.table).get(located.key);
+  const found =
+    located === undefined ? undefined : setup.store.state.table(located.table).get(located.key);
   if (found === undefined) return false;
-  const inReach = found.metadata.namespace === undefined || found.metadata.namespace === object.metadata.namespace;
-  const waits = found.metadata.deletionTimestamp !== undefined && (found.metadata.finalizers ?? []).includes(foregroundFinalizer);
+  const inReach =
+    found.metadata.namespace === undefined ||
+    found.metadata.namespace === object.metadata.namespace;
+  const waits =
+    found.metadata.deletionTimestamp !== undefined &&
+    (found.metadata.finalizers ?? []).includes(foregroundFinalizer);
   return inReach && !waits;
 }
 
-function dropFinalizer(store: KubeStore, type: ResourceType, object: Stored, finalizer: string): void {
-  store.patch(type, { ...object.metadata, patch: { type: 'merge', body: { metadata: { finalizers: (object.metadata.finalizers ?? []).filter((one) => one !== finalizer) } } } });
+function dropFinalizer(
+  store: KubeStore,
+  type: ResourceType,
+  object: StoredObject,
+  finalizer: string,
+): void {
+  store.patch(type, {
+    ...object.metadata,
+    patch: {
+      type: 'merge',
+      body: {
+        metadata: {
+          finalizers: (object.metadata.finalizers ?? []).filter((one) => one !== finalizer),
+        },
+      },
+    },
+  });
 }
 
-function orphan(setup: Setup, type: ResourceType, object: Stored): void {
+function orphan(setup: Setup, type: ResourceType, object: StoredObject): void {
   const { store } = setup;
   for (const located of setup.dependents.of(object.metadata.uid)) {
     const dependent = store.state.table(located.table).get(located.key);
     const dependentType = typeOfTable(store, located.table);
     if (dependent === undefined || dependentType === undefined) continue;
-    const ownerReferences = (dependent.metadata.ownerReferences ?? []).filter((owner) => owner.uid !== object.metadata.uid);
-    store.patch(dependentType, { ...dependent.metadata, patch: { type: 'merge', body: { metadata: { ownerReferences } } } });
+    const ownerReferences = (dependent.metadata.ownerReferences ?? []).filter(
+      (owner) => owner.uid !== object.metadata.uid,
+    );
+    store.patch(dependentType, {
+      ...dependent.metadata,
+      patch: { type: 'merge', body: { metadata: { ownerReferences } } },
+    });
   }
   dropFinalizer(store, type, object, orphanFinalizer);
 }
 
-function foreground(setup: Setup, type: ResourceType, object: Stored): void {
+function foreground(setup: Setup, type: ResourceType, object: StoredObject): void {
   const { store, dependents } = setup;
   const waiting = dependents.of(object.metadata.uid).filter((located) => {
     const dependent = store.state.table(located.table).get(located.key);
-    return dependent?.metadata.ownerReferences?.some((owner) => owner.uid === object.metadata.uid && owner.blockOwnerDeletion === true) === true;
+    return (
+      dependent?.metadata.ownerReferences?.some(
+        (owner) => owner.uid === object.metadata.uid && owner.blockOwnerDeletion === true,
+      ) === true
+    );
   });
   if (waiting.length === 0) return dropFinalizer(store, type, object, foregroundFinalizer);
   for (const located of waiting) {
     const dependent = store.state.table(located.table).get(located.key);
     const dependentType = typeOfTable(store, located.table);
-    if (dependent === undefined || dependentType === undefined || dependent.metadata.deletionTimestamp !== undefined) continue;
-    store.delete(dependentType, dependent.metadata, { uid: dependent.metadata.uid, propagation: 'Foreground' });
+    if (
+      dependent === undefined ||
+      dependentType === undefined ||
+      dependent.metadata.deletionTimestamp !== undefined
+    )
+      continue;
+    store.delete(dependentType, dependent.metadata, {
+      uid: dependent.metadata.uid,
+      propagation: 'Foreground',
+    });
   }
 }
 
 /** Empties namespaces that are being deleted, then lets them go. */
 export function namespaceController(context: ControllerContext): Controller {
   const { store } = context;
-  const queue: WorkQueue = new WorkQueue({ clock: store.clock, work: (name) => empty(store, queue, name), onError: (name, error) => context.onError('namespace-controller', name, error) });
+  const queue: WorkQueue = new WorkQueue({
+    clock: store.clock,
+    work: (name) => empty(store, queue, name),
+    onError: (name, error) => context.onError('namespace-controller', name, error),
+  });
   for (const name of store.state.table('namespaces').keys()) queue.add(name);
   return {
     stop: () => queue.stop(),
     heard: (change) => {
-      if (change.table === 'namespaces' && change.kind !== 'deleted') queue.add(change.object.metadata.name);
-      else if (change.kind === 'deleted' && change.object.metadata.namespace !== undefined) queue.add(change.object.metadata.namespace);
+      if (change.table === 'namespaces' && change.kind !== 'deleted')
+        queue.add(change.object.metadata.name);
+      else if (change.kind === 'deleted' && change.object.metadata.namespace !== undefined)
+        queue.add(change.object.metadata.namespace);
     },
   };
 }
@@ -152,13 +212,23 @@ function empty(store: KubeStore, queue: WorkQueue, name: string): void {
     if (!type.namespaced) continue;
     for (const object of [...store.state.table(type.table).values()]) {
       if (object.metadata.namespace !== name) continue;
-      if (object.metadata.deletionTimestamp === undefined) store.delete(type, object.metadata, { uid: object.metadata.uid, propagation: 'Background' });
+      if (object.metadata.deletionTimestamp === undefined)
+        store.delete(type, object.metadata, {
+          uid: object.metadata.uid,
+          propagation: 'Background',
+        });
       if (store.find(type, object.metadata) !== undefined) left += 1;
     }
   }
   if (left > 0) return queue.addAfter(name, 1000);
   if (listOf(recordOf(namespace['spec'])['finalizers']).length === 0) return;
   const after = { ...namespace, spec: {} };
-  const stored = store.state.commit({ kind: 'modified', table: 'namespaces', object: after, before: namespace });
-  if ((stored.metadata.finalizers ?? []).length === 0) store.state.commit({ kind: 'deleted', table: 'namespaces', object: stored, before: stored });
+  const stored = store.state.commit({
+    kind: 'modified',
+    table: 'namespaces',
+    object: after,
+    before: namespace,
+  });
+  if ((stored.metadata.finalizers ?? []).length === 0)
+    store.state.commit({ kind: 'deleted', table: 'namespaces', object: stored, before: stored });
 }

@@ -1,15 +1,19 @@
-import { compareText } from '../json.js';
-import type { Stored } from '../model.js';
+import { compareText } from '../model/json.js';
+import type { StoredObject } from '../model/objects.js';
 import type { KubeStore } from '../store/store.js';
 import { keyOf } from '../store/table.js';
 
 /** Objects of one table by a value computed from each, kept up to date by the store's changes. */
 export class ObjectIndex {
-  readonly #byValue = new Map<string, Map<string, Stored>>();
-  readonly #valuesOf: (object: Stored) => readonly string[];
+  readonly #byValue = new Map<string, Map<string, StoredObject>>();
+  readonly #valuesOf: (object: StoredObject) => readonly string[];
   readonly #unsubscribe: () => void;
 
-  constructor(store: KubeStore, table: string, valuesOf: (object: Stored) => readonly string[]) {
+  constructor(
+    store: KubeStore,
+    table: string,
+    valuesOf: (object: StoredObject) => readonly string[],
+  ) {
     this.#valuesOf = valuesOf;
     for (const object of store.state.table(table).values()) this.#add(object);
     this.#unsubscribe = store.subscribe((change) => {
@@ -20,17 +24,19 @@ export class ObjectIndex {
   }
 
   /** The objects with that value, by namespace and name. */
-  get(value: string): readonly Stored[] {
+  get(value: string): readonly StoredObject[] {
     const found = this.#byValue.get(value);
     if (found === undefined) return [];
-    return [...found].sort(([left], [right]) => compareText(left, right)).map(([, object]) => object);
+    return [...found]
+      .sort(([left], [right]) => compareText(left, right))
+      .map(([, object]) => object);
   }
 
   stop(): void {
     this.#unsubscribe();
   }
 
-  #add(object: Stored): void {
+  #add(object: StoredObject): void {
     for (const value of this.#valuesOf(object)) {
       let bucket = this.#byValue.get(value);
       if (bucket === undefined) {
@@ -41,7 +47,7 @@ export class ObjectIndex {
     }
   }
 
-  #remove(object: Stored): void {
+  #remove(object: StoredObject): void {
     for (const value of this.#valuesOf(object)) {
       const bucket = this.#byValue.get(value);
       bucket?.delete(keyOf(object.metadata.namespace, object.metadata.name));

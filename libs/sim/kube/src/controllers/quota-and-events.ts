@@ -1,8 +1,8 @@
-import { namespaceUsage, quotaStatus } from '../strategies/quota.js';
-import { textOf } from '../json.js';
-import type { ResourceQuota } from '../model.js';
+import { textOf } from '../model/json.js';
+import type { ResourceQuota } from '../model/objects.js';
 import { keyOf } from '../store/table.js';
-import { writeStatus, type Controller, type ControllerContext } from './context.js';
+import { namespaceUsage, quotaStatus } from '../strategies/quota.js';
+import { type Controller, type ControllerContext, writeStatus } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
 /** Keeps the used amounts in each ResourceQuota's status. */
@@ -12,16 +12,28 @@ export function quotaController(context: ControllerContext): Controller {
   const work = (key: string): void => {
     const quota = table.get(key) as ResourceQuota | undefined;
     if (quota === undefined) return;
-    writeStatus(store, store.type('', 'v1', 'resourcequotas'), quota, quotaStatus(quota, namespaceUsage(store.state, quota.metadata.namespace ?? '')));
+    writeStatus(
+      store,
+      store.type('', 'v1', 'resourcequotas'),
+      quota,
+      quotaStatus(quota, namespaceUsage(store.state, quota.metadata.namespace ?? '')),
+    );
   };
-  const queue = new WorkQueue({ clock: store.clock, work, onError: (key, error) => context.onError('resourcequota-controller', key, error) });
+  const queue = new WorkQueue({
+    clock: store.clock,
+    work,
+    onError: (key, error) => context.onError('resourcequota-controller', key, error),
+  });
   for (const key of table.keys()) queue.add(key);
   return {
     stop: () => queue.stop(),
     heard: (change) => {
-      if (change.table === 'resourcequotas') return queue.add(keyOf(change.object.metadata.namespace, change.object.metadata.name));
+      if (change.table === 'resourcequotas')
+        return queue.add(keyOf(change.object.metadata.namespace, change.object.metadata.name));
       if (change.table !== 'pods' || table.size === 0) return;
-      for (const quota of table.values()) if (quota.metadata.namespace === change.object.metadata.namespace) queue.add(keyOf(quota.metadata.namespace, quota.metadata.name));
+      for (const quota of table.values())
+        if (quota.metadata.namespace === change.object.metadata.namespace)
+          queue.add(keyOf(quota.metadata.namespace, quota.metadata.name));
     },
   };
 }
@@ -34,16 +46,28 @@ export function eventExpiry(context: ControllerContext): Controller {
   const work = (key: string): void => {
     const event = store.state.table('events').get(key);
     if (event === undefined) return;
-    const last = Date.parse(textOf(event['lastTimestamp']) || textOf(event['eventTime']) || event.metadata.creationTimestamp);
+    const last = Date.parse(
+      textOf(event['lastTimestamp']) ||
+        textOf(event['eventTime']) ||
+        event.metadata.creationTimestamp,
+    );
     const leftMs = last + eventsKeptMs - store.clock.nowMs();
     if (leftMs > 0) queue.addAfter(key, leftMs);
     else store.delete(store.type('', 'v1', 'events'), event.metadata);
   };
-  const queue: WorkQueue = new WorkQueue({ clock: store.clock, work, onError: (key, error) => context.onError('event-expiry', key, error) });
+  const queue: WorkQueue = new WorkQueue({
+    clock: store.clock,
+    work,
+    onError: (key, error) => context.onError('event-expiry', key, error),
+  });
   return {
     stop: () => queue.stop(),
     heard: (change) => {
-      if (change.table === 'events' && change.kind === 'added') queue.addAfter(keyOf(change.object.metadata.namespace, change.object.metadata.name), eventsKeptMs);
+      if (change.table === 'events' && change.kind === 'added')
+        queue.addAfter(
+          keyOf(change.object.metadata.namespace, change.object.metadata.name),
+          eventsKeptMs,
+        );
     },
   };
 }

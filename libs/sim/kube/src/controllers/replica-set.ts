@@ -1,9 +1,15 @@
-import { timeText, type Pod, type Workload } from '../model.js';
-import { compareText } from '../json.js';
+import { controllerOf, type Pod, timeText, type Workload } from '../model/objects.js';
+import { selectorTest } from '../model/selectors.js';
 import { keyOf } from '../store/table.js';
-import { selectorTest } from '../selectors.js';
-import { createPod, deletePod, ownedBy, podsType, writeStatus, type Controller, type ControllerContext } from './context.js';
-import { controllerOf } from '../model.js';
+import {
+  type Controller,
+  type ControllerContext,
+  createPod,
+  deletePod,
+  ownedBy,
+  podsType,
+  writeStatus,
+} from './context.js';
 import { activePods, endFirst, isAvailable } from './pod-groups.js';
 import { WorkQueue } from './work-queue.js';
 
@@ -13,7 +19,11 @@ const component = 'replicaset-controller';
 /** Keeps the number of a ReplicaSet's pods; orphans that its selector matches become its own. */
 export function replicaSetController(context: ControllerContext): Controller {
   const { store } = context;
-  const queue = new WorkQueue({ clock: store.clock, work: (key) => sync(context, queue, key), onError: (key, error) => context.onError(component, key, error) });
+  const queue = new WorkQueue({
+    clock: store.clock,
+    work: (key) => sync(context, queue, key),
+    onError: (key, error) => context.onError(component, key, error),
+  });
   for (const key of store.state.table(table).keys()) queue.add(key);
   return {
     stop: () => queue.stop(),
@@ -23,7 +33,8 @@ export function replicaSetController(context: ControllerContext): Controller {
       if (change.table !== 'pods') return;
       const owner = controllerOf(change.object);
       if (owner?.kind === 'ReplicaSet') queue.add(keyOf(namespace, owner.name));
-      else if (owner === undefined && change.kind !== 'deleted') adoptLater(context, queue, change.object as Pod);
+      else if (owner === undefined && change.kind !== 'deleted')
+        adoptLater(context, queue, change.object as Pod);
     },
   };
 }
@@ -31,7 +42,11 @@ export function replicaSetController(context: ControllerContext): Controller {
 function adoptLater(context: ControllerContext, queue: WorkQueue, pod: Pod): void {
   for (const object of context.store.state.table(table).values()) {
     const set = object as Workload;
-    if (set.metadata.namespace === pod.metadata.namespace && selectorTest(set.spec.selector)(pod.metadata.labels)) queue.add(keyOf(set.metadata.namespace, set.metadata.name));
+    if (
+      set.metadata.namespace === pod.metadata.namespace &&
+      selectorTest(set.spec.selector)(pod.metadata.labels)
+    )
+      queue.add(keyOf(set.metadata.namespace, set.metadata.name));
   }
 }
 
@@ -39,8 +54,21 @@ function adopt(context: ControllerContext, set: Workload): void {
   const { store } = context;
   if (set.metadata.deletionTimestamp !== undefined) return;
   for (const object of context.podsByOwner.get('')) {
-    if (object.metadata.namespace !== set.metadata.namespace || object.metadata.deletionTimestamp !== undefined || !selectorTest(set.spec.selector)(object.metadata.labels)) continue;
-    store.patch(podsType(store), { ...object.metadata, patch: { type: 'merge', body: { metadata: { ownerReferences: [...(object.metadata.ownerReferences ?? []), ownedBy(set)] } } } });
+    if (
+      object.metadata.namespace !== set.metadata.namespace ||
+      object.metadata.deletionTimestamp !== undefined ||
+      !selectorTest(set.spec.selector)(object.metadata.labels)
+    )
+      continue;
+    store.patch(podsType(store), {
+      ...object.metadata,
+      patch: {
+        type: 'merge',
+        body: {
+          metadata: { ownerReferences: [...(object.metadata.ownerReferences ?? []), ownedBy(set)] },
+        },
+      },
+    });
   }
 }
 
@@ -57,7 +85,8 @@ function sync(context: ControllerContext, queue: WorkQueue, key: string): void {
 function scale(context: ControllerContext, set: Workload): Error | undefined {
   const active = activePods(context.podsByOwner.get(set.metadata.uid) as readonly Pod[]);
   const difference = (set.spec.replicas ?? 1) - active.length;
-  for (const pod of endFirst(active).slice(0, Math.max(0, -difference))) deletePod(context, set, pod, component);
+  for (const pod of endFirst(active).slice(0, Math.max(0, -difference)))
+    deletePod(context, set, pod, component);
   for (let made = 0; made < difference; made += 1) {
     try {
       createPod(context, set, set.spec.template, { component });
@@ -68,31 +97,56 @@ function scale(context: ControllerContext, set: Workload): Error | undefined {
   return undefined;
 }
 
-function report(context: ControllerContext, queue: WorkQueue, set: Workload, failure: Error | undefined): void {
+/** Counts that are zero are left out of the status, as Kubernetes does. */
+const count = (field: string, value: number): object => (value === 0 ? {} : { [field]: value });
+
+function fullyLabeled(set: Workload, pods: readonly Pod[]): number {
+  const labels = Object.entries(set.spec.template.metadata?.labels ?? {});
+  return pods.filter((pod) =>
+    labels.every(([label, value]) => pod.metadata.labels?.[label] === value),
+  ).length;
+}
+
+/** The failure condition. A known failure is kept as it was: each attempt names another pod. */
+function failureOf(current: Workload, failure: Error | undefined, nowMs: number): object {
+  if (failure === undefined) return {};
+  const before = (current.status?.['conditions'] ?? []) as readonly object[];
+  if (before.length > 0) return { conditions: before };
+  return {
+    conditions: [
+      {
+        type: 'ReplicaFailure',
+        status: 'True',
+        reason: 'FailedCreate',
+        message: failure.message,
+        lastTransitionTime: timeText(nowMs),
+      },
+    ],
+  };
+}
+
+function report(
+  context: ControllerContext,
+  queue: WorkQueue,
+  set: Workload,
+  failure: Error | undefined,
+): void {
   const { store } = context;
-  const now = store.clock.nowMs();
-  const current = store.state.table(table).get(keyOf(set.metadata.namespace, set.metadata.name)) as Workload | undefined;
+  const nowMs = store.clock.nowMs();
+  const key = keyOf(set.metadata.namespace, set.metadata.name);
+  const current = store.state.table(table).get(key) as Workload | undefined;
   if (current === undefined) return;
   const pods = activePods(context.podsByOwner.get(set.metadata.uid) as readonly Pod[]);
   const seconds = set.spec.minReadySeconds ?? 0;
-  const labelled = Object.entries(set.spec.template.metadata?.labels ?? {}).sort(([left], [right]) => compareText(left, right));
-  const ready = pods.filter((pod) => isAvailable(pod, 0, now)).length;
-  const available = pods.filter((pod) => isAvailable(pod, seconds, now)).length;
-  if (ready > available) queue.addAfter(keyOf(set.metadata.namespace, set.metadata.name), 1000);
-  const condition = failure === undefined ? {} : { conditions: [{ type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message: failure.message, lastTransitionTime: timeText(now) }] };
-  const count = (field: string, value: number): object => (value === 0 ? {} : { [field]: value });
+  const ready = pods.filter((pod) => isAvailable(pod, 0, nowMs)).length;
+  const available = pods.filter((pod) => isAvailable(pod, seconds, nowMs)).length;
+  if (ready > available) queue.addAfter(key, 1000);
   writeStatus(store, store.type('apps', 'v1', 'replicasets'), current, {
     replicas: pods.length,
-    ...count('fullyLabeledReplicas', pods.filter((pod) => labelled.every(([label, value]) => pod.metadata.labels?.[label] === value)).length),
+    ...count('fullyLabeledReplicas', fullyLabeled(set, pods)),
     ...count('readyReplicas', ready),
     ...count('availableReplicas', available),
     observedGeneration: current.metadata.generation,
-    ...keepTime(current.status?.['conditions'], condition),
+    ...failureOf(current, failure, nowMs),
   });
-}
-
-/** A failure that is known already is not told anew: each attempt's message names another pod. */
-function keepTime(before: unknown, now: object): object {
-  const old = (before ?? []) as readonly object[];
-  return Object.keys(now).length > 0 && old.length > 0 ? { conditions: old } : now;
 }

@@ -1,9 +1,9 @@
-import type { SimClock } from '../clock.js';
+import type { SimClock } from '../ambient/clock.js';
 
-/** What a queue does, and when a thing it works on fails. */
+/** The work of a queue, and the handler of its failures. */
 export type WorkQueueOptions = {
   readonly clock: SimClock;
-  /** Brings one thing from what it is to what it should be; called again after it throws, later each time. */
+  /** Reconciles one key. It is called again after it throws, later each time. */
   readonly work: (key: string) => void;
   readonly onError: (key: string, error: unknown) => void;
   /** Keys worked on in one turn, so that requests are answered in between. Default 50. */
@@ -13,7 +13,7 @@ export type WorkQueueOptions = {
 const retryFirstMs = 200;
 const retryMaxMs = 16_000;
 
-/** Keys to work on, each once however often it was added meanwhile. Sleeps unless there is something to do. */
+/** Keys to work on, each once however often it was added. The queue sleeps while there are none. */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
   readonly #waiting = new Set<string>();

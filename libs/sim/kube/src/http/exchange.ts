@@ -1,12 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+
 import { parse as parseYaml } from 'yaml';
-import { badRequest, StatusError } from '../errors.js';
-import { isRecord, type JsonRecord } from '../json.js';
-import type { Stored } from '../model.js';
+
+import { badRequest, StatusError } from '../model/errors.js';
+import { isRecord, type JsonRecord } from '../model/json.js';
+import type { StoredObject } from '../model/objects.js';
 import { fromProtobuf } from '../schema/protobuf.js';
 import type { ResourceType } from '../store/registry.js';
 import type { KubeStore } from '../store/store.js';
-import { tableOf, type IncludeObject } from './tables/table.js';
+import { type IncludeObject, tableOf } from './tables/table.js';
 
 /** One request and its answer. */
 export type Exchange = {
@@ -18,14 +20,16 @@ export type Exchange = {
   readonly warnings: string[];
 };
 
-/** How the caller wants objects shown. */
+/** The representation that the caller accepts. */
 export type Shape = 'object' | 'table' | 'metadata';
 
 export function shapeOf(exchange: Exchange): Shape {
   const accept = exchange.request.headers.accept ?? '';
   for (const range of accept.split(',')) {
-    if (range.includes('as=Table') && range.includes('v=v1;') && range.includes('application/json')) return 'table';
-    if (range.includes('as=PartialObjectMetadata') && range.includes('application/json')) return 'metadata';
+    if (range.includes('as=Table') && range.includes('v=v1;') && range.includes('application/json'))
+      return 'table';
+    if (range.includes('as=PartialObjectMetadata') && range.includes('application/json'))
+      return 'metadata';
     if (/application\/json\s*$|^\s*\*\/\*/.test(range)) return 'object';
   }
   return 'object';
@@ -43,26 +47,41 @@ async function bodyBytes(request: IncomingMessage): Promise<Buffer> {
   let size = 0;
   for await (const chunk of request) {
     size += (chunk as Buffer).length;
-    if (size > bodyMax) throw new StatusError({ code: 413, reason: 'RequestEntityTooLarge', message: `Request entity too large: limit is ${bodyMax}` });
+    if (size > bodyMax)
+      throw new StatusError({
+        code: 413,
+        reason: 'RequestEntityTooLarge',
+        message: `Request entity too large: limit is ${bodyMax}`,
+      });
     chunks.push(chunk as Buffer);
   }
   return Buffer.concat(chunks);
 }
 
-/** The body as a value, from JSON, YAML or Kubernetes' protobuf; undefined when there is none. Throws 400 when it cannot be read, 415 for CBOR. */
+/**
+ * The body as a value, from JSON, YAML or Kubernetes' protobuf; undefined when it is empty. Throws
+ * 400 when it cannot be read, and 415 for CBOR.
+ */
 export async function bodyOf(exchange: Exchange): Promise<unknown> {
   const type = exchange.request.headers['content-type'] ?? '';
   const bytes = await bodyBytes(exchange.request);
   if (type.includes('protobuf')) return fromProtobuf(bytes);
   if (type.includes('cbor')) {
-    throw new StatusError({ code: 415, reason: 'UnsupportedMediaType', message: 'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf' });
+    throw new StatusError({
+      code: 415,
+      reason: 'UnsupportedMediaType',
+      message:
+        'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf',
+    });
   }
   const text = bytes.toString('utf8');
   if (text === '') return undefined;
   try {
     return type.includes('yaml') ? parseYaml(text) : JSON.parse(text);
   } catch (thrown) {
-    throw badRequest(`error decoding the body: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+    throw badRequest(
+      `error decoding the body: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+    );
   }
 }
 
@@ -77,15 +96,19 @@ export async function objectBody(exchange: Exchange): Promise<JsonRecord> {
 export function answer(exchange: Exchange, code: number, value: object | string): void {
   const { response, warnings } = exchange;
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  for (const warning of warnings) response.appendHeader('Warning', `299 - ${JSON.stringify(warning)}`);
-  response.writeHead(code, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) });
+  for (const warning of warnings)
+    response.appendHeader('Warning', `299 - ${JSON.stringify(warning)}`);
+  response.writeHead(code, {
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(text),
+  });
   response.end(text);
 }
 
-const texts = new WeakMap<Stored, string>();
+const texts = new WeakMap<StoredObject, string>();
 
-/** The object's JSON, remembered as long as the object is. */
-export function textOfObject(object: Stored): string {
+/** The object's JSON, cached for as long as the object lives. */
+export function textOfObject(object: StoredObject): string {
   let text = texts.get(object);
   if (text === undefined) {
     text = JSON.stringify(object);
@@ -94,13 +117,34 @@ export function textOfObject(object: Stored): string {
   return text;
 }
 
-export const metadataOnly = (object: Stored): object => ({ kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata });
+export const metadataOnly = (object: StoredObject): object => ({
+  kind: 'PartialObjectMetadata',
+  apiVersion: 'meta.k8s.io/v1',
+  metadata: object.metadata,
+});
 
 /** Answers with one object, in the shape that was asked for. */
-export function answerObject(exchange: Exchange, code: number, type: ResourceType, object: Stored): void {
+export function answerObject(
+  exchange: Exchange,
+  code: number,
+  type: ResourceType,
+  object: StoredObject,
+): void {
   switch (shapeOf(exchange)) {
-    case 'object': return answer(exchange, code, textOfObject(object));
-    case 'metadata': return answer(exchange, code, metadataOnly(object));
-    case 'table': return answer(exchange, code, tableOf(type, [object], { metadata: { resourceVersion: object.metadata.resourceVersion }, nowMs: exchange.store.clock.nowMs(), include: includeOf(exchange), headers: true }));
+    case 'object':
+      return answer(exchange, code, textOfObject(object));
+    case 'metadata':
+      return answer(exchange, code, metadataOnly(object));
+    case 'table':
+      return answer(
+        exchange,
+        code,
+        tableOf(type, [object], {
+          metadata: { resourceVersion: object.metadata.resourceVersion },
+          nowMs: exchange.store.clock.nowMs(),
+          include: includeOf(exchange),
+          headers: true,
+        }),
+      );
   }
 }

@@ -1,5 +1,5 @@
-import { badRequest } from '../errors.js';
-import { recordOf, type JsonRecord } from '../json.js';
+import { badRequest } from '../model/errors.js';
+import { type JsonRecord, recordOf } from '../model/json.js';
 import type { RemoveOptions } from '../store/remove.js';
 import type { WriteOptions } from '../store/write.js';
 import type { Exchange } from './exchange.js';
@@ -8,8 +8,15 @@ import type { Exchange } from './exchange.js';
 export function writeOptions(exchange: Exchange): WriteOptions {
   const { query, warnings } = exchange;
   const validation = query.get('fieldValidation') ?? 'Warn';
-  if (validation !== 'Strict' && validation !== 'Warn' && validation !== 'Ignore') throw badRequest(`fieldValidation: Unsupported value: ${JSON.stringify(validation)}: supported values: "Ignore", "Strict", "Warn"`);
-  return { dryRun: query.get('dryRun') === 'All', fieldValidation: validation, warn: (message) => warnings.push(message) };
+  if (validation !== 'Strict' && validation !== 'Warn' && validation !== 'Ignore')
+    throw badRequest(
+      `fieldValidation: Unsupported value: ${JSON.stringify(validation)}: supported values: "Ignore", "Strict", "Warn"`,
+    );
+  return {
+    dryRun: query.get('dryRun') === 'All',
+    fieldValidation: validation,
+    warn: (message) => warnings.push(message),
+  };
 }
 
 const propagations = ['Background', 'Foreground', 'Orphan'] as const;
@@ -18,11 +25,20 @@ const propagations = ['Background', 'Foreground', 'Orphan'] as const;
 export function removeOptions(exchange: Exchange, body: JsonRecord): RemoveOptions {
   const { query } = exchange;
   const { uid, resourceVersion } = recordOf(body['preconditions']);
-  const grace = body['gracePeriodSeconds'] ?? (query.has('gracePeriodSeconds') ? Number(query.get('gracePeriodSeconds')) : undefined);
+  const grace =
+    body['gracePeriodSeconds'] ??
+    (query.has('gracePeriodSeconds') ? Number(query.get('gracePeriodSeconds')) : undefined);
   const asked = body['propagationPolicy'] ?? query.get('propagationPolicy') ?? undefined;
-  const propagation = propagations.find((one) => one === asked) ?? (body['orphanDependents'] === true ? 'Orphan' : undefined);
-  if (asked !== undefined && propagation === undefined) throw badRequest(`propagationPolicy: Unsupported value: ${JSON.stringify(asked)}: supported values: "Background", "Foreground", "Orphan"`);
-  const dryRun = query.get('dryRun') === 'All' || (Array.isArray(body['dryRun']) && body['dryRun'].includes('All'));
+  const propagation =
+    propagations.find((one) => one === asked) ??
+    (body['orphanDependents'] === true ? 'Orphan' : undefined);
+  if (asked !== undefined && propagation === undefined)
+    throw badRequest(
+      `propagationPolicy: Unsupported value: ${JSON.stringify(asked)}: supported values: "Background", "Foreground", "Orphan"`,
+    );
+  const dryRun =
+    query.get('dryRun') === 'All' ||
+    (Array.isArray(body['dryRun']) && body['dryRun'].includes('All'));
   return {
     ...(typeof uid === 'string' ? { uid } : {}),
     ...(typeof resourceVersion === 'string' ? { resourceVersion } : {}),

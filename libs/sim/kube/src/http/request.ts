@@ -1,6 +1,14 @@
 /** Where a request goes, read from its path. */
 export type Target =
-  | { readonly kind: 'resource'; readonly group: string; readonly version: string; readonly plural: string; readonly namespace?: string; readonly name?: string; readonly subresource?: string }
+  | {
+      readonly kind: 'resource';
+      readonly group: string;
+      readonly version: string;
+      readonly plural: string;
+      readonly namespace?: string;
+      readonly name?: string;
+      readonly subresource?: string;
+    }
   | { readonly kind: 'versions' }
   | { readonly kind: 'groups' }
   | { readonly kind: 'group'; readonly group: string }
@@ -16,12 +24,18 @@ type Base = { readonly group: string; readonly version: string };
 function resourceTarget(base: Base, segments: readonly string[]): Target {
   const [first, ...rest] = segments;
   if (first === undefined) return { kind: 'resources', ...base };
-  // `namespaces` is both a resource and the way into one; `namespaces/<name>/<status|finalize>` stays the resource.
-  const isScope = first === 'namespaces' && rest.length >= 2 && !['status', 'finalize'].includes(rest[1] as string);
+  // `namespaces` is both a resource and a scope; `namespaces/<name>/<status|finalize>` is the
+  // resource.
+  const isScope =
+    first === 'namespaces' &&
+    rest.length >= 2 &&
+    !['status', 'finalize'].includes(rest[1] as string);
   const [plural, name, subresource, ...beyond] = isScope ? rest.slice(1) : segments;
   if (plural === undefined || beyond.length > 0) return { kind: 'unknown' };
   return {
-    kind: 'resource', ...base, plural,
+    kind: 'resource',
+    ...base,
+    plural,
     ...(isScope ? { namespace: rest[0] as string } : {}),
     ...(name === undefined ? {} : { name }),
     ...(subresource === undefined ? {} : { subresource }),
@@ -30,19 +44,36 @@ function resourceTarget(base: Base, segments: readonly string[]): Target {
 
 /** Reads a path of the API server. */
 export function targetOf(path: string): Target {
-  const segments = path.split('/').filter((segment) => segment !== '').map(decodeURIComponent);
+  const segments = path
+    .split('/')
+    .filter((segment) => segment !== '')
+    .map(decodeURIComponent);
   const [root, ...rest] = segments;
   switch (root ?? '') {
-    case 'api': return rest.length === 0 ? { kind: 'versions' } : resourceTarget({ group: '', version: rest[0] as string }, rest.slice(1));
+    case 'api':
+      return rest.length === 0
+        ? { kind: 'versions' }
+        : resourceTarget({ group: '', version: rest[0] as string }, rest.slice(1));
     case 'apis': {
       const [group, version, ...below] = rest;
       if (group === undefined) return { kind: 'groups' };
-      return version === undefined ? { kind: 'group', group } : resourceTarget({ group, version }, below);
+      return version === undefined
+        ? { kind: 'group', group }
+        : resourceTarget({ group, version }, below);
     }
-    case 'openapi': return rest[0] === 'v3' ? { kind: 'openapi', path: rest.length > 1 ? rest.slice(1).join('/') : undefined } : { kind: 'unknown' };
-    case 'version': return { kind: 'version' };
-    case 'healthz': case 'readyz': case 'livez': return { kind: 'health' };
-    case 'twin': return rest[0] === 'clock' && rest.length === 1 ? { kind: 'clock' } : { kind: 'unknown' };
-    default: return { kind: 'unknown' };
+    case 'openapi':
+      return rest[0] === 'v3'
+        ? { kind: 'openapi', path: rest.length > 1 ? rest.slice(1).join('/') : undefined }
+        : { kind: 'unknown' };
+    case 'version':
+      return { kind: 'version' };
+    case 'healthz':
+    case 'readyz':
+    case 'livez':
+      return { kind: 'health' };
+    case 'twin':
+      return rest[0] === 'clock' && rest.length === 1 ? { kind: 'clock' } : { kind: 'unknown' };
+    default:
+      return { kind: 'unknown' };
   }
 }

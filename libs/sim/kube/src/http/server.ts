@@ -1,12 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { isNoSuchPath, noSuchPath, StatusError } from '../errors.js';
-import { servedVersion } from '../served.js';
+
+import { isNoSuchPath, noSuchPath, StatusError } from '../model/errors.js';
+import { servedVersion } from '../model/served-resources.js';
 import type { KubeStore } from '../store/store.js';
 import { groupList, groupOf, resourceList, versionList } from './discovery.js';
-import { answer, objectBody, type Exchange } from './exchange.js';
+import { answer, type Exchange, objectBody } from './exchange.js';
 import { openApiDocument, openApiIndex } from './openapi.js';
-import { targetOf, type Target } from './request.js';
+import { type Target, targetOf } from './request.js';
 import { serveResource } from './resources.js';
 
 /** Where to serve a store, and to whom. */
@@ -19,7 +20,7 @@ export type ServeOptions = {
   readonly token?: string;
   /** The cluster's name in the kubeconfig. Default `twin`. */
   readonly clusterName?: string;
-  /** Hears of requests that failed for a fault of the twin's own. */
+  /** Receives requests that failed because of a defect of the twin. */
   readonly onError?: (request: string, error: unknown) => void;
 };
 
@@ -33,7 +34,10 @@ export type ServedKube = {
   readonly close: () => Promise<void>;
 };
 
-/** Wrong credentials are refused, none are not: over plain HTTP kubectl sends none, whatever its kubeconfig says. */
+/**
+ * Refuses wrong credentials, and accepts none at all: kubectl sends no token over plain HTTP,
+ * whatever its kubeconfig says.
+ */
 function authorize(exchange: Exchange, token: string): void {
   const { authorization } = exchange.request.headers;
   if (authorization === undefined || authorization === `Bearer ${token}`) return;
@@ -45,12 +49,21 @@ const orNoSuchPath = (value: object | undefined): object => {
   return value;
 };
 
-const version = (): object => ({ ...servedVersion, gitCommit: '', gitTreeState: 'clean', buildDate: '1970-01-01T00:00:00Z', goVersion: 'none', compiler: 'none', platform: 'linux/amd64' });
+const version = (): object => ({
+  ...servedVersion,
+  gitCommit: '',
+  gitTreeState: 'clean',
+  buildDate: '1970-01-01T00:00:00Z',
+  goVersion: 'none',
+  compiler: 'none',
+  platform: 'linux/amd64',
+});
 
-/** The twin's own endpoint: GET tells its time, POST `{"advanceMs": n}` moves it on. */
+/** The twin's own endpoint: GET returns its time, and POST `{"advanceMs": n}` moves it on. */
 async function serveClock(exchange: Exchange): Promise<void> {
   const { clock } = exchange.store;
-  if (exchange.request.method === 'POST') clock.advance(Math.max(0, Number((await objectBody(exchange))['advanceMs'] ?? 0)));
+  if (exchange.request.method === 'POST')
+    clock.advance(Math.max(0, Number((await objectBody(exchange))['advanceMs'] ?? 0)));
   answer(exchange, 200, { nowMs: clock.nowMs(), now: new Date(clock.nowMs()).toISOString() });
 }
 
@@ -62,28 +75,56 @@ function health(exchange: Exchange): void {
 async function serveTarget(exchange: Exchange, target: Target): Promise<void> {
   const { registry } = exchange.store;
   switch (target.kind) {
-    case 'resource': return await serveResource(exchange, target);
-    case 'versions': return answer(exchange, 200, versionList(exchange.request.headers.host ?? ''));
-    case 'groups': return answer(exchange, 200, groupList(registry));
-    case 'group': return answer(exchange, 200, orNoSuchPath(groupOf(registry, target.group)));
-    case 'resources': return answer(exchange, 200, orNoSuchPath(resourceList(registry, target.group, target.version)));
-    case 'openapi': return answer(exchange, 200, target.path === undefined ? openApiIndex(registry) : orNoSuchPath(openApiDocument(registry, target.path)));
-    case 'version': return answer(exchange, 200, version());
-    case 'health': return health(exchange);
-    case 'clock': return await serveClock(exchange);
-    case 'unknown': throw noSuchPath();
+    case 'resource':
+      return await serveResource(exchange, target);
+    case 'versions':
+      return answer(exchange, 200, versionList(exchange.request.headers.host ?? ''));
+    case 'groups':
+      return answer(exchange, 200, groupList(registry));
+    case 'group':
+      return answer(exchange, 200, orNoSuchPath(groupOf(registry, target.group)));
+    case 'resources':
+      return answer(
+        exchange,
+        200,
+        orNoSuchPath(resourceList(registry, target.group, target.version)),
+      );
+    case 'openapi':
+      return answer(
+        exchange,
+        200,
+        target.path === undefined
+          ? openApiIndex(registry)
+          : orNoSuchPath(openApiDocument(registry, target.path)),
+      );
+    case 'version':
+      return answer(exchange, 200, version());
+    case 'health':
+      return health(exchange);
+    case 'clock':
+      return await serveClock(exchange);
+    case 'unknown':
+      throw noSuchPath();
   }
 }
 
 function fail(exchange: Exchange, thrown: unknown, options: ServeOptions): void {
-  const known = thrown instanceof StatusError ? thrown : new StatusError({ code: 500, reason: 'InternalError', message: `Internal error occurred: ${thrown instanceof Error ? thrown.message : String(thrown)}` });
-  if (!(thrown instanceof StatusError)) options.onError?.(`${exchange.request.method} ${exchange.path}`, thrown);
+  const known =
+    thrown instanceof StatusError
+      ? thrown
+      : new StatusError({
+          code: 500,
+          reason: 'InternalError',
+          message: `Internal error occurred: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+        });
+  if (!(thrown instanceof StatusError))
+    options.onError?.(`${exchange.request.method} ${exchange.path}`, thrown);
   if (exchange.response.headersSent) {
     exchange.response.end();
     return;
   }
   if (isNoSuchPath(known)) {
-    // In Kubernetes, too, the router answers this, in plain text.
+    // Kubernetes' router also answers this in plain text.
     exchange.response.writeHead(404, { 'Content-Type': 'text/plain; charset=utf-8' });
     exchange.response.end('404 page not found\n');
     return;
@@ -93,9 +134,21 @@ function fail(exchange: Exchange, thrown: unknown, options: ServeOptions): void 
   answer(exchange, known.code, known.toStatus());
 }
 
-async function serve(store: KubeStore, request: IncomingMessage, response: ServerResponse, options: ServeOptions): Promise<void> {
+async function serve(
+  store: KubeStore,
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: ServeOptions,
+): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://twin');
-  const exchange: Exchange = { store, request, response, path: url.pathname, query: url.searchParams, warnings: [] };
+  const exchange: Exchange = {
+    store,
+    request,
+    response,
+    path: url.pathname,
+    query: url.searchParams,
+    warnings: [],
+  };
   try {
     authorize(exchange, options.token ?? 'twin');
     await serveTarget(exchange, targetOf(url.pathname));
@@ -133,7 +186,10 @@ function close(server: Server): Promise<void> {
   });
 }
 
-/** Serves a store as a Kubernetes API server would, over plain HTTP with a bearer token. Rejects when the port is taken. */
+/**
+ * Serves a store as a Kubernetes API server, over plain HTTP with a bearer token. Rejects when the
+ * port is taken.
+ */
 export async function serveKube(store: KubeStore, options: ServeOptions = {}): Promise<ServedKube> {
   const { host = '127.0.0.1', token = 'twin', clusterName = 'twin' } = options;
   const server = createServer((request, response) => void serve(store, request, response, options));
@@ -144,5 +200,10 @@ export async function serveKube(store: KubeStore, options: ServeOptions = {}): P
     server.listen(options.port ?? 0, host, () => resolve());
   });
   const url = `http://${host}:${(server.address() as AddressInfo).port}`;
-  return { url, token, kubeconfig: kubeconfigText(clusterName, url, token), close: () => close(server) };
+  return {
+    url,
+    token,
+    kubeconfig: kubeconfigText(clusterName, url, token),
+    close: () => close(server),
+  };
 }

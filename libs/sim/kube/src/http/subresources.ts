@@ -1,15 +1,21 @@
-import { badRequest, invalid, invalidValue, methodNotAllowed, noSuchPath } from '../errors.js';
-import { recordOf, textOf, withValueAt, type JsonRecord } from '../json.js';
-import type { LabelSelectorSpec, Stored } from '../model.js';
+import {
+  badRequest,
+  invalid,
+  invalidValue,
+  methodNotAllowed,
+  noSuchPath,
+} from '../model/errors.js';
+import { type JsonRecord, recordOf, textOf, withValueAt } from '../model/json.js';
+import type { LabelSelectorSpec, StoredObject } from '../model/objects.js';
 import { mergePatch } from '../store/patch.js';
 import type { ResourceType, ScalePaths } from '../store/registry.js';
 import type { Ref } from '../store/store.js';
-import { answer, objectBody, type Exchange } from './exchange.js';
+import { answer, type Exchange, objectBody } from './exchange.js';
 import { removeOptions } from './options.js';
 import { valuesAtPath } from './tables/json-path.js';
 import { selectorText } from './tables/workloads.js';
 
-function scaleSelector(object: Stored, paths: ScalePaths): string {
+function scaleSelector(object: StoredObject, paths: ScalePaths): string {
   const own = recordOf(object['spec'])['selector'];
   if (paths.labelSelectorPath !== undefined) {
     const [text] = valuesAtPath(object, paths.labelSelectorPath);
@@ -18,7 +24,7 @@ function scaleSelector(object: Stored, paths: ScalePaths): string {
   return own === undefined ? '' : selectorText(own as LabelSelectorSpec);
 }
 
-function scaleOf(type: ResourceType, object: Stored): JsonRecord {
+function scaleOf(type: ResourceType, object: StoredObject): JsonRecord {
   const paths = type.scale as ScalePaths;
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
   const selector = scaleSelector(object, paths);
@@ -27,18 +33,25 @@ function scaleOf(type: ResourceType, object: Stored): JsonRecord {
     apiVersion: 'autoscaling/v1',
     metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
     spec: { replicas: Number(valuesAtPath(object, paths.specReplicasPath)[0] ?? 0) },
-    status: { replicas: Number(valuesAtPath(object, paths.statusReplicasPath)[0] ?? 0), ...(selector === '' ? {} : { selector }) },
+    status: {
+      replicas: Number(valuesAtPath(object, paths.statusReplicasPath)[0] ?? 0),
+      ...(selector === '' ? {} : { selector }),
+    },
   };
 }
 
 function setScale(exchange: Exchange, type: ResourceType, ref: Ref, scale: JsonRecord): void {
   const before = exchange.store.get(type, ref);
   const replicas = Number(recordOf(scale['spec'])['replicas'] ?? 0);
-  if (!Number.isInteger(replicas) || replicas < 0) throw invalid({ group: 'autoscaling', plural: 'scales', kind: 'Scale' }, ref.name, [invalidValue('spec.replicas', replicas, 'must be greater than or equal to 0')]);
+  if (!Number.isInteger(replicas) || replicas < 0)
+    throw invalid({ group: 'autoscaling', plural: 'scales', kind: 'Scale' }, ref.name, [
+      invalidValue('spec.replicas', replicas, 'must be greater than or equal to 0'),
+    ]);
   const path = (type.scale as ScalePaths).specReplicasPath.replace(/^\./, '').split('.');
   const resourceVersion = textOf(recordOf(scale['metadata'])['resourceVersion']);
-  const after = withValueAt(before, path, replicas) as unknown as Stored;
-  const guarded = resourceVersion === '' ? after : { ...after, metadata: { ...after.metadata, resourceVersion } };
+  const after = withValueAt(before, path, replicas) as unknown as StoredObject;
+  const guarded =
+    resourceVersion === '' ? after : { ...after, metadata: { ...after.metadata, resourceVersion } };
   answer(exchange, 200, scaleOf(type, exchange.store.update(type, { ...ref, object: guarded })));
 }
 
@@ -47,14 +60,22 @@ export async function serveScale(exchange: Exchange, type: ResourceType, ref: Re
   if (type.scale === undefined) throw noSuchPath();
   const current = scaleOf(type, exchange.store.get(type, ref));
   switch (exchange.request.method ?? '') {
-    case 'GET': return answer(exchange, 200, current);
-    case 'PUT': return setScale(exchange, type, ref, await objectBody(exchange));
+    case 'GET':
+      return answer(exchange, 200, current);
+    case 'PUT':
+      return setScale(exchange, type, ref, await objectBody(exchange));
     case 'PATCH': {
       const { metadata, ...rest } = current;
       const { resourceVersion: _current, ...unguarded } = recordOf(metadata);
-      return setScale(exchange, type, ref, recordOf(mergePatch({ ...rest, metadata: unguarded }, await objectBody(exchange))));
+      return setScale(
+        exchange,
+        type,
+        ref,
+        recordOf(mergePatch({ ...rest, metadata: unguarded }, await objectBody(exchange))),
+      );
     }
-    default: throw methodNotAllowed();
+    default:
+      throw methodNotAllowed();
   }
 }
 
@@ -65,8 +86,12 @@ export async function serveEviction(exchange: Exchange, ref: Ref): Promise<void>
   if (exchange.request.method !== 'POST') throw methodNotAllowed();
   const body = await objectBody(exchange);
   const named = textOf(recordOf(body['metadata'])['name']);
-  if (named !== '' && named !== ref.name) throw badRequest('name in URL does not match name in Eviction object');
-  exchange.store.evict({ namespace: ref.namespace ?? '', name: ref.name }, removeOptions(exchange, recordOf(body['deleteOptions'])));
+  if (named !== '' && named !== ref.name)
+    throw badRequest('name in URL does not match name in Eviction object');
+  exchange.store.evict(
+    { namespace: ref.namespace ?? '', name: ref.name },
+    removeOptions(exchange, recordOf(body['deleteOptions'])),
+  );
   answer(exchange, 201, success);
 }
 
@@ -77,7 +102,17 @@ export async function serveBinding(exchange: Exchange, ref: Ref): Promise<void> 
   const uid = textOf(recordOf(body['metadata'])['uid']);
   const target = recordOf(body['target']);
   const kind = textOf(target['kind']);
-  if (kind !== '' && kind !== 'Node') throw invalid({ group: '', plural: 'bindings', kind: 'Binding' }, ref.name, [{ type: 'FieldValueNotSupported', field: 'target.kind', message: `Unsupported value: ${JSON.stringify(kind)}: supported values: "Node", "<empty>"` }]);
-  exchange.store.bind({ namespace: ref.namespace ?? '', name: ref.name, ...(uid === '' ? {} : { uid }) }, textOf(target['name']));
+  if (kind !== '' && kind !== 'Node')
+    throw invalid({ group: '', plural: 'bindings', kind: 'Binding' }, ref.name, [
+      {
+        type: 'FieldValueNotSupported',
+        field: 'target.kind',
+        message: `Unsupported value: ${JSON.stringify(kind)}: supported values: "Node", "<empty>"`,
+      },
+    ]);
+  exchange.store.bind(
+    { namespace: ref.namespace ?? '', name: ref.name, ...(uid === '' ? {} : { uid }) },
+    textOf(target['name']),
+  );
   answer(exchange, 201, success);
 }

@@ -1,8 +1,8 @@
-import { isTerminal, type Node, type Pod, type TaintSpec } from '../model.js';
-import { podRequests } from '../pod-requests.js';
-import { addAmounts, amountsOf, type Amounts } from '../quantity.js';
+import { compareText } from '../model/json.js';
+import { isTerminal, type Node, type Pod, type TaintSpec } from '../model/objects.js';
+import { podRequests } from '../model/pod-requests.js';
+import { addAmounts, type Amounts, amountsOf } from '../model/quantity.js';
 import type { KubeStore } from '../store/store.js';
-import { compareText } from '../json.js';
 
 export type HostPortUse = { readonly ip: string; readonly port: number; readonly protocol: string };
 
@@ -19,22 +19,42 @@ export type NodeInfo = {
   readonly requested: Amounts;
 };
 
-const minus = (amounts: Amounts): Amounts => Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, -amount]));
+const minus = (amounts: Amounts): Amounts =>
+  Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, -amount]));
 
 /** Host ports that a pod takes on its node. */
 export function hostPortsOf(pod: Pod): readonly HostPortUse[] {
-  const containers = [...pod.spec.containers, ...(pod.spec.initContainers ?? []).filter((one) => one.restartPolicy === 'Always')];
-  return containers.flatMap((container) => (container.ports ?? []).flatMap((port) => {
-    const number = port.hostPort ?? (pod.spec.hostNetwork === true ? port.containerPort : 0);
-    return number > 0 ? [{ ip: port.hostIP ?? '0.0.0.0', port: number, protocol: port.protocol ?? 'TCP' }] : [];
-  }));
+  const containers = [
+    ...pod.spec.containers,
+    ...(pod.spec.initContainers ?? []).filter((one) => one.restartPolicy === 'Always'),
+  ];
+  return containers.flatMap((container) =>
+    (container.ports ?? []).flatMap((port) => {
+      const number = port.hostPort ?? (pod.spec.hostNetwork === true ? port.containerPort : 0);
+      return number > 0
+        ? [{ ip: port.hostIP ?? '0.0.0.0', port: number, protocol: port.protocol ?? 'TCP' }]
+        : [];
+    }),
+  );
 }
 
-type MutableInfo = { name: string; node: Node | undefined; labels: Readonly<Record<string, string>>; taints: readonly TaintSpec[]; allocatable: Amounts; pods: Map<string, Pod>; repelling: Map<string, Pod>; requested: Amounts };
+type MutableInfo = {
+  name: string;
+  node: Node | undefined;
+  labels: Readonly<Record<string, string>>;
+  taints: readonly TaintSpec[];
+  allocatable: Amounts;
+  pods: Map<string, Pod>;
+  repelling: Map<string, Pod>;
+  requested: Amounts;
+};
 
 function place(info: MutableInfo, pod: Pod): void {
   info.pods.set(pod.metadata.uid, pod);
-  if (pod.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution !== undefined) info.repelling.set(pod.metadata.uid, pod);
+  if (
+    pod.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution !== undefined
+  )
+    info.repelling.set(pod.metadata.uid, pod);
 }
 
 /** Nodes and what is on them, kept up to date by the store's changes. */
@@ -49,7 +69,9 @@ export class ClusterCache {
 
   /** All nodes, by name. */
   nodes(): readonly NodeInfo[] {
-    return (this.#sorted ??= ([...this.#nodes.values()].filter((info) => info.node !== undefined) as NodeInfo[]).sort((left, right) => compareText(left.name, right.name)));
+    return (this.#sorted ??= (
+      [...this.#nodes.values()].filter((info) => info.node !== undefined) as NodeInfo[]
+    ).sort((left, right) => compareText(left.name, right.name)));
   }
 
   node(name: string): NodeInfo | undefined {
@@ -77,7 +99,8 @@ export class ClusterCache {
   /** Puts the pod where it is now and takes it from where it was. */
   setPod(pod: Pod, before: Pod | undefined): void {
     const holdsNow = (pod.spec.nodeName ?? '') !== '' && !isTerminal(pod);
-    const heldBefore = before !== undefined && (before.spec.nodeName ?? '') !== '' && !isTerminal(before);
+    const heldBefore =
+      before !== undefined && (before.spec.nodeName ?? '') !== '' && !isTerminal(before);
     if (heldBefore && holdsNow && before.spec.nodeName === pod.spec.nodeName) {
       place(this.#info(pod.spec.nodeName as string), pod);
       return;
@@ -102,7 +125,16 @@ export class ClusterCache {
   #info(name: string): MutableInfo {
     let info = this.#nodes.get(name);
     if (info === undefined) {
-      info = { name, node: undefined, labels: {}, taints: [], allocatable: {}, pods: new Map(), repelling: new Map(), requested: {} };
+      info = {
+        name,
+        node: undefined,
+        labels: {},
+        taints: [],
+        allocatable: {},
+        pods: new Map(),
+        repelling: new Map(),
+        requested: {},
+      };
       this.#nodes.set(name, info);
     }
     return info;

@@ -1,5 +1,11 @@
-import type { NodeSelectorTermSpec, Pod, SelectorExpression, TaintSpec, TolerationSpec } from '../model.js';
-import { expressionTest } from '../selectors.js';
+import type {
+  NodeSelectorTermSpec,
+  Pod,
+  SelectorExpression,
+  TaintSpec,
+  TolerationSpec,
+} from '../model/objects.js';
+import { expressionTest } from '../model/selectors.js';
 import type { NodeInfo } from './cache.js';
 
 type NodeLike = Pick<NodeInfo, 'name' | 'labels'>;
@@ -11,13 +17,22 @@ const fieldsMatch = (expressions: readonly SelectorExpression[], node: NodeLike)
 export function termMatches(term: NodeSelectorTermSpec, node: NodeLike): boolean {
   const { matchExpressions = [], matchFields = [] } = term;
   if (matchExpressions.length === 0 && matchFields.length === 0) return false;
-  return matchExpressions.every((expression) => expressionTest(expression)(node.labels)) && fieldsMatch(matchFields, node);
+  return (
+    matchExpressions.every((expression) => expressionTest(expression)(node.labels)) &&
+    fieldsMatch(matchFields, node)
+  );
 }
 
 /** Whether the pod's node selector and required node affinity allow the node. */
-export function nodeAffinityAllows(pod: { readonly spec: Pick<Pod['spec'], 'nodeSelector' | 'affinity'> }, node: NodeLike): boolean {
-  for (const [key, value] of Object.entries(pod.spec.nodeSelector ?? {})) if (node.labels[key] !== value) return false;
-  const terms = pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+export function nodeAffinityAllows(
+  pod: { readonly spec: Pick<Pod['spec'], 'nodeSelector' | 'affinity'> },
+  node: NodeLike,
+): boolean {
+  for (const [key, value] of Object.entries(pod.spec.nodeSelector ?? {}))
+    if (node.labels[key] !== value) return false;
+  const terms =
+    pod.spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
+      ?.nodeSelectorTerms;
   return terms === undefined || terms.some((term) => termMatches(term, node));
 }
 
@@ -29,5 +44,13 @@ export function tolerates(toleration: TolerationSpec, taint: TaintSpec): boolean
 }
 
 /** The first taint with one of the effects that nothing tolerates. */
-export const untolerated = (tolerations: readonly TolerationSpec[] | undefined, taints: readonly TaintSpec[], effects: readonly string[]): TaintSpec | undefined =>
-  taints.find((taint) => effects.includes(taint.effect) && !(tolerations ?? []).some((toleration) => tolerates(toleration, taint)));
+export const untolerated = (
+  tolerations: readonly TolerationSpec[] | undefined,
+  taints: readonly TaintSpec[],
+  effects: readonly string[],
+): TaintSpec | undefined =>
+  taints.find(
+    (taint) =>
+      effects.includes(taint.effect) &&
+      !(tolerations ?? []).some((toleration) => tolerates(toleration, taint)),
+  );

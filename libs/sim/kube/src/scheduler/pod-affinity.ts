@@ -1,5 +1,5 @@
-import type { Namespace, Pod, PodAffinityTermSpec } from '../model.js';
-import { selectorTest, type LabelTest } from '../selectors.js';
+import type { Namespace, Pod, PodAffinityTermSpec } from '../model/objects.js';
+import { type LabelTest, selectorTest } from '../model/selectors.js';
 import type { KubeStore } from '../store/store.js';
 import type { NodeInfo } from './cache.js';
 
@@ -8,37 +8,63 @@ export type TermTest = { readonly topologyKey: string; readonly matches: (other:
 
 function labelsOf(term: PodAffinityTermSpec, owner: Pod): LabelTest {
   const labels = owner.metadata.labels ?? {};
-  const given = (keys: readonly string[] | undefined, operator: string) => (keys ?? []).filter((key) => labels[key] !== undefined).map((key) => ({ key, operator, values: [labels[key] as string] }));
+  const given = (keys: readonly string[] | undefined, operator: string) =>
+    (keys ?? [])
+      .filter((key) => labels[key] !== undefined)
+      .map((key) => ({ key, operator, values: [labels[key] as string] }));
   const added = [...given(term.matchLabelKeys, 'In'), ...given(term.mismatchLabelKeys, 'NotIn')];
-  if (added.length === 0 || term.labelSelector === undefined) return selectorTest(term.labelSelector);
-  return selectorTest({ ...term.labelSelector, matchExpressions: [...(term.labelSelector.matchExpressions ?? []), ...added] });
+  if (added.length === 0 || term.labelSelector === undefined)
+    return selectorTest(term.labelSelector);
+  return selectorTest({
+    ...term.labelSelector,
+    matchExpressions: [...(term.labelSelector.matchExpressions ?? []), ...added],
+  });
 }
 
-/** The term of `owner` as a test: namespaces listed or selected, or the owner's own when neither is said. */
+/**
+ * The term of `owner` as a test on pods. Without namespaces and namespaceSelector, it applies to
+ * the owner's namespace.
+ */
 export function termTest(store: KubeStore, term: PodAffinityTermSpec, owner: Pod): TermTest {
   const labels = labelsOf(term, owner);
   const listed = new Set(term.namespaces ?? []);
   const { namespaceSelector } = term;
-  if (listed.size === 0 && namespaceSelector === undefined) listed.add(owner.metadata.namespace ?? '');
+  if (listed.size === 0 && namespaceSelector === undefined)
+    listed.add(owner.metadata.namespace ?? '');
   const inNamespace = (namespace: string): boolean => {
     if (listed.has(namespace)) return true;
     if (namespaceSelector === undefined) return false;
-    return selectorTest(namespaceSelector)((store.state.table('namespaces').get(namespace) as Namespace | undefined)?.metadata.labels);
+    return selectorTest(namespaceSelector)(
+      (store.state.table('namespaces').get(namespace) as Namespace | undefined)?.metadata.labels,
+    );
   };
-  return { topologyKey: term.topologyKey, matches: (other) => labels(other.metadata.labels) && inNamespace(other.metadata.namespace ?? '') };
+  return {
+    topologyKey: term.topologyKey,
+    matches: (other) =>
+      labels(other.metadata.labels) && inNamespace(other.metadata.namespace ?? ''),
+  };
 }
 
-/** Everything about other pods that binds the placing of one pod, counted over the nodes as they are. */
+/**
+ * Everything about other pods that restricts the placement of one pod, counted over the current
+ * nodes.
+ */
 export type AffinityState = {
   readonly affinity: readonly { readonly test: TermTest; readonly domains: ReadonlySet<string> }[];
-  /** No pod anywhere satisfies the affinity, but the pod itself would: the first of a group may go anywhere. */
+  /**
+   * True when no pod satisfies the affinity but the pod itself would: the first of a group may go
+   * anywhere.
+   */
   readonly first: boolean;
-  readonly antiAffinity: readonly { readonly test: TermTest; readonly domains: ReadonlySet<string> }[];
+  readonly antiAffinity: readonly {
+    readonly test: TermTest;
+    readonly domains: ReadonlySet<string>;
+  }[];
   /** Domains (key, value) where a pod already placed wants none like this one. */
   readonly repelled: ReadonlySet<string>;
 };
 
-export const domainKey = (key: string, value: string): string => `${key}\u0000${value}`;
+const domainKey = (key: string, value: string): string => `${key}\u0000${value}`;
 
 function domainsOf(test: TermTest, nodes: readonly NodeInfo[]): ReadonlySet<string> {
   const domains = new Set<string>();
@@ -54,36 +80,53 @@ function domainsOf(test: TermTest, nodes: readonly NodeInfo[]): ReadonlySet<stri
   return domains;
 }
 
-function repelledDomains(store: KubeStore, pod: Pod, nodes: readonly NodeInfo[]): ReadonlySet<string> {
+function repelledDomains(
+  store: KubeStore,
+  pod: Pod,
+  nodes: readonly NodeInfo[],
+): ReadonlySet<string> {
   const repelled = new Set<string>();
   for (const node of nodes) {
     for (const other of node.repelling.values()) {
-      for (const term of other.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []) {
+      for (const term of other.spec.affinity?.podAntiAffinity
+        ?.requiredDuringSchedulingIgnoredDuringExecution ?? []) {
         const domain = node.labels[term.topologyKey];
-        if (domain !== undefined && termTest(store, term, other).matches(pod)) repelled.add(domainKey(term.topologyKey, domain));
+        if (domain !== undefined && termTest(store, term, other).matches(pod))
+          repelled.add(domainKey(term.topologyKey, domain));
       }
     }
   }
   return repelled;
 }
 
-export function affinityState(store: KubeStore, pod: Pod, nodes: readonly NodeInfo[]): AffinityState {
+export function affinityState(
+  store: KubeStore,
+  pod: Pod,
+  nodes: readonly NodeInfo[],
+): AffinityState {
   const tests = (terms: readonly PodAffinityTermSpec[] | undefined): AffinityState['affinity'] =>
     (terms ?? []).map((term) => {
       const test = termTest(store, term, pod);
       return { test, domains: domainsOf(test, nodes) };
     });
-  const affinity = tests(pod.spec.affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution);
+  const affinity = tests(
+    pod.spec.affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution,
+  );
   return {
     affinity,
     first: affinity.every(({ test, domains }) => domains.size === 0 && test.matches(pod)),
-    antiAffinity: tests(pod.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution),
+    antiAffinity: tests(
+      pod.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution,
+    ),
     repelled: repelledDomains(store, pod, nodes),
   };
 }
 
 /** Why pod (anti-)affinity forbids the node; undefined when it does not. */
-export function affinityProblem(state: AffinityState, node: NodeInfo): 'affinity' | 'anti-affinity' | 'repelled' | undefined {
+export function affinityProblem(
+  state: AffinityState,
+  node: NodeInfo,
+): 'affinity' | 'anti-affinity' | 'repelled' | undefined {
   for (const { test, domains } of state.affinity) {
     const domain = node.labels[test.topologyKey];
     if (domain === undefined) return 'affinity';

@@ -1,12 +1,19 @@
-import type { EventRecorder } from '../controllers/events.js';
-import { equalJson, compareText, isRecord } from '../json.js';
-import { isTerminal, timeText, type Node, type Pod } from '../model.js';
-import { randomFrom } from '../random.js';
+import { randomFrom } from '../ambient/random.js';
+import { compareText, equalJson, isRecord } from '../model/json.js';
+import { isTerminal, type Node, type Pod, timeText } from '../model/objects.js';
+import type { EventRecorder } from '../store/event-recorder.js';
 import { withCondition } from '../store/pod-actions.js';
-import { keyOf, type Change } from '../store/table.js';
 import type { KubeStore } from '../store/store.js';
+import { type Change, keyOf } from '../store/table.js';
 import { ClusterCache, type NodeInfo } from './cache.js';
-import { mayHelp, podState, refusalOf, unschedulableMessage, type PodState, type Refusal } from './filters.js';
+import {
+  mayHelp,
+  type PodState,
+  podState,
+  type Refusal,
+  refusalOf,
+  unschedulableMessage,
+} from './filters.js';
 import { bestNode } from './score.js';
 
 /** How the scheduler stand-in works. */
@@ -23,12 +30,13 @@ const backoffFirstMs = 1_000;
 const backoffMaxMs = 10_000;
 const component = 'default-scheduler';
 
-/** `due`: something has changed that may let the pod in, and only its back-off is still to pass. */
+/** `due`: a change may let the pod in, and only its back-off remains. */
 type Parked = { readonly attempts: number; readonly sinceMs: number; due: boolean };
 
 /**
- * kube-scheduler's part: filters and scores as it does, a pod at a time, highest priority first, oldest first. What fits
- * nowhere is said on the pod and in an Event, and tried again when something in the cluster changes. It preempts nobody.
+ * A stand-in for kube-scheduler. It filters and scores as kube-scheduler does, one pod at a time,
+ * highest priority first, then oldest first. A pod that fits nowhere gets a condition and an Event,
+ * and is tried again when the cluster changes. It never preempts.
  */
 export class Scheduler {
   readonly #options: SchedulerOptions;
@@ -56,10 +64,17 @@ export class Scheduler {
 
   #heard(change: Change): void {
     switch (change.table) {
-      case 'pods': return this.#heardPod(change);
-      case 'nodes': return this.#heardNode(change);
-      case 'persistentvolumeclaims': case 'persistentvolumes': case 'storageclasses.storage.k8s.io': case 'namespaces': return this.#retryParked();
-      default: return;
+      case 'pods':
+        return this.#heardPod(change);
+      case 'nodes':
+        return this.#heardNode(change);
+      case 'persistentvolumeclaims':
+      case 'persistentvolumes':
+      case 'storageclasses.storage.k8s.io':
+      case 'namespaces':
+        return this.#retryParked();
+      default:
+        return;
     }
   }
 
@@ -77,12 +92,20 @@ export class Scheduler {
     }
     this.#cache.setPod(pod, before);
     if ((pod.spec.nodeName ?? '') === '') {
-      if (before === undefined || !equalJson(before.spec, pod.spec) || !equalJson(before.metadata.labels, pod.metadata.labels)) this.#consider(pod);
+      if (
+        before === undefined ||
+        !equalJson(before.spec, pod.spec) ||
+        !equalJson(before.metadata.labels, pod.metadata.labels)
+      )
+        this.#consider(pod);
       return;
     }
     this.#active.delete(key);
     this.#parked.delete(key);
-    const matters = !wasPlaced || (isTerminal(pod) && before !== undefined && !isTerminal(before)) || !equalJson(before?.metadata.labels, pod.metadata.labels);
+    const matters =
+      !wasPlaced ||
+      (isTerminal(pod) && before !== undefined && !isTerminal(before)) ||
+      !equalJson(before?.metadata.labels, pod.metadata.labels);
     if (matters) this.#retryParked();
   }
 
@@ -92,14 +115,24 @@ export class Scheduler {
     this.#cache.setNode(node);
     const before = change.before as Node | undefined;
     // Heartbeats change nothing that a filter reads.
-    const same = before !== undefined && equalJson(before.spec, node.spec) && equalJson(before.metadata.labels, node.metadata.labels) && equalJson(before.status?.allocatable, node.status?.allocatable);
+    const same =
+      before !== undefined &&
+      equalJson(before.spec, node.spec) &&
+      equalJson(before.metadata.labels, node.metadata.labels) &&
+      equalJson(before.status?.allocatable, node.status?.allocatable);
     const info = this.#cache.node(node.metadata.name);
     if (!same && info !== undefined) this.#retryParked((pod) => mayHelp(pod, info));
   }
 
   #consider(pod: Pod): void {
     const ours = pod.spec.schedulerName === (this.#options.schedulerName ?? component);
-    if (!ours || (pod.spec.nodeName ?? '') !== '' || isTerminal(pod) || pod.metadata.deletionTimestamp !== undefined) return;
+    if (
+      !ours ||
+      (pod.spec.nodeName ?? '') !== '' ||
+      isTerminal(pod) ||
+      pod.metadata.deletionTimestamp !== undefined
+    )
+      return;
     if ((pod.spec.schedulingGates ?? []).length > 0) return;
     this.#activate(keyOf(pod.metadata.namespace, pod.metadata.name));
   }
@@ -112,7 +145,7 @@ export class Scheduler {
     this.#options.store.clock.soon(() => this.#turn());
   }
 
-  /** Something changed: pods whose back-off is over are tried now, the others when it is. */
+  /** Something changed: tries pods whose back-off is over now, and the others when theirs ends. */
   #retryParked(helps: (pod: Pod) => boolean = () => true): void {
     const { store } = this.#options;
     const now = store.clock.nowMs();
@@ -121,7 +154,8 @@ export class Scheduler {
       const pod = store.state.table('pods').get(key) as Pod | undefined;
       if (!parked.due && (pod === undefined || !helps(pod))) continue;
       parked.due = true;
-      const dueMs = parked.sinceMs + Math.min(backoffMaxMs, backoffFirstMs * 2 ** (parked.attempts - 1));
+      const dueMs =
+        parked.sinceMs + Math.min(backoffMaxMs, backoffFirstMs * 2 ** (parked.attempts - 1));
       if (dueMs <= now) this.#activate(key);
       else nextMs = Math.min(nextMs, dueMs);
     }
@@ -135,9 +169,13 @@ export class Scheduler {
 
   #nextPods(): readonly Pod[] {
     const table = this.#options.store.state.table('pods');
-    const pods = [...this.#active].map((key) => table.get(key) as Pod | undefined).filter((pod): pod is Pod => pod !== undefined);
+    const pods = [...this.#active]
+      .map((key) => table.get(key) as Pod | undefined)
+      .filter((pod): pod is Pod => pod !== undefined);
     const order = (left: Pod, right: Pod): number =>
-      (right.spec.priority ?? 0) - (left.spec.priority ?? 0) || compareText(left.metadata.creationTimestamp, right.metadata.creationTimestamp) || Number(left.metadata.resourceVersion) - Number(right.metadata.resourceVersion);
+      (right.spec.priority ?? 0) - (left.spec.priority ?? 0) ||
+      compareText(left.metadata.creationTimestamp, right.metadata.creationTimestamp) ||
+      Number(left.metadata.resourceVersion) - Number(right.metadata.resourceVersion);
     return pods.sort(order).slice(0, podsPerTurn);
   }
 
@@ -156,7 +194,11 @@ export class Scheduler {
   #schedule(pod: Pod): void {
     const nodes = this.#cache.nodes();
     const state = podState(this.#options.store, pod, nodes);
-    if (state.volumes.problem !== undefined) return this.#park(pod, `0/${nodes.length} nodes are available: ${state.volumes.problem}. no new claims to deallocate, preemption: 0/${nodes.length} nodes are available: ${nodes.length} Preemption is not helpful for scheduling.`);
+    if (state.volumes.problem !== undefined)
+      return this.#park(
+        pod,
+        `0/${nodes.length} nodes are available: ${state.volumes.problem}. no new claims to deallocate, preemption: 0/${nodes.length} nodes are available: ${nodes.length} Preemption is not helpful for scheduling.`,
+      );
     const refusals: Refusal[] = [];
     const fitting: NodeInfo[] = [];
     for (const node of nodes) {
@@ -165,7 +207,12 @@ export class Scheduler {
       else refusals.push(refused);
     }
     if (fitting.length === 0) return this.#park(pod, unschedulableMessage(refusals));
-    const chosen = bestNode({ store: this.#options.store, random: this.#random }, state, fitting, nodes);
+    const chosen = bestNode(
+      { store: this.#options.store, random: this.#random },
+      state,
+      fitting,
+      nodes,
+    );
     if (state.volumes.waiting.length > 0) return this.#provisionAt(pod, state, chosen);
     this.#bind(pod, chosen.name);
   }
@@ -174,17 +221,31 @@ export class Scheduler {
     const { store, recorder } = this.#options;
     const { namespace = '', name, uid } = pod.metadata;
     store.bind({ namespace, name, uid }, nodeName);
-    recorder.record(pod, { type: 'Normal', reason: 'Scheduled', message: `Successfully assigned ${namespace}/${name} to ${nodeName}`, component });
+    recorder.record(pod, {
+      type: 'Normal',
+      reason: 'Scheduled',
+      message: `Successfully assigned ${namespace}/${name} to ${nodeName}`,
+      component,
+    });
   }
 
-  /** Volumes that wait for their first consumer are made where the pod will go; then it is tried again. */
+  /**
+   * Provisions the volumes that wait for their first consumer at the chosen node. The pod is then
+   * tried again.
+   */
   #provisionAt(pod: Pod, state: PodState, node: NodeInfo): void {
     const { store } = this.#options;
     const key = keyOf(pod.metadata.namespace, pod.metadata.name);
     this.#parked.set(key, { attempts: 0, sinceMs: 0, due: false });
     const type = store.type('', 'v1', 'persistentvolumeclaims');
     for (const { claim } of state.volumes.waiting) {
-      store.patch(type, { ...claim.metadata, patch: { type: 'merge', body: { metadata: { annotations: { 'volume.kubernetes.io/selected-node': node.name } } } } });
+      store.patch(type, {
+        ...claim.metadata,
+        patch: {
+          type: 'merge',
+          body: { metadata: { annotations: { 'volume.kubernetes.io/selected-node': node.name } } },
+        },
+      });
     }
   }
 
@@ -194,10 +255,35 @@ export class Scheduler {
     const key = keyOf(namespace, name);
     const attempts = (this.#parked.get(key)?.attempts ?? 0) + 1;
     this.#parked.set(key, { attempts, sinceMs: store.clock.nowMs(), due: false });
-    const condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message, lastProbeTime: null, lastTransitionTime: timeText(store.clock.nowMs()) };
+    const condition = {
+      type: 'PodScheduled',
+      status: 'False',
+      reason: 'Unschedulable',
+      message,
+      lastProbeTime: null,
+      lastTransitionTime: timeText(store.clock.nowMs()),
+    };
     const known = pod.status?.conditions?.find((one) => one.type === 'PodScheduled');
-    if (known?.status !== 'False' || known.message !== message || known.reason !== 'Unschedulable') {
-      store.update(store.type('', 'v1', 'pods'), { namespace, name, object: { ...pod, status: { ...(isRecord(pod.status) ? pod.status : {}), conditions: withCondition(pod.status?.conditions, condition) } } }, { subresource: 'status' });
+    if (
+      known?.status !== 'False' ||
+      known.message !== message ||
+      known.reason !== 'Unschedulable'
+    ) {
+      store.update(
+        store.type('', 'v1', 'pods'),
+        {
+          namespace,
+          name,
+          object: {
+            ...pod,
+            status: {
+              ...(isRecord(pod.status) ? pod.status : {}),
+              conditions: withCondition(pod.status?.conditions, condition),
+            },
+          },
+        },
+        { subresource: 'status' },
+      );
     }
     recorder.record(pod, { type: 'Warning', reason: 'FailedScheduling', message, component });
   }

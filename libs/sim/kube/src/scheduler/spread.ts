@@ -1,5 +1,5 @@
-import type { LabelSelectorSpec, Pod, SpreadSpec } from '../model.js';
-import { selectorTest, type LabelTest } from '../selectors.js';
+import type { LabelSelectorSpec, Pod, SpreadSpec } from '../model/objects.js';
+import { type LabelTest, selectorTest } from '../model/selectors.js';
 import type { NodeInfo } from './cache.js';
 import { nodeAffinityAllows, untolerated } from './matching.js';
 
@@ -13,25 +13,46 @@ export type CountedSpread = {
 };
 
 /** The selector with the values of matchLabelKeys that the pod itself has. */
-export function selectorOf(spec: { readonly labelSelector?: LabelSelectorSpec; readonly matchLabelKeys?: readonly string[] }, pod: Pod): LabelTest {
+function selectorOf(
+  spec: { readonly labelSelector?: LabelSelectorSpec; readonly matchLabelKeys?: readonly string[] },
+  pod: Pod,
+): LabelTest {
   const labels = pod.metadata.labels ?? {};
   const keys = (spec.matchLabelKeys ?? []).filter((key) => labels[key] !== undefined);
-  if (keys.length === 0 || spec.labelSelector === undefined) return selectorTest(spec.labelSelector);
+  if (keys.length === 0 || spec.labelSelector === undefined)
+    return selectorTest(spec.labelSelector);
   const added = keys.map((key) => ({ key, operator: 'In', values: [labels[key] as string] }));
-  return selectorTest({ ...spec.labelSelector, matchExpressions: [...(spec.labelSelector.matchExpressions ?? []), ...added] });
+  return selectorTest({
+    ...spec.labelSelector,
+    matchExpressions: [...(spec.labelSelector.matchExpressions ?? []), ...added],
+  });
 }
 
-function counted(spec: SpreadSpec, pod: Pod, nodes: readonly NodeInfo[], keys: readonly string[]): CountedSpread {
+function counted(
+  spec: SpreadSpec,
+  pod: Pod,
+  nodes: readonly NodeInfo[],
+  keys: readonly string[],
+): CountedSpread {
   const matches = selectorOf(spec, pod);
   const counts = new Map<string, number>();
   for (const node of nodes) {
     const domain = node.labels[spec.topologyKey];
     if (domain === undefined || keys.some((key) => node.labels[key] === undefined)) continue;
     if (spec.nodeAffinityPolicy !== 'Ignore' && !nodeAffinityAllows(pod, node)) continue;
-    if (spec.nodeTaintsPolicy === 'Honor' && untolerated(pod.spec.tolerations, node.taints, ['NoSchedule', 'NoExecute']) !== undefined) continue;
+    if (
+      spec.nodeTaintsPolicy === 'Honor' &&
+      untolerated(pod.spec.tolerations, node.taints, ['NoSchedule', 'NoExecute']) !== undefined
+    )
+      continue;
     let count = counts.get(domain) ?? 0;
     for (const other of node.pods.values()) {
-      if (other.metadata.namespace === pod.metadata.namespace && other.metadata.deletionTimestamp === undefined && matches(other.metadata.labels)) count += 1;
+      if (
+        other.metadata.namespace === pod.metadata.namespace &&
+        other.metadata.deletionTimestamp === undefined &&
+        matches(other.metadata.labels)
+      )
+        count += 1;
     }
     counts.set(domain, count);
   }
@@ -41,14 +62,23 @@ function counted(spec: SpreadSpec, pod: Pod, nodes: readonly NodeInfo[], keys: r
 }
 
 /** The pod's constraints of one kind, counted over the nodes that each of them looks at. */
-export function countSpread(pod: Pod, nodes: readonly NodeInfo[], whenUnsatisfiable: 'DoNotSchedule' | 'ScheduleAnyway'): readonly CountedSpread[] {
-  const specs = (pod.spec.topologySpreadConstraints ?? []).filter((spec) => spec.whenUnsatisfiable === whenUnsatisfiable);
+export function countSpread(
+  pod: Pod,
+  nodes: readonly NodeInfo[],
+  whenUnsatisfiable: 'DoNotSchedule' | 'ScheduleAnyway',
+): readonly CountedSpread[] {
+  const specs = (pod.spec.topologySpreadConstraints ?? []).filter(
+    (spec) => spec.whenUnsatisfiable === whenUnsatisfiable,
+  );
   const keys = specs.map((spec) => spec.topologyKey);
   return specs.map((spec) => counted(spec, pod, nodes, keys));
 }
 
 /** Why spread forbids the node; undefined when it does not. */
-export function spreadProblem(spreads: readonly CountedSpread[], node: NodeInfo): 'missing-label' | 'skew' | undefined {
+export function spreadProblem(
+  spreads: readonly CountedSpread[],
+  node: NodeInfo,
+): 'missing-label' | 'skew' | undefined {
   for (const { spec, counts, least, selfMatches } of spreads) {
     const domain = node.labels[spec.topologyKey];
     if (domain === undefined) return 'missing-label';

@@ -1,13 +1,34 @@
 const pattern = /^([+-]?)(\d*)\.?(\d*)(?:[eE]([+-]?\d+)|(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]))?$/;
-const decimalPowers: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
-const decimalSuffixes: Readonly<Record<number, string>> = { [-9]: 'n', [-6]: 'u', [-3]: 'm', 0: '', 3: 'k', 6: 'M', 9: 'G', 12: 'T', 15: 'P', 18: 'E' };
+const decimalPowers: Readonly<Record<string, number>> = {
+  n: -9,
+  u: -6,
+  m: -3,
+  k: 3,
+  M: 6,
+  G: 9,
+  T: 12,
+  P: 15,
+  E: 18,
+};
+const decimalSuffixes: Readonly<Record<number, string>> = {
+  [-9]: 'n',
+  [-6]: 'u',
+  [-3]: 'm',
+  0: '',
+  3: 'k',
+  6: 'M',
+  9: 'G',
+  12: 'T',
+  15: 'P',
+  18: 'E',
+};
 const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
 const seen = new Map<string, string | undefined>();
 
 /**
- * The one way to write a quantity that Kubernetes stores: no fraction, the largest suffix that leaves a whole number,
- * binary suffixes stay binary. Undefined when the text is no quantity.
+ * The text in which Kubernetes stores a quantity: no fraction, the largest suffix that leaves a
+ * whole number, and binary suffixes stay binary. Undefined when the text is no quantity.
  */
 export function canonicalQuantity(text: string): string | undefined {
   if (seen.has(text)) return seen.get(text);

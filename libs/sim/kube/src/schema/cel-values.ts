@@ -1,26 +1,63 @@
-import { isRecord } from '../json.js';
+import { isRecord } from '../model/json.js';
 import type { Schema } from './schema.js';
 
 const keywords = new Set([
-  'true', 'false', 'null', 'in', 'as', 'break', 'const', 'continue', 'else', 'for', 'function', 'if', 'import', 'let', 'loop', 'package', 'namespace', 'return', 'var', 'void', 'while',
+  'true',
+  'false',
+  'null',
+  'in',
+  'as',
+  'break',
+  'const',
+  'continue',
+  'else',
+  'for',
+  'function',
+  'if',
+  'import',
+  'let',
+  'loop',
+  'package',
+  'namespace',
+  'return',
+  'var',
+  'void',
+  'while',
 ]);
 
-/** A property's name as rules write it: keywords and what is no identifier are escaped, as Kubernetes does. */
-export function celFieldName(name: string): string {
+/**
+ * The name of a property in rules. Keywords and characters that identifiers lack are escaped, as in
+ * Kubernetes.
+ */
+function celFieldName(name: string): string {
   if (keywords.has(name)) return `__${name}__`;
-  return name.replaceAll('__', '__underscores__').replaceAll('.', '__dot__').replaceAll('-', '__dash__').replaceAll('/', '__slash__');
+  return name
+    .replaceAll('__', '__underscores__')
+    .replaceAll('.', '__dot__')
+    .replaceAll('-', '__dash__')
+    .replaceAll('/', '__slash__');
 }
 
-/** A JSON value as CEL reads it under its schema: integers are ints, other numbers doubles, properties have CEL names. */
+/**
+ * A JSON value as CEL reads it under its schema. Integers become ints, other numbers doubles, and
+ * properties get CEL names.
+ */
 export function celValue(schema: Schema | undefined, value: unknown): unknown {
-  if (typeof value === 'number') return (schema?.type === 'integer' || (schema?.type !== 'number' && Number.isInteger(value))) ? BigInt(value) : value;
+  if (typeof value === 'number')
+    return schema?.type === 'integer' || (schema?.type !== 'number' && Number.isInteger(value))
+      ? BigInt(value)
+      : value;
   if (Array.isArray(value)) return value.map((item: unknown) => celValue(schema?.items, item));
   if (!isRecord(value)) return value;
   const converted: Record<string, unknown> = {};
   for (const [field, inner] of Object.entries(value)) {
     const property = schema?.properties?.[field];
     if (property !== undefined) converted[celFieldName(field)] = celValue(property, inner);
-    else converted[field] = celValue(isRecord(schema?.additionalProperties) ? (schema.additionalProperties) : undefined, inner);
+    else
+      converted[field] = celValue(
+        isRecord(schema?.additionalProperties) ? schema.additionalProperties : undefined,
+        inner,
+      );
   }
   return converted;
 }

@@ -1,14 +1,18 @@
-import type { FieldError } from '../errors.js';
-import { equalJson, isRecord } from '../json.js';
-import type { Stored } from '../model.js';
-import { compileRule, type CompiledRule } from './cel-environment.js';
+import type { FieldError } from '../model/errors.js';
+import { equalJson, isRecord } from '../model/json.js';
+import type { StoredObject } from '../model/objects.js';
+import { type CompiledRule, compileRule } from './cel-environment.js';
 import { celValue } from './cel-values.js';
 import type { Rule, Schema } from './schema.js';
 
-type CelReason = 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate';
+type CelReason =
+  'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate';
 
 const reasons: Readonly<Record<string, CelReason>> = {
-  FieldValueInvalid: 'FieldValueInvalid', FieldValueForbidden: 'FieldValueForbidden', FieldValueRequired: 'FieldValueRequired', FieldValueDuplicate: 'FieldValueDuplicate',
+  FieldValueInvalid: 'FieldValueInvalid',
+  FieldValueForbidden: 'FieldValueForbidden',
+  FieldValueRequired: 'FieldValueRequired',
+  FieldValueDuplicate: 'FieldValueDuplicate',
 };
 
 /** Kubernetes shows the type in place of the value. */
@@ -22,16 +26,20 @@ function celError(path: string, rule: Rule, value: string, message: string): Fie
   const type = reasons[rule.reason ?? ''] ?? 'FieldValueInvalid';
   const field = `${path}${rule.fieldPath ?? ''}`.replace(/^\./, '') || '<nil>';
   switch (type) {
-    case 'FieldValueForbidden': return { type, field, message: `Forbidden: ${message}` };
-    case 'FieldValueRequired': return { type, field, message: `Required value: ${message}` };
-    case 'FieldValueDuplicate': return { type, field, message: `Duplicate value: ${value}` };
-    case 'FieldValueInvalid': return { type, field, message: `Invalid value: ${value}: ${message}` };
+    case 'FieldValueForbidden':
+      return { type, field, message: `Forbidden: ${message}` };
+    case 'FieldValueRequired':
+      return { type, field, message: `Required value: ${message}` };
+    case 'FieldValueDuplicate':
+      return { type, field, message: `Duplicate value: ${value}` };
+    case 'FieldValueInvalid':
+      return { type, field, message: `Invalid value: ${value}: ${message}` };
   }
 }
 
 type Pair = { readonly now: unknown; readonly before: unknown };
 
-/** A rule about change needs something to compare with; it is skipped where there is nothing. */
+/** True unless the rule compares with an old value and there is none. */
 function applies(compiled: CompiledRule, rule: Rule, before: unknown): boolean {
   return !compiled.usesOldSelf || before !== undefined || rule.optionalOldSelf === true;
 }
@@ -41,12 +49,28 @@ function ruleErrorsAt(path: string, schema: Schema, { now, before }: Pair): read
   for (const rule of schema.rules ?? []) {
     const compiled = compileRule(rule.rule);
     if (compiled.problem !== undefined || !applies(compiled, rule, before)) continue;
-    const values = { self: celValue(schema, now), oldSelf: before === undefined ? undefined : celValue(schema, before) };
+    const values = {
+      self: celValue(schema, now),
+      oldSelf: before === undefined ? undefined : celValue(schema, before),
+    };
     const outcome = compiled.run(values);
     if (outcome.holds) continue;
-    const failed = outcome.problem === undefined ? undefined : `${outcome.problem} evaluating rule: ${rule.message ?? rule.rule}`;
-    const said = rule.messageExpression === undefined ? undefined : compileRule(rule.messageExpression).text(values);
-    errors.push(celError(path, rule, shown(schema, now), said ?? failed ?? rule.message ?? `failed rule: ${rule.rule}`));
+    const failed =
+      outcome.problem === undefined
+        ? undefined
+        : `${outcome.problem} evaluating rule: ${rule.message ?? rule.rule}`;
+    const said =
+      rule.messageExpression === undefined
+        ? undefined
+        : compileRule(rule.messageExpression).text(values);
+    errors.push(
+      celError(
+        path,
+        rule,
+        shown(schema, now),
+        said ?? failed ?? rule.message ?? `failed rule: ${rule.rule}`,
+      ),
+    );
   }
   return errors;
 }
@@ -55,7 +79,10 @@ function ruleErrorsAt(path: string, schema: Schema, { now, before }: Pair): read
 function itemBefore(schema: Schema, item: unknown, before: unknown): unknown {
   if (!Array.isArray(before) || schema.listType !== 'map') return undefined;
   const keys = schema.listMapKeys ?? [];
-  return before.find((other: unknown) => isRecord(other) && isRecord(item) && keys.every((key) => equalJson(other[key], item[key])));
+  return before.find(
+    (other: unknown) =>
+      isRecord(other) && isRecord(item) && keys.every((key) => equalJson(other[key], item[key])),
+  );
 }
 
 function walk(path: string, schema: Schema, pair: Pair): readonly FieldError[] {
@@ -64,32 +91,61 @@ function walk(path: string, schema: Schema, pair: Pair): readonly FieldError[] {
   const errors = [...ruleErrorsAt(path, schema, pair)];
   if (Array.isArray(now)) {
     const items = schema.items;
-    if (items !== undefined) now.forEach((item: unknown, index) => errors.push(...walk(`${path}[${index}]`, items, { now: item, before: itemBefore(schema, item, before) })));
+    if (items !== undefined)
+      now.forEach((item: unknown, index) =>
+        errors.push(
+          ...walk(`${path}[${index}]`, items, {
+            now: item,
+            before: itemBefore(schema, item, before),
+          }),
+        ),
+      );
   } else if (isRecord(now)) {
     for (const [field, inner] of Object.entries(now)) {
       const below = schema.properties?.[field];
       const old = isRecord(before) ? before[field] : undefined;
-      if (below !== undefined) errors.push(...walk(`${path}.${field}`, below, { now: inner, before: old }));
-      else if (isRecord(schema.additionalProperties)) errors.push(...walk(`${path}[${field}]`, schema.additionalProperties, { now: inner, before: old }));
+      if (below !== undefined)
+        errors.push(...walk(`${path}.${field}`, below, { now: inner, before: old }));
+      else if (isRecord(schema.additionalProperties))
+        errors.push(
+          ...walk(`${path}[${field}]`, schema.additionalProperties, { now: inner, before: old }),
+        );
     }
   }
   return errors;
 }
 
-/** What the CEL rules of a custom kind say against an object, and against its change from what it was. */
-export function celErrors(schema: Schema, object: Stored, before: Stored | undefined): readonly FieldError[] {
+/**
+ * The errors that the CEL rules of a custom kind find in an object, or in its change from `before`.
+ */
+export function celErrors(
+  schema: Schema,
+  object: StoredObject,
+  before: StoredObject | undefined,
+): readonly FieldError[] {
   return walk('', schema, { now: object, before });
 }
 
-/** Rules that cannot be read, wherever they stand in a definition's schema. */
+/** The rules of a definition's schema that do not parse. */
 export function ruleErrors(path: string, schema: Schema): readonly FieldError[] {
   const own = (schema.rules ?? []).flatMap((rule, index): readonly FieldError[] => {
     const { problem } = compileRule(rule.rule);
-    return problem === undefined ? [] : [{ type: 'FieldValueInvalid', field: `${path}.x-kubernetes-validations[${index}].rule`, message: `Invalid value: ${JSON.stringify(rule.rule)}: compilation failed: ${problem}` }];
+    return problem === undefined
+      ? []
+      : [
+          {
+            type: 'FieldValueInvalid',
+            field: `${path}.x-kubernetes-validations[${index}].rule`,
+            message: `Invalid value: ${JSON.stringify(rule.rule)}: compilation failed: ${problem}`,
+          },
+        ];
   });
-  const below = Object.entries(schema.properties ?? {}).flatMap(([name, inner]) => ruleErrors(`${path}.properties[${name}]`, inner));
+  const below = Object.entries(schema.properties ?? {}).flatMap(([name, inner]) =>
+    ruleErrors(`${path}.properties[${name}]`, inner),
+  );
   const items = schema.items === undefined ? [] : ruleErrors(`${path}.items`, schema.items);
-  const additional = isRecord(schema.additionalProperties) ? ruleErrors(`${path}.additionalProperties`, schema.additionalProperties) : [];
+  const additional = isRecord(schema.additionalProperties)
+    ? ruleErrors(`${path}.additionalProperties`, schema.additionalProperties)
+    : [];
   return [...own, ...below, ...items, ...additional];
 }
-

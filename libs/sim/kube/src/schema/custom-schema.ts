@@ -1,30 +1,67 @@
-import { isRecord, listOf, recordOf, textOf, type JsonRecord } from '../json.js';
+import { isRecord, type JsonRecord, listOf, recordOf, textOf } from '../model/json.js';
 import type { Rule, Schema } from './schema.js';
 
 const copied = [
-  'type', 'format', 'required', 'default', 'enum', 'nullable', 'pattern', 'minLength', 'maxLength', 'minimum', 'maximum', 'exclusiveMinimum',
-  'exclusiveMaximum', 'multipleOf', 'minItems', 'maxItems', 'uniqueItems', 'minProperties', 'maxProperties',
+  'type',
+  'format',
+  'required',
+  'default',
+  'enum',
+  'nullable',
+  'pattern',
+  'minLength',
+  'maxLength',
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
+  'minItems',
+  'maxItems',
+  'uniqueItems',
+  'minProperties',
+  'maxProperties',
 ] as const;
 
 const extensions: readonly (readonly [string, keyof Schema])[] = [
-  ['x-kubernetes-int-or-string', 'intOrString'], ['x-kubernetes-preserve-unknown-fields', 'preserveUnknown'], ['x-kubernetes-embedded-resource', 'embedded'],
-  ['x-kubernetes-list-type', 'listType'], ['x-kubernetes-list-map-keys', 'listMapKeys'], ['x-kubernetes-map-type', 'mapType'],
+  ['x-kubernetes-int-or-string', 'intOrString'],
+  ['x-kubernetes-preserve-unknown-fields', 'preserveUnknown'],
+  ['x-kubernetes-embedded-resource', 'embedded'],
+  ['x-kubernetes-list-type', 'listType'],
+  ['x-kubernetes-list-map-keys', 'listMapKeys'],
+  ['x-kubernetes-map-type', 'mapType'],
 ];
 
 function rulesOf(openApi: JsonRecord): readonly Rule[] {
-  return listOf(openApi['x-kubernetes-validations']).filter(isRecord).map((rule) => ({ ...rule, rule: textOf(rule['rule']) }));
+  return listOf(openApi['x-kubernetes-validations'])
+    .filter(isRecord)
+    .map((rule) => ({ ...rule, rule: textOf(rule['rule']) }));
 }
 
-/** A CustomResourceDefinition's openAPIV3Schema in the form that decoding, defaulting and validation read. */
+/**
+ * A CustomResourceDefinition's openAPIV3Schema in the form that decoding, defaulting and validation
+ * read.
+ */
 export function schemaFromOpenApi(openApi: JsonRecord): Schema {
   const schema: Record<string, unknown> = {};
   for (const field of copied) if (openApi[field] !== undefined) schema[field] = openApi[field];
   for (const [from, to] of extensions) if (openApi[from] !== undefined) schema[to] = openApi[from];
-  if (isRecord(openApi['properties'])) schema['properties'] = Object.fromEntries(Object.entries(openApi['properties']).map(([name, inner]) => [name, schemaFromOpenApi(recordOf(inner))]));
+  if (isRecord(openApi['properties']))
+    schema['properties'] = Object.fromEntries(
+      Object.entries(openApi['properties']).map(([name, inner]) => [
+        name,
+        schemaFromOpenApi(recordOf(inner)),
+      ]),
+    );
   const additional = openApi['additionalProperties'];
-  if (additional !== undefined) schema['additionalProperties'] = isRecord(additional) ? schemaFromOpenApi(additional) : additional;
+  if (additional !== undefined)
+    schema['additionalProperties'] = isRecord(additional)
+      ? schemaFromOpenApi(additional)
+      : additional;
   if (isRecord(openApi['items'])) schema['items'] = schemaFromOpenApi(openApi['items']);
-  for (const field of ['allOf', 'anyOf', 'oneOf']) if (Array.isArray(openApi[field])) schema[field] = listOf(openApi[field]).map((inner) => schemaFromOpenApi(recordOf(inner)));
+  for (const field of ['allOf', 'anyOf', 'oneOf'])
+    if (Array.isArray(openApi[field]))
+      schema[field] = listOf(openApi[field]).map((inner) => schemaFromOpenApi(recordOf(inner)));
   if (isRecord(openApi['not'])) schema['not'] = schemaFromOpenApi(openApi['not']);
   const rules = rulesOf(openApi);
   if (rules.length > 0) schema['rules'] = rules;

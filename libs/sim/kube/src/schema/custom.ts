@@ -1,10 +1,12 @@
-import type { FieldError } from '../errors.js';
-import { cloneJson, isRecord, type JsonRecord } from '../json.js';
-import type { Stored } from '../model.js';
-import type { ResourceType } from '../store/registry.js';
+import type { FieldError } from '../model/errors.js';
+import { cloneJson, isRecord, type JsonRecord } from '../model/json.js';
+import type { StoredObject } from '../model/objects.js';
 import { celErrors } from './cel.js';
 import type { Schema } from './schema.js';
 import { schemaErrors } from './validate.js';
+
+/** A resource whose schema is known, or not. */
+type Schematic = { readonly schema?: Schema };
 
 function defaulted(schema: Schema, value: unknown): unknown {
   if (Array.isArray(value)) {
@@ -16,25 +18,33 @@ function defaulted(schema: Schema, value: unknown): unknown {
   for (const [field, below] of Object.entries(schema.properties ?? {})) {
     const given = filled[field];
     // A null where null is not allowed counts as left out when there is a default.
-    if ((given === undefined || (given === null && below.nullable !== true)) && below.default !== undefined) filled[field] = cloneJson(below.default);
+    if (
+      (given === undefined || (given === null && below.nullable !== true)) &&
+      below.default !== undefined
+    )
+      filled[field] = cloneJson(below.default);
     if (filled[field] !== undefined) filled[field] = defaulted(below, filled[field]);
   }
   if (isRecord(schema.additionalProperties)) {
-    for (const [field, inner] of Object.entries(filled)) if (schema.properties?.[field] === undefined) filled[field] = defaulted(schema.additionalProperties, inner);
+    for (const [field, inner] of Object.entries(filled))
+      if (schema.properties?.[field] === undefined)
+        filled[field] = defaulted(schema.additionalProperties, inner);
   }
   return filled;
 }
 
 /** A custom object with the defaults of its schema filled in. */
-export function customDefaults(type: ResourceType, object: Stored): Stored {
+export function customDefaults(type: Schematic, object: StoredObject): StoredObject {
   if (type.schema === undefined) return object;
   const { apiVersion, kind, metadata, ...fields } = object;
   return { apiVersion, kind, metadata, ...(defaulted(type.schema, fields) as JsonRecord) };
 }
 
 const unchecked: FieldError = {
-  type: 'FieldValueInvalid', field: '<nil>',
-  message: 'Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+  type: 'FieldValueInvalid',
+  field: '<nil>',
+  message:
+    'Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
 };
 
 const withRules = new WeakMap<Schema, boolean>();
@@ -42,16 +52,25 @@ const withRules = new WeakMap<Schema, boolean>();
 function hasRules(schema: Schema): boolean {
   const before = withRules.get(schema);
   if (before !== undefined) return before;
-  const inner = [...Object.values(schema.properties ?? {}), ...(schema.items === undefined ? [] : [schema.items]), ...(isRecord(schema.additionalProperties) ? [schema.additionalProperties] : [])];
+  const inner = [
+    ...Object.values(schema.properties ?? {}),
+    ...(schema.items === undefined ? [] : [schema.items]),
+    ...(isRecord(schema.additionalProperties) ? [schema.additionalProperties] : []),
+  ];
   const found = (schema.rules ?? []).length > 0 || inner.some(hasRules);
   withRules.set(schema, found);
   return found;
 }
 
 /**
- * The complaints of a custom object's schema: shape and values first; only a well-shaped object is asked for its CEL rules.
+ * The errors of a custom object under its schema: shape and values first. The CEL rules are checked
+ * only when the shape is right.
  */
-export function checkCustom(type: ResourceType, object: Stored, before: Stored | undefined): readonly FieldError[] {
+export function checkCustom(
+  type: Schematic,
+  object: StoredObject,
+  before: StoredObject | undefined,
+): readonly FieldError[] {
   if (type.schema === undefined) return [];
   const errors = schemaErrors(type.schema, object);
   if (errors.length > 0) return hasRules(type.schema) ? [...errors, unchecked] : errors;

@@ -1,28 +1,52 @@
-import { badRequest } from '../errors.js';
-import { isRecord, type JsonRecord } from '../json.js';
-import type { Sent } from '../model.js';
+import { badRequest } from '../model/errors.js';
+import { isRecord, type JsonRecord } from '../model/json.js';
+import type { SentObject } from '../model/objects.js';
 import { canonicalQuantity } from './canonical-quantity.js';
 import { resolved, type Schema } from './schema.js';
 
-type Walk = { struct: string; readonly kind: string; readonly version: string; readonly custom: boolean; readonly unknown: string[] };
+type Walk = {
+  struct: string;
+  readonly kind: string;
+  readonly version: string;
+  readonly custom: boolean;
+  readonly unknown: string[];
+};
 
-const jsonTypeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value);
+const jsonTypeOf = (value: unknown): string =>
+  Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value;
 
-const goTypes: Readonly<Record<string, string>> = { integer: 'int32', boolean: 'bool', string: 'string', number: 'float64', array: 'list', object: 'map' };
+const goTypes: Readonly<Record<string, string>> = {
+  integer: 'int32',
+  boolean: 'bool',
+  string: 'string',
+  number: 'float64',
+  array: 'list',
+  object: 'map',
+};
 
 function mistyped(walk: Walk, path: string, schema: Schema, value: unknown): Error {
   const found = jsonTypeOf(value) === 'boolean' ? 'bool' : jsonTypeOf(value);
-  const wanted = schema.type === 'integer' ? (schema.format ?? 'int32') : (goTypes[schema.type ?? ''] ?? 'value');
-  return badRequest(`${walk.kind} in version "${walk.version}" cannot be handled as a ${walk.kind}: json: cannot unmarshal ${found} into Go struct field ${walk.struct}${path} of type ${wanted}`);
+  const wanted =
+    schema.type === 'integer'
+      ? (schema.format ?? 'int32')
+      : (goTypes[schema.type ?? ''] ?? 'value');
+  return badRequest(
+    `${walk.kind} in version "${walk.version}" cannot be handled as a ${walk.kind}: json: cannot unmarshal ${found} into Go struct field ${walk.struct}${path} of type ${wanted}`,
+  );
 }
 
 const fits = (type: string, value: unknown): boolean => {
   switch (type) {
-    case 'object': return isRecord(value);
-    case 'array': return Array.isArray(value);
-    case 'integer': return typeof value === 'number' && Number.isInteger(value);
-    case 'number': return typeof value === 'number';
-    default: return typeof value === type;
+    case 'object':
+      return isRecord(value);
+    case 'array':
+      return Array.isArray(value);
+    case 'integer':
+      return typeof value === 'number' && Number.isInteger(value);
+    case 'number':
+      return typeof value === 'number';
+    default:
+      return typeof value === type;
   }
 };
 
@@ -35,7 +59,11 @@ function walkObject(walk: Walk, schema: Schema, path: string, value: JsonRecord)
       if (decoded !== undefined) kept[field] = decoded;
     } else if (isRecord(schema.additionalProperties)) {
       kept[field] = walkValue(walk, schema.additionalProperties, `${path}.${field}`, inner);
-    } else if (schema.properties === undefined && schema.additionalProperties === undefined && !walk.custom) {
+    } else if (
+      schema.properties === undefined &&
+      schema.additionalProperties === undefined &&
+      !walk.custom
+    ) {
       kept[field] = inner;
     } else if (schema.preserveUnknown === true || schema.additionalProperties === true) {
       kept[field] = inner;
@@ -50,7 +78,8 @@ function walkObject(walk: Walk, schema: Schema, path: string, value: JsonRecord)
 function walkValue(walk: Walk, reference: Schema, path: string, value: unknown): unknown {
   if (value === null) return walk.custom ? null : undefined;
   const outer = walk.struct;
-  if (reference.ref !== undefined) walk.struct = reference.ref.slice(reference.ref.lastIndexOf('.') + 1);
+  if (reference.ref !== undefined)
+    walk.struct = reference.ref.slice(reference.ref.lastIndexOf('.') + 1);
   const decoded = walkPlain(walk, reference, path, value);
   walk.struct = outer;
   return decoded;
@@ -58,33 +87,60 @@ function walkValue(walk: Walk, reference: Schema, path: string, value: unknown):
 
 function walkPlain(walk: Walk, reference: Schema, path: string, value: unknown): unknown {
   const schema = resolved(reference);
-  if (reference.ref === 'api.resource.Quantity' || schema.format === 'quantity') return quantityValue(walk, path, value);
-  const isOpen = schema.type === undefined || schema.format === 'int-or-string' || schema.intOrString === true;
-  if (!walk.custom && !isOpen && !fits(schema.type ?? '', value)) throw mistyped(walk, path, schema, value);
+  if (reference.ref === 'api.resource.Quantity' || schema.format === 'quantity')
+    return quantityValue(walk, path, value);
+  const isOpen =
+    schema.type === undefined || schema.format === 'int-or-string' || schema.intOrString === true;
+  if (!walk.custom && !isOpen && !fits(schema.type ?? '', value))
+    throw mistyped(walk, path, schema, value);
   if (Array.isArray(value)) {
     const items = schema.items;
-    return items === undefined ? value : value.map((item: unknown, index) => walkValue(walk, items, `${path}[${index}]`, item));
+    return items === undefined
+      ? value
+      : value.map((item: unknown, index) => walkValue(walk, items, `${path}[${index}]`, item));
   }
   if (!isRecord(value)) return value;
   if (schema.embedded === true) return walkEmbedded(walk, schema, path, value);
-  return isOpen && schema.properties === undefined && schema.additionalProperties === undefined ? value : walkObject(walk, schema, path, value);
+  return isOpen && schema.properties === undefined && schema.additionalProperties === undefined
+    ? value
+    : walkObject(walk, schema, path, value);
 }
 
 function walkEmbedded(walk: Walk, schema: Schema, path: string, value: JsonRecord): JsonRecord {
   const { apiVersion, kind, metadata, ...rest } = value;
-  const own = Object.fromEntries(Object.entries({ apiVersion, kind, metadata }).filter(([, field]) => field !== undefined));
+  const own = Object.fromEntries(
+    Object.entries({ apiVersion, kind, metadata }).filter(([, field]) => field !== undefined),
+  );
   return { ...own, ...walkObject(walk, schema, path, rest) };
 }
 
 function quantityValue(walk: Walk, path: string, value: unknown): string {
-  const text = typeof value === 'string' || typeof value === 'number' ? canonicalQuantity(String(value)) : undefined;
+  const text =
+    typeof value === 'string' || typeof value === 'number'
+      ? canonicalQuantity(String(value))
+      : undefined;
   if (text !== undefined) return text;
-  throw badRequest(`${walk.kind} in version "${walk.version}" cannot be handled as a ${walk.kind}: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$' at ${path.slice(1)}`);
+  throw badRequest(
+    `${walk.kind} in version "${walk.version}" cannot be handled as a ${walk.kind}: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$' at ${path.slice(1)}`,
+  );
 }
 
 const metadataFields = new Set([
-  'name', 'generateName', 'namespace', 'selfLink', 'uid', 'resourceVersion', 'generation', 'creationTimestamp', 'deletionTimestamp',
-  'deletionGracePeriodSeconds', 'labels', 'annotations', 'ownerReferences', 'finalizers', 'managedFields',
+  'name',
+  'generateName',
+  'namespace',
+  'selfLink',
+  'uid',
+  'resourceVersion',
+  'generation',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'labels',
+  'annotations',
+  'ownerReferences',
+  'finalizers',
+  'managedFields',
 ]);
 
 function decodedMetadata(walk: Walk, metadata: JsonRecord): JsonRecord {
@@ -96,35 +152,80 @@ function decodedMetadata(walk: Walk, metadata: JsonRecord): JsonRecord {
   for (const field of ['labels', 'annotations']) {
     const map = kept[field];
     if (map === undefined) continue;
-    if (!isRecord(map)) throw mistyped({ ...walk, struct: 'ObjectMeta' }, `.metadata.${field}`, { type: 'object' }, map);
-    for (const value of Object.values(map)) if (typeof value !== 'string') throw mistyped({ ...walk, struct: 'ObjectMeta' }, `.metadata.${field}`, { type: 'string' }, value);
+    if (!isRecord(map))
+      throw mistyped(
+        { ...walk, struct: 'ObjectMeta' },
+        `.metadata.${field}`,
+        { type: 'object' },
+        map,
+      );
+    for (const value of Object.values(map))
+      if (typeof value !== 'string')
+        throw mistyped(
+          { ...walk, struct: 'ObjectMeta' },
+          `.metadata.${field}`,
+          { type: 'string' },
+          value,
+        );
     if (Object.keys(map).length === 0) delete kept[field];
   }
-  for (const field of ['finalizers', 'ownerReferences']) if (Array.isArray(kept[field]) && kept[field].length === 0) delete kept[field];
+  for (const field of ['finalizers', 'ownerReferences'])
+    if (Array.isArray(kept[field]) && kept[field].length === 0) delete kept[field];
   return kept;
 }
 
-function report(walk: Walk, options: { readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore'; readonly warn?: (message: string) => void }): void {
+function report(
+  walk: Walk,
+  options: {
+    readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore';
+    readonly warn?: (message: string) => void;
+  },
+): void {
   const { unknown, kind, version } = walk;
   if (unknown.length === 0 || options.fieldValidation === 'Ignore') return;
   const complaints = unknown.map((path) => `unknown field ${JSON.stringify(path)}`);
-  if (options.fieldValidation === 'Strict') throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: strict decoding error: ${complaints.join(', ')}`);
+  if (options.fieldValidation === 'Strict')
+    throw badRequest(
+      `${kind} in version "${version}" cannot be handled as a ${kind}: strict decoding error: ${complaints.join(', ')}`,
+    );
   for (const complaint of complaints) options.warn?.(complaint);
 }
 
 /**
- * Reads what was sent as its kind: wrong types are refused (400), fields that the kind does not have are refused, named
- * in a warning or dropped, quantities take their canonical form.
+ * Decodes an object as its kind. Throws 400 for wrong types. Fields that the kind does not have are
+ * refused, named in a warning or dropped. Quantities take their canonical form.
  */
 export function decode(
-  type: { readonly kind: string; readonly version: string; readonly custom: boolean; readonly schema?: Schema },
-  sent: Sent,
-  options: { readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore'; readonly warn?: (message: string) => void },
-): Sent {
-  const walk: Walk = { struct: '', kind: type.kind, version: type.version, custom: type.custom, unknown: [] };
+  type: {
+    readonly kind: string;
+    readonly version: string;
+    readonly custom: boolean;
+    readonly schema?: Schema;
+  },
+  sent: SentObject,
+  options: {
+    readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore';
+    readonly warn?: (message: string) => void;
+  },
+): SentObject {
+  const walk: Walk = {
+    struct: '',
+    kind: type.kind,
+    version: type.version,
+    custom: type.custom,
+    unknown: [],
+  };
   const { apiVersion, kind, metadata, ...fields } = sent;
-  const decoded = type.schema === undefined ? fields : (walkValue(walk, withoutTypeMeta(type.schema), '', fields) as JsonRecord);
-  const result = { apiVersion, kind, metadata: decodedMetadata(walk, metadata ?? {}), ...decoded } as Sent;
+  const decoded =
+    type.schema === undefined
+      ? fields
+      : (walkValue(walk, withoutTypeMeta(type.schema), '', fields) as JsonRecord);
+  const result = {
+    apiVersion,
+    kind,
+    metadata: decodedMetadata(walk, metadata ?? {}),
+    ...decoded,
+  } as SentObject;
   report(walk, options);
   return result;
 }
@@ -136,7 +237,12 @@ function withoutTypeMeta(reference: Schema): Schema {
   const schema = resolved(reference);
   const before = trimmed.get(schema);
   if (before !== undefined) return before;
-  const { apiVersion: _version, kind: _kind, metadata: _metadata, ...properties } = schema.properties ?? {};
+  const {
+    apiVersion: _version,
+    kind: _kind,
+    metadata: _metadata,
+    ...properties
+  } = schema.properties ?? {};
   const without = { ...schema, properties };
   trimmed.set(schema, without);
   return without;

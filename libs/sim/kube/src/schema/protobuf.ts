@@ -1,13 +1,16 @@
-import { badRequest } from '../errors.js';
-import { isRecord } from '../json.js';
-import { microTimeText, timeText } from '../model.js';
+import { badRequest } from '../model/errors.js';
+import { isRecord } from '../model/json.js';
+import { microTimeText, timeText } from '../model/objects.js';
 import { builtinProtobufJson } from './builtin-protobuf.js';
 
 type Field = readonly [name: string, type: string, shape?: 'list' | 'map'];
-type Catalog = { readonly roots: Readonly<Record<string, string>>; readonly messages: Readonly<Record<string, Readonly<Record<string, Field>>>> };
+type MessageShapes = {
+  readonly roots: Readonly<Record<string, string>>;
+  readonly messages: Readonly<Record<string, Readonly<Record<string, Field>>>>;
+};
 
-let parsed: Catalog | undefined;
-const catalog = (): Catalog => (parsed ??= JSON.parse(builtinProtobufJson) as Catalog);
+let parsed: MessageShapes | undefined;
+const shapes = (): MessageShapes => (parsed ??= JSON.parse(builtinProtobufJson) as MessageShapes);
 
 /** Reads protobuf's wire format. */
 class Reader {
@@ -26,7 +29,8 @@ class Reader {
     let value = 0n;
     for (let shift = 0n; ; shift += 7n) {
       const byte = this.#bytes[this.#at];
-      if (byte === undefined || shift > 63n) throw badRequest('the protobuf body ends within a number');
+      if (byte === undefined || shift > 63n)
+        throw badRequest('the protobuf body ends within a number');
       this.#at += 1;
       value |= BigInt(byte & 127) << shift;
       if (byte < 128) return BigInt.asIntN(64, value);
@@ -35,15 +39,19 @@ class Reader {
 
   bytes(): Buffer {
     const length = Number(this.varint());
-    if (length < 0 || this.#at + length > this.#bytes.length) throw badRequest('the protobuf body ends within a field');
+    if (length < 0 || this.#at + length > this.#bytes.length)
+      throw badRequest('the protobuf body ends within a field');
     this.#at += length;
     return this.#bytes.subarray(this.#at - length, this.#at);
   }
 
   fixed(length: 4 | 8): number {
-    if (this.#at + length > this.#bytes.length) throw badRequest('the protobuf body ends within a number');
+    if (this.#at + length > this.#bytes.length)
+      throw badRequest('the protobuf body ends within a number');
     this.#at += length;
-    return length === 8 ? this.#bytes.readDoubleLE(this.#at - 8) : this.#bytes.readFloatLE(this.#at - 4);
+    return length === 8
+      ? this.#bytes.readDoubleLE(this.#at - 8)
+      : this.#bytes.readFloatLE(this.#at - 4);
   }
 
   /** One field's number and raw value: a varint, bytes, or a floating number. */
@@ -51,11 +59,16 @@ class Reader {
     const tag = Number(this.varint());
     const number = tag >> 3;
     switch (tag & 7) {
-      case 0: return { number, value: this.varint() };
-      case 1: return { number, value: this.fixed(8) };
-      case 2: return { number, value: this.bytes() };
-      case 5: return { number, value: this.fixed(4) };
-      default: throw badRequest(`the protobuf body has a field of an unknown wire type ${tag & 7}`);
+      case 0:
+        return { number, value: this.varint() };
+      case 1:
+        return { number, value: this.fixed(8) };
+      case 2:
+        return { number, value: this.bytes() };
+      case 5:
+        return { number, value: this.fixed(4) };
+      default:
+        throw badRequest(`the protobuf body has a field of an unknown wire type ${tag & 7}`);
     }
   }
 }
@@ -69,8 +82,10 @@ function fieldsOf(bytes: Buffer): ReadonlyMap<number, readonly (bigint | Buffer 
   return fields;
 }
 
-const numberAt = (fields: ReadonlyMap<number, readonly unknown[]>, field: number): number => Number((fields.get(field)?.at(-1) as bigint | undefined) ?? 0n);
-const textAt = (fields: ReadonlyMap<number, readonly unknown[]>, field: number): string => (fields.get(field)?.at(-1) as Buffer | undefined)?.toString('utf8') ?? '';
+const numberAt = (fields: ReadonlyMap<number, readonly unknown[]>, field: number): number =>
+  Number((fields.get(field)?.at(-1) as bigint | undefined) ?? 0n);
+const textAt = (fields: ReadonlyMap<number, readonly unknown[]>, field: number): string =>
+  (fields.get(field)?.at(-1) as Buffer | undefined)?.toString('utf8') ?? '';
 
 /** The types whose JSON is not an object of their fields. */
 const special: Readonly<Record<string, (bytes: Buffer) => unknown>> = {
@@ -94,11 +109,36 @@ function timeOf(bytes: Buffer, text: (ms: number) => string): string | undefined
 
 // Go writes zeroes of plain fields too; only of these does a zero say something.
 const meaningfulZeroes = new Set([
-  'replicas', 'terminationGracePeriodSeconds', 'gracePeriodSeconds', 'completions', 'parallelism', 'backoffLimit', 'ttlSecondsAfterFinished', 'activeDeadlineSeconds', 'tolerationSeconds',
-  'revisionHistoryLimit', 'automountServiceAccountToken', 'runAsUser', 'runAsGroup', 'runAsNonRoot', 'allowPrivilegeEscalation', 'readOnlyRootFilesystem', 'enableServiceLinks', 'partition', 'value', 'exitCode', 'ready',
+  'replicas',
+  'terminationGracePeriodSeconds',
+  'gracePeriodSeconds',
+  'completions',
+  'parallelism',
+  'backoffLimit',
+  'ttlSecondsAfterFinished',
+  'activeDeadlineSeconds',
+  'tolerationSeconds',
+  'revisionHistoryLimit',
+  'automountServiceAccountToken',
+  'runAsUser',
+  'runAsGroup',
+  'runAsNonRoot',
+  'allowPrivilegeEscalation',
+  'readOnlyRootFilesystem',
+  'enableServiceLinks',
+  'partition',
+  'value',
+  'exitCode',
+  'ready',
 ]);
 // These are written into the object that holds them.
-const inlined = new Set(['volumeSource', 'persistentVolumeSource', 'handler', 'localObjectReference', 'ephemeralContainerCommon']);
+const inlined = new Set([
+  'volumeSource',
+  'persistentVolumeSource',
+  'handler',
+  'localObjectReference',
+  'ephemeralContainerCommon',
+]);
 
 function scalar(name: string, type: string, value: bigint | Buffer | number): unknown {
   switch (type) {
@@ -106,37 +146,55 @@ function scalar(name: string, type: string, value: bigint | Buffer | number): un
       const text = (value as Buffer).toString('utf8');
       return text === '' ? undefined : text;
     }
-    case 'bytes': return (value as Buffer).toString('base64');
-    case 'bool': return value === 1n ? true : meaningfulZeroes.has(name) ? false : undefined;
-    case 'double': case 'float': return value;
-    default: return value === 0n && !meaningfulZeroes.has(name) ? undefined : Number(value);
+    case 'bytes':
+      return (value as Buffer).toString('base64');
+    case 'bool':
+      return value === 1n ? true : meaningfulZeroes.has(name) ? false : undefined;
+    case 'double':
+    case 'float':
+      return value;
+    default:
+      return value === 0n && !meaningfulZeroes.has(name) ? undefined : Number(value);
   }
 }
 
-const isScalar = (type: string): boolean => /^(string|bytes|bool|double|float|u?int\d+)$/.test(type);
+const isScalar = (type: string): boolean =>
+  /^(string|bytes|bool|double|float|u?int\d+)$/.test(type);
 
 function single(name: string, type: string, value: bigint | Buffer | number): unknown {
   if (isScalar(type)) return scalar(name, type, value);
-  return special[type]?.(value as Buffer) ?? (special[type] === undefined ? message(type, value as Buffer) : undefined);
+  return (
+    special[type]?.(value as Buffer) ??
+    (special[type] === undefined ? message(type, value as Buffer) : undefined)
+  );
 }
 
 function mapOf(type: string, values: readonly unknown[]): object {
-  return Object.fromEntries(values.map((entry) => {
-    const fields = fieldsOf(entry as Buffer);
-    const value = fields.get(2)?.at(-1) ?? Buffer.alloc(0);
-    return [textAt(fields, 1), type === 'string' ? (value as Buffer).toString('utf8') : single('', type, value)];
-  }));
+  return Object.fromEntries(
+    values.map((entry) => {
+      const fields = fieldsOf(entry as Buffer);
+      const value = fields.get(2)?.at(-1) ?? Buffer.alloc(0);
+      return [
+        textAt(fields, 1),
+        type === 'string' ? (value as Buffer).toString('utf8') : single('', type, value),
+      ];
+    }),
+  );
 }
 
 function message(type: string, bytes: Buffer): Readonly<Record<string, unknown>> {
-  const shape = catalog().messages[type] ?? {};
+  const shape = shapes().messages[type] ?? {};
   const object: Record<string, unknown> = {};
   for (const [number, values] of fieldsOf(bytes)) {
     const field = shape[number];
     if (field === undefined) continue;
     const [name, inner, kind] = field;
     if (kind === 'map') object[name] = mapOf(inner, values);
-    else if (kind === 'list') object[name] = inner === 'string' ? values.map((value) => (value as Buffer).toString('utf8')) : values.map((value) => single(name, inner, value) ?? {});
+    else if (kind === 'list')
+      object[name] =
+        inner === 'string'
+          ? values.map((value) => (value as Buffer).toString('utf8'))
+          : values.map((value) => single(name, inner, value) ?? {});
     else {
       const decoded = single(name, inner, values.at(-1) as bigint);
       if (inlined.has(name) && isRecord(decoded)) Object.assign(object, decoded);
@@ -148,14 +206,25 @@ function message(type: string, bytes: Buffer): Readonly<Record<string, unknown>>
 
 const magic = Buffer.from('k8s\0');
 
-/** A body of content type application/vnd.kubernetes.protobuf as the JSON it stands for. Throws 400 when it cannot be read. */
+/**
+ * Decodes a body of content type application/vnd.kubernetes.protobuf to JSON. Throws 400 when it
+ * cannot be read.
+ */
 export function fromProtobuf(body: Buffer): object | undefined {
   if (body.length === 0) return undefined;
-  if (!body.subarray(0, 4).equals(magic)) throw badRequest('the protobuf body does not start with the four bytes "k8s\\0"');
+  if (!body.subarray(0, 4).equals(magic))
+    throw badRequest('the protobuf body does not start with the four bytes "k8s\\0"');
   const envelope = fieldsOf(body.subarray(4));
   const meta = fieldsOf((envelope.get(1)?.at(-1) as Buffer | undefined) ?? Buffer.alloc(0));
   const [apiVersion, kind] = [textAt(meta, 1), textAt(meta, 2)];
-  const type = catalog().roots[`${apiVersion}/${kind}`] ?? catalog().roots[kind];
-  if (type === undefined) throw badRequest(`no kind "${kind}" is registered for version "${apiVersion}" in protobuf; send it as JSON`);
-  return { apiVersion, kind, ...message(type, (envelope.get(2)?.at(-1) as Buffer | undefined) ?? Buffer.alloc(0)) };
+  const type = shapes().roots[`${apiVersion}/${kind}`] ?? shapes().roots[kind];
+  if (type === undefined)
+    throw badRequest(
+      `no kind "${kind}" is registered for version "${apiVersion}" in protobuf; send it as JSON`,
+    );
+  return {
+    apiVersion,
+    kind,
+    ...message(type, (envelope.get(2)?.at(-1) as Buffer | undefined) ?? Buffer.alloc(0)),
+  };
 }

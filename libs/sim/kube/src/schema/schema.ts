@@ -1,9 +1,18 @@
 import { builtinSchemasJson } from './builtin-schemas.js';
 
 /** One `x-kubernetes-validations` rule. */
-export type Rule = { readonly rule: string; readonly message?: string; readonly messageExpression?: string; readonly reason?: string; readonly fieldPath?: string; readonly optionalOldSelf?: boolean };
+export type Rule = {
+  readonly rule: string;
+  readonly message?: string;
+  readonly messageExpression?: string;
+  readonly reason?: string;
+  readonly fieldPath?: string;
+  readonly optionalOldSelf?: boolean;
+};
 
-/** The shape of a value: what OpenAPI and Kubernetes' extensions say of it, built-in and custom kinds alike. */
+/**
+ * The shape of a value by OpenAPI and Kubernetes' extensions, for built-in and custom kinds alike.
+ */
 export type Schema = {
   readonly type?: string;
   readonly format?: string;
@@ -44,7 +53,10 @@ export type Schema = {
   readonly rules?: readonly Rule[];
 };
 
-type Builtin = { readonly roots: Readonly<Record<string, string>>; readonly definitions: Readonly<Record<string, Schema>> };
+type Builtin = {
+  readonly roots: Readonly<Record<string, string>>;
+  readonly definitions: Readonly<Record<string, Schema>>;
+};
 let parsed: Builtin | undefined;
 
 const builtin = (): Builtin => (parsed ??= JSON.parse(builtinSchemasJson) as Builtin);

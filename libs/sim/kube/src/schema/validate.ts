@@ -1,5 +1,11 @@
-import { duplicateValue, requiredValue, shownValue, unsupportedValue, type FieldError } from '../errors.js';
-import { equalJson, isRecord, type JsonRecord } from '../json.js';
+import {
+  duplicateValue,
+  type FieldError,
+  requiredValue,
+  shownValue,
+  unsupportedValue,
+} from '../model/errors.js';
+import { equalJson, isRecord, type JsonRecord } from '../model/json.js';
 import { formatProblem } from './formats.js';
 import type { Schema } from './schema.js';
 
@@ -11,11 +17,20 @@ const typeName = (value: unknown): string => {
 };
 
 const inBody = (path: string): string => (path === '' ? '' : `${path} in body `);
-const complaint = (path: string, value: unknown, detail: string): FieldError => ({ type: 'FieldValueInvalid', field: path === '' ? '<nil>' : path, message: `Invalid value: ${shownValue(value)}: ${inBody(path)}${detail}` });
-const tooMany = (path: string, actual: number, max: number): FieldError => ({ type: 'FieldValueTooMany', field: path, message: `Too many: ${actual}: must have at most ${max} items` });
+const complaint = (path: string, value: unknown, detail: string): FieldError => ({
+  type: 'FieldValueInvalid',
+  field: path === '' ? '<nil>' : path,
+  message: `Invalid value: ${shownValue(value)}: ${inBody(path)}${detail}`,
+});
+const tooMany = (path: string, actual: number, max: number): FieldError => ({
+  type: 'FieldValueTooMany',
+  field: path,
+  message: `Too many: ${actual}: must have at most ${max} items`,
+});
 
 function typeFits(schema: Schema, value: unknown): boolean {
-  if (schema.intOrString === true) return typeof value === 'string' || (typeof value === 'number' && Number.isInteger(value));
+  if (schema.intOrString === true)
+    return typeof value === 'string' || (typeof value === 'number' && Number.isInteger(value));
   if (schema.type === undefined) return true;
   const found = typeName(value);
   return found === schema.type || (schema.type === 'number' && found === 'integer');
@@ -23,15 +38,26 @@ function typeFits(schema: Schema, value: unknown): boolean {
 
 function typeError(path: string, schema: Schema, value: unknown): FieldError {
   const wanted = schema.intOrString === true ? 'integer,string' : (schema.type ?? '');
-  return { type: 'FieldValueTypeInvalid', field: path === '' ? '<nil>' : path, message: `Invalid value: ${JSON.stringify(typeName(value))}: ${inBody(path)}must be of type ${wanted}: ${JSON.stringify(typeName(value))}` };
+  return {
+    type: 'FieldValueTypeInvalid',
+    field: path === '' ? '<nil>' : path,
+    message: `Invalid value: ${JSON.stringify(typeName(value))}: ${inBody(path)}must be of type ${wanted}: ${JSON.stringify(typeName(value))}`,
+  };
 }
 
 function stringErrors(path: string, schema: Schema, value: string): readonly FieldError[] {
   const errors: FieldError[] = [];
   const length = [...value].length;
-  if (schema.maxLength !== undefined && length > schema.maxLength) errors.push({ type: 'FieldValueTooLong', field: path, message: `Too long: may not be more than ${schema.maxLength} bytes` });
-  if (schema.minLength !== undefined && length < schema.minLength) errors.push(complaint(path, value, `should be at least ${schema.minLength} chars long`));
-  if (schema.pattern !== undefined && !patternOf(schema.pattern).test(value)) errors.push(complaint(path, value, `should match '${schema.pattern}'`));
+  if (schema.maxLength !== undefined && length > schema.maxLength)
+    errors.push({
+      type: 'FieldValueTooLong',
+      field: path,
+      message: `Too long: may not be more than ${schema.maxLength} bytes`,
+    });
+  if (schema.minLength !== undefined && length < schema.minLength)
+    errors.push(complaint(path, value, `should be at least ${schema.minLength} chars long`));
+  if (schema.pattern !== undefined && !patternOf(schema.pattern).test(value))
+    errors.push(complaint(path, value, `should match '${schema.pattern}'`));
   const format = schema.format === undefined ? undefined : formatProblem(schema.format, value);
   if (format !== undefined) errors.push(complaint(path, value, format));
   return errors;
@@ -44,7 +70,10 @@ export function patternOf(pattern: string): RegExp {
   let compiled = patterns.get(pattern);
   if (compiled === undefined) {
     const flags = /^\(\?([ims]+)\)/.exec(pattern);
-    compiled = flags === null ? new RegExp(pattern, 'u') : new RegExp(pattern.slice(flags[0].length), `u${flags[1] ?? ''}`);
+    compiled =
+      flags === null
+        ? new RegExp(pattern, 'u')
+        : new RegExp(pattern.slice(flags[0].length), `u${flags[1] ?? ''}`);
     patterns.set(pattern, compiled);
   }
   return compiled;
@@ -53,23 +82,65 @@ export function patternOf(pattern: string): RegExp {
 function numberErrors(path: string, schema: Schema, value: number): readonly FieldError[] {
   const errors: FieldError[] = [];
   const { minimum, maximum, multipleOf } = schema;
-  if (maximum !== undefined && (schema.exclusiveMaximum === true ? value >= maximum : value > maximum)) errors.push(complaint(path, value, `should be less than ${schema.exclusiveMaximum === true ? '' : 'or equal to '}${maximum}`));
-  if (minimum !== undefined && (schema.exclusiveMinimum === true ? value <= minimum : value < minimum)) errors.push(complaint(path, value, `should be greater than ${schema.exclusiveMinimum === true ? '' : 'or equal to '}${minimum}`));
-  if (multipleOf !== undefined && value % multipleOf !== 0) errors.push(complaint(path, value, `should be a multiple of ${multipleOf}`));
+  if (
+    maximum !== undefined &&
+    (schema.exclusiveMaximum === true ? value >= maximum : value > maximum)
+  )
+    errors.push(
+      complaint(
+        path,
+        value,
+        `should be less than ${schema.exclusiveMaximum === true ? '' : 'or equal to '}${maximum}`,
+      ),
+    );
+  if (
+    minimum !== undefined &&
+    (schema.exclusiveMinimum === true ? value <= minimum : value < minimum)
+  )
+    errors.push(
+      complaint(
+        path,
+        value,
+        `should be greater than ${schema.exclusiveMinimum === true ? '' : 'or equal to '}${minimum}`,
+      ),
+    );
+  if (multipleOf !== undefined && value % multipleOf !== 0)
+    errors.push(complaint(path, value, `should be a multiple of ${multipleOf}`));
   return errors;
 }
 
-function listErrors(path: string, schema: Schema, value: readonly unknown[]): readonly FieldError[] {
+function listErrors(
+  path: string,
+  schema: Schema,
+  value: readonly unknown[],
+): readonly FieldError[] {
   const errors: FieldError[] = [];
-  if (schema.maxItems !== undefined && value.length > schema.maxItems) errors.push(tooMany(path, value.length, schema.maxItems));
-  if (schema.minItems !== undefined && value.length < schema.minItems) errors.push(complaint(path, value.length, `should have at least ${schema.minItems} items`));
+  if (schema.maxItems !== undefined && value.length > schema.maxItems)
+    errors.push(tooMany(path, value.length, schema.maxItems));
+  if (schema.minItems !== undefined && value.length < schema.minItems)
+    errors.push(complaint(path, value.length, `should have at least ${schema.minItems} items`));
   const keys = schema.listMapKeys;
   value.forEach((item, index) => {
-    if (schema.items !== undefined) errors.push(...valueErrors(`${path}[${index}]`, schema.items, item));
-    const identity = (other: unknown): unknown => (schema.listType === 'map' && keys !== undefined && isRecord(other) ? keys.map((key) => other[key]) : other);
-    const unique = schema.listType === 'map' || schema.listType === 'set' || schema.uniqueItems === true;
-    if (unique && value.slice(0, index).some((other) => equalJson(identity(other), identity(item)))) {
-      errors.push(duplicateValue(`${path}[${index}]`, schema.listType === 'map' && isRecord(item) ? Object.fromEntries((keys ?? []).map((key) => [key, item[key]])) : item));
+    if (schema.items !== undefined)
+      errors.push(...valueErrors(`${path}[${index}]`, schema.items, item));
+    const identity = (other: unknown): unknown =>
+      schema.listType === 'map' && keys !== undefined && isRecord(other)
+        ? keys.map((key) => other[key])
+        : other;
+    const unique =
+      schema.listType === 'map' || schema.listType === 'set' || schema.uniqueItems === true;
+    if (
+      unique &&
+      value.slice(0, index).some((other) => equalJson(identity(other), identity(item)))
+    ) {
+      errors.push(
+        duplicateValue(
+          `${path}[${index}]`,
+          schema.listType === 'map' && isRecord(item)
+            ? Object.fromEntries((keys ?? []).map((key) => [key, item[key]]))
+            : item,
+        ),
+      );
     }
   });
   return errors;
@@ -79,11 +150,16 @@ function objectErrors(path: string, schema: Schema, value: JsonRecord): readonly
   const errors: FieldError[] = [];
   const at = (field: string): string => (path === '' ? field : `${path}.${field}`);
   const count = Object.keys(value).length;
-  if (schema.maxProperties !== undefined && count > schema.maxProperties) errors.push(tooMany(path, count, schema.maxProperties));
-  if (schema.minProperties !== undefined && count < schema.minProperties) errors.push(complaint(path, count, `should have at least ${schema.minProperties} properties`));
-  for (const field of schema.required ?? []) if (value[field] === undefined) errors.push(requiredValue(at(field)));
+  if (schema.maxProperties !== undefined && count > schema.maxProperties)
+    errors.push(tooMany(path, count, schema.maxProperties));
+  if (schema.minProperties !== undefined && count < schema.minProperties)
+    errors.push(complaint(path, count, `should have at least ${schema.minProperties} properties`));
+  for (const field of schema.required ?? [])
+    if (value[field] === undefined) errors.push(requiredValue(at(field)));
   for (const [field, inner] of Object.entries(value)) {
-    const below = schema.properties?.[field] ?? (isRecord(schema.additionalProperties) ? schema.additionalProperties : undefined);
+    const below =
+      schema.properties?.[field] ??
+      (isRecord(schema.additionalProperties) ? schema.additionalProperties : undefined);
     if (below !== undefined) errors.push(...valueErrors(at(field), below, inner));
   }
   return errors;
@@ -92,9 +168,12 @@ function objectErrors(path: string, schema: Schema, value: JsonRecord): readonly
 function combinedErrors(path: string, schema: Schema, value: unknown): readonly FieldError[] {
   const passes = (one: Schema): boolean => valueErrors(path, one, value).length === 0;
   const errors = (schema.allOf ?? []).flatMap((one) => valueErrors(path, one, value));
-  if (schema.anyOf !== undefined && !schema.anyOf.some(passes)) errors.push(complaint(path, value, 'must validate at least one schema (anyOf)'));
-  if (schema.oneOf !== undefined && schema.oneOf.filter(passes).length !== 1) errors.push(complaint(path, value, 'must validate one and only one schema (oneOf)'));
-  if (schema.not !== undefined && passes(schema.not)) errors.push(complaint(path, value, 'must not validate the schema (not)'));
+  if (schema.anyOf !== undefined && !schema.anyOf.some(passes))
+    errors.push(complaint(path, value, 'must validate at least one schema (anyOf)'));
+  if (schema.oneOf !== undefined && schema.oneOf.filter(passes).length !== 1)
+    errors.push(complaint(path, value, 'must validate one and only one schema (oneOf)'));
+  if (schema.not !== undefined && passes(schema.not))
+    errors.push(complaint(path, value, 'must not validate the schema (not)'));
   return errors;
 }
 
@@ -102,7 +181,8 @@ function valueErrors(path: string, schema: Schema, value: unknown): readonly Fie
   if (value === null && schema.nullable === true) return [];
   if (!typeFits(schema, value)) return [typeError(path, schema, value)];
   const errors: FieldError[] = [...combinedErrors(path, schema, value)];
-  if (schema.enum !== undefined && !schema.enum.some((one) => equalJson(one, value))) errors.push(unsupportedValue(path, value, schema.enum.map(String)));
+  if (schema.enum !== undefined && !schema.enum.some((one) => equalJson(one, value)))
+    errors.push(unsupportedValue(path, value, schema.enum.map(String)));
   if (typeof value === 'string') errors.push(...stringErrors(path, schema, value));
   else if (typeof value === 'number') errors.push(...numberErrors(path, schema, value));
   else if (Array.isArray(value)) errors.push(...listErrors(path, schema, value));
@@ -110,10 +190,12 @@ function valueErrors(path: string, schema: Schema, value: unknown): readonly Fie
   return errors;
 }
 
-/** What is wrong with the shape and the values of a custom object, in the API server's words. */
+/** The errors in the shape and the values of a custom object, in the API server's words. */
 export function schemaErrors(schema: Schema, object: JsonRecord): readonly FieldError[] {
   const { apiVersion: _version, kind: _kind, metadata: _metadata, ...fields } = object;
-  const required = (schema.required ?? []).filter((field) => field !== 'apiVersion' && field !== 'kind' && field !== 'metadata');
+  const required = (schema.required ?? []).filter(
+    (field) => field !== 'apiVersion' && field !== 'kind' && field !== 'metadata',
+  );
   const { apiVersion: _a, kind: _k, metadata: _m, ...properties } = schema.properties ?? {};
   return valueErrors('', { ...schema, required, properties }, fields);
 }

@@ -1,11 +1,16 @@
-import { isRecord, recordOf, type JsonRecord } from '../json.js';
-import type { Sent, Stored } from '../model.js';
+import { isRecord, type JsonRecord, recordOf } from '../model/json.js';
+import type { SentObject, StoredObject } from '../model/objects.js';
 import type { ResourceType } from './registry.js';
 
 // Events exist once, under two groups with different names for the same fields.
 const renamed: readonly (readonly [string, string])[] = [
-  ['regarding', 'involvedObject'], ['note', 'message'], ['reportingController', 'reportingComponent'],
-  ['deprecatedSource', 'source'], ['deprecatedFirstTimestamp', 'firstTimestamp'], ['deprecatedLastTimestamp', 'lastTimestamp'], ['deprecatedCount', 'count'],
+  ['regarding', 'involvedObject'],
+  ['note', 'message'],
+  ['reportingController', 'reportingComponent'],
+  ['deprecatedSource', 'source'],
+  ['deprecatedFirstTimestamp', 'firstTimestamp'],
+  ['deprecatedLastTimestamp', 'lastTimestamp'],
+  ['deprecatedCount', 'count'],
 ];
 
 function withNames(object: JsonRecord, direction: 'to-core' | 'from-core'): JsonRecord {
@@ -21,14 +26,21 @@ function withNames(object: JsonRecord, direction: 'to-core' | 'from-core'): Json
 
 const isModernEvent = (type: ResourceType): boolean => type.group === 'events.k8s.io';
 
-/** The object as another version of its resource shows it: custom resources differ in apiVersion only. */
-export function convertTo(type: ResourceType, object: Stored, apiVersion: string): Stored {
+/**
+ * The object in another version of its resource. Versions of custom resources differ in apiVersion
+ * only.
+ */
+export function convertTo(
+  type: ResourceType,
+  object: StoredObject,
+  apiVersion: string,
+): StoredObject {
   const fields = isModernEvent(type) ? withNames(object, 'from-core') : object;
   return { ...fields, apiVersion, kind: type.kind, metadata: object.metadata };
 }
 
-/** What was sent, in the stored version's form. */
-export function convertFrom(type: ResourceType, object: Sent): Sent {
+/** A sent object in the form of the stored version. */
+export function convertFrom(type: ResourceType, object: SentObject): SentObject {
   if (!isModernEvent(type)) return object;
   const core = withNames(object, 'to-core');
   const source = isRecord(core['source']) ? core['source'] : recordOf(undefined);

@@ -1,18 +1,21 @@
-import { listOf, recordOf, textOf, type JsonRecord } from '../json.js';
-import type { Stored } from '../model.js';
+import { type JsonRecord, listOf, recordOf, textOf } from '../model/json.js';
+import type { StoredObject } from '../model/objects.js';
+import type { Subresource } from '../model/served-resources.js';
 import { schemaFromOpenApi } from '../schema/custom-schema.js';
-import { tableName, type PrinterColumn, type ResourceType, type ScalePaths } from './registry.js';
+import { type PrinterColumn, type ResourceType, type ScalePaths, tableName } from './registry.js';
 import type { StoreState } from './state.js';
-import type { Subresource } from '../served.js';
 
-const texts = (value: unknown): readonly string[] => listOf(value).filter((item): item is string => typeof item === 'string');
+const texts = (value: unknown): readonly string[] =>
+  listOf(value).filter((item): item is string => typeof item === 'string');
 
 function versionType(spec: JsonRecord, version: JsonRecord): ResourceType {
   const names = recordOf(spec['names']);
   const group = textOf(spec['group']);
   const plural = textOf(names['plural']);
   const subresources = recordOf(version['subresources']);
-  const served: Subresource[] = ['status', 'scale'].filter((one): one is 'status' | 'scale' => subresources[one] !== undefined);
+  const served: Subresource[] = ['status', 'scale'].filter(
+    (one): one is 'status' | 'scale' => subresources[one] !== undefined,
+  );
   const columns = listOf(version['additionalPrinterColumns']);
   return {
     group,
@@ -26,7 +29,9 @@ function versionType(spec: JsonRecord, version: JsonRecord): ResourceType {
     namespaced: spec['scope'] === 'Namespaced',
     subresources: served,
     generation: true,
-    fields: listOf(version['selectableFields']).map((field) => textOf(recordOf(field)['jsonPath']).replace(/^\./, '')),
+    fields: listOf(version['selectableFields']).map((field) =>
+      textOf(recordOf(field)['jsonPath']).replace(/^\./, ''),
+    ),
     table: tableName(group, plural),
     custom: true,
     schema: schemaFromOpenApi(recordOf(recordOf(version['schema'])['openAPIV3Schema'])),
@@ -36,12 +41,18 @@ function versionType(spec: JsonRecord, version: JsonRecord): ResourceType {
 }
 
 /** The resources that a CustomResourceDefinition serves, one a served version. */
-export function typesOf(definition: Stored): readonly ResourceType[] {
+function typesOf(definition: StoredObject): readonly ResourceType[] {
   const spec = recordOf(definition['spec']);
-  return listOf(spec['versions']).map(recordOf).filter((version) => version['served'] === true).map((version) => versionType(spec, version));
+  return listOf(spec['versions'])
+    .map(recordOf)
+    .filter((version) => version['served'] === true)
+    .map((version) => versionType(spec, version));
 }
 
-/** Serves custom resources as their definitions come, change and go; objects go with their definition. */
+/**
+ * Serves custom resources as their definitions come, change and go. Objects are deleted with their
+ * definition.
+ */
 export function followDefinitions(state: StoreState): void {
   state.subscribe((change) => {
     if (change.table !== 'customresourcedefinitions.apiextensions.k8s.io') return;
@@ -53,6 +64,7 @@ export function followDefinitions(state: StoreState): void {
       return;
     }
     const table = tableName(textOf(spec['group']), plural);
-    for (const object of [...state.table(table).values()]) state.commit({ kind: 'deleted', table, object, before: object });
+    for (const object of [...state.table(table).values()])
+      state.commit({ kind: 'deleted', table, object, before: object });
   });
 }

@@ -1,7 +1,10 @@
-import { isRecord, recordOf, type JsonRecord } from '../json.js';
+import { isRecord, type JsonRecord, recordOf } from '../model/json.js';
 import { resolved, type Schema } from '../schema/schema.js';
 
-/** A set of fields in the form of FieldsV1: `f:` names a field, `k:` an item of a keyed list, `v:` an item of a set, `.` the thing itself. */
+/**
+ * A set of fields in the form of FieldsV1: `f:` names a field, `k:` an item of a keyed list, `v:`
+ * an item of a set, and `.` the value itself.
+ */
 export type FieldSet = { readonly [step: string]: unknown };
 
 type Path = readonly string[];
@@ -10,10 +13,13 @@ function below(schema: Schema | undefined, field: string): Schema | undefined {
   if (schema === undefined) return undefined;
   const shape = resolved(schema);
   const property = shape.properties?.[field];
-  return property ?? (isRecord(shape.additionalProperties) ? shape.additionalProperties : undefined);
+  return (
+    property ?? (isRecord(shape.additionalProperties) ? shape.additionalProperties : undefined)
+  );
 }
 
-const isAtomicMap = (schema: Schema | undefined): boolean => schema !== undefined && (schema.mapType === 'atomic' || resolved(schema).mapType === 'atomic');
+const isAtomicMap = (schema: Schema | undefined): boolean =>
+  schema !== undefined && (schema.mapType === 'atomic' || resolved(schema).mapType === 'atomic');
 
 type ListKind = 'atomic' | 'set' | 'map';
 
@@ -33,44 +39,87 @@ const itemKey = (schema: Schema | undefined, item: unknown): string => {
 /** The fields that a configuration sets. */
 export function fieldsOf(schema: Schema | undefined, value: JsonRecord): FieldSet {
   const set: Record<string, unknown> = {};
-  for (const [field, inner] of Object.entries(value)) set[`f:${field}`] = valueFields(below(schema, field), inner);
+  for (const [field, inner] of Object.entries(value))
+    set[`f:${field}`] = valueFields(below(schema, field), inner);
   return set;
 }
 
 function valueFields(schema: Schema | undefined, value: unknown): FieldSet {
-  if (isRecord(value) && !isAtomicMap(schema) && Object.keys(value).length > 0) return fieldsOf(schema, value);
+  if (isRecord(value) && !isAtomicMap(schema) && Object.keys(value).length > 0)
+    return fieldsOf(schema, value);
   if (!Array.isArray(value)) return {};
   const kind = listKind(schema);
-  if (kind === 'set') return Object.fromEntries(value.map((item: unknown) => [`v:${JSON.stringify(item)}`, {}]));
+  if (kind === 'set')
+    return Object.fromEntries(value.map((item: unknown) => [`v:${JSON.stringify(item)}`, {}]));
   if (kind === 'atomic') return {};
   const items = schema?.items;
-  return Object.fromEntries(value.map((item: unknown) => [itemKey(schema, item), { '.': {}, ...fieldsOf(items, recordOf(item)) }]));
+  return Object.fromEntries(
+    value.map((item: unknown) => [
+      itemKey(schema, item),
+      { '.': {}, ...fieldsOf(items, recordOf(item)) },
+    ]),
+  );
 }
 
-/** The leaves of `applied` that `owned` also has, with their values and how Kubernetes writes their path. */
-export function pathsOf(schema: Schema | undefined, applied: JsonRecord, owned: FieldSet): readonly { readonly path: Path; readonly text: string; readonly value: unknown }[] {
+/**
+ * The leaves of `applied` that `owned` also has, with their values and Kubernetes' text of their
+ * path.
+ */
+export function pathsOf(
+  schema: Schema | undefined,
+  applied: JsonRecord,
+  owned: FieldSet,
+): readonly { readonly path: Path; readonly text: string; readonly value: unknown }[] {
   return Object.entries(applied).flatMap(([field, value]) => {
     const inner = owned[`f:${field}`];
-    return inner === undefined ? [] : sharedLeaves(below(schema, field), value, recordOf(inner), [`f:${field}`], `.${field}`);
+    return inner === undefined
+      ? []
+      : sharedLeaves(below(schema, field), value, recordOf(inner), [`f:${field}`], `.${field}`);
   });
 }
 
-function sharedLeaves(schema: Schema | undefined, value: unknown, owned: FieldSet, path: Path, text: string): readonly { path: Path; text: string; value: unknown }[] {
+function sharedLeaves(
+  schema: Schema | undefined,
+  value: unknown,
+  owned: FieldSet,
+  path: Path,
+  text: string,
+): readonly { path: Path; text: string; value: unknown }[] {
   if (isRecord(value) && !isAtomicMap(schema) && Object.keys(owned).length > 0) {
-    return Object.entries(value).flatMap(([field, inner]) => (owned[`f:${field}`] === undefined ? [] : sharedLeaves(below(schema, field), inner, recordOf(owned[`f:${field}`]), [...path, `f:${field}`], `${text}.${field}`)));
+    return Object.entries(value).flatMap(([field, inner]) =>
+      owned[`f:${field}`] === undefined
+        ? []
+        : sharedLeaves(
+            below(schema, field),
+            inner,
+            recordOf(owned[`f:${field}`]),
+            [...path, `f:${field}`],
+            `${text}.${field}`,
+          ),
+    );
   }
   if (Array.isArray(value) && listKind(schema) === 'map') {
     return value.flatMap((item: unknown) => {
       const key = itemKey(schema, item);
-      const keys = Object.entries(JSON.parse(key.slice(2)) as JsonRecord).map(([name, one]) => `${name}=${JSON.stringify(one)}`).join(',');
-      return owned[key] === undefined ? [] : sharedLeaves(schema?.items, item, recordOf(owned[key]), [...path, key], `${text}[${keys}]`);
+      const keys = Object.entries(JSON.parse(key.slice(2)) as JsonRecord)
+        .map(([name, one]) => `${name}=${JSON.stringify(one)}`)
+        .join(',');
+      return owned[key] === undefined
+        ? []
+        : sharedLeaves(
+            schema?.items,
+            item,
+            recordOf(owned[key]),
+            [...path, key],
+            `${text}[${keys}]`,
+          );
     });
   }
   if (Array.isArray(value) && listKind(schema) === 'set') return [];
   return [{ path, text, value }];
 }
 
-/** What the object has at a path of field steps; undefined when nothing. */
+/** The object's value at a path of field steps; undefined when there is none. */
 export function missingFrom(schema: Schema | undefined, object: JsonRecord, path: Path): unknown {
   let value: unknown = object;
   let shape = schema;
@@ -103,47 +152,89 @@ export function removedPaths(set: FieldSet, taken: FieldSet): FieldSet {
 
 type Owned = { readonly mine: FieldSet; readonly others: readonly FieldSet[] };
 
-const inside = (owned: Owned, step: string): Owned => ({ mine: recordOf(owned.mine[step]), others: owned.others.filter((one) => one[step] !== undefined).map((one) => recordOf(one[step])) });
+const inside = (owned: Owned, step: string): Owned => ({
+  mine: recordOf(owned.mine[step]),
+  others: owned.others.filter((one) => one[step] !== undefined).map((one) => recordOf(one[step])),
+});
 
-/** The object with the configuration's fields set, and those that it had before and no longer has taken away. */
-export function mergedByFields(schema: Schema | undefined, target: JsonRecord, applied: JsonRecord, owned: Owned): JsonRecord {
+/**
+ * The object with the configuration's fields set, and without those that only the manager's last
+ * configuration had.
+ */
+export function mergedByFields(
+  schema: Schema | undefined,
+  target: JsonRecord,
+  applied: JsonRecord,
+  owned: Owned,
+): JsonRecord {
   const merged: Record<string, unknown> = { ...target };
   for (const step of Object.keys(owned.mine)) {
     const field = step.slice(2);
-    if (!step.startsWith('f:') || applied[field] !== undefined || owned.others.some((one) => one[step] !== undefined)) continue;
+    if (
+      !step.startsWith('f:') ||
+      applied[field] !== undefined ||
+      owned.others.some((one) => one[step] !== undefined)
+    )
+      continue;
     const rest = pruned(below(schema, field), merged[field], recordOf(owned.mine[step]));
     if (rest === undefined) delete merged[field];
     else merged[field] = rest;
   }
-  for (const [field, value] of Object.entries(applied)) merged[field] = mergedValue(below(schema, field), merged[field], value, inside(owned, `f:${field}`));
+  for (const [field, value] of Object.entries(applied))
+    merged[field] = mergedValue(
+      below(schema, field),
+      merged[field],
+      value,
+      inside(owned, `f:${field}`),
+    );
   return merged;
 }
 
-/** What is left of a value when one manager's fields go; undefined when nothing is. */
+/** The rest of a value without one manager's fields; undefined when nothing is left. */
 function pruned(schema: Schema | undefined, value: unknown, mine: FieldSet): unknown {
   if (isRecord(value) && Object.keys(mine).length > 0) {
     const rest = mergedByFields(schema, value, {}, { mine, others: [] });
     return Object.keys(rest).length === 0 ? undefined : rest;
   }
   if (Array.isArray(value) && listKind(schema) !== 'atomic') {
-    const rest: unknown[] = value.filter((item: unknown) => mine[listKind(schema) === 'map' ? itemKey(schema, item) : `v:${JSON.stringify(item)}`] === undefined);
+    const rest: unknown[] = value.filter(
+      (item: unknown) =>
+        mine[listKind(schema) === 'map' ? itemKey(schema, item) : `v:${JSON.stringify(item)}`] ===
+        undefined,
+    );
     return rest.length === 0 ? undefined : rest;
   }
   return undefined;
 }
 
-function mergedValue(schema: Schema | undefined, target: unknown, applied: unknown, owned: Owned): unknown {
-  if (isRecord(applied) && !isAtomicMap(schema)) return mergedByFields(schema, recordOf(target), applied, owned);
-  if (!Array.isArray(applied) || listKind(schema) === 'atomic' || !Array.isArray(target)) return applied;
+function mergedValue(
+  schema: Schema | undefined,
+  target: unknown,
+  applied: unknown,
+  owned: Owned,
+): unknown {
+  if (isRecord(applied) && !isAtomicMap(schema))
+    return mergedByFields(schema, recordOf(target), applied, owned);
+  if (!Array.isArray(applied) || listKind(schema) === 'atomic' || !Array.isArray(target))
+    return applied;
   const known = target as readonly unknown[];
   const wanted = applied as readonly unknown[];
-  const identity = (item: unknown): string => (listKind(schema) === 'map' ? itemKey(schema, item) : `v:${JSON.stringify(item)}`);
-  const dropped = (item: unknown): boolean => owned.mine[identity(item)] !== undefined && !owned.others.some((one) => one[identity(item)] !== undefined);
-  const kept = known.filter((item) => wanted.some((one) => identity(one) === identity(item)) || !dropped(item));
+  const identity = (item: unknown): string =>
+    listKind(schema) === 'map' ? itemKey(schema, item) : `v:${JSON.stringify(item)}`;
+  const dropped = (item: unknown): boolean =>
+    owned.mine[identity(item)] !== undefined &&
+    !owned.others.some((one) => one[identity(item)] !== undefined);
+  const kept = known.filter(
+    (item) => wanted.some((one) => identity(one) === identity(item)) || !dropped(item),
+  );
   const merged = kept.map((item) => {
     const match = wanted.find((one) => identity(one) === identity(item));
-    return match === undefined || !isRecord(match) ? item : mergedByFields(schema?.items, recordOf(item), match, inside(owned, identity(item)));
+    return match === undefined || !isRecord(match)
+      ? item
+      : mergedByFields(schema?.items, recordOf(item), match, inside(owned, identity(item)));
   });
-  return [...merged, ...wanted.filter((item) => !known.some((one) => identity(one) === identity(item)))];
+  return [
+    ...merged,
+    ...wanted.filter((item) => !known.some((one) => identity(one) === identity(item))),
+  ];
 }
-

@@ -1,35 +1,54 @@
-import { badRequest, expired } from '../errors.js';
-import { textOf, valueAt } from '../json.js';
-import type { Stored } from '../model.js';
-import { parseFieldSelector, parseLabelSelector, type FieldTerm, type LabelTest } from '../selectors.js';
+import { badRequest, expired } from '../model/errors.js';
+import { textOf, valueAt } from '../model/json.js';
+import { compareText } from '../model/json.js';
+import type { StoredObject } from '../model/objects.js';
+import {
+  type FieldTerm,
+  type LabelTest,
+  parseFieldSelector,
+  parseLabelSelector,
+} from '../model/selectors.js';
 import { presented } from './access.js';
 import type { ResourceType } from './registry.js';
 import type { StoreState } from './state.js';
-import { compareText } from '../json.js';
 
-/** Which objects are meant. */
-export type Selection = { readonly namespace?: string | undefined; readonly labelSelector?: string | undefined; readonly fieldSelector?: string | undefined };
+/** Selects objects by namespace, labels and fields. */
+export type Selection = {
+  readonly namespace?: string | undefined;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
+};
 
 export type ListQuery = Selection & { readonly limit?: number; readonly continueToken?: string };
-export type ListPage = { readonly items: readonly Stored[]; readonly resourceVersion: string; readonly continueToken?: string; readonly remaining?: number };
+export type ListPage = {
+  readonly items: readonly StoredObject[];
+  readonly resourceVersion: string;
+  readonly continueToken?: string;
+  readonly remaining?: number;
+};
 
-/** Whether an object is among those that are meant. */
-export type ObjectTest = (object: Stored) => boolean;
+/** Whether a selection includes the object. */
+export type ObjectTest = (object: StoredObject) => boolean;
 
-const fieldText = (object: Stored, field: string): string => {
-  if (field === 'spec.unschedulable' || field === 'spec.hostNetwork') return String(valueAt(object, field.split('.')) === true);
+const fieldText = (object: StoredObject, field: string): string => {
+  if (field === 'spec.unschedulable' || field === 'spec.hostNetwork')
+    return String(valueAt(object, field.split('.')) === true);
   if (field === 'source') return textOf(valueAt(object, ['source', 'component']));
   return textOf(valueAt(object, field.split('.')));
 };
 
 function checkedTerms(type: ResourceType, terms: readonly FieldTerm[]): readonly FieldTerm[] {
   for (const { field } of terms) {
-    if (field !== 'metadata.name' && field !== 'metadata.namespace' && !type.fields.includes(field)) throw badRequest(`field label not supported: ${field}`);
+    if (field !== 'metadata.name' && field !== 'metadata.namespace' && !type.fields.includes(field))
+      throw badRequest(`field label not supported: ${field}`);
   }
   return terms;
 }
 
-/** The selection as a test. Throws StatusError 400 when a selector cannot be read or names a field that has no index. */
+/**
+ * The selection as a test. Throws StatusError 400 when a selector does not parse or names a field
+ * without an index.
+ */
 export function selectionTest(type: ResourceType, selection: Selection): ObjectTest {
   const labels: LabelTest = parseLabelSelector(selection.labelSelector);
   const terms = checkedTerms(type, parseFieldSelector(selection.fieldSelector));
@@ -48,7 +67,7 @@ function positionOf(token: string | undefined): Position | undefined {
     const parsed = JSON.parse(Buffer.from(token, 'base64url').toString()) as Position;
     if (typeof parsed.revision === 'number' && typeof parsed.after === 'string') return parsed;
   } catch {
-    // Told below: whatever it was, it is not a token of ours.
+    // Reported below: the text is no token of ours.
   }
   throw badRequest('continue key is not valid: it was not issued by this server');
 }
@@ -64,36 +83,44 @@ function firstAfter(keys: readonly string[], key: string): number {
 }
 
 /** Where a namespace's keys begin and end: they stand together. */
-function rangeOf(type: ResourceType, keys: readonly string[], namespace: string): { readonly prefix: string; readonly end: number } {
+function rangeOf(
+  type: ResourceType,
+  keys: readonly string[],
+  namespace: string,
+): { readonly prefix: string; readonly end: number } {
   if (!type.namespaced || namespace === '') return { prefix: '', end: keys.length };
   return { prefix: `${namespace}/`, end: firstAfter(keys, `${namespace}/\uffff`) };
 }
 
 /**
- * One page of a list, in the order of namespace and name. Later pages show the objects as they are by then, under the
- * first page's resourceVersion, so that a watch from there sees every change in between. Throws 410 when that revision
- * is no longer watchable.
+ * One page of a list, by namespace and name. Later pages show the objects as they are by then,
+ * under the first page's resourceVersion, so that a watch from there sees every change in between.
+ * Throws 410 when that revision is no longer watchable.
  */
 export function listObjects(state: StoreState, type: ResourceType, query: ListQuery): ListPage {
   const table = state.table(type.table);
   const test = selectionTest(type, query);
   const position = positionOf(query.continueToken);
   if (position !== undefined && table.since(position.revision) === undefined) {
-    throw expired('The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.');
+    throw expired(
+      'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.',
+    );
   }
   const revision = position?.revision ?? state.revision;
   const keys = table.keys();
-  const items: Stored[] = [];
+  const items: StoredObject[] = [];
   const { prefix, end } = rangeOf(type, keys, query.namespace ?? '');
   let at = firstAfter(keys, position?.after ?? prefix);
   const limit = query.limit === undefined || query.limit <= 0 ? Infinity : query.limit;
   for (; at < end && items.length < limit; at += 1) {
-    const object = table.get(keys[at] as string) as Stored;
+    const object = table.get(keys[at] as string) as StoredObject;
     if (test(object)) items.push(presented(type, object));
   }
   const page = { items, resourceVersion: String(revision) };
   if (at >= end) return page;
-  const continueToken = Buffer.from(JSON.stringify({ revision, after: keys[at - 1] as string })).toString('base64url');
+  const continueToken = Buffer.from(
+    JSON.stringify({ revision, after: keys[at - 1] as string }),
+  ).toString('base64url');
   const filtered = (query.labelSelector ?? '') !== '' || (query.fieldSelector ?? '') !== '';
   return filtered ? { ...page, continueToken } : { ...page, continueToken, remaining: end - at };
 }

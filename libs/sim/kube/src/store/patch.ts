@@ -1,10 +1,22 @@
-import { badRequest, invalid, StatusError } from '../errors.js';
-import { cloneJson, equalJson, isRecord, recordOf, valueAt, type JsonRecord } from '../json.js';
-import type { Sent, Stored } from '../model.js';
-import { strategicMerge } from './strategic.js';
+import { badRequest, invalid, StatusError } from '../model/errors.js';
+import {
+  cloneJson,
+  equalJson,
+  isRecord,
+  type JsonRecord,
+  recordOf,
+  valueAt,
+} from '../model/json.js';
+import type { SentObject, StoredObject } from '../model/objects.js';
 import type { ResourceType } from './registry.js';
+import { strategicMerge } from './strategic.js';
 
-export type JsonOperation = { readonly op: string; readonly path: string; readonly value?: unknown; readonly from?: string };
+type JsonOperation = {
+  readonly op: string;
+  readonly path: string;
+  readonly value?: unknown;
+  readonly from?: string;
+};
 export type PatchBody =
   | { readonly type: 'merge'; readonly body: unknown }
   | { readonly type: 'strategic'; readonly body: unknown }
@@ -25,16 +37,26 @@ const unescape = (token: string): string => token.replaceAll('~1', '/').replaceA
 
 function pointerOf(path: string): readonly string[] {
   if (path === '') return [];
-  if (!path.startsWith('/')) throw badRequest(`json patch path ${JSON.stringify(path)} must start with "/"`);
+  if (!path.startsWith('/'))
+    throw badRequest(`json patch path ${JSON.stringify(path)} must start with "/"`);
   return path.slice(1).split('/').map(unescape);
 }
 
-/** Kubernetes does not say which operation failed; neither does its twin. */
-const cannotApply = (): StatusError => new StatusError({ code: 422, reason: 'Invalid', message: 'the server rejected our request due to an error in our request' });
+/** Kubernetes does not say which operation failed, so the twin does not either. */
+const cannotApply = (): StatusError =>
+  new StatusError({
+    code: 422,
+    reason: 'Invalid',
+    message: 'the server rejected our request due to an error in our request',
+  });
 
 type Container = Record<string, unknown> | unknown[];
 
-function parentOf(document: unknown, operation: JsonOperation, pointer: readonly string[]): Container {
+function parentOf(
+  document: unknown,
+  operation: JsonOperation,
+  pointer: readonly string[],
+): Container {
   const parent = valueAt(document, pointer.slice(0, -1));
   if (typeof parent !== 'object' || parent === null) throw cannotApply();
   return parent as Container;
@@ -75,37 +97,56 @@ function removeAt(document: unknown, operation: JsonOperation, path: string): un
 function applyOperation(document: unknown, operation: JsonOperation): unknown {
   switch (operation.op) {
     case 'add':
-    case 'replace': return setAt(document, operation, cloneJson(operation.value));
-    case 'remove': return removeAt(document, operation, operation.path);
+    case 'replace':
+      return setAt(document, operation, cloneJson(operation.value));
+    case 'remove':
+      return removeAt(document, operation, operation.path);
     case 'test':
-      if (equalJson(valueAt(document, pointerOf(operation.path)) ?? null, operation.value ?? null)) return document;
+      if (equalJson(valueAt(document, pointerOf(operation.path)) ?? null, operation.value ?? null))
+        return document;
       throw cannotApply();
     case 'copy':
     case 'move': {
       const value: unknown = cloneJson(valueAt(document, pointerOf(operation.from ?? '')));
-      const without = operation.op === 'move' ? removeAt(document, operation, operation.from ?? '') : document;
+      const without =
+        operation.op === 'move' ? removeAt(document, operation, operation.from ?? '') : document;
       return setAt(without, { ...operation, op: 'add' }, value);
     }
-    default: throw badRequest(`unexpected json patch operation ${JSON.stringify(operation.op)}`);
+    default:
+      throw badRequest(`unexpected json patch operation ${JSON.stringify(operation.op)}`);
   }
 }
 
 /** RFC 6902. Throws StatusError 422 when a test fails or a path leads nowhere. */
-export function jsonPatch(target: unknown, operations: unknown): unknown {
+function jsonPatch(target: unknown, operations: unknown): unknown {
   if (!Array.isArray(operations)) throw badRequest('json patch must be a list of operations');
   return (operations as JsonOperation[]).reduce<unknown>(applyOperation, cloneJson(target));
 }
 
 /** The object after the patch, ready to be sent as an update. */
-export function patched(type: ResourceType, before: Stored, patch: PatchBody): Sent {
+export function patched(type: ResourceType, before: StoredObject, patch: PatchBody): SentObject {
   if (patch.type === 'strategic' && type.custom) {
     throw new StatusError({
-      code: 415, reason: 'UnsupportedMediaType',
-      message: 'the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml, application/apply-patch+cbor',
+      code: 415,
+      reason: 'UnsupportedMediaType',
+      message:
+        'the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml, application/apply-patch+cbor',
     });
   }
-  const after = patch.type === 'merge' ? mergePatch(before, patch.body) : patch.type === 'json' ? jsonPatch(before, patch.body) : strategicMerge(type.schema, before, patch.body);
-  const result = after as Sent & JsonRecord;
-  if (result.metadata?.name !== before.metadata.name) throw invalid(type, before.metadata.name, [{ type: 'FieldValueInvalid', field: 'metadata.name', message: `Invalid value: ${JSON.stringify(result.metadata?.name ?? '')}: field is immutable` }]);
+  const after =
+    patch.type === 'merge'
+      ? mergePatch(before, patch.body)
+      : patch.type === 'json'
+        ? jsonPatch(before, patch.body)
+        : strategicMerge(type.schema, before, patch.body);
+  const result = after as SentObject & JsonRecord;
+  if (result.metadata?.name !== before.metadata.name)
+    throw invalid(type, before.metadata.name, [
+      {
+        type: 'FieldValueInvalid',
+        field: 'metadata.name',
+        message: `Invalid value: ${JSON.stringify(result.metadata?.name ?? '')}: field is immutable`,
+      },
+    ]);
   return result;
 }

@@ -1,9 +1,24 @@
-import { servedResources, type ServedResource, type Subresource } from '../served.js';
+import {
+  type ServedResource,
+  servedResources,
+  type Subresource,
+} from '../model/served-resources.js';
 import { builtinSchema, type Schema } from '../schema/schema.js';
 
 /** A printer column of a custom resource. */
-export type PrinterColumn = { readonly name: string; readonly type: string; readonly jsonPath: string; readonly description?: string; readonly format?: string; readonly priority?: number };
-export type ScalePaths = { readonly specReplicasPath: string; readonly statusReplicasPath: string; readonly labelSelectorPath?: string };
+export type PrinterColumn = {
+  readonly name: string;
+  readonly type: string;
+  readonly jsonPath: string;
+  readonly description?: string;
+  readonly format?: string;
+  readonly priority?: number;
+};
+export type ScalePaths = {
+  readonly specReplicasPath: string;
+  readonly statusReplicasPath: string;
+  readonly labelSelectorPath?: string;
+};
 
 /** A resource in one version, as paths name it. */
 export type ResourceType = {
@@ -19,7 +34,7 @@ export type ResourceType = {
   readonly subresources: readonly Subresource[];
   readonly generation: boolean;
   readonly fields: readonly string[];
-  /** Where its objects are stored; versions of one resource share it. */
+  /** The table of its objects, which all versions of the resource share. */
   readonly table: string;
   readonly custom: boolean;
   readonly schema?: Schema;
@@ -28,11 +43,17 @@ export type ResourceType = {
 };
 
 /** `plural` or `plural.group`: the name of the table that holds a resource's objects. */
-export const tableName = (group: string, plural: string): string => (group === '' ? plural : `${plural}.${group}`);
+export const tableName = (group: string, plural: string): string =>
+  group === '' ? plural : `${plural}.${group}`;
 
-export const apiVersionOf = (type: { readonly group: string; readonly version: string }): string => (type.group === '' ? type.version : `${type.group}/${type.version}`);
+export const apiVersionOf = (type: { readonly group: string; readonly version: string }): string =>
+  type.group === '' ? type.version : `${type.group}/${type.version}`;
 
-const replicasScale: ScalePaths = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas', labelSelectorPath: '.status.selector' };
+const replicasScale: ScalePaths = {
+  specReplicasPath: '.spec.replicas',
+  statusReplicasPath: '.status.replicas',
+  labelSelectorPath: '.status.selector',
+};
 
 function builtinType(served: ServedResource): ResourceType {
   const { storedAs, ...rest } = served;
@@ -48,7 +69,7 @@ function builtinType(served: ServedResource): ResourceType {
   };
 }
 
-/** Which resources are served now. */
+/** The resources that are served now. */
 export class Registry {
   readonly #types = new Map<string, ResourceType>();
 
@@ -62,7 +83,8 @@ export class Registry {
 
   /** Takes all versions of a custom resource away. */
   removeCustom(group: string, plural: string): void {
-    for (const [key, type] of this.#types) if (type.custom && type.group === group && type.plural === plural) this.#types.delete(key);
+    for (const [key, type] of this.#types)
+      if (type.custom && type.group === group && type.plural === plural) this.#types.delete(key);
   }
 
   find(group: string, version: string, plural: string): ResourceType | undefined {
@@ -70,7 +92,8 @@ export class Registry {
   }
 
   findKind(apiVersion: string, kind: string): ResourceType | undefined {
-    for (const type of this.#types.values()) if (type.kind === kind && apiVersionOf(type) === apiVersion) return type;
+    for (const type of this.#types.values())
+      if (type.kind === kind && apiVersionOf(type) === apiVersion) return type;
     return undefined;
   }
 
@@ -81,7 +104,8 @@ export class Registry {
   /** Any one version of each stored resource. */
   tables(): ReadonlyMap<string, ResourceType> {
     const tables = new Map<string, ResourceType>();
-    for (const type of this.#types.values()) if (!tables.has(type.table)) tables.set(type.table, type);
+    for (const type of this.#types.values())
+      if (!tables.has(type.table)) tables.set(type.table, type);
     return tables;
   }
 }

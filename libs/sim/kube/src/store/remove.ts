@@ -1,11 +1,11 @@
-import { conflict } from '../errors.js';
-import { timeText, type Pod, type Stored } from '../model.js';
+import { conflict } from '../model/errors.js';
+import { type Pod, type StoredObject, timeText } from '../model/objects.js';
 import { presented, readStored } from './access.js';
 import type { ResourceType } from './registry.js';
 import type { StoreState } from './state.js';
 import { commitUpdate } from './write.js';
 
-/** How a deletion is to be done; as DeleteOptions. */
+/** The options of a deletion, as in DeleteOptions. */
 export type RemoveOptions = {
   readonly uid?: string;
   readonly resourceVersion?: string;
@@ -18,56 +18,109 @@ export type RemoveOptions = {
 export const foregroundFinalizer = 'foregroundDeletion';
 export const orphanFinalizer = 'orphan';
 
-function guard(type: ResourceType, before: Stored, options: RemoveOptions): void {
+function guard(type: ResourceType, before: StoredObject, options: RemoveOptions): void {
   const { name, uid, resourceVersion } = before.metadata;
-  if (options.uid !== undefined && options.uid !== uid) throw conflict(type, name, `Precondition failed: UID in precondition: ${options.uid}, UID in object meta: ${uid}`);
+  if (options.uid !== undefined && options.uid !== uid)
+    throw conflict(
+      type,
+      name,
+      `Precondition failed: UID in precondition: ${options.uid}, UID in object meta: ${uid}`,
+    );
   if (options.resourceVersion !== undefined && options.resourceVersion !== resourceVersion) {
-    throw conflict(type, name, `Precondition failed: ResourceVersion in precondition: ${options.resourceVersion}, ResourceVersion in object meta: ${resourceVersion}`);
+    throw conflict(
+      type,
+      name,
+      `Precondition failed: ResourceVersion in precondition: ${options.resourceVersion}, ResourceVersion in object meta: ${resourceVersion}`,
+    );
   }
 }
 
-/** Only pods end gracefully, and only those that a kubelet may have started. */
-function graceSecondsOf(object: Stored, asked: number | undefined): number {
+/** Only pods that a kubelet may have started end gracefully. */
+function graceSecondsOf(object: StoredObject, asked: number | undefined): number {
   if (object.kind !== 'Pod') return 0;
   const pod = object as Pod;
-  if (pod.spec.nodeName === undefined || pod.spec.nodeName === '' || pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') return 0;
+  if (
+    pod.spec.nodeName === undefined ||
+    pod.spec.nodeName === '' ||
+    pod.status?.phase === 'Succeeded' ||
+    pod.status?.phase === 'Failed'
+  )
+    return 0;
   return Math.max(0, asked ?? pod.spec.terminationGracePeriodSeconds ?? 30);
 }
 
-function finalizersOf(object: Stored, propagation: RemoveOptions['propagation']): readonly string[] {
-  const others = (object.metadata.finalizers ?? []).filter((one) => one !== foregroundFinalizer && one !== orphanFinalizer);
+function finalizersOf(
+  object: StoredObject,
+  propagation: RemoveOptions['propagation'],
+): readonly string[] {
+  const others = (object.metadata.finalizers ?? []).filter(
+    (one) => one !== foregroundFinalizer && one !== orphanFinalizer,
+  );
   if (propagation === 'Foreground') return [...others, foregroundFinalizer];
   if (propagation === 'Orphan') return [...others, orphanFinalizer];
   return propagation === undefined ? (object.metadata.finalizers ?? []) : others;
 }
 
-function marked(state: StoreState, before: Stored, graceSeconds: number, finalizers: readonly string[]): Stored {
+function marked(
+  state: StoreState,
+  before: StoredObject,
+  graceSeconds: number,
+  finalizers: readonly string[],
+): StoredObject {
   const { finalizers: _old, ...metadata } = before.metadata;
   const held = finalizers.length === 0 ? metadata : { ...metadata, finalizers };
   const dueMs = state.clock.nowMs() + graceSeconds * 1000;
-  const sooner = metadata.deletionGracePeriodSeconds === undefined || graceSeconds < metadata.deletionGracePeriodSeconds;
+  const sooner =
+    metadata.deletionGracePeriodSeconds === undefined ||
+    graceSeconds < metadata.deletionGracePeriodSeconds;
   if (metadata.deletionTimestamp !== undefined && !sooner) return { ...before, metadata: held };
-  const generation = metadata.generation === undefined || metadata.deletionTimestamp !== undefined ? {} : { generation: metadata.generation + 1 };
-  return { ...before, metadata: { ...held, ...generation, deletionTimestamp: timeText(dueMs), deletionGracePeriodSeconds: graceSeconds } };
+  const generation =
+    metadata.generation === undefined || metadata.deletionTimestamp !== undefined
+      ? {}
+      : { generation: metadata.generation + 1 };
+  return {
+    ...before,
+    metadata: {
+      ...held,
+      ...generation,
+      deletionTimestamp: timeText(dueMs),
+      deletionGracePeriodSeconds: graceSeconds,
+    },
+  };
 }
 
 /**
- * Deletes the object, or marks it when finalizers or a grace period hold it. Answers the object as it was last, and
- * whether it is gone. Throws StatusError: 404, or 409 when a precondition fails.
+ * Deletes the object, or marks it when finalizers or a grace period hold it. Returns its last
+ * state, and whether it is gone. Throws StatusError: 404, or 409 when a precondition fails.
  */
-export function removeObject(state: StoreState, type: ResourceType, ref: { readonly namespace?: string | undefined; readonly name: string }, options: RemoveOptions): { readonly object: Stored; readonly gone: boolean } {
+export function removeObject(
+  state: StoreState,
+  type: ResourceType,
+  ref: { readonly namespace?: string | undefined; readonly name: string },
+  options: RemoveOptions,
+): { readonly object: StoredObject; readonly gone: boolean } {
   const before = readStored(state, type, ref);
   guard(type, before, options);
   const graceSeconds = graceSecondsOf(before, options.gracePeriodSeconds);
   const finalizers = finalizersOf(before, options.propagation);
   const isNamespace = type.table === 'namespaces';
   if (graceSeconds === 0 && finalizers.length === 0 && !isNamespace) {
-    if (options.dryRun !== true) return { object: presented(type, state.commit({ kind: 'deleted', table: type.table, object: before, before })), gone: true };
+    if (options.dryRun !== true)
+      return {
+        object: presented(
+          type,
+          state.commit({ kind: 'deleted', table: type.table, object: before, before }),
+        ),
+        gone: true,
+      };
     return { object: presented(type, before), gone: true };
   }
   let after = marked(state, before, graceSeconds, finalizers);
   if (isNamespace) after = { ...after, status: { phase: 'Terminating' } };
   if (options.dryRun === true) return { object: presented(type, after), gone: false };
   const stored = commitUpdate(state, type, before, after);
-  return { object: presented(type, stored), gone: state.table(type.table).get(ref.name) === undefined && !type.namespaced };
+  return {
+    object: presented(type, stored),
+    gone: state.table(type.table).get(ref.name) === undefined && !type.namespaced,
+  };
 }

@@ -1,21 +1,25 @@
-import { compareText } from '../json.js';
-import type { Stored } from '../model.js';
+import { compareText } from '../model/json.js';
+import type { StoredObject } from '../model/objects.js';
 
 /** One change of one object. `before` is what it was, for changes and removals. */
 export type Change = {
   readonly kind: 'added' | 'modified' | 'deleted';
   readonly table: string;
   readonly revision: number;
-  readonly object: Stored;
-  readonly before?: Stored;
+  readonly object: StoredObject;
+  readonly before?: StoredObject;
 };
 
-export const keyOf = (namespace: string | undefined, name: string): string => (namespace === undefined || namespace === '' ? name : `${namespace}/${name}`);
+export const keyOf = (namespace: string | undefined, name: string): string =>
+  namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
 
-/** The objects of one resource and the changes that watches can still replay. */
-export class Table {
+/**
+ * The objects of one resource, and the changes that watches can still replay. Invariant: the log is
+ * sorted by revision.
+ */
+export class ResourceTable {
   readonly name: string;
-  readonly #objects = new Map<string, Stored>();
+  readonly #objects = new Map<string, StoredObject>();
   readonly #logMax: number;
   #log: Change[] = [];
   #forgottenRevision = 0;
@@ -26,7 +30,7 @@ export class Table {
     this.#logMax = logMax;
   }
 
-  get(key: string): Stored | undefined {
+  get(key: string): StoredObject | undefined {
     return this.#objects.get(key);
   }
 
@@ -34,11 +38,11 @@ export class Table {
     return this.#objects.size;
   }
 
-  values(): IterableIterator<Stored> {
+  values(): IterableIterator<StoredObject> {
     return this.#objects.values();
   }
 
-  /** Keys in the order in which lists have them. */
+  /** The keys in the order of lists. */
   keys(): readonly string[] {
     return (this.#sorted ??= [...this.#objects.keys()].sort(compareText));
   }
@@ -52,7 +56,7 @@ export class Table {
     if (this.#log.length > this.#logMax * 2) this.forget(this.#log.length - this.#logMax);
   }
 
-  /** Drops the oldest changes: watches from before them are told to list anew. */
+  /** Drops the oldest changes. Watches from before them must list again. */
   forget(count = this.#log.length): void {
     const last = this.#log[count - 1];
     if (last === undefined) return;
@@ -60,7 +64,7 @@ export class Table {
     this.#log = this.#log.slice(count);
   }
 
-  /** The changes after a revision; undefined when some of them are forgotten. */
+  /** The changes after a revision; undefined when some of them were dropped. */
   since(revision: number): readonly Change[] | undefined {
     if (revision < this.#forgottenRevision) return undefined;
     let low = 0;

@@ -1,50 +1,103 @@
-import { invalidValue, requiredValue, type FieldError } from '../errors.js';
-import { isRecord, listOf, recordOf, textOf } from '../json.js';
-import { timeText, type Stored } from '../model.js';
-import { schemaFromOpenApi } from '../schema/custom-schema.js';
+import { type FieldError, invalidValue, requiredValue } from '../model/errors.js';
+import { isRecord, listOf, recordOf, textOf } from '../model/json.js';
+import { type StoredObject, timeText } from '../model/objects.js';
 import { ruleErrors } from '../schema/cel.js';
-import type { StoreState } from '../store/state.js';
-import type { Strategy } from '../store/strategy.js';
+import { schemaFromOpenApi } from '../schema/custom-schema.js';
+import type { Strategy, StrategyContext } from '../store/strategy.js';
 
-function defaults(object: Stored): Stored {
+function defaults(object: StoredObject): StoredObject {
   const spec = recordOf(object['spec']);
   const names = recordOf(spec['names']);
   const kind = textOf(names['kind']);
-  return { ...object, spec: { conversion: { strategy: 'None' }, ...spec, names: { singular: kind.toLowerCase(), listKind: `${kind}List`, ...names } } };
+  return {
+    ...object,
+    spec: {
+      conversion: { strategy: 'None' },
+      ...spec,
+      names: { singular: kind.toLowerCase(), listKind: `${kind}List`, ...names },
+    },
+  };
 }
 
-/** A definition is served at once: nothing else has to agree to its names. */
-function prepareCreate(object: Stored, state: StoreState): Stored {
+/** A definition is established at once, because no other controller checks its names. */
+function prepareCreate(object: StoredObject, context: StrategyContext): StoredObject {
   const spec = recordOf(object['spec']);
-  const lastTransitionTime = timeText(state.clock.nowMs());
+  const lastTransitionTime = timeText(context.clock.nowMs());
   const versions = listOf(spec['versions']).map(recordOf);
   const conditions = [
-    { type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'no conflicts found', lastTransitionTime },
-    { type: 'Established', status: 'True', reason: 'InitialNamesAccepted', message: 'the initial names have been accepted', lastTransitionTime },
+    {
+      type: 'NamesAccepted',
+      status: 'True',
+      reason: 'NoConflicts',
+      message: 'no conflicts found',
+      lastTransitionTime,
+    },
+    {
+      type: 'Established',
+      status: 'True',
+      reason: 'InitialNamesAccepted',
+      message: 'the initial names have been accepted',
+      lastTransitionTime,
+    },
   ];
-  return { ...object, status: { conditions, acceptedNames: spec['names'], storedVersions: versions.filter((version) => version['storage'] === true).map((version) => version['name']) } };
+  return {
+    ...object,
+    status: {
+      conditions,
+      acceptedNames: spec['names'],
+      storedVersions: versions
+        .filter((version) => version['storage'] === true)
+        .map((version) => version['name']),
+    },
+  };
 }
 
-function versionErrors(field: string, version: Readonly<Record<string, unknown>>): readonly FieldError[] {
+function versionErrors(
+  field: string,
+  version: Readonly<Record<string, unknown>>,
+): readonly FieldError[] {
   const openApi = recordOf(version['schema'])['openAPIV3Schema'];
-  if (!isRecord(openApi)) return [requiredValue(`${field}.schema.openAPIV3Schema`, 'schemas are required')];
+  if (!isRecord(openApi))
+    return [requiredValue(`${field}.schema.openAPIV3Schema`, 'schemas are required')];
   const path = `${field}.schema.openAPIV3Schema`;
-  if (textOf(openApi['type']) !== 'object') return [invalidValue(`${path}.type`, openApi['type'] ?? '', 'must be object at the root')];
+  if (textOf(openApi['type']) !== 'object')
+    return [invalidValue(`${path}.type`, openApi['type'] ?? '', 'must be object at the root')];
   return ruleErrors(path, schemaFromOpenApi(openApi));
 }
 
-function validate(object: Stored): readonly FieldError[] {
+function validate(object: StoredObject): readonly FieldError[] {
   const spec = recordOf(object['spec']);
   const names = recordOf(spec['names']);
   const wanted = `${textOf(names['plural'])}.${textOf(spec['group'])}`;
   const errors: FieldError[] = [];
-  if (object.metadata.name !== wanted) errors.push(invalidValue('metadata.name', object.metadata.name, `must be spec.names.plural+"."+spec.group`));
-  for (const field of ['plural', 'kind']) if (textOf(names[field]) === '') errors.push(requiredValue(`spec.names.${field}`));
+  if (object.metadata.name !== wanted)
+    errors.push(
+      invalidValue(
+        'metadata.name',
+        object.metadata.name,
+        `must be spec.names.plural+"."+spec.group`,
+      ),
+    );
+  for (const field of ['plural', 'kind'])
+    if (textOf(names[field]) === '') errors.push(requiredValue(`spec.names.${field}`));
   const versions = listOf(spec['versions']).map(recordOf);
-  if (versions.filter((version) => version['storage'] === true).length !== 1) errors.push(invalidValue('spec.versions', versions.length, 'must have exactly one version marked as storage version'));
-  versions.forEach((version, index) => errors.push(...versionErrors(`spec.versions[${index}]`, version)));
+  if (versions.filter((version) => version['storage'] === true).length !== 1)
+    errors.push(
+      invalidValue(
+        'spec.versions',
+        versions.length,
+        'must have exactly one version marked as storage version',
+      ),
+    );
+  versions.forEach((version, index) =>
+    errors.push(...versionErrors(`spec.versions[${index}]`, version)),
+  );
   return errors;
 }
 
 /** CustomResourceDefinitions. */
-export const customDefinitionStrategy: Strategy = { defaults, prepareCreate, validate: (object) => validate(object) };
+export const customDefinitionStrategy: Strategy = {
+  defaults,
+  prepareCreate,
+  validate: (object) => validate(object),
+};

@@ -1,10 +1,14 @@
-import { amountsOf, quantityText } from '../quantity.js';
-import { isRecord, listOf, recordOf, type JsonRecord } from '../json.js';
+import { isRecord, type JsonRecord, listOf, recordOf } from '../model/json.js';
+import { amountsOf } from '../model/quantity.js';
 
 /** Records of a list, as records. */
 const records = (value: unknown): readonly JsonRecord[] => listOf(value).filter(isRecord);
 
-const mapped = (record: JsonRecord, field: string, change: (item: JsonRecord) => JsonRecord): JsonRecord =>
+const mapped = (
+  record: JsonRecord,
+  field: string,
+  change: (item: JsonRecord) => JsonRecord,
+): JsonRecord =>
   Array.isArray(record[field]) ? { [field]: records(record[field]).map(change) } : {};
 
 function imagePullPolicy(image: unknown): string {
@@ -20,11 +24,18 @@ function containerResources(resources: JsonRecord): JsonRecord {
   return { ...resources, requests: { ...limits, ...recordOf(resources['requests']) } };
 }
 
-const probe = (value: unknown): JsonRecord => ({ timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3, ...recordOf(value) });
+const probe = (value: unknown): JsonRecord => ({
+  timeoutSeconds: 1,
+  periodSeconds: 10,
+  successThreshold: 1,
+  failureThreshold: 3,
+  ...recordOf(value),
+});
 
 function container(spec: JsonRecord): JsonRecord {
   const probes: Record<string, unknown> = {};
-  for (const field of ['livenessProbe', 'readinessProbe', 'startupProbe']) if (isRecord(spec[field])) probes[field] = probe(spec[field]);
+  for (const field of ['livenessProbe', 'readinessProbe', 'startupProbe'])
+    if (isRecord(spec[field])) probes[field] = probe(spec[field]);
   return {
     imagePullPolicy: imagePullPolicy(spec['image']),
     terminationMessagePath: '/dev/termination-log',
@@ -38,7 +49,8 @@ function container(spec: JsonRecord): JsonRecord {
 
 function volume(spec: JsonRecord): JsonRecord {
   const filled: Record<string, unknown> = { ...spec };
-  for (const field of ['configMap', 'secret', 'projected', 'downwardAPI']) if (isRecord(spec[field])) filled[field] = { defaultMode: 420, ...spec[field] };
+  for (const field of ['configMap', 'secret', 'projected', 'downwardAPI'])
+    if (isRecord(spec[field])) filled[field] = { defaultMode: 420, ...spec[field] };
   if (isRecord(spec['hostPath'])) filled['hostPath'] = { type: '', ...spec['hostPath'] };
   if (Object.keys(spec).length === 1) filled['emptyDir'] = {};
   return filled;
@@ -63,32 +75,71 @@ export function podSpecDefaults(spec: JsonRecord): JsonRecord {
 /** The defaults of a template: those of its pod. */
 export function templateDefaults(template: unknown): JsonRecord {
   const record = recordOf(template);
-  return { ...record, metadata: recordOf(record['metadata']), spec: podSpecDefaults(recordOf(record['spec'])) };
+  return {
+    ...record,
+    metadata: recordOf(record['metadata']),
+    spec: podSpecDefaults(recordOf(record['spec'])),
+  };
 }
 
-/** What the admission plug-ins DefaultTolerationSeconds and Priority add to a new pod. */
-export function admittedPodSpec(spec: JsonRecord, priority: { readonly value: number; readonly policy: string }): JsonRecord {
+/**
+ * A pod's spec with the additions of the admission plug-ins DefaultTolerationSeconds and Priority.
+ */
+export function admittedPodSpec(
+  spec: JsonRecord,
+  priority: { readonly value: number; readonly policy: string },
+): JsonRecord {
   const given = records(spec['tolerations']);
   const added = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']
-    .filter((key) => !given.some((toleration) => (toleration['key'] === undefined || toleration['key'] === key) && (toleration['effect'] === undefined || toleration['effect'] === 'NoExecute')))
+    .filter(
+      (key) =>
+        !given.some(
+          (toleration) =>
+            (toleration['key'] === undefined || toleration['key'] === key) &&
+            (toleration['effect'] === undefined || toleration['effect'] === 'NoExecute'),
+        ),
+    )
     .map((key) => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 }));
-  const tolerations = [...given.map((toleration) => (toleration['key'] !== undefined && toleration['operator'] === undefined && toleration['value'] === undefined ? toleration : toleration)), ...added];
-  return { enableServiceLinks: true, preemptionPolicy: priority.policy, ...spec, priority: priority.value, tolerations };
+  const tolerations = [
+    ...given.map((toleration) =>
+      toleration['key'] !== undefined &&
+      toleration['operator'] === undefined &&
+      toleration['value'] === undefined
+        ? toleration
+        : toleration,
+    ),
+    ...added,
+  ];
+  return {
+    enableServiceLinks: true,
+    preemptionPolicy: priority.policy,
+    ...spec,
+    priority: priority.value,
+    tolerations,
+  };
 }
 
 /** Guaranteed, Burstable or BestEffort, from CPU and memory of all containers. */
 export function qosClass(spec: JsonRecord): string {
-  const containers = [...records(spec['containers']), ...records(spec['initContainers'])].map((one) => recordOf(one['resources']));
-  const amounts = (resources: JsonRecord, field: string): Readonly<Record<string, number>> => amountsOf(recordOf(resources[field]) as Record<string, string>);
+  const containers = [...records(spec['containers']), ...records(spec['initContainers'])].map(
+    (one) => recordOf(one['resources']),
+  );
+  const amounts = (resources: JsonRecord, field: string): Readonly<Record<string, number>> =>
+    amountsOf(recordOf(resources[field]) as Record<string, string>);
   const names = ['cpu', 'memory'] as const;
-  const any = containers.some((resources) => names.some((name) => (amounts(resources, 'requests')[name] ?? 0) > 0 || (amounts(resources, 'limits')[name] ?? 0) > 0));
+  const any = containers.some((resources) =>
+    names.some(
+      (name) =>
+        (amounts(resources, 'requests')[name] ?? 0) > 0 ||
+        (amounts(resources, 'limits')[name] ?? 0) > 0,
+    ),
+  );
   if (!any) return 'BestEffort';
-  const guaranteed = containers.every((resources) => names.every((name) => {
-    const limit = amounts(resources, 'limits')[name] ?? 0;
-    return limit > 0 && (amounts(resources, 'requests')[name] ?? limit) === limit;
-  }));
+  const guaranteed = containers.every((resources) =>
+    names.every((name) => {
+      const limit = amounts(resources, 'limits')[name] ?? 0;
+      return limit > 0 && (amounts(resources, 'requests')[name] ?? limit) === limit;
+    }),
+  );
   return guaranteed ? 'Guaranteed' : 'Burstable';
 }
-
-/** For messages: an amount as text. */
-export const amountText = quantityText;

@@ -1,18 +1,36 @@
-import { invalidValue, requiredValue, type FieldError } from '../errors.js';
-import { equalJson, listOf, recordOf, textOf } from '../json.js';
-import type { Stored } from '../model.js';
-import type { ResourceType } from '../store/registry.js';
-import type { Strategy } from '../store/strategy.js';
+import { type FieldError, invalidValue, requiredValue } from '../model/errors.js';
+import { equalJson, listOf, recordOf, textOf } from '../model/json.js';
+import type { StoredObject } from '../model/objects.js';
+import type { Strategy, StrategyOf } from '../store/strategy.js';
 import { customDefinitionStrategy } from './custom-definition.js';
 import { podStrategy } from './pod.js';
-import { daemonSetStrategy, deploymentStrategy, jobStrategy, replicaSetStrategy, statefulSetStrategy } from './workload.js';
+import {
+  daemonSetStrategy,
+  deploymentStrategy,
+  jobStrategy,
+  replicaSetStrategy,
+  statefulSetStrategy,
+} from './workload.js';
 
-const filled = (object: Stored, field: string, defaults: object): Stored => ({ ...object, [field]: { ...defaults, ...recordOf(object[field]) } });
+const filled = (object: StoredObject, field: string, defaults: object): StoredObject => ({
+  ...object,
+  [field]: { ...defaults, ...recordOf(object[field]) },
+});
 
 const namespaceStrategy: Strategy = {
   names: 'label',
-  defaults: (object) => ({ ...object, metadata: { ...object.metadata, labels: { ...object.metadata.labels, 'kubernetes.io/metadata.name': object.metadata.name } } }),
-  prepareCreate: (object) => ({ ...object, spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } }),
+  defaults: (object) => ({
+    ...object,
+    metadata: {
+      ...object.metadata,
+      labels: { ...object.metadata.labels, 'kubernetes.io/metadata.name': object.metadata.name },
+    },
+  }),
+  prepareCreate: (object) => ({
+    ...object,
+    spec: { finalizers: ['kubernetes'] },
+    status: { phase: 'Active' },
+  }),
   prepareUpdate: (object, before) => ({ ...object, spec: before['spec'] }),
 };
 
@@ -22,25 +40,54 @@ const nodeStrategy: Strategy = {
     const status = recordOf(object['status']);
     const allocatable = status['allocatable'] ?? status['capacity'];
     const nodeInfo = status['nodeInfo'];
-    return { ...object, spec: recordOf(object['spec']), ...(object['status'] === undefined ? {} : { status: { ...status, ...(allocatable === undefined ? {} : { allocatable }), ...(nodeInfo === undefined ? {} : { nodeInfo }) } }) };
+    return {
+      ...object,
+      spec: recordOf(object['spec']),
+      ...(object['status'] === undefined
+        ? {}
+        : {
+            status: {
+              ...status,
+              ...(allocatable === undefined ? {} : { allocatable }),
+              ...(nodeInfo === undefined ? {} : { nodeInfo }),
+            },
+          }),
+    };
   },
-  prepareCreate: (object, state) => {
+  prepareCreate: (object, context) => {
     const spec = recordOf(object['spec']);
     const taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
-    return state.taintsNewNodes ? { ...object, spec: { ...spec, taints: [...listOf(spec['taints']), taint] } } : object;
+    return context.taintsNewNodes
+      ? { ...object, spec: { ...spec, taints: [...listOf(spec['taints']), taint] } }
+      : object;
   },
   validate: (object, before) => {
     const old = textOf(recordOf(before?.['spec'])['providerID']);
     const changed = old !== '' && textOf(recordOf(object['spec'])['providerID']) !== old;
-    const ofTaints = listOf(recordOf(object['spec'])['taints']).flatMap((taint, index): readonly FieldError[] => (textOf(recordOf(taint)['effect']) === '' ? [requiredValue(`spec.taints[${index}].effect`)] : []));
-    return changed ? [...ofTaints, { type: 'FieldValueForbidden', field: 'spec.providerID', message: 'Forbidden: node updates may not change providerID except from "" to valid' }] : ofTaints;
+    const ofTaints = listOf(recordOf(object['spec'])['taints']).flatMap(
+      (taint, index): readonly FieldError[] =>
+        textOf(recordOf(taint)['effect']) === ''
+          ? [requiredValue(`spec.taints[${index}].effect`)]
+          : [],
+    );
+    return changed
+      ? [
+          ...ofTaints,
+          {
+            type: 'FieldValueForbidden',
+            field: 'spec.providerID',
+            message: 'Forbidden: node updates may not change providerID except from "" to valid',
+          },
+        ]
+      : ofTaints;
   },
 };
 
 const budgetStrategy: Strategy = {
   validate: (object) => {
     const spec = recordOf(object['spec']);
-    if (spec['minAvailable'] !== undefined && spec['maxUnavailable'] !== undefined) return [invalidValue('spec', spec, 'minAvailable and maxUnavailable cannot be both set')];
+    if (spec['minAvailable'] !== undefined && spec['maxUnavailable'] !== undefined)
+      return [invalidValue('spec', spec, 'minAvailable and maxUnavailable cannot be both set')];
     return [];
   },
 };
@@ -53,8 +100,17 @@ const claimStrategy: Strategy = {
 const serviceStrategy: Strategy = {
   names: 'label',
   defaults: (object) => {
-    const ports = listOf(recordOf(object['spec'])['ports']).map((port) => ({ protocol: 'TCP', targetPort: recordOf(port)['port'], ...recordOf(port) }));
-    const spec = filled(object, 'spec', { type: 'ClusterIP', sessionAffinity: 'None', internalTrafficPolicy: 'Cluster', ipFamilyPolicy: 'SingleStack' });
+    const ports = listOf(recordOf(object['spec'])['ports']).map((port) => ({
+      protocol: 'TCP',
+      targetPort: recordOf(port)['port'],
+      ...recordOf(port),
+    }));
+    const spec = filled(object, 'spec', {
+      type: 'ClusterIP',
+      sessionAffinity: 'None',
+      internalTrafficPolicy: 'Cluster',
+      ipFamilyPolicy: 'SingleStack',
+    });
     return ports.length === 0 ? spec : { ...spec, spec: { ...recordOf(spec['spec']), ports } };
   },
   prepareCreate: (object) => ({ ...object, status: { loadBalancer: {} } }),
@@ -62,7 +118,16 @@ const serviceStrategy: Strategy = {
 
 const storageClassStrategy: Strategy = {
   defaults: (object) => ({ reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate', ...object }),
-  validate: (object, before) => (before !== undefined && !equalJson(object['parameters'], before['parameters']) ? [{ type: 'FieldValueForbidden', field: 'parameters', message: 'Forbidden: updates to parameters are forbidden.' }] : []),
+  validate: (object, before) =>
+    before !== undefined && !equalJson(object['parameters'], before['parameters'])
+      ? [
+          {
+            type: 'FieldValueForbidden',
+            field: 'parameters',
+            message: 'Forbidden: updates to parameters are forbidden.',
+          },
+        ]
+      : [],
 };
 
 const strategies: Readonly<Record<string, Strategy>> = {
@@ -71,7 +136,11 @@ const strategies: Readonly<Record<string, Strategy>> = {
   namespaces: namespaceStrategy,
   services: serviceStrategy,
   persistentvolumeclaims: claimStrategy,
-  persistentvolumes: { defaults: (object) => filled(object, 'spec', { persistentVolumeReclaimPolicy: 'Retain', volumeMode: 'Filesystem' }), prepareCreate: (object) => ({ ...object, status: { phase: 'Available' } }) },
+  persistentvolumes: {
+    defaults: (object) =>
+      filled(object, 'spec', { persistentVolumeReclaimPolicy: 'Retain', volumeMode: 'Filesystem' }),
+    prepareCreate: (object) => ({ ...object, status: { phase: 'Available' } }),
+  },
   'deployments.apps': deploymentStrategy,
   'replicasets.apps': replicaSetStrategy,
   'statefulsets.apps': statefulSetStrategy,
@@ -79,7 +148,9 @@ const strategies: Readonly<Record<string, Strategy>> = {
   'jobs.batch': jobStrategy,
   'poddisruptionbudgets.policy': budgetStrategy,
   'storageclasses.storage.k8s.io': storageClassStrategy,
-  'priorityclasses.scheduling.k8s.io': { defaults: (object) => ({ preemptionPolicy: 'PreemptLowerPriority', ...object }) },
+  'priorityclasses.scheduling.k8s.io': {
+    defaults: (object) => ({ preemptionPolicy: 'PreemptLowerPriority', ...object }),
+  },
   'customresourcedefinitions.apiextensions.k8s.io': customDefinitionStrategy,
   'roles.rbac.authorization.k8s.io': { names: 'path' },
   'rolebindings.rbac.authorization.k8s.io': { names: 'path' },
@@ -89,5 +160,5 @@ const strategies: Readonly<Record<string, Strategy>> = {
 
 const plain: Strategy = {};
 
-/** What is particular to writing this resource. */
-export const strategyOf = (type: ResourceType): Strategy => strategies[type.table] ?? plain;
+/** The rules for writing this resource; none for kinds without rules of their own. */
+export const strategyOf: StrategyOf = (type) => strategies[type.table] ?? plain;

@@ -1,60 +1,110 @@
-import { invalidValue, requiredValue, unsupportedValue, type FieldError } from '../errors.js';
-import { equalJson, isRecord, recordOf, textOf, type JsonRecord } from '../json.js';
-import type { Stored } from '../model.js';
-import { selectorTest } from '../selectors.js';
+import { type FieldError, invalidValue, requiredValue, unsupportedValue } from '../model/errors.js';
+import { equalJson, isRecord, type JsonRecord, recordOf, textOf } from '../model/json.js';
+import type { StoredObject } from '../model/objects.js';
+import { selectorTest } from '../model/selectors.js';
 import type { Strategy } from '../store/strategy.js';
 import { podSpecErrors } from './pod.js';
 import { templateDefaults } from './pod-defaults.js';
 
-const withSpec = (object: Stored, defaults: JsonRecord): Stored => {
+const withSpec = (object: StoredObject, defaults: JsonRecord): StoredObject => {
   const spec = recordOf(object['spec']);
-  return { ...object, spec: { ...defaults, ...spec, template: templateDefaults(spec['template']) } };
+  return {
+    ...object,
+    spec: { ...defaults, ...spec, template: templateDefaults(spec['template']) },
+  };
 };
 
 function selectorErrors(spec: JsonRecord): readonly FieldError[] {
   const selector = spec['selector'];
   if (!isRecord(selector)) return [requiredValue('spec.selector')];
-  const labels = recordOf(recordOf(spec['template'])['metadata'])['labels'] as Record<string, string> | undefined;
-  if (Object.keys(selector).length === 0) return [invalidValue('spec.selector', {}, 'empty selector is invalid for deployment')];
+  const labels = recordOf(recordOf(spec['template'])['metadata'])['labels'] as
+    Record<string, string> | undefined;
+  if (Object.keys(selector).length === 0)
+    return [invalidValue('spec.selector', {}, 'empty selector is invalid for deployment')];
   if (selectorTest(selector)(labels)) return [];
-  return [invalidValue('spec.template.metadata.labels', labels ?? {}, '`selector` does not match template `labels`')];
+  return [
+    invalidValue(
+      'spec.template.metadata.labels',
+      labels ?? {},
+      '`selector` does not match template `labels`',
+    ),
+  ];
 }
 
-function workloadErrors(object: Stored, before: Stored | undefined): readonly FieldError[] {
+function workloadErrors(
+  object: StoredObject,
+  before: StoredObject | undefined,
+): readonly FieldError[] {
   const spec = recordOf(object['spec']);
   const errors: FieldError[] = [...selectorErrors(spec)];
-  if (Number(spec['replicas'] ?? 1) < 0) errors.push(invalidValue('spec.replicas', spec['replicas'], 'must be greater than or equal to 0'));
+  if (Number(spec['replicas'] ?? 1) < 0)
+    errors.push(
+      invalidValue('spec.replicas', spec['replicas'], 'must be greater than or equal to 0'),
+    );
   const template = recordOf(recordOf(spec['template'])['spec']);
   errors.push(...podSpecErrors('spec.template.spec', template));
-  if (template['restartPolicy'] !== 'Always' && object.kind !== 'Job') errors.push(unsupportedValue('spec.template.spec.restartPolicy', template['restartPolicy'], ['Always']));
-  if (before !== undefined && !equalJson(recordOf(before['spec'])['selector'], spec['selector'])) errors.push(invalidValue('spec.selector', spec['selector'], 'field is immutable'));
+  if (template['restartPolicy'] !== 'Always' && object.kind !== 'Job')
+    errors.push(
+      unsupportedValue('spec.template.spec.restartPolicy', template['restartPolicy'], ['Always']),
+    );
+  if (before !== undefined && !equalJson(recordOf(before['spec'])['selector'], spec['selector']))
+    errors.push(invalidValue('spec.selector', spec['selector'], 'field is immutable'));
   return errors;
 }
 
 function rollingUpdate(strategy: JsonRecord, defaults: JsonRecord): JsonRecord {
   const type = textOf(strategy['type']) || 'RollingUpdate';
-  return type === 'RollingUpdate' ? { type, rollingUpdate: { ...defaults, ...recordOf(strategy['rollingUpdate']) } } : { ...strategy, type };
+  return type === 'RollingUpdate'
+    ? { type, rollingUpdate: { ...defaults, ...recordOf(strategy['rollingUpdate']) } }
+    : { ...strategy, type };
 }
 
 /** Deployments. */
 export const deploymentStrategy: Strategy = {
   defaults: (object) => {
-    const filled = withSpec(object, { replicas: 1, revisionHistoryLimit: 10, progressDeadlineSeconds: 600 });
+    const filled = withSpec(object, {
+      replicas: 1,
+      revisionHistoryLimit: 10,
+      progressDeadlineSeconds: 600,
+    });
     const spec = recordOf(filled['spec']);
-    return { ...filled, spec: { ...spec, strategy: rollingUpdate(recordOf(spec['strategy']), { maxUnavailable: '25%', maxSurge: '25%' }) } };
+    return {
+      ...filled,
+      spec: {
+        ...spec,
+        strategy: rollingUpdate(recordOf(spec['strategy']), {
+          maxUnavailable: '25%',
+          maxSurge: '25%',
+        }),
+      },
+    };
   },
   validate: workloadErrors,
 };
 
 /** ReplicaSets. */
-export const replicaSetStrategy: Strategy = { defaults: (object) => withSpec(object, { replicas: 1 }), validate: workloadErrors };
+export const replicaSetStrategy: Strategy = {
+  defaults: (object) => withSpec(object, { replicas: 1 }),
+  validate: workloadErrors,
+};
 
 /** StatefulSets. */
 export const statefulSetStrategy: Strategy = {
   defaults: (object) => {
-    const filled = withSpec(object, { replicas: 1, revisionHistoryLimit: 10, podManagementPolicy: 'OrderedReady', persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' } });
+    const filled = withSpec(object, {
+      replicas: 1,
+      revisionHistoryLimit: 10,
+      podManagementPolicy: 'OrderedReady',
+      persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' },
+    });
     const spec = recordOf(filled['spec']);
-    return { ...filled, spec: { ...spec, updateStrategy: rollingUpdate(recordOf(spec['updateStrategy']), { partition: 0 }) } };
+    return {
+      ...filled,
+      spec: {
+        ...spec,
+        updateStrategy: rollingUpdate(recordOf(spec['updateStrategy']), { partition: 0 }),
+      },
+    };
   },
   validate: workloadErrors,
 };
@@ -64,29 +114,61 @@ export const daemonSetStrategy: Strategy = {
   defaults: (object) => {
     const filled = withSpec(object, { revisionHistoryLimit: 10 });
     const spec = recordOf(filled['spec']);
-    return { ...filled, spec: { ...spec, updateStrategy: rollingUpdate(recordOf(spec['updateStrategy']), { maxUnavailable: 1, maxSurge: 0 }) } };
+    return {
+      ...filled,
+      spec: {
+        ...spec,
+        updateStrategy: rollingUpdate(recordOf(spec['updateStrategy']), {
+          maxUnavailable: 1,
+          maxSurge: 0,
+        }),
+      },
+    };
   },
   validate: workloadErrors,
 };
 
-/** A Job chooses its own selector, by its uid, unless it is told to trust the user's. */
-function jobCreate(object: Stored): Stored {
+/** A Job selects its pods by its uid, unless manualSelector is set. */
+function jobCreate(object: StoredObject): StoredObject {
   const spec = recordOf(object['spec']);
   if (spec['manualSelector'] === true) return object;
   const uid = object.metadata.uid;
-  const own = { 'batch.kubernetes.io/controller-uid': uid, 'batch.kubernetes.io/job-name': object.metadata.name, 'controller-uid': uid, 'job-name': object.metadata.name };
+  const own = {
+    'batch.kubernetes.io/controller-uid': uid,
+    'batch.kubernetes.io/job-name': object.metadata.name,
+    'controller-uid': uid,
+    'job-name': object.metadata.name,
+  };
   const template = recordOf(spec['template']);
   const metadata = recordOf(template['metadata']);
-  const labelled = { ...template, metadata: { ...metadata, labels: { ...recordOf(metadata['labels']), ...own } } };
-  return { ...object, metadata: { ...object.metadata, labels: object.metadata.labels ?? recordOf(metadata['labels']) as Record<string, string> }, spec: { ...spec, selector: { matchLabels: { 'batch.kubernetes.io/controller-uid': uid } }, template: labelled } };
+  const labelled = {
+    ...template,
+    metadata: { ...metadata, labels: { ...recordOf(metadata['labels']), ...own } },
+  };
+  return {
+    ...object,
+    metadata: {
+      ...object.metadata,
+      labels: object.metadata.labels ?? (recordOf(metadata['labels']) as Record<string, string>),
+    },
+    spec: {
+      ...spec,
+      selector: { matchLabels: { 'batch.kubernetes.io/controller-uid': uid } },
+      template: labelled,
+    },
+  };
 }
 
-function jobErrors(object: Stored, before: Stored | undefined): readonly FieldError[] {
+function jobErrors(object: StoredObject, before: StoredObject | undefined): readonly FieldError[] {
   const spec = recordOf(object['spec']);
   const template = recordOf(recordOf(spec['template'])['spec']);
   const errors = [...podSpecErrors('spec.template.spec', template)];
-  if (template['restartPolicy'] === 'Always') errors.push(unsupportedValue('spec.template.spec.restartPolicy', 'Always', ['OnFailure', 'Never']));
-  if (before !== undefined && !equalJson(recordOf(before['spec'])['template'], spec['template'])) errors.push(invalidValue('spec.template', {}, 'field is immutable'));
+  if (template['restartPolicy'] === 'Always')
+    errors.push(
+      unsupportedValue('spec.template.spec.restartPolicy', 'Always', ['OnFailure', 'Never']),
+    );
+  if (before !== undefined && !equalJson(recordOf(before['spec'])['template'], spec['template']))
+    errors.push(invalidValue('spec.template', {}, 'field is immutable'));
   return errors;
 }
 
@@ -94,8 +176,18 @@ function jobErrors(object: Stored, before: Stored | undefined): readonly FieldEr
 export const jobStrategy: Strategy = {
   defaults: (object) => {
     const spec = recordOf(object['spec']);
-    const counts = spec['completions'] === undefined && spec['parallelism'] === undefined ? { completions: 1, parallelism: 1 } : { parallelism: 1 };
-    return withSpec(object, { ...counts, backoffLimit: 6, completionMode: 'NonIndexed', suspend: false, manualSelector: false, podReplacementPolicy: 'TerminatingOrFailed' });
+    const counts =
+      spec['completions'] === undefined && spec['parallelism'] === undefined
+        ? { completions: 1, parallelism: 1 }
+        : { parallelism: 1 };
+    return withSpec(object, {
+      ...counts,
+      backoffLimit: 6,
+      completionMode: 'NonIndexed',
+      suspend: false,
+      manualSelector: false,
+      podReplacementPolicy: 'TerminatingOrFailed',
+    });
   },
   prepareCreate: jobCreate,
   validate: jobErrors,

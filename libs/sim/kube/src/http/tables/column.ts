@@ -1,4 +1,4 @@
-import type { Stored } from '../../model.js';
+import type { StoredObject } from '../../model/objects.js';
 
 export type Cell = string | number | boolean | null;
 
@@ -8,7 +8,7 @@ export type Column = {
   readonly type: 'string' | 'integer' | 'boolean' | 'date' | 'number';
   readonly format?: string;
   readonly wide?: boolean;
-  readonly cell: (object: Stored, nowMs: number) => Cell;
+  readonly cell: (object: StoredObject, nowMs: number) => Cell;
 };
 
 const minute = 60;
@@ -41,14 +41,32 @@ export function ageText(since: string | undefined | null, nowMs: number): string
   return durationText(nowMs - Date.parse(since));
 }
 
-export const nameColumn: Column = { name: 'Name', type: 'string', format: 'name', cell: (object) => object.metadata.name };
-export const ageColumn: Column = { name: 'Age', type: 'string', cell: (object, now) => ageText(object.metadata.creationTimestamp, now) };
-export const createdColumn: Column = { name: 'Created At', type: 'date', cell: (object) => object.metadata.creationTimestamp };
+export const nameColumn: Column = {
+  name: 'Name',
+  type: 'string',
+  format: 'name',
+  cell: (object) => object.metadata.name,
+};
+export const ageColumn: Column = {
+  name: 'Age',
+  type: 'string',
+  cell: (object, now) => ageText(object.metadata.creationTimestamp, now),
+};
+export const createdColumn: Column = {
+  name: 'Created At',
+  type: 'date',
+  cell: (object) => object.metadata.creationTimestamp,
+};
 
 type Shape = { readonly type?: Column['type']; readonly wide?: boolean };
 
 /** A column that reads one value. */
-export const column = (name: string, cell: Column['cell'], shape: Shape = {}): Column => ({ name, type: shape.type ?? 'string', ...(shape.wide === true ? { wide: true } : {}), cell });
+export const column = (name: string, cell: Column['cell'], shape: Shape = {}): Column => ({
+  name,
+  type: shape.type ?? 'string',
+  ...(shape.wide === true ? { wide: true } : {}),
+  cell,
+});
 
 /** The value as text, or `<none>`. */
 export const orNone = (text: string): string => (text === '' ? '<none>' : text);

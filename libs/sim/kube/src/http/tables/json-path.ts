@@ -1,4 +1,4 @@
-import { isRecord, textOf } from '../../json.js';
+import { isRecord, textOf } from '../../model/json.js';
 
 /** One step of a path: a field, every item, one item, or the items whose field has a value. */
 type Step =
@@ -7,14 +7,17 @@ type Step =
   | { readonly kind: 'index'; readonly index: number }
   | { readonly kind: 'where'; readonly field: string; readonly value: string };
 
-const bracket = /^\[(?:(\*)|(-?\d+)|'([^']*)'|"([^"]*)"|\?\(\s*@\.([\w.-]+)\s*==\s*(?:"([^"]*)"|'([^']*)')\s*\))\]/;
+const bracket =
+  /^\[(?:(\*)|(-?\d+)|'([^']*)'|"([^"]*)"|\?\(\s*@\.([\w.-]+)\s*==\s*(?:"([^"]*)"|'([^']*)')\s*\))\]/;
 
 function parseBracket(match: RegExpExecArray): Step {
   const [, all, index, single, double, field, value, quoted] = match;
   if (all !== undefined) return { kind: 'all' };
   if (index !== undefined) return { kind: 'index', index: Number(index) };
   const name = single ?? double;
-  return name !== undefined ? { kind: 'field', name } : { kind: 'where', field: field ?? '', value: value ?? quoted ?? '' };
+  return name !== undefined
+    ? { kind: 'field', name }
+    : { kind: 'where', field: field ?? '', value: value ?? quoted ?? '' };
 }
 
 const parsed = new Map<string, readonly Step[]>();
@@ -28,7 +31,12 @@ function parse(path: string): readonly Step[] {
     const inBrackets = bracket.exec(rest);
     const field = /^\.((?:\\.|[^.[\]])+)/.exec(rest);
     if (inBrackets !== null) steps.push(parseBracket(inBrackets));
-    else if (field !== null) steps.push(field[1] === '*' ? { kind: 'all' } : { kind: 'field', name: (field[1] as string).replace(/\\(.)/g, '$1') });
+    else if (field !== null)
+      steps.push(
+        field[1] === '*'
+          ? { kind: 'all' }
+          : { kind: 'field', name: (field[1] as string).replace(/\\(.)/g, '$1') },
+      );
     const taken = inBrackets?.[0] ?? field?.[0];
     if (taken === undefined) break;
     rest = rest.slice(taken.length);
@@ -40,16 +48,25 @@ function parse(path: string): readonly Step[] {
 function take(values: readonly unknown[], step: Step): readonly unknown[] {
   return values.flatMap((value): readonly unknown[] => {
     switch (step.kind) {
-      case 'field': return isRecord(value) && value[step.name] !== undefined ? [value[step.name]] : [];
-      case 'all': return Array.isArray(value) ? value : isRecord(value) ? Object.values(value) : [];
+      case 'field':
+        return isRecord(value) && value[step.name] !== undefined ? [value[step.name]] : [];
+      case 'all':
+        return Array.isArray(value) ? value : isRecord(value) ? Object.values(value) : [];
       case 'index': {
         const item: unknown = Array.isArray(value) ? value.at(step.index) : undefined;
         return item === undefined ? [] : [item];
       }
-      case 'where': return Array.isArray(value) ? value.filter((item) => isRecord(item) && textOf(item[step.field]) === step.value) : [];
+      case 'where':
+        return Array.isArray(value)
+          ? value.filter((item) => isRecord(item) && textOf(item[step.field]) === step.value)
+          : [];
     }
   });
 }
 
-/** The values at a JSONPath, as far as printer columns use it: fields, `[*]`, `[n]`, `['k']` and `[?(@.k=="v")]`. */
-export const valuesAtPath = (value: unknown, path: string): readonly unknown[] => parse(path).reduce<readonly unknown[]>(take, [value]);
+/**
+ * The values at a JSONPath. Supports what printer columns use: fields, `[*]`, `[n]`, `['k']` and
+ * `[?(@.k=="v")]`.
+ */
+export const valuesAtPath = (value: unknown, path: string): readonly unknown[] =>
+  parse(path).reduce<readonly unknown[]>(take, [value]);

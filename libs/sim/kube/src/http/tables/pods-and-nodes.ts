@@ -1,6 +1,13 @@
-import { listOf, recordOf, textOf } from '../../json.js';
-import { conditionOf, isReady, type ContainerStatusView, type Node, type Pod, type Stored } from '../../model.js';
-import { ageColumn, column, nameColumn, orNone, type Column } from './column.js';
+import { listOf, recordOf, textOf } from '../../model/json.js';
+import {
+  conditionOf,
+  type ContainerStatusView,
+  isReady,
+  type Node,
+  type Pod,
+  type StoredObject,
+} from '../../model/objects.js';
+import { ageColumn, type Column, column, nameColumn, orNone } from './column.js';
 
 function initStatus(pod: Pod): string | undefined {
   const statuses = pod.status?.initContainerStatuses ?? [];
@@ -26,29 +33,45 @@ function containersStatus(statuses: readonly ContainerStatusView[], otherwise: s
 }
 
 /** The word that kubectl prints for a pod's state. */
-export function podStatusText(pod: Pod): string {
+function podStatusText(pod: Pod): string {
   const phase = textOf(pod.status?.reason) || textOf(pod.status?.phase);
   const gated = conditionOf(pod.status?.conditions, 'PodScheduled')?.reason === 'SchedulingGated';
   const initial = phase === 'Pending' ? initStatus(pod) : undefined;
-  let status = gated ? 'SchedulingGated' : (initial ?? containersStatus(pod.status?.containerStatuses ?? [], phase));
-  if (status === 'Completed' && (pod.status?.containerStatuses ?? []).some((one) => one.ready)) status = isReady(pod) ? 'Running' : 'NotReady';
+  let status = gated
+    ? 'SchedulingGated'
+    : (initial ?? containersStatus(pod.status?.containerStatuses ?? [], phase));
+  if (status === 'Completed' && (pod.status?.containerStatuses ?? []).some((one) => one.ready))
+    status = isReady(pod) ? 'Running' : 'NotReady';
   if (pod.metadata.deletionTimestamp === undefined) return status;
   return pod.status?.reason === 'NodeLost' ? 'Unknown' : 'Terminating';
 }
 
-const sidecars = (pod: Pod): readonly string[] => (pod.spec.initContainers ?? []).filter((one) => one.restartPolicy === 'Always').map((one) => one.name);
+const sidecars = (pod: Pod): readonly string[] =>
+  (pod.spec.initContainers ?? [])
+    .filter((one) => one.restartPolicy === 'Always')
+    .map((one) => one.name);
 
 function readyText(pod: Pod): string {
   const extra = sidecars(pod);
-  const statuses = [...(pod.status?.containerStatuses ?? []), ...(pod.status?.initContainerStatuses ?? []).filter((one) => extra.includes(one.name))];
+  const statuses = [
+    ...(pod.status?.containerStatuses ?? []),
+    ...(pod.status?.initContainerStatuses ?? []).filter((one) => extra.includes(one.name)),
+  ];
   return `${statuses.filter((one) => one.ready).length}/${pod.spec.containers.length + extra.length}`;
 }
 
-const asPod = (read: (pod: Pod) => string) => (object: Stored): string => read(object as Pod);
+const asPod =
+  (read: (pod: Pod) => string) =>
+  (object: StoredObject): string =>
+    read(object as Pod);
 
 function gatesText(pod: Pod): string {
   const gates = listOf(recordOf(pod.spec)['readinessGates']);
-  const met = gates.filter((gate) => conditionOf(pod.status?.conditions, textOf(recordOf(gate)['conditionType']))?.status === 'True');
+  const met = gates.filter(
+    (gate) =>
+      conditionOf(pod.status?.conditions, textOf(recordOf(gate)['conditionType']))?.status ===
+      'True',
+  );
   return gates.length === 0 ? '<none>' : `${met.length}/${gates.length}`;
 }
 
@@ -56,11 +79,28 @@ export const podColumns: readonly Column[] = [
   nameColumn,
   column('Ready', asPod(readyText)),
   column('Status', asPod(podStatusText)),
-  column('Restarts', asPod((pod) => String((pod.status?.containerStatuses ?? []).reduce((sum, one) => sum + one.restartCount, 0)))),
+  column(
+    'Restarts',
+    asPod((pod) =>
+      String((pod.status?.containerStatuses ?? []).reduce((sum, one) => sum + one.restartCount, 0)),
+    ),
+  ),
   ageColumn,
-  column('IP', asPod((pod) => orNone(textOf(pod.status?.podIP))), { wide: true }),
-  column('Node', asPod((pod) => orNone(textOf(pod.spec.nodeName))), { wide: true }),
-  column('Nominated Node', asPod((pod) => orNone(textOf(pod.status?.nominatedNodeName))), { wide: true }),
+  column(
+    'IP',
+    asPod((pod) => orNone(textOf(pod.status?.podIP))),
+    { wide: true },
+  ),
+  column(
+    'Node',
+    asPod((pod) => orNone(textOf(pod.spec.nodeName))),
+    { wide: true },
+  ),
+  column(
+    'Nominated Node',
+    asPod((pod) => orNone(textOf(pod.status?.nominatedNodeName))),
+    { wide: true },
+  ),
   column('Readiness Gates', asPod(gatesText), { wide: true }),
 ];
 
@@ -68,7 +108,9 @@ const rolePrefix = 'node-role.kubernetes.io/';
 
 function rolesText(node: Node): string {
   const labels = node.metadata.labels ?? {};
-  const roles = Object.keys(labels).filter((label) => label.startsWith(rolePrefix) && label.length > rolePrefix.length).map((label) => label.slice(rolePrefix.length));
+  const roles = Object.keys(labels)
+    .filter((label) => label.startsWith(rolePrefix) && label.length > rolePrefix.length)
+    .map((label) => label.slice(rolePrefix.length));
   if (labels['kubernetes.io/role'] !== undefined) roles.push(labels['kubernetes.io/role']);
   return orNone([...new Set(roles)].sort().join(','));
 }
@@ -80,10 +122,17 @@ function nodeStatusText(node: Node): string {
   return words.join(',');
 }
 
-const asNode = (read: (node: Node) => string) => (object: Stored): string => read(object);
-const address = (type: string) => asNode((node) => orNone(node.status?.addresses?.find((one) => one.type === type)?.address ?? ''));
+const asNode =
+  (read: (node: Node) => string) =>
+  (object: StoredObject): string =>
+    read(object);
+const address = (type: string) =>
+  asNode((node) => orNone(node.status?.addresses?.find((one) => one.type === type)?.address ?? ''));
 const info = (field: string) => asNode((node) => node.status?.nodeInfo?.[field] ?? '');
-const known = (read: (object: Stored) => string) => (object: Stored): string => read(object) || '<unknown>';
+const known =
+  (read: (object: StoredObject) => string) =>
+  (object: StoredObject): string =>
+    read(object) || '<unknown>';
 
 export const nodeColumns: readonly Column[] = [
   nameColumn,

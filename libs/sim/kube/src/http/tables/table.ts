@@ -1,11 +1,17 @@
-import { textOf } from '../../json.js';
-import type { Stored } from '../../model.js';
+import { textOf } from '../../model/json.js';
+import type { StoredObject } from '../../model/objects.js';
 import type { PrinterColumn, ResourceType } from '../../store/registry.js';
-import { ageColumn, ageText, column, nameColumn, type Cell, type Column } from './column.js';
+import { ageColumn, ageText, type Cell, type Column, column, nameColumn } from './column.js';
 import { valuesAtPath } from './json-path.js';
 import { otherColumns } from './others.js';
 import { nodeColumns, podColumns } from './pods-and-nodes.js';
-import { daemonSetColumns, deploymentColumns, jobColumns, replicaSetColumns, statefulSetColumns } from './workloads.js';
+import {
+  daemonSetColumns,
+  deploymentColumns,
+  jobColumns,
+  replicaSetColumns,
+  statefulSetColumns,
+} from './workloads.js';
 
 const builtin: Readonly<Record<string, readonly Column[]>> = {
   ...otherColumns,
@@ -20,7 +26,7 @@ const builtin: Readonly<Record<string, readonly Column[]>> = {
 
 const plain: readonly Column[] = [nameColumn, ageColumn];
 
-function customCell(printer: PrinterColumn): (object: Stored, nowMs: number) => Cell {
+function customCell(printer: PrinterColumn): (object: StoredObject, nowMs: number) => Cell {
   return (object, nowMs) => {
     const [value] = valuesAtPath(object, printer.jsonPath);
     if (value === undefined || value === null) return null;
@@ -35,31 +41,65 @@ const customTypes = new Set(['string', 'integer', 'boolean', 'date', 'number']);
 
 function customColumns(type: ResourceType): readonly Column[] {
   if (type.columns === undefined) return plain;
-  return [nameColumn, ...type.columns.map((printer) => {
-    const shape = { type: (customTypes.has(printer.type) ? printer.type : 'string') as Column['type'], wide: (printer.priority ?? 0) > 0 };
-    return column(printer.name, customCell(printer), shape);
-  })];
+  return [
+    nameColumn,
+    ...type.columns.map((printer) => {
+      const shape = {
+        type: (customTypes.has(printer.type) ? printer.type : 'string') as Column['type'],
+        wide: (printer.priority ?? 0) > 0,
+      };
+      return column(printer.name, customCell(printer), shape);
+    }),
+  ];
 }
 
-const columnsOf = (type: ResourceType): readonly Column[] => (type.custom ? customColumns(type) : (builtin[type.table] ?? plain));
+const columnsOf = (type: ResourceType): readonly Column[] =>
+  type.custom ? customColumns(type) : (builtin[type.table] ?? plain);
 
-/** What a row carries of its object: nothing, its metadata, or all of it. */
+/** The part of its object that a row carries. */
 export type IncludeObject = 'None' | 'Metadata' | 'Object';
 
-function rowObject(object: Stored, include: IncludeObject): object {
+function rowObject(object: StoredObject, include: IncludeObject): object {
   if (include === 'None') return {};
-  return { object: include === 'Object' ? object : { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata } };
+  return {
+    object:
+      include === 'Object'
+        ? object
+        : {
+            kind: 'PartialObjectMetadata',
+            apiVersion: 'meta.k8s.io/v1',
+            metadata: object.metadata,
+          },
+  };
 }
 
 /** Objects as a Table, which kubectl prints as it is. `metadata` is the list's. */
-export function tableOf(type: ResourceType, objects: readonly Stored[], options: { readonly metadata: object; readonly nowMs: number; readonly include: IncludeObject; readonly headers: boolean }): object {
+export function tableOf(
+  type: ResourceType,
+  objects: readonly StoredObject[],
+  options: {
+    readonly metadata: object;
+    readonly nowMs: number;
+    readonly include: IncludeObject;
+    readonly headers: boolean;
+  },
+): object {
   const columns = columnsOf(type);
-  const columnDefinitions = columns.map((one) => ({ name: one.name, type: one.type, format: one.format ?? '', description: '', priority: one.wide === true ? 1 : 0 }));
+  const columnDefinitions = columns.map((one) => ({
+    name: one.name,
+    type: one.type,
+    format: one.format ?? '',
+    description: '',
+    priority: one.wide === true ? 1 : 0,
+  }));
   return {
     kind: 'Table',
     apiVersion: 'meta.k8s.io/v1',
     metadata: options.metadata,
     columnDefinitions: options.headers ? columnDefinitions : null,
-    rows: objects.map((object) => ({ cells: columns.map((one) => one.cell(object, options.nowMs)), ...rowObject(object, options.include) })),
+    rows: objects.map((object) => ({
+      cells: columns.map((one) => one.cell(object, options.nowMs)),
+      ...rowObject(object, options.include),
+    })),
   };
 }

@@ -1,21 +1,39 @@
-import { compareText, listOf, recordOf, textOf } from '../../json.js';
-import type { Condition, LabelSelectorSpec, Stored, Workload } from '../../model.js';
-import { ageColumn, column, durationText, nameColumn, orNone, type Cell, type Column } from './column.js';
+import { compareText, listOf, recordOf, textOf } from '../../model/json.js';
+import type { Condition, LabelSelectorSpec, StoredObject, Workload } from '../../model/objects.js';
+import {
+  ageColumn,
+  type Cell,
+  type Column,
+  column,
+  durationText,
+  nameColumn,
+  orNone,
+} from './column.js';
 
-const spec = (object: Stored): Workload['spec'] => (object as Workload).spec;
-const status = (object: Stored, field: string): number => Number(recordOf(object['status'])[field] ?? 0);
-const containers = (object: Stored, field: 'name' | 'image'): string => spec(object).template.spec.containers.map((one) => one[field] ?? '').join(',');
+const spec = (object: StoredObject): Workload['spec'] => (object as Workload).spec;
+const status = (object: StoredObject, field: string): number =>
+  Number(recordOf(object['status'])[field] ?? 0);
+const containers = (object: StoredObject, field: 'name' | 'image'): string =>
+  spec(object)
+    .template.spec.containers.map((one) => one[field] ?? '')
+    .join(',');
 
 /** A label selector as one line. */
 export function selectorText(selector: LabelSelectorSpec | undefined): string {
   if (selector === undefined) return '<none>';
-  const equal = Object.entries(selector.matchLabels ?? {}).sort(([left], [right]) => compareText(left, right)).map(([key, value]) => `${key}=${value}`);
+  const equal = Object.entries(selector.matchLabels ?? {})
+    .sort(([left], [right]) => compareText(left, right))
+    .map(([key, value]) => `${key}=${value}`);
   const others = (selector.matchExpressions ?? []).map(({ key, operator, values = [] }) => {
     switch (operator) {
-      case 'In': return `${key} in (${values.join(',')})`;
-      case 'NotIn': return `${key} notin (${values.join(',')})`;
-      case 'Exists': return key;
-      default: return `!${key}`;
+      case 'In':
+        return `${key} in (${values.join(',')})`;
+      case 'NotIn':
+        return `${key} notin (${values.join(',')})`;
+      case 'Exists':
+        return key;
+      default:
+        return `!${key}`;
     }
   });
   return orNone([...equal, ...others].join(','));
@@ -25,55 +43,77 @@ const template: readonly Column[] = [
   column('Containers', (object) => containers(object, 'name'), { wide: true }),
   column('Images', (object) => containers(object, 'image'), { wide: true }),
 ];
-const selector = column('Selector', (object) => selectorText(spec(object).selector), { wide: true });
-const count = (name: string, field: string): Column => column(name, (object) => status(object, field), { type: 'integer' });
-const readyOf = column('Ready', (object) => `${status(object, 'readyReplicas')}/${spec(object).replicas ?? 1}`);
+const selector = column('Selector', (object) => selectorText(spec(object).selector), {
+  wide: true,
+});
+const count = (name: string, field: string): Column =>
+  column(name, (object) => status(object, field), { type: 'integer' });
+const readyOf = column(
+  'Ready',
+  (object) => `${status(object, 'readyReplicas')}/${spec(object).replicas ?? 1}`,
+);
 
 export const deploymentColumns: readonly Column[] = [
   nameColumn,
   readyOf,
   column('Up-to-date', (object) => String(status(object, 'updatedReplicas'))),
   column('Available', (object) => String(status(object, 'availableReplicas'))),
-  ageColumn, ...template, selector,
+  ageColumn,
+  ...template,
+  selector,
 ];
 
 export const replicaSetColumns: readonly Column[] = [
   nameColumn,
   column('Desired', (object) => spec(object).replicas ?? 1, { type: 'integer' }),
-  count('Current', 'replicas'), count('Ready', 'readyReplicas'),
-  ageColumn, ...template, selector,
+  count('Current', 'replicas'),
+  count('Ready', 'readyReplicas'),
+  ageColumn,
+  ...template,
+  selector,
 ];
 
 export const statefulSetColumns: readonly Column[] = [nameColumn, readyOf, ageColumn, ...template];
 
-const nodeSelector = (object: Stored): string => {
-  const wanted = Object.entries(spec(object).template.spec.nodeSelector ?? {}).sort(([left], [right]) => compareText(left, right));
+const nodeSelector = (object: StoredObject): string => {
+  const wanted = Object.entries(spec(object).template.spec.nodeSelector ?? {}).sort(
+    ([left], [right]) => compareText(left, right),
+  );
   return orNone(wanted.map(([key, value]) => `${key}=${value}`).join(','));
 };
 
 export const daemonSetColumns: readonly Column[] = [
   nameColumn,
-  count('Desired', 'desiredNumberScheduled'), count('Current', 'currentNumberScheduled'), count('Ready', 'numberReady'),
-  count('Up-to-date', 'updatedNumberScheduled'), count('Available', 'numberAvailable'),
+  count('Desired', 'desiredNumberScheduled'),
+  count('Current', 'currentNumberScheduled'),
+  count('Ready', 'numberReady'),
+  count('Up-to-date', 'updatedNumberScheduled'),
+  count('Available', 'numberAvailable'),
   column('Node Selector', nodeSelector),
-  ageColumn, ...template, selector,
+  ageColumn,
+  ...template,
+  selector,
 ];
 
-function jobStatus(object: Stored): string {
+function jobStatus(object: StoredObject): string {
   const conditions = listOf(recordOf(object['status'])['conditions']) as readonly Condition[];
-  const holds = (type: string): boolean => conditions.some((one) => one.type === type && one.status === 'True');
-  for (const type of ['Complete', 'Failed', 'Suspended', 'FailureTarget']) if (holds(type)) return type;
+  const holds = (type: string): boolean =>
+    conditions.some((one) => one.type === type && one.status === 'True');
+  for (const type of ['Complete', 'Failed', 'Suspended', 'FailureTarget'])
+    if (holds(type)) return type;
   return object.metadata.deletionTimestamp === undefined ? 'Running' : 'Terminating';
 }
 
-function completions(object: Stored): string {
+function completions(object: StoredObject): string {
   const wanted = spec(object)['completions'];
   const parallelism = Number(spec(object)['parallelism'] ?? 1);
   if (wanted !== undefined) return `${status(object, 'succeeded')}/${Number(wanted)}`;
-  return parallelism > 1 ? `${status(object, 'succeeded')}/1 of ${parallelism}` : `${status(object, 'succeeded')}/1`;
+  return parallelism > 1
+    ? `${status(object, 'succeeded')}/1 of ${parallelism}`
+    : `${status(object, 'succeeded')}/1`;
 }
 
-function jobDuration(object: Stored, nowMs: number): Cell {
+function jobDuration(object: StoredObject, nowMs: number): Cell {
   const { startTime, completionTime } = recordOf(object['status']);
   if (startTime === undefined) return '';
   const endMs = completionTime === undefined ? nowMs : Date.parse(textOf(completionTime));
@@ -81,5 +121,11 @@ function jobDuration(object: Stored, nowMs: number): Cell {
 }
 
 export const jobColumns: readonly Column[] = [
-  nameColumn, column('Status', jobStatus), column('Completions', completions), column('Duration', jobDuration), ageColumn, ...template, selector,
+  nameColumn,
+  column('Status', jobStatus),
+  column('Completions', completions),
+  column('Duration', jobDuration),
+  ageColumn,
+  ...template,
+  selector,
 ];

@@ -1,0 +1,98 @@
+import { nodeClaimOf, poolKey } from '@dovetail/core-api';
+import { Cluster, existingNodes, promisedRoom, type TypesByName } from '@dovetail/core-cluster';
+import {
+  csiNodeOf,
+  daemonSetOf,
+  type Namespace,
+  namespaceOf,
+  nodeOf,
+  type Parsed,
+  pdbOf,
+  type Pod,
+  pvcOf,
+  pvOf,
+  storageClassOf,
+} from '@dovetail/core-kube-model';
+import type { ExistingNode, PoolOptions } from '@dovetail/core-scheduling';
+
+import { valueOf } from '../manifests/objects.js';
+import type { Catalog } from './catalog.js';
+import type { Inventory } from './kinds.js';
+import { claimWithOurClass } from './pools.js';
+
+type Raw = Readonly<Record<string, unknown>>;
+
+/**
+ * Manifests have no time, so a promise counts until its annotation is gone: the same manifests give
+ * the same plan at any time.
+ */
+const manifestsMs = 0;
+
+/** Parses every object of a kind. Throws InputError with file, line and field for one that cannot be read. */
+export async function all<T>(
+  inventory: Inventory,
+  kind: string,
+  parse: (raw: unknown) => Parsed<T>,
+): Promise<readonly T[]> {
+  const values: T[] = [];
+  for (const item of inventory.of(kind)) values.push(await valueOf(item, parse(item.object)));
+  return values;
+}
+
+/** Namespaces carry their own name as a label, as in a cluster; one that is only used exists, too. */
+function namespacesOf(given: readonly Namespace[], pods: readonly Pod[]): readonly Namespace[] {
+  const named = new Map(given.map((one) => [one.name, one]));
+  const used = [...new Set(pods.map((pod) => pod.namespace))].filter((name) => !named.has(name));
+  const implied = used.map((name): Namespace => ({
+    uid: `Namespace//${name}`,
+    name,
+    resourceVersion: '',
+    labels: {},
+  }));
+  return [...named.values(), ...implied].map((one) => ({
+    ...one,
+    labels: { 'kubernetes.io/metadata.name': one.name, ...one.labels },
+  }));
+}
+
+/** The cluster that the manifests describe; `asked` are the pods that workloads still ask for. */
+export async function clusterOf(
+  inventory: Inventory,
+  catalog: Catalog,
+  pods: { readonly given: readonly Pod[]; readonly asked: readonly Pod[] },
+): Promise<Cluster> {
+  const cluster = new Cluster([]);
+  for (const pod of pods.given) cluster.set('pod', pod);
+  for (const node of await all(inventory, 'Node', nodeOf)) cluster.set('node', node);
+  const readClaim = (raw: unknown): ReturnType<typeof nodeClaimOf> =>
+    nodeClaimOf(catalog.kind === 'file' ? claimWithOurClass(raw as Raw) : raw);
+  for (const claim of await all(inventory, 'NodeClaim', readClaim)) cluster.set('claim', claim);
+  for (const budget of await all(inventory, 'PodDisruptionBudget', pdbOf))
+    cluster.set('pdb', budget);
+  for (const one of await all(inventory, 'DaemonSet', daemonSetOf)) cluster.set('daemonset', one);
+  for (const one of await all(inventory, 'PersistentVolume', pvOf)) cluster.set('pv', one);
+  for (const one of await all(inventory, 'PersistentVolumeClaim', pvcOf)) cluster.set('pvc', one);
+  for (const one of await all(inventory, 'StorageClass', storageClassOf))
+    cluster.set('storageclass', one);
+  for (const one of await all(inventory, 'CSINode', csiNodeOf)) cluster.set('csinode', one);
+  const namespaces = await all(inventory, 'Namespace', namespaceOf);
+  for (const one of namespacesOf(namespaces, [...pods.given, ...pods.asked]))
+    cluster.set('namespace', one);
+  return cluster;
+}
+
+const noTypes: TypesByName = new Map();
+
+/** The room of the cluster's nodes and claims; a claim may become what its pool can boot. */
+export function roomOf(cluster: Cluster, pools: readonly PoolOptions[]): readonly ExistingNode[] {
+  const types = new Map(
+    pools.map(({ pool, instanceTypes }) => [
+      poolKey(pool.identity),
+      new Map(instanceTypes.map((type) => [type.name, type])),
+    ]),
+  );
+  return existingNodes(cluster, {
+    typesOf: (claim) => types.get(poolKey(claim.pool)) ?? noTypes,
+    promisedTo: (holderUid) => promisedRoom(cluster, holderUid, manifestsMs),
+  });
+}

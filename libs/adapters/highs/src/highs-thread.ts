@@ -1,0 +1,89 @@
+// The thread that HiGHS runs in: a solve blocks its thread, and WebAssembly memory never shrinks, so
+// neither may be the caller's. The target `gen` compiles it: a worker thread starts without a loader.
+import { parentPort } from 'node:worker_threads';
+
+import type { LinearProgram, LpLimits, LpSolution } from '@dovetail/core-ports';
+import loadHighs, { type ModelData } from 'highs';
+
+type Ask = { readonly id: number; readonly program: LinearProgram; readonly limits: LpLimits };
+
+/** HiGHS' own codes for "optimal" and "infeasible". */
+const optimal = 7;
+const infeasible = 8;
+
+// The package types its ES module as CommonJS, where the default export is one level deeper.
+const highs = await (loadHighs as unknown as typeof loadHighs.default)();
+const bounded = (values: Float64Array): Float64Array =>
+  values.map((value) =>
+    value === Infinity ? highs.infinity : value === -Infinity ? -highs.infinity : value,
+  );
+
+function modelOf(program: LinearProgram): ModelData {
+  const numCols = program.cost.length;
+  const numRows = program.rowLower.length;
+  return {
+    numCols,
+    numRows,
+    colCost: program.cost,
+    colLower: bounded(program.columnLower),
+    colUpper: bounded(program.columnUpper),
+    rowLower: bounded(program.rowLower),
+    rowUpper: bounded(program.rowUpper),
+    matrix: {
+      format: 'csc' as const,
+      numRows,
+      numCols,
+      starts: program.starts,
+      indices: program.indices,
+      values: program.values,
+    },
+    ...(program.wholeNumbers ? { integrality: new Int32Array(numCols).fill(1) } : {}),
+  };
+}
+
+/** HiGHS' answer in our words. */
+const statusOf = (code: number): LpSolution['status'] =>
+  code === optimal ? 'optimal' : code === infeasible ? 'infeasible' : 'stopped';
+
+function solved(program: LinearProgram, limits: LpLimits): LpSolution {
+  // A model lives in WebAssembly memory until it is disposed of; garbage collection never does that.
+  return highs.withModel(modelOf(program), (model) => {
+    model.options.set({ output_flag: false, time_limit: limits.timeMsMax / 1000 });
+    // Presolve costs more than it saves on assignment programs; whole numbers gain from it. What is asked for is a bound:
+    // closing the last hundredth of a percent would take most of the time.
+    if (program.wholeNumbers) model.options.set({ mip_rel_gap: 1e-4 });
+    else
+      model.options.set({
+        presolve: 'off',
+        primal_feasibility_tolerance: 1e-9,
+        dual_feasibility_tolerance: 1e-9,
+      });
+    model.run();
+    const code = model.getModelStatus();
+    const { colValue, rowDual } = model.getSolution();
+    const status = statusOf(code);
+    // An incumbent of a search that was stopped is no bound; what the search has proved is one.
+    const proved = program.wholeNumbers
+      ? Number(model.info.get('mip_dual_bound'))
+      : code === optimal
+        ? model.getObjectiveValue()
+        : -Infinity;
+    return {
+      status,
+      bound: status === 'infeasible' ? Infinity : proved,
+      columns: colValue,
+      rowDuals: rowDual,
+    };
+  });
+}
+
+parentPort?.on('message', ({ id, program, limits }: Ask) => {
+  try {
+    parentPort?.postMessage({ id, solution: solved(program, limits) });
+  } catch (error) {
+    parentPort?.postMessage({
+      id,
+      message: error instanceof Error ? error.message : String(error),
+    });
+  }
+});

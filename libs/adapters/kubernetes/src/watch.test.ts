@@ -1,0 +1,101 @@
+import { Readable } from 'node:stream';
+
+import {
+  KubeError,
+  type KubeObject,
+  kubeResources,
+  Stopper,
+  type WatchEvent,
+} from '@dovetail/core-ports';
+import { expect, test } from '@jest/globals';
+
+import type { Rest, RestRequest, RestResponse } from './rest.js';
+import { watchResource } from './watch.js';
+
+const silent = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+const object = (uid: string, resourceVersion = '1'): KubeObject => ({
+  metadata: { uid, name: `name-${uid}`, resourceVersion },
+});
+const line = (type: string, of: object): string => `${JSON.stringify({ type, object: of })}\n`;
+
+/** A server that answers lists and watches from a script, in order. A watch is the chunks of its body. */
+function scripted(script: readonly (readonly KubeObject[] | readonly string[] | KubeError)[]) {
+  const asked: RestRequest[] = [];
+  const next = (request: RestRequest): readonly unknown[] => {
+    const answer = script[asked.length];
+    asked.push(request);
+    if (answer instanceof KubeError) throw answer;
+    if (answer === undefined) throw new Error('the script is over');
+    return answer;
+  };
+  const rest: Rest = {
+    json: (request) => {
+      const items = next(request);
+      return Promise.resolve({ metadata: { resourceVersion: '10' }, items } as never);
+    },
+    send: (request) => {
+      const chunks = next(request) as readonly string[];
+      return Promise.resolve({
+        body: Readable.from(chunks.map((chunk) => Buffer.from(chunk))),
+      } as unknown as RestResponse);
+    },
+  };
+  return { rest, asked };
+}
+
+async function eventsOf(
+  script: Parameters<typeof scripted>[0],
+  count: number,
+): Promise<{ readonly events: readonly string[]; readonly asked: readonly RestRequest[] }> {
+  const { rest, asked } = scripted(script);
+  const stop = new Stopper();
+  const events: string[] = [];
+  const shown = (event: WatchEvent<string>): string =>
+    event.kind === 'set' ? event.value : event.kind === 'gone' ? `gone ${event.uid}` : event.kind;
+  const watch = { resource: kubeResources.pods, project: (seen: KubeObject) => seen.metadata.name };
+  for await (const event of watchResource(rest, silent, watch, stop)) {
+    events.push(shown(event));
+    if (events.length === count) break;
+  }
+  return { events, asked };
+}
+
+test('a watch lists, says synced, and then reports changes', async () => {
+  const { events } = await eventsOf(
+    [[object('a')], [line('ADDED', object('b', '11')), line('DELETED', object('a', '12'))]],
+    4,
+  );
+  expect(events).toEqual(['name-a', 'synced', 'name-b', 'gone a']);
+});
+
+test('a broken watch resumes at the last event, and a bookmark moves that point', async () => {
+  const { events, asked } = await eventsOf(
+    [
+      [object('a')],
+      [line('BOOKMARK', { metadata: { resourceVersion: '17' } }), '{"type":"ADDED","obj'],
+      [line('ADDED', object('b', '18'))],
+    ],
+    3,
+  );
+  expect(events).toEqual(['name-a', 'synced', 'name-b']);
+  expect(asked.map(({ query }) => query?.['resourceVersion'])).toEqual([undefined, '10', '17']);
+});
+
+test('a line that arrives in pieces is one event', async () => {
+  const whole = line('ADDED', object('b', '11'));
+  const { events } = await eventsOf([[], [whole.slice(0, 20), whole.slice(20)]], 2);
+  expect(events).toEqual(['synced', 'name-b']);
+});
+
+test.each([
+  ['as an error event', [line('ERROR', { code: 410, message: 'too old' })]],
+  ['as a status', new KubeError('gone', 'too old')],
+])('a forgotten version, %s, lists again and reports what vanished', async (_how, forgotten) => {
+  const { events } = await eventsOf([[object('a')], forgotten, [object('b')]], 5);
+  expect(events).toEqual(['name-a', 'synced', 'name-b', 'gone a', 'synced']);
+});

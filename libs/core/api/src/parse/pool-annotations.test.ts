@@ -1,0 +1,40 @@
+import { describe, expect, test } from '@jest/globals';
+
+import { annotations } from '../names.js';
+import { readPoolAnnotations } from './pool-annotations.js';
+
+test.each(['', '0.1234567', '-1', '1e3', '$1', '1.', '1234567'])(
+  'the price cap %j is refused by field',
+  (text) =>
+    expect(() => readPoolAnnotations({ [annotations.maxPricePerHour]: text })).toThrow(
+      `metadata.annotations.${annotations.maxPricePerHour}: `,
+    ),
+);
+
+test.each(['', '0', '-1', '1.5', 'many', '1000000'])(
+  'the launch rate %j is refused by field',
+  (text) =>
+    expect(() => readPoolAnnotations({ [annotations.maxLaunchesPerMinute]: text })).toThrow(
+      `metadata.annotations.${annotations.maxLaunchesPerMinute}: `,
+    ),
+);
+
+describe('the settings of a pool', () => {
+  test('are none where it has none', () => expect(readPoolAnnotations({})).toEqual({}));
+
+  test.each([
+    ['0', 0],
+    ['1.50', 1_500_000],
+    ['0.000001', 1],
+    ['999999', 999_999_000_000],
+  ])('cap the price at %s dollars as %d micro-dollars', (text, micros) =>
+    expect(readPoolAnnotations({ [annotations.maxPricePerHour]: text })).toEqual({
+      maxPriceMicrosPerHour: micros,
+    }),
+  );
+
+  test('cap the launches of a minute', () =>
+    expect(readPoolAnnotations({ [annotations.maxLaunchesPerMinute]: '10' })).toEqual({
+      maxLaunchesPerMinute: 10,
+    }));
+});

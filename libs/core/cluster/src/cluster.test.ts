@@ -1,0 +1,149 @@
+import { kubeResources } from '@dovetail/core-ports';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+
+import { Cluster, type ClusterChange } from './cluster.js';
+import { claimOf, classOf, nodeOf, podOf, poolOf } from './testing/objects.js';
+
+let cluster: Cluster;
+let changes: ClusterChange[];
+beforeEach(() => {
+  cluster = new Cluster(['pod', 'node']);
+  changes = [];
+  cluster.subscribe((change) => changes.push(change));
+});
+
+describe('a change', () => {
+  test('carries both readings', () => {
+    cluster.set('pod', podOf('a'));
+    cluster.set('pod', podOf('a', { resourceVersion: '2', nodeName: 'n' }));
+    cluster.delete('pod', 'a');
+    expect(
+      changes.map(({ before, after }) => [before?.resourceVersion, after?.resourceVersion]),
+    ).toEqual([
+      [undefined, '1'],
+      ['1', '2'],
+      ['2', undefined],
+    ]);
+  });
+
+  test.each<[string, () => void]>([
+    ['an older reading', () => cluster.set('pod', podOf('a', { resourceVersion: '1' }))],
+    ['the end of an object that was never there', () => cluster.delete('pod', 'b')],
+  ])('is not published for %s', (_what, run) => {
+    cluster.set('pod', podOf('a', { resourceVersion: '2' }));
+    changes.length = 0;
+    run();
+    expect(changes).toEqual([]);
+  });
+
+  test('names pools and classes by their identity', () => {
+    cluster.set('pool', poolOf('web'));
+    cluster.set('nodeclass', classOf('default'));
+    expect(changes.map(({ kind, name }) => `${kind} ${name}`)).toEqual([
+      'pool web',
+      'nodeclass default',
+    ]);
+  });
+
+  test('is not heard after the end of a subscription', () => {
+    const heard: string[] = [];
+    const end = cluster.subscribe(({ uid }) => heard.push(uid));
+    cluster.set('pod', podOf('a'));
+    end();
+    cluster.set('pod', podOf('b'));
+    expect(heard).toEqual(['a']);
+  });
+});
+
+describe('the first lists', () => {
+  test('are awaited for the kinds that the owner feeds', () => {
+    expect(cluster.unsynced()).toEqual(['pod', 'node']);
+    cluster.markSynced('pod');
+    expect([cluster.synced(), cluster.isSynced('pod'), cluster.unsynced()]).toEqual([
+      false,
+      true,
+      ['node'],
+    ]);
+    cluster.markSynced('node');
+    expect(cluster.synced()).toBe(true);
+  });
+
+  test('are published once', () => {
+    cluster.markSynced('pod');
+    cluster.markSynced('pod');
+    expect(changes).toEqual([{ kind: 'pod', uid: '', name: '' }]);
+  });
+});
+
+describe('claims and nodes', () => {
+  test.each<[string, Parameters<typeof claimOf>[1], Parameters<typeof nodeOf>[1], boolean]>([
+    ['are one by provider ID', { providerId: 'p' }, { providerId: 'p' }, true],
+    ["are one by the node's name in the claim's status", { nodeName: 'n' }, {}, true],
+    ['are not one without either', {}, {}, false],
+    ['are not one by other provider IDs', { providerId: 'p' }, { providerId: 'q' }, false],
+  ])('%s', (_how, claimOver, nodeOver, paired) => {
+    const [claim, node] = [claimOf('c', claimOver), nodeOf('n', nodeOver)];
+    cluster.set('claim', claim);
+    cluster.set('node', node);
+    expect(cluster.claimOfNode(node) === claim).toBe(paired);
+    expect(cluster.nodeOfClaim(claim) === node).toBe(paired);
+  });
+
+  test('are paired by provider ID before names', () => {
+    cluster.set('claim', claimOf('named', { nodeName: 'n' }));
+    cluster.set('claim', claimOf('paired', { providerId: 'p' }));
+    expect(cluster.claimOfNode(nodeOf('n', { providerId: 'p' }))?.name).toBe('paired');
+  });
+});
+
+describe('promises', () => {
+  const annotations = { 'dovetail.sh/promise': '{"podUids":["a"],"admission":"1.1"}' };
+  test.each<[string, (held: Cluster) => void]>([
+    ['with the object', (held) => held.delete('claim', 'claim-c')],
+    ['while it cannot be used', (held) => held.forget('claim', 'claim-c')],
+    [
+      'when the annotation goes',
+      (held) => held.set('claim', claimOf('c', { resourceVersion: '2' })),
+    ],
+    ['when everything is forgotten', (held) => held.clear()],
+  ])('of a claim end %s', (_when, end) => {
+    cluster.set('claim', claimOf('c', { annotations }));
+    expect(cluster.promises.holdersOf('a')).toEqual(['claim-c']);
+    end(cluster);
+    expect(cluster.promises.holdersOf('a')).toEqual([]);
+  });
+});
+
+describe('an object that cannot be read', () => {
+  const found = {
+    object: { metadata: { name: 'web', uid: 'u' } },
+    resource: kubeResources.nodePools,
+    failure: { ok: false, field: 'spec', value: '1', remedy: 'write an object' },
+  } as const;
+  test('is remembered until it can', () => {
+    cluster.markUnreadable('pool', 'u', found);
+    expect(cluster.unreadable()).toEqual([found]);
+    expect(changes).toEqual([{ kind: 'pool', uid: 'u', name: 'web' }]);
+    cluster.clearUnreadable('u');
+    expect(cluster.unreadable()).toEqual([]);
+  });
+});
+
+test('what was forgotten may come back, what was deleted may not', () => {
+  cluster.set('pod', podOf('a'));
+  cluster.set('pod', podOf('b'));
+  cluster.forget('pod', 'a');
+  cluster.delete('pod', 'b');
+  cluster.set('pod', podOf('a'));
+  cluster.set('pod', podOf('b'));
+  expect([...cluster.pods.values()].map(({ uid }) => uid)).toEqual(['a']);
+});
+
+test('a cleared cluster is as new', () => {
+  cluster.set('pod', podOf('a'));
+  cluster.delete('pod', 'a');
+  cluster.markSynced('pod');
+  cluster.clear();
+  cluster.set('pod', podOf('a'));
+  expect([cluster.pods.size, cluster.unsynced()]).toEqual([1, ['pod', 'node']]);
+});

@@ -1,0 +1,231 @@
+import {
+  annotations,
+  type NodeClaim,
+  type NodeClass,
+  type Pool,
+  poolKey,
+} from '@dovetail/core-api';
+import type {
+  CsiNode,
+  DaemonSet,
+  Namespace,
+  Node,
+  ParseFailure,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  PodDisruptionBudget,
+  StorageClass,
+  VolumeAttachment,
+} from '@dovetail/core-kube-model';
+import type { KubeObject, KubeResource } from '@dovetail/core-ports';
+
+import { instanceIdOf } from './instance-id.js';
+import { classKey, type ClusterKind, clusterKinds, type ClusterValue, nameOf } from './kinds.js';
+import { PromiseIndex } from './promise-index.js';
+import { type Stored, Table } from './table.js';
+
+/** An object that the API server holds and that cannot be read. */
+export type UnreadableObject = {
+  readonly object: KubeObject;
+  readonly resource: KubeResource;
+  readonly failure: ParseFailure;
+};
+
+/**
+ * One change of a Cluster. `before` and `after` are the object's readings, as far as there are any.
+ * UID and name are empty when the change is that the kind's first list is complete.
+ */
+export type ClusterChange = {
+  readonly [K in ClusterKind]: {
+    readonly kind: K;
+    readonly uid: string;
+    readonly name: string;
+    readonly before?: ClusterValue[K];
+    readonly after?: ClusterValue[K];
+  };
+}[ClusterKind];
+
+/** Called on each change, synchronously, after the tables hold it. */
+export type ClusterListener = (change: ClusterChange) => void;
+
+/** The part of Table that does not depend on a kind's indexes. */
+type Rows<T extends Stored> = {
+  set(row: T): { readonly before?: T } | undefined;
+  remove(uid: string): T | undefined;
+  delete(uid: string): T | undefined;
+  clear(): void;
+};
+
+/**
+ * One process's mirror of the cluster: a table for each kind, claims paired with nodes, and the
+ * promises that both carry. Its owner feeds it, from its own watches and the answers to its own writes
+ * (launcher, reaper), from the state feed (solver) or from manifests (simulate).
+ */
+export class Cluster {
+  readonly pods = new Table<Pod, 'node'>({ node: (pod) => pod.nodeName });
+  readonly nodes = new Table<Node, 'name' | 'providerId'>({
+    name: (node) => node.name,
+    providerId: (node) => node.providerId,
+  });
+  readonly claims = new Table<
+    NodeClaim,
+    'name' | 'providerId' | 'instance' | 'pool' | 'class' | 'node' | 'plan'
+  >({
+    name: (claim) => claim.name,
+    providerId: (claim) => claim.providerId,
+    instance: instanceIdOf,
+    pool: (claim) => poolKey(claim.pool),
+    class: (claim) => classKey(claim.classRef),
+    node: (claim) => claim.nodeName,
+    // The plan that the claim is a bin of, from its admission mark `epoch.number/planId/bin`.
+    plan: (claim) => claim.annotations[annotations.admission]?.split('/')[1],
+  });
+  readonly pools = new Table<Pool, 'key' | 'class'>({
+    key: (pool) => poolKey(pool.identity),
+    class: (pool) => classKey(pool.classRef),
+  });
+  readonly nodeClasses = new Table<NodeClass, 'key'>({
+    key: (nodeClass) => classKey(nodeClass.ref),
+  });
+  readonly daemonSets = new Table<DaemonSet>({});
+  readonly namespaces = new Table<Namespace>({});
+  readonly persistentVolumes = new Table<PersistentVolume, 'name'>({
+    name: (volume) => volume.name,
+  });
+  readonly persistentVolumeClaims = new Table<PersistentVolumeClaim, 'key'>({
+    key: (claim) => `${claim.namespace}/${claim.name}`,
+  });
+  readonly storageClasses = new Table<StorageClass, 'name'>({ name: (one) => one.name });
+  readonly csiNodes = new Table<CsiNode, 'name'>({ name: (csiNode) => csiNode.name });
+  readonly pdbs = new Table<PodDisruptionBudget, 'namespace'>({
+    namespace: (pdb) => pdb.namespace,
+  });
+  readonly attachments = new Table<VolumeAttachment, 'node'>({ node: (one) => one.nodeName });
+
+  /** The promises in the annotations of claims and nodes. */
+  readonly promises = new PromiseIndex();
+
+  readonly #tables: { readonly [K in ClusterKind]: Rows<ClusterValue[K]> } = {
+    pod: this.pods,
+    node: this.nodes,
+    claim: this.claims,
+    pool: this.pools,
+    nodeclass: this.nodeClasses,
+    daemonset: this.daemonSets,
+    namespace: this.namespaces,
+    pv: this.persistentVolumes,
+    pvc: this.persistentVolumeClaims,
+    storageclass: this.storageClasses,
+    csinode: this.csiNodes,
+    pdb: this.pdbs,
+    attachment: this.attachments,
+  };
+  readonly #awaited: readonly ClusterKind[];
+  readonly #synced = new Set<ClusterKind>();
+  readonly #listeners = new Set<ClusterListener>();
+  readonly #unreadable = new Map<string, UnreadableObject>();
+
+  /** `awaited`: the kinds that its owner feeds; `synced()` waits for the first list of each. */
+  constructor(awaited: readonly ClusterKind[] = clusterKinds) {
+    this.#awaited = awaited;
+  }
+
+  /** Puts a reading; one that is older than the held one changes nothing. */
+  set<K extends ClusterKind>(kind: K, value: ClusterValue[K]): void {
+    const put = this.#tables[kind].set(value);
+    if (put === undefined) return;
+    if (kind === 'claim' || kind === 'node')
+      this.promises.set(value.uid, (value as Node | NodeClaim).annotations[annotations.promise]);
+    this.#publish({ kind, uid: value.uid, name: nameOf(value), ...put, after: value });
+  }
+
+  /** The object is gone; its UID never comes back. */
+  delete(kind: ClusterKind, uid: string): void {
+    this.#dropped(kind, this.#tables[kind].delete(uid));
+  }
+
+  /** The object cannot be used now, and may be again. */
+  forget(kind: ClusterKind, uid: string): void {
+    this.#dropped(kind, this.#tables[kind].remove(uid));
+  }
+
+  /** Forgets every object, for a source that begins again. Listeners stay and are not called. */
+  clear(): void {
+    for (const table of Object.values(this.#tables)) table.clear();
+    this.promises.clear();
+    this.#unreadable.clear();
+    this.#synced.clear();
+  }
+
+  /** Objects that cannot be read, for their status to say so. */
+  unreadable(): readonly UnreadableObject[] {
+    return [...this.#unreadable.values()];
+  }
+
+  /** Remembers that an object of the kind cannot be read. */
+  markUnreadable(kind: ClusterKind, uid: string, found: UnreadableObject): void {
+    this.#unreadable.set(uid, found);
+    this.#publish({ kind, uid, name: found.object.metadata.name });
+  }
+
+  /** The object is readable again, or gone. */
+  clearUnreadable(uid: string): void {
+    this.#unreadable.delete(uid);
+  }
+
+  /** The first complete list of a kind has been read; until then absence proves nothing. */
+  markSynced(kind: ClusterKind): void {
+    if (this.#synced.has(kind)) return;
+    this.#synced.add(kind);
+    this.#publish({ kind, uid: '', name: '' });
+  }
+
+  /** Whether the kind's first list is complete. */
+  isSynced(kind: ClusterKind): boolean {
+    return this.#synced.has(kind);
+  }
+
+  /** Whether every awaited kind has been listed once. */
+  synced(): boolean {
+    return this.unsynced().length === 0;
+  }
+
+  /** The awaited kinds whose first list is not complete. */
+  unsynced(): readonly ClusterKind[] {
+    return this.#awaited.filter((kind) => !this.#synced.has(kind));
+  }
+
+  /** Calls `listener` on every change until the answer is called. */
+  subscribe(listener: ClusterListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** The claim that a node came from: by provider ID (as Karpenter pairs them), else by its status. */
+  claimOfNode(node: Node): NodeClaim | undefined {
+    return this.claims.one('providerId', node.providerId) ?? this.claims.one('node', node.name);
+  }
+
+  /** The node that a claim became: by provider ID, else by the claim's status. */
+  nodeOfClaim(claim: NodeClaim): Node | undefined {
+    return this.nodes.one('providerId', claim.providerId) ?? this.nodes.one('name', claim.nodeName);
+  }
+
+  #dropped(kind: ClusterKind, held: ClusterValue[ClusterKind] | undefined): void {
+    if (held === undefined) return;
+    if (kind === 'claim' || kind === 'node') this.promises.set(held.uid, undefined);
+    this.#publish({ kind, uid: held.uid, name: nameOf(held), before: held });
+  }
+
+  /** Takes the loose shape: that `before` and `after` are of the kind is known to its callers only. */
+  #publish(change: {
+    readonly kind: ClusterKind;
+    readonly uid: string;
+    readonly name: string;
+    readonly before?: unknown;
+    readonly after?: unknown;
+  }): void {
+    for (const listener of this.#listeners) listener(change as ClusterChange);
+  }
+}

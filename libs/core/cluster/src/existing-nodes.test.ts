@@ -1,0 +1,103 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+
+import { Cluster } from './cluster.js';
+import { existingNodes, type RoomSources } from './existing-nodes.js';
+import { claimOf, nodeOf, podOf, typesOf } from './testing/objects.js';
+
+const sources: RoomSources = {
+  typesOf: () => typesOf(),
+  promisedTo: (uid) => ({
+    pods: [],
+    reserved: uid === 'claim-c1' ? { cpu: 1 } : uid === 'node-n1' ? { cpu: 10 } : {},
+  }),
+};
+const namesOf = (cluster: Cluster, over: Partial<RoomSources> = {}): readonly string[] =>
+  existingNodes(cluster, { ...sources, ...over }).map((node) => `${node.name} ${node.state}`);
+
+/** Claim c1 became node n1; claim c2 is in flight; node n2 is nobody's and holds pod a. */
+function clusterOf(): Cluster {
+  const cluster = new Cluster();
+  cluster.set('node', nodeOf('n2'));
+  cluster.set('node', nodeOf('n1', { providerId: 'aws:///a/i-1' }));
+  cluster.set('claim', claimOf('c2'));
+  cluster.set('claim', claimOf('c1', { providerId: 'aws:///a/i-1' }));
+  cluster.set('pod', podOf('a', { nodeName: 'n2' }));
+  return cluster;
+}
+
+describe('the room that exists', () => {
+  test('is each node, and each claim whose node has not joined, by name', () =>
+    expect(namesOf(clusterOf())).toEqual(['c2 in-flight', 'n1 uninitialized', 'n2 ready']));
+
+  test('is kept by the promise of a node and of its claim', () =>
+    expect(existingNodes(clusterOf(), sources)[1]?.reserved).toEqual({ cpu: 11 }));
+
+  test('pairs a claim with the node that its status names', () => {
+    const cluster = clusterOf();
+    cluster.set('claim', claimOf('c2', { nodeName: 'n2' }));
+    expect(namesOf(cluster)).toEqual(['n1 uninitialized', 'n2 uninitialized']);
+  });
+
+  test('is not in a claim that is deleted before its node joined', () => {
+    const cluster = clusterOf();
+    cluster.set('claim', claimOf('c2', { deletionMs: 1 }));
+    expect(namesOf(cluster)).toEqual(['n1 uninitialized', 'n2 ready']);
+  });
+
+  test('is not in nodes and claims that are to be left out', () =>
+    expect(namesOf(clusterOf(), { without: new Set(['n1', 'c2']) })).toEqual(['n2 ready']));
+
+  test('is not taken by pods that are being planned', () => {
+    const cluster = clusterOf();
+    const podsOn = (moving: readonly string[]): number | undefined =>
+      existingNodes(cluster, { ...sources, moving: new Set(moving) }).at(-1)?.pods.length;
+    expect([podsOn([]), podsOn(['a'])]).toEqual([1, 0]);
+  });
+});
+
+test('every node is there once, every claim at most once, in whatever order they came', () => {
+  const id = fc.constantFrom('i-1', 'i-2', 'i-3');
+  const nodes = fc.uniqueArray(fc.record({ name: fc.constantFrom('a', 'b', 'c'), id }), {
+    selector: ({ name }) => name,
+  });
+  const claims = fc.uniqueArray(
+    fc.record({
+      name: fc.constantFrom('x', 'y', 'z'),
+      id: fc.option(id, { nil: undefined }),
+      nodeName: fc.option(fc.constantFrom('a', 'b', 'c'), { nil: undefined }),
+    }),
+    { selector: ({ name }) => name },
+  );
+  fc.assert(
+    fc.property(nodes, claims, fc.boolean(), (someNodes, someClaims, claimsFirst) => {
+      const build = (first: boolean): Cluster => {
+        const cluster = new Cluster();
+        const puts = [
+          () => {
+            for (const { name, id: instance } of someNodes)
+              cluster.set('node', nodeOf(name, { providerId: instance }));
+          },
+          () => {
+            for (const { name, id: instance, nodeName } of someClaims)
+              cluster.set(
+                'claim',
+                claimOf(name, {
+                  ...(instance === undefined ? {} : { providerId: instance }),
+                  ...(nodeName === undefined ? {} : { nodeName }),
+                }),
+              );
+          },
+        ];
+        for (const put of first ? puts.toReversed() : puts) put();
+        return cluster;
+      };
+      const seen = existingNodes(build(claimsFirst), sources);
+      expect(seen).toEqual(existingNodes(build(!claimsFirst), sources));
+      const joined = seen.filter(({ state }) => state !== 'in-flight').map(({ name }) => name);
+      expect(joined).toEqual(someNodes.map(({ name }) => name).toSorted());
+      const inFlight = seen.filter(({ state }) => state === 'in-flight').map(({ name }) => name);
+      expect(new Set(inFlight).size).toBe(inFlight.length);
+    }),
+  );
+});

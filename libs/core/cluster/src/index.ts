@@ -1,0 +1,50 @@
+/**
+ * One mirror of the cluster, and one view of its nodes, for every service and the command line.
+ *
+ * `Table` and `Cluster` hold objects; `promises` and `retiring` say what binds and what leaves;
+ * `existingNodes` turns nodes, claims, pods and promises into the room that planning and judging see.
+ */
+export {
+  type CatalogView,
+  claimUsage,
+  leastOf,
+  type TypesByName,
+  typesNamedBy,
+  typesOfClaim,
+  typesOfPool,
+} from './catalog-view.js';
+export {
+  Cluster,
+  type ClusterChange,
+  type ClusterListener,
+  type UnreadableObject,
+} from './cluster.js';
+export { existingNode, nodeInFlight } from './existing-node.js';
+export { existingNodes, type RoomSources } from './existing-nodes.js';
+export { instanceIdOf, instanceIdOfProvider } from './instance-id.js';
+export { classKey, type ClusterKind, clusterKinds, type ClusterValue, nameOf } from './kinds.js';
+export {
+  hasExpired,
+  isWaiting,
+  type LivePromise,
+  livePromise,
+  type PromisedRoom,
+  promisedRoom,
+  promiseHolding,
+} from './promises.js';
+export {
+  isRegistered,
+  isSameTaint,
+  poolOfLabels,
+  registeredLabels,
+  registeredTaints,
+} from './registration.js';
+export {
+  isBeingDeleted,
+  isDisruptedTaint,
+  isMarkedForRetirement,
+  isRetiring,
+  isTaintedDisrupted,
+} from './retiring.js';
+export { byUid, nodesNow, snapshotObjects, snapshotOf, snapshotWithoutNodes } from './snapshot.js';
+export { isOlder, type Stored, Table } from './table.js';

@@ -1,0 +1,119 @@
+import { type PromiseAnnotation, renderPromise } from '@dovetail/core-api';
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+
+import { Cluster } from './cluster.js';
+import { hasExpired, isWaiting, livePromise, promisedRoom, promiseHolding } from './promises.js';
+import { claimOf, nodeOf, podOf } from './testing/objects.js';
+
+const nowMs = 1_000;
+const promising = (promise: Partial<PromiseAnnotation>): Readonly<Record<string, string>> => ({
+  'dovetail.sh/promise': renderPromise({ podUids: [], admission: '1.1', ...promise }),
+});
+
+/** A cluster with pods a (waiting), b (bound) and c (ending), and node `replaced`. */
+function clusterOf(): Cluster {
+  const cluster = new Cluster();
+  cluster.set('pod', podOf('a'));
+  cluster.set('pod', podOf('b', { nodeName: 'n' }));
+  cluster.set('pod', podOf('c', { deletionMs: 1 }));
+  cluster.set('node', nodeOf('replaced', { uid: 'replaced' }));
+  return cluster;
+}
+
+describe('a pod waits for its promise', () => {
+  test.each<[string, Parameters<typeof podOf>[1], boolean]>([
+    ['while it has no node', {}, true],
+    ['not once it is bound', { nodeName: 'n' }, false],
+    ['not while it is being deleted', { deletionMs: 1 }, false],
+    ['not once it has ended', { phase: 'Succeeded' }, false],
+  ])('%s', (_when, over, waits) => expect(isWaiting(podOf('a', over))).toBe(waits));
+});
+
+test.each<[string, number | undefined, boolean]>([
+  ['without a time never runs out', undefined, false],
+  ['runs out at its time', nowMs, true],
+  ['holds until its time', nowMs + 1, false],
+])('a promise %s', (_how, untilMs, expired) =>
+  expect(hasExpired(untilMs === undefined ? {} : { untilMs }, nowMs)).toBe(expired),
+);
+
+describe('the promise of a claim', () => {
+  const liveOf = (promise: Partial<PromiseAnnotation>, over: { deletionMs?: number } = {}) => {
+    const cluster = clusterOf();
+    cluster.set('claim', claimOf('c1', { annotations: promising(promise), ...over }));
+    return livePromise(cluster, 'claim-c1', nowMs);
+  };
+
+  test('waits for its pods that are neither bound nor ending', () =>
+    expect(liveOf({ podUids: ['a', 'b', 'c', 'gone'] })?.waiting.map(({ uid }) => uid)).toEqual([
+      'a',
+    ]));
+
+  test('binds for its amount alone', () =>
+    expect(liveOf({ reserved: { cpu: 1 } })?.promise.reserved).toEqual({ cpu: 1 }));
+
+  test('keeps room while the replaced node is there', () =>
+    expect(
+      liveOf({ reserved: { cpu: 1 }, replaces: { nodeName: 'r', nodeUid: 'replaced' } }),
+    ).toBeDefined());
+
+  test.each<[string, Partial<PromiseAnnotation>, { deletionMs?: number }]>([
+    ['when none of its pods waits', { podUids: ['b', 'c'] }, {}],
+    ['when it names nothing', {}, {}],
+    ['at its time', { podUids: ['a'], untilMs: nowMs }, {}],
+    ['with its holder', { podUids: ['a'] }, { deletionMs: 1 }],
+    [
+      'with the node that it replaces',
+      { reserved: { cpu: 1 }, replaces: { nodeName: 'r', nodeUid: 'gone' } },
+      {},
+    ],
+  ])('ends %s', (_when, promise, over) => expect(liveOf(promise, over)).toBeUndefined());
+});
+
+describe('who holds a pod', () => {
+  test('is the holder with the first UID, claim or node', () => {
+    const cluster = clusterOf();
+    cluster.set('node', nodeOf('z', { annotations: promising({ podUids: ['a'] }) }));
+    expect(promiseHolding(cluster, 'a', nowMs)?.holder.kind).toBe('Node');
+    cluster.set('claim', claimOf('c1', { annotations: promising({ podUids: ['a'] }) }));
+    expect(promiseHolding(cluster, 'a', nowMs)?.holder.value.name).toBe('c1');
+  });
+
+  test('is nobody once the promise has ended or the holder is gone', () => {
+    const cluster = clusterOf();
+    cluster.set('claim', claimOf('c1', { annotations: promising({ podUids: ['a'], untilMs: 1 }) }));
+    expect(promiseHolding(cluster, 'a', nowMs)).toBeUndefined();
+    cluster.set('claim', claimOf('c2', { annotations: promising({ podUids: ['a'] }) }));
+    cluster.delete('claim', 'claim-c2');
+    expect(promiseHolding(cluster, 'a', nowMs)).toBeUndefined();
+  });
+
+  test('is nobody for a bound pod', () => {
+    const cluster = clusterOf();
+    cluster.set('claim', claimOf('c1', { annotations: promising({ podUids: ['a', 'b'] }) }));
+    expect(promiseHolding(cluster, 'b', nowMs)).toBeUndefined();
+  });
+});
+
+test('without a promise there is no room kept', () =>
+  expect(promisedRoom(clusterOf(), 'nobody', nowMs)).toEqual({ pods: [], reserved: {} }));
+
+test('a pod is held exactly when it waits in the room of some holder', () => {
+  const pods = fc.subarray(['a', 'b', 'c', 'd']);
+  const promise = fc.record({ podUids: pods, untilMs: fc.constantFrom(nowMs, nowMs + 1) });
+  fc.assert(
+    fc.property(promise, promise, (first, second) => {
+      const cluster = clusterOf();
+      cluster.set('claim', claimOf('c1', { annotations: promising(first) }));
+      cluster.set('node', nodeOf('n1', { annotations: promising(second) }));
+      const rooms = ['claim-c1', 'node-n1'].flatMap(
+        (uid) => promisedRoom(cluster, uid, nowMs).pods,
+      );
+      for (const uid of ['a', 'b', 'c', 'd'])
+        expect(promiseHolding(cluster, uid, nowMs) !== undefined).toBe(
+          rooms.some((pod) => pod.uid === uid),
+        );
+    }),
+  );
+});

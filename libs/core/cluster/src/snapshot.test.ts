@@ -1,0 +1,49 @@
+import { expect, test } from '@jest/globals';
+
+import { Cluster } from './cluster.js';
+import { byUid, nodesNow, snapshotOf, snapshotWithoutNodes } from './snapshot.js';
+import { claimOf, nodeOf, podOf, poolOf, typeOf, typesOf } from './testing/objects.js';
+
+const catalog = { revision: 'r1', typesOf: () => typesOf(typeOf('a', 2_000, 1)) };
+
+function clusterOf(): Cluster {
+  const cluster = new Cluster();
+  for (const name of ['b', 'a']) cluster.set('pool', poolOf(name));
+  cluster.set('node', nodeOf('n1'));
+  cluster.set('pod', podOf('p'));
+  cluster.set(
+    'claim',
+    claimOf('c1', {
+      annotations: { 'dovetail.sh/promise': '{"podUids":["p"],"admission":"1.1","untilMs":10}' },
+    }),
+  );
+  return cluster;
+}
+
+test('objects come in the order of their UIDs, whatever order they arrived in', () =>
+  expect(byUid(clusterOf().pools).map(({ uid }) => uid)).toEqual(['pool-a', 'pool-b']));
+
+test('a snapshot names the catalog, and what each pool can boot', () => {
+  const { catalogRevision, pools } = snapshotOf(clusterOf(), catalog, 0);
+  expect(catalogRevision).toBe('r1');
+  expect(pools.map(({ instanceTypes }) => instanceTypes.map(({ name }) => name))).toEqual([
+    ['a'],
+    ['a'],
+  ]);
+});
+
+test('a snapshot without nodes differs in nothing else', () => {
+  const cluster = clusterOf();
+  const { nodes, ...rest } = snapshotOf(cluster, catalog, 0);
+  expect(nodes.map(({ name }) => name)).toEqual(['c1', 'n1']);
+  expect(snapshotWithoutNodes(cluster, catalog)).toEqual({ ...rest, nodes: [] });
+});
+
+test.each<[string, number, readonly string[]]>([
+  ['before its end', 9, ['p']],
+  ['not at its end', 10, []],
+])('a promise counts %s', (_when, nowMs, pods) =>
+  expect(nodesNow(clusterOf(), catalog, nowMs)[0]?.promisedPods.map(({ uid }) => uid)).toEqual(
+    pods,
+  ),
+);

@@ -1,0 +1,132 @@
+/** What every object in a table has: an identity that is never reused, and the version it was read at. */
+export type Stored = { readonly uid: string; readonly resourceVersion: string };
+
+/** Picks the key of a row in one index; undefined keeps the row out of that index. */
+export type KeyOf<T> = (row: T) => string | undefined;
+
+/**
+ * How many gone UIDs a table remembers. A late answer to our own write arrives within seconds of the
+ * watch's deletion; 10,000 covers many minutes of deletions and costs about a megabyte.
+ */
+const goneMax = 10_000;
+
+const decimal = /^[0-9]+$/;
+
+/**
+ * True when `left` is known to be the older reading. The API server's versions are decimal numbers of
+ * up to 64 bits, beyond JavaScript's safe integers, so they are compared as text: by length, then by
+ * digits. Versions that are not decimal are opaque by Kubernetes' contract and never compared.
+ */
+export function isOlder(left: string, right: string): boolean {
+  if (!decimal.test(left) || !decimal.test(right)) return false;
+  const [older, newer] = [left.replace(/^0+/, ''), right.replace(/^0+/, '')];
+  return older.length === newer.length ? older < newer : older.length < newer.length;
+}
+
+/**
+ * Objects by UID, with secondary indexes. A reading that is older than the held one is dropped: the
+ * answer to our own write is put here at once, and the watch, which lags, must not undo it.
+ *
+ * Invariant: each row is in an index exactly under the key that `KeyOf` gives for it.
+ */
+export class Table<T extends Stored, I extends string = never> {
+  readonly #rows = new Map<string, T>();
+  readonly #gone = new Set<string>();
+  readonly #indexes: ReadonlyMap<
+    I,
+    { readonly keyOf: KeyOf<T>; readonly uids: Map<string, Set<string>> }
+  >;
+
+  constructor(indexes: Readonly<Record<I, KeyOf<T>>>) {
+    const named = Object.entries(indexes) as [I, KeyOf<T>][];
+    this.#indexes = new Map(
+      named.map(([name, keyOf]) => [name, { keyOf, uids: new Map<string, Set<string>>() }]),
+    );
+  }
+
+  /** How many rows there are. */
+  get size(): number {
+    return this.#rows.size;
+  }
+
+  /** The row with this UID. */
+  get(uid: string): T | undefined {
+    return this.#rows.get(uid);
+  }
+
+  /** All rows, in the order of their first arrival. */
+  values(): IterableIterator<T> {
+    return this.#rows.values();
+  }
+
+  /**
+   * Puts a row. Answers with the row that it replaced, if any; undefined when the reading was dropped
+   * because a newer one is held or the object is known to be gone.
+   */
+  set(row: T): { readonly before?: T } | undefined {
+    const before = this.#rows.get(row.uid);
+    if (this.#gone.has(row.uid)) return undefined;
+    if (before !== undefined && isOlder(row.resourceVersion, before.resourceVersion))
+      return undefined;
+    if (before !== undefined) this.#unindex(before);
+    this.#rows.set(row.uid, row);
+    this.#index(row);
+    return before === undefined ? {} : { before };
+  }
+
+  /** Takes a row out without remembering it: it may come back, for instance once it is readable again. */
+  remove(uid: string): T | undefined {
+    const held = this.#rows.get(uid);
+    if (held === undefined) return undefined;
+    this.#unindex(held);
+    this.#rows.delete(uid);
+    return held;
+  }
+
+  /** Takes a row out and remembers its UID, so that a late answer to our own write cannot bring it back. */
+  delete(uid: string): T | undefined {
+    this.#gone.add(uid);
+    const [oldest] = this.#gone;
+    if (this.#gone.size > goneMax && oldest !== undefined) this.#gone.delete(oldest);
+    return this.remove(uid);
+  }
+
+  /** Takes every row out and forgets what is gone. */
+  clear(): void {
+    this.#rows.clear();
+    this.#gone.clear();
+    for (const { uids } of this.#indexes.values()) uids.clear();
+  }
+
+  /** The rows under a key of an index, in order of UID. */
+  by(index: I, key: string): readonly T[] {
+    const uids = this.#indexes.get(index)?.uids.get(key);
+    if (uids === undefined) return [];
+    return [...uids].sort().flatMap((uid) => this.#rows.get(uid) ?? []);
+  }
+
+  /** The only row under a key; of several, the one with the first UID. No key, no row. */
+  one(index: I, key: string | undefined): T | undefined {
+    return key === undefined ? undefined : this.by(index, key)[0];
+  }
+
+  #index(row: T): void {
+    for (const { keyOf, uids } of this.#indexes.values()) {
+      const key = keyOf(row);
+      if (key === undefined) continue;
+      const held = uids.get(key);
+      if (held === undefined) uids.set(key, new Set([row.uid]));
+      else held.add(row.uid);
+    }
+  }
+
+  #unindex(row: T): void {
+    for (const { keyOf, uids } of this.#indexes.values()) {
+      const key = keyOf(row);
+      if (key === undefined) continue;
+      const held = uids.get(key);
+      held?.delete(row.uid);
+      if (held?.size === 0) uids.delete(key);
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+
+import { emptySinceAnnotation } from './emptiness.js';
+import { censusOf, decidePass } from './methods.js';
+import { claim, node, nowMs, pod, pool, view } from './testing/objects.js';
+import type { NodeView } from './view.js';
+
+fc.configureGlobal({ seed: 1 });
+
+const options = { budgetsOf: () => [], podOf: () => undefined, nowMs };
+const emptyAt = (ageMs: number) => ({
+  [emptySinceAnnotation]: new Date(nowMs - ageMs).toISOString(),
+});
+const due = (name: string, more: Partial<NodeView> = {}): NodeView =>
+  view({
+    claim: claim(name, { nodeName: name, annotations: emptyAt(60_000) }),
+    node: node(name),
+    ...more,
+  });
+
+describe('a pass', () => {
+  test('retires the longest empty first, as far as the budget allows, and names the budget that held back the rest', () => {
+    const limited = pool({
+      disruption: {
+        policy: 'WhenEmpty',
+        consolidateAfterMs: 30_000,
+        budgets: [{ nodes: { count: 1 } }],
+      },
+    });
+    const pass = decidePass(
+      [
+        due('a', { pool: limited }),
+        due('b', { pool: limited, claim: claim('b', { annotations: emptyAt(90_000) }) }),
+      ],
+      options,
+    );
+    expect(
+      pass.retire.map(
+        ({
+          view: {
+            claim: { name },
+          },
+          cause,
+        }) => [name, cause],
+      ),
+    ).toEqual([['b', 'empty']]);
+    expect(pass.exhausted.map(({ note: { code } }) => code)).toEqual(['budget-spent']);
+  });
+
+  test('expired nodes come first, ask no budget, and use it up for the others', () => {
+    const limited = pool({
+      disruption: {
+        policy: 'WhenEmpty',
+        consolidateAfterMs: 30_000,
+        budgets: [{ nodes: { count: 1 } }],
+      },
+    });
+    const old = view({
+      claim: claim('old', { expireAfterMs: 1 }),
+      node: node('old', { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } }),
+      pool: limited,
+      pods: [pod('p')],
+    });
+    const pass = decidePass([due('a', { pool: limited }), old], options);
+    expect(
+      pass.retire.map(
+        ({
+          view: {
+            claim: { name },
+          },
+          cause,
+        }) => [name, cause],
+      ),
+    ).toEqual([['old', 'expired']]);
+  });
+
+  test('says when the next node is due, and which are blocked with what', () => {
+    const pass = decidePass(
+      [
+        view({ claim: claim('c1', { annotations: emptyAt(10_000), expireAfterMs: 7_200_000 }) }),
+        { claim: claim('c2'), pods: [] },
+      ],
+      options,
+    );
+    expect(pass.nextDueMs).toBe(nowMs + 20_000);
+    expect(
+      pass.blocked.map(
+        ({
+          view: {
+            claim: { name },
+          },
+          notes,
+        }) => [name, notes[0]?.code],
+      ),
+    ).toEqual([['c2', 'node-missing']]);
+  });
+
+  test('does not depend on the order of the nodes', () => {
+    const views = [due('a'), due('b'), due('c')];
+    const names = (order: readonly NodeView[]) =>
+      decidePass(order, options).retire.map(
+        ({
+          view: {
+            claim: { name },
+          },
+        }) => name,
+      );
+    expect(names(views)).toEqual(names(views.toReversed()));
+  });
+});
+
+describe('the census of a pool', () => {
+  const counted = (...views: NodeView[]): unknown => censusOf(views).get('NodePool/default');
+
+  test.each<[string, NodeView, object | undefined]>([
+    ['a claim without a node', { claim: claim('c'), pods: [] }, undefined],
+    ['a node of a pool that is gone', { claim: claim('c'), node: node('n'), pods: [] }, undefined],
+    ['a node that is not initialised', view({ claim: claim('c', { conditions: [] }) }), undefined],
+    ['a healthy node', view(), { nodes: 1, disrupted: 0 }],
+    [
+      'a node that is not Ready',
+      view({ node: node('n', { ready: false }) }),
+      { nodes: 1, disrupted: 1 },
+    ],
+    [
+      'a node whose claim is being deleted',
+      view({ claim: claim('c', { deletionMs: nowMs }) }),
+      { nodes: 1, disrupted: 1 },
+    ],
+  ])('counts %s', (_name, one, census) => expect(counted(one)).toEqual(census));
+});
+
+test('a pass never retires more empty nodes than the budget allows, and none twice', () =>
+  fc.assert(
+    fc.property(fc.nat({ max: 6 }), fc.nat({ max: 6 }), (nodes, allowed) => {
+      const budgets = [{ nodes: { count: allowed } }];
+      const limited = pool({
+        disruption: { policy: 'WhenEmpty', consolidateAfterMs: 30_000, budgets },
+      });
+      const views = Array.from({ length: nodes }, (_, index) =>
+        due(`n${String(index)}`, { pool: limited }),
+      );
+      const retired = decidePass(views, options).retire.map((one) => one.view.claim.name);
+      expect(retired).toHaveLength(Math.min(nodes, allowed));
+      expect(new Set(retired).size).toBe(retired.length);
+    }),
+  ));

@@ -1,0 +1,49 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+
+import { securityGroupFilters, subnetFilters, tagFilters } from './selectors.js';
+
+fc.configureGlobal({ seed: 1 });
+
+describe('selector terms as EC2 filters', () => {
+  test('ids share one call; each term of tags is a call of its own, its tags together', () => {
+    expect(
+      subnetFilters([{ id: 'subnet-2' }, { tags: { b: '*', a: 'x' } }, { id: 'subnet-1' }]),
+    ).toEqual([
+      [{ name: 'subnet-id', values: ['subnet-1', 'subnet-2'] }],
+      [
+        { name: 'tag:a', values: ['x'] },
+        { name: 'tag:b', values: ['*'] },
+      ],
+    ]);
+  });
+  test('security groups may be named', () =>
+    expect(
+      securityGroupFilters([{ name: 'nodes' }, { id: 'sg-1' }, { name: 'web', tags: { a: 'x' } }]),
+    ).toEqual([
+      [{ name: 'group-id', values: ['sg-1'] }],
+      [{ name: 'group-name', values: ['nodes'] }],
+      [
+        { name: 'group-name', values: ['web'] },
+        { name: 'tag:a', values: ['x'] },
+      ],
+    ]));
+  test('no terms, and empty ones, ask for nothing rather than for everything', () =>
+    expect([...subnetFilters([]), ...subnetFilters([{}, { tags: {} }])]).toEqual([]));
+});
+
+test('tags are filters in key order, whatever their order', () =>
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.string()), (tags) => {
+      const filters = tagFilters(tags);
+      expect(filters).toEqual(tagFilters(Object.fromEntries(Object.entries(tags).toReversed())));
+      expect(new Map(filters.map(({ name, values }) => [name, values[0]]))).toEqual(
+        new Map(Object.entries(tags).map(([key, value]) => [`tag:${key}`, value])),
+      );
+    }),
+  ));
+
+test('an id that is named twice is asked for once', () =>
+  expect(subnetFilters([{ id: 'subnet-1' }, { id: 'subnet-1' }])).toEqual([
+    [{ name: 'subnet-id', values: ['subnet-1'] }],
+  ]));

@@ -1,0 +1,183 @@
+import { numberAt } from '@dovetail/core-invariant';
+
+import { packBlocks } from '../improve/blocks.js';
+import { Choices } from '../improve/choices.js';
+import { improve } from '../improve/search.js';
+import { type Balanced, balancedPack, type Standing } from '../pack/balanced.js';
+import { totalPrice } from '../pack/bins.js';
+import { packContextOf } from '../pack/context.js';
+import { firstFitPack } from '../pack/first-fit.js';
+import { greedyPack } from '../pack/greedy.js';
+import { kindsOf } from '../pack/kinds.js';
+import { mergeSmallest } from '../pack/merge.js';
+import { type PackBin, type PackContext } from '../pack/packing.js';
+import { withoutSurplus } from '../pack/surplus.js';
+import { Engine } from '../rooms/engine.js';
+import { ItemTable } from '../rooms/items.js';
+import { unsized, type World } from '../world/world.js';
+import { assignAll } from './assign.js';
+import { replay } from './replay.js';
+import { buildInSequence, type Outcome, placeRest } from './sequence.js';
+
+/** The cheaper packing; of two equally dear ones the one with fewer nodes. */
+function cheaper(
+  a: readonly PackBin[] | undefined,
+  b: readonly PackBin[] | undefined,
+): readonly PackBin[] {
+  if (a === undefined || b === undefined) return a ?? b ?? [];
+  const difference = totalPrice(b) - totalPrice(a);
+  return difference < 0 || (difference === 0 && b.length < a.length) ? b : a;
+}
+
+type Composed = Outcome & { readonly steps: number };
+
+/** Up to so many pods, placing them one by one costs so little that it is always tried as well. */
+const sequencePodsMax = 256;
+/** Up to so many, it is tried when packing leaves pods without a place. */
+const rescuePodsMax = 5000;
+
+const leftIn = (outcome: Outcome): number => outcome.left.reduce((sum, count) => sum + count, 0);
+const dollarsOf = ({ engine }: Outcome): number =>
+  engine.fresh.reduce((sum, bin) => sum + engine.priceOf(bin), 0);
+
+/** The outcome that places more pods; of those that place as many, the cheaper one. */
+function better(a: Composed, b: Composed): Composed {
+  const difference = leftIn(a) - leftIn(b);
+  return difference > 0 || (difference === 0 && dollarsOf(b) < dollarsOf(a)) ? b : a;
+}
+
+const podsOf = (world: World): number =>
+  world.classes.reduce((sum, cls) => sum + cls.uids.length, 0);
+const leavesPlaceable = (world: World, { left }: Outcome): boolean =>
+  world.classes.some((cls) => cls.levels.length > 0 && numberAt(left, cls.index) > 0);
+
+/**
+ * Builds a plan. Where it leaves pods out that find a place when every type counts (within a limit that the sizes pass, say),
+ * that is the plan.
+ */
+export function compose(world: World): Composed {
+  const sized = composeOnce(world);
+  if (
+    !world.templates.some((template) => template.sizes !== undefined) ||
+    podsOf(world) > rescuePodsMax ||
+    !leavesPlaceable(world, sized)
+  )
+    return sized;
+  const every = composeOnce(unsized(world));
+  return leftIn(every) < leftIn(sized) ? every : sized;
+}
+
+/**
+ * Builds a plan: first what does not depend on new nodes, then the nodes, packed both greedily and first-fit, the cheaper
+ * improved, and at last the pods that follow others onto a node. Small plans, and plans that leave pods out, are compared
+ * with placing classes one by one, which settles everything in Karpenter's order. Where limits, reservations or minValues
+ * do not allow what packing made, that is the plan.
+ */
+function composeOnce(world: World): Composed {
+  const sequence = (): Composed => ({ ...buildInSequence(world), steps: 0 });
+  const packed = world.templates.some((template) => template.reserves)
+    ? undefined
+    : composePacked(world);
+  if (packed === undefined) return sequence();
+  const pods = podsOf(world);
+  return pods <= sequencePodsMax || (leavesPlaceable(world, packed) && pods <= rescuePodsMax)
+    ? better(packed, sequence())
+    : packed;
+}
+
+/** Up to so many kinds nodes are filled evenly; up to fewer, both ways are compared. */
+const evenKindsMax = 1500;
+const bothKindsMax = 100;
+
+/** Block by block if rules allow, which takes a time in proportion to the pods; else node by node. */
+function largePacking(
+  context: PackContext,
+  what: { readonly seed: number; readonly stop: () => boolean },
+): readonly PackBin[] | undefined {
+  return (
+    packBlocks(context, { choices: new Choices(what.seed), shouldStop: what.stop }) ??
+    greedyPack(context, false, what.stop)
+  );
+}
+
+/** Node by node, evenly or with the most valuable pods first. */
+function smallPacking(context: PackContext, stop: () => boolean): readonly PackBin[] | undefined {
+  // Only large plans are worth interrupting: small ones are ready before anybody could ask.
+  const evenly = greedyPack(context, true, () => false);
+  const byWorth =
+    context.kinds.length > bothKindsMax && evenly !== undefined
+      ? undefined
+      : greedyPack(context, false, stop);
+  return evenly === undefined && byWorth === undefined ? undefined : cheaper(evenly, byWorth);
+}
+
+/** The cheapest of the constructions. */
+function firstPacking(
+  context: PackContext,
+  what: { readonly seed: number; readonly stop: () => boolean },
+): readonly PackBin[] {
+  const built =
+    context.kinds.length > evenKindsMax
+      ? largePacking(context, what)
+      : smallPacking(context, what.stop);
+  return cheaper(built, firstFitPack(context, built === undefined ? Infinity : totalPrice(built)));
+}
+
+/** Every node that exists counts, also one that takes no more pods. */
+function standingOf(base: Engine): Standing {
+  const mine = new Map(base.existing.map((bin) => [bin.room?.node.uid, bin.hosts]));
+  const { snapshot, standings } = base.world;
+  const hosts = snapshot.nodes.map(({ uid }) => mine.get(uid) ?? standings.hosts.get(uid));
+  return (group) =>
+    hosts.reduce(
+      (least, tallies) => Math.min(least, tallies?.get(group.id)?.selected ?? 0),
+      Infinity,
+    );
+}
+
+/** The cheaper of packings that give each pod of a hostname spread its own node, or each node its share of them. */
+function startOf(
+  base: Engine,
+  context: PackContext,
+  what: { readonly stop: () => boolean; readonly complete: boolean },
+): Balanced {
+  const { options } = base.world;
+  const bins = withoutSurplus(
+    context,
+    mergeSmallest(context, firstPacking(context, { seed: options.seed, stop: what.stop })),
+    what.stop,
+  );
+  // Pods that follow others onto a node would come on top of the shares.
+  const shareable = what.complete && options.hostnameSpread === 'balanced';
+  const balanced = shareable
+    ? balancedPack(context, {
+        nodes: bins.length,
+        standing: standingOf(base),
+        shouldStop: what.stop,
+      })
+    : undefined;
+  return balanced !== undefined && cheaper(bins, balanced.bins) === balanced.bins
+    ? balanced
+    : { context, bins };
+}
+
+function composePacked(world: World): Composed | undefined {
+  const stopAt = (nodes: number): boolean => world.options.shouldStop?.(nodes) === true;
+  const stop = (): boolean => stopAt(0);
+  const base = new Engine(world);
+  const table = new ItemTable();
+  const { assigned, left } = assignAll(base, table);
+  const kinds = kindsOf(world, assigned);
+  const context = packContextOf(world, kinds, base.ledger.hostFloors);
+  const first = startOf(base, context, { stop, complete: left.every((count) => count === 0) });
+  const limits = {
+    seed: world.options.seed,
+    stepsMax: world.options.stepsMax,
+    shouldStop: () => stopAt(first.bins.length),
+  };
+  const { bins, steps } = improve(first.context, first.bins, limits);
+  const engine = new Engine(world, base);
+  if (!replay(engine, kinds, bins)) return undefined;
+  placeRest(engine, table, left);
+  return { engine, left, steps };
+}

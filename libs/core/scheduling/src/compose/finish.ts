@@ -1,0 +1,250 @@
+import { labels, poolLabelOf } from '@dovetail/core-api';
+import { at, float64At, numberAt } from '@dovetail/core-invariant';
+import {
+  admits,
+  isEmptySet,
+  type Requirements,
+  type Resources,
+  toSpecs,
+  type ValueSet,
+} from '@dovetail/core-kube-model';
+
+import { notesOf } from '../explain/notes.js';
+import type { State } from '../match/states.js';
+import { addTo, resourcesOf } from '../model/dimensions.js';
+import type { Offer, Template, TypeRoom } from '../model/templates.js';
+import type { BinOption, NewNode, Placement } from '../plan.js';
+import type { Bin } from '../rooms/bin.js';
+import type { Engine } from '../rooms/engine.js';
+import { openDomains } from '../topology/domains.js';
+import type { Outcome } from './sequence.js';
+import { widen } from './widen.js';
+
+/** Hands out the pods of each class, oldest first. */
+class PodSource {
+  readonly #next: number[];
+
+  constructor(classes: number) {
+    this.#next = Array.from({ length: classes }, () => 0);
+  }
+
+  take(bin: Bin): readonly string[] {
+    const uids: string[] = [];
+    for (const [item, count] of bin.contents) {
+      const from = numberAt(this.#next, item.cls.index);
+      this.#next[item.cls.index] = from + count;
+      for (let index = from; index < from + count; index += 1) uids.push(at(item.cls.uids, index));
+    }
+    return uids;
+  }
+
+  /** Pods that nobody took. */
+  rest(engine: Engine, classIndex: number): readonly string[] {
+    return engine.world.classes[classIndex]?.uids.slice(this.#next[classIndex]) ?? [];
+  }
+}
+
+const groupsOf = (bin: Bin): readonly string[] =>
+  [
+    ...new Set(
+      [...bin.contents.keys()].flatMap((item) =>
+        [...item.roles.onHost, ...item.roles.onDomain].map((role) => role.group.text),
+      ),
+    ),
+  ].sort();
+
+function optionOf({ type, offering }: Offer): BinOption {
+  return {
+    instanceType: type.type.name,
+    zone: offering.zone,
+    capacityType: offering.capacityType,
+    priceMicrosPerHour: offering.priceMicrosPerHour,
+    ...(offering.reservation === undefined ? {} : { reservationId: offering.reservation.id }),
+  };
+}
+
+/** Requirements of the claim: what pool and pods leave open, narrowed to the options and their types. */
+function claimRequirements(
+  state: State,
+  options: readonly Offer[],
+  typeNames: readonly string[],
+): Requirements {
+  const narrowed = new Map<string, ValueSet>(state.requirements);
+  const only = (key: string, values: Iterable<string>): void => {
+    const minValues = state.requirements.get(key)?.minValues;
+    narrowed.set(key, {
+      kind: 'in',
+      values: new Set(values),
+      present: true,
+      ...(minValues === undefined ? {} : { minValues }),
+    });
+  };
+  only(labels.instanceType, typeNames);
+  only(
+    labels.zone,
+    options.map(({ offering }) => offering.zone),
+  );
+  only(
+    labels.capacityType,
+    options.map(({ offering }) => offering.capacityType),
+  );
+  return narrowed;
+}
+
+/** A value for a label that must exist and that nobody fixed: the first allowed one, or the smallest number that fits. */
+function anyValueOf(set: ValueSet): string | undefined {
+  if (isEmptySet(set) || !set.present) return undefined;
+  if (set.kind === 'in') return [...set.values].filter((value) => admits(set, value)).sort()[0];
+  for (let number = set.gte ?? 0; ; number += 1)
+    if (admits(set, String(number))) return String(number);
+}
+
+/** Labels that the claim fixes: the pool's own, its name, and a value for every custom label that pods or pool demand. */
+function labelsOf(engine: Engine, state: State): Readonly<Record<string, string>> {
+  const { pool } = state.template;
+  const fixed: Record<string, string> = {};
+  for (const key of [...state.requirements.keys()].sort()) {
+    if (engine.world.wellKnown.has(key)) continue;
+    const value = anyValueOf(state.requirements.get(key) as ValueSet);
+    if (value !== undefined) fixed[key] = value;
+  }
+  return { ...fixed, ...pool.labels, [poolLabelOf(pool.identity.kind)]: pool.identity.name };
+}
+
+/** Pods and what daemonsets take at least, as Karpenter counts a claim's requests. */
+function requestsOf(engine: Engine, bin: Bin, overhead: Float64Array): Resources {
+  const total = Float64Array.from(bin.used);
+  addTo(total, overhead, 1);
+  return resourcesOf(engine.world.dimensions, total);
+}
+
+/** What new nodes with the same choice of offers share. */
+type Shared = Pick<
+  NewNode,
+  'options' | 'requirements' | 'labels' | 'notes' | 'minValuesRelaxed'
+> & { readonly overhead: Float64Array };
+
+/** The least that daemonsets take on any of the types, which share few amounts. */
+function leastOverhead(types: Iterable<TypeRoom>): Float64Array {
+  const [first, ...others] = new Set([...types].map(({ overhead }) => overhead));
+  const least = Float64Array.from(first ?? []);
+  for (const other of others)
+    other.forEach((amount, r) => {
+      least[r] = Math.min(float64At(least, r), amount);
+    });
+  return least;
+}
+
+/** Renders each list of offers once: thousands of nodes may have the same choice, and different choices have most offers in common. */
+class Rendering {
+  readonly #engine: Engine;
+  readonly #options = new Map<Offer, BinOption>();
+  readonly #sorted = new Map<Template, readonly TypeRoom[]>();
+  readonly #known = new Map<readonly Offer[], Map<State, Shared>>();
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  of(state: State, offers: readonly Offer[]): Shared {
+    let byState = this.#known.get(offers);
+    if (byState === undefined) this.#known.set(offers, (byState = new Map<State, Shared>()));
+    let shared = byState.get(state);
+    if (shared === undefined) byState.set(state, (shared = this.#render(state, offers)));
+    return shared;
+  }
+
+  #render(state: State, offers: readonly Offer[]): Shared {
+    const types = new Set(offers.map(({ type }) => type));
+    // In the order of their names, so that nobody has to sort hundreds of them for each node.
+    const names = this.#typesByName(state.template)
+      .filter((type) => types.has(type))
+      .map(({ type }) => type.name);
+    return {
+      options: offers.map((offer) => this.#option(offer)),
+      requirements: toSpecs(claimRequirements(state, offers, names)),
+      labels: labelsOf(this.#engine, state),
+      notes: notesOf(this.#engine, state, {
+        cheapest: offers[0]?.type.type.name ?? '',
+        count: types.size,
+      }),
+      minValuesRelaxed: state.template.minValues.some(
+        ({ key, count }) => openDomains(state.requirements, offers, key).length < count,
+      ),
+      overhead: leastOverhead(types),
+    };
+  }
+
+  #typesByName(template: Template): readonly TypeRoom[] {
+    let sorted = this.#sorted.get(template);
+    if (sorted === undefined) {
+      sorted = [...new Set(template.offers.map(({ type }) => type))].sort((a, b) =>
+        a.type.name < b.type.name ? -1 : 1,
+      );
+      this.#sorted.set(template, sorted);
+    }
+    return sorted;
+  }
+
+  #option(offer: Offer): BinOption {
+    let option = this.#options.get(offer);
+    if (option === undefined) this.#options.set(offer, (option = optionOf(offer)));
+    return option;
+  }
+}
+
+function newNodeOf(
+  engine: Engine,
+  bin: Bin,
+  what: { readonly id: string; readonly source: PodSource; readonly shared: Shared },
+): NewNode {
+  const { pool } = (bin.state as State).template;
+  const { options, requirements, labels: fixed, notes, overhead, minValuesRelaxed } = what.shared;
+  return {
+    id: what.id,
+    pool: pool.identity,
+    options,
+    requirements,
+    labels: fixed,
+    taints: pool.taints,
+    requests: requestsOf(engine, bin, overhead),
+    podUids: what.source.take(bin),
+    topologyGroups: groupsOf(bin),
+    minValuesRelaxed,
+    notes,
+  };
+}
+
+function placementOf(bin: Bin, source: PodSource): Placement {
+  const node = bin.room?.node;
+  return {
+    nodeName: node?.name ?? '',
+    nodeUid: node?.uid ?? '',
+    podUids: source.take(bin),
+    topologyGroups: groupsOf(bin),
+  };
+}
+
+/** Nodes, placements and the pods left over, as the plan says them. */
+export function finish(outcome: Outcome): {
+  readonly newNodes: readonly NewNode[];
+  readonly placements: readonly Placement[];
+  readonly restOf: (classIndex: number) => readonly string[];
+} {
+  const { engine } = outcome;
+  const source = new PodSource(engine.world.classes.length);
+  const placements = engine.existing
+    .filter((bin) => bin.contents.size > 0)
+    .map((bin) => placementOf(bin, source));
+  const filled = engine.fresh.filter((bin) => bin.contents.size > 0);
+  const rendering = new Rendering(engine);
+  const choices = widen(engine, filled);
+  const newNodes = filled.map((bin, index) =>
+    newNodeOf(engine, bin, {
+      id: `bin-${index}`,
+      source,
+      shared: rendering.of(bin.state as State, choices[index] ?? []),
+    }),
+  );
+  return { newNodes, placements, restOf: (classIndex) => source.rest(engine, classIndex) };
+}

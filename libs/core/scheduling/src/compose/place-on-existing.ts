@@ -1,0 +1,181 @@
+import { at, float64At } from '@dovetail/core-invariant';
+
+import type { PodClass } from '../model/classes.js';
+import type { NodeRoom } from '../model/nodes.js';
+import type { Bin } from '../rooms/bin.js';
+import { crowding, domainRoom, evensOut, noteOnNode } from '../rooms/domain-room.js';
+import type { Engine } from '../rooms/engine.js';
+import type { Item, ItemTable } from '../rooms/items.js';
+import type { Roles } from '../topology/roles.js';
+
+/** Existing nodes that a class may choose among as one, with a mark up to which they have turned the class away. */
+type Row = { readonly nodes: Neighbours; readonly pins: Item['pins']; next: number };
+
+/** The one value a node has for a key; undefined when it has none or its claim leaves it open. */
+function domainOf(bin: Bin, key: string): string | undefined {
+  const set = bin.room?.requirements.get(key);
+  if (set?.kind !== 'in' || set.values.size !== 1) return undefined;
+  const [value] = set.values;
+  return value;
+}
+
+/** So many nodes are skipped at once when none of them has the room. */
+const blockSize = 64;
+
+/** Existing nodes that share their domains for some topology keys. */
+class Neighbours {
+  readonly bins: Bin[] = [];
+  /** By key. */
+  readonly domains: ReadonlyMap<string, string | undefined>;
+  /** Some key's domain is not decided yet. */
+  readonly open: boolean;
+  /** For each block of nodes, how much of each resource none of them exceeds. Room only shrinks, so what was true stays true. */
+  readonly #ceilings: Float64Array[] = [];
+
+  constructor(domains: ReadonlyMap<string, string | undefined>, open: boolean) {
+    this.domains = domains;
+    this.open = open;
+  }
+
+  /** The first node from `from` on that takes the item; past the last one when none does. */
+  firstFor(engine: Engine, item: Item, from: number): number {
+    for (let index = from; index < this.bins.length;) {
+      const block = Math.floor(index / blockSize);
+      const end = Math.min(this.bins.length, (block + 1) * blockSize);
+      const ceiling = (this.#ceilings[block] ??= this.#ceilingOf(block));
+      if (item.cls.requests.some((wanted, r) => wanted > float64At(ceiling, r))) {
+        index = end;
+        continue;
+      }
+      for (; index < end; index += 1)
+        if (engine.roomOnNode(at(this.bins, index), item) > 0) return index;
+      this.#ceilings[block] = this.#ceilingOf(block);
+    }
+    return this.bins.length;
+  }
+
+  #ceilingOf(block: number): Float64Array {
+    const bins = this.bins.slice(block * blockSize, (block + 1) * blockSize);
+    const ceiling = new Float64Array(bins[0]?.used.length ?? 0);
+    for (const { room, used } of bins)
+      for (let r = 0; r < used.length; r += 1)
+        ceiling[r] = Math.max(float64At(ceiling, r), (room?.free[r] ?? 0) - float64At(used, r));
+    return ceiling;
+  }
+}
+
+/** The existing nodes of an engine by their domains for some keys; made once for all classes that spread over the same keys. */
+function neighboursOf(engine: Engine, keys: readonly string[]): readonly Neighbours[] {
+  const known = neighbourhoods.get(engine) ?? new Map<string, readonly Neighbours[]>();
+  neighbourhoods.set(engine, known);
+  const text = keys.join('|');
+  const made = known.get(text);
+  if (made !== undefined) return made;
+  const found = new Map<string, Neighbours>();
+  for (const bin of engine.existing) {
+    const domains = new Map(keys.map((key) => [key, domainOf(bin, key)]));
+    const open = keys.some(
+      (key) => domains.get(key) === undefined && bin.room?.requirements.has(key) === true,
+    );
+    const name = `${open ? 'open' : ''}|${[...domains.values()].map((value) => value ?? '').join('|')}`;
+    const nodes = found.get(name) ?? new Neighbours(domains, open);
+    found.set(name, nodes);
+    nodes.bins.push(bin);
+  }
+  const all = [...found.values()];
+  known.set(text, all);
+  return all;
+}
+
+const neighbourhoods = new WeakMap<Engine, Map<string, readonly Neighbours[]>>();
+
+function rowsOf(engine: Engine, item: Item): readonly Row[] {
+  const { onDomain, domainKeys } = item.roles;
+  const mayGo = ({ domains, open }: Neighbours): boolean =>
+    // A claim that may still become one of several domains: only pods that nobody counts may go there.
+    !open &&
+    !onDomain.some(
+      (role) =>
+        role.carries && role.group.kind !== 'anti' && domains.get(role.group.key) === undefined,
+    );
+  return neighboursOf(engine, domainKeys)
+    .filter(mayGo)
+    .map((nodes) => ({
+      nodes,
+      next: 0,
+      pins: onDomain.flatMap((role) => {
+        const domain = nodes.domains.get(role.group.key);
+        return domain === undefined ? [] : [{ role, domain }];
+      }),
+    }));
+}
+
+function advance(engine: Engine, row: Row, item: Item): Bin | undefined {
+  row.next = row.nodes.firstFor(engine, item, row.next);
+  return row.nodes.bins[row.next];
+}
+
+/** The row whose next node takes a pod: the emptiest domain first, else the earliest node. */
+function nextRow(
+  engine: Engine,
+  rows: readonly Row[],
+  item: Item,
+): { readonly row: Row; readonly bin: Bin } | undefined {
+  const even = evensOut(item.roles);
+  let best: { readonly row: Row; readonly bin: Bin; readonly crowd: number } | undefined;
+  for (const row of rows) {
+    if (domainRoom(engine, row.pins) <= 0) continue;
+    const bin = advance(engine, row, item);
+    if (bin === undefined) continue;
+    const crowd = even ? crowding(engine, row.pins) : 0;
+    if (
+      best === undefined ||
+      crowd < best.crowd ||
+      (crowd === best.crowd && bin.index < best.bin.index)
+    )
+      best = { row, bin, crowd };
+  }
+  return best;
+}
+
+function placeItem(engine: Engine, item: Item, count: number): number {
+  const rows = rowsOf(engine, item);
+  const even = evensOut(item.roles);
+  let left = count;
+  while (left > 0) {
+    const found = nextRow(engine, rows, item);
+    if (found === undefined) break;
+    const { row, bin } = found;
+    const times = even
+      ? 1
+      : Math.min(left, engine.roomOnNode(bin, item), domainRoom(engine, row.pins));
+    engine.put(bin, item, times);
+    noteOnNode(engine, row.pins, { room: bin.room as NodeRoom, count: times });
+    left -= times;
+  }
+  return count - left;
+}
+
+/** Places up to `count` pods of a class on nodes that exist; returns how many found room. */
+export function placeOnExisting(
+  engine: Engine,
+  table: ItemTable,
+  what: {
+    readonly cls: PodClass;
+    readonly level: number;
+    readonly roles: Roles;
+    readonly count: number;
+  },
+): number {
+  if (engine.existing.length === 0) return 0;
+  let placed = 0;
+  for (const shape of what.cls.levels[what.level]?.shapes ?? []) {
+    if (placed >= what.count) break;
+    placed += placeItem(
+      engine,
+      table.intern({ cls: what.cls, level: what.level, roles: what.roles, shape, pins: [] }),
+      what.count - placed,
+    );
+  }
+  return placed;
+}

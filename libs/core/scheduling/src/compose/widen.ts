@@ -1,0 +1,114 @@
+import { float64At, numberAt } from '@dovetail/core-invariant';
+
+import type { State } from '../match/states.js';
+import type { Offer } from '../model/templates.js';
+import { chargeOf, cheapestTypes, offersFor } from '../rooms/accounts.js';
+import type { Bin } from '../rooms/bin.js';
+import type { Engine } from '../rooms/engine.js';
+
+/** The offers that hold a load are the same for all loads that lie between the same sizes: one list serves them all. */
+class Choices {
+  readonly #sizes = new Map<State, readonly Float64Array[]>();
+  readonly #known = new Map<string, readonly Offer[]>();
+  readonly #typesMax: number;
+
+  constructor(typesMax: number) {
+    this.#typesMax = typesMax;
+  }
+
+  of(bin: Bin): readonly Offer[] {
+    const state = bin.state as State;
+    const reservation = bin.offer?.offering.reservation?.id;
+    const choose = (): readonly Offer[] =>
+      cheapestTypes(
+        offersFor(state, bin).filter(({ offering }) => offering.reservation?.id === reservation),
+        this.#typesMax,
+      );
+    if (bin.ports.length > 0) return choose();
+    let text = `${state.id} ${reservation ?? ''}`;
+    this.#sizesOf(state).forEach((sizes, r) => {
+      text += ` ${rank(sizes, float64At(bin.used, r))}`;
+    });
+    const known = this.#known.get(text) ?? choose();
+    this.#known.set(text, known);
+    return known;
+  }
+
+  /** The distinct sizes of a state's types, per resource, ascending. */
+  #sizesOf(state: State): readonly Float64Array[] {
+    const known = this.#sizes.get(state);
+    if (known !== undefined) return known;
+    const rooms = [...new Set(state.offers.map(({ type }) => type.room))];
+    const sizes = [...(rooms[0] ?? [])].map((_, r) =>
+      Float64Array.from(new Set(rooms.map((room) => float64At(room, r)))).sort(),
+    );
+    this.#sizes.set(state, sizes);
+    return sizes;
+  }
+}
+
+/** How many sizes are too small. */
+function rank(sizes: Float64Array, used: number): number {
+  let low = 0;
+  let high = sizes.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (float64At(sizes, middle) < used) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+const most = (offers: readonly Offer[], name: string): number =>
+  offers.reduce((largest, offer) => Math.max(largest, chargeOf(offer, name)), 0);
+
+/** Narrows the choices of a limited pool's nodes, in order, so that the limit holds whichever offers are launched. */
+function withinLimits(engine: Engine, bins: readonly Bin[], choices: (readonly Offer[])[]): void {
+  const templates = new Set(
+    bins.map((bin) => (bin.state as State).template).filter((template) => template.limited),
+  );
+  for (const template of templates) {
+    const mine = [...bins.keys()].filter(
+      (index) => (bins[index]?.state as State).template === template,
+    );
+    const names = Object.keys(template.remaining);
+    const largest = new Map<readonly Offer[], readonly number[]>();
+    const sizesOf = (offers: readonly Offer[]): readonly number[] => {
+      const known = largest.get(offers) ?? names.map((name) => most(offers, name));
+      largest.set(offers, known);
+      return known;
+    };
+    const fits = names.every(
+      (name, nameIndex) =>
+        mine.reduce((sum, index) => sum + numberAt(sizesOf(choices[index] ?? []), nameIndex), 0) <=
+        (template.remaining[name] ?? 0),
+    );
+    if (fits) continue;
+    const slack = new Map(names.map((name) => [name, engine.accounts.left(template, name)]));
+    for (const index of mine) {
+      const charged = bins[index]?.offer as Offer;
+      const kept = (choices[index] ?? []).filter((offer) =>
+        names.every(
+          (name) => chargeOf(offer, name) <= chargeOf(charged, name) + (slack.get(name) ?? 0),
+        ),
+      );
+      for (const name of names)
+        slack.set(
+          name,
+          (slack.get(name) ?? 0) - Math.max(0, most(kept, name) - chargeOf(charged, name)),
+        );
+      choices[index] = kept;
+    }
+  }
+}
+
+/**
+ * The offers that each new node may name: everything that holds it, so that the launch has room to choose. A node in a
+ * reservation names that reservation only; a limited pool's nodes stay within its limits together.
+ */
+export function widen(engine: Engine, bins: readonly Bin[]): readonly (readonly Offer[])[] {
+  const choices = new Choices(engine.world.options.instanceTypesMax);
+  const all = bins.map((bin) => choices.of(bin));
+  withinLimits(engine, bins, all);
+  return all;
+}

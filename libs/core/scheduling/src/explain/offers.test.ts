@@ -1,0 +1,79 @@
+import type { Pool } from '@dovetail/core-api';
+import type { InstanceType } from '@dovetail/core-ec2-model';
+import { present } from '@dovetail/core-invariant';
+import { describe, expect, test } from '@jest/globals';
+
+import { defaultPlanOptions } from '../options.js';
+import { Engine } from '../rooms/engine.js';
+import {
+  daemonSetOf,
+  gibibytes,
+  offeringOf,
+  podOf,
+  poolOf,
+  snapshotOf,
+  typeOf,
+} from '../testing/objects.js';
+import { worldOf } from '../world/world.js';
+import { noOfferReason } from './offers.js';
+
+const type = (name: string, price: number, available = true): InstanceType =>
+  typeOf({
+    name,
+    cpuMillis: 2000,
+    memoryBytes: gibibytes(8),
+    offerings: [offeringOf('a', 'on-demand', price, { available })],
+  });
+const inZone = (zone: string): Partial<Pool> => ({
+  requirements: [{ key: 'topology.kubernetes.io/zone', operator: 'In', values: [zone] }],
+});
+const full = [daemonSetOf('huge', { requests: { cpu: 9000 } })];
+
+function reasonFor(types: readonly InstanceType[], over: Partial<Pool>, daemonSets = full) {
+  const pools = [{ pool: poolOf('default', over), instanceTypes: types }];
+  const world = worldOf(snapshotOf({ pools, daemonSets }), [podOf('p')], defaultPlanOptions);
+  const template = present(world.templates[0], 'the pool is open');
+  expect(template.offers).toEqual([]);
+  return noOfferReason(new Engine(world), template);
+}
+
+describe('a pool has no offers because', () => {
+  const both = [type('m.2', 1_500_000), type('m.3', 2_000_000)];
+  test.each<[string, readonly InstanceType[], Partial<Pool>, string, number]>([
+    ['its class boots no types', [], {}, 'no-offering', 0],
+    ['it admits none of them', both, inZone('z'), 'no-offering', 2],
+    ['none can be bought', [type('m.2', 1, false)], inZone('a'), 'no-capacity', 1],
+    ['all are above its cap', both, { maxPriceMicrosPerHour: 1_499_999 }, 'price-cap', 2],
+    ['daemonsets fill each of them', both, {}, 'daemonset-overhead', 2],
+    [
+      'though the cap allows one',
+      both,
+      { maxPriceMicrosPerHour: 1_500_000 },
+      'daemonset-overhead',
+      2,
+    ],
+  ])('%s', (_, types, over, code, count) => {
+    expect(reasonFor(types, over)).toMatchObject({
+      code,
+      subject: 'NodePool/default',
+      fell: { count, of: count },
+    });
+  });
+
+  test('its cap is too low, which is said in dollars and micro-dollars an hour', () => {
+    const cap = { maxPriceMicrosPerHour: 900_000 };
+    const { message, values, remedy } = reasonFor(both, cap, []);
+    expect(values).toEqual({ cap: '900000', cheapest: '1500000' });
+    expect(message).toContain('its cap of $0.90/h; the cheapest is $1.50/h');
+    expect(remedy).toBe('raise the cap of NodePool/default to $1.50/h');
+  });
+
+  test('what could be bought is too dear, not what is cheap and out of capacity', () => {
+    const types = [type('m.1', 100, false), type('m.2', 1_500_000)];
+    expect(reasonFor(types, { maxPriceMicrosPerHour: 200 }, [])).toMatchObject({
+      code: 'price-cap',
+      values: { cheapest: '1500000' },
+      fell: { count: 1, of: 1 },
+    });
+  });
+});

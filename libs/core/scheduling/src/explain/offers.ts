@@ -1,0 +1,91 @@
+import { poolKey } from '@dovetail/core-api';
+import type { InstanceType } from '@dovetail/core-ec2-model';
+import { present } from '@dovetail/core-invariant';
+
+import { intersects } from '../model/daemons.js';
+import { admitsOffering, type Template } from '../model/templates.js';
+import type { Reason } from '../plan.js';
+import type { Engine } from '../rooms/engine.js';
+
+const dollars = (micros: number): string =>
+  `$${(micros / 1_000_000).toFixed(6).replace(/0{1,4}$/, '')}/h`;
+
+/** A reason about all of so many types of a pool. */
+function ofAll(
+  template: Template,
+  types: number,
+  rest: Omit<Reason, 'subject' | 'fell' | 'values'> & { readonly values?: Reason['values'] },
+): Reason {
+  return {
+    subject: template.key,
+    values: { types: String(types) },
+    fell: { count: types, of: types },
+    ...rest,
+  };
+}
+
+const noTypes = (template: Template): Reason =>
+  ofAll(template, 0, {
+    code: 'no-offering',
+    message: `the class of ${template.key} can boot no instance types`,
+    remedy: `give the class of ${template.key} subnets and images`,
+  });
+
+const noneAdmitted = (template: Template, of: number): Reason =>
+  ofAll(template, of, {
+    code: 'no-offering',
+    message: `${template.key} admits none of the ${of} types that its class can boot`,
+    remedy: `widen the requirements of ${template.key}`,
+  });
+
+const noneAvailable = (template: Template, matching: number): Reason =>
+  ofAll(template, matching, {
+    code: 'no-capacity',
+    message: `no type of ${template.key} can be bought now: out of capacity, without a subnet or without a price`,
+    remedy: `let ${template.key} use more types, zones or capacity types`,
+  });
+
+const aboveCap = (
+  template: Template,
+  available: number,
+  { cap, cheapest }: { readonly cap: number; readonly cheapest: number },
+): Reason =>
+  ofAll(template, available, {
+    code: 'price-cap',
+    values: { cap: String(cap), cheapest: String(cheapest) },
+    message: `every type of ${template.key} costs more than its cap of ${dollars(cap)}; the cheapest is ${dollars(cheapest)}`,
+    remedy: `raise the cap of ${template.key} to ${dollars(cheapest)}`,
+  });
+
+const onlyDaemons = (template: Template, available: number): Reason =>
+  ofAll(template, available, {
+    code: 'daemonset-overhead',
+    message: `daemonsets alone do not fit on any of the ${available} types of ${template.key}`,
+    remedy: `let ${template.key} use larger types, or make the daemonsets smaller`,
+  });
+
+/** The prices at which a type can be bought now in a zone and capacity type that the pool admits. */
+const pricesOf = (type: InstanceType, template: Template): readonly number[] =>
+  type.offerings
+    .filter((one) => one.available && admitsOffering(template.requirements, one))
+    .map((one) => one.priceMicrosPerHour);
+
+/** Why a pool has no offers at all: the first step at which the last type falls. */
+export function noOfferReason(engine: Engine, template: Template): Reason {
+  const { instanceTypes } = present(
+    engine.world.snapshot.pools.find(({ pool }) => poolKey(pool.identity) === template.key),
+    'a template is made of a pool of the snapshot',
+  );
+  if (instanceTypes.length === 0) return noTypes(template);
+  const matching = instanceTypes.filter((type) =>
+    intersects(type.requirements, template.requirements),
+  );
+  if (matching.length === 0) return noneAdmitted(template, instanceTypes.length);
+  const available = matching.filter((type) => pricesOf(type, template).length > 0);
+  if (available.length === 0) return noneAvailable(template, matching.length);
+  const cheapest = Math.min(...available.flatMap((type) => pricesOf(type, template)));
+  const cap = template.pool.maxPriceMicrosPerHour;
+  return cap !== undefined && cheapest > cap
+    ? aboveCap(template, available.length, { cap, cheapest })
+    : onlyDaemons(template, available.length);
+}

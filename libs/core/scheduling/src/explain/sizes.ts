@@ -1,0 +1,81 @@
+import { float64At, InvariantError } from '@dovetail/core-invariant';
+import { formatResources } from '@dovetail/core-kube-model';
+
+import type { State } from '../match/states.js';
+import type { PodClass } from '../model/classes.js';
+import type { Offer } from '../model/templates.js';
+import type { Reason } from '../plan.js';
+import type { Engine } from '../rooms/engine.js';
+import { before, type Step, stepsText, typeNames } from './steps.js';
+
+const shown = (name: string, amount: number): string =>
+  formatResources({ [name]: Math.max(0, amount) })[name] ?? String(amount);
+
+/** A number of cores that somebody meant as millicores: a million millicores are a thousand cores. */
+const slipOfMilli = (name: string, wanted: number): string =>
+  name === 'cpu' && wanted >= 1_000_000 ? '; did you mean millicores (m)?' : '';
+
+/** A resource of which no type that is left has as much as the pod asks for. */
+type Lack = {
+  readonly subject: string;
+  readonly name: string;
+  readonly index: number;
+  readonly wanted: number;
+  readonly offers: readonly Offer[];
+  readonly steps: readonly Step[];
+};
+
+/** Daemonsets are to blame if a type without them would do; else the pod is too large, or no type has the resource. */
+function lackReason({ subject, name, index, wanted, offers, steps }: Lack): Reason {
+  const largest = Math.max(...offers.map(({ type }) => float64At(type.room, index)));
+  const empty = Math.max(
+    ...offers.map(({ type }) => float64At(type.room, index) + float64At(type.overhead, index)),
+  );
+  const asks = `the pod asks for ${shown(name, wanted)} ${name}`;
+  const fallen = before(steps.slice(0, -1));
+  const count = typeNames(offers).size;
+  const shared = {
+    subject,
+    values: {
+      resource: name,
+      requested: shown(name, wanted),
+      largest: shown(name, largest),
+      steps: stepsText(steps),
+    },
+    fell: { count, of: count },
+  };
+  const askLess = `ask for at most ${shown(name, largest)} ${name}, or allow larger types in ${subject}`;
+  if (wanted <= empty)
+    return {
+      code: 'daemonset-overhead',
+      ...shared,
+      message: `${asks}; beside daemonsets, which take ${shown(name, empty - largest)}, the largest type of ${subject} has ${shown(name, largest)}${fallen}`,
+      remedy: askLess,
+    };
+  const none = largest <= 0;
+  return {
+    code: 'resources-too-large',
+    ...shared,
+    message: none
+      ? `${asks}, which no type of ${subject} that it may use has${fallen}`
+      : `${asks}, the largest type of ${subject} that it may use has ${shown(name, largest)}${fallen}${slipOfMilli(name, wanted)}`,
+    remedy: none ? `allow types with ${name} in ${subject}, or drop the request` : askLess,
+  };
+}
+
+/** The first resource at which the last type falls, resource by resource. */
+export function sizeReason(engine: Engine, state: State, cls: PodClass): Reason {
+  const all = typeNames(state.template.offers).size;
+  const steps: Step[] = [{ what: 'labels', fell: all - typeNames(state.offers).size, of: all }];
+  let { offers } = state;
+  for (const [index, name] of engine.world.dimensions.names.entries()) {
+    const wanted = float64At(cls.requests, index);
+    const left = offers.filter(({ type }) => float64At(type.room, index) >= wanted);
+    const of = typeNames(offers).size;
+    steps.push({ what: name, fell: of - typeNames(left).size, of });
+    if (left.length === 0)
+      return lackReason({ subject: state.template.key, name, index, wanted, offers, steps });
+    offers = left;
+  }
+  throw new InvariantError('a class that fits no type lacks some resource on the last of them');
+}

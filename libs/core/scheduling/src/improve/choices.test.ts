@@ -1,0 +1,31 @@
+import { describe, expect, test } from '@jest/globals';
+
+import { Choices } from './choices.js';
+
+const drawn = (seed: number, below: number, times: number): readonly number[] => {
+  const choices = new Choices(seed);
+  return Array.from({ length: times }, () => choices.below(below));
+};
+
+describe('the random choices of the search', () => {
+  test('are the same for the same seed', () => {
+    expect(drawn(7, 1000, 50)).toEqual(drawn(7, 1000, 50));
+  });
+
+  test('differ between neighbouring seeds', () => {
+    expect(drawn(7, 1000, 50)).not.toEqual(drawn(8, 1000, 50));
+  });
+
+  test.each([0, 1, -1, 0x7fffffff, 2 ** 40])('stay below their limit with seed %d', (seed) => {
+    for (const below of [1, 2, 8, 1000])
+      for (const choice of drawn(seed, below, 200)) {
+        expect(Number.isInteger(choice)).toBe(true);
+        expect(choice).toBeGreaterThanOrEqual(0);
+        expect(choice).toBeLessThan(below);
+      }
+  });
+
+  test('reach every number below eight', () => {
+    expect(new Set(drawn(1, 8, 400)).size).toBe(8);
+  });
+});

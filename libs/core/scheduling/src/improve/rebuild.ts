@@ -1,0 +1,164 @@
+import { at, float64At, int32At } from '@dovetail/core-invariant';
+
+import { emptyBin, flexibleRoom, putKind, settle } from '../pack/bins.js';
+import { filled } from '../pack/fill.js';
+import type { Kind } from '../pack/kinds.js';
+import type { PackBin, PackContext, Target } from '../pack/packing.js';
+import { dot } from '../pack/prices.js';
+import type { Choices } from './choices.js';
+import type { UnpackedPods } from './unpacked-pods.js';
+
+/** The number of the last node that the search opened: one count for all of its parts. */
+export type BinIds = { next: number };
+
+/**
+ * What must stay of dissolved nodes; `fixed`: only these may be filled, no node may be opened
+ * beside them.
+ */
+type Places = { readonly shells: PackBin[]; readonly fixed: boolean };
+
+/** Rebuilds dissolved nodes one by one, each filled greedily. */
+export class Rebuild {
+  readonly #context: PackContext;
+  readonly #choices: Choices;
+  readonly #unpacked: UnpackedPods;
+  readonly #ids: BinIds;
+
+  constructor(context: PackContext, choices: Choices, unpacked: UnpackedPods, ids: BinIds) {
+    this.#context = context;
+    this.#choices = choices;
+    this.#unpacked = unpacked;
+    this.#ids = ids;
+  }
+
+  /** Nodes for all unpacked pods, for at most `budget`; undefined when it finds none. */
+  run(
+    budget: number,
+    old: readonly PackBin[],
+    kept: readonly PackBin[],
+  ): readonly PackBin[] | undefined {
+    const rebuilt: PackBin[] = [];
+    let spent = 0;
+    const shells = [...kept];
+    // Mostly nodes like those that were there, better filled: other types at random seldom come out
+    // at the same price.
+    const again = this.#choices.below(4) === 0 ? [] : [...old];
+    while (this.#unpacked.count > 0) {
+      if (rebuilt.length > old.length + 3) return undefined;
+      const bin = this.#next(budget - spent, again, { shells, fixed: kept.length > 0 });
+      if (bin === undefined) return undefined;
+      spent += bin.price;
+      if (spent > budget) return undefined;
+      this.#unpacked.take(bin);
+      rebuilt.push(bin);
+    }
+    return shells.every((bin) => settle(bin)) ? [...rebuilt, ...shells] : undefined;
+  }
+
+  /**
+   * The next node: the cheapest that takes everything, if one can; else one of the better targets,
+   * at random.
+   */
+  #next(budget: number, again: PackBin[], places: Places): PackBin | undefined {
+    const index = this.#unpacked.sizes[0]?.kinds[0] ?? 0;
+    const seed = at(this.#context.kinds, index);
+    const start = this.#opened(seed, places);
+    if (start === undefined) return undefined;
+    putKind(this.#context, start, seed, 1);
+    this.#unpacked.left[index] = int32At(this.#unpacked.left, index) - 1;
+    const whole = this.#coverAll(start);
+    const bin =
+      whole ??
+      (again.length > 0 ? this.#sameTarget(start, again) : this.#randomTarget(start, budget));
+    this.#unpacked.left[index] += 1;
+    return bin;
+  }
+
+  /**
+   * A node for a pod: one of the shells that takes it, which is used up by that, or an empty one
+   * where nodes may come and go.
+   */
+  #opened(seed: Kind, { shells, fixed }: Places): PackBin | undefined {
+    if (fixed) {
+      const at = shells.findIndex((shell) => flexibleRoom(this.#context, shell, seed) > 0);
+      return at < 0 ? undefined : shells.splice(at, 1)[0];
+    }
+    this.#ids.next += 1;
+    return emptyBin(
+      this.#context,
+      this.#ids.next,
+      at(seed.openings, this.#choices.below(seed.openings.length)),
+    );
+  }
+
+  #coverAll(start: PackBin): PackBin | undefined {
+    const demand = Float64Array.from(start.used);
+    for (const {
+      kinds: [index = 0],
+    } of this.#unpacked.sizes) {
+      const kind = at(this.#context.kinds, index);
+      for (let r = 0; r < demand.length; r += 1)
+        demand[r] =
+          float64At(demand, r) + float64At(kind.requests, r) * int32At(this.#unpacked.left, index);
+    }
+    const offer = start.state.frontier.find(({ type }) =>
+      type.room.every((amount, r) => amount >= float64At(demand, r)),
+    );
+    if (offer === undefined) return undefined;
+    const bin = filled(this.#context, start, {
+      target: { room: offer.type.room, price: offer.offering.priceMicrosPerHour },
+      supply: this.#unpacked,
+      swapsMax: 0,
+    });
+    return bin !== undefined && bin.pods === this.#unpacked.count + (start.pods - 1)
+      ? bin
+      : undefined;
+  }
+
+  /**
+   * A node like one of those that were dissolved, each used once: what comes out costs no more, and
+   * may need less.
+   */
+  #sameTarget(start: PackBin, again: PackBin[]): PackBin | undefined {
+    const [model] = again.splice(this.#choices.below(again.length), 1) as [PackBin];
+    if (!start.used.every((amount, r) => amount <= float64At(model.room, r))) return undefined;
+    return filled(this.#context, start, {
+      target: model,
+      supply: this.#unpacked,
+      swapsMax: 6,
+      evenly: this.#choices.below(2) === 0,
+    });
+  }
+
+  #randomTarget(start: PackBin, budget: number): PackBin | undefined {
+    const { frontier } = start.state;
+    const tries = Math.min(12, frontier.length);
+    let best: { readonly target: Target; readonly ratio: number } | undefined;
+    // A tournament: large targets of good value win mostly, not always.
+    for (
+      let round = 0, rounds = 1 + this.#choices.below(3);
+      round < tries && round < rounds;
+      round += 1
+    ) {
+      const offer = frontier[this.#choices.below(frontier.length)];
+      if (offer === undefined || offer.offering.priceMicrosPerHour > budget) continue;
+      if (!start.used.every((amount, r) => amount <= float64At(offer.type.room, r))) continue;
+      const ratio =
+        dot(this.#context.perUnit, offer.type.room) /
+        Math.max(1, offer.offering.priceMicrosPerHour);
+      if (best === undefined || ratio > best.ratio)
+        best = {
+          target: { room: offer.type.room, price: offer.offering.priceMicrosPerHour },
+          ratio,
+        };
+    }
+    return best === undefined
+      ? undefined
+      : filled(this.#context, start, {
+          target: best.target,
+          supply: this.#unpacked,
+          swapsMax: 6,
+          evenly: this.#choices.below(2) === 0,
+        });
+  }
+}

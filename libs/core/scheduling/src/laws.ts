@@ -1,0 +1,72 @@
+import { assert, float64At } from '@dovetail/core-invariant';
+import type { Pod } from '@dovetail/core-kube-model';
+
+import type { State } from './match/states.js';
+import type { Plan } from './plan.js';
+import type { Engine } from './rooms/engine.js';
+
+/** Each pod asked for is in exactly one of `newNodes`, `placements` and `unplaced`, and no other pod is. */
+export function assertEachPodOnce(plan: Plan, pods: readonly Pod[]): void {
+  const left = new Set(pods.map((pod) => pod.uid));
+  const settle = (uid: string): void => {
+    assert(left.delete(uid), 'a plan names each pod asked for once');
+  };
+  for (const { podUids } of plan.newNodes) podUids.forEach(settle);
+  for (const { podUids } of plan.placements) podUids.forEach(settle);
+  for (const { podUid } of plan.unplaced) settle(podUid);
+  assert(left.size === 0, 'a plan places or explains each pod asked for');
+}
+
+/** Every pod left over has a reason, and every new node has pods. */
+export function assertComplete(plan: Plan): void {
+  for (const { reasons } of plan.unplaced)
+    assert(reasons.length > 0, 'each pod without a place has a reason');
+  for (const { podUids } of plan.newNodes)
+    assert(podUids.length > 0, 'each new node is for at least one pod');
+}
+
+/** The price of a plan is the sum of each new node's cheapest option. */
+export function assertPricesAddUp(plan: Plan): void {
+  let sum = 0;
+  for (const { options } of plan.newNodes) {
+    const [first] = options;
+    if (first === undefined) continue;
+    assert(
+      options.every((one) => one.priceMicrosPerHour >= first.priceMicrosPerHour),
+      'the first option of a node is its cheapest',
+    );
+    sum += first.priceMicrosPerHour;
+  }
+  assert(plan.priceMicrosPerHour === sum, 'the price of a plan is the sum of its nodes');
+  assert(plan.bound.priceMicrosPerHour >= 0, 'a bound is never negative');
+}
+
+/** Amounts that are not whole numbers may add up a hair above what division said fits. */
+const rounding = 1 + 1e-9;
+
+function fits(used: Float64Array, room: Float64Array): boolean {
+  for (let r = 0; r < used.length; r += 1) {
+    const amount = float64At(used, r);
+    if (amount > 0 && amount > float64At(room, r) * rounding) return false;
+  }
+  return true;
+}
+
+/** No count of the ledger is below zero, and no node holds more than it has room for. */
+export function assertLedgersHold(engine: Engine): void {
+  assert(engine.ledger.neverNegative(), 'no count of pods per domain is below zero');
+  for (const { room, used, contents } of engine.existing)
+    if (room !== undefined && contents.size > 0)
+      assert(fits(used, room.free), 'the pods placed on an existing node fit its free room');
+  for (const { state, used, contents } of engine.fresh)
+    if (contents.size > 0)
+      assert(
+        state !== undefined && holdsLoad(state, used),
+        'some offer of a new node holds its pods',
+      );
+}
+
+/** The widest rooms answer for nearly every node; the other offers are many, and asked only then. */
+const holdsLoad = (state: State, used: Float64Array): boolean =>
+  state.widest.some((room) => fits(used, room)) ||
+  state.offers.some(({ type }) => fits(used, type.room));

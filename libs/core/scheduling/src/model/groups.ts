@@ -1,0 +1,163 @@
+import { labels } from '@dovetail/core-api';
+import {
+  intersectRequirements,
+  type LabelSelector,
+  type Namespace,
+  type Pod,
+  type PodAffinityTerm,
+  type Requirements,
+  requirementsFromLabels,
+  requirementsOf,
+  selectorMatches,
+  type Toleration,
+  type TopologySpreadConstraint,
+} from '@dovetail/core-kube-model';
+
+import { usableTerms } from './levels.js';
+
+/** Which nodes a spread constraint counts: those that one alternative admits, and whose taints are tolerated if it says so. */
+export type NodeFilter = {
+  /** Alternatives (OR); absent: every node. */
+  readonly alternatives?: readonly Requirements[];
+  /** Absent: taints are ignored. */
+  readonly tolerations?: readonly Toleration[];
+};
+
+/** A set of pods that are counted together per domain of one topology key. */
+export type Group = {
+  readonly id: number;
+  readonly kind: 'spread' | 'affinity' | 'anti';
+  readonly key: string;
+  readonly onHost: boolean;
+  /** False: carried only as a preference; nothing protects it against pods that come later. */
+  readonly hard: boolean;
+  readonly selector: LabelSelector | undefined;
+  readonly namespaces: ReadonlySet<string>;
+  readonly maxSkew: number;
+  readonly minDomains: number;
+  readonly filter: NodeFilter;
+  /** Equal constraints have equal text; it is what plans call the group. */
+  readonly text: string;
+};
+
+const selectorText = (selector: LabelSelector | undefined): string =>
+  selector === undefined
+    ? '-'
+    : selector.requirements
+        .map((one) => `${one.key} ${one.operator} ${[...one.values].sort().join(',')}`)
+        .sort()
+        .join('&');
+
+/** Does the group count a pod with these labels in this namespace? */
+export const groupSelects = (
+  group: Group,
+  pod: { readonly namespace: string; readonly labels: Readonly<Record<string, string>> },
+): boolean => group.namespaces.has(pod.namespace) && selectorMatches(group.selector, pod.labels);
+
+/** The namespaces that an affinity term speaks of; with neither list nor selector, the pod's own. */
+export function namespacesOf(
+  term: PodAffinityTerm,
+  own: string,
+  all: readonly Namespace[],
+): ReadonlySet<string> {
+  if (term.namespaces.length === 0 && term.namespaceSelector === undefined) return new Set([own]);
+  const selected =
+    term.namespaceSelector === undefined
+      ? []
+      : all.filter((one) => selectorMatches(term.namespaceSelector, one.labels));
+  return new Set([...term.namespaces, ...selected.map((one) => one.name)]);
+}
+
+function filterOf(
+  pod: Pod,
+  constraint: TopologySpreadConstraint,
+): { readonly filter: NodeFilter; readonly text: string } {
+  const honorsAffinity = constraint.nodeAffinityPolicy === 'Honor';
+  const honorsTaints = constraint.nodeTaintsPolicy === 'Honor';
+  const selecting =
+    honorsAffinity &&
+    (Object.keys(pod.nodeSelector).length > 0 || pod.requiredNodeAffinity !== undefined);
+  const base = requirementsFromLabels(pod.nodeSelector);
+  const terms = usableTerms(pod);
+  const alternatives =
+    terms.length === 0
+      ? [base]
+      : terms.map((term) => intersectRequirements(base, requirementsOf(term.matchExpressions)));
+  return {
+    filter: {
+      ...(selecting ? { alternatives } : {}),
+      ...(honorsTaints ? { tolerations: pod.tolerations } : {}),
+    },
+    text:
+      (selecting ? JSON.stringify([Object.entries(pod.nodeSelector).sort(), terms]) : '') +
+      (honorsTaints ? JSON.stringify(pod.tolerations) : ''),
+  };
+}
+
+/** Groups by identity. Unlike Karpenter, constraints that differ only in minDomains are different groups. */
+export class GroupTable {
+  readonly groups: Group[] = [];
+  readonly #ids = new Map<string, number>();
+  readonly #namespaces: readonly Namespace[];
+
+  constructor(namespaces: readonly Namespace[]) {
+    this.#namespaces = namespaces;
+  }
+
+  at(id: number): Group {
+    const group = this.groups[id];
+    if (group === undefined) throw new Error(`topology group ${id} is unknown to this plan`);
+    return group;
+  }
+
+  spread(pod: Pod, constraint: TopologySpreadConstraint): Group {
+    const { filter, text: filterText } = filterOf(pod, constraint);
+    const hard = constraint.whenUnsatisfiable === 'DoNotSchedule';
+    const minDomains = constraint.minDomains ?? 1;
+    const text = `spread|${constraint.topologyKey}|${pod.namespace}|${selectorText(constraint.selector)}|${constraint.maxSkew}|${minDomains}|${hard ? 'hard' : 'soft'}|${filterText}`;
+    return this.#intern(text, () => ({
+      kind: 'spread',
+      key: constraint.topologyKey,
+      hard,
+      selector: constraint.selector,
+      namespaces: new Set([pod.namespace]),
+      maxSkew: constraint.maxSkew,
+      minDomains,
+      filter,
+    }));
+  }
+
+  affinity(
+    pod: Pod,
+    term: PodAffinityTerm,
+    what: { readonly kind: 'affinity' | 'anti'; readonly hard: boolean },
+  ): Group {
+    const namespaces = namespacesOf(term, pod.namespace, this.#namespaces);
+    const text = `${what.kind}|${term.topologyKey}|${[...namespaces].sort().join(',')}|${selectorText(term.selector)}|${what.hard ? 'hard' : 'soft'}`;
+    return this.#intern(text, () => ({
+      kind: what.kind,
+      key: term.topologyKey,
+      hard: what.hard,
+      selector: term.selector,
+      namespaces,
+      maxSkew: 1,
+      minDomains: 1,
+      filter: {},
+    }));
+  }
+
+  #intern(text: string, make: () => Omit<Group, 'id' | 'text' | 'onHost'>): Group {
+    const known = this.#ids.get(text);
+    if (known !== undefined) return this.at(known);
+    const made = make();
+    const group: Group = {
+      id: this.groups.length,
+      text,
+      onHost: made.key === labels.hostname,
+      ...made,
+    };
+    this.#ids.set(text, group.id);
+    this.groups.push(group);
+    return group;
+  }
+}

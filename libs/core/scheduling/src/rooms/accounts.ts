@@ -1,0 +1,185 @@
+import type { HostPort } from '@dovetail/core-kube-model';
+
+import type { State } from '../match/states.js';
+import { anyClash } from '../model/host-ports.js';
+import type { Offer, Template } from '../model/templates.js';
+import { openDomains } from '../topology/domains.js';
+import { type Bin } from './bin.js';
+
+/** What a node has to hold: requests and the host ports of its pods. */
+export type Load = { readonly used: Float64Array; readonly ports: readonly HostPort[] };
+
+// Unchecked: vectors of one plan have one length, and checked reads here cost a tenth of planning.
+const holds = (room: Float64Array, used: Float64Array): boolean => {
+  for (let index = 0; index < used.length; index += 1)
+    if ((used[index] as number) > (room[index] as number)) return false;
+  return true;
+};
+
+/** Whether an offer has room for a load, and no daemonset of its takes one of the load's host ports. */
+export const offerHolds = (offer: Offer, load: Load): boolean =>
+  holds(offer.type.room, load.used) &&
+  (load.ports.length === 0 ||
+    offer.type.hostPorts.length === 0 ||
+    !anyClash(offer.type.hostPorts, load.ports));
+
+/** The cheapest offer that holds a load, limits and reservations aside. */
+export function cheapestFor(state: State, load: Load): Offer | undefined {
+  for (const offer of state.frontier) if (offerHolds(offer, load)) return offer;
+  return undefined;
+}
+
+/** Every offer of a state that holds a load, cheapest first. */
+export const offersFor = (state: State, load: Load): readonly Offer[] =>
+  state.offers.filter((offer) => offerHolds(offer, load));
+
+/** Of those, the ones that nodes are sized by. */
+export const sizesFor = (state: State, load: Load): readonly Offer[] =>
+  state.sizes.filter((offer) => offerHolds(offer, load));
+
+/** Why a new node may not be bought as it would have to be. */
+export type Refusal = 'resources-too-large' | 'pool-limit' | 'reserved-capacity' | 'min-values';
+
+/**
+ * What pools may still buy: their limits, and instances left in reservations. Every new node of such a pool is charged
+ * as the offer it would be launched as, so limits hold exactly within one plan.
+ */
+export class Accounts {
+  readonly #spent: readonly Map<string, number>[];
+  readonly #reservations = new Map<string, number>();
+  readonly #strictReservations: boolean;
+  readonly #strictMinValues: boolean;
+  readonly #typesMax: number;
+
+  constructor(
+    templates: readonly Template[],
+    options: {
+      readonly strictReservations: boolean;
+      readonly strictMinValues: boolean;
+      readonly typesMax: number;
+    },
+  ) {
+    this.#spent = templates.map(() => new Map());
+    this.#strictReservations = options.strictReservations;
+    this.#strictMinValues = options.strictMinValues;
+    this.#typesMax = options.typesMax;
+    for (const template of templates) {
+      for (const { offering } of template.offers) {
+        if (offering.reservation !== undefined)
+          this.#reservations.set(offering.reservation.id, offering.reservation.remaining);
+      }
+    }
+  }
+
+  /** Whether nodes of this template need an offer at every step. */
+  static applies(template: Template): boolean {
+    return template.limited || template.reserves || template.minValues.length > 0;
+  }
+
+  /** The offer that a node with this load is charged as, or why there is none. `bin` is charged already, if given. */
+  choose(state: State, load: Load, bin: Bin | undefined): Offer | Refusal {
+    if (state.template.limited && state.template.minValues.length > 0)
+      return this.#chooseMany(state, load, bin);
+    let refusal: Refusal = 'resources-too-large';
+    for (const offer of state.chargeable) {
+      if (!offerHolds(offer, load)) continue;
+      if (!this.#reservable(offer, bin)) {
+        if (this.#strictReservations) return 'reserved-capacity';
+        refusal = 'reserved-capacity';
+        continue;
+      }
+      if (this.#withinLimits(state.template, offer, bin)) return offer;
+      refusal = 'pool-limit';
+    }
+    return refusal;
+  }
+
+  /**
+   * With minValues the node must keep several types, so it is charged as the largest of all that fit and are within
+   * limits each (as Karpenter does): pessimistic, and the only case in which a limit may take another round.
+   */
+  #chooseMany(state: State, load: Load, bin: Bin | undefined): Offer | Refusal {
+    const fitting = offersFor(state, load);
+    const offers = fitting.filter(
+      (offer) =>
+        offer.offering.reservation === undefined && this.#withinLimits(state.template, offer, bin),
+    );
+    const [cheapest] = offers;
+    if (cheapest === undefined) return fitting.length === 0 ? 'resources-too-large' : 'pool-limit';
+    const values = (list: readonly Offer[]): boolean =>
+      state.template.minValues.every(
+        ({ key, count }) => openDomains(state.requirements, list, key).length >= count,
+      );
+    if (
+      this.#strictMinValues &&
+      values(cheapestTypes(fitting, this.#typesMax)) &&
+      !values(cheapestTypes(offers, this.#typesMax))
+    )
+      return 'pool-limit';
+    const capacity: Record<string, number> = {};
+    for (const name of Object.keys(state.template.remaining))
+      capacity[name] = offers.reduce((most, offer) => Math.max(most, chargeOf(offer, name)), 0);
+    return { ...cheapest, type: { ...cheapest.type, type: { ...cheapest.type.type, capacity } } };
+  }
+
+  /** Whether enough distinct values stay possible for every key that asks for a minimum. */
+  keepsMinValues(state: State, load: Load): boolean {
+    if (state.template.minValues.length === 0) return true;
+    const offers = cheapestTypes(offersFor(state, load), this.#typesMax);
+    return state.template.minValues.every(
+      ({ key, count }) => openDomains(state.requirements, offers, key).length >= count,
+    );
+  }
+
+  /** Charges a bin as `offer`, giving back what it was charged before; undefined only gives back. */
+  charge(bin: Bin, template: Template, offer: Offer | undefined): void {
+    if (bin.offer !== undefined) this.#book(template, bin.offer, -1);
+    if (offer === undefined) delete bin.offer;
+    else bin.offer = offer;
+    if (offer !== undefined) this.#book(template, offer, 1);
+  }
+
+  /** What is left of one limit. */
+  left(template: Template, name: string): number {
+    return (template.remaining[name] ?? 0) - (this.#spent[template.index]?.get(name) ?? 0);
+  }
+
+  #book(template: Template, offer: Offer, sign: 1 | -1): void {
+    const spent = this.#spent[template.index];
+    for (const name of Object.keys(template.remaining)) {
+      spent?.set(name, (spent.get(name) ?? 0) + sign * chargeOf(offer, name));
+    }
+    const reservation = offer.offering.reservation;
+    if (reservation !== undefined)
+      this.#reservations.set(reservation.id, (this.#reservations.get(reservation.id) ?? 0) - sign);
+  }
+
+  #reservable(offer: Offer, bin: Bin | undefined): boolean {
+    const id = offer.offering.reservation?.id;
+    if (id === undefined) return true;
+    const own = bin?.offer?.offering.reservation?.id === id ? 1 : 0;
+    return (this.#reservations.get(id) ?? 0) + own > 0;
+  }
+
+  #withinLimits(template: Template, offer: Offer, bin: Bin | undefined): boolean {
+    for (const name of Object.keys(template.remaining)) {
+      const own = bin?.offer === undefined ? 0 : chargeOf(bin.offer, name);
+      if (chargeOf(offer, name) > this.left(template, name) + own) return false;
+    }
+    return true;
+  }
+}
+
+/** What one node counts against a limit: its capacity, and one against `nodes`. */
+export const chargeOf = (offer: Offer, name: string): number =>
+  name === 'nodes' ? 1 : (offer.type.type.capacity[name] ?? 0);
+
+/** Offers of the first `max` types; offers are sorted, so these are the types that can be had cheapest. */
+export function cheapestTypes(offers: readonly Offer[], max: number): readonly Offer[] {
+  const names = new Set<string>();
+  for (const offer of offers) {
+    if (names.size >= max) break;
+    names.add(offer.type.type.name);
+  }
+  return offers.filter((offer) => names.has(offer.type.type.name));
+}

@@ -1,0 +1,84 @@
+import type { NodeRoom } from '../model/nodes.js';
+import { filterAdmits } from '../topology/domains.js';
+import type { Role, Roles } from '../topology/roles.js';
+import type { Engine } from './engine.js';
+import type { Item } from './items.js';
+
+/** A domain that the pods of an item are assigned to, for one of their roles. */
+export type Pin = { readonly role: Role; readonly domain: string };
+
+/** How many more pods the domains of an item take. */
+export function domainRoom(engine: Engine, pins: readonly Pin[]): number {
+  let room = Infinity;
+  for (const { role, domain } of pins) {
+    room = Math.min(room, engine.ledger.roomInDomain(role, domain));
+    if (room <= 0) return 0;
+  }
+  return room;
+}
+
+/** Pods already counted in the domains that a spread would even out; the emptiest candidate goes first. */
+export function crowding(engine: Engine, pins: readonly Pin[]): number {
+  let crowd = 0;
+  for (const { role, domain } of pins)
+    if (role.group.kind === 'spread')
+      crowd += engine.ledger.of(role.group).tallies.get(domain)?.selected ?? 0;
+  return crowd;
+}
+
+const countsEverywhere = ({ group, carries }: Role): boolean =>
+  carries || (group.filter.alternatives === undefined && group.filter.tolerations === undefined);
+
+/** Notes `count` pods in the domains of an item for new nodes; a negative count takes them back. */
+export function noteDomains(engine: Engine, pins: readonly Pin[], count: number): void {
+  for (const { role, domain } of pins)
+    engine.ledger.note(role, domain, count, countsEverywhere(role));
+}
+
+/** As `noteDomains`, on an existing node: pods on nodes that a spread does not count are not noted for it. */
+export function noteOnNode(
+  engine: Engine,
+  pins: readonly Pin[],
+  what: { readonly room: NodeRoom; readonly count: number },
+): void {
+  for (const { role, domain } of pins) {
+    const counted =
+      countsEverywhere(role) ||
+      filterAdmits(role.group.filter, {
+        requirements: what.room.requirements,
+        taints: what.room.node.taints,
+      });
+    if (counted) engine.ledger.note(role, domain, what.count, true);
+  }
+}
+
+/** Whether pods must be assigned one at a time to stay level. */
+export const evensOut = (roles: Roles): boolean =>
+  roles.onDomain.some((role) => role.group.kind === 'spread');
+
+/** Distributes up to `count` pods over candidates and notes them in their domains. */
+export function assignDomains(
+  engine: Engine,
+  candidates: readonly Item[],
+  count: number,
+): ReadonlyMap<Item, number> {
+  const assigned = new Map<Item, number>();
+  const [first] = candidates;
+  if (first === undefined) return assigned;
+  const single = evensOut(first.roles);
+  let left = count;
+  while (left > 0) {
+    let best: Item | undefined;
+    let least = Infinity;
+    for (const item of candidates) {
+      const crowd = single ? crowding(engine, item.pins) : 0;
+      if (crowd < least && domainRoom(engine, item.pins) > 0) [best, least] = [item, crowd];
+    }
+    if (best === undefined) break;
+    const chunk = single ? 1 : Math.min(left, domainRoom(engine, best.pins));
+    noteDomains(engine, best.pins, chunk);
+    assigned.set(best, (assigned.get(best) ?? 0) + chunk);
+    left -= chunk;
+  }
+  return assigned;
+}

@@ -1,0 +1,129 @@
+import { float64At } from '@dovetail/core-invariant';
+import { requirementsOf, type RequirementSpec } from '@dovetail/core-kube-model';
+
+import type { PodClass } from '../model/classes.js';
+import type { Shape } from '../model/shapes.js';
+import { openDomains } from '../topology/domains.js';
+import type { Role, Roles } from '../topology/roles.js';
+import type { Pin } from './domain-room.js';
+import type { Engine } from './engine.js';
+import type { Item, ItemTable } from './items.js';
+
+/** Whether every role of a key is content on a node without that label: only spread and affinity demand one. */
+const labelOptional = (roles: readonly Role[]): boolean =>
+  roles.every((role) => !role.carries || role.group.kind === 'anti');
+
+function domainsOfKey(engine: Engine, shape: Shape, key: string): readonly string[] {
+  const { states, templates } = engine.world;
+  const found = new Set<string>();
+  for (const template of templates) {
+    const state = states.after(states.root(template), shape);
+    if (state !== undefined)
+      for (const domain of openDomains(state.requirements, state.offers, key)) found.add(domain);
+  }
+  return [...found].sort();
+}
+
+type Spec = RequirementSpec & { readonly operator: 'In' };
+
+/** Every combination of one domain per topology key that the class takes part in. */
+function choicesOf(
+  engine: Engine,
+  shape: Shape,
+  what: { readonly keys: readonly string[]; readonly optional: readonly boolean[] },
+): readonly (readonly Spec[])[] {
+  let choices: readonly (readonly Spec[])[] = [[]];
+  for (const [index, key] of what.keys.entries()) {
+    const domains = domainsOfKey(engine, shape, key);
+    if (domains.length === 0 && what.optional[index] === true) continue;
+    choices = choices.flatMap((choice) =>
+      domains.map((domain) => [...choice, { key, operator: 'In' as const, values: [domain] }]),
+    );
+  }
+  return choices;
+}
+
+/** The cheapest price of a node per core among the offers that a shape leaves: how candidates of equal standing are ranked. */
+function pricePerCore(engine: Engine, shape: Shape): number {
+  const { states, templates } = engine.world;
+  let best = Infinity;
+  let weight = -1;
+  for (const template of templates) {
+    const state = states.after(states.root(template), shape);
+    if (state === undefined || template.pool.weight < weight) continue;
+    if (template.pool.weight > weight) best = Infinity;
+    weight = template.pool.weight;
+    for (const { type, offering } of state.frontier)
+      best = Math.min(best, offering.priceMicrosPerHour / Math.max(1, float64At(type.room, 0)));
+  }
+  return best;
+}
+
+type Pinned = { readonly shape: Shape; readonly specs: readonly Spec[]; readonly price: number };
+
+/** What a shape may be pinned to for some keys, cheapest first; equal prices stay in the order of domain names. */
+function pinnedShapes(engine: Engine, shape: Shape, roles: Roles): readonly Pinned[] {
+  const optional = roles.domainKeys.map((key) =>
+    labelOptional(roles.onDomain.filter((role) => role.group.key === key)),
+  );
+  const text = `${shape.id} ${roles.domainKeys.join(' ')} ${optional.join(' ')}`;
+  const known = engine.pinned.get(text);
+  if (known !== undefined) return known;
+  const made = choicesOf(engine, shape, { keys: roles.domainKeys, optional })
+    .map((specs) => {
+      const pinned = engine.world.shapes.narrowed(shape, {
+        text: specs.map(({ key, values }) => `${key}=${values[0]}`).join(','),
+        requirements: requirementsOf(specs),
+      });
+      return { shape: pinned, specs, price: pricePerCore(engine, pinned) };
+    })
+    .sort((a, b) => a.price - b.price);
+  engine.pinned.set(text, made);
+  return made;
+}
+
+/** Whether some template has room for one pod of an item on a new node, as far as one node goes. */
+function canOpen(engine: Engine, item: Item): boolean {
+  const { states, templates } = engine.world;
+  const used = item.cls.requests;
+  return templates.some((template) => {
+    const state = states.after(states.root(template), item.shape);
+    if (
+      state === undefined ||
+      !state.widest.some((room) => room.every((amount, r) => amount >= float64At(used, r)))
+    )
+      return false;
+    const { hostPorts: ports } = item.cls.pod;
+    if (ports.length > 0 || template.minValues.length > 0 || template.reserves)
+      return engine.openingFor(template, item) !== undefined;
+    return (
+      !template.limited ||
+      typeof engine.accounts.choose(state, { used, ports }, undefined) !== 'string'
+    );
+  });
+}
+
+/** The items that pods of a class may become on new nodes, best first among equals: cheaper domains, then by name. */
+export function candidatesOf(
+  engine: Engine,
+  table: ItemTable,
+  what: { readonly cls: PodClass; readonly level: number; readonly roles: Roles },
+): readonly Item[] {
+  const { cls, level, roles } = what;
+  const shapes = cls.levels[level]?.shapes ?? [];
+  const pinsOf = (specs: readonly Spec[]): readonly Pin[] =>
+    specs.flatMap(({ key, values }) =>
+      roles.onDomain
+        .filter((role) => role.group.key === key)
+        .map((role) => ({ role, domain: values[0] ?? '' })),
+    );
+  const items =
+    roles.domainKeys.length === 0
+      ? shapes.map((shape) => table.intern({ cls, level, roles, shape, pins: [] }))
+      : shapes
+          .flatMap((shape) => pinnedShapes(engine, shape, roles))
+          .map(({ shape, specs }) =>
+            table.intern({ cls, level, roles, shape, pins: pinsOf(specs) }),
+          );
+  return items.filter((item) => roles.needsHostMates || canOpen(engine, item));
+}

@@ -1,0 +1,135 @@
+import type { Pod } from '@dovetail/core-kube-model';
+
+import { Selections } from '../model/classes.js';
+import type { Group, GroupTable } from '../model/groups.js';
+import { holdsRoom, nodeRequirements } from '../model/nodes.js';
+import type { SelectorKeys } from '../model/selection.js';
+import type { Template } from '../model/templates.js';
+import type { ExistingNode, Snapshot } from '../snapshot.js';
+import { filterAdmits, templateDomains } from '../topology/domains.js';
+import { Ledger, type Tally } from '../topology/ledger.js';
+
+/** Registers the required anti-affinity of pods that run, so that pods to place are kept away from them. */
+export function registerRunning(snapshot: Snapshot, groups: GroupTable): void {
+  for (const node of snapshot.nodes) {
+    for (const list of [node.pods, node.promisedPods]) {
+      for (const pod of list)
+        for (const term of pod.requiredPodAntiAffinity)
+          groups.affinity(pod, term, { kind: 'anti', hard: true });
+    }
+  }
+}
+
+type Place = {
+  readonly node: ExistingNode;
+  readonly requirements: ReturnType<typeof nodeRequirements>;
+};
+
+/** The domains that a node is in, or may still turn out to be in while its claim is in flight. */
+function domainsOf(place: Place, key: string): readonly string[] {
+  const set = place.requirements.get(key);
+  return set?.kind === 'in' ? [...set.values] : [];
+}
+
+/** Everything that is fixed before planning: what runs where, and which domains each spread counts. */
+export type Standings = {
+  readonly ledger: Ledger;
+  readonly hosts: ReadonlyMap<string, Map<number, Tally>>;
+};
+
+export type StandingTables = {
+  readonly groups: GroupTable;
+  readonly selection: SelectorKeys;
+  readonly templates: readonly Template[];
+  readonly wellKnown: ReadonlySet<string>;
+  readonly moving: ReadonlySet<string>;
+};
+
+function notePod(
+  pod: Pod,
+  place: Place,
+  tables: {
+    readonly selections: Selections;
+    readonly groups: GroupTable;
+    readonly ledger: Ledger;
+    readonly hosts: Map<number, Tally>;
+  },
+): void {
+  const selecting = tables.selections.of(pod);
+  const carried = pod.requiredPodAntiAffinity.map((term) =>
+    tables.groups.affinity(pod, term, { kind: 'anti', hard: true }),
+  );
+  for (const group of new Set([...selecting, ...carried])) {
+    const selected =
+      selecting.includes(group) &&
+      (group.kind !== 'spread' ||
+        filterAdmits(group.filter, {
+          requirements: place.requirements,
+          taints: place.node.taints,
+        }));
+    const role = { group, selected, carries: carried.includes(group) };
+    if (group.onHost) {
+      tables.ledger.noteOnHost(role, tables.hosts, 1);
+      continue;
+    }
+    const domains = domainsOf(place, group.key);
+    // A node in flight may be in one of several domains: anti-affinity must fear all of them, a spread cannot count any.
+    if (domains.length === 1 || group.kind === 'anti')
+      for (const domain of domains) tables.ledger.note(role, domain, 1, true);
+  }
+}
+
+function eligibleDomains(
+  group: Group,
+  places: readonly Place[],
+  tables: StandingTables,
+  plain: Map<string, readonly string[]>,
+): Iterable<string> {
+  const found = new Set<string>();
+  for (const template of tables.templates) {
+    const filtered =
+      group.filter.alternatives !== undefined || group.filter.tolerations !== undefined;
+    const known = filtered ? undefined : plain.get(`${template.index} ${group.key}`);
+    const domains =
+      known ??
+      templateDomains(template, group.key, { filter: group.filter, wellKnown: tables.wellKnown });
+    if (!filtered) plain.set(`${template.index} ${group.key}`, domains);
+    for (const domain of domains) found.add(domain);
+  }
+  for (const place of places) {
+    const domains = domainsOf(place, group.key);
+    const [domain] = domains;
+    if (
+      domain !== undefined &&
+      domains.length === 1 &&
+      filterAdmits(group.filter, { requirements: place.requirements, taints: place.node.taints })
+    )
+      found.add(domain);
+  }
+  return found;
+}
+
+/** Counts what runs. Pods that are being placed, have ended or are ending do not count (as in kube-scheduler). */
+export function standingsOf(snapshot: Snapshot, tables: StandingTables): Standings {
+  const ledger = new Ledger(tables.groups.groups);
+  const hosts = new Map<string, Map<number, Tally>>();
+  if (tables.groups.groups.length === 0) return { ledger, hosts };
+  const selections = new Selections(tables);
+  const places = snapshot.nodes.map((node) => ({ node, requirements: nodeRequirements(node) }));
+  for (const place of places) {
+    const mine = new Map<number, Tally>();
+    hosts.set(place.node.uid, mine);
+    for (const list of [place.node.pods, place.node.promisedPods]) {
+      for (const pod of list)
+        if (holdsRoom(pod, tables.moving) && pod.deletionMs === undefined)
+          notePod(pod, place, { selections, groups: tables.groups, ledger, hosts: mine });
+    }
+  }
+  const plain = new Map<string, readonly string[]>();
+  for (const group of tables.groups.groups) {
+    if (group.kind !== 'spread' || group.onHost) continue;
+    for (const domain of eligibleDomains(group, places, tables, plain))
+      ledger.of(group).eligible.add(domain);
+  }
+  return { ledger, hosts };
+}

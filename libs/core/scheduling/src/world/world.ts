@@ -1,0 +1,82 @@
+import type { Pod } from '@dovetail/core-kube-model';
+
+import { StateTable } from '../match/states.js';
+import { classesOf, type PodClass } from '../model/classes.js';
+import { daemonsOf } from '../model/daemons.js';
+import { type Dimensions, dimensionsOf } from '../model/dimensions.js';
+import { GroupTable } from '../model/groups.js';
+import { type NodeRoom, nodeRoomsOf } from '../model/nodes.js';
+import { selectorKeysOf } from '../model/selection.js';
+import { ShapeTable } from '../model/shapes.js';
+import { isOpen, type Template, templatesOf, wellKnownLabels } from '../model/templates.js';
+import { volumeIndexOf } from '../model/volumes.js';
+import type { PlanOptions, Snapshot } from '../snapshot.js';
+import { registerRunning, type Standings, standingsOf } from './standings.js';
+
+/** A snapshot and the pods to place, turned into what the search works on. */
+export type World = {
+  readonly snapshot: Snapshot;
+  readonly options: PlanOptions;
+  readonly dimensions: Dimensions;
+  readonly wellKnown: ReadonlySet<string>;
+  readonly templates: readonly Template[];
+  readonly nodes: readonly NodeRoom[];
+  readonly classes: readonly PodClass[];
+  readonly shapes: ShapeTable;
+  readonly groups: GroupTable;
+  readonly states: StateTable;
+  readonly standings: Standings;
+};
+
+/** The same world, with every type counting when nodes are sized. */
+export function unsized(world: World): World {
+  const templates = world.templates.map(({ sizes: _, ...template }): Template => template);
+  return { ...world, templates, states: new StateTable(templates, world.wellKnown) };
+}
+
+/** Each pod once: of those with the same uid the first. */
+function onlyOnce(pods: readonly Pod[], uids: ReadonlySet<string>): readonly Pod[] {
+  if (uids.size === pods.length) return pods;
+  const left = new Set(uids);
+  return pods.filter((pod) => left.delete(pod.uid));
+}
+
+/** Reads everything once; afterwards the search touches no strings and no objects of the snapshot. A pod that is asked for twice counts once. */
+export function worldOf(snapshot: Snapshot, asked: readonly Pod[], options: PlanOptions): World {
+  const moving = new Set(asked.map((pod) => pod.uid));
+  const pods = onlyOnce(asked, moving);
+  const dimensions = dimensionsOf(pods, snapshot.daemonSets);
+  const daemons = daemonsOf(snapshot.daemonSets, dimensions);
+  const wellKnown = wellKnownLabels(snapshot);
+  const templates = templatesOf(snapshot, { dimensions, daemons, wellKnown, pods: pods.length });
+  const volumes = volumeIndexOf(snapshot);
+  const selection = selectorKeysOf(pods, snapshot);
+  const shapes = new ShapeTable();
+  const groups = new GroupTable(snapshot.namespaces);
+  registerRunning(snapshot, groups);
+  const taintPreferences = snapshot.pools.some(
+    ({ pool }) => isOpen(pool) && pool.taints.some((taint) => taint.effect === 'PreferNoSchedule'),
+  );
+  const classes = classesOf(pods, {
+    dimensions,
+    selection,
+    shapes,
+    groups,
+    volumes,
+    preferences: options.preferencePolicy,
+    taintPreferences,
+  });
+  return {
+    snapshot,
+    options,
+    dimensions,
+    wellKnown,
+    templates,
+    classes,
+    shapes,
+    groups,
+    nodes: nodeRoomsOf(snapshot, { dimensions, daemons, volumes, moving }),
+    states: new StateTable(templates, wellKnown),
+    standings: standingsOf(snapshot, { groups, selection, templates, wellKnown, moving }),
+  };
+}

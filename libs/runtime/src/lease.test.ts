@@ -1,0 +1,134 @@
+import {
+  type Epoch,
+  type KubeApi,
+  KubeError,
+  kubeResources,
+  type Leadership,
+  LeadershipLost,
+  Stopper,
+} from '@dovetail/core-ports';
+import { createKubeStore, createManualClock, inProcessKube } from '@dovetail/sim-kube';
+import { afterEach, describe, expect, test } from '@jest/globals';
+
+import { leaseLeadership } from './lease.js';
+
+const startMs = Date.UTC(2026, 10, 22);
+const quiet = (): void => undefined;
+const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
+const place = { namespace: 'kube-system', name: 'dovetail-test' };
+const running: Stopper[] = [];
+afterEach(() => {
+  for (const stop of running.splice(0)) stop.abort();
+});
+
+function stage() {
+  const clock = createManualClock(startMs);
+  const kube = inProcessKube(createKubeStore({ clock, seed: 1 }));
+  const settle = async (): Promise<void> => {
+    for (let turn = 0; turn < 8; turn += 1)
+      await new Promise<void>((resolve) => void setImmediate(resolve));
+  };
+  const advance = async (durationMs: number): Promise<void> => {
+    await settle();
+    for (let leftMs = durationMs; leftMs > 0; leftMs -= 500) {
+      clock.advance(Math.min(500, leftMs));
+      await settle();
+    }
+  };
+  /** A replica; `link.isCut` cuts it off from the API server. */
+  const replica = (identity: string) => {
+    const stop = new Stopper();
+    running.push(stop);
+    const link = { isCut: false };
+    const cut = new Proxy(kube, {
+      get: (target, name) => {
+        const method = target[name as keyof KubeApi] as (...given: unknown[]) => unknown;
+        return (...given: unknown[]) =>
+          link.isCut
+            ? Promise.reject(new KubeError('unavailable', 'cut off'))
+            : method.apply(target, given);
+      },
+    });
+    const options = { kube: cut, log, clock, identity, durationMs: 15_000, ...place };
+    const leadership: Leadership = leaseLeadership(options);
+    const epochs: Epoch[] = [];
+    const ended = leadership.run(stop, async (epoch) => {
+      epochs.push(epoch);
+      await new Promise<void>((resolve) => epoch.stop.addEventListener('abort', resolve));
+    });
+    return { leadership, link, epochs, stop, ended };
+  };
+  return { kube, advance, replica };
+}
+
+describe('a lease', () => {
+  test('has one leader among replicas', async () => {
+    const { advance, replica } = stage();
+    const [a, b] = [replica('a'), replica('b')];
+    await advance(60_000);
+    expect([a.leadership.held(), b.leadership.held()].sort()).toEqual([false, true]);
+    expect(a.epochs.length + b.epochs.length).toBe(1);
+  });
+
+  test('is given up with the stop, so that another leads soon in a later epoch', async () => {
+    const { advance, replica } = stage();
+    const a = replica('a');
+    await advance(500);
+    const b = replica('b');
+    await advance(5_000);
+    a.stop.abort();
+    await advance(5_000);
+    expect([a.leadership.held(), b.leadership.held()]).toEqual([false, true]);
+    expect(b.leadership.epoch()).toBeGreaterThan(a.epochs[0]?.number ?? Infinity);
+  });
+
+  test('of a silent leader is taken after its time, never before', async () => {
+    const { advance, replica } = stage();
+    const a = replica('a');
+    await advance(500);
+    const b = replica('b');
+    await advance(5_000);
+    a.link.isCut = true;
+    await advance(8_000);
+    expect(b.leadership.held()).toBe(false);
+    await advance(20_000);
+    expect([a.leadership.held(), b.leadership.held()]).toEqual([false, true]);
+    expect(a.epochs[0]?.stop.aborted).toBe(true);
+  });
+
+  test('keeps the value of the last guarded write for the next epoch', async () => {
+    const { advance, replica } = stage();
+    const a = replica('a');
+    await advance(500);
+    expect(a.epochs[0]?.inherited).toBe('');
+    await a.epochs[0]?.guardedWrite('round 7');
+    a.stop.abort();
+    await advance(500);
+    const b = replica('b');
+    await advance(500);
+    expect(b.epochs[0]?.inherited).toBe('round 7');
+  });
+
+  test('refuses the guarded write of a leader that was deposed while it was paused', async () => {
+    const { kube, advance, replica } = stage();
+    const a = replica('a');
+    await advance(500);
+    const ref = { resource: kubeResources.leases, ...place };
+    await kube.patch(ref, { type: 'merge', body: { spec: { holderIdentity: 'successor' } } });
+    await expect(a.epochs[0]?.guardedWrite('late')).rejects.toBeInstanceOf(LeadershipLost);
+    expect(a.epochs[0]?.stop.aborted).toBe(true);
+    await expect(a.epochs[0]?.guardedWrite('later')).rejects.toBeInstanceOf(LeadershipLost);
+  });
+
+  test('that is deleted does not make epochs begin anew', async () => {
+    const { kube, advance, replica } = stage();
+    const a = replica('a');
+    await advance(500);
+    a.stop.abort();
+    await advance(1_000);
+    await kube.delete({ resource: kubeResources.leases, ...place });
+    const b = replica('b');
+    await advance(500);
+    expect(b.leadership.epoch()).toBeGreaterThan(a.epochs[0]?.number ?? Infinity);
+  });
+});

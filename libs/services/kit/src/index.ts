@@ -1,0 +1,52 @@
+/**
+ * The parts that services share. Each is written once, pure, and driven through ports.
+ *
+ * - `watch/` brings the cluster in. `watchServed` watches a resource that the API server may not
+ *   serve yet; `UnreadableObjects` names each object that cannot be read, once per fault.
+ * - `work/` orders what there is to do. `WorkQueue` looks at keys, one look per key at a time;
+ *   `Wake` wakes a loop; `inParallel`, `TokenBucket`, `groupBy` and `untilDone` do what they say.
+ * - `write/` changes Kubernetes objects, guarded by the version a change was decided on:
+ *   `changeGuarded` (from a mirror's reading), `changeLive`, `changeConditions`, `StatusWriter`.
+ * - `tell/` informs others, and never holds up the work. `EventRecorder` writes Kubernetes Events,
+ *   `Decisions` publishes decisions through an `Outbox`, `FeedMirror` keeps a service's part of the
+ *   state feed equal to what it should say; `claimFacts` is the part of a decision that is about a
+ *   claim, `aboutPod`, `aboutNode` ... the subjects of Events.
+ *
+ * The folders `watch`, `work` and `write` do not know each other; `tell` uses `work`.
+ *
+ * A service wires them like this; all loops end with `stop`:
+ *
+ * ```ts
+ * const outbox = busOutbox(deps);
+ * const decisions = new Decisions({ channel, outbox, log });
+ * const events = new EventRecorder(deps, 'reaper');
+ * const queue = new WorkQueue({ clock, concurrency: 10, retryMs: 200, retryMaxMs: 10_000, onError });
+ * await Promise.all([
+ *   watchServed(deps, { resource, project, optional: false }, { event, absent }, stop),
+ *   queue.run((claimName) => look(claimName), stop),
+ *   events.run(stop),
+ *   outbox.run(stop),
+ * ]);
+ * ```
+ *
+ * The face of a service, `Service`, is in core-ports, where the runtime sees it, too.
+ */
+export * from './metrics.js';
+export * from './tell/about.js';
+export * from './tell/claim-facts.js';
+export * from './tell/decisions.js';
+export * from './tell/event-recorder.js';
+export * from './tell/feed-mirror.js';
+export { busOutbox, Outbox, type OutboxMessage, type OutboxOptions } from './tell/outbox.js';
+export * from './watch/unreadable-objects.js';
+export * from './watch/watch-served.js';
+export * from './work/group-by.js';
+export * from './work/in-parallel.js';
+export * from './work/token-bucket.js';
+export * from './work/until-done.js';
+export * from './work/wake.js';
+export * from './work/work-queue.js';
+export * from './write/change-guarded.js';
+export * from './write/conditions.js';
+export * from './write/finalizers.js';
+export * from './write/status-writer.js';

@@ -1,0 +1,89 @@
+import { type Decision, followDecisions } from '@dovetail/contracts';
+import { BusError, type PublishAck, Stopper } from '@dovetail/core-ports';
+import { describe, expect, test } from '@jest/globals';
+
+import { outside, overriding, startMs } from '../testing/outside.js';
+import { Decisions, type NewDecision } from './decisions.js';
+import { busOutbox } from './outbox.js';
+
+const launch: NewDecision = {
+  id: 'launch/u/i-0abc',
+  kind: 'launch',
+  summary: 'c is launched as i-0abc',
+  claimName: 'c',
+  instanceId: 'i-0abc',
+  facts: { fleet: 'f-1' },
+  reasons: [{ code: 'existing-room', message: 'there is room', values: {} }],
+};
+
+/** A service that tells decisions on a bus that the test can take away. */
+async function stage() {
+  const at = outside();
+  await at.ensureStreams();
+  const stop = new Stopper();
+  const link = { isAway: false };
+  const publish = (...args: Parameters<typeof at.bus.publish>): Promise<PublishAck> =>
+    link.isAway
+      ? Promise.reject(new BusError('unavailable', 'no connection'))
+      : at.bus.publish(...args);
+  const channel = { ...at.channel, source: 'launcher', bus: overriding(at.bus, { publish }) };
+  const outbox = busOutbox(at);
+  const decisions = new Decisions({ channel, outbox, log: at.log });
+  void outbox.run(stop);
+  const heard: Decision[] = [];
+  void (async () => {
+    for await (const event of followDecisions(at.channel, stop))
+      if (event.kind === 'decision') heard.push(event.decision);
+  })();
+  return { ...at, link, decisions, heard, end: () => stop.abort() };
+}
+
+describe('a decision', () => {
+  test('is published with its time and source, and logged with what it is about', async () => {
+    const { decisions, heard, advance, lines, end } = await stage();
+    decisions.tell(launch);
+    await advance(5);
+    expect(heard).toMatchObject([
+      { ...launch, atMs: startMs, source: 'launcher', objects: [], alternatives: [] },
+    ]);
+    expect(lines).toEqual([
+      {
+        level: 'info',
+        name: 'decision-launch',
+        message: 'c is launched as i-0abc',
+        fields: {
+          fleet: 'f-1',
+          decision: 'launch/u/i-0abc',
+          reasons: ['existing-room'],
+          claim: 'c',
+          instance: 'i-0abc',
+        },
+      },
+    ]);
+    end();
+  });
+
+  test('that is made while the bus is away arrives when it is back, dated when it was made', async () => {
+    const { decisions, heard, link, advance, counts, end } = await stage();
+    link.isAway = true;
+    decisions.tell(launch);
+    await advance(60_000, 500);
+    expect(heard).toEqual([]);
+    link.isAway = false;
+    await advance(2_005, 50);
+    expect(heard).toMatchObject([{ id: launch.id, atMs: startMs }]);
+    expect(counts.get('dovetail_decisions_dropped_total')).toBeUndefined();
+    end();
+  });
+
+  test('is told once, however often it is made', async () => {
+    const { decisions, heard, advance, lines, end } = await stage();
+    decisions.tell(launch);
+    decisions.tell({ ...launch, summary: 'again' });
+    await advance(120_000, 1_000);
+    decisions.tell(launch);
+    await advance(5);
+    expect([heard.length, lines.length]).toEqual([1, 1]);
+    end();
+  });
+});

@@ -1,0 +1,77 @@
+import { type Channel, type Decision, publishDecision } from '@dovetail/contracts';
+import type { Log, LogFields } from '@dovetail/core-ports';
+
+import type { Outbox } from './outbox.js';
+
+/** A decision without what the teller adds: its time and source, and empty lists for absent ones. */
+export type NewDecision = Omit<
+  Decision,
+  'atMs' | 'source' | 'objects' | 'reasons' | 'alternatives' | 'facts'
+> &
+  Partial<Pick<Decision, 'objects' | 'reasons' | 'alternatives' | 'facts'>>;
+
+export type DecisionsDeps = {
+  readonly channel: Channel;
+  readonly outbox: Outbox;
+  readonly log: Log;
+};
+
+/** Ids that are remembered: several times what one leader decides while its outbox is full. */
+const toldMax = 10_000;
+
+/**
+ * Tells decisions: logs each as `decision-<kind>` and publishes it through the outbox, which keeps
+ * it while the bus is away. Nothing waits for a decision to be heard.
+ *
+ * Invariant: a decision is told once per process; after a restart it may be told again under the
+ * same id, which the bus or the reader recognises.
+ */
+export class Decisions {
+  readonly #deps: DecisionsDeps;
+  /** Ids in the order in which they were told. */
+  readonly #told = new Set<string>();
+
+  constructor(deps: DecisionsDeps) {
+    this.#deps = deps;
+  }
+
+  tell(decision: NewDecision): void {
+    if (this.#told.has(decision.id)) return;
+    this.#remember(decision.id);
+    const { channel, outbox, log } = this.#deps;
+    const whole: Decision = {
+      objects: [],
+      reasons: [],
+      alternatives: [],
+      facts: {},
+      ...decision,
+      atMs: channel.clock.nowMs(),
+      source: channel.source,
+    };
+    log.info(`decision-${whole.kind}`, whole.summary, loggedFields(whole));
+    outbox.add({ key: `decision/${whole.id}`, send: () => publishDecision(channel, whole) });
+  }
+
+  #remember(id: string): void {
+    this.#told.add(id);
+    if (this.#told.size <= toldMax) return;
+    for (const oldest of this.#told) {
+      this.#told.delete(oldest);
+      return;
+    }
+  }
+}
+
+/** The log line of a decision: its facts, codes of its reasons, and the things it is about. */
+function loggedFields(decision: Decision): LogFields {
+  const { id, facts, reasons, claimName, planId, instanceId } = decision;
+  const { instanceType, zone, capacityType } = decision;
+  const about = { claim: claimName, plan: planId, instance: instanceId };
+  const named = { ...about, instanceType, zone, capacityType };
+  return {
+    ...facts,
+    decision: id,
+    reasons: reasons.map(({ code }) => code),
+    ...Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined)),
+  };
+}

@@ -1,0 +1,149 @@
+import {
+  eventName,
+  eventNamespace,
+  type KubeEvent,
+  kubeEventObject,
+} from '@dovetail/core-kube-model';
+import {
+  type Clock,
+  type Hash,
+  type KubeCreates,
+  KubeError,
+  type KubePatches,
+  kubeResources,
+  type Log,
+  messageOf,
+  type Metrics,
+  type StopSignal,
+} from '@dovetail/core-ports';
+
+import { inParallel } from '../work/in-parallel.js';
+import { Wake } from '../work/wake.js';
+
+export type EventRecorderDeps = {
+  readonly kube: KubeCreates & KubePatches;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly hash: Hash;
+};
+
+/** An Event with the same subject, reason and message is not written again sooner (Karpenter's). */
+const repeatMs = 120_000;
+/** Recent Events that are remembered for that; past it the oldest are forgotten first. */
+const rememberedMax = 20_000;
+/** Events that may wait for the API server: at eight writes side by side, about a minute of them. */
+const waitingMax = 5_000;
+/** Writes side by side; serial ones would need minutes for a scale-up of a thousand pods. */
+const writesMax = 8;
+/** Digits of the content's hash in an Event's name; 64 bits do not collide by accident. */
+const suffixLength = 16;
+
+type Waiting = { readonly event: KubeEvent; readonly key: string; readonly count: number };
+type Told = { readonly atMs: number; readonly count: number };
+
+/**
+ * Records Kubernetes Events behind the work: they inform people, nothing waits for them and nothing
+ * fails with them. One that repeats after a while raises its count. When too many wait, the oldest
+ * are dropped and counted in `dovetail_events_dropped_total`. What the API server does not take is
+ * logged as `event-not-written`.
+ *
+ * Invariant: at most `waitingMax` Events wait, and `rememberedMax` are remembered.
+ */
+export class EventRecorder {
+  readonly #deps: EventRecorderDeps;
+  readonly #component: string;
+  readonly #wake: Wake;
+  /** By content, in the order in which they were told last. */
+  readonly #told = new Map<string, Told>();
+  #waiting: Waiting[] = [];
+
+  /** `service` is the service's short name: Events come from `dovetail-<service>`. */
+  constructor(deps: EventRecorderDeps, service: string) {
+    this.#deps = deps;
+    this.#component = `dovetail-${service}`;
+    this.#wake = new Wake(deps.clock);
+  }
+
+  /** Records an Event, unless the same one was recorded within two minutes. */
+  record(event: KubeEvent): void {
+    const key = `${event.about.uid ?? event.about.name}/${event.reason}/${event.message}`;
+    const nowMs = this.#deps.clock.nowMs();
+    const before = this.#told.get(key);
+    if (before !== undefined && nowMs - before.atMs < repeatMs) return;
+    const count = (before?.count ?? 0) + 1;
+    this.#remember(key, { atMs: nowMs, count });
+    this.#waiting.push({ event, key, count });
+    if (this.#waiting.length > waitingMax) {
+      this.#waiting.shift();
+      this.#deps.metrics.count('dovetail_events_dropped_total');
+    }
+    this.#wake.raise();
+  }
+
+  /** Events that wait to be written. */
+  waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** Writes what is recorded, until stopped. */
+  async run(stop: StopSignal): Promise<void> {
+    while (!stop.aborted) {
+      const batch = this.#waiting;
+      this.#waiting = [];
+      await inParallel(batch, writesMax, (waiting) =>
+        stop.aborted ? Promise.resolve() : this.#write(waiting),
+      );
+      if (this.#waiting.length === 0) await this.#wake.wait(stop);
+    }
+  }
+
+  #remember(key: string, told: Told): void {
+    this.#told.delete(key);
+    this.#told.set(key, told);
+    if (this.#told.size <= rememberedMax) return;
+    for (const oldest of this.#told.keys()) {
+      this.#told.delete(oldest);
+      return;
+    }
+  }
+
+  async #write({ event, key, count }: Waiting): Promise<void> {
+    const { kube, hash, clock, log } = this.#deps;
+    // The name follows from the content, so a repeat meets the first Event and raises its count.
+    const name = eventName(event.about, hash.sha256Hex(key).slice(0, suffixLength));
+    const object = kubeEventObject(event, {
+      name,
+      component: this.#component,
+      atMs: clock.nowMs(),
+      count,
+    });
+    try {
+      await kube.create(kubeResources.events, object).catch((error: unknown) => {
+        if (!(error instanceof KubeError) || error.code !== 'already-exists') throw error;
+        return this.#raise(event, name, { lastTimestamp: object.lastTimestamp, count });
+      });
+    } catch (error) {
+      const { reason, about } = event;
+      log.debug('event-not-written', `the Event ${reason} was not written: ${messageOf(error)}`, {
+        reason,
+        about: about.name,
+      });
+    }
+  }
+
+  /**
+   * Raises the count of an Event that exists. We count since our start and do not read Events back,
+   * which takes one right less; one that exists has happened twice at least.
+   */
+  #raise(
+    { about }: KubeEvent,
+    name: string,
+    now: { readonly lastTimestamp: string; readonly count: number },
+  ): Promise<unknown> {
+    return this.#deps.kube.patch(
+      { resource: kubeResources.events, namespace: eventNamespace(about), name },
+      { type: 'merge', body: { ...now, count: Math.max(now.count, 2) } },
+    );
+  }
+}

@@ -1,0 +1,29 @@
+import type { StateValue } from '@dovetail/contracts';
+import { describe, expect, test } from '@jest/globals';
+
+import { contentOf, goneContent } from './feed-content.js';
+
+const namespace = (change: object = {}): StateValue => ({
+  kind: 'namespace',
+  value: { uid: 'u', name: 'web', resourceVersion: '1', labels: {}, ...change },
+});
+
+describe('the content of a state', () => {
+  test.each<[string, StateValue, boolean]>([
+    ['the same value', namespace(), true],
+    ['another resourceVersion', namespace({ resourceVersion: '2' }), true],
+    ['another name', namespace({ name: 'api' }), false],
+    ['other labels', namespace({ labels: { team: 'a' } }), false],
+  ])('of %s', (_what, state, isSame) => {
+    expect(contentOf(state) === contentOf(namespace())).toBe(isSame);
+  });
+
+  test('is never that of a tombstone', () => {
+    expect(contentOf(namespace({ uid: '', name: '' }))).not.toBe(goneContent);
+  });
+
+  test('that the wire cannot carry is a text of its own', () => {
+    const bad = namespace({ name: undefined });
+    expect(contentOf(bad)).toMatch(/^not encodable: /);
+  });
+});

@@ -1,0 +1,31 @@
+import { encodeStateRecord, type StateValue } from '@dovetail/contracts';
+
+/** The content of a tombstone. No encoded record is equal to it: those begin with a tag byte. */
+export const goneContent = 'gone';
+
+/**
+ * The content of a state as text: what it encodes to, without its resourceVersion, because a
+ * change of that alone changes nothing for a reader. A value that the wire cannot carry has a
+ * content of its own, so that it is tried once per value.
+ */
+export function contentOf(state: StateValue): string {
+  const value =
+    'resourceVersion' in state.value ? { ...state.value, resourceVersion: '' } : state.value;
+  const plain = { kind: state.kind, value } as StateValue;
+  try {
+    return latin1(encodeStateRecord({ kind: 'set', uid: '-', state: plain, generation: '-' }));
+  } catch (error) {
+    return `not encodable: ${String(error)}`;
+  }
+}
+
+/** The arguments of one call to fromCharCode; far below what engines allow on the stack. */
+const chunkLength = 4_096;
+
+/** One character a byte: pure code has no Buffer. */
+function latin1(bytes: Uint8Array): string {
+  let text = '';
+  for (let at = 0; at < bytes.length; at += chunkLength)
+    text += String.fromCharCode(...bytes.subarray(at, at + chunkLength));
+  return text;
+}

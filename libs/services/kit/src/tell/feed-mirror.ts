@@ -1,0 +1,279 @@
+import {
+  type Channel,
+  publishState,
+  type StateEvent,
+  stateEventOf,
+  type StateKind,
+  type StateValue,
+  streamName,
+  subjects,
+} from '@dovetail/contracts';
+import { BusError, type Log, messageOf, type Metrics, type StopSignal } from '@dovetail/core-ports';
+
+import { Wake } from '../work/wake.js';
+import { contentOf, goneContent } from './feed-content.js';
+import { FeedLedger, type FeedPosition, kindOf, type Wanted } from './feed-ledger.js';
+
+export type FeedMirrorOptions = {
+  readonly channel: Channel;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** The number of the epoch: the first part of every generation. */
+  readonly epoch: number;
+  /** The kinds that this service writes. */
+  readonly kinds: readonly StateKind[];
+  /** The part of a value whose change is worth a message; absent: all but the resourceVersion. */
+  readonly significant?: (state: StateValue) => StateValue;
+};
+
+/** Publishes on their way at once: enough to fill a round trip, few enough to stay responsive. */
+const publishesMax = 128;
+/**
+ * While some are on their way, what comes meanwhile is gathered this long and goes out in one
+ * packet: a thousand pods at once would otherwise be a thousand packets. Measured.
+ */
+const gatherMs = 4;
+/** Pause after a publish that the bus did not take. */
+const retryMs = 100;
+
+/**
+ * Keeps a service's part of the state feed equal to what it should say. Only content that has
+ * changed is published. Each publish expects the last sequence of its subject, so a deposed leader
+ * cannot overwrite its successor; what a predecessor published and still holds is left as it is.
+ *
+ * The owner says what should be there (`set`, `gone`), passes on what a follower of the stream sees
+ * (`heard`), and calls `reconcile` and `audit` at its own pace. Nothing is published before the
+ * stream has been read to its end.
+ */
+export class FeedMirror {
+  readonly #options: FeedMirrorOptions;
+  readonly #ledger: FeedLedger;
+  readonly #work: Wake;
+  readonly #published: Wake;
+  #pauseMs = 0;
+  /** Publishes on their way. */
+  #publishing = 0;
+
+  constructor(options: FeedMirrorOptions) {
+    this.#options = options;
+    const { channel, epoch, kinds, significant } = options;
+    this.#work = new Wake(channel.clock);
+    this.#published = new Wake(channel.clock);
+    this.#ledger = new FeedLedger({
+      cluster: channel.cluster,
+      epoch,
+      kinds,
+      contentOf: significant === undefined ? contentOf : (state) => contentOf(significant(state)),
+      onDirty: () => this.#work.raise(),
+    });
+  }
+
+  /** The stream's identity and the last sequence of it that is known here. */
+  get position(): FeedPosition {
+    return this.#ledger.position;
+  }
+
+  /** Subjects that are still to be published. */
+  get backlog(): number {
+    return this.#ledger.backlog;
+  }
+
+  /** Whether the stream holds everything that was asked for so far. */
+  get settled(): boolean {
+    return this.#ledger.isCaughtUp && this.#ledger.backlog === 0;
+  }
+
+  /** A generation for a record that the owner publishes beside the mirror. */
+  nextGeneration(): string {
+    return this.#ledger.nextGeneration();
+  }
+
+  /** An object as it is now. Nothing happens when its content is what it was before. */
+  set(uid: string, state: StateValue): void {
+    this.#ledger.set(uid, state);
+  }
+
+  /** An object that is no more. */
+  gone(kind: StateKind, uid: string): void {
+    this.#ledger.gone(kind, uid);
+  }
+
+  /** What a follower of all own kinds has seen; others' records only move the position. */
+  heard(event: StateEvent): void {
+    this.#ledger.heard(event);
+    if (event.kind === 'caught-up') this.#renewLost();
+    this.#published.raise();
+  }
+
+  /** Of these objects, those whose state is still to be published. */
+  unpublished(kind: StateKind, uids: readonly string[]): readonly string[] {
+    const { cluster } = this.#options.channel;
+    return uids.filter((uid) => !this.#ledger.isPublished(subjects.state(cluster, kind, uid)));
+  }
+
+  /** Resolves when the stream holds the state of these objects, or when stopped. */
+  async untilPublished(kind: StateKind, uids: readonly string[], stop: StopSignal): Promise<void> {
+    let left = this.unpublished(kind, uids);
+    while (left.length > 0 && !stop.aborted) {
+      await this.#published.wait(stop);
+      left = this.unpublished(kind, left);
+    }
+  }
+
+  /** Publishes what differs, many at once but each subject in order, until stopped. */
+  async run(stop: StopSignal): Promise<void> {
+    const { clock } = this.#options.channel;
+    while (!stop.aborted) {
+      const pauseMs = this.#pauseMs;
+      this.#pauseMs = 0;
+      if (pauseMs > 0) await clock.sleep(pauseMs, stop);
+      if (this.#publishing > 0) await clock.sleep(gatherMs, stop);
+      for (const subject of this.#ledger.take(publishesMax)) void this.#publishTaken(subject);
+      await this.#work.wait(stop);
+    }
+  }
+
+  async #publishTaken(subject: string): Promise<void> {
+    this.#publishing += 1;
+    try {
+      await this.#publish(subject);
+    } finally {
+      this.#publishing -= 1;
+      this.#ledger.release(subject);
+      this.#published.raise();
+    }
+  }
+
+  async #publish(subject: string): Promise<void> {
+    const { channel, metrics } = this.#options;
+    const wanted = this.#ledger.wanted(subject);
+    if (wanted === undefined || this.#isDeposed(subject)) return;
+    const { losses } = this.#ledger;
+    const expect = this.#ledger.held(subject)?.sequence ?? 0;
+    try {
+      const ack = await publishState(channel, wanted.record, { expect });
+      if (losses === this.#ledger.losses) this.#hold(subject, wanted, ack.sequence);
+      metrics.count('dovetail_state_published_total', { kind: kindOf(wanted.record) });
+    } catch (error) {
+      if (!(error instanceof BusError)) this.#refuse(subject, wanted, error);
+      else if (error.code === 'wrong-last-sequence') await this.#readAgain(subject, wanted);
+      else this.#retryLater(subject, error);
+    }
+  }
+
+  #hold(subject: string, { record, content }: Wanted, sequence: number): void {
+    const { generation, uid } = record;
+    this.#ledger.hold(subject, { sequence, content, generation, kind: kindOf(record), uid });
+  }
+
+  /** A successor has published here: a leader that wakes from a pause does not write over it. */
+  #isDeposed(subject: string): boolean {
+    const { epoch, log } = this.#options;
+    const heldEpoch = Number(this.#ledger.held(subject)?.generation.split('.')[0] ?? 0);
+    if (heldEpoch <= epoch) return false;
+    log.warn(
+      'deposed',
+      `the state feed has a leader of epoch ${String(heldEpoch)}; this one is of ${String(epoch)} and publishes nothing`,
+      { subject },
+    );
+    this.#ledger.yield(subject);
+    return true;
+  }
+
+  #retryLater(subject: string, error: BusError): void {
+    this.#pauseMs = retryMs;
+    this.#options.log.debug(
+      'state-telling-failed',
+      `publishing ${subject} failed: ${error.message}; trying again`,
+    );
+  }
+
+  /** A value that the wire cannot carry is not tried again until it changes. */
+  #refuse(subject: string, { record, content }: Wanted, error: unknown): void {
+    const sequence = this.#ledger.held(subject)?.sequence ?? 0;
+    const { uid } = record;
+    this.#ledger.holdAs(subject, { sequence, content, generation: '', kind: kindOf(record), uid });
+    this.#options.metrics.count('dovetail_state_refused_total');
+    this.#options.log.error(
+      'state-not-encodable',
+      `an object cannot be published: ${messageOf(error)}`,
+      { subject },
+    );
+  }
+
+  /** Somebody else has written to the subject: reads what it says before it is written again. */
+  async #readAgain(subject: string, { record }: Wanted): Promise<void> {
+    const { channel } = this.#options;
+    const last = await channel.bus
+      .lastMessage(streamName(channel.cluster, 'state'), subject)
+      .catch(() => undefined);
+    this.#ledger.unhold(subject);
+    const event = last === undefined ? undefined : stateEventOf(channel.cluster, last);
+    if (event?.kind === 'record') this.#ledger.heard(event);
+    else if (last !== undefined) {
+      // It cannot be read, so no content is equal to it.
+      const { sequence } = last;
+      const [kind, { uid }] = [kindOf(record), record];
+      this.#ledger.holdAs(subject, { sequence, content: '', generation: '', kind, uid });
+    }
+    this.#ledger.renew(subject);
+  }
+
+  #renewLost(): number {
+    const lost = this.#ledger.renewLost();
+    if (lost === 0) return 0;
+    const { log, metrics } = this.#options;
+    log.warn('state-lost', `the stream had lost ${String(lost)} objects; publishing them again`, {
+      lost,
+    });
+    metrics.count('dovetail_state_repaired_total', {}, lost);
+    return lost;
+  }
+
+  /**
+   * Publishes again what the stream has lost. With `complete` (the owner has seen every object that
+   * there is) it also publishes as gone what the stream holds and nothing wants, except for objects
+   * that are there and cannot be read. Answers how many there were of each.
+   */
+  reconcile(options: {
+    readonly complete: boolean;
+    readonly isUnreadable?: (uid: string) => boolean;
+  }): { readonly lost: number; readonly surplus: number } {
+    if (!this.#ledger.isCaughtUp) return { lost: 0, surplus: 0 };
+    const lost = this.#renewLost();
+    const surplus = options.complete
+      ? this.#ledger
+          .entries()
+          .filter(
+            ([subject, { content, uid }]) =>
+              content !== goneContent &&
+              !this.#ledger.isWanted(subject) &&
+              options.isUnreadable?.(uid) !== true,
+          )
+      : [];
+    for (const [, { kind, uid }] of surplus) this.#ledger.gone(kind, uid);
+    if (surplus.length > 0)
+      this.#options.metrics.count('dovetail_state_repaired_total', {}, surplus.length);
+    return { lost, surplus: surplus.length };
+  }
+
+  /**
+   * Compares with the stream itself, for the loss that a follower cannot see: messages that someone
+   * has deleted one by one. `reconcile` repairs it. Rejects with BusError.
+   */
+  async audit(): Promise<void> {
+    const { channel, kinds } = this.#options;
+    const { position } = this.#ledger;
+    const stream = streamName(channel.cluster, 'state');
+    const there = await Promise.all(
+      kinds.map((kind) =>
+        channel.bus.lastSequences(stream, subjects.stateOfKind(channel.cluster, kind)),
+      ),
+    );
+    const isAnotherStream = this.#ledger.position.incarnation !== position.incarnation;
+    if (isAnotherStream || !this.#ledger.isCaughtUp) return;
+    for (const [subject, { sequence }] of this.#ledger.entries())
+      if (sequence <= position.sequence && !there.some((held) => held.has(subject)))
+        this.#ledger.unhold(subject);
+  }
+}

@@ -1,0 +1,129 @@
+import {
+  BusError,
+  type Clock,
+  type Log,
+  messageOf,
+  type Metrics,
+  type StopSignal,
+} from '@dovetail/core-ports';
+
+import { Wake } from '../work/wake.js';
+
+/** A message for the bus that nothing waits for. */
+export type OutboxMessage = {
+  /** A later message of the same key takes the place of an earlier one that still waits. */
+  readonly key: string;
+  readonly send: () => Promise<unknown>;
+  /** From this time on, in milliseconds since 1970, it is not worth sending any more. */
+  readonly untilMs?: number;
+};
+
+export type OutboxOptions = {
+  readonly clock: Clock;
+  /** The most messages that wait; past it the oldest are dropped. Invariant: 1 <= waitingMax. */
+  readonly waitingMax: number;
+  /** Pause after a failure, in milliseconds. */
+  readonly retryMs: number;
+  readonly onError: (key: string, error: unknown) => void;
+  /** Whether sending the same message again would fail the same way: then it is dropped. */
+  readonly isHopeless: (error: unknown) => boolean;
+  readonly onDropped: (count: number) => void;
+};
+
+/**
+ * Sends messages in order, each again and again until the bus takes it. It should run as long as
+ * the process, not as the epoch: what a leader has decided stays true after it.
+ *
+ * Invariant: a message that was added is sent, or replaced by a later one of its key, or dropped
+ * and reported, or has run out of time; a message is sent only after all that were added before.
+ */
+export class Outbox {
+  readonly #options: OutboxOptions;
+  readonly #wake: Wake;
+  readonly #waiting = new Map<string, OutboxMessage>();
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+    this.#wake = new Wake(options.clock);
+  }
+
+  add(message: OutboxMessage): void {
+    this.#waiting.delete(message.key);
+    this.#waiting.set(message.key, message);
+    this.#dropOldest();
+    this.#wake.raise();
+  }
+
+  /** Messages that wait, with the one on its way. */
+  waiting(): number {
+    return this.#waiting.size;
+  }
+
+  async run(stop: StopSignal): Promise<void> {
+    while (!stop.aborted) {
+      const next = this.#first();
+      if (next === undefined) await this.#wake.wait(stop);
+      else await this.#send(next, stop);
+    }
+  }
+
+  async #send(message: OutboxMessage, stop: StopSignal): Promise<void> {
+    const { clock, retryMs, onError, isHopeless, onDropped } = this.#options;
+    const isLate = message.untilMs !== undefined && message.untilMs <= clock.nowMs();
+    try {
+      if (!isLate) await message.send();
+    } catch (error) {
+      onError(message.key, error);
+      if (!isHopeless(error)) return clock.sleep(retryMs, stop);
+      onDropped(1);
+    }
+    // A later message of the same key may have come while this one was on its way: it stays.
+    if (this.#waiting.get(message.key) === message) this.#waiting.delete(message.key);
+  }
+
+  #first(): OutboxMessage | undefined {
+    for (const message of this.#waiting.values()) return message;
+    return undefined;
+  }
+
+  #dropOldest(): void {
+    let dropped = 0;
+    for (const key of this.#waiting.keys()) {
+      if (this.#waiting.size <= this.#options.waitingMax) break;
+      this.#waiting.delete(key);
+      dropped += 1;
+    }
+    if (dropped > 0) this.#options.onDropped(dropped);
+  }
+}
+
+/** Decisions of about a quarter of an hour of a busy cluster, in a few megabytes. */
+const waitingMax = 1_000;
+/** Long enough not to hammer a bus that comes back, short enough for people who watch decisions. */
+const retryMs = 2_000;
+
+/**
+ * The outbox of a service for its bus: failures are counted (`dovetail_bus_errors_total`) and
+ * logged at debug level (`publish-waits`), because the connection itself reports a bus that is
+ * away. What is dropped is counted (`dovetail_decisions_dropped_total`).
+ */
+export const busOutbox = (deps: {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}): Outbox =>
+  new Outbox({
+    clock: deps.clock,
+    waitingMax,
+    retryMs,
+    isHopeless: (error) => !(error instanceof BusError) || error.code === 'too-large',
+    onDropped: (count) => deps.metrics.count('dovetail_decisions_dropped_total', {}, count),
+    onError: (key, error) => {
+      deps.metrics.count('dovetail_bus_errors_total', { what: 'publish' });
+      deps.log.debug(
+        'publish-waits',
+        `${key} was not published: ${messageOf(error)}; trying again`,
+        { key },
+      );
+    },
+  });

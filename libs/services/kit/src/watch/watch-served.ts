@@ -1,0 +1,91 @@
+import {
+  type Clock,
+  type KubeDiscovery,
+  type KubeObject,
+  type KubeResource,
+  type KubeWatches,
+  type Log,
+  messageOf,
+  type Metrics,
+  type StopSignal,
+  type WatchEvent,
+} from '@dovetail/core-ports';
+
+export type WatchDeps = {
+  readonly kube: KubeWatches & Pick<KubeDiscovery, 'serves'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+};
+
+/** A resource to watch, and how to read its objects while they stream in. */
+export type Watched<T> = {
+  readonly resource: KubeResource;
+  readonly project: (object: KubeObject) => T;
+  /** A cluster need not serve it (a legacy API): then there are none of it, which is no fault. */
+  readonly optional: boolean;
+};
+
+export type WatchHandler<T> = {
+  readonly event: (event: WatchEvent<T>) => void;
+  /** Called each time that the API server turns out not to serve an optional resource. */
+  readonly absent: () => void;
+};
+
+/**
+ * Pause before a watch that ended is begun again, and before the API server is asked again whether
+ * it serves a resource. Longer delays the first objects of a definition that is just being
+ * installed; shorter asks an idle API server more often (one small request per resource).
+ */
+const againMs = 2_000;
+
+/**
+ * Watches a resource until `stop`, also through times in which the API server does not serve it:
+ * its definition is not installed yet, or is being replaced. It asks before every watch. A missing
+ * resource is logged once as `resource-not-served`; one that is not optional is counted, too.
+ */
+export async function watchServed<T>(
+  deps: WatchDeps,
+  watched: Watched<T>,
+  handler: WatchHandler<T>,
+  stop: StopSignal,
+): Promise<void> {
+  const { kube, clock } = deps;
+  const { resource, project } = watched;
+  let isMissing = false;
+  while (!stop.aborted) {
+    try {
+      const isServed = await kube.serves(resource);
+      if (!isServed && !isMissing) reportMissing(deps, watched);
+      isMissing = !isServed;
+      if (isServed)
+        for await (const event of kube.watch({ resource, project }, stop)) handler.event(event);
+      else if (watched.optional) handler.absent();
+    } catch (error) {
+      if (stop.aborted) return;
+      reportFailure(deps, resource, error);
+    }
+    await clock.sleep(againMs, stop);
+  }
+}
+
+function reportFailure({ log, metrics }: WatchDeps, resource: KubeResource, error: unknown): void {
+  metrics.count('dovetail_watch_errors_total', { resource: resource.plural });
+  log.warn(
+    'watch-failed',
+    `watching ${resource.plural} failed: ${messageOf(error)}; trying again`,
+    { resource: resource.plural },
+  );
+}
+
+function reportMissing({ log, metrics }: WatchDeps, watched: Watched<unknown>): void {
+  const { plural, group } = watched.resource;
+  const fields = { resource: plural };
+  const missing = `the API server does not serve ${plural}.${group}`;
+  if (watched.optional) {
+    log.info('resource-not-served', `${missing}; there are none`, fields);
+    return;
+  }
+  metrics.count('dovetail_resource_not_served_total', fields);
+  log.error('resource-not-served', `${missing}; apply deploy/crds. Waiting for it`, fields);
+}

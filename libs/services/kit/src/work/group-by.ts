@@ -1,0 +1,17 @@
+/**
+ * Items by key; keys and the items of each key stand in the order in which they came.
+ * (Node.js 20 has no Map.groupBy yet.)
+ */
+export function groupBy<T>(
+  items: Iterable<T>,
+  keyOf: (item: T) => string,
+): ReadonlyMap<string, readonly T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return groups;
+}

@@ -1,0 +1,121 @@
+import { assert } from '@dovetail/core-invariant';
+import type { Clock, StopSignal } from '@dovetail/core-ports';
+
+import { Schedule } from './schedule.js';
+import { Wake } from './wake.js';
+
+/** When to look at a key again; undefined: not before something about it changes. */
+export type Again = { readonly afterMs: number } | undefined;
+
+export type WorkQueueOptions = {
+  readonly clock: Clock;
+  /** Looks at different keys side by side. Invariant: 1 <= concurrency. */
+  readonly concurrency: number;
+  /** Delay after a look that failed, in milliseconds. It doubles with each failure in a row. */
+  readonly retryMs: number;
+  readonly retryMaxMs: number;
+  /** Called after each look that failed; the queue tries again by itself. */
+  readonly onError: (key: string, error: unknown, failures: number) => void;
+};
+
+/** 2^20 times the first delay is over every maximum, and far from losing precision. */
+const doublingsMax = 20;
+
+/**
+ * Keys that want a look. A look reads the state afresh, so a repeated key costs one look at most
+ * and a lost one only a delay.
+ *
+ * Invariants: at most one look at a key at a time; at most `concurrency` looks at a time; a key
+ * that is added during its look is looked at again; a look that fails is repeated.
+ */
+export class WorkQueue {
+  readonly #options: WorkQueueOptions;
+  readonly #wake: Wake;
+  /** Keys to look at when their time comes. */
+  readonly #later = new Schedule();
+  /** Keys to look at as soon as there is room, in the order in which they became due. */
+  readonly #ready = new Set<string>();
+  readonly #busy = new Set<string>();
+  /** Failures in a row by key. */
+  readonly #failures = new Map<string, number>();
+
+  constructor(options: WorkQueueOptions) {
+    assert(options.concurrency >= 1, 'a queue looks at one key at a time at least');
+    this.#options = options;
+    this.#wake = new Wake(options.clock);
+  }
+
+  /** Look at the key as soon as possible. */
+  add(key: string): void {
+    this.#ready.add(key);
+    this.#wake.raise();
+  }
+
+  /** Look at the key after a delay in milliseconds, or earlier where it is due earlier. */
+  addAfter(key: string, delayMs: number): void {
+    if (this.#ready.has(key)) return;
+    this.#later.add(key, this.#options.clock.nowMs() + delayMs);
+    this.#wake.raise();
+  }
+
+  /** Keys that are ready or being looked at. Keys that wait for their time do not count. */
+  size(): number {
+    return new Set([...this.#ready, ...this.#busy]).size;
+  }
+
+  /** Looks at keys until stopped; resolves when the last look has ended. */
+  async run(look: (key: string) => Promise<Again>, stop: StopSignal): Promise<void> {
+    const running = new Set<Promise<void>>();
+    while (!stop.aborted) {
+      for (const key of this.#take()) {
+        const work = this.#lookOnce(key, look).finally(() => {
+          running.delete(work);
+          this.#wake.raise();
+        });
+        running.add(work);
+      }
+      await this.#wake.wait(stop, this.#untilNextMs());
+    }
+    this.#later.clear();
+    this.#ready.clear();
+    await Promise.all(running);
+  }
+
+  #take(): readonly string[] {
+    for (const key of this.#later.takeDue(this.#options.clock.nowMs())) this.#ready.add(key);
+    const taken: string[] = [];
+    for (const key of this.#ready) {
+      if (this.#busy.size >= this.#options.concurrency) break;
+      if (this.#busy.has(key)) continue;
+      this.#ready.delete(key);
+      this.#busy.add(key);
+      taken.push(key);
+    }
+    return taken;
+  }
+
+  #untilNextMs(): number {
+    const nextMs = this.#later.nextMs();
+    return nextMs === undefined ? Infinity : Math.max(1, nextMs - this.#options.clock.nowMs());
+  }
+
+  async #lookOnce(key: string, look: (key: string) => Promise<Again>): Promise<void> {
+    try {
+      const again = await look(key);
+      this.#failures.delete(key);
+      if (again !== undefined) this.addAfter(key, again.afterMs);
+    } catch (error) {
+      const failures = (this.#failures.get(key) ?? 0) + 1;
+      this.#failures.set(key, failures);
+      this.#options.onError(key, error, failures);
+      this.addAfter(key, this.#retryAfterMs(failures));
+    } finally {
+      this.#busy.delete(key);
+    }
+  }
+
+  #retryAfterMs(failures: number): number {
+    const { retryMs, retryMaxMs } = this.#options;
+    return Math.min(retryMaxMs, retryMs * 2 ** Math.min(failures - 1, doublingsMax));
+  }
+}

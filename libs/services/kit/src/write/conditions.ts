@@ -1,0 +1,130 @@
+import type { Condition, ConditionStatus } from '@dovetail/core-api';
+import { isoSeconds } from '@dovetail/core-kube-model';
+import type { KubeObject } from '@dovetail/core-ports';
+
+import { type ChangedObject, changeLive, type KubeChanges } from './change-guarded.js';
+
+/** A condition to set; the time of its transition follows from what is held. */
+export type NewCondition = {
+  readonly type: string;
+  readonly status: ConditionStatus;
+  readonly reason: string;
+  readonly message?: string;
+};
+
+/** Karpenter cuts messages of conditions at 300 characters. */
+const messageMax = 300;
+
+/** The condition of this type, if it is held. */
+export const conditionOf = (
+  conditions: readonly Condition[],
+  type: string,
+): Condition | undefined => conditions.find((condition) => condition.type === type);
+
+export const isTrue = (conditions: readonly Condition[], type: string): boolean =>
+  conditionOf(conditions, type)?.status === 'True';
+
+/**
+ * Sets one condition. Its transition time moves only when its status does (Kubernetes' rule for
+ * lastTransitionTime). The same list comes back when nothing changes.
+ */
+export function withCondition(
+  conditions: readonly Condition[],
+  next: NewCondition,
+  nowMs: number,
+): readonly Condition[] {
+  const { type, status, reason } = next;
+  const message = (next.message ?? '').slice(0, messageMax);
+  const held = conditionOf(conditions, type);
+  if (held === undefined)
+    return [...conditions, { type, status, reason, message, lastTransitionMs: nowMs }];
+  if (held.status === status && held.reason === reason && held.message === message)
+    return conditions;
+  const lastTransitionMs = held.status === status ? held.lastTransitionMs : nowMs;
+  const set = { type, status, reason, message, lastTransitionMs };
+  return conditions.map((condition) => (condition === held ? set : condition));
+}
+
+/** Takes a condition away. The same list comes back when it is not held. */
+export const withoutCondition = (
+  conditions: readonly Condition[],
+  type: string,
+): readonly Condition[] =>
+  conditionOf(conditions, type) === undefined
+    ? conditions
+    : conditions.filter((condition) => condition.type !== type);
+
+/**
+ * Sets Ready to the conjunction of these steps: False when a step is False, Unknown when one is
+ * neither, with Karpenter's reasons for its root condition.
+ */
+export function withRoot(
+  conditions: readonly Condition[],
+  steps: readonly string[],
+  nowMs: number,
+): readonly Condition[] {
+  const waiting = steps.filter((step) => !isTrue(conditions, step));
+  if (waiting.length === 0)
+    return withCondition(conditions, { type: 'Ready', status: 'True', reason: 'Ready' }, nowMs);
+  const statusOf = (step: string): ConditionStatus =>
+    conditionOf(conditions, step)?.status ?? 'Unknown';
+  const message = waiting.map((step) => `${step}=${statusOf(step)}`).join(', ');
+  const root: NewCondition = waiting.some((step) => statusOf(step) === 'False')
+    ? { type: 'Ready', status: 'False', reason: 'UnhealthyDependents', message }
+    : { type: 'Ready', status: 'Unknown', reason: 'ReconcilingDependents', message };
+  return withCondition(conditions, root, nowMs);
+}
+
+/** Conditions as the API takes them. A condition without a reason gets its type, as Karpenter's. */
+export const conditionObjects = (
+  conditions: readonly Condition[],
+): readonly Readonly<Record<string, string>>[] =>
+  conditions.map(({ type, status, reason, message, lastTransitionMs }) => ({
+    type,
+    status,
+    reason: reason === '' ? type : reason,
+    message,
+    lastTransitionTime: isoSeconds(lastTransitionMs),
+  }));
+
+/** The conditions in an object's status. Those that cannot be read are left out. */
+export function conditionsIn(object: { readonly [field: string]: unknown }): readonly Condition[] {
+  const list = (object['status'] as { readonly conditions?: unknown } | undefined)?.conditions;
+  return Array.isArray(list) ? list.flatMap((raw: unknown) => conditionFrom(raw) ?? []) : [];
+}
+
+function conditionFrom(raw: unknown): Condition | undefined {
+  const fields = (raw ?? {}) as Readonly<Record<string, unknown>>;
+  const { type, status, lastTransitionTime } = fields;
+  if (typeof type !== 'string') return undefined;
+  if (status !== 'True' && status !== 'False' && status !== 'Unknown') return undefined;
+  const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+  const lastTransitionMs = Date.parse(textOf(lastTransitionTime));
+  return {
+    type,
+    status,
+    reason: textOf(fields['reason']),
+    message: textOf(fields['message']),
+    lastTransitionMs: Number.isNaN(lastTransitionMs) ? 0 : lastTransitionMs,
+  };
+}
+
+/**
+ * Changes the conditions of an object from those that stand there now. Writes nothing when
+ * `change` answers the same list. Answers and rejects as `changeGuarded`.
+ */
+export const changeConditions = (
+  kube: KubeChanges,
+  ref: ChangedObject,
+  change: (held: readonly Condition[]) => readonly Condition[],
+): Promise<KubeObject | undefined> =>
+  changeLive(
+    kube,
+    ref,
+    (object) => {
+      const held = conditionsIn(object);
+      const wanted = change(held);
+      return wanted === held ? undefined : { status: { conditions: conditionObjects(wanted) } };
+    },
+    { subresource: 'status' },
+  );

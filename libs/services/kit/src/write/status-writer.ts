@@ -1,0 +1,67 @@
+import type { Condition } from '@dovetail/core-api';
+import type { Clock, KubeObject } from '@dovetail/core-ports';
+
+import { type Change, type ChangedObject, changeLive, type KubeChanges } from './change-guarded.js';
+import { conditionObjects, conditionsIn } from './conditions.js';
+
+/** What the status of an object should hold. */
+export type StatusWish = {
+  /** Fields beside the conditions. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** The conditions, from those that stand there now. */
+  readonly conditions: (held: readonly Condition[], nowMs: number) => readonly Condition[];
+};
+
+type Status = Readonly<Record<string, unknown>>;
+
+/** Writes the status of objects when it differs from what is wished. */
+export class StatusWriter {
+  readonly #kube: KubeChanges;
+  readonly #clock: Clock;
+  /**
+   * UID and status that was written last. The API server may store what we write in another form
+   * (defaults, order of fields); comparing with our own text keeps us from writing it for ever.
+   */
+  readonly #written = new Map<string, string>();
+
+  constructor({ kube, clock }: { readonly kube: KubeChanges; readonly clock: Clock }) {
+    this.#kube = kube;
+    this.#clock = clock;
+  }
+
+  /** Answers once the status is as wished, or the object is gone. Rejects with KubeError. */
+  async write(ref: ChangedObject, wish: StatusWish): Promise<void> {
+    let text = '';
+    const change = (object: KubeObject): Change => {
+      const held = conditionsIn(object);
+      const conditions = wish.conditions(held, this.#clock.nowMs());
+      const status = statusOf(object, wish.fields, conditions);
+      text = JSON.stringify(status);
+      const isWritten = this.#written.get(ref.uid) === text && conditions === held;
+      return isWritten || isHeld(object, status, text) ? undefined : { status };
+    };
+    const object = await changeLive(this.#kube, ref, change, { subresource: 'status' });
+    if (object === undefined) this.#written.delete(ref.uid);
+    else this.#written.set(ref.uid, text);
+  }
+}
+
+const statusOf = (
+  { metadata }: KubeObject,
+  fields: Status,
+  conditions: readonly Condition[],
+): Status => ({
+  ...fields,
+  conditions: conditionObjects(conditions).map((condition) => ({
+    ...condition,
+    observedGeneration: metadata.generation ?? 0,
+  })),
+});
+
+/** Whether the object's status says all of this already. */
+function isHeld(object: KubeObject, status: Status, text: string): boolean {
+  const held = (object['status'] ?? {}) as Status;
+  return (
+    JSON.stringify(Object.fromEntries(Object.keys(status).map((key) => [key, held[key]]))) === text
+  );
+}

@@ -1,0 +1,211 @@
+import type { AdmissionNumber, Decision, PlanMessage } from '@dovetail/contracts';
+import { poolKey, poolLabelOf } from '@dovetail/core-api';
+import type { Cluster } from '@dovetail/core-cluster';
+import type { Metrics } from '@dovetail/core-ports';
+import type { BinOption, Reason } from '@dovetail/core-scheduling';
+import type { Decisions } from '@dovetail/service-kit';
+import { groupBy } from '@dovetail/service-kit';
+import { aboutPod, type EventRecorder } from '@dovetail/service-kit';
+
+import { admissionText } from '../cluster/admission-mark.js';
+import type { Nominations, Nominee } from '../tell/nominations.js';
+import type { AdmittedNode, AdmittedPlacement, JudgedBin, RefusedBin } from './judged.js';
+
+/** Enough to see what the planner weighed; all of hundreds of options would make the message large. */
+const alternativesMax = 20;
+
+export type RoundReportDeps = {
+  readonly decisions: Decisions;
+  readonly events: EventRecorder;
+  readonly nominations: Nominations;
+  readonly metrics: Metrics;
+  readonly cluster: Cluster;
+};
+
+/** Reports the outcomes of a round: decisions, Events on pods, metrics. */
+export class RoundReport {
+  readonly #deps: RoundReportDeps;
+
+  constructor(deps: RoundReportDeps) {
+    this.#deps = deps;
+  }
+
+  /** Reports the judged bins, and the pods of the plans that fit nowhere. */
+  record(
+    bins: readonly JudgedBin[],
+    plans: readonly PlanMessage[],
+    admission: AdmissionNumber,
+  ): void {
+    for (const bin of bins) {
+      if (bin.kind === 'new-node') this.#admitted(bin, admission);
+      else if (bin.kind === 'placement') this.#placed(bin, admission);
+      else this.#refused(bin, admission);
+      this.#deps.metrics.count('dovetail_admission_bins_total', {
+        outcome: bin.kind === 'refused' ? 'refused' : 'admitted',
+        code: bin.kind === 'refused' ? (bin.reasons[0]?.code ?? '') : '',
+      });
+    }
+    for (const plan of plans) this.#unplaced(plan);
+  }
+
+  #admitted(bin: AdmittedNode, admission: AdmissionNumber): void {
+    this.#deps.metrics.count('karpenter_nodeclaims_created_total', {
+      reason: bin.plan.cause.kind === 'pending' ? 'provisioned' : bin.plan.cause.reason,
+      nodepool: bin.pool.identity.name,
+      min_values_relaxed: String(bin.bin.minValuesRelaxed),
+    });
+    const [cheapest, ...others] = bin.options;
+    this.#deps.decisions.tell({
+      id: `admit/${bin.plan.id}/${bin.binId}`,
+      kind: 'admit',
+      pool: bin.pool.identity,
+      planId: bin.plan.id,
+      claimName: bin.claimName,
+      summary: `packed ${bin.podUids.length} pods on a node of ${poolKey(bin.pool.identity)}: ${cheapest?.instanceType ?? ''} or ${others.length} other offerings`,
+      ...(cheapest === undefined ? {} : offeringFields(cheapest)),
+      objects: [{ kind: 'NodeClaim', name: bin.claimName }, ...this.#pods(bin.podUids)],
+      reasons: bin.bin.notes,
+      alternatives: alternativesOf(others),
+      facts: admittedFacts(bin, admission),
+    });
+    this.#nominate(bin.podUids, { claimName: bin.claimName });
+  }
+
+  #placed(bin: AdmittedPlacement, admission: AdmissionNumber): void {
+    this.#deps.decisions.tell({
+      id: `admit/${bin.plan.id}/${bin.binId}`,
+      kind: 'admit',
+      planId: bin.plan.id,
+      summary: `${bin.podUids.length} pods have room on ${bin.placement.nodeName}`,
+      priceMicrosPerHour: 0,
+      reasons: [
+        {
+          code: 'existing-room',
+          message: `${bin.placement.nodeName} has room: nothing is bought`,
+          values: {},
+        },
+      ],
+      objects: [
+        { kind: bin.holder.kind, name: bin.holder.name, uid: bin.holder.uid },
+        ...this.#pods(bin.podUids),
+      ],
+      facts: { admission: admissionText(admission), pods: String(bin.podUids.length) },
+    });
+    this.#nominate(bin.podUids, this.#nomineeOf(bin.holder));
+  }
+
+  #refused(bin: RefusedBin, admission: AdmissionNumber): void {
+    this.#deps.decisions.tell({
+      id: `refuse/${bin.plan.id}/${bin.binId}`,
+      kind: 'refuse',
+      planId: bin.plan.id,
+      ...(bin.pool === undefined ? {} : { pool: bin.pool }),
+      summary: `refused ${bin.binId} of a plan: ${bin.reasons[0]?.message ?? ''}`,
+      reasons: bin.reasons,
+      objects: this.#pods(bin.podUids),
+      facts: { admission: admissionText(admission), code: bin.reasons[0]?.code ?? '' },
+    });
+  }
+
+  /** One decision for all pods of a plan that are unplaced for the same reasons, an Event for each. */
+  #unplaced(plan: PlanMessage): void {
+    const alike = groupBy(plan.plan.unplaced, ({ reasons }) =>
+      reasons.map((each) => `${each.code}/${each.subject ?? ''}/${each.message}`).join(';'),
+    );
+    for (const [key, pods] of [...alike].sort(([a], [b]) => (a < b ? -1 : 1))) {
+      const reasons = pods[0]?.reasons ?? [];
+      const first = pods.map(({ podUid }) => podUid).sort()[0] ?? '';
+      this.#deps.decisions.tell({
+        id: `unschedulable/${plan.id}/${first}`,
+        kind: 'unschedulable',
+        planId: plan.id,
+        summary: `${pods.length} pods fit nowhere: ${sentenceOf(reasons)}`,
+        reasons,
+        objects: this.#pods(pods.map(({ podUid }) => podUid)),
+        facts: { pods: String(pods.length), like: key.slice(0, 200) },
+      });
+      for (const { podUid } of pods) {
+        const pod = this.#deps.cluster.pods.get(podUid);
+        if (pod !== undefined)
+          this.#deps.events.record({
+            about: aboutPod(pod),
+            type: 'Warning',
+            reason: 'FailedScheduling',
+            message: `Failed to schedule pod, ${sentenceOf(reasons)}`,
+          });
+      }
+    }
+  }
+
+  #nominate(podUids: readonly string[], nominee: Nominee): void {
+    this.#deps.nominations.nominate(
+      podUids.flatMap((uid) => this.#deps.cluster.pods.get(uid) ?? []),
+      nominee,
+    );
+  }
+
+  #nomineeOf(holder: AdmittedPlacement['holder']): Nominee {
+    const { claims, nodes } = this.#deps.cluster;
+    if (holder.kind === 'NodeClaim')
+      return { claimName: holder.name, nodeName: claims.get(holder.uid)?.nodeName };
+    const node = nodes.get(holder.uid);
+    return {
+      claimName: node === undefined ? undefined : this.#deps.cluster.claimOfNode(node)?.name,
+      nodeName: holder.name,
+    };
+  }
+
+  #pods(
+    uids: readonly string[],
+  ): readonly {
+    readonly kind: string;
+    readonly name: string;
+    readonly namespace?: string;
+    readonly uid: string;
+  }[] {
+    return uids.map((uid) => {
+      const pod = this.#deps.cluster.pods.get(uid);
+      return {
+        kind: 'Pod',
+        uid,
+        name: pod?.name ?? uid,
+        ...(pod === undefined ? {} : { namespace: pod.namespace }),
+      };
+    });
+  }
+}
+
+const offeringFields = ({
+  priceMicrosPerHour,
+  instanceType,
+  zone,
+  capacityType,
+}: BinOption): Pick<
+  BinOption,
+  'priceMicrosPerHour' | 'instanceType' | 'zone' | 'capacityType'
+> => ({ priceMicrosPerHour, instanceType, zone, capacityType });
+
+const alternativesOf = (others: readonly BinOption[]): Decision['alternatives'] =>
+  others
+    .slice(0, alternativesMax)
+    .map((option) => ({
+      what: `${option.instanceType} ${option.capacityType} ${option.zone}`,
+      priceMicrosPerHour: option.priceMicrosPerHour,
+    }));
+
+const admittedFacts = (
+  { podUids, options, plan, bin, pool }: AdmittedNode,
+  admission: AdmissionNumber,
+): Readonly<Record<string, string>> => ({
+  admission: admissionText(admission),
+  pods: String(podUids.length),
+  options: String(options.length),
+  solver: plan.solver,
+  requests: JSON.stringify(bin.requests),
+  poolLabel: poolLabelOf(pool.identity.kind),
+});
+
+const sentenceOf = (reasons: readonly Reason[]): string =>
+  reasons
+    .map((each) => `${each.subject === undefined ? '' : `${each.subject}: `}${each.message}`)
+    .join('; ');

@@ -1,0 +1,78 @@
+import type { NodeClaim } from '@dovetail/core-api';
+import type { Cluster } from '@dovetail/core-cluster';
+import type { Clock, Log, Metrics, StopSignal } from '@dovetail/core-ports';
+import { inParallel, Wake } from '@dovetail/service-kit';
+
+import type { ClusterWriter } from '../cluster/cluster-writer.js';
+import { lateClaims, yieldingClaims } from './take-over.js';
+
+export type VoidClaimsDeps = {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly cluster: Cluster;
+  readonly writer: ClusterWriter;
+  readonly epoch: { readonly number: number; readonly inherited: ReadonlySet<string> };
+};
+
+const retryMs = 500;
+
+/** Deletes claims that must not be launched: a deposed launcher made them, or another claim has their pods. */
+export class VoidClaims {
+  readonly #deps: VoidClaimsDeps;
+  readonly #wake: Wake;
+  #known: ReadonlyMap<string, NodeClaim> | undefined;
+
+  constructor(deps: VoidClaimsDeps) {
+    this.#deps = deps;
+    this.#wake = new Wake(deps.clock);
+    deps.cluster.subscribe(({ kind }) => {
+      if (kind === 'claim') {
+        this.#known = undefined;
+        this.#wake.raise();
+      }
+    });
+  }
+
+  /** Whether the claim must not be launched. */
+  isVoid(claim: NodeClaim): boolean {
+    return this.#now().has(claim.uid);
+  }
+
+  async run(stop: StopSignal): Promise<void> {
+    const { log, metrics, writer, clock } = this.#deps;
+    this.#wake.raise();
+    while (!stop.aborted) {
+      await this.#wake.wait(stop);
+      if (stop.aborted) return;
+      try {
+        await inParallel([...this.#now().values()], 8, async (claim) => {
+          log.warn(
+            'claim-void',
+            'a claim is deleted: a deposed launcher made it, or another claim names its pods',
+            { claim: claim.name },
+          );
+          metrics.count('dovetail_claims_voided_total', {});
+          await writer.deleteClaim(claim);
+        });
+      } catch (error) {
+        log.warn('claim-not-voided', 'a void claim could not be deleted; trying again', {
+          error: String(error),
+        });
+        await clock.sleep(retryMs, stop);
+        this.#wake.raise();
+      }
+    }
+  }
+
+  #now(): ReadonlyMap<string, NodeClaim> {
+    const { cluster, epoch, clock } = this.#deps;
+    this.#known ??= new Map(
+      [...lateClaims(cluster, epoch), ...yieldingClaims(cluster, clock.nowMs())].map((claim) => [
+        claim.uid,
+        claim,
+      ]),
+    );
+    return this.#known;
+  }
+}

@@ -1,0 +1,164 @@
+import type { KubeletConfiguration, NodeClass, NodeClassStatus } from '@dovetail/core-api';
+import { type CatalogView, classKey } from '@dovetail/core-cluster';
+import {
+  canonicalJson,
+  type CapacitySettings,
+  type InstanceType,
+  instanceTypesFor,
+  type Subnet,
+  typesWithPoolKubelet,
+} from '@dovetail/core-ec2-model';
+import type { Hash } from '@dovetail/core-ports';
+
+import type { RegionFacts } from './knowledge.js';
+import type { ImageParameters } from './resolve-class.js';
+import type { UnavailableOfferings } from './unavailable.js';
+
+/** A class as discovery knows it. Its status was found last; the object in the API may not have it yet. */
+export type DiscoveredClass = {
+  readonly nodeClass: NodeClass;
+  readonly subnets: readonly Subnet[];
+  readonly imageParameters: ImageParameters;
+};
+
+type CatalogEntry = DiscoveredClass & {
+  readonly revision: string;
+  readonly types: ReadonlyMap<string, InstanceType>;
+};
+/** The types of a class for one set of kubelet settings, as available until `untilMs`. */
+type Overlay = {
+  readonly base: CatalogEntry;
+  readonly sequence: number;
+  readonly untilMs: number;
+  readonly types: ReadonlyMap<string, InstanceType>;
+};
+
+const none: ReadonlyMap<string, InstanceType> = new Map();
+
+/** The instance types that each node class can boot, with the offerings that are available now. */
+export class ClassCatalog implements CatalogView {
+  readonly #deps: {
+    readonly hash: Hash;
+    readonly unavailable: UnavailableOfferings;
+    readonly nowMs: () => number;
+    readonly region: string;
+    readonly settings: CapacitySettings;
+  };
+  readonly #entries = new Map<string, CatalogEntry>();
+  /** By class, then by the kubelet settings of a pool's own. */
+  readonly #overlays = new Map<string, Map<string, Overlay>>();
+
+  constructor(deps: {
+    readonly hash: Hash;
+    readonly unavailable: UnavailableOfferings;
+    readonly nowMs: () => number;
+    readonly region: string;
+    readonly settings: CapacitySettings;
+  }) {
+    this.#deps = deps;
+  }
+
+  get revision(): string {
+    return [...this.#entries]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([, entry]) => entry.revision)
+      .join('.');
+  }
+
+  /** Computes a class' types again when anything that they follow from has changed. True when they have. */
+  update(
+    nodeClass: NodeClass,
+    { subnets, imageParameters }: Omit<DiscoveredClass, 'nodeClass'>,
+    region: RegionFacts,
+  ): boolean {
+    const key = classKey(nodeClass.ref);
+    const revision = this.#deps.hash
+      .sha256Hex(
+        canonicalJson({
+          family: nodeClass.amiFamily,
+          kubelet: nodeClass.kubelet,
+          devices: nodeClass.blockDeviceMappings,
+          store: nodeClass.instanceStorePolicy,
+          found: zonesAndImages(nodeClass.status),
+          region: region.revision,
+        }),
+      )
+      .slice(0, 16);
+    const held = this.#entries.get(key);
+    const types = held?.revision === revision ? held.types : this.#typesOf(nodeClass, region);
+    this.#entries.set(key, { nodeClass, subnets, imageParameters, revision, types });
+    if (held?.revision !== revision) this.#overlays.delete(key);
+    return held?.revision !== revision;
+  }
+
+  forget(key: string): void {
+    this.#entries.delete(key);
+    this.#overlays.delete(key);
+  }
+
+  discovered(key: string): DiscoveredClass | undefined {
+    return this.#entries.get(key);
+  }
+
+  /** A class' types and revision as they are published; unavailable offerings are published beside them. */
+  published(
+    key: string,
+  ): { readonly revision: string; readonly instanceTypes: readonly InstanceType[] } | undefined {
+    const entry = this.#entries.get(key);
+    return entry === undefined
+      ? undefined
+      : { revision: entry.revision, instanceTypes: [...entry.types.values()] };
+  }
+
+  typesOf(key: string, kubelet?: KubeletConfiguration): ReadonlyMap<string, InstanceType> {
+    const base = this.#entries.get(key);
+    if (base === undefined || !base.nodeClass.ready) return none;
+    const { unavailable, nowMs } = this.#deps;
+    const settings = kubelet === undefined ? '' : canonicalJson(kubelet);
+    const held = this.#overlays.get(key)?.get(settings);
+    if (
+      held !== undefined &&
+      held.base === base &&
+      held.sequence === unavailable.sequence &&
+      nowMs() < held.untilMs
+    )
+      return held.types;
+    const types = new Map(
+      typesWithPoolKubelet([...base.types.values()], base.nodeClass, kubelet).map((type) => [
+        type.name,
+        unavailable.apply(type, nowMs()),
+      ]),
+    );
+    const overlays = this.#overlays.get(key) ?? new Map<string, Overlay>();
+    // An overlay of an older base is of no use to any pool.
+    for (const [other, overlay] of overlays) if (overlay.base !== base) overlays.delete(other);
+    this.#overlays.set(
+      key,
+      overlays.set(settings, {
+        base,
+        sequence: unavailable.sequence,
+        untilMs: unavailable.nextReturnMs(nowMs()) ?? Number.MAX_SAFE_INTEGER,
+        types,
+      }),
+    );
+    return types;
+  }
+
+  #typesOf(nodeClass: NodeClass, region: RegionFacts): ReadonlyMap<string, InstanceType> {
+    const { types } = instanceTypesFor(nodeClass, {
+      region: this.#deps.region,
+      ...region,
+      isUnavailable: () => false,
+      settings: this.#deps.settings,
+    });
+    return new Map(types.map((type) => [type.name, type]));
+  }
+}
+
+/** The part of a class' status that its types follow from: zones and images, not free addresses. */
+const zonesAndImages = (status: NodeClassStatus): unknown => ({
+  zones: [
+    ...new Map(status.subnets.map(({ zone, zoneId }) => [zone, zoneId ?? ''])).entries(),
+  ].sort(([a], [b]) => (a < b ? -1 : 1)),
+  images: status.amis.map(({ arch, variant }) => `${arch} ${variant}`).sort(),
+});

@@ -1,0 +1,345 @@
+import { type NodeClass, type NodeClassStatus, tags } from '@dovetail/core-api';
+import {
+  type AmiAnswer,
+  amiQueriesOf,
+  type AmiQuery,
+  chooseAmis,
+  classTags,
+  type Image,
+  kubeletProblems,
+  securityGroupFilters,
+  type Subnet,
+  subnetFilters,
+} from '@dovetail/core-ec2-model';
+import { compareText } from '@dovetail/core-kube-model';
+import {
+  CloudError,
+  type Hash,
+  type ImageDiscovery,
+  type InstanceProfiles,
+  type NetworkDiscovery,
+  type UserDataRenderer,
+} from '@dovetail/core-ports';
+import type { NewCondition } from '@dovetail/service-kit';
+
+import type { ClusterFacts } from './knowledge.js';
+
+/** The ports that a class is looked up with. */
+export type ResolveDeps = {
+  readonly cloud: NetworkDiscovery & ImageDiscovery & InstanceProfiles;
+  readonly hash: Hash;
+  readonly userData: UserDataRenderer;
+};
+/** The facts that a lookup depends on, beside the class itself. */
+export type ResolveOptions = {
+  readonly region: string;
+  readonly cluster: ClusterFacts;
+  readonly defaultInstanceProfile?: string;
+};
+
+/** One part of a class. `keep`: it was not asked for, or AWS did not answer, and what was known stands. */
+type Part<T> =
+  | { readonly kind: 'found'; readonly value: T }
+  | { readonly kind: 'missing'; readonly condition: NewCondition }
+  | { readonly kind: 'keep'; readonly condition: NewCondition };
+
+/** The SSM parameter that named an image, by image id; images that were found otherwise have none. */
+export type ImageParameters = ReadonlyMap<string, string>;
+
+/** A class as discovery found it. `subnets` carry their free addresses, which the status does not. */
+export type ResolvedClass = {
+  readonly status: NodeClassStatus;
+  readonly conditions: readonly NewCondition[];
+  readonly subnets: readonly Subnet[];
+  readonly imageParameters: ImageParameters;
+};
+
+/** The conditions that a class' Ready is made of, in Karpenter's names. */
+export const classSteps = [
+  'ValidationSucceeded',
+  'SubnetsReady',
+  'SecurityGroupsReady',
+  'AMIsReady',
+  'InstanceProfileReady',
+] as const;
+
+/** The parts of a class that are asked for at paces of their own. */
+export type ClassPart = 'subnets' | 'groups' | 'images' | 'profile';
+
+/** What was known before, and which parts are due to be asked for again. */
+export type KnownClass = ResolvedClass & { readonly due: (part: ClassPart) => boolean };
+
+/**
+ * Looks up what a class selects, as far as it is due. Never rejects because of AWS: a failure becomes
+ * the condition of its part, with the remedy.
+ */
+export async function resolveClass(
+  deps: ResolveDeps,
+  nodeClass: NodeClass,
+  known: KnownClass,
+  options: ResolveOptions,
+): Promise<ResolvedClass> {
+  const parts = await findParts(deps, nodeClass, known, options);
+  const subnets = valueOf(parts.subnets, known.subnets, []);
+  const images = valueOf(
+    parts.images,
+    { amis: known.status.amis, parameters: known.imageParameters },
+    { amis: [], parameters: new Map() },
+  );
+  const instanceProfile = valueOf(parts.profile, known.status.instanceProfile, undefined);
+  return {
+    status: {
+      subnets:
+        parts.subnets.kind === 'keep'
+          ? known.status.subnets
+          : subnets.map(({ id, zone, zoneId }) => ({ id, zone, zoneId })),
+      securityGroups: valueOf(parts.groups, known.status.securityGroups, []),
+      amis: images.amis,
+      ...(instanceProfile === undefined ? {} : { instanceProfile }),
+    },
+    conditions: [
+      validation(deps, nodeClass, options),
+      conditionOf(parts.subnets, 'SubnetsReady'),
+      conditionOf(parts.groups, 'SecurityGroupsReady'),
+      conditionOf(parts.images, 'AMIsReady'),
+      conditionOf(parts.profile, 'InstanceProfileReady'),
+      // A class that names a placement group is refused before it is looked up.
+      succeeded('PlacementGroupReady'),
+    ],
+    subnets,
+    imageParameters: images.parameters,
+  };
+}
+
+type Parts = {
+  readonly subnets: Part<readonly Subnet[]>;
+  readonly groups: Part<NodeClassStatus['securityGroups']>;
+  readonly images: Part<FoundImages>;
+  readonly profile: Part<string | undefined>;
+};
+
+async function findParts(
+  deps: ResolveDeps,
+  nodeClass: NodeClass,
+  known: KnownClass,
+  options: ResolveOptions,
+): Promise<Parts> {
+  const [subnets, groups, images, profile] = await Promise.all([
+    asked(known, { part: 'subnets', type: 'SubnetsReady' }, () =>
+      findSubnets(deps.cloud, nodeClass),
+    ),
+    asked(known, { part: 'groups', type: 'SecurityGroupsReady' }, () =>
+      findGroups(deps.cloud, nodeClass),
+    ),
+    asked(known, { part: 'images', type: 'AMIsReady' }, () =>
+      findImages(deps.cloud, nodeClass, options.cluster.kubernetesVersion),
+    ),
+    asked(known, { part: 'profile', type: 'InstanceProfileReady' }, () =>
+      findProfile(deps, nodeClass, options),
+    ),
+  ]);
+  return { subnets, groups, images, profile };
+}
+
+const succeeded = (type: string): NewCondition => ({ type, status: 'True', reason: type });
+
+const conditionOf = (part: Part<unknown>, type: (typeof classSteps)[number]): NewCondition =>
+  part.kind === 'found' ? succeeded(type) : part.condition;
+
+/** The value that a part was found with; what was known when it is kept; nothing when it is missing. */
+const valueOf = <T>(part: Part<T>, known: T, nothing: T): T =>
+  part.kind === 'found' ? part.value : part.kind === 'keep' ? known : nothing;
+
+/** Asks for one part if it is due, or if it was not found before. */
+async function asked<T>(
+  known: KnownClass,
+  about: { readonly part: ClassPart; readonly type: string },
+  ask: () => Promise<Part<T>>,
+): Promise<Part<T>> {
+  const { type } = about;
+  const held = known.conditions.find((condition) => condition.type === type);
+  if (held?.status === 'True' && !known.due(about.part)) return { kind: 'keep', condition: held };
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof CloudError)) throw error;
+    const denied = error.code === 'denied';
+    const message = denied
+      ? `AWS refused (${error.awsCode}): grant the launcher's role the right that is named here: ${error.message}`
+      : `the call to AWS failed (${error.awsCode}): ${error.message}`;
+    // Only a certain answer takes a class out of service: an error keeps what was known.
+    return {
+      kind: 'keep',
+      condition: {
+        type,
+        status: denied ? 'False' : 'Unknown',
+        reason: denied ? 'Unauthorized' : 'DependenciesNotReady',
+        message,
+      },
+    };
+  }
+}
+
+const missing = (
+  type: string,
+  reason: string,
+  message: string,
+): { readonly kind: 'missing'; readonly condition: NewCondition } => ({
+  kind: 'missing',
+  condition: { type, status: 'False', reason, message },
+});
+
+async function findSubnets(
+  cloud: NetworkDiscovery,
+  nodeClass: NodeClass,
+): Promise<Part<readonly Subnet[]>> {
+  const answers = await Promise.all(
+    subnetFilters(nodeClass.subnetSelectorTerms).map((filters) => cloud.subnets(filters)),
+  );
+  const found = [...new Map(answers.flat().map((subnet) => [subnet.id, subnet])).values()].sort(
+    (a, b) => b.freeAddresses - a.freeAddresses || compareText(a.id, b.id),
+  );
+  if (found.length > 0) return { kind: 'found', value: found };
+  return missing(
+    'SubnetsReady',
+    'SubnetsNotFound',
+    `no subnet matches ${JSON.stringify(nodeClass.subnetSelectorTerms)}: tag the subnets accordingly, or change subnetSelectorTerms`,
+  );
+}
+
+async function findGroups(
+  cloud: NetworkDiscovery,
+  nodeClass: NodeClass,
+): Promise<Part<NodeClassStatus['securityGroups']>> {
+  const answers = await Promise.all(
+    securityGroupFilters(nodeClass.securityGroupSelectorTerms).map((filters) =>
+      cloud.securityGroups(filters),
+    ),
+  );
+  const found = [
+    ...new Map(answers.flat().map(({ id, name }) => [id, { id, name }])).values(),
+  ].sort((a, b) => compareText(a.id, b.id));
+  if (found.length > 0) return { kind: 'found', value: found };
+  return missing(
+    'SecurityGroupsReady',
+    'SecurityGroupsNotFound',
+    `no security group matches ${JSON.stringify(nodeClass.securityGroupSelectorTerms)}: tag the groups accordingly, or change securityGroupSelectorTerms`,
+  );
+}
+
+type FoundImages = { readonly amis: NodeClassStatus['amis']; readonly parameters: ImageParameters };
+
+async function findImages(
+  cloud: ImageDiscovery,
+  nodeClass: NodeClass,
+  kubernetesVersion: string,
+): Promise<Part<FoundImages>> {
+  const queries = amiQueriesOf(nodeClass, kubernetesVersion);
+  if (!queries.ok) return missing('AMIsReady', queries.reason, queries.message);
+  const answers = await Promise.all(
+    queries.queries.map(async (query): Promise<AmiAnswer> => ({
+      query,
+      images: await imagesOf(cloud, query),
+    })),
+  );
+  const amis = chooseAmis(answers);
+  const parameters = new Map(
+    answers.flatMap(({ query, images }) =>
+      query.kind === 'parameter' ? images.map(({ id }) => [id, query.name] as const) : [],
+    ),
+  );
+  if (amis.length > 0) return { kind: 'found', value: { amis, parameters } };
+  return missing(
+    'AMIsReady',
+    'AMINotFound',
+    `no image matches ${JSON.stringify(nodeClass.amiSelectorTerms)} and Kubernetes ${kubernetesVersion}: change amiSelectorTerms`,
+  );
+}
+
+async function imagesOf(cloud: ImageDiscovery, query: AmiQuery): Promise<readonly Image[]> {
+  if (query.kind === 'images')
+    return cloud.images({
+      filters: query.filters,
+      ...(query.ids === undefined ? {} : { ids: query.ids }),
+      ...(query.owners === undefined ? {} : { owners: query.owners }),
+    });
+  const id = await cloud.parameter(query.name);
+  return id === undefined ? [] : cloud.images({ ids: [id], filters: [] });
+}
+
+/**
+ * The name of the profile that is made for a class. It is derived from region, class and role, so that
+ * making it twice makes one profile, and a changed role makes another.
+ */
+export const profileNameOf = (nodeClass: NodeClass, options: ResolveOptions, hash: Hash): string =>
+  `${options.cluster.identity.name}_${hash.sha256Hex(`${options.region}/${nodeClass.uid}/${nodeClass.role ?? ''}`).slice(0, 20)}`;
+
+async function findProfile(
+  deps: ResolveDeps,
+  nodeClass: NodeClass,
+  options: ResolveOptions,
+): Promise<Part<string | undefined>> {
+  if (nodeClass.role !== undefined) {
+    const { identity } = options.cluster;
+    const name = await deps.cloud.ensureInstanceProfile({
+      name: profileNameOf(nodeClass, options, deps.hash),
+      role: nodeClass.role.split('/').at(-1) ?? nodeClass.role,
+      path: `/karpenter/${options.region}/${identity.name}/${nodeClass.uid}/`,
+      tags: {
+        ...classTags(nodeClass, identity),
+        [tags.clusterName]: identity.name,
+        'topology.kubernetes.io/region': options.region,
+      },
+    });
+    return { kind: 'found', value: name };
+  }
+  const name = nodeClass.instanceProfile ?? options.defaultInstanceProfile;
+  if (name === undefined)
+    return missing(
+      'InstanceProfileReady',
+      'InstanceProfileNotFound',
+      'the class names neither role nor instanceProfile, and the installation has no default instance profile: set one of them',
+    );
+  if (await deps.cloud.instanceProfileExists(name)) return { kind: 'found', value: name };
+  return missing(
+    'InstanceProfileReady',
+    'InstanceProfileNotFound',
+    `there is no instance profile ${name}: create it, or name another`,
+  );
+}
+
+/** Tries the kubelet settings and the user data before a node is bought with them. */
+function validation(
+  deps: ResolveDeps,
+  nodeClass: NodeClass,
+  options: ResolveOptions,
+): NewCondition {
+  const invalid = (reason: string, message: string): NewCondition => ({
+    type: 'ValidationSucceeded',
+    status: 'False',
+    reason,
+    message,
+  });
+  const [problem] = kubeletProblems(nodeClass.kubelet);
+  if (problem !== undefined)
+    return invalid(
+      'InvalidKubeletConfiguration',
+      `${problem.field} is ${problem.value}: ${problem.remedy}`,
+    );
+  const { identity, kubernetesVersion: _version, ...cluster } = options.cluster;
+  const rendered = deps.userData.render({
+    family: nodeClass.amiFamily,
+    ...(nodeClass.userData === undefined ? {} : { userData: nodeClass.userData }),
+    cluster: { ...cluster, name: identity.name },
+    kubelet: nodeClass.kubelet,
+    maxPods: 110,
+    labels: {},
+    taints: [],
+    ...(nodeClass.instanceStorePolicy === undefined
+      ? {}
+      : { instanceStorePolicy: nodeClass.instanceStorePolicy }),
+  });
+  return rendered.ok
+    ? succeeded('ValidationSucceeded')
+    : invalid('UserDataInvalid', rendered.message);
+}

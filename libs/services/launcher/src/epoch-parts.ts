@@ -1,0 +1,169 @@
+import type { Channel } from '@dovetail/contracts';
+import type { Cluster } from '@dovetail/core-cluster';
+import type { Epoch } from '@dovetail/core-ports';
+import { type Decisions, EventRecorder, type Outbox, StatusWriter } from '@dovetail/service-kit';
+
+import { checkerOf, planOptionsOf } from './admission/checker.js';
+import { parseRound } from './admission/open-round.js';
+import { RoundReport } from './admission/round-report.js';
+import { Rounds } from './admission/rounds.js';
+import { VoidClaims } from './admission/void-claims.js';
+import { ClusterWriter } from './cluster/cluster-writer.js';
+import type { LauncherConfig } from './config.js';
+import type { LauncherDeps } from './deps.js';
+import { ClassCatalog } from './discovery/class-catalog.js';
+import { Classes } from './discovery/classes.js';
+import type { Knowledge } from './discovery/knowledge.js';
+import { Pools } from './discovery/pools.js';
+import { UnavailableOfferings } from './discovery/unavailable.js';
+import { Launch } from './launch/launch.js';
+import { Templates } from './launch/templates.js';
+import { Finalization } from './lifecycle/finalization.js';
+import { InstanceTagger } from './lifecycle/instance-tagger.js';
+import { Lifecycle } from './lifecycle/lifecycle.js';
+import { Placement } from './lifecycle/placement.js';
+import { LauncherFeed } from './tell/launcher-feed.js';
+import { Nominations } from './tell/nominations.js';
+
+/** What an epoch works with: the ports, and the parts that live as long as the process. */
+export type EpochDeps = LauncherDeps & {
+  readonly cluster: Cluster;
+  readonly knowledge: Knowledge;
+  readonly channel: Channel;
+  readonly outbox: Outbox;
+  readonly decisions: Decisions;
+  readonly epoch: Epoch;
+};
+
+/** The parts of one epoch. Each has its loop; they share the mirror, the writer and the feed. */
+export type EpochParts = SharedParts & {
+  readonly voidClaims: VoidClaims;
+  readonly templates: Templates;
+  readonly launch: Launch;
+  readonly rounds: Rounds;
+  readonly tagger: InstanceTagger;
+  readonly lifecycle: Lifecycle;
+  readonly classes: Classes;
+  readonly pools: Pools;
+};
+
+/**
+ * Makes the parts of an epoch and ties them together. `inherited`: UIDs of the claims that existed when
+ * it began; what a deposed launcher makes later is not among them.
+ */
+export function epochParts(
+  deps: EpochDeps,
+  config: LauncherConfig,
+  inherited: ReadonlySet<string>,
+): EpochParts {
+  const shared = sharedParts(deps, config);
+  const voidClaims = new VoidClaims({ ...shared, epoch: { number: deps.epoch.number, inherited } });
+  const templates = new Templates({
+    ...shared,
+    clusterName: config.clusterName,
+    idleMs: config.discovery.templateIdleMs,
+  });
+  const isVoid = voidClaims.isVoid.bind(voidClaims);
+  const launch = new Launch({ ...shared, templates, isVoid }, config);
+  const rounds = new Rounds(
+    { ...shared, report: new RoundReport(shared), onClaims: () => launch.wake() },
+    config.admission,
+    parseRound(deps.epoch.inherited),
+  );
+  return {
+    ...shared,
+    voidClaims,
+    templates,
+    launch,
+    rounds,
+    ...lifecycleParts(shared, config, launch),
+    ...discoveryParts(shared, config, launch),
+  };
+}
+
+type SharedParts = EpochDeps & {
+  readonly writer: ClusterWriter;
+  readonly unavailable: UnavailableOfferings;
+  readonly catalog: ClassCatalog;
+  readonly events: EventRecorder;
+  readonly nominations: Nominations;
+  readonly feed: LauncherFeed;
+  readonly generation: () => string;
+  /** The checker on the mirror as it is now. */
+  readonly checker: () => ReturnType<typeof checkerOf>;
+};
+
+function sharedParts(deps: EpochDeps, config: LauncherConfig): SharedParts {
+  const unavailable = new UnavailableOfferings(config.launch);
+  const catalog = new ClassCatalog({
+    hash: deps.hash,
+    unavailable,
+    nowMs: () => deps.clock.nowMs(),
+    region: config.region,
+    settings: config.discovery,
+  });
+  const events = new EventRecorder(deps, 'launcher');
+  const feed = new LauncherFeed({ ...deps, epoch: deps.epoch.number });
+  return {
+    ...deps,
+    writer: new ClusterWriter(deps),
+    unavailable,
+    catalog,
+    events,
+    nominations: new Nominations({ events, clock: deps.clock }),
+    feed,
+    generation: () => feed.nextGeneration(),
+    checker: () => checkerOf(deps.cluster, catalog, planOptionsOf(config)),
+  };
+}
+
+function lifecycleParts(
+  shared: SharedParts,
+  config: LauncherConfig,
+  launch: Launch,
+): Pick<EpochParts, 'tagger' | 'lifecycle'> {
+  const tagger = new InstanceTagger(shared);
+  const placement = new Placement({
+    ...shared,
+    placement: config.placement,
+    deadlineMs: config.lifecycle.placementDeadlineMs,
+    openAfterMs: config.lifecycle.openAfterMs,
+  });
+  const finalization = new Finalization({
+    ...shared,
+    isSettled: (claim) => launch.isSettled(claim),
+    lookUp: (intentId) => launch.lookUp(intentId),
+  });
+  const isLaunching = launch.isBusy.bind(launch);
+  const lifecycle = new Lifecycle(
+    { ...shared, tagger, placement, finalization, isLaunching },
+    config,
+  );
+  return { tagger, lifecycle };
+}
+
+function discoveryParts(
+  shared: SharedParts,
+  config: LauncherConfig,
+  launch: Launch,
+): Pick<EpochParts, 'classes' | 'pools'> {
+  const status = new StatusWriter(shared);
+  const classes = new Classes(
+    {
+      ...shared,
+      status,
+      onChange: (key) => {
+        pools.classChanged(key);
+        launch.wake();
+      },
+    },
+    config,
+  );
+  const pools: Pools = new Pools({
+    ...shared,
+    status,
+    problemOf: (uid) => classes.problemOf(uid),
+    isPublished: (uid) => classes.isPublished(uid),
+  });
+  return { classes, pools };
+}

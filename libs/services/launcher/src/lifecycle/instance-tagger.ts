@@ -1,0 +1,77 @@
+import { type NodeClaim, tags } from '@dovetail/core-api';
+import { instanceIdOf } from '@dovetail/core-cluster';
+import type { Node } from '@dovetail/core-kube-model';
+import {
+  type Clock,
+  type InstanceTags,
+  type Log,
+  messageOf,
+  type StopSignal,
+} from '@dovetail/core-ports';
+import { Wake } from '@dovetail/service-kit';
+
+import type { ClusterWriter } from '../cluster/cluster-writer.js';
+
+/** Karpenter's annotation of a claim whose instance carries the tags that name it. */
+export const taggedAnnotation = 'karpenter.k8s.aws/tagged';
+/** EC2 throttles CreateTags for the account; one call a second leaves room for others (Karpenter's pace). */
+const paceMs = 1_000;
+
+export type InstanceTaggerDeps = {
+  readonly cloud: InstanceTags;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly writer: ClusterWriter;
+};
+
+/** Names instances after their nodes and claims, at a pace of its own: nothing waits for it. */
+export class InstanceTagger {
+  readonly #deps: InstanceTaggerDeps;
+  readonly #wake: Wake;
+  readonly #waiting = new Map<string, { readonly claim: NodeClaim; readonly node: Node }>();
+
+  constructor(deps: InstanceTaggerDeps) {
+    this.#deps = deps;
+    this.#wake = new Wake(deps.clock);
+  }
+
+  /** Asks for the tags of the claim's instance, unless it carries them. */
+  tag(claim: NodeClaim, node: Node): void {
+    if (claim.annotations[taggedAnnotation] === 'true') return;
+    this.#waiting.set(claim.uid, { claim, node });
+    this.#wake.raise();
+  }
+
+  /** Tags one instance after the other, until `stop`. */
+  async run(stop: StopSignal): Promise<void> {
+    while (!stop.aborted) {
+      await this.#wake.wait(stop);
+      for (const [uid, { claim, node }] of this.#waiting) {
+        if (stop.aborted) return;
+        this.#waiting.delete(uid);
+        const id = instanceIdOf(claim);
+        if (id === undefined) continue;
+        await this.#tagInstance(id, claim, node);
+        await this.#deps.clock.sleep(paceMs, stop);
+      }
+    }
+  }
+
+  async #tagInstance(id: string, claim: NodeClaim, node: Node): Promise<void> {
+    const { cloud, log, writer } = this.#deps;
+    try {
+      await cloud.tagInstances([id], { Name: node.name, [tags.nodeClaim]: claim.name });
+      await writer.changeClaim(claim, (now) =>
+        now.annotations[taggedAnnotation] === 'true'
+          ? undefined
+          : { metadata: { annotations: { [taggedAnnotation]: 'true' } } },
+      );
+    } catch (error) {
+      log.warn(
+        'instance-not-tagged',
+        `naming an instance after its node failed: ${messageOf(error)}; trying again when the claim changes`,
+        { instance: id },
+      );
+    }
+  }
+}

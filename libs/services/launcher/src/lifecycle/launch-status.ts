@@ -1,0 +1,50 @@
+import type { NodeClaim } from '@dovetail/core-api';
+import { type Cluster, instanceIdOf, typesOfClaim } from '@dovetail/core-cluster';
+import type { Clock, Instances } from '@dovetail/core-ports';
+
+import type { ClusterWriter } from '../cluster/cluster-writer.js';
+import type { ClassCatalog } from '../discovery/class-catalog.js';
+import { launchedStatus } from '../launch/launched.js';
+import { type StepOutcome, untilChanged, within } from './step.js';
+
+export type LaunchStatusDeps = {
+  readonly clock: Clock;
+  readonly cloud: Instances;
+  readonly cluster: Cluster;
+  readonly writer: ClusterWriter;
+  readonly catalog: ClassCatalog;
+  /** Whether the launch loop works on the claim now. */
+  readonly isLaunching: (claim: NodeClaim) => boolean;
+};
+
+/** The launch loop writes a status within milliseconds of its pairing. */
+const launchingMs = 500;
+/** A fresh instance may be missing from EC2's answers for some seconds. */
+const unseenMs = 1_000;
+
+/**
+ * The first step. A claim is launched by the launch loop; a crash between its two writes leaves a claim
+ * with an instance and without the status of a launched one, which this step writes.
+ */
+export class LaunchStatus {
+  readonly #deps: LaunchStatusDeps;
+
+  constructor(deps: LaunchStatusDeps) {
+    this.#deps = deps;
+  }
+
+  async take(claim: NodeClaim): Promise<StepOutcome> {
+    if (claim.providerId !== undefined) return 'done';
+    const id = instanceIdOf(claim);
+    if (id === undefined) return 'stalled';
+    const { isLaunching, cloud, catalog, cluster, writer, clock } = this.#deps;
+    if (isLaunching(claim)) return within(launchingMs);
+    const [instance] = await cloud.instancesById([id]);
+    if (instance === undefined) return within(unseenMs);
+    const type = typesOfClaim(catalog, cluster, claim).get(instance.instanceType);
+    await writer.changeClaimStatus(claim, (now) =>
+      launchedStatus(now, instance, type, clock.nowMs()),
+    );
+    return untilChanged;
+  }
+}

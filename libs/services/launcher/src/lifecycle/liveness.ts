@@ -1,0 +1,95 @@
+import { labels, type NodeClaim } from '@dovetail/core-api';
+import type { Clock, Metrics } from '@dovetail/core-ports';
+import {
+  aboutClaim,
+  type Again,
+  claimFacts,
+  conditionOf,
+  type Decisions,
+  type EventRecorder,
+  isTrue,
+} from '@dovetail/service-kit';
+
+import type { ClusterWriter } from '../cluster/cluster-writer.js';
+import type { LifecycleConfig } from '../config.js';
+
+export type LivenessDeps = {
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly writer: ClusterWriter;
+  readonly decisions: Decisions;
+  readonly events: EventRecorder;
+};
+
+/** A time limit in the life of a claim: the condition that it waits for, and its names to the outside. */
+type TimeLimit = {
+  readonly condition: 'Launched' | 'Registered';
+  readonly reasonCode: 'launch-timeout' | 'registration-timeout';
+  readonly eventReason: string;
+  /** Karpenter's value of the label `reason` on `karpenter_nodeclaims_disrupted_total`. */
+  readonly metricReason: string;
+};
+
+const launchLimit: TimeLimit = {
+  condition: 'Launched',
+  reasonCode: 'launch-timeout',
+  eventReason: 'LaunchTimeout',
+  metricReason: 'launch_timeout',
+};
+const registrationLimit: TimeLimit = {
+  condition: 'Registered',
+  reasonCode: 'registration-timeout',
+  eventReason: 'RegistrationTimeout',
+  metricReason: 'registration_timeout',
+};
+
+/**
+ * Gives up claims that make no progress, as Karpenter's liveness does: one without an instance, and one
+ * whose node does not register, each after its time. Their pods are planned again; the reaper ends the
+ * instance.
+ */
+export class Liveness {
+  readonly #deps: LivenessDeps;
+  readonly #config: LifecycleConfig;
+
+  constructor(deps: LivenessDeps, config: LifecycleConfig) {
+    this.#deps = deps;
+    this.#config = config;
+  }
+
+  /** Deletes a stalled claim whose time is over; otherwise answers when that will be. */
+  async check(claim: NodeClaim): Promise<Again> {
+    if (isTrue(claim.conditions, 'Registered')) return undefined;
+    const isLaunched = claim.providerId !== undefined;
+    const limit = isLaunched ? registrationLimit : launchLimit;
+    const { launchTimeoutMs, registrationTimeoutMs } = this.#config;
+    const timeoutMs = isLaunched ? registrationTimeoutMs : launchTimeoutMs;
+    const launchedMs = conditionOf(claim.conditions, 'Launched')?.lastTransitionMs;
+    const sinceMs = isLaunched ? (launchedMs ?? claim.createdMs) : claim.createdMs;
+    const leftMs = sinceMs + timeoutMs - this.#deps.clock.nowMs();
+    if (leftMs > 0) return { afterMs: leftMs };
+    this.#report(claim, limit, timeoutMs);
+    await this.#deps.writer.deleteClaim(claim);
+    return undefined;
+  }
+
+  #report(claim: NodeClaim, limit: TimeLimit, timeoutMs: number): void {
+    const { metrics, decisions, events } = this.#deps;
+    const { condition, reasonCode, eventReason, metricReason } = limit;
+    const cause = conditionOf(claim.conditions, condition)?.message ?? '';
+    const message = `${claim.name} made no progress in ${timeoutMs / 1000} s (${metricReason}): ${cause}`;
+    metrics.count('karpenter_nodeclaims_disrupted_total', {
+      reason: metricReason,
+      nodepool: claim.pool.name,
+      capacity_type: claim.labels[labels.capacityType] ?? '',
+    });
+    decisions.tell({
+      ...claimFacts(claim),
+      id: `launch-failed/${claim.uid}/${metricReason}`,
+      kind: 'launch-failed',
+      summary: message,
+      reasons: [{ code: reasonCode, message, values: { timeoutMs: String(timeoutMs) } }],
+    });
+    events.record({ about: aboutClaim(claim), type: 'Warning', reason: eventReason, message });
+  }
+}

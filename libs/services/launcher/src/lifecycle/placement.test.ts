@@ -1,0 +1,232 @@
+import { annotations, parsePromise } from '@dovetail/core-api';
+import { type KubeApi, type KubeObject, kubeResources } from '@dovetail/core-ports';
+import { nodeClassObject, nodePoolObject, podObject } from '@dovetail/sim-stage';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
+
+import { kubeWith, type LauncherStage, launcherStage } from '../testing/launcher-stage.js';
+
+// Time is virtual, but a machine that does much else needs seconds for a virtual hour.
+jest.setTimeout(60_000);
+let self: LauncherStage;
+afterEach(() => {
+  self.end();
+});
+const {
+  pods,
+  nodes,
+  nodeClaims,
+  nodePools,
+  ec2NodeClasses,
+  persistentVolumeClaims,
+  storageClasses,
+} = kubeResources;
+
+const nodeNameOf = (pod: KubeObject | undefined): string =>
+  (pod?.['spec'] as { readonly nodeName?: string } | undefined)?.nodeName ?? '';
+const podNamed = (name: string): Promise<KubeObject | undefined> =>
+  self.kube.get({ resource: pods, namespace: 'default', name });
+const opened = (): Promise<KubeObject> =>
+  self.until('an open node', async () =>
+    (await self.kube.list(nodes)).find(
+      (node) =>
+        node.metadata.labels?.['karpenter.sh/initialized'] === 'true' &&
+        node.metadata.annotations?.[annotations.placementCordon] === undefined,
+    ),
+  );
+
+async function pending(...objects: readonly KubeObject[]): Promise<void> {
+  self = await launcherStage();
+  await self.readyPool();
+  await planned(objects);
+}
+
+async function planned(objects: readonly KubeObject[]): Promise<void> {
+  self.launcher('one');
+  await self.planningPossible();
+  await self.kube.create(storageClasses, {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'StorageClass',
+    metadata: { name: 'waiting' },
+    provisioner: 'ebs.csi.aws.com',
+    volumeBindingMode: 'WaitForFirstConsumer',
+  });
+  await self.kube.create(persistentVolumeClaims, {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: 'data', namespace: 'default' },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      storageClassName: 'waiting',
+      resources: { requests: { storage: '1Gi' } },
+    },
+  });
+  for (const object of objects) await self.kube.create(pods, object);
+  await self.until(
+    "all of it in the solver's view",
+    () =>
+      self.planner.cluster.pods.size === objects.length &&
+      self.planner.cluster.persistentVolumeClaims.size === 1 &&
+      self.planner.cluster.storageClasses.size === 1,
+  );
+}
+
+// No scheduler runs on these stages: what is bound was bound by the launcher.
+describe("pods whose place is the scheduler's to choose are left to it, and their neighbours are bound", () => {
+  test.each([
+    [
+      'a volume that waits for its first consumer',
+      { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }] },
+    ],
+    [
+      'an ephemeral volume',
+      {
+        volumes: [
+          {
+            name: 'scratch',
+            ephemeral: {
+              volumeClaimTemplate: {
+                spec: {
+                  accessModes: ['ReadWriteOnce'],
+                  storageClassName: 'waiting',
+                  resources: { requests: { storage: '1Gi' } },
+                },
+              },
+            },
+          },
+        ],
+      },
+    ],
+    ['another scheduler', { schedulerName: 'their-own' }],
+  ])('%s', async (_kind, spec) => {
+    await pending(podObject('left', { spec }), podObject('neighbour'));
+    const { plan } = await self.planner.planFor(['left', 'neighbour']);
+    expect(plan.newNodes.map((node) => node.podUids.length)).toEqual([2]);
+    const node = await opened();
+    expect(nodeNameOf(await podNamed('neighbour'))).toBe(node.metadata.name);
+    expect(nodeNameOf(await podNamed('left'))).toBe('');
+  });
+
+  test.each([
+    [
+      'resource claims',
+      { resourceClaims: [{ name: 'gpu', resourceClaimName: 'gpu' }] },
+      'resource-claims',
+    ],
+    ['a scheduling gate', { schedulingGates: [{ name: 'example.com/quota' }] }, 'scheduling-gate'],
+  ])('%s: not even planned', async (_kind, spec, code) => {
+    await pending(podObject('left', { spec }), podObject('neighbour'));
+    const { plan } = await self.planner.planFor(['left', 'neighbour']);
+    expect(plan.unplaced.map(({ reasons }) => reasons.map((reason) => reason.code))).toEqual([
+      [code],
+    ]);
+    const node = await opened();
+    expect(nodeNameOf(await podNamed('neighbour'))).toBe(node.metadata.name);
+    expect(nodeNameOf(await podNamed('left'))).toBe('');
+  });
+});
+
+describe('a node whose pods are bound', () => {
+  test('stays closed until the watch shows the bindings, as until then kube-scheduler may take it for empty', async () => {
+    self = await launcherStage();
+    await self.readyPool();
+    let show = (): void => undefined;
+    const shown = new Promise<void>((resolve) => {
+      show = resolve;
+    });
+    async function* late<T>(events: AsyncIterable<T>): AsyncGenerator<T> {
+      for await (const event of events) {
+        // All that happens to the pod once a node is there is that it is bound.
+        if ((await self.kube.list(nodes)).length > 0) await shown;
+        yield event;
+      }
+    }
+    const watch: KubeApi['watch'] = (watched, stop) =>
+      watched.resource.plural === 'pods'
+        ? late(self.kube.watch(watched, stop))
+        : self.kube.watch(watched, stop);
+    self.launcher('one', { ports: { ...self.ports(), kube: kubeWith(self.kube, { watch }) } });
+    await self.planningPossible();
+    await self.kube.create(pods, podObject('a'));
+    await self.until("the pod in the solver's view", () => self.planner.cluster.pods.size === 1);
+    await self.planner.planFor(['a']);
+    await self.until('the pod to be bound', async () => nodeNameOf(await podNamed('a')) !== '');
+    await new Promise((resolve) => {
+      setTimeout(resolve, 300);
+    });
+    expect(
+      (await self.kube.list(nodes)).map(
+        (node) => node.metadata.annotations?.[annotations.placementCordon] !== undefined,
+      ),
+    ).toEqual([true]);
+    show();
+    expect((await opened()).metadata.name).toBe(nodeNameOf(await podNamed('a')));
+  });
+});
+
+describe('a node that does not become usable', () => {
+  test('is closed for five minutes; then it opens to everyone, and its pods are left to the scheduler', async () => {
+    self = await launcherStage();
+    await self.kube.create(ec2NodeClasses, nodeClassObject());
+    await self.kube.create(
+      nodePools,
+      nodePoolObject('general', {
+        node: { startupTaints: [{ key: 'example.com/cni', effect: 'NoSchedule' }] },
+      }),
+    );
+    await planned([podObject('a')]);
+    await self.planner.planFor(['a']);
+    const closed = await self.until('a closed node', async () =>
+      (await self.kube.list(nodes)).find(
+        (node) => node.metadata.annotations?.[annotations.placementCordon] !== undefined,
+      ),
+    );
+    expect((closed['spec'] as { readonly unschedulable?: boolean }).unschedulable).toBe(true);
+    await self.advance(5 * 60_000 + 1_000);
+    const open = await self.until('an open node', async () =>
+      (await self.kube.list(nodes)).find(
+        (node) => node.metadata.annotations?.[annotations.placementCordon] === undefined,
+      ),
+    );
+    expect((open['spec'] as { readonly unschedulable?: boolean }).unschedulable).toBeUndefined();
+    expect(open.metadata.labels?.['karpenter.sh/initialized']).toBeUndefined();
+    expect(nodeNameOf(await podNamed('a'))).toBe('');
+  });
+});
+
+describe('a bin that no longer holds', () => {
+  test('what still fits is bound, and what does not is promised nothing any more, so that it is planned again', async () => {
+    const names = ['a', 'b', 'c'];
+    await pending(...names.map((name) => podObject(name, { cpu: '2500m' })));
+    const intruded = self.beforePatch('nodes', async () => {
+      const [node] = await self.kube.list(nodes);
+      const {
+        metadata: { uid = '' },
+      } = await self.kube.create(pods, podObject('intruder', { cpu: '2500m' }));
+      await self.kube.bind(
+        { namespace: 'default', name: 'intruder', uid },
+        node?.metadata.name ?? '',
+      );
+      await self.until('the intruder to be seen', () =>
+        [...self.planner.cluster.pods.values()].some(
+          (pod) => pod.name === 'intruder' && pod.nodeName !== undefined,
+        ),
+      );
+    });
+    const { plan } = await self.planner.planFor(names);
+    expect(plan.newNodes).toHaveLength(1);
+    await intruded();
+    const node = await opened();
+    const placed = await Promise.all(names.map(podNamed));
+    expect(placed.map(nodeNameOf).toSorted()).toEqual(['', node.metadata.name, node.metadata.name]);
+    const [claim] = await self.kube.list(nodeClaims);
+    const waiting = placed.find((pod) => nodeNameOf(pod) === '');
+    expect(
+      parsePromise(claim?.metadata.annotations?.[annotations.promise])?.podUids ?? [],
+    ).not.toContain(waiting?.metadata.uid);
+    self.planner.planAlways();
+    await self.until(
+      'the other to be bound to a node of its own',
+      async () => nodeNameOf(await podNamed(waiting?.metadata.name ?? '')) !== '',
+    );
+  });
+});

@@ -1,0 +1,217 @@
+import { annotations, type NodeClaim, parsePromise, renderPromise } from '@dovetail/core-api';
+import {
+  type CatalogView,
+  type Cluster,
+  isRetiring,
+  livePromise,
+  nodesNow,
+} from '@dovetail/core-cluster';
+import {
+  needsScheduler,
+  type Node,
+  type PersistentVolumeClaim,
+  type Pod,
+} from '@dovetail/core-kube-model';
+import {
+  type Clock,
+  KubeError,
+  type Log,
+  type Metrics,
+  type PodBindings,
+} from '@dovetail/core-ports';
+import { inParallel } from '@dovetail/service-kit';
+
+import type { CheckBin } from '../admission/judged.js';
+import { promiseWithout } from '../admission/promise-changes.js';
+import type { ClusterWriter } from '../cluster/cluster-writer.js';
+import { cordonedSinceMs, openedNode } from './node-changes.js';
+import { notInitialized } from './node-readiness.js';
+
+export type PlacementDeps = {
+  readonly kube: PodBindings;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly cluster: Cluster;
+  readonly writer: ClusterWriter;
+  readonly catalog: CatalogView;
+  readonly checker: () => CheckBin;
+  readonly placement: 'bind' | 'scheduler';
+  readonly deadlineMs: number;
+  /** How long a node stays closed after our own watch has shown the last of its bindings. */
+  readonly openAfterMs: number;
+};
+
+const bindingsInParallel = 32;
+/** How soon to look again whether the watch shows the bindings; it usually does within milliseconds. */
+const lookAgainMs = 50;
+
+/** The pods that were bound to a node, and since when our watch shows all of them there. */
+type Bound = { readonly podUids: readonly string[]; readonly shownMs?: number };
+
+/**
+ * Binds a bin's pods while their node is closed to others; then the node opens. kube-scheduler watches
+ * nodes and pods in two streams. If it sees an open node before the bindings, it takes the node for
+ * empty and overfills it. So the node opens some time after our own watch has shown the bindings.
+ */
+export class Placement {
+  readonly #deps: PlacementDeps;
+  /** The closed nodes, by UID. A successor does not need it: by then every watch has shown the bindings. */
+  readonly #bound = new Map<string, Bound>();
+
+  constructor(deps: PlacementDeps) {
+    this.#deps = deps;
+  }
+
+  /** The pods of the claim's promise that we bind; the others are left to kube-scheduler. */
+  bindable(claim: NodeClaim): readonly Pod[] {
+    const { cluster, clock, placement } = this.#deps;
+    if (placement === 'scheduler') return [];
+    const volumeOf = (namespace: string, name: string): PersistentVolumeClaim | undefined =>
+      cluster.persistentVolumeClaims.one('key', `${namespace}/${name}`);
+    return (livePromise(cluster, claim.uid, clock.nowMs())?.waiting ?? []).filter(
+      (pod) => needsScheduler(pod, volumeOf) === undefined,
+    );
+  }
+
+  /** Answers `open` once the node is open, or when we never closed it; otherwise when to look again. */
+  async place(node: Node, claim: NodeClaim): Promise<'open' | { readonly againInMs: number }> {
+    const { clock, log, metrics } = this.#deps;
+    const sinceMs = cordonedSinceMs(node);
+    if (sinceMs === undefined) return 'open';
+    const leftMs = sinceMs + this.#deps.deadlineMs - clock.nowMs();
+    if (notInitialized(node, claim) !== undefined) {
+      if (leftMs > 0) return { againInMs: leftMs };
+      log.warn(
+        'placement-deadline',
+        'a node was not usable in time for its pods; it opens to everyone',
+        { node: node.name, claim: claim.name },
+      );
+      metrics.count('dovetail_placements_total', { outcome: 'deadline' });
+    } else if (!isRetiring(node, claim)) {
+      if (!this.#bound.has(node.uid)) this.#remember(node.uid, await this.#bindAll(node, claim));
+      const waitMs = this.#waitMs(node.uid);
+      if (waitMs > 0 && leftMs > 0) return { againInMs: waitMs };
+    }
+    await this.#deps.writer.changeNode(node, openedNode);
+    this.#bound.delete(node.uid);
+    return 'open';
+  }
+
+  #remember(nodeUid: string, podUids: readonly string[]): void {
+    for (const uid of this.#bound.keys())
+      if (this.#deps.cluster.nodes.get(uid) === undefined) this.#bound.delete(uid);
+    this.#bound.set(nodeUid, { podUids });
+  }
+
+  /** How long the node stays closed, in milliseconds; 0 once every watch must have shown its pods. */
+  #waitMs(nodeUid: string): number {
+    const { cluster, clock, openAfterMs } = this.#deps;
+    const bound = this.#bound.get(nodeUid);
+    if (bound === undefined || bound.podUids.length === 0) return 0;
+    const shown = bound.podUids.every((uid) => {
+      const pod = cluster.pods.get(uid);
+      return pod === undefined || pod.nodeName !== undefined;
+    });
+    if (!shown) return lookAgainMs;
+    const shownMs = bound.shownMs ?? clock.nowMs();
+    this.#bound.set(nodeUid, { ...bound, shownMs });
+    return Math.max(0, shownMs + openAfterMs - clock.nowMs());
+  }
+
+  /** Binds the promised pods that still fit. Answers those that are bound now, here or elsewhere. */
+  async #bindAll(node: Node, claim: NodeClaim): Promise<readonly string[]> {
+    const { log, metrics } = this.#deps;
+    const wanted = this.bindable(claim);
+    const pods = this.#thatHold(node, wanted);
+    const broken = wanted.filter((pod) => !pods.includes(pod));
+    for (const pod of broken) {
+      log.warn('placement-broken', 'a planned pod no longer fits its node; it is planned again', {
+        node: node.name,
+        pod: `${pod.namespace}/${pod.name}`,
+      });
+      metrics.count('dovetail_placements_total', { outcome: 'broken' });
+    }
+    const bound: string[] = [];
+    await inParallel(pods, bindingsInParallel, async (pod) => {
+      if (await this.#bind(pod, node.name)) bound.push(pod.uid);
+    });
+    if (broken.length > 0) await this.#release(claim, broken);
+    return bound;
+  }
+
+  /** Takes pods out of the claim's promise, so that they are planned again. */
+  async #release(claim: NodeClaim, pods: readonly Pod[]): Promise<void> {
+    await this.#deps.writer.changeClaim(claim, (now) => {
+      const held = parsePromise(now.annotations[annotations.promise]);
+      if (held === undefined) return undefined;
+      const left = promiseWithout(held, {
+        podUids: pods.map((pod) => pod.uid),
+        admission: held.admission,
+      });
+      return {
+        metadata: {
+          annotations: { [annotations.promise]: left === undefined ? null : renderPromise(left) },
+        },
+      };
+    });
+  }
+
+  /** All of the pods if they fit together; otherwise those that fit one after the other. */
+  #thatHold(node: Node, pods: readonly Pod[]): readonly Pod[] {
+    const { cluster, catalog, clock, checker } = this.#deps;
+    const uids = new Set(pods.map((pod) => pod.uid));
+    // Room that the bin's own pods were promised is not taken: each of them is checked by itself.
+    const nodes = nodesNow(cluster, catalog, clock.nowMs()).map((each) =>
+      each.uid === node.uid
+        ? { ...each, promisedPods: each.promisedPods.filter((pod) => !uids.has(pod.uid)) }
+        : each,
+    );
+    const check = checker();
+    const holds = (some: readonly Pod[]): boolean =>
+      check({
+        bin: {
+          nodeName: node.name,
+          nodeUid: node.uid,
+          podUids: some.map((pod) => pod.uid),
+          topologyGroups: [],
+        },
+        pods: some,
+        nodes,
+        beside: { newNodes: [], placements: [] },
+      }).length === 0;
+    if (pods.length === 0 || holds(pods)) return pods;
+    return pods.reduce<readonly Pod[]>(
+      (kept, pod) => (holds([...kept, pod]) ? [...kept, pod] : kept),
+      [],
+    );
+  }
+
+  /** Answers false when the pod is left to kube-scheduler. */
+  async #bind(pod: Pod, nodeName: string): Promise<boolean> {
+    const { kube, log, metrics } = this.#deps;
+    try {
+      await kube.bind({ namespace: pod.namespace, name: pod.name, uid: pod.uid }, nodeName);
+      metrics.count('dovetail_placements_total', { outcome: 'bound' });
+      log.debug('pod-bound', 'a planned pod was bound', {
+        pod: `${pod.namespace}/${pod.name}`,
+        node: nodeName,
+      });
+      return true;
+    } catch (error) {
+      // The pod is gone, or someone else has bound it: nothing is left to do.
+      if (error instanceof KubeError && (error.code === 'conflict' || error.code === 'not-found'))
+        return true;
+      if (error instanceof KubeError && (error.code === 'denied' || error.code === 'invalid')) {
+        log.error(
+          'pod-not-bound',
+          'a planned pod could not be bound; it is left to kube-scheduler',
+          { pod: `${pod.namespace}/${pod.name}`, node: nodeName, error: error.message },
+        );
+        metrics.count('dovetail_placements_total', { outcome: 'refused' });
+        return false;
+      }
+      throw error;
+    }
+  }
+}

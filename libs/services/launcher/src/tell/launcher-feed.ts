@@ -1,0 +1,160 @@
+import {
+  admissionHeadUid,
+  type AdmissionNumber,
+  type Channel,
+  followState,
+  type PodPromise,
+  publishVerdict,
+  type StateKind,
+  type Verdict,
+} from '@dovetail/contracts';
+import type { Cluster } from '@dovetail/core-cluster';
+import { type Log, messageOf, type Metrics, type StopSignal } from '@dovetail/core-ports';
+import { FeedMirror, inParallel, Wake } from '@dovetail/service-kit';
+
+import { livePromises } from './live-promises.js';
+
+export type LauncherFeedDeps = {
+  readonly channel: Channel;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly cluster: Cluster;
+  /** The number of the epoch: the first part of every generation. */
+  readonly epoch: number;
+};
+
+/** The kinds that the launcher keeps equal; verdicts are messages that leave the stream by themselves. */
+const kinds = ['promise', 'admission'] as const satisfies readonly StateKind[];
+/** Promises also end with time, which no watch shows; and a lost stream fills within this time. */
+const compareMs = 1_000;
+/** How often the stream itself is read for messages that were deleted one by one. */
+const auditMs = 10_000;
+/** Changes come in bursts; the promises are derived again once for each burst. */
+const burstMs = 25;
+const verdictsInParallel = 32;
+
+/**
+ * The launcher's part of the state feed: the promises that bind now, the head of admissions, and
+ * verdicts. Promises follow from the mirror of the cluster; a change of a claim, a node or a promised
+ * pod is published within a burst.
+ */
+export class LauncherFeed {
+  readonly #deps: LauncherFeedDeps;
+  readonly #mirror: FeedMirror;
+  readonly #changed: Wake;
+  /** The promises that the mirror was given, as text by holder. */
+  readonly #promises = new Map<string, string>();
+  /** Whether head and promises have been set: until then, what the stream holds may still be right. */
+  readonly #isComplete = { head: false, promises: false };
+
+  constructor(deps: LauncherFeedDeps) {
+    this.#deps = deps;
+    this.#mirror = new FeedMirror({ ...deps, kinds });
+    this.#changed = new Wake(deps.channel.clock);
+  }
+
+  /** Each record outside the mirror gets a new generation; otherwise the bus would discard a repeat. */
+  nextGeneration(): string {
+    return this.#mirror.nextGeneration();
+  }
+
+  /** Publishes which admission was the last. Resolves when the stream holds it, or when stopped. */
+  async publishHead(head: AdmissionNumber, stop: StopSignal): Promise<void> {
+    this.#mirror.set(admissionHeadUid, { kind: 'admission', value: head });
+    this.#isComplete.head = true;
+    await this.#mirror.untilPublished('admission', [admissionHeadUid], stop);
+  }
+
+  /**
+   * Publishes the outcomes of pods. Rejects with BusError: a plan must not be acked before its
+   * verdicts are in the stream.
+   */
+  async publishVerdicts(verdicts: readonly Verdict[]): Promise<void> {
+    await inParallel(verdicts, verdictsInParallel, (verdict) =>
+      publishVerdict(this.#deps.channel, verdict, { generation: this.nextGeneration() }),
+    );
+  }
+
+  /** Keeps the stream equal until `stop`. */
+  async run(stop: StopSignal): Promise<void> {
+    const unsubscribe = this.#wakeOnChanges();
+    await Promise.all([
+      this.#mirror.run(stop),
+      this.#follow(stop),
+      this.#derivePromises(stop),
+      this.#compare(stop),
+      this.#audit(stop),
+    ]);
+    unsubscribe();
+  }
+
+  #wakeOnChanges(): () => void {
+    const { cluster } = this.#deps;
+    this.#changed.raise();
+    return cluster.subscribe(({ kind, uid }) => {
+      const isPromised = kind === 'pod' && cluster.promises.holdersOf(uid).length > 0;
+      if (kind === 'claim' || kind === 'node' || isPromised) this.#changed.raise();
+    });
+  }
+
+  async #follow(stop: StopSignal): Promise<void> {
+    for await (const event of followState(this.#deps.channel, stop, { kinds }))
+      this.#mirror.heard(event);
+  }
+
+  async #derivePromises(stop: StopSignal): Promise<void> {
+    const { channel, cluster } = this.#deps;
+    while (!stop.aborted) {
+      await this.#changed.wait(stop);
+      if (stop.aborted) return;
+      const startedMs = channel.clock.nowMs();
+      this.#set(livePromises(cluster, startedMs));
+      this.#isComplete.promises = true;
+      // With many promises it takes as long a pause as it worked.
+      const tookMs = channel.clock.nowMs() - startedMs;
+      await channel.clock.sleep(Math.max(burstMs, tookMs), stop);
+    }
+  }
+
+  #set(promises: readonly PodPromise[]): void {
+    const ended = new Set(this.#promises.keys());
+    for (const promise of promises) {
+      const { holderUid } = promise;
+      ended.delete(holderUid);
+      const text = JSON.stringify(promise);
+      if (this.#promises.get(holderUid) === text) continue;
+      this.#promises.set(holderUid, text);
+      this.#mirror.set(holderUid, { kind: 'promise', value: promise });
+    }
+    for (const holderUid of ended) {
+      this.#promises.delete(holderUid);
+      this.#mirror.gone('promise', holderUid);
+    }
+  }
+
+  async #compare(stop: StopSignal): Promise<void> {
+    const { clock } = this.#deps.channel;
+    while (!stop.aborted) {
+      await clock.sleep(compareMs, stop);
+      this.#changed.raise();
+      const { head, promises } = this.#isComplete;
+      this.#mirror.reconcile({ complete: head && promises });
+    }
+  }
+
+  async #audit(stop: StopSignal): Promise<void> {
+    const { channel, log } = this.#deps;
+    while (!stop.aborted) {
+      await channel.clock.sleep(auditMs, stop);
+      if (stop.aborted) return;
+      await this.#mirror
+        .audit()
+        .catch((error: unknown) =>
+          log.warn(
+            'state-not-compared',
+            `reading the state feed failed: ${messageOf(error)}; trying again in ${String(auditMs / 1_000)} s`,
+          ),
+        );
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import type { Channel } from '@dovetail/contracts';
+import type {
+  KubeDiscovery,
+  KubeWatches,
+  Leadership,
+  Log,
+  Metrics,
+  StreamAdmin,
+} from '@dovetail/core-ports';
+
+import type { BatchPolicy } from './batches.js';
+
+/** The ports that pod-watcher works with. It writes nothing to Kubernetes. */
+export type PodWatcherDeps = {
+  readonly kube: KubeWatches & KubeDiscovery;
+  readonly channel: Channel & { readonly bus: StreamAdmin };
+  readonly leadership: Leadership;
+  readonly log: Log;
+  readonly metrics: Metrics;
+};
+
+/** The times that pod-watcher keeps, in milliseconds. */
+export type PodWatcherConfig = BatchPolicy & {
+  /** How often the stream is compared with what it should hold. */
+  readonly reconcileMs: number;
+  /** How long events are gathered before the pending pods are looked at. */
+  readonly settleMs: number;
+};
+
+/**
+ * `ownerIdleMs` and `ownerMaxMs` are Karpenter's BATCH_IDLE_DURATION and BATCH_MAX_DURATION. Karpenter
+ * waits that long for any pods; here only pods that are certain to come are worth the wait. The
+ * patience trades a second plan for one group against pods that wait for a solver that died.
+ */
+export const defaultPodWatcherConfig: PodWatcherConfig = {
+  idleMs: 40,
+  maxMs: 1_000,
+  ownerIdleMs: 1_000,
+  ownerMaxMs: 10_000,
+  patienceMs: 5_000,
+  patiencePerPodMs: 10,
+  patienceMaxMs: 60_000,
+  reconcileMs: 1_000,
+  settleMs: 5,
+};

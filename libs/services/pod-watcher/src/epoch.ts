@@ -1,0 +1,139 @@
+import { limits, type StateValue, streamSpecs } from '@dovetail/contracts';
+import { type DebugState, type Epoch, messageOf } from '@dovetail/core-ports';
+import { FeedMirror, UnreadableObjects, untilDone, Wake } from '@dovetail/service-kit';
+
+import { BatchQueue } from './batch-queue.js';
+import { Batches } from './batches.js';
+import type { PodWatcherConfig, PodWatcherDeps } from './config.js';
+import { Intake } from './intake.js';
+import { LauncherReports } from './launcher-reports.js';
+import { Pending } from './pending.js';
+import { ownKinds, type Source } from './sources.js';
+
+/**
+ * How often the stream itself is read and compared: it finds messages that someone deleted one by one.
+ * Each audit reads the sequence of every subject, so it is rare; a lost object stays unknown until then.
+ */
+const auditMs = limits.tombstoneMs / 20;
+
+/**
+ * The part of a value that a reader of the feed uses. kube-scheduler's word on a pod is left out:
+ * batches say who needs a node, and a large deployment would be published twice over.
+ */
+const significant = (state: StateValue): StateValue =>
+  state.kind === 'pod' ? { kind: 'pod', value: { ...state.value, unschedulable: false } } : state;
+
+/** One epoch of a leading pod-watcher: watches in, state feed and batches out. */
+export class PodWatcherEpoch {
+  readonly #deps: PodWatcherDeps;
+  readonly #config: PodWatcherConfig;
+  readonly #epoch: Epoch;
+  readonly #feed: FeedMirror;
+  readonly #pending = new Pending();
+  readonly #unreadable: UnreadableObjects;
+  readonly #intake: Intake;
+  readonly #reports: LauncherReports;
+  readonly #queue: BatchQueue;
+
+  constructor(
+    deps: PodWatcherDeps,
+    config: PodWatcherConfig,
+    epoch: Epoch,
+    sources: readonly Source[],
+  ) {
+    this.#deps = deps;
+    this.#config = config;
+    this.#epoch = epoch;
+    const { channel, log, metrics } = deps;
+    this.#feed = new FeedMirror({
+      channel,
+      log,
+      metrics,
+      epoch: epoch.number,
+      kinds: ownKinds,
+      significant,
+    });
+    this.#unreadable = new UnreadableObjects(deps);
+    const parts = {
+      feed: this.#feed,
+      pending: this.#pending,
+      batches: new Batches(config),
+      unreadable: this.#unreadable,
+      wake: new Wake(channel.clock),
+    };
+    this.#intake = new Intake(deps, parts, sources);
+    this.#reports = new LauncherReports(deps, parts);
+    this.#queue = new BatchQueue(deps, config, parts, epoch.number);
+  }
+
+  /** Whether every watch has shown all there is; until then nothing is cut or called gone. */
+  get synced(): boolean {
+    return this.#intake.synced;
+  }
+
+  /** Works until the epoch ends. */
+  async run(): Promise<void> {
+    const { channel, log } = this.#deps;
+    const { stop } = this.#epoch;
+    const { bus, cluster, clock } = channel;
+    await untilDone(
+      { clock, log },
+      'the streams',
+      () => bus.ensureStreams(streamSpecs(cluster)),
+      stop,
+    );
+    await Promise.all([
+      this.#intake.run(stop),
+      this.#feed.run(stop),
+      this.#reconcile(),
+      this.#audit(),
+      this.#reports.followState(stop),
+      this.#reports.followCatalog(stop),
+      this.#queue.run(() => this.synced, stop),
+    ]);
+  }
+
+  async #reconcile(): Promise<void> {
+    const { channel, metrics } = this.#deps;
+    const { stop } = this.#epoch;
+    for (;;) {
+      await channel.clock.sleep(this.#config.reconcileMs, stop);
+      if (stop.aborted) return;
+      this.#feed.reconcile({
+        complete: this.synced,
+        isUnreadable: (uid) => this.#unreadable.has(uid),
+      });
+      metrics.set('dovetail_state_backlog', this.#feed.backlog);
+      metrics.set('dovetail_pending_pods', this.#pending.count);
+    }
+  }
+
+  async #audit(): Promise<void> {
+    const { channel, log } = this.#deps;
+    const { stop } = this.#epoch;
+    for (;;) {
+      await channel.clock.sleep(auditMs, stop);
+      if (stop.aborted) return;
+      await this.#feed
+        .audit()
+        .catch((error: unknown) =>
+          log.debug('audit-failed', `the state stream could not be compared: ${messageOf(error)}`),
+        );
+    }
+  }
+
+  /** The state that this epoch believes, in numbers and names. */
+  debugState(): DebugState {
+    return {
+      leading: true,
+      epoch: this.#epoch.number,
+      synced: this.synced,
+      waitingFor: this.#intake.unsynced,
+      pendingPods: this.#pending.count,
+      round: this.#queue.round,
+      position: this.#feed.position,
+      backlog: this.#feed.backlog,
+      unreadable: Object.fromEntries(this.#unreadable.faults()),
+    };
+  }
+}

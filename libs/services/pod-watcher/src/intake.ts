@@ -1,0 +1,142 @@
+import type { StateKind } from '@dovetail/contracts';
+import {
+  type KubeObject,
+  kubeResources,
+  type StopSignal,
+  type WatchEvent,
+} from '@dovetail/core-ports';
+import { watchServed } from '@dovetail/service-kit';
+
+import type { PodWatcherDeps } from './config.js';
+import type { Parts } from './parts.js';
+import type { OwnerReplicas } from './pending.js';
+import type { Projection, Source } from './sources.js';
+
+/** Kubernetes starts one replica where a ReplicaSet does not say how many. */
+const replicasDefault = 1;
+
+/**
+ * Takes in what the watches show: into the state feed, and into the pending pods.
+ *
+ * Invariant: the feed wants exactly the states that the last readable reading of each object had.
+ */
+export class Intake {
+  readonly #deps: PodWatcherDeps;
+  readonly #parts: Parts;
+  readonly #sources: readonly Source[];
+  readonly #unsynced: Set<string>;
+  /** The kinds of state that an object has in the feed, by its UID. */
+  readonly #kindsOf = new Map<string, readonly StateKind[]>();
+
+  constructor(deps: PodWatcherDeps, parts: Parts, sources: readonly Source[]) {
+    this.#deps = deps;
+    this.#parts = parts;
+    this.#sources = sources;
+    this.#unsynced = new Set(sources.map((source) => source.resource.kind));
+  }
+
+  /** Whether every watch has shown all there is. */
+  get synced(): boolean {
+    return this.#unsynced.size === 0;
+  }
+
+  /** The kinds whose first list is not complete. */
+  get unsynced(): readonly string[] {
+    return [...this.#unsynced];
+  }
+
+  /** Watches until `stop`. */
+  async run(stop: StopSignal): Promise<void> {
+    const deps = { ...this.#deps, clock: this.#deps.channel.clock };
+    const watches = this.#sources.map((source) =>
+      watchServed(
+        deps,
+        source,
+        {
+          event: (event) => this.#apply(source, event),
+          // A legacy API that is not installed has no objects: that is all there is.
+          absent: () => this.#apply(source, { kind: 'synced' }),
+        },
+        stop,
+      ),
+    );
+    const owners = watchServed(
+      deps,
+      { resource: kubeResources.replicaSets, project: replicasOf, optional: false },
+      { event: (event) => this.#applyOwner(event), absent: () => undefined },
+      stop,
+    );
+    await Promise.all([...watches, owners]);
+  }
+
+  #apply(source: Source, event: WatchEvent<Projection>): void {
+    if (event.kind === 'synced') this.#markSynced(source);
+    else if (event.kind === 'gone') this.#drop(event.uid);
+    else if (event.value.ok) this.#take(event.value);
+    else {
+      // The object stays in the feed as it was last readable.
+      const { uid, name, ...failure } = event.value;
+      this.#parts.unreadable.report({ kind: source.resource.kind, name, uid }, failure);
+      return;
+    }
+    this.#parts.wake.raise();
+  }
+
+  #markSynced({ resource }: Source): void {
+    if (this.#unsynced.delete(resource.kind))
+      this.#deps.log.info('synced', `all ${resource.plural} have been seen`, {
+        resource: resource.plural,
+      });
+  }
+
+  #take({ uid, states }: Extract<Projection, { ok: true }>): void {
+    const { feed, pending, unreadable } = this.#parts;
+    unreadable.forget(uid);
+    const kinds = states.map((state) => state.kind);
+    for (const before of this.#kindsOf.get(uid) ?? [])
+      if (!kinds.includes(before)) feed.gone(before, uid);
+    this.#kindsOf.set(uid, kinds);
+    let helps = false;
+    for (const state of states) {
+      feed.set(uid, state);
+      helps = pending.set(uid, state) || helps;
+      this.#settle(uid, state.kind);
+    }
+    if (helps) this.#retryUnplaced();
+  }
+
+  /** Settles pods that no verdict is owed for any more: one has its place, or room is promised to it. */
+  #settle(uid: string, kind: StateKind): void {
+    const { pending, batches } = this.#parts;
+    if (kind === 'pod' && !pending.waits(uid)) batches.settled(uid);
+    if (kind === 'claim' || kind === 'node')
+      for (const podUid of pending.promisedBy(uid)) batches.settled(podUid);
+  }
+
+  #drop(uid: string): void {
+    const { feed, pending, batches, unreadable } = this.#parts;
+    for (const kind of this.#kindsOf.get(uid) ?? []) feed.gone(kind, uid);
+    this.#kindsOf.delete(uid);
+    unreadable.forget(uid);
+    batches.settled(uid);
+    if (pending.gone(uid)) this.#retryUnplaced();
+  }
+
+  #applyOwner(event: WatchEvent<OwnerReplicas>): void {
+    const { pending, wake } = this.#parts;
+    if (event.kind === 'set') pending.owner(event.value);
+    else if (event.kind === 'gone') pending.ownerGone(event.uid);
+    wake.raise();
+  }
+
+  #retryUnplaced(): void {
+    this.#parts.pending.backoff.retryUnplaced(this.#deps.channel.clock.nowMs());
+  }
+}
+
+const replicasOf = (object: KubeObject): OwnerReplicas => ({
+  uid: object.metadata.uid ?? '',
+  replicas: Number(
+    (object['spec'] as { readonly replicas?: number } | undefined)?.replicas ?? replicasDefault,
+  ),
+});

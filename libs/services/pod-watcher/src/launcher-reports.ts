@@ -1,0 +1,88 @@
+import {
+  followCatalog,
+  followState,
+  type MalformedMessage,
+  type StateRecord,
+  type Verdict,
+} from '@dovetail/contracts';
+import type { StopSignal } from '@dovetail/core-ports';
+
+import type { PodWatcherDeps } from './config.js';
+import type { Parts } from './parts.js';
+import { ownKinds } from './sources.js';
+
+/** Reads the streams that the launcher writes to: its verdicts, its promises and the catalog. */
+export class LauncherReports {
+  readonly #deps: PodWatcherDeps;
+  readonly #parts: Parts;
+
+  constructor(deps: PodWatcherDeps, parts: Parts) {
+    this.#deps = deps;
+    this.#parts = parts;
+  }
+
+  /** Follows the state feed until `stop`: our own records as the stream holds them, and the launcher's. */
+  async followState(stop: StopSignal): Promise<void> {
+    const { feed, pending, wake } = this.#parts;
+    const kinds = [...ownKinds, 'verdict', 'promise'] as const;
+    for await (const event of followState(this.#deps.channel, stop, { kinds })) {
+      if (event.kind === 'reset') pending.forgetPublished();
+      if (event.kind === 'malformed') this.#malformed('state', event);
+      else if (event.kind !== 'record' || !this.#takeReport(event.record)) feed.heard(event);
+      wake.raise();
+    }
+  }
+
+  /** Follows the catalog until `stop`: new types and returning capacity may help pods without a place. */
+  async followCatalog(stop: StopSignal): Promise<void> {
+    for await (const event of followCatalog(this.#deps.channel, stop)) {
+      if (event.kind === 'malformed') this.#malformed('catalog', event);
+      else if (event.kind === 'class') this.#retryUnplaced();
+      // An offering that has just run dry helps no pod now; the end of that does.
+      else if (event.kind === 'unavailable') void this.#retryAt(event.offering.untilMs, stop);
+    }
+  }
+
+  /** Takes a record of the launcher's; false for a record of our own. */
+  #takeReport(record: StateRecord): boolean {
+    const kind = record.kind === 'gone' ? record.stateKind : record.state.kind;
+    if (kind !== 'verdict' && kind !== 'promise') return false;
+    const { pending, batches } = this.#parts;
+    if (record.kind === 'gone') {
+      if (kind === 'promise') pending.published(record.uid, undefined);
+    } else if (record.state.kind === 'verdict') this.#takeVerdict(record.state.value);
+    else if (record.state.kind === 'promise') {
+      pending.published(record.uid, record.state.value);
+      for (const podUid of pending.promisedBy(record.uid)) batches.settled(podUid);
+    }
+    return true;
+  }
+
+  #takeVerdict(verdict: Verdict): void {
+    const { pending, batches } = this.#parts;
+    const nowMs = this.#deps.channel.clock.nowMs();
+    pending.verdict(verdict, nowMs, batches.cutMs(verdict.podUid));
+    batches.settled(verdict.podUid);
+    // The launcher publishes the decision: it has the whole plan, and one decision serves equal pods.
+    if (verdict.outcome === 'unplaced')
+      this.#deps.metrics.count('dovetail_pods_unschedulable_total', {
+        reason: verdict.reasons[0]?.code ?? 'none',
+      });
+  }
+
+  async #retryAt(atMs: number, stop: StopSignal): Promise<void> {
+    const { clock } = this.#deps.channel;
+    await clock.sleep(Math.max(0, atMs - clock.nowMs()), stop);
+    this.#retryUnplaced();
+  }
+
+  #retryUnplaced(): void {
+    this.#parts.pending.backoff.retryUnplaced(this.#deps.channel.clock.nowMs());
+    this.#parts.wake.raise();
+  }
+
+  #malformed(stream: 'state' | 'catalog', { subject, field, reason }: MalformedMessage): void {
+    this.#deps.metrics.count('dovetail_malformed_messages_total', { stream });
+    this.#deps.log.warn('message-malformed', `${subject}: ${field}: ${reason}`, { subject, field });
+  }
+}

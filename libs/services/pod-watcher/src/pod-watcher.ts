@@ -1,0 +1,38 @@
+import type { DebugState, Epoch, Readiness, Service } from '@dovetail/core-ports';
+import { untilDone } from '@dovetail/service-kit';
+
+import type { PodWatcherConfig, PodWatcherDeps } from './config.js';
+import { PodWatcherEpoch } from './epoch.js';
+import { sourcesFor } from './sources.js';
+
+/**
+ * The pod-watcher: while it leads, it publishes the cluster's state and cuts pending pods into
+ * batches. Two run and one leads; the other keeps nothing, because the state feed holds it all.
+ */
+export function createPodWatcher(deps: PodWatcherDeps, config: PodWatcherConfig): Service {
+  let isLeading = false;
+  let current: PodWatcherEpoch | undefined;
+  const lead = async (epoch: Epoch): Promise<void> => {
+    isLeading = true;
+    try {
+      const version = await untilDone(
+        { clock: deps.channel.clock, log: deps.log },
+        'the version of Kubernetes',
+        () => deps.kube.serverVersion(),
+        epoch.stop,
+      );
+      if (version === undefined) return;
+      current = new PodWatcherEpoch(deps, config, epoch, sourcesFor(version));
+      await current.run();
+    } finally {
+      current = undefined;
+      isLeading = false;
+    }
+  };
+  return {
+    run: (stop) => deps.leadership.run(stop, lead),
+    // A replica that does not lead has nothing to catch up with.
+    ready: (): Readiness => ({ watches: !isLeading || (current?.synced ?? false) }),
+    debugState: (): DebugState => current?.debugState() ?? { leading: false },
+  };
+}

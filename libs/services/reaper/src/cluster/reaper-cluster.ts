@@ -1,0 +1,144 @@
+import { annotations, type NodeClaim, parsePromise, poolKey } from '@dovetail/core-api';
+import { Cluster, type ClusterChange, type ClusterKind } from '@dovetail/core-cluster';
+import type { NodeView } from '@dovetail/core-disruption';
+import {
+  isDaemonPod,
+  isTerminal,
+  type Node,
+  type Pod,
+  type PodDisruptionBudget,
+  selectorMatches,
+} from '@dovetail/core-kube-model';
+
+/** The kinds of objects that the reaper watches. */
+export type ReaperKind = Extract<
+  ClusterKind,
+  'pod' | 'node' | 'claim' | 'pool' | 'pdb' | 'attachment'
+>;
+const reaperKinds: readonly ReaperKind[] = ['pod', 'node', 'claim', 'pool', 'pdb', 'attachment'];
+
+/** Times in the API have whole seconds: a written time reads back up to a second earlier. */
+const apiTimeMs = 1_000;
+
+/** Whether a pod's coming, ending or going restarts a node's countdown: daemons do not (Karpenter's lastPodEventTime). */
+function isPodEvent(before: Pod | undefined, after: Pod | undefined): boolean {
+  const pod = after ?? before;
+  if (pod === undefined || isDaemonPod(pod) || pod.mirror) return false;
+  if (before === undefined || after === undefined) return true;
+  return (
+    before.nodeName !== after.nodeName ||
+    isTerminal(before) !== isTerminal(after) ||
+    (before.deletionMs === undefined) !== (after.deletionMs === undefined)
+  );
+}
+
+/**
+ * The cluster as the reaper's own watches show it, never the bus, with the claims that each change is
+ * about. Decisions that end something read live again first.
+ */
+export class ReaperCluster extends Cluster {
+  /** When a pod last came or went, by claim name, as seen here; ahead of the claim's status. */
+  readonly #podEvents = new Map<string, number>();
+  readonly #nowMs: () => number;
+
+  constructor(nowMs: () => number) {
+    super(reaperKinds);
+    this.#nowMs = nowMs;
+    this.subscribe((change) => this.#notePodEvent(change));
+  }
+
+  /** Calls on every change with the names of the claims that it is about, until the answer is called. */
+  subscribeClaims(listener: (claimNames: readonly string[]) => void): () => void {
+    return this.subscribe((change) => listener(this.#claimsOf(change)));
+  }
+
+  /** A claim with its node, pods and pool. The last pod event is the later of its status and what was seen here. */
+  viewOf(claim: NodeClaim): NodeView {
+    const node = this.nodeOfClaim(claim);
+    const pool = this.pools.one('key', poolKey(claim.pool));
+    const seenMs = this.#podEvents.get(claim.name);
+    const known =
+      seenMs === undefined || seenMs <= (claim.lastPodEventMs ?? 0)
+        ? claim
+        : { ...claim, lastPodEventMs: seenMs };
+    return {
+      claim: known,
+      pods: node === undefined ? [] : this.pods.by('node', node.name),
+      ...(node === undefined ? {} : { node }),
+      ...(pool === undefined ? {} : { pool }),
+    };
+  }
+
+  /** The view of every claim. */
+  views(): readonly NodeView[] {
+    return [...this.claims.values()].map((claim) => this.viewOf(claim));
+  }
+
+  /** The disruption budgets that select a pod. */
+  readonly budgetsOf = (pod: Pod): readonly PodDisruptionBudget[] =>
+    this.pdbs
+      .by('namespace', pod.namespace)
+      .filter((pdb) => selectorMatches(pdb.selector, pod.labels));
+
+  /** Claims whose last pod event is later than their status says, with its time. */
+  podEventsToWrite(): readonly { readonly claim: NodeClaim; readonly atMs: number }[] {
+    return [...this.#podEvents].flatMap(([name, atMs]) => {
+      const claim = this.claims.one('name', name);
+      return claim === undefined || atMs - (claim.lastPodEventMs ?? 0) < apiTimeMs
+        ? []
+        : [{ claim, atMs }];
+    });
+  }
+
+  #notePodEvent(change: ClusterChange): void {
+    if (change.kind === 'claim' && change.after === undefined) this.#podEvents.delete(change.name);
+    // A pod of the first list has not just come.
+    if (change.kind !== 'pod' || !this.isSynced('pod')) return;
+    if (!isPodEvent(change.before, change.after)) return;
+    for (const name of this.#claimsOf(change)) this.#podEvents.set(name, this.#nowMs());
+  }
+
+  #claimsOf(change: ClusterChange): readonly string[] {
+    switch (change.kind) {
+      case 'pod':
+        return this.#claimsOn(change.before?.nodeName, change.after?.nodeName);
+      case 'claim': {
+        const claim = change.after ?? change.before;
+        return claim === undefined ? [] : [claim.name, ...this.#replacedBy(claim)];
+      }
+      case 'node':
+        return this.#claimOf(change.after ?? change.before);
+      case 'attachment':
+        return this.#claimsOn((change.after ?? change.before)?.nodeName);
+      case 'pool': {
+        const pool = change.after ?? change.before;
+        const claims = pool === undefined ? [] : this.claims.by('pool', poolKey(pool.identity));
+        return claims.map(({ name }) => name);
+      }
+      case 'pdb':
+      case 'nodeclass':
+      case 'daemonset':
+      case 'namespace':
+      case 'pv':
+      case 'pvc':
+      case 'storageclass':
+      case 'csinode':
+        return [];
+    }
+  }
+
+  #claimsOn(...nodeNames: readonly (string | undefined)[]): readonly string[] {
+    return [...new Set(nodeNames)].flatMap((name) => this.#claimOf(this.nodes.one('name', name)));
+  }
+
+  #claimOf(node: Node | undefined): readonly string[] {
+    const claim = node === undefined ? undefined : this.claimOfNode(node);
+    return claim === undefined ? [] : [claim.name];
+  }
+
+  /** The claim whose node this one replaces: it waits for it. */
+  #replacedBy(claim: NodeClaim): readonly string[] {
+    const replaces = parsePromise(claim.annotations[annotations.promise])?.replaces;
+    return replaces === undefined ? [] : this.#claimOf(this.nodes.get(replaces.nodeUid));
+  }
+}

@@ -1,0 +1,221 @@
+import {
+  annotations,
+  labels,
+  type NodeClaim,
+  nodeClaimOf,
+  tags,
+  terminationFinalizer,
+} from '@dovetail/core-api';
+import {
+  type Collection,
+  type FoundInstance,
+  instanceIdOf,
+  instanceIdOfProvider,
+  intentIdOf,
+  note,
+  planCollection,
+} from '@dovetail/core-disruption';
+import type { Node } from '@dovetail/core-kube-model';
+import { type KubeObject, kubeResources, messageOf, type StopSignal } from '@dovetail/core-ports';
+import { aboutClaim, claimFacts } from '@dovetail/service-kit';
+
+import type { ReaperContext } from '../context.js';
+import { deleteClaim } from '../outside/claim-edits.js';
+import type { ClusterIdentity } from '../outside/identity.js';
+import { releaseNode } from '../outside/node-edits.js';
+
+const brakeCodes = ['collection-brake', 'cluster-mismatch'] as const;
+
+/** The last pass, for /debug/state. */
+export type LastCollection = { readonly atMs: number; readonly collection: Collection };
+
+/** The instances and intents of claims that cannot be read: theirs all the same. */
+type AlsoHeld = { readonly instanceIds: Set<string>; readonly intentIds: Set<string> };
+
+/** Collects leftovers both ways: instances without a claim, claims and nodes without an instance. */
+export class Collector {
+  readonly #context: ReaperContext;
+  readonly #identity: ClusterIdentity;
+  #last: LastCollection | undefined;
+
+  constructor(context: ReaperContext, identity: ClusterIdentity) {
+    this.#context = context;
+    this.#identity = identity;
+  }
+
+  last(): LastCollection | undefined {
+    return this.#last;
+  }
+
+  /** Makes a pass now and then, until stopped. */
+  async run(stop: StopSignal): Promise<void> {
+    const { deps, world, config } = this.#context;
+    const { firstPasses, firstIntervalMs, intervalMs } = config.collection;
+    let passes = 0;
+    while (!stop.aborted) {
+      await deps.clock.sleep(passes < firstPasses ? firstIntervalMs : intervalMs, stop);
+      if (stop.aborted || !world.synced()) continue;
+      try {
+        await this.#pass(stop);
+        passes += 1;
+      } catch (error) {
+        deps.metrics.count('dovetail_loop_failures_total', { loop: 'collection' });
+        deps.log.warn(
+          'collection-failed',
+          `a collection pass failed: ${messageOf(error)}; the next one tries again`,
+        );
+      }
+    }
+  }
+
+  async #pass(stop: StopSignal): Promise<void> {
+    const { deps, config, world } = this.#context;
+    const clusterUid = await this.#identity.liveClusterUid();
+    const instances = await deps.cloud.instancesByTag([
+      { name: `tag:${tags.clusterName}`, values: [config.clusterName] },
+      { name: `tag:${tags.clusterUid}`, values: ['*'] },
+    ]);
+    const { claims, alsoHeld } = await this.#liveClaims();
+    const ready = [...world.nodes.values()].filter((node) => node.ready);
+    const collection = planCollection({
+      instances,
+      claims,
+      alsoHeld,
+      readyNodes: new Set(ready.map(({ name }) => name)),
+      clusterUid,
+      nowMs: deps.clock.nowMs(),
+      limits: config.collection,
+    });
+    this.#last = { atMs: deps.clock.nowMs(), collection };
+    this.#reportBrakes(collection);
+    for (const instance of collection.terminate)
+      if (!stop.aborted) await this.#endInstance(instance, stop);
+    for (const claim of collection.deleteClaims) if (!stop.aborted) await this.#endClaim(claim);
+    if (collection.brakes.length === 0)
+      await this.#releaseNodes(claims, alsoHeld.instanceIds, stop);
+  }
+
+  /** All claims as they are now, and what those hold that cannot be read. */
+  async #liveClaims(): Promise<{
+    readonly claims: readonly NodeClaim[];
+    readonly alsoHeld: AlsoHeld;
+  }> {
+    const alsoHeld: AlsoHeld = { instanceIds: new Set(), intentIds: new Set() };
+    const objects = await this.#context.deps.kube.list(kubeResources.nodeClaims);
+    const claims = objects.flatMap((object) => {
+      const claim = nodeClaimOf(object);
+      if (!claim.ok) addHeld(alsoHeld, object);
+      return claim.ok ? [claim.value] : [];
+    });
+    return { claims, alsoHeld };
+  }
+
+  #reportBrakes({ brakes }: Collection): void {
+    const { metrics, log } = this.#context.deps;
+    for (const code of brakeCodes) {
+      const isOn = brakes.some((brake) => brake.code === code);
+      metrics.set('dovetail_collection_stopped', isOn ? 1 : 0, { brake: code });
+    }
+    for (const { code, message, values } of brakes)
+      log.error(code, `${message}. Nothing is collected until this is sorted out`, { ...values });
+  }
+
+  async #endInstance(instance: FoundInstance, stop: StopSignal): Promise<void> {
+    const { deps, instances, decisions } = this.#context;
+    const { id, launchedMs } = instance;
+    const answer = await instances.terminate(id, stop);
+    if (answer.kind === 'later') return;
+    if (answer.kind === 'refused') {
+      deps.log.warn(
+        'collection-refused',
+        `EC2 refuses to end ${id}, which belongs to no claim: ${answer.awsCode}: ${answer.message}`,
+        { instance: id },
+      );
+      return;
+    }
+    deps.metrics.count('dovetail_collected_total', { what: 'instance' });
+    const ageSeconds = Math.floor((deps.clock.nowMs() - launchedMs) / 1_000);
+    decisions.tell({
+      id: `collect/${id}`,
+      kind: 'collect',
+      instanceId: id,
+      summary: `${id} belongs to no claim and is ended`,
+      reasons: [
+        note('garbage-collected', 'no NodeClaim has this instance', { instance: id, ageSeconds }),
+      ],
+    });
+  }
+
+  async #endClaim(claim: NodeClaim): Promise<void> {
+    const { deps, events, decisions } = this.#context;
+    await deleteClaim(deps.kube, claim);
+    deps.metrics.count('dovetail_collected_total', { what: 'claim' });
+    deps.metrics.count('karpenter_nodeclaims_disrupted_total', {
+      reason: 'garbage_collected',
+      nodepool: claim.pool.name,
+      capacity_type: claim.labels[labels.capacityType] ?? '',
+    });
+    events.record({
+      about: aboutClaim(claim),
+      type: 'Warning',
+      reason: 'DisruptionTerminating',
+      message: 'Disrupting NodeClaim: its instance is gone',
+    });
+    decisions.tell({
+      ...claimFacts(claim),
+      id: `collect/${claim.uid}`,
+      kind: 'collect',
+      summary: `${claim.name} lost its instance and is ended`,
+      reasons: [note('garbage-collected', "EC2 does not have the claim's instance any more", {})],
+    });
+  }
+
+  /** Releases nodes of ours that belong to no claim and whose instance is gone: nothing else does. */
+  async #releaseNodes(
+    claims: readonly NodeClaim[],
+    alsoHeld: ReadonlySet<string>,
+    stop: StopSignal,
+  ): Promise<void> {
+    const { deps, world } = this.#context;
+    const names = claims.flatMap((claim) => [claim.nodeName ?? [], instanceIdOf(claim) ?? []]);
+    const known = new Set([...alsoHeld, ...names.flat()]);
+    for (const node of [...world.nodes.values()].filter((each) => isOrphan(each, known))) {
+      const isGone = await this.#isInstanceGone(node, stop);
+      if (stop.aborted || !isGone) continue;
+      deps.log.info(
+        'node-released',
+        `Node ${node.name} belongs to no claim and its instance is gone`,
+        { node: node.name },
+      );
+      await releaseNode(deps.kube, node);
+    }
+  }
+
+  async #isInstanceGone(node: Node, stop: StopSignal): Promise<boolean> {
+    const id = instanceIdOfProvider(node.providerId);
+    if (id === undefined) return true;
+    const state = await this.#context.instances.state(id, stop);
+    // EC2 may not show an instance yet; a node that is ready proves that there is one.
+    return state === 'terminated' || (state === 'missing' && !node.ready);
+  }
+}
+
+/** Whether a node of ours belongs to none of these claims (node names and instances), and is over. */
+function isOrphan(node: Node, known: ReadonlySet<string>): boolean {
+  const id = instanceIdOfProvider(node.providerId);
+  return (
+    node.finalizers.includes(terminationFinalizer) &&
+    !known.has(node.name) &&
+    (id === undefined || !known.has(id)) &&
+    (node.deletionMs !== undefined || !node.ready)
+  );
+}
+
+function addHeld({ instanceIds, intentIds }: AlsoHeld, object: KubeObject): void {
+  const { providerID } = (object['status'] ?? {}) as { readonly providerID?: string };
+  const held = object.metadata.annotations ?? {};
+  for (const id of [held[annotations.instanceId], instanceIdOfProvider(providerID)])
+    if (id !== undefined) instanceIds.add(id);
+  const intentId = intentIdOf(held[annotations.launchIntent]);
+  if (intentId !== undefined) intentIds.add(intentId);
+}

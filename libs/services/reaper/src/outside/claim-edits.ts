@@ -1,0 +1,93 @@
+import { annotations, type NodeClaim, terminationFinalizer } from '@dovetail/core-api';
+import { emptySinceAnnotation } from '@dovetail/core-disruption';
+import { isoSeconds } from '@dovetail/core-kube-model';
+import { type KubeDeletes, type KubeObject, kubeResources } from '@dovetail/core-ports';
+import {
+  changeConditions,
+  type ChangedObject,
+  changeLive,
+  type KubeChanges,
+  type NewCondition,
+  withCondition,
+  withoutCondition,
+  withoutFinalizer,
+} from '@dovetail/service-kit';
+
+/** A claim to write to. Every write answers the object as it is then; undefined when it is gone. */
+export type ClaimRef = Pick<NodeClaim, 'name' | 'uid'>;
+
+const place = ({ name, uid }: ClaimRef): ChangedObject => ({
+  resource: kubeResources.nodeClaims,
+  name,
+  uid,
+});
+
+/** Asks for the claim's deletion; its finalizer keeps it until its instance is gone. */
+export const deleteClaim = (kube: KubeDeletes, claim: ClaimRef): Promise<void> =>
+  kube.delete({ resource: kubeResources.nodeClaims, name: claim.name }, { uid: claim.uid });
+
+/** Writes the time by which the node must be gone; an earlier one that stands already stays. */
+export const writeDeadline = (
+  kube: KubeChanges,
+  claim: ClaimRef,
+  deadlineMs: number,
+): Promise<KubeObject | undefined> =>
+  changeLive(kube, place(claim), ({ metadata }) => {
+    const held = metadata.annotations?.[annotations.terminationTimestamp] ?? '';
+    return Date.parse(held) <= deadlineMs
+      ? undefined
+      : {
+          metadata: { annotations: { [annotations.terminationTimestamp]: isoSeconds(deadlineMs) } },
+        };
+  });
+
+/**
+ * Writes since when the node is empty; undefined: it is not. A time that stands already stays,
+ * because the first one counts.
+ */
+export const writeEmptySince = (
+  kube: KubeChanges,
+  claim: ClaimRef,
+  sinceMs: number | undefined,
+): Promise<KubeObject | undefined> =>
+  changeLive(kube, place(claim), ({ metadata }) => {
+    const isMarked = metadata.annotations?.[emptySinceAnnotation] !== undefined;
+    if (isMarked === (sinceMs !== undefined)) return undefined;
+    const text = sinceMs === undefined ? null : new Date(sinceMs).toISOString();
+    return { metadata: { annotations: { [emptySinceAnnotation]: text } } };
+  });
+
+/** Writes when a pod last came or went. */
+export const writePodEvent = (
+  kube: KubeChanges,
+  claim: ClaimRef,
+  atMs: number,
+): Promise<KubeObject | undefined> =>
+  changeLive(kube, place(claim), () => ({ status: { lastPodEventTime: isoSeconds(atMs) } }), {
+    subresource: 'status',
+  });
+
+/** Sets these conditions and keeps all others. */
+export const writeConditions = (
+  kube: KubeChanges,
+  claim: ClaimRef,
+  wanted: readonly NewCondition[],
+  nowMs: number,
+): Promise<KubeObject | undefined> =>
+  changeConditions(kube, place(claim), (held) =>
+    wanted.reduce((conditions, next) => withCondition(conditions, next, nowMs), held),
+  );
+
+/** Takes a condition away, if it stands. */
+export const clearCondition = (
+  kube: KubeChanges,
+  claim: ClaimRef,
+  type: string,
+): Promise<KubeObject | undefined> =>
+  changeConditions(kube, place(claim), (held) => withoutCondition(held, type));
+
+/** Lets the claim go: its instance is gone. */
+export const releaseClaim = (kube: KubeChanges, claim: ClaimRef): Promise<KubeObject | undefined> =>
+  changeLive(kube, place(claim), ({ metadata }) =>
+    withoutFinalizer(metadata, terminationFinalizer),
+  );

@@ -1,0 +1,70 @@
+import {
+  type Account,
+  type Clock,
+  type KubeReads,
+  kubeResources,
+  type Log,
+  messageOf,
+  type StopSignal,
+} from '@dovetail/core-ports';
+
+export type OwnAccount = { readonly accountId: string; readonly region: string };
+
+type IdentityDeps = {
+  readonly kube: Pick<KubeReads, 'get'>;
+  readonly cloud: Account;
+  readonly clock: Clock;
+  readonly log: Log;
+};
+
+/** Our identity for EC2 and Kubernetes, remembered once it was answered. */
+export class ClusterIdentity {
+  readonly #deps: IdentityDeps;
+  #account: OwnAccount | undefined;
+  #uid: string | undefined;
+
+  constructor(deps: IdentityDeps) {
+    this.#deps = deps;
+  }
+
+  /** Our account and region; undefined until AWS has answered. */
+  account(): OwnAccount | undefined {
+    return this.#account;
+  }
+
+  /** Asks for the account until it is known. */
+  async learnAccount(retryMs: number, stop: StopSignal): Promise<void> {
+    const { cloud, clock, log } = this.#deps;
+    while (!stop.aborted && this.#account === undefined) {
+      try {
+        this.#account = await cloud.identity();
+      } catch (error) {
+        log.warn(
+          'identity-unknown',
+          `AWS does not name our account (${messageOf(error)}); until it does, EC2's tags alone decide whether an interruption notice is ours`,
+        );
+        await clock.sleep(retryMs, stop);
+      }
+    }
+  }
+
+  /** UID of the kube-system namespace, which instances carry as a tag. Rejects with KubeError. */
+  async clusterUid(): Promise<string> {
+    this.#uid ??= await this.liveClusterUid();
+    return this.#uid;
+  }
+
+  /** The same, read live: collection does not rest on what was remembered. */
+  async liveClusterUid(): Promise<string> {
+    const namespace = await this.#deps.kube.get({
+      resource: kubeResources.namespaces,
+      name: 'kube-system',
+    });
+    const uid = namespace?.metadata.uid;
+    if (uid === undefined || uid === '')
+      throw new Error(
+        'the namespace kube-system has no UID, so instances of this cluster cannot be told from others',
+      );
+    return uid;
+  }
+}

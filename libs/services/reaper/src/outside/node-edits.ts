@@ -1,0 +1,82 @@
+import { annotations, labels, taints, terminationFinalizer } from '@dovetail/core-api';
+import { renderRetirement, type Retirement } from '@dovetail/core-disruption';
+import { type KubeDeletes, type KubeObject, kubeResources } from '@dovetail/core-ports';
+import {
+  type Change,
+  type ChangedObject,
+  changeLive,
+  type KubeChanges,
+  withoutFinalizer,
+} from '@dovetail/service-kit';
+
+/** A node to write to. Every write answers the object as it is then; undefined when it is gone. */
+export type NodeRef = { readonly name: string; readonly uid: string };
+type RawTaint = { readonly key?: string; readonly effect?: string };
+
+const place = ({ name, uid }: NodeRef): ChangedObject => ({
+  resource: kubeResources.nodes,
+  name,
+  uid,
+});
+
+const taintsOf = (object: KubeObject): readonly RawTaint[] =>
+  (object['spec'] as { readonly taints?: readonly RawTaint[] } | undefined)?.taints ?? [];
+
+const isDisruptedTaint = ({ key, effect }: RawTaint): boolean =>
+  key === taints.disrupted.key && effect === taints.disrupted.effect;
+
+const isTainted = (object: KubeObject): boolean => taintsOf(object).some(isDisruptedTaint);
+
+const taintAdded = (object: KubeObject): { readonly spec?: unknown } =>
+  isTainted(object) ? {} : { spec: { taints: [...taintsOf(object), taints.disrupted] } };
+
+/**
+ * Taints the node and writes the reason, in one write: from then on nothing new comes to it, and a
+ * successor knows what was going on.
+ */
+export const writeRetirement = (
+  kube: KubeChanges,
+  node: NodeRef,
+  retirement: Retirement,
+): Promise<KubeObject | undefined> => {
+  const text = renderRetirement(retirement);
+  return changeLive(kube, place(node), (object): Change => {
+    const isWritten = object.metadata.annotations?.[annotations.retirement] === text;
+    if (isWritten && isTainted(object)) return undefined;
+    return { ...taintAdded(object), metadata: { annotations: { [annotations.retirement]: text } } };
+  });
+};
+
+/** Takes taint and annotation off: the node is a node like any other again. */
+export const abandonRetirement = (
+  kube: KubeChanges,
+  node: NodeRef,
+): Promise<KubeObject | undefined> =>
+  changeLive(kube, place(node), (object): Change => {
+    const isMarked = object.metadata.annotations?.[annotations.retirement] !== undefined;
+    if (!isMarked && !isTainted(object)) return undefined;
+    return {
+      spec: { taints: taintsOf(object).filter((taint) => !isDisruptedTaint(taint)) },
+      metadata: { annotations: { [annotations.retirement]: null } },
+    };
+  });
+
+/** Taints the node and takes it out of load balancers, as every node that drains (Karpenter's). */
+export const markTerminating = (
+  kube: KubeChanges,
+  node: NodeRef,
+): Promise<KubeObject | undefined> =>
+  changeLive(kube, place(node), (object): Change => {
+    const isLabelled = object.metadata.labels?.[labels.excludeFromLoadBalancers] !== undefined;
+    if (isLabelled && isTainted(object)) return undefined;
+    const label = { metadata: { labels: { [labels.excludeFromLoadBalancers]: 'karpenter' } } };
+    return { ...taintAdded(object), ...(isLabelled ? {} : label) };
+  });
+
+/** Deletes the object and takes our finalizer off: the last thing that happens to a node. */
+export async function releaseNode(kube: KubeChanges & KubeDeletes, node: NodeRef): Promise<void> {
+  await kube.delete({ resource: kubeResources.nodes, name: node.name }, { uid: node.uid });
+  await changeLive(kube, place(node), ({ metadata }) =>
+    withoutFinalizer(metadata, terminationFinalizer),
+  );
+}

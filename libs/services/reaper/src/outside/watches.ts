@@ -1,0 +1,101 @@
+import { nodeClaimOf, nodePoolOf, provisionerOf } from '@dovetail/core-api';
+import type { ClusterValue } from '@dovetail/core-cluster';
+import { nodeOf, type Parsed, pdbOf, podOf, volumeAttachmentOf } from '@dovetail/core-kube-model';
+import {
+  type KubeObject,
+  type KubeResource,
+  kubeResources,
+  type StopSignal,
+  type WatchEvent,
+} from '@dovetail/core-ports';
+import { UnreadableObjects, type WatchDeps, watchServed } from '@dovetail/service-kit';
+
+import type { ReaperCluster, ReaperKind } from '../cluster/reaper-cluster.js';
+
+type Source<K extends ReaperKind> = {
+  readonly kind: K;
+  readonly resource: KubeResource;
+  readonly read: (object: KubeObject) => Parsed<ClusterValue[K]>;
+  /** A legacy API that a cluster need not serve. */
+  readonly optional: boolean;
+};
+
+/** An object as the watch has shown it, and what it says. */
+type Seen<K extends ReaperKind> = {
+  readonly metadata: KubeObject['metadata'];
+  readonly parsed: Parsed<ClusterValue[K]>;
+};
+
+const source = <K extends ReaperKind>(
+  kind: K,
+  resource: KubeResource,
+  read: Source<K>['read'],
+): Source<K> => ({ kind, resource, read, optional: false });
+
+/** Pools come from two APIs; the older one need not be served. */
+const poolSources: readonly Source<'pool'>[] = [
+  source('pool', kubeResources.nodePools, nodePoolOf),
+  { ...source('pool', kubeResources.provisioners, provisionerOf), optional: true },
+];
+
+/** Keeps the mirror equal to the cluster until stopped. */
+export async function watchCluster(
+  deps: WatchDeps,
+  world: ReaperCluster,
+  stop: StopSignal,
+): Promise<void> {
+  const unreadable = new UnreadableObjects(deps);
+  const watch = <K extends ReaperKind>(from: Source<K>, synced: () => void): Promise<void> => {
+    const project = (object: KubeObject): Seen<K> => ({
+      metadata: object.metadata,
+      parsed: from.read(object),
+    });
+    return watchServed(
+      deps,
+      { resource: from.resource, project, optional: from.optional },
+      {
+        event: (event) =>
+          event.kind === 'synced' ? synced() : take(world, unreadable, from, event),
+        absent: synced,
+      },
+      stop,
+    );
+  };
+  const alone = <K extends ReaperKind>(from: Source<K>): Promise<void> =>
+    watch(from, () => world.markSynced(from.kind));
+  const unlisted = new Set(poolSources);
+  const poolsSynced = (from: Source<'pool'>): void => {
+    unlisted.delete(from);
+    if (unlisted.size === 0) world.markSynced('pool');
+  };
+  await Promise.all([
+    alone(source('pod', kubeResources.pods, podOf)),
+    alone(source('node', kubeResources.nodes, nodeOf)),
+    alone(source('claim', kubeResources.nodeClaims, nodeClaimOf)),
+    alone(source('pdb', kubeResources.podDisruptionBudgets, pdbOf)),
+    alone(source('attachment', kubeResources.volumeAttachments, volumeAttachmentOf)),
+    ...poolSources.map((from) => watch(from, () => poolsSynced(from))),
+  ]);
+}
+
+/** An object that cannot be read stays as it was known last: it is still there. */
+function take<K extends ReaperKind>(
+  world: ReaperCluster,
+  unreadable: UnreadableObjects,
+  { kind, resource }: Source<K>,
+  event: Exclude<WatchEvent<Seen<K>>, { readonly kind: 'synced' }>,
+): void {
+  if (event.kind === 'gone') {
+    unreadable.forget(event.uid);
+    world.delete(kind, event.uid);
+    return;
+  }
+  const { metadata, parsed } = event.value;
+  const { name, uid = '' } = metadata;
+  if (!parsed.ok) {
+    unreadable.report({ kind: resource.kind, name, uid }, parsed);
+    return;
+  }
+  unreadable.forget(uid);
+  world.set(kind, parsed.value);
+}

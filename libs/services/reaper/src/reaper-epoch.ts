@@ -1,0 +1,156 @@
+import { annotations } from '@dovetail/core-api';
+import { isTaintedDisrupted, parseRetirement } from '@dovetail/core-disruption';
+import { compareText } from '@dovetail/core-kube-model';
+import { type DebugState, messageOf, Stopper, type StopSignal } from '@dovetail/core-ports';
+import { type Again, WorkQueue } from '@dovetail/service-kit';
+
+import type { ReaperContext } from './context.js';
+import { Collector } from './end/collector.js';
+import { followNodeDeletion, followPoolDeletion } from './end/follow-deletion.js';
+import { Terminator } from './end/terminator.js';
+import { Interruptions } from './interrupt/interruptions.js';
+import { ClusterIdentity } from './outside/identity.js';
+import { abandonRetirement } from './outside/node-edits.js';
+import { Passes } from './retire/passes.js';
+import { Retirer } from './retire/retirer.js';
+
+/** Delay after a look that failed; short, since most failures are a conflict or a brief outage. */
+const retryMs = 200;
+const retryMaxMs = 10_000;
+/** Blocked nodes that /debug/state lists; a large cluster has thousands. */
+const blockedMax = 50;
+
+/** One epoch: every loop of the leader, and what they remember of each other. */
+export class ReaperEpoch {
+  readonly #context: ReaperContext;
+  readonly #identity: ClusterIdentity;
+  readonly #terminator: Terminator;
+  readonly #retirer: Retirer;
+  readonly #passes: Passes;
+  readonly #collector: Collector;
+  readonly #queue: WorkQueue;
+
+  constructor(context: ReaperContext) {
+    const { deps, config } = context;
+    this.#context = context;
+    this.#identity = new ClusterIdentity(deps);
+    this.#terminator = new Terminator(context);
+    this.#retirer = new Retirer(context);
+    this.#passes = new Passes(context, this.#retirer);
+    this.#collector = new Collector(context, this.#identity);
+    this.#queue = new WorkQueue({
+      clock: deps.clock,
+      concurrency: config.termination.concurrency,
+      retryMs,
+      retryMaxMs,
+      onError: (claim, error, failures) => {
+        deps.metrics.count('dovetail_looks_failed_total');
+        deps.log.warn(
+          'look-failed',
+          `looking at ${claim} failed: ${messageOf(error)}; trying again`,
+          { claim, failures },
+        );
+      },
+    });
+  }
+
+  /** Works until the epoch ends. */
+  async run(epochStop: StopSignal): Promise<void> {
+    const stop = new Stopper(epochStop);
+    const unsubscribe = this.#followWorld();
+    try {
+      await Promise.all([
+        this.#queue.run((claimName) => this.#look(claimName, stop), stop),
+        this.#passes.run(stop),
+        this.#collector.run(stop),
+        this.#interruptions(stop),
+      ]);
+    } finally {
+      unsubscribe();
+      stop.abort();
+    }
+  }
+
+  async #interruptions(stop: StopSignal): Promise<void> {
+    const { queue } = this.#context.deps;
+    if (queue === undefined) return;
+    await new Interruptions(this.#context, this.#retirer, this.#identity).run(queue, stop);
+  }
+
+  /** Looks at every claim now, at each one that changes, and at all when the mirror is complete. */
+  #followWorld(): () => void {
+    const { world } = this.#context;
+    const addAll = (): void => {
+      for (const claim of world.claims.values()) this.#queue.add(claim.name);
+    };
+    let isComplete = world.synced();
+    addAll();
+    return world.subscribeClaims((claimNames) => {
+      for (const name of claimNames) this.#queue.add(name);
+      // A look that could not decide before every list was complete can decide now.
+      if (!isComplete && world.synced()) addAll();
+      isComplete = world.synced();
+      this.#passes.wake();
+    });
+  }
+
+  /** Ends a claim, carries its retirement on, or makes it follow its node or pool. */
+  async #look(name: string, stop: StopSignal): Promise<Again> {
+    const { world, deps } = this.#context;
+    const claim = world.claims.one('name', name);
+    if (claim === undefined || stop.aborted) return undefined;
+    if (claim.deletionMs !== undefined) return this.#terminator.look(name, stop);
+    const node = world.nodeOfClaim(claim);
+    if (node?.deletionMs !== undefined) {
+      await followNodeDeletion(this.#context, claim, node);
+      return undefined;
+    }
+    if (await followPoolDeletion(this.#context, claim)) return undefined;
+    if (node === undefined || !world.synced()) return undefined;
+    if (node.annotations[annotations.retirement] !== undefined) return this.#retirer.look(name);
+    // We never taint without the annotation: this taint is a leftover that keeps the node useless.
+    if (isTaintedDisrupted(node)) await abandonRetirement(deps.kube, node);
+    return undefined;
+  }
+
+  debugState(): DebugState {
+    const { claims, nodes } = this.#context.world;
+    const ending = [...claims.values()].filter((claim) => claim.deletionMs !== undefined);
+    return {
+      looks: this.#queue.size(),
+      retiring: [...nodes.values()].flatMap((node) => {
+        const retirement = parseRetirement(node.annotations[annotations.retirement]);
+        return retirement === undefined ? [] : [{ node: node.name, ...retirement }];
+      }),
+      ending: ending.map(({ name }) => name).sort(compareText),
+      lastPass: this.#lastPass(),
+      lastCollection: this.#lastCollection(),
+    };
+  }
+
+  #lastPass(): DebugState | undefined {
+    const pass = this.#passes.last();
+    if (pass === undefined) return undefined;
+    const { nextDueMs, allowed } = pass;
+    return {
+      retire: pass.retire.map(({ view, cause }) => ({ claim: view.claim.name, cause })),
+      nextDueMs,
+      allowed,
+      blocked: pass.blocked
+        .slice(0, blockedMax)
+        .map(({ view, notes }) => ({ claim: view.claim.name, notes })),
+    };
+  }
+
+  #lastCollection(): DebugState | undefined {
+    const last = this.#collector.last();
+    if (last === undefined) return undefined;
+    const { terminate, deleteClaims, brakes } = last.collection;
+    return {
+      atMs: last.atMs,
+      instances: terminate.map(({ id }) => id),
+      claims: deleteClaims.map(({ name }) => name),
+      brakes,
+    };
+  }
+}

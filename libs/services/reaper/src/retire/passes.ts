@@ -1,0 +1,162 @@
+import { poolKey } from '@dovetail/core-api';
+import { decidePass, disruptionMethods, type PassDecision } from '@dovetail/core-disruption';
+import { messageOf, type StopSignal } from '@dovetail/core-ports';
+import { aboutClaim, aboutNode, aboutPool, inParallel, Wake } from '@dovetail/service-kit';
+
+import type { ReaperContext } from '../context.js';
+import { writeEmptySince, writePodEvent } from '../outside/claim-edits.js';
+import type { Retirer } from './retirer.js';
+
+/** Claims written to side by side: the API server answers in milliseconds, a pass has hundreds. */
+const writesMax = 16;
+/** A large cluster that never rests spends a fifth of the time on passes: 1 to 4. */
+const restShare = 4;
+
+/**
+ * The decision loop: passes over all nodes, soon after something has changed, when the next node is
+ * due, and at the longest interval anyway.
+ */
+export class Passes {
+  readonly #context: ReaperContext;
+  readonly #retirer: Retirer;
+  readonly #wake: Wake;
+  /** When the last pod event of a claim was written, by UID. */
+  readonly #writtenMs = new Map<string, number>();
+  #last: PassDecision | undefined;
+
+  constructor(context: ReaperContext, retirer: Retirer) {
+    this.#context = context;
+    this.#retirer = retirer;
+    this.#wake = new Wake(context.deps.clock);
+  }
+
+  /** Something has changed: the next pass comes soon. */
+  wake(): void {
+    this.#wake.raise();
+  }
+
+  /** The last decision, for /debug/state. */
+  last(): PassDecision | undefined {
+    return this.#last;
+  }
+
+  async run(stop: StopSignal): Promise<void> {
+    const { deps, config, world } = this.#context;
+    const { passIntervalMs, passPauseMs } = config.disruption;
+    while (!stop.aborted) {
+      let restMs = passIntervalMs;
+      try {
+        if (world.synced()) restMs = await this.#pass(stop);
+      } catch (error) {
+        deps.metrics.count('dovetail_loop_failures_total', { loop: 'disruption' });
+        deps.log.warn(
+          'pass-failed',
+          `a pass over the nodes failed: ${messageOf(error)}; trying again`,
+        );
+        await deps.clock.sleep(passPauseMs, stop);
+      }
+      await deps.clock.sleep(passPauseMs, stop);
+      await this.#wake.wait(stop, restMs);
+    }
+  }
+
+  /** One pass; answers how long the next may wait, in milliseconds. */
+  async #pass(stop: StopSignal): Promise<number> {
+    const { deps, config, world } = this.#context;
+    const { kube, clock } = deps;
+    await this.#writePodEvents(stop);
+    const startedMs = clock.nowMs();
+    const decision = decidePass(world.views(), {
+      budgetsOf: world.budgetsOf,
+      podOf: (uid) => world.pods.get(uid),
+      nowMs: startedMs,
+    });
+    this.#last = decision;
+    this.#measure(decision);
+    this.#recordBlocked(decision);
+    const tookMs = clock.nowMs() - startedMs;
+    deps.metrics.observe(
+      'karpenter_voluntary_disruption_decision_evaluation_duration_seconds',
+      tookMs / 1_000,
+    );
+    await this.#each(decision.unmark, stop, (claim) => writeEmptySince(kube, claim, undefined));
+    await this.#each(decision.mark, stop, (claim) => writeEmptySince(kube, claim, startedMs));
+    await this.#each(decision.retire, stop, ({ view, cause, note }) =>
+      this.#retirer.begin(view, { cause, atMs: clock.nowMs() }, note),
+    );
+    const dueMs = (decision.nextDueMs ?? Infinity) - clock.nowMs();
+    return Math.max(restShare * tookMs, Math.min(config.disruption.passIntervalMs, dueMs));
+  }
+
+  /** Works on each item, several side by side. The next pass tries again what has failed. */
+  async #each<T>(
+    items: readonly T[],
+    stop: StopSignal,
+    work: (item: T) => Promise<unknown>,
+  ): Promise<void> {
+    const { log, metrics } = this.#context.deps;
+    await inParallel(items, writesMax, async (item) => {
+      if (stop.aborted) return;
+      try {
+        await work(item);
+      } catch (error) {
+        this.#wake.raise();
+        metrics.count('dovetail_loop_failures_total', { loop: 'disruption' });
+        log.warn(
+          'pass-incomplete',
+          `a step of the pass failed for one node: ${messageOf(error)}; the next pass tries again`,
+        );
+      }
+    });
+  }
+
+  async #writePodEvents(stop: StopSignal): Promise<void> {
+    const { deps, config, world } = this.#context;
+    const { podEventPauseMs } = config.disruption;
+    const nowMs = deps.clock.nowMs();
+    const due = world
+      .podEventsToWrite()
+      .filter(
+        ({ claim }) => nowMs - (this.#writtenMs.get(claim.uid) ?? -Infinity) >= podEventPauseMs,
+      );
+    await this.#each(due, stop, ({ claim, atMs }) => {
+      this.#writtenMs.set(claim.uid, nowMs);
+      return writePodEvent(deps.kube, claim, atMs);
+    });
+    if (this.#writtenMs.size > 2 * world.claims.size + 100) this.#writtenMs.clear();
+  }
+
+  #measure({ allowed, eligible }: PassDecision): void {
+    const { metrics } = this.#context.deps;
+    for (const [pool, count] of allowed)
+      metrics.set('karpenter_nodepools_allowed_disruptions', count, {
+        nodepool: pool.slice(pool.indexOf('/') + 1),
+        reason: 'Empty',
+      });
+    for (const reason of disruptionMethods)
+      metrics.set('karpenter_voluntary_disruption_eligible_nodes', eligible[reason], { reason });
+  }
+
+  #recordBlocked({ blocked, exhausted }: PassDecision): void {
+    const { events } = this.#context;
+    for (const { view, notes } of blocked) {
+      const [first] = notes;
+      if (first === undefined) continue;
+      const { claim, node } = view;
+      for (const about of [aboutClaim(claim), ...(node === undefined ? [] : [aboutNode(node)])])
+        events.record({
+          about,
+          type: 'Normal',
+          reason: 'DisruptionBlocked',
+          message: first.message,
+        });
+    }
+    for (const { pool, note } of exhausted)
+      events.record({
+        about: aboutPool(pool),
+        type: 'Normal',
+        reason: 'DisruptionBlocked',
+        message: `${note.message} (${poolKey(pool.identity)})`,
+      });
+  }
+}

@@ -1,0 +1,130 @@
+import {
+  type KubeApi,
+  type KubeObject,
+  kubeResources,
+  type Service,
+  type Stopper,
+} from '@dovetail/core-ports';
+import {
+  clusterName,
+  type Death,
+  hash,
+  leading,
+  Mortal,
+  nodePoolObject,
+  podObject,
+  type ReadyNode,
+  type ReadyNodeOptions,
+  ReadyNodes,
+  Stage,
+  Workloads,
+} from '@dovetail/sim-stage';
+
+import { defaultReaperConfig, type ReaperConfig } from '../config.js';
+import type { ReaperDeps } from '../deps.js';
+import { createReaper } from '../reaper.js';
+
+export type ReaperOptions = {
+  /** Where the reaper dies; default: it lives. */
+  readonly death?: Death;
+  readonly config?: Partial<ReaperConfig>;
+  /** Another view of the API server. */
+  readonly kube?: KubeApi;
+};
+export type RunningReaper = {
+  readonly stop: Stopper;
+  readonly life: Mortal<ReaperDeps>;
+  readonly reaper: Service;
+};
+
+/** A stage for reapers: nodes as the launcher leaves them, and apps that a control plane keeps running. */
+export class ReaperStage extends Stage {
+  readonly workloads: Workloads;
+  readonly #nodes: ReadyNodes;
+
+  constructor() {
+    super({
+      // The reaper ends nodes whose pool is gone by itself; nobody else may do it for it.
+      controlPlane: { without: ['garbage', 'nodeLifecycle', 'taintEviction'] },
+      kubelets: { joinMs: 0, readyMs: 0, podStartMs: 0, podStopMs: 1_000, lostAfterMs: 500 },
+    });
+    this.workloads = new Workloads(this);
+    this.#nodes = new ReadyNodes(this);
+  }
+
+  override async begin(): Promise<this> {
+    await super.begin();
+    await this.advance(1_000);
+    return this;
+  }
+
+  deps(): ReaperDeps {
+    return {
+      kube: this.kube,
+      cloud: this.cloud,
+      queue: this.cloud,
+      bus: this.connect(),
+      clock: this.clock,
+      log: this.log,
+      metrics: this.metrics,
+      hash,
+      leadership: leading(1),
+    };
+  }
+
+  /** Starts a reaper that leads. It lives until `stop` is raised, or dies at the given effect. */
+  reaper(options: ReaperOptions = {}): RunningReaper {
+    const ports = options.kube === undefined ? this.deps() : { ...this.deps(), kube: options.kube };
+    const life = new Mortal(ports, options.death, this.stop.signal);
+    const config = { clusterName, ...defaultReaperConfig, ...options.config };
+    const reaper = createReaper(life.ports, config);
+    void reaper.run(life.stop);
+    return { stop: life.stop, life, reaper };
+  }
+
+  async nodePool(name: string, disruption: object): Promise<void> {
+    const node = { requirements: [], expireAfter: undefined };
+    await this.kube.create(kubeResources.nodePools, nodePoolObject(name, { disruption, node }));
+  }
+
+  node(name: string, options: ReadyNodeOptions = {}): Promise<ReadyNode> {
+    return this.#nodes.make(name, options);
+  }
+
+  /** An instance with our tags that belongs to no claim. */
+  strayInstance(): Promise<string> {
+    return this.#nodes.launch();
+  }
+
+  scale(app: string, replicas: number): Promise<void> {
+    return this.workloads.scale(app, replicas, { spec: { terminationGracePeriodSeconds: 3 } });
+  }
+
+  budget(app: string, minAvailable: number): Promise<void> {
+    return this.workloads.budget(app, minAvailable);
+  }
+
+  get broken(): readonly string[] {
+    return this.workloads.broken;
+  }
+
+  /** A pod of a ReplicaSet. */
+  pod(
+    name: string,
+    app: string,
+    more: { readonly annotations?: Readonly<Record<string, string>>; readonly spec?: object } = {},
+  ): Promise<KubeObject> {
+    const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: app, uid: `owner-${app}` };
+    return this.kube.create(
+      kubeResources.pods,
+      podObject(name, {
+        labels: { app },
+        metadata: {
+          annotations: more.annotations ?? {},
+          ownerReferences: [{ ...owner, controller: true }],
+        },
+        spec: { terminationGracePeriodSeconds: 3, ...more.spec },
+      }),
+    );
+  }
+}

@@ -1,0 +1,184 @@
+import {
+  limits,
+  type PendingBatch,
+  type PlanMessage,
+  publishDecision,
+  publishPlan,
+  type Work,
+  workBatches,
+} from '@dovetail/contracts';
+import { BusError, messageOf, Stopper, type StopSignal } from '@dovetail/core-ports';
+import { busOutbox, type Outbox } from '@dovetail/service-kit';
+
+import type { SolverConfig, SolverDeps } from './config.js';
+import { decisionOfPlan, decisionOfUnreadable } from './decisions.js';
+import { Failures } from './failures.js';
+import { observePlan, observeWait } from './observations.js';
+
+/** The longest wait for a change of the mirror before the engine is asked again. */
+const changeWaitMs = 250;
+/** How soon another solver may take a batch that this mirror is behind for. */
+const behindMs = 1_000;
+/** How soon a batch that failed comes again; each failure adds as much. */
+const failedMs = 500;
+
+type Batch = Work<PendingBatch>;
+
+/** Plans the batches of the queue, one at a time. */
+export class BatchPlanner {
+  readonly #deps: SolverDeps;
+  readonly #config: SolverConfig;
+  readonly #failures = new Failures();
+  /** Keeps the decisions of plans while the bus is away. */
+  readonly #outbox: Outbox;
+
+  constructor(deps: SolverDeps, config: SolverConfig) {
+    this.#deps = deps;
+    this.#config = config;
+    const { log, metrics } = deps;
+    this.#outbox = busOutbox({ clock: deps.channel.clock, log, metrics });
+  }
+
+  /** Plans until `stop`. */
+  async run(stop: StopSignal): Promise<void> {
+    await Promise.all([this.#outbox.run(stop), this.#planAll(stop)]);
+  }
+
+  async #planAll(stop: StopSignal): Promise<void> {
+    for await (const work of workBatches(this.#deps.channel, stop)) {
+      try {
+        if (work.read.ok) await this.#plan(work, work.read.value, stop);
+        else await this.#refuse(work, work.read);
+        this.#failures.clear(work.item.message);
+      } catch (error) {
+        await this.#giveBack(work, error);
+      }
+    }
+  }
+
+  async #plan(work: Batch, batch: PendingBatch, stop: StopSignal): Promise<void> {
+    const { channel, engine, log } = this.#deps;
+    const takenMs = channel.clock.nowMs();
+    observeWait(this.#deps, 'batch', takenMs - batch.cutAtMs);
+    const untilMs = takenMs + this.#config.patienceMs;
+    for (;;) {
+      const solved = await this.#keeping(work, () =>
+        engine.solveBatch(batch, this.#config.budgetMs),
+      );
+      if (solved.kind === 'plan') return this.#finish(work, solved.message);
+      if (solved.kind !== 'behind') return work.item.ack();
+      const leftMs = untilMs - channel.clock.nowMs();
+      if (leftMs <= 0 || stop.aborted) break;
+      await this.#keeping(work, () => engine.changed(Math.min(changeWaitMs, leftMs)));
+    }
+    // This is no failure: the batch was cut from a feed that this mirror does not have yet. Another
+    // solver may have it, or a newer batch will come.
+    log.warn('mirror-behind', 'the mirror has not reached the batch in time; it is given back', {
+      group: batch.group,
+      position: batch.statePosition,
+    });
+    return work.item.nak(behindMs);
+  }
+
+  /** Runs something while the queue is told that the batch is still worked on. */
+  async #keeping<T>(work: Batch, run: () => Promise<T>): Promise<T> {
+    const done = new Stopper();
+    void this.#keep(work, done);
+    try {
+      return await run();
+    } finally {
+      done.abort();
+    }
+  }
+
+  async #keep(work: Batch, done: StopSignal): Promise<void> {
+    const { channel, log } = this.#deps;
+    for (;;) {
+      await channel.clock.sleep(limits.ackWaitMs / 3, done);
+      if (done.aborted) return;
+      await work.item
+        .working()
+        .catch((error: unknown) =>
+          log.debug(
+            'batch-not-kept',
+            `the queue was not told that a batch is worked on: ${messageOf(error)}`,
+          ),
+        );
+    }
+  }
+
+  async #finish(work: Batch, message: PlanMessage): Promise<void> {
+    const { channel } = this.#deps;
+    await publishPlan(channel, message);
+    await work.item.ack();
+    observePlan(this.#deps, message);
+    this.#report(message);
+    const decision = decisionOfPlan(channel, message);
+    this.#outbox.add({
+      key: `decision/${decision.id}`,
+      send: () => publishDecision(channel, decision),
+    });
+  }
+
+  #report({ id, plan, solveMs }: PlanMessage): void {
+    const { stats, newNodes, placements, unplaced, priceMicrosPerHour } = plan;
+    this.#deps.log.info(
+      'planned',
+      `planned ${stats.pods} pods: ${newNodes.length} new nodes, ${placements.length} existing, ${unplaced.length} pods unplaced`,
+      {
+        planId: id,
+        pods: stats.pods,
+        newNodes: newNodes.length,
+        unplaced: unplaced.length,
+        solveMs,
+        priceMicrosPerHour,
+      },
+    );
+  }
+
+  /** Ends a batch that cannot be read with a decision: reading it again would not help. */
+  async #refuse(
+    { item }: Batch,
+    wrong: { readonly field: string; readonly reason: string },
+  ): Promise<void> {
+    const { channel, log, metrics } = this.#deps;
+    const { subject } = item.message;
+    const { field, reason } = wrong;
+    log.error('batch-malformed', `a batch cannot be read: ${field}: ${reason}`, { subject });
+    metrics.count('dovetail_malformed_messages_total', { message: 'PendingBatch', field });
+    await publishDecision(channel, decisionOfUnreadable(channel, subject, wrong));
+    await item.ack();
+  }
+
+  /** Gives a batch back after a failure, and ends it after too many. A failing bus is no fault of the batch. */
+  async #giveBack(work: Batch, error: unknown): Promise<void> {
+    const { log, metrics } = this.#deps;
+    const { message } = work.item;
+    const failed = error instanceof BusError ? 0 : this.#failures.add(message);
+    metrics.count('dovetail_solver_failures_total');
+    log.error(
+      'batch-failed',
+      `planning a batch failed (${String(failed)} times here): ${messageOf(error)}`,
+      { subject: message.subject },
+    );
+    try {
+      if (failed >= this.#config.failuresMax) await this.#end(work, failed, error);
+      else await work.item.nak(failedMs * Math.max(1, failed));
+    } catch (lost) {
+      log.warn(
+        'batch-unanswered',
+        `a batch could neither be acked nor given back: ${messageOf(lost)}; it will be delivered again`,
+      );
+    }
+  }
+
+  async #end({ item }: Batch, failed: number, error: unknown): Promise<void> {
+    const { channel } = this.#deps;
+    const decision = decisionOfUnreadable(channel, item.message.subject, {
+      field: 'batch',
+      reason: `planning failed ${String(failed)} times: ${messageOf(error)}`,
+    });
+    await publishDecision(channel, decision);
+    await item.ack();
+  }
+}

@@ -1,0 +1,86 @@
+import type { CatalogEvent, ClassCatalog, UnavailableOffering } from '@dovetail/contracts';
+import { type InstanceType, type OfferingIdentity, offeringKey } from '@dovetail/core-ec2-model';
+
+/** A class's catalog, of one revision and complete. */
+export type MirroredCatalog = {
+  readonly revision: string;
+  readonly types: readonly InstanceType[];
+};
+
+/**
+ * A solver's copy of the catalog stream.
+ *
+ * Invariant: a class has types only of a revision whose parts have all arrived.
+ */
+export class CatalogMirror {
+  readonly #catalogs = new Map<string, MirroredCatalog>();
+  /** Parts of revisions that are not complete, by `classUid revision`, then by part. */
+  readonly #parts = new Map<string, Map<number, ClassCatalog>>();
+  readonly #unavailable = new Map<string, UnavailableOffering>();
+  #caughtUp = false;
+
+  /** The stream has been read to its end once since it was last lost. */
+  get caughtUp(): boolean {
+    return this.#caughtUp;
+  }
+
+  /** How many offerings have been out of capacity, whether they still are or not. */
+  get unavailableCount(): number {
+    return this.#unavailable.size;
+  }
+
+  /** What a class can boot; undefined until a revision is complete. */
+  of(classUid: string): MirroredCatalog | undefined {
+    return this.#catalogs.get(classUid);
+  }
+
+  /** Names the catalog as a whole: a plan refers to it. */
+  revision(): string {
+    return [...this.#catalogs]
+      .map(([uid, catalog]) => `${uid}=${catalog.revision}`)
+      .toSorted()
+      .join(',');
+  }
+
+  /** Whether the launcher avoids the offering now, because EC2 had no capacity. */
+  isUnavailable(offering: OfferingIdentity, nowMs: number): boolean {
+    const untilMs = this.#unavailable.get(offeringKey(offering))?.untilMs;
+    return untilMs !== undefined && untilMs > nowMs;
+  }
+
+  /** Applies one event of the catalog stream; a malformed one changes nothing. */
+  apply(event: CatalogEvent): void {
+    switch (event.kind) {
+      case 'reset':
+        this.#catalogs.clear();
+        this.#parts.clear();
+        this.#unavailable.clear();
+        this.#caughtUp = false;
+        return;
+      case 'caught-up':
+        this.#caughtUp = true;
+        return;
+      case 'malformed':
+        return;
+      case 'unavailable':
+        this.#unavailable.set(offeringKey(event.offering), event.offering);
+        return;
+      case 'class':
+        return this.#addPart(event.part);
+    }
+  }
+
+  #addPart(part: ClassCatalog): void {
+    const key = `${part.classUid} ${part.revision}`;
+    const parts = this.#parts.get(key) ?? new Map<number, ClassCatalog>();
+    parts.set(part.part, part);
+    this.#parts.set(key, parts);
+    if (parts.size < part.parts) return;
+    const types = [...parts]
+      .toSorted(([a], [b]) => a - b)
+      .flatMap(([, each]) => each.instanceTypes);
+    this.#catalogs.set(part.classUid, { revision: part.revision, types });
+    for (const other of [...this.#parts.keys()])
+      if (other.startsWith(`${part.classUid} `)) this.#parts.delete(other);
+  }
+}

@@ -1,0 +1,38 @@
+import type { Channel } from '@dovetail/contracts';
+import type { Log, Metrics, StreamAdmin } from '@dovetail/core-ports';
+
+import type { EnginePort } from './engine-port.js';
+
+/** The ports that a solver works with: the bus, and the engine beside it. */
+export type SolverDeps = {
+  readonly channel: Channel & { readonly bus: StreamAdmin };
+  readonly engine: EnginePort;
+  readonly log: Log;
+  readonly metrics: Metrics;
+};
+
+/** The times and counts that a solver keeps. */
+export type SolverConfig = {
+  /** Time for improving a plan of pending pods, in milliseconds. */
+  readonly budgetMs: number;
+  /**
+   * The most time for improving a requested plan, in milliseconds, whatever the request asks for: one
+   * request must not hold up the others.
+   */
+  readonly requestBudgetMaxMs: number;
+  /** How long a batch may wait for the mirror before it is given back, in milliseconds. */
+  readonly patienceMs: number;
+  /** A batch ends with a decision after planning it has failed this many times here. */
+  readonly failuresMax: number;
+};
+
+/**
+ * The budget trades price against the time that pods wait: most of the improvement comes early. The
+ * patience is far above the feed's usual delay, so that a batch is not sent around for nothing.
+ */
+export const defaultSolverConfig: SolverConfig = {
+  budgetMs: 100,
+  requestBudgetMaxMs: 2_000,
+  patienceMs: 10_000,
+  failuresMax: 3,
+};

@@ -1,0 +1,37 @@
+import type { PlanMessage } from '@dovetail/contracts';
+import type { Metrics } from '@dovetail/core-ports';
+
+type Measured = { readonly metrics: Metrics };
+
+/** A batch waits for a solver, and a request for the planning thread, which plans one at a time. */
+export const observeWait = (
+  { metrics }: Measured,
+  work: 'batch' | 'request',
+  waitedMs: number,
+): void =>
+  metrics.observe('dovetail_solver_queue_wait_seconds', Math.max(0, waitedMs) / 1_000, { work });
+
+/** The measures of one plan: its time, its classes, its gap and the pods it leaves over. */
+export function observePlan({ metrics }: Measured, { plan, solveMs }: PlanMessage): void {
+  metrics.observe('karpenter_scheduler_scheduling_duration_seconds', solveMs / 1_000, {
+    controller: 'solver',
+  });
+  metrics.observe('dovetail_solver_classes', plan.stats.classes);
+  const gap = gapOf(plan);
+  if (gap !== undefined) metrics.observe('dovetail_solver_gap_ratio', gap);
+  for (const { reasons } of plan.unplaced)
+    metrics.count('dovetail_solver_unplaced_total', { reason: reasons[0]?.code ?? 'none' });
+}
+
+/**
+ * How far a plan costs above its lower bound (0.1: 10 %); undefined where it buys nothing or has no
+ * bound.
+ */
+export const gapOf = ({
+  newNodes,
+  bound,
+  priceMicrosPerHour,
+}: Pick<PlanMessage['plan'], 'newNodes' | 'bound' | 'priceMicrosPerHour'>): number | undefined =>
+  bound.priceMicrosPerHour > 0 && newNodes.length > 0
+    ? priceMicrosPerHour / bound.priceMicrosPerHour - 1
+    : undefined;

@@ -1,0 +1,72 @@
+import {
+  type PlannerMode,
+  type PlannerOutcome,
+  type PlanRequest,
+  publishPlan,
+} from '@dovetail/contracts';
+
+import type { SolverDeps } from './config.js';
+import type { Solved } from './engine.js';
+import { observePlan, observeWait } from './observations.js';
+
+/**
+ * How long a request waits for the mirror. The caller asks again anyway; a longer wait would outlast
+ * its patience, a shorter one would fail while the feed carries a pod that was just made.
+ */
+const requestPatienceMs = 2_000;
+/** The longest wait for a change of the mirror before the engine is asked again. */
+const changeWaitMs = 100;
+
+/** Answers a what-if request; with `commit` in mode `plan`, the plan goes to the launcher, too. */
+export async function answerRequest(
+  deps: SolverDeps,
+  mode: PlannerMode,
+  request: PlanRequest,
+): Promise<PlannerOutcome> {
+  const { channel } = deps;
+  const askedMs = channel.clock.nowMs();
+  const solved = await solvePatiently(deps, request);
+  if (solved.kind !== 'plan') return refusalOf(solved);
+  const { message } = solved;
+  observeWait(deps, 'request', channel.clock.nowMs() - askedMs - message.solveMs);
+  if (request.commit !== undefined && mode === 'plan') await publishPlan(channel, message);
+  observePlan(deps, message);
+  const { id: planId, plan, statePosition } = message;
+  return { ok: true, reply: { planId, plan, statePosition } };
+}
+
+async function solvePatiently(
+  { engine, channel }: SolverDeps,
+  request: PlanRequest,
+): Promise<Solved> {
+  const untilMs = channel.clock.nowMs() + requestPatienceMs;
+  let solved = await engine.solveRequest(request);
+  while (isTooEarly(solved) && channel.clock.nowMs() < untilMs) {
+    await engine.changed(changeWaitMs);
+    solved = await engine.solveRequest(request);
+  }
+  return solved;
+}
+
+/** Whether the mirror may still come to know what the request names. */
+const isTooEarly = (solved: Solved): boolean =>
+  solved.kind === 'behind' || solved.kind === 'unknown-pods';
+
+function refusalOf(solved: Exclude<Solved, { kind: 'plan' }>): PlannerOutcome {
+  switch (solved.kind) {
+    case 'behind':
+      return {
+        ok: false,
+        code: 'not-ready',
+        message: 'this solver has not read the state feed to its end yet',
+      };
+    case 'unknown-pods':
+      return {
+        ok: false,
+        code: 'unknown-pods',
+        message: `the state feed does not have pods ${solved.podUids.join(', ')}`,
+      };
+    case 'nothing-pending':
+      return { ok: false, code: 'failed', message: 'there was nothing to plan' };
+  }
+}

@@ -1,0 +1,68 @@
+import {
+  type MalformedMessage,
+  servePlanner,
+  streamName,
+  streamSpecs,
+  subjects,
+} from '@dovetail/contracts';
+import type { Service, StopSignal } from '@dovetail/core-ports';
+import { untilDone } from '@dovetail/service-kit';
+
+import { BatchPlanner } from './batch-planner.js';
+import type { SolverConfig, SolverDeps } from './config.js';
+import type { EnginePort } from './engine-port.js';
+import { answerRequest } from './requests.js';
+
+/**
+ * A solver: follows state and catalog into the engine, plans batches from the queue and answers
+ * what-if requests. Any number run side by side. A batch is acked after the bus has taken its plan; if
+ * the solver dies before, another solver plans the batch.
+ */
+export function createSolver(deps: SolverDeps, config: SolverConfig): Service {
+  const { channel, engine } = deps;
+  const run = async (stop: StopSignal): Promise<void> => {
+    await untilDone(
+      { clock: channel.clock, log: deps.log },
+      'the streams',
+      () => channel.bus.ensureStreams(streamSpecs(channel.cluster)),
+      stop,
+    );
+    await Promise.all([
+      follow(deps, 'state', (event) => engine.state(event), stop),
+      follow(deps, 'catalog', (event) => engine.catalog(event), stop),
+      new BatchPlanner(deps, config).run(stop),
+      servePlanner(
+        channel,
+        (mode, request) => {
+          const budgetMs = Math.min(request.budgetMs, config.requestBudgetMaxMs);
+          return answerRequest(deps, mode, { ...request, budgetMs });
+        },
+        stop,
+      ),
+    ]);
+  };
+  return { run, ready: () => ({ mirror: engine.ready() }), debugState: () => engine.debugState() };
+}
+
+/** Names and counts a message of the followed streams that the engine could not read. */
+export const reportMalformed =
+  ({ log, metrics }: Pick<SolverDeps, 'log' | 'metrics'>) =>
+  ({ subject, field, reason }: MalformedMessage): void => {
+    log.warn('message-malformed', `${subject}: ${field}: ${reason}`, { subject, field });
+    metrics.count('dovetail_malformed_messages_total', {
+      message: subject.split('.')[2] ?? '',
+      field,
+    });
+  };
+
+async function follow(
+  { channel }: SolverDeps,
+  role: 'state' | 'catalog',
+  apply: EnginePort['state'],
+  stop: StopSignal,
+): Promise<void> {
+  const { bus, cluster } = channel;
+  const filter = role === 'state' ? subjects.stateAll(cluster) : subjects.catalogAll(cluster);
+  const followed = { stream: streamName(cluster, role), filters: [filter] };
+  for await (const event of bus.follow(followed, stop)) apply(event);
+}

@@ -1,0 +1,187 @@
+import {
+  type AdmissionHead,
+  type Decision,
+  decodePlanMessage,
+  followDecisions,
+  payloadOf,
+  type PendingBatch,
+  type PlanMessage,
+  publishBatch,
+  publishClassCatalog,
+  publishHead,
+  publishPromise,
+  publishState,
+  publishUnavailable,
+  type StateKind,
+  type StateValue,
+  streamName,
+  subjects,
+  type UnavailableOffering,
+} from '@dovetail/contracts';
+import { Stopper } from '@dovetail/core-ports';
+import { clusterName, hash, m5Types, nodeClassValue, poolValue, Stage } from '@dovetail/sim-stage';
+
+import { defaultSolverConfig, type SolverConfig } from '../config.js';
+import { SolverEngine } from '../engine.js';
+import { type EnginePort, inThread } from '../engine-port.js';
+import { createSolver, reportMalformed } from '../solver.js';
+
+/** A stage for solvers: publishes what they hear of, and keeps what they say. */
+export class SolverStage extends Stage {
+  readonly plans: PlanMessage[] = [];
+  readonly decisions: Decision[] = [];
+  readonly engines: SolverEngine[] = [];
+  #tellings = 0;
+  #rounds = 0;
+
+  override async begin(): Promise<this> {
+    await super.begin();
+    void this.#keepPlans();
+    void this.#keepDecisions();
+    return this;
+  }
+
+  async #keepDecisions(): Promise<void> {
+    for await (const event of followDecisions(this.channel, this.stop.signal))
+      if (event.kind === 'decision') this.decisions.push(event.decision);
+  }
+
+  async #keepPlans(): Promise<void> {
+    const plans = {
+      stream: streamName(clusterName, 'plans'),
+      filters: [subjects.planAll(clusterName)],
+      from: 'first',
+    } as const;
+    for await (const event of this.bus.follow(plans, this.stop.signal)) {
+      const bytes =
+        event.kind === 'message' ? await payloadOf(this.channel, event.message) : undefined;
+      const read = bytes?.ok === true ? decodePlanMessage(bytes.value) : undefined;
+      if (read?.ok === true) this.plans.push(read.value);
+    }
+  }
+
+  /** The plan that came at this place, from 0. Throws, with what was logged, when there are not so many. */
+  planOf(index: number): PlanMessage['plan'] {
+    const message = this.plans[index];
+    if (message === undefined)
+      throw new Error(
+        `there are ${String(this.plans.length)} plans; log: ${this.log.lines.join('\n')}`,
+      );
+    return message.plan;
+  }
+
+  /** A pool, its class and a catalog of three types. */
+  async basics(): Promise<void> {
+    await this.tell('nodeclass', nodeClassValue());
+    await this.tell('pool', poolValue('default'));
+    await this.catalog();
+  }
+
+  catalog(revision = 'r1', instanceTypes = m5Types): Promise<void> {
+    return publishClassCatalog(
+      this.channel,
+      { classUid: 'class-default', revision, instanceTypes },
+      { generation: String(this.#tellings++) },
+    );
+  }
+
+  unavailable(offering: UnavailableOffering): Promise<unknown> {
+    return publishUnavailable(this.channel, offering, { generation: String(this.#tellings++) });
+  }
+
+  async tell<K extends StateKind>(
+    kind: K,
+    value: Extract<StateValue, { kind: K }>['value'] & { readonly uid: string },
+  ): Promise<number> {
+    const ack = await publishState(this.channel, {
+      kind: 'set',
+      uid: value.uid,
+      state: { kind, value } as unknown as StateValue,
+      generation: `1.${String(this.#tellings++)}`,
+    });
+    return ack.sequence;
+  }
+
+  async gone(stateKind: StateKind, uid: string): Promise<void> {
+    await publishState(this.channel, {
+      kind: 'gone',
+      stateKind,
+      uid,
+      generation: `1.${String(this.#tellings++)}`,
+    });
+  }
+
+  async promise(holderUid: string, podUids: readonly string[]): Promise<void> {
+    await publishPromise(
+      this.channel,
+      {
+        holderUid,
+        holderKind: 'NodeClaim',
+        holderName: holderUid,
+        podUids,
+        admission: { epoch: 1, number: 1 },
+        reserved: {},
+      },
+      { generation: `1.${String(this.#tellings++)}` },
+    );
+  }
+
+  async head(value: AdmissionHead): Promise<void> {
+    await publishHead(this.channel, value, { generation: `1.${String(this.#tellings++)}` });
+  }
+
+  /** A batch of these pods, cut at what the stream holds now unless it is said otherwise. */
+  async batch(podUids: readonly string[], change: Partial<PendingBatch> = {}): Promise<void> {
+    const position = await this.bus.position(streamName(clusterName, 'state'));
+    this.#rounds += 1;
+    await publishBatch(this.channel, {
+      group: 'g',
+      podUids,
+      round: `1.${String(this.#rounds)}`,
+      statePosition: { incarnation: position.incarnation, sequence: position.lastSequence },
+      cutAtMs: this.clock.nowMs(),
+      youngestMs: this.clock.nowMs(),
+      ...change,
+    });
+  }
+
+  /** Starts a solver. It runs until the answer is raised. */
+  solver(
+    name: string,
+    options: {
+      readonly config?: Partial<SolverConfig>;
+      readonly around?: (engine: EnginePort) => EnginePort;
+    } = {},
+  ): Stopper {
+    const stop = new Stopper(this.stop.signal);
+    const engine = new SolverEngine({
+      cluster: clusterName,
+      solver: name,
+      hash,
+      nowMs: () => this.clock.nowMs(),
+      onMalformed: reportMalformed({ log: this.log, metrics: this.metrics }),
+    });
+    this.engines.push(engine);
+    const port = inThread(engine, this.clock);
+    const deps = {
+      channel: this.channelOf('solver'),
+      engine: options.around?.(port) ?? port,
+      log: this.log,
+      metrics: this.metrics,
+    };
+    createSolver(deps, { ...defaultSolverConfig, ...options.config })
+      .run(stop)
+      .catch((error: unknown) => this.log.error('died', String(error)));
+    return stop;
+  }
+
+  /** How many batches are not acked yet. */
+  async queued(): Promise<number> {
+    return (
+      await this.bus.lastSequences(
+        streamName(clusterName, 'pending'),
+        subjects.pendingAll(clusterName),
+      )
+    ).size;
+  }
+}

@@ -1,0 +1,74 @@
+import { BusError, type Clock, type WorkerSpec, type WorkItem } from '@dovetail/core-ports';
+
+import type { MemoryStream, StoredMessage } from './stream.js';
+import { matchesSubject } from './subject-filter.js';
+
+type Pending = Map<number, { deliveries: number; dueMs: number }>;
+
+const consumerOf = (stream: MemoryStream, spec: WorkerSpec): Pending => {
+  const known = stream.consumers.get(spec.name);
+  if (known !== undefined) return known;
+  const made: Pending = new Map();
+  stream.consumers.set(spec.name, made);
+  return made;
+};
+
+/**
+ * The next message for a worker, or the time at which one that is with another worker is due again.
+ */
+export function take(
+  stream: MemoryStream,
+  spec: WorkerSpec,
+  nowMs: number,
+): { readonly message: StoredMessage; readonly deliveries: number } | { readonly dueMs: number } {
+  const pending = consumerOf(stream, spec);
+  let dueMs = Infinity;
+  const inFlight = [...pending.values()].filter((entry) => entry.dueMs > nowMs).length;
+  for (const message of stream.messages(nowMs)) {
+    if (spec.filter !== undefined && !matchesSubject(spec.filter, message.subject)) continue;
+    const entry = pending.get(message.sequence);
+    if (entry !== undefined && entry.dueMs > nowMs) dueMs = Math.min(dueMs, entry.dueMs);
+    else if (inFlight < spec.inFlightMax) {
+      const deliveries = (entry?.deliveries ?? 0) + 1;
+      pending.set(message.sequence, { deliveries, dueMs: nowMs + spec.ackWaitMs });
+      return { message, deliveries };
+    }
+  }
+  return { dueMs };
+}
+
+/**
+ * A delivered message with its acknowledgements. As in NATS, they are refused when the stream or
+ * the consumer is gone.
+ */
+export function workItem(
+  options: { stream: MemoryStream; spec: WorkerSpec; clock: Clock; reachable: () => boolean },
+  taken: { readonly message: StoredMessage; readonly deliveries: number },
+): WorkItem {
+  const { stream, spec, clock } = options;
+  const { sequence } = taken.message;
+  const pending = stream.consumers.get(spec.name);
+  const check = (): void => {
+    if (!options.reachable()) throw new BusError('unavailable', 'the bus is down');
+    if (pending === undefined || stream.consumers.get(spec.name) !== pending)
+      throw new BusError('no-stream', `consumer ${spec.name} of ${spec.stream} is gone`);
+  };
+  const due = (afterMs: number): void => {
+    const entry = pending?.get(sequence);
+    if (entry !== undefined) entry.dueMs = clock.nowMs() + afterMs;
+    stream.changed.wake();
+  };
+  const run = (effect: () => void): Promise<void> =>
+    new Promise((resolve) => {
+      check();
+      effect();
+      resolve();
+    });
+  return {
+    message: taken.message,
+    deliveries: taken.deliveries,
+    ack: () => run(() => stream.remove(sequence)),
+    nak: (delayMs) => run(() => due(delayMs)),
+    working: () => run(() => due(spec.ackWaitMs)),
+  };
+}

@@ -1,0 +1,36 @@
+/**
+ * An error of AWS: the code that callers branch on, the message, and the HTTP status. Every
+ * operation of the twin throws it, and each protocol renders it in its own shape.
+ */
+export class AwsFault extends Error {
+  override readonly name = 'AwsFault';
+  readonly code: string;
+  readonly status: number;
+  constructor(code: string, message: string, status = 400) {
+    super(message);
+    this.code = code;
+    this.status = status;
+  }
+}
+
+/** EC2's fault for ids that do not exist (yet): all missing ids in one message. */
+export function notFound(code: string, noun: string, ids: readonly string[]): AwsFault {
+  const list = ids.join(', ');
+  return new AwsFault(
+    code,
+    ids.length === 1
+      ? `The ${noun} ID '${list}' does not exist`
+      : `The ${noun} IDs '${list}' do not exist`,
+  );
+}
+
+/** A parameter whose value EC2 refuses. */
+export const invalidValue = (parameter: string, value: string, remedy: string): AwsFault =>
+  new AwsFault(
+    'InvalidParameterValue',
+    `Value (${value}) for parameter ${parameter} is invalid. ${remedy}`,
+  );
+
+/** A parameter that EC2 needs and did not get. */
+export const missingParameter = (parameter: string): AwsFault =>
+  new AwsFault('MissingParameter', `The request must contain the parameter ${parameter}`);

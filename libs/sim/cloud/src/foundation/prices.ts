@@ -1,0 +1,66 @@
+import type { TwinType } from './account.js';
+import { fractionOf } from './digest.js';
+
+/** One price of a Spot pool and the time from which it holds. */
+export type SpotPrice = {
+  readonly instanceType: string;
+  readonly zone: string;
+  readonly priceMicros: number;
+  readonly sinceMs: number;
+};
+
+/**
+ * The price of a pool changes at most once in this time, each pool at its own moment. AWS changes
+ * prices slowly too; the step is the twin's choice.
+ */
+export const spotStepMs = 6 * 3_600_000;
+
+/**
+ * The Spot price that holds at a time, in micro-dollars an hour. A pool keeps a fraction of the
+ * on-demand price between 0.28 and 0.62 for its life, and each step moves it by up to 4 %. The
+ * price depends on seed, pool and time alone. Undefined for a type without an on-demand price, or
+ * one that is not sold as Spot.
+ */
+export function spotPriceAt(
+  seed: string,
+  type: TwinType,
+  zone: string,
+  nowMs: number,
+): SpotPrice | undefined {
+  if (type.onDemandPriceMicros === undefined || !type.facts.supportedUsageClasses.includes('spot'))
+    return undefined;
+  const name = type.facts.name;
+  const shiftMs = Math.floor(fractionOf(seed, 'spot-shift', name, zone) * spotStepMs);
+  const step = Math.floor((nowMs - shiftMs) / spotStepMs);
+  const base = 0.28 + 0.34 * fractionOf(seed, 'spot-base', name, zone);
+  const moved = 1 + 0.08 * (fractionOf(seed, 'spot-step', name, zone, step) - 0.5);
+  const priceMicros = Math.max(
+    100,
+    Math.round((type.onDemandPriceMicros * base * moved) / 100) * 100,
+  );
+  return { instanceType: name, zone, priceMicros, sinceMs: step * spotStepMs + shiftMs };
+}
+
+/**
+ * Every price that held in the period, newest first, including the one in force at its start. At
+ * most `stepsMax` per pool.
+ */
+export function spotHistory(
+  seed: string,
+  type: TwinType,
+  zone: string,
+  period: { readonly startMs: number; readonly endMs: number; readonly stepsMax: number },
+): readonly SpotPrice[] {
+  const prices: SpotPrice[] = [];
+  for (let atMs = period.endMs; prices.length < period.stepsMax;) {
+    const price = spotPriceAt(seed, type, zone, atMs);
+    if (price === undefined) break;
+    prices.push(price);
+    if (price.sinceMs <= period.startMs) break;
+    atMs = price.sinceMs - 1;
+  }
+  return prices;
+}
+
+/** AWS writes prices as decimal dollars with six digits. */
+export const dollarsOf = (micros: number): string => (micros / 1_000_000).toFixed(6);

@@ -1,0 +1,275 @@
+import type { JsonRecord } from './json.js';
+
+/**
+ * Complete object metadata. Objects in the store are never changed in place; every write makes a
+ * new one.
+ */
+export type ObjectMeta = {
+  readonly name: string;
+  readonly generateName?: string;
+  readonly namespace?: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly generation?: number;
+  readonly creationTimestamp: string;
+  readonly deletionTimestamp?: string;
+  readonly deletionGracePeriodSeconds?: number;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly finalizers?: readonly string[];
+  readonly ownerReferences?: readonly OwnerReference[];
+  readonly managedFields?: readonly JsonRecord[];
+};
+
+export type OwnerReference = {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller?: boolean;
+  readonly blockOwnerDeletion?: boolean;
+};
+
+/** An object as it is stored. */
+export type StoredObject = {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: ObjectMeta;
+  readonly [field: string]: unknown;
+};
+
+/** An object as clients send it: every field may be absent. */
+export type SentObject = {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata?: Partial<ObjectMeta>;
+  readonly [field: string]: unknown;
+};
+
+export type LabelSelectorSpec = {
+  readonly matchLabels?: Readonly<Record<string, string>>;
+  readonly matchExpressions?: readonly SelectorExpression[];
+};
+export type SelectorExpression = {
+  readonly key: string;
+  readonly operator: string;
+  readonly values?: readonly string[];
+};
+
+export type Condition = {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly lastTransitionTime?: string;
+  readonly lastUpdateTime?: string;
+  readonly lastProbeTime?: string | null;
+  readonly lastHeartbeatTime?: string;
+  readonly observedGeneration?: number;
+};
+
+export type TaintSpec = {
+  readonly key: string;
+  readonly value?: string;
+  readonly effect: string;
+  readonly timeAdded?: string;
+};
+export type TolerationSpec = {
+  readonly key?: string;
+  readonly operator?: string;
+  readonly value?: string;
+  readonly effect?: string;
+  readonly tolerationSeconds?: number;
+};
+type Quantities = Readonly<Record<string, string | number>>;
+export type ContainerSpec = {
+  readonly name: string;
+  readonly image?: string;
+  readonly restartPolicy?: string;
+  readonly command?: readonly string[];
+  readonly args?: readonly string[];
+  readonly resources?: { readonly requests?: Quantities; readonly limits?: Quantities };
+  readonly ports?: readonly {
+    readonly hostPort?: number;
+    readonly containerPort: number;
+    readonly hostIP?: string;
+    readonly protocol?: string;
+  }[];
+};
+export type NodeSelectorTermSpec = {
+  readonly matchExpressions?: readonly SelectorExpression[];
+  readonly matchFields?: readonly SelectorExpression[];
+};
+export type PodAffinityTermSpec = {
+  readonly topologyKey: string;
+  readonly labelSelector?: LabelSelectorSpec;
+  readonly namespaces?: readonly string[];
+  readonly namespaceSelector?: LabelSelectorSpec;
+  readonly matchLabelKeys?: readonly string[];
+  readonly mismatchLabelKeys?: readonly string[];
+};
+export type WeightedPodTerm = {
+  readonly weight: number;
+  readonly podAffinityTerm: PodAffinityTermSpec;
+};
+type PodAffinitySpec = {
+  readonly requiredDuringSchedulingIgnoredDuringExecution?: readonly PodAffinityTermSpec[];
+  readonly preferredDuringSchedulingIgnoredDuringExecution?: readonly WeightedPodTerm[];
+};
+type AffinitySpec = {
+  readonly nodeAffinity?: {
+    readonly requiredDuringSchedulingIgnoredDuringExecution?: {
+      readonly nodeSelectorTerms: readonly NodeSelectorTermSpec[];
+    };
+    readonly preferredDuringSchedulingIgnoredDuringExecution?: readonly {
+      readonly weight: number;
+      readonly preference: NodeSelectorTermSpec;
+    }[];
+  };
+  readonly podAffinity?: PodAffinitySpec;
+  readonly podAntiAffinity?: PodAffinitySpec;
+};
+export type SpreadSpec = {
+  readonly maxSkew: number;
+  readonly topologyKey: string;
+  readonly whenUnsatisfiable: string;
+  readonly labelSelector?: LabelSelectorSpec;
+  readonly minDomains?: number;
+  readonly nodeAffinityPolicy?: string;
+  readonly nodeTaintsPolicy?: string;
+  readonly matchLabelKeys?: readonly string[];
+};
+type VolumeSpec = {
+  readonly name: string;
+  readonly persistentVolumeClaim?: { readonly claimName: string };
+  readonly ephemeral?: {
+    readonly volumeClaimTemplate?: { readonly metadata?: JsonRecord; readonly spec: JsonRecord };
+  };
+};
+export type PodSpecView = {
+  readonly nodeName?: string;
+  readonly schedulerName?: string;
+  readonly priority?: number;
+  readonly priorityClassName?: string;
+  readonly hostNetwork?: boolean;
+  readonly restartPolicy?: string;
+  readonly terminationGracePeriodSeconds?: number;
+  readonly activeDeadlineSeconds?: number;
+  readonly nodeSelector?: Readonly<Record<string, string>>;
+  readonly affinity?: AffinitySpec;
+  readonly tolerations?: readonly TolerationSpec[];
+  readonly topologySpreadConstraints?: readonly SpreadSpec[];
+  readonly containers: readonly ContainerSpec[];
+  readonly initContainers?: readonly ContainerSpec[];
+  readonly overhead?: Quantities;
+  readonly resources?: { readonly requests?: Quantities; readonly limits?: Quantities };
+  readonly schedulingGates?: readonly { readonly name: string }[];
+  readonly volumes?: readonly VolumeSpec[];
+};
+type PodStatusView = {
+  readonly phase?: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly conditions?: readonly Condition[];
+  readonly podIP?: string;
+  readonly hostIP?: string;
+  readonly startTime?: string;
+  readonly nominatedNodeName?: string;
+  readonly qosClass?: string;
+  readonly containerStatuses?: readonly ContainerStatusView[];
+  readonly initContainerStatuses?: readonly ContainerStatusView[];
+};
+export type ContainerStatusView = {
+  readonly name: string;
+  readonly ready: boolean;
+  readonly restartCount: number;
+  readonly state?: {
+    readonly waiting?: { readonly reason?: string };
+    readonly terminated?: { readonly reason?: string; readonly exitCode?: number };
+    readonly running?: { readonly startedAt?: string };
+  };
+};
+export type Pod = StoredObject & { readonly spec: PodSpecView; readonly status?: PodStatusView };
+export type PodTemplate = {
+  readonly metadata?: {
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly spec: PodSpecView;
+};
+export type Node = StoredObject & {
+  readonly spec?: {
+    readonly providerID?: string;
+    readonly unschedulable?: boolean;
+    readonly taints?: readonly TaintSpec[];
+    readonly podCIDR?: string;
+  };
+  readonly status?: {
+    readonly capacity?: Quantities;
+    readonly allocatable?: Quantities;
+    readonly conditions?: readonly Condition[];
+    readonly addresses?: readonly { readonly type: string; readonly address: string }[];
+    readonly nodeInfo?: Readonly<Record<string, string>>;
+  };
+};
+export type Workload = StoredObject & {
+  readonly spec: {
+    readonly replicas?: number;
+    readonly selector: LabelSelectorSpec;
+    readonly template: PodTemplate;
+    readonly minReadySeconds?: number;
+    readonly [field: string]: unknown;
+  };
+  readonly status?: JsonRecord;
+};
+export type PodDisruptionBudget = StoredObject & {
+  readonly spec: {
+    readonly minAvailable?: number | string;
+    readonly maxUnavailable?: number | string;
+    readonly selector?: LabelSelectorSpec;
+    readonly unhealthyPodEvictionPolicy?: string;
+  };
+  readonly status?: {
+    readonly disruptionsAllowed?: number;
+    readonly currentHealthy?: number;
+    readonly desiredHealthy?: number;
+    readonly expectedPods?: number;
+    readonly observedGeneration?: number;
+    readonly disruptedPods?: Readonly<Record<string, string>>;
+    readonly conditions?: readonly Condition[];
+  };
+};
+export type Namespace = StoredObject & {
+  readonly spec?: { readonly finalizers?: readonly string[] };
+  readonly status?: { readonly phase?: string };
+};
+export type ResourceQuota = StoredObject & {
+  readonly spec?: { readonly hard?: Quantities };
+  readonly status?: { readonly hard?: Quantities; readonly used?: Quantities };
+};
+
+/** The condition of that type, if it is there. */
+export const conditionOf = (
+  conditions: readonly Condition[] | undefined,
+  type: string,
+): Condition | undefined => conditions?.find((condition) => condition.type === type);
+
+/** The owner that controls the object. */
+export const controllerOf = (object: StoredObject): OwnerReference | undefined =>
+  object.metadata.ownerReferences?.find((owner) => owner.controller === true);
+
+/** Succeeded or Failed: the pod will never run again. */
+export const isTerminal = (pod: Pod): boolean =>
+  pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
+
+/** The pod's Ready condition is true. */
+export const isReady = (pod: Pod): boolean =>
+  conditionOf(pod.status?.conditions, 'Ready')?.status === 'True';
+
+/** RFC 3339 with seconds, as metadata has it. */
+export const timeText = (ms: number): string =>
+  new Date(Math.floor(ms / 1000) * 1000).toISOString().replace('.000Z', 'Z');
+
+/** RFC 3339 with microseconds, as Leases and new Events have it. */
+export const microTimeText = (ms: number): string =>
+  new Date(ms).toISOString().replace('Z', '000Z');

@@ -1,0 +1,13 @@
+import type { Leadership, StopSignal } from '@dovetail/core-ports';
+
+/** Leads at once, in this epoch, until the run is stopped or the office ends. No lease is involved. */
+export function leading(epoch = 1, office?: StopSignal): Leadership {
+  return {
+    held: () => office?.aborted !== true,
+    epoch: () => epoch,
+    run: async (stop, onLead) => {
+      if (stop.aborted) return;
+      await onLead({ number: epoch, stop, guardedWrite: () => Promise.resolve(), inherited: '' });
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import type { Log, LogFields, Metrics } from '@dovetail/core-ports';
+
+export type LogEntry = {
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  readonly name: string;
+  readonly message: string;
+  readonly fields: LogFields;
+};
+
+/** A log that keeps its entries. `STAGE_LOG=1` in the environment also prints them. */
+export class RecordingLog implements Log {
+  readonly entries: LogEntry[] = [];
+  readonly #nowMs: () => number;
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  debug(name: string, message: string, fields: LogFields = {}): void {
+    this.#keep({ level: 'debug', name, message, fields });
+  }
+  info(name: string, message: string, fields: LogFields = {}): void {
+    this.#keep({ level: 'info', name, message, fields });
+  }
+  warn(name: string, message: string, fields: LogFields = {}): void {
+    this.#keep({ level: 'warn', name, message, fields });
+  }
+  error(name: string, message: string, fields: LogFields = {}): void {
+    this.#keep({ level: 'error', name, message, fields });
+  }
+
+  /** Each entry as one line: level, name, message, fields. */
+  get lines(): readonly string[] {
+    return this.entries.map(lineOf);
+  }
+
+  #keep(entry: LogEntry): void {
+    this.entries.push(entry);
+    if (process.env['STAGE_LOG'] !== undefined)
+      process.stderr.write(`${String(this.#nowMs())} ${lineOf(entry)}\n`);
+  }
+}
+
+const lineOf = ({ level, name, message, fields }: LogEntry): string =>
+  `${level} ${name} ${message} ${JSON.stringify(fields)}`;
+
+export type Sample = {
+  readonly kind: 'count' | 'set' | 'observe';
+  readonly metric: string;
+  readonly value: number;
+  readonly labels: Readonly<Record<string, string>>;
+};
+
+/** Metrics that keep every sample. */
+export class RecordingMetrics implements Metrics {
+  readonly samples: Sample[] = [];
+
+  count(metric: string, labels: Readonly<Record<string, string>> = {}, by = 1): void {
+    this.samples.push({ kind: 'count', metric, value: by, labels });
+  }
+  set(metric: string, value: number, labels: Readonly<Record<string, string>> = {}): void {
+    this.samples.push({ kind: 'set', metric, value, labels });
+  }
+  observe(metric: string, value: number, labels: Readonly<Record<string, string>> = {}): void {
+    this.samples.push({ kind: 'observe', metric, value, labels });
+  }
+
+  /**
+   * What a metric shows now: the sum of its counts, or the last value set. With labels, only samples that carry all of
+   * them are read. Undefined when there is no sample.
+   */
+  value(metric: string, labels: Readonly<Record<string, string>> = {}): number | undefined {
+    const found = this.samples.filter(
+      (sample) =>
+        sample.metric === metric &&
+        Object.entries(labels).every(([key, value]) => sample.labels[key] === value),
+    );
+    const last = found.at(-1);
+    if (last?.kind !== 'count') return last?.value;
+    return found.reduce((sum, sample) => sum + sample.value, 0);
+  }
+}

@@ -1,0 +1,257 @@
+import { createHash } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
+
+import { type Channel, streamSpecs } from '@dovetail/contracts';
+import {
+  type Bus,
+  type Cloud,
+  type Hash,
+  type InterruptionQueue,
+  type KubeApi,
+  type KubeObject,
+  type KubeResource,
+  kubeResources,
+} from '@dovetail/core-ports';
+import { memoryBus, MemoryBusServer } from '@dovetail/sim-bus';
+import {
+  accountFor,
+  type CloudSettings,
+  type CloudTwin,
+  createCloud,
+  inProcessCloud,
+  type Machine,
+  type TwinType,
+} from '@dovetail/sim-cloud';
+import {
+  type BootedInstance,
+  type ControllerOptions,
+  createKubeStore,
+  createNodeAgent,
+  inProcessKube,
+  type KubeStore,
+  type NodeAgent,
+  type NodeAgentOptions,
+  startKubeControllers,
+} from '@dovetail/sim-kube';
+
+import { bootedInstance } from './booted-instance.js';
+import { type StageClock, stageClock } from './clock.js';
+import { crdFiles, customResourceDefinitions } from './definitions.js';
+import { type LogEntry, RecordingLog, RecordingMetrics } from './recording.js';
+
+/** The cluster's name in subjects, tags and user data. */
+export const clusterName = 'lab';
+export const region = 'us-west-2';
+/** When every stage begins, unless told otherwise. */
+export const startMs = Date.UTC(2026, 10, 21, 12);
+
+export const hash: Hash = { sha256Hex: (text) => createHash('sha256').update(text).digest('hex') };
+
+export type StageOptions = {
+  /** Milliseconds since 1970. Default `startMs`. */
+  readonly startMs?: number;
+  /** Zones of the region that have subnets, as letters. Default a and b. */
+  readonly zones?: readonly string[];
+  /** What EC2 sells. Default: the whole catalog of the region. */
+  readonly types?: readonly TwinType[];
+  readonly cloud?: Partial<CloudSettings>;
+  /** Runs kube-scheduler and the controllers beside the API server. Default: none of them. */
+  readonly controlPlane?: ControllerOptions;
+  /** How fast kubelets are. */
+  readonly kubelets?: Partial<NodeAgentOptions>;
+  /** Which files of deploy/crds are installed. Default: all. */
+  readonly crds?: (file: string) => boolean;
+};
+
+/**
+ * A test cluster in one process: the twins of Kubernetes, EC2 and the bus under one virtual clock. Machines boot as nodes
+ * and run pods. Services are given its ports. Nothing moves until `advance`, `pass` or `until` lets time go by.
+ */
+export class Stage {
+  readonly clock: StageClock;
+  readonly store: KubeStore;
+  readonly kube: KubeApi;
+  readonly twin: CloudTwin;
+  readonly cloud: Cloud & InterruptionQueue;
+  readonly server: MemoryBusServer;
+  /** A connection of the test's own; give each service one from `connect`. */
+  readonly bus: Bus;
+  readonly channel: Channel;
+  readonly log: RecordingLog;
+  readonly metrics = new RecordingMetrics();
+  /** Raised at the end; everything on the stage stops with it. */
+  readonly stop = new AbortController();
+  readonly agent: NodeAgent;
+  readonly #options: StageOptions;
+  readonly #nodeNames = new Map<string, string>();
+  #stopControlPlane: () => void = () => undefined;
+
+  constructor(options: StageOptions = {}) {
+    this.#options = options;
+    // One signal ends everything on the stage, so many listen.
+    setMaxListeners(0, this.stop.signal);
+    this.clock = stageClock(options.startMs ?? startMs);
+    this.store = createKubeStore({ clock: this.clock, seed: 1 });
+    this.kube = inProcessKube(this.store);
+    this.twin = createCloud({
+      clock: this.clock,
+      seed: 'stage',
+      account: accountFor(region, {
+        clusterName,
+        zones: options.zones ?? ['a', 'b'],
+        ...(options.types === undefined ? {} : { types: options.types }),
+      }),
+      settings: options.cloud ?? {},
+    });
+    this.cloud = inProcessCloud(this.twin);
+    this.server = new MemoryBusServer(this.clock);
+    this.bus = memoryBus(this.server);
+    this.log = new RecordingLog(() => this.clock.nowMs());
+    this.channel = { bus: this.bus, cluster: clusterName, hash, source: 'test', clock: this.clock };
+    this.agent = createNodeAgent({ kube: this.kube, clock: this.clock, ...options.kubelets });
+  }
+
+  /** Installs the definitions, makes the streams, and starts the kubelets and the control plane. */
+  async begin(): Promise<this> {
+    await this.installCrds(this.#options.crds);
+    await this.bus.ensureStreams(streamSpecs(clusterName));
+    const { controlPlane } = this.#options;
+    if (controlPlane !== undefined)
+      this.#stopControlPlane = startKubeControllers(this.store, controlPlane).stop;
+    void this.agent.run(this.stop.signal);
+    this.twin.onBoot((machine) => this.#boot(machine));
+    this.twin.onTerminate((machine) => this.agent.halt(this.nodeNameOf(machine)));
+    return this;
+  }
+
+  /** Stops everything. Services that were given `stop` stop with it. */
+  end(): void {
+    this.stop.abort();
+    this.#stopControlPlane();
+    this.twin.close();
+  }
+
+  async installCrds(wanted: (file: string) => boolean = () => true): Promise<void> {
+    for (const { file, object } of crdFiles())
+      if (wanted(file)) await this.kube.create(customResourceDefinitions, object);
+  }
+
+  /** A service's own connection to the bus. */
+  connect(): Bus {
+    return memoryBus(this.server);
+  }
+
+  /** A channel over a connection of its own. */
+  channelOf(source: string, bus = this.connect()): Channel & { readonly bus: Bus } {
+    return { ...this.channel, bus, source };
+  }
+
+  // Time.
+
+  /** Lets time go by. */
+  advance(durationMs: number): Promise<void> {
+    return this.clock.advance(durationMs);
+  }
+
+  /** Lets so many seconds go by, in steps, or fewer: until the look says yes. Answers whether it did. */
+  async pass(seconds: number, until: () => boolean = () => false, stepMs = 500): Promise<boolean> {
+    for (let passedMs = 0; passedMs < seconds * 1_000; passedMs += stepMs) {
+      if (until()) return true;
+      await this.clock.advance(stepMs);
+    }
+    return until();
+  }
+
+  /**
+   * Lets time go by until the look answers something, and answers that. Throws, with the last log
+   * lines, when ten minutes (or `withinMs`) were in vain.
+   */
+  async until<T>(
+    what: string,
+    look: () => Promise<T | undefined | false> | T | undefined | false,
+    withinMs = 600_000,
+  ): Promise<T> {
+    const endMs = this.clock.nowMs() + withinMs;
+    for (;;) {
+      await this.clock.advance(0);
+      const found = await look();
+      if (found !== undefined && found !== false) return found;
+      if (this.clock.nowMs() >= endMs)
+        throw new Error(`waited for ${what} in vain; last:\n${this.#lastLines()}`);
+      await this.clock.advance(untilStepMs);
+    }
+  }
+
+  /** Seconds since the stage began. */
+  seconds(): number {
+    return (this.clock.nowMs() - (this.#options.startMs ?? startMs)) / 1_000;
+  }
+
+  // Looking.
+
+  /** Log entries of this name. */
+  said(name: string): readonly LogEntry[] {
+    return this.log.entries.filter((entry) => entry.name === name);
+  }
+
+  list(resource: KubeResource): readonly KubeObject[] {
+    const type = this.store.type(resource.group, resource.version, resource.plural);
+    return this.store.list(type).items;
+  }
+
+  names(resource: KubeResource): readonly string[] {
+    return this.list(resource)
+      .map(({ metadata }) => metadata.name)
+      .sort();
+  }
+
+  find(resource: KubeResource, name: string): KubeObject | undefined {
+    return this.list(resource).find(({ metadata }) => metadata.name === name);
+  }
+
+  /** Messages of the Events with this reason. */
+  events(reason: string): readonly string[] {
+    return this.list(kubeResources.events)
+      .filter((event) => event['reason'] === reason)
+      .map((event) => String(event['message']));
+  }
+
+  /** Ids of the instances that run or will. */
+  runningInstances(): readonly string[] {
+    return this.twin.instances
+      .all()
+      .filter(({ state }) => state === 'pending' || state === 'running')
+      .map(({ id }) => id)
+      .sort();
+  }
+
+  // Machines.
+
+  /** The name that a machine registers under: EC2's private DNS name unless it was given another. */
+  nodeNameOf(machine: Machine): string {
+    return this.#nodeNames.get(machine.instanceId) ?? machine.privateDnsName;
+  }
+
+  /** Has the machine of an instance register under this name, and boots it at once. */
+  bootAs(nodeName: string, instance: Omit<BootedInstance, 'nodeName'>): void {
+    const instanceId = instance.providerId.split('/').at(-1) ?? '';
+    this.#nodeNames.set(instanceId, nodeName);
+    this.agent.boot({ ...instance, nodeName });
+  }
+
+  #boot(machine: Machine): void {
+    const facts = this.twin.types.get(machine.instanceType)?.facts;
+    const instance = bootedInstance(machine, facts);
+    if (instance !== undefined)
+      this.agent.boot({ ...instance, nodeName: this.nodeNameOf(machine) });
+  }
+
+  #lastLines(): string {
+    return this.log.lines
+      .slice(-15)
+      .map((line) => line.slice(0, 300))
+      .join('\n');
+  }
+}
+
+const untilStepMs = 50;

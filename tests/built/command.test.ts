@@ -1,0 +1,107 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+
+/** The command as it is built: its parts are loaded when they are needed, so each way through it must find its own. */
+const root = join(import.meta.dirname, '..', '..');
+const folder = mkdtempSync(join(tmpdir(), 'dovetail-command-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function simulate(...args: readonly string[]): {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+} {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [join(root, 'dist/cli.js'), 'simulate', ...args],
+    { cwd: root, encoding: 'utf8' },
+  );
+  return { status, stdout, stderr };
+}
+
+function fileOf(name: string, text: string): string {
+  writeFileSync(join(folder, name), text);
+  return join(folder, name);
+}
+
+type Result = {
+  readonly newNodes: readonly { readonly pods: readonly string[] }[];
+  readonly unschedulable: readonly object[];
+  readonly stats: { readonly pods: number };
+};
+
+/** Scenarios ask for types and zones of the region that they are written for. */
+const regions: Readonly<Record<string, string>> = {
+  'expiry-upgrade': 'us-west-2',
+  'inflate-memory': 'us-west-2',
+  'layered-constraints': 'us-west-2',
+  'spot-three-zones': 'eu-west-1',
+  'team1-zonal-spread': 'eu-west-1',
+};
+const folders = (under: string): readonly (readonly [string, string])[] =>
+  readdirSync(join(root, under), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => [join(under, name), regions[name] ?? 'us-east-1']);
+
+describe.each([...folders('tests/scenarios'), ...folders('examples')])(
+  'dovetail simulate -f %s --catalog %s',
+  (path, region) => {
+    test('says the same in JSON and YAML, and shows it in a table', () => {
+      const [json, yaml, table] = ['json', 'yaml', 'table'].map((format) =>
+        simulate('-f', path, '--catalog', region, '-o', format, '--budget', '0ms'),
+      ) as [ReturnType<typeof simulate>, ReturnType<typeof simulate>, ReturnType<typeof simulate>];
+      const result = JSON.parse(json.stdout) as Result;
+      expect([json.status, yaml.status, table.status]).toEqual(
+        Array<number>(3).fill(result.unschedulable.length > 0 ? 2 : 0),
+      );
+      expect({ ...(parse(yaml.stdout) as Result), stats: 0 }).toEqual({ ...result, stats: 0 });
+      expect(result.newNodes.reduce((sum, node) => sum + node.pods.length, 0)).toBeGreaterThan(0);
+      expect(table.stdout).toContain('INSTANCE TYPE');
+    });
+  },
+);
+
+const pod =
+  'apiVersion: v1\nkind: Pod\nmetadata: { name: p }\nspec:\n  containers:\n    - name: main\n      resources: { requests: { cpu: many } }\n';
+
+describe('what cannot be read is said with file, line and field', () => {
+  test.each([
+    [
+      'broken.yaml',
+      'apiVersion: v1\nkind: Pod\nmetadata:\n  name: "p\n',
+      /broken\.yaml:\d+: this is not valid YAML/,
+    ],
+    ['quantity.yaml', pod, /quantity\.yaml:7: .*cpu/],
+    [
+      'flow.yaml',
+      `# comments\n---\n${pod.replace('kind: Pod', 'kind: &anchor Pod')}`,
+      /flow\.yaml:9: .*cpu/,
+    ],
+  ])('%s', (name, text, message) =>
+    expect(simulate('-f', fileOf(name, text))).toMatchObject({
+      status: 64,
+      stderr: expect.stringMatching(message),
+    }),
+  );
+});
+
+test('npm has linked it under its name', () => {
+  const { status, stdout } = spawnSync(join(root, 'node_modules', '.bin', 'dovetail'), ['--help'], {
+    encoding: 'utf8',
+  });
+  expect({ status, stdout }).toMatchObject({
+    status: 0,
+    stdout: expect.stringMatching(/^Usage: dovetail /),
+  });
+});
+
+test('one pod is explained', () =>
+  expect(simulate('-f', 'examples/mixed', '--explain', 'default/trainer-0')).toMatchObject({
+    status: 2,
+    stdout: expect.stringContaining('trainer-0'),
+  }));

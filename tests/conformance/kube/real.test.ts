@@ -1,0 +1,18 @@
+import { describe, jest, test } from '@jest/globals';
+
+import { type KubeUnderTest, startReal } from './testing/kube-under-test.js';
+import { kubeConformance } from './testing/suite.js';
+
+jest.setTimeout(30_000);
+
+const real = await startReal();
+
+if ('unavailable' in real) {
+  process.stdout.write(
+    `LEFT OUT: the real control plane, which the twin is held against: ${real.unavailable}\n`,
+  );
+  test.skip(`the real control plane: ${real.unavailable}`, () => undefined);
+} else {
+  const world: KubeUnderTest = real;
+  describe('the real control plane', () => kubeConformance(() => Promise.resolve(world)));
+}

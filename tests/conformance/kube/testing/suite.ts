@@ -1,0 +1,59 @@
+import { kubeResources } from '@dovetail/core-ports';
+import { afterAll, beforeAll } from '@jest/globals';
+
+import { apiRules } from './api-rules.js';
+import { customResources } from './custom-resources.js';
+import type { KubeUnderTest } from './kube-under-test.js';
+import { kubectlUse } from './kubectl-use.js';
+import { pages } from './pages.js';
+import { workloads } from './workloads.js';
+
+/** What a group of tests gets: the world, and a namespace of its own for each test. */
+export type Context = {
+  readonly world: () => KubeUnderTest;
+  readonly namespace: () => Promise<string>;
+};
+
+/** Looks again until `check` gives something, or the deadline passes; the last error or value then tells why. */
+export async function eventually<T>(
+  look: () => Promise<T>,
+  holds: (value: T) => boolean,
+  deadlineMs = 20_000,
+): Promise<T> {
+  const endMs = Date.now() + deadlineMs;
+  for (;;) {
+    const value = await look();
+    if (holds(value) || Date.now() > endMs) return value;
+    await new Promise((resolve) => {
+      setTimeout(resolve, 50);
+    });
+  }
+}
+
+/** Every test, against one world that `start` makes. */
+export function kubeConformance(start: () => Promise<KubeUnderTest>): void {
+  let world: KubeUnderTest | undefined;
+  let made = 0;
+  beforeAll(async () => {
+    world = await start();
+  }, 120_000);
+  afterAll(async () => {
+    await world?.stop();
+  }, 60_000);
+  const current = (): KubeUnderTest => {
+    if (world === undefined) throw new Error('the world did not start');
+    return world;
+  };
+  const namespace = async (): Promise<string> => {
+    made += 1;
+    const name = `test-${made}`;
+    await current().kube.create(kubeResources.namespaces, { metadata: { name } });
+    return name;
+  };
+  const context = { world: current, namespace };
+  apiRules(context);
+  customResources(context);
+  workloads(context);
+  pages(context);
+  kubectlUse(context);
+}

@@ -1,0 +1,125 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+
+import { describe, expect, test } from '@jest/globals';
+
+/**
+ * The linter holds the direction of dependencies (docs/architecture.md). Without a project graph its rule only warns and passes, so
+ * this plants forbidden imports in files that exist and expects each to be refused; allowed ones show that not everything is.
+ */
+const root = join(import.meta.dirname, '..', '..');
+const boundary = '@nx/enforce-module-boundaries';
+const cases: readonly (readonly [file: string, code: string, rule: string | undefined])[] = [
+  [
+    'libs/core/ports/src/index.ts',
+    "import { readFileSync } from 'node:fs'; export const planted = readFileSync;",
+    'no-restricted-imports',
+  ],
+  [
+    'libs/core/ports/src/index.ts',
+    'export const planted = Date.now();',
+    'no-restricted-properties',
+  ],
+  [
+    'libs/core/ports/src/index.ts',
+    'export const planted = Math.random();',
+    'no-restricted-properties',
+  ],
+  ['libs/core/ports/src/index.ts', 'export const planted = new Date();', 'no-restricted-syntax'],
+  [
+    'libs/core/ports/src/index.ts',
+    "import { parse } from 'yaml'; export const planted = parse;",
+    boundary,
+  ],
+  // Both are core, so the layers allow it: only the graph sees that scheduling imports ports already.
+  [
+    'libs/core/ports/src/index.ts',
+    "import { plan } from '@dovetail/core-scheduling'; export const planted = plan;",
+    boundary,
+  ],
+  [
+    'libs/core/scheduling/src/index.ts',
+    "import { connectNats } from '@dovetail/adapter-nats'; export const planted = connectNats;",
+    boundary,
+  ],
+  [
+    'libs/core/scheduling/src/index.ts',
+    "import { streamName } from '@dovetail/contracts'; export const planted = streamName;",
+    boundary,
+  ],
+  [
+    'libs/core/scheduling/src/index.ts',
+    "import { parseDurationMs } from '@dovetail/core-kube-model'; export const planted = parseDurationMs;",
+    undefined,
+  ],
+  [
+    'libs/contracts/src/index.ts',
+    "import { createLauncher } from '@dovetail/service-launcher'; export const planted = createLauncher;",
+    boundary,
+  ],
+  [
+    'libs/services/launcher/src/index.ts',
+    "import { EC2Client } from '@aws-sdk/client-ec2'; export const planted = EC2Client;",
+    boundary,
+  ],
+  [
+    'libs/services/launcher/src/index.ts',
+    "import { hostname } from 'node:os'; export const planted = hostname;",
+    'no-restricted-imports',
+  ],
+  [
+    'libs/services/solver/src/index.ts',
+    "import { createLog } from '@dovetail/runtime'; export const planted = createLog;",
+    boundary,
+  ],
+  [
+    'libs/services/solver/src/index.ts',
+    "import { streamName } from '@dovetail/contracts'; export const planted = streamName;",
+    undefined,
+  ],
+  [
+    'libs/adapters/nats/src/index.ts',
+    "import { createSolver } from '@dovetail/service-solver'; export const planted = createSolver;",
+    boundary,
+  ],
+  [
+    'libs/sim/cloud/src/index.ts',
+    "import { createAwsCloud } from '@dovetail/adapter-aws/cloud'; export const planted = createAwsCloud;",
+    boundary,
+  ],
+];
+
+/** Lints every case in one process, for the linter takes seconds to start; answers the rules that each one breaks. */
+function rulesBroken(): readonly (readonly string[])[] {
+  const program = `
+    import { ESLint } from 'eslint';
+    const linter = new ESLint();
+    const found = [];
+    for (const [file, code] of JSON.parse(process.argv[1])) {
+      const [result] = await linter.lintText(code + '\\n', { filePath: file });
+      found.push(result.messages.map((message) => message.ruleId ?? message.message));
+    }
+    process.stdout.write('\\n' + JSON.stringify(found));`;
+  const run = spawnSync(
+    process.execPath,
+    ['--input-type=module', '--eval', program, JSON.stringify(cases)],
+    { cwd: root, encoding: 'utf8' },
+  );
+  if (run.status !== 0) throw new Error(run.stderr);
+  return JSON.parse(
+    run.stdout.slice(run.stdout.lastIndexOf('\n')),
+  ) as readonly (readonly string[])[];
+}
+
+describe('the linter', () => {
+  const broken = rulesBroken();
+  test.each(
+    cases.map(
+      ([file, code, rule], index) =>
+        [rule === undefined ? 'allows' : 'refuses', code.split(';')[0], file, rule, index] as const,
+    ),
+  )('%s %s in %s', (_verb, _code, _file, rule, index) => {
+    if (rule === undefined) expect(broken[index]).toEqual([]);
+    else expect(broken[index]).toContain(rule);
+  });
+});

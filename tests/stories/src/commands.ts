@@ -1,0 +1,113 @@
+import { kubeResources } from '@dovetail/core-ports';
+import { type Death, nodeClassObject, nodePoolObject } from '@dovetail/sim-stage';
+
+import type { StoryStage } from './story-stage.js';
+
+const { ec2NodeClasses, nodeClaims, nodePools, nodes } = kubeResources;
+
+type Command = {
+  readonly pattern: RegExp;
+  readonly run: (stage: StoryStage, words: Readonly<Record<string, string>>) => unknown;
+};
+
+/** The language of the stories; each command is one line. */
+const commands: readonly Command[] = [
+  { pattern: /^run (?<length>\d+[smh])$/, run: (stage, { length }) => stage.advance(msOf(length)) },
+  {
+    pattern: /^start (?<service>[a-z-]+?)(?: as (?<replica>\S+))?$/,
+    run: (stage, { service = '', replica }) => stage.start(service, replica),
+  },
+  {
+    pattern: /^kill (?<replica>\S+)(?: (?<when>before|after) (?<effect>.+))?$/,
+    run: (stage, { replica = '', when, effect }) =>
+      stage.kill(replica, effect === undefined ? undefined : ({ when, effect } as Death)),
+  },
+  { pattern: /^class (?<name>\S+)$/, run: (stage, words) => makeClass(stage, words) },
+  {
+    pattern: /^pool (?<name>\S+)(?<settings>( \w+=\S+)*)$/,
+    run: (stage, words) => makePool(stage, words),
+  },
+  {
+    pattern: /^scale (?<app>\S+) (?<count>\d+)(?: cpu=(?<cpu>\S+))?$/,
+    run: (stage, { app = '', count, cpu = '1' }) =>
+      stage.workloads.scale(app, Number(count), { cpu }),
+  },
+  {
+    pattern: /^budget (?<app>\S+) at least (?<count>\d+)$/,
+    run: (stage, { app = '', count }) => stage.workloads.budget(app, Number(count)),
+  },
+  {
+    pattern: /^delete (?<kind>node|claim) (?<name>\S+)$/,
+    run: (stage, { kind, name = '' }) =>
+      stage.kube.delete({
+        resource: kind === 'node' ? nodes : nodeClaims,
+        name: stage.narrator.names.actual(name),
+      }),
+  },
+  {
+    pattern: /^ec2 (?<type>\S+)@(?<zone>\S+) has (?<free>no|\d+|unlimited) capacity$/,
+    run: (stage, { type = '', zone = '', free = '' }) =>
+      stage.twin.setCapacity({ instanceType: type, zone, free: freeOf(free) }),
+  },
+  {
+    pattern: /^ec2 interrupts (?<name>\S+)$/,
+    run: (stage, { name = '' }) => stage.twin.interrupt(stage.narrator.names.actual(name)),
+  },
+];
+
+/** Runs one line. Throws when it is no command. */
+export async function runCommand(stage: StoryStage, line: string): Promise<void> {
+  for (const { pattern, run } of commands) {
+    const match = pattern.exec(line);
+    if (match === null) continue;
+    await run(stage, match.groups ?? {});
+    return;
+  }
+  throw new Error(`no such command: ${line}`);
+}
+
+const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
+const msOf = (length = ''): number => Number(length.slice(0, -1)) * (units[length.slice(-1)] ?? 0);
+const freeOf = (word: string): number | 'unlimited' => {
+  if (word === 'unlimited') return word;
+  return word === 'no' ? 0 : Number(word);
+};
+
+const makeClass: Command['run'] = (stage, { name = '' }) =>
+  stage.kube.create(ec2NodeClasses, nodeClassObject(name));
+
+/** Settings: capacity (on-demand, spot), types (comma between), expire, empty (after how long), class. */
+const makePool: Command['run'] = (stage, { name = '', settings = '' }) => {
+  const set = new Map(
+    settings
+      .trim()
+      .split(' ')
+      .filter((each) => each !== '')
+      .map((each) => each.split('=') as [string, string]),
+  );
+  const oneOf = (key: string, setting: string, fallback: string): object => ({
+    key,
+    operator: 'In',
+    values: (set.get(setting) ?? fallback).split(','),
+  });
+  const object = nodePoolObject(name, {
+    node: {
+      expireAfter: set.get('expire') ?? 'Never',
+      nodeClassRef: {
+        group: 'karpenter.k8s.aws',
+        kind: 'EC2NodeClass',
+        name: set.get('class') ?? 'default',
+      },
+      requirements: [
+        oneOf('karpenter.sh/capacity-type', 'capacity', 'on-demand'),
+        oneOf('node.kubernetes.io/instance-type', 'types', 'm5.large,m5.xlarge,m5.2xlarge'),
+      ],
+    },
+    disruption: {
+      consolidationPolicy: 'WhenEmpty',
+      consolidateAfter: set.get('empty') ?? 'Never',
+      budgets: [{ nodes: '100%' }],
+    },
+  });
+  return stage.kube.create(nodePools, object);
+};

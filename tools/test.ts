@@ -1,0 +1,163 @@
+// Runs every test through the project graph, and closes with tables of what was tried and one line that adds all up.
+// Usage: tsx tools/test.ts [--only unit|system [PATTERN...]]   (PATTERN selects files of the system tests)
+// REAL=1 gets the real control plane (it is built once) and runs on it too; REAL=0 leaves it out; else it runs where it is cached.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { closingTables, type TestOutcome } from './closing-table.js';
+
+type Counts = { passed: number; failed: number; skipped: number };
+type Environment = Readonly<Record<string, string>>;
+
+const args = process.argv.slice(2);
+const [only, ...patterns] = args.includes('--only') ? args.slice(args.indexOf('--only') + 1) : [];
+const leftOut = new Set<string>();
+
+/** Adds one line of output to the counts, if it is a summary; notes lines that say what is left out. */
+function count(line: string, counts: Counts): void {
+  if (line.includes('LEFT OUT:')) leftOut.add(line.slice(line.indexOf('LEFT OUT:')).trim());
+  const match = /^(?:.*?\s)?(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/.exec(line.trim());
+  if (match === null) return;
+  counts.passed += Number(match[1]);
+  counts.failed += Number(match[2]);
+  counts.skipped += Number(match[3] ?? 0);
+}
+
+/** Shows output as it comes, and counts the summary lines in it. */
+function counting(target: NodeJS.WriteStream, counts: Counts): (chunk: string) => void {
+  let tail = '';
+  return (chunk) => {
+    target.write(chunk);
+    const lines = (tail + chunk).split('\n');
+    tail = lines.pop() ?? '';
+    for (const line of lines) count(line, counts);
+  };
+}
+
+function run(
+  command: string,
+  commandArgs: readonly string[],
+  env: Environment = {},
+): Promise<Counts> {
+  return new Promise((resolve) => {
+    const child = spawn(command, commandArgs, {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
+    child.stdout.setEncoding('utf8').on('data', counting(process.stdout, counts));
+    child.stderr.setEncoding('utf8').on('data', counting(process.stderr, counts));
+    child.on('close', (code) =>
+      resolve({ ...counts, failed: code === 0 ? counts.failed : Math.max(1, counts.failed) }),
+    );
+  });
+}
+
+const nx = (targets: string, parallel: number, env: Environment = {}): Promise<Counts> =>
+  run(
+    'npx',
+    [
+      'nx',
+      'run-many',
+      '-t',
+      targets,
+      '--output-style=stream-without-prefixes',
+      `--parallel=${parallel}`,
+    ],
+    env,
+  );
+
+/**
+ * These tests run whole systems in real time, so a machine that is held up can fail one. A failed test runs once more, and
+ * the output says so: a test that needs its second run is a defect to look into, but not a wrong product.
+ */
+async function withSecondRun(
+  subject: string,
+  first: () => Promise<Counts>,
+  again: () => Promise<Counts>,
+): Promise<Counts> {
+  const result = await first();
+  if (result.failed === 0) return result;
+  process.stdout.write(
+    `\nSECOND RUN: ${result.failed} of the ${subject} failed; they run once more\n\n`,
+  );
+  const second = await again();
+  if (second.failed > 0) return { ...result, failed: second.failed };
+  process.stdout.write(`\nSECOND RUN: ${result.failed} of the ${subject} passed only now\n`);
+  return { ...result, passed: result.passed + result.failed, failed: 0 };
+}
+
+/** Finds, downloads or builds a part once, in front of the tests that would otherwise do without it. */
+async function obtained(part: string): Promise<{ readonly had: boolean; readonly text: string }> {
+  const child = spawn(
+    'npx',
+    ['tsx', '--conditions=@dovetail/source', 'libs/testbed/bin/obtain.ts', part],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  let text = '';
+  child.stdout.on('data', (chunk) => (text += String(chunk)));
+  const code = await new Promise((resolve) => child.on('close', resolve));
+  return { had: code === 0, text };
+}
+
+/** These look at services as processes of their own, or at NATS itself: without nats-server there is nothing to look at. */
+const natsOnly = [
+  'tests/e2e/(bad-input|faults|lab|subscribers|placement-left)',
+  'tests/conformance/bus/(nats|plain-client)',
+  'tests/conformance/kube',
+];
+
+/** Leaves out the tests of services as processes where nats-server cannot be had, and says so in one line. */
+async function withoutNats(): Promise<readonly string[]> {
+  const { had, text } = await obtained('nats');
+  if (had) return [];
+  const reason = (text.split('\n', 1)[0] ?? '').replace(/^nats-server\s+missing\s+/, '');
+  leftOut.add(
+    'LEFT OUT: faults, bad input, subscribers, the lab as it is started and pods left to the scheduler, which look at ' +
+      `services as processes or at NATS; other tests ran with all services in one process: no nats-server (${reason})`,
+  );
+  return natsOnly.map((pattern) => `--testPathIgnorePatterns=${pattern}`);
+}
+
+const real: Environment =
+  { 1: { DOVETAIL_REAL: '1' }, 0: { DOVETAIL_REAL: '' } }[process.env.REAL ?? ''] ?? {};
+const scratch = mkdtempSync(join(tmpdir(), 'dovetail-results-'));
+const outcomes = join(scratch, 'outcomes.ndjson');
+writeFileSync(outcomes, '');
+
+const unitTests = (): Promise<Counts> => nx('test', 2);
+
+async function systemTests(): Promise<Counts> {
+  const lacking = await withoutNats();
+  // Patterns come first: the option that takes a list would take them for its own.
+  const system = (...more: readonly string[]): Promise<Counts> =>
+    nx('conformance,e2e', 1, {
+      ...real,
+      TEST_RESULTS: outcomes,
+      JEST_ARGS: [...patterns, ...more, ...lacking].join(' '),
+    });
+  // They mostly wait: two files at a time leave processors to spare. A failed one is tried again alone.
+  return withSecondRun(
+    'system tests',
+    () => system('--maxWorkers=2'),
+    () => system('--runInBand', '--onlyFailures'),
+  );
+}
+
+// The projects' tests hold the Kubernetes twin against the one, and the AWS adapter against the other; where they cannot be had, tests say so.
+if (process.env.REAL === '1') for (const part of ['control-plane', 'moto']) await obtained(part);
+const results: Counts[] = [];
+if (only !== 'system') results.push(await withSecondRun("projects' tests", unitTests, unitTests));
+if (only !== 'unit') results.push(await systemTests());
+
+const sum = (key: keyof Counts): number =>
+  results.reduce((total, result) => total + result[key], 0);
+const tried = readFileSync(outcomes, 'utf8').split('\n').filter(Boolean);
+process.stdout.write(`\n${closingTables(tried.map((line) => JSON.parse(line) as TestOutcome))}\n`);
+rmSync(scratch, { recursive: true });
+for (const line of leftOut) process.stdout.write(`${line}\n`);
+const skipped = sum('skipped') > 0 ? `, ${sum('skipped')} skipped` : '';
+process.stdout.write(`\n${sum('passed')} passed, ${sum('failed')} failed${skipped}\n`);
+process.exitCode = sum('failed') > 0 ? 1 : 0;
