@@ -27,7 +27,8 @@ export async function openLab(options: {
   readonly solvers: number;
 }): Promise<BenchLab> {
   const dir = await mkdtemp(join(tmpdir(), 'dovetail-bench-'));
-  // Leases as in production: a lab's short ones are lost on a machine that is busy with other things.
+  // Leases as in production: a lab's short ones are lost on a machine that is busy with other
+  // things.
   const lab = await startLab({
     ...defaultLabOptions,
     leaseMs: 15_000,

@@ -5,7 +5,10 @@ import { scaleup } from './scaleup.js';
 import { simulate } from './simulate.js';
 import { solvers } from './solvers.js';
 
-/** Every benchmark by its name. Each prints a table and appends one JSON line to bench/results/<name>.ndjson. */
+/**
+ * Every benchmark by its name. Each prints a table and appends one JSON line to
+ * bench/results/<name>.ndjson.
+ */
 const benchmarks: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
   planner,
   scaleup,

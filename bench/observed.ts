@@ -13,7 +13,10 @@ type PodSeen = {
   runningMs?: number;
 };
 
-/** When pods and claims were first seen in each state, by one watch each, on this process' monotonic clock. */
+/**
+ * When pods and claims were first seen in each state, by one watch each, on this process' monotonic
+ * clock.
+ */
 export type Observed = {
   readonly pods: ReadonlyMap<string, PodSeen>;
   /** By UID: when the claim was first seen. */

@@ -41,7 +41,10 @@ function casesOf(what: What): readonly Case[] {
   ];
 }
 
-/** `--only plain` means every row whose name begins so; several are parted by commas, as in `--only "plain 200,existing"`. */
+/**
+ * `--only plain` means every row whose name begins so; several are parted by commas, as in `--only
+ * "plain 200,existing"`.
+ */
 const isWanted = (only: string, name: string): boolean =>
   only === '' ||
   only.split(',').some((one) => name === one.trim() || name.startsWith(`${one.trim()} `));
@@ -54,7 +57,10 @@ const plannerFlags = {
   list: { type: 'boolean', default: false },
 } as const;
 
-/** Measures the cases one after another. Each row is kept at once, so a run that is cut short still counts. */
+/**
+ * Measures the cases one after another. Each row is kept at once, so a run that is cut short still
+ * counts.
+ */
 async function measuredAll(cases: ReturnType<typeof casesOf>, what: What): Promise<Measured[]> {
   const measured: Measured[] = [];
   for (const one of cases) {

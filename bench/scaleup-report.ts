@@ -45,7 +45,10 @@ export function tableOf(run: ScaleupResults): string {
   return table.toString();
 }
 
-/** Keeps the run as a line, and writes the page of all runs anew: the newest of each world in full, then one row for each. */
+/**
+ * Keeps the run as a line, and writes the page of all runs anew: the newest of each world in full,
+ * then one row for each.
+ */
 export async function keep(run: ScaleupResults): Promise<void> {
   await mkdir(results, { recursive: true });
   const file = new URL('scaleup.ndjson', results);

@@ -17,7 +17,10 @@ const deployments = {
   namespaced: true,
 } as const;
 
-/** A deployment of so many pods. All times but those `After…` count from the request that creates it. */
+/**
+ * A deployment of so many pods. All times but those `After…` count from the request that creates
+ * it.
+ */
 export type Many = {
   readonly pods: number;
   readonly createdMs: number;
@@ -119,7 +122,10 @@ const wholeNodePod = (name: string): KubeObject => ({
   },
 });
 
-/** Milliseconds from the request that creates a pod to its NodeClaim being seen, one pod after the other. */
+/**
+ * Milliseconds from the request that creates a pod to its NodeClaim being seen, one pod after the
+ * other.
+ */
 async function onePod(at: BenchLab, seen: Observed, trials: number): Promise<readonly number[]> {
   const took: number[] = [];
   for (let trial = 0; trial < trials; trial += 1) {

@@ -71,7 +71,10 @@ function deploymentsOf(pods: readonly Pod[]): readonly object[] {
   });
 }
 
-/** Runs the command line as a user would and gives the milliseconds from its start to its end; rejects unless all pods are placed. */
+/**
+ * Runs the command line as a user would and gives the milliseconds from its start to its end;
+ * rejects unless all pods are placed.
+ */
 function timed(file: string): Promise<number> {
   const startMs = performance.now();
   const child = spawn(
@@ -89,7 +92,10 @@ function timed(file: string): Promise<number> {
   });
 }
 
-/** How long a user waits for a plan of many pods from manifests, start-up included and the budget for improving left out. */
+/**
+ * How long a user waits for a plan of many pods from manifests, start-up included and the budget
+ * for improving left out.
+ */
 export async function simulate(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({
     args: [...args],

@@ -31,7 +31,10 @@ import Table from 'cli-table3';
 import { generatedWorld } from './worlds/generated.js';
 import { type BenchWorld, nodeClass } from './worlds/objects.js';
 
-/** Seconds from the first batch's publication to the last plan on the bus, and of processor time that the solvers took together. */
+/**
+ * Seconds from the first batch's publication to the last plan on the bus, and of processor time
+ * that the solvers took together.
+ */
 type Took = { readonly wall: number; readonly processor: number };
 /** One process beside two, in one run. `times`: by how much two are faster. */
 type Pair = { readonly one: Took; readonly two: Took; readonly times: number };
@@ -95,7 +98,10 @@ async function tellWorld({ channel, world }: Stand): Promise<void> {
 
 let rounds = 0;
 
-/** Publishes so many batches, each with pods and a group of its own, and returns the seconds until all their plans are on the bus. */
+/**
+ * Publishes so many batches, each with pods and a group of its own, and returns the seconds until
+ * all their plans are on the bus.
+ */
 async function planned(stand: Stand, batches: number): Promise<number> {
   const { channel, world, perBatch } = stand;
   const position = await channel.bus.position(streamName(cluster, 'state'));
@@ -122,7 +128,10 @@ async function planned(stand: Stand, batches: number): Promise<number> {
   return (performance.now() - startMs) / 1000;
 }
 
-/** A solver as it is deployed: one process with one planning thread. With a budget of 0 every process does the same work. */
+/**
+ * A solver as it is deployed: one process with one planning thread. With a budget of 0 every
+ * process does the same work.
+ */
 async function startSolver({ natsUrl, dir }: Stand, name: string): Promise<RunningPart> {
   const port = await freePort();
   return await startPart({
@@ -147,7 +156,9 @@ async function startSolver({ natsUrl, dir }: Stand, name: string): Promise<Runni
 /** Linux counts processor time in hundredths of a second. */
 const ticksPerSecond = 100;
 
-/** Seconds of processor time that a process has taken so far, all its threads together (Linux only). */
+/**
+ * Seconds of processor time that a process has taken so far, all its threads together (Linux only).
+ */
 async function processorSeconds({ pid }: RunningPart): Promise<number> {
   const [, , user = '0', system = '0'] =
     /\) \S( -?\d+){10} (\d+) (\d+)/.exec(await readFile(`/proc/${pid}/stat`, 'utf8')) ?? [];
@@ -166,7 +177,8 @@ async function withSolvers(
     Array.from({ length: what.processes }, (_, index) => startSolver(stand, `solver-${index}`)),
   );
   try {
-    // The first plans of a process load code and are compiled while they run: two rounds bring every process its share.
+    // The first plans of a process load code and are compiled while they run: two rounds bring
+    // every process its share.
     for (let round = 0; round < 2; round += 1) await planned(stand, what.batches);
     const before = await sumOf(parts);
     const wall = await planned(stand, what.batches);
@@ -176,7 +188,10 @@ async function withSolvers(
   }
 }
 
-/** Takes plans off the queue as the launcher does, without reading them: the machine is to be the solvers'. */
+/**
+ * Takes plans off the queue as the launcher does, without reading them: the machine is to be the
+ * solvers'.
+ */
 async function countPlans({ bus }: Channel, stop: Stopper, hear: () => void): Promise<void> {
   for await (const item of bus.work(workers.launcher(cluster), stop)) {
     hear();
@@ -207,7 +222,10 @@ async function ownNats(): Promise<{
   return { url: nats.url, dir, end };
 }
 
-/** A nats-server of its own with the streams of a cluster; the launcher's side counts the plans that come. */
+/**
+ * A nats-server of its own with the streams of a cluster; the launcher's side counts the plans that
+ * come.
+ */
 async function onStand(
   what: { readonly batches: number; readonly perBatch: number },
   measure: (stand: Stand) => Promise<void>,

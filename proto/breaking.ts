@@ -1,4 +1,5 @@
-// Compares the contracts with those of main's newest commit other than this one. Passes when there is nothing to compare with.
+// Compares the contracts with those of main's newest commit other than this one. Passes when there
+// is nothing to compare with.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +12,10 @@ const resolved = (ref: string): string | undefined => {
   return run.status === 0 ? run.stdout.trim() : undefined;
 };
 
-/** The state that the change will be merged into: the remote's main, else the local one; on main itself, the commit before. */
+/**
+ * The state that the change will be merged into: the remote's main, else the local one; on main
+ * itself, the commit before.
+ */
 function base(): string | undefined {
   const head = resolved('HEAD');
   for (const ref of ['origin/main', 'main']) {

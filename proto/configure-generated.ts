@@ -1,5 +1,6 @@
-// Makes the generated module configure protobufjs itself, before it reads its defaults. Otherwise the result would depend on the
-// order of imports: 64-bit integers must decode to numbers, which the codecs then check to be safe integers.
+// Makes the generated module configure protobufjs itself, before it reads its defaults. Otherwise
+// the result would depend on the order of imports: 64-bit integers must decode to numbers, which
+// the codecs then check to be safe integers.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const path = 'libs/contracts/gen/dovetail.js';

@@ -43,7 +43,10 @@ async function buildService(app: string): Promise<void> {
   });
 }
 
-/** The command in parts, each loaded when a command needs it: reading all of them takes longer than many a command. */
+/**
+ * The command in parts, each loaded when a command needs it: reading all of them takes longer than
+ * many a command.
+ */
 async function buildCommand(): Promise<void> {
   const parts = existsSync('dist') ? readdirSync('dist') : [];
   for (const part of parts.filter((file) => file.startsWith('cli-'))) rmSync(`dist/${part}`);

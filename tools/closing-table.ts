@@ -1,5 +1,6 @@
-// The tables that close a run of the system tests: what was tried on which world, which faults, which placement trials.
-// Everything stands in the tests' names; there is nothing to keep up here when tests come and go.
+// The tables that close a run of the system tests: what was tried on which world, which faults,
+// which placement trials. Everything stands in the tests' names; there is nothing to keep up here
+// when tests come and go.
 
 /** The outcome of one test, as the summary reporter writes it. */
 export type TestOutcome = {
@@ -12,7 +13,10 @@ type Counted = TestOutcome & { readonly again: boolean };
 const worldNames = ['twin', 'real'];
 const onWorld = /^(.*?),? on the (twin|real) world\b/;
 
-/** One text from the outcomes in their order. Of a test that ran twice the later run counts, and is told apart. */
+/**
+ * One text from the outcomes in their order. Of a test that ran twice the later run counts, and is
+ * told apart.
+ */
 export function closingTables(results: readonly TestOutcome[]): string {
   const ran = results.filter(({ status }) => status === 'passed' || status === 'failed');
   const nameOf = ({ suite, title }: TestOutcome): string => `${suite}\n${title}`;

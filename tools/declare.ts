@@ -1,5 +1,6 @@
-// Holds each package's `dependencies` to its imports: the graph, npm and a reader see the same edges.
-// Usage: tsx tools/declare.ts [--check]   (without --check it rewrites the package.json files)
+// Holds each package's `dependencies` to its imports: the graph, npm and a reader see the same
+// edges. Usage: tsx tools/declare.ts [--check]   (without --check it rewrites the package.json
+// files)
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -18,7 +19,9 @@ type Declared = { readonly dependencies: Versions; readonly devDependencies: Ver
 const root = manifestAt('package.json');
 const packages = workspacePackages();
 const inWorkspace = new Set(packages.map(({ name }) => name));
-/** Every version that some package states already; one package has one version in the whole tree. */
+/**
+ * Every version that some package states already; one package has one version in the whole tree.
+ */
 const versions = new Map<string, string>(
   [root, ...packages.map(({ manifest }) => manifest)].flatMap((manifest) =>
     Object.entries({ ...manifest.dependencies, ...manifest.devDependencies }),

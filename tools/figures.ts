@@ -1,5 +1,6 @@
-// Measures the house: sizes of files and functions, comments, tests, knots, edges, what each service carries.
-// Usage: tsx tools/figures.ts [FOLDER]   (prints a Markdown column; FOLDER limits the files, not the graph)
+// Measures the house: sizes of files and functions, comments, tests, knots, edges, what each
+// service carries. Usage: tsx tools/figures.ts [FOLDER]   (prints a Markdown column; FOLDER limits
+// the files, not the graph)
 import { readFileSync } from 'node:fs';
 
 import { build } from 'esbuild';
@@ -49,7 +50,10 @@ const isNamed = (node: ts.FunctionLikeDeclaration): boolean =>
   ts.isVariableDeclaration(node.parent) ||
   ts.isPropertyAssignment(node.parent);
 
-/** Lengths of the functions of a file, from signature to closing brace, without blank lines and comments, as the linter counts. */
+/**
+ * Lengths of the functions of a file, from signature to closing brace, without blank lines and
+ * comments, as the linter counts.
+ */
 function functionsOf(file: string): readonly { readonly lines: number; readonly named: boolean }[] {
   const source = ts.createSourceFile(file, textOf(file), ts.ScriptTarget.Latest, true);
   const found: { readonly lines: number; readonly named: boolean }[] = [];
@@ -128,7 +132,9 @@ function testRows(): readonly Row[] {
 const npmName = (path: string): string | undefined =>
   /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1];
 
-/** Packages from npm that our code in the bundle of a service imports, and how many come with them. */
+/**
+ * Packages from npm that our code in the bundle of a service imports, and how many come with them.
+ */
 async function closureOf(app: string): Promise<{ readonly direct: number; readonly all: number }> {
   const { metafile } = await build({
     entryPoints: [`apps/${app}/src/main.ts`],

@@ -1,5 +1,6 @@
-// Makes a package that can be installed anywhere from a library of this repository: the contracts, the reading of NATS.
-// Usage: tsx tools/pack.ts FOLDER   (the result is dist/packages/<last part of the name>; `npm pack` it, or publish it)
+// Makes a package that can be installed anywhere from a library of this repository: the contracts,
+// the reading of NATS. Usage: tsx tools/pack.ts FOLDER   (the result is dist/packages/<last part of
+// the name>; `npm pack` it, or publish it)
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -23,7 +24,10 @@ const installable: Readonly<Record<string, { readonly entry: string; readonly so
 const packages = workspacePackages();
 const byName = new Map(packages.map((each) => [each.name, each]));
 
-/** Packages of this repository that another one stands on, itself first; those that are installable on their own apart. */
+/**
+ * Packages of this repository that another one stands on, itself first; those that are installable
+ * on their own apart.
+ */
 function withinOf(start: WorkspacePackage): readonly WorkspacePackage[] {
   const found = new Map([[start.name, start]]);
   for (const { manifest } of found.values())
@@ -34,7 +38,10 @@ function withinOf(start: WorkspacePackage): readonly WorkspacePackage[] {
   return [...found.values()];
 }
 
-/** Packages for npm to install beside it: those from outside, and installable ones of ours in the same version. */
+/**
+ * Packages for npm to install beside it: those from outside, and installable ones of ours in the
+ * same version.
+ */
 function dependenciesOf(
   within: readonly WorkspacePackage[],
   bundle: string,
@@ -52,10 +59,14 @@ function dependenciesOf(
   );
 }
 
-/** Type declarations of the package and of all that it stands on, with paths instead of our packages' names. */
+/**
+ * Type declarations of the package and of all that it stands on, with paths instead of our
+ * packages' names.
+ */
 function writeTypes(within: readonly WorkspacePackage[], entry: string, outDir: string): void {
   const config = join(outDir, 'tsconfig.json');
-  // Every source is named: the compiler emits nothing for files that it reaches through node_modules alone.
+  // Every source is named: the compiler emits nothing for files that it reaches through
+  // node_modules alone.
   const files = [
     entry,
     ...within.slice(1).flatMap((each) => each.files.filter((file) => !isTest(file))),
@@ -99,7 +110,10 @@ const withPaths = (text: string, from: string, homes: ReadonlyMap<string, string
     },
   );
 
-/** The code of the package and of all that it stands on, in one file; packages from outside stay outside. */
+/**
+ * The code of the package and of all that it stands on, in one file; packages from outside stay
+ * outside.
+ */
 async function writeBundle(
   within: readonly WorkspacePackage[],
   source: string,

@@ -1,5 +1,6 @@
-// Writes docs/reference/settings.md from what each built service prints for --help, so that the page cannot say anything else.
-// Usage: tsx tools/settings-reference.ts [--check]   (after the services are built)
+// Writes docs/reference/settings.md from what each built service prints for --help, so that the
+// page cannot say anything else. Usage: tsx tools/settings-reference.ts [--check]   (after the
+// services are built)
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';

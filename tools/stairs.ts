@@ -1,11 +1,15 @@
-// Finds knots: folders of one library that need each other in a circle, so that none of them can be read first.
+// Finds knots: folders of one library that need each other in a circle, so that none of them can be
+// read first.
 import { dirname, join, normalize } from 'node:path';
 
 import { importsOf, isTest, type WorkspacePackage } from './workspace.js';
 
 type Arrows = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** The room a file lies in: the first folder under `src`, or the file itself where it lies there directly. */
+/**
+ * The room a file lies in: the first folder under `src`, or the file itself where it lies there
+ * directly.
+ */
 function roomOf(file: string, source: string): string {
   const [first = '', ...rest] = file.slice(source.length + 1).split('/');
   return rest.length === 0 ? first : `${first}/`;
@@ -42,7 +46,10 @@ function reachedFrom(arrows: Arrows, room: string): ReadonlySet<string> {
   return reached;
 }
 
-/** The knots of a package: each a set of rooms that all reach each other. Empty when its rooms have an order. */
+/**
+ * The knots of a package: each a set of rooms that all reach each other. Empty when its rooms have
+ * an order.
+ */
 export function knotsOf(arrows: Arrows): readonly (readonly string[])[] {
   const reach = new Map([...arrows.keys()].map((room) => [room, reachedFrom(arrows, room)]));
   const knots = new Map<string, readonly string[]>();

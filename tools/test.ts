@@ -1,6 +1,7 @@
-// Runs every test through the project graph, and closes with tables of what was tried and one line that adds all up.
-// Usage: tsx tools/test.ts [--only unit|system [PATTERN...]]   (PATTERN selects files of the system tests)
-// REAL=1 gets the real control plane (it is built once) and runs on it too; REAL=0 leaves it out; else it runs where it is cached.
+// Runs every test through the project graph, and closes with tables of what was tried and one line
+// that adds all up. Usage: tsx tools/test.ts [--only unit|system [PATTERN...]]   (PATTERN selects
+// files of the system tests) REAL=1 gets the real control plane (it is built once) and runs on it
+// too; REAL=0 leaves it out; else it runs where it is cached.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +16,9 @@ const args = process.argv.slice(2);
 const [only, ...patterns] = args.includes('--only') ? args.slice(args.indexOf('--only') + 1) : [];
 const leftOut = new Set<string>();
 
-/** Adds one line of output to the counts, if it is a summary; notes lines that say what is left out. */
+/**
+ * Adds one line of output to the counts, if it is a summary; notes lines that say what is left out.
+ */
 function count(line: string, counts: Counts): void {
   if (line.includes('LEFT OUT:')) leftOut.add(line.slice(line.indexOf('LEFT OUT:')).trim());
   const match = /^(?:.*?\s)?(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/.exec(line.trim());
@@ -70,8 +73,9 @@ const nx = (targets: string, parallel: number, env: Environment = {}): Promise<C
   );
 
 /**
- * These tests run whole systems in real time, so a machine that is held up can fail one. A failed test runs once more, and
- * the output says so: a test that needs its second run is a defect to look into, but not a wrong product.
+ * These tests run whole systems in real time, so a machine that is held up can fail one. A failed
+ * test runs once more, and the output says so: a test that needs its second run is a defect to look
+ * into, but not a wrong product.
  */
 async function withSecondRun(
   subject: string,
@@ -89,7 +93,9 @@ async function withSecondRun(
   return { ...result, passed: result.passed + result.failed, failed: 0 };
 }
 
-/** Finds, downloads or builds a part once, in front of the tests that would otherwise do without it. */
+/**
+ * Finds, downloads or builds a part once, in front of the tests that would otherwise do without it.
+ */
 async function obtained(part: string): Promise<{ readonly had: boolean; readonly text: string }> {
   const child = spawn(
     'npx',
@@ -102,14 +108,20 @@ async function obtained(part: string): Promise<{ readonly had: boolean; readonly
   return { had: code === 0, text };
 }
 
-/** These look at services as processes of their own, or at NATS itself: without nats-server there is nothing to look at. */
+/**
+ * These look at services as processes of their own, or at NATS itself: without nats-server there is
+ * nothing to look at.
+ */
 const natsOnly = [
   'tests/e2e/(bad-input|faults|lab|subscribers|placement-left)',
   'tests/conformance/bus/(nats|plain-client)',
   'tests/conformance/kube',
 ];
 
-/** Leaves out the tests of services as processes where nats-server cannot be had, and says so in one line. */
+/**
+ * Leaves out the tests of services as processes where nats-server cannot be had, and says so in one
+ * line.
+ */
 async function withoutNats(): Promise<readonly string[]> {
   const { had, text } = await obtained('nats');
   if (had) return [];
@@ -138,7 +150,8 @@ async function systemTests(): Promise<Counts> {
       TEST_RESULTS: outcomes,
       JEST_ARGS: [...patterns, ...more, ...lacking].join(' '),
     });
-  // They mostly wait: two files at a time leave processors to spare. A failed one is tried again alone.
+  // They mostly wait: two files at a time leave processors to spare. A failed one is tried again
+  // alone.
   return withSecondRun(
     'system tests',
     () => system('--maxWorkers=2'),
@@ -146,7 +159,8 @@ async function systemTests(): Promise<Counts> {
   );
 }
 
-// The projects' tests hold the Kubernetes twin against the one, and the AWS adapter against the other; where they cannot be had, tests say so.
+// The projects' tests hold the Kubernetes twin against the one, and the AWS adapter against the
+// other; where they cannot be had, tests say so.
 if (process.env.REAL === '1') for (const part of ['control-plane', 'moto']) await obtained(part);
 const results: Counts[] = [];
 if (only !== 'system') results.push(await withSecondRun("projects' tests", unitTests, unitTests));

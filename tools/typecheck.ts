@@ -1,4 +1,5 @@
-// Typechecks one project: its sources under their own (perhaps pure) settings, then its tests under Node's.
+// Typechecks one project: its sources under their own (perhaps pure) settings, then its tests under
+// Node's.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -21,7 +21,10 @@ export type WorkspacePackage = {
   readonly name: string;
   readonly folder: string;
   readonly manifest: Manifest;
-  /** TypeScript sources, tests among them, without generated ones and without those of packages within. */
+  /**
+   * TypeScript sources, tests among them, without generated ones and without those of packages
+   * within.
+   */
   readonly files: readonly string[];
 };
 
@@ -67,7 +70,10 @@ export const isTest = (file: string): boolean =>
 export const importsOf = (file: string): readonly string[] =>
   ts.preProcessFile(textOf(file), true, true).importedFiles.map(({ fileName }) => fileName);
 
-/** `@scope/name/deep` and `name/deep` without what follows the package's name; undefined for files and Node.js' own modules. */
+/**
+ * `@scope/name/deep` and `name/deep` without what follows the package's name; undefined for files
+ * and Node.js' own modules.
+ */
 export function packageOf(specifier: string): string | undefined {
   if (specifier.startsWith('.') || specifier.startsWith('node:')) return undefined;
   const words = specifier.split('/');

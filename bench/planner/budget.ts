@@ -10,7 +10,10 @@ export type BudgetCase = {
   readonly budgetMs: number;
 };
 
-/** How long after its budget the planner answered. `first`: what the plan without a budget costs, dollars per hour; `cost`: the one in time. */
+/**
+ * How long after its budget the planner answered. `first`: what the plan without a budget costs,
+ * dollars per hour; `cost`: the one in time.
+ */
 export type BudgetRow = {
   readonly kind: 'budget';
   readonly name: string;
@@ -49,7 +52,10 @@ export function budgetCases(quick: boolean): readonly BudgetCase[] {
     .map(([name, world, budgetMs]) => ({ name: `budget ${name} ${budgetMs} ms`, world, budgetMs }));
 }
 
-/** Measures one plan with a budget, in milliseconds (the smaller of clock and processor time, as everywhere), after a first one that warms the code. */
+/**
+ * Measures one plan with a budget, in milliseconds (the smaller of clock and processor time, as
+ * everywhere), after a first one that warms the code.
+ */
 export function budgetRow(one: BudgetCase): BudgetRow {
   const world = one.world();
   const first = timedPlan(world, 0).plan;

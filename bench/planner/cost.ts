@@ -35,7 +35,10 @@ export type CostRow = {
   readonly karpenter?: Spread & { readonly cost: number; readonly ms: number };
   /** How much more Karpenter pays than the last budget's plans, percent, mean and least. */
   readonly below?: { readonly mean: number; readonly least: number };
-  /** When the emptiest node counts as 0, as with Karpenter: cost over the same mode's bound, and how much less than Karpenter's. */
+  /**
+   * When the emptiest node counts as 0, as with Karpenter: cost over the same mode's bound, and how
+   * much less than Karpenter's.
+   */
   readonly strict?: Spread & { readonly cost: number; readonly below?: number };
   readonly digest: string;
 };
@@ -81,7 +84,10 @@ export function costCases(quick: boolean): readonly CostCase[] {
 
 const sizes = [Infinity, 32, 16] as const;
 
-/** `count` worlds over the sizes in turn. Karpenter plans only the smaller ones; the largest would take it hours. */
+/**
+ * `count` worlds over the sizes in turn. Karpenter plans only the smaller ones; the largest would
+ * take it hours.
+ */
 function worldsOf(one: CostCase, count: number): readonly BenchWorld[] {
   return Array.from({ length: count }, (_, index) =>
     generatedWorld({

@@ -4,7 +4,10 @@ import { digestOf, prove, timedPlan } from './measure.js';
 /** So many pods over so many nodes that exist. */
 export type ExistingCase = { readonly name: string; readonly pods: number; readonly nodes: number };
 
-/** `heapMebibytes`: the most memory that the whole process ever held, so this row is best measured alone. */
+/**
+ * `heapMebibytes`: the most memory that the whole process ever held, so this row is best measured
+ * alone.
+ */
 export type ExistingRow = {
   readonly kind: 'existing';
   readonly name: string;

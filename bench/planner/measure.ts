@@ -15,7 +15,10 @@ import {
 
 import { type BenchWorld } from '../worlds/objects.js';
 
-/** Milliseconds of one plan: by the clock, and of this process' processors. The smaller is what a quiet machine would take at most. */
+/**
+ * Milliseconds of one plan: by the clock, and of this process' processors. The smaller is what a
+ * quiet machine would take at most.
+ */
 export type Timed = { readonly plan: Plan; readonly wallMs: number; readonly cpuMs: number };
 
 const cpuMs = (): number => {
@@ -27,8 +30,9 @@ const cpuMs = (): number => {
 const unlimited = 1_000_000_000;
 
 /**
- * One plan with a budget in milliseconds, of the clock or of processor time, whichever ends later: a busy machine would cut
- * the one short by chance, threads that compile and collect garbage beside the planner the other. 0: the first plan only.
+ * One plan with a budget in milliseconds, of the clock or of processor time, whichever ends later:
+ * a busy machine would cut the one short by chance, threads that compile and collect garbage beside
+ * the planner the other. 0: the first plan only.
  */
 export function timedPlan(
   world: BenchWorld,
@@ -50,7 +54,10 @@ export function timedPlan(
   return { plan: made, wallMs: performance.now() - startWall, cpuMs: cpuMs() - startCpu };
 }
 
-/** The first plan, as a service that has planned before makes it: the least of some runs, the code being warm. */
+/**
+ * The first plan, as a service that has planned before makes it: the least of some runs, the code
+ * being warm.
+ */
 export function firstPlan(world: BenchWorld, runs: number): Timed {
   let best = timedPlan(world, 0);
   for (let run = 1; run < runs; run += 1) {

@@ -32,7 +32,9 @@ export type PeerResult = {
 const source = new URL('./../peers/karpenter-plan/', import.meta.url).pathname;
 const binary = new URL('./../peers/bin/karpenter-plan', import.meta.url).pathname;
 
-/** The KWOK provider takes this off each type; adding it here gives both sides the same allocatable. */
+/**
+ * The KWOK provider takes this off each type; adding it here gives both sides the same allocatable.
+ */
 const kwokOverhead: Resources = { cpu: 100, memory: 10 * 1024 ** 2 };
 
 const quantity = (name: string, amount: number): string =>
@@ -81,7 +83,10 @@ const required = (terms: readonly PodAffinityTerm[]): object => ({
   requiredDuringSchedulingIgnoredDuringExecution: terms.map(termOf),
 });
 
-/** A pod as Kubernetes writes it, for what the generated worlds use: requests, labels, spread and required (anti-)affinity. */
+/**
+ * A pod as Kubernetes writes it, for what the generated worlds use: requests, labels, spread and
+ * required (anti-)affinity.
+ */
 function manifestOf(pod: Pod): object {
   const { pods: _counted, ...requests } = pod.requests;
   const affinity = {
@@ -151,7 +156,10 @@ function worldText(world: BenchWorld): string {
   });
 }
 
-/** Builds the peer when it is not there yet; false (with the reason told) when Go or its modules are missing. */
+/**
+ * Builds the peer when it is not there yet; false (with the reason told) when Go or its modules are
+ * missing.
+ */
 export async function buildPeer(tell: (text: string) => void): Promise<boolean> {
   if (existsSync(binary)) return true;
   tell("building Karpenter's scheduler (Go), a minute or two\n");

@@ -7,7 +7,10 @@ import type { ExistingRow } from './existing.js';
 import { markdownOf } from './report.js';
 import type { SpeedRow } from './speed.js';
 
-/** One row as it was measured: a line of `bench/results/planner.ndjson`. `load`: the machine's one-minute load when it began. */
+/**
+ * One row as it was measured: a line of `bench/results/planner.ndjson`. `load`: the machine's
+ * one-minute load when it began.
+ */
 export type Measured = {
   readonly at: string;
   readonly cpus: number;
@@ -27,7 +30,10 @@ function newest(all: readonly Measured[]): readonly Measured[] {
   return [...rows.values()];
 }
 
-/** Appends a row to the results, and writes the table that readers see from the newest of each row, if it is a whole one. */
+/**
+ * Appends a row to the results, and writes the table that readers see from the newest of each row,
+ * if it is a whole one.
+ */
 export async function keep(measured: Measured): Promise<void> {
   await mkdir(results, { recursive: true });
   await appendFile(lines, `${JSON.stringify(measured)}\n`);

@@ -7,12 +7,18 @@ import { type BenchWorld } from '../worlds/objects.js';
 import { boundFor, digestOf, firstPlan, msOf, prove } from './measure.js';
 import { type PeerResult, planWithPeer } from './peer.js';
 
-/** Worlds whose first plans are timed beside Karpenter's, and how many times as fast they should be together, if anything is aimed at. */
+/**
+ * Worlds whose first plans are timed beside Karpenter's, and how many times as fast they should be
+ * together, if anything is aimed at.
+ */
 export type SpeedCase = {
   readonly name: string;
   readonly worlds: () => readonly BenchWorld[];
   readonly wanted?: number;
-  /** Whether no more nodes than Karpenter's may be opened: where one node a pod is not much dearer than another, a plan may want more and smaller ones. */
+  /**
+   * Whether no more nodes than Karpenter's may be opened: where one node a pod is not much dearer
+   * than another, a plan may want more and smaller ones.
+   */
   readonly noMoreNodes: boolean;
 };
 
@@ -27,7 +33,10 @@ export type SpeedRow = {
   readonly podsPerSecond: number;
   readonly nodes: number;
   readonly cost: number;
-  /** The best lower bound, which relaxation gave it, and how far the first plan is above it, percent. */
+  /**
+   * The best lower bound, which relaxation gave it, and how far the first plan is above it,
+   * percent.
+   */
   readonly bound: number;
   readonly boundKind: string;
   readonly gap: number;
@@ -49,7 +58,10 @@ const sizeName = (vcpusMax: number): string =>
 const plainWorlds = (vcpusMax: number): readonly BenchWorld[] =>
   [1, 2, 3].map((seed) => generatedWorld({ pods: 3_000, seed, vcpusMax, rules: 'plain' }));
 
-/** The diverse mix of Karpenter's own benchmark, and the plain worlds: all of them together, and by the largest size allowed. */
+/**
+ * The diverse mix of Karpenter's own benchmark, and the plain worlds: all of them together, and by
+ * the largest size allowed.
+ */
 export function speedCases(quick: boolean): readonly SpeedCase[] {
   const diverse = (
     [
@@ -80,7 +92,10 @@ export function speedCases(quick: boolean): readonly SpeedCase[] {
   return quick ? diverse.slice(0, 1) : [...diverse, ...plain];
 }
 
-/** Small worlds are planned more often: only then is the code compiled, as it is in a service that has been planning for a minute. */
+/**
+ * Small worlds are planned more often: only then is the code compiled, as it is in a service that
+ * has been planning for a minute.
+ */
 const warmRuns = (pods: number): number => Math.max(5, Math.ceil(150_000 / pods));
 
 type Measured = {
@@ -137,7 +152,9 @@ function ownRow(one: SpeedCase, all: readonly Measured[]): SpeedRow {
   };
 }
 
-/** Karpenter's side of a row, and whether ours reaches the factor that is wanted at no higher cost. */
+/**
+ * Karpenter's side of a row, and whether ours reaches the factor that is wanted at no higher cost.
+ */
 function besideKarpenter(
   one: SpeedCase,
   mine: SpeedRow,

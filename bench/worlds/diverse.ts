@@ -67,7 +67,9 @@ const onHosts = (labels: Readonly<Record<string, string>>): Pod['requiredPodAffi
   namespaces: [],
 });
 
-/** One pod of the mix. The draws come in a fixed order: requests, label, then what the kind needs. */
+/**
+ * One pod of the mix. The draws come in a fixed order: requests, label, then what the kind needs.
+ */
 function diversePod(random: Random, kind: number, uid: string): Pod {
   const requests = {
     cpu: random.pick([100, 250, 500, 1000, 1500]),
@@ -105,7 +107,10 @@ const spreadOver = (random: Random, topologyKey: string): Pod['topologySpread'][
   nodeTaintsPolicy: 'Ignore',
 });
 
-/** The diverse mix of Karpenter's scheduling benchmark: five kinds of pods in equal parts, one pool, no nodes yet. */
+/**
+ * The diverse mix of Karpenter's scheduling benchmark: five kinds of pods in equal parts, one pool,
+ * no nodes yet.
+ */
 export function diverseWorld(count: number, seed = 42): BenchWorld {
   const random = new Random(seed);
   const pods = Array.from({ length: count }, (_, index) =>

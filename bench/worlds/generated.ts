@@ -18,7 +18,9 @@ type Rules = 'plain' | 'spread';
 const clamp = (value: number, least: number, most: number): number =>
   Math.min(most, Math.max(least, value));
 
-/** Log-normal requests: 400 millicores and 3 GiB a core in the middle, rounded as people write them. */
+/**
+ * Log-normal requests: 400 millicores and 3 GiB a core in the middle, rounded as people write them.
+ */
 function requestsOf(random: Random, cpuMillisMax: number): Pod['requests'] {
   const cpu = clamp(
     Math.round(Math.exp(Math.log(400) + 1.0 * random.normal()) / 10) * 10,
@@ -60,7 +62,10 @@ function rulesOf(random: Random, app: string, replicas: number): Partial<Pod> {
 const replicasOf = (random: Random, all: number): number =>
   Math.min(Math.ceil(all / 5), Math.floor((1 - random.next()) ** (-1 / 1.2)));
 
-/** Deployments with log-normal requests and heavy-tailed replicas beside two daemonsets, on real types. */
+/**
+ * Deployments with log-normal requests and heavy-tailed replicas beside two daemonsets, on real
+ * types.
+ */
 export function generatedWorld(what: {
   readonly pods: number;
   readonly seed: number;
@@ -92,7 +97,10 @@ export function generatedWorld(what: {
   };
 }
 
-/** As many equal deployments as asked for, whatever the number of pods: what a plan costs in time grows with the former. */
+/**
+ * As many equal deployments as asked for, whatever the number of pods: what a plan costs in time
+ * grows with the former.
+ */
 export function evenWorld(what: {
   readonly pods: number;
   readonly classes: number;

@@ -6,7 +6,10 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 
-/** The command as it is built: its parts are loaded when they are needed, so each way through it must find its own. */
+/**
+ * The command as it is built: its parts are loaded when they are needed, so each way through it
+ * must find its own.
+ */
 const root = join(import.meta.dirname, '..', '..');
 const folder = mkdtempSync(join(tmpdir(), 'dovetail-command-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

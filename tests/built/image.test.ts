@@ -6,8 +6,9 @@ import { basename, dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 
 /**
- * The image, as far as it can be had without a container engine: the files that the Dockerfile copies, alone in a folder, must be all
- * that every service needs to start. What this cannot show is that the base image can be pulled and runs them.
+ * The image, as far as it can be had without a container engine: the files that the Dockerfile
+ * copies, alone in a folder, must be all that every service needs to start. What this cannot show
+ * is that the base image can be pulled and runs them.
  */
 const root = join(import.meta.dirname, '..', '..');
 const lines = readFileSync(join(root, 'deploy/docker/Dockerfile'), 'utf8')
@@ -37,7 +38,10 @@ const [entry = '[]'] = lines
   .filter((line) => line.startsWith('ENTRYPOINT '))
   .map((line) => line.slice('ENTRYPOINT '.length));
 
-/** `docker run dovetail /app/<program> <args>`, without docker: nothing of the repository is in reach. */
+/**
+ * `docker run dovetail /app/<program> <args>`, without docker: nothing of the repository is in
+ * reach.
+ */
 function inImage(
   program: string,
   ...args: readonly string[]

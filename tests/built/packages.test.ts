@@ -16,7 +16,10 @@ import { systemClock, systemHash } from '@dovetail/runtime';
 import { isUnavailable, obtainNatsServer, startNats } from '@dovetail/testbed';
 import { afterAll, describe, expect, test } from '@jest/globals';
 
-/** The packages as a stranger gets them: packed, and installed in an empty folder with nothing of this repository in reach. */
+/**
+ * The packages as a stranger gets them: packed, and installed in an empty folder with nothing of
+ * this repository in reach.
+ */
 const root = join(import.meta.dirname, '..', '..');
 const scratch = mkdtempSync(join(tmpdir(), 'dovetail-packages-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));

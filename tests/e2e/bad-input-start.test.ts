@@ -13,7 +13,9 @@ import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-su
 import { isUnavailable, obtainNatsServer, type RunningPart, startNats } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
-/** What a service may find missing when it starts: it says so, waits, and works once it is there. */
+/**
+ * What a service may find missing when it starts: it says so, waits, and works once it is there.
+ */
 const world = (await worlds()).includes('real') ? 'real' : 'twin';
 const services = ['pod-watcher', 'solver-0', 'launcher', 'reaper'] as const;
 const aboutLease = async (at: TestWorld, reason: string, service: string): Promise<boolean> =>
@@ -112,7 +114,10 @@ describe('NATS that cannot be used when the services start', () => {
   );
 });
 
-/** Greets as nats-server 2.9.10 does and answers pings; more is not asked of it. Answers how to end it. */
+/**
+ * Greets as nats-server 2.9.10 does and answers pings; more is not asked of it. Answers how to end
+ * it.
+ */
 async function oldServer(port: number): Promise<() => Promise<void>> {
   const sockets = new Set<{ destroy(): void }>();
   const server = createServer((socket) => {
@@ -142,7 +147,8 @@ test(`definitions that are not installed yet are missed by name, on the ${world}
     (await readFile(join(dir, 'logs', `${name}.log`), 'utf8').catch(() => '')).includes(
       '"resource-not-served"',
     );
-  // The lab is up when its services are ready, and they are not before the definitions are there: these come when each has missed them.
+  // The lab is up when its services are ready, and they are not before the definitions are there:
+  // these come when each has missed them.
   let installed: Promise<void> = Promise.resolve();
   const install = async (kubeconfig: string): Promise<void> => {
     for (const name of missing)

@@ -9,7 +9,10 @@ import type { RunningPart } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { connect } from '@nats-io/transport-node';
 
-/** Whatever is wrong is named in the log, counted, and shown where users look; the service waits, and works when the cause is gone. */
+/**
+ * Whatever is wrong is named in the log, counted, and shown where users look; the service waits,
+ * and works when the cause is gone.
+ */
 const world = (await worlds()).includes('real') ? 'real' : 'twin';
 const services = ['pod-watcher', 'solver-0', 'launcher', 'reaper'] as const;
 

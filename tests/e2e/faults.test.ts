@@ -9,7 +9,10 @@ import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-su
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 const pods = 300;
-/** Each cycle strikes once while scaling up and once while scaling down: five cycles (`npm run faults`) are ten moments. */
+/**
+ * Each cycle strikes once while scaling up and once while scaling down: five cycles (`npm run
+ * faults`) are ten moments.
+ */
 const cycles = Number(process.env['FAULT_CYCLES'] ?? '1');
 const available = await worlds();
 const world = available.includes('real') ? 'real' : 'twin';

@@ -15,7 +15,10 @@ import {
 } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
-/** The chart, by a real Helm on a real API server: nothing runs there, what counts is what was made and what it may do. */
+/**
+ * The chart, by a real Helm on a real API server: nothing runs there, what counts is what was made
+ * and what it may do.
+ */
 const root = join(import.meta.dirname, '..', '..');
 const chart = join(root, 'deploy', 'helm', 'dovetail');
 const wanted = process.env['DOVETAIL_REAL'] !== '';
@@ -69,7 +72,10 @@ type Deployment = KubeObject & {
   };
 };
 
-/** What each service's own job needs, and what must be refused to it: verb, resource, and subresource or namespace where it matters. */
+/**
+ * What each service's own job needs, and what must be refused to it: verb, resource, and
+ * subresource or namespace where it matters.
+ */
 const everyone = [
   'get pods',
   'list nodes',
@@ -184,7 +190,10 @@ const needed: Readonly<Record<Service, readonly string[]>> = {
     await rm(dir, { recursive: true, force: true });
   });
 
-  /** Whether the service's account may do it everywhere (or in the namespace, to the named object), as the API server's own authoriser answers. */
+  /**
+   * Whether the service's account may do it everywhere (or in the namespace, to the named object),
+   * as the API server's own authoriser answers.
+   */
   const may = async (
     service: Service,
     what: string,

@@ -22,8 +22,9 @@ import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-su
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 
 /**
- * Things that happen to pods and nodes between a plan and its end strand nothing: four nodes that are full to the last millicore, five
- * pods each, so that the only room for a replacement is the room that its predecessor left.
+ * Things that happen to pods and nodes between a plan and its end strand nothing: four nodes that
+ * are full to the last millicore, five pods each, so that the only room for a replacement is the
+ * room that its predecessor left.
  */
 const world = (await worlds()).includes('real') ? 'real' : 'twin';
 const [nodesPlanned, podsPerNode] = [4, 5] as const;
@@ -56,7 +57,8 @@ describe(`plans that are disturbed, on the ${world} world`, () => {
   afterAll(async () => at?.close());
   afterEach(async () => {
     await at.kubectl('scale', 'deployment/load', '--replicas=0');
-    // Pods of a node that is lost go only once its Node has gone and the control plane's collector has passed.
+    // Pods of a node that is lost go only once its Node has gone and the control plane's collector
+    // has passed.
     await eventually('no pods', async () => (await pods(at, 'default')).length === 0, 180_000);
     await at.lab.advanceClock(11_000);
     await untilNothingLeft(at);
@@ -75,7 +77,10 @@ describe(`plans that are disturbed, on the ${world} world`, () => {
     expect(new Set(first.values()).size).toBe(nodesPlanned);
   }
 
-  /** The claims whose nodes are closed by now, all of them, in the order in which they joined: in that order they will open. */
+  /**
+   * The claims whose nodes are closed by now, all of them, in the order in which they joined: in
+   * that order they will open.
+   */
   async function closedClaims(): Promise<readonly string[]> {
     const closed = await untilClosed(at, nodesPlanned);
     return at.decisions
@@ -89,7 +94,10 @@ describe(`plans that are disturbed, on the ${world} world`, () => {
     return found;
   };
 
-  /** Where pods are is where they were planned last, and those that nothing happened to were planned once. Successors may come in two batches, for a node each. */
+  /**
+   * Where pods are is where they were planned last, and those that nothing happened to were planned
+   * once. Successors may come in two batches, for a node each.
+   */
   async function expectPlanned(options: {
     readonly disturbed: (uid: string) => boolean;
     readonly successorsApart?: boolean;
@@ -129,7 +137,8 @@ describe(`plans that are disturbed, on the ${world} world`, () => {
     expect(successor?.spec.nodeName).toBe((await nodesOfClaims(at)).get(claim));
   });
 
-  // Room on a node that opens is anybody's: kube-scheduler may put a pod there whose own node is still to open. So the room is on the last.
+  // Room on a node that opens is anybody's: kube-scheduler may put a pod there whose own node is
+  // still to open. So the room is on the last.
   test('a pod that is bound elsewhere, to a node that is not ours: the others are where they were planned', async () => {
     await scaleUp();
     const moved = await podOf((await closedClaims()).at(-1) ?? '');

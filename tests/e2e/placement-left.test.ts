@@ -37,8 +37,9 @@ import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-su
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 
 /**
- * Pods whose place is the scheduler's to choose are planned for, where that helps them, and bound by nobody but their scheduler; their
- * neighbours in the same bin are bound as planned. (Groups of pods are left too; Kubernetes 1.34 has none, so only unit tests know them.)
+ * Pods whose place is the scheduler's to choose are planned for, where that helps them, and bound
+ * by nobody but their scheduler; their neighbours in the same bin are bound as planned. (Groups of
+ * pods are left too; Kubernetes 1.34 has none, so only unit tests know them.)
  */
 const world = (await worlds()).includes('real') ? 'real' : 'twin';
 if (world === 'twin')
@@ -46,7 +47,10 @@ if (world === 'twin')
     'LEFT OUT: ephemeral volumes and devices: the twin has no controller for the ones and no scheduling of the others\n',
   );
 
-/** Together as much as a c5.2xlarge has for pods: the plan has one place for each, and the scheduler no other. */
+/**
+ * Together as much as a c5.2xlarge has for pods: the plan has one place for each, and the scheduler
+ * no other.
+ */
 const [leftCpu, neighbourCpu] = ['3900m', '4000m'] as const;
 
 type Kind = {
@@ -224,7 +228,8 @@ describe(`pods that are left to the scheduler, on the ${world} world`, () => {
       ({ metadata }) => metadata.name === second.spec.nodeName,
     );
     expect(node === undefined ? undefined : labelOf(node, 'karpenter.sh/nodepool')).toBe('default');
-    // Room for the pods of a retired node is kept for ten minutes: until then even an empty node stays.
+    // Room for the pods of a retired node is kept for ten minutes: until then even an empty node
+    // stays.
     await at.kubectl('delete', 'deployment', 'web', '--cascade=foreground');
     await at.lab.advanceClock(600_000);
   });

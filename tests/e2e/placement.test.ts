@@ -18,7 +18,10 @@ import { poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 
-/** The plan is what runs: tight plans, whose nodes register a second apart, on the real kube-scheduler where it can be had. */
+/**
+ * The plan is what runs: tight plans, whose nodes register a second apart, on the real
+ * kube-scheduler where it can be had.
+ */
 const trials = Number(process.env['TRIALS'] ?? '3');
 const world = (await worlds()).includes('real') ? 'real' : 'twin';
 if (world === 'twin')
@@ -26,7 +29,10 @@ if (world === 'twin')
     "LEFT OUT: placement on the real kube-scheduler: the twin's scheduler stood in\n",
   );
 const nodesPlanned = 8;
-/** Each trial is a world of its own; the planner packs every one of them into the eight, long before its counted steps are used up. */
+/**
+ * Each trial is a world of its own; the planner packs every one of them into the eight, long before
+ * its counted steps are used up.
+ */
 const seeds = Array.from({ length: trials }, (_, index) => index + 1);
 
 type Trial = {
@@ -78,7 +84,10 @@ function summaryOf(placement: Placement, all: readonly Trial[]): string {
   return `placement ${placement}: ${whole} of ${all.length} trials with every pod on its planned node; ${sum((one) => one.onPlanned)} of ${sum((one) => one.pods)} pods on it, ${sum((one) => one.stranded)} stranded`;
 }
 
-/** Runs one trial until every node is open and where pods are has settled; what is stranded then fits nowhere. */
+/**
+ * Runs one trial until every node is open and where pods are has settled; what is stranded then
+ * fits nowhere.
+ */
 async function runTrial(at: TestWorld, trial: number): Promise<Trial> {
   const startedMs = performance.now();
   const requests = tightRequests(nodesPlanned, drawsFrom(trial));
@@ -128,8 +137,9 @@ async function clear(at: TestWorld): Promise<void> {
 }
 
 /**
- * Pods of a trial come within a second or two: a batch waits until they are all there. Its plan ends by counted steps, a fraction of a
- * second on a machine that does nothing else; the time is what a machine that does much else is given for them.
+ * Pods of a trial come within a second or two: a batch waits until they are all there. Its plan
+ * ends by counted steps, a fraction of a second on a machine that does nothing else; the time is
+ * what a machine that does much else is given for them.
  */
 const env = {
   cloud: { JOIN_STAGGER_MS: '1000' },
@@ -162,7 +172,8 @@ describe.each(['bind', 'scheduler'] as const)(
         results[placement].push(result);
         if (placement === 'bind')
           expect(result).toMatchObject({ nodes: nodesPlanned, elsewhere: [], stranded: 0 });
-        // What is stranded is planned again once its promise has ended, two minutes after its node was initialised.
+        // What is stranded is planned again once its promise has ended, two minutes after its node
+        // was initialised.
         else if (result.stranded > 0) await at.lab.advanceClock(125_000);
         await untilRunning(at, 'default', result.pods, 120_000);
       },

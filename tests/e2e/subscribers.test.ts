@@ -10,8 +10,9 @@ import { connect, type NatsConnection } from 'nats';
 import protobuf from 'protobufjs';
 
 /**
- * Anyone may read the decisions: with our client library, and with nothing of ours but the .proto files. The plain client is the
- * `nats` package of NATS' maintainers, the messages are read by protobufjs from the published schema.
+ * Anyone may read the decisions: with our client library, and with nothing of ours but the .proto
+ * files. The plain client is the `nats` package of NATS' maintainers, the messages are read by
+ * protobufjs from the published schema.
  */
 const world = (await worlds()).includes('real') ? 'real' : 'twin';
 const protoRoot = join(import.meta.dirname, '..', '..', 'proto');

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 
 /**
- * The linter holds the direction of dependencies (docs/architecture.md). Without a project graph its rule only warns and passes, so
- * this plants forbidden imports in files that exist and expects each to be refused; allowed ones show that not everything is.
+ * The linter holds the direction of dependencies (docs/architecture.md). Without a project graph
+ * its rule only warns and passes, so this plants forbidden imports in files that exist and expects
+ * each to be refused; allowed ones show that not everything is.
  */
 const root = join(import.meta.dirname, '..', '..');
 const boundary = '@nx/enforce-module-boundaries';
@@ -31,7 +32,8 @@ const cases: readonly (readonly [file: string, code: string, rule: string | unde
     "import { parse } from 'yaml'; export const planted = parse;",
     boundary,
   ],
-  // Both are core, so the layers allow it: only the graph sees that scheduling imports ports already.
+  // Both are core, so the layers allow it: only the graph sees that scheduling imports ports
+  // already.
   [
     'libs/core/ports/src/index.ts',
     "import { plan } from '@dovetail/core-scheduling'; export const planted = plan;",
@@ -89,7 +91,10 @@ const cases: readonly (readonly [file: string, code: string, rule: string | unde
   ],
 ];
 
-/** Lints every case in one process, for the linter takes seconds to start; answers the rules that each one breaks. */
+/**
+ * Lints every case in one process, for the linter takes seconds to start; answers the rules that
+ * each one breaks.
+ */
 function rulesBroken(): readonly (readonly string[])[] {
   const program = `
     import { ESLint } from 'eslint';

@@ -1,7 +1,10 @@
 import { closingTables } from '@dovetail/tools/closing-table';
 import { describe, expect, test } from '@jest/globals';
 
-/** The tables that `make test` closes with are made of test names: these are names as the suites have them. */
+/**
+ * The tables that `make test` closes with are made of test names: these are names as the suites
+ * have them.
+ */
 const result = (suite: string, title: string, status = 'passed') => ({ suite, title, status });
 const text: string = closingTables([
   result('scenario inflate-memory on the twin world', 'one node'),

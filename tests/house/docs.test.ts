@@ -60,7 +60,10 @@ const computedReasons: Readonly<Record<string, () => readonly string[]>> = {
     ...namesIn(read('libs/core/ec2-model/src/ami-queries.ts'), /ok: false,\s*reason: '(\w+)'/g),
   ],
 };
-/** Every call that tells an Event, up to its reason; a call without one in it is answered as it is, and explained nowhere. */
+/**
+ * Every call that tells an Event, up to its reason; a call without one in it is answered as it is,
+ * and explained nowhere.
+ */
 const eventReasons = found(/\bevents\.(?:tell|write|record)\(((?:\{[^;]*?\breason: )?[^,}]+)/g).map(
   (call) =>
     call

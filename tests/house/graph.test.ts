@@ -16,8 +16,9 @@ import { importsOf, packageOf, trackedFiles, workspacePackages } from '@dovetail
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 /**
- * Nx caches by its project graph. Where an edge is missing, a cached check stays green over broken code, so this compares
- * the graph with the imports that the sources really have, and breaks a dependency to see its dependent fail.
+ * Nx caches by its project graph. Where an edge is missing, a cached check stays green over broken
+ * code, so this compares the graph with the imports that the sources really have, and breaks a
+ * dependency to see its dependent fail.
  */
 const root = join(import.meta.dirname, '..', '..');
 const scratch = mkdtempSync(join(tmpdir(), 'dovetail-graph-'));

@@ -10,8 +10,9 @@ import { accountFor, createCloud, serveCloud } from '@dovetail/sim-cloud';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 /**
- * The policies of deploy/iam against the code: which methods of the cloud each service's source calls, which actions of AWS each
- * method was seen to call on the cloud twin, and no action more or less in the service's policy.
+ * The policies of deploy/iam against the code: which methods of the cloud each service's source
+ * calls, which actions of AWS each method was seen to call on the cloud twin, and no action more or
+ * less in the service's policy.
  */
 const root = join(import.meta.dirname, '..', '..');
 type Statement = {
@@ -42,7 +43,10 @@ const methodsOf = (service: string): readonly string[] =>
     [...sourcesOf(service).matchAll(/\bcloud\s*\.(\w+)\(/g)].map(([, method]) => method ?? ''),
   );
 
-/** Rights that AWS asks for on behalf of another action: the fleet runs instances with a role, and a profile is made with its tags. */
+/**
+ * Rights that AWS asks for on behalf of another action: the fleet runs instances with a role, and a
+ * profile is made with its tags.
+ */
 const implied: Readonly<Record<string, readonly string[]>> = {
   'ec2:CreateFleet': ['ec2:RunInstances', 'iam:PassRole', 'ec2:CreateTags'],
   'iam:CreateInstanceProfile': ['iam:TagInstanceProfile'],

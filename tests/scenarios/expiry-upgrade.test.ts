@@ -91,8 +91,9 @@ describe.each(await worlds())('scenario expiry-upgrade on the %s world', (world)
       instance?.instanceId,
     ]);
     expect(await told(at, 'drain', instance?.instanceId, 0)).toEqual([]);
-    // No Provisioner is left that could make room elsewhere, and the budget keeps the last two pods where they are, for ever: graceful
-    // means that the node stays for them. Whoever wants it gone lifts the budget.
+    // No Provisioner is left that could make room elsewhere, and the budget keeps the last two pods
+    // where they are, for ever: graceful means that the node stays for them. Whoever wants it gone
+    // lifts the budget.
     await at.kubectl('delete', 'pdb', 'inflate-pdb');
     await untilNothingLeft(at, 120_000);
     await seen.close();

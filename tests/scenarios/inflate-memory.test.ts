@@ -10,7 +10,10 @@ const region = 'us-west-2';
 const gibibyte = 1024 ** 3;
 const nodeClass = { amiFamily: 'AL2023', kubelet: {}, blockDeviceMappings: [] } as const;
 
-/** On-demand c, m or r types above generation 4, amd64, that hold 5 GiB, cheapest first, from the catalog alone. */
+/**
+ * On-demand c, m or r types above generation 4, amd64, that hold 5 GiB, cheapest first, from the
+ * catalog alone.
+ */
 const fitting = catalogFor(region)
   .filter(({ facts, onDemandPriceMicrosPerHour, zones }) => {
     const [, category, generation] = /^([a-z]+)(\d+)[^.]*\./.exec(facts.name) ?? [];
@@ -56,7 +59,9 @@ type NodeMade = {
   readonly requested: string;
 };
 
-/** Fills the nodes that are there, then asks for five pods more, which need a node that holds 5 GiB. */
+/**
+ * Fills the nodes that are there, then asks for five pods more, which need a node that holds 5 GiB.
+ */
 async function oneNodeMore(at: TestWorld): Promise<NodeMade> {
   const full = await podsThatFit(at);
   await scaleTo(at, full);
@@ -114,7 +119,8 @@ describe.each(await worlds())('scenario inflate-memory on the %s world', (world)
     expect(instance?.capacityType).toBe('on-demand');
   });
 
-  // DRIFTED stays blank until drift is detected, which is not built; nor is consolidation, and its `Unconsolidatable` event with it.
+  // DRIFTED stays blank until drift is detected, which is not built; nor is consolidation, and its
+  // `Unconsolidatable` event with it.
   test('kubectl get nodeclaims -o wide has its columns, filled', async () => {
     await eventually('the claim to be ready', async () =>
       /True/.test(await at.kubectl('get', 'nodeclaims.karpenter.sh')),

@@ -27,7 +27,10 @@ async function lineOf(at: TestWorld, decision: Decision): Promise<LogLine> {
   return lines[0] as LogLine;
 }
 
-/** Decisions and log tell of one packing of one node for these pods, of the named type and nothing else. */
+/**
+ * Decisions and log tell of one packing of one node for these pods, of the named type and nothing
+ * else.
+ */
 async function expectOnePacking(
   at: TestWorld,
   expected: {
@@ -67,7 +70,10 @@ async function expectOnePacking(
   });
 }
 
-/** Decisions and log tell how the instance was launched, as EC2 knows it: image, where its id came from, security groups, launch template. */
+/**
+ * Decisions and log tell how the instance was launched, as EC2 knows it: image, where its id came
+ * from, security groups, launch template.
+ */
 async function expectLaunchTold(at: TestWorld, launch: Decision): Promise<void> {
   const [instance] = await instances(at);
   const template = (await launchTemplates(at)).find(

@@ -16,7 +16,10 @@ import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-su
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 const types = ['m5.large', 'm5a.large', 'm5.xlarge', 'm6i.large', 'c5.xlarge'];
-/** Pods of 700m CPU that fit a type of two or four vCPU beside its reservations (70m, 80m); memory never binds first. */
+/**
+ * Pods of 700m CPU that fit a type of two or four vCPU beside its reservations (70m, 80m); memory
+ * never binds first.
+ */
 const podsPer: Readonly<Record<string, number>> = {
   'm5.large': 2,
   'm5a.large': 2,
@@ -60,7 +63,10 @@ describe.each(await worlds())('scenario spot-type-list on the %s world', (world)
   });
   afterAll(async () => at?.close());
 
-  /** What our own Warnings that are new say of each of the pods; kube-scheduler's Events are its own. */
+  /**
+   * What our own Warnings that are new say of each of the pods; kube-scheduler's Events are its
+   * own.
+   */
   const toldOf = async (
     about: readonly KubeObject[],
     known: ReadonlySet<string | undefined>,
@@ -152,7 +158,8 @@ describe.each(await worlds())('scenario spot-type-list on the %s world', (world)
     });
     const [allSubnets, allGroups] = await Promise.all([aws.subnets([]), aws.securityGroups([])]);
     aws.close();
-    // There is something that would be wrong to take: as many subnets more, in the same zones, and another group.
+    // There is something that would be wrong to take: as many subnets more, in the same zones, and
+    // another group.
     expect(
       allSubnets
         .filter(({ id }) => !zoneOf.has(id))
@@ -173,7 +180,8 @@ describe.each(await worlds())('scenario spot-type-list on the %s world', (world)
       await at.cloud('POST', 'capacity', { instanceType, capacityType: 'spot', free: 0 });
     const known = new Set((await events(at)).map(({ metadata }) => metadata.uid));
     await at.kubectl('scale', 'deployment/worker', '--replicas=12');
-    // Told twice: when the launch failed, and when the planner, who knows of that, finds nothing that could be bought.
+    // Told twice: when the launch failed, and when the planner, who knows of that, finds nothing
+    // that could be bought.
     const waiting = await eventually(
       'pods that wait, each told that its launch failed and that nothing can be bought',
       async () => {
@@ -192,7 +200,8 @@ describe.each(await worlds())('scenario spot-type-list on the %s world', (world)
       90_000,
     );
     const messages = [...waiting.told.values()].flat();
-    // The planner's Event also says, after `existing nodes:`, why those that are there do not do: too full, or base nodes. That blames nothing the pod asks for.
+    // The planner's Event also says, after `existing nodes:`, why those that are there do not do:
+    // too full, or base nodes. That blames nothing the pod asks for.
     for (const message of messages.map((each) => each.split('; existing nodes:')[0])) {
       expect(message).toMatch(
         /^Failed to launch capacity for the pod, insufficient capacity|^Failed to schedule pod, Provisioner\/default: no type of Provisioner\/default can be bought now: out of capacity/,

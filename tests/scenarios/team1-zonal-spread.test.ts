@@ -21,7 +21,10 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 const nodeClass = { amiFamily: 'Bottlerocket', kubelet: {}, blockDeviceMappings: [] } as const;
 const subnetZones = ['eu-west-1a', 'eu-west-1b'];
 
-/** Every type sold in a zone that holds two of the pods and the daemonsets (2125m, 512M, 4 pods), cheapest first: from the catalog alone. */
+/**
+ * Every type sold in a zone that holds two of the pods and the daemonsets (2125m, 512M, 4 pods),
+ * cheapest first: from the catalog alone.
+ */
 const typesForTwo = (zone: string): readonly { readonly name: string; readonly price: number }[] =>
   catalogFor('eu-west-1')
     .flatMap(({ facts, onDemandPriceMicrosPerHour: price, zones }) => {
@@ -70,7 +73,10 @@ async function openTeam1(options: {
   return at;
 }
 
-/** Two packings of two pods each, at the price of the cheapest type that holds them; and two claims, one in each zone, with the least that holds two pods and the cheapest types for it. */
+/**
+ * Two packings of two pods each, at the price of the cheapest type that holds them; and two claims,
+ * one in each zone, with the least that holds two pods and the cheapest types for it.
+ */
 async function expectPlan(at: TestWorld): Promise<void> {
   const [cheapest] = typesForTwo('eu-west-1a');
   const admitted = at.decisions.of('admit');
@@ -134,7 +140,10 @@ const configsOf = (intent: string): Configs =>
     }
   ).request.configs;
 
-/** What a watch tells of nodes, in its order: `<node> tainted` (with the taint that says it is being retired), `<node> gone`. */
+/**
+ * What a watch tells of nodes, in its order: `<node> tainted` (with the taint that says it is being
+ * retired), `<node> gone`.
+ */
 function watchEnds(at: TestWorld): { readonly told: readonly string[]; end(): Promise<void> } {
   const stop = new AbortController();
   const told: string[] = [];
@@ -247,7 +256,8 @@ describe.each(await worlds())('scenario team1-zonal-spread on the %s world', (wo
     for (const launch of at.decisions.of('launch'))
       expect(templates.map(({ name }) => name)).toContain(launch.facts['launchTemplate']);
     for (const { name, userData } of templates) {
-      // A configuration is for types whose kubelets admit the same number of pods; all else is equal here.
+      // A configuration is for types whose kubelets admit the same number of pods; all else is
+      // equal here.
       const types = new Set(
         configs
           .filter(({ launchTemplateName }) => launchTemplateName === name)
@@ -327,7 +337,8 @@ describe.each(await worlds())('scenario team1-zonal-spread on the %s world', (wo
         'drain',
         'terminate',
       ]);
-      // By the lab's clock, which stands 31 seconds ahead by now: not before the time is over, and soon after it.
+      // By the lab's clock, which stands 31 seconds ahead by now: not before the time is over, and
+      // soon after it.
       expect((disrupt?.atMs ?? 0) - fullMs).toBeGreaterThanOrEqual(30_000);
       expect((disrupt?.atMs ?? 0) - emptyMs).toBeLessThan(45_000);
     }
@@ -343,7 +354,8 @@ describe.each(await worlds())(
     });
     afterAll(async () => at?.close());
 
-    // Where they run is its choice: the spread is ScheduleAnyway, and the first node may be open before the second.
+    // Where they run is its choice: the spread is ScheduleAnyway, and the first node may be open
+    // before the second.
     test('the same two nodes are planned, and all four pods run on nodes of team1, bound by kube-scheduler', async () => {
       const running = await untilRunning(at, 'default', 4);
       await expectPlan(at);

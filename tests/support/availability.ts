@@ -51,7 +51,10 @@ const isReady = (pod: KubeObject): boolean =>
     ({ type, status }) => type === 'Ready' && status === 'True',
   );
 
-/** A pod is available, as disruption budgets count, when it is ready and not being deleted. `fewest`: at any moment since the watch began. */
+/**
+ * A pod is available, as disruption budgets count, when it is ready and not being deleted.
+ * `fewest`: at any moment since the watch began.
+ */
 export async function watchAvailable(
   at: TestWorld,
   labelSelector: string,
@@ -84,7 +87,10 @@ type NodeSpec = {
   readonly taints?: readonly { readonly key: string; readonly effect: string }[];
 };
 
-/** Names of the nodes that were closed to new pods, by cordon or by the taint that says the same, and of those that went. */
+/**
+ * Names of the nodes that were closed to new pods, by cordon or by the taint that says the same,
+ * and of those that went.
+ */
 export async function watchNodes(
   at: TestWorld,
 ): Promise<Watched & { readonly closed: ReadonlySet<string>; readonly gone: ReadonlySet<string> }> {

@@ -9,7 +9,9 @@ import { eventually, type TestWorld } from './world.js';
 
 /** Who put which pod where, and what may happen to nodes meanwhile. */
 
-/** UIDs of the pods that kube-scheduler has bound: of each it tells an Event, and nobody else does. */
+/**
+ * UIDs of the pods that kube-scheduler has bound: of each it tells an Event, and nobody else does.
+ */
 export const boundByScheduler = async (at: TestWorld): Promise<ReadonlySet<string>> =>
   new Set(
     (await events(at))
@@ -37,7 +39,9 @@ export const nodesOfClaims = async (at: TestWorld): Promise<ReadonlyMap<string, 
     ]),
   );
 
-/** The node that each pod was planned on last, by pod UID; '' where it is gone or has not joined. */
+/**
+ * The node that each pod was planned on last, by pod UID; '' where it is gone or has not joined.
+ */
 export async function latestNodes(at: TestWorld): Promise<ReadonlyMap<string, string>> {
   const nodeOf = await nodesOfClaims(at);
   const alive = new Set((await nodes(at)).map((node) => node.metadata.name));
@@ -52,7 +56,10 @@ export async function latestNodes(at: TestWorld): Promise<ReadonlyMap<string, st
 const isClosed = (node: KubeObject): boolean =>
   node.metadata.annotations?.[annotations.placementCordon] !== undefined;
 
-/** Waits for claims whose nodes have joined and are closed to everyone but the planned pods; their names. */
+/**
+ * Waits for claims whose nodes have joined and are closed to everyone but the planned pods; their
+ * names.
+ */
 export const untilClosed = (at: TestWorld, count: number): Promise<readonly string[]> =>
   eventually(`${count} nodes that are kept for their pods`, async () => {
     const closed = new Set((await nodes(at)).filter(isClosed).map((node) => node.metadata.name));
@@ -110,7 +117,8 @@ export async function endInstance(at: TestWorld, claimName: string): Promise<voi
   });
   try {
     const id = providerID.split('/').at(-1) ?? '';
-    // EC2 shows a fresh instance only after a moment, and one that it does not show counts as ended.
+    // EC2 shows a fresh instance only after a moment, and one that it does not show counts as
+    // ended.
     await eventually(`EC2 to show ${id}`, async () => (await cloud.instancesById([id])).length > 0);
     expect(await cloud.terminate([id])).toEqual([]);
   } finally {

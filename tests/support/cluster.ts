@@ -47,7 +47,10 @@ export const runningPods = async (
     (pod) => pod.status?.phase === 'Running' && pod.metadata.deletionTimestamp === undefined,
   );
 
-/** What is known of pods that do not run: what the scheduler says, what was decided about them, and who promises them room. */
+/**
+ * What is known of pods that do not run: what the scheduler says, what was decided about them, and
+ * who promises them room.
+ */
 async function whyWaiting(world: TestWorld, namespace: string): Promise<string> {
   const holders = [...(await claims(world)), ...(await nodes(world))].map(({ metadata }) => ({
     name: metadata.name,
@@ -73,7 +76,10 @@ async function whyWaiting(world: TestWorld, namespace: string): Promise<string> 
     .join('\n');
 }
 
-/** Waits until exactly so many pods of the namespace run, and answers them; fails with what is known of the others. */
+/**
+ * Waits until exactly so many pods of the namespace run, and answers them; fails with what is known
+ * of the others.
+ */
 export const untilRunning = (
   world: TestWorld,
   namespace: string,

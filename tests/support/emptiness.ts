@@ -8,7 +8,10 @@ const marked = async (world: TestWorld): Promise<readonly boolean[]> =>
     (claim) => claim.metadata.annotations?.[emptySinceAnnotation] !== undefined,
   );
 
-/** Waits until the namespace has no pods and every node's countdown has begun: a clock that is advanced before that puts its beginning off. */
+/**
+ * Waits until the namespace has no pods and every node's countdown has begun: a clock that is
+ * advanced before that puts its beginning off.
+ */
 export async function untilSeenEmpty(world: TestWorld, namespace: string): Promise<void> {
   await eventually(
     `no pods in ${namespace}`,

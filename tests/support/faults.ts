@@ -21,14 +21,20 @@ const victims: Partial<Record<Fault, string>> = {
   'kill reaper': 'reaper',
 };
 
-/** Lets it go wrong. Killed processes are started again by the lab's supervisor, as a Deployment would. */
+/**
+ * Lets it go wrong. Killed processes are started again by the lab's supervisor, as a Deployment
+ * would.
+ */
 export async function strike(world: TestWorld, fault: Fault): Promise<void> {
   const victim = victims[fault];
   if (victim !== undefined) return killPart(world, victim);
   return fault === 'purge all streams' ? purgeStreams(world) : loseBus(world);
 }
 
-/** The supervisor is held until the process is seen to be dead: it would start the next one before anybody had looked. */
+/**
+ * The supervisor is held until the process is seen to be dead: it would start the next one before
+ * anybody had looked.
+ */
 async function killPart(
   world: TestWorld,
   name: string,

@@ -3,7 +3,10 @@ import { type KubeObject, kubeResources } from '@dovetail/core-ports';
 import { claims, pods } from './cluster.js';
 import { eventually, type TestWorld } from './world.js';
 
-/** What 8 vCPU leave for pods after the kubelet's own share (60 + 10 + 2 × 5 + 4 × 2.5 millicores), in tenths of a core. */
+/**
+ * What 8 vCPU leave for pods after the kubelet's own share (60 + 10 + 2 × 5 + 4 × 2.5 millicores),
+ * in tenths of a core.
+ */
 const nodeTenths = 79;
 
 /** A pod by itself, that asks for so much. */
@@ -27,8 +30,9 @@ export const podObject = (
 });
 
 /**
- * Requests in millicores that fill so many nodes of 8 vCPU to 98–100 %, five pods a node, in an order that does not give the packing away.
- * No pod is as small as all the room that is left together: wherever a plan leaves it, no pod of another node can slip into it.
+ * Requests in millicores that fill so many nodes of 8 vCPU to 98–100 %, five pods a node, in an
+ * order that does not give the packing away. No pod is as small as all the room that is left
+ * together: wherever a plan leaves it, no pod of another node can slip into it.
  */
 export function tightRequests(nodes: number, draw: () => number): readonly number[] {
   const shares = Array.from({ length: nodes }, (_, node) =>
@@ -54,7 +58,10 @@ function splitRandomly(total: number, parts: number, draw: () => number): readon
   return [total - shared.reduce((all, part) => all + part, 0), ...shared];
 }
 
-/** Which node each pod was planned on, by pod UID, as the admissions tell it: a new one, or room on one to come. Pods planned more than once keep their first plan. */
+/**
+ * Which node each pod was planned on, by pod UID, as the admissions tell it: a new one, or room on
+ * one to come. Pods planned more than once keep their first plan.
+ */
 export async function plannedNodes(at: TestWorld): Promise<ReadonlyMap<string, string>> {
   const nodeOfClaim = new Map(
     (await claims(at)).map((claim) => [

@@ -33,7 +33,10 @@ export function tableText({ title, columns, rows, summary }: Table): string {
   ].join('\n');
 }
 
-/** Prints the table; with KEEP_RESULTS=1 it is also appended to `tests/results/<name>.md`, with the day and the machine. */
+/**
+ * Prints the table; with KEEP_RESULTS=1 it is also appended to `tests/results/<name>.md`, with the
+ * day and the machine.
+ */
 export async function keepTable(name: string, table: Table): Promise<void> {
   process.stdout.write(`\n${tableText(table)}\n`);
   if (process.env['KEEP_RESULTS'] !== '1') return;

@@ -22,14 +22,20 @@ import { type DecisionRecorder, recordDecisions } from './decisions.js';
 
 const root = join(import.meta.dirname, '..', '..');
 
-/** A lab for one test file, with hands to work on it. In its VPC another team has subnets and a security group too: who ignores selectors gets those. */
+/**
+ * A lab for one test file, with hands to work on it. In its VPC another team has subnets and a
+ * security group too: who ignores selectors gets those.
+ */
 export type TestWorld = {
   readonly lab: Lab;
   readonly kube: KubeApi & ManifestApi;
   readonly decisions: DecisionRecorder;
   /** Runs the real kubectl against the lab. Rejects with its output when it fails. */
   kubectl(...args: readonly string[]): Promise<string>;
-  /** Applies every manifest of a folder under tests/scenarios, or the named files of it, as written but for ${CLUSTER_NAME}. */
+  /**
+   * Applies every manifest of a folder under tests/scenarios, or the named files of it, as written
+   * but for ${CLUSTER_NAME}.
+   */
   applyScenario(name: string, files?: readonly string[]): Promise<void>;
   /** Asks or tells the cloud twin (`/_twin/…`). */
   cloud<T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T>;
@@ -138,7 +144,10 @@ async function applyScenario(
   }
 }
 
-/** A test file that drives kubectl is skipped as a whole where kubectl cannot be had, and one line says why. */
+/**
+ * A test file that drives kubectl is skipped as a whole where kubectl cannot be had, and one line
+ * says why.
+ */
 async function leaveOutWithoutKubectl(): Promise<void> {
   const { testPath } = expect.getState();
   if (
@@ -155,7 +164,10 @@ async function leaveOutWithoutKubectl(): Promise<void> {
   test.only('kubectl is left out', () => expect(isUnavailable(found)).toBe(true));
 }
 
-/** Which worlds to test on: the twins always; the real control plane when asked for and to be had, else one line says why not. */
+/**
+ * Which worlds to test on: the twins always; the real control plane when asked for and to be had,
+ * else one line says why not.
+ */
 export async function worlds(): Promise<readonly ControlPlaneKind[]> {
   await leaveOutWithoutKubectl();
   if (process.env['DOVETAIL_REAL'] === '') {

@@ -1,4 +1,5 @@
-// One instance type as one line of text: the format that libs/core/ec2-model/src/catalog-line.ts reads.
+// One instance type as one line of text: the format that libs/core/ec2-model/src/catalog-line.ts
+// reads.
 
 import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
 
@@ -24,7 +25,10 @@ const usageLetters: Readonly<Record<string, string>> = {
 
 const zoneMaskAlphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_';
 
-/** `type` is in the shape of DescribeInstanceTypes. A field that is unknown or does not apply is empty. */
+/**
+ * `type` is in the shape of DescribeInstanceTypes. A field that is unknown or does not apply is
+ * empty.
+ */
 export function encodeType(
   type: InstanceTypeInfo,
   regions: readonly Region[],
@@ -79,7 +83,10 @@ function flagsOf(type: InstanceTypeInfo): string {
     .join('');
 }
 
-/** Interfaces of the default card (the only one that pods' addresses come from), addresses per interface, EFA interfaces, cards, Mbps. */
+/**
+ * Interfaces of the default card (the only one that pods' addresses come from), addresses per
+ * interface, EFA interfaces, cards, Mbps.
+ */
 function networkOf(type: InstanceTypeInfo, bandwidthMbps: number | undefined): readonly unknown[] {
   const network = type.NetworkInfo ?? {};
   const cards = network.NetworkCards ?? [];

@@ -149,7 +149,10 @@ export const blockDeviceMappings = (): Schema =>
     },
   );
 
-/** How the nodes' metadata service answers; with defaults of the schema's own where the version has them. */
+/**
+ * How the nodes' metadata service answers; with defaults of the schema's own where the version has
+ * them.
+ */
 export const metadataOptions = (defaults: 'with-defaults' | 'without-defaults'): Schema => {
   const byDefault = (value: unknown): Schema =>
     defaults === 'with-defaults' ? { default: value } : {};

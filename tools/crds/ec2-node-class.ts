@@ -186,7 +186,10 @@ const networkInterfaces = (): Schema =>
     },
   );
 
-/** Settings that are in the API so that manifests apply, and that a class is not ready with until Dovetail can launch with them. */
+/**
+ * Settings that are in the API so that manifests apply, and that a class is not ready with until
+ * Dovetail can launch with them.
+ */
 const later = (): Readonly<Record<string, Schema>> => ({
   capacityReservationSelectorTerms: reservationTerms(),
   placementGroupSelector: fields(

@@ -82,7 +82,10 @@ const provisionerStatus = (): Schema =>
     conditions: conditions(),
   });
 
-/** Provisioner, karpenter.sh/v1alpha5. Its own webhooks' rules and defaults are the schema's and the parser's now. */
+/**
+ * Provisioner, karpenter.sh/v1alpha5. Its own webhooks' rules and defaults are the schema's and the
+ * parser's now.
+ */
 export const provisioner = (): Schema =>
   definition({
     group: 'karpenter.sh',

@@ -73,8 +73,9 @@ export const taints = (description: string): Schema =>
 const integerOperators = quoted(['Gt', 'Lt', 'Gte', 'Lte']);
 
 /**
- * Requirements on a node's labels. A bound is read by int() rather than by a pattern: values have no greatest length, and
- * the API server would refuse a pattern's cost. A text where a number should stand fails that conversion, and the rule with it.
+ * Requirements on a node's labels. A bound is read by int() rather than by a pattern: values have
+ * no greatest length, and the API server would refuse a pattern's cost. A text where a number
+ * should stand fails that conversion, and the rule with it.
  */
 export const requirements = (options: { readonly poolKeys: 'allowed' | 'refused' }): Schema =>
   described(

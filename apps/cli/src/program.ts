@@ -6,7 +6,10 @@ import { addSimulate } from './commands/simulate.js';
 /** A wrong flag or argument: the same code as other bad input (EX_USAGE). */
 const usageError = 64;
 
-/** The `dovetail` command with its subcommands; each one is a file in `commands/` with one `add…` function. */
+/**
+ * The `dovetail` command with its subcommands; each one is a file in `commands/` with one `add…`
+ * function.
+ */
 export function programOf(environment: Readonly<Record<string, string | undefined>>): Command {
   const program = new Command('dovetail')
     .description('Dovetail launches and retires EC2 nodes for Kubernetes.')
@@ -20,7 +23,9 @@ export function programOf(environment: Readonly<Record<string, string | undefine
   return program;
 }
 
-/** Runs a command line; what is wrong with it is said on standard error and becomes the exit code. */
+/**
+ * Runs a command line; what is wrong with it is said on standard error and becomes the exit code.
+ */
 export async function runProgram(program: Command, args: readonly string[]): Promise<void> {
   try {
     await program.parseAsync([...args], { from: 'user' });

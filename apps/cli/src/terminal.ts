@@ -8,7 +8,10 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exitCode ??= 0;
 });
 
-/** The terminal. Progress is one line on standard error that is written over and over, and only where someone watches. */
+/**
+ * The terminal. Progress is one line on standard error that is written over and over, and only
+ * where someone watches.
+ */
 export const terminal: Streams = {
   out: (text) => {
     process.stdout.write(text);

@@ -11,7 +11,9 @@ export type Question =
       readonly budgetMs: number;
     }
   | { readonly kind: 'request'; readonly id: number; readonly request: PlanRequest }
-  /** Answered when the mirror has changed since it was last looked at, at the latest after `waitMs`. */
+  /**
+   * Answered when the mirror has changed since it was last looked at, at the latest after `waitMs`.
+   */
   | { readonly kind: 'changed'; readonly id: number; readonly waitMs: number }
   | { readonly kind: 'debug'; readonly id: number };
 

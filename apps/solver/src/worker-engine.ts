@@ -21,7 +21,10 @@ export type WorkerOptions = {
 };
 export type WorkerEngine = EnginePort & { close(): Promise<void> };
 
-/** The engine in a worker thread. Should the thread die, so does the process: its mirror would be lost, and a supervisor starts it anew. */
+/**
+ * The engine in a worker thread. Should the thread die, so does the process: its mirror would be
+ * lost, and a supervisor starts it anew.
+ */
 export function workerEngine(options: WorkerOptions): WorkerEngine {
   const { offset, release } = sharedOffset(options.clock);
   const worker = new Worker(options.file, {

@@ -11,7 +11,8 @@ import {
   type WorkerData,
 } from './protocol.js';
 
-// The mirror and the planner live here, off the main thread: it only forwards what the bus delivers and asks.
+// The mirror and the planner live here, off the main thread: it only forwards what the bus delivers
+// and asks.
 const { cluster, solver, offset } = workerData as WorkerData;
 const nowMs = sharedOffsetClock(offset);
 const engine = new SolverEngine({

@@ -13,7 +13,10 @@ export type Envelope = {
   readonly traceparent?: string;
 };
 
-/** The header whose value `blob` marks a payload that is a BlobManifest, with the message itself in parts. */
+/**
+ * The header whose value `blob` marks a payload that is a BlobManifest, with the message itself in
+ * parts.
+ */
 export const blobHeader = 'dovetail-content';
 
 /** CloudEvents 1.0 headers (NATS protocol binding, binary mode) and W3C `traceparent`. */
@@ -29,13 +32,18 @@ export function headersFor(envelope: Envelope): Headers {
   };
 }
 
-/** Header values are printable ASCII. CloudEvents escapes other characters as UTF-8 bytes in `%XX`. */
+/**
+ * Header values are printable ASCII. CloudEvents escapes other characters as UTF-8 bytes in `%XX`.
+ */
 const printable = (value: string): string =>
   value
     .replace(/\p{Surrogate}/gu, '\u{fffd}')
     .replace(/[^\x21-\x24\x26-\x7e]+/g, (part) => encodeURIComponent(part));
 
-/** A `traceparent` derived from its subject, so that services agree on a trace without passing it on. Version 00, sampled. */
+/**
+ * A `traceparent` derived from its subject, so that services agree on a trace without passing it
+ * on. Version 00, sampled.
+ */
 export const traceparentOf = (
   hash: Hash,
   about: { readonly trace: string; readonly span: string },

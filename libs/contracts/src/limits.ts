@@ -3,23 +3,38 @@ const minuteMs = 60_000;
 
 /** Every size and time of the contracts, in one place. */
 export const limits = {
-  /** The most bytes of one payload. A larger one travels in parts. Half of NATS' default of 1 MiB, so that headers always fit. */
+  /**
+   * The most bytes of one payload. A larger one travels in parts. Half of NATS' default of 1 MiB,
+   * so that headers always fit.
+   */
   messageBytesMax: 512 * 1024,
-  /** The most parts of one blob, 64 MiB. A manifest of more is refused before its parts are collected. */
+  /**
+   * The most parts of one blob, 64 MiB. A manifest of more is refused before its parts are
+   * collected.
+   */
   blobPartsMax: 128,
   /** How long parts of blobs are kept: twice as long as the batch or plan that names them. */
   blobAgeMs: 2 * minuteMs,
-  /** How long batches and plans wait to be taken. An older plan is refused anyway, and a pending pod is batched again. */
+  /**
+   * How long batches and plans wait to be taken. An older plan is refused anyway, and a pending pod
+   * is batched again.
+   */
   workAgeMs: minuteMs,
   /** How long decisions can be read. */
   decisionAgeMs: 7 * 24 * 60 * minuteMs,
-  /** How long tombstones stay. A follower that was away for half as long starts over, so it misses none. */
+  /**
+   * How long tombstones stay. A follower that was away for half as long starts over, so it misses
+   * none.
+   */
   tombstoneMs: 10 * minuteMs,
   /** How long verdicts stay. pod-watcher acts on them within seconds. */
   verdictMs: 10 * minuteMs,
   /** How long the bus discards messages with an id that it has stored. */
   duplicateWindowMs: minuteMs,
-  /** How long a member may be silent before its work goes to another. Members that work longer extend it. */
+  /**
+   * How long a member may be silent before its work goes to another. Members that work longer
+   * extend it.
+   */
   ackWaitMs: 5_000,
   /** The most batches or plans in work at once. */
   inFlightMax: 64,
@@ -27,8 +42,9 @@ export const limits = {
   deliveriesMax: 3,
   /** The most alternatives in one decision. */
   alternativesMax: 20,
-  // The most bytes of each stream on NATS' disk. Queues and logs drop their oldest message beyond it; state and catalog refuse
-  // new ones. The numbers trade disk for room, and are not measured on clusters of thousands of nodes.
+  // The most bytes of each stream on NATS' disk. Queues and logs drop their oldest message beyond
+  // it; state and catalog refuse new ones. The numbers trade disk for room, and are not measured on
+  // clusters of thousands of nodes.
   stateBytesMax: 512 * mebibyte,
   pendingBytesMax: 64 * mebibyte,
   plansBytesMax: 128 * mebibyte,

@@ -1,6 +1,6 @@
 /**
- * The messages between the services, as domain values. Their wire form is `proto/dovetail/v1`, and `codec/` converts. Writers and
- * readers of each message are listed in docs/contracts.md.
+ * The messages between the services, as domain values. Their wire form is `proto/dovetail/v1`, and
+ * `codec/` converts. Writers and readers of each message are listed in docs/contracts.md.
  */
 import type { NodeClaim, NodeClass, Pool, PoolIdentity } from '@dovetail/core-api';
 import type { CapacityType, InstanceType } from '@dovetail/core-ec2-model';
@@ -18,7 +18,10 @@ import type {
 } from '@dovetail/core-kube-model';
 import type { Plan, Reason } from '@dovetail/core-scheduling';
 
-/** One object of the state feed (`state.v1.<kind>.<uid>`). A deletion is a tombstone on the same subject. */
+/**
+ * One object of the state feed (`state.v1.<kind>.<uid>`). A deletion is a tombstone on the same
+ * subject.
+ */
 export type StateValue =
   | { readonly kind: 'pod'; readonly value: Pod }
   | { readonly kind: 'node'; readonly value: Node }
@@ -72,12 +75,21 @@ export type StateRecord =
       readonly generation: string;
     };
 
-/** The order of admissions: the launcher's Lease epoch and a number within it. `compareAdmissions` orders them. */
+/**
+ * The order of admissions: the launcher's Lease epoch and a number within it. `compareAdmissions`
+ * orders them.
+ */
 export type AdmissionNumber = { readonly epoch: number; readonly number: number };
-/** The last admission. The launcher publishes it when its epoch begins, after each round, and when the stream lacks it. */
+/**
+ * The last admission. The launcher publishes it when its epoch begins, after each round, and when
+ * the stream lacks it.
+ */
 export type AdmissionHead = AdmissionNumber;
 
-/** Room for named pods on a claim or on an existing node. The truth is an annotation on that object; this is its copy. */
+/**
+ * Room for named pods on a claim or on an existing node. The truth is an annotation on that object;
+ * this is its copy.
+ */
 export type PodPromise = {
   /** UID of the NodeClaim or Node that holds the promise. */
   readonly holderUid: string;
@@ -103,7 +115,10 @@ export type Verdict = {
   readonly atMs: number;
 };
 
-/** The complete set of a group's pending, unpromised pods. A newer batch of the group replaces it. The feed has the pods' bodies. */
+/**
+ * The complete set of a group's pending, unpromised pods. A newer batch of the group replaces it.
+ * The feed has the pods' bodies.
+ */
 export type PendingBatch = {
   readonly group: string;
   readonly podUids: readonly string[];
@@ -137,7 +152,10 @@ export type PlanMessage = {
   readonly solveMs: number;
 };
 
-/** The instance types that one node class can boot, as the planner reads them. A large catalog comes in parts. */
+/**
+ * The instance types that one node class can boot, as the planner reads them. A large catalog comes
+ * in parts.
+ */
 export type ClassCatalog = {
   readonly classUid: string;
   readonly revision: string;
@@ -199,7 +217,10 @@ export const decisionKinds = [
 /** What kind of fact a decision states. */
 export type DecisionKind = (typeof decisionKinds)[number];
 
-/** A fact that has happened: the public contract that anyone may subscribe to (`decision.v1.<kind>.<pool>`). */
+/**
+ * A fact that has happened: the public contract that anyone may subscribe to
+ * (`decision.v1.<kind>.<pool>`).
+ */
 export type Decision = {
   /** Deterministic: a fact that is published twice has the same id. */
   readonly id: string;
@@ -237,7 +258,10 @@ export type Decision = {
   readonly facts: Readonly<Record<string, string>>;
 };
 
-/** Orders admissions: negative when `left` came first. A later epoch comes after every admission of an earlier one. */
+/**
+ * Orders admissions: negative when `left` came first. A later epoch comes after every admission of
+ * an earlier one.
+ */
 export const compareAdmissions = (left: AdmissionNumber, right: AdmissionNumber): number =>
   left.epoch - right.epoch || left.number - right.number;
 

@@ -5,8 +5,9 @@ import { limits } from './limits.js';
 import type { DecisionKind, StateKind, StateRecord, UnavailableOffering } from './messages.js';
 
 /**
- * One token of a subject. Letters, digits, `-` and `_` stand for themselves. Every other character becomes its UTF-8 bytes as
- * `%XX`, so that `m5.large` is one token and no name can hold a wildcard.
+ * One token of a subject. Letters, digits, `-` and `_` stand for themselves. Every other character
+ * becomes its UTF-8 bytes as `%XX`, so that `m5.large` is one token and no name can hold a
+ * wildcard.
  */
 export function subjectToken(name: string): string {
   const encoded = encodeURIComponent(name.replace(/\p{Surrogate}/gu, '\u{fffd}'));
@@ -25,7 +26,10 @@ export function nameOfToken(token: string): string | undefined {
   }
 }
 
-/** A pool's token: a NodePool's name, `provisioner~<name>` for a Provisioner, `-` for none. No name can hold a `~`. */
+/**
+ * A pool's token: a NodePool's name, `provisioner~<name>` for a Provisioner, `-` for none. No name
+ * can hold a `~`.
+ */
 const poolToken = (pool: PoolIdentity | undefined): string => {
   if (pool === undefined) return '-';
   return pool.kind === 'NodePool'
@@ -66,7 +70,9 @@ export const subjects = {
   blobAll: (cluster: string) => `${root(cluster)}.blob.v1.>`,
 } as const;
 
-/** `plan`: what would be done. `explain`: the same, with reasons for everything that was not chosen. */
+/**
+ * `plan`: what would be done. `explain`: the same, with reasons for everything that was not chosen.
+ */
 export type PlannerMode = 'plan' | 'explain';
 
 /** The subject that a record of the state feed belongs to. */
@@ -79,13 +85,17 @@ export const subjectOfRecord = (cluster: string, record: StateRecord): string =>
 
 type StreamRole = 'state' | 'pending' | 'plans' | 'catalog' | 'decisions' | 'blobs';
 
-/** A stream's name. It holds the cluster's name, because one NATS account may carry several clusters. */
+/**
+ * A stream's name. It holds the cluster's name, because one NATS account may carry several
+ * clusters.
+ */
 export const streamName = (cluster: string, role: StreamRole): string =>
   `DOVETAIL_${role.toUpperCase()}_${subjectToken(cluster)}`;
 
 /**
- * All streams of a cluster. Every service makes the missing ones. Writers and readers are listed in docs/contracts.md.
- * Parts of large messages have a stream of their own, so that queues and the public decisions never carry them.
+ * All streams of a cluster. Every service makes the missing ones. Writers and readers are listed in
+ * docs/contracts.md. Parts of large messages have a stream of their own, so that queues and the
+ * public decisions never carry them.
  */
 export function streamSpecs(cluster: string): readonly StreamSpec[] {
   const named = (

@@ -23,8 +23,9 @@ function sleepFor(durationMs: number, stop: StopSignal): Promise<void> {
 }
 
 /**
- * For tests and the lab only: the machine's clock plus the milliseconds that stand in a file, so that hours pass in
- * seconds for every process that reads the same file. Sleepers wake when the jump has carried them past their time.
+ * For tests and the lab only: the machine's clock plus the milliseconds that stand in a file, so
+ * that hours pass in seconds for every process that reads the same file. Sleepers wake when the
+ * jump has carried them past their time.
  */
 export function offsetClock(
   file: string,

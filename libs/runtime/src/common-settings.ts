@@ -88,7 +88,9 @@ export const leaderSettings = {
   }),
 } as const;
 
-/** What services that talk to AWS are told besides. Credentials are found as the AWS SDK finds them. */
+/**
+ * What services that talk to AWS are told besides. Credentials are found as the AWS SDK finds them.
+ */
 export const awsSettings = {
   region: setting({
     env: 'AWS_REGION',

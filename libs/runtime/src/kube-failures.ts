@@ -20,8 +20,9 @@ const failures = {
 const sayAgainMs = 15_000;
 
 /**
- * Names and counts what keeps a service from the Kubernetes API, whichever call it is that fails; the caller still gets the error.
- * Watches retry by themselves and are left to it: the Lease is asked for all the time, by every replica.
+ * Names and counts what keeps a service from the Kubernetes API, whichever call it is that fails;
+ * the caller still gets the error. Watches retry by themselves and are left to it: the Lease is
+ * asked for all the time, by every replica.
  */
 export function namedFailures(kube: KubeApi, { log, metrics, clock }: KubeFailuresDeps): NamedKube {
   const saidMs = new Map<string, number>();

@@ -33,8 +33,8 @@ const epochAnnotation = 'dovetail.sh/epoch';
 const roundAnnotation = 'dovetail.sh/round';
 
 /**
- * Leadership by a Lease of coordination.k8s.io. The lease does not fence by itself: what must not happen twice goes
- * through `guardedWrite` first.
+ * Leadership by a Lease of coordination.k8s.io. The lease does not fence by itself: what must not
+ * happen twice goes through `guardedWrite` first.
  */
 export function leaseLeadership(options: LeaseOptions): Leadership {
   const state: LeaseState = { epoch: undefined };
@@ -163,7 +163,10 @@ function leaseObject(
   };
 }
 
-/** A lease in hand: one queue for its writes, so that renewals and fenced writes never race each other. */
+/**
+ * A lease in hand: one queue for its writes, so that renewals and fenced writes never race each
+ * other.
+ */
 class HeldEpoch {
   readonly abort = new AbortController();
   readonly number: number;
@@ -224,8 +227,9 @@ class HeldEpoch {
         if (error instanceof LeadershipLost) return;
         log.warn('lease-renewal-failed', `the lease could not be renewed: ${String(error)}`);
       });
-      // A renewal that hangs must not keep a dead epoch alive, so a deadline runs beside it. A process that was held up is
-      // given time to ask: a renewal that still succeeds proves that nobody has taken the lease meanwhile.
+      // A renewal that hangs must not keep a dead epoch alive, so a deadline runs beside it. A
+      // process that was held up is given time to ask: a renewal that still succeeds proves that
+      // nobody has taken the lease meanwhile.
       const leftMs = this.#renewedMs + (durationMs * 2) / 3 - clock.nowMs();
       const beforeMs = this.#renewedMs;
       await Promise.race([renewal, clock.sleep(Math.max(durationMs, leftMs), this.abort.signal)]);
@@ -255,7 +259,10 @@ class HeldEpoch {
     this.#renewedMs = startedMs;
   }
 
-  /** After a write whose outcome is not known: it stands, it can be tried again, or the lease is another's. */
+  /**
+   * After a write whose outcome is not known: it stands, it can be tried again, or the lease is
+   * another's.
+   */
   async #settle(error: unknown, wanted: KubeObject): Promise<void> {
     if (
       !(error instanceof KubeError) ||
@@ -286,7 +293,10 @@ class HeldEpoch {
     return next;
   }
 
-  /** Gives the lease up, so that a successor need not wait. Best effort: the lease runs out by itself. */
+  /**
+   * Gives the lease up, so that a successor need not wait. Best effort: the lease runs out by
+   * itself.
+   */
   async #release(): Promise<void> {
     if (this.#options.clock.nowMs() - this.#renewedMs >= this.#options.durationMs) return;
     await this.#enqueue(() =>

@@ -3,7 +3,10 @@ import { pino } from 'pino';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** JSON lines on standard output: `event` is the stable name, `msg` the sentence, the rest the fields. */
+/**
+ * JSON lines on standard output: `event` is the stable name, `msg` the sentence, the rest the
+ * fields.
+ */
 export function createLog(options: { readonly service: string; readonly level: LogLevel }): Log {
   const logger = pino({
     level: options.level,

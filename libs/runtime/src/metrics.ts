@@ -4,7 +4,10 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 /** What a metric is, for its HELP line and, for histograms, its buckets. */
 export type MetricDefinition = { readonly help: string; readonly buckets?: readonly number[] };
 
-/** Seconds, as Karpenter's histograms have them in spirit: fine below a second, coarse up to ten minutes. */
+/**
+ * Seconds, as Karpenter's histograms have them in spirit: fine below a second, coarse up to ten
+ * minutes.
+ */
 const secondsBuckets = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 2, 5, 10, 30, 60, 120, 300, 600,
 ];

@@ -16,7 +16,10 @@ export function stopOnSignals(): AbortSignal {
   return controller.signal;
 }
 
-/** Runs a program's main: errors become one readable message and an exit code, never a bare stack for bad settings. */
+/**
+ * Runs a program's main: errors become one readable message and an exit code, never a bare stack
+ * for bad settings.
+ */
 export async function runMain(main: () => Promise<void>): Promise<void> {
   try {
     await main();

@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util';
 
-/** One setting of a service: read from its flag, else its environment variable, else the default. */
+/**
+ * One setting of a service: read from its flag, else its environment variable, else the default.
+ */
 export type Setting<T> = {
   readonly env: string;
   readonly flag: string;
@@ -16,7 +18,10 @@ export type SettingsOf<S extends Record<string, Setting<unknown>>> = {
   readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never;
 };
 
-/** A setting is missing or wrong: the message names the flag, the variable, the value and the remedy. */
+/**
+ * A setting is missing or wrong: the message names the flag, the variable, the value and the
+ * remedy.
+ */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
 }
@@ -25,7 +30,10 @@ export class SettingsError extends Error {
 export type Invocation<T> =
   { readonly kind: 'run'; readonly settings: T } | { readonly kind: 'help'; readonly text: string };
 
-/** Reads every setting of the table. Throws SettingsError with all that is wrong, not only the first. */
+/**
+ * Reads every setting of the table. Throws SettingsError with all that is wrong, not only the
+ * first.
+ */
 export function readSettings<S extends Record<string, Setting<unknown>>>(
   program: { readonly name: string; readonly purpose: string },
   table: S,

@@ -23,7 +23,10 @@ const parsers: Readonly<Record<string, (raw: unknown) => Parsed<unknown>>> = {
   },
 };
 
-/** What only the schema refuses: the parser can do with it, or the API server's rule is stricter than its meaning (as Karpenter's). */
+/**
+ * What only the schema refuses: the parser can do with it, or the API server's rule is stricter
+ * than its meaning (as Karpenter's).
+ */
 const schemaOnly = new Set([
   'no requirements',
   'a group with a version',
@@ -37,7 +40,10 @@ const schemaOnly = new Set([
 /** What only the parser refuses: settings of the API that Dovetail cannot launch with yet. */
 const parserOnly = new Set(['interfaces of several cards']);
 
-/** As the API server gives it: absent fields are absent, and there is a UID; claims carry their pool's label. */
+/**
+ * As the API server gives it: absent fields are absent, and there is a UID; claims carry their
+ * pool's label.
+ */
 function stored(object: object): object {
   const plain = JSON.parse(JSON.stringify(object)) as { metadata: Record<string, unknown> };
   return {

@@ -64,7 +64,8 @@ function broken(rule: string, self: unknown, oldSelf: unknown): boolean {
       environment.evaluate(rule, { self: celValue(self), oldSelf: celValue(oldSelf) }) !== true
     );
   } catch (error) {
-    // As on the API server, a rule whose evaluation fails refuses the object; one that does not parse is our defect.
+    // As on the API server, a rule whose evaluation fails refuses the object; one that does not
+    // parse is our defect.
     if (error instanceof ParseError) throw error;
     return true;
   }

@@ -76,7 +76,10 @@ const freeOf = (word: string): number | 'unlimited' => {
 const makeClass: Command['run'] = (stage, { name = '' }) =>
   stage.kube.create(ec2NodeClasses, nodeClassObject(name));
 
-/** Settings: capacity (on-demand, spot), types (comma between), expire, empty (after how long), class. */
+/**
+ * Settings: capacity (on-demand, spot), types (comma between), expire, empty (after how long),
+ * class.
+ */
 const makePool: Command['run'] = (stage, { name = '', settings = '' }) => {
   const set = new Map(
     settings

@@ -17,7 +17,8 @@ describe('a story', () => {
     const path = join(folder, file);
     const written = readFileSync(path, 'utf8');
     const happened = renderTranscript(await play(parseTranscript(written)));
-    // A reviewer reads the difference: `npm run rewrite -w @dovetail/stories` writes what happens now.
+    // A reviewer reads the difference: `npm run rewrite -w @dovetail/stories` writes what happens
+    // now.
     if (rewrite) writeFileSync(path, happened);
     else expect(happened).toBe(written);
   });

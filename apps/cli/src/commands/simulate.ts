@@ -13,7 +13,9 @@ function budget(text: string): number {
   return ms;
 }
 
-/** Time for the lower bound when the plan is improved at all; HiGHS answers most worlds within it. */
+/**
+ * Time for the lower bound when the plan is improved at all; HiGHS answers most worlds within it.
+ */
 const boundMsByDefault = 1_000;
 
 function wholeNumber(text: string): number {

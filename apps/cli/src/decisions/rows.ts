@@ -1,7 +1,10 @@
 import type { Decision } from '@dovetail/contracts';
 
 const header = ['TIME', 'KIND', 'POOL', 'SUMMARY', 'PRICE $/H', 'REASONS'] as const;
-/** Widths that most rows need, so that a table that grows while it is watched seldom shifts; a sentence longer than its most spills over. */
+/**
+ * Widths that most rows need, so that a table that grows while it is watched seldom shifts; a
+ * sentence longer than its most spills over.
+ */
 const widthLeast = [20, 13, 10, 40, 9, 0];
 const widthMost = [20, 13, 40, 100, 12, 0];
 

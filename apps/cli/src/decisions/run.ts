@@ -24,8 +24,9 @@ const hash: Hash = { sha256Hex: (text) => createHash('sha256').update(text).dige
 const waitMs = 1_000;
 
 /**
- * Prints decisions until the last one kept, or with `follow` until `stop`. Resolves to the exit code; what is wrong is said on `err`.
- * While NATS does not answer, a follower says so and waits; otherwise the command ends after 5 seconds.
+ * Prints decisions until the last one kept, or with `follow` until `stop`. Resolves to the exit
+ * code; what is wrong is said on `err`. While NATS does not answer, a follower says so and waits;
+ * otherwise the command ends after 5 seconds.
  */
 export async function runDecisions(
   request: DecisionsRequest,
@@ -132,7 +133,9 @@ function remedyOf(
   }
 }
 
-/** Rows of what is kept are laid out together; what comes later, and JSON, is printed as it comes. */
+/**
+ * Rows of what is kept are laid out together; what comes later, and JSON, is printed as it comes.
+ */
 async function print(
   bus: Bus,
   request: DecisionsRequest,

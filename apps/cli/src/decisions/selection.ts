@@ -2,12 +2,16 @@ import type { Decision } from '@dovetail/contracts';
 
 import type { DecisionsRequest } from './request.js';
 
-/** More identifiers than the stream holds decisions in a busy week would cost memory for ever; the oldest are forgotten. */
+/**
+ * More identifiers than the stream holds decisions in a busy week would cost memory for ever; the
+ * oldest are forgotten.
+ */
 const rememberedMax = 200_000;
 
 /**
- * Which decisions are shown: each fact once (it may be told twice), of the pool, age and object that were asked for. Kinds are chosen
- * by the bus. An object that is asked about brings its claims along: of a pod, the launch and the end of the node it was given.
+ * Which decisions are shown: each fact once (it may be told twice), of the pool, age and object
+ * that were asked for. Kinds are chosen by the bus. An object that is asked about brings its claims
+ * along: of a pod, the launch and the end of the node it was given.
  */
 export class Selection {
   readonly #request: Pick<DecisionsRequest, 'pool' | 'about'>;

@@ -13,7 +13,9 @@ export type Document = {
 
 type Part = { readonly line: number; readonly text: string };
 
-/** The documents between `---` lines; a marker at the line's start ends a document whatever is open. */
+/**
+ * The documents between `---` lines; a marker at the line's start ends a document whatever is open.
+ */
 function partsOf(text: string): readonly Part[] {
   if (!/^---/m.test(text)) return [{ line: 1, text }];
   const parts: Part[] = [];
@@ -37,7 +39,9 @@ function partsOf(text: string): readonly Part[] {
   return parts;
 }
 
-/** YAML that the quick reader passed on, with the library's own message and line for what is wrong. */
+/**
+ * YAML that the quick reader passed on, with the library's own message and line for what is wrong.
+ */
 async function slowYaml(file: string, part: Part): Promise<unknown> {
   const { parseDocument, LineCounter } = await import('./yaml.js');
   const counter = new LineCounter();
@@ -68,7 +72,10 @@ function jsonValue(file: string, text: string): { readonly value: unknown } | un
   }
 }
 
-/** The documents of one file that say something. Throws InputError, with file and line, for what cannot be read. */
+/**
+ * The documents of one file that say something. Throws InputError, with file and line, for what
+ * cannot be read.
+ */
 export async function documentsOf(file: string, text: string): Promise<readonly Document[]> {
   const whole = text.startsWith('\uFEFF') ? text.slice(1) : text;
   const json = jsonValue(file, whole);

@@ -1,7 +1,10 @@
 /** Where something stands: a file, and a line in it where one is known. */
 export type Place = { readonly file: string; readonly line?: number };
 
-/** Input that cannot be used. The command ends with 64 and names the place, the value and the remedy. */
+/**
+ * Input that cannot be used. The command ends with 64 and names the place, the value and the
+ * remedy.
+ */
 export class InputError extends Error {
   override readonly name = 'InputError';
   readonly place: Place | undefined;

@@ -19,13 +19,17 @@ const locateMax = 8_000_000;
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The error for a field of an object, with the line it stands on (or, when it is absent, its parent's). */
+/**
+ * The error for a field of an object, with the line it stands on (or, when it is absent, its
+ * parent's).
+ */
 export async function errorAt(
   source: Pick<Source, 'document' | 'path'>,
   failure: Omit<ParseFailure, 'ok'>,
 ): Promise<InputError> {
   const { file, line, text } = source.document;
-  // Finding the line means reading the document again with all its positions, which a very large one is not worth.
+  // Finding the line means reading the document again with all its positions, which a very large
+  // one is not worth.
   const within =
     text.length > locateMax
       ? 1
@@ -76,7 +80,10 @@ async function sourcesOf(
   return [{ document, path, kind, apiVersion, object: value }];
 }
 
-/** Every object of the files, in order; lists are unfolded. Throws InputError with file, line and field. */
+/**
+ * Every object of the files, in order; lists are unfolded. Throws InputError with file, line and
+ * field.
+ */
 export async function objectsOf(texts: ReadonlyMap<string, string>): Promise<readonly Source[]> {
   const sources: Source[] = [];
   for (const [file, text] of texts) {

@@ -1,4 +1,7 @@
-/** Thrown where a text is not plain enough for the quick reader; the whole document then goes to the YAML library. */
+/**
+ * Thrown where a text is not plain enough for the quick reader; the whole document then goes to the
+ * YAML library.
+ */
 export class NotPlain extends Error {}
 
 const integer = /^[-+]?[0-9]+$/;
@@ -81,7 +84,10 @@ export function scalar(text: string): unknown {
 
 const commonKey = /^[A-Za-z_$/][-\w.:/${}]*$/;
 
-/** An unquoted key of the kind that manifests have; a number, a blank or a word such as true is for the library. */
+/**
+ * An unquoted key of the kind that manifests have; a number, a blank or a word such as true is for
+ * the library.
+ */
 export function plainKey(text: string): string {
   if (!commonKey.test(text) || words.has(text)) throw new NotPlain();
   return text;

@@ -14,7 +14,10 @@ function linesOf(document: string): Line[] {
   return lines;
 }
 
-/** The key that a line begins with, and what follows its colon; undefined when the line is no mapping entry. */
+/**
+ * The key that a line begins with, and what follows its colon; undefined when the line is no
+ * mapping entry.
+ */
 function entryOf(text: string): { readonly key: string; readonly rest: string } | undefined {
   if (text.startsWith('"') || text.startsWith("'")) {
     const { value, end } = quoted(text);
@@ -83,7 +86,8 @@ function sequence(reader: Reader, indent: number): unknown {
       reader.at += 1;
       list.push(nested(reader, indent, false));
     } else if (isItem(content) || entryOf(content) !== undefined) {
-      // The item's own first line is read again as the first line of a block that begins behind the dash.
+      // The item's own first line is read again as the first line of a block that begins behind the
+      // dash.
       const inner = indent + line.text.length - content.length;
       reader.lines[reader.at] = { indent: inner, text: content };
       list.push(block(reader, inner));
@@ -105,9 +109,10 @@ function block(reader: Reader, indent: number): unknown {
 }
 
 /**
- * Reads one YAML document of the plain kind that manifests are made of: block mappings and sequences, one-line scalars
- * and flow collections. Undefined for anything else (anchors, tags, block scalars, wrapped lines, errors), which the
- * YAML library then reads. Thousands of objects take tens of milliseconds this way and most of a second the other.
+ * Reads one YAML document of the plain kind that manifests are made of: block mappings and
+ * sequences, one-line scalars and flow collections. Undefined for anything else (anchors, tags,
+ * block scalars, wrapped lines, errors), which the YAML library then reads. Thousands of objects
+ * take tens of milliseconds this way and most of a second the other.
  */
 export function quickYaml(document: string): { readonly value: unknown } | undefined {
   try {

@@ -49,7 +49,10 @@ function withRuntime(spec: Raw, classes: ReadonlyMap<string, Raw>): Raw {
 const valueOf = (item: Item): number | undefined =>
   typeof item.object['value'] === 'number' ? item.object['value'] : undefined;
 
-/** Priorities by PriorityClass, and overhead and placement by RuntimeClass, as their admission plug-ins write them in. */
+/**
+ * Priorities by PriorityClass, and overhead and placement by RuntimeClass, as their admission
+ * plug-ins write them in.
+ */
 export function admissionOf(inventory: Inventory): Admission {
   const classes = inventory.of('PriorityClass');
   const priorities = new Map([

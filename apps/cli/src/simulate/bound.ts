@@ -13,7 +13,10 @@ type Planned = {
   readonly options: PlanOptions;
 };
 
-/** Ranges of the number of nodes that the spread bound looks at, time permitting; beyond these it hardly grows. */
+/**
+ * Ranges of the number of nodes that the spread bound looks at, time permitting; beyond these it
+ * hardly grows.
+ */
 const rangesMax = 25;
 
 async function proven({ snapshot, pods, options }: Planned, msMax: number): Promise<Bound> {
@@ -32,8 +35,9 @@ async function proven({ snapshot, pods, options }: Planned, msMax: number): Prom
 }
 
 /**
- * The plan with the largest lower bound that linear programs prove within so many milliseconds, for the pods that it
- * places. Where the solver does not run here, `tell` hears why, and the plan keeps the quick bound that it has.
+ * The plan with the largest lower bound that linear programs prove within so many milliseconds, for
+ * the pods that it places. Where the solver does not run here, `tell` hears why, and the plan keeps
+ * the quick bound that it has.
  */
 export async function tightened(
   made: Plan,

@@ -99,7 +99,10 @@ function knowledgeOf(region: string): RegionKnowledge {
   };
 }
 
-/** The class as it would be in a cluster: subnets in every zone and images, where its status has none. */
+/**
+ * The class as it would be in a cluster: subnets in every zone and images, where its status has
+ * none.
+ */
 function resolved(
   nodeClass: NodeClass,
   kubelet: KubeletConfiguration | undefined,

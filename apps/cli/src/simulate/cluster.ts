@@ -28,7 +28,10 @@ type Raw = Readonly<Record<string, unknown>>;
  */
 const manifestsMs = 0;
 
-/** Parses every object of a kind. Throws InputError with file, line and field for one that cannot be read. */
+/**
+ * Parses every object of a kind. Throws InputError with file, line and field for one that cannot be
+ * read.
+ */
 export async function all<T>(
   inventory: Inventory,
   kind: string,
@@ -39,7 +42,9 @@ export async function all<T>(
   return values;
 }
 
-/** Namespaces carry their own name as a label, as in a cluster; one that is only used exists, too. */
+/**
+ * Namespaces carry their own name as a label, as in a cluster; one that is only used exists, too.
+ */
 function namespacesOf(given: readonly Namespace[], pods: readonly Pod[]): readonly Namespace[] {
   const named = new Map(given.map((one) => [one.name, one]));
   const used = [...new Set(pods.map((pod) => pod.namespace))].filter((name) => !named.has(name));

@@ -35,7 +35,10 @@ type Option = {
   readonly priceEstimated: boolean;
 };
 
-/** The pod that a name means: `namespace/name`, or a name that only one pod has. Throws InputError otherwise. */
+/**
+ * The pod that a name means: `namespace/name`, or a name that only one pod has. Throws InputError
+ * otherwise.
+ */
 export function podNamed(name: string, pods: readonly Pod[]): Pod {
   const found = pods.filter((pod) => podName(pod) === name || pod.name === name);
   const exact = found.find((pod) => podName(pod) === name);

@@ -28,7 +28,9 @@ import {
 
 /** How to read a catalog file. */
 export type KwokOptions = {
-  /** Adds AWS' own labels, which the format lacks, to types that Dovetail's catalog knows by name. */
+  /**
+   * Adds AWS' own labels, which the format lacks, to types that Dovetail's catalog knows by name.
+   */
   readonly awsLabels: boolean;
 };
 

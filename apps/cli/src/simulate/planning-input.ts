@@ -45,7 +45,10 @@ function sharedText(object: Raw): string | undefined {
     : undefined;
 }
 
-/** Reads pods as the API server would admit them. Thousands of pods are mostly copies: each distinct one is read once. */
+/**
+ * Reads pods as the API server would admit them. Thousands of pods are mostly copies: each distinct
+ * one is read once.
+ */
 function podReader(admit: Admission): (raw: unknown) => Parsed<Pod> {
   const remembered = new Map<string, Pod>();
   return (raw) => {
@@ -100,7 +103,10 @@ const strangersIn = (cluster: Cluster): number =>
       cluster.nodes.one('name', pod.nodeName) === undefined,
   ).length;
 
-/** Reads everything that planning needs. Throws InputError with file, line and field for what cannot be used. */
+/**
+ * Reads everything that planning needs. Throws InputError with file, line and field for what cannot
+ * be used.
+ */
 export async function planningInputOf(
   inventory: Inventory,
   catalog: Catalog,

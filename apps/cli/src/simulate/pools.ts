@@ -75,8 +75,8 @@ const isOurClass = (nodeSpec: Raw): boolean =>
   ourKinds.includes(String(record(nodeSpec['nodeClassRef'])['kind']));
 
 /**
- * With a catalog file a pool may refer to any provider's class (KWOKNodeClass, for one): the file says
- * which types it boots.
+ * With a catalog file a pool may refer to any provider's class (KWOKNodeClass, for one): the file
+ * says which types it boots.
  */
 function withOurClass(pool: Raw): Raw {
   const spec = record(pool['spec']);
@@ -98,7 +98,10 @@ export type Pools = {
   readonly assumedClasses: readonly string[];
 };
 
-/** Every pool counts as ready: what the manifests say is simulated, not what a cluster makes of them. */
+/**
+ * Every pool counts as ready: what the manifests say is simulated, not what a cluster makes of
+ * them.
+ */
 export async function poolsOf(inventory: Inventory, catalog: Catalog): Promise<Pools> {
   const classes = await classesOf(inventory);
   const read: Pool[] = [];

@@ -23,7 +23,10 @@ export type SimulationResult = {
   readonly newNodes: readonly NewNodeResult[];
   readonly existingNodes: readonly { readonly name: string; readonly pods: readonly string[] }[];
   readonly unschedulable: readonly { readonly pod: string; readonly reasons: readonly Reason[] }[];
-  /** `gap`: by how much the cost may exceed the best possible, as a share of the bound; null while there is no bound. */
+  /**
+   * `gap`: by how much the cost may exceed the best possible, as a share of the bound; null while
+   * there is no bound.
+   */
   readonly cost: {
     readonly hourly: number;
     readonly lowerBound: number;

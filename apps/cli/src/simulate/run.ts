@@ -104,7 +104,10 @@ async function rendered(
   }
 }
 
-/** Labels of AWS are not in a catalog file; adding them takes time, so only manifests that use them pay for it. */
+/**
+ * Labels of AWS are not in a catalog file; adding them takes time, so only manifests that use them
+ * pay for it.
+ */
 const usesAwsLabels = (texts: ReadonlyMap<string, string>): boolean =>
   [...texts.values()].some(
     (text) => text.includes('karpenter.k8s.aws/') || text.includes('Provisioner'),

@@ -220,7 +220,8 @@ status:
 });
 
 describe('the lower bound', () => {
-  // Two pods of 1.2 cores need two nodes of 2 cores: whole nodes say so, prices of resources do not.
+  // Two pods of 1.2 cores need two nodes of 2 cores: whole nodes say so, prices of resources do
+  // not.
   const folder = folderOf({
     'all.yaml': [pool(), pod('a', '1200m'), pod('b', '1200m')].join('\n---\n'),
   });

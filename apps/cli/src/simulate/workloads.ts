@@ -68,7 +68,10 @@ async function shapeOf(item: Item): Promise<Shape> {
   return spec['suspend'] === true ? { ...run, count: 0 } : run;
 }
 
-/** The template as a pod that carries the workload's name; errors are reported with their path in the workload. */
+/**
+ * The template as a pod that carries the workload's name; errors are reported with their path in
+ * the workload.
+ */
 async function templatePod(item: Item, shape: Shape, admit: Admission): Promise<Pod> {
   const metadata = record(shape.template['metadata']);
   const hash =
@@ -90,7 +93,10 @@ async function templatePod(item: Item, shape: Shape, admit: Admission): Promise<
   );
 }
 
-/** Volumes that belong to one pod alone: ephemeral ones, and those of a stateful set's claim templates. */
+/**
+ * Volumes that belong to one pod alone: ephemeral ones, and those of a stateful set's claim
+ * templates.
+ */
 function ownVolumes(item: Item, base: Pod, podName: string): readonly PodVolume[] {
   const templates =
     item.kind === 'StatefulSet' ? record(item.object['spec'])['volumeClaimTemplates'] : undefined;
@@ -145,8 +151,9 @@ const workloadKinds = [
 ];
 
 /**
- * The pods that workloads still ask for. What another workload controls is left to that one, and pods that are there
- * already count, so that both manifests and what `kubectl get` prints from a cluster are read as they are meant.
+ * The pods that workloads still ask for. What another workload controls is left to that one, and
+ * pods that are there already count, so that both manifests and what `kubectl get` prints from a
+ * cluster are read as they are meant.
  */
 export async function workloadPods(
   inventory: Inventory,

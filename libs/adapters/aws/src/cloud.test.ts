@@ -15,7 +15,10 @@ import { type Account, motoAccount, systemClock, twinAccount } from './testing/a
 const limits = { attemptsMax: 2, backoffMs: 1, backoffMsMax: 1 };
 const neverStop = new AbortController().signal;
 
-/** What every implementation of AWS' protocols must give the adapter: the twin, and moto, which knows nothing of ours. */
+/**
+ * What every implementation of AWS' protocols must give the adapter: the twin, and moto, which
+ * knows nothing of ours.
+ */
 describe.each([
   ['the cloud twin', twinAccount],
   ['moto', motoAccount],

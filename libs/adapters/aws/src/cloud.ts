@@ -9,7 +9,10 @@ import { awsInstanceTypes } from './cloud/instance-types.js';
 import { awsInstances } from './cloud/instances.js';
 import { awsPrices } from './cloud/prices.js';
 
-/** Every port of one account and region, over one session. The launcher needs them all. `close` ends the connections. */
+/**
+ * Every port of one account and region, over one session. The launcher needs them all. `close` ends
+ * the connections.
+ */
 export function createAwsCloud(options: AwsSessionOptions): Cloud & { close(): void } {
   const session = new AwsSession(options);
   return {

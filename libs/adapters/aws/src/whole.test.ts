@@ -29,7 +29,10 @@ import { userDataRenderer } from './user-data/render.js';
 const hash = { sha256Hex: (text: string) => createHash('sha256').update(text).digest('hex') };
 const cluster = { name: 'lab', uid: 'uid-1' };
 
-/** From a node class to machines that join, through nothing but the model, the adapter and AWS' protocols. */
+/**
+ * From a node class to machines that join, through nothing but the model, the adapter and AWS'
+ * protocols.
+ */
 describe('a node class becomes nodes', () => {
   let account: Awaited<ReturnType<typeof twinAccount>>;
   let cloud: Cloud & { close(): void };

@@ -24,7 +24,9 @@ export type HighsOptions = {
   readonly threadFile?: URL;
 };
 
-/** Rejects all programs that wait, and forgets the thread, so that the next program starts another. */
+/**
+ * Rejects all programs that wait, and forgets the thread, so that the next program starts another.
+ */
 class Thread {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();
@@ -73,13 +75,18 @@ class Thread {
   }
 }
 
-/** The thread's code: beside the bundle that this runs in, or as compiled for those who run sources. */
+/**
+ * The thread's code: beside the bundle that this runs in, or as compiled for those who run sources.
+ */
 function builtThread(): URL {
   const beside = new URL('./highs-thread.mjs', import.meta.url);
   return existsSync(beside) ? beside : new URL('../gen/highs-thread.mjs', import.meta.url);
 }
 
-/** The LP solver that Dovetail uses: HiGHS (MIT licence), compiled to WebAssembly; about 40 ms and 20 MB to start. */
+/**
+ * The LP solver that Dovetail uses: HiGHS (MIT licence), compiled to WebAssembly; about 40 ms and
+ * 20 MB to start.
+ */
 export function highsSolver(options: HighsOptions = {}): HighsSolver {
   const file = options.threadFile ?? builtThread();
   let thread: Thread | undefined;
@@ -101,7 +108,10 @@ export function highsSolver(options: HighsOptions = {}): HighsSolver {
   };
 }
 
-/** The share of the remaining time that HiGHS gets. It reads the clock between iterations only, and a late result would be lost. */
+/**
+ * The share of the remaining time that HiGHS gets. It reads the clock between iterations only, and
+ * a late result would be lost.
+ */
 const toldShare = 0.8;
 
 const unsolved = (program: LinearProgram): LpSolution => ({
@@ -112,8 +122,9 @@ const unsolved = (program: LinearProgram): LpSolution => ({
 });
 
 /**
- * The same solver with so many milliseconds, counted from the first program, for all of them together. A program gets what
- * is left of them; those that come later are answered at once, as stopped without a bound.
+ * The same solver with so many milliseconds, counted from the first program, for all of them
+ * together. A program gets what is left of them; those that come later are answered at once, as
+ * stopped without a bound.
  */
 export function timeBoxed(solver: LpSolver, msMax: number): LpSolver {
   let untilMs: number | undefined;

@@ -7,18 +7,28 @@ export type Way = {
   readonly dispatcher: Dispatcher;
 };
 
-/** Requests at once. More than a launcher sends side by side, so that no claim waits behind bindings. */
+/**
+ * Requests at once. More than a launcher sends side by side, so that no claim waits behind
+ * bindings.
+ */
 const connectionsMax = 128;
-/** The API server closes idle connections after 90 s. We keep them for less, so that a burst needs no handshakes. */
+/**
+ * The API server closes idle connections after 90 s. We keep them for less, so that a burst needs
+ * no handshakes.
+ */
 const keepAliveMs = 60_000;
-/** Certificates and tokens rotate. Connections and headers are renewed long before their certificate or token expires. */
+/**
+ * Certificates and tokens rotate. Connections and headers are renewed long before their certificate
+ * or token expires.
+ */
 const connectionsAgeMs = 5 * 60_000;
 const headersAgeMs = 10_000;
 
 /**
- * The connections to one API server. The library would open a set for every request, with a TLS handshake each. Here requests share
- * a bounded set that stays open. Watches have a set of their own, because each holds its connection while it lasts. Newer sets replace
- * both after a while, and requests on the old sets run to their end.
+ * The connections to one API server. The library would open a set for every request, with a TLS
+ * handshake each. Here requests share a bounded set that stays open. Watches have a set of their
+ * own, because each holds its connection while it lasts. Newer sets replace both after a while, and
+ * requests on the old sets run to their end.
  */
 export class Connections {
   readonly #config: KubeConfig;

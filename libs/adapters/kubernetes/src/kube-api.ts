@@ -20,7 +20,10 @@ import { watchResource } from './watch.js';
 
 /** Which cluster to connect to, and how patiently. */
 export type KubernetesOptions = {
-  /** Path of a kubeconfig. Absent: KUBECONFIG, ~/.kube/config or the pod's own service account, as kubectl does. */
+  /**
+   * Path of a kubeconfig. Absent: KUBECONFIG, ~/.kube/config or the pod's own service account, as
+   * kubectl does.
+   */
   readonly kubeconfigPath?: string;
   /** How long one request may take. The default is 30 s. It does not bound watches. */
   readonly timeoutMs?: number;
@@ -34,7 +37,10 @@ const patchTypes = {
   json: 'application/json-patch+json',
 } as const;
 
-/** The Kubernetes API over @kubernetes/client-node's configuration, authentication and TLS. Throws KubeError without a cluster. */
+/**
+ * The Kubernetes API over @kubernetes/client-node's configuration, authentication and TLS. Throws
+ * KubeError without a cluster.
+ */
 export function connectKubernetes(options: KubernetesOptions): KubeApi {
   return kubeApiOver(restOf(options), options.log);
 }

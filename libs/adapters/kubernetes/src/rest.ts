@@ -26,15 +26,18 @@ export type RestResponse = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers
 
 /** Requests over one connection. */
 export type Rest = {
-  /** Rejects with KubeError for any status but 2xx. The caller must read the body to the end or destroy it. */
+  /**
+   * Rejects with KubeError for any status but 2xx. The caller must read the body to the end or
+   * destroy it.
+   */
   readonly send: (request: RestRequest) => Promise<RestResponse>;
   /** The parsed body. Rejects with KubeError. */
   readonly json: <T>(request: RestRequest) => Promise<T>;
 };
 
 /**
- * Raw JSON in and out, with the library's authentication and TLS. The library's typed clients turn timestamps into Dates and drop
- * fields they do not know, and so would break projections and CRDs.
+ * Raw JSON in and out, with the library's authentication and TLS. The library's typed clients turn
+ * timestamps into Dates and drop fields they do not know, and so would break projections and CRDs.
  */
 export function restOver(config: KubeConfig, options: { timeoutMs: number }): Rest {
   const server = config.getCurrentCluster()?.server.replace(/\/$/, '');
@@ -135,8 +138,8 @@ function statusOf(text: string): Status {
 }
 
 /**
- * The meaning of an HTTP status in the Kubernetes API. A 404 without object details is a resource that is not served at all.
- * https://kubernetes.io/docs/reference/using-api/api-concepts/
+ * The meaning of an HTTP status in the Kubernetes API. A 404 without object details is a resource
+ * that is not served at all. https://kubernetes.io/docs/reference/using-api/api-concepts/
  */
 export function codeOf(httpStatus: number, status: Status): KubeErrorCode {
   switch (httpStatus) {
@@ -171,7 +174,10 @@ export const messageWithCause = (error: unknown): string => {
   return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
 };
 
-/** An AbortSignal that follows a StopSignal. Release it after the call, or a long-lived `stop` collects listeners. */
+/**
+ * An AbortSignal that follows a StopSignal. Release it after the call, or a long-lived `stop`
+ * collects listeners.
+ */
 export function abortOn(stop: StopSignal): { signal: AbortSignal; release: () => void } {
   const controller = new AbortController();
   const abort = (): void => controller.abort();

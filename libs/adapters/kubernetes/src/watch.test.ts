@@ -23,7 +23,10 @@ const object = (uid: string, resourceVersion = '1'): KubeObject => ({
 });
 const line = (type: string, of: object): string => `${JSON.stringify({ type, object: of })}\n`;
 
-/** A server that answers lists and watches from a script, in order. A watch is the chunks of its body. */
+/**
+ * A server that answers lists and watches from a script, in order. A watch is the chunks of its
+ * body.
+ */
 function scripted(script: readonly (readonly KubeObject[] | readonly string[] | KubeError)[]) {
   const asked: RestRequest[] = [];
   const next = (request: RestRequest): readonly unknown[] => {

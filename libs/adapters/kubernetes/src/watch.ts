@@ -23,14 +23,21 @@ type Page = { metadata: { resourceVersion: string; continue?: string }; items: K
 type Identity = { readonly name: string; readonly namespace?: string };
 
 const pageSize = 500;
-/** The wait after a failure doubles from the first to the longest: quick after a hiccup, and gentle on a server that is down. */
+/**
+ * The wait after a failure doubles from the first to the longest: quick after a hiccup, and gentle
+ * on a server that is down.
+ */
 const backoffMs = { first: 100, most: 10_000 };
-/** A silent watch counts as dead after this time and is opened again. Bookmarks come about every minute. */
+/**
+ * A silent watch counts as dead after this time and is opened again. Bookmarks come about every
+ * minute.
+ */
 const silenceMaxMs = 150_000;
 
 /**
- * Watches one resource until `stop`. It lists in pages and then follows. When the connection ends it resumes at the last event. It
- * lists again when the server has forgotten that point (410), and reports objects that vanished in between as gone.
+ * Watches one resource until `stop`. It lists in pages and then follows. When the connection ends
+ * it resumes at the last event. It lists again when the server has forgotten that point (410), and
+ * reports objects that vanished in between as gone.
  */
 export async function* watchResource<T>(
   rest: Rest,
@@ -142,7 +149,8 @@ async function* follow<T>(
       if (event.type !== 'BOOKMARK') yield changeOf(event, known, options.project);
     }
   } catch (error) {
-    // The connection broke. Delivered events count, and the next watch begins after the last of them.
+    // The connection broke. Delivered events count, and the next watch begins after the last of
+    // them.
     if (error instanceof KubeError || signal.aborted) throw error;
   } finally {
     clearTimeout(timer);

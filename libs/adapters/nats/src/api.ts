@@ -9,8 +9,8 @@ import {
 } from '@nats-io/transport-node';
 
 /**
- * JetStream's JSON API, spoken directly. Followers must see that a stream was purged or recreated, and the client library's own
- * consumers do not notice.
+ * JetStream's JSON API, spoken directly. Followers must see that a stream was purged or recreated,
+ * and the client library's own consumers do not notice.
  */
 export type ApiFault = {
   readonly code: number;

@@ -29,8 +29,9 @@ import { work } from './work.js';
 export type NatsBus = Bus & { state(): NatsState; close(): Promise<void> };
 
 /**
- * Connects in the background and stays connected for ever. A server that is down, too old, or refuses the credentials shows in the
- * log and in `state()`, and is waited for. Calls made in the meantime wait for `timeoutMs` and then reject with BusError.
+ * Connects in the background and stays connected for ever. A server that is down, too old, or
+ * refuses the credentials shows in the log and in `state()`, and is waited for. Calls made in the
+ * meantime wait for `timeoutMs` and then reject with BusError.
  */
 export function connectNats(options: NatsOptions): NatsBus {
   return new JetStreamBus(options);
@@ -73,7 +74,8 @@ class JetStreamBus implements NatsBus {
     try {
       return await this.#publishOnce(connection, message);
     } catch (error) {
-      // No stream covers the subject. It was deleted, so every publisher that knows its specification makes it again.
+      // No stream covers the subject. It was deleted, so every publisher that knows its
+      // specification makes it again.
       if (!(error instanceof BusError) || error.code !== 'no-responders') throw error;
       for (const spec of this.#specs.values()) await this.#ensure(connection, spec);
       return await this.#publishOnce(connection, message).catch((again: unknown) => {

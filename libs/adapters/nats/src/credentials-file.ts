@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs';
 
 import type { NatsCredentials } from './options.js';
 
-/** Credentials from a file: a `.creds` file, or the seed of an NKey. An empty path is none. Throws when it cannot be read. */
+/**
+ * Credentials from a file: a `.creds` file, or the seed of an NKey. An empty path is none. Throws
+ * when it cannot be read.
+ */
 export function credentialsOf(path: string): { readonly credentials?: NatsCredentials } {
   if (path === '') return {};
   const text = readFileSync(path, 'utf8');

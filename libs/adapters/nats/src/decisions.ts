@@ -34,8 +34,8 @@ export type DecisionSource = Partial<Omit<NatsOptions, 'servers'>> &
   };
 
 /**
- * Connects, follows decisions until `stop` is aborted, and closes the connection. A server that is away is waited for; pass `log` to
- * see it. For programs that need nothing else of the bus.
+ * Connects, follows decisions until `stop` is aborted, and closes the connection. A server that is
+ * away is waited for; pass `log` to see it. For programs that need nothing else of the bus.
  *
  * ```ts
  * for await (const event of decisions({ cluster: 'lab', kinds: ['launch'] }, stop)) {

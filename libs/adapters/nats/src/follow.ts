@@ -22,7 +22,10 @@ export type FollowDeps = {
 
 const heartbeatMs = 1_000;
 const silenceMs = 3_500;
-/** Tombstones live for 10 minutes. A follower that was away for half of that starts over, so it misses none. */
+/**
+ * Tombstones live for 10 minutes. A follower that was away for half of that starts over, so it
+ * misses none.
+ */
 const resumeWithinMs = 5 * 60_000;
 
 /** The state that a follower keeps across reconnects. */
@@ -32,9 +35,15 @@ type Memory = {
   lastSequence: number;
   caughtUp: boolean;
   aliveMs: number;
-  /** Last sequence per subject that should still be in the stream. One that vanishes without a successor was purged. */
+  /**
+   * Last sequence per subject that should still be in the stream. One that vanishes without a
+   * successor was purged.
+   */
   readonly live: Map<string, number>;
-  /** The stream's first and last sequence when last asked. They are compared once everything up to them has arrived. */
+  /**
+   * The stream's first and last sequence when last asked. They are compared once everything up to
+   * them has arrived.
+   */
   probe: { readonly firstSequence: number; readonly lastSequence: number } | undefined;
 };
 
@@ -43,8 +52,9 @@ type SessionEnd = { readonly resume: true } | { readonly resume: false; readonly
 const resume: SessionEnd = { resume: true };
 
 /**
- * Follows a stream through an ordered push consumer. After gaps, lost consumers and reconnects it resumes by sequence. A stream that was
- * deleted, purged or recreated ends in `reset`, and is read again.
+ * Follows a stream through an ordered push consumer. After gaps, lost consumers and reconnects it
+ * resumes by sequence. A stream that was deleted, purged or recreated ends in `reset`, and is read
+ * again.
  */
 export async function* follow(
   deps: FollowDeps,
@@ -206,7 +216,10 @@ class Session {
     };
   }
 
-  /** Nothing is on its way, and the stream's end is further than what came (its newest messages are gone again): say that we are there. */
+  /**
+   * Nothing is on its way, and the stream's end is further than what came (its newest messages are
+   * gone again): say that we are there.
+   */
   *#raised(): Iterable<FollowEvent> {
     const { probe } = this.#memory;
     if (
@@ -253,7 +266,10 @@ class Session {
     }
   }
 
-  /** Compares what should be there with where the stream begins, once everything up to the probe has come. */
+  /**
+   * Compares what should be there with where the stream begins, once everything up to the probe has
+   * come.
+   */
   #judge(idle: boolean): SessionEnd | undefined {
     const { probe, live, deliveredSequence } = this.#memory;
     if (probe === undefined || (!idle && deliveredSequence < probe.lastSequence)) return undefined;

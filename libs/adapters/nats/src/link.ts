@@ -24,7 +24,9 @@ const neverStopped = new AbortController().signal;
 /** A lasting cause is logged again after this many attempts, about every 15 s. */
 const sayAgainEvery = 30;
 
-/** The one connection of a service. It is made in the background, kept for ever, and logs its state. */
+/**
+ * The one connection of a service. It is made in the background, kept for ever, and logs its state.
+ */
 export class NatsLink {
   readonly #options: NatsOptions;
   readonly #ended = new AbortController();
@@ -62,7 +64,9 @@ export class NatsLink {
     return this.#connection;
   }
 
-  /** Waits for the connection without limit. Undefined once `stop` is aborted or the link is closed. */
+  /**
+   * Waits for the connection without limit. Undefined once `stop` is aborted or the link is closed.
+   */
   async connectionUnless(stop: StopSignal): Promise<NatsConnection | undefined> {
     while (!stop.aborted && this.#state !== 'closed') {
       if (this.#state === 'connected' && this.#connection !== undefined) return this.#connection;
@@ -71,7 +75,10 @@ export class NatsLink {
     return undefined;
   }
 
-  /** Calls back after each connect and reconnect, because the server may have forgotten subscriptions. */
+  /**
+   * Calls back after each connect and reconnect, because the server may have forgotten
+   * subscriptions.
+   */
   onRestored(listener: () => void): () => void {
     this.#restored.add(listener);
     return () => this.#restored.delete(listener);

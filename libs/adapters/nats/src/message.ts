@@ -10,7 +10,10 @@ export type Delivery = {
   readonly pending: number;
 };
 
-/** `$JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<nanoseconds>.<pending>`. Newer servers put domain and account before the stream. */
+/**
+ * `$JS.ACK.<stream>.<consumer>.<delivered>.<stream seq>.<consumer seq>.<nanoseconds>.<pending>`.
+ * Newer servers put domain and account before the stream.
+ */
 export function deliveryOf(reply: string | undefined): Delivery | undefined {
   const tokens = reply?.split('.') ?? [];
   if (tokens[0] !== '$JS' || tokens[1] !== 'ACK' || tokens.length < 9) return undefined;

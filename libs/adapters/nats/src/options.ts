@@ -38,7 +38,10 @@ export type NatsOptions = {
   readonly timeoutMs?: number;
 };
 
-/** The state of the connection. `denied` and `server-too-old` are retried too, because someone may fix them. */
+/**
+ * The state of the connection. `denied` and `server-too-old` are retried too, because someone may
+ * fix them.
+ */
 export type NatsState =
   | 'connecting'
   | 'connected'
@@ -48,7 +51,10 @@ export type NatsState =
   | 'server-too-old'
   | 'closed';
 
-/** Per-message TTL and multi-subject consumers need this version. Older servers accept a TTL silently and ignore it. */
+/**
+ * Per-message TTL and multi-subject consumers need this version. Older servers accept a TTL
+ * silently and ignore it.
+ */
 export const natsVersionMin = '2.11.0';
 
 /** The client library's authenticator for these credentials. */

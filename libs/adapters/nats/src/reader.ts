@@ -21,8 +21,8 @@ import type { NatsOptions, NatsState } from './options.js';
 export type NatsReader = StreamReader & { state(): NatsState; close(): Promise<void> };
 
 /**
- * Connects for reading only, in the background and for ever, as `connectNats` does. It needs no right to publish, and none to
- * make streams: a stream that is missing is waited for.
+ * Connects for reading only, in the background and for ever, as `connectNats` does. It needs no
+ * right to publish, and none to make streams: a stream that is missing is waited for.
  */
 export function connectNatsReader(options: NatsOptions): NatsReader {
   return new JetStreamReader(new NatsLink(options), options.log, () => Promise.resolve(false));
@@ -67,7 +67,8 @@ export class JetStreamReader implements NatsReader {
       { subjects_filter: filter },
       this.#link.timeoutMs,
     );
-    // A work queue allows no second consumer. It holds few subjects, so they are looked up one by one.
+    // A work queue allows no second consumer. It holds few subjects, so they are looked up one by
+    // one.
     if (held.config['retention'] === 'workqueue')
       return this.#lastOf(stream, Object.keys(held.state.subjects ?? {}));
     const found = new Map<string, number>();

@@ -7,7 +7,10 @@ import type { NatsLink } from './link.js';
 import { headersOf } from './message.js';
 import { pause } from './signal.js';
 
-/** Answers requests as a member of the NATS services framework, so that `nats micro` lists it with its statistics. Until `stop`. */
+/**
+ * Answers requests as a member of the NATS services framework, so that `nats micro` lists it with
+ * its statistics. Until `stop`.
+ */
 export async function serve(
   deps: { readonly link: NatsLink; readonly log: Log },
   options: { subject: string; queue: string },
@@ -28,7 +31,10 @@ export async function serve(
   }
 }
 
-/** Serves until `stop`, or until this connection is closed for good (reconnects keep the subscription). */
+/**
+ * Serves until `stop`, or until this connection is closed for good (reconnects keep the
+ * subscription).
+ */
 async function serveOn(
   connection: NatsConnection,
   options: { subject: string; queue: string },

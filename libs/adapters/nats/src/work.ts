@@ -18,10 +18,15 @@ export type WorkDeps = {
   readonly remake: (stream: string) => Promise<void>;
 };
 
-/** A pull is renewed after this time at the latest. A queue that was deleted silently is noticed then. */
+/**
+ * A pull is renewed after this time at the latest. A queue that was deleted silently is noticed
+ * then.
+ */
 const pullMs = 2_000;
 
-/** Pulls one message at a time, so that a busy member never holds work that an idle one could do. */
+/**
+ * Pulls one message at a time, so that a busy member never holds work that an idle one could do.
+ */
 export async function* work(
   deps: WorkDeps,
   spec: WorkerSpec,
@@ -113,7 +118,9 @@ async function* pulling(
   }
 }
 
-/** 404 and 408 end a pull without work; 409 says a limit or, like 503, that the consumer is gone. */
+/**
+ * 404 and 408 end a pull without work; 409 says a limit or, like 503, that the consumer is gone.
+ */
 function isGone(message: Msg): boolean {
   const { headers } = message;
   return (
@@ -130,7 +137,8 @@ function itemOf(link: NatsLink, message: Msg, delivery: Delivery): WorkItem {
       await connection.request(reply ?? '', body, { timeout: link.timeoutMs });
     } catch (error) {
       const failure = busErrorOf(error, `acknowledging ${message.subject}`);
-      // The ack subject has no listener: the stream or consumer is gone. The work will be delivered again, or is not wanted any more.
+      // The ack subject has no listener: the stream or consumer is gone. The work will be delivered
+      // again, or is not wanted any more.
       throw failure.code === 'no-responders'
         ? new BusError('no-stream', failure.message, { cause: failure })
         : failure;

@@ -13,7 +13,10 @@ import { streamName, subjects } from '../subjects.js';
 import { type Channel, post, type Reader } from './channel.js';
 import type { MalformedMessage } from './state.js';
 
-/** Cuts a class's instance types into parts that fit a message, in order. There is at least one part, which may be empty. */
+/**
+ * Cuts a class's instance types into parts that fit a message, in order. There is at least one
+ * part, which may be empty.
+ */
 function catalogParts(
   catalog: Pick<ClassCatalog, 'classUid' | 'revision' | 'instanceTypes'>,
 ): readonly ClassCatalog[] {
@@ -42,8 +45,9 @@ function catalogParts(
 }
 
 /**
- * Publishes the instance types that a node class can boot. Readers use a revision once all of its parts have arrived. Each
- * publish needs a new `generation`; otherwise the bus would discard a republish as a duplicate.
+ * Publishes the instance types that a node class can boot. Readers use a revision once all of its
+ * parts have arrived. Each publish needs a new `generation`; otherwise the bus would discard a
+ * republish as a duplicate.
  */
 export async function publishClassCatalog(
   channel: Channel,
@@ -60,7 +64,10 @@ export async function publishClassCatalog(
   }
 }
 
-/** Publishes that an offering is to be avoided until `untilMs`. The stream drops the message a minute later. */
+/**
+ * Publishes that an offering is to be avoided until `untilMs`. The stream drops the message a
+ * minute later.
+ */
 export const publishUnavailable = (
   channel: Channel,
   offering: UnavailableOffering,
@@ -74,7 +81,10 @@ export const publishUnavailable = (
     ttlMs: Math.max(1_000, offering.untilMs - channel.clock.nowMs() + limits.workAgeMs),
   });
 
-/** A change of the catalog. `caught-up` follows the first complete reading and every one after a `reset`. */
+/**
+ * A change of the catalog. `caught-up` follows the first complete reading and every one after a
+ * `reset`.
+ */
 export type CatalogEvent =
   | { readonly kind: 'class'; readonly part: ClassCatalog; readonly sequence: number }
   | {
@@ -116,7 +126,9 @@ export function catalogEventOf(
     : { kind: 'unavailable', offering: value, sequence };
 }
 
-/** Follows the catalog: all last messages, `caught-up`, then changes. Ends when `stop` is aborted. */
+/**
+ * Follows the catalog: all last messages, `caught-up`, then changes. Ends when `stop` is aborted.
+ */
 export async function* followCatalog(
   reader: Pick<Reader, 'bus' | 'cluster'>,
   stop: StopSignal,

@@ -18,7 +18,10 @@ import { limits } from '../limits.js';
 import type { Decoded } from '../messages.js';
 import { streamName, subjects } from '../subjects.js';
 
-/** The ports of the bus that contracts speak through. A service adds `StreamAdmin` or `BusConnection` where it needs them. */
+/**
+ * The ports of the bus that contracts speak through. A service adds `StreamAdmin` or
+ * `BusConnection` where it needs them.
+ */
 export type ChannelBus = Publisher & StreamReader & WorkConsumer & Requester & Responder;
 
 /** Everything that reading messages needs. */
@@ -53,8 +56,9 @@ function latin1(bytes: Uint8Array): string {
 export const contentId = (hash: Hash, bytes: Uint8Array): string => hash.sha256Hex(latin1(bytes));
 
 /**
- * Publishes with CloudEvents headers. A payload over `limits.messageBytesMax` is published in parts first and replaced by its
- * manifest, so a reader that sees the manifest can collect the parts. Rejects with BusError.
+ * Publishes with CloudEvents headers. A payload over `limits.messageBytesMax` is published in parts
+ * first and replaced by its manifest, so a reader that sees the manifest can collect the parts.
+ * Rejects with BusError.
  */
 export async function post(channel: Channel, message: Post): Promise<PublishAck> {
   const { subject, type, payload, messageId, traceparent, ...expectations } = message;
@@ -77,7 +81,10 @@ export async function post(channel: Channel, message: Post): Promise<PublishAck>
   });
 }
 
-/** Publishes bytes in parts. Subjects follow from the content, so publishing twice changes nothing. Rejects with BusError. */
+/**
+ * Publishes bytes in parts. Subjects follow from the content, so publishing twice changes nothing.
+ * Rejects with BusError.
+ */
 export async function postBlob(channel: Channel, bytes: Uint8Array): Promise<BlobManifest> {
   const parts = Math.ceil(bytes.length / limits.messageBytesMax);
   if (parts > limits.blobPartsMax)
@@ -96,7 +103,10 @@ export async function postBlob(channel: Channel, bytes: Uint8Array): Promise<Blo
   return { id, parts, bytes: bytes.length };
 }
 
-/** Collects the parts of a blob and checks them against its manifest. Rejects with BusError when the bus fails. */
+/**
+ * Collects the parts of a blob and checks them against its manifest. Rejects with BusError when the
+ * bus fails.
+ */
 export async function collectBlob(
   reader: Reader,
   manifest: BlobManifest,

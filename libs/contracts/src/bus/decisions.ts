@@ -7,7 +7,10 @@ import { streamName, subjects } from '../subjects.js';
 import { type Channel, payloadOf, post, type Reader } from './channel.js';
 import type { MalformedMessage } from './state.js';
 
-/** Publishes a fact that has happened. No service depends on it: the caller logs a failure and continues. */
+/**
+ * Publishes a fact that has happened. No service depends on it: the caller logs a failure and
+ * continues.
+ */
 export function publishDecision(channel: Channel, decision: Decision): Promise<PublishAck> {
   const published = {
     ...decision,
@@ -38,15 +41,16 @@ export type FollowDecisionsOptions = {
   /** Only these kinds. Absent: all kinds. */
   readonly kinds?: readonly DecisionKind[];
   /**
-   * `first`, the default: from the oldest decision kept (7 days). `now`: only new ones. `last-per-subject`: first the last
-   * decision of each kind and pool, then new ones.
+   * `first`, the default: from the oldest decision kept (7 days). `now`: only new ones.
+   * `last-per-subject`: first the last decision of each kind and pool, then new ones.
    */
   readonly from?: FollowFrom;
 };
 
 /**
- * Follows decisions, until `stop` is aborted. Anyone may: it needs the right to read `dovetail.<cluster>.decision.v1.>` and
- * nothing else. The same fact may come twice, with the same `id`.
+ * Follows decisions, until `stop` is aborted. Anyone may: it needs the right to read
+ * `dovetail.<cluster>.decision.v1.>` and nothing else. The same fact may come twice, with the same
+ * `id`.
  *
  * ```ts
  * const bus = connectNatsReader({ servers: ['nats://127.0.0.1:4222'], name: 'my-tool', log });

@@ -16,14 +16,17 @@ import { type PlannerMode, subjects } from '../subjects.js';
 import { type Channel, collectBlob, contentId, postBlob } from './channel.js';
 
 /**
- * The outcome of a planning request. A refusal has a stable code: `malformed-request`, `not-ready`, `unknown-pods`, `failed`
- * or `malformed-answer`.
+ * The outcome of a planning request. A refusal has a stable code: `malformed-request`, `not-ready`,
+ * `unknown-pods`, `failed` or `malformed-answer`.
  */
 export type PlannerOutcome =
   | { readonly ok: true; readonly reply: PlanReply }
   | { readonly ok: false; readonly code: string; readonly message: string };
 
-/** Asks a solver. Rejects with BusError: `no-responders` without a solver, `timeout` when none answers in time. */
+/**
+ * Asks a solver. Rejects with BusError: `no-responders` without a solver, `timeout` when none
+ * answers in time.
+ */
 export async function requestPlan(
   channel: Channel,
   mode: PlannerMode,
@@ -59,8 +62,8 @@ const malformed = (wrong: { readonly field: string; readonly reason: string }): 
 });
 
 /**
- * Answers planning requests until `stop`, as one of all solvers. A rejection of the handler becomes the refusal `failed`, so
- * every request gets an answer.
+ * Answers planning requests until `stop`, as one of all solvers. A rejection of the handler becomes
+ * the refusal `failed`, so every request gets an answer.
  */
 export async function servePlanner(
   channel: Channel,

@@ -13,7 +13,10 @@ import type {
 import { streamName, subjectOfRecord, subjects } from '../subjects.js';
 import { type Channel, post, type Reader } from './channel.js';
 
-/** The message id of a record, for the bus's duplicate window. Each publish has a new generation and so a new id. */
+/**
+ * The message id of a record, for the bus's duplicate window. Each publish has a new generation and
+ * so a new id.
+ */
 export function messageIdOf(record: StateRecord): string {
   if (record.kind === 'gone') return `${record.stateKind}/${record.uid}/gone/${record.generation}`;
   const version = 'resourceVersion' in record.state.value ? record.state.value.resourceVersion : '';
@@ -21,9 +24,10 @@ export function messageIdOf(record: StateRecord): string {
 }
 
 /**
- * Publishes one object of the state feed, or its tombstone. `expect` is the last sequence that the publisher has seen on the
- * subject (0: none). A deposed publisher therefore fails with `wrong-last-sequence` and cannot overwrite its successor. Rejects
- * with BusError. Throws EncodeError for a value that the wire cannot carry.
+ * Publishes one object of the state feed, or its tombstone. `expect` is the last sequence that the
+ * publisher has seen on the subject (0: none). A deposed publisher therefore fails with
+ * `wrong-last-sequence` and cannot overwrite its successor. Rejects with BusError. Throws
+ * EncodeError for a value that the wire cannot carry.
  */
 export function publishState(
   channel: Channel,
@@ -53,7 +57,10 @@ const set = (state: StateValue, uid: string, generation: string): StateRecord =>
   generation,
 });
 
-/** Publishes a promise, from the launcher. Each publish needs a new `generation`: its epoch and a counter. */
+/**
+ * Publishes a promise, from the launcher. Each publish needs a new `generation`: its epoch and a
+ * counter.
+ */
 export const publishPromise = (
   channel: Channel,
   value: PodPromise,
@@ -88,7 +95,10 @@ export const publishHead = (
     options,
   );
 
-/** An event of the state feed. `caught-up` follows the first complete reading and every one after a `reset`. */
+/**
+ * An event of the state feed. `caught-up` follows the first complete reading and every one after a
+ * `reset`.
+ */
 export type StateEvent =
   | {
       readonly kind: 'record';
@@ -100,7 +110,9 @@ export type StateEvent =
   | { readonly kind: 'reset'; readonly reason: string }
   | MalformedMessage;
 
-/** A message that could not be read. The reader logs and skips it, and keeps the object as it was. */
+/**
+ * A message that could not be read. The reader logs and skips it, and keeps the object as it was.
+ */
 export type MalformedMessage = {
   readonly kind: 'malformed';
   readonly subject: string;
@@ -135,7 +147,10 @@ export function stateEventOf(
   return { kind: 'record', record: decoded.value, sequence, timeMs };
 }
 
-/** Follows the state feed: all last records, `caught-up`, then live ones. Ends when `stop` is aborted. */
+/**
+ * Follows the state feed: all last records, `caught-up`, then live ones. Ends when `stop` is
+ * aborted.
+ */
 export async function* followState(
   reader: Pick<Reader, 'bus' | 'cluster'>,
   stop: StopSignal,

@@ -18,7 +18,10 @@ import type { Decoded, PendingBatch, PlanCause, PlanMessage } from '../messages.
 import { subjects, workers } from '../subjects.js';
 import { type Channel, contentId, payloadOf, post, type Reader } from './channel.js';
 
-/** Queues a group's pending pods. It replaces an older batch of the group that no solver has taken yet. */
+/**
+ * Queues a group's pending pods. It replaces an older batch of the group that no solver has taken
+ * yet.
+ */
 export const publishBatch = (channel: Channel, batch: PendingBatch): Promise<PublishAck> =>
   post(channel, {
     subject: subjects.pending(channel.cluster, batch.group),
@@ -34,18 +37,27 @@ const traceOf = (about: { readonly group: string; readonly round: string }): str
 const traceOfCause = (cause: PlanCause): string =>
   cause.kind === 'pending' ? traceOf(cause) : `replace/${cause.nodeUid}`;
 
-/** The group of a plan. Plans of one group replace each other; each replacement is a group of its own. */
+/**
+ * The group of a plan. Plans of one group replace each other; each replacement is a group of its
+ * own.
+ */
 export const groupOf = (cause: PlanCause): string =>
   cause.kind === 'pending' ? cause.group : `replace/${cause.nodeUid}`;
 
-/** A plan's id: the hash of its content and of the state it was based on. Solver, time and duration are left out. */
+/**
+ * A plan's id: the hash of its content and of the state it was based on. Solver, time and duration
+ * are left out.
+ */
 export const planIdOf = (hash: Hash, plan: Omit<PlanMessage, 'id'>): string =>
   contentId(
     hash,
     encodePlanMessage({ ...plan, id: '-', createdMs: 0, solver: '-', solveMs: 0 }),
   ).slice(0, 32);
 
-/** Queues a plan for the launcher. The message id includes the time, so that the same plan can be published again after a loss. */
+/**
+ * Queues a plan for the launcher. The message id includes the time, so that the same plan can be
+ * published again after a loss.
+ */
 export const publishPlan = (channel: Channel, plan: PlanMessage): Promise<PublishAck> =>
   post(channel, {
     subject: subjects.plan(channel.cluster, groupOf(plan.cause)),
@@ -58,10 +70,16 @@ export const publishPlan = (channel: Channel, plan: PlanMessage): Promise<Publis
 /** A reader that also takes work. */
 export type WorkReader = Reader & { readonly bus: WorkConsumer };
 
-/** A batch or plan to work on. Ack it when its effect is recorded. Ack a malformed one too, and log it. */
+/**
+ * A batch or plan to work on. Ack it when its effect is recorded. Ack a malformed one too, and log
+ * it.
+ */
 export type Work<T> = { readonly item: WorkItem; readonly read: Decoded<T> };
 
-/** Batches for solvers. They share one consumer, so each batch goes to one solver. Ends when `stop` is aborted. */
+/**
+ * Batches for solvers. They share one consumer, so each batch goes to one solver. Ends when `stop`
+ * is aborted.
+ */
 export const workBatches = (
   reader: WorkReader,
   stop: StopSignal,

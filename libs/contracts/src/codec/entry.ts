@@ -1,7 +1,10 @@
 import type { Decoded } from '../messages.js';
 import { type Codec, Malformed } from './fields.js';
 
-/** A value that its message cannot carry. Either the writer has a bug, or a parser let a wrong object through. Names the field. */
+/**
+ * A value that its message cannot carry. Either the writer has a bug, or a parser let a wrong
+ * object through. Names the field.
+ */
 export class EncodeError extends Error {
   override readonly name = 'EncodeError';
   readonly field: string;

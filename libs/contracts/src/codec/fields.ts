@@ -1,10 +1,13 @@
 /**
- * A small algebra that turns domain values into wire objects and back. One description serves both directions, so they cannot
- * drift apart. Reading names the wrong field and its value. Writing refuses values that the wire would silently change.
- * Law: read(write(value)) equals value, for every value that write accepts.
+ * A small algebra that turns domain values into wire objects and back. One description serves both
+ * directions, so they cannot drift apart. Reading names the wrong field and its value. Writing
+ * refuses values that the wire would silently change. Law: read(write(value)) equals value, for
+ * every value that write accepts.
  */
 
-/** Thrown inside the codecs with the path of the wrong field. On reading it never leaves `codec/`. */
+/**
+ * Thrown inside the codecs with the path of the wrong field. On reading it never leaves `codec/`.
+ */
 export class Malformed extends Error {
   override readonly name = 'Malformed';
   readonly path: string[] = [];
@@ -137,7 +140,10 @@ function eachOf<A, B>(from: readonly A[], convert: (entry: A) => B): B[] {
   return made;
 }
 
-/** A closed set of values. An unset value, and one that only a newer peer knows, is refused and never cast. */
+/**
+ * A closed set of values. An unset value, and one that only a newer peer knows, is refused and
+ * never cast.
+ */
 export const oneOf = <T extends string>(numbers: Readonly<Record<T, number>>): Codec<T> => {
   const byNumber = new Map<unknown, T>(
     (Object.keys(numbers) as T[]).map((key) => [numbers[key], key]),

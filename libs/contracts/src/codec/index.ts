@@ -16,8 +16,9 @@ import { wire } from './wire.js';
 export { EncodeError, type Entry } from './entry.js';
 export type { BlobManifest, PlannerAnswer } from './plan.js';
 
-// Every message of `proto/dovetail/v1` that travels on its own. `encodeX` throws EncodeError for a value that the message cannot
-// carry. `decodeX` never throws: it names the wrong field and its value.
+// Every message of `proto/dovetail/v1` that travels on its own. `encodeX` throws EncodeError for a
+// value that the message cannot carry. `decodeX` never throws: it names the wrong field and its
+// value.
 /** One object of the state feed, or its tombstone. */
 export const { encode: encodeStateRecord, decode: decodeStateRecord } = entry(
   'StateRecord',

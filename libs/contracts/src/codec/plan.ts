@@ -54,7 +54,10 @@ const placement = message<Placement>({
   topologyGroups: list(text),
 });
 
-/** Rows that bins and pods share travel once and are named by index, so that 1,000 bins with 60 options each stay small. */
+/**
+ * Rows that bins and pods share travel once and are named by index, so that 1,000 bins with 60
+ * options each stay small.
+ */
 class Table<T> {
   readonly rows: T[] = [];
   readonly #indexes = new Map<string, number>();
@@ -113,7 +116,10 @@ const flatPlan = message<FlatPlan>({
   stats: message<Plan['stats']>({ pods: int, classes: int, instanceTypes: int }),
 });
 
-/** Does the same work on the same value once: bins share their lists, and a list has hundreds of entries. */
+/**
+ * Does the same work on the same value once: bins share their lists, and a list has hundreds of
+ * entries.
+ */
 function once<A extends object, B>(convert: (from: A) => B): (from: A) => B {
   const known = new Map<A, B>();
   return (from) => {
@@ -141,7 +147,10 @@ function flatten(plan: Plan): FlatPlan {
   return { ...plan, newNodes, unplaced, options: options.rows, reasons: reasons.rows };
 }
 
-/** Gives equal values one identity, as they had where the plan was made: whoever judges hundreds of like bins looks at each value once. */
+/**
+ * Gives equal values one identity, as they had where the plan was made: whoever judges hundreds of
+ * like bins looks at each value once.
+ */
 function shared<A, B = A>(convert: (from: A) => B): (from: A) => B {
   const known = new Map<string, B>();
   return (from) => {

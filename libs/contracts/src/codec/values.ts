@@ -89,7 +89,10 @@ export const streamPosition = message<{ readonly incarnation: string; readonly s
   sequence: int,
 });
 
-/** Codes explain, and no code path depends on one. A code that only a newer peer knows is passed on unchanged. */
+/**
+ * Codes explain, and no code path depends on one. A code that only a newer peer knows is passed on
+ * unchanged.
+ */
 const reasonCode: Codec<ReasonCode> = {
   write: (value) => value,
   read: (from) => {

@@ -1,6 +1,7 @@
 /**
- * Golden bytes: what an earlier build wrote, and what it meant. `npx tsx --conditions=@dovetail/source libs/contracts/src/testing/golden.ts v2` writes
- * a new folder from the samples; a folder that exists is never written again.
+ * Golden bytes: what an earlier build wrote, and what it meant. `npx tsx
+ * --conditions=@dovetail/source libs/contracts/src/testing/golden.ts v2` writes a new folder from
+ * the samples; a folder that exists is never written again.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** One value of every message with every field set, for golden bytes and round trips. Change it only together with a new golden folder. */
+/**
+ * One value of every message with every field set, for golden bytes and round trips. Change it only
+ * together with a new golden folder.
+ */
 import type { NodeClaim, NodeClass, Pool } from '@dovetail/core-api';
 import type { DaemonSet, Node, Pod } from '@dovetail/core-kube-model';
 import type { Plan, Reason } from '@dovetail/core-scheduling';

@@ -6,7 +6,10 @@ import type { NodeClassRef } from './node-class.js';
 import type { PoolIdentity } from './pool.js';
 import { poolLabelOf } from './pool.js';
 
-/** The parts of a new NodeClaim. Labels and annotations come from pool and plan; pool and class labels are added. */
+/**
+ * The parts of a new NodeClaim. Labels and annotations come from pool and plan; pool and class
+ * labels are added.
+ */
 export type NodeClaimParts = {
   readonly name: string;
   readonly pool: PoolIdentity;

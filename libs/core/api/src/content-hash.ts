@@ -23,7 +23,10 @@ function canonical(value: unknown): string | undefined {
 
 const hex = (word: number): string => (word >>> 0).toString(16).padStart(8, '0');
 
-/** Hashes a text to 64 bits in two 32-bit lanes that feed each other (multiply-xor mixing; not cryptographic). */
+/**
+ * Hashes a text to 64 bits in two 32-bit lanes that feed each other (multiply-xor mixing; not
+ * cryptographic).
+ */
 function hash64(text: string): string {
   let left = 0x9e37_79b9;
   let right = 0x85eb_ca6b;

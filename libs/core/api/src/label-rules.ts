@@ -4,7 +4,10 @@ import { labels } from './names.js';
 
 const aws = (name: string): string => `karpenter.k8s.aws/${name}`;
 
-/** The labels under karpenter.k8s.aws/ that pools may name (Karpenter's WellKnownLabels). Others of the domain are restricted. */
+/**
+ * The labels under karpenter.k8s.aws/ that pools may name (Karpenter's WellKnownLabels). Others of
+ * the domain are restricted.
+ */
 export const awsLabels: readonly string[] = [
   'instance-category',
   'instance-family',

@@ -1,4 +1,7 @@
-/** Labels of Karpenter's API (karpenter.sh/v1) and of Kubernetes that manifests and dashboards rely on. */
+/**
+ * Labels of Karpenter's API (karpenter.sh/v1) and of Kubernetes that manifests and dashboards rely
+ * on.
+ */
 export const labels = {
   nodePool: 'karpenter.sh/nodepool',
   provisioner: 'karpenter.sh/provisioner-name',
@@ -26,11 +29,16 @@ export const annotations = {
   nodeClassHashVersion: 'karpenter.k8s.aws/ec2nodeclass-hash-version',
   terminationTimestamp: 'karpenter.sh/nodeclaim-termination-timestamp',
   podDeletionCost: 'controller.kubernetes.io/pod-deletion-cost',
-  /** On a NodeClaim or Node: the pods that its room is promised to, as JSON (see docs/contracts.md). */
+  /**
+   * On a NodeClaim or Node: the pods that its room is promised to, as JSON (see docs/contracts.md).
+   */
   promise: 'dovetail.sh/promise',
   /** On a NodeClaim: `epoch.number/planId/bin`, the admission that made it. */
   admission: 'dovetail.sh/admission',
-  /** On a NodeClaim: when it was planned, RFC 3339. Its age counts from here, by the clock of the services. */
+  /**
+   * On a NodeClaim: when it was planned, RFC 3339. Its age counts from here, by the clock of the
+   * services.
+   */
   planned: 'dovetail.sh/planned',
   /** On a NodeClaim: the launch intent that it shares with its siblings, as JSON. */
   launchIntent: 'dovetail.sh/launch-intent',
@@ -38,7 +46,9 @@ export const annotations = {
   instanceId: 'dovetail.sh/instance-id',
   /** On a Node: the launcher cordoned it, until the bin's pods are bound. */
   placementCordon: 'dovetail.sh/placement-cordon',
-  /** On a NodeClaim: the hourly price of its instance at launch, in US dollars; `~` means estimated. */
+  /**
+   * On a NodeClaim: the hourly price of its instance at launch, in US dollars; `~` means estimated.
+   */
   pricePerHour: 'dovetail.sh/price-per-hour',
   /** On a pool: the most that one node may cost an hour, in US dollars. */
   maxPricePerHour: 'dovetail.sh/max-price-per-hour',

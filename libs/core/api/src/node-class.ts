@@ -1,4 +1,6 @@
-/** A reference to a node class. A Provisioner's inline provider is a class of kind `InlineProvider`. */
+/**
+ * A reference to a node class. A Provisioner's inline provider is a class of kind `InlineProvider`.
+ */
 export type NodeClassRef = {
   readonly group: string;
   readonly kind: 'EC2NodeClass' | 'AWSNodeTemplate' | 'InlineProvider';
@@ -21,7 +23,10 @@ export type AmiSelectorTerm = SelectorTerm & {
 export type AmiFamily =
   'AL2' | 'AL2023' | 'Bottlerocket' | 'Custom' | 'Windows2019' | 'Windows2022' | 'Windows2025';
 
-/** The families whose images EKS publishes, by the lower-case name that an alias (`al2023@latest`) gives them. */
+/**
+ * The families whose images EKS publishes, by the lower-case name that an alias (`al2023@latest`)
+ * gives them.
+ */
 export const aliasFamilies: Readonly<Record<string, AmiFamily>> = {
   al2: 'AL2',
   al2023: 'AL2023',
@@ -116,13 +121,18 @@ export type NodeClass = {
   readonly deletionMs?: number;
   /** Whether the condition Ready is True. */
   readonly ready: boolean;
-  /** Identifies the content that a launched node keeps; a node whose annotation differs has drifted. */
+  /**
+   * Identifies the content that a launched node keeps; a node whose annotation differs has drifted.
+   */
   readonly hash: string;
   readonly subnetSelectorTerms: readonly SelectorTerm[];
   readonly securityGroupSelectorTerms: readonly SelectorTerm[];
   readonly amiFamily: AmiFamily;
   readonly amiSelectorTerms: readonly AmiSelectorTerm[];
-  /** Invariant: not both role and instanceProfile. Legacy classes may have neither and get the installation's default. */
+  /**
+   * Invariant: not both role and instanceProfile. Legacy classes may have neither and get the
+   * installation's default.
+   */
   readonly role?: string;
   readonly instanceProfile?: string;
   readonly userData?: string;

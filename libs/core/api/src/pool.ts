@@ -2,13 +2,19 @@ import type { RequirementSpec, Resources, Taint } from '@dovetail/core-kube-mode
 
 import type { KubeletConfiguration, NodeClassRef } from './node-class.js';
 
-/** Identifies a pool by kind and name, because a Provisioner and a NodePool may both be called `default`. */
+/**
+ * Identifies a pool by kind and name, because a Provisioner and a NodePool may both be called
+ * `default`.
+ */
 export type PoolIdentity = { readonly kind: 'NodePool' | 'Provisioner'; readonly name: string };
 
 /** Why a node may be disrupted voluntarily, in Karpenter's words. */
 export type DisruptionReason = 'Empty' | 'Drifted' | 'Underutilized';
 
-/** How many nodes of a pool may be disrupted at once: a percentage or a count, and a window when scheduled. */
+/**
+ * How many nodes of a pool may be disrupted at once: a percentage or a count, and a window when
+ * scheduled.
+ */
 export type DisruptionBudget = {
   readonly nodes: { readonly percent: number } | { readonly count: number };
   /** Absent: the budget holds for every reason. */
@@ -17,7 +23,9 @@ export type DisruptionBudget = {
   readonly schedule?: { readonly cron: string; readonly durationMs: number };
 };
 
-/** A NodePool or Provisioner in one shape, with defaults applied. Times are milliseconds since 1970. */
+/**
+ * A NodePool or Provisioner in one shape, with defaults applied. Times are milliseconds since 1970.
+ */
 export type Pool = {
   readonly identity: PoolIdentity;
   readonly uid: string;
@@ -37,14 +45,19 @@ export type Pool = {
   readonly classRef: NodeClassRef;
   /** Identifies the template's content: a node whose annotation differs has drifted. */
   readonly hash: string;
-  /** Whether pool and class are usable now. The object's status has the reason when they are not. */
+  /**
+   * Whether pool and class are usable now. The object's status has the reason when they are not.
+   */
   readonly ready: boolean;
   /** Absent: nodes never expire. */
   readonly expireAfterMs?: number;
   readonly terminationGracePeriodMs?: number;
   readonly disruption: {
     readonly policy: 'WhenEmpty' | 'WhenEmptyOrUnderutilized' | 'Balanced';
-    /** How long a node stays empty before it goes (ttlSecondsAfterEmpty of a Provisioner). Absent: for ever. */
+    /**
+     * How long a node stays empty before it goes (ttlSecondsAfterEmpty of a Provisioner). Absent:
+     * for ever.
+     */
     readonly consolidateAfterMs?: number;
     readonly budgets: readonly DisruptionBudget[];
   };
@@ -54,7 +67,10 @@ export type Pool = {
   readonly maxPriceMicrosPerHour?: number;
   /** From the annotation dovetail.sh/max-launches-per-minute. */
   readonly maxLaunchesPerMinute?: number;
-  /** A Provisioner's kubeletConfiguration. Each setting in it wins over its class's. NodePools have none. */
+  /**
+   * A Provisioner's kubeletConfiguration. Each setting in it wins over its class's. NodePools have
+   * none.
+   */
   readonly kubelet?: KubeletConfiguration;
 };
 

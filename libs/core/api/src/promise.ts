@@ -1,9 +1,9 @@
 import { compareText, isRecord, type Resources } from '@dovetail/core-kube-model';
 
 /**
- * The annotation `dovetail.sh/promise` on a NodeClaim or Node: the pods that its room is kept for. The
- * launcher writes it; launcher and reaper read it. It lasts until the pods are bound, the claim ends,
- * or `untilMs`.
+ * The annotation `dovetail.sh/promise` on a NodeClaim or Node: the pods that its room is kept for.
+ * The launcher writes it; launcher and reaper read it. It lasts until the pods are bound, the claim
+ * ends, or `untilMs`.
  */
 export type PromiseAnnotation = {
   readonly podUids: readonly string[];
@@ -13,7 +13,10 @@ export type PromiseAnnotation = {
   readonly untilMs?: number;
   /** Room that is kept by amount, for pods that come back under other UIDs (replacements). */
   readonly reserved?: Resources;
-  /** The node that this claim replaces, so that the reaper finds the replacement of a node that it retires. */
+  /**
+   * The node that this claim replaces, so that the reaper finds the replacement of a node that it
+   * retires.
+   */
   readonly replaces?: { readonly nodeName: string; readonly nodeUid: string };
 };
 
@@ -22,7 +25,10 @@ const resourcesOf = (value: unknown): Resources | undefined =>
     ? (value as Resources)
     : undefined;
 
-/** Reads the annotation. Undefined when it is absent or malformed: a malformed promise keeps no room. */
+/**
+ * Reads the annotation. Undefined when it is absent or malformed: a malformed promise keeps no
+ * room.
+ */
 export function parsePromise(text: string | undefined): PromiseAnnotation | undefined {
   const value = jsonOf(text);
   if (
@@ -49,7 +55,10 @@ export function parsePromise(text: string | undefined): PromiseAnnotation | unde
   };
 }
 
-/** Writes the annotation. Promises that are equal, whatever the order of their pods, give equal text. */
+/**
+ * Writes the annotation. Promises that are equal, whatever the order of their pods, give equal
+ * text.
+ */
 export function renderPromise(promise: PromiseAnnotation): string {
   const { podUids, admission, untilMs, reserved, replaces } = promise;
   return JSON.stringify({

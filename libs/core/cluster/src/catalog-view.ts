@@ -26,8 +26,8 @@ export interface CatalogView {
   /** Names the catalog as a whole; a plan refers to it. */
   readonly revision: string;
   /**
-   * The types of a class by `classKey(ref)`; empty while the class is unknown or not ready. Settings
-   * in `kubelet` (a Provisioner's) win over the class's own.
+   * The types of a class by `classKey(ref)`; empty while the class is unknown or not ready.
+   * Settings in `kubelet` (a Provisioner's) win over the class's own.
    */
   typesOf(classKey: string, kubelet?: KubeletConfiguration): TypesByName;
 }
@@ -59,8 +59,9 @@ export function typesNamedBy(
 }
 
 /**
- * The share of its pool's limits that a claim may come to take: its capacity once launched, until then
- * the largest of its options, resource by resource (Karpenter counts an open claim in the same way).
+ * The share of its pool's limits that a claim may come to take: its capacity once launched, until
+ * then the largest of its options, resource by resource (Karpenter counts an open claim in the same
+ * way).
  */
 export function claimUsage(
   claim: Pick<NodeClaim, 'capacity' | 'requirements'>,

@@ -59,8 +59,8 @@ type Rows<T extends Stored> = {
 
 /**
  * One process's mirror of the cluster: a table for each kind, claims paired with nodes, and the
- * promises that both carry. Its owner feeds it, from its own watches and the answers to its own writes
- * (launcher, reaper), from the state feed (solver) or from manifests (simulate).
+ * promises that both carry. Its owner feeds it, from its own watches and the answers to its own
+ * writes (launcher, reaper), from the state feed (solver) or from manifests (simulate).
  */
 export class Cluster {
   readonly pods = new Table<Pod, 'node'>({ node: (pod) => pod.nodeName });
@@ -202,7 +202,9 @@ export class Cluster {
     return () => this.#listeners.delete(listener);
   }
 
-  /** The claim that a node came from: by provider ID (as Karpenter pairs them), else by its status. */
+  /**
+   * The claim that a node came from: by provider ID (as Karpenter pairs them), else by its status.
+   */
   claimOfNode(node: Node): NodeClaim | undefined {
     return this.claims.one('providerId', node.providerId) ?? this.claims.one('node', node.name);
   }
@@ -218,7 +220,9 @@ export class Cluster {
     this.#publish({ kind, uid: held.uid, name: nameOf(held), before: held });
   }
 
-  /** Takes the loose shape: that `before` and `after` are of the kind is known to its callers only. */
+  /**
+   * Takes the loose shape: that `before` and `after` are of the kind is known to its callers only.
+   */
   #publish(change: {
     readonly kind: ClusterKind;
     readonly uid: string;

@@ -69,10 +69,10 @@ export type ClaimInFlight = {
 
 /**
  * A node as planning and judging see it, by Karpenter's rules for a state node. Until it is
- * registered it already has its claim's labels and taints, which registration will copy. Until it is
- * initialised its startup and ephemeral taints do not count, and the claim's figures stand where the
- * kubelet still reports nothing or zero. Our own cordon does not count: it ends when the bin's pods
- * are bound, and others may plan on the room that is left.
+ * registered it already has its claim's labels and taints, which registration will copy. Until it
+ * is initialised its startup and ephemeral taints do not count, and the claim's figures stand where
+ * the kubelet still reports nothing or zero. Our own cordon does not count: it ends when the bin's
+ * pods are bound, and others may plan on the room that is left.
  */
 export function existingNode({ node, claim, types, pods, promised }: JoinedNode): ExistingNode {
   const pool = claim?.pool ?? poolOfLabels(node.labels);
@@ -104,8 +104,9 @@ export function existingNode({ node, claim, types, pods, promised }: JoinedNode)
 }
 
 /**
- * A claim in flight as planning and judging see it. A requirement that leaves one value is a label of
- * the node to come. Until EC2 has chosen a type, only the least that its options offer is certain.
+ * A claim in flight as planning and judging see it. A requirement that leaves one value is a label
+ * of the node to come. Until EC2 has chosen a type, only the least that its options offer is
+ * certain.
  */
 export function nodeInFlight({ claim, types, promised }: ClaimInFlight): ExistingNode {
   const known = { ...decidedLabels(claim.requirements), ...claim.labels };
@@ -131,7 +132,9 @@ export function nodeInFlight({ claim, types, promised }: ClaimInFlight): Existin
   };
 }
 
-/** The labels that the node is sure to carry: the keys for which the requirements leave one value. */
+/**
+ * The labels that the node is sure to carry: the keys for which the requirements leave one value.
+ */
 export function decidedLabels(
   requirements: readonly RequirementSpec[],
 ): Readonly<Record<string, string>> {
@@ -143,7 +146,10 @@ export function decidedLabels(
   return decided;
 }
 
-/** The requirements on keys that no label decides. A key that admits no value stays: nothing may match it. */
+/**
+ * The requirements on keys that no label decides. A key that admits no value stays: nothing may
+ * match it.
+ */
 const openRequirements = (
   requirements: readonly RequirementSpec[],
   known: Readonly<Record<string, string>>,
@@ -156,7 +162,10 @@ const lastingTaints = (all: readonly Taint[], startup: readonly Taint[]): readon
     (taint) => !isEphemeralTaint(taint) && !startup.some((other) => isSameTaint(other, taint)),
   );
 
-/** Kubelets report some resources late: the claim's figure stands where the node's is absent or zero. */
+/**
+ * Kubelets report some resources late: the claim's figure stands where the node's is absent or
+ * zero.
+ */
 function filledFrom(reported: Resources, expected: Resources = {}): Resources {
   const filled: Record<string, number> = { ...reported };
   for (const [name, amount] of Object.entries(expected))
@@ -175,7 +184,10 @@ function priceOf(
   return offering === undefined ? {} : { priceMicrosPerHour: offering.priceMicrosPerHour };
 }
 
-/** The room of several promises: each pod once, amounts added. A node's promise and its claim's may both bind. */
+/**
+ * The room of several promises: each pod once, amounts added. A node's promise and its claim's may
+ * both bind.
+ */
 function keptRoom(
   promised: readonly PromisedRoom[],
 ): Pick<ExistingNode, 'promisedPods' | 'reserved'> {

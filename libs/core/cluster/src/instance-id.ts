@@ -2,13 +2,15 @@ import { annotations, type NodeClaim } from '@dovetail/core-api';
 
 const providerIdPattern = /^aws:\/\/\/[^/]+\/(i-[0-9a-f]+)$/;
 
-/** `aws:///us-west-2a/i-0123456789abcdef0` → `i-0123456789abcdef0`; undefined for any other form. */
+/**
+ * `aws:///us-west-2a/i-0123456789abcdef0` → `i-0123456789abcdef0`; undefined for any other form.
+ */
 export const instanceIdOfProvider = (providerId: string | undefined): string | undefined =>
   providerId === undefined ? undefined : providerIdPattern.exec(providerId)?.[1];
 
 /**
- * The instance behind a claim: the launcher's pairing annotation, or the last part of the provider ID
- * that the status carries once launched. Undefined while the claim has no instance.
+ * The instance behind a claim: the launcher's pairing annotation, or the last part of the provider
+ * ID that the status carries once launched. Undefined while the claim has no instance.
  */
 export function instanceIdOf(
   claim: Pick<NodeClaim, 'annotations' | 'providerId'>,

@@ -68,7 +68,10 @@ export function livePromise(
     : { holder, promise, waiting };
 }
 
-/** The live promise that holds the pod; undefined when the pod is free. Of several, the holder with the first UID. */
+/**
+ * The live promise that holds the pod; undefined when the pod is free. Of several, the holder with
+ * the first UID.
+ */
 export function promiseHolding(
   cluster: Cluster,
   podUid: string,

@@ -7,7 +7,9 @@ export const isSameTaint = (
   b: Pick<Taint, 'key' | 'effect'>,
 ): boolean => a.key === b.key && a.effect === b.effect;
 
-/** Whether registration has made the node its claim's: the label is there and the taint has gone. */
+/**
+ * Whether registration has made the node its claim's: the label is there and the taint has gone.
+ */
 export const isRegistered = (node: Pick<Node, 'labels' | 'taints'>): boolean =>
   node.labels[labels.registered] === 'true' &&
   !node.taints.some((taint) => taint.key === taints.unregistered.key);

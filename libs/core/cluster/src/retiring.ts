@@ -14,7 +14,8 @@ export const isTaintedDisrupted = (node: Pick<Node, 'taints'>): boolean =>
 
 /**
  * Whether someone has begun to retire the node: the reaper's annotation, or the taint that it and
- * Karpenter set. Both are written at once; either alone is enough, so a half-undone retirement counts.
+ * Karpenter set. Both are written at once; either alone is enough, so a half-undone retirement
+ * counts.
  */
 export const isMarkedForRetirement = (node: Pick<Node, 'annotations' | 'taints'>): boolean =>
   node.annotations[annotations.retirement] !== undefined || isTaintedDisrupted(node);
@@ -25,7 +26,9 @@ export const isBeingDeleted = (
   claim: Pick<NodeClaim, 'deletionMs'> | undefined,
 ): boolean => node?.deletionMs !== undefined || claim?.deletionMs !== undefined;
 
-/** Whether the node is leaving, for whatever cause: nothing more may be planned or promised on it. */
+/**
+ * Whether the node is leaving, for whatever cause: nothing more may be planned or promised on it.
+ */
 export const isRetiring = (
   node: Pick<Node, 'annotations' | 'taints' | 'deletionMs'> | undefined,
   claim?: Pick<NodeClaim, 'deletionMs'>,

@@ -7,7 +7,9 @@ import { existingNodes } from './existing-nodes.js';
 import { promisedRoom } from './promises.js';
 import type { Stored, Table } from './table.js';
 
-/** In order of UID: watches and feeds deliver in different orders, and no order may show in a plan. */
+/**
+ * In order of UID: watches and feeds deliver in different orders, and no order may show in a plan.
+ */
 export const byUid = <T extends Stored>(table: Table<T, string>): readonly T[] =>
   [...table.values()].sort((a, b) => compareText(a.uid, b.uid));
 

@@ -1,21 +1,25 @@
-/** What every object in a table has: an identity that is never reused, and the version it was read at. */
+/**
+ * What every object in a table has: an identity that is never reused, and the version it was read
+ * at.
+ */
 export type Stored = { readonly uid: string; readonly resourceVersion: string };
 
 /** Picks the key of a row in one index; undefined keeps the row out of that index. */
 export type KeyOf<T> = (row: T) => string | undefined;
 
 /**
- * How many gone UIDs a table remembers. A late answer to our own write arrives within seconds of the
- * watch's deletion; 10,000 covers many minutes of deletions and costs about a megabyte.
+ * How many gone UIDs a table remembers. A late answer to our own write arrives within seconds of
+ * the watch's deletion; 10,000 covers many minutes of deletions and costs about a megabyte.
  */
 const goneMax = 10_000;
 
 const decimal = /^[0-9]+$/;
 
 /**
- * True when `left` is known to be the older reading. The API server's versions are decimal numbers of
- * up to 64 bits, beyond JavaScript's safe integers, so they are compared as text: by length, then by
- * digits. Versions that are not decimal are opaque by Kubernetes' contract and never compared.
+ * True when `left` is known to be the older reading. The API server's versions are decimal numbers
+ * of up to 64 bits, beyond JavaScript's safe integers, so they are compared as text: by length,
+ * then by digits. Versions that are not decimal are opaque by Kubernetes' contract and never
+ * compared.
  */
 export function isOlder(left: string, right: string): boolean {
   if (!decimal.test(left) || !decimal.test(right)) return false;
@@ -60,8 +64,8 @@ export class Table<T extends Stored, I extends string = never> {
   }
 
   /**
-   * Puts a row. Answers with the row that it replaced, if any; undefined when the reading was dropped
-   * because a newer one is held or the object is known to be gone.
+   * Puts a row. Answers with the row that it replaced, if any; undefined when the reading was
+   * dropped because a newer one is held or the object is known to be gone.
    */
   set(row: T): { readonly before?: T } | undefined {
     const before = this.#rows.get(row.uid);
@@ -74,7 +78,10 @@ export class Table<T extends Stored, I extends string = never> {
     return before === undefined ? {} : { before };
   }
 
-  /** Takes a row out without remembering it: it may come back, for instance once it is readable again. */
+  /**
+   * Takes a row out without remembering it: it may come back, for instance once it is readable
+   * again.
+   */
   remove(uid: string): T | undefined {
     const held = this.#rows.get(uid);
     if (held === undefined) return undefined;
@@ -83,7 +90,10 @@ export class Table<T extends Stored, I extends string = never> {
     return held;
   }
 
-  /** Takes a row out and remembers its UID, so that a late answer to our own write cannot bring it back. */
+  /**
+   * Takes a row out and remembers its UID, so that a late answer to our own write cannot bring it
+   * back.
+   */
   delete(uid: string): T | undefined {
     this.#gone.add(uid);
     const [oldest] = this.#gone;

@@ -12,7 +12,10 @@ export type PoolCensus = {
   readonly disrupted: number;
 };
 
-/** How many more nodes may be disrupted now, and the budget that limits them. Invariant: allowed >= 0. */
+/**
+ * How many more nodes may be disrupted now, and the budget that limits them. Invariant: allowed >=
+ * 0.
+ */
 export type BudgetAnswer = { readonly allowed: number; readonly note?: DisruptionNote };
 
 type Active =
@@ -38,10 +41,10 @@ const shareOf = (budget: DisruptionBudget, nodes: number): number =>
   'percent' in budget.nodes ? Math.ceil((nodes * budget.nodes.percent) / 100) : budget.nodes.count;
 
 /**
- * The number of nodes of a pool that may be disrupted for a reason now. It is the least over all budgets
- * that apply (they name the reason or none, and their window is open), less the nodes that are
- * disrupted already. A schedule that cannot be read allows none, with a note that names it. Without a
- * budget that applies, all undisrupted nodes may go.
+ * The number of nodes of a pool that may be disrupted for a reason now. It is the least over all
+ * budgets that apply (they name the reason or none, and their window is open), less the nodes that
+ * are disrupted already. A schedule that cannot be read allows none, with a note that names it.
+ * Without a budget that applies, all undisrupted nodes may go.
  */
 export function allowedDisruptions(
   budgets: readonly DisruptionBudget[],

@@ -16,11 +16,17 @@ export type FoundInstance = {
 
 /** Everything that one pass of collection reads. */
 export type CollectionInput = {
-  /** All instances with this cluster's name tag. Invariant: listed before the claims, so a claim made in between is seen. */
+  /**
+   * All instances with this cluster's name tag. Invariant: listed before the claims, so a claim
+   * made in between is seen.
+   */
   readonly instances: readonly FoundInstance[];
   /** All NodeClaims, read live after the instances. */
   readonly claims: readonly NodeClaim[];
-  /** Instances and intents of claims that could not be read. They are kept, and one broken claim stops nothing else. */
+  /**
+   * Instances and intents of claims that could not be read. They are kept, and one broken claim
+   * stops nothing else.
+   */
   readonly alsoHeld?: {
     readonly instanceIds: ReadonlySet<string>;
     readonly intentIds: ReadonlySet<string>;
@@ -35,9 +41,14 @@ export type CollectionInput = {
 
 /** The limits of one pass. They trade tidiness against the risk of ending nodes by mistake. */
 export type CollectionLimits = {
-  /** Younger instances are left alone, because their claim may not show them yet (Karpenter: 30 s). */
+  /**
+   * Younger instances are left alone, because their claim may not show them yet (Karpenter: 30 s).
+   */
   readonly instanceAgeMinMs: number;
-  /** A claim whose instance is missing counts as lost only this long after its launch, because EC2 may show it late. */
+  /**
+   * A claim whose instance is missing counts as lost only this long after its launch, because EC2
+   * may show it late.
+   */
   readonly claimAgeMinMs: number;
   /** One pass ends at most this share of the fleet, */
   readonly fleetShareMax: number;
@@ -49,7 +60,10 @@ export type CollectionLimits = {
 export type Collection = {
   readonly terminate: readonly FoundInstance[];
   readonly deleteClaims: readonly NodeClaim[];
-  /** The reasons for which a direction was stopped. An operator has to look: nothing is collected until they are gone. */
+  /**
+   * The reasons for which a direction was stopped. An operator has to look: nothing is collected
+   * until they are gone.
+   */
   readonly brakes: readonly DisruptionNote[];
 };
 
@@ -115,9 +129,10 @@ function braked(
 }
 
 /**
- * Plans one pass: it ends instances with our cluster's tags that belong to no claim, and claims whose
- * instance is gone. Instances of another cluster of the same name stop both directions. A pass that
- * would end too much of the fleet stops that direction. Either shows that our own view is wrong.
+ * Plans one pass: it ends instances with our cluster's tags that belong to no claim, and claims
+ * whose instance is gone. Instances of another cluster of the same name stop both directions. A
+ * pass that would end too much of the fleet stops that direction. Either shows that our own view is
+ * wrong.
  */
 export function planCollection(input: CollectionInput): Collection {
   const foreign = input.instances.filter(

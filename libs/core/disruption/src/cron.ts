@@ -1,4 +1,7 @@
-/** One field of a schedule: its values, and whether it is `*`, which decides how the two day fields combine. */
+/**
+ * One field of a schedule: its values, and whether it is `*`, which decides how the two day fields
+ * combine.
+ */
 type Field = { readonly values: ReadonlySet<number>; readonly star: boolean };
 
 /** A parsed schedule of five fields, in UTC. */
@@ -46,7 +49,10 @@ function numberOf(text: string, { min, max, words }: Bounds): number | undefined
   return value >= min && value <= max ? value : undefined;
 }
 
-/** Reads one item of a list: `*`, `5` or `1-5`, each with an optional `/step`. `5/15` means from 5 to the end. */
+/**
+ * Reads one item of a list: `*`, `5` or `1-5`, each with an optional `/step`. `5/15` means from 5
+ * to the end.
+ */
 function itemOf(text: string, limits: Bounds): Field | undefined {
   const [range = '', stepText, ...rest] = text.split('/');
   if (rest.length > 0) return undefined;
@@ -74,10 +80,10 @@ function fieldOf(text: string, limits: Bounds): Field | undefined {
 }
 
 /**
- * Reads a schedule of Karpenter's budgets (the syntax of robfig/cron's ParseStandard): minute, hour, day
- * of month, month and day of week, or one of `@yearly`, `@annually`, `@monthly`, `@weekly`, `@daily`,
- * `@midnight`, `@hourly`. It understands lists, ranges, steps and English names; Sunday is 0. It knows
- * no time zones, because budgets are in UTC.
+ * Reads a schedule of Karpenter's budgets (the syntax of robfig/cron's ParseStandard): minute,
+ * hour, day of month, month and day of week, or one of `@yearly`, `@annually`, `@monthly`,
+ * `@weekly`, `@daily`, `@midnight`, `@hourly`. It understands lists, ranges, steps and English
+ * names; Sunday is 0. It knows no time zones, because budgets are in UTC.
  */
 export function parseCron(text: string): ParsedCron {
   const trimmed = text.trim();
@@ -105,7 +111,10 @@ export function parseCron(text: string): ParsedCron {
   return { ok: true, value: read as CronSchedule };
 }
 
-/** Both day fields must match, unless both are restricted. Then one suffices, as in cron since Unix V7. */
+/**
+ * Both day fields must match, unless both are restricted. Then one suffices, as in cron since Unix
+ * V7.
+ */
 function dayMatches(schedule: CronSchedule, at: Date): boolean {
   if (!schedule.month.values.has(at.getUTCMonth() + 1)) return false;
   const byMonth = schedule.dayOfMonth.values.has(at.getUTCDate());
@@ -121,7 +130,10 @@ const dayMs = 86_400_000;
 /** The days to search: 29 February comes again after eight years at most. */
 const searchedDaysMax = 8 * 366 + 1;
 
-/** The latest hit of the schedule at or before `nowMs`. Undefined when it never hits, as on 31 February. */
+/**
+ * The latest hit of the schedule at or before `nowMs`. Undefined when it never hits, as on 31
+ * February.
+ */
 export function lastHitMs(schedule: CronSchedule, nowMs: number): number | undefined {
   for (
     let day = 0, startMs = Math.floor(nowMs / dayMs) * dayMs;

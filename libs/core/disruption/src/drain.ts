@@ -14,19 +14,26 @@ import {
 
 import { type DisruptionNote, note } from './refusal.js';
 
-/** A pod this far past its deletion time is stuck, and draining no longer waits for it (Karpenter's rule). */
+/**
+ * A pod this far past its deletion time is stuck, and draining no longer waits for it (Karpenter's
+ * rule).
+ */
 export const stuckTerminatingMs = 60_000;
 
 const criticalClasses = new Set(['system-cluster-critical', 'system-node-critical']);
 
 /**
- * The tier of a pod: 0 ordinary pods, 1 ordinary daemons, 2 critical pods, 3 critical daemons. A tier
- * is evicted when the earlier ones are gone (Karpenter's order, as of the graceful node shutdown).
+ * The tier of a pod: 0 ordinary pods, 1 ordinary daemons, 2 critical pods, 3 critical daemons. A
+ * tier is evicted when the earlier ones are gone (Karpenter's order, as of the graceful node
+ * shutdown).
  */
 export const drainTier = (pod: Pod): number =>
   (criticalClasses.has(pod.priorityClassName ?? '') ? 2 : 0) + (isDaemonPod(pod) ? 1 : 0);
 
-/** Whether draining waits for the pod: it has not ended, is not static or stuck, and does not tolerate the taint. */
+/**
+ * Whether draining waits for the pod: it has not ended, is not static or stuck, and does not
+ * tolerate the taint.
+ */
 export function isDrainable(pod: Pod, nowMs: number): boolean {
   if (isTerminal(pod) || isStaticPod(pod)) return false;
   if (pod.tolerations.some((toleration) => tolerates(taints.disrupted, toleration))) return false;
@@ -36,7 +43,10 @@ export function isDrainable(pod: Pod, nowMs: number): boolean {
 /** A pod to delete past its budgets. Invariant: gracePeriodSeconds >= 1. */
 export type ForcedDeletion = { readonly pod: Pod; readonly gracePeriodSeconds: number };
 
-/** The next step of draining. Effects are keyed by pod UID, so repeating one changes nothing. Invariant: evict and force share no pod. */
+/**
+ * The next step of draining. Effects are keyed by pod UID, so repeating one changes nothing.
+ * Invariant: evict and force share no pod.
+ */
 export type DrainPlan = {
   /** Nothing is left to wait for. */
   readonly done: boolean;
@@ -55,9 +65,9 @@ const inOrder = (a: Pod, b: Pod): number =>
   compareText(a.uid, b.uid);
 
 /**
- * The forced deletion of a pod, if it is due. It is due at the deadline less the pod's grace period,
- * regardless of tier, budgets and protection, and for a terminating pod whose grace would outlast the
- * deadline. At least a second of grace is left, so that the kubelet still sees it.
+ * The forced deletion of a pod, if it is due. It is due at the deadline less the pod's grace
+ * period, regardless of tier, budgets and protection, and for a terminating pod whose grace would
+ * outlast the deadline. At least a second of grace is left, so that the kubelet still sees it.
  */
 function forced(
   pod: Pod,
@@ -78,7 +88,10 @@ function forced(
     : undefined;
 }
 
-/** Plans the next step of draining from the pods that are bound to a node. Without `deadlineMs` draining may take for ever. */
+/**
+ * Plans the next step of draining from the pods that are bound to a node. Without `deadlineMs`
+ * draining may take for ever.
+ */
 export function planDrain(
   pods: readonly Pod[],
   when: { readonly nowMs: number; readonly deadlineMs?: number },

@@ -18,8 +18,8 @@ export type PodLookup = (uid: string) => Pod | undefined;
 
 /**
  * The UIDs of pods for which a promise on the node or its claim still keeps room, sorted, with
- * `reserved` for room that is kept by amount. A promise ends with `untilMs`, or when all of its pods
- * have a node or are gone. Room by amount is kept until `untilMs`.
+ * `reserved` for room that is kept by amount. A promise ends with `untilMs`, or when all of its
+ * pods have a node or are gone. Room by amount is kept until `untilMs`.
  */
 export function livePromises(
   view: Pick<NodeView, 'claim' | 'node'>,
@@ -42,7 +42,10 @@ export function livePromises(
   return [...waiting].sort(compareText);
 }
 
-/** The reasons why a pod cannot be evicted now: its own protection, or budgets that allow no disruption. Messages are Karpenter's. */
+/**
+ * The reasons why a pod cannot be evicted now: its own protection, or budgets that allow no
+ * disruption. Messages are Karpenter's.
+ */
 export function podBlocks(
   pod: Pod,
   budgets: readonly PodDisruptionBudget[],
@@ -120,14 +123,18 @@ function blockOfManyBudgets(
   );
 }
 
-/** Whether the budget lets the pod go now: it has disruptions left, or it does not guard unready pods. */
+/**
+ * Whether the budget lets the pod go now: it has disruptions left, or it does not guard unready
+ * pods.
+ */
 const allowsEviction = (budget: PodDisruptionBudget, pod: Pod): boolean =>
   budget.disruptionsAllowed > 0 ||
   (budget.unhealthyPodEvictionPolicy === 'AlwaysAllow' && !pod.ready);
 
 /**
- * The reasons why a node may not be disrupted gracefully now; none when it may. Expiry, interruptions and
- * deletion by the user do not ask. A reason in the node itself comes alone, or else those of its pods.
+ * The reasons why a node may not be disrupted gracefully now; none when it may. Expiry,
+ * interruptions and deletion by the user do not ask. A reason in the node itself comes alone, or
+ * else those of its pods.
  */
 export function disruptionBlocks(
   view: NodeView,

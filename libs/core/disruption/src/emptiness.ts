@@ -3,14 +3,23 @@ import { evictionCost, isReschedulable, type Pod } from '@dovetail/core-kube-mod
 import { type DisruptionNote, note } from './refusal.js';
 import { conditionTrueSinceMs, type NodeView } from './view.js';
 
-/** On a NodeClaim: since when its node was seen empty, RFC 3339. With it the countdown survives a crash. */
+/**
+ * On a NodeClaim: since when its node was seen empty, RFC 3339. With it the countdown survives a
+ * crash.
+ */
 export const emptySinceAnnotation = 'dovetail.sh/empty-since';
 
-/** The pods that keep a node from being empty: they would need another place, and evicting them has a cost. */
+/**
+ * The pods that keep a node from being empty: they would need another place, and evicting them has
+ * a cost.
+ */
 export const podsThatCount = (pods: readonly Pod[]): readonly Pod[] =>
   pods.filter((pod) => isReschedulable(pod) && evictionCost(pod) > 0);
 
-/** How far a node is on its way to being removed as empty. `mark` and `unmark` ask the reaper to correct the annotation first. */
+/**
+ * How far a node is on its way to being removed as empty. `mark` and `unmark` ask the reaper to
+ * correct the annotation first.
+ */
 export type Emptiness =
   | { readonly kind: 'occupied'; readonly note: DisruptionNote; readonly unmark: boolean }
   | { readonly kind: 'mark'; readonly sinceMs: number }
@@ -48,9 +57,9 @@ function countdown(sinceMs: number, afterMs: number, nowMs: number): Emptiness {
 }
 
 /**
- * Says how far a node is on its way to being removed as empty. A node is empty when no reschedulable
- * pod with a positive eviction cost is on it. This holds under every consolidation policy, because
- * Karpenter deletes empty nodes under each.
+ * Says how far a node is on its way to being removed as empty. A node is empty when no
+ * reschedulable pod with a positive eviction cost is on it. This holds under every consolidation
+ * policy, because Karpenter deletes empty nodes under each.
  *
  * The countdown is `consolidateAfter`, or `ttlSecondsAfterEmpty` of a Provisioner. It runs from the
  * latest of three times: the node was initialised, a pod last came or went, the node was first seen

@@ -9,10 +9,10 @@ export type Expiry =
   | { readonly kind: 'due'; readonly dueMs: number; readonly note: DisruptionNote };
 
 /**
- * Decides whether a claim has expired: its creation plus `expireAfter` is over (`ttlSecondsUntilExpired`
- * of a Provisioner). The claim keeps the value of its creation; a later change of the pool drifts the
- * node but does not move its expiry (Karpenter's rule). Expiry ignores budgets and do-not-disrupt.
- * Draining still honours PodDisruptionBudgets.
+ * Decides whether a claim has expired: its creation plus `expireAfter` is over
+ * (`ttlSecondsUntilExpired` of a Provisioner). The claim keeps the value of its creation; a later
+ * change of the pool drifts the node but does not move its expiry (Karpenter's rule). Expiry
+ * ignores budgets and do-not-disrupt. Draining still honours PodDisruptionBudgets.
  */
 export function expiryOf(claim: NodeClaim, nowMs: number): Expiry {
   if (claim.expireAfterMs === undefined)

@@ -36,7 +36,10 @@ export type PassDecision = {
   }[];
   /** Pools whose budget held back nodes that were due. */
   readonly exhausted: readonly { readonly pool: Pool; readonly note: DisruptionNote }[];
-  /** Claims whose node was seen empty for the first time. The mark is written before the countdown begins. */
+  /**
+   * Claims whose node was seen empty for the first time. The mark is written before the countdown
+   * begins.
+   */
   readonly mark: readonly NodeClaim[];
   /** Claims whose node is no longer empty. */
   readonly unmark: readonly NodeClaim[];
@@ -48,8 +51,8 @@ export type PassDecision = {
 };
 
 /**
- * Counts each pool's nodes as budgets do: initialised ones whose instance is not ending yet. Nodes that
- * are NotReady or retiring use up the budget (Karpenter's BuildDisruptionBudgetMapping).
+ * Counts each pool's nodes as budgets do: initialised ones whose instance is not ending yet. Nodes
+ * that are NotReady or retiring use up the budget (Karpenter's BuildDisruptionBudgetMapping).
  */
 export function censusOf(views: readonly NodeView[]): ReadonlyMap<string, PoolCensus> {
   const census = new Map<string, PoolCensus>();
@@ -146,9 +149,9 @@ class Pass {
 }
 
 /**
- * Decides one pass over all nodes. Expired nodes come first and ask no budgets. Then come empty ones, as
- * far as their pool's budgets allow, the longest empty first. A node that expires now uses up its
- * pool's budget for the others. The order of the views does not count.
+ * Decides one pass over all nodes. Expired nodes come first and ask no budgets. Then come empty
+ * ones, as far as their pool's budgets allow, the longest empty first. A node that expires now uses
+ * up its pool's budget for the others. The order of the views does not count.
  */
 export function decidePass(views: readonly NodeView[], options: EligibilityOptions): PassDecision {
   const pass = new Pass(options);

@@ -1,6 +1,9 @@
 import type { DisruptionCode, Reason } from '@dovetail/core-scheduling';
 
-/** Why something is done to a node or not: a code for machines, the values that were compared, and a sentence. */
+/**
+ * Why something is done to a node or not: a code for machines, the values that were compared, and a
+ * sentence.
+ */
 export type DisruptionNote = Reason & { readonly code: DisruptionCode };
 
 /** Builds a note. Numbers become text, because notes travel in messages. */

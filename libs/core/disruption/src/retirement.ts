@@ -10,21 +10,29 @@ import { conditionTrueSinceMs, type NodeView } from './view.js';
 export type RetirementCause = 'empty' | 'expired' | 'interrupted';
 
 /**
- * A retirement in progress, as in the annotation `dovetail.sh/retirement` of its Node. It holds all that
- * a successor needs after a crash. It is written together with the taint, and removed with it when the
- * retirement is given up. Times are milliseconds since 1970.
+ * A retirement in progress, as in the annotation `dovetail.sh/retirement` of its Node. It holds all
+ * that a successor needs after a crash. It is written together with the taint, and removed with it
+ * when the retirement is given up. Times are milliseconds since 1970.
  */
 export type Retirement = {
   readonly cause: RetirementCause;
   /** When it began. */
   readonly atMs: number;
-  /** When the instance goes away by itself: two minutes after a spot notice (AWS' documentation). */
+  /**
+   * When the instance goes away by itself: two minutes after a spot notice (AWS' documentation).
+   */
   readonly deadlineMs?: number;
   /** The kind of interruption. */
   readonly detail?: string;
-  /** When a solver was last asked for a replacement. Written before asking, so a crash costs a wait and never a second node. */
+  /**
+   * When a solver was last asked for a replacement. Written before asking, so a crash costs a wait
+   * and never a second node.
+   */
   readonly askedMs?: number;
-  /** The number of new nodes in the solver's answer. Absent: no answer yet, or the pods could not be placed. */
+  /**
+   * The number of new nodes in the solver's answer. Absent: no answer yet, or the pods could not be
+   * placed.
+   */
   readonly expects?: number;
   /** Whether a solver has answered, even if it could not place the pods. */
   readonly answered?: boolean;
@@ -37,7 +45,10 @@ const causes: readonly string[] = [
 ] satisfies readonly RetirementCause[];
 const numberFields = ['deadlineMs', 'askedMs', 'expects'] as const;
 
-/** Reads the annotation. Undefined when it is absent or malformed: then Dovetail is not retiring the node. */
+/**
+ * Reads the annotation. Undefined when it is absent or malformed: then Dovetail is not retiring the
+ * node.
+ */
 export function parseRetirement(text: string | undefined): Retirement | undefined {
   let value: unknown;
   try {
@@ -75,13 +86,22 @@ export const renderRetirement = ({
 
 /** How long a retirement waits. The values trade the pods' wait against nodes bought too many. */
 export type RetirementLimits = {
-  /** A node without a deadline (expired, or announced for maintenance) waits this long for its replacement, once a solver has answered. */
+  /**
+   * A node without a deadline (expired, or announced for maintenance) waits this long for its
+   * replacement, once a solver has answered.
+   */
   readonly expiryWaitMs: number;
   /** A node that will be taken away waits this long for its replacement before it is drained. */
   readonly interruptionWaitMs: number;
-  /** After this time a plan has become claims or never will (plans live 60 s), so a solver is asked again. */
+  /**
+   * After this time a plan has become claims or never will (plans live 60 s), so a solver is asked
+   * again.
+   */
   readonly askAgainMs: number;
-  /** The same for a node with a deadline, where a late replacement costs more than one too many. A newer plan replaces one that was not admitted. */
+  /**
+   * The same for a node with a deadline, where a late replacement costs more than one too many. A
+   * newer plan replaces one that was not admitted.
+   */
   readonly askAgainUrgentMs: number;
 };
 
@@ -132,15 +152,16 @@ function emptyStep(facts: RetirementFacts): RetirementStep {
 function waitLimitMs({ retirement, limits }: RetirementFacts): number {
   if (retirement.deadlineMs !== undefined)
     return Math.min(retirement.atMs + limits.interruptionWaitMs, retirement.deadlineMs);
-  // Until a solver answers it is unknown where the pods would go, and a node without a deadline can wait.
+  // Until a solver answers it is unknown where the pods would go, and a node without a deadline can
+  // wait.
   return retirement.answered === true ? retirement.atMs + limits.expiryWaitMs : Infinity;
 }
 
 /**
- * Decides the next step of a retirement. An empty node is looked at again and ends, or is let go. Any
- * other node ends when no pod needs another place, when the planner found room on existing nodes, or
- * when as many replacements as planned are Initialized. Otherwise it ends when a longer wait would cost
- * the pods their grace.
+ * Decides the next step of a retirement. An empty node is looked at again and ends, or is let go.
+ * Any other node ends when no pod needs another place, when the planner found room on existing
+ * nodes, or when as many replacements as planned are Initialized. Otherwise it ends when a longer
+ * wait would cost the pods their grace.
  */
 export function retirementStep(facts: RetirementFacts): RetirementStep {
   const { retirement, view, replacements, nowMs, limits } = facts;

@@ -44,7 +44,9 @@ const termMatches = (term: NodeSelectorTerm, labels: Readonly<Record<string, str
   term.matchExpressions.length > 0 &&
   term.matchExpressions.every((expression) => expressionMatches(expression, labels));
 
-/** Whether resources, labels and taints alone decide the pod's place. Other pods need the planner. */
+/**
+ * Whether resources, labels and taints alone decide the pod's place. Other pods need the planner.
+ */
 const isSimple = (pod: Pod): boolean =>
   pod.requiredPodAffinity.length === 0 &&
   pod.requiredPodAntiAffinity.length === 0 &&
@@ -74,9 +76,9 @@ const largestFirst = (a: Pod, b: Pod): number =>
   compareText(a.uid, b.uid);
 
 /**
- * Whether these pods surely fit on existing nodes. It is judged without the planner and on the safe side:
- * a true answer is certain, a false one is not. So a node can expire while no solver answers, unless its
- * pods need more than resources.
+ * Whether these pods surely fit on existing nodes. It is judged without the planner and on the safe
+ * side: a true answer is certain, a false one is not. So a node can expire while no solver answers,
+ * unless its pods need more than resources.
  */
 export function surelyFitsElsewhere(pods: readonly Pod[], hosts: readonly Host[]): boolean {
   if (!pods.every(isSimple)) return false;

@@ -4,7 +4,10 @@ import type { Node, Pod, VolumeAttachment } from '@dovetail/core-kube-model';
 
 import { type DrainPlan, planDrain } from './drain.js';
 
-/** The state of an instance in EC2. `missing`: not in the answer, which proves nothing while it is seconds old. */
+/**
+ * The state of an instance in EC2. `missing`: not in the answer, which proves nothing while it is
+ * seconds old.
+ */
 export type InstanceState = 'live' | 'ending' | 'terminated' | 'missing' | 'never-launched';
 
 /** Everything that ending a node reads, read live. */
@@ -16,13 +19,21 @@ export type TerminationFacts = {
   readonly attachments: readonly VolumeAttachment[];
   readonly instance: InstanceState;
   readonly nowMs: number;
-  /** When this process first saw the claim being deleted, by its own clock, which may differ from the API server's. */
+  /**
+   * When this process first saw the claim being deleted, by its own clock, which may differ from
+   * the API server's.
+   */
   readonly endingSinceMs: number;
-  /** Draining takes at least this long, so that a pod that is just being bound is seen (Karpenter waits 5 s). */
+  /**
+   * Draining takes at least this long, so that a pod that is just being bound is seen (Karpenter
+   * waits 5 s).
+   */
   readonly drainMinMs: number;
 };
 
-/** The next step of ending a node. Each is decided from the facts alone, so a crash loses nothing. */
+/**
+ * The next step of ending a node. Each is decided from the facts alone, so a crash loses nothing.
+ */
 export type TerminationStep =
   | { readonly kind: 'taint' }
   | { readonly kind: 'drain'; readonly drain: DrainPlan }
@@ -31,7 +42,10 @@ export type TerminationStep =
   | { readonly kind: 'await-gone' }
   | { readonly kind: 'release' };
 
-/** When a claim's node must be gone, in spite of its pods (RFC 3339 in Karpenter's annotation). Undefined: no deadline. */
+/**
+ * When a claim's node must be gone, in spite of its pods (RFC 3339 in Karpenter's annotation).
+ * Undefined: no deadline.
+ */
 export function terminationDeadlineMs(claim: NodeClaim): number | undefined {
   const text = claim.annotations[annotations.terminationTimestamp];
   const ms = text === undefined ? Number.NaN : Date.parse(text);
@@ -39,8 +53,9 @@ export function terminationDeadlineMs(claim: NodeClaim): number | undefined {
 }
 
 /**
- * The deadline to write on a claim, or undefined when it need not change. A deadline only moves earlier.
- * A claim that is being deleted asks for its deletion time plus its terminationGracePeriod.
+ * The deadline to write on a claim, or undefined when it need not change. A deadline only moves
+ * earlier. A claim that is being deleted asks for its deletion time plus its
+ * terminationGracePeriod.
  */
 export function deadlineToWrite(claim: NodeClaim, askedMs?: number): number | undefined {
   const own =
@@ -61,8 +76,8 @@ const isGone = (facts: TerminationFacts): boolean =>
   (facts.instance === 'missing' && facts.node?.ready !== true);
 
 /**
- * Decides the next step of ending a node, for every cause: taint, drain, wait for volumes, terminate,
- * wait until the instance is gone, release.
+ * Decides the next step of ending a node, for every cause: taint, drain, wait for volumes,
+ * terminate, wait until the instance is gone, release.
  */
 export function terminationStep(facts: TerminationFacts): TerminationStep {
   const { claim, node, nowMs } = facts;

@@ -4,7 +4,10 @@ import type { Node, Pod, PodDisruptionBudget } from '@dovetail/core-kube-model';
 
 export { instanceIdOf, instanceIdOfProvider, isTaintedDisrupted } from '@dovetail/core-cluster';
 
-/** A claim with all that deciding its end reads. It comes from the reaper's watches or live reads, never from the bus. */
+/**
+ * A claim with all that deciding its end reads. It comes from the reaper's watches or live reads,
+ * never from the bus.
+ */
 export type NodeView = {
   readonly claim: NodeClaim;
   /** The node that the claim became; absent until it has joined. */
@@ -24,13 +27,19 @@ export function conditionTrueSinceMs(claim: NodeClaim, type: string): number | u
   return condition?.status === 'True' ? condition.lastTransitionMs : undefined;
 }
 
-/** Whether anything ends this claim or its node already; with `retiring`, our own retirement of it does not count. */
+/**
+ * Whether anything ends this claim or its node already; with `retiring`, our own retirement of it
+ * does not count.
+ */
 export const isEnding = (
   { node, claim }: Pick<NodeView, 'claim' | 'node'>,
   options: { readonly retiring?: boolean } = {},
 ): boolean => (options.retiring === true ? isBeingDeleted(node, claim) : isRetiring(node, claim));
 
-/** Whether the node has taken part in the cluster: the claim's condition, or the label that goes with it. */
+/**
+ * Whether the node has taken part in the cluster: the claim's condition, or the label that goes
+ * with it.
+ */
 export const isInitialized = (view: Pick<NodeView, 'claim' | 'node'>): boolean =>
   conditionTrueSinceMs(view.claim, 'Initialized') !== undefined ||
   view.node?.labels[labels.initialized] === 'true';

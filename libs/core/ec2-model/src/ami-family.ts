@@ -2,7 +2,10 @@ import type { AmiFamily, BlockDeviceMapping } from '@dovetail/core-api';
 
 const gibibyte = 1024 ** 3;
 
-/** The differences between the operating systems that nodes boot. Facts of EKS' images and of Karpenter's AMI families. */
+/**
+ * The differences between the operating systems that nodes boot. Facts of EKS' images and of
+ * Karpenter's AMI families.
+ */
 export type FamilyTraits = {
   readonly os: 'linux' | 'windows';
   /** The value of node.kubernetes.io/windows-build. */
@@ -13,7 +16,9 @@ export type FamilyTraits = {
   readonly blockDevices: readonly BlockDeviceMapping[];
   /** Whether the kubelet's podsPerCore is honoured. */
   readonly podsPerCore: boolean;
-  /** Whether network interfaces limit the pods. Otherwise the limit is 110, the kubelet's default. */
+  /**
+   * Whether network interfaces limit the pods. Otherwise the limit is 110, the kubelet's default.
+   */
   readonly interfacesLimitPods: boolean;
   /** Whether kube-reserved memory follows the interfaces' pod limit instead of the node's own. */
   readonly interfacesLimitReserve: boolean;

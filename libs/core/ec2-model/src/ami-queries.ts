@@ -32,7 +32,10 @@ export type AmiQueries =
 /** A family and version of EKS' images, such as `al2023@v20250601` or `al2023@latest`. */
 export type AmiAlias = { readonly family: AmiFamily; readonly version: string };
 
-/** The alias of a class: its own, or its family's latest where it selects no images, as legacy classes do. */
+/**
+ * The alias of a class: its own, or its family's latest where it selects no images, as legacy
+ * classes do.
+ */
 export function aliasOf(
   nodeClass: Pick<NodeClass, 'amiFamily' | 'amiSelectorTerms'>,
 ): AmiAlias | undefined {
@@ -46,8 +49,8 @@ export function aliasOf(
 }
 
 /**
- * The queries that find a class' images. `kubernetesVersion` is `major.minor` of the cluster, such as
- * `1.34`. A class for which no query finds an image is not ready.
+ * The queries that find a class' images. `kubernetesVersion` is `major.minor` of the cluster, such
+ * as `1.34`. A class for which no query finds an image is not ready.
  */
 export function amiQueriesOf(
   nodeClass: Pick<NodeClass, 'amiFamily' | 'amiSelectorTerms'>,
@@ -170,7 +173,8 @@ function selectorQuery(term: AmiSelectorTerm): readonly AmiQuery[] {
   if (term.id !== undefined) return [];
   if (term.ssmParameter !== undefined)
     return [{ kind: 'parameter', name: term.ssmParameter, variants: allVariants }];
-  // A name alone could match an image of any account. Without an owner only own and Amazon's images count (Karpenter's rule).
+  // A name alone could match an image of any account. Without an owner only own and Amazon's images
+  // count (Karpenter's rule).
   const owners =
     term.owner !== undefined
       ? [term.owner]

@@ -14,8 +14,9 @@ export type AmiAnswer = { readonly query: AmiQuery; readonly images: readonly Im
 type Candidate = { readonly image: Image; readonly variant: AmiVariant };
 
 /**
- * Chooses the images of a class: the best for each architecture and variant, newest first. Images that
- * are not deprecated win, then newer ones, then greater names and ids (Karpenter's order, made total).
+ * Chooses the images of a class: the best for each architecture and variant, newest first. Images
+ * that are not deprecated win, then newer ones, then greater names and ids (Karpenter's order, made
+ * total).
  */
 export function chooseAmis(answers: readonly AmiAnswer[]): readonly ResolvedAmi[] {
   const best = new Map<string, Candidate>();
@@ -50,11 +51,16 @@ const newestFirst = (a: Candidate, b: Candidate): number =>
 const betterFirst = (a: Candidate, b: Candidate): number =>
   Number(a.image.deprecated) - Number(b.image.deprecated) || newestFirst(a, b);
 
-/** The drivers that a type needs. The rule is that of its labels, so facts and labels name the same image. */
+/**
+ * The drivers that a type needs. The rule is that of its labels, so facts and labels name the same
+ * image.
+ */
 export const variantFor = (facts: Pick<InstanceTypeFacts, 'gpus' | 'accelerators'>): AmiVariant =>
   facts.gpus.length === 1 ? 'nvidia' : facts.accelerators.length === 1 ? 'neuron' : 'standard';
 
-/** The first image that serves the type's architecture and devices. Undefined when there is none. */
+/**
+ * The first image that serves the type's architecture and devices. Undefined when there is none.
+ */
 export function amiFor(
   amis: readonly ResolvedAmi[],
   facts: Pick<InstanceTypeFacts, 'arch' | 'gpus' | 'accelerators'>,

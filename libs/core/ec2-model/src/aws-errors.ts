@@ -90,12 +90,15 @@ const failures: ReadonlyMap<string, FleetFailure> = new Map([
   ['LimitExceededException', failure('quota-exceeded', 'request')],
 ]);
 
-/** CreateFleet's message when a zone lacks the instance type. Its code also stands for defects of the request. */
+/**
+ * CreateFleet's message when a zone lacks the instance type. Its code also stands for defects of
+ * the request.
+ */
 const typeNotInZone = /not supported in your requested Availability Zone/i;
 
 /**
- * Classifies an AWS error by its code, and by its message where the code is ambiguous. A code that is
- * not listed counts as a defect of the request, unless it ends in NotFound.
+ * Classifies an AWS error by its code, and by its message where the code is ambiguous. A code that
+ * is not listed counts as a defect of the request, unless it ends in NotFound.
  */
 export function classifyFleetError(awsCode: string, message = ''): FleetFailure {
   const known = failures.get(awsCode);

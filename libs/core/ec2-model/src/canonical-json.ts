@@ -2,8 +2,8 @@ import { compareText } from '@dovetail/core-kube-model';
 
 /**
  * Writes JSON whose text depends on the value alone: keys in code-unit order, no absent fields, no
- * spaces. Equal values give equal text, so its hash can name them. Throws TypeError for a value that
- * JSON cannot express exactly.
+ * spaces. Equal values give equal text, so its hash can name them. Throws TypeError for a value
+ * that JSON cannot express exactly.
  */
 export function canonicalJson(value: unknown): string {
   if (value === null || typeof value === 'string' || typeof value === 'boolean')

@@ -22,7 +22,8 @@ const mebibytes = (bytes: number | undefined) => (bytes ?? 0) / 1024 ** 2;
 const gib = 1024 ** 3;
 
 describe('what a node can give to pods', () => {
-  // The figures that Karpenter's reference of instance types publishes for AL2023 without block device mappings.
+  // The figures that Karpenter's reference of instance types publishes for AL2023 without block
+  // device mappings.
   test.each([
     // type          milliCPU  MiB    pods  branch interfaces
     ['a1.medium', 940, 1392, 8, 10],

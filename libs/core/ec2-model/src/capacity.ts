@@ -12,7 +12,10 @@ import { reservationOf, thresholdBytes } from './kubelet.js';
 
 /** Installation-wide settings that change what a node holds. */
 export type CapacitySettings = {
-  /** The share of memory that hypervisor and firmware keep. No API states it (VM_MEMORY_OVERHEAD_PERCENT). */
+  /**
+   * The share of memory that hypervisor and firmware keep. No API states it
+   * (VM_MEMORY_OVERHEAD_PERCENT).
+   */
   readonly vmMemoryOverheadPercent: number;
   /** Network interfaces that pods do not use, for custom networking (RESERVED_ENIS). */
   readonly reservedEnis: number;
@@ -83,15 +86,19 @@ function memoryBytes(facts: InstanceTypeFacts, settings: CapacitySettings): numb
 }
 
 /**
- * The pods whose addresses the default network card can hold: interfaces × (addresses − 1) + 2. This
- * is the VPC CNI's rule: an interface keeps its first address, and two pods use the host's network.
+ * The pods whose addresses the default network card can hold: interfaces × (addresses − 1) + 2.
+ * This is the VPC CNI's rule: an interface keeps its first address, and two pods use the host's
+ * network.
  */
 export function interfacePods(facts: InstanceTypeFacts, reservedEnis: number): number {
   const interfaces = Math.max(0, facts.network.interfacesMax - reservedEnis);
   return interfaces === 0 ? 0 : interfaces * (facts.network.ipv4PerInterface - 1) + 2;
 }
 
-/** The most pods of a node: the kubelet's maxPods, or else the interfaces' limit (or 110), and at most podsPerCore a core. */
+/**
+ * The most pods of a node: the kubelet's maxPods, or else the interfaces' limit (or 110), and at
+ * most podsPerCore a core.
+ */
 export function podsMax(
   facts: InstanceTypeFacts,
   family: AmiFamily,
@@ -124,7 +131,8 @@ function mappedBytes(
 ): number | undefined {
   const root = mappings.find((mapping) => mapping.rootVolume)?.ebs?.volumeSizeBytes;
   if (root !== undefined || mappings.length === 0) return root;
-  // The layout of a custom image is unknown. Karpenter takes its last device for the one that pods write to.
+  // The layout of a custom image is unknown. Karpenter takes its last device for the one that pods
+  // write to.
   if (family === 'Custom') return mappings.at(-1)?.ebs?.volumeSizeBytes ?? defaultEphemeralBytes;
   const device = familyTraits(family).ephemeralDevice;
   return mappings.find((mapping) => mapping.deviceName === device)?.ebs?.volumeSizeBytes;
@@ -149,7 +157,8 @@ function deviceResources(facts: InstanceTypeFacts): Resources {
   };
 }
 
-// The CPU that EKS' images reserve (bootstrap.sh): 6 % of the first core, 1 % of the second, 0.5 % of the next two, 0.25 % of the rest.
+// The CPU that EKS' images reserve (bootstrap.sh): 6 % of the first core, 1 % of the second, 0.5 %
+// of the next two, 0.25 % of the rest.
 const cpuStretches: readonly {
   readonly from: number;
   readonly to: number;
@@ -161,7 +170,10 @@ const cpuStretches: readonly {
   { from: 4000, to: Number.MAX_SAFE_INTEGER, perTenThousand: 25 },
 ];
 
-/** The bytes that EKS' images reserve for kubelet and container runtime: 11 MiB a pod and 255 MiB (bootstrap.sh). */
+/**
+ * The bytes that EKS' images reserve for kubelet and container runtime: 11 MiB a pod and 255 MiB
+ * (bootstrap.sh).
+ */
 export const kubeReservedMemory = (pods: number): number => (11 * pods + 255) * mebibyte;
 
 function kubeReserved(
@@ -175,7 +187,8 @@ function kubeReserved(
       sum + Math.floor((Math.max(0, Math.min(millis, to) - from) * perTenThousand) / 10_000),
     0,
   );
-  // The bootstrap of Amazon Linux computes from the interfaces alone. Bottlerocket and Windows use the node's own limit.
+  // The bootstrap of Amazon Linux computes from the interfaces alone. Bottlerocket and Windows use
+  // the node's own limit.
   const pods = familyTraits(nodeClass.amiFamily).interfacesLimitReserve
     ? interfacePods(facts, 0)
     : podsMax(facts, nodeClass.amiFamily, nodeClass.kubelet, settings);
@@ -187,7 +200,10 @@ function kubeReserved(
   return { ...standard, ...reservationOf(nodeClass.kubelet.kubeReserved) };
 }
 
-/** The bytes that hard eviction thresholds keep. Soft ones do not count, because allocatable ignores them. */
+/**
+ * The bytes that hard eviction thresholds keep. Soft ones do not count, because allocatable ignores
+ * them.
+ */
 export function evictionThresholds(capacity: Resources, kubelet: KubeletConfiguration): Resources {
   const memory = kubelet.evictionHard?.['memory.available'] ?? '100Mi';
   const storage = kubelet.evictionHard?.['nodefs.available'] ?? '10%';

@@ -5,7 +5,10 @@ import type { AcceleratorFacts, GpuFacts, InstanceTypeFacts } from './facts.js';
 /** One line of the generated table. */
 export type CatalogLine = {
   readonly facts: InstanceTypeFacts;
-  /** US dollars per hour in the catalog's price region, in millionths. Absent when no source names it. */
+  /**
+   * US dollars per hour in the catalog's price region, in millionths. Absent when no source names
+   * it.
+   */
   readonly priceMicrosPerHour?: number;
   /** A mask of zones for each region, in the order of the region lines, one character each. */
   readonly zoneMasks: string;
@@ -30,9 +33,9 @@ const fieldCount = 22;
  * memory MiB, hypervisor, flags (m metal, t burstable, e encryption in transit, o EBS-optimised by
  * default, n local NVMe, c current generation), usage classes, interfaces, addresses per interface,
  * EFA interfaces, cards, network Mbps, EBS Mbps baseline and maximum, CPU maker, clock MHz, GPUs
- * (name:maker:count:MiB), accelerators (name:maker:count:cores), local GB, branch interfaces, price in
- * micro-dollars, zone masks. An empty field is unknown or does not apply. Throws InvariantError for a
- * line of another shape, because the table is generated.
+ * (name:maker:count:MiB), accelerators (name:maker:count:cores), local GB, branch interfaces, price
+ * in micro-dollars, zone masks. An empty field is unknown or does not apply. Throws InvariantError
+ * for a line of another shape, because the table is generated.
  */
 export function parseCatalogLine(text: string): CatalogLine {
   const fields = text.split('|');

@@ -2,21 +2,30 @@ import { type CatalogLine, parseCatalogLine, zoneMaskAt } from './catalog-line.j
 import type { InstanceTypeFacts } from './facts.js';
 import { catalogPriceRegion, catalogRegionLines, catalogTypeLines } from './generated/catalog.js';
 
-/** A type as one region offers it, from the committed snapshot of public facts. Production asks EC2 instead. */
+/**
+ * A type as one region offers it, from the committed snapshot of public facts. Production asks EC2
+ * instead.
+ */
 export type CatalogEntry = {
   readonly facts: InstanceTypeFacts;
   /** The zones that offer the type, sorted. Invariant: never empty. */
   readonly zones: readonly string[];
-  /** US dollars per hour, in millionths. Absent when no public source names a price; then it cannot be bought. */
+  /**
+   * US dollars per hour, in millionths. Absent when no public source names a price; then it cannot
+   * be bought.
+   */
   readonly onDemandPriceMicrosPerHour?: number;
   /**
-   * True in every region but us-east-1. The snapshot has only prices of us-east-1, and other regions
-   * use them unscaled; real ones are mostly 0 to 40 % higher.
+   * True in every region but us-east-1. The snapshot has only prices of us-east-1, and other
+   * regions use them unscaled; real ones are mostly 0 to 40 % higher.
    */
   readonly estimated: boolean;
 };
 
-/** A zone and its id. The id means one place for every account; the pairing here is that of one account. */
+/**
+ * A zone and its id. The id means one place for every account; the pairing here is that of one
+ * account.
+ */
 export type CatalogZone = { readonly name: string; readonly id: string };
 
 type CatalogRegion = {
@@ -39,10 +48,16 @@ const regions = (): readonly CatalogRegion[] =>
 /** The regions of the catalog, sorted. */
 export const catalogRegions = (): readonly string[] => regions().map((region) => region.name);
 
-/** The zones of a region, sorted by name. Throws RangeError for a region that the catalog does not know. */
+/**
+ * The zones of a region, sorted by name. Throws RangeError for a region that the catalog does not
+ * know.
+ */
 export const catalogZones = (region: string): readonly CatalogZone[] => regionNamed(region).zones;
 
-/** Every type that a region offers, sorted by name. Throws RangeError for a region that the catalog does not know. */
+/**
+ * Every type that a region offers, sorted by name. Throws RangeError for a region that the catalog
+ * does not know.
+ */
 export function catalogFor(region: string): readonly CatalogEntry[] {
   const remembered = entriesByRegion.get(region);
   if (remembered !== undefined) return remembered;

@@ -34,7 +34,10 @@ export type Image = {
   readonly tags: Readonly<Record<string, string>>;
 };
 
-/** A filter of an EC2 call: one of its values must match, and all filters hold together. In `tag:k`, `*` matches any value. */
+/**
+ * A filter of an EC2 call: one of its values must match, and all filters hold together. In `tag:k`,
+ * `*` matches any value.
+ */
 export type Ec2Filter = { readonly name: string; readonly values: readonly string[] };
 
 /** A complete CreateFleet request of type `instant`. Equal values make equal bytes on the wire. */
@@ -78,7 +81,10 @@ export type FleetOutcome = {
   }[];
 };
 
-/** A launch template. Invariant: its name is a hash of its content, so equal content is one template. */
+/**
+ * A launch template. Invariant: its name is a hash of its content, so equal content is one
+ * template.
+ */
 export type LaunchTemplateSpec = {
   readonly name: string;
   readonly imageId: string;

@@ -8,7 +8,9 @@ export type GpuFacts = {
   readonly memoryMib: number;
 };
 
-/** The accelerators of one kind in a type. `coresPerDevice` is known for AWS Neuron devices only. */
+/**
+ * The accelerators of one kind in a type. `coresPerDevice` is known for AWS Neuron devices only.
+ */
 export type AcceleratorFacts = {
   readonly name: string;
   readonly manufacturer: string;
@@ -36,7 +38,9 @@ export type InstanceTypeFacts = {
     /** EFA interfaces; 0 when EFA is not supported. */
     readonly efaMax: number;
     readonly encryptionInTransit: boolean;
-    /** Mbps for the bandwidth label. Absent for types whose bandwidth AWS describes in words only. */
+    /**
+     * Mbps for the bandwidth label. Absent for types whose bandwidth AWS describes in words only.
+     */
     readonly baselineMbps?: number;
     /** Network cards; absent means one. */
     readonly cards?: number;
@@ -53,7 +57,10 @@ export type InstanceTypeFacts = {
   readonly localStorageGb?: number;
   /** Whether that storage is NVMe. */
   readonly localNvme: boolean;
-  /** Branch interfaces, for pods with security groups. Absent without a trunk. No API states it (VPC limits table). */
+  /**
+   * Branch interfaces, for pods with security groups. Absent without a trunk. No API states it (VPC
+   * limits table).
+   */
   readonly branchInterfaces?: number;
 };
 

@@ -12,7 +12,10 @@ export const fleetOverridesMax = 300;
 
 /** The parts of a fleet request that are chosen for a claim. */
 export type FleetInput = {
-  /** Types, cheapest first, with only the offerings that may be bought: the answer of `chooseForLaunch`. */
+  /**
+   * Types, cheapest first, with only the offerings that may be bought: the answer of
+   * `chooseForLaunch`.
+   */
   readonly types: readonly InstanceType[];
   readonly subnets: readonly Subnet[];
   /** The launch template of each type, by name. */
@@ -20,9 +23,10 @@ export type FleetInput = {
 };
 
 /**
- * The overrides of a CreateFleet by launch template: each type in each zone, in that zone's subnet with
- * the most free addresses. Templates stand in the order of their first type. A zone without a subnet,
- * or a type without a template, has no override. The dearest overrides beyond EC2's limit are dropped.
+ * The overrides of a CreateFleet by launch template: each type in each zone, in that zone's subnet
+ * with the most free addresses. Templates stand in the order of their first type. A zone without a
+ * subnet, or a type without a template, has no override. The dearest overrides beyond EC2's limit
+ * are dropped.
  */
 export function fleetConfigs({ types, subnets, templates }: FleetInput): readonly FleetConfig[] {
   const subnetOf = roomiestSubnets(subnets);
@@ -53,7 +57,10 @@ const overrideOf = (
     : [{ instanceType: type.name, subnetId: subnet.id, zone: offering.zone }];
 };
 
-/** The subnet with the most free addresses in each zone, ties by id. An exhausted one is used only if its zone has no other. */
+/**
+ * The subnet with the most free addresses in each zone, ties by id. An exhausted one is used only
+ * if its zone has no other.
+ */
 export function roomiestSubnets(subnets: readonly Subnet[]): ReadonlyMap<string, Subnet> {
   const best = new Map<string, Subnet>();
   for (const subnet of [...subnets].sort(

@@ -9,7 +9,10 @@ export type Offering = {
   /** AWS zone ID (use1-az1), the same for every account. */
   readonly zoneId?: string;
   readonly capacityType: CapacityType;
-  /** Millionths of a US dollar per hour. Invariant: an integer, and 0 only where no price is known and `available` is false. */
+  /**
+   * Millionths of a US dollar per hour. Invariant: an integer, and 0 only where no price is known
+   * and `available` is false.
+   */
   readonly priceMicrosPerHour: number;
   /** False while out of capacity, without a subnet in its zone, or without a price. */
   readonly available: boolean;
@@ -26,7 +29,10 @@ export type Offering = {
  */
 export type InstanceType = {
   readonly name: string;
-  /** Every label that the type implies, as value sets. Zones and capacity types are those of its offerings. */
+  /**
+   * Every label that the type implies, as value sets. Zones and capacity types are those of its
+   * offerings.
+   */
   readonly requirements: Requirements;
   readonly offerings: readonly Offering[];
   readonly capacity: Resources;

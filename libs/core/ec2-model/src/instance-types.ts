@@ -32,16 +32,19 @@ export type TypeExclusion = {
   readonly reason: 'no-image' | 'not-bootable-by-family' | 'too-small-for-reservations';
 };
 
-/** The types of a class, sorted by name, and those that it leaves out. Invariant: every type is in exactly one list. */
+/**
+ * The types of a class, sorted by name, and those that it leaves out. Invariant: every type is in
+ * exactly one list.
+ */
 export type ClassInstanceTypes = {
   readonly types: readonly InstanceType[];
   readonly excluded: readonly TypeExclusion[];
 };
 
 /**
- * The types that a node class can boot, each with labels, capacity, allocatable and its offerings in
- * the zones of the class' subnets. An offering that cannot be bought now is listed as not available.
- * Throws RangeError for kubelet settings that `kubeletProblems` reports.
+ * The types that a node class can boot, each with labels, capacity, allocatable and its offerings
+ * in the zones of the class' subnets. An offering that cannot be bought now is listed as not
+ * available. Throws RangeError for kubelet settings that `kubeletProblems` reports.
  */
 export function instanceTypesFor(
   nodeClass: NodeClass,
@@ -111,7 +114,10 @@ const oneOf = (values: readonly string[]): ValueSet => ({
   present: true,
 });
 
-/** The offerings by zone, then capacity type, in zones that both the type and a subnet of the class are in. */
+/**
+ * The offerings by zone, then capacity type, in zones that both the type and a subnet of the class
+ * are in.
+ */
 function offeringsOf(
   facts: InstanceTypeFacts,
   region: RegionKnowledge,

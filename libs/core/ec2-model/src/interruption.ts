@@ -7,7 +7,10 @@ export type NoticeOrigin = {
   readonly timeMs: number;
 };
 
-/** An interruption of EC2 instances, read from an EventBridge message. Invariant: at least one instance id. */
+/**
+ * An interruption of EC2 instances, read from an EventBridge message. Invariant: at least one
+ * instance id.
+ */
 export type InterruptionNotice =
   | (NoticeOrigin & { readonly kind: 'spot-interrupted'; readonly instanceIds: readonly string[] })
   | (NoticeOrigin & {
@@ -26,8 +29,8 @@ export type InterruptionNotice =
     });
 
 /**
- * The content of a message: a notice; an event that needs no action, such as a starting instance; an
- * event of a kind that is not known; or no EventBridge message, with the reason.
+ * The content of a message: a notice; an event that needs no action, such as a starting instance;
+ * an event of a kind that is not known; or no EventBridge message, with the reason.
  */
 export type ParsedInterruption =
   | { readonly kind: 'notice'; readonly notice: InterruptionNotice }
@@ -44,8 +47,8 @@ const malformed = (reason: string): ParsedInterruption => ({ kind: 'malformed', 
 const instanceIdPattern = /^i-[0-9a-f]{8,17}$/;
 
 /**
- * Reads the body of an SQS message that EventBridge delivered. Version, source and detail-type together
- * name the kind, as AWS documents these five events. Never throws.
+ * Reads the body of an SQS message that EventBridge delivered. Version, source and detail-type
+ * together name the kind, as AWS documents these five events. Never throws.
  */
 export function parseInterruption(body: string): ParsedInterruption {
   let event: unknown;

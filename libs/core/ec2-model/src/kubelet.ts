@@ -88,14 +88,20 @@ const countProblems = (field: string, count: number | undefined): readonly Kubel
         },
       ];
 
-/** Reads a reservation. Throws RangeError for a setting that `kubeletProblems` reports, because none is guessed. */
+/**
+ * Reads a reservation. Throws RangeError for a setting that `kubeletProblems` reports, because none
+ * is guessed.
+ */
 export function reservationOf(reserved: Readonly<Record<string, string>> = {}): Resources {
   return Object.fromEntries(
     Object.entries(reserved).map(([name, text]) => [name, amountOf(name, text)]),
   );
 }
 
-/** Reads an eviction threshold in bytes: a share of the capacity, rounded up, or an amount. 100% switches the signal off. */
+/**
+ * Reads an eviction threshold in bytes: a share of the capacity, rounded up, or an amount. 100%
+ * switches the signal off.
+ */
 export function thresholdBytes(text: string, capacityBytes: number): number {
   const percent = parsePercent(text);
   if (percent === undefined) return amountOf('memory', text);

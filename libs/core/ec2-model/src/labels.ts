@@ -7,7 +7,10 @@ import type { InstanceTypeFacts } from './facts.js';
 
 const aws = (name: string): string => `karpenter.k8s.aws/${name}`;
 
-/** The labels under karpenter.k8s.aws/ that a node gets from its instance type, for selectors of users. */
+/**
+ * The labels under karpenter.k8s.aws/ that a node gets from its instance type, for selectors of
+ * users.
+ */
 export const instanceLabels = {
   category: aws('instance-category'),
   family: aws('instance-family'),
@@ -42,7 +45,10 @@ const neverSet = [
   'placement-group-partition',
 ].map(aws);
 
-/** The labels that new nodes get from their type or launch. A pool may leave them open (Karpenter's WellKnownLabels). */
+/**
+ * The labels that new nodes get from their type or launch. A pool may leave them open (Karpenter's
+ * WellKnownLabels).
+ */
 export const wellKnownLabels: ReadonlySet<string> = new Set([
   ...Object.values(instanceLabels),
   ...neverSet,
@@ -67,8 +73,8 @@ const lowerKebab = (text: string | undefined): string | undefined =>
   text?.toLowerCase().replaceAll(' ', '-');
 
 /**
- * The labels that follow from a type's facts and the class' family, as value sets. Labels that the type
- * lacks demand absence. Zone, zone id, region and capacity type follow from offerings instead.
+ * The labels that follow from a type's facts and the class' family, as value sets. Labels that the
+ * type lacks demand absence. Zone, zone id, region and capacity type follow from offerings instead.
  */
 export function factLabels(
   facts: InstanceTypeFacts,
@@ -83,7 +89,8 @@ export function factLabels(
   return made;
 }
 
-// Facts are immutable and live for hours, but each change of the catalog asks for the labels of every type.
+// Facts are immutable and live for hours, but each change of the catalog asks for the labels of
+// every type.
 const remembered = new WeakMap<InstanceTypeFacts, Map<AmiFamily, ReadonlyMap<string, ValueSet>>>();
 
 function makeFactLabels(
@@ -129,7 +136,10 @@ function nameLabels(name: string): readonly (readonly [string, ValueSet])[] {
   ];
 }
 
-/** A type with several kinds of GPU (or accelerator) has no single name for them, and so none of the labels. */
+/**
+ * A type with several kinds of GPU (or accelerator) has no single name for them, and so none of the
+ * labels.
+ */
 function deviceLabels(facts: InstanceTypeFacts): readonly (readonly [string, ValueSet])[] {
   const gpu = facts.gpus.length === 1 ? facts.gpus[0] : undefined;
   const accelerator = facts.accelerators.length === 1 ? facts.accelerators[0] : undefined;

@@ -27,15 +27,19 @@ export type LaunchChoice =
     }
   | { readonly ok: false; readonly reason: 'no-offering' | 'min-values'; readonly message: string };
 
-/** The most types of one CreateFleet (Karpenter's limit). EC2 is slow with more, and it would choose among the cheapest anyway. */
+/**
+ * The most types of one CreateFleet (Karpenter's limit). EC2 is slow with more, and it would choose
+ * among the cheapest anyway.
+ */
 export const fleetTypesMax = 60;
 
 /**
- * Narrows a claim's types to those of one CreateFleet, each with only the offerings that may be bought.
- * They fit and have an available offering that the claim allows. Metal and accelerated types are left
- * out while ordinary ones remain, and so is spot dearer than the cheapest on-demand. Spot is preferred
- * to on-demand, and the cheapest `typesMax` types are kept. The two narrowing steps are skipped for a
- * claim with minValues, because they would take away the variety that it demands.
+ * Narrows a claim's types to those of one CreateFleet, each with only the offerings that may be
+ * bought. They fit and have an available offering that the claim allows. Metal and accelerated
+ * types are left out while ordinary ones remain, and so is spot dearer than the cheapest on-demand.
+ * Spot is preferred to on-demand, and the cheapest `typesMax` types are kept. The two narrowing
+ * steps are skipped for a claim with minValues, because they would take away the variety that it
+ * demands.
  */
 export function chooseForLaunch(
   types: readonly InstanceType[],
@@ -92,7 +96,9 @@ const withOfferings = (
     ? []
     : [{ ...type, offerings: [...offerings].sort(cheapestOfferingFirst) }];
 
-/** Whether the labels agree where both sides know the key. A pool's own labels are unknown to types. */
+/**
+ * Whether the labels agree where both sides know the key. A pool's own labels are unknown to types.
+ */
 function labelsAgree(ofType: Requirements, wanted: Requirements): boolean {
   for (const [key, set] of wanted) {
     const offered = ofType.get(key);

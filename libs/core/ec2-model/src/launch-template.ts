@@ -15,7 +15,10 @@ import type { LaunchTemplateSpec } from './cloud-values.js';
 import type { InstanceType } from './instance-type.js';
 import { instanceLabels } from './labels.js';
 
-/** The types of one launch template. They boot one image, take the same pods and get the same interfaces. */
+/**
+ * The types of one launch template. They boot one image, take the same pods and get the same
+ * interfaces.
+ */
 export type LaunchGroup = {
   readonly ami: ResolvedAmi;
   /** The pods that the kubelet may run, so that node and plan agree. */
@@ -66,10 +69,15 @@ export function amiOfType(
   return amis.find((ami) => ami.variant === variant && arch?.values.has(ami.arch));
 }
 
-/** Identifies a cluster by its name and the UID of its kube-system namespace, which tells clusters of one name apart. */
+/**
+ * Identifies a cluster by its name and the UID of its kube-system namespace, which tells clusters
+ * of one name apart.
+ */
 export type ClusterIdentity = { readonly name: string; readonly uid: string };
 
-/** The tags of everything that is made for a node class. The class' own tags cannot replace them. */
+/**
+ * The tags of everything that is made for a node class. The class' own tags cannot replace them.
+ */
 export const classTags = (
   nodeClass: Pick<NodeClass, 'ref' | 'tags'>,
   cluster: ClusterIdentity,
@@ -81,7 +89,10 @@ export const classTags = (
   [tags.nodeClass]: nodeClass.ref.name,
 });
 
-/** The tags of an instance, its volumes and its fleet. Tags that differ between claims follow later, so that equal claims share a fleet. */
+/**
+ * The tags of an instance, its volumes and its fleet. Tags that differ between claims follow later,
+ * so that equal claims share a fleet.
+ */
 export const instanceTags = (
   nodeClass: Pick<NodeClass, 'ref' | 'tags'>,
   pool: PoolIdentity,
@@ -101,12 +112,15 @@ export type LaunchTemplateInput = {
   readonly cluster: ClusterIdentity;
 };
 
-/** The prefix of the names of Dovetail's launch templates. Templates of others may have the same tags. */
+/**
+ * The prefix of the names of Dovetail's launch templates. Templates of others may have the same
+ * tags.
+ */
 export const launchTemplatePrefix = 'dovetail/';
 
 /**
- * The launch template of a group, named by the hash of its content. A name always stands for the same
- * content, so making a template twice, or after a crash, is harmless.
+ * The launch template of a group, named by the hash of its content. A name always stands for the
+ * same content, so making a template twice, or after a crash, is harmless.
  */
 export function launchTemplateFor(
   input: LaunchTemplateInput,
@@ -139,7 +153,10 @@ export function launchTemplateFor(
 
 const gibibyte = 1024 ** 3;
 
-/** A mapping without a device name is the family's root device. A custom image has none, and EC2 refuses the empty name. */
+/**
+ * A mapping without a device name is the family's root device. A custom image has none, and EC2
+ * refuses the empty name.
+ */
 function blockDeviceOf(
   { deviceName, ebs }: BlockDeviceMapping,
   rootDevice = '',

@@ -26,9 +26,9 @@ export type PriceBook = {
 };
 
 /**
- * Looks up prices by type and zone. Without any spot quote, as before the first answer, spot costs as
- * much as on-demand and is marked estimated. With some quotes, an offering without one is not for sale
- * (Karpenter's rule).
+ * Looks up prices by type and zone. Without any spot quote, as before the first answer, spot costs
+ * as much as on-demand and is marked estimated. With some quotes, an offering without one is not
+ * for sale (Karpenter's rule).
  */
 export function priceBookOf(quotes: readonly PriceQuote[]): PriceBook {
   const onDemand = new Map<string, { micros: number; estimated: boolean }>();

@@ -14,7 +14,10 @@ const keyed = [
   'evictionSoftGracePeriod',
 ] as const;
 
-/** Merges a pool's kubelet settings into its class'. Each setting of the pool wins, and so does each key of a map. */
+/**
+ * Merges a pool's kubelet settings into its class'. Each setting of the pool wins, and so does each
+ * key of a map.
+ */
 export function mergedKubelet(
   ofClass: KubeletConfiguration,
   ofPool: KubeletConfiguration | undefined,

@@ -14,8 +14,8 @@ export const tagFilters = (tags: Readonly<Record<string, string>>): FilterQuery 
 
 /**
  * The describe calls whose results together are a class' subnets: one for all ids, and one for each
- * term of tags, because terms are alternatives and a term's tags hold together. Without terms there are
- * no calls, so nothing is selected by accident.
+ * term of tags, because terms are alternatives and a term's tags hold together. Without terms there
+ * are no calls, so nothing is selected by accident.
  */
 export const subnetFilters = (terms: readonly SelectorTerm[]): readonly FilterQuery[] =>
   queriesOf(terms, { id: 'subnet-id' });

@@ -42,7 +42,10 @@ export function uint8At(values: Uint8Array, index: number): number {
   return value;
 }
 
-/** The value, which must be there: absence is a bug. `law` says what always holds. Throws InvariantError. */
+/**
+ * The value, which must be there: absence is a bug. `law` says what always holds. Throws
+ * InvariantError.
+ */
 export function present<T>(value: T | undefined, law: string): T {
   if (value === undefined) throw new InvariantError(law);
   return value;

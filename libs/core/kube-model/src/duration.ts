@@ -28,8 +28,9 @@ export function parseDurationMs(text: string): number | undefined {
 }
 
 /**
- * Writes milliseconds as Go-style text of hours, minutes and seconds: `336h`, `1h30m`, `30s`. Reading
- * the text gives the same duration back. A negative one, which two clocks can produce, is `0s`.
+ * Writes milliseconds as Go-style text of hours, minutes and seconds: `336h`, `1h30m`, `30s`.
+ * Reading the text gives the same duration back. A negative one, which two clocks can produce, is
+ * `0s`.
  */
 export function formatDuration(ms: number): string {
   const hours = Math.floor(ms / 3_600_000);

@@ -1,4 +1,6 @@
-/** The object that an Event is about. Events of cluster-scoped objects live in namespace `default`. */
+/**
+ * The object that an Event is about. Events of cluster-scoped objects live in namespace `default`.
+ */
 export type EventSubject = {
   readonly apiVersion: string;
   readonly kind: string;

@@ -2,8 +2,8 @@ import type { NodeSelectorTerm, Taint } from './pod.js';
 import type { Resources } from './quantity.js';
 
 /**
- * A node, projected. Nodes that Dovetail does not manage are projected too, because pods bind to them
- * and spread constraints count them.
+ * A node, projected. Nodes that Dovetail does not manage are projected too, because pods bind to
+ * them and spread constraints count them.
  */
 export type Node = {
   readonly uid: string;
@@ -54,7 +54,9 @@ export type PersistentVolumeClaim = {
   readonly deletionMs?: number;
   readonly phase: 'Pending' | 'Bound' | 'Lost';
   readonly volumeName?: string;
-  /** Whether the volume controller has finished binding: annotation pv.kubernetes.io/bind-completed. */
+  /**
+   * Whether the volume controller has finished binding: annotation pv.kubernetes.io/bind-completed.
+   */
   readonly bindCompleted: boolean;
   /** Absent: the default class. Empty: no class. */
   readonly storageClassName?: string;
@@ -73,7 +75,9 @@ export type StorageClass = {
   readonly allowedTopologies?: readonly NodeSelectorTerm[];
 };
 
-/** How many volumes of each CSI driver one node can attach. A driver without an entry has no limit. */
+/**
+ * How many volumes of each CSI driver one node can attach. A driver without an entry has no limit.
+ */
 export type CsiNode = {
   readonly uid: string;
   readonly name: string;

@@ -22,8 +22,8 @@ export const isStaticPod = (pod: Pod): boolean =>
   pod.mirror || (pod.owner?.kind === 'Node' && pod.owner.apiVersion === 'v1');
 
 /**
- * Whether the pod waits for a place. It is not bound, preempts no other pod, has no scheduling gate,
- * and is neither a daemon nor static.
+ * Whether the pod waits for a place. It is not bound, preempts no other pod, has no scheduling
+ * gate, and is neither a daemon nor static.
  */
 export const isUnplaced = (pod: Pod): boolean =>
   pod.nodeName === undefined &&
@@ -50,7 +50,10 @@ export function isReschedulable(pod: Pod): boolean {
   );
 }
 
-/** Whether draining evicts the pod: it is active, not static, and does not tolerate the draining taint. */
+/**
+ * Whether draining evicts the pod: it is active, not static, and does not tolerate the draining
+ * taint.
+ */
 export function isEvictable(pod: Pod, drainTaint: Taint): boolean {
   return (
     isActive(pod) &&
@@ -71,8 +74,9 @@ export type SchedulerReason =
 export type ClaimLookup = (namespace: string, name: string) => PersistentVolumeClaim | undefined;
 
 /**
- * Says why only kube-scheduler can bind this pod, or undefined when others may. A volume that is not
- * bound yet is provisioned where the scheduler chooses. Gates, groups and resource claims are its work.
+ * Says why only kube-scheduler can bind this pod, or undefined when others may. A volume that is
+ * not bound yet is provisioned where the scheduler chooses. Gates, groups and resource claims are
+ * its work.
  */
 export function needsScheduler(pod: Pod, claimOf: ClaimLookup): SchedulerReason | undefined {
   if (pod.schedulerName !== 'default-scheduler')
@@ -97,7 +101,10 @@ export type DisruptionProtection =
   | { readonly kind: 'for'; readonly durationMs: number }
   | { readonly kind: 'invalid'; readonly text: string };
 
-/** Reads a pod's do-not-disrupt annotation: `true`, or a Go duration above zero. Other texts are `invalid`. */
+/**
+ * Reads a pod's do-not-disrupt annotation: `true`, or a Go duration above zero. Other texts are
+ * `invalid`.
+ */
 export function disruptionProtectionOf(pod: Pod): DisruptionProtection {
   const text = pod.annotations['karpenter.sh/do-not-disrupt'];
   if (text === undefined || text === 'false') return { kind: 'none' };
@@ -109,8 +116,8 @@ export function disruptionProtectionOf(pod: Pod): DisruptionProtection {
 }
 
 /**
- * Whether the pod forbids disrupting its node now. A duration counts from the pod's start, and a pod
- * that has not started is protected.
+ * Whether the pod forbids disrupting its node now. A duration counts from the pod's start, and a
+ * pod that has not started is protected.
  */
 export function isDisruptionProtected(pod: Pod, nowMs: number): boolean {
   const protection = disruptionProtectionOf(pod);
@@ -127,7 +134,8 @@ export function isDisruptionProtected(pod: Pod, nowMs: number): boolean {
 
 /**
  * The cost of evicting the pod, from -10 to 10 (Karpenter's EvictionCost). It is 1, plus the pod's
- * deletion cost over 2^27, plus its priority over 2^25. A deletion cost that is no integer is ignored.
+ * deletion cost over 2^27, plus its priority over 2^25. A deletion cost that is no integer is
+ * ignored.
  */
 export function evictionCost(pod: Pod): number {
   const text = pod.annotations['controller.kubernetes.io/pod-deletion-cost'] ?? '';

@@ -14,7 +14,10 @@ export type LabelSelectorRequirement = {
  */
 export type LabelSelector = { readonly requirements: readonly LabelSelectorRequirement[] };
 
-/** One term of a node selector: all of it must match. `matchFields` are kept, to refuse them by name. */
+/**
+ * One term of a node selector: all of it must match. `matchFields` are kept, to refuse them by
+ * name.
+ */
 export type NodeSelectorTerm = {
   readonly matchExpressions: readonly RequirementSpec[];
   readonly matchFields: readonly RequirementSpec[];
@@ -65,7 +68,10 @@ export type HostPort = {
   readonly protocol: 'TCP' | 'UDP' | 'SCTP';
 };
 
-/** A claim that a pod mounts. An ephemeral volume is a claim named `<pod>-<volume>` of its template's class. */
+/**
+ * A claim that a pod mounts. An ephemeral volume is a claim named `<pod>-<volume>` of its
+ * template's class.
+ */
 export type PodVolume = {
   readonly claimName: string;
   readonly ephemeral?: { readonly storageClassName?: string };
@@ -91,7 +97,10 @@ export type Pod = {
   readonly name: string;
   readonly resourceVersion: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Only karpenter.sh/do-not-disrupt and controller.kubernetes.io/pod-deletion-cost, if it has them. */
+  /**
+   * Only karpenter.sh/do-not-disrupt and controller.kubernetes.io/pod-deletion-cost, if it has
+   * them.
+   */
   readonly annotations: Readonly<Record<string, string>>;
   readonly createdMs: number;
   readonly deletionMs?: number;
@@ -129,12 +138,18 @@ export type Pod = {
   readonly preferredPodAntiAffinity: readonly Weighted<PodAffinityTerm>[];
   readonly hostPorts: readonly HostPort[];
   readonly volumes: readonly PodVolume[];
-  /** Names of resource claims (dynamic resource allocation). Planning refuses such pods with a reason. */
+  /**
+   * Names of resource claims (dynamic resource allocation). Planning refuses such pods with a
+   * reason.
+   */
   readonly resourceClaims: readonly string[];
   readonly terminationGracePeriodSeconds: number;
 };
 
-/** A daemonset and its template as a pod. Every matching node will carry one. Invariant: template.uid is its own uid. */
+/**
+ * A daemonset and its template as a pod. Every matching node will carry one. Invariant:
+ * template.uid is its own uid.
+ */
 export type DaemonSet = {
   readonly uid: string;
   readonly namespace: string;
@@ -143,7 +158,10 @@ export type DaemonSet = {
   readonly template: Pod;
 };
 
-/** A PodDisruptionBudget, projected. `minAvailable` and `maxUnavailable` are a count or a percentage. */
+/**
+ * A PodDisruptionBudget, projected. `minAvailable` and `maxUnavailable` are a count or a
+ * percentage.
+ */
 export type PodDisruptionBudget = {
   readonly uid: string;
   readonly namespace: string;

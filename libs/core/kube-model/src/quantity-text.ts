@@ -3,7 +3,10 @@ import { at } from '@dovetail/core-invariant';
 import type { Resources } from './quantity.js';
 import { compareText } from './text-order.js';
 
-/** A Kubernetes quantity, exactly: `digits` × 10^`exponent`. Binary suffixes are multiplied into the digits. */
+/**
+ * A Kubernetes quantity, exactly: `digits` × 10^`exponent`. Binary suffixes are multiplied into the
+ * digits.
+ */
 export type Quantity = { readonly digits: bigint; readonly exponent: number };
 
 const pattern =
@@ -29,8 +32,8 @@ const binaryExponents: Readonly<Record<string, bigint>> = {
 };
 
 /**
- * Reads a quantity as Kubernetes does: `100m`, `1.5Gi`, `2e3`, or a bare JSON number. Undefined when
- * it is none. The syntax is that of k8s.io/apimachinery/pkg/api/resource.
+ * Reads a quantity as Kubernetes does: `100m`, `1.5Gi`, `2e3`, or a bare JSON number. Undefined
+ * when it is none. The syntax is that of k8s.io/apimachinery/pkg/api/resource.
  */
 export function parseQuantity(text: unknown): Quantity | undefined {
   if (typeof text === 'number')
@@ -48,7 +51,9 @@ export function parseQuantity(text: unknown): Quantity | undefined {
   return { digits: sign === '-' ? -digits : digits, exponent: decimal - fraction.length };
 }
 
-/** The quantity in units of 10^-`decimals`, rounded away from zero as Kubernetes' ScaledValue does. */
+/**
+ * The quantity in units of 10^-`decimals`, rounded away from zero as Kubernetes' ScaledValue does.
+ */
 function scaled(quantity: Quantity, decimals: number): number {
   const shift = quantity.exponent + decimals;
   if (shift >= 0) return Number(quantity.digits * 10n ** BigInt(shift));
@@ -58,12 +63,15 @@ function scaled(quantity: Quantity, decimals: number): number {
   return Number(remainder === 0n ? quotient : remainder > 0n ? quotient + 1n : quotient - 1n);
 }
 
-// Nearly all quantities have one of these forms. Reading them without BigInt makes parsing pods fast.
+// Nearly all quantities have one of these forms. Reading them without BigInt makes parsing pods
+// fast.
 const plainInteger = /^[0-9]{1,12}$/;
 const plainMillis = /^[0-9]{1,12}m$/;
 const plainBinary = /^([0-9]{1,6})(Ki|Mi|Gi)$/;
 
-/** Reads CPU in millicores, rounded up. Undefined when the text is not a quantity. Exact up to 2^53. */
+/**
+ * Reads CPU in millicores, rounded up. Undefined when the text is not a quantity. Exact up to 2^53.
+ */
 export function parseCpuMillis(text: unknown): number | undefined {
   if (typeof text === 'string') {
     if (plainMillis.test(text)) return Number(text.slice(0, -1));
@@ -73,7 +81,9 @@ export function parseCpuMillis(text: unknown): number | undefined {
   return quantity === undefined ? undefined : scaled(quantity, 3);
 }
 
-/** Reads bytes or a count, rounded up. Undefined when the text is not a quantity. Exact up to 2^53. */
+/**
+ * Reads bytes or a count, rounded up. Undefined when the text is not a quantity. Exact up to 2^53.
+ */
 export function parseAmount(text: unknown): number | undefined {
   if (typeof text === 'string') {
     if (plainInteger.test(text)) return Number(text);
@@ -120,7 +130,10 @@ function scaledText(amount: number, base: number, suffixes: readonly string[]): 
   return `${rest}${at(suffixes, power)}`;
 }
 
-/** Writes the shorter of the binary and decimal spelling, so that 512M and 4Gi stay as they are; binary when they tie. */
+/**
+ * Writes the shorter of the binary and decimal spelling, so that 512M and 4Gi stay as they are;
+ * binary when they tie.
+ */
 function formatBytes(bytes: number): string {
   const binary = scaledText(bytes, 1024, ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei']);
   const decimal = scaledText(bytes, 1000, ['', 'k', 'M', 'G', 'T', 'P', 'E']);
@@ -133,7 +146,10 @@ const inBytes = (name: string): boolean =>
   name === 'storage' ||
   name.startsWith('hugepages-');
 
-/** Writes an amount in Kubernetes' spelling: `1500m`, `2`, `4Gi`, `110`. Reading the text gives the same amount. */
+/**
+ * Writes an amount in Kubernetes' spelling: `1500m`, `2`, `4Gi`, `110`. Reading the text gives the
+ * same amount.
+ */
 export function formatResource(name: string, amount: number): string {
   if (name === 'cpu') return amount % 1000 === 0 ? String(amount / 1000) : `${amount}m`;
   return inBytes(name) ? formatBytes(amount) : String(amount);

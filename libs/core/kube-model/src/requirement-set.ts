@@ -11,7 +11,10 @@ export const absent: ValueSet = { kind: 'in', values: nothing, present: false };
 
 const integerText = /^[+-]?[0-9]+$/;
 
-/** The integer that a label value spells, or undefined. Kubernetes compares Gt and Lt on integers only. */
+/**
+ * The integer that a label value spells, or undefined. Kubernetes compares Gt and Lt on integers
+ * only.
+ */
 export function integerOf(value: string): number | undefined {
   return integerText.test(value) ? Number(value) : undefined;
 }
@@ -30,10 +33,16 @@ export function admits(set: ValueSet, value: string): boolean {
   return set.values.has(value) === (set.kind === 'in') && withinBounds(set, value);
 }
 
-/** Whether a node without the label satisfies the set, as NotIn and DoesNotExist allow in Kubernetes. */
+/**
+ * Whether a node without the label satisfies the set, as NotIn and DoesNotExist allow in
+ * Kubernetes.
+ */
 export const admitsAbsence = (set: ValueSet): boolean => !set.present;
 
-/** Whether no value satisfies the set. DoesNotExist is empty in this sense, because only absence satisfies it. */
+/**
+ * Whether no value satisfies the set. DoesNotExist is empty in this sense, because only absence
+ * satisfies it.
+ */
 export function isEmptySet(set: ValueSet): boolean {
   if (set.gte !== undefined && set.lte !== undefined && set.gte > set.lte) return true;
   if (set.kind === 'notIn') return false;
@@ -53,8 +62,8 @@ const boundsOfBoth = (a: ValueSet, b: ValueSet): Bounds => ({
 });
 
 /**
- * The values that both sets admit. It is commutative, associative and idempotent, with `anyValue` as
- * identity. The label is demanded if either side demands it, and the larger `minValues` stays.
+ * The values that both sets admit. It is commutative, associative and idempotent, with `anyValue`
+ * as identity. The label is demanded if either side demands it, and the larger `minValues` stays.
  */
 export function intersectSets(a: ValueSet, b: ValueSet): ValueSet {
   const minValues = largest(a.minValues, b.minValues);
@@ -88,7 +97,10 @@ export function intersectSets(a: ValueSet, b: ValueSet): ValueSet {
   return { kind: 'in', values, ...shared };
 }
 
-/** Whether some value satisfies both sets. Equals `!isEmptySet(intersectSets(a, b))`, without building the set. */
+/**
+ * Whether some value satisfies both sets. Equals `!isEmptySet(intersectSets(a, b))`, without
+ * building the set.
+ */
 export function hasIntersection(a: ValueSet, b: ValueSet): boolean {
   const { gte, lte } = boundsOfBoth(a, b);
   if (gte !== undefined && lte !== undefined && gte > lte) return false;
@@ -110,7 +122,9 @@ export function equalSets(a: ValueSet, b: ValueSet): boolean {
 
 const sorted = (values: ReadonlySet<string>): readonly string[] => [...values].sort();
 
-/** Writes a set for people, such as `In [a, b]` or `Gte 3, NotIn [7]`. Long lists end with a count. */
+/**
+ * Writes a set for people, such as `In [a, b]` or `Gte 3, NotIn [7]`. Long lists end with a count.
+ */
 export function describeSet(set: ValueSet): string {
   const listed = (): string => {
     const values = sorted(set.values);

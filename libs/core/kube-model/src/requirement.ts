@@ -1,7 +1,10 @@
 /** The operators of a node selector requirement, with Karpenter's Gte and Lte. */
 export type Operator = 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' | 'Gt' | 'Lt' | 'Gte' | 'Lte';
 
-/** One requirement of a manifest. `minValues` is Karpenter's: so many distinct values must stay possible. */
+/**
+ * One requirement of a manifest. `minValues` is Karpenter's: so many distinct values must stay
+ * possible.
+ */
 export type RequirementSpec = {
   readonly key: string;
   readonly operator: Operator;
@@ -25,5 +28,8 @@ export type ValueSet = {
   readonly minValues?: number;
 };
 
-/** All requirements of one subject, of which each must hold. Invariant: keys are canonical, never aliases. */
+/**
+ * All requirements of one subject, of which each must hold. Invariant: keys are canonical, never
+ * aliases.
+ */
 export type Requirements = ReadonlyMap<string, ValueSet>;

@@ -13,7 +13,10 @@ import {
 } from './requirement-set.js';
 import { compareText } from './text-order.js';
 
-/** Older names of well-known labels and the canonical key that stands for both, as in Karpenter's AWS provider. */
+/**
+ * Older names of well-known labels and the canonical key that stands for both, as in Karpenter's
+ * AWS provider.
+ */
 export const labelAliases: ReadonlyMap<string, string> = new Map([
   ['failure-domain.beta.kubernetes.io/zone', 'topology.kubernetes.io/zone'],
   ['failure-domain.beta.kubernetes.io/region', 'topology.kubernetes.io/region'],
@@ -27,8 +30,8 @@ export const labelAliases: ReadonlyMap<string, string> = new Map([
 export const canonicalKey = (key: string): string => labelAliases.get(key) ?? key;
 
 /**
- * The values that one requirement admits. Gt and Lt become inclusive bounds. A bound that is not one
- * integer admits nothing, because Kubernetes matches no node with such a term.
+ * The values that one requirement admits. Gt and Lt become inclusive bounds. A bound that is not
+ * one integer admits nothing, because Kubernetes matches no node with such a term.
  */
 export function setOfSpec(spec: RequirementSpec): ValueSet {
   const minValues = spec.minValues === undefined ? {} : { minValues: spec.minValues };
@@ -74,7 +77,9 @@ function boundsOf(
   }
 }
 
-/** The requirements that all entries state together. Entries for one canonical key are intersected. */
+/**
+ * The requirements that all entries state together. Entries for one canonical key are intersected.
+ */
 export function requirementsOf(specs: readonly RequirementSpec[]): Requirements {
   const sets = new Map<string, ValueSet>();
   for (const spec of specs) {
@@ -86,7 +91,10 @@ export function requirementsOf(specs: readonly RequirementSpec[]): Requirements 
   return sets;
 }
 
-/** Labels (or a nodeSelector) as requirements. Where an alias disagrees with its canonical label, the canonical one counts. */
+/**
+ * Labels (or a nodeSelector) as requirements. Where an alias disagrees with its canonical label,
+ * the canonical one counts.
+ */
 export function requirementsFromLabels(labels: Readonly<Record<string, string>>): Requirements {
   const sets = new Map<string, ValueSet>();
   for (const [key, value] of Object.entries(labels)) {
@@ -195,10 +203,10 @@ function specsOfSet(key: string, set: ValueSet): readonly RequirementSpec[] {
 }
 
 /**
- * Writes requirements as entries of a manifest, by key. `requirementsOf` reads the same requirements
- * back. A set with several bounds, or with NotIn values beside a bound, takes several entries;
- * `minValues` stands on the first. A set that nothing satisfies is `In` without values, and a set
- * that admits anything needs no entry.
+ * Writes requirements as entries of a manifest, by key. `requirementsOf` reads the same
+ * requirements back. A set with several bounds, or with NotIn values beside a bound, takes several
+ * entries; `minValues` stands on the first. A set that nothing satisfies is `In` without values,
+ * and a set that admits anything needs no entry.
  */
 export function toSpecs(requirements: Requirements): readonly RequirementSpec[] {
   return [...requirements]

@@ -41,8 +41,8 @@ export function sumResources(all: Iterable<Resources>): Resources {
 }
 
 /**
- * Whether `requests` fit into `available`. No name may ask for more than there is, and nothing that is
- * available may be below zero (Karpenter's Fits).
+ * Whether `requests` fit into `available`. No name may ask for more than there is, and nothing that
+ * is available may be below zero (Karpenter's Fits).
  */
 export function fits(requests: Resources, available: Resources): boolean {
   for (const name of Object.keys(available)) if ((available[name] ?? 0) < 0) return false;

@@ -17,7 +17,10 @@ function requirementMatches(
   }
 }
 
-/** Whether a Kubernetes label selector selects these labels. An absent one selects nothing, an empty one everything. */
+/**
+ * Whether a Kubernetes label selector selects these labels. An absent one selects nothing, an empty
+ * one everything.
+ */
 export function selectorMatches(
   selector: LabelSelector | undefined,
   labels: Readonly<Record<string, string>>,

@@ -2,7 +2,10 @@ import type { Taint, Toleration } from './pod.js';
 
 const decimalInteger = /^(0|-?[1-9][0-9]*)$/;
 
-/** Compares a taint's value with a toleration's, for Kubernetes' Lt and Gt. Only decimal integers match. */
+/**
+ * Compares a taint's value with a toleration's, for Kubernetes' Lt and Gt. Only decimal integers
+ * match.
+ */
 function compares(taintValue: string, tolerationValue: string, operator: 'Lt' | 'Gt'): boolean {
   if (!decimalInteger.test(taintValue) || !decimalInteger.test(tolerationValue)) return false;
   const difference = BigInt(taintValue) - BigInt(tolerationValue);
@@ -30,8 +33,8 @@ export function tolerates(taint: Taint, toleration: Toleration): boolean {
 
 /**
  * The first taint, in the given order, that keeps the pod away. PreferNoSchedule counts only with
- * `includePreferred`. kube-scheduler merely avoids such nodes; Karpenter treats the taint as binding
- * until it relaxes the pod's preferences.
+ * `includePreferred`. kube-scheduler merely avoids such nodes; Karpenter treats the taint as
+ * binding until it relaxes the pod's preferences.
  */
 export function firstUntolerated(
   taints: readonly Taint[],

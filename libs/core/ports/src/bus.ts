@@ -8,15 +8,27 @@ export type OutgoingMessage = {
   readonly subject: string;
   readonly payload: Uint8Array;
   readonly headers?: Headers;
-  /** Names this publish within the stream's duplicate window: epoch, round or generation (docs/contracts.md). */
+  /**
+   * Names this publish within the stream's duplicate window: epoch, round or generation
+   * (docs/contracts.md).
+   */
   readonly messageId?: string;
-  /** The subject's last sequence must be this (0: none). Otherwise the publish is refused as `wrong-last-sequence`. */
+  /**
+   * The subject's last sequence must be this (0: none). Otherwise the publish is refused as
+   * `wrong-last-sequence`.
+   */
   readonly expectLastSubjectSequence?: number;
-  /** The stream drops the message after this time. At least 1,000, and only with `keep: 'last'`. Absent: the stream decides. */
+  /**
+   * The stream drops the message after this time. At least 1,000, and only with `keep: 'last'`.
+   * Absent: the stream decides.
+   */
   readonly ttlMs?: number;
 };
 
-/** Where a follower begins: at the last message of each subject, at the stream's first message, or at new messages only. */
+/**
+ * Where a follower begins: at the last message of each subject, at the stream's first message, or
+ * at new messages only.
+ */
 export type FollowFrom = 'last-per-subject' | 'first' | 'now';
 
 /** The stream's answer to a publish. `duplicate`: the stream already held a message of this id. */
@@ -35,10 +47,16 @@ export type DeliveredMessage = {
   readonly timeMs: number;
 };
 
-/** The end of a stream. Its incarnation changes when the stream is made again, and then sequences start anew. */
+/**
+ * The end of a stream. Its incarnation changes when the stream is made again, and then sequences
+ * start anew.
+ */
 export type StreamPosition = { readonly incarnation: string; readonly lastSequence: number };
 
-/** An event of a follower: stored messages, `caught-up`, then live ones. `reset`: the stream was lost, purged or made again. */
+/**
+ * An event of a follower: stored messages, `caught-up`, then live ones. `reset`: the stream was
+ * lost, purged or made again.
+ */
 export type FollowEvent =
   | { readonly kind: 'message'; readonly message: DeliveredMessage }
   | { readonly kind: 'caught-up'; readonly position: StreamPosition }
@@ -106,7 +124,10 @@ export class BusError extends Error {
  * `timeout` are worth another try.
  */
 export interface StreamAdmin {
-  /** Makes streams that are missing and updates those that differ. Any service may call it at any time. */
+  /**
+   * Makes streams that are missing and updates those that differ. Any service may call it at any
+   * time.
+   */
   ensureStreams(specs: readonly StreamSpec[]): Promise<void>;
 }
 
@@ -152,7 +173,10 @@ export interface Requester {
 
 /** Answers other services. */
 export interface Responder {
-  /** Answers as one member of the queue group until `stop`. A rejection of the handler is sent as an error reply. */
+  /**
+   * Answers as one member of the queue group until `stop`. A rejection of the handler is sent as an
+   * error reply.
+   */
   serve(
     options: { subject: string; queue: string },
     handler: (request: DeliveredMessage) => Promise<Uint8Array>,

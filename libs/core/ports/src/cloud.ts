@@ -60,7 +60,10 @@ export type Instance = {
   readonly tags: Readonly<Record<string, string>>;
 };
 
-/** What the region's instance types can do. Every call of the cloud's ports may reject with CloudError. */
+/**
+ * What the region's instance types can do. Every call of the cloud's ports may reject with
+ * CloudError.
+ */
 export interface InstanceCatalog {
   instanceTypes(): Promise<readonly InstanceTypeFacts[]>;
   /** The zones that offer each type. */

@@ -9,7 +9,10 @@ export type KubeResource = {
   readonly namespaced: boolean;
 };
 
-/** A Kubernetes object as parsed JSON. Only its metadata may be relied on until a parser has read it. */
+/**
+ * A Kubernetes object as parsed JSON. Only its metadata may be relied on until a parser has read
+ * it.
+ */
 export type KubeObject = {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -69,7 +72,10 @@ export class KubeError extends Error {
   }
 }
 
-/** An event of a watch. `synced` follows every complete list; until the first one, absence proves nothing. */
+/**
+ * An event of a watch. `synced` follows every complete list; until the first one, absence proves
+ * nothing.
+ */
 export type WatchEvent<T> =
   | { readonly kind: 'set'; readonly value: T }
   | {
@@ -152,7 +158,10 @@ export interface KubeReplaces {
 
 /** Deletes objects. */
 export interface KubeDeletes {
-  /** Succeeds when the object is already gone, or another of the same name has taken its place (`uid`). */
+  /**
+   * Succeeds when the object is already gone, or another of the same name has taken its place
+   * (`uid`).
+   */
   delete(
     ref: ObjectRef,
     options?: {

@@ -1,7 +1,10 @@
 /** Fields of a log line. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Writes structured log lines. `name` is a stable kebab-case name of the event; the message is for people. */
+/**
+ * Writes structured log lines. `name` is a stable kebab-case name of the event; the message is for
+ * people.
+ */
 export interface Log {
   debug(name: string, message: string, fields?: LogFields): void;
   info(name: string, message: string, fields?: LogFields): void;

@@ -27,7 +27,10 @@ export type LpLimits = {
 export type LpSolution = {
   /** `stopped`: a limit ended it. Then `bound` is valid, but the columns may be useless. */
   readonly status: 'optimal' | 'infeasible' | 'stopped';
-  /** No feasible solution costs less. It is the optimum if proven, or else the best known bound (-Infinity: none). */
+  /**
+   * No feasible solution costs less. It is the optimum if proven, or else the best known bound
+   * (-Infinity: none).
+   */
   readonly bound: number;
   readonly columns: Float64Array;
   /** Dual values of the rows. They have no meaning for whole numbers. */

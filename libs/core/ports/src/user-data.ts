@@ -19,12 +19,17 @@ export type UserDataInput = {
   readonly kubelet: KubeletConfiguration;
   /** The most pods of the node in the plan. The kubelet gets it, so that node and plan agree. */
   readonly maxPods: number;
-  /** The node's labels. Those that a kubelet may not set on itself are left out (NodeRestriction). */
+  /**
+   * The node's labels. Those that a kubelet may not set on itself are left out (NodeRestriction).
+   */
   readonly labels: Readonly<Record<string, string>>;
   /** Taints and startup taints. The renderer adds the unregistered taint. */
   readonly taints: readonly Taint[];
   readonly instanceStorePolicy?: 'RAID0';
-  /** The image's version where the class pins one (`alias: bottlerocket@1.45.0`). Absent: the latest. */
+  /**
+   * The image's version where the class pins one (`alias: bottlerocket@1.45.0`). Absent: the
+   * latest.
+   */
   readonly imageVersion?: string;
 };
 
@@ -33,7 +38,10 @@ export type RenderedUserData =
   | { readonly ok: true; readonly base64: string; readonly bytes: number }
   | { readonly ok: false; readonly message: string };
 
-/** Renders user data for each AMI family. Equal input gives equal bytes, because launch templates are named by content. */
+/**
+ * Renders user data for each AMI family. Equal input gives equal bytes, because launch templates
+ * are named by content.
+ */
 export interface UserDataRenderer {
   render(input: UserDataInput): RenderedUserData;
 }

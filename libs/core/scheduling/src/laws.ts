@@ -5,7 +5,10 @@ import type { State } from './match/states.js';
 import type { Plan } from './plan.js';
 import type { Engine } from './rooms/engine.js';
 
-/** Each pod asked for is in exactly one of `newNodes`, `placements` and `unplaced`, and no other pod is. */
+/**
+ * Each pod asked for is in exactly one of `newNodes`, `placements` and `unplaced`, and no other pod
+ * is.
+ */
 export function assertEachPodOnce(plan: Plan, pods: readonly Pod[]): void {
   const left = new Set(pods.map((pod) => pod.uid));
   const settle = (uid: string): void => {
@@ -66,7 +69,9 @@ export function assertLedgersHold(engine: Engine): void {
       );
 }
 
-/** The widest rooms answer for nearly every node; the other offers are many, and asked only then. */
+/**
+ * The widest rooms answer for nearly every node; the other offers are many, and asked only then.
+ */
 const holdsLoad = (state: State, used: Float64Array): boolean =>
   state.widest.some((room) => fits(used, room)) ||
   state.offers.some(({ type }) => fits(used, type.room));

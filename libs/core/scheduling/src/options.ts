@@ -1,6 +1,9 @@
 import type { PlanOptions } from './snapshot.js';
 
-/** What services use unless their settings say otherwise: no improvement steps, Karpenter's defaults elsewhere. */
+/**
+ * What services use unless their settings say otherwise: no improvement steps, Karpenter's defaults
+ * elsewhere.
+ */
 export const defaultPlanOptions: PlanOptions = {
   seed: 1,
   stepsMax: 0,
@@ -12,5 +15,8 @@ export const defaultPlanOptions: PlanOptions = {
   bounds: 'quick',
 };
 
-/** What it takes to write one node of a plan out, in milliseconds: who has a deadline ends the search so much earlier. */
+/**
+ * What it takes to write one node of a plan out, in milliseconds: who has a deadline ends the
+ * search so much earlier.
+ */
 export const finishMsPerNode = 0.05;

@@ -2,13 +2,22 @@ import type { PoolIdentity } from '@dovetail/core-api';
 import type { CapacityType } from '@dovetail/core-ec2-model';
 import type { RequirementSpec, Resources, Taint } from '@dovetail/core-kube-model';
 
-/** Why something was not possible: a code for machines, the values that were compared, and a sentence rendered from them. */
+/**
+ * Why something was not possible: a code for machines, the values that were compared, and a
+ * sentence rendered from them.
+ */
 export type Reason = {
   readonly code: ReasonCode;
   readonly message: string;
-  /** What was asked and what there was, e.g. { key, wanted, offered } or { resource, requested, largest }. */
+  /**
+   * What was asked and what there was, e.g. { key, wanted, offered } or { resource, requested,
+   * largest }.
+   */
   readonly values: Readonly<Record<string, string>>;
-  /** The pool (`NodePool/default`) or the existing-node group that this reason is about; absent: the pod itself. */
+  /**
+   * The pool (`NodePool/default`) or the existing-node group that this reason is about; absent: the
+   * pod itself.
+   */
   readonly subject?: string;
   /** How many candidates (types or nodes) fell at this step, of how many. */
   readonly fell?: { readonly count: number; readonly of: number };
@@ -80,7 +89,10 @@ export type DisruptionCode =
   | 'collection-brake'
   | 'cluster-mismatch';
 
-/** Why the launcher refused a bin of a plan (admission), beside the codes that planning and admission share. */
+/**
+ * Why the launcher refused a bin of a plan (admission), beside the codes that planning and
+ * admission share.
+ */
 export type AdmissionCode =
   | 'pod-gone'
   | 'pod-bound'
@@ -97,7 +109,10 @@ export type AdmissionCode =
   | 'already-replaced'
   | 'admission-failed';
 
-/** Why a claim went on, or did not, from its launch to its ready node; `existing-room`: it was not needed. */
+/**
+ * Why a claim went on, or did not, from its launch to its ready node; `existing-room`: it was not
+ * needed.
+ */
 export type LaunchCode =
   | 'existing-room'
   | 'fleet-choice'
@@ -122,7 +137,10 @@ export type NewNode = {
   readonly pool: PoolIdentity;
   /** Cheapest first; every one of them holds the whole bin. */
   readonly options: readonly BinOption[];
-  /** What the claim will say: pool requirements ∩ pods' requirements, with the options' types, zones and capacity types. */
+  /**
+   * What the claim will say: pool requirements ∩ pods' requirements, with the options' types, zones
+   * and capacity types.
+   */
   readonly requirements: readonly RequirementSpec[];
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly Taint[];

@@ -15,7 +15,8 @@ import {
 } from './testing/objects.js';
 import { codesOf, planScenario, valuesAt, zoneCounts } from './testing/scenario.js';
 
-// What quick re-implementations of Karpenter's scheduler leave out, where no other table of this folder shows it.
+// What quick re-implementations of Karpenter's scheduler leave out, where no other table of this
+// folder shows it.
 
 const zoneKey = 'topology.kubernetes.io/zone';
 const hostKey = 'kubernetes.io/hostname';
@@ -76,7 +77,8 @@ describe('preferences are relaxed in six steps, the heaviest of each kind first'
     ]);
   });
   test('one pod that gives something up does not make its equals give it up', () => {
-    // Two zones that the anti-affinity prefers to part: of three, one yields, and the others keep their preference.
+    // Two zones that the anti-affinity prefers to part: of three, one yields, and the others keep
+    // their preference.
     const made = planScenario({
       pods: podsOf(
         'w',
@@ -207,7 +209,8 @@ describe('domains of a spread', () => {
 });
 
 test("daemonsets' least overhead over a node's options is added to its claim once", () => {
-  // On types of family m the agent runs as well: a node that may be either asks for what the smaller crew takes.
+  // On types of family m the agent runs as well: a node that may be either asks for what the
+  // smaller crew takes.
   const daemonSets = [
     daemonSetOf('logs', { requests: { cpu: 100, memory: 0, pods: 1 } }),
     daemonSetOf('agent', {

@@ -15,7 +15,8 @@ import {
 } from './testing/objects.js';
 import { planScenario, type Scenario } from './testing/scenario.js';
 
-// Six types: a.2, a.4, a.8 for amd64 (spot and on-demand) and b.2, b.4, b.8 for arm64 (on-demand), with 2 to 8 cores and 4 GiB a core.
+// Six types: a.2, a.4, a.8 for amd64 (spot and on-demand) and b.2, b.4, b.8 for arm64 (on-demand),
+// with 2 to 8 cores and 4 GiB a core.
 
 const zoneKey = 'topology.kubernetes.io/zone';
 const hostKey = 'kubernetes.io/hostname';
@@ -38,7 +39,10 @@ const types = [
   ...typesOf('b', 'arm64', ['on-demand']),
 ];
 const made = (scenario: Scenario): Plan => planScenario({ types, ...scenario });
-/** Why the pod `p`, or the first that is left out, has no place: one reason for each pool and group of nodes. */
+/**
+ * Why the pod `p`, or the first that is left out, has no place: one reason for each pool and group
+ * of nodes.
+ */
 const why = (scenario: Scenario): readonly Reason[] => {
   const { unplaced } = made(scenario);
   return (unplaced.find((one) => one.podUid === 'p') ?? unplaced[0])?.reasons ?? [];

@@ -13,7 +13,8 @@ import {
 } from './testing/objects.js';
 import { planScenario, type Scenario } from './testing/scenario.js';
 
-// Prices in proportion to size, but for burstable types: their small sizes have as many cores as larger ones.
+// Prices in proportion to size, but for burstable types: their small sizes have as many cores as
+// larger ones.
 const sizeOf = (
   name: string,
   cores: number,

@@ -14,9 +14,9 @@ import type {
 } from '@dovetail/core-kube-model';
 
 /**
- * Room that exists or is promised: a node, or a NodeClaim whose node has not joined yet (`state: 'in-flight'`).
- * For nodes that are not initialised, capacity comes from the claim where the node still says zero, and startup and
- * ephemeral taints are already left out.
+ * Room that exists or is promised: a node, or a NodeClaim whose node has not joined yet (`state:
+ * 'in-flight'`). For nodes that are not initialised, capacity comes from the claim where the node
+ * still says zero, and startup and ephemeral taints are already left out.
  */
 export type ExistingNode = {
   /** Node name, or the claim's name while in flight. */
@@ -26,7 +26,10 @@ export type ExistingNode = {
   /** `NodePool/default`; absent for nodes that nobody manages here. */
   readonly poolKey?: string;
   readonly state: 'in-flight' | 'uninitialized' | 'ready' | 'deleting';
-  /** Labels as they are or, for a claim, as they are known to become; other keys of `requirements` are still open. */
+  /**
+   * Labels as they are or, for a claim, as they are known to become; other keys of `requirements`
+   * are still open.
+   */
   readonly labels: Readonly<Record<string, string>>;
   /** For claims in flight: what is not decided yet (instance type, zone), else empty. */
   readonly requirements: Requirements;
@@ -70,15 +73,22 @@ export type PlanOptions = {
   /** The most improvement steps after the first plan; a step is one dissolve-and-rebuild. */
   readonly stepsMax: number;
   /**
-   * Asked between steps (and inside long stages): true ends the search early. The only door for the clock. `nodes` is how
-   * many nodes are still to be written out after that, which takes about `finishMsPerNode` each.
+   * Asked between steps (and inside long stages): true ends the search early. The only door for the
+   * clock. `nodes` is how many nodes are still to be written out after that, which takes about
+   * `finishMsPerNode` each.
    */
   readonly shouldStop?: (nodes: number) => boolean;
   readonly preferencePolicy: 'Respect' | 'Ignore';
   readonly minValuesPolicy: 'Strict' | 'BestEffort';
-  /** `balanced`: as kube-scheduler, every eligible node counts; `strict`: the emptiest node always counts as 0. */
+  /**
+   * `balanced`: as kube-scheduler, every eligible node counts; `strict`: the emptiest node always
+   * counts as 0.
+   */
   readonly hostnameSpread: 'balanced' | 'strict';
-  /** `Strict`: a pod that could use a reservation waits for it; `Fallback`: it may go to spot or on-demand. */
+  /**
+   * `Strict`: a pod that could use a reservation waits for it; `Fallback`: it may go to spot or
+   * on-demand.
+   */
   readonly reservedOfferings: 'Strict' | 'Fallback';
   /** The most instance types that a bin names (cheapest first). */
   readonly instanceTypesMax: number;

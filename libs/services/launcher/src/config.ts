@@ -13,11 +13,13 @@ export type LauncherConfig = {
   /** The instance profile of legacy classes that name neither role nor profile. */
   readonly defaultInstanceProfile?: string;
   /**
-   * `bind`: the launcher binds the planned pods before their node opens. `scheduler`: kube-scheduler
-   * chooses where pods go, and the launcher does not need the right to bind.
+   * `bind`: the launcher binds the planned pods before their node opens. `scheduler`:
+   * kube-scheduler chooses where pods go, and the launcher does not need the right to bind.
    */
   readonly placement: 'bind' | 'scheduler';
-  /** Invariant: equal to the solvers' PlanOptions, as the checker must judge by the planner's rules. */
+  /**
+   * Invariant: equal to the solvers' PlanOptions, as the checker must judge by the planner's rules.
+   */
   readonly hostnameSpread: 'balanced' | 'strict';
   /** As `hostnameSpread`; Karpenter's PREFERENCE_POLICY. */
   readonly preferencePolicy: 'Respect' | 'Ignore';
@@ -49,11 +51,16 @@ export type AdmissionConfig = {
 export type LaunchConfig = {
   /** The most equal claims that share one fleet request. */
   readonly membersMax: number;
-  /** The most instance types in one fleet request; with more, EC2 is slower and less predictable. */
+  /**
+   * The most instance types in one fleet request; with more, EC2 is slower and less predictable.
+   */
   readonly typesMax: number;
   /** How long new claims are gathered before equal ones are put together. */
   readonly gatherMs: number;
-  /** An intent older than this is not sent again, as EC2 may have forgotten its ClientToken. Its instances are looked up by tag. */
+  /**
+   * An intent older than this is not sent again, as EC2 may have forgotten its ClientToken. Its
+   * instances are looked up by tag.
+   */
   readonly resendMaxMs: number;
   /** How long a fresh instance may be missing from EC2's answers. */
   readonly consistencyMs: number;
@@ -81,7 +88,10 @@ export type LifecycleConfig = {
   readonly registrationTimeoutMs: number;
   /** A cordoned node opens to everyone at the latest this long after it registered. */
   readonly placementDeadlineMs: number;
-  /** A node opens this long after our watch has shown its bindings: before, kube-scheduler may think it empty. */
+  /**
+   * A node opens this long after our watch has shown its bindings: before, kube-scheduler may think
+   * it empty.
+   */
   readonly openAfterMs: number;
   /** Claims that are taken a step further side by side. */
   readonly inParallel: number;
@@ -99,7 +109,9 @@ export type DiscoveryConfig = {
   readonly retryMs: number;
   /** A launch template that no intent uses is deleted this long after its last use. */
   readonly templateIdleMs: number;
-  /** Karpenter's VM_MEMORY_OVERHEAD_PERCENT: the share of memory that the hypervisor keeps, 0 to 1. */
+  /**
+   * Karpenter's VM_MEMORY_OVERHEAD_PERCENT: the share of memory that the hypervisor keeps, 0 to 1.
+   */
   readonly vmMemoryOverheadPercent: number;
   /** Karpenter's RESERVED_ENIS: network interfaces that pods cannot use. */
   readonly reservedEnis: number;
@@ -129,7 +141,8 @@ const launch: LaunchConfig = {
   typesMax: 60,
   // Claims of one round arrive within milliseconds. Karpenter's CreateFleet batcher idles 35 ms.
   gatherMs: 25,
-  // We know of no documented lifetime of a fleet's ClientToken. A lookup by tag costs little, so this is short.
+  // We know of no documented lifetime of a fleet's ClientToken. A lookup by tag costs little, so
+  // this is short.
   resendMaxMs: 10 * minute,
   // EC2's answers are eventually consistent; trades a late relaunch for a double one.
   consistencyMs: 30 * second,
@@ -156,7 +169,8 @@ const lifecycle: LifecycleConfig = {
 };
 
 const discovery: DiscoveryConfig = {
-  // Karpenter's: subnets each minute, groups and images every five, types and prices every twelve hours.
+  // Karpenter's: subnets each minute, groups and images every five, types and prices every twelve
+  // hours.
   subnetRefreshMs: minute,
   securityGroupRefreshMs: 5 * minute,
   imageRefreshMs: 5 * minute,

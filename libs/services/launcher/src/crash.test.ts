@@ -12,7 +12,10 @@ const phaseOf = (pod: { readonly [field: string]: unknown }): string =>
 
 type ScaleUp = { readonly victim: Mortal<LauncherPorts>; readonly self: LauncherStage };
 
-/** A scale-up of six pods that need two nodes; the launcher dies around one effect and another takes over. */
+/**
+ * A scale-up of six pods that need two nodes; the launcher dies around one effect and another takes
+ * over.
+ */
 async function scaleUp(death?: Death): Promise<ScaleUp> {
   const self = await launcherStage({ controlPlane: {} });
   await self.readyPool();

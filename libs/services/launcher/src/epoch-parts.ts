@@ -48,8 +48,8 @@ export type EpochParts = SharedParts & {
 };
 
 /**
- * Makes the parts of an epoch and ties them together. `inherited`: UIDs of the claims that existed when
- * it began; what a deposed launcher makes later is not among them.
+ * Makes the parts of an epoch and ties them together. `inherited`: UIDs of the claims that existed
+ * when it began; what a deposed launcher makes later is not among them.
  */
 export function epochParts(
   deps: EpochDeps,

@@ -341,7 +341,8 @@ describe('room on nodes that exist', () => {
           (each) => each.labels['karpenter.sh/initialized'] === 'true',
         ) && self.planner.cluster.pods.size === 2,
     );
-    // The taint comes between the launcher's judgement and its promise: just before its write reaches the API server.
+    // The taint comes between the launcher's judgement and its promise: just before its write
+    // reaches the API server.
     const tainted = self.beforePatch('nodes', async () => {
       await self.kube.patch(
         { resource: nodes, name: node.metadata.name },

@@ -9,7 +9,10 @@ import { type EpochDeps, type EpochParts, epochParts } from './epoch-parts.js';
 import { recordTransitions } from './lifecycle/transitions.js';
 import { livePromises } from './tell/live-promises.js';
 
-/** How often the epoch asks whether all watches have been read; they usually have, while it stood by. */
+/**
+ * How often the epoch asks whether all watches have been read; they usually have, while it stood
+ * by.
+ */
 const syncMs = 250;
 /** Pause after a list of the claims that failed. */
 const listAgainMs = 500;
@@ -39,7 +42,9 @@ export class LauncherEpoch {
     };
   }
 
-  /** Works until the epoch ends. Rejects with LeadershipLost when the fence says that another leads. */
+  /**
+   * Works until the epoch ends. Rejects with LeadershipLost when the fence says that another leads.
+   */
   async run(): Promise<void> {
     const { stop: epochStop } = this.#deps.epoch;
     await this.#untilSynced(epochStop);
@@ -73,7 +78,10 @@ export class LauncherEpoch {
     ];
   }
 
-  /** Solvers hear of the new epoch before its first round, so that their plans are not of an older one. */
+  /**
+   * Solvers hear of the new epoch before its first round, so that their plans are not of an older
+   * one.
+   */
   async #admit(parts: EpochParts, stop: StopSignal): Promise<void> {
     const { plansPerRoundMax } = this.#config.admission;
     await parts.feed.publishHead(parts.rounds.head, stop);
@@ -94,8 +102,8 @@ export class LauncherEpoch {
   }
 
   /**
-   * UIDs of the claims that exist as this epoch begins. They are read after the Lease was taken, so a
-   * claim that a deposed leader makes later is not among them.
+   * UIDs of the claims that exist as this epoch begins. They are read after the Lease was taken, so
+   * a claim that a deposed leader makes later is not among them.
    */
   async #inheritedClaims(stop: StopSignal): Promise<ReadonlySet<string>> {
     const { kube, clock, log } = this.#deps;

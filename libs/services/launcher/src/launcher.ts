@@ -17,9 +17,10 @@ import { Knowledge } from './discovery/knowledge.js';
 import { LauncherEpoch } from './launcher-epoch.js';
 
 /**
- * The launcher admits plans, launches what was admitted, takes nodes from launch to initialized, and
- * keeps classes, pools and the catalog up to date. Two run and one leads; both watch and know the
- * region, so that the other can take over at once. A standby is ready once it knows the cluster.
+ * The launcher admits plans, launches what was admitted, takes nodes from launch to initialized,
+ * and keeps classes, pools and the catalog up to date. Two run and one leads; both watch and know
+ * the region, so that the other can take over at once. A standby is ready once it knows the
+ * cluster.
  */
 export const createLauncher = (deps: LauncherDeps, config: LauncherConfig): Service =>
   new Launcher(deps, config);

@@ -3,7 +3,10 @@ import { feedMetrics, kitMetrics } from '@dovetail/service-kit';
 /** Buckets of durations in seconds, for work that takes milliseconds to half a minute. */
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30];
 
-/** Every metric of the launcher with its help text and buckets: Karpenter's names where the meaning is the same. */
+/**
+ * Every metric of the launcher with its help text and buckets: Karpenter's names where the meaning
+ * is the same.
+ */
 export const launcherMetrics: Readonly<
   Record<string, { readonly help: string; readonly buckets?: readonly number[] }>
 > = {

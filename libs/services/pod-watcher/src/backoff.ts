@@ -3,8 +3,8 @@ import type { Verdict } from '@dovetail/contracts';
 /** The first wait, and the longest; it doubles from one to the other. */
 export type BackoffPolicy = { readonly firstMs: number; readonly mostMs: number };
 /**
- * A pod that could not be placed rests at least this long, whatever changes. It bounds how often a busy
- * cluster plans pods that fit nowhere; a pod that a change helps waits up to this long.
+ * A pod that could not be placed rests at least this long, whatever changes. It bounds how often a
+ * busy cluster plans pods that fit nowhere; a pod that a change helps waits up to this long.
  */
 const unplacedRestMs = 500;
 
@@ -16,9 +16,9 @@ type Entry = {
 };
 
 /**
- * Decides when pods that were refused or could not be placed are tried again. A refused pod comes back
- * at once, because the next round sees the cause of its refusal. An unplaced pod waits longer each
- * time, until something changes that could help.
+ * Decides when pods that were refused or could not be placed are tried again. A refused pod comes
+ * back at once, because the next round sees the cause of its refusal. An unplaced pod waits longer
+ * each time, until something changes that could help.
  */
 export class Backoff {
   readonly #entries = new Map<string, Entry>();
@@ -29,7 +29,10 @@ export class Backoff {
     this.#policy = policy;
   }
 
-  /** `cutMs`: when the verdict's batch was cut. A change that came after it may help, so the pod rests shortly. */
+  /**
+   * `cutMs`: when the verdict's batch was cut. A change that came after it may help, so the pod
+   * rests shortly.
+   */
   apply(verdict: Verdict, nowMs: number, cutMs = nowMs): void {
     if (verdict.outcome === 'admitted') {
       this.#entries.delete(verdict.podUid);
@@ -55,7 +58,9 @@ export class Backoff {
     return (this.#entries.get(podUid)?.untilMs ?? 0) > nowMs;
   }
 
-  /** Pools, catalog or capacity have changed: pods that could not be placed may be tried at once. */
+  /**
+   * Pools, catalog or capacity have changed: pods that could not be placed may be tried at once.
+   */
   retryUnplaced(nowMs: number): void {
     this.#helpedMs = nowMs;
     for (const [uid, entry] of this.#entries) {

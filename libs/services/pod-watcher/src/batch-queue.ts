@@ -34,7 +34,10 @@ export class BatchQueue {
     return this.#round;
   }
 
-  /** Cuts and queues until `stop`, once `synced`: a group is only complete when every watch has been read. */
+  /**
+   * Cuts and queues until `stop`, once `synced`: a group is only complete when every watch has been
+   * read.
+   */
   async run(synced: () => boolean, stop: StopSignal): Promise<void> {
     const { clock } = this.#deps.channel;
     const { wake } = this.#parts;
@@ -59,8 +62,8 @@ export class BatchQueue {
 
   async #queue(cut: Cut, stop: StopSignal): Promise<void> {
     const { channel } = this.#deps;
-    // The batch names the position that a mirror must reach to know these pods, so the feed must hold
-    // them before the batch leaves.
+    // The batch names the position that a mirror must reach to know these pods, so the feed must
+    // hold them before the batch leaves.
     const podUids = cut.pods.map((pod) => pod.uid);
     await this.#parts.feed.untilPublished('pod', podUids, stop);
     if (stop.aborted) return;

@@ -1,6 +1,9 @@
 import type { Pod } from '@dovetail/core-kube-model';
 
-/** Pods still to come: none (complete), some for certain (an owner has not made all its replicas), or unknown. */
+/**
+ * Pods still to come: none (complete), some for certain (an owner has not made all its replicas),
+ * or unknown.
+ */
 export type Arrival = 'complete' | 'arriving' | 'unknown';
 
 /** How long a group waits for more pods, in milliseconds. */
@@ -13,8 +16,9 @@ export type BatchPolicy = {
   readonly ownerIdleMs: number;
   readonly ownerMaxMs: number;
   /**
-   * How long the verdicts on a batch may take before the group is cut anew, and how much longer for each
-   * of its pods. It doubles each time that no verdict came at all: more work does not help a slow solver.
+   * How long the verdicts on a batch may take before the group is cut anew, and how much longer for
+   * each of its pods. It doubles each time that no verdict came at all: more work does not help a
+   * slow solver.
    */
   readonly patienceMs: number;
   readonly patiencePerPodMs: number;
@@ -30,8 +34,9 @@ type Out = { readonly cutMs: number; readonly untilMs: number; readonly open: Se
 export type Cut = { readonly group: string; readonly pods: readonly Pod[] };
 
 /**
- * Decides when a group's pending pods leave as a batch: when they have stopped arriving, when their owners' replicas are
- * all there, or when the oldest has waited long enough; and not while verdicts on the group's last batch are open.
+ * Decides when a group's pending pods leave as a batch: when they have stopped arriving, when their
+ * owners' replicas are all there, or when the oldest has waited long enough; and not while verdicts
+ * on the group's last batch are open.
  */
 export class Batches {
   readonly #waiting = new Map<string, Waiting>();

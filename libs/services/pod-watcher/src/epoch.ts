@@ -11,8 +11,9 @@ import { Pending } from './pending.js';
 import { ownKinds, type Source } from './sources.js';
 
 /**
- * How often the stream itself is read and compared: it finds messages that someone deleted one by one.
- * Each audit reads the sequence of every subject, so it is rare; a lost object stays unknown until then.
+ * How often the stream itself is read and compared: it finds messages that someone deleted one by
+ * one. Each audit reads the sequence of every subject, so it is rare; a lost object stays unknown
+ * until then.
  */
 const auditMs = limits.tombstoneMs / 20;
 

@@ -9,9 +9,9 @@ import {
 } from '@dovetail/core-kube-model';
 
 /**
- * Cuts pods into groups that can be planned side by side: pods that could use the same pool belong together, and so do
- * pods of a namespace in which spread or affinity ties pods to each other. Deterministic; names are stable while the
- * pools are.
+ * Cuts pods into groups that can be planned side by side: pods that could use the same pool belong
+ * together, and so do pods of a namespace in which spread or affinity ties pods to each other.
+ * Deterministic; names are stable while the pools are.
  */
 export function groupsOf(
   pods: readonly Pod[],
@@ -90,7 +90,10 @@ function usablePools(
   return usable;
 }
 
-/** The instance may still decide every label but the pool's: a group too large costs less than one too small. */
+/**
+ * The instance may still decide every label but the pool's: a group too large costs less than one
+ * too small.
+ */
 const poolLabels: ReadonlySet<string> = new Set([
   'karpenter.sh/nodepool',
   'karpenter.sh/provisioner-name',

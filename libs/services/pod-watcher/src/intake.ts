@@ -105,7 +105,10 @@ export class Intake {
     if (helps) this.#retryUnplaced();
   }
 
-  /** Settles pods that no verdict is owed for any more: one has its place, or room is promised to it. */
+  /**
+   * Settles pods that no verdict is owed for any more: one has its place, or room is promised to
+   * it.
+   */
   #settle(uid: string, kind: StateKind): void {
     const { pending, batches } = this.#parts;
     if (kind === 'pod' && !pending.waits(uid)) batches.settled(uid);

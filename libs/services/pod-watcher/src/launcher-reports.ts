@@ -21,7 +21,10 @@ export class LauncherReports {
     this.#parts = parts;
   }
 
-  /** Follows the state feed until `stop`: our own records as the stream holds them, and the launcher's. */
+  /**
+   * Follows the state feed until `stop`: our own records as the stream holds them, and the
+   * launcher's.
+   */
   async followState(stop: StopSignal): Promise<void> {
     const { feed, pending, wake } = this.#parts;
     const kinds = [...ownKinds, 'verdict', 'promise'] as const;
@@ -33,7 +36,10 @@ export class LauncherReports {
     }
   }
 
-  /** Follows the catalog until `stop`: new types and returning capacity may help pods without a place. */
+  /**
+   * Follows the catalog until `stop`: new types and returning capacity may help pods without a
+   * place.
+   */
   async followCatalog(stop: StopSignal): Promise<void> {
     for await (const event of followCatalog(this.#deps.channel, stop)) {
       if (event.kind === 'malformed') this.#malformed('catalog', event);
@@ -63,7 +69,8 @@ export class LauncherReports {
     const nowMs = this.#deps.channel.clock.nowMs();
     pending.verdict(verdict, nowMs, batches.cutMs(verdict.podUid));
     batches.settled(verdict.podUid);
-    // The launcher publishes the decision: it has the whole plan, and one decision serves equal pods.
+    // The launcher publishes the decision: it has the whole plan, and one decision serves equal
+    // pods.
     if (verdict.outcome === 'unplaced')
       this.#deps.metrics.count('dovetail_pods_unschedulable_total', {
         reason: verdict.reasons[0]?.code ?? 'none',

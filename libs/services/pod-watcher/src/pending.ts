@@ -11,7 +11,10 @@ import { Waiting } from './waiting.js';
 /** Replicas that an owner (ReplicaSet) wants, by its UID. */
 export type OwnerReplicas = { readonly uid: string; readonly replicas: number };
 
-/** The pods that need a plan: those that watches show, less those with room promised and those that back off. */
+/**
+ * The pods that need a plan: those that watches show, less those with room promised and those that
+ * back off.
+ */
 export class Pending {
   readonly #pods = new Map<string, Pod>();
   readonly #waiting = new Waiting();
@@ -125,9 +128,9 @@ export class Pending {
   }
 
   /**
-   * Whether more pods of the same owners will come: none when each owner has made all its replicas and
-   * those without a place are here; some when an owner has not. Nothing is known of pods whose owner
-   * counts no replicas.
+   * Whether more pods of the same owners will come: none when each owner has made all its replicas
+   * and those without a place are here; some when an owner has not. Nothing is known of pods whose
+   * owner counts no replicas.
    */
   arrivalOf(pods: readonly Pod[], nowMs: number): Arrival {
     const batch = new Set(pods.map((pod) => pod.uid));
@@ -175,8 +178,8 @@ export class Pending {
   }
 
   /**
-   * How many pods of an owner are bound and stay, have room promised, or are in the batch. A pod that is
-   * being deleted does not count: its successor is still to come.
+   * How many pods of an owner are bound and stay, have room promised, or are in the batch. A pod
+   * that is being deleted does not count: its successor is still to come.
    */
   #settledOf(ownerUid: string, batch: ReadonlySet<string>, promised: ReadonlySet<string>): number {
     let settled = 0;

@@ -7,8 +7,8 @@ const admittedGraceMs = 10_000;
 /**
  * The pods that have room promised, from three sources: the annotations of claims and nodes, the
  * launcher's records in the state feed, and for a moment its verdict alone. The annotations are the
- * truth and arrive by a watch. The feed is sooner when the API server is busy, and solvers follow it:
- * a pod that they leave out must not be batched again and again.
+ * truth and arrive by a watch. The feed is sooner when the API server is busy, and solvers follow
+ * it: a pod that they leave out must not be batched again and again.
  */
 export class Promises {
   readonly #written = new Map<string, Promised>();

@@ -22,7 +22,9 @@ import {
 } from '@dovetail/core-kube-model';
 import { type KubeObject, type KubeResource, kubeResources } from '@dovetail/core-ports';
 
-/** The kinds that pod-watcher writes; promises, verdicts and the admission head are the launcher's. */
+/**
+ * The kinds that pod-watcher writes; promises, verdicts and the admission head are the launcher's.
+ */
 export const ownKinds = [
   'pod',
   'node',
@@ -38,7 +40,10 @@ export const ownKinds = [
   'csinode',
 ] as const satisfies readonly StateKind[];
 
-/** An object as the state feed carries it, or why it cannot be read. One Provisioner may be a pool and a class. */
+/**
+ * An object as the state feed carries it, or why it cannot be read. One Provisioner may be a pool
+ * and a class.
+ */
 export type Projection =
   | { readonly ok: true; readonly uid: string; readonly states: readonly StateValue[] }
   | {
@@ -70,7 +75,9 @@ const one = <K extends StateValue['kind']>(
     projected(object, [mapped(parse(object), (value) => ({ kind, value }) as StateValue)]),
 });
 
-/** The APIs of Karpenter before v1; the version decides the image family of classes that name none. */
+/**
+ * The APIs of Karpenter before v1; the version decides the image family of classes that name none.
+ */
 const legacySources = (version: KubernetesVersion): readonly Source[] => [
   {
     ...one(kubeResources.awsNodeTemplates, 'nodeclass', (raw) => awsNodeTemplateOf(raw, version)),

@@ -1,14 +1,17 @@
 import { isUnplaced, type Pod } from '@dovetail/core-kube-model';
 
-/** A pod that waits for a place. `came` is its turn among all pods seen; `alike` is equal for equal pods. */
+/**
+ * A pod that waits for a place. `came` is its turn among all pods seen; `alike` is equal for equal
+ * pods.
+ */
 type Waiter = { readonly pod: Pod; readonly came: number; readonly alike: string };
 
 /**
- * The pods that wait for a place. A pod needs a node once kube-scheduler has found no place for it. So
- * does a later pod that is equal in everything that kube-scheduler reads: it takes equal pods in the
- * order of their creation, so it will find no place for that one either. It reports pods one by one
- * (by default 50 a second), and waiting for that would hold up a large deployment. If room appears
- * meanwhile, the planner sees it, too.
+ * The pods that wait for a place. A pod needs a node once kube-scheduler has found no place for it.
+ * So does a later pod that is equal in everything that kube-scheduler reads: it takes equal pods in
+ * the order of their creation, so it will find no place for that one either. It reports pods one by
+ * one (by default 50 a second), and waiting for that would hold up a large deployment. If room
+ * appears meanwhile, the planner sees it, too.
  */
 export class Waiting {
   readonly #waiters = new Map<string, Waiter>();
@@ -50,7 +53,9 @@ export class Waiting {
   }
 }
 
-/** Creation times have whole seconds; within one second, watches show pods in the order of creation. */
+/**
+ * Creation times have whole seconds; within one second, watches show pods in the order of creation.
+ */
 const isAfter = (one: Waiter, other: Waiter): boolean =>
   one.pod.createdMs > other.pod.createdMs ||
   (one.pod.createdMs === other.pod.createdMs && one.came > other.came);

@@ -11,7 +11,10 @@ export type ReaperConfig = {
 };
 
 export type DisruptionConfig = RetirementLimits & {
-  /** The longest pause between two passes over all nodes (Karpenter: 10 s); changes in the cluster cut it short. */
+  /**
+   * The longest pause between two passes over all nodes (Karpenter: 10 s); changes in the cluster
+   * cut it short.
+   */
   readonly passIntervalMs: number;
   /** The shortest pause between two passes, however much changes. */
   readonly passPauseMs: number;
@@ -27,7 +30,9 @@ export type DisruptionConfig = RetirementLimits & {
 export type TerminationConfig = {
   /** Nodes worked on side by side. */
   readonly concurrency: number;
-  /** Draining takes at least this long (Karpenter: 5 s): a pod that was just being bound is seen. */
+  /**
+   * Draining takes at least this long (Karpenter: 5 s): a pod that was just being bound is seen.
+   */
   readonly drainMinMs: number;
   /** Pause between looks at a node that drains or waits for volumes. */
   readonly drainPauseMs: number;
@@ -49,14 +54,20 @@ export type InterruptionConfig = {
   readonly marginMs: number;
   /** A type and zone that was interrupted is avoided for Spot for this long (Karpenter: 3 min). */
   readonly avoidMs: number;
-  /** A message about an instance that nobody knows yet is left in the queue up to this many receives. */
+  /**
+   * A message about an instance that nobody knows yet is left in the queue up to this many
+   * receives.
+   */
   readonly receivesMax: number;
   /** Pause after the queue could not be read. */
   readonly retryMs: number;
 };
 
 export type CollectionConfig = CollectionLimits & {
-  /** Pause between passes at first, and after the given number of passes that went well (Karpenter: 10 s, then 2 min). */
+  /**
+   * Pause between passes at first, and after the given number of passes that went well (Karpenter:
+   * 10 s, then 2 min).
+   */
   readonly firstIntervalMs: number;
   readonly firstPasses: number;
   readonly intervalMs: number;

@@ -7,7 +7,9 @@ import { Replacements } from './testing/replacements.js';
 
 const { nodeClaims, nodes } = kubeResources;
 
-/** A story: what is there, what happens, and what must be true at the end, whoever died on the way. */
+/**
+ * A story: what is there, what happens, and what must be true at the end, whoever died on the way.
+ */
 type Story = {
   readonly name: string;
   readonly begin: (cluster: ReaperStage) => Promise<readonly string[]>;
@@ -74,7 +76,9 @@ const stories: readonly Story[] = [
   },
 ];
 
-/** Plays a story; the first reaper dies at the given effect, another takes over three seconds later. */
+/**
+ * Plays a story; the first reaper dies at the given effect, another takes over three seconds later.
+ */
 async function play(
   story: Story,
   death?: Death,

@@ -31,7 +31,9 @@ export type ReaperDeps = {
     PodEvictions &
     KubeDiscovery;
   readonly cloud: Instances & Terminations & Account;
-  /** Absent: no queue is configured, and interruptions are noticed only when the instance is gone. */
+  /**
+   * Absent: no queue is configured, and interruptions are noticed only when the instance is gone.
+   */
   readonly queue?: InterruptionQueue;
   readonly bus: ChannelBus & BusConnection;
   readonly clock: Clock;

@@ -89,7 +89,8 @@ describe('an interruption', () => {
   });
 
   test.each([
-    // There is no time to replace what is going already: its pods are pending, and planned as any others.
+    // There is no time to replace what is going already: its pods are pending, and planned as any
+    // others.
     [
       'a stopping instance',
       'InstanceStopping',

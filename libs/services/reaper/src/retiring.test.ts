@@ -122,7 +122,8 @@ describe('an empty node', () => {
     await cluster.node('n1');
     await cluster.pod('late', 'web', { spec: { schedulingGates: [{ name: 'wait' }] } });
     const uid = cluster.find(pods, 'late')?.metadata.uid ?? '';
-    // The launcher writes its promise at the very moment at which the taint is written: before the reaper looks again.
+    // The launcher writes its promise at the very moment at which the taint is written: before the
+    // reaper looks again.
     cluster.store.state.subscribe((change) => {
       if (
         change.object.metadata.name !== 'n1' ||

@@ -150,7 +150,10 @@ export class BatchPlanner {
     await item.ack();
   }
 
-  /** Gives a batch back after a failure, and ends it after too many. A failing bus is no fault of the batch. */
+  /**
+   * Gives a batch back after a failure, and ends it after too many. A failing bus is no fault of
+   * the batch.
+   */
   async #giveBack(work: Batch, error: unknown): Promise<void> {
     const { log, metrics } = this.#deps;
     const { message } = work.item;

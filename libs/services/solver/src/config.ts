@@ -16,8 +16,8 @@ export type SolverConfig = {
   /** Time for improving a plan of pending pods, in milliseconds. */
   readonly budgetMs: number;
   /**
-   * The most time for improving a requested plan, in milliseconds, whatever the request asks for: one
-   * request must not hold up the others.
+   * The most time for improving a requested plan, in milliseconds, whatever the request asks for:
+   * one request must not hold up the others.
    */
   readonly requestBudgetMaxMs: number;
   /** How long a batch may wait for the mirror before it is given back, in milliseconds. */

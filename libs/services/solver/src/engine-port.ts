@@ -4,7 +4,9 @@ import { Wake } from '@dovetail/service-kit';
 
 import type { Solved, SolverEngine } from './engine.js';
 
-/** The engine as the service sees it: in a worker thread in production, in the same thread in tests. */
+/**
+ * The engine as the service sees it: in a worker thread in production, in the same thread in tests.
+ */
 export interface EnginePort {
   /** Applies an event of the state feed. */
   state(event: FollowEvent): void;

@@ -27,7 +27,9 @@ export type EngineOptions = {
   readonly cluster: string;
   readonly solver: string;
   readonly hash: Hash;
-  /** For time-boxes and for offerings that are avoided until a time; planning itself sees no clock. */
+  /**
+   * For time-boxes and for offerings that are avoided until a time; planning itself sees no clock.
+   */
   readonly nowMs: () => number;
   readonly planOptions?: Partial<PlanOptions>;
   /** Called for each message of the followed streams that cannot be read; it is passed over. */
@@ -35,8 +37,8 @@ export type EngineOptions = {
 };
 
 /**
- * Steps of improving for each pod beyond the first. One pod has nothing to improve, and a small plan
- * needs few steps; more of them would only use up the time budget.
+ * Steps of improving for each pod beyond the first. One pod has nothing to improve, and a small
+ * plan needs few steps; more of them would only use up the time budget.
  */
 const stepsPerPod = 100;
 
@@ -52,8 +54,8 @@ type NoPlan =
 export type Solved = { readonly kind: 'plan'; readonly message: PlanMessage } | NoPlan;
 
 /**
- * A mirror of the bus and the planner on it. It is fed what the followed streams deliver, in order, and solves on
- * demand: no I/O, so that it can live in a worker thread and be replayed.
+ * A mirror of the bus and the planner on it. It is fed what the followed streams deliver, in order,
+ * and solves on demand: no I/O, so that it can live in a worker thread and be replayed.
  */
 export class SolverEngine {
   readonly #mirror = new Mirror();
@@ -107,8 +109,9 @@ export class SolverEngine {
   }
 
   /**
-   * Whether the mirror has what the batch was cut from. Sequences of a stream that was lost since mean
-   * nothing. Then, and while a lost feed is being published again, the batch's pods must be here.
+   * Whether the mirror has what the batch was cut from. Sequences of a stream that was lost since
+   * mean nothing. Then, and while a lost feed is being published again, the batch's pods must be
+   * here.
    */
   #reached(batch: PendingBatch): boolean {
     const mirror = this.#mirror;

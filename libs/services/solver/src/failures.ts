@@ -2,8 +2,8 @@
 export type QueuePlace = { readonly subject: string; readonly sequence: number };
 
 /**
- * Counts how often planning a batch has failed here. The queue's count of deliveries would not do: it
- * also counts solvers that died or were behind, which is no fault of the batch.
+ * Counts how often planning a batch has failed here. The queue's count of deliveries would not do:
+ * it also counts solvers that died or were behind, which is no fault of the batch.
  *
  * Invariant: at most one batch of a subject is counted; only the newest of a group can come again.
  */

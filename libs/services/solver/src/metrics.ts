@@ -1,6 +1,9 @@
 import { kitMetrics } from '@dovetail/service-kit';
 
-/** Every metric that a solver writes, with its meaning and buckets. Karpenter's name where the meaning is the same. */
+/**
+ * Every metric that a solver writes, with its meaning and buckets. Karpenter's name where the
+ * meaning is the same.
+ */
 export const solverMetrics: Readonly<
   Record<string, { readonly help: string; readonly buckets?: readonly number[] }>
 > = {

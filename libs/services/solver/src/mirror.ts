@@ -24,7 +24,8 @@ const noAdmission: AdmissionHead = { epoch: 0, number: 0 };
 /**
  * A solver's copy of the state feed and the catalog. Mutable, and owned by one engine.
  *
- * Invariant: `cluster`, `promises` and `admission` hold the last value of each record up to `position`.
+ * Invariant: `cluster`, `promises` and `admission` hold the last value of each record up to
+ * `position`.
  */
 export class Mirror {
   readonly cluster = new Cluster([]);

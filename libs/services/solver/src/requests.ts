@@ -10,8 +10,8 @@ import type { Solved } from './engine.js';
 import { observePlan, observeWait } from './observations.js';
 
 /**
- * How long a request waits for the mirror. The caller asks again anyway; a longer wait would outlast
- * its patience, a shorter one would fail while the feed carries a pod that was just made.
+ * How long a request waits for the mirror. The caller asks again anyway; a longer wait would
+ * outlast its patience, a shorter one would fail while the feed carries a pod that was just made.
  */
 const requestPatienceMs = 2_000;
 /** The longest wait for a change of the mirror before the engine is asked again. */

@@ -47,7 +47,9 @@ const none: TypesByName = new Map();
 /** Stands for the settings of a pool that has none, as a key. */
 const ofClass: KubeletConfiguration = {};
 
-/** The catalog as one snapshot sees it; types are computed once for each class and pool's settings. */
+/**
+ * The catalog as one snapshot sees it; types are computed once for each class and pool's settings.
+ */
 function catalogOf(mirror: Mirror): CatalogView {
   const known = new Map<string, Map<KubeletConfiguration, TypesByName>>();
   const typesOf: CatalogView['typesOf'] = (key, kubelet) => {
@@ -61,7 +63,9 @@ function catalogOf(mirror: Mirror): CatalogView {
   return { revision: mirror.catalog.revision(), typesOf };
 }
 
-/** The class of that key that is not being deleted: a recreated class has two objects for a while. */
+/**
+ * The class of that key that is not being deleted: a recreated class has two objects for a while.
+ */
 const classUnder = (mirror: Mirror, key: string): NodeClass | undefined =>
   mirror.cluster.nodeClasses.by('key', key).find((one) => one.deletionMs === undefined);
 
@@ -82,8 +86,8 @@ function poolOptions(
   choices: SnapshotChoices,
 ): PoolOptions {
   const types = [...typesOfPool(catalog, pool).values()];
-  // The launcher publishes a class's types only while the class is usable; legacy classes show it in
-  // no other way.
+  // The launcher publishes a class's types only while the class is usable; legacy classes show it
+  // in no other way.
   return {
     pool: types.length > 0 ? pool : { ...pool, ready: false },
     instanceTypes: types.map((type) => withAvailability(mirror, type, choices)),

@@ -15,8 +15,8 @@ import { answerRequest } from './requests.js';
 
 /**
  * A solver: follows state and catalog into the engine, plans batches from the queue and answers
- * what-if requests. Any number run side by side. A batch is acked after the bus has taken its plan; if
- * the solver dies before, another solver plans the batch.
+ * what-if requests. Any number run side by side. A batch is acked after the bus has taken its plan;
+ * if the solver dies before, another solver plans the batch.
  */
 export function createSolver(deps: SolverDeps, config: SolverConfig): Service {
   const { channel, engine } = deps;

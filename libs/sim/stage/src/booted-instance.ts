@@ -4,7 +4,10 @@ import { formatResources, type Resources } from '@dovetail/core-kube-model';
 import type { Machine } from '@dovetail/sim-cloud';
 import type { BootedInstance } from '@dovetail/sim-kube';
 
-/** Real machines keep a little less for firmware than the 7.5 % that planning assumes, so nodes come up slightly larger. */
+/**
+ * Real machines keep a little less for firmware than the 7.5 % that planning assumes, so nodes come
+ * up slightly larger.
+ */
 const firmwareShare = 0.06;
 
 /** What the kubelet of a machine would register with; undefined when the machine does not join. */

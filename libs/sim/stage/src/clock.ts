@@ -2,7 +2,10 @@ import { Stopper } from '@dovetail/core-ports';
 import { type VirtualClock, virtualClock } from '@dovetail/sim-clock';
 import type { SimClock } from '@dovetail/sim-kube';
 
-/** One virtual clock for every twin: sleepers and the timers of the Kubernetes twin wake in the order of their times. */
+/**
+ * One virtual clock for every twin: sleepers and the timers of the Kubernetes twin wake in the
+ * order of their times.
+ */
 export type StageClock = VirtualClock & Pick<SimClock, 'after' | 'soon'>;
 
 /** A clock that starts at this time (milliseconds since 1970) and moves only by `advance`. */
@@ -11,7 +14,8 @@ export function stageClock(startMs: number): StageClock {
   let last: Promise<void> = Promise.resolve();
   return {
     ...clock,
-    // One after another: a hook that waits for time must not turn back the clock of the test it runs in.
+    // One after another: a hook that waits for time must not turn back the clock of the test it
+    // runs in.
     advance: (durationMs) => {
       last = last.then(() => clock.advance(durationMs));
       return last;

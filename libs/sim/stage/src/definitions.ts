@@ -17,7 +17,9 @@ type DefinitionFile = { readonly file: string; readonly object: KubeObject };
 const folder = join(import.meta.dirname, '../../../../deploy/crds');
 let read: readonly DefinitionFile[] | undefined;
 
-/** The definitions in deploy/crds, by file name. Read once: parsing them is slower than most tests. */
+/**
+ * The definitions in deploy/crds, by file name. Read once: parsing them is slower than most tests.
+ */
 export function crdFiles(): readonly DefinitionFile[] {
   read ??= readdirSync(folder)
     .filter((file) => file.endsWith('.yaml'))

@@ -5,7 +5,10 @@ import { type Death, Mortal } from './mortal.js';
 import { podObject } from './objects.js';
 import { Stage } from './stage.js';
 
-/** A process that makes the pods a, b and c, one after the other. Answers the pods there are when it has ended or died. */
+/**
+ * A process that makes the pods a, b and c, one after the other. Answers the pods there are when it
+ * has ended or died.
+ */
 async function makePods(death?: Death): Promise<readonly string[]> {
   const stage = await new Stage().begin();
   const life = new Mortal({ kube: stage.kube }, death);

@@ -1,13 +1,15 @@
 import { type KubeObject, Stopper, type StopSignal, type WorkItem } from '@dovetail/core-ports';
 
-/** Where a process dies: around its n-th effect (from 1), or around the next effect of this name. */
+/**
+ * Where a process dies: around its n-th effect (from 1), or around the next effect of this name.
+ */
 export type Death = { readonly when: 'before' | 'after' } & (
   { readonly at: number } | { readonly effect: string }
 );
 
 /**
- * What a process is given. The ports named here can die with it, whichever part of a port the process asks for. Other
- * members (clock, log, metrics) pass through unchanged.
+ * What a process is given. The ports named here can die with it, whichever part of a port the
+ * process asks for. Other members (clock, log, metrics) pass through unchanged.
  */
 export type MortalPorts = {
   readonly kube?: object;
@@ -71,8 +73,9 @@ function published(subject: string): Name {
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
 /**
- * One process that can die. Every call of its ports that changes something outside is an effect and is counted. At its
- * death an effect happens (`after`) or not (`before`); from then on no call does anything or answers.
+ * One process that can die. Every call of its ports that changes something outside is an effect and
+ * is counted. At its death an effect happens (`after`) or not (`before`); from then on no call does
+ * anything or answers.
  */
 export class Mortal<P extends MortalPorts> {
   /** The process' ports; give it these instead of the real ones. */

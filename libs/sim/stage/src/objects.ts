@@ -36,7 +36,10 @@ export const nodePoolObject = (
   },
 });
 
-/** An EC2NodeClass that boots Amazon Linux 2023 in the subnets and groups that the cloud twin tags for discovery. */
+/**
+ * An EC2NodeClass that boots Amazon Linux 2023 in the subnets and groups that the cloud twin tags
+ * for discovery.
+ */
 export const nodeClassObject = (name = 'default', spec: object = {}): KubeObject => ({
   apiVersion: 'karpenter.k8s.aws/v1',
   kind: 'EC2NodeClass',

@@ -25,7 +25,10 @@ export type ReadyNode = {
   readonly nodeUid: string;
 };
 
-/** Makes nodes as the launcher leaves them: an instance, its claim, and the initialized node, without waiting. */
+/**
+ * Makes nodes as the launcher leaves them: an instance, its claim, and the initialized node,
+ * without waiting.
+ */
 export class ReadyNodes {
   readonly #stage: Stage;
   #made = 0;

@@ -64,8 +64,9 @@ export type StageOptions = {
 };
 
 /**
- * A test cluster in one process: the twins of Kubernetes, EC2 and the bus under one virtual clock. Machines boot as nodes
- * and run pods. Services are given its ports. Nothing moves until `advance`, `pass` or `until` lets time go by.
+ * A test cluster in one process: the twins of Kubernetes, EC2 and the bus under one virtual clock.
+ * Machines boot as nodes and run pods. Services are given its ports. Nothing moves until `advance`,
+ * `pass` or `until` lets time go by.
  */
 export class Stage {
   readonly clock: StageClock;
@@ -153,7 +154,10 @@ export class Stage {
     return this.clock.advance(durationMs);
   }
 
-  /** Lets so many seconds go by, in steps, or fewer: until the look says yes. Answers whether it did. */
+  /**
+   * Lets so many seconds go by, in steps, or fewer: until the look says yes. Answers whether it
+   * did.
+   */
   async pass(seconds: number, until: () => boolean = () => false, stepMs = 500): Promise<boolean> {
     for (let passedMs = 0; passedMs < seconds * 1_000; passedMs += stepMs) {
       if (until()) return true;
@@ -227,7 +231,9 @@ export class Stage {
 
   // Machines.
 
-  /** The name that a machine registers under: EC2's private DNS name unless it was given another. */
+  /**
+   * The name that a machine registers under: EC2's private DNS name unless it was given another.
+   */
   nodeNameOf(machine: Machine): string {
     return this.#nodeNames.get(machine.instanceId) ?? machine.privateDnsName;
   }

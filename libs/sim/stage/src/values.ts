@@ -91,7 +91,9 @@ const only = (...values: readonly string[]): ValueSet => ({
 });
 const zones = ['us-east-1a', 'us-east-1b'];
 
-/** An on-demand type with 4 GiB for each CPU, sold in both zones. Price in micro-dollars an hour. */
+/**
+ * An on-demand type with 4 GiB for each CPU, sold in both zones. Price in micro-dollars an hour.
+ */
 export function instanceTypeValue(
   name: string,
   cpus: number,

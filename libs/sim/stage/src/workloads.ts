@@ -9,7 +9,10 @@ type PodFields = {
   readonly status?: { readonly conditions?: readonly { type: string; status: string }[] };
 };
 
-/** Runs apps on a stage with a control plane, and watches whether anyone breaks their disruption budgets. */
+/**
+ * Runs apps on a stage with a control plane, and watches whether anyone breaks their disruption
+ * budgets.
+ */
 export class Workloads {
   /** One line for each moment at which an app had fewer healthy pods than its budget allows. */
   readonly broken: string[] = [];
@@ -52,7 +55,9 @@ export class Workloads {
       );
   }
 
-  /** Names of the nodes that the app's pods are bound to, and `none` for those that are not bound. */
+  /**
+   * Names of the nodes that the app's pods are bound to, and `none` for those that are not bound.
+   */
   nodesOf(app: string): readonly string[] {
     return [...new Set(this.podsOf(app).map(({ spec }) => spec?.nodeName ?? 'none'))].sort();
   }

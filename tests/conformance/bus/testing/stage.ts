@@ -22,7 +22,10 @@ export type BusWorld = {
 /** One member of the queue's workers. */
 export type Member = { next(): Promise<WorkItem>; close(): Promise<void> };
 
-/** What the groups of tests work with: the world, a bus on it, and hands that are cleared away after each test. */
+/**
+ * What the groups of tests work with: the world, a bus on it, and hands that are cleared away after
+ * each test.
+ */
 export type Stage = {
   readonly world: BusWorld;
   readonly bus: Bus;

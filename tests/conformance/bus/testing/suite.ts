@@ -36,7 +36,10 @@ function memberOn(bus: Bus): Member {
   };
 }
 
-/** The stage over what `world` and `bus` give once they are there; whatever is opened on it is remembered in `open`. */
+/**
+ * The stage over what `world` and `bus` give once they are there; whatever is opened on it is
+ * remembered in `open`.
+ */
 function stageOver(
   world: () => BusWorld,
   bus: () => Bus,

@@ -16,7 +16,10 @@ import { isUnavailable, obtainControlPlane, startControlPlane } from '@dovetail/
 
 import { type Kubectl, kubectlWith } from './kubectl.js';
 
-/** A cluster under test: everything goes through a kubeconfig, so that a twin and the real thing look the same. */
+/**
+ * A cluster under test: everything goes through a kubeconfig, so that a twin and the real thing
+ * look the same.
+ */
 export type KubeUnderTest = {
   readonly kubeconfig: string;
   readonly kube: KubeApi & ManifestApi;

@@ -14,7 +14,10 @@ export type Context = {
   readonly namespace: () => Promise<string>;
 };
 
-/** Looks again until `check` gives something, or the deadline passes; the last error or value then tells why. */
+/**
+ * Looks again until `check` gives something, or the deadline passes; the last error or value then
+ * tells why.
+ */
 export async function eventually<T>(
   look: () => Promise<T>,
   holds: (value: T) => boolean,

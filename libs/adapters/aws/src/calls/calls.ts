@@ -7,8 +7,8 @@ import { type Pace, Pacer } from './pacer.js';
 export type CallKind = 'read' | 'write' | 'terminate' | 'tag' | 'parameter' | 'price' | 'other';
 
 /**
- * EC2's documented request buckets of an account and region, one for each action. The other services' rates are their
- * own default quotas.
+ * EC2's documented request buckets of an account and region, one for each action. The other
+ * services' rates are their own default quotas.
  * https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-throttling.html
  */
 export const accountPaces: Readonly<Record<CallKind, Pace>> = {
@@ -31,7 +31,10 @@ export type CallLimits = {
   readonly backoffMsMax: number;
 };
 
-/** Six attempts in about six seconds: longer than EC2's usual throttling, shorter than a loop that asks again anyway. */
+/**
+ * Six attempts in about six seconds: longer than EC2's usual throttling, shorter than a loop that
+ * asks again anyway.
+ */
 export const defaultCallLimits: CallLimits = {
   attemptsMax: 6,
   backoffMs: 200,
@@ -53,9 +56,9 @@ const neverStop: StopSignal = {
 };
 
 /**
- * Every call to AWS goes through here. It is paced by action for the whole account, retried where that helps, and fails
- * with a CloudError. A retry after a lost answer is safe, because every call of this adapter is idempotent: reads,
- * deletions, and creations with a name or a token.
+ * Every call to AWS goes through here. It is paced by action for the whole account, retried where
+ * that helps, and fails with a CloudError. A retry after a lost answer is safe, because every call
+ * of this adapter is idempotent: reads, deletions, and creations with a name or a token.
  */
 export class AwsCalls {
   readonly #clock: Clock;
@@ -80,7 +83,10 @@ export class AwsCalls {
     this.#observe = options.observe;
   }
 
-  /** Runs a call of AWS' API. Rejects with CloudError. Once `stop` is aborted there is no further attempt. */
+  /**
+   * Runs a call of AWS' API. Rejects with CloudError. Once `stop` is aborted there is no further
+   * attempt.
+   */
   async run<T>(
     kind: CallKind,
     action: string,

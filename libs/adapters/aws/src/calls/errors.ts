@@ -26,7 +26,9 @@ const networkCodes = new Set([
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
 
-/** AWS' own code of an error. The SDK keeps it in different places, because AWS' protocols differ. */
+/**
+ * AWS' own code of an error. The SDK keeps it in different places, because AWS' protocols differ.
+ */
 function awsCodeOf(error: unknown): string {
   const { Code, name, code, cause } = (
     typeof error === 'object' && error !== null ? error : {}
@@ -37,7 +39,10 @@ function awsCodeOf(error: unknown): string {
   return text(Code) ?? text(name) ?? 'Unknown';
 }
 
-/** The CloudError for an error of the SDK: its code says what the caller can do. A CloudError is returned unchanged. */
+/**
+ * The CloudError for an error of the SDK: its code says what the caller can do. A CloudError is
+ * returned unchanged.
+ */
 export function cloudErrorOf(error: unknown, action: string): CloudError {
   if (error instanceof CloudError) return error;
   const awsCode = awsCodeOf(error);
@@ -51,10 +56,12 @@ function codeOf(awsCode: string, error: unknown): CloudErrorCode {
   if (networkCodes.has(awsCode)) return 'unavailable';
   const { code } = classifyFleetError(awsCode);
   if (code !== 'invalid-request') return code;
-  // Some protocols prefix the service's name, and newer errors have codes that we do not list. The status decides for those.
+  // Some protocols prefix the service's name, and newer errors have codes that we do not list. The
+  // status decides for those.
   const status = ((error ?? {}) as SdkError).$metadata?.httpStatusCode ?? 0;
   if (status === 429) return 'throttled';
-  // Without a status there was no answer: the SDK wraps some broken connections in an error without a name.
+  // Without a status there was no answer: the SDK wraps some broken connections in an error without
+  // a name.
   if (status >= 500 || awsCode === 'Unknown' || (status === 0 && awsCode === 'Error'))
     return 'unavailable';
   return status === 401 || status === 403 ? 'denied' : 'invalid-request';

@@ -4,9 +4,9 @@ import type { Clock, StopSignal } from '@dovetail/core-ports';
 export type Pace = { readonly ratePerSecond: number; readonly burst: number };
 
 /**
- * A token bucket that adapts. EC2 meters the account, and other tools of the account call too. A throttled answer halves
- * the rate, down to a tenth. A success adds a fiftieth of the full rate back, so that recovery takes some dozen calls
- * and does not run into the next throttling at once.
+ * A token bucket that adapts. EC2 meters the account, and other tools of the account call too. A
+ * throttled answer halves the rate, down to a tenth. A success adds a fiftieth of the full rate
+ * back, so that recovery takes some dozen calls and does not run into the next throttling at once.
  * Invariant: ratePerSecond / 10 <= rate <= ratePerSecond, and tokens <= burst.
  */
 export class Pacer {
@@ -29,7 +29,10 @@ export class Pacer {
     return this.#rate;
   }
 
-  /** Resolves when the next call may go. Callers go in order of arrival: each takes a token at once and waits for it. */
+  /**
+   * Resolves when the next call may go. Callers go in order of arrival: each takes a token at once
+   * and waits for it.
+   */
   async take(stop: StopSignal): Promise<void> {
     this.#refill();
     this.#tokens -= 1;

@@ -15,7 +15,10 @@ export type AwsConnection = {
     readonly secretAccessKey: string;
     readonly sessionToken?: string;
   };
-  /** How long one call may take. The default of 60 s leaves room for CreateFleet, which answers when its instances exist. */
+  /**
+   * How long one call may take. The default of 60 s leaves room for CreateFleet, which answers when
+   * its instances exist.
+   */
   readonly callTimeoutMs?: number;
 };
 
@@ -51,8 +54,8 @@ const clientSettings = (connection: AwsConnection, region: string) => ({
 export type ClientSettings = ReturnType<typeof clientSettings>;
 
 /**
- * One account and region, as one process calls it. The ports of this package share a session, so that they share its
- * connections and its pacing: EC2 meters the account, not the port.
+ * One account and region, as one process calls it. The ports of this package share a session, so
+ * that they share its connections and its pacing: EC2 meters the account, not the port.
  */
 export class AwsSession {
   readonly connection: AwsConnection;
@@ -61,7 +64,8 @@ export class AwsSession {
   readonly #clients = new Map<new (settings: ClientSettings) => Client, Client>();
 
   constructor(options: AwsSessionOptions) {
-    // The SDK's versions are pinned, so its warning about versions to come would only break the log's lines.
+    // The SDK's versions are pinned, so its warning about versions to come would only break the
+    // log's lines.
     process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
     this.connection = options;
     this.clock = options.clock;

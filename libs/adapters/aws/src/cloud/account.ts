@@ -28,7 +28,8 @@ export function awsAccount(session: AwsSession): Account {
   let identity: ReturnType<Account['identity']> | undefined;
   return {
     identity() {
-      // Credentials rotate, but their account stays: one answer serves for the life of the process. A failure is not kept.
+      // Credentials rotate, but their account stays: one answer serves for the life of the process.
+      // A failure is not kept.
       identity ??= askIdentity(session).catch((error: unknown) => {
         identity = undefined;
         throw error;
@@ -46,8 +47,9 @@ async function askIdentity(session: AwsSession): ReturnType<Account['identity']>
 }
 
 /**
- * STS' GetCallerIdentity, the one call that every identity may make. Other calls name the owner of a resource, which may
- * be another account that shares it. A whole client for this one call would be a package more, so it is signed here.
+ * STS' GetCallerIdentity, the one call that every identity may make. Other calls name the owner of
+ * a resource, which may be another account that shares it. A whole client for this one call would
+ * be a package more, so it is signed here.
  */
 async function callerAccount(session: AwsSession): Promise<string> {
   const { connection } = session;
@@ -130,7 +132,10 @@ const canonicalRequest = (headers: Readonly<Record<string, string>>, signedNames
 
 const parser = new XMLParser({ parseTagValue: false });
 
-/** The text of the first element with this name, at any depth: answers and errors nest it differently. */
+/**
+ * The text of the first element with this name, at any depth: answers and errors nest it
+ * differently.
+ */
 function firstIn(xml: string, name: string): string | undefined {
   const search = (value: unknown): string | undefined => {
     if (typeof value !== 'object' || value === null) return undefined;

@@ -22,7 +22,10 @@ import { allPages, inPieces } from '../calls/paging.js';
 import type { AwsSession } from '../calls/session.js';
 import { filtersOf, filterValuesMax, tagsOf } from '../calls/tags.js';
 
-/** The parts of a launch that are found in the account: subnets, security groups, images, parameters and the cluster. */
+/**
+ * The parts of a launch that are found in the account: subnets, security groups, images, parameters
+ * and the cluster.
+ */
 export const awsDiscovery = (
   session: AwsSession,
 ): NetworkDiscovery & ImageDiscovery & EksClusters => ({

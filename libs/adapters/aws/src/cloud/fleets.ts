@@ -95,7 +95,10 @@ async function unless(awsCode: string, effect: Promise<unknown>): Promise<void> 
   }
 }
 
-/** Tags for the resources that a call makes. Without tags there is no specification, because EC2 refuses an empty one. */
+/**
+ * Tags for the resources that a call makes. Without tags there is no specification, because EC2
+ * refuses an empty one.
+ */
 function tagged<Type extends ResourceType>(
   tags: Readonly<Record<string, string>>,
   ...types: readonly Type[]
@@ -105,7 +108,10 @@ function tagged<Type extends ResourceType>(
     : { TagSpecifications: types.map((type) => ({ ResourceType: type, Tags: tagList(tags) })) };
 }
 
-/** Security groups stand on the interfaces: EC2 refuses them elsewhere in a template that names interfaces. */
+/**
+ * Security groups stand on the interfaces: EC2 refuses them elsewhere in a template that names
+ * interfaces.
+ */
 function templateData(spec: LaunchTemplateSpec): RequestLaunchTemplateData {
   return {
     ImageId: spec.imageId,
@@ -124,7 +130,10 @@ function templateData(spec: LaunchTemplateSpec): RequestLaunchTemplateData {
   };
 }
 
-/** One ordinary interface, or one EFA interface on each network card: device 0 on the first card, 1 on the others. */
+/**
+ * One ordinary interface, or one EFA interface on each network card: device 0 on the first card, 1
+ * on the others.
+ */
 function interfacesOf(
   spec: LaunchTemplateSpec,
 ): NonNullable<RequestLaunchTemplateData['NetworkInterfaces']> {
@@ -144,7 +153,10 @@ function interfacesOf(
   }));
 }
 
-/** Equal requests become equal input, with fields in the same order: EC2 compares the parameters of a repeated token. */
+/**
+ * Equal requests become equal input, with fields in the same order: EC2 compares the parameters of
+ * a repeated token.
+ */
 function fleetInput(request: FleetRequest): CreateFleetCommandInput {
   const strategy =
     request.capacityType === 'spot'
@@ -197,7 +209,10 @@ const onDemandStrategy = (allocation: FleetRequest['allocation']) => {
 type FleetInstance = FleetOutcome['instances'][number];
 type FleetError = FleetOutcome['errors'][number];
 
-/** EC2 names the zone or the subnet of an override, not always both. The request knows each subnet's zone. */
+/**
+ * EC2 names the zone or the subnet of an override, not always both. The request knows each subnet's
+ * zone.
+ */
 function fleetOutcome(request: FleetRequest, answer: CreateFleetCommandOutput): FleetOutcome {
   const zoneBySubnet = new Map(
     request.configs.flatMap((config) =>

@@ -11,7 +11,10 @@ import { CloudError, type InstanceProfiles } from '@dovetail/core-ports';
 import type { AwsSession } from '../calls/session.js';
 import { tagList } from '../calls/tags.js';
 
-/** Instance profiles: the roles that nodes run under. Each step may be repeated after a crash at any line. */
+/**
+ * Instance profiles: the roles that nodes run under. Each step may be repeated after a crash at any
+ * line.
+ */
 export function awsInstanceProfiles(session: AwsSession): InstanceProfiles {
   return {
     async ensureInstanceProfile({ name, role, path, tags }) {
@@ -87,7 +90,8 @@ async function addRole(session: AwsSession, name: string, role: string): Promise
         .send(new AddRoleToInstanceProfileCommand({ InstanceProfileName: name, RoleName: role })),
     ),
   );
-  // IAM also answers LimitExceeded when the profile already has this role. Any other role in it is a failure.
+  // IAM also answers LimitExceeded when the profile already has this role. Any other role in it is
+  // a failure.
   const roles = await rolesOf(session, name);
   if (roles?.includes(role) !== true)
     throw new CloudError(

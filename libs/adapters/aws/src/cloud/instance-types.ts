@@ -69,13 +69,17 @@ async function zonesByType(session: AwsSession): Promise<ReadonlyMap<string, rea
   return zones;
 }
 
-/** The facts that planning reads. Undefined for a type that boots neither x86_64 nor arm64, or without a size. */
+/**
+ * The facts that planning reads. Undefined for a type that boots neither x86_64 nor arm64, or
+ * without a size.
+ */
 export function factsOf(info: InstanceTypeInfo): InstanceTypeFacts | undefined {
   const arch = archOf(info);
   const { InstanceType: name, VCpuInfo: cpus, MemoryInfo: memory } = info;
   if (name === undefined || arch === undefined) return undefined;
   if (cpus?.DefaultVCpus === undefined || memory?.SizeInMiB === undefined) return undefined;
-  // No API names trunk interfaces. Karpenter's bandwidth labels follow AWS' documentation, not the API.
+  // No API names trunk interfaces. Karpenter's bandwidth labels follow AWS' documentation, not the
+  // API.
   const documented = catalogFacts(name);
   return {
     name,

@@ -19,7 +19,10 @@ import { allPages, inPieces } from '../calls/paging.js';
 import type { AwsSession } from '../calls/session.js';
 import { filtersOf, filterValuesMax, tagList, tagsOf } from '../calls/tags.js';
 
-/** Ids in one TerminateInstances or CreateTags. EC2 takes 1,000; a call that fails for one id is halved, so fewer is cheaper. */
+/**
+ * Ids in one TerminateInstances or CreateTags. EC2 takes 1,000; a call that fails for one id is
+ * halved, so fewer is cheaper.
+ */
 const idsPerCall = 500;
 
 /** Instances of the account: find, tag and terminate them. */
@@ -78,9 +81,10 @@ async function describe(
 }
 
 /**
- * Terminates instances together, and returns the ids that EC2 refused. One bad id fails the whole call, so a call that
- * fails for its ids is halved until each bad id is alone. An id that EC2 does not know counts as terminated. Any other
- * error (throttling, rights, outage) rejects: then the state of every id is unknown.
+ * Terminates instances together, and returns the ids that EC2 refused. One bad id fails the whole
+ * call, so a call that fails for its ids is halved until each bad id is alone. An id that EC2 does
+ * not know counts as terminated. Any other error (throttling, rights, outage) rejects: then the
+ * state of every id is unknown.
  */
 async function terminate(
   session: AwsSession,
@@ -126,7 +130,8 @@ function instanceOf(instance: Ec2Instance): Instance | undefined {
     state,
     instanceType: instance.InstanceType ?? '',
     zone: Placement?.AvailabilityZone ?? '',
-    // An open capacity reservation may hold an ordinary instance. Only a capacity block is paid differently.
+    // An open capacity reservation may hold an ordinary instance. Only a capacity block is paid
+    // differently.
     capacityType:
       instance.InstanceLifecycle === 'spot'
         ? 'spot'

@@ -6,14 +6,18 @@ import { CloudError, type Prices } from '@dovetail/core-ports';
 import { allPages } from '../calls/paging.js';
 import type { AwsSession } from '../calls/session.js';
 
-/** On-demand prices of Linux on shared hosts and of bare metal, and the current spot prices. Prices are micros an hour. */
+/**
+ * On-demand prices of Linux on shared hosts and of bare metal, and the current spot prices. Prices
+ * are micros an hour.
+ */
 export const awsPrices = (session: AwsSession): Prices => ({
   async onDemandPrices() {
     const [shared, metal] = await Promise.all([
       products(session, { tenancy: 'Shared', productFamily: 'Compute Instance' }),
       products(session, { tenancy: 'Dedicated', productFamily: 'Compute Instance (bare metal)' }),
     ]);
-    // No price at all is a wrong answer. Believing it would take every ordinary type out of the catalog.
+    // No price at all is a wrong answer. Believing it would take every ordinary type out of the
+    // catalog.
     if (shared.size === 0)
       throw new CloudError(
         'unavailable',
@@ -60,7 +64,10 @@ async function products(
   return new Map(lines.map(priceOf).filter((price) => price !== undefined));
 }
 
-/** The Pricing API answers in a few regions, for all regions: the nearest one, as Karpenter chooses it. */
+/**
+ * The Pricing API answers in a few regions, for all regions: the nearest one, as Karpenter chooses
+ * it.
+ */
 function pricingRegionOf(region: string): string {
   if (region.startsWith('ap-')) return 'ap-south-1';
   if (region.startsWith('cn-')) return 'cn-northwest-1';
@@ -87,8 +94,8 @@ type Product = {
 };
 
 /**
- * Type and price of one line of a price list. Undefined without a price, or with the price 0 that reserved hosts have.
- * China's prices are in yuan.
+ * Type and price of one line of a price list. Undefined without a price, or with the price 0 that
+ * reserved hosts have. China's prices are in yuan.
  */
 export function priceOf(line: unknown): readonly [string, ListedPrice] | undefined {
   // The SDK returns lines as String objects that hold JSON.

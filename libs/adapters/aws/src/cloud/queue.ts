@@ -15,10 +15,16 @@ export type InterruptionQueueOptions = {
   readonly waitSeconds?: number;
 };
 
-/** A message that is not deleted comes back after this time: enough to handle it, little for a two-minute notice. */
+/**
+ * A message that is not deleted comes back after this time: enough to handle it, little for a
+ * two-minute notice.
+ */
 const visibilitySeconds = 20;
 
-/** The SQS queue of interruption notices. Its URL is looked up by name at first use, and again after a failure. */
+/**
+ * The SQS queue of interruption notices. Its URL is looked up by name at first use, and again after
+ * a failure.
+ */
 export function awsInterruptionQueue(
   session: AwsSession,
   { queueName, waitSeconds = 20 }: InterruptionQueueOptions,
@@ -105,7 +111,10 @@ async function receiveOnce(
   );
 }
 
-/** A signal for the SDK that follows the caller's. Release it after the call, or a long-lived `stop` collects listeners. */
+/**
+ * A signal for the SDK that follows the caller's. Release it after the call, or a long-lived `stop`
+ * collects listeners.
+ */
 function abortWith(stop: StopSignal): { readonly signal: AbortSignal; release(): void } {
   const controller = new AbortController();
   const abort = (): void => controller.abort();

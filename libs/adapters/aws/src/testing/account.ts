@@ -42,7 +42,10 @@ export type Account = {
   readonly role: string;
   /** A public parameter that names an image. */
   readonly imageParameter: string;
-  /** False where deleting a template that is gone is answered as a defect of the request (moto; EC2 says that it is not found). */
+  /**
+   * False where deleting a template that is gone is answered as a defect of the request (moto; EC2
+   * says that it is not found).
+   */
   readonly knowsMissingTemplates: boolean;
   /** Waits until every read shows fresh instances. */
   settle(): void;
@@ -93,7 +96,10 @@ export async function twinAccount(): Promise<Account & { readonly twin: CloudTwi
   };
 }
 
-/** moto's server, an implementation that knows nothing of ours; undefined, with the reason printed, where it cannot be had. */
+/**
+ * moto's server, an implementation that knows nothing of ours; undefined, with the reason printed,
+ * where it cannot be had.
+ */
 export async function motoAccount(): Promise<Account | undefined> {
   const moto = await obtainMoto({ cachedOnly: true });
   if (isUnavailable(moto)) {

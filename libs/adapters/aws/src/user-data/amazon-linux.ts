@@ -33,7 +33,10 @@ function bootstrapScript(input: UserDataInput): string {
 
 const nodeConfigType = 'application/node.eks.aws';
 
-/** AL2023: the user's parts first, then our NodeConfig. nodeadm merges in order, so the settings the plan relies on win. */
+/**
+ * AL2023: the user's parts first, then our NodeConfig. nodeadm merges in order, so the settings the
+ * plan relies on win.
+ */
 export function al2023UserData(input: UserDataInput): string {
   const own = (text: string): MimePart =>
     isMapping(text) ? part(nodeConfigType, text) : shellPart(text);

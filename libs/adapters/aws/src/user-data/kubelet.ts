@@ -2,7 +2,10 @@ import { labels, taints } from '@dovetail/core-api';
 import { describeTaint, type Taint } from '@dovetail/core-kube-model';
 import type { UserDataInput } from '@dovetail/core-ports';
 
-/** The labels that the kubelet sets for itself: those of Kubernetes' own domains are left to registration, because the kubelet may not. */
+/**
+ * The labels that the kubelet sets for itself: those of Kubernetes' own domains are left to
+ * registration, because the kubelet may not.
+ */
 export function kubeletLabels(input: UserDataInput): Readonly<Record<string, string>> {
   const all: Readonly<Record<string, string>> = {
     ...input.labels,
@@ -21,7 +24,10 @@ function isKubernetesDomain(key: string): boolean {
   return ['kubernetes.io', 'k8s.io'].some((ours) => domain === ours || domain.endsWith(`.${ours}`));
 }
 
-/** The unregistered taint, then the claim's, in their order: a node takes no pod before the launcher knows it. */
+/**
+ * The unregistered taint, then the claim's, in their order: a node takes no pod before the launcher
+ * knows it.
+ */
 export function kubeletTaints(input: UserDataInput): readonly Taint[] {
   return [
     taints.unregistered,

@@ -4,7 +4,10 @@ export type MimePart = { readonly headers: readonly string[]; readonly body: str
 const boundary = '//';
 const newline = /\r\n|\r|\n/g;
 
-/** Line ends as Linux has them: a carriage return after `#!/bin/bash` would name another interpreter. */
+/**
+ * Line ends as Linux has them: a carriage return after `#!/bin/bash` would name another
+ * interpreter.
+ */
 export const unixLines = (text: string): string => text.replace(newline, '\n');
 
 export const isMime = (text: string): boolean =>
@@ -26,8 +29,8 @@ export function multipart(parts: readonly MimePart[]): string {
 }
 
 /**
- * The parts of a message. A message that is not multipart is one part of its own type. Undefined when it is multipart
- * without a boundary, or without the parts that its boundary should separate.
+ * The parts of a message. A message that is not multipart is one part of its own type. Undefined
+ * when it is multipart without a boundary, or without the parts that its boundary should separate.
  */
 export function partsOf(text: string): readonly MimePart[] | undefined {
   const whole = splitHeaders(unixLines(text).trimStart());

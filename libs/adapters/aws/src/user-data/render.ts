@@ -8,7 +8,10 @@ import { windowsUserData } from './windows.js';
 /** EC2 takes no more, before base64. */
 const userDataBytesMax = 16_384;
 
-/** Makes user data per AMI family, as Karpenter's users know it: their part first, what the plan relies on last. */
+/**
+ * Makes user data per AMI family, as Karpenter's users know it: their part first, what the plan
+ * relies on last.
+ */
 export const userDataRenderer: UserDataRenderer = { render: renderUserData };
 
 export function renderUserData(input: UserDataInput): RenderedUserData {
@@ -45,7 +48,10 @@ function textFor(input: UserDataInput): string {
   }
 }
 
-/** Scripts quote these values: a quote or line break in one would end the quotation and run what follows. */
+/**
+ * Scripts quote these values: a quote or line break in one would end the quotation and run what
+ * follows.
+ */
 function refuseQuotes(input: UserDataInput): void {
   const { cluster, kubelet } = input;
   const values: readonly (readonly [string, string])[] = [

@@ -58,7 +58,10 @@ function readStatus(status: Raw): StatusPart {
   };
 }
 
-/** When the launcher planned the claim. Ages count from here, because services compare times of their own clocks. */
+/**
+ * When the launcher planned the claim. Ages count from here, because services compare times of
+ * their own clocks.
+ */
 const readPlannedMs = (meta: Meta): number | undefined =>
   readTimeMs(meta.annotations[annotations.planned], `metadata.annotations[${annotations.planned}]`);
 

@@ -65,7 +65,10 @@ function readEbs(raw: unknown, field: string): NonNullable<BlockDeviceMapping['e
   };
 }
 
-/** Reads `blockDeviceMappings`: at most one root volume, and a size or a snapshot for each EBS volume. */
+/**
+ * Reads `blockDeviceMappings`: at most one root volume, and a size or a snapshot for each EBS
+ * volume.
+ */
 export function readBlockDevices(raw: unknown, field: string): readonly BlockDeviceMapping[] {
   const mappings = readEach(raw, field, (item, path): BlockDeviceMapping => ({
     ...optional('deviceName', readText(item['deviceName'], `${path}.deviceName`)),
@@ -81,7 +84,9 @@ export function readBlockDevices(raw: unknown, field: string): readonly BlockDev
   return mappings;
 }
 
-/** Reads `metadataOptions`. The default hop limit differs: 1 in karpenter.k8s.aws/v1, 2 in v1alpha1. */
+/**
+ * Reads `metadataOptions`. The default hop limit differs: 1 in karpenter.k8s.aws/v1, 2 in v1alpha1.
+ */
 export function readMetadataOptions(
   raw: unknown,
   field: string,
@@ -134,7 +139,10 @@ export function readTags(raw: unknown, field: string): Readonly<Record<string, s
 const gpuCount = 'karpenter.k8s.aws/instance-gpu-count';
 const acceleratorCount = 'karpenter.k8s.aws/instance-accelerator-count';
 
-/** Reads an image. One whose requirements name no device serves every variant and stands once for each. */
+/**
+ * Reads an image. One whose requirements name no device serves every variant and stands once for
+ * each.
+ */
 function readAmi(item: Raw, path: string): readonly ResolvedAmi[] {
   const requirements = requirementsOf(
     readRequirementSpecs(item['requirements'], `${path}.requirements`),

@@ -1,7 +1,10 @@
 import { contentHash } from '../content-hash.js';
 import type { NodeClass } from '../node-class.js';
 
-/** Hashes the parts of a class that a launched node keeps. A change of any is drift. Drift of selectors shows in what they find. */
+/**
+ * Hashes the parts of a class that a launched node keeps. A change of any is drift. Drift of
+ * selectors shows in what they find.
+ */
 export function classHash(nodeClass: Omit<NodeClass, 'hash'>): string {
   const {
     amiFamily,

@@ -110,7 +110,10 @@ const amiRules: TermRules = {
   fields: ['tags', 'id', 'name', 'alias', 'owner', 'ssmParameter'],
 };
 
-/** Refuses terms that select by id (or name) and by something else. As in the CRD's schema, only when every term does. */
+/**
+ * Refuses terms that select by id (or name) and by something else. As in the CRD's schema, only
+ * when every term does.
+ */
 function checkAllExclusive(
   terms: readonly SelectorTerm[],
   field: string,
@@ -237,7 +240,10 @@ function readSelection(spec: Raw): Selection {
   };
 }
 
-/** Settings that Dovetail cannot launch with. Ignoring one would launch something else than was asked for. */
+/**
+ * Settings that Dovetail cannot launch with. Ignoring one would launch something else than was
+ * asked for.
+ */
 const unsupported = [
   'capacityReservationSelectorTerms',
   'placementGroupSelector',

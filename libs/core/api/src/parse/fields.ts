@@ -18,7 +18,10 @@ import { labels } from '../names.js';
 
 const plainDuration = /^([0-9]+(s|m|h))+$/;
 
-/** Reads a duration of hours, minutes and seconds. Undefined when it is absent, or `Never` where that is allowed. */
+/**
+ * Reads a duration of hours, minutes and seconds. Undefined when it is absent, or `Never` where
+ * that is allowed.
+ */
 export function readDurationMs(
   raw: unknown,
   field: string,
@@ -168,7 +171,10 @@ function checkKnownValues(spec: RequirementSpec, path: string): void {
     throw new Malformed(`${path}.values`, spec.values, `use ${capacityTypes.join(', ')}`);
 }
 
-/** Reads the requirements of a pool: unrestricted keys, and operators with the values that they need. */
+/**
+ * Reads the requirements of a pool: unrestricted keys, and operators with the values that they
+ * need.
+ */
 export function readPoolRequirements(raw: unknown, field: string): readonly RequirementSpec[] {
   const specs = readRequirementSpecs(raw, field);
   if (specs.length > 100)

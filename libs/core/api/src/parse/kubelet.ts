@@ -107,7 +107,8 @@ export function readKubelet(raw: unknown, field: string): KubeletConfiguration {
     ...readThresholds(kubelet, field),
     ...optional('cpuCFSQuota', readFlag(kubelet['cpuCFSQuota'], `${field}.cpuCFSQuota`)),
   };
-  // A Provisioner may name a runtime. Nodes run the runtime of their image, so only its form is checked.
+  // A Provisioner may name a runtime. Nodes run the runtime of their image, so only its form is
+  // checked.
   readText(kubelet['containerRuntime'], `${field}.containerRuntime`);
   checkPairs(settings, field);
   return settings;

@@ -44,7 +44,10 @@ const legacyFamilies = [
 ] as const;
 type LegacyFamily = (typeof legacyFamilies)[number];
 
-/** The family of a legacy class that names none: AL2 up to Kubernetes 1.32, the last with AL2 images, then AL2023. */
+/**
+ * The family of a legacy class that names none: AL2 up to Kubernetes 1.32, the last with AL2
+ * images, then AL2023.
+ */
 export const legacyDefaultFamily = (kubernetes: KubernetesVersion): AmiFamily =>
   kubernetes.major > 1 || kubernetes.minor >= 33 ? 'AL2023' : 'AL2';
 

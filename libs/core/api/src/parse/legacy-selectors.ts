@@ -2,7 +2,10 @@ import { Malformed, readTextMap } from '@dovetail/core-kube-model';
 
 import type { AmiSelectorTerm, SelectorTerm } from '../node-class.js';
 
-/** The most terms of one legacy selector. Each costs a call to EC2, so it trades reach against calls. */
+/**
+ * The most terms of one legacy selector. Each costs a call to EC2, so it trades reach against
+ * calls.
+ */
 const termsMax = 100;
 
 const split = (text: string): readonly string[] =>
@@ -40,9 +43,9 @@ const specialKeys: Readonly<Record<string, Special>> = {
 };
 
 /**
- * Reads a legacy selector as terms. All its entries hold together, and the comma-separated values of
- * one entry are alternatives, so the terms are their combinations. `aws-ids` and `aws::ids` select by
- * id, and `*` means any value.
+ * Reads a legacy selector as terms. All its entries hold together, and the comma-separated values
+ * of one entry are alternatives, so the terms are their combinations. `aws-ids` and `aws::ids`
+ * select by id, and `*` means any value.
  */
 function readLegacySelector(
   raw: unknown,

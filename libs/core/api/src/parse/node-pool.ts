@@ -35,7 +35,9 @@ const nodesPattern = /^((100|[0-9]{1,2})%|[0-9]+)$/;
 const cronPattern = /^(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|\S+(\s+\S+){4})$/;
 const windowPattern = /^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$/;
 
-/** The lifetime of nodes whose NodePool names none: 720 hours, the default of Karpenter's schema. */
+/**
+ * The lifetime of nodes whose NodePool names none: 720 hours, the default of Karpenter's schema.
+ */
 export const defaultExpireAfterMs = 720 * 3_600_000;
 
 function readBudgetNodes(raw: unknown, field: string): DisruptionBudget['nodes'] {
@@ -169,7 +171,10 @@ function readTemplate(spec: Raw): Template {
   };
 }
 
-/** Hashes the part of a template by which drift is found. Requirements are compared by value instead. */
+/**
+ * Hashes the part of a template by which drift is found. Requirements are compared by value
+ * instead.
+ */
 function templateHash(template: Template): string {
   const { requirements: _requirements, ...content } = template;
   return contentHash(content);
@@ -195,8 +200,9 @@ function checkStatic(spec: Raw, replicas: number | undefined, limits: Pool['limi
 }
 
 /**
- * Reads a NodePool of karpenter.sh/v1 with its schema's defaults. Refuses what the API server refuses
- * and what Karpenter marks as NodePoolValidationFailed. `ready` comes from the object's own status.
+ * Reads a NodePool of karpenter.sh/v1 with its schema's defaults. Refuses what the API server
+ * refuses and what Karpenter marks as NodePoolValidationFailed. `ready` comes from the object's own
+ * status.
  */
 export function nodePoolOf(raw: unknown): Parsed<Pool> {
   return parsed((): Pool => {

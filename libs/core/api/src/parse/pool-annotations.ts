@@ -6,7 +6,10 @@ import type { Pool } from '../pool.js';
 const dollars = /^[0-9]{1,6}(\.[0-9]{1,6})?$/;
 const count = /^[1-9][0-9]{0,5}$/;
 
-/** Reads Dovetail's own settings of a pool. They are annotations, because Karpenter's schema has no fields for them. */
+/**
+ * Reads Dovetail's own settings of a pool. They are annotations, because Karpenter's schema has no
+ * fields for them.
+ */
 export function readPoolAnnotations(
   annotations: Readonly<Record<string, string>>,
 ): Pick<Pool, 'maxPriceMicrosPerHour' | 'maxLaunchesPerMinute'> {

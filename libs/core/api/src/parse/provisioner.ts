@@ -31,8 +31,9 @@ import { readKubelet } from './kubelet.js';
 import { readPoolAnnotations } from './pool-annotations.js';
 
 /**
- * The defaults that the legacy webhooks wrote for keys that a Provisioner did not name: linux, amd64
- * and on-demand. Late releases narrowed types as well; that decides how nodes are sized (`sizesOf`).
+ * The defaults that the legacy webhooks wrote for keys that a Provisioner did not name: linux,
+ * amd64 and on-demand. Late releases narrowed types as well; that decides how nodes are sized
+ * (`sizesOf`).
  */
 function legacyDefaults(
   requirements: readonly RequirementSpec[],
@@ -76,7 +77,10 @@ function readProviderRef(spec: Raw, provisionerName: string): NodeClassRef {
   };
 }
 
-/** Reads the disruption of a Provisioner. It had no budgets, so all empty or drifted nodes may go at once. */
+/**
+ * Reads the disruption of a Provisioner. It had no budgets, so all empty or drifted nodes may go at
+ * once.
+ */
 function readLegacyDisruption(spec: Raw): Pool['disruption'] {
   const consolidation = readRecord(spec['consolidation'], 'spec.consolidation');
   const enabled = readFlag(consolidation['enabled'], 'spec.consolidation.enabled') ?? false;
@@ -123,9 +127,9 @@ function readLegacyTemplate(spec: Raw, provisionerName: string): LegacyTemplate 
 }
 
 /**
- * Reads a Provisioner of karpenter.sh/v1alpha5 with the defaults of its webhooks. Its nodes expire, or
- * go when they are empty, only if it says so. An inline provider is a class of kind InlineProvider with
- * the Provisioner's name (`inlineProviderOf`).
+ * Reads a Provisioner of karpenter.sh/v1alpha5 with the defaults of its webhooks. Its nodes expire,
+ * or go when they are empty, only if it says so. An inline provider is a class of kind
+ * InlineProvider with the Provisioner's name (`inlineProviderOf`).
  */
 export function provisionerOf(raw: unknown): Parsed<Pool> {
   return parsed((): Pool => {

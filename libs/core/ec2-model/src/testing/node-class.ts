@@ -6,7 +6,10 @@ export const ami = (
   variant: ResolvedAmi['variant'] = 'standard',
 ): ResolvedAmi => ({ id, name: id, deprecated: false, arch, variant });
 
-/** An AL2023 class of us-east-1 with subnets in zones a and b, ready, with images for both architectures and for GPUs. */
+/**
+ * An AL2023 class of us-east-1 with subnets in zones a and b, ready, with images for both
+ * architectures and for GPUs.
+ */
 export const nodeClassWith = (changes: Partial<NodeClass> = {}): NodeClass => ({
   ref: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
   uid: 'class-1',

@@ -26,7 +26,10 @@ const internalIp = (status: Raw): string | undefined =>
     address: readText(item['address'], `${path}.address`),
   })).find(({ type }) => type === 'InternalIP')?.address;
 
-/** Reads a Node of v1. Without allocatable, its capacity stands for it, as the API server defaults it. */
+/**
+ * Reads a Node of v1. Without allocatable, its capacity stands for it, as the API server defaults
+ * it.
+ */
 export function nodeOf(raw: unknown): Parsed<Node> {
   return parsed((): Node => {
     const object = readObject(raw);
@@ -83,7 +86,10 @@ function readCount(raw: unknown, field: string): string | undefined {
   return text;
 }
 
-/** Reads a PodDisruptionBudget of policy/v1. Until its controller writes a status, it allows no disruption. */
+/**
+ * Reads a PodDisruptionBudget of policy/v1. Until its controller writes a status, it allows no
+ * disruption.
+ */
 export function pdbOf(raw: unknown): Parsed<PodDisruptionBudget> {
   return parsed((): PodDisruptionBudget => {
     const object = readObject(raw);

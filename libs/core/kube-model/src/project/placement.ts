@@ -28,8 +28,8 @@ const sameRequirement = (a: LabelSelectorRequirement, b: LabelSelectorRequiremen
   a.values.every((value, index) => value === b.values[index]);
 
 /**
- * Adds a pod's own values for `matchLabelKeys` (In) and `mismatchLabelKeys` (NotIn). Keys that the pod
- * lacks are ignored. A requirement that the API server merged already is not added twice.
+ * Adds a pod's own values for `matchLabelKeys` (In) and `mismatchLabelKeys` (NotIn). Keys that the
+ * pod lacks are ignored. A requirement that the API server merged already is not added twice.
  */
 function withLabelKeys(
   selector: LabelSelector | undefined,
@@ -59,7 +59,10 @@ function readRequired(raw: unknown, field: string, range: { min: number; max?: n
   return value;
 }
 
-/** Reads spread constraints. By default they honour node affinity and ignore node taints, as in Kubernetes. */
+/**
+ * Reads spread constraints. By default they honour node affinity and ignore node taints, as in
+ * Kubernetes.
+ */
 export function readTopologySpread(
   raw: unknown,
   field: string,

@@ -3,7 +3,9 @@ import { resourcesOf } from '../quantity-text.js';
 import { addResources, maxResources, noResources } from '../resources.js';
 import { isRecord, type Raw } from './raw.js';
 
-/** Requests that were computed: the amounts, or the path and value of an entry that is no quantity. */
+/**
+ * Requests that were computed: the amounts, or the path and value of an entry that is no quantity.
+ */
 export type ParsedRequests =
   | { readonly ok: true; readonly value: Resources }
   | { readonly ok: false; readonly field: string; readonly value: unknown };
@@ -27,7 +29,10 @@ function amounts(raw: unknown, field: string): Resources {
   return parsed.value;
 }
 
-/** Requests of one container. A limit without a request is the request, as the API server defaults it. */
+/**
+ * Requests of one container. A limit without a request is the request, as the API server defaults
+ * it.
+ */
 function specRequests(resources: unknown, field: string): Resources {
   const { requests, limits } = record(resources);
   return { ...amounts(limits, `${field}.limits`), ...amounts(requests, `${field}.requests`) };
@@ -45,7 +50,10 @@ function statusesOf(status: Raw): Statuses {
   );
 }
 
-/** Whether the kubelet can never grant the resize that the spec asks for. Then only the present amounts count. */
+/**
+ * Whether the kubelet can never grant the resize that the spec asks for. Then only the present
+ * amounts count.
+ */
 function resizeIsInfeasible(status: Raw): boolean {
   return (
     status['resize'] === 'Infeasible' ||
@@ -58,7 +66,10 @@ function resizeIsInfeasible(status: Raw): boolean {
 
 type Counted = { readonly statuses: Statuses; readonly infeasible: boolean };
 
-/** Requests under in-place resize: the largest of spec, the kubelet's allocation and the running amounts. */
+/**
+ * Requests under in-place resize: the largest of spec, the kubelet's allocation and the running
+ * amounts.
+ */
 function containerRequests(container: Raw, field: string, counted: Counted): Resources {
   const wanted = specRequests(container['resources'], `${field}.resources`);
   const status =
@@ -124,9 +135,9 @@ function withPodLevel(total: Resources, resources: unknown): Resources {
 
 /**
  * The requests that kube-scheduler counts for a pod (k8s.io/component-helpers' PodRequests, with
- * status resources). They are the sum of containers and sidecars, or the peak of the init containers
- * where that is more. Pod-level requests replace the sum where they are set. Overhead and one `pods`
- * come on top.
+ * status resources). They are the sum of containers and sidecars, or the peak of the init
+ * containers where that is more. Pod-level requests replace the sum where they are set. Overhead
+ * and one `pods` come on top.
  */
 export function podRequests(rawPod: unknown): ParsedRequests {
   const pod = record(rawPod);

@@ -26,7 +26,10 @@ const readAnnotations = new Set([
   'controller.kubernetes.io/pod-deletion-cost',
 ]);
 
-/** Keeps the annotations that Dovetail reads. karpenter.sh/do-not-evict is the older name of do-not-disrupt. */
+/**
+ * Keeps the annotations that Dovetail reads. karpenter.sh/do-not-evict is the older name of
+ * do-not-disrupt.
+ */
 function keptAnnotations(
   annotations: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
@@ -57,7 +60,8 @@ function readOwner(metadata: Raw): Owner | undefined {
 }
 
 function readHostPorts(spec: Raw): readonly HostPort[] {
-  // On the host's network every container port is a host port. The API server writes it in; a manifest may lack it.
+  // On the host's network every container port is a host port. The API server writes it in; a
+  // manifest may lack it.
   const hostNetwork = readFlag(spec['hostNetwork'], 'spec.hostNetwork') ?? false;
   const portsOf = (container: Raw, path: string): readonly HostPort[] =>
     readEach(container['ports'], `${path}.ports`, (item, at) => ({
@@ -239,7 +243,9 @@ export function podOf(raw: unknown): Parsed<Pod> {
   });
 }
 
-/** The tolerations that the daemonset controller adds (Kubernetes' AddOrUpdateDaemonPodTolerations). */
+/**
+ * The tolerations that the daemonset controller adds (Kubernetes' AddOrUpdateDaemonPodTolerations).
+ */
 function daemonTolerations(hostNetwork: boolean): readonly Toleration[] {
   const tolerate = (key: string, effect: 'NoSchedule' | 'NoExecute'): Toleration => ({
     key,
@@ -273,7 +279,10 @@ function withinTemplate<T>(read: () => T): T {
   }
 }
 
-/** Reads a DaemonSet of apps/v1. Its template gets the daemonset's identity and the tolerations that its controller adds. */
+/**
+ * Reads a DaemonSet of apps/v1. Its template gets the daemonset's identity and the tolerations that
+ * its controller adds.
+ */
 export function daemonSetOf(raw: unknown): Parsed<DaemonSet> {
   return parsed(() => {
     const object = readObject(raw);

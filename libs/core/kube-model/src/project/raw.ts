@@ -5,7 +5,10 @@ export type Raw = Readonly<Record<string, unknown>>;
 export const isRecord = (value: unknown): value is Raw =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Why an object was refused: the field's path, its value as JSON text, and the text to write instead. */
+/**
+ * Why an object was refused: the field's path, its value as JSON text, and the text to write
+ * instead.
+ */
 export type ParseFailure = {
   readonly ok: false;
   readonly field: string;
@@ -130,7 +133,9 @@ export function readTextMap(raw: unknown, field: string): Readonly<Record<string
   return map;
 }
 
-/** Reads one of a closed set of words. An absent or empty text is the fallback, where there is one. */
+/**
+ * Reads one of a closed set of words. An absent or empty text is the fallback, where there is one.
+ */
 export function readOneOf<T extends string>(
   raw: unknown,
   field: string,
@@ -151,7 +156,10 @@ export function readTimeMs(raw: unknown, field: string): number | undefined {
   return ms;
 }
 
-/** A property to spread into an object: left out when there is no value, as exactOptionalPropertyTypes demands. */
+/**
+ * A property to spread into an object: left out when there is no value, as
+ * exactOptionalPropertyTypes demands.
+ */
 export function optional<K extends string, V>(
   key: K,
   value: V | undefined,

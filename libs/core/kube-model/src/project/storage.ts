@@ -55,7 +55,10 @@ const zoneLabels = [
   'failure-domain.beta.kubernetes.io/region',
 ];
 
-/** Adds the zone and region labels of a volume to its node affinity, as kube-scheduler's VolumeZone does. `a__b` means a or b. */
+/**
+ * Adds the zone and region labels of a volume to its node affinity, as kube-scheduler's VolumeZone
+ * does. `a__b` means a or b.
+ */
 function withZoneLabels(
   terms: readonly NodeSelectorTerm[] | undefined,
   labels: Readonly<Record<string, string>>,
@@ -99,7 +102,10 @@ export function pvOf(raw: unknown): Parsed<PersistentVolume> {
   });
 }
 
-/** Reads a PersistentVolumeClaim of v1. An empty storageClassName (no class) differs from an absent one (the default). */
+/**
+ * Reads a PersistentVolumeClaim of v1. An empty storageClassName (no class) differs from an absent
+ * one (the default).
+ */
 export function pvcOf(raw: unknown): Parsed<PersistentVolumeClaim> {
   return parsed((): PersistentVolumeClaim => {
     const object = readObject(raw);

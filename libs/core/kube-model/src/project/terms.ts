@@ -23,7 +23,10 @@ const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
 const selectorOperators = ['In', 'NotIn', 'Exists', 'DoesNotExist'] as const;
 const nodeOperators = [...selectorOperators, 'Gt', 'Lt', 'Gte', 'Lte'] as const;
 
-/** Reads a label selector, `matchLabels` first and by key. Undefined when it is absent: it selects nothing. */
+/**
+ * Reads a label selector, `matchLabels` first and by key. Undefined when it is absent: it selects
+ * nothing.
+ */
 export function readSelector(raw: unknown, field: string): LabelSelector | undefined {
   if (raw === undefined || raw === null) return undefined;
   const selector = readRecord(raw, field);
@@ -58,7 +61,10 @@ const readTerm = (item: Raw, path: string): NodeSelectorTerm => ({
   matchFields: readRequirementSpecs(item['matchFields'], `${path}.matchFields`),
 });
 
-/** Whether a term states anything. In Kubernetes an empty required term matches no node, and an empty preference has no effect. */
+/**
+ * Whether a term states anything. In Kubernetes an empty required term matches no node, and an
+ * empty preference has no effect.
+ */
 export const saysSomething = (term: NodeSelectorTerm): boolean =>
   term.matchExpressions.length + term.matchFields.length > 0;
 
@@ -66,7 +72,10 @@ export const saysSomething = (term: NodeSelectorTerm): boolean =>
 export const readNodeSelectorTerm = (raw: unknown, field: string): NodeSelectorTerm =>
   readTerm(readRecord(raw, field), field);
 
-/** Reads the terms of a required node selector, without empty ones, which match nothing. Undefined when it is absent. */
+/**
+ * Reads the terms of a required node selector, without empty ones, which match nothing. Undefined
+ * when it is absent.
+ */
 export function readNodeSelector(
   raw: unknown,
   field: string,
@@ -88,7 +97,9 @@ export function readTaints(raw: unknown, field: string): readonly Taint[] {
   }));
 }
 
-/** Reads the tolerations of a pod. An absent operator is Equal, and an absent effect matches all. */
+/**
+ * Reads the tolerations of a pod. An absent operator is Equal, and an absent effect matches all.
+ */
 export function readTolerations(raw: unknown, field: string): readonly Toleration[] {
   return readEach(raw, field, (item, path): Toleration => {
     const effect = item['effect'];

@@ -10,7 +10,9 @@ export const spec = (
   ...values: string[]
 ): RequirementSpec => ({ key: 'k', operator, values });
 
-/** Values that the generated requirements name: texts, integers, and an integer with a leading zero. */
+/**
+ * Values that the generated requirements name: texts, integers, and an integer with a leading zero.
+ */
 export const values = ['a', 'b', 'c', '1', '2', '3', '7', '05'];
 
 /** Any requirement on the key `k`. */

@@ -17,7 +17,10 @@ function uncovered(problem: BoundProblem): Float64Array {
   );
 }
 
-/** For each resource by itself, the demand at the best price per unit; the dearest resource decides. No solver. */
+/**
+ * For each resource by itself, the demand at the best price per unit; the dearest resource decides.
+ * No solver.
+ */
 export function resourcePriceBound(problem: BoundProblem): number {
   const demand = uncovered(problem);
   let most = 0;
@@ -33,7 +36,9 @@ export function resourcePriceBound(problem: BoundProblem): number {
   return most;
 }
 
-/** Fractions of nodes that cover all resources together, by the dual simplex of `resourcePrices`. */
+/**
+ * Fractions of nodes that cover all resources together, by the dual simplex of `resourcePrices`.
+ */
 export function aggregateBound(problem: BoundProblem): number {
   return resourcePrices(
     problem.buyable.map(({ room, priceMicrosPerHour }) => ({ room, price: priceMicrosPerHour })),
@@ -41,7 +46,10 @@ export function aggregateBound(problem: BoundProblem): number {
   ).total;
 }
 
-/** Nodes that spread or anti-affinity demands by itself. With existing nodes that could share the pods: none. */
+/**
+ * Nodes that spread or anti-affinity demands by itself. With existing nodes that could share the
+ * pods: none.
+ */
 function nodesMin(problem: BoundProblem): number {
   if (problem.existing.length > 0) return 0;
   let nodes = Math.max(1, problem.nodesMin);
@@ -55,7 +63,10 @@ function nodesMin(problem: BoundProblem): number {
   return nodes;
 }
 
-/** Whole nodes that cover all resources together, and as many as spread and anti-affinity demand. Micro-dollars per hour. */
+/**
+ * Whole nodes that cover all resources together, and as many as spread and anti-affinity demand.
+ * Micro-dollars per hour.
+ */
 export async function integerAggregateBound(
   problem: BoundProblem,
   lp: LpSolver,

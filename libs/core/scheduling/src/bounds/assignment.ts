@@ -29,7 +29,9 @@ const holdsOne = (column: Column, cls: DemandClass): boolean =>
   column.admits[cls.admission] === 1 &&
   cls.requests.every((amount, r) => amount <= float64At(column.room, r) * (1 + 1e-12));
 
-/** Which columns could take a class at all, fitting included: one pod has to fit a node as a whole. */
+/**
+ * Which columns could take a class at all, fitting included: one pod has to fit a node as a whole.
+ */
 function fitsOf(problem: BoundProblem): readonly (readonly number[])[] {
   return problem.buyable.map((column) =>
     [...problem.classes.keys()].filter((g) => holdsOne(column, at(problem.classes, g))),
@@ -45,9 +47,9 @@ type Layout = {
 };
 
 /**
- * Pods of classes are divided over node types in fractions: each class is assigned, resources and hostname rules hold
- * for all nodes of a type together. Solved over few types first; types that the prices call worthwhile join until none is
- * left, so that the result is that of all types.
+ * Pods of classes are divided over node types in fractions: each class is assigned, resources and
+ * hostname rules hold for all nodes of a type together. Solved over few types first; types that the
+ * prices call worthwhile join until none is left, so that the result is that of all types.
  */
 export class AssignmentProgram {
   readonly #problem: BoundProblem;
@@ -65,7 +67,10 @@ export class AssignmentProgram {
     this.#chooseFirst();
   }
 
-  /** A valid bound for all plans with so many new nodes; Infinity when there are none, 0 when the solver gave up. */
+  /**
+   * A valid bound for all plans with so many new nodes; Infinity when there are none, 0 when the
+   * solver gave up.
+   */
   async solve(range: NodeRange): Promise<AssignmentBound> {
     for (;;) {
       const layout = await this.#solveChosen(range);
@@ -93,7 +98,10 @@ export class AssignmentProgram {
     }
   }
 
-  /** Types of least reduced cost at the aggregate's prices, and for each class the best of those that hold one of it. */
+  /**
+   * Types of least reduced cost at the aggregate's prices, and for each class the best of those
+   * that hold one of it.
+   */
   #chooseFirst(): void {
     const { buyable, classes, demand } = this.#problem;
     const { perUnit } = resourcePrices(
@@ -187,8 +195,9 @@ export class AssignmentProgram {
   }
 
   /**
-   * Columns outside the program that could lower its value: what a node of them could hold is worth more, at the
-   * classes' prices, than it costs. (What a node must hold is ignored here, which can only let more columns in.)
+   * Columns outside the program that could lower its value: what a node of them could hold is worth
+   * more, at the classes' prices, than it costs. (What a node must hold is ignored here, which can
+   * only let more columns in.)
    */
   #worthwhile(layout: Layout, range: NodeRange): readonly number[] {
     const { classes, rules, buyable } = this.#problem;

@@ -6,7 +6,10 @@ import type { Offer } from '../model/templates.js';
 import { Engine } from '../rooms/engine.js';
 import type { World } from '../world/world.js';
 
-/** A node as the bounds see it: one that can be bought, or all existing nodes that admit the same pods, taken together. */
+/**
+ * A node as the bounds see it: one that can be bought, or all existing nodes that admit the same
+ * pods, taken together.
+ */
 export type Column = {
   readonly room: Float64Array;
   readonly priceMicrosPerHour: number;
@@ -38,7 +41,10 @@ function offersFor(world: World, shapes: readonly Shape[]): ReadonlySet<Offer> {
   return offers;
 }
 
-/** Whether everything that fits a node of `small` fits one of `large`, for every class that may go there. */
+/**
+ * Whether everything that fits a node of `small` fits one of `large`, for every class that may go
+ * there.
+ */
 export function covers(large: Column, small: Column): boolean {
   if (large.priceMicrosPerHour > small.priceMicrosPerHour || large.most !== Infinity) return false;
   for (let r = 0; r < small.room.length; r += 1)
@@ -48,7 +54,9 @@ export function covers(large: Column, small: Column): boolean {
   return true;
 }
 
-/** Exact: whatever a plan buys of a dominated column, it could buy of the other at no higher price. */
+/**
+ * Exact: whatever a plan buys of a dominated column, it could buy of the other at no higher price.
+ */
 function undominated(columns: readonly Column[]): readonly Column[] {
   const kept: Column[] = [];
   for (const column of [...columns].sort(
@@ -80,7 +88,10 @@ function buyableColumns(world: World, groups: readonly ReadonlySet<Offer>[]): re
   return undominated([...columns.values()]);
 }
 
-/** Existing nodes that admit the same groups count as one node with their room together: a relaxation. */
+/**
+ * Existing nodes that admit the same groups count as one node with their room together: a
+ * relaxation.
+ */
 function existingColumns(world: World, groups: readonly (readonly Shape[])[]): readonly Column[] {
   const engine = new Engine(world);
   const columns = new Map<string, Column>();

@@ -5,7 +5,10 @@ import { type Group, groupSelects } from '../model/groups.js';
 import type { World } from '../world/world.js';
 import { admissionsOf, type Column } from './columns.js';
 
-/** Pods that the bounds need not tell apart. Amounts are scaled: a resource's whole demand is as large as there are pods. */
+/**
+ * Pods that the bounds need not tell apart. Amounts are scaled: a resource's whole demand is as
+ * large as there are pods.
+ */
 export type DemandClass = {
   readonly requests: Float64Array;
   readonly count: number;
@@ -20,9 +23,14 @@ export type DemandClass = {
 export type HostRule = {
   /** Pods under the rule that a node may hold at most, however many nodes there are. */
   readonly mostEver: number;
-  /** Pods under the rule that a node may hold at most, when there are at least `nodes` new nodes. */
+  /**
+   * Pods under the rule that a node may hold at most, when there are at least `nodes` new nodes.
+   */
   readonly most: (nodes: number) => number;
-  /** Pods that count for the rule that every new node must hold, when there are at most `nodes` new nodes. */
+  /**
+   * Pods that count for the rule that every new node must hold, when there are at most `nodes` new
+   * nodes.
+   */
   readonly least: (nodes: number) => number;
 };
 
@@ -36,7 +44,10 @@ export type BoundProblem = {
   readonly demand: Float64Array;
   /** Whether some rule depends on the number of new nodes. */
   readonly balanced: boolean;
-  /** New nodes that spread and anti-affinity over zones (or any label but the hostname) demand; 0 where pods or nodes are there already. */
+  /**
+   * New nodes that spread and anti-affinity over zones (or any label but the hostname) demand; 0
+   * where pods or nodes are there already.
+   */
   readonly nodesMin: number;
 };
 
@@ -61,9 +72,10 @@ type Standing = {
 };
 
 /**
- * Hostname spread as kube-scheduler sees it in the end: the emptiest of all eligible nodes holds at most the average,
- * and the fullest at most maxSkew more; and the fullest holds at least the average, so every node holds at least maxSkew
- * less than that. With `strict` the emptiest counts as 0, and nothing is demanded of a node.
+ * Hostname spread as kube-scheduler sees it in the end: the emptiest of all eligible nodes holds at
+ * most the average, and the fullest at most maxSkew more; and the fullest holds at least the
+ * average, so every node holds at least maxSkew less than that. With `strict` the emptiest counts
+ * as 0, and nothing is demanded of a node.
  */
 function spreadRule(group: Group, standing: Standing, strict: boolean): HostRule {
   if (strict) return { mostEver: group.maxSkew, most: () => group.maxSkew, least: () => 0 };
@@ -116,8 +128,9 @@ function hostRules(world: World): {
 }
 
 /**
- * Each node lies in one domain of a label. A spread that leaves a domain empty allows maxSkew pods in each of the others, so
- * pods are in as many domains as that takes, or in all; anti-affinity allows one pod a domain.
+ * Each node lies in one domain of a label. A spread that leaves a domain empty allows maxSkew pods
+ * in each of the others, so pods are in as many domains as that takes, or in all; anti-affinity
+ * allows one pod a domain.
  */
 function domainNodesMin(world: World): number {
   if (world.snapshot.nodes.length > 0) return 0;
@@ -138,7 +151,10 @@ function domainNodesMin(world: World): number {
   return nodes;
 }
 
-/** Scales that make every resource's whole demand equal the number of pods: amounts span twelve orders of magnitude. */
+/**
+ * Scales that make every resource's whole demand equal the number of pods: amounts span twelve
+ * orders of magnitude.
+ */
 function scalesOf(world: World): Float64Array {
   const total = new Float64Array(world.dimensions.names.length);
   let pods = 0;
@@ -150,7 +166,10 @@ function scalesOf(world: World): Float64Array {
   return total.map((amount) => (amount > 0 ? pods / amount : 0));
 }
 
-/** States the relaxation for every pod of a world that some node could take; classes that differ in nothing here are one. */
+/**
+ * States the relaxation for every pod of a world that some node could take; classes that differ in
+ * nothing here are one.
+ */
 export function problemOf(world: World): BoundProblem {
   const { groupOf, buyable, existing } = admissionsOf(world);
   const { groups, rules, balanced } = hostRules(world);

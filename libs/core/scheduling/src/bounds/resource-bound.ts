@@ -5,15 +5,19 @@ import { resourcePrices } from '../pack/prices.js';
 import type { Bound } from '../plan.js';
 import type { Engine } from '../rooms/engine.js';
 
-/** Offers that price the bound: every one that any node could be launched as, reserved ones included. */
+/**
+ * Offers that price the bound: every one that any node could be launched as, reserved ones
+ * included.
+ */
 function allOffers(engine: Engine): readonly Offer[] {
   const { states, templates } = engine.world;
   return templates.flatMap((template) => states.root(template).frontier);
 }
 
 /**
- * A price that no plan for the same pods can beat: what their requests cost at the best resource prices, when everything
- * that existing nodes had free is taken for nothing and fractions of nodes can be bought.
+ * A price that no plan for the same pods can beat: what their requests cost at the best resource
+ * prices, when everything that existing nodes had free is taken for nothing and fractions of nodes
+ * can be bought.
  */
 export function resourceBound(engine: Engine): Bound {
   const size = engine.world.dimensions.names.length;

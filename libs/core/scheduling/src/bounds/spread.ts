@@ -2,7 +2,10 @@ import type { AssignmentBound, AssignmentProgram, NodeRange } from './assignment
 
 type Leaf = NodeRange & AssignmentBound;
 
-/** Where a range is cut: at the relaxed number of nodes if that is inside, for wide ranges at their geometric mean. */
+/**
+ * Where a range is cut: at the relaxed number of nodes if that is inside, for wide ranges at their
+ * geometric mean.
+ */
 function cutOf(leaf: Leaf): number {
   const wide = leaf.most > 4 * Math.max(1, leaf.least);
   const at = wide ? Math.sqrt(Math.max(1, leaf.least) * leaf.most) : leaf.nodes;
@@ -13,8 +16,9 @@ function cutOf(leaf: Leaf): number {
 }
 
 /**
- * What hostname rules demand depends on the number of new nodes, so the bound is the least over ranges of that number
- * that together cover all. The range with the least is halved, as often as `rangesMax` allows or until it is one number.
+ * What hostname rules demand depends on the number of new nodes, so the bound is the least over
+ * ranges of that number that together cover all. The range with the least is halved, as often as
+ * `rangesMax` allows or until it is one number.
  */
 export async function spreadBound(
   program: AssignmentProgram,

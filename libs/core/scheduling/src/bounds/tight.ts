@@ -22,7 +22,10 @@ export const defaultBoundLimits: BoundLimits = { programMsMax: 2_000, rangesMax:
 /** Every bound by its kind; 0 where one says nothing. */
 export type Bounds = Readonly<Record<Exclude<Bound['kind'], 'none'>, number>>;
 
-/** Plans cost whole micro-dollars, so a bound may be rounded up, once what solvers round is taken off. */
+/**
+ * Plans cost whole micro-dollars, so a bound may be rounded up, once what solvers round is taken
+ * off.
+ */
 const safe = (price: number): number =>
   Number.isFinite(price) ? Math.max(0, Math.ceil(price * (1 - 1e-9) - 1e-6)) : 0;
 
@@ -54,8 +57,9 @@ async function programBounds(
 }
 
 /**
- * Lower bounds on what new nodes cost in any plan that places all of `pods` (pods that no node could ever take left
- * aside). Each drops some of the rules and lets nodes or pods be divided, so no plan that keeps the rules costs less.
+ * Lower bounds on what new nodes cost in any plan that places all of `pods` (pods that no node
+ * could ever take left aside). Each drops some of the rules and lets nodes or pods be divided, so
+ * no plan that keeps the rules costs less.
  */
 export async function boundsOf(
   snapshot: Snapshot,
@@ -73,7 +77,8 @@ export async function boundsOf(
       'integer-aggregate': 0,
       spread: 0,
     };
-  // Cheap ones first: a solver whose time is over (see `timeBoxed` of its adapter) answers nothing more, and what is known by then counts.
+  // Cheap ones first: a solver whose time is over (see `timeBoxed` of its adapter) answers nothing
+  // more, and what is known by then counts.
   const aggregate = {
     'resource-price': safe(resourcePriceBound(problem)),
     'aggregate-lp': safe(aggregateBound(problem)),
@@ -86,7 +91,10 @@ export async function boundsOf(
   };
 }
 
-/** The largest of all bounds, each given as much time as `lp` has. `pods` are those that the plan in question places: whoever leaves pods out pays less. */
+/**
+ * The largest of all bounds, each given as much time as `lp` has. `pods` are those that the plan in
+ * question places: whoever leaves pods out pays less.
+ */
 export async function tightBound(
   snapshot: Snapshot,
   pods: readonly Pod[],

@@ -9,8 +9,9 @@ const labelText = (namespace: string, key: string, value: string): string =>
   JSON.stringify([namespace, key, value]);
 
 /**
- * Every pod that counts, findable by label: each rule asks for its own pods, and reading all pods for each of thousands
- * of rules would take most of the checker's time. Pods that are being deleted do not count.
+ * Every pod that counts, findable by label: each rule asks for its own pods, and reading all pods
+ * for each of thousands of rules would take most of the checker's time. Pods that are being deleted
+ * do not count.
  */
 export class Census {
   readonly #byNamespace = new Map<string, Seat[]>();
@@ -31,7 +32,9 @@ export class Census {
     );
   }
 
-  /** Pods among which all that the selector selects are: those with one of the labels that it lists. */
+  /**
+   * Pods among which all that the selector selects are: those with one of the labels that it lists.
+   */
   #near(selector: LabelSelector | undefined, namespace: string): readonly Seat[] {
     const listed = selector?.requirements.find((one) => one.operator === 'In');
     if (listed === undefined) return this.#byNamespace.get(namespace) ?? [];

@@ -124,9 +124,10 @@ function together(
 }
 
 /**
- * Re-verifies a whole plan from nothing but the snapshot and the pods: resources with daemonsets, taints, node affinity,
- * spread, (anti-)affinity with its inverse, host ports, volumes, limits, reservations, prices, and that every pod is in
- * exactly one place. Every option of every new node must hold the whole bin. No violations: the plan may be carried out.
+ * Re-verifies a whole plan from nothing but the snapshot and the pods: resources with daemonsets,
+ * taints, node affinity, spread, (anti-)affinity with its inverse, host ports, volumes, limits,
+ * reservations, prices, and that every pod is in exactly one place. Every option of every new node
+ * must hold the whole bin. No violations: the plan may be carried out.
  */
 export function checkPlan(
   snapshot: Snapshot,
@@ -152,10 +153,11 @@ export function checkPlan(
 }
 
 /**
- * Checks one new node against a snapshot, as admission does on live truth. `pods` are the bin's pods as they are now, with
- * those of its companions. `beside` are the plan's other nodes and placements that are still meant to happen: spread is
- * judged with them, because nodes that are level together are not level one by one. Bins already admitted are in the
- * snapshot, as claims in flight with promised pods, and do not belong here.
+ * Checks one new node against a snapshot, as admission does on live truth. `pods` are the bin's
+ * pods as they are now, with those of its companions. `beside` are the plan's other nodes and
+ * placements that are still meant to happen: spread is judged with them, because nodes that are
+ * level together are not level one by one. Bins already admitted are in the snapshot, as claims in
+ * flight with promised pods, and do not belong here.
  */
 export function checkBin(
   snapshot: Snapshot,

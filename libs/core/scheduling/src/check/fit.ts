@@ -157,7 +157,10 @@ function outlookOf(host: Host, snapshot: Snapshot): Outlook {
   return outlook;
 }
 
-/** Whatever a new node is launched as, it must be allowed, and hold its pods beside the daemonsets that run there. */
+/**
+ * Whatever a new node is launched as, it must be allowed, and hold its pods beside the daemonsets
+ * that run there.
+ */
 function optionViolations(host: Host, snapshot: Snapshot): readonly Violation[] {
   const { faults, crews } = outlookOf(host, snapshot);
   const found = faults.map((fault) => broken(fault.code, host, fault.message));

@@ -17,16 +17,23 @@ import {
 import type { BinOption, NewNode } from '../plan.js';
 import type { ExistingNode, PoolOptions, Snapshot } from '../snapshot.js';
 
-// The checker shares nothing with the planner but types and Kubernetes' own rules (kube-model), so that one mistake
-// cannot hide in both. It looks at finished nodes, label by label, and is written to be read. What makes it fast enough
-// for large plans is that nothing is asked twice: nodes that may come to be in the same ways share a blueprint.
+// The checker shares nothing with the planner but types and Kubernetes' own rules (kube-model), so
+// that one mistake cannot hide in both. It looks at finished nodes, label by label, and is written
+// to be read. What makes it fast enough for large plans is that nothing is asked twice: nodes that
+// may come to be in the same ways share a blueprint.
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** One way in which a node of the plan may come to be: an option of a new node, or an existing node as it is. */
+/**
+ * One way in which a node of the plan may come to be: an option of a new node, or an existing node
+ * as it is.
+ */
 export type Variant = {
   readonly labels: Labels;
-  /** For a claim in flight: labels that will exist, but whose value is not decided; every possible value has to do. */
+  /**
+   * For a claim in flight: labels that will exist, but whose value is not decided; every possible
+   * value has to do.
+   */
   readonly open?: Requirements;
   readonly option?: {
     readonly of: BinOption;
@@ -51,7 +58,10 @@ export class Blueprint {
     );
   }
 
-  /** The first variant that fails a test; the answer is remembered by a text that stands for the test. */
+  /**
+   * The first variant that fails a test; the answer is remembered by a text that stands for the
+   * test.
+   */
   firstFailing(text: string, test: (variant: Variant) => boolean): Variant | undefined {
     if (!this.#answers.has(text))
       this.#answers.set(
@@ -115,7 +125,10 @@ function labelsOfType(type: InstanceType): TypeLabels {
   return result;
 }
 
-/** A type's labels once the claim's requirements have decided what they decide; what they rule out is not there. */
+/**
+ * A type's labels once the claim's requirements have decided what they decide; what they rule out
+ * is not there.
+ */
 function typeLabels(type: InstanceType, asked: Requirements): Labels {
   const { fixed, decided } = labelsOfType(type);
   const result: Record<string, string> = { ...fixed };
@@ -131,7 +144,10 @@ function typeLabels(type: InstanceType, asked: Requirements): Labels {
   return result;
 }
 
-/** Stands for the hostname of a new node, which nobody can know; as a topology it is the bin's own id. */
+/**
+ * Stands for the hostname of a new node, which nobody can know; as a topology it is the bin's own
+ * id.
+ */
 const notNamedYet = '(a new node)';
 
 /** What a node is labelled whatever it is launched as, by type. */
@@ -195,11 +211,15 @@ type Drawn = {
   readonly blueprint: Blueprint;
 };
 
-// Values never change, so what was drawn from the same values is drawn once: nodes of one plan share lists of options,
-// and admission judges a plan's nodes one by one, each beside all the others.
+// Values never change, so what was drawn from the same values is drawn once: nodes of one plan
+// share lists of options, and admission judges a plan's nodes one by one, each beside all the
+// others.
 const drawn = new WeakMap<readonly BinOption[], Drawn[]>();
 
-/** The blueprint of a new node: bins whose pool, options, requirements and labels are the same values share one. */
+/**
+ * The blueprint of a new node: bins whose pool, options, requirements and labels are the same
+ * values share one.
+ */
 function blueprintOf(bin: NewNode, pool: PoolOptions | undefined): Blueprint {
   const alike = drawn.get(bin.options) ?? [];
   drawn.set(bin.options, alike);
@@ -215,7 +235,9 @@ function blueprintOf(bin: NewNode, pool: PoolOptions | undefined): Blueprint {
   return blueprint;
 }
 
-/** Every node that exists and every new node of the plan, with what runs and what is planned there. */
+/**
+ * Every node that exists and every new node of the plan, with what runs and what is planned there.
+ */
 export function hostsOf(
   snapshot: Snapshot,
   planned: {
@@ -289,7 +311,10 @@ function demandsOf(pod: Pod): string {
 const asksNothing = (pod: Pod): boolean =>
   pod.requiredNodeAffinity === undefined && Object.keys(pod.nodeSelector).length === 0;
 
-/** Whether a pod's nodeSelector and required node affinity accept a node, which has `more` labels besides. */
+/**
+ * Whether a pod's nodeSelector and required node affinity accept a node, which has `more` labels
+ * besides.
+ */
 export function podAccepts(pod: Pod, bare: Variant, more: Labels = {}): boolean {
   if (asksNothing(pod)) return true;
   const variant = { ...bare, labels: { ...bare.labels, ...more } };
@@ -301,7 +326,10 @@ export function podAccepts(pod: Pod, bare: Variant, more: Labels = {}): boolean 
   );
 }
 
-/** The first way for a node to come to be that a pod does not accept; undefined: it accepts them all. */
+/**
+ * The first way for a node to come to be that a pod does not accept; undefined: it accepts them
+ * all.
+ */
 export function firstRefused(pod: Pod, { blueprint }: Host): Variant | undefined {
   if (asksNothing(pod)) return undefined;
   return blueprint.firstFailing(demandsOf(pod), (variant) => podAccepts(pod, variant));
@@ -309,7 +337,10 @@ export function firstRefused(pod: Pod, { blueprint }: Host): Variant | undefined
 
 const domains = new WeakMap<Blueprint, Map<string, readonly (string | undefined)[]>>();
 
-/** The values of a label over all the ways the node may come to be; undefined stands for its absence. */
+/**
+ * The values of a label over all the ways the node may come to be; undefined stands for its
+ * absence.
+ */
 export function domainsOf(host: Host, key: string): readonly (string | undefined)[] {
   if (host.bin !== undefined && key === labels.hostname)
     return host.blueprint.variants.length === 0 ? [] : [host.name];

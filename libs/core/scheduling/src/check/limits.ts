@@ -4,7 +4,10 @@ import type { Violation } from '../plan.js';
 import type { Snapshot } from '../snapshot.js';
 import type { Host } from './hosts.js';
 
-/** Pool limits, counting every new node as the largest of its options: whatever is launched, the limit holds. */
+/**
+ * Pool limits, counting every new node as the largest of its options: whatever is launched, the
+ * limit holds.
+ */
 export function limitViolations(hosts: readonly Host[], snapshot: Snapshot): readonly Violation[] {
   return snapshot.pools.flatMap(({ pool }) => {
     const key = poolKey(pool.identity);

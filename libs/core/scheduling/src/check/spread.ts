@@ -9,7 +9,10 @@ import type { Violation } from '../plan.js';
 import { domainsOf, firstRefused, type Host } from './hosts.js';
 import { ruleTexts, textOf, type Topology } from './topology.js';
 
-/** The nodes that a constraint counts, each with its domain; nodes whose domain is not decided yet are left out. */
+/**
+ * The nodes that a constraint counts, each with its domain; nodes whose domain is not decided yet
+ * are left out.
+ */
 type Counted = { readonly domainOf: ReadonlyMap<Host, string>; readonly domains: number };
 
 /** What of a pod decides which nodes its constraint counts (node inclusion policies). */
@@ -43,7 +46,10 @@ function countedFor(world: Topology, pod: Pod, constraint: TopologySpreadConstra
   return { domainOf, domains: new Set(domainOf.values()).size };
 }
 
-/** `bound`: pods in a domain that run, or carry the constraint; `all`: those that are merely selected as well. */
+/**
+ * `bound`: pods in a domain that run, or carry the constraint; `all`: those that are merely
+ * selected as well.
+ */
 type Count = { bound: number; all: number };
 type Spread = {
   readonly constraint: TopologySpreadConstraint;
@@ -101,9 +107,10 @@ function skewAt(host: Host, spread: Spread): readonly Violation[] {
 }
 
 /**
- * Spread with DoNotSchedule: in every domain with a planned pod that carries the constraint, pods that run and pods that
- * carry it are at most maxSkew above the emptiest counted domain. Planned pods that are merely selected may bind last,
- * so they raise the emptiest domain but do not count as excess.
+ * Spread with DoNotSchedule: in every domain with a planned pod that carries the constraint, pods
+ * that run and pods that carry it are at most maxSkew above the emptiest counted domain. Planned
+ * pods that are merely selected may bind last, so they raise the emptiest domain but do not count
+ * as excess.
  */
 export function spreadViolations(
   world: Topology,

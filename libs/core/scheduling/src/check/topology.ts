@@ -64,7 +64,10 @@ const selectedBy = (
 ): boolean =>
   namespacesFor(term, owner, all).has(pod.namespace) && selectorMatches(term.selector, pod.labels);
 
-/** Pods that a rule selects in one domain. A pod counts in every domain that its node may come to be in. */
+/**
+ * Pods that a rule selects in one domain. A pod counts in every domain that its node may come to be
+ * in.
+ */
 type Mates = { running: number; waiting: number; others: number };
 type Affinity = {
   readonly counts: ReadonlyMap<string, Mates>;
@@ -96,8 +99,9 @@ function affinityOf(seats: readonly Seat[], key: string, waits: (pod: Pod) => bo
 }
 
 /**
- * Required pod affinity: each carrier shares its domain with a pod that anchors the rule (one that runs, or a planned
- * one that does not itself wait for it). Where none runs, carriers that select themselves may start one domain together.
+ * Required pod affinity: each carrier shares its domain with a pod that anchors the rule (one that
+ * runs, or a planned one that does not itself wait for it). Where none runs, carriers that select
+ * themselves may start one domain together.
  */
 export function affinityViolations(
   { hosts, census, snapshot }: Topology,
@@ -143,12 +147,16 @@ function mateFound(
   if (domains.length !== 1 || domain === undefined) return false;
   const here = counts.get(domain);
   if (here !== undefined && anchored(here)) return true;
-  // Where no selected pod runs, one carrier that selects itself may start; others then join it in the same domain.
+  // Where no selected pod runs, one carrier that selects itself may start; others then join it in
+  // the same domain.
   if (someRun || !(started.has(domain) || self())) return false;
   return started.size === 0 || (started.size === 1 && started.has(domain));
 }
 
-/** Required anti-affinity, from both sides: of planned pods against everything, and of running pods against planned ones. */
+/**
+ * Required anti-affinity, from both sides: of planned pods against everything, and of running pods
+ * against planned ones.
+ */
 export function antiAffinityViolations(
   { hosts, census, snapshot }: Topology,
   about: (host: Host) => boolean,

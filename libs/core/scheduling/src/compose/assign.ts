@@ -9,7 +9,10 @@ import { rolesOf } from '../topology/roles.js';
 import type { World } from '../world/world.js';
 import { placeOnExisting } from './place-on-existing.js';
 
-/** What is settled before nodes are opened: pods on existing nodes, and for the others their domains. */
+/**
+ * What is settled before nodes are opened: pods on existing nodes, and for the others their
+ * domains.
+ */
 export type Assignment = {
   /** Pods for new nodes by item, in the order of their classes. */
   readonly assigned: Map<Item, number>;
@@ -40,7 +43,10 @@ function assignAt(engine: Engine, table: ItemTable, assignment: Assignment, part
   return done;
 }
 
-/** Assigns what it can of a class, giving up preferences only for pods that find no domain with them. */
+/**
+ * Assigns what it can of a class, giving up preferences only for pods that find no domain with
+ * them.
+ */
 function assignClass(
   engine: Engine,
   table: ItemTable,
@@ -50,7 +56,8 @@ function assignClass(
   let placed = 0;
   const count = numberAt(assignment.left, cls.index);
   for (let level = 0; level < cls.levels.length && placed < count; level += 1) {
-    // A class that waits for host mates at some level must not skip it: what is left is placed in sequence later.
+    // A class that waits for host mates at some level must not skip it: what is left is placed in
+    // sequence later.
     if (rolesOf(cls, at(cls.levels, level)).needsHostMates) break;
     placed += assignAt(engine, table, assignment, { cls, level, count: count - placed });
   }
@@ -58,8 +65,8 @@ function assignClass(
 }
 
 /**
- * Settles everything that does not depend on how new nodes are filled, largest pods first, until nothing changes: pods
- * that follow others (affinity) find them in a later round.
+ * Settles everything that does not depend on how new nodes are filled, largest pods first, until
+ * nothing changes: pods that follow others (affinity) find them in a later round.
  */
 export function assignAll(engine: Engine, table: ItemTable): Assignment {
   const world: World = engine.world;

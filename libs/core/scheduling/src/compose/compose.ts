@@ -52,8 +52,8 @@ const leavesPlaceable = (world: World, { left }: Outcome): boolean =>
   world.classes.some((cls) => cls.levels.length > 0 && numberAt(left, cls.index) > 0);
 
 /**
- * Builds a plan. Where it leaves pods out that find a place when every type counts (within a limit that the sizes pass, say),
- * that is the plan.
+ * Builds a plan. Where it leaves pods out that find a place when every type counts (within a limit
+ * that the sizes pass, say), that is the plan.
  */
 export function compose(world: World): Composed {
   const sized = composeOnce(world);
@@ -68,10 +68,11 @@ export function compose(world: World): Composed {
 }
 
 /**
- * Builds a plan: first what does not depend on new nodes, then the nodes, packed both greedily and first-fit, the cheaper
- * improved, and at last the pods that follow others onto a node. Small plans, and plans that leave pods out, are compared
- * with placing classes one by one, which settles everything in Karpenter's order. Where limits, reservations or minValues
- * do not allow what packing made, that is the plan.
+ * Builds a plan: first what does not depend on new nodes, then the nodes, packed both greedily and
+ * first-fit, the cheaper improved, and at last the pods that follow others onto a node. Small
+ * plans, and plans that leave pods out, are compared with placing classes one by one, which settles
+ * everything in Karpenter's order. Where limits, reservations or minValues do not allow what
+ * packing made, that is the plan.
  */
 function composeOnce(world: World): Composed {
   const sequence = (): Composed => ({ ...buildInSequence(world), steps: 0 });
@@ -89,7 +90,9 @@ function composeOnce(world: World): Composed {
 const evenKindsMax = 1500;
 const bothKindsMax = 100;
 
-/** Block by block if rules allow, which takes a time in proportion to the pods; else node by node. */
+/**
+ * Block by block if rules allow, which takes a time in proportion to the pods; else node by node.
+ */
 function largePacking(
   context: PackContext,
   what: { readonly seed: number; readonly stop: () => boolean },
@@ -135,7 +138,10 @@ function standingOf(base: Engine): Standing {
     );
 }
 
-/** The cheaper of packings that give each pod of a hostname spread its own node, or each node its share of them. */
+/**
+ * The cheaper of packings that give each pod of a hostname spread its own node, or each node its
+ * share of them.
+ */
 function startOf(
   base: Engine,
   context: PackContext,

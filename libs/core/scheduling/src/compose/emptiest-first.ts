@@ -58,7 +58,10 @@ class EmptiestFirst {
   }
 }
 
-/** Opens a node in the first pool, heaviest first, that can take the item; undefined when none can, or a reservation is to be waited for. */
+/**
+ * Opens a node in the first pool, heaviest first, that can take the item; undefined when none can,
+ * or a reservation is to be waited for.
+ */
 function openFor(engine: Engine, item: Item): Bin | undefined {
   for (const template of engine.world.templates) {
     const opening = engine.openingFor(template, item);
@@ -69,8 +72,8 @@ function openFor(engine: Engine, item: Item): Bin | undefined {
 }
 
 /**
- * First-fit-decreasing in Karpenter's shape: each pod joins the new node with the fewest pods that takes it, else opens
- * one in the first pool that can. Returns how many found a place.
+ * First-fit-decreasing in Karpenter's shape: each pod joins the new node with the fewest pods that
+ * takes it, else opens one in the first pool that can. Returns how many found a place.
  */
 export function placeEmptiestFirst(engine: Engine, item: Item, count: number): number {
   const open = new EmptiestFirst(engine.fresh);

@@ -63,7 +63,10 @@ function optionOf({ type, offering }: Offer): BinOption {
   };
 }
 
-/** Requirements of the claim: what pool and pods leave open, narrowed to the options and their types. */
+/**
+ * Requirements of the claim: what pool and pods leave open, narrowed to the options and their
+ * types.
+ */
 function claimRequirements(
   state: State,
   options: readonly Offer[],
@@ -91,7 +94,10 @@ function claimRequirements(
   return narrowed;
 }
 
-/** A value for a label that must exist and that nobody fixed: the first allowed one, or the smallest number that fits. */
+/**
+ * A value for a label that must exist and that nobody fixed: the first allowed one, or the smallest
+ * number that fits.
+ */
 function anyValueOf(set: ValueSet): string | undefined {
   if (isEmptySet(set) || !set.present) return undefined;
   if (set.kind === 'in') return [...set.values].filter((value) => admits(set, value)).sort()[0];
@@ -99,7 +105,10 @@ function anyValueOf(set: ValueSet): string | undefined {
     if (admits(set, String(number))) return String(number);
 }
 
-/** Labels that the claim fixes: the pool's own, its name, and a value for every custom label that pods or pool demand. */
+/**
+ * Labels that the claim fixes: the pool's own, its name, and a value for every custom label that
+ * pods or pool demand.
+ */
 function labelsOf(engine: Engine, state: State): Readonly<Record<string, string>> {
   const { pool } = state.template;
   const fixed: Record<string, string> = {};
@@ -135,7 +144,10 @@ function leastOverhead(types: Iterable<TypeRoom>): Float64Array {
   return least;
 }
 
-/** Renders each list of offers once: thousands of nodes may have the same choice, and different choices have most offers in common. */
+/**
+ * Renders each list of offers once: thousands of nodes may have the same choice, and different
+ * choices have most offers in common.
+ */
 class Rendering {
   readonly #engine: Engine;
   readonly #options = new Map<Offer, BinOption>();

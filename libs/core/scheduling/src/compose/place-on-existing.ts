@@ -8,7 +8,10 @@ import type { Engine } from '../rooms/engine.js';
 import type { Item, ItemTable } from '../rooms/items.js';
 import type { Roles } from '../topology/roles.js';
 
-/** Existing nodes that a class may choose among as one, with a mark up to which they have turned the class away. */
+/**
+ * Existing nodes that a class may choose among as one, with a mark up to which they have turned the
+ * class away.
+ */
 type Row = { readonly nodes: Neighbours; readonly pins: Item['pins']; next: number };
 
 /** The one value a node has for a key; undefined when it has none or its claim leaves it open. */
@@ -29,7 +32,10 @@ class Neighbours {
   readonly domains: ReadonlyMap<string, string | undefined>;
   /** Some key's domain is not decided yet. */
   readonly open: boolean;
-  /** For each block of nodes, how much of each resource none of them exceeds. Room only shrinks, so what was true stays true. */
+  /**
+   * For each block of nodes, how much of each resource none of them exceeds. Room only shrinks, so
+   * what was true stays true.
+   */
   readonly #ceilings: Float64Array[] = [];
 
   constructor(domains: ReadonlyMap<string, string | undefined>, open: boolean) {
@@ -64,7 +70,10 @@ class Neighbours {
   }
 }
 
-/** The existing nodes of an engine by their domains for some keys; made once for all classes that spread over the same keys. */
+/**
+ * The existing nodes of an engine by their domains for some keys; made once for all classes that
+ * spread over the same keys.
+ */
 function neighboursOf(engine: Engine, keys: readonly string[]): readonly Neighbours[] {
   const known = neighbourhoods.get(engine) ?? new Map<string, readonly Neighbours[]>();
   neighbourhoods.set(engine, known);
@@ -92,7 +101,8 @@ const neighbourhoods = new WeakMap<Engine, Map<string, readonly Neighbours[]>>()
 function rowsOf(engine: Engine, item: Item): readonly Row[] {
   const { onDomain, domainKeys } = item.roles;
   const mayGo = ({ domains, open }: Neighbours): boolean =>
-    // A claim that may still become one of several domains: only pods that nobody counts may go there.
+    // A claim that may still become one of several domains: only pods that nobody counts may go
+    // there.
     !open &&
     !onDomain.some(
       (role) =>

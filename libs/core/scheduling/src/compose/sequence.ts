@@ -30,7 +30,8 @@ function placeOnNew(
   let candidates = candidatesOf(engine, table, { cls: what.cls, level: what.level, roles });
   let placed = 0;
   while (placed < what.count && candidates.length > 0) {
-    // A domain that turns out to be full lowers the minimum that its siblings were filled to: so spread goes pod by pod.
+    // A domain that turns out to be full lowers the minimum that its siblings were filled to: so
+    // spread goes pod by pod.
     const assigned = assignDomains(engine, candidates, even ? 1 : what.count - placed);
     if (assigned.size === 0) break;
     for (const [item, count] of assigned) {
@@ -55,10 +56,15 @@ function placeClass(engine: Engine, table: ItemTable, cls: PodClass, count: numb
   return placed;
 }
 
-/** Fewer pods than this are placed even when time is up: that is done before anybody could complain. */
+/**
+ * Fewer pods than this are placed even when time is up: that is done before anybody could complain.
+ */
 const promptPodsMax = 5000;
 
-/** Places what is left of each class, one class after the other, until nothing changes. Updates `left`. */
+/**
+ * Places what is left of each class, one class after the other, until nothing changes. Updates
+ * `left`.
+ */
 export function placeRest(engine: Engine, table: ItemTable, left: number[]): void {
   placeUntilStill(engine, table, left);
   if (left.every((count) => count === 0)) return;
@@ -87,8 +93,9 @@ function placeUntilStill(engine: Engine, table: ItemTable, left: number[]): void
 }
 
 /**
- * Places classes one after the other, largest pods first: on existing nodes, then on new ones, giving up preferences only
- * for pods that found no place with them. The way that knows limits, reservations and minValues at every step.
+ * Places classes one after the other, largest pods first: on existing nodes, then on new ones,
+ * giving up preferences only for pods that found no place with them. The way that knows limits,
+ * reservations and minValues at every step.
  */
 export function buildInSequence(world: World): Outcome {
   const engine = new Engine(world);

@@ -6,7 +6,10 @@ import { chargeOf, cheapestTypes, offersFor } from '../rooms/accounts.js';
 import type { Bin } from '../rooms/bin.js';
 import type { Engine } from '../rooms/engine.js';
 
-/** The offers that hold a load are the same for all loads that lie between the same sizes: one list serves them all. */
+/**
+ * The offers that hold a load are the same for all loads that lie between the same sizes: one list
+ * serves them all.
+ */
 class Choices {
   readonly #sizes = new Map<State, readonly Float64Array[]>();
   readonly #known = new Map<string, readonly Offer[]>();
@@ -62,7 +65,10 @@ function rank(sizes: Float64Array, used: number): number {
 const most = (offers: readonly Offer[], name: string): number =>
   offers.reduce((largest, offer) => Math.max(largest, chargeOf(offer, name)), 0);
 
-/** Narrows the choices of a limited pool's nodes, in order, so that the limit holds whichever offers are launched. */
+/**
+ * Narrows the choices of a limited pool's nodes, in order, so that the limit holds whichever offers
+ * are launched.
+ */
 function withinLimits(engine: Engine, bins: readonly Bin[], choices: (readonly Offer[])[]): void {
   const templates = new Set(
     bins.map((bin) => (bin.state as State).template).filter((template) => template.limited),
@@ -103,8 +109,9 @@ function withinLimits(engine: Engine, bins: readonly Bin[], choices: (readonly O
 }
 
 /**
- * The offers that each new node may name: everything that holds it, so that the launch has room to choose. A node in a
- * reservation names that reservation only; a limited pool's nodes stay within its limits together.
+ * The offers that each new node may name: everything that holds it, so that the launch has room to
+ * choose. A node in a reservation names that reservation only; a limited pool's nodes stay within
+ * its limits together.
  */
 export function widen(engine: Engine, bins: readonly Bin[]): readonly (readonly Offer[])[] {
   const choices = new Choices(engine.world.options.instanceTypesMax);

@@ -83,7 +83,9 @@ function minValuesReason(state: State, load: Parameters<typeof offersFor>[1]): R
   };
 }
 
-/** What a pool may not buy any more, or not in the way that this pod needs; undefined when it may. */
+/**
+ * What a pool may not buy any more, or not in the way that this pod needs; undefined when it may.
+ */
 export function accountReason(engine: Engine, state: State, cls: PodClass): Reason | undefined {
   const { template } = state;
   if (!Accounts.applies(template)) return undefined;

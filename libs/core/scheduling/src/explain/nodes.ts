@@ -13,7 +13,10 @@ import { type Role, type Roles, rolesOf } from '../topology/roles.js';
 import { demandOn, demandText } from './demand.js';
 import { codeOf, ruleText } from './topology.js';
 
-/** What ruled out one node. `key` says which falls are alike; `short`: what was asked and what was left. */
+/**
+ * What ruled out one node. `key` says which falls are alike; `short`: what was asked and what was
+ * left.
+ */
 type Fall = {
   readonly code: ReasonCode;
   readonly key: string;
@@ -195,7 +198,10 @@ function reasonOf({ fall, bins, count, most }: Fallen, of: number): Reason {
   };
 }
 
-/** Existing nodes, grouped by the first thing that ruled them out; one reason each, most nodes first. */
+/**
+ * Existing nodes, grouped by the first thing that ruled them out; one reason each, most nodes
+ * first.
+ */
 export function nodeReasons(engine: Engine, cls: PodClass): readonly Reason[] {
   const shape = cls.levels.at(-1)?.shapes[0];
   const of = engine.world.snapshot.nodes.length;

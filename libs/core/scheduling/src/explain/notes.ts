@@ -24,7 +24,10 @@ function sizesText({ template, sized }: State): string {
     : `, and its nodes are sized by types with ${sizes.join(' and ')}, as for every ${template.pool.identity.kind} that names no types; any type that holds one may be launched`;
 }
 
-/** Why this pool: the others are lighter, or dearer, or could not take the first of the pods; and what its nodes are sized by, if not by all types. */
+/**
+ * Why this pool: the others are lighter, or dearer, or could not take the first of the pods; and
+ * what its nodes are sized by, if not by all types.
+ */
 function poolNote(engine: Engine, state: State): Reason {
   const { template } = state;
   const sizes = sizesText(state);
@@ -97,7 +100,8 @@ function demandNote(state: State, root: State): Reason | undefined {
 }
 
 type Shared = { readonly notes: readonly Reason[]; readonly matching: number };
-// Many nodes share a state; what follows from it alone is said once. Asked when the plan's nodes stand.
+// Many nodes share a state; what follows from it alone is said once. Asked when the plan's nodes
+// stand.
 const shared = new WeakMap<State, Shared>();
 
 function sharedOf(engine: Engine, state: State): Shared {
@@ -112,7 +116,10 @@ function sharedOf(engine: Engine, state: State): Shared {
   return made;
 }
 
-/** Why a bin is what it is (`options`: its types, and the cheapest): why its pool, how many of the pool's types its pods' demands ended, and how many its size did. */
+/**
+ * Why a bin is what it is (`options`: its types, and the cheapest): why its pool, how many of the
+ * pool's types its pods' demands ended, and how many its size did.
+ */
 export function notesOf(
   engine: Engine,
   state: State,

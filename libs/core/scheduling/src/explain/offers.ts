@@ -64,7 +64,9 @@ const onlyDaemons = (template: Template, available: number): Reason =>
     remedy: `let ${template.key} use larger types, or make the daemonsets smaller`,
   });
 
-/** The prices at which a type can be bought now in a zone and capacity type that the pool admits. */
+/**
+ * The prices at which a type can be bought now in a zone and capacity type that the pool admits.
+ */
 const pricesOf = (type: InstanceType, template: Template): readonly number[] =>
   type.offerings
     .filter((one) => one.available && admitsOffering(template.requirements, one))

@@ -97,7 +97,9 @@ const hasPorts = (state: State, cls: PodClass): boolean =>
   cls.pod.hostPorts.length === 0 ||
   state.offers.some(({ type }) => !anyClash(type.hostPorts, cls.pod.hostPorts));
 
-/** The first constraint of a template that no candidate passes for this class, at its most relaxed. */
+/**
+ * The first constraint of a template that no candidate passes for this class, at its most relaxed.
+ */
 export function templateReason(engine: Engine, template: Template, cls: PodClass): Reason {
   const shape = present(cls.levels.at(-1)?.shapes[0], 'a class that is not refused has a shape');
   const fall = templateFall(engine, template, shape);

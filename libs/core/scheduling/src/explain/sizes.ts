@@ -11,7 +11,9 @@ import { before, type Step, stepsText, typeNames } from './steps.js';
 const shown = (name: string, amount: number): string =>
   formatResources({ [name]: Math.max(0, amount) })[name] ?? String(amount);
 
-/** A number of cores that somebody meant as millicores: a million millicores are a thousand cores. */
+/**
+ * A number of cores that somebody meant as millicores: a million millicores are a thousand cores.
+ */
 const slipOfMilli = (name: string, wanted: number): string =>
   name === 'cpu' && wanted >= 1_000_000 ? '; did you mean millicores (m)?' : '';
 
@@ -25,7 +27,10 @@ type Lack = {
   readonly steps: readonly Step[];
 };
 
-/** Daemonsets are to blame if a type without them would do; else the pod is too large, or no type has the resource. */
+/**
+ * Daemonsets are to blame if a type without them would do; else the pod is too large, or no type
+ * has the resource.
+ */
 function lackReason({ subject, name, index, wanted, offers, steps }: Lack): Reason {
   const largest = Math.max(...offers.map(({ type }) => float64At(type.room, index)));
   const empty = Math.max(

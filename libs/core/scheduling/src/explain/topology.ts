@@ -72,7 +72,10 @@ const nobody = ({ group }: Role): string =>
     ? 'no pod that it selects is anywhere'
     : `no node that it may use has ${group.key}`;
 
-/** Why no domain is open to the class, or no host: the first rule that closes them all, else the rules together. */
+/**
+ * Why no domain is open to the class, or no host: the first rule that closes them all, else the
+ * rules together.
+ */
 export function topologyReason(engine: Engine, subject: string, cls: PodClass): Reason | undefined {
   const last = cls.levels.length - 1;
   const level = cls.levels[last];
@@ -85,7 +88,8 @@ export function topologyReason(engine: Engine, subject: string, cls: PodClass): 
   const culprit = roles.onDomain.find(
     (role) => !openFor(engine.ledger, items, (one) => one === role),
   );
-  // Before this plan placed anything there was a domain: the pod lost it to others of the same plan.
+  // Before this plan placed anything there was a domain: the pod lost it to others of the same
+  // plan.
   if (openFor(engine.world.standings.ledger, items, () => true))
     return displaced(engine, subject, culprit ?? roles.onDomain[0]);
   const blamed = culprit === undefined ? roles.onDomain : [culprit];
@@ -125,7 +129,10 @@ function displaced(engine: Engine, subject: string, role: Role | undefined): Rea
   };
 }
 
-/** When nothing is wrong with the pod by itself: the search was ended early, or it was placed in an order that left no place. */
+/**
+ * When nothing is wrong with the pod by itself: the search was ended early, or it was placed in an
+ * order that left no place.
+ */
 export function lateReason(engine: Engine, subject: string): Reason {
   if (engine.world.options.shouldStop?.(0) === true)
     return {

@@ -22,7 +22,9 @@ function offersThatMeet(offers: readonly Offer[], wanted: Requirements): readonl
   });
 }
 
-/** How the requirements of a pod or bin narrow a pool's offers, key by key in the order of names. */
+/**
+ * How the requirements of a pod or bin narrow a pool's offers, key by key in the order of names.
+ */
 export function narrowing(
   from: readonly Offer[],
   requirements: Requirements,

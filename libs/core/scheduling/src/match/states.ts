@@ -12,8 +12,9 @@ import { type Shape, taintAgainst } from '../model/shapes.js';
 import { admitsOffering, type Offer, type Template, type TypeRoom } from '../model/templates.js';
 
 /**
- * What a new node is still free to become: its pool's requirements met with those of the pods on it. Nodes share few
- * states, and where a state leads when a pod of a shape joins is remembered, so that matching costs one lookup.
+ * What a new node is still free to become: its pool's requirements met with those of the pods on
+ * it. Nodes share few states, and where a state leads when a pod of a shape joins is remembered, so
+ * that matching costs one lookup.
  */
 export type State = {
   readonly id: number;
@@ -21,15 +22,26 @@ export type State = {
   readonly requirements: Requirements;
   /** Every offer that is still possible, cheapest first. */
   readonly offers: readonly Offer[];
-  /** Whether nodes are sized by some of the offers only, as the template says; any of the others may still be launched. */
+  /**
+   * Whether nodes are sized by some of the offers only, as the template says; any of the others may
+   * still be launched.
+   */
   readonly sized: boolean;
   /** The offers that nodes are sized by, cheapest first; those below are taken from them. */
   readonly sizes: readonly Offer[];
-  /** Offers worth pricing: for each there is no cheaper one with at least as much room. Cheapest first. */
+  /**
+   * Offers worth pricing: for each there is no cheaper one with at least as much room. Cheapest
+   * first.
+   */
   readonly frontier: readonly Offer[];
-  /** What limits and reservations choose from: every type's cheapest offer, and every reserved one. */
+  /**
+   * What limits and reservations choose from: every type's cheapest offer, and every reserved one.
+   */
   readonly chargeable: readonly Offer[];
-  /** Of the frontier, the rooms that no other exceeds in everything: what fits in none of them fits nowhere. */
+  /**
+   * Of the frontier, the rooms that no other exceeds in everything: what fits in none of them fits
+   * nowhere.
+   */
   readonly widest: readonly Float64Array[];
 };
 
@@ -113,7 +125,10 @@ export class StateTable {
     return at(this.#roots, template.index);
   }
 
-  /** The states that a node of a template may be opened in: one whose sizes take a pod comes before one for which every offer counts. */
+  /**
+   * The states that a node of a template may be opened in: one whose sizes take a pod comes before
+   * one for which every offer counts.
+   */
   openings(template: Template): readonly State[] {
     return at(this.#openings, template.index);
   }

@@ -1,6 +1,6 @@
 /**
- * Values by rows of numbers, one number a step: numbers find their place much sooner than their text would, and the first
- * plan of many classes is mostly looking up what is equal.
+ * Values by rows of numbers, one number a step: numbers find their place much sooner than their
+ * text would, and the first plan of many classes is mostly looking up what is equal.
  */
 export class ByAmounts<T> {
   /** What the row that ends here stands for, once somebody has set it. */

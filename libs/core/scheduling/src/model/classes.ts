@@ -95,7 +95,10 @@ export function classesOf(pods: readonly Pod[], tables: ClassTables): readonly P
   });
 }
 
-/** What classes have in common whose pods differ in nothing but their requests; `pod` is one of them. */
+/**
+ * What classes have in common whose pods differ in nothing but their requests; `pod` is one of
+ * them.
+ */
 type Draft = Pick<PodClass, 'levels' | 'attachments' | 'refusal'> & {
   readonly pod: Pod;
   selectedBy: readonly Group[];
@@ -201,7 +204,10 @@ function levelOf(pod: Pod, demands: Demands, volumes: VolumeDemand, tables: Clas
   };
 }
 
-/** Which groups select a pod, remembered per namespace and relevant labels: many classes, few such texts. */
+/**
+ * Which groups select a pod, remembered per namespace and relevant labels: many classes, few such
+ * texts.
+ */
 export class Selections {
   readonly #known = new Map<string, readonly Group[]>();
   readonly #tables: Pick<ClassTables, 'groups' | 'selection'>;
@@ -228,7 +234,10 @@ export class Selections {
     return groups;
   }
 
-  /** Files each group under the first label value that it insists on, so that a pod is tested against few of them. */
+  /**
+   * Files each group under the first label value that it insists on, so that a pod is tested
+   * against few of them.
+   */
   #index(): void {
     this.#known.clear();
     for (const group of this.#tables.groups.groups.slice(this.#indexed)) {

@@ -22,7 +22,10 @@ export type Daemon = {
   readonly uid: string;
   readonly requests: Float64Array;
   readonly hostPorts: readonly HostPort[];
-  /** Alternatives (OR). Preferences do not bind the daemonset controller, and its own hostname terms are not known yet. */
+  /**
+   * Alternatives (OR). Preferences do not bind the daemonset controller, and its own hostname terms
+   * are not known yet.
+   */
   readonly alternatives: readonly Requirements[];
   readonly toleratesAll: (taints: readonly Taint[]) => boolean;
 };
@@ -58,7 +61,10 @@ export function daemonsOf(
     });
 }
 
-/** Labels that Karpenter's nodes will carry in the end; daemonsets may select them, nothing else can. */
+/**
+ * Labels that Karpenter's nodes will carry in the end; daemonsets may select them, nothing else
+ * can.
+ */
 const lifecycleLabels = requirementsFromLabels({
   'karpenter.sh/registered': 'true',
   'karpenter.sh/initialized': 'true',

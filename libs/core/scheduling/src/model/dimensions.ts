@@ -2,15 +2,18 @@ import { at, float64At } from '@dovetail/core-invariant';
 import type { DaemonSet, Pod, Resources } from '@dovetail/core-kube-model';
 
 /**
- * The resources that pods and daemonsets ask for, in the order of every vector of this plan. Amounts
- * are in millicores of cpu and bytes of memory.
- * Invariant: cpu, memory and pods come first; the others follow by name.
+ * The resources that pods and daemonsets ask for, in the order of every vector of this plan.
+ * Amounts are in millicores of cpu and bytes of memory. Invariant: cpu, memory and pods come first;
+ * the others follow by name.
  */
 export type Dimensions = { readonly names: readonly string[] };
 
 const leading = ['cpu', 'memory', 'pods'];
 
-/** The dimensions of one planning run. A resource that nobody asks for cannot keep a pod away and is left out. */
+/**
+ * The dimensions of one planning run. A resource that nobody asks for cannot keep a pod away and is
+ * left out.
+ */
 export function dimensionsOf(pods: readonly Pod[], daemonSets: readonly DaemonSet[]): Dimensions {
   const names = new Set<string>();
   for (const pod of pods)

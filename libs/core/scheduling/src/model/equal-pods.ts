@@ -10,7 +10,10 @@ export type EqualPods = {
   readonly demands: string;
 };
 
-/** What planning reads of pods: the resources by name, the labels that selectors ask about, and the claims that exist. */
+/**
+ * What planning reads of pods: the resources by name, the labels that selectors ask about, and the
+ * claims that exist.
+ */
 export type Reading = {
   readonly names: readonly string[];
   readonly selection: SelectorKeys;
@@ -49,9 +52,13 @@ function volumesText(pod: Pod, { claims }: Reading): string {
 
 const said = (letter: string, part: string): string => (part === '' ? '' : `;${letter}${part}`);
 
-/** Written by hand: this runs once for every pod, and serialising whole pods costs six times as much. */
+/**
+ * Written by hand: this runs once for every pod, and serialising whole pods costs six times as
+ * much.
+ */
 function demandsText(pod: Pod, reading: Reading): string {
-  // Most parts of most pods are empty: only what is there is said, after a letter that tells it apart.
+  // Most parts of most pods are empty: only what is there is said, after a letter that tells it
+  // apart.
   return (
     selectionText(pod, reading.selection) +
     said('n', recordText(pod.nodeSelector)) +

@@ -15,7 +15,10 @@ import {
 
 import { usableTerms } from './levels.js';
 
-/** Which nodes a spread constraint counts: those that one alternative admits, and whose taints are tolerated if it says so. */
+/**
+ * Which nodes a spread constraint counts: those that one alternative admits, and whose taints are
+ * tolerated if it says so.
+ */
 export type NodeFilter = {
   /** Alternatives (OR); absent: every node. */
   readonly alternatives?: readonly Requirements[];
@@ -54,7 +57,9 @@ export const groupSelects = (
   pod: { readonly namespace: string; readonly labels: Readonly<Record<string, string>> },
 ): boolean => group.namespaces.has(pod.namespace) && selectorMatches(group.selector, pod.labels);
 
-/** The namespaces that an affinity term speaks of; with neither list nor selector, the pod's own. */
+/**
+ * The namespaces that an affinity term speaks of; with neither list nor selector, the pod's own.
+ */
 export function namespacesOf(
   term: PodAffinityTerm,
   own: string,
@@ -94,7 +99,10 @@ function filterOf(
   };
 }
 
-/** Groups by identity. Unlike Karpenter, constraints that differ only in minDomains are different groups. */
+/**
+ * Groups by identity. Unlike Karpenter, constraints that differ only in minDomains are different
+ * groups.
+ */
 export class GroupTable {
   readonly groups: Group[] = [];
   readonly #ids = new Map<string, number>();

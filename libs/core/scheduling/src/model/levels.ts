@@ -6,7 +6,10 @@ import type {
   Weighted,
 } from '@dovetail/core-kube-model';
 
-/** What a pod insists on at one level of relaxation. Level 0 insists on every preference, the last on none. */
+/**
+ * What a pod insists on at one level of relaxation. Level 0 insists on every preference, the last
+ * on none.
+ */
 export type Demands = {
   /** The node affinity alternative in force; absent: the pod has none. */
   readonly term?: NodeSelectorTerm;
@@ -34,7 +37,10 @@ const heaviestFirst = <T>(weighted: readonly Weighted<T>[]): readonly T[] =>
     .sort((a, b) => b.entry.weight - a.entry.weight || a.index - b.index)
     .map(({ entry }) => entry.term);
 
-/** Alternatives of required node affinity that can match at all: a term without expressions matches no node. */
+/**
+ * Alternatives of required node affinity that can match at all: a term without expressions matches
+ * no node.
+ */
 export const usableTerms = (pod: Pod): readonly NodeSelectorTerm[] =>
   (pod.requiredNodeAffinity ?? []).filter(
     (term) => term.matchExpressions.length > 0 || term.matchFields.length > 0,
@@ -72,9 +78,10 @@ function demandsOf(pod: Pod, draft: Draft): Demands {
 }
 
 /**
- * Everything a pod may be asked to give up, strictest first, in Karpenter's order: alternatives of required node
- * affinity, preferred pod affinity, preferred pod anti-affinity, preferred node affinity (heaviest first each),
- * ScheduleAnyway spread, and at last taints with PreferNoSchedule when some pool has one.
+ * Everything a pod may be asked to give up, strictest first, in Karpenter's order: alternatives of
+ * required node affinity, preferred pod affinity, preferred pod anti-affinity, preferred node
+ * affinity (heaviest first each), ScheduleAnyway spread, and at last taints with PreferNoSchedule
+ * when some pool has one.
  */
 export function levelsOf(
   pod: Pod,

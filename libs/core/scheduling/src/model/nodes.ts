@@ -123,7 +123,10 @@ function roomOf(
   };
 }
 
-/** Nodes that can take pods, in the order in which they are tried: not cordoned, not on their way out. */
+/**
+ * Nodes that can take pods, in the order in which they are tried: not cordoned, not on their way
+ * out.
+ */
 export function nodeRoomsOf(snapshot: Snapshot, tables: NodeTables): readonly NodeRoom[] {
   const csi = new Map(snapshot.csiNodes.map((one) => [one.name, one.limits]));
   return snapshot.nodes

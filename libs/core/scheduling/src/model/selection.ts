@@ -2,7 +2,10 @@ import type { LabelSelector, Pod } from '@dovetail/core-kube-model';
 
 import type { Snapshot } from '../snapshot.js';
 
-/** Which labels somebody's selector asks about. Other labels cannot matter, and pods that differ only in them are equal. */
+/**
+ * Which labels somebody's selector asks about. Other labels cannot matter, and pods that differ
+ * only in them are equal.
+ */
 export type SelectorKeys = { readonly any: boolean; readonly keys: readonly string[] };
 
 function selectorsOf(pod: Pod): readonly (LabelSelector | undefined)[] {
@@ -23,7 +26,10 @@ const constrainsOthers = (pod: Pod): boolean =>
     pod.preferredPodAntiAffinity.length >
   0;
 
-/** The label keys that selectors of the pods to place, and anti-affinity of the pods that run, ask about. */
+/**
+ * The label keys that selectors of the pods to place, and anti-affinity of the pods that run, ask
+ * about.
+ */
 export function selectorKeysOf(pods: readonly Pod[], snapshot: Snapshot): SelectorKeys {
   const keys = new Set<string>();
   let any = false;

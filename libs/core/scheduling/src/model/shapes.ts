@@ -6,12 +6,17 @@ import {
   type Toleration,
 } from '@dovetail/core-kube-model';
 
-/** What a pod asks of the node itself: labels and taints. Pods share few shapes, so everything about them is remembered. */
+/**
+ * What a pod asks of the node itself: labels and taints. Pods share few shapes, so everything about
+ * them is remembered.
+ */
 export type Shape = {
   readonly id: number;
   readonly requirements: Requirements;
   readonly tolerations: readonly Toleration[];
-  /** False: taints with effect PreferNoSchedule keep the pod away, until that preference is relaxed. */
+  /**
+   * False: taints with effect PreferNoSchedule keep the pod away, until that preference is relaxed.
+   */
   readonly toleratesPreferred: boolean;
 };
 

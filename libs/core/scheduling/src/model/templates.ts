@@ -99,7 +99,10 @@ export function wellKnownLabels(snapshot: Snapshot): ReadonlySet<string> {
   return known;
 }
 
-/** What a template's nodes carry: the pool's requirements and labels, and the label that names the pool. */
+/**
+ * What a template's nodes carry: the pool's requirements and labels, and the label that names the
+ * pool.
+ */
 export function templateRequirements(pool: Pool): Requirements {
   const own = { ...pool.labels, [poolLabelOf(pool.identity.kind)]: pool.identity.name };
   return intersectRequirements(requirementsOf(pool.requirements), requirementsFromLabels(own));
@@ -199,7 +202,10 @@ function typeRooms(
     });
 }
 
-/** A pool that asks for many kinds of types, or has some reserved, needs all of them at every step; so does one without any of the sizes. */
+/**
+ * A pool that asks for many kinds of types, or has some reserved, needs all of them at every step;
+ * so does one without any of the sizes.
+ */
 function sizesAmong(
   pool: Pool,
   offers: readonly Offer[],

@@ -16,13 +16,19 @@ import {
 import type { Reason } from '../plan.js';
 import type { Snapshot } from '../snapshot.js';
 
-/** What a pod's volumes demand of a node: one of the alternatives, and room for attachments by CSI driver. */
+/**
+ * What a pod's volumes demand of a node: one of the alternatives, and room for attachments by CSI
+ * driver.
+ */
 export type VolumeDemand = {
   /** Alternatives (OR), in a fixed order; one empty entry when volumes do not narrow the choice. */
   readonly alternatives: readonly { readonly requirements: Requirements; readonly text: string }[];
   readonly attachments: readonly Attachment[];
 };
-/** One volume that a node must attach. Without an id, each pod of the class brings its own (ephemeral volumes). */
+/**
+ * One volume that a node must attach. Without an id, each pod of the class brings its own
+ * (ephemeral volumes).
+ */
 export type Attachment = { readonly driver: string; readonly id?: string };
 
 /** Volumes by name, looked up many times. */
@@ -130,7 +136,8 @@ function sourceOf(pod: Pod, volume: PodVolume, index: VolumeIndex): Source | Rea
 }
 
 function requirementsOfTopology(term: NodeSelectorTerm, local: boolean): Requirements {
-  // A local volume's hostname is that of a node that may be gone; the pod could never be planned with it.
+  // A local volume's hostname is that of a node that may be gone; the pod could never be planned
+  // with it.
   const kept = local
     ? term.matchExpressions.filter((one) => one.key !== labels.hostname)
     : term.matchExpressions;
@@ -145,7 +152,8 @@ function crossed(branches: readonly Requirements[], source: Source): readonly Re
     ),
   );
   const possible = all.filter((one) => !isUnsatisfiable(one));
-  // When nothing remains possible the branches stay, so that the failure is explained where they are matched.
+  // When nothing remains possible the branches stay, so that the failure is explained where they
+  // are matched.
   return possible.length > 0 ? possible : all;
 }
 
@@ -166,7 +174,10 @@ export function volumeDemandOf(pod: Pod, index: VolumeIndex): VolumeDemand | Rea
   return { alternatives, attachments };
 }
 
-/** The attachments of a pod that runs already; claims that cannot be resolved attach nothing that we could count. */
+/**
+ * The attachments of a pod that runs already; claims that cannot be resolved attach nothing that we
+ * could count.
+ */
 export function attachmentsOf(pod: Pod, index: VolumeIndex): readonly Attachment[] {
   return pod.volumes.flatMap((volume) => {
     const source = sourceOf(pod, volume, index);

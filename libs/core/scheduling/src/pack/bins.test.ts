@@ -34,7 +34,9 @@ const packing = packingOf(
 const { context, kind } = packing;
 const names = ['small', 'large', 'apart', 'spread', 'port', 'zonal'] as const;
 
-/** What of a bin must come back when pods that joined it leave again; its state may stay narrower. */
+/**
+ * What of a bin must come back when pods that joined it leave again; its state may stay narrower.
+ */
 const contentsOf = ({ used, contents, pods, ports, hosts }: PackBin): object => ({
   used: [...used],
   contents: [...contents].sort(([a], [b]) => a - b),

@@ -18,7 +18,10 @@ function sizesOf(random: Random, count: number): readonly Size[] {
   return sizes.sort((a, b) => b.worth - a.worth);
 }
 
-/** What the search should find, looking at every size: most worth by what is left; of equals the first. */
+/**
+ * What the search should find, looking at every size: most worth by what is left; of equals the
+ * first.
+ */
 function everySize(
   sizes: readonly Size[],
   node: { readonly used: Float64Array; readonly room: Float64Array },

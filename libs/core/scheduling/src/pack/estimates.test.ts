@@ -24,7 +24,10 @@ const ask = (over: Partial<Ask> = {}): Ask => ({
 const pricesFor = (over: Partial<Ask>): readonly number[] =>
   targetsFor(context, state, ask(over)).map(({ target }) => target.price);
 
-/** Value per dollar of every target that holds what is needed, looking at all of them; the best first. */
+/**
+ * Value per dollar of every target that holds what is needed, looking at all of them; the best
+ * first.
+ */
 function everyRatio({ need, supplyWorth, grow }: Ask): readonly number[] {
   const [base, paid] = grow === undefined ? [0, 0] : [worthOf(context, grow), grow.price];
   return state.frontier

@@ -5,7 +5,8 @@ import { diverseWorld, fakeTypes } from '../testing/diverse.js';
 import { gibibytes, podsOf, selecting } from '../testing/objects.js';
 import { planScenario } from '../testing/scenario.js';
 
-// A fifth of the pods keep away from each other, so that a world of n pods needs n/5 nodes in any case.
+// A fifth of the pods keep away from each other, so that a world of n pods needs n/5 nodes in any
+// case.
 describe('nodes beyond those that anti-affinity needs', () => {
   test.each([
     ['one is spared, and the others grow for less', 8, 100, 3, 26_753_610],

@@ -16,7 +16,9 @@ const holds = (room: Float64Array, used: Float64Array): boolean => {
   return true;
 };
 
-/** Whether an offer has room for a load, and no daemonset of its takes one of the load's host ports. */
+/**
+ * Whether an offer has room for a load, and no daemonset of its takes one of the load's host ports.
+ */
 export const offerHolds = (offer: Offer, load: Load): boolean =>
   holds(offer.type.room, load.used) &&
   (load.ports.length === 0 ||
@@ -41,8 +43,9 @@ export const sizesFor = (state: State, load: Load): readonly Offer[] =>
 export type Refusal = 'resources-too-large' | 'pool-limit' | 'reserved-capacity' | 'min-values';
 
 /**
- * What pools may still buy: their limits, and instances left in reservations. Every new node of such a pool is charged
- * as the offer it would be launched as, so limits hold exactly within one plan.
+ * What pools may still buy: their limits, and instances left in reservations. Every new node of
+ * such a pool is charged as the offer it would be launched as, so limits hold exactly within one
+ * plan.
  */
 export class Accounts {
   readonly #spent: readonly Map<string, number>[];
@@ -76,7 +79,10 @@ export class Accounts {
     return template.limited || template.reserves || template.minValues.length > 0;
   }
 
-  /** The offer that a node with this load is charged as, or why there is none. `bin` is charged already, if given. */
+  /**
+   * The offer that a node with this load is charged as, or why there is none. `bin` is charged
+   * already, if given.
+   */
   choose(state: State, load: Load, bin: Bin | undefined): Offer | Refusal {
     if (state.template.limited && state.template.minValues.length > 0)
       return this.#chooseMany(state, load, bin);
@@ -95,8 +101,9 @@ export class Accounts {
   }
 
   /**
-   * With minValues the node must keep several types, so it is charged as the largest of all that fit and are within
-   * limits each (as Karpenter does): pessimistic, and the only case in which a limit may take another round.
+   * With minValues the node must keep several types, so it is charged as the largest of all that
+   * fit and are within limits each (as Karpenter does): pessimistic, and the only case in which a
+   * limit may take another round.
    */
   #chooseMany(state: State, load: Load, bin: Bin | undefined): Offer | Refusal {
     const fitting = offersFor(state, load);
@@ -131,7 +138,9 @@ export class Accounts {
     );
   }
 
-  /** Charges a bin as `offer`, giving back what it was charged before; undefined only gives back. */
+  /**
+   * Charges a bin as `offer`, giving back what it was charged before; undefined only gives back.
+   */
   charge(bin: Bin, template: Template, offer: Offer | undefined): void {
     if (bin.offer !== undefined) this.#book(template, bin.offer, -1);
     if (offer === undefined) delete bin.offer;
@@ -174,7 +183,10 @@ export class Accounts {
 export const chargeOf = (offer: Offer, name: string): number =>
   name === 'nodes' ? 1 : (offer.type.type.capacity[name] ?? 0);
 
-/** Offers of the first `max` types; offers are sorted, so these are the types that can be had cheapest. */
+/**
+ * Offers of the first `max` types; offers are sorted, so these are the types that can be had
+ * cheapest.
+ */
 export function cheapestTypes(offers: readonly Offer[], max: number): readonly Offer[] {
   const names = new Set<string>();
   for (const offer of offers) {

@@ -6,7 +6,10 @@ import type { Offer } from '../model/templates.js';
 import type { Tally } from '../topology/ledger.js';
 import type { Item } from './items.js';
 
-/** A node that pods are placed on: one that exists (`room`), or a new one that is still free within its `state`. */
+/**
+ * A node that pods are placed on: one that exists (`room`), or a new one that is still free within
+ * its `state`.
+ */
 export type Bin = {
   readonly index: number;
   readonly room?: NodeRoom;

@@ -17,7 +17,10 @@ export function domainRoom(engine: Engine, pins: readonly Pin[]): number {
   return room;
 }
 
-/** Pods already counted in the domains that a spread would even out; the emptiest candidate goes first. */
+/**
+ * Pods already counted in the domains that a spread would even out; the emptiest candidate goes
+ * first.
+ */
 export function crowding(engine: Engine, pins: readonly Pin[]): number {
   let crowd = 0;
   for (const { role, domain } of pins)
@@ -35,7 +38,10 @@ export function noteDomains(engine: Engine, pins: readonly Pin[], count: number)
     engine.ledger.note(role, domain, count, countsEverywhere(role));
 }
 
-/** As `noteDomains`, on an existing node: pods on nodes that a spread does not count are not noted for it. */
+/**
+ * As `noteDomains`, on an existing node: pods on nodes that a spread does not count are not noted
+ * for it.
+ */
 export function noteOnNode(
   engine: Engine,
   pins: readonly Pin[],

@@ -21,7 +21,9 @@ type PinSpec = {
   readonly values: readonly string[];
 };
 
-/** The nodes of a plan while it is being built, with every rule that decides what still goes where. */
+/**
+ * The nodes of a plan while it is being built, with every rule that decides what still goes where.
+ */
 export class Engine {
   readonly world: World;
   readonly ledger: Ledger;
@@ -37,7 +39,10 @@ export class Engine {
   readonly #nodeMatch = new Map<number, Map<number, boolean>>();
   #made: number;
 
-  /** An engine without pods of this plan; with `from`, one that starts where that stands, new nodes left out. */
+  /**
+   * An engine without pods of this plan; with `from`, one that starts where that stands, new nodes
+   * left out.
+   */
   constructor(world: World, from?: Engine) {
     this.world = world;
     this.ledger = (from?.ledger ?? world.standings.ledger).clone();
@@ -106,7 +111,10 @@ export class Engine {
     return host <= 0 ? 0 : this.#affordable(next, { bin, item, most: host });
   }
 
-  /** The state in which a node of this template could be opened for the item; undefined when it could take none. */
+  /**
+   * The state in which a node of this template could be opened for the item; undefined when it
+   * could take none.
+   */
   openingFor(template: Template, item: Item): State | undefined {
     const most = this.#hostRoom(undefined, item, noPorts);
     return most <= 0
@@ -117,7 +125,10 @@ export class Engine {
         });
   }
 
-  /** Whether nothing but a reservation that is given out keeps a new node of this template from the item: with `Strict`, pods wait for it. */
+  /**
+   * Whether nothing but a reservation that is given out keeps a new node of this template from the
+   * item: with `Strict`, pods wait for it.
+   */
   waitsForReservation(template: Template, item: Item): boolean {
     if (this.world.options.reservedOfferings !== 'Strict' || !template.reserves) return false;
     const state = this.world.states.after(this.world.states.root(template), item.shape);
@@ -152,7 +163,10 @@ export class Engine {
       : this.#charged(state, { ...what, most: times });
   }
 
-  /** The largest number for which an offer within limits remains; what fits more also fits less, so halving finds it. */
+  /**
+   * The largest number for which an offer within limits remains; what fits more also fits less, so
+   * halving finds it.
+   */
   #charged(
     state: State,
     what: { readonly bin: Bin | undefined; readonly item: Item; readonly most: number },
@@ -189,7 +203,10 @@ export class Engine {
       : Math.min(times, 1);
   }
 
-  /** How many more of the item a node's volume limits allow. Volumes with a name are attached once, however many share them. */
+  /**
+   * How many more of the item a node's volume limits allow. Volumes with a name are attached once,
+   * however many share them.
+   */
   #volumeRoom(bin: Bin, item: Item): number {
     let times = Infinity;
     for (const [driver, { limit, attached }] of bin.room?.volumeRoom ?? []) {
@@ -260,7 +277,10 @@ export class Engine {
   }
 }
 
-/** For claims in flight: whatever value an open label takes in the end, the shape must be content with it. */
+/**
+ * For claims in flight: whatever value an open label takes in the end, the shape must be content
+ * with it.
+ */
 function surelyAdmits(room: NodeRoom, shape: Shape): boolean {
   for (const key of room.node.requirements.keys()) {
     const wanted = shape.requirements.get(key);
@@ -290,7 +310,9 @@ const portsWith = (bin: Bin | undefined, item: Item): readonly HostPort[] => {
   return own.length === 0 ? taken : [...taken, ...own];
 };
 
-/** Adds volumes with a name to `names`; returns how many volumes of their own `copies` pods bring. */
+/**
+ * Adds volumes with a name to `names`; returns how many volumes of their own `copies` pods bring.
+ */
 function attach(
   item: Item,
   driver: string,

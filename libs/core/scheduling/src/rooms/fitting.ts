@@ -1,6 +1,9 @@
 // Reads here are unchecked: every packing asks this for every node it tries.
 
-/** How many times `requests` fits between `used` and `room`; 0 where what is used does not fit by itself. */
+/**
+ * How many times `requests` fits between `used` and `room`; 0 where what is used does not fit by
+ * itself.
+ */
 export function timesFitting(
   room: Float64Array,
   used: Float64Array,

@@ -4,9 +4,10 @@ import type { Shape } from '../model/shapes.js';
 import type { Role, Roles } from '../topology/roles.js';
 
 /**
- * Equal pods that have been assigned their domains: a class at one level of relaxation, one alternative of its volumes,
- * one domain per topology key. Moving an item from one new node to another cannot change any domain's counts, so the
- * search only has to look at the nodes themselves.
+ * Equal pods that have been assigned their domains: a class at one level of relaxation, one
+ * alternative of its volumes, one domain per topology key. Moving an item from one new node to
+ * another cannot change any domain's counts, so the search only has to look at the nodes
+ * themselves.
  */
 export type Item = {
   readonly id: number;

@@ -9,7 +9,10 @@ import type { Pin } from './domain-room.js';
 import type { Engine } from './engine.js';
 import type { Item, ItemTable } from './items.js';
 
-/** Whether every role of a key is content on a node without that label: only spread and affinity demand one. */
+/**
+ * Whether every role of a key is content on a node without that label: only spread and affinity
+ * demand one.
+ */
 const labelOptional = (roles: readonly Role[]): boolean =>
   roles.every((role) => !role.carries || role.group.kind === 'anti');
 
@@ -43,7 +46,10 @@ function choicesOf(
   return choices;
 }
 
-/** The cheapest price of a node per core among the offers that a shape leaves: how candidates of equal standing are ranked. */
+/**
+ * The cheapest price of a node per core among the offers that a shape leaves: how candidates of
+ * equal standing are ranked.
+ */
 function pricePerCore(engine: Engine, shape: Shape): number {
   const { states, templates } = engine.world;
   let best = Infinity;
@@ -61,7 +67,10 @@ function pricePerCore(engine: Engine, shape: Shape): number {
 
 type Pinned = { readonly shape: Shape; readonly specs: readonly Spec[]; readonly price: number };
 
-/** What a shape may be pinned to for some keys, cheapest first; equal prices stay in the order of domain names. */
+/**
+ * What a shape may be pinned to for some keys, cheapest first; equal prices stay in the order of
+ * domain names.
+ */
 function pinnedShapes(engine: Engine, shape: Shape, roles: Roles): readonly Pinned[] {
   const optional = roles.domainKeys.map((key) =>
     labelOptional(roles.onDomain.filter((role) => role.group.key === key)),
@@ -103,7 +112,10 @@ function canOpen(engine: Engine, item: Item): boolean {
   });
 }
 
-/** The items that pods of a class may become on new nodes, best first among equals: cheaper domains, then by name. */
+/**
+ * The items that pods of a class may become on new nodes, best first among equals: cheaper domains,
+ * then by name.
+ */
 export function candidatesOf(
   engine: Engine,
   table: ItemTable,

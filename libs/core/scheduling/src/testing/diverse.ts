@@ -14,7 +14,10 @@ import {
 } from './objects.js';
 import { Random } from './random.js';
 
-/** The fake types of Karpenter's scheduling benchmark: type i has i+1 cores, 2(i+1) GiB and 10(i+1) pods, priced by size. */
+/**
+ * The fake types of Karpenter's scheduling benchmark: type i has i+1 cores, 2(i+1) GiB and 10(i+1)
+ * pods, priced by size.
+ */
 export function fakeTypes(count: number): readonly InstanceType[] {
   return Array.from({ length: count }, (_, index) => {
     const size = index + 1;
@@ -95,7 +98,10 @@ function diversePod(random: Random, kind: number, uid: string): Pod {
   }
 }
 
-/** The diverse mix of Karpenter's scheduling benchmark: five kinds of pods in equal parts, one pool, no nodes yet. */
+/**
+ * The diverse mix of Karpenter's scheduling benchmark: five kinds of pods in equal parts, one pool,
+ * no nodes yet.
+ */
 export function diverseWorld(
   count: number,
   seed = 42,

@@ -37,7 +37,10 @@ export function planScenario(scenario: Scenario): Plan {
   return made;
 }
 
-/** The values of a label over the options of the new node that holds a pod; empty when it is on none. */
+/**
+ * The values of a label over the options of the new node that holds a pod; empty when it is on
+ * none.
+ */
 export function valuesAt(
   made: Plan,
   podUid: string,
@@ -51,7 +54,10 @@ export function valuesAt(
 export const codesOf = (made: Plan, podUid: string): readonly string[] =>
   made.unplaced.find((one) => one.podUid === podUid)?.reasons.map((reason) => reason.code) ?? [];
 
-/** How many of the pods named with this prefix are in each zone (nodes with a single zone), counts sorted. */
+/**
+ * How many of the pods named with this prefix are in each zone (nodes with a single zone), counts
+ * sorted.
+ */
 export function zoneCounts(made: Plan, prefix: string): readonly number[] {
   const counts = new Map<string, number>();
   for (const node of made.newNodes) {

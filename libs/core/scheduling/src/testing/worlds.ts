@@ -38,7 +38,10 @@ const hostKey = 'kubernetes.io/hostname';
 const typeKey = 'node.kubernetes.io/instance-type';
 const capacityKey = 'karpenter.sh/capacity-type';
 
-/** A catalog like EC2's in small: three families, sizes by doubling, two architectures, spot in some zones only. */
+/**
+ * A catalog like EC2's in small: three families, sizes by doubling, two architectures, spot in some
+ * zones only.
+ */
 export function familyTypes(random?: Random): readonly InstanceType[] {
   return (['c', 'm', 'r'] as const).flatMap((family, at) =>
     (['amd64', 'arm64'] as const).flatMap((arch) =>
@@ -373,7 +376,10 @@ function volumesOf(): Pick<
   };
 }
 
-/** A generated world whose pools are Provisioners, for which types of family c, the cheapest, are of a category that does not size nodes. */
+/**
+ * A generated world whose pools are Provisioners, for which types of family c, the cheapest, are of
+ * a category that does not size nodes.
+ */
 export function legacyWorld(seed: number): GeneratedWorld {
   const world = mixedWorld(seed);
   const category = (family: string): string => (family === 'c' ? 't' : family);
@@ -404,7 +410,10 @@ export function legacyWorld(seed: number): GeneratedWorld {
   return { ...world, snapshot: { ...world.snapshot, pools, nodes } };
 }
 
-/** A small world with a bit of everything, the same for the same seed: for properties that must hold in all of them. */
+/**
+ * A small world with a bit of everything, the same for the same seed: for properties that must hold
+ * in all of them.
+ */
 export function mixedWorld(seed: number): GeneratedWorld {
   const random = new Random(seed);
   const types = familyTypes(random);

@@ -25,7 +25,10 @@ function offeringValue(offering: Offering, key: string): string | undefined {
   }
 }
 
-/** The values that a new node may still take for a key, given its requirements and the offers that are left; sorted. */
+/**
+ * The values that a new node may still take for a key, given its requirements and the offers that
+ * are left; sorted.
+ */
 export function openDomains(
   requirements: Requirements,
   offers: readonly Offer[],
@@ -50,7 +53,10 @@ export function openDomains(
   return [...values].sort();
 }
 
-/** The domains of a key that a pool's new nodes could be in and that a spread with this filter counts. */
+/**
+ * The domains of a key that a pool's new nodes could be in and that a spread with this filter
+ * counts.
+ */
 export function templateDomains(
   template: Template,
   key: string,

@@ -4,8 +4,9 @@ import type { Group } from '../model/groups.js';
 import type { Role } from './roles.js';
 
 /**
- * Pods of one group in one domain: those it selects, and those here that carry its rule. A spread counts only nodes that
- * its pods could use, and whether a new node will be one of them may be open: such pods are selected, but not `sure`.
+ * Pods of one group in one domain: those it selects, and those here that carry its rule. A spread
+ * counts only nodes that its pods could use, and whether a new node will be one of them may be
+ * open: such pods are selected, but not `sure`.
  */
 export type Tally = { selected: number; carriers: number; sure: number };
 
@@ -29,7 +30,10 @@ export class DomainTallies {
     this.total = other.total;
   }
 
-  /** The smallest count over eligible domains; 0 while fewer domains are eligible than the constraint wants. */
+  /**
+   * The smallest count over eligible domains; 0 while fewer domains are eligible than the
+   * constraint wants.
+   */
   least(group: Group): number {
     if (this.eligible.size < group.minDomains) return 0;
     let least = Infinity;
@@ -44,8 +48,9 @@ export class DomainTallies {
 const empty: Tally = { selected: 0, carriers: 0, sure: 0 };
 
 /**
- * How many more pods with this role a domain with this tally may take; `least` is the smallest count over all domains,
- * `total` counts the group's pods anywhere. (Plain arguments: this is asked hundreds of thousands of times for one plan.)
+ * How many more pods with this role a domain with this tally may take; `least` is the smallest
+ * count over all domains, `total` counts the group's pods anywhere. (Plain arguments: this is asked
+ * hundreds of thousands of times for one plan.)
  * - A spread's carrier may raise the domain to `least + maxSkew`. Pods that are merely counted may not raise a domain that
  *   carriers live in above that either, so that a carrier which binds last is still accepted; `lenient` lets them, because
  *   kube-scheduler would: for pods that would otherwise have no place at all.
@@ -79,7 +84,10 @@ export function roomIn(
   }
 }
 
-/** Counts of every group: by domain here, by host in the bins themselves (only totals are kept for those). */
+/**
+ * Counts of every group: by domain here, by host in the bins themselves (only totals are kept for
+ * those).
+ */
 export class Ledger {
   readonly domains: readonly DomainTallies[];
   readonly #hostTotals: Float64Array;
@@ -132,7 +140,10 @@ export class Ledger {
     );
   }
 
-  /** Notes `count` pods of this role in a domain; a negative count takes them away. `sure`: the node is one that counts. */
+  /**
+   * Notes `count` pods of this role in a domain; a negative count takes them away. `sure`: the node
+   * is one that counts.
+   */
   note(role: Role, domain: string, count: number, sure: boolean): void {
     const tallies = this.of(role.group);
     const tally = tallies.at(domain);

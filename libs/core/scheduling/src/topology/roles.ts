@@ -1,10 +1,16 @@
 import type { Level, PodClass } from '../model/classes.js';
 import type { Group } from '../model/groups.js';
 
-/** How a class takes part in a group at one level: it follows the group's rule, is counted by it, or both. */
+/**
+ * How a class takes part in a group at one level: it follows the group's rule, is counted by it, or
+ * both.
+ */
 export type Role = { readonly group: Group; readonly carries: boolean; readonly selected: boolean };
 
-/** Roles of a class, hostname groups apart from the others: those are settled bin by bin, these domain by domain. */
+/**
+ * Roles of a class, hostname groups apart from the others: those are settled bin by bin, these
+ * domain by domain.
+ */
 export type Roles = {
   readonly onHost: readonly Role[];
   readonly onDomain: readonly Role[];
@@ -12,7 +18,8 @@ export type Roles = {
   readonly needsHostMates: boolean;
 };
 
-// Classes that differ in their requests only share their levels, and are selected by the same groups.
+// Classes that differ in their requests only share their levels, and are selected by the same
+// groups.
 const known = new WeakMap<Level, Roles>();
 
 export function rolesOf(cls: PodClass, level: Level): Roles {

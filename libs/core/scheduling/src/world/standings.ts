@@ -9,7 +9,10 @@ import type { ExistingNode, Snapshot } from '../snapshot.js';
 import { filterAdmits, templateDomains } from '../topology/domains.js';
 import { Ledger, type Tally } from '../topology/ledger.js';
 
-/** Registers the required anti-affinity of pods that run, so that pods to place are kept away from them. */
+/**
+ * Registers the required anti-affinity of pods that run, so that pods to place are kept away from
+ * them.
+ */
 export function registerRunning(snapshot: Snapshot, groups: GroupTable): void {
   for (const node of snapshot.nodes) {
     for (const list of [node.pods, node.promisedPods]) {
@@ -31,7 +34,9 @@ function domainsOf(place: Place, key: string): readonly string[] {
   return set?.kind === 'in' ? [...set.values] : [];
 }
 
-/** Everything that is fixed before planning: what runs where, and which domains each spread counts. */
+/**
+ * Everything that is fixed before planning: what runs where, and which domains each spread counts.
+ */
 export type Standings = {
   readonly ledger: Ledger;
   readonly hosts: ReadonlyMap<string, Map<number, Tally>>;
@@ -73,7 +78,8 @@ function notePod(
       continue;
     }
     const domains = domainsOf(place, group.key);
-    // A node in flight may be in one of several domains: anti-affinity must fear all of them, a spread cannot count any.
+    // A node in flight may be in one of several domains: anti-affinity must fear all of them, a
+    // spread cannot count any.
     if (domains.length === 1 || group.kind === 'anti')
       for (const domain of domains) tables.ledger.note(role, domain, 1, true);
   }
@@ -109,7 +115,10 @@ function eligibleDomains(
   return found;
 }
 
-/** Counts what runs. Pods that are being placed, have ended or are ending do not count (as in kube-scheduler). */
+/**
+ * Counts what runs. Pods that are being placed, have ended or are ending do not count (as in
+ * kube-scheduler).
+ */
 export function standingsOf(snapshot: Snapshot, tables: StandingTables): Standings {
   const ledger = new Ledger(tables.groups.groups);
   const hosts = new Map<string, Map<number, Tally>>();

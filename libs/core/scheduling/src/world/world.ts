@@ -41,7 +41,10 @@ function onlyOnce(pods: readonly Pod[], uids: ReadonlySet<string>): readonly Pod
   return pods.filter((pod) => left.delete(pod.uid));
 }
 
-/** Reads everything once; afterwards the search touches no strings and no objects of the snapshot. A pod that is asked for twice counts once. */
+/**
+ * Reads everything once; afterwards the search touches no strings and no objects of the snapshot. A
+ * pod that is asked for twice counts once.
+ */
 export function worldOf(snapshot: Snapshot, asked: readonly Pod[], options: PlanOptions): World {
   const moving = new Set(asked.map((pod) => pod.uid));
   const pods = onlyOnce(asked, moving);

@@ -3,7 +3,9 @@ import type { Log, LogFields } from '@dovetail/core-ports';
 
 import type { Outbox } from './outbox.js';
 
-/** A decision without what the teller adds: its time and source, and empty lists for absent ones. */
+/**
+ * A decision without what the teller adds: its time and source, and empty lists for absent ones.
+ */
 export type NewDecision = Omit<
   Decision,
   'atMs' | 'source' | 'objects' | 'reasons' | 'alternatives' | 'facts'

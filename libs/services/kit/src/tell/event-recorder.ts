@@ -32,7 +32,9 @@ export type EventRecorderDeps = {
 const repeatMs = 120_000;
 /** Recent Events that are remembered for that; past it the oldest are forgotten first. */
 const rememberedMax = 20_000;
-/** Events that may wait for the API server: at eight writes side by side, about a minute of them. */
+/**
+ * Events that may wait for the API server: at eight writes side by side, about a minute of them.
+ */
 const waitingMax = 5_000;
 /** Writes side by side; serial ones would need minutes for a scale-up of a thousand pods. */
 const writesMax = 8;

@@ -105,7 +105,9 @@ export class FeedLedger {
     return this.#isCaughtUp && !this.#dirty.has(subject) && !this.#busy.has(subject);
   }
 
-  /** Each publish gets a new generation; otherwise the bus would discard a repeat as a duplicate. */
+  /**
+   * Each publish gets a new generation; otherwise the bus would discard a repeat as a duplicate.
+   */
   nextGeneration(): string {
     this.#generation += 1;
     return `${String(this.#options.epoch)}.${String(this.#generation)}`;

@@ -1,7 +1,9 @@
 import { assert } from '@dovetail/core-invariant';
 import type { Clock, StopSignal } from '@dovetail/core-ports';
 
-/** A throttling answer halves the rate, a success restores a fifth: fast to yield, slow to return. */
+/**
+ * A throttling answer halves the rate, a success restores a fifth: fast to yield, slow to return.
+ */
 const slowDown = 2;
 const speedUp = 1.2;
 /** The rate never falls below this part of the full one, so that a lasting throttle is noticed. */

@@ -22,8 +22,9 @@ export type AdmitPlansDeps = {
 const retryMs = 1_000;
 
 /**
- * Admits plans as they arrive; those that arrive during a round are judged together in the next. A plan
- * is acked once its claims exist and its verdicts are published; one that failed on the way comes again.
+ * Admits plans as they arrive; those that arrive during a round are judged together in the next. A
+ * plan is acked once its claims exist and its verdicts are published; one that failed on the way
+ * comes again.
  */
 export async function admitPlans(deps: AdmitPlansDeps, stop: StopSignal): Promise<void> {
   const waiting: Work<PlanMessage>[] = [];

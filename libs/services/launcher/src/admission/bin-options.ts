@@ -18,8 +18,8 @@ import {
 export class BinOptions {
   readonly #ledger: Ledger;
   /**
-   * Bins that share a list of options share what is left of it, so that it is computed once, here and
-   * by the checker.
+   * Bins that share a list of options share what is left of it, so that it is computed once, here
+   * and by the checker.
    */
   readonly #available = new Map<
     readonly BinOption[],
@@ -30,7 +30,9 @@ export class BinOptions {
     this.#ledger = ledger;
   }
 
-  /** The options of the plan's new node at `index` that are available, affordable and within limits. */
+  /**
+   * The options of the plan's new node at `index` that are available, affordable and within limits.
+   */
   left({ plan }: PlanMessage, index: number, pool: Pool, types: TypesByName): OptionsLeft {
     const key = poolKey(pool.identity);
     const available = this.#availableNow(at(plan.newNodes, index).options, types);
@@ -59,7 +61,9 @@ export class BinOptions {
   }
 }
 
-/** The share of the limits that a bin takes with its cheapest option; options are cheapest first. */
+/**
+ * The share of the limits that a bin takes with its cheapest option; options are cheapest first.
+ */
 function cheapestUse(
   options: readonly BinOption[],
   types: TypesByName,

@@ -38,7 +38,8 @@ export function checkerOf(cluster: Cluster, catalog: CatalogView, options: PlanO
       ...base,
       nodes: nodesThatMatter(nodes, pods, isNew ? undefined : bin.nodeUid),
     };
-    // The ledger keeps limits by narrowing options; the checker would count later bins at their largest.
+    // The ledger keeps limits by narrowing options; the checker would count later bins at their
+    // largest.
     return (
       isNew
         ? checkBin(snapshot, pods, bin, options, beside)
@@ -53,7 +54,9 @@ const asksOfOthers = (pod: Pod): boolean =>
   pod.requiredPodAffinity.length > 0 ||
   pod.topologySpread.some((constraint) => constraint.whenUnsatisfiable === 'DoNotSchedule');
 
-/** Whether some pod there keeps others away. It is asked for each bin of a round, and so remembered. */
+/**
+ * Whether some pod there keeps others away. It is asked for each bin of a round, and so remembered.
+ */
 const guarded = new WeakMap<ExistingNode, boolean>();
 function isGuarded(node: ExistingNode): boolean {
   const known = guarded.get(node) ?? [...node.pods, ...node.promisedPods].some(bindsOthers);
@@ -62,8 +65,8 @@ function isGuarded(node: ExistingNode): boolean {
 }
 
 /**
- * The nodes that matter to a bin. Pods that ask nothing of others concern only their own node and nodes
- * whose pods keep others away; with thousands of nodes the rest would take most of a round.
+ * The nodes that matter to a bin. Pods that ask nothing of others concern only their own node and
+ * nodes whose pods keep others away; with thousands of nodes the rest would take most of a round.
  */
 function nodesThatMatter(
   nodes: readonly ExistingNode[],

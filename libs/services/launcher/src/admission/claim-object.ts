@@ -46,7 +46,9 @@ function claimRequirements(
   );
 }
 
-/** The part of a bin's claim that decides what its node will be: judge and claim read it from here. */
+/**
+ * The part of a bin's claim that decides what its node will be: judge and claim read it from here.
+ */
 export const claimTemplate = (
   bin: Pick<NewNode, 'labels' | 'taints' | 'requirements' | 'options'>,
   pool: Pick<Pool, 'labels' | 'startupTaints'>,
@@ -58,8 +60,8 @@ export const claimTemplate = (
 });
 
 /**
- * The NodeClaim of an admitted bin. Invariant: a claim carries its promise and its admission mark from
- * the moment it exists.
+ * The NodeClaim of an admitted bin. Invariant: a claim carries its promise and its admission mark
+ * from the moment it exists.
  */
 export function claimObject(
   node: AdmittedNode,

@@ -43,7 +43,10 @@ export type JudgeDeps = {
   readonly sha256Hex: (text: string) => string;
 };
 
-/** Judges one round: each bin by itself, in the plans' order, with the bins admitted before it in place. */
+/**
+ * Judges one round: each bin by itself, in the plans' order, with the bins admitted before it in
+ * place.
+ */
 export class Judge {
   readonly #deps: JudgeDeps;
   readonly #options: JudgeOptions;
@@ -92,8 +95,8 @@ export class Judge {
   }
 
   /**
-   * Refuses a second replacement for one node, which the reaper may ask for after a crash. Claims show
-   * the first; of the last seconds, which no watch may show yet, the leader's memory does.
+   * Refuses a second replacement for one node, which the reaper may ask for after a crash. Claims
+   * show the first; of the last seconds, which no watch may show yet, the leader's memory does.
    */
   #alreadyReplaced({ cause, id }: PlanMessage): Reason | undefined {
     if (cause.kind !== 'replacement') return undefined;

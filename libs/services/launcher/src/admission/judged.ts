@@ -10,7 +10,10 @@ import type {
   Violation,
 } from '@dovetail/core-scheduling';
 
-/** A bin that holds: a node to launch under this name, its options narrowed to what may be launched now. */
+/**
+ * A bin that holds: a node to launch under this name, its options narrowed to what may be launched
+ * now.
+ */
 export type AdmittedNode = {
   readonly kind: 'new-node';
   readonly plan: PlanMessage;
@@ -50,13 +53,19 @@ export type RefusedBin = {
 
 export type JudgedBin = AdmittedNode | AdmittedPlacement | RefusedBin;
 
-/** The independent checker, asked about one bin with everything that was admitted before it already in place. */
+/**
+ * The independent checker, asked about one bin with everything that was admitted before it already
+ * in place.
+ */
 export type CheckBin = (question: {
   readonly bin: NewNode | Placement;
   readonly pods: readonly Pod[];
   /** Everything that exists or is promised now, earlier bins of this round included. */
   readonly nodes: readonly ExistingNode[];
-  /** The plan's bins that are judged after this one; `pods` holds theirs too. Nodes that are level together are not level one by one. */
+  /**
+   * The plan's bins that are judged after this one; `pods` holds theirs too. Nodes that are level
+   * together are not level one by one.
+   */
   readonly beside: {
     readonly newNodes: readonly NewNode[];
     readonly placements: readonly Placement[];
@@ -66,7 +75,10 @@ export type CheckBin = (question: {
 /** `place-0`, `place-1`, …: placements have no id of their own in the plan. */
 export const placementId = (index: number): string => `place-${index}`;
 
-/** The name of a bin's claim: the same admission of the same bin is the same claim, whoever makes it. */
+/**
+ * The name of a bin's claim: the same admission of the same bin is the same claim, whoever makes
+ * it.
+ */
 export function claimNameOf(
   bin: {
     readonly poolName: string;

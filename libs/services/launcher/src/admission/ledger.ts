@@ -19,12 +19,15 @@ import type { ExistingNode } from '@dovetail/core-scheduling';
 import type { TouchedGroups } from './rules.js';
 
 const minuteMs = 60_000;
-/** Longer than a watch lags in a healthy cluster; a claim that it does not show by then does not exist. */
+/**
+ * Longer than a watch lags in a healthy cluster; a claim that it does not show by then does not
+ * exist.
+ */
 const watchLagMs = 10_000;
 
 /**
- * The leader's memory beyond a round: groups that admissions touched, launches of the last minute, and
- * replacements that no watch may show yet.
+ * The leader's memory beyond a round: groups that admissions touched, launches of the last minute,
+ * and replacements that no watch may show yet.
  */
 export class AdmissionMemory {
   readonly #touched = new Map<
@@ -51,7 +54,10 @@ export class AdmissionMemory {
     this.#launches.set(pool, [...this.#recent(pool, atMs), atMs]);
   }
 
-  /** A plan has just replaced this node. It is remembered until the watches must have shown the claim. */
+  /**
+   * A plan has just replaced this node. It is remembered until the watches must have shown the
+   * claim.
+   */
   replaced(nodeUid: string, planId: string, atMs: number): void {
     for (const [uid, entry] of this.#replaced)
       if (entry.atMs <= atMs - watchLagMs) this.#replaced.delete(uid);

@@ -1,6 +1,7 @@
 /**
- * What the leader's Lease says of the open round, written under resourceVersion before anything of the round is done: the fence.
- * A successor reads it to know which plans were being judged, and voids what of them has no claim.
+ * What the leader's Lease says of the open round, written under resourceVersion before anything of
+ * the round is done: the fence. A successor reads it to know which plans were being judged, and
+ * voids what of them has no claim.
  */
 export type OpenRound = { readonly number: number; readonly planIds: readonly string[] };
 

@@ -78,9 +78,9 @@ export type LimitRoom = {
 };
 
 /**
- * Keeps the options that stay within the pool's limits, whichever EC2 picks. Options larger than the
- * cheapest may take a fair share of the spare room, so that wide bins do not use up a limit on paper.
- * Once a node is launched, its true size counts.
+ * Keeps the options that stay within the pool's limits, whichever EC2 picks. Options larger than
+ * the cheapest may take a fair share of the spare room, so that wide bins do not use up a limit on
+ * paper. Once a node is launched, its true size counts.
  */
 export function withinLimits(
   options: readonly BinOption[],
@@ -129,7 +129,9 @@ function allowance(
   return Math.min(remaining, least + Math.max(0, Math.floor(over / (room.laterBins + 1))));
 }
 
-/** The amount of a limited resource that a node of this type takes; every node is one of `nodes`. */
+/**
+ * The amount of a limited resource that a node of this type takes; every node is one of `nodes`.
+ */
 export const amountOf = (type: InstanceType, resource: string): number =>
   resource === 'nodes' ? 1 : (type.capacity[resource] ?? 0);
 

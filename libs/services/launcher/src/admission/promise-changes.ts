@@ -3,8 +3,8 @@ import { hasExpired } from '@dovetail/core-cluster';
 import { addResources } from '@dovetail/core-kube-model';
 
 /**
- * A holder's promise once pods are added: the held pods that still wait, and the new ones. Of two ends
- * the later counts, and a promise without an end keeps none. An expired promise is forgotten.
+ * A holder's promise once pods are added: the held pods that still wait, and the new ones. Of two
+ * ends the later counts, and a promise without an end keeps none. An expired promise is forgotten.
  */
 export function mergedPromise(
   held: PromiseAnnotation | undefined,

@@ -15,9 +15,9 @@ import { mergedPromise, promiseWithout } from './promise-changes.js';
 import { reason } from './reason.js';
 
 /**
- * Writes promises on nodes and claims that exist. The promise is written first, then the node is read
- * live; if it is being retired by then, the promise is taken back. The reaper taints first and then
- * reads promises, so that one of the two always sees the other.
+ * Writes promises on nodes and claims that exist. The promise is written first, then the node is
+ * read live; if it is being retired by then, the promise is taken back. The reaper taints first and
+ * then reads promises, so that one of the two always sees the other.
  */
 export class PromiseWriter {
   readonly #cluster: Cluster;
@@ -30,7 +30,9 @@ export class PromiseWriter {
     this.#nowMs = nowMs;
   }
 
-  /** Answers undefined once the promise is written, or why it is not kept. Rejects with KubeError. */
+  /**
+   * Answers undefined once the promise is written, or why it is not kept. Rejects with KubeError.
+   */
   async give(placement: AdmittedPlacement): Promise<Reason | undefined> {
     const { holder } = placement;
     const gone = reason(

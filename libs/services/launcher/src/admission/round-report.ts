@@ -11,7 +11,9 @@ import { admissionText } from '../cluster/admission-mark.js';
 import type { Nominations, Nominee } from '../tell/nominations.js';
 import type { AdmittedNode, AdmittedPlacement, JudgedBin, RefusedBin } from './judged.js';
 
-/** Enough to see what the planner weighed; all of hundreds of options would make the message large. */
+/**
+ * Enough to see what the planner weighed; all of hundreds of options would make the message large.
+ */
 const alternativesMax = 20;
 
 export type RoundReportDeps = {
@@ -107,7 +109,9 @@ export class RoundReport {
     });
   }
 
-  /** One decision for all pods of a plan that are unplaced for the same reasons, an Event for each. */
+  /**
+   * One decision for all pods of a plan that are unplaced for the same reasons, an Event for each.
+   */
   #unplaced(plan: PlanMessage): void {
     const alike = groupBy(plan.plan.unplaced, ({ reasons }) =>
       reasons.map((each) => `${each.code}/${each.subject ?? ''}/${each.message}`).join(';'),

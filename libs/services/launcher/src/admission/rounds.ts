@@ -37,7 +37,10 @@ export type RoundsDeps = {
 /** Plans whose verdicts are remembered: a plan that comes again gets the same answer. */
 const judgedMax = 4_096;
 
-/** The log of admissions of one epoch: numbered rounds, each fenced, judged, carried out and published. */
+/**
+ * The log of admissions of one epoch: numbered rounds, each fenced, judged, carried out and
+ * published.
+ */
 export class Rounds {
   readonly #deps: RoundsDeps;
   readonly #config: AdmissionConfig;
@@ -54,14 +57,18 @@ export class Rounds {
     this.#promises = new PromiseWriter(deps.cluster, deps.writer, () => deps.clock.nowMs());
   }
 
-  /** The last admission: 0 at the start of an epoch, so that solvers hear of the new epoch before its first round. */
+  /**
+   * The last admission: 0 at the start of an epoch, so that solvers hear of the new epoch before
+   * its first round.
+   */
   get head(): AdmissionNumber {
     return { epoch: this.#deps.epoch.number, number: this.#number };
   }
 
   /**
-   * Admits what holds of these plans. Resolves when the claims are there and the verdicts told: then the plans may be acked. Rejects with
-   * LeadershipLost when another leads, and with BusError or KubeError when the fence or the verdicts could not be written.
+   * Admits what holds of these plans. Resolves when the claims are there and the verdicts told:
+   * then the plans may be acked. Rejects with LeadershipLost when another leads, and with BusError
+   * or KubeError when the fence or the verdicts could not be written.
    */
   async admit(plans: readonly PlanMessage[]): Promise<void> {
     const fresh = plans.filter((plan) => !this.#wasJudged(plan));

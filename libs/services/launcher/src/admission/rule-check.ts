@@ -50,8 +50,8 @@ export class RuleCheck {
   }
 
   /**
-   * The later bins that share a group with this one, as no other can matter. One that no longer holds
-   * would be refused itself, so this bin must do without it.
+   * The later bins that share a group with this one, as no other can matter. One that no longer
+   * holds would be refused itself, so this bin must do without it.
    */
   #companions(message: PlanMessage, bin: NewNode | Placement, later: LaterBins): LaterBins {
     const groups = new Set(bin.topologyGroups);

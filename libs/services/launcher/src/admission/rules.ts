@@ -14,7 +14,10 @@ import type { ExistingNode, Reason } from '@dovetail/core-scheduling';
 import { admissionText } from '../cluster/admission-mark.js';
 import { reason } from './reason.js';
 
-/** Refuses a plan that waited too long: the cluster has probably changed, and its pods are batched again. */
+/**
+ * Refuses a plan that waited too long: the cluster has probably changed, and its pods are batched
+ * again.
+ */
 export function tooOld(
   plan: { readonly createdMs: number },
   nowMs: number,
@@ -30,7 +33,10 @@ export function tooOld(
       );
 }
 
-/** Refuses a plan of an older epoch: this leader does not know which groups its predecessor touched last. */
+/**
+ * Refuses a plan of an older epoch: this leader does not know which groups its predecessor touched
+ * last.
+ */
 export function olderEpoch(admissionSeen: AdmissionNumber, epoch: number): Reason | undefined {
   return admissionSeen.epoch >= epoch
     ? undefined
@@ -47,7 +53,10 @@ export type TouchedGroups = ReadonlyMap<
   { readonly admission: AdmissionNumber; readonly planId: string }
 >;
 
-/** Refuses a bin that relies on a group which an admission unseen by its solver touched. Its own plan's bins do not count. */
+/**
+ * Refuses a bin that relies on a group which an admission unseen by its solver touched. Its own
+ * plan's bins do not count.
+ */
 export function groupTouched(
   bin: { readonly topologyGroups: readonly string[] },
   plan: { readonly id: string; readonly admissionSeen: AdmissionNumber },
@@ -78,8 +87,8 @@ export type PodFacts = {
 };
 
 /**
- * Refuses a bin when one of its pods is gone or ending, bound already, or promised elsewhere. The pods of a replacement must be
- * bound on the node that it replaces instead.
+ * Refuses a bin when one of its pods is gone or ending, bound already, or promised elsewhere. The
+ * pods of a replacement must be bound on the node that it replaces instead.
  */
 export function podsNotFree(
   podUids: readonly string[],

@@ -10,8 +10,9 @@ const markOf = (claim: NodeClaim): ReturnType<typeof parseAdmissionMark> =>
   parseAdmissionMark(claim.annotations[annotations.admission]);
 
 /**
- * Claims that a deposed launcher made after its successor had listed them: of an older epoch, without an
- * instance, and not inherited. Their round is void, so they are deleted before they are launched.
+ * Claims that a deposed launcher made after its successor had listed them: of an older epoch,
+ * without an instance, and not inherited. Their round is void, so they are deleted before they are
+ * launched.
  */
 export function lateClaims(
   cluster: Cluster,
@@ -51,7 +52,10 @@ export function yieldingClaims(cluster: Cluster, nowMs: number): readonly NodeCl
   return [...yielding.values()].sort((a, b) => compareText(a.name, b.name));
 }
 
-/** By admission, then by age and name. A claim without an admission is no bin of ours and never yields. */
+/**
+ * By admission, then by age and name. A claim without an admission is no bin of ours and never
+ * yields.
+ */
 function isEarlier(a: NodeClaim, b: NodeClaim): boolean {
   if (isUnpaired(a) !== isUnpaired(b)) return isUnpaired(b);
   const [first, second] = [markOf(a), markOf(b)];

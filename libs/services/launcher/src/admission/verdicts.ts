@@ -34,8 +34,8 @@ export const verdictsOfUnplaced = (plan: PlanMessage, round: Round): readonly Ve
   }));
 
 /**
- * The verdicts of a plan that was judged before: by this launcher, or by its predecessor, whose answer
- * was lost. A bin with a claim or a promise was admitted; the rest of the round is void.
+ * The verdicts of a plan that was judged before: by this launcher, or by its predecessor, whose
+ * answer was lost. A bin with a claim or a promise was admitted; the rest of the round is void.
  */
 export const repeatedVerdicts = (
   plan: PlanMessage,

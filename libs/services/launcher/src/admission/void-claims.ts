@@ -17,7 +17,10 @@ export type VoidClaimsDeps = {
 
 const retryMs = 500;
 
-/** Deletes claims that must not be launched: a deposed launcher made them, or another claim has their pods. */
+/**
+ * Deletes claims that must not be launched: a deposed launcher made them, or another claim has
+ * their pods.
+ */
 export class VoidClaims {
   readonly #deps: VoidClaimsDeps;
   readonly #wake: Wake;

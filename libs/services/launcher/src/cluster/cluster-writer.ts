@@ -41,8 +41,8 @@ export class ClusterWriter {
   }
 
   /**
-   * Makes a claim. An existing one of this name is the same claim, because names are derived from the
-   * admission. Rejects with KubeError.
+   * Makes a claim. An existing one of this name is the same claim, because names are derived from
+   * the admission. Rejects with KubeError.
    */
   async createClaim(object: KubeObject): Promise<NodeClaim> {
     const { kube } = this.#deps;
@@ -58,8 +58,8 @@ export class ClusterWriter {
   }
 
   /**
-   * Changes a claim's metadata or spec, or with `subresource` its status. Answers undefined when it is
-   * gone, or another claim has taken its name. Rejects with KubeError.
+   * Changes a claim's metadata or spec, or with `subresource` its status. Answers undefined when it
+   * is gone, or another claim has taken its name. Rejects with KubeError.
    */
   changeClaim(
     claim: NodeClaim,
@@ -114,7 +114,10 @@ export class ClusterWriter {
     });
   }
 
-  /** Asks for a claim's deletion. Its finalizer keeps it until it is certain that it has no instance. */
+  /**
+   * Asks for a claim's deletion. Its finalizer keeps it until it is certain that it has no
+   * instance.
+   */
   async deleteClaim(claim: NodeClaim): Promise<void> {
     await this.#deps.kube.delete(
       { resource: kubeResources.nodeClaims, name: claim.name },

@@ -2,7 +2,9 @@ import { type NodeClaim, nodeClaimOf } from '@dovetail/core-api';
 import { type Node, nodeOf, type Parsed } from '@dovetail/core-kube-model';
 import type { KubeObject } from '@dovetail/core-ports';
 
-/** An object in the API server's answer that cannot be read: the field, its value and the remedy. */
+/**
+ * An object in the API server's answer that cannot be read: the field, its value and the remedy.
+ */
 class UnreadableAnswer extends Error {
   override readonly name = 'UnreadableAnswer';
   readonly field: string;

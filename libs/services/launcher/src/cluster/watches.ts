@@ -69,7 +69,9 @@ const plain = <K extends ClusterKind>(
   },
 });
 
-/** Everything that is watched. Legacy classes are read as the cluster's Kubernetes version asks for. */
+/**
+ * Everything that is watched. Legacy classes are read as the cluster's Kubernetes version asks for.
+ */
 const sourcesFor = (kubernetes: KubernetesVersion): readonly Source[] => [
   plain('pod', kubeResources.pods, podOf),
   plain('node', kubeResources.nodes, nodeOf),
@@ -111,8 +113,9 @@ function putProvisioner(kubernetes: KubernetesVersion): Put {
 }
 
 /**
- * Keeps the mirror equal to the cluster until `stop`. An unreadable object is reported with its name,
- * field and remedy, and treated as absent. A kind is synced when all its resources have been listed.
+ * Keeps the mirror equal to the cluster until `stop`. An unreadable object is reported with its
+ * name, field and remedy, and treated as absent. A kind is synced when all its resources have been
+ * listed.
  */
 export async function watchCluster(
   deps: WatchDeps,

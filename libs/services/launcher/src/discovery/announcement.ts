@@ -10,8 +10,8 @@ export type AnnouncementDeps = {
 };
 
 /**
- * Publishes that an offering is avoided until a time. Nothing waits for the solvers to know; while the
- * bus is away the outbox keeps it, until the time is over.
+ * Publishes that an offering is avoided until a time. Nothing waits for the solvers to know; while
+ * the bus is away the outbox keeps it, until the time is over.
  */
 export function announceUnavailable(
   { channel, outbox, generation }: AnnouncementDeps,

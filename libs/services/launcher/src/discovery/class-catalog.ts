@@ -14,7 +14,10 @@ import type { RegionFacts } from './knowledge.js';
 import type { ImageParameters } from './resolve-class.js';
 import type { UnavailableOfferings } from './unavailable.js';
 
-/** A class as discovery knows it. Its status was found last; the object in the API may not have it yet. */
+/**
+ * A class as discovery knows it. Its status was found last; the object in the API may not have it
+ * yet.
+ */
 export type DiscoveredClass = {
   readonly nodeClass: NodeClass;
   readonly subnets: readonly Subnet[];
@@ -65,7 +68,10 @@ export class ClassCatalog implements CatalogView {
       .join('.');
   }
 
-  /** Computes a class' types again when anything that they follow from has changed. True when they have. */
+  /**
+   * Computes a class' types again when anything that they follow from has changed. True when they
+   * have.
+   */
   update(
     nodeClass: NodeClass,
     { subnets, imageParameters }: Omit<DiscoveredClass, 'nodeClass'>,
@@ -100,7 +106,10 @@ export class ClassCatalog implements CatalogView {
     return this.#entries.get(key);
   }
 
-  /** A class' types and revision as they are published; unavailable offerings are published beside them. */
+  /**
+   * A class' types and revision as they are published; unavailable offerings are published beside
+   * them.
+   */
   published(
     key: string,
   ): { readonly revision: string; readonly instanceTypes: readonly InstanceType[] } | undefined {

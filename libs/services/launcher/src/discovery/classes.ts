@@ -188,7 +188,8 @@ export class Classes {
     };
     const askedMs = new Map(known.askedMs);
     const due = (part: ClassPart): boolean => {
-      // A second early counts as due, because looks are as far apart as the shortest of these times.
+      // A second early counts as due, because looks are as far apart as the shortest of these
+      // times.
       if (nowMs - (askedMs.get(part) ?? -Infinity) < everyMs[part] - 1_000) return false;
       askedMs.set(part, nowMs);
       return true;
@@ -252,8 +253,8 @@ export class Classes {
   }
 
   /**
-   * Lets a class go that is being deleted: once its last claim is gone, the profile that was made for it
-   * is deleted and the finalizer is dropped. Its launch templates are swept as idle.
+   * Lets a class go that is being deleted: once its last claim is gone, the profile that was made
+   * for it is deleted and the finalizer is dropped. Its launch templates are swept as idle.
    */
   async #finalize(row: NodeClass): Promise<Again> {
     const { cluster, cloud, knowledge, hash, kube, catalog, onChange } = this.#deps;

@@ -52,8 +52,8 @@ export type RegionFacts = {
 };
 
 /**
- * Facts that are slow to ask for and slow to change: instance types, prices and the cluster's own. It
- * runs on every replica, so that a successor starts warm.
+ * Facts that are slow to ask for and slow to change: instance types, prices and the cluster's own.
+ * It runs on every replica, so that a successor starts warm.
  */
 export class Knowledge {
   readonly #deps: KnowledgeDeps;
@@ -156,7 +156,10 @@ export class Knowledge {
     };
   }
 
-  /** Spot prices may be missing (no spot in the region, or no right to ask). On-demand prices then stand in, marked as estimated. */
+  /**
+   * Spot prices may be missing (no spot in the region, or no right to ask). On-demand prices then
+   * stand in, marked as estimated.
+   */
   async #readPrices(): Promise<void> {
     const onDemand = await this.#deps.cloud.onDemandPrices();
     const spot = await this.#deps.cloud

@@ -139,7 +139,10 @@ export class Pools {
     };
   }
 
-  /** Reports an unusable pool once for each cause: in the log, as a metric, and as an Event on the pool. */
+  /**
+   * Reports an unusable pool once for each cause: in the log, as a metric, and as an Event on the
+   * pool.
+   */
   #reportProblem(pool: Pool, ready: NewCondition): void {
     const problem = ready.status === 'False' ? `${ready.reason}: ${ready.message ?? ''}` : '';
     if ((this.#reported.get(pool.uid) ?? '') === problem) return;
@@ -226,7 +229,9 @@ export class Pools {
 const resourceOf = (pool: Pool): KubeResource =>
   pool.identity.kind === 'NodePool' ? kubeResources.nodePools : kubeResources.provisioners;
 
-/** Karpenter's own kinds, other than NodeClaims, have a status that says why they cannot be read. */
+/**
+ * Karpenter's own kinds, other than NodeClaims, have a status that says why they cannot be read.
+ */
 const hasStatusOfOurs = ({ resource }: UnreadableObject): boolean =>
   resource.group.startsWith('karpenter.') && resource.plural !== 'nodeclaims';
 
@@ -237,7 +242,9 @@ const notReady = (status: 'False' | 'Unknown', reason: string, message: string):
   message,
 });
 
-/** Why a pool's class is not ready: reasons in Karpenter's words where it has them, with the remedy. */
+/**
+ * Why a pool's class is not ready: reasons in Karpenter's words where it has them, with the remedy.
+ */
 const classNotReady = {
   kubelet: ({ field, value, remedy }: ReturnType<typeof kubeletProblems>[number]) =>
     notReady(

@@ -37,16 +37,23 @@ export type ResolveOptions = {
   readonly defaultInstanceProfile?: string;
 };
 
-/** One part of a class. `keep`: it was not asked for, or AWS did not answer, and what was known stands. */
+/**
+ * One part of a class. `keep`: it was not asked for, or AWS did not answer, and what was known
+ * stands.
+ */
 type Part<T> =
   | { readonly kind: 'found'; readonly value: T }
   | { readonly kind: 'missing'; readonly condition: NewCondition }
   | { readonly kind: 'keep'; readonly condition: NewCondition };
 
-/** The SSM parameter that named an image, by image id; images that were found otherwise have none. */
+/**
+ * The SSM parameter that named an image, by image id; images that were found otherwise have none.
+ */
 export type ImageParameters = ReadonlyMap<string, string>;
 
-/** A class as discovery found it. `subnets` carry their free addresses, which the status does not. */
+/**
+ * A class as discovery found it. `subnets` carry their free addresses, which the status does not.
+ */
 export type ResolvedClass = {
   readonly status: NodeClassStatus;
   readonly conditions: readonly NewCondition[];
@@ -70,8 +77,8 @@ export type ClassPart = 'subnets' | 'groups' | 'images' | 'profile';
 export type KnownClass = ResolvedClass & { readonly due: (part: ClassPart) => boolean };
 
 /**
- * Looks up what a class selects, as far as it is due. Never rejects because of AWS: a failure becomes
- * the condition of its part, with the remedy.
+ * Looks up what a class selects, as far as it is due. Never rejects because of AWS: a failure
+ * becomes the condition of its part, with the remedy.
  */
 export async function resolveClass(
   deps: ResolveDeps,
@@ -146,7 +153,9 @@ const succeeded = (type: string): NewCondition => ({ type, status: 'True', reaso
 const conditionOf = (part: Part<unknown>, type: (typeof classSteps)[number]): NewCondition =>
   part.kind === 'found' ? succeeded(type) : part.condition;
 
-/** The value that a part was found with; what was known when it is kept; nothing when it is missing. */
+/**
+ * The value that a part was found with; what was known when it is kept; nothing when it is missing.
+ */
 const valueOf = <T>(part: Part<T>, known: T, nothing: T): T =>
   part.kind === 'found' ? part.value : part.kind === 'keep' ? known : nothing;
 
@@ -268,8 +277,8 @@ async function imagesOf(cloud: ImageDiscovery, query: AmiQuery): Promise<readonl
 }
 
 /**
- * The name of the profile that is made for a class. It is derived from region, class and role, so that
- * making it twice makes one profile, and a changed role makes another.
+ * The name of the profile that is made for a class. It is derived from region, class and role, so
+ * that making it twice makes one profile, and a changed role makes another.
  */
 export const profileNameOf = (nodeClass: NodeClass, options: ResolveOptions, hash: Hash): string =>
   `${options.cluster.identity.name}_${hash.sha256Hex(`${options.region}/${nodeClass.uid}/${nodeClass.role ?? ''}`).slice(0, 20)}`;

@@ -29,11 +29,15 @@ export class UnavailableOfferings {
     return this.#sequence;
   }
 
-  /** Marks a failure; answers what is to be published. A failure soon after the last one ended counts as in a row. */
+  /**
+   * Marks a failure; answers what is to be published. A failure soon after the last one ended
+   * counts as in a row.
+   */
   fail(offering: OfferingIdentity, awsCode: string, nowMs: number): UnavailableOffering {
     const held = this.#known.get(offeringKey(offering));
     const recent = held !== undefined && nowMs < held.untilMs + this.#options.avoidMaxMs;
-    // Several errors of one fleet answer, or of fleets sent before the first answer, are one failure.
+    // Several errors of one fleet answer, or of fleets sent before the first answer, are one
+    // failure.
     if (held !== undefined && held.untilMs > nowMs) return held;
     const failures = recent ? held.failures + 1 : 1;
     const { instanceType, zone, capacityType } = offering;

@@ -60,7 +60,10 @@ export type Shortage =
   /** Another error, which the claims outlive: a new attempt follows. */
   | { readonly kind: 'other'; readonly awsCode: string; readonly message: string };
 
-/** The shortage of a fleet's answer. An error that does not name capacity decides over those that do. */
+/**
+ * The shortage of a fleet's answer. An error that does not name capacity decides over those that
+ * do.
+ */
 export function shortageOf(outcome: FleetOutcome, wanted: number): Shortage {
   if (outcome.instances.length >= wanted) return { kind: 'none' };
   const first = outcome.errors.find((error) => !isCapacityError(error)) ?? outcome.errors[0];
@@ -76,7 +79,9 @@ export function shortageOf(outcome: FleetOutcome, wanted: number): Shortage {
   return { kind: isCapacityError(first) ? 'capacity' : 'other', awsCode, message };
 }
 
-/** Karpenter's reason of the condition Launched for an EC2 error (its ToReasonMessage, pkg/errors). */
+/**
+ * Karpenter's reason of the condition Launched for an EC2 error (its ToReasonMessage, pkg/errors).
+ */
 export function launchFailureReason(awsCode: string): string {
   if (awsCode.includes('Unauthorized') || awsCode.startsWith('AuthFailure')) return 'Unauthorized';
   return launchReasons.get(awsCode) ?? 'LaunchFailed';
@@ -95,8 +100,8 @@ const launchReasons: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The offerings that an error makes unavailable: those it names. All of the request's, when it names
- * none or concerns the whole capacity type. None, when it is not about capacity.
+ * The offerings that an error makes unavailable: those it names. All of the request's, when it
+ * names none or concerns the whole capacity type. None, when it is not about capacity.
  */
 export function offeringsFailed(
   intent: LaunchIntent,

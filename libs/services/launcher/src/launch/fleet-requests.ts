@@ -61,8 +61,8 @@ export class FleetRequests {
   }
 
   /**
-   * The outcome of an intent in force. `isFresh`: nothing was sent for it yet. Rejects with an error that
-   * is no CloudError, or with CloudError from a lookup.
+   * The outcome of an intent in force. `isFresh`: nothing was sent for it yet. Rejects with an
+   * error that is no CloudError, or with CloudError from a lookup.
    */
   async outcomeOf(
     intent: LaunchIntent,
@@ -72,7 +72,8 @@ export class FleetRequests {
   ): Promise<IntentOutcome> {
     const ageMs = this.#deps.clock.nowMs() - intent.createdMs;
     const unwanted = carriers.filter(isUnpaired).every((claim) => claim.deletionMs !== undefined);
-    // EC2 keeps tokens for a while only, and nothing is bought for claims that are all being deleted.
+    // EC2 keeps tokens for a while only, and nothing is bought for claims that are all being
+    // deleted.
     if (ageMs > this.#config.resendMaxMs || (unwanted && !options.isFresh))
       return this.#lookedUp(intent, ageMs);
     if (unwanted) return { kind: 'done', instances: [], shortage: { kind: 'none' }, errors: [] };
@@ -161,7 +162,10 @@ export class FleetRequests {
     }
   }
 
-  /** Makes the templates again, once for each intent: a template that is missing again stays missing. */
+  /**
+   * Makes the templates again, once for each intent: a template that is missing again stays
+   * missing.
+   */
   async #remakeTemplates(intent: LaunchIntent, error: CloudError): Promise<IntentOutcome> {
     if (this.#remade.has(intent.id)) return { kind: 'failed', error };
     this.#remade.add(intent.id);

@@ -5,10 +5,11 @@ import { canonicalJson, type FleetRequest } from '@dovetail/core-ec2-model';
 export type IntentRequest = Omit<FleetRequest, 'clientToken'>;
 
 /**
- * The purchase that is about to be made. It is written on each of its claims before its request is sent.
+ * The purchase that is about to be made. It is written on each of its claims before its request is
+ * sent.
  *
- * Invariant: the id is the SHA-256 of the rest, in hex. The same intent is the same ClientToken, and EC2
- * answers a repeated token with the first outcome instead of buying again.
+ * Invariant: the id is the SHA-256 of the rest, in hex. The same intent is the same ClientToken,
+ * and EC2 answers a repeated token with the first outcome instead of buying again.
  */
 export type LaunchIntent = {
   readonly id: string;
@@ -57,7 +58,10 @@ export const renderIntent = (intent: LaunchIntent): string => `${intent.id} ${co
 export const intentIdOf = (claim: NodeClaim): string | undefined =>
   claim.annotations[annotations.launchIntent]?.split(' ', 1)[0];
 
-/** The intent in an annotation's text; undefined when absent, or when the text does not hash to its id. */
+/**
+ * The intent in an annotation's text; undefined when absent, or when the text does not hash to its
+ * id.
+ */
 export function parseIntent(
   text: string | undefined,
   sha256Hex: (text: string) => string,
@@ -87,7 +91,10 @@ export function parseIntent(
   return { id, ...value, request: { ...value.request, configs } };
 }
 
-/** The request as it is sent: the same bytes for the same intent, and a tag that finds its instances. */
+/**
+ * The request as it is sent: the same bytes for the same intent, and a tag that finds its
+ * instances.
+ */
 export const fleetRequestOf = (intent: LaunchIntent): FleetRequest => ({
   ...intent.request,
   clientToken: intent.id,
@@ -107,9 +114,9 @@ export type CarriedIntent = {
 };
 
 /**
- * Whether an intent may have been sent, which is so once every member carries it. A member that is gone
- * lost its finalizer, which happens only when its intent was never in force or has been settled. So an
- * intent with a missing member is not in force.
+ * Whether an intent may have been sent, which is so once every member carries it. A member that is
+ * gone lost its finalizer, which happens only when its intent was never in force or has been
+ * settled. So an intent with a missing member is not in force.
  */
 export function carriedIntent(
   intent: LaunchIntent,

@@ -3,7 +3,10 @@ import type { Clock, StopSignal } from '@dovetail/core-ports';
 
 import type { LaunchConfig } from '../config.js';
 
-/** The wait before another attempt: it doubles with each, up to the maximum. Invariant: 1 <= attempt. */
+/**
+ * The wait before another attempt: it doubles with each, up to the maximum. Invariant: 1 <=
+ * attempt.
+ */
 export const attemptDelayMs = (
   { attemptMs, attemptMaxMs }: Pick<LaunchConfig, 'attemptMs' | 'attemptMaxMs'>,
   attempt: number,

@@ -35,12 +35,15 @@ export type LaunchDeps = OutcomesDeps &
     readonly isVoid: (claim: NodeClaim) => boolean;
   };
 
-/** A failure that claims survive: it stands in their condition Launched, and another attempt follows. */
+/**
+ * A failure that claims survive: it stands in their condition Launched, and another attempt
+ * follows.
+ */
 type Setback = { readonly reason: string; readonly message: string };
 
 /**
- * Turns claims without instances into intents, fleets and pairs. An intent is written on each of its
- * claims before its request is sent, so that a successor finds out what was bought.
+ * Turns claims without instances into intents, fleets and pairs. An intent is written on each of
+ * its claims before its request is sent, so that a successor finds out what was bought.
  *
  * Invariant: nothing is remembered here that the claims do not say, except for pacing and for the
  * intents whose outcome has been written down.
@@ -53,7 +56,10 @@ export class Launch {
   readonly #requests: RequestSource;
   readonly #fleets: FleetRequests;
   readonly #outcomes: Outcomes;
-  /** Ids of intents whose outcome is written down: what they left without an instance may start anew. */
+  /**
+   * Ids of intents whose outcome is written down: what they left without an instance may start
+   * anew.
+   */
   readonly #settled = new Set<string>();
   #running = 0;
 
@@ -76,7 +82,10 @@ export class Launch {
     this.#wake.raise();
   }
 
-  /** Whether nothing more comes of the claim's intent, so that its finalizer may go if it has no instance. */
+  /**
+   * Whether nothing more comes of the claim's intent, so that its finalizer may go if it has no
+   * instance.
+   */
   isSettled(claim: NodeClaim): boolean {
     const id = intentIdOf(claim);
     return id === undefined || this.#settled.has(id) || !this.#isInForce(claim);
@@ -152,7 +161,8 @@ export class Launch {
   /** A new attempt for equal claims: build the request, write the intent, send it. */
   async #launch(unit: LaunchUnit & { readonly kind: 'launch' }, stop: StopSignal): Promise<void> {
     const { claims, attempt, superseded } = unit;
-    // As far as the claims say, these intents were never sent. Looking costs less than an instance without a claim.
+    // As far as the claims say, these intents were never sent. Looking costs less than an instance
+    // without a claim.
     for (const id of superseded) {
       if (await this.#adopt(id, claims)) return;
       this.#settled.add(id);
@@ -212,7 +222,9 @@ export class Launch {
     this.#pacing.postpone(left, attemptDelayMs(this.#config.launch, attempt), stop);
   }
 
-  /** True once every claim carries the intent; otherwise the group has changed and is formed anew. */
+  /**
+   * True once every claim carries the intent; otherwise the group has changed and is formed anew.
+   */
   async #writeIntent(intent: LaunchIntent, claims: readonly NodeClaim[]): Promise<boolean> {
     const text = renderIntent(intent);
     const { writesInParallel } = this.#config.admission;

@@ -23,7 +23,10 @@ import type { LaunchedInstance } from './pairing.js';
 const providerIdOf = (instance: { readonly zone: string; readonly id: string }): string =>
   `aws:///${instance.zone}/${instance.id}`;
 
-/** The labels that a launched instance decides: the type's single values, its zone and its capacity type. */
+/**
+ * The labels that a launched instance decides: the type's single values, its zone and its capacity
+ * type.
+ */
 function labelsOfInstance(
   instance: LaunchedInstance,
   type: InstanceType | undefined,
@@ -54,7 +57,8 @@ export const offeringOf = (
 
 /**
  * Pairs the claim with its instance. Invariant: a paired claim keeps its instance, so that there is
- * nothing to change when it has one. Labels that the claim has win over the instance's, as Karpenter's do.
+ * nothing to change when it has one. Labels that the claim has win over the instance's, as
+ * Karpenter's do.
  */
 export function pairingChange(
   now: NodeClaim,
@@ -74,8 +78,8 @@ export function pairingChange(
 }
 
 /**
- * The status of a launched claim; undefined when it says so already. Capacity and allocatable are what
- * the type is expected to have, until the node reports its own.
+ * The status of a launched claim; undefined when it says so already. Capacity and allocatable are
+ * what the type is expected to have, until the node reports its own.
  */
 export function launchedStatus(
   now: NodeClaim,
@@ -100,7 +104,10 @@ export function launchedStatus(
   };
 }
 
-/** Launched is True; the steps after it are Unknown in Karpenter's words, unless they are set already. */
+/**
+ * Launched is True; the steps after it are Unknown in Karpenter's words, unless they are set
+ * already.
+ */
 function launchedConditions(held: readonly Condition[], nowMs: number): readonly Condition[] {
   const launched = { type: 'Launched', status: 'True', reason: 'Launched' } as const;
   const later = claimSteps

@@ -40,7 +40,10 @@ type Done = Exclude<IntentOutcome, { readonly kind: 'again' }>;
 /** Trades the API server's share for the time to record a fleet of 50 instances. */
 const writesInParallel = 32;
 
-/** Records the outcomes of intents: claims with their instances, offerings to avoid, claims that end for lack of capacity. */
+/**
+ * Records the outcomes of intents: claims with their instances, offerings to avoid, claims that end
+ * for lack of capacity.
+ */
 export class Outcomes {
   readonly #deps: OutcomesDeps;
 
@@ -73,7 +76,10 @@ export class Outcomes {
     return [];
   }
 
-  /** Deletes claims for lack of capacity: their pods are planned again, without the failed offerings. */
+  /**
+   * Deletes claims for lack of capacity: their pods are planned again, without the failed
+   * offerings.
+   */
   async end(claims: readonly NodeClaim[], why: FailedCall): Promise<void> {
     await inParallel(claims, writesInParallel, async (claim) => {
       this.#reportEnd(claim, why);

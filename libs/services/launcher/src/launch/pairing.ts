@@ -24,8 +24,8 @@ export type Pairing = {
 };
 
 /**
- * Pairs instances with the claims of their intent, both sorted, so that a successor comes to the same
- * pairs. Of too few instances the oldest claims get theirs.
+ * Pairs instances with the claims of their intent, both sorted, so that a successor comes to the
+ * same pairs. Of too few instances the oldest claims get theirs.
  *
  * Invariant: a paired claim keeps its instance, and no instance goes to two claims.
  */

@@ -15,7 +15,10 @@ export type RequestSourceDeps = RequestDeps & {
   readonly templates: Templates;
 };
 
-/** Builds the fleet requests of equal claims from what is known now, and makes their templates known. */
+/**
+ * Builds the fleet requests of equal claims from what is known now, and makes their templates
+ * known.
+ */
 export class RequestSource {
   readonly #deps: RequestSourceDeps;
   readonly #typesMax: number;
@@ -25,7 +28,10 @@ export class RequestSource {
     this.#typesMax = options.typesMax;
   }
 
-  /** Undefined while the region, the cluster or the claims' class is not known yet. Invariant: at least one claim. */
+  /**
+   * Undefined while the region, the cluster or the claims' class is not known yet. Invariant: at
+   * least one claim.
+   */
   build(claims: readonly NodeClaim[]): BuiltRequest | undefined {
     const built = this.#build(claims);
     if (built?.ok === true) this.#deps.templates.learn(built.templates);
@@ -33,8 +39,8 @@ export class RequestSource {
   }
 
   /**
-   * Makes the templates of an intent known again after a crash. A request for its claims, built now,
-   * most likely names the same templates.
+   * Makes the templates of an intent known again after a crash. A request for its claims, built
+   * now, most likely names the same templates.
    */
   relearnTemplates(carriers: readonly NodeClaim[]): void {
     const unpaired = carriers.filter(isUnpaired);

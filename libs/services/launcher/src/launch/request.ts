@@ -44,13 +44,19 @@ export type BuiltRequest =
       readonly request: IntentRequest;
       readonly templates: readonly LaunchTemplateSpec[];
     }
-  /** `capacity`: none of the claims' offerings is available now. `class`: nodes of the class cannot boot. */
+  /**
+   * `capacity`: none of the claims' offerings is available now. `class`: nodes of the class cannot
+   * boot.
+   */
   | { readonly ok: false; readonly kind: 'capacity' | 'class'; readonly message: string };
 
 /** A claim that requests EFA gets other network interfaces, and so another launch template. */
 const efa = 'vpc.amazonaws.com/efa';
 
-/** Claims with the same key are launched by one request: everything that the request is built from is equal. */
+/**
+ * Claims with the same key are launched by one request: everything that the request is built from
+ * is equal.
+ */
 export const equalityKey = (claim: NodeClaim): string =>
   canonicalJson([
     claim.pool,
@@ -103,7 +109,10 @@ const noSubnet: BuiltRequest = {
   message: 'no subnet of the class is in a zone of the chosen offerings',
 };
 
-/** The most that any of the claims requests, by resource: each of the chosen types must hold every claim. */
+/**
+ * The most that any of the claims requests, by resource: each of the chosen types must hold every
+ * claim.
+ */
 const largestRequests = (claims: readonly NodeClaim[]): Resources =>
   claims.reduce<Resources>((most, claim) => maxResources(most, claim.requests), {});
 
@@ -111,7 +120,9 @@ const largestRequests = (claims: readonly NodeClaim[]): Resources =>
 const isRelaxed = (claim: NodeClaim): boolean =>
   claim.annotations['karpenter.sh/nodeclaim-min-values-relaxed'] === 'true';
 
-/** The types with those of their offerings that cost at most `most`; all of them when it is absent. */
+/**
+ * The types with those of their offerings that cost at most `most`; all of them when it is absent.
+ */
 const affordable = (
   types: readonly InstanceType[],
   most: number | undefined,

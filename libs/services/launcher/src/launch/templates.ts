@@ -29,7 +29,10 @@ const sweepMs = 30_000;
 /** A template that was made is trusted to exist for this long; then EC2 is asked again. */
 const trustMs = 10 * 60_000;
 
-/** Launch templates, named by the hash of their content: made before a fleet names them, deleted when idle. */
+/**
+ * Launch templates, named by the hash of their content: made before a fleet names them, deleted
+ * when idle.
+ */
 export class Templates {
   readonly #deps: TemplatesDeps;
   /** By name. */
@@ -47,8 +50,8 @@ export class Templates {
   }
 
   /**
-   * Makes those of the named templates that are known and may not exist. `anew`: EC2 said that one is
-   * missing. Answers whether all of them are known. Rejects with CloudError.
+   * Makes those of the named templates that are known and may not exist. `anew`: EC2 said that one
+   * is missing. Answers whether all of them are known. Rejects with CloudError.
    */
   async ensure(names: readonly string[], options: { readonly anew: boolean }): Promise<boolean> {
     const nowMs = this.#deps.clock.nowMs();
@@ -76,7 +79,10 @@ export class Templates {
     }
   }
 
-  /** Deletes templates of classes that are gone, and those that were not used for long. Rejects with CloudError. */
+  /**
+   * Deletes templates of classes that are gone, and those that were not used for long. Rejects with
+   * CloudError.
+   */
   async sweep(): Promise<void> {
     const { cloud, clock, clusterName, idleMs, cluster, log } = this.#deps;
     const tagged = await cloud.launchTemplates({ key: tags.cluster(clusterName), value: 'owned' });

@@ -20,7 +20,10 @@ export type LaunchUnit =
       readonly carried: CarriedIntent;
       readonly claims: readonly NodeClaim[];
     }
-  /** Equal claims for which nothing was sent. `superseded`: intents that they still carry, to be looked up first. */
+  /**
+   * Equal claims for which nothing was sent. `superseded`: intents that they still carry, to be
+   * looked up first.
+   */
   | {
       readonly kind: 'launch';
       readonly claims: readonly NodeClaim[];
@@ -37,7 +40,9 @@ export type UnitsInput = {
   readonly isSettled: (intentId: string) => boolean;
   /** Whether a claim is being worked on, or waits for its next attempt. */
   readonly isHeldBack: (claim: NodeClaim) => boolean;
-  /** Whether nothing may be bought for a claim any more. A purchase in progress is still resolved. */
+  /**
+   * Whether nothing may be bought for a claim any more. A purchase in progress is still resolved.
+   */
   readonly isVoid: (claim: NodeClaim) => boolean;
   readonly membersMax: number;
 };

@@ -18,13 +18,16 @@ export type FinalizationDeps = {
   readonly lookUp: (intentId: string) => Promise<readonly LaunchedInstance[]>;
 };
 
-/** How often a deleted claim asks whether its intent is settled: the launch loop settles it in seconds. */
+/**
+ * How often a deleted claim asks whether its intent is settled: the launch loop settles it in
+ * seconds.
+ */
 const waitMs = 1_000;
 
 /**
- * Lets a claim go that was deleted before it had an instance. Its finalizer stays until its intent is
- * settled and no instance carries the intent's tag. An instance that turns up is paired with it, and
- * the reaper ends both. Claims with instances are the reaper's from the start.
+ * Lets a claim go that was deleted before it had an instance. Its finalizer stays until its intent
+ * is settled and no instance carries the intent's tag. An instance that turns up is paired with it,
+ * and the reaper ends both. Claims with instances are the reaper's from the start.
  */
 export class Finalization {
   readonly #deps: FinalizationDeps;
@@ -33,7 +36,10 @@ export class Finalization {
     this.#deps = deps;
   }
 
-  /** Invariant: the claim is being deleted and has no instance. Rejects with CloudError or KubeError. */
+  /**
+   * Invariant: the claim is being deleted and has no instance. Rejects with CloudError or
+   * KubeError.
+   */
   async finalize(claim: NodeClaim): Promise<Again> {
     if (!this.#deps.isSettled(claim)) return { afterMs: waitMs };
     const instance = await this.#instanceOf(claim);

@@ -23,8 +23,8 @@ export type InitializationDeps = {
 };
 
 /**
- * The third step: the node's pods are placed, and when it is usable and open, the claim is initialized.
- * From then on its promise has an end.
+ * The third step: the node's pods are placed, and when it is usable and open, the claim is
+ * initialized. From then on its promise has an end.
  */
 export class Initialization {
   readonly #deps: InitializationDeps;
@@ -66,7 +66,10 @@ export class Initialization {
     return this.#endPromise(initialized);
   }
 
-  /** Gives the promise of an initialized claim an end: pods that do not come until then may go elsewhere. */
+  /**
+   * Gives the promise of an initialized claim an end: pods that do not come until then may go
+   * elsewhere.
+   */
   async #endPromise(claim: NodeClaim): Promise<StepOutcome> {
     const { cluster, clock, writer } = this.#deps;
     const live = livePromise(cluster, claim.uid, clock.nowMs());

@@ -14,7 +14,10 @@ import type { ClusterWriter } from '../cluster/cluster-writer.js';
 
 /** Karpenter's annotation of a claim whose instance carries the tags that name it. */
 export const taggedAnnotation = 'karpenter.k8s.aws/tagged';
-/** EC2 throttles CreateTags for the account; one call a second leaves room for others (Karpenter's pace). */
+/**
+ * EC2 throttles CreateTags for the account; one call a second leaves room for others (Karpenter's
+ * pace).
+ */
 const paceMs = 1_000;
 
 export type InstanceTaggerDeps = {

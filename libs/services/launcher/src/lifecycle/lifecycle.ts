@@ -24,13 +24,16 @@ export type LifecycleDeps = LaunchStatusDeps &
     readonly finalization: Finalization;
   };
 
-/** The first delay after a failed look, and the longest: Karpenter's lifecycle waits 1 s to 1 min. */
+/**
+ * The first delay after a failed look, and the longest: Karpenter's lifecycle waits 1 s to 1 min.
+ */
 const [retryMs, retryMaxMs] = [250, 30_000];
 
 /**
  * Takes each claim from launched to initialized, step by step in Karpenter's order: launch,
- * registration, initialization; and liveness for a claim that is stalled on the way. Each look reads
- * claim and node as they are now, so a repeated look does no harm and a missed one only delays.
+ * registration, initialization; and liveness for a claim that is stalled on the way. Each look
+ * reads claim and node as they are now, so a repeated look does no harm and a missed one only
+ * delays.
  */
 export class Lifecycle {
   readonly #deps: LifecycleDeps;

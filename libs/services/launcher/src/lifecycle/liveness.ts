@@ -21,7 +21,10 @@ export type LivenessDeps = {
   readonly events: EventRecorder;
 };
 
-/** A time limit in the life of a claim: the condition that it waits for, and its names to the outside. */
+/**
+ * A time limit in the life of a claim: the condition that it waits for, and its names to the
+ * outside.
+ */
 type TimeLimit = {
   readonly condition: 'Launched' | 'Registered';
   readonly reasonCode: 'launch-timeout' | 'registration-timeout';
@@ -44,9 +47,9 @@ const registrationLimit: TimeLimit = {
 };
 
 /**
- * Gives up claims that make no progress, as Karpenter's liveness does: one without an instance, and one
- * whose node does not register, each after its time. Their pods are planned again; the reaper ends the
- * instance.
+ * Gives up claims that make no progress, as Karpenter's liveness does: one without an instance, and
+ * one whose node does not register, each after its time. Their pods are planned again; the reaper
+ * ends the instance.
  */
 export class Liveness {
   readonly #deps: LivenessDeps;

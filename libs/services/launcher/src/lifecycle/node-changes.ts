@@ -16,8 +16,9 @@ const ownOfClaim: ReadonlySet<string> = new Set([
 
 /**
  * The change that makes a node that joined the node of its claim: labels, annotations, taints,
- * finalizer and owner, as Karpenter's registration does; undefined when it is already. A cordon takes
- * the place of the taint `unregistered` in the same write, so that no other pod can land in between.
+ * finalizer and owner, as Karpenter's registration does; undefined when it is already. A cordon
+ * takes the place of the taint `unregistered` in the same write, so that no other pod can land in
+ * between.
  */
 export function registeredNode(
   now: Node,
@@ -59,7 +60,10 @@ export function cordonedSinceMs(node: Node): number | undefined {
   return Number.isNaN(sinceMs) ? 0 : sinceMs;
 }
 
-/** Ends our cordon; undefined when there is none. A cordon that someone else set does not carry our mark. */
+/**
+ * Ends our cordon; undefined when there is none. A cordon that someone else set does not carry our
+ * mark.
+ */
 export const openedNode = (now: Node): Change =>
   now.annotations[annotations.placementCordon] === undefined
     ? undefined

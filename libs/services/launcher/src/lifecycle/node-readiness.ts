@@ -17,8 +17,8 @@ const unknown = (reason: string, message: string): NewCondition => ({
 
 /**
  * Why a node is not initialized, with Karpenter's reasons and messages (nodeclaim/lifecycle,
- * initialization.go); undefined when it is. It must be Ready, without startup and ephemeral taints, and
- * report every resource that its claim requests.
+ * initialization.go); undefined when it is. It must be Ready, without startup and ephemeral taints,
+ * and report every resource that its claim requests.
  */
 export function notInitialized(node: Node, claim: NodeClaim): NewCondition | undefined {
   if (!node.ready) return unknown('NodeNotReady', 'Node status is NotReady');

@@ -43,20 +43,26 @@ export type PlacementDeps = {
 };
 
 const bindingsInParallel = 32;
-/** How soon to look again whether the watch shows the bindings; it usually does within milliseconds. */
+/**
+ * How soon to look again whether the watch shows the bindings; it usually does within milliseconds.
+ */
 const lookAgainMs = 50;
 
 /** The pods that were bound to a node, and since when our watch shows all of them there. */
 type Bound = { readonly podUids: readonly string[]; readonly shownMs?: number };
 
 /**
- * Binds a bin's pods while their node is closed to others; then the node opens. kube-scheduler watches
- * nodes and pods in two streams. If it sees an open node before the bindings, it takes the node for
- * empty and overfills it. So the node opens some time after our own watch has shown the bindings.
+ * Binds a bin's pods while their node is closed to others; then the node opens. kube-scheduler
+ * watches nodes and pods in two streams. If it sees an open node before the bindings, it takes the
+ * node for empty and overfills it. So the node opens some time after our own watch has shown the
+ * bindings.
  */
 export class Placement {
   readonly #deps: PlacementDeps;
-  /** The closed nodes, by UID. A successor does not need it: by then every watch has shown the bindings. */
+  /**
+   * The closed nodes, by UID. A successor does not need it: by then every watch has shown the
+   * bindings.
+   */
   readonly #bound = new Map<string, Bound>();
 
   constructor(deps: PlacementDeps) {
@@ -74,7 +80,9 @@ export class Placement {
     );
   }
 
-  /** Answers `open` once the node is open, or when we never closed it; otherwise when to look again. */
+  /**
+   * Answers `open` once the node is open, or when we never closed it; otherwise when to look again.
+   */
   async place(node: Node, claim: NodeClaim): Promise<'open' | { readonly againInMs: number }> {
     const { clock, log, metrics } = this.#deps;
     const sinceMs = cordonedSinceMs(node);
@@ -104,7 +112,9 @@ export class Placement {
     this.#bound.set(nodeUid, { podUids });
   }
 
-  /** How long the node stays closed, in milliseconds; 0 once every watch must have shown its pods. */
+  /**
+   * How long the node stays closed, in milliseconds; 0 once every watch must have shown its pods.
+   */
   #waitMs(nodeUid: string): number {
     const { cluster, clock, openAfterMs } = this.#deps;
     const bound = this.#bound.get(nodeUid);
@@ -119,7 +129,9 @@ export class Placement {
     return Math.max(0, shownMs + openAfterMs - clock.nowMs());
   }
 
-  /** Binds the promised pods that still fit. Answers those that are bound now, here or elsewhere. */
+  /**
+   * Binds the promised pods that still fit. Answers those that are bound now, here or elsewhere.
+   */
   async #bindAll(node: Node, claim: NodeClaim): Promise<readonly string[]> {
     const { log, metrics } = this.#deps;
     const wanted = this.bindable(claim);

@@ -31,8 +31,8 @@ export type RegistrationDeps = {
 const severalNodesMs = 5_000;
 
 /**
- * The second step: the node that carries the claim's provider ID becomes the claim's node. It is cordoned
- * when pods are to be bound to it before it opens.
+ * The second step: the node that carries the claim's provider ID becomes the claim's node. It is
+ * cordoned when pods are to be bound to it before it opens.
  */
 export class Registration {
   readonly #deps: RegistrationDeps;
@@ -95,7 +95,10 @@ export class Registration {
     decisions.tell(registerDecision(claim, node, { nowMs, isCordoned: cordon }));
   }
 
-  /** Karpenter's nodes boot with this taint, so that nothing lands on them before they are registered. */
+  /**
+   * Karpenter's nodes boot with this taint, so that nothing lands on them before they are
+   * registered.
+   */
   #warnOfMissingTaint(node: Node): void {
     const { key } = taints.unregistered;
     if (isRegistered(node) || node.taints.some((taint) => taint.key === key)) return;

@@ -14,8 +14,8 @@ const recorded: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Records an Event for each condition of a claim that changes, in Karpenter's words, until the answer is
- * called. Changes from before the call are not recorded.
+ * Records an Event for each condition of a claim that changes, in Karpenter's words, until the
+ * answer is called. Changes from before the call are not recorded.
  */
 export function recordTransitions(cluster: Cluster, events: EventRecorder): () => void {
   const seen = new Map<string, ReadonlyMap<string, Condition>>();

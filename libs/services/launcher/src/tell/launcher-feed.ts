@@ -23,7 +23,10 @@ export type LauncherFeedDeps = {
   readonly epoch: number;
 };
 
-/** The kinds that the launcher keeps equal; verdicts are messages that leave the stream by themselves. */
+/**
+ * The kinds that the launcher keeps equal; verdicts are messages that leave the stream by
+ * themselves.
+ */
 const kinds = ['promise', 'admission'] as const satisfies readonly StateKind[];
 /** Promises also end with time, which no watch shows; and a lost stream fills within this time. */
 const compareMs = 1_000;
@@ -35,8 +38,8 @@ const verdictsInParallel = 32;
 
 /**
  * The launcher's part of the state feed: the promises that bind now, the head of admissions, and
- * verdicts. Promises follow from the mirror of the cluster; a change of a claim, a node or a promised
- * pod is published within a burst.
+ * verdicts. Promises follow from the mirror of the cluster; a change of a claim, a node or a
+ * promised pod is published within a burst.
  */
 export class LauncherFeed {
   readonly #deps: LauncherFeedDeps;
@@ -44,7 +47,9 @@ export class LauncherFeed {
   readonly #changed: Wake;
   /** The promises that the mirror was given, as text by holder. */
   readonly #promises = new Map<string, string>();
-  /** Whether head and promises have been set: until then, what the stream holds may still be right. */
+  /**
+   * Whether head and promises have been set: until then, what the stream holds may still be right.
+   */
   readonly #isComplete = { head: false, promises: false };
 
   constructor(deps: LauncherFeedDeps) {
@@ -53,7 +58,9 @@ export class LauncherFeed {
     this.#changed = new Wake(deps.channel.clock);
   }
 
-  /** Each record outside the mirror gets a new generation; otherwise the bus would discard a repeat. */
+  /**
+   * Each record outside the mirror gets a new generation; otherwise the bus would discard a repeat.
+   */
   nextGeneration(): string {
     return this.#mirror.nextGeneration();
   }

@@ -11,7 +11,9 @@ export type Nominee = {
   readonly nodeName?: string | undefined;
 };
 
-/** Records the Event `Nominated` on waiting pods: when their claim is made, and when its node joins. */
+/**
+ * Records the Event `Nominated` on waiting pods: when their claim is made, and when its node joins.
+ */
 export class Nominations {
   readonly #events: EventRecorder;
   readonly #bucket: TokenBucket;

@@ -91,7 +91,10 @@ export class LauncherStage extends Stage {
     return { launcher, life };
   }
 
-  /** The ports of one launcher: a connection to the bus of its own, and patches that a test can wait for. */
+  /**
+   * The ports of one launcher: a connection to the bus of its own, and patches that a test can wait
+   * for.
+   */
   ports(): LauncherPorts {
     const patch: KubeApi['patch'] = async (ref, ...rest) => {
       const index = this.#hooks.findIndex((hook) => hook.plural === ref.resource.plural);
@@ -105,7 +108,10 @@ export class LauncherStage extends Stage {
     return this.#running;
   }
 
-  /** Acts once, just before the launchers' next patch of this resource reaches the API server. Answers how to wait for it. */
+  /**
+   * Acts once, just before the launchers' next patch of this resource reaches the API server.
+   * Answers how to wait for it.
+   */
   beforePatch(plural: string, act: () => Promise<void>): () => Promise<boolean> {
     let done = false;
     this.#hooks.push({
@@ -159,7 +165,10 @@ const testConfig = (): LauncherConfig => ({
 export const launcherStage = (options: LauncherStageOptions = {}): Promise<LauncherStage> =>
   new LauncherStage(options).begin();
 
-/** The same Kubernetes API with some of its calls replaced. It may be a class, which cannot be spread. */
+/**
+ * The same Kubernetes API with some of its calls replaced. It may be a class, which cannot be
+ * spread.
+ */
 export function kubeWith(kube: KubeApi, replaced: Partial<KubeApi>): KubeApi {
   return new Proxy(kube, {
     get: (target, name: keyof KubeApi) => {

@@ -19,7 +19,10 @@ import { createPodWatcher } from '../pod-watcher.js';
 
 export type RunningPodWatcher = Service & { end(): void };
 
-/** A stage for pod-watchers that keeps everything they publish. Batches stay in the queue: there is no solver. */
+/**
+ * A stage for pod-watchers that keeps everything they publish. Batches stay in the queue: there is
+ * no solver.
+ */
 export class PodWatcherStage extends Stage {
   readonly batches: PendingBatch[] = [];
   readonly decisions: Decision[] = [];
@@ -122,7 +125,9 @@ export class PodWatcherStage extends Stage {
     await this.advance(0);
   }
 
-  /** What the state feed holds of a kind now, by uid: the object's name, or `gone` for a tombstone. */
+  /**
+   * What the state feed holds of a kind now, by uid: the object's name, or `gone` for a tombstone.
+   */
   async held(kind: StateKind): Promise<ReadonlyMap<string, string>> {
     const found = new Map<string, string>();
     const stop = new Stopper();

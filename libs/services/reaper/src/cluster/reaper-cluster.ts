@@ -20,7 +20,10 @@ const reaperKinds: readonly ReaperKind[] = ['pod', 'node', 'claim', 'pool', 'pdb
 /** Times in the API have whole seconds: a written time reads back up to a second earlier. */
 const apiTimeMs = 1_000;
 
-/** Whether a pod's coming, ending or going restarts a node's countdown: daemons do not (Karpenter's lastPodEventTime). */
+/**
+ * Whether a pod's coming, ending or going restarts a node's countdown: daemons do not (Karpenter's
+ * lastPodEventTime).
+ */
 function isPodEvent(before: Pod | undefined, after: Pod | undefined): boolean {
   const pod = after ?? before;
   if (pod === undefined || isDaemonPod(pod) || pod.mirror) return false;
@@ -33,8 +36,8 @@ function isPodEvent(before: Pod | undefined, after: Pod | undefined): boolean {
 }
 
 /**
- * The cluster as the reaper's own watches show it, never the bus, with the claims that each change is
- * about. Decisions that end something read live again first.
+ * The cluster as the reaper's own watches show it, never the bus, with the claims that each change
+ * is about. Decisions that end something read live again first.
  */
 export class ReaperCluster extends Cluster {
   /** When a pod last came or went, by claim name, as seen here; ahead of the claim's status. */
@@ -47,12 +50,18 @@ export class ReaperCluster extends Cluster {
     this.subscribe((change) => this.#notePodEvent(change));
   }
 
-  /** Calls on every change with the names of the claims that it is about, until the answer is called. */
+  /**
+   * Calls on every change with the names of the claims that it is about, until the answer is
+   * called.
+   */
   subscribeClaims(listener: (claimNames: readonly string[]) => void): () => void {
     return this.subscribe((change) => listener(this.#claimsOf(change)));
   }
 
-  /** A claim with its node, pods and pool. The last pod event is the later of its status and what was seen here. */
+  /**
+   * A claim with its node, pods and pool. The last pod event is the later of its status and what
+   * was seen here.
+   */
   viewOf(claim: NodeClaim): NodeView {
     const node = this.nodeOfClaim(claim);
     const pool = this.pools.one('key', poolKey(claim.pool));

@@ -32,7 +32,9 @@ export type LastCollection = { readonly atMs: number; readonly collection: Colle
 /** The instances and intents of claims that cannot be read: theirs all the same. */
 type AlsoHeld = { readonly instanceIds: Set<string>; readonly intentIds: Set<string> };
 
-/** Collects leftovers both ways: instances without a claim, claims and nodes without an instance. */
+/**
+ * Collects leftovers both ways: instances without a claim, claims and nodes without an instance.
+ */
 export class Collector {
   readonly #context: ReaperContext;
   readonly #identity: ClusterIdentity;
@@ -170,7 +172,9 @@ export class Collector {
     });
   }
 
-  /** Releases nodes of ours that belong to no claim and whose instance is gone: nothing else does. */
+  /**
+   * Releases nodes of ours that belong to no claim and whose instance is gone: nothing else does.
+   */
   async #releaseNodes(
     claims: readonly NodeClaim[],
     alsoHeld: ReadonlySet<string>,
@@ -200,7 +204,9 @@ export class Collector {
   }
 }
 
-/** Whether a node of ours belongs to none of these claims (node names and instances), and is over. */
+/**
+ * Whether a node of ours belongs to none of these claims (node names and instances), and is over.
+ */
 function isOrphan(node: Node, known: ReadonlySet<string>): boolean {
   const id = instanceIdOfProvider(node.providerId);
   return (

@@ -21,7 +21,8 @@ export async function followNodeDeletion(
 /**
  * Deletes a claim that its pool owns when the pool is gone or being deleted. (The garbage collector
  * does the same, later.) A claim without the owner reference stays: `--cascade=orphan` asks for
- * that. Pool and claim are read live, because a watch may lag. Answers whether it deleted the claim.
+ * that. Pool and claim are read live, because a watch may lag. Answers whether it deleted the
+ * claim.
  */
 export async function followPoolDeletion(
   context: ReaperContext,

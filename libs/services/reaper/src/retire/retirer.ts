@@ -31,7 +31,9 @@ import { askForReplacement } from './ask.js';
 
 type Retired = NodeView & { readonly node: Node };
 
-/** Karpenter's condition of a claim whose node is to go, from the taint until it is gone or stays. */
+/**
+ * Karpenter's condition of a claim whose node is to go, from the taint until it is gone or stays.
+ */
 const disruptionReason = 'DisruptionReason';
 
 /** `expired` → `Expired`, as Events and conditions name causes. */

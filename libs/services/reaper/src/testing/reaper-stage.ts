@@ -37,7 +37,10 @@ export type RunningReaper = {
   readonly reaper: Service;
 };
 
-/** A stage for reapers: nodes as the launcher leaves them, and apps that a control plane keeps running. */
+/**
+ * A stage for reapers: nodes as the launcher leaves them, and apps that a control plane keeps
+ * running.
+ */
 export class ReaperStage extends Stage {
   readonly workloads: Workloads;
   readonly #nodes: ReadyNodes;

@@ -6,7 +6,10 @@ import type { ReadyNodeOptions } from '@dovetail/sim-stage';
 
 import type { ReaperStage } from './reaper-stage.js';
 
-/** Plays solvers and the launcher for replacements: every pod goes to one new node, which is there after a while. */
+/**
+ * Plays solvers and the launcher for replacements: every pod goes to one new node, which is there
+ * after a while.
+ */
 export class Replacements {
   readonly requests: PlanRequest[] = [];
   readonly made: string[] = [];

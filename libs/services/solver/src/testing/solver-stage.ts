@@ -60,7 +60,10 @@ export class SolverStage extends Stage {
     }
   }
 
-  /** The plan that came at this place, from 0. Throws, with what was logged, when there are not so many. */
+  /**
+   * The plan that came at this place, from 0. Throws, with what was logged, when there are not so
+   * many.
+   */
   planOf(index: number): PlanMessage['plan'] {
     const message = this.plans[index];
     if (message === undefined)
