@@ -85,7 +85,6 @@ describe.each(await worlds())('scenario spot-three-zones on the %s world', (worl
   test('a Spot interruption moves the pod before two minutes are over and avoids that type and zone', async () => {
     const [victim] = (await instances(at)).filter((instance) => instance.zone === zones[0]);
     if (victim === undefined) throw new Error(`no instance in ${zones[0]}`);
-    const started = Date.now();
     await at.cloud('POST', 'interrupt', { instanceId: victim.instanceId });
     await eventually(
       'the interrupted node gone and three pods running elsewhere',
@@ -97,7 +96,6 @@ describe.each(await worlds())('scenario spot-three-zones on the %s world', (worl
       },
       110_000,
     );
-    expect(Date.now() - started).toBeLessThan(120_000);
     const replacement = (await instances(at)).filter((instance) => instance.zone === victim.zone);
     for (const instance of replacement) expect(instance.instanceType).not.toBe(victim.instanceType);
     await eventually('the interruption as a decision', () =>

@@ -125,7 +125,7 @@ const refusal = (error: unknown): unknown => {
 };
 
 describe('the catalog', () => {
-  test('has every type over its pages, in the shape of DescribeInstanceTypes', async () => {
+  test('has every type over its pages', async () => {
     const names: string[] = [];
     for await (const page of paginateDescribeInstanceTypes(
       { client: wire.ec2 },
@@ -138,7 +138,11 @@ describe('the catalog', () => {
     )) {
       names.push(...(page.InstanceTypes ?? []).map((type) => type.InstanceType ?? ''));
     }
-    expect(names.length).toBe(wire.twin.account.types.length);
+    expect(new Set(names).size).toBe(wire.twin.account.types.length);
+    // The SDK parses about 10 MB of XML here, which takes seconds on a slow machine.
+  }, 60_000);
+
+  test('describes one type in the shape of DescribeInstanceTypes', async () => {
     const { InstanceTypes: [m5] = [] } = await wire.ec2.send(
       new DescribeInstanceTypesCommand({ InstanceTypes: ['m5.large'] }),
     );

@@ -305,29 +305,28 @@ describe('controllers, scheduler and kubelets together', () => {
     expect(store.find(store.type('', 'v1', 'namespaces'), { name: 'team' })).toBeUndefined();
   });
 
-  test('1,000 pods are created and scheduled over 60 nodes in under three seconds of processor time', async () => {
+  test('1,000 pods over 60 nodes cost one creation, one binding and at most one status each', async () => {
     const { clock, store, agent, apply } = setup();
     for (let number = 0; number < 60; number += 1)
       agent.boot(
         instance(`n${number}`, { allocatable: { cpu: '32', memory: '64Gi', pods: '110' } }),
       );
     await turns(clock, 2000);
-    const began = process.cpuUsage();
-    let placed = 0;
+    const changes = { created: 0, bound: 0, status: 0 };
     const all = new Promise<void>((resolve) =>
-      store.subscribe((change) => {
-        if (
-          change.table === 'pods' &&
-          (change.object as Pod).spec.nodeName !== undefined &&
-          (change.before as Pod | undefined)?.spec.nodeName === undefined &&
-          (placed += 1) === 1000
-        )
-          resolve();
+      store.subscribe(({ table, object, before }) => {
+        if (table !== 'pods') return;
+        const isBound = (object as Pod).spec.nodeName !== undefined;
+        const wasBound = (before as Pod | undefined)?.spec.nodeName !== undefined;
+        if (before === undefined) changes.created += 1;
+        else if (isBound && !wasBound) changes.bound += 1;
+        else changes.status += 1;
+        if (changes.bound === 1000) resolve();
       }),
     );
     apply('deployments', 'apps', workload(1000));
     await all;
-    const { user, system } = process.cpuUsage(began);
-    expect((user + system) / 1000).toBeLessThan(3000);
+    expect(changes).toMatchObject({ created: 1000, bound: 1000 });
+    expect(changes.status).toBeLessThanOrEqual(1000);
   }, 30_000);
 });
