@@ -10,8 +10,7 @@ import type { World } from '../world/world.js';
 import { placeOnExisting } from './place-on-existing.js';
 
 /**
- * What is settled before nodes are opened: pods on existing nodes, and for the others their
- * domains.
+ * Decisions made before new nodes open: pods on existing nodes, and the domains of all other pods.
  */
 export type Assignment = {
   /** Pods for new nodes by item, in the order of their classes. */
@@ -31,7 +30,7 @@ function assignAt(engine: Engine, table: ItemTable, assignment: Assignment, part
   if (done === count) return done;
   const candidates = candidatesOf(engine, table, { cls, level, roles });
   const [first] = candidates;
-  // Nothing to divide them over: most classes of most plans.
+  // Most classes of most plans have a single candidate without a domain and need no division.
   if (first !== undefined && candidates.length === 1 && first.pins.length === 0) {
     assignment.assigned.set(first, (assignment.assigned.get(first) ?? 0) + count - done);
     return count;
@@ -44,8 +43,8 @@ function assignAt(engine: Engine, table: ItemTable, assignment: Assignment, part
 }
 
 /**
- * Assigns what it can of a class, giving up preferences only for pods that find no domain with
- * them.
+ * Assigns as many pods of a class as possible. Preferences are given up only for pods that find no
+ * domain with them.
  */
 function assignClass(
   engine: Engine,
@@ -56,8 +55,8 @@ function assignClass(
   let placed = 0;
   const count = numberAt(assignment.left, cls.index);
   for (let level = 0; level < cls.levels.length && placed < count; level += 1) {
-    // A class that waits for host mates at some level must not skip it: what is left is placed in
-    // sequence later.
+    // A class that waits for host mates at some level must not skip that level. Its remaining pods
+    // are placed in sequence later.
     if (rolesOf(cls, at(cls.levels, level)).needsHostMates) break;
     placed += assignAt(engine, table, assignment, { cls, level, count: count - placed });
   }
@@ -65,8 +64,9 @@ function assignClass(
 }
 
 /**
- * Settles everything that does not depend on how new nodes are filled, largest pods first, until
- * nothing changes: pods that follow others (affinity) find them in a later round.
+ * Assigns every pod that does not depend on how new nodes are filled, largest pods first. It
+ * repeats until nothing changes, because pods with affinity find the pods that they follow in a
+ * later round.
  */
 export function assignAll(engine: Engine, table: ItemTable): Assignment {
   const world: World = engine.world;

@@ -19,7 +19,7 @@ import { assignAll } from './assign.js';
 import { replay } from './replay.js';
 import { buildInSequence, type Outcome, placeRest } from './sequence.js';
 
-/** The cheaper packing; of two equally dear ones the one with fewer nodes. */
+/** Returns the cheaper packing, or the one with fewer nodes if both cost the same. */
 function cheaper(
   a: readonly PackBin[] | undefined,
   b: readonly PackBin[] | undefined,
@@ -31,16 +31,22 @@ function cheaper(
 
 type Composed = Outcome & { readonly steps: number };
 
-/** Up to so many pods, placing them one by one costs so little that it is always tried as well. */
+/**
+ * Plans of at most this many pods are always placed one by one as well. The number trades the time
+ * of a second plan for the chance that it is cheaper.
+ */
 const sequencePodsMax = 256;
-/** Up to so many, it is tried when packing leaves pods without a place. */
+/**
+ * Plans of at most this many pods are placed again, one by one, when some pod finds no place. The
+ * number trades the time of a second plan for the chance that it places more pods.
+ */
 const rescuePodsMax = 5000;
 
 const leftIn = (outcome: Outcome): number => outcome.left.reduce((sum, count) => sum + count, 0);
 const dollarsOf = ({ engine }: Outcome): number =>
   engine.fresh.reduce((sum, bin) => sum + engine.priceOf(bin), 0);
 
-/** The outcome that places more pods; of those that place as many, the cheaper one. */
+/** Returns the outcome that places more pods, or the cheaper one if both place as many. */
 function better(a: Composed, b: Composed): Composed {
   const difference = leftIn(a) - leftIn(b);
   return difference > 0 || (difference === 0 && dollarsOf(b) < dollarsOf(a)) ? b : a;
@@ -52,8 +58,8 @@ const leavesPlaceable = (world: World, { left }: Outcome): boolean =>
   world.classes.some((cls) => cls.levels.length > 0 && numberAt(left, cls.index) > 0);
 
 /**
- * Builds a plan. Where it leaves pods out that find a place when every type counts (within a limit
- * that the sizes pass, say), that is the plan.
+ * Builds a plan, with nodes sized by the types that the templates name. If pods are left over, it
+ * builds a second plan with every type and returns it if it places more pods.
  */
 export function compose(world: World): Composed {
   const sized = composeOnce(world);
@@ -68,11 +74,11 @@ export function compose(world: World): Composed {
 }
 
 /**
- * Builds a plan: first what does not depend on new nodes, then the nodes, packed both greedily and
- * first-fit, the cheaper improved, and at last the pods that follow others onto a node. Small
- * plans, and plans that leave pods out, are compared with placing classes one by one, which settles
- * everything in Karpenter's order. Where limits, reservations or minValues do not allow what
- * packing made, that is the plan.
+ * Builds one plan. First it settles the pods that do not depend on new nodes. Then it packs the new
+ * nodes and improves the cheapest packing. Last it places pods that follow others onto a node.
+ * Small plans, and plans that leave pods out, are compared with `buildInSequence`, which places
+ * classes in Karpenter's order. The result of `buildInSequence` is also used if limits,
+ * reservations or minValues do not allow the packing.
  */
 function composeOnce(world: World): Composed {
   const sequence = (): Composed => ({ ...buildInSequence(world), steps: 0 });
@@ -86,12 +92,16 @@ function composeOnce(world: World): Composed {
     : packed;
 }
 
-/** Up to so many kinds nodes are filled evenly; up to fewer, both ways are compared. */
+/**
+ * Up to `evenKindsMax` kinds, nodes are filled evenly; up to `bothKindsMax`, both ways of filling
+ * are compared. The numbers trade time for the chance that another way is cheaper.
+ */
 const evenKindsMax = 1500;
 const bothKindsMax = 100;
 
 /**
- * Block by block if rules allow, which takes a time in proportion to the pods; else node by node.
+ * Packs block by block if the rules allow it, in time proportional to the pods; otherwise node by
+ * node.
  */
 function largePacking(
   context: PackContext,
@@ -103,9 +113,9 @@ function largePacking(
   );
 }
 
-/** Node by node, evenly or with the most valuable pods first. */
+/** Packs node by node: evenly, with the most valuable pods first, or both. */
 function smallPacking(context: PackContext, stop: () => boolean): readonly PackBin[] | undefined {
-  // Only large plans are worth interrupting: small ones are ready before anybody could ask.
+  // The even packing is never interrupted, so a late plan has one packing at least.
   const evenly = greedyPack(context, true, () => false);
   const byWorth =
     context.kinds.length > bothKindsMax && evenly !== undefined
@@ -114,7 +124,7 @@ function smallPacking(context: PackContext, stop: () => boolean): readonly PackB
   return evenly === undefined && byWorth === undefined ? undefined : cheaper(evenly, byWorth);
 }
 
-/** The cheapest of the constructions. */
+/** Returns the cheapest of the packings that are worth building for this number of kinds. */
 function firstPacking(
   context: PackContext,
   what: { readonly seed: number; readonly stop: () => boolean },
@@ -126,7 +136,7 @@ function firstPacking(
   return cheaper(built, firstFitPack(context, built === undefined ? Infinity : totalPrice(built)));
 }
 
-/** Every node that exists counts, also one that takes no more pods. */
+/** Returns the fewest selected pods of a group on any existing node, full nodes included. */
 function standingOf(base: Engine): Standing {
   const mine = new Map(base.existing.map((bin) => [bin.room?.node.uid, bin.hosts]));
   const { snapshot, standings } = base.world;
@@ -139,8 +149,8 @@ function standingOf(base: Engine): Standing {
 }
 
 /**
- * The cheaper of packings that give each pod of a hostname spread its own node, or each node its
- * share of them.
+ * Returns the cheaper of two packings. One gives each pod of a hostname spread its own node; the
+ * other gives each node its share of the pods.
  */
 function startOf(
   base: Engine,
@@ -153,7 +163,7 @@ function startOf(
     mergeSmallest(context, firstPacking(context, { seed: options.seed, stop: what.stop })),
     what.stop,
   );
-  // Pods that follow others onto a node would come on top of the shares.
+  // Pods that follow others onto a node are placed later and would exceed the shares.
   const shareable = what.complete && options.hostnameSpread === 'balanced';
   const balanced = shareable
     ? balancedPack(context, {

@@ -4,7 +4,7 @@ import type { Bin } from '../rooms/bin.js';
 import type { Engine } from '../rooms/engine.js';
 import type { Item } from '../rooms/items.js';
 
-/** New nodes with the fewest pods first; ties by age. A binary heap. */
+/** A binary heap of new nodes: fewest pods first, older nodes first among equals. */
 class EmptiestFirst {
   readonly #heap: Bin[];
 
@@ -34,7 +34,7 @@ class EmptiestFirst {
     }
   }
 
-  /** The first bin has got more pods: lets it find its place again. */
+  /** Restores the order after the first bin has received pods. */
   sink(): void {
     let at = 0;
     for (;;) {
@@ -59,8 +59,8 @@ class EmptiestFirst {
 }
 
 /**
- * Opens a node in the first pool, heaviest first, that can take the item; undefined when none can,
- * or a reservation is to be waited for.
+ * Opens a node in the first pool, heaviest first, that can take the item. Returns undefined if no
+ * pool can, or if the item waits for a reservation.
  */
 function openFor(engine: Engine, item: Item): Bin | undefined {
   for (const template of engine.world.templates) {
@@ -72,8 +72,9 @@ function openFor(engine: Engine, item: Item): Bin | undefined {
 }
 
 /**
- * First-fit-decreasing in Karpenter's shape: each pod joins the new node with the fewest pods that
- * takes it, else opens one in the first pool that can. Returns how many found a place.
+ * Places pods first-fit-decreasing in the order of Karpenter's scheduler. Each pod joins the new
+ * node with the fewest pods that takes it, or opens a node in the first pool that can. Returns how
+ * many pods found a place.
  */
 export function placeEmptiestFirst(engine: Engine, item: Item, count: number): number {
   const open = new EmptiestFirst(engine.fresh);

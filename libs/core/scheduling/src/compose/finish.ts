@@ -2,6 +2,7 @@ import { labels, poolLabelOf } from '@dovetail/core-api';
 import { at, float64At, numberAt } from '@dovetail/core-invariant';
 import {
   admits,
+  compareText,
   isEmptySet,
   type Requirements,
   type Resources,
@@ -38,7 +39,7 @@ class PodSource {
     return uids;
   }
 
-  /** Pods that nobody took. */
+  /** Returns the pods of a class that no bin has taken. */
   rest(engine: Engine, classIndex: number): readonly string[] {
     return engine.world.classes[classIndex]?.uids.slice(this.#next[classIndex]) ?? [];
   }
@@ -64,8 +65,8 @@ function optionOf({ type, offering }: Offer): BinOption {
 }
 
 /**
- * Requirements of the claim: what pool and pods leave open, narrowed to the options and their
- * types.
+ * Returns the requirements of the claim: those of its pool and pods, narrowed to the options and
+ * their types.
  */
 function claimRequirements(
   state: State,
@@ -95,8 +96,8 @@ function claimRequirements(
 }
 
 /**
- * A value for a label that must exist and that nobody fixed: the first allowed one, or the smallest
- * number that fits.
+ * Chooses a value for a required label that has none: the first allowed value in text order, or the
+ * smallest number that fits.
  */
 function anyValueOf(set: ValueSet): string | undefined {
   if (isEmptySet(set) || !set.present) return undefined;
@@ -106,8 +107,8 @@ function anyValueOf(set: ValueSet): string | undefined {
 }
 
 /**
- * Labels that the claim fixes: the pool's own, its name, and a value for every custom label that
- * pods or pool demand.
+ * Returns the labels that the claim fixes: those of the pool, the pool's name, and one value per
+ * custom label that pods or pool require.
  */
 function labelsOf(engine: Engine, state: State): Readonly<Record<string, string>> {
   const { pool } = state.template;
@@ -120,20 +121,26 @@ function labelsOf(engine: Engine, state: State): Readonly<Record<string, string>
   return { ...fixed, ...pool.labels, [poolLabelOf(pool.identity.kind)]: pool.identity.name };
 }
 
-/** Pods and what daemonsets take at least, as Karpenter counts a claim's requests. */
+/**
+ * Adds the smallest daemonset overhead to the pods' requests, as Karpenter counts the requests of a
+ * claim.
+ */
 function requestsOf(engine: Engine, bin: Bin, overhead: Float64Array): Resources {
   const total = Float64Array.from(bin.used);
   addTo(total, overhead, 1);
   return resourcesOf(engine.world.dimensions, total);
 }
 
-/** What new nodes with the same choice of offers share. */
+/** The parts that new nodes with the same offers have in common. */
 type Shared = Pick<
   NewNode,
   'options' | 'requirements' | 'labels' | 'notes' | 'minValuesRelaxed'
 > & { readonly overhead: Float64Array };
 
-/** The least that daemonsets take on any of the types, which share few amounts. */
+/**
+ * Returns the smallest daemonset overhead of the types, per resource. Types share few overhead
+ * vectors, so each vector is read once.
+ */
 function leastOverhead(types: Iterable<TypeRoom>): Float64Array {
   const [first, ...others] = new Set([...types].map(({ overhead }) => overhead));
   const least = Float64Array.from(first ?? []);
@@ -145,8 +152,8 @@ function leastOverhead(types: Iterable<TypeRoom>): Float64Array {
 }
 
 /**
- * Renders each list of offers once: thousands of nodes may have the same choice, and different
- * choices have most offers in common.
+ * Renders each list of offers once, because thousands of nodes may share a list. Different lists
+ * share most of their offers, so each offer is rendered once too.
  */
 class Rendering {
   readonly #engine: Engine;
@@ -168,7 +175,7 @@ class Rendering {
 
   #render(state: State, offers: readonly Offer[]): Shared {
     const types = new Set(offers.map(({ type }) => type));
-    // In the order of their names, so that nobody has to sort hundreds of them for each node.
+    // The list is sorted once per template instead of once per node.
     const names = this.#typesByName(state.template)
       .filter((type) => types.has(type))
       .map(({ type }) => type.name);
@@ -191,7 +198,7 @@ class Rendering {
     let sorted = this.#sorted.get(template);
     if (sorted === undefined) {
       sorted = [...new Set(template.offers.map(({ type }) => type))].sort((a, b) =>
-        a.type.name < b.type.name ? -1 : 1,
+        compareText(a.type.name, b.type.name),
       );
       this.#sorted.set(template, sorted);
     }
@@ -237,7 +244,7 @@ function placementOf(bin: Bin, source: PodSource): Placement {
   };
 }
 
-/** Nodes, placements and the pods left over, as the plan says them. */
+/** Turns an outcome into the nodes and placements of the plan, and the pods left over per class. */
 export function finish(outcome: Outcome): {
   readonly newNodes: readonly NewNode[];
   readonly placements: readonly Placement[];

@@ -9,12 +9,14 @@ import type { Item, ItemTable } from '../rooms/items.js';
 import type { Roles } from '../topology/roles.js';
 
 /**
- * Existing nodes that a class may choose among as one, with a mark up to which they have turned the
+ * Existing nodes among which a class may choose freely. The nodes before `next` have turned the
  * class away.
  */
 type Row = { readonly nodes: Neighbours; readonly pins: Item['pins']; next: number };
 
-/** The one value a node has for a key; undefined when it has none or its claim leaves it open. */
+/**
+ * Returns the node's only value for a key; undefined if it has none or its claim leaves it open.
+ */
 function domainOf(bin: Bin, key: string): string | undefined {
   const set = bin.room?.requirements.get(key);
   if (set?.kind !== 'in' || set.values.size !== 1) return undefined;
@@ -22,19 +24,22 @@ function domainOf(bin: Bin, key: string): string | undefined {
   return value;
 }
 
-/** So many nodes are skipped at once when none of them has the room. */
+/**
+ * Nodes skipped at once when none of them has the room. Larger blocks skip more nodes at a time and
+ * are skipped less often.
+ */
 const blockSize = 64;
 
 /** Existing nodes that share their domains for some topology keys. */
 class Neighbours {
   readonly bins: Bin[] = [];
-  /** By key. */
+  /** The domain of each topology key, by key. */
   readonly domains: ReadonlyMap<string, string | undefined>;
-  /** Some key's domain is not decided yet. */
+  /** Whether the domain of some key is undecided. */
   readonly open: boolean;
   /**
-   * For each block of nodes, how much of each resource none of them exceeds. Room only shrinks, so
-   * what was true stays true.
+   * Per block of nodes, the largest free amount of each resource. Invariant: no node of the block
+   * has more free, because free amounts only shrink while a plan is built.
    */
   readonly #ceilings: Float64Array[] = [];
 
@@ -43,7 +48,10 @@ class Neighbours {
     this.open = open;
   }
 
-  /** The first node from `from` on that takes the item; past the last one when none does. */
+  /**
+   * Returns the index of the first node from `from` on that takes the item, or the number of nodes
+   * if none does.
+   */
   firstFor(engine: Engine, item: Item, from: number): number {
     for (let index = from; index < this.bins.length;) {
       const block = Math.floor(index / blockSize);
@@ -71,8 +79,8 @@ class Neighbours {
 }
 
 /**
- * The existing nodes of an engine by their domains for some keys; made once for all classes that
- * spread over the same keys.
+ * Groups the existing nodes of an engine by their domains for some keys. Classes that spread over
+ * the same keys share one result.
  */
 function neighboursOf(engine: Engine, keys: readonly string[]): readonly Neighbours[] {
   const known = neighbourhoods.get(engine) ?? new Map<string, readonly Neighbours[]>();
@@ -101,8 +109,7 @@ const neighbourhoods = new WeakMap<Engine, Map<string, readonly Neighbours[]>>()
 function rowsOf(engine: Engine, item: Item): readonly Row[] {
   const { onDomain, domainKeys } = item.roles;
   const mayGo = ({ domains, open }: Neighbours): boolean =>
-    // A claim that may still become one of several domains: only pods that nobody counts may go
-    // there.
+    // A claim with an undecided domain may only take pods that no rule counts.
     !open &&
     !onDomain.some(
       (role) =>
@@ -125,7 +132,9 @@ function advance(engine: Engine, row: Row, item: Item): Bin | undefined {
   return row.nodes.bins[row.next];
 }
 
-/** The row whose next node takes a pod: the emptiest domain first, else the earliest node. */
+/**
+ * Returns the row whose next node takes a pod: the emptiest domain first, then the earliest node.
+ */
 function nextRow(
   engine: Engine,
   rows: readonly Row[],
@@ -166,7 +175,7 @@ function placeItem(engine: Engine, item: Item, count: number): number {
   return count - left;
 }
 
-/** Places up to `count` pods of a class on nodes that exist; returns how many found room. */
+/** Places up to `count` pods of a class on existing nodes and returns how many it placed. */
 export function placeOnExisting(
   engine: Engine,
   table: ItemTable,

@@ -33,8 +33,8 @@ class ItemSource {
 }
 
 /**
- * Opens a packing's nodes on an engine. False when limits, reservations or minValues, which packing
- * does not look at, do not allow what came out; the engine is then of no use any more.
+ * Opens the nodes of a packing on an engine. Returns false if limits, reservations or minValues do
+ * not allow them, because packing ignores those. The engine is then unusable.
  */
 export function replay(engine: Engine, kinds: readonly Kind[], bins: readonly PackBin[]): boolean {
   const source = new ItemSource(kinds);

@@ -10,14 +10,17 @@ import type { World } from '../world/world.js';
 import { placeEmptiestFirst } from './emptiest-first.js';
 import { placeOnExisting } from './place-on-existing.js';
 
-/** A complete set of decisions: bins with their contents, and what found no place. */
+/** A complete set of decisions: the bins with their contents, and the pods without a place. */
 export type Outcome = {
   readonly engine: Engine;
   /** Pods of each class without a place, by class index. */
   readonly left: readonly number[];
 };
 
-/** Places up to `count` pods of a class on new nodes, domain by domain; returns how many. */
+/**
+ * Places up to `count` pods of a class on new nodes, domain by domain, and returns how many it
+ * placed.
+ */
 function placeOnNew(
   engine: Engine,
   table: ItemTable,
@@ -30,15 +33,15 @@ function placeOnNew(
   let candidates = candidatesOf(engine, table, { cls: what.cls, level: what.level, roles });
   let placed = 0;
   while (placed < what.count && candidates.length > 0) {
-    // A domain that turns out to be full lowers the minimum that its siblings were filled to: so
-    // spread goes pod by pod.
+    // A full domain lowers the minimum up to which its siblings were filled. A spread therefore
+    // assigns one pod at a time.
     const assigned = assignDomains(engine, candidates, even ? 1 : what.count - placed);
     if (assigned.size === 0) break;
     for (const [item, count] of assigned) {
       const done = placeEmptiestFirst(engine, item, count);
       placed += done;
       if (done === count) continue;
-      // This domain has nothing left to buy: the rest tries the others.
+      // No new node in this domain takes more pods, so the remaining pods try the other domains.
       noteDomains(engine, item.pins, done - count);
       candidates = candidates.filter((one) => one !== item);
     }
@@ -57,13 +60,14 @@ function placeClass(engine: Engine, table: ItemTable, cls: PodClass, count: numb
 }
 
 /**
- * Fewer pods than this are placed even when time is up: that is done before anybody could complain.
+ * At most this many pods are placed even after the time is up. A higher number places more pods of
+ * a late plan and delays its answer.
  */
 const promptPodsMax = 5000;
 
 /**
- * Places what is left of each class, one class after the other, until nothing changes. Updates
- * `left`.
+ * Places the remaining pods of each class, one class after the other, until nothing changes.
+ * Updates `left`.
  */
 export function placeRest(engine: Engine, table: ItemTable, left: number[]): void {
   placeUntilStill(engine, table, left);
@@ -93,9 +97,9 @@ function placeUntilStill(engine: Engine, table: ItemTable, left: number[]): void
 }
 
 /**
- * Places classes one after the other, largest pods first: on existing nodes, then on new ones,
- * giving up preferences only for pods that found no place with them. The way that knows limits,
- * reservations and minValues at every step.
+ * Places classes one after the other, largest pods first: on existing nodes, then on new ones.
+ * Preferences are given up only for pods that find no place with them. Unlike packing, it respects
+ * limits, reservations and minValues at every step.
  */
 export function buildInSequence(world: World): Outcome {
   const engine = new Engine(world);

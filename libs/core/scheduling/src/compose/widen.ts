@@ -6,11 +6,8 @@ import { chargeOf, cheapestTypes, offersFor } from '../rooms/accounts.js';
 import type { Bin } from '../rooms/bin.js';
 import type { Engine } from '../rooms/engine.js';
 
-/**
- * The offers that hold a load are the same for all loads that lie between the same sizes: one list
- * serves them all.
- */
-class Choices {
+/** Lists of offers that hold a load. Loads that lie between the same sizes share one list. */
+class OfferLists {
   readonly #sizes = new Map<State, readonly Float64Array[]>();
   readonly #known = new Map<string, readonly Offer[]>();
   readonly #typesMax: number;
@@ -37,7 +34,7 @@ class Choices {
     return known;
   }
 
-  /** The distinct sizes of a state's types, per resource, ascending. */
+  /** Returns the distinct sizes of a state's types per resource, ascending. */
   #sizesOf(state: State): readonly Float64Array[] {
     const known = this.#sizes.get(state);
     if (known !== undefined) return known;
@@ -50,7 +47,7 @@ class Choices {
   }
 }
 
-/** How many sizes are too small. */
+/** Returns how many of the sorted sizes are smaller than `used`. */
 function rank(sizes: Float64Array, used: number): number {
   let low = 0;
   let high = sizes.length;
@@ -66,8 +63,8 @@ const most = (offers: readonly Offer[], name: string): number =>
   offers.reduce((largest, offer) => Math.max(largest, chargeOf(offer, name)), 0);
 
 /**
- * Narrows the choices of a limited pool's nodes, in order, so that the limit holds whichever offers
- * are launched.
+ * Narrows the offers of a limited pool's nodes, in order, so that the limit holds for any choice of
+ * offers. Updates `choices`.
  */
 function withinLimits(engine: Engine, bins: readonly Bin[], choices: (readonly Offer[])[]): void {
   const templates = new Set(
@@ -109,13 +106,13 @@ function withinLimits(engine: Engine, bins: readonly Bin[], choices: (readonly O
 }
 
 /**
- * The offers that each new node may name: everything that holds it, so that the launch has room to
- * choose. A node in a reservation names that reservation only; a limited pool's nodes stay within
- * its limits together.
+ * Returns the offers that each new node may name: every offer that holds it, so that the launch has
+ * a choice. A node in a reservation names only that reservation. The nodes of a limited pool stay
+ * within its limits together.
  */
 export function widen(engine: Engine, bins: readonly Bin[]): readonly (readonly Offer[])[] {
-  const choices = new Choices(engine.world.options.instanceTypesMax);
-  const all = bins.map((bin) => choices.of(bin));
-  withinLimits(engine, bins, all);
-  return all;
+  const known = new OfferLists(engine.world.options.instanceTypesMax);
+  const lists = bins.map((bin) => known.of(bin));
+  withinLimits(engine, bins, lists);
+  return lists;
 }
