@@ -6,10 +6,11 @@ import type { Offer, Template } from '../model/templates.js';
 import { openDomains } from '../topology/domains.js';
 import { type Bin } from './bin.js';
 
-/** What a node has to hold: requests and the host ports of its pods. */
+/** The amounts that a node must hold: requests and host ports of its pods. */
 export type Load = { readonly used: Float64Array; readonly ports: readonly HostPort[] };
 
-// Unchecked: vectors of one plan have one length, and checked reads here cost a tenth of planning.
+// Invariant: all vectors of one plan have the same length. Reads here are unchecked for speed,
+// because every packing compares every load with many offers.
 const holds = (room: Float64Array, used: Float64Array): boolean => {
   for (let index = 0; index < used.length; index += 1)
     if ((used[index] as number) > (room[index] as number)) return false;
@@ -17,7 +18,8 @@ const holds = (room: Float64Array, used: Float64Array): boolean => {
 };
 
 /**
- * Whether an offer has room for a load, and no daemonset of its takes one of the load's host ports.
+ * Whether an offer has room for a load and none of its daemonsets uses one of the load's host
+ * ports.
  */
 export const offerHolds = (offer: Offer, load: Load): boolean =>
   holds(offer.type.room, load.used) &&
@@ -25,27 +27,29 @@ export const offerHolds = (offer: Offer, load: Load): boolean =>
     offer.type.hostPorts.length === 0 ||
     !anyClash(offer.type.hostPorts, load.ports));
 
-/** The cheapest offer that holds a load, limits and reservations aside. */
+/** Returns the cheapest offer that holds a load. Limits and reservations are not checked. */
 export function cheapestFor(state: State, load: Load): Offer | undefined {
   for (const offer of state.frontier) if (offerHolds(offer, load)) return offer;
   return undefined;
 }
 
-/** Every offer of a state that holds a load, cheapest first. */
+/** Returns every offer of a state that holds a load, cheapest first. */
 export const offersFor = (state: State, load: Load): readonly Offer[] =>
   state.offers.filter((offer) => offerHolds(offer, load));
 
-/** Of those, the ones that nodes are sized by. */
+/**
+ * Returns the offers that hold a load and that nodes of this state are sized by, cheapest first.
+ */
 export const sizesFor = (state: State, load: Load): readonly Offer[] =>
   state.sizes.filter((offer) => offerHolds(offer, load));
 
-/** Why a new node may not be bought as it would have to be. */
+/** The reason why no offer of a pool can be bought for a load. */
 export type Refusal = 'resources-too-large' | 'pool-limit' | 'reserved-capacity' | 'min-values';
 
 /**
- * What pools may still buy: their limits, and instances left in reservations. Every new node of
- * such a pool is charged as the offer it would be launched as, so limits hold exactly within one
- * plan.
+ * The accounts of limits and reservations: the amounts that pools may still buy. Each new node of
+ * such a pool is charged as the offer that would be launched. Limits therefore hold exactly within
+ * one plan.
  */
 export class Accounts {
   readonly #spent: readonly Map<string, number>[];
@@ -74,14 +78,14 @@ export class Accounts {
     }
   }
 
-  /** Whether nodes of this template need an offer at every step. */
+  /** Whether nodes of this template are charged as an offer after every change. */
   static applies(template: Template): boolean {
     return template.limited || template.reserves || template.minValues.length > 0;
   }
 
   /**
-   * The offer that a node with this load is charged as, or why there is none. `bin` is charged
-   * already, if given.
+   * Returns the offer that a node with this load is charged as, or the reason why there is none.
+   * `bin` is the node itself if it is already charged.
    */
   choose(state: State, load: Load, bin: Bin | undefined): Offer | Refusal {
     if (state.template.limited && state.template.minValues.length > 0)
@@ -101,9 +105,9 @@ export class Accounts {
   }
 
   /**
-   * With minValues the node must keep several types, so it is charged as the largest of all that
-   * fit and are within limits each (as Karpenter does): pessimistic, and the only case in which a
-   * limit may take another round.
+   * With minValues the node must keep several types. It is charged as the largest of the fitting
+   * types that are each within the limits, as in Karpenter. This charge may be too high, so the
+   * rest of a limit may need another round.
    */
   #chooseMany(state: State, load: Load, bin: Bin | undefined): Offer | Refusal {
     const fitting = offersFor(state, load);
@@ -129,7 +133,7 @@ export class Accounts {
     return { ...cheapest, type: { ...cheapest.type, type: { ...cheapest.type.type, capacity } } };
   }
 
-  /** Whether enough distinct values stay possible for every key that asks for a minimum. */
+  /** Whether every key with a minimum keeps enough distinct values. */
   keepsMinValues(state: State, load: Load): boolean {
     if (state.template.minValues.length === 0) return true;
     const offers = cheapestTypes(offersFor(state, load), this.#typesMax);
@@ -139,7 +143,8 @@ export class Accounts {
   }
 
   /**
-   * Charges a bin as `offer`, giving back what it was charged before; undefined only gives back.
+   * Charges a bin as `offer` and gives back its previous charge. Without an offer it only gives
+   * back.
    */
   charge(bin: Bin, template: Template, offer: Offer | undefined): void {
     if (bin.offer !== undefined) this.#book(template, bin.offer, -1);
@@ -148,7 +153,7 @@ export class Accounts {
     if (offer !== undefined) this.#book(template, offer, 1);
   }
 
-  /** What is left of one limit. */
+  /** Returns how much of one limit is left. */
   left(template: Template, name: string): number {
     return (template.remaining[name] ?? 0) - (this.#spent[template.index]?.get(name) ?? 0);
   }
@@ -179,14 +184,11 @@ export class Accounts {
   }
 }
 
-/** What one node counts against a limit: its capacity, and one against `nodes`. */
+/** Returns the amount that one node counts against a limit: its capacity, or one for `nodes`. */
 export const chargeOf = (offer: Offer, name: string): number =>
   name === 'nodes' ? 1 : (offer.type.type.capacity[name] ?? 0);
 
-/**
- * Offers of the first `max` types; offers are sorted, so these are the types that can be had
- * cheapest.
- */
+/** Returns the offers of the `max` cheapest types. `offers` must be sorted by price. */
 export function cheapestTypes(offers: readonly Offer[], max: number): readonly Offer[] {
   const names = new Set<string>();
   for (const offer of offers) {

@@ -7,23 +7,26 @@ import type { Tally } from '../topology/ledger.js';
 import type { Item } from './items.js';
 
 /**
- * A node that pods are placed on: one that exists (`room`), or a new one that is still free within
- * its `state`.
+ * A node that receives pods. An existing node has a `room`; a new one has a `state`, which says
+ * what it may still become. Invariant: exactly one of the two is present.
  */
 export type Bin = {
   readonly index: number;
   readonly room?: NodeRoom;
-  /** New nodes only. */
+  /** Present on new nodes only. */
   state?: State;
-  /** What the pods placed by this plan request. */
+  /** The requests of the pods that this plan places here. */
   readonly used: Float64Array;
   readonly contents: Map<Item, number>;
   pods: number;
-  /** Counts of hostname groups here; absent while there are none. */
+  /** Counts of hostname groups on this node; absent while there are none. */
   hosts?: Map<number, Tally>;
-  /** Host ports taken by pods of this plan. */
+  /** Host ports of the pods that this plan places here. */
   ports: readonly HostPort[];
-  /** Kept only where limits or reservations need it: the offer that the node is charged as. */
+  /**
+   * The offer that the node is charged as. Present only if limits, reservations or minValues need
+   * it.
+   */
   offer?: Offer;
   minValuesRelaxed: boolean;
 };

@@ -7,7 +7,7 @@ import type { Item } from './items.js';
 /** A domain that the pods of an item are assigned to, for one of their roles. */
 export type Pin = { readonly role: Role; readonly domain: string };
 
-/** How many more pods the domains of an item take. */
+/** Returns how many more pods the domains of an item take. */
 export function domainRoom(engine: Engine, pins: readonly Pin[]): number {
   let room = Infinity;
   for (const { role, domain } of pins) {
@@ -18,7 +18,7 @@ export function domainRoom(engine: Engine, pins: readonly Pin[]): number {
 }
 
 /**
- * Pods already counted in the domains that a spread would even out; the emptiest candidate goes
+ * Returns how many pods the spread domains of an item already count. Candidates with fewer go
  * first.
  */
 export function crowding(engine: Engine, pins: readonly Pin[]): number {
@@ -32,15 +32,15 @@ export function crowding(engine: Engine, pins: readonly Pin[]): number {
 const countsEverywhere = ({ group, carries }: Role): boolean =>
   carries || (group.filter.alternatives === undefined && group.filter.tolerations === undefined);
 
-/** Notes `count` pods in the domains of an item for new nodes; a negative count takes them back. */
+/** Notes `count` pods in the domains of an item for new nodes. A negative count removes them. */
 export function noteDomains(engine: Engine, pins: readonly Pin[], count: number): void {
   for (const { role, domain } of pins)
     engine.ledger.note(role, domain, count, countsEverywhere(role));
 }
 
 /**
- * As `noteDomains`, on an existing node: pods on nodes that a spread does not count are not noted
- * for it.
+ * Notes pods as `noteDomains` does, on an existing node. A spread that does not count the node gets
+ * no note.
  */
 export function noteOnNode(
   engine: Engine,
@@ -58,11 +58,14 @@ export function noteOnNode(
   }
 }
 
-/** Whether pods must be assigned one at a time to stay level. */
+/** Whether pods must be assigned one at a time to keep a spread level. */
 export const evensOut = (roles: Roles): boolean =>
   roles.onDomain.some((role) => role.group.kind === 'spread');
 
-/** Distributes up to `count` pods over candidates and notes them in their domains. */
+/**
+ * Distributes up to `count` pods over candidates, notes them in their domains and returns them by
+ * candidate.
+ */
 export function assignDomains(
   engine: Engine,
   candidates: readonly Item[],

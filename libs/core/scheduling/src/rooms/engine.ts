@@ -22,16 +22,17 @@ type PinSpec = {
 };
 
 /**
- * The nodes of a plan while it is being built, with every rule that decides what still goes where.
+ * The nodes of a plan under construction, with every rule that decides which pods may join which
+ * node.
  */
 export class Engine {
   readonly world: World;
   readonly ledger: Ledger;
   readonly accounts: Accounts;
-  /** Existing nodes first, in the order in which they are tried. */
+  /** Existing nodes in the order in which they are tried. */
   readonly existing: readonly Bin[];
   readonly fresh: Bin[] = [];
-  /** Shapes pinned to domains, remembered for `candidatesOf`. */
+  /** Shapes pinned to domains, kept for `candidatesOf`. */
   readonly pinned = new Map<
     string,
     readonly { readonly shape: Shape; readonly specs: readonly PinSpec[]; readonly price: number }[]
@@ -40,8 +41,8 @@ export class Engine {
   #made: number;
 
   /**
-   * An engine without pods of this plan; with `from`, one that starts where that stands, new nodes
-   * left out.
+   * Makes an engine without pods of this plan. With `from`, it copies that engine's counts and
+   * existing nodes, but not its new nodes.
    */
   constructor(world: World, from?: Engine) {
     this.world = world;
@@ -76,7 +77,7 @@ export class Engine {
     return new Float64Array(this.world.dimensions.names.length);
   }
 
-  /** Whether an existing node's taints and labels let a shape in. */
+  /** Whether the taints and labels of an existing node admit a shape. */
   nodeAdmits(room: NodeRoom, shape: Shape): boolean {
     let known = this.#nodeMatch.get(shape.id);
     if (known === undefined) this.#nodeMatch.set(shape.id, (known = new Map<number, boolean>()));
@@ -91,7 +92,7 @@ export class Engine {
     return match;
   }
 
-  /** How many more of the item an existing node takes; domain rules are the caller's. */
+  /** Returns how many more of the item an existing node takes. Domain rules are not checked. */
   roomOnNode(bin: Bin, item: Item): number {
     const { room } = bin;
     if (room === undefined || !this.nodeAdmits(room, item.shape)) return 0;
@@ -102,7 +103,7 @@ export class Engine {
     return times;
   }
 
-  /** How many more of the item a new node takes, if it may take any. */
+  /** Returns how many more of the item a new node takes. Domain rules are not checked. */
   roomInFresh(bin: Bin, item: Item): number {
     const state = bin.state as State;
     const next = this.world.states.after(state, item.shape);
@@ -112,8 +113,8 @@ export class Engine {
   }
 
   /**
-   * The state in which a node of this template could be opened for the item; undefined when it
-   * could take none.
+   * Returns the state in which a node of this template can open for the item; undefined if it could
+   * take none.
    */
   openingFor(template: Template, item: Item): State | undefined {
     const most = this.#hostRoom(undefined, item, noPorts);
@@ -126,8 +127,8 @@ export class Engine {
   }
 
   /**
-   * Whether nothing but a reservation that is given out keeps a new node of this template from the
-   * item: with `Strict`, pods wait for it.
+   * Whether a new node of this template lacks only a reservation for the item, and the reservation
+   * has no instance left. With `Strict`, such pods wait.
    */
   waitsForReservation(template: Template, item: Item): boolean {
     if (this.world.options.reservedOfferings !== 'Strict' || !template.reserves) return false;
@@ -164,8 +165,8 @@ export class Engine {
   }
 
   /**
-   * The largest number for which an offer within limits remains; what fits more also fits less, so
-   * halving finds it.
+   * Returns the largest number of the item for which an offer within limits remains. A load that
+   * fits still fits with fewer pods, so binary search finds the number.
    */
   #charged(
     state: State,
@@ -204,8 +205,8 @@ export class Engine {
   }
 
   /**
-   * How many more of the item a node's volume limits allow. Volumes with a name are attached once,
-   * however many share them.
+   * Returns how many more of the item the node's volume limits allow. A volume with a name is
+   * attached once, even if several pods share it.
    */
   #volumeRoom(bin: Bin, item: Item): number {
     let times = Infinity;
@@ -223,7 +224,7 @@ export class Engine {
     return times;
   }
 
-  /** Opens an empty new node in a state that some template's nodes may be opened in. */
+  /** Opens an empty new node in one of its template's opening states. */
   open(state: State): Bin {
     const bin: Bin = {
       index: this.#made,
@@ -239,14 +240,20 @@ export class Engine {
     return bin;
   }
 
-  /** Puts `count` of the item on a bin and charges it; the caller has asked for the room. */
+  /**
+   * Puts `count` of the item on a bin and charges the bin. The caller has checked that there is
+   * room.
+   */
   put(bin: Bin, item: Item, count: number): void {
     const first = bin.pods === 0;
     this.add(bin, item, count);
     if (bin.state !== undefined) this.recharge(bin, first);
   }
 
-  /** As `put`, leaving it to the caller to charge the bin when it is full. */
+  /**
+   * Puts `count` of the item on a bin without charging it. The caller charges the bin once it is
+   * full.
+   */
   add(bin: Bin, item: Item, count: number): void {
     addTo(bin.used, item.cls.requests, count);
     bin.contents.set(item, (bin.contents.get(item) ?? 0) + count);
@@ -260,7 +267,10 @@ export class Engine {
       bin.state = this.world.states.after(bin.state, item.shape) as State;
   }
 
-  /** Charges a new node as the offer that it would be launched as now. */
+  /**
+   * Charges a new node as the offer that would be launched for its current load. `first` marks the
+   * first charge of the node.
+   */
   recharge(bin: Bin, first: boolean): void {
     const state = bin.state as State;
     if (!Accounts.applies(state.template)) return;
@@ -270,17 +280,17 @@ export class Engine {
       bin.minValuesRelaxed = !this.accounts.keepsMinValues(state, bin);
   }
 
-  /** What a new node costs as it is. */
+  /**
+   * Returns the price of a new node with its current load in micro-dollars an hour; Infinity if no
+   * offer holds it.
+   */
   priceOf(bin: Bin): number {
     const offer = bin.offer ?? cheapestFor(bin.state as State, bin);
     return offer?.offering.priceMicrosPerHour ?? Infinity;
   }
 }
 
-/**
- * For claims in flight: whatever value an open label takes in the end, the shape must be content
- * with it.
- */
+/** Whether the shape accepts every value that an open label of a claim in flight may still take. */
 function surelyAdmits(room: NodeRoom, shape: Shape): boolean {
   for (const key of room.node.requirements.keys()) {
     const wanted = shape.requirements.get(key);
@@ -311,7 +321,8 @@ const portsWith = (bin: Bin | undefined, item: Item): readonly HostPort[] => {
 };
 
 /**
- * Adds volumes with a name to `names`; returns how many volumes of their own `copies` pods bring.
+ * Adds the named volumes of the item to `names`. Returns how many unnamed volumes `copies` pods
+ * bring.
  */
 function attach(
   item: Item,

@@ -1,8 +1,8 @@
-// Reads here are unchecked: every packing asks this for every node it tries.
+// Reads here are unchecked for speed: every packing calls this for every node that it tries.
 
 /**
- * How many times `requests` fits between `used` and `room`; 0 where what is used does not fit by
- * itself.
+ * Returns how many times `requests` fits between `used` and `room`; 0 if `used` itself does not
+ * fit. Invariant: the three vectors have the same length.
  */
 export function timesFitting(
   room: Float64Array,

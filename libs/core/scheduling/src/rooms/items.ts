@@ -4,23 +4,22 @@ import type { Shape } from '../model/shapes.js';
 import type { Role, Roles } from '../topology/roles.js';
 
 /**
- * Equal pods that have been assigned their domains: a class at one level of relaxation, one
- * alternative of its volumes, one domain per topology key. Moving an item from one new node to
- * another cannot change any domain's counts, so the search only has to look at the nodes
- * themselves.
+ * Equal pods with assigned domains: a class at one level of relaxation, with one alternative of its
+ * volumes and one domain per topology key. Moving an item between new nodes changes no domain's
+ * counts, so the search only has to check the nodes.
  */
 export type Item = {
   readonly id: number;
   readonly cls: PodClass;
   readonly level: number;
   readonly roles: Roles;
-  /** What it asks of the node, its domains included. */
+  /** The requirements on the node, including the assigned domains. */
   readonly shape: Shape;
-  /** Domain roles with the domain each was assigned. */
+  /** Roles in topology domains, each with its assigned domain. */
   readonly pins: readonly { readonly role: Role; readonly domain: string }[];
 };
 
-/** Items by identity. */
+/** Items by identity: equal items are one object. */
 export class ItemTable {
   readonly items: Item[] = [];
   readonly #known = new ByAmounts<Item>();

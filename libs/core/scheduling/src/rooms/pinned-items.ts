@@ -10,8 +10,8 @@ import type { Engine } from './engine.js';
 import type { Item, ItemTable } from './items.js';
 
 /**
- * Whether every role of a key is content on a node without that label: only spread and affinity
- * demand one.
+ * Whether nodes without this label satisfy every role of its key. Only spread and affinity require
+ * the label.
  */
 const labelOptional = (roles: readonly Role[]): boolean =>
   roles.every((role) => !role.carries || role.group.kind === 'anti');
@@ -29,7 +29,7 @@ function domainsOfKey(engine: Engine, shape: Shape, key: string): readonly strin
 
 type Spec = RequirementSpec & { readonly operator: 'In' };
 
-/** Every combination of one domain per topology key that the class takes part in. */
+/** Returns every combination of one domain per topology key of the class. */
 function choicesOf(
   engine: Engine,
   shape: Shape,
@@ -47,8 +47,8 @@ function choicesOf(
 }
 
 /**
- * The cheapest price of a node per core among the offers that a shape leaves: how candidates of
- * equal standing are ranked.
+ * Returns the lowest price per unit of CPU among the offers of the heaviest pools that admit the
+ * shape. It ranks candidates that are otherwise equal.
  */
 function pricePerCore(engine: Engine, shape: Shape): number {
   const { states, templates } = engine.world;
@@ -68,8 +68,8 @@ function pricePerCore(engine: Engine, shape: Shape): number {
 type Pinned = { readonly shape: Shape; readonly specs: readonly Spec[]; readonly price: number };
 
 /**
- * What a shape may be pinned to for some keys, cheapest first; equal prices stay in the order of
- * domain names.
+ * Returns the ways to pin a shape to domains of some keys, cheapest first. Equal prices stay in the
+ * order of domain names.
  */
 function pinnedShapes(engine: Engine, shape: Shape, roles: Roles): readonly Pinned[] {
   const optional = roles.domainKeys.map((key) =>
@@ -91,7 +91,7 @@ function pinnedShapes(engine: Engine, shape: Shape, roles: Roles): readonly Pinn
   return made;
 }
 
-/** Whether some template has room for one pod of an item on a new node, as far as one node goes. */
+/** Whether some template can open a node for one pod of an item. Later nodes are not considered. */
 function canOpen(engine: Engine, item: Item): boolean {
   const { states, templates } = engine.world;
   const used = item.cls.requests;
@@ -113,8 +113,8 @@ function canOpen(engine: Engine, item: Item): boolean {
 }
 
 /**
- * The items that pods of a class may become on new nodes, best first among equals: cheaper domains,
- * then by name.
+ * Returns the items that pods of a class may become on new nodes, cheapest domains first, then by
+ * name.
  */
 export function candidatesOf(
   engine: Engine,

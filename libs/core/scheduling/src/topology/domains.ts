@@ -11,7 +11,7 @@ import { intersects } from '../model/daemons.js';
 import type { NodeFilter } from '../model/groups.js';
 import { admitsOffering, type Offer, type Template } from '../model/templates.js';
 
-/** The value of an offering for labels that offerings decide; undefined for every other key. */
+/** Returns an offering's value for a label that offerings decide; undefined for every other key. */
 function offeringValue(offering: Offering, key: string): string | undefined {
   switch (key) {
     case labels.zone:
@@ -26,8 +26,8 @@ function offeringValue(offering: Offering, key: string): string | undefined {
 }
 
 /**
- * The values that a new node may still take for a key, given its requirements and the offers that
- * are left; sorted.
+ * Returns the values that a new node may still take for a key, sorted. They follow from its
+ * requirements and remaining offers.
  */
 export function openDomains(
   requirements: Requirements,
@@ -54,8 +54,8 @@ export function openDomains(
 }
 
 /**
- * The domains of a key that a pool's new nodes could be in and that a spread with this filter
- * counts.
+ * Returns the domains of a key that new nodes of a template could be in and that a spread with this
+ * filter counts, sorted.
  */
 export function templateDomains(
   template: Template,

@@ -4,16 +4,19 @@ import type { Group } from '../model/groups.js';
 import type { Role } from './roles.js';
 
 /**
- * Pods of one group in one domain: those it selects, and those here that carry its rule. A spread
- * counts only nodes that its pods could use, and whether a new node will be one of them may be
- * open: such pods are selected, but not `sure`.
+ * Pods of one group in one domain: `selected` pods match its selector, `carriers` have its rule.
+ * `sure` counts the selected pods on nodes that the spread is known to count. Invariant: 0 <= sure
+ * <= selected.
  */
 export type Tally = { selected: number; carriers: number; sure: number };
 
-/** Counts of one group over the domains of its key. */
+/**
+ * Counts of one group over the domains of its key. Invariant: `total` is the sum of `selected` over
+ * all domains.
+ */
 export class DomainTallies {
   readonly tallies = new Map<string, Tally>();
-  /** Domains that the spread's minimum is taken over. */
+  /** Domains over which the spread takes its minimum. */
   readonly eligible = new Set<string>();
   total = 0;
 
@@ -31,8 +34,8 @@ export class DomainTallies {
   }
 
   /**
-   * The smallest count over eligible domains; 0 while fewer domains are eligible than the
-   * constraint wants.
+   * Returns the smallest `sure` count over the eligible domains. The result is 0 if fewer than
+   * `minDomains` are eligible, as in Kubernetes.
    */
   least(group: Group): number {
     if (this.eligible.size < group.minDomains) return 0;
@@ -48,14 +51,18 @@ export class DomainTallies {
 const empty: Tally = { selected: 0, carriers: 0, sure: 0 };
 
 /**
- * How many more pods with this role a domain with this tally may take; `least` is the smallest
- * count over all domains, `total` counts the group's pods anywhere. (Plain arguments: this is asked
- * hundreds of thousands of times for one plan.)
- * - A spread's carrier may raise the domain to `least + maxSkew`. Pods that are merely counted may not raise a domain that
- *   carriers live in above that either, so that a carrier which binds last is still accepted; `lenient` lets them, because
- *   kube-scheduler would: for pods that would otherwise have no place at all.
- * - Anti-affinity keeps carriers away from selected pods and, when required, selected pods away from carriers.
- * - Affinity wants a selected pod there already; the first of a group that selects itself may start anywhere.
+ * Returns how many more pods with this role a domain with this tally takes. `least` is the smallest
+ * count over all domains, `total` the number of the group's pods anywhere. The arguments are plain
+ * values, because every placement calls this function.
+ * - Spread: a carrier may raise the domain to `least + maxSkew`. A pod that is only selected may
+ *   not raise a domain with carriers above that either. kube-scheduler would then refuse a carrier
+ *   that binds last.
+ * - `lenient` lifts the second rule, as kube-scheduler has none. It serves pods that would otherwise
+ *   find no place.
+ * - Anti-affinity keeps carriers away from selected pods. If it is required, it also keeps selected
+ *   pods away from carriers.
+ * - Affinity wants a selected pod in the domain. The first pod of a group that selects itself may
+ *   start anywhere.
  */
 export function roomIn(
   role: Role,
@@ -85,15 +92,15 @@ export function roomIn(
 }
 
 /**
- * Counts of every group: by domain here, by host in the bins themselves (only totals are kept for
- * those).
+ * Counts of every group. Domain counts are kept here; host counts are kept in the bins, and only
+ * their totals here.
  */
 export class Ledger {
   readonly domains: readonly DomainTallies[];
   readonly #hostTotals: Float64Array;
-  /** See `roomIn`. */
+  /** The `lenient` argument of `roomIn` for every question to this ledger. */
   lenient = false;
-  /** Per hostname spread: what every eligible node is sure to hold. */
+  /** Per hostname group, the number of selected pods that every eligible node is sure to hold. */
   readonly hostFloors: Float64Array;
 
   constructor(groups: readonly unknown[]) {
@@ -102,7 +109,7 @@ export class Ledger {
     this.hostFloors = new Float64Array(groups.length);
   }
 
-  /** A copy that can be counted on without touching this one. */
+  /** Returns a copy with independent counts. */
   clone(): Ledger {
     const copy = new Ledger(this.domains);
     this.domains.forEach((tallies, index) => copy.domains[index]?.assign(tallies));
@@ -111,7 +118,10 @@ export class Ledger {
     return copy;
   }
 
-  /** Invariant: no count is ever below zero; what `note` takes away was noted before. */
+  /**
+   * Whether no count is below zero. Invariant: true at all times, because `note` only removes pods
+   * that were noted before.
+   */
   neverNegative(): boolean {
     return (
       this.#hostTotals.every((total) => total >= 0) &&
@@ -141,8 +151,8 @@ export class Ledger {
   }
 
   /**
-   * Notes `count` pods of this role in a domain; a negative count takes them away. `sure`: the node
-   * is one that counts.
+   * Notes `count` pods of this role in a domain; a negative count removes them. `sure` means that
+   * the spread counts their node.
    */
   note(role: Role, domain: string, count: number, sure: boolean): void {
     const tallies = this.of(role.group);
@@ -165,7 +175,7 @@ export class Ledger {
     );
   }
 
-  /** As `note`, for a host. */
+  /** Notes `count` pods of this role on a host; a negative count removes them. */
   noteOnHost(role: Role, hosts: Map<number, Tally>, count: number): void {
     let tally = hosts.get(role.group.id);
     if (tally === undefined)

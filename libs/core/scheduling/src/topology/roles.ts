@@ -2,15 +2,12 @@ import type { Level, PodClass } from '../model/classes.js';
 import type { Group } from '../model/groups.js';
 
 /**
- * How a class takes part in a group at one level: it follows the group's rule, is counted by it, or
- * both.
+ * The part that a class has in a group at one level: it carries the group's rule, is selected by
+ * it, or both.
  */
 export type Role = { readonly group: Group; readonly carries: boolean; readonly selected: boolean };
 
-/**
- * Roles of a class, hostname groups apart from the others: those are settled bin by bin, these
- * domain by domain.
- */
+/** Roles of a class. Hostname roles are decided per node, the other roles per topology domain. */
 export type Roles = {
   readonly onHost: readonly Role[];
   readonly onDomain: readonly Role[];
@@ -18,7 +15,7 @@ export type Roles = {
   readonly needsHostMates: boolean;
 };
 
-// Classes that differ in their requests only share their levels, and are selected by the same
+// Classes that differ only in their requests share their levels and are selected by the same
 // groups.
 const known = new WeakMap<Level, Roles>();
 
