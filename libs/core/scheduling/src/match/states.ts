@@ -12,40 +12,44 @@ import { type Shape, taintAgainst } from '../model/shapes.js';
 import { admitsOffering, type Offer, type Template, type TypeRoom } from '../model/templates.js';
 
 /**
- * What a new node is still free to become: its pool's requirements met with those of the pods on
- * it. Nodes share few states, and where a state leads when a pod of a shape joins is remembered, so
- * that matching costs one lookup.
+ * The choices that a new node still has: the requirements of its pool combined with those of its
+ * pods. Nodes share few states. The table remembers which state follows when a pod of a shape
+ * joins, so matching costs one lookup.
  */
 export type State = {
   readonly id: number;
   readonly template: Template;
   readonly requirements: Requirements;
-  /** Every offer that is still possible, cheapest first. */
+  /** Every offer that is still possible. Invariant: cheapest first. */
   readonly offers: readonly Offer[];
   /**
-   * Whether nodes are sized by some of the offers only, as the template says; any of the others may
-   * still be launched.
+   * Whether the node is sized only by the template's `sizes`. The other offers may still be
+   * launched.
    */
   readonly sized: boolean;
-  /** The offers that nodes are sized by, cheapest first; those below are taken from them. */
+  /**
+   * The offers that the node is sized by, cheapest first. `frontier`, `chargeable` and `widest` are
+   * taken from them.
+   */
   readonly sizes: readonly Offer[];
   /**
-   * Offers worth pricing: for each there is no cheaper one with at least as much room. Cheapest
-   * first.
+   * Offers that can be the cheapest for some load, cheapest first. Invariant: for none of them is
+   * there a cheaper unreserved offer with at least as much room and the same host ports.
    */
   readonly frontier: readonly Offer[];
   /**
-   * What limits and reservations choose from: every type's cheapest offer, and every reserved one.
+   * The offers that limits and reservations choose from: the cheapest offer of each type, and every
+   * reserved offer.
    */
   readonly chargeable: readonly Offer[];
   /**
-   * Of the frontier, the rooms that no other exceeds in everything: what fits in none of them fits
-   * nowhere.
+   * The rooms of the frontier that no other room contains. Invariant: a load without host ports
+   * fits some offer only if it fits one of them.
    */
   readonly widest: readonly Float64Array[];
 };
 
-// Unchecked: vectors of one plan have one length, and checked reads here cost a tenth of planning.
+// Invariant: all vectors of one plan have the same length. Reads here are unchecked for speed.
 const holdsAll = (large: Float64Array, small: Float64Array): boolean => {
   for (let index = 0; index < small.length; index += 1)
     if ((small[index] as number) > (large[index] as number)) return false;
@@ -62,7 +66,10 @@ function cheapestOfTypes(offers: readonly Offer[]): readonly Offer[] {
   });
 }
 
-/** Exact as long as offers are unlimited. Reserved ones never rule out others: they run out. */
+/**
+ * Keeps the offers that no cheaper offer replaces. Reserved offers replace none, because they can
+ * run out.
+ */
 function frontierOf(offers: readonly Offer[]): readonly Offer[] {
   const kept: Offer[] = [];
   for (const offer of offers) {
@@ -81,7 +88,7 @@ function frontierOf(offers: readonly Offer[]): readonly Offer[] {
 
 function widestOf(frontier: readonly Offer[]): readonly Float64Array[] {
   const rooms: Float64Array[] = [];
-  // From the dear end: large rooms come first and rule out most others at once.
+  // The dearest offers come first, because their rooms are usually large and contain many others.
   for (const offer of [...frontier].reverse()) {
     if (!rooms.some((room) => holdsAll(room, offer.type.room))) rooms.push(offer.type.room);
   }
@@ -94,14 +101,14 @@ function widestOf(frontier: readonly Offer[]): readonly Float64Array[] {
   );
 }
 
-/** All states of one plan. */
+/** All states of one plan, and the transitions between them. */
 export class StateTable {
   readonly states: State[] = [];
   readonly #ids = new Map<string, number>();
   readonly #next = new Map<number, Map<number, State | null>>();
   readonly #wellKnown: ReadonlySet<string>;
   readonly #roots: readonly State[];
-  /** By template: the states that a node may be opened in, in the order in which they are tried. */
+  /** Per template: the states in which a node may open, in the order in which they are tried. */
   readonly #openings: readonly (readonly State[])[];
 
   constructor(templates: readonly Template[], wellKnown: ReadonlySet<string>) {
@@ -120,25 +127,25 @@ export class StateTable {
     });
   }
 
-  /** A template before any pod has joined. */
+  /** Returns the state of a template without pods, with every offer. */
   root(template: Template): State {
     return at(this.#roots, template.index);
   }
 
   /**
-   * The states that a node of a template may be opened in: one whose sizes take a pod comes before
-   * one for which every offer counts.
+   * Returns the states in which a node of a template may open. The state that is sized by the
+   * template's `sizes` comes before the one with every offer.
    */
   openings(template: Template): readonly State[] {
     return at(this.#openings, template.index);
   }
 
-  /** A state in which a node that has come to this one may be opened. */
+  /** Returns the opening state from which a node reached this state. */
   openingOf(state: State): State {
     return state.sized ? at(this.openings(state.template), 0) : this.root(state.template);
   }
 
-  /** The state after a pod of this shape joins; undefined when it cannot. */
+  /** Returns the state after a pod of this shape joins; undefined if it cannot join. */
   after(state: State, shape: Shape): State | undefined {
     let known = this.#next.get(state.id);
     if (known === undefined) this.#next.set(state.id, (known = new Map<number, State | null>()));
@@ -162,14 +169,17 @@ export class StateTable {
       return fits && admitsOffering(requirements, offer.offering);
     });
     if (offers.length === 0) return undefined;
-    // A node of which only other types are left is sized by those.
+    // If none of the template's sizes is left, the remaining offers size the node.
     return (
       this.#intern(state, requirements, offers) ??
       this.#intern({ template: state.template, sized: false }, requirements, offers)
     );
   }
 
-  /** Undefined when a sized state has no offer left to size nodes by. */
+  /**
+   * Returns the state for these requirements; undefined if it is sized and none of its sizes is
+   * left.
+   */
   #intern(
     { template, sized }: Pick<State, 'template' | 'sized'>,
     requirements: Requirements,

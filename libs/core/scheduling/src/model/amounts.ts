@@ -1,16 +1,16 @@
 /**
- * Values by rows of numbers, one number a step: numbers find their place much sooner than their
- * text would, and the first plan of many classes is mostly looking up what is equal.
+ * A tree of values by rows of numbers, one number per step. It finds equal rows without writing
+ * them as text.
  */
 export class ByAmounts<T> {
-  /** What the row that ends here stands for, once somebody has set it. */
+  /** The value of the row that ends here; undefined until it is set. */
   value: T | undefined;
-  // Most rows go on one way only: that one is kept without a map.
+  // The first branch of a node is kept without a map, because most nodes have one branch.
   #amount = 0;
   #only: ByAmounts<T> | undefined;
   #next: Map<number, ByAmounts<T>> | undefined;
 
-  /** One number further. */
+  /** Returns the node one number further, and creates it if necessary. */
   after(amount: number): ByAmounts<T> {
     if (this.#only === undefined) {
       this.#amount = amount;
@@ -24,7 +24,7 @@ export class ByAmounts<T> {
   }
 }
 
-/** Where a whole row leads. */
+/** Returns the node at the end of a row. */
 export function placeOf<T>(tree: ByAmounts<T>, amounts: Float64Array): ByAmounts<T> {
   let at = tree;
   for (let index = 0; index < amounts.length; index += 1) at = at.after(amounts[index] as number);

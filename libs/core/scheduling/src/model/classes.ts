@@ -1,5 +1,6 @@
 import { at } from '@dovetail/core-invariant';
 import {
+  compareText,
   intersectRequirements,
   type Pod,
   type Requirements,
@@ -16,27 +17,27 @@ import { selectionText, type SelectorKeys } from './selection.js';
 import type { Shape, ShapeTable } from './shapes.js';
 import { type Attachment, type VolumeDemand, volumeDemandOf, type VolumeIndex } from './volumes.js';
 
-/** What a class insists on at one level of relaxation. */
+/** The demands of a class at one level of relaxation. */
 export type Level = {
-  /** Alternatives that its volumes leave, usually one. */
+  /** Alternatives that the volumes allow; usually one. */
   readonly shapes: readonly Shape[];
-  /** Spread and affinity groups whose rule it has to follow. */
+  /** Spread and affinity groups whose rule the class follows. */
   readonly carries: readonly Group[];
 };
 
 /** Pods that are equal in everything that planning reads. */
 export type PodClass = {
   readonly index: number;
-  /** One of them; any would do. */
+  /** One pod of the class; all others are equal to it. */
   readonly pod: Pod;
-  /** All of them, oldest first. */
+  /** The uids of all pods of the class, oldest first. */
   readonly uids: readonly string[];
   readonly requests: Float64Array;
   readonly levels: readonly Level[];
-  /** Groups that count these pods, whether or not they carry the constraint themselves. */
+  /** Groups that select these pods, with or without being carried by them. */
   readonly selectedBy: readonly Group[];
   readonly attachments: readonly Attachment[];
-  /** Set when no node could ever take the pod as it is. */
+  /** The reason why no node can ever take these pods; absent for other classes. */
   readonly refusal?: Reason;
 };
 
@@ -47,14 +48,17 @@ export type ClassTables = {
   readonly groups: GroupTable;
   readonly volumes: VolumeIndex;
   readonly preferences: 'Respect' | 'Ignore';
-  /** Whether some pool has a taint with PreferNoSchedule, which is then the last thing to relax. */
+  /**
+   * Whether some pool has a taint with PreferNoSchedule. Tolerating it is then the last relaxation.
+   */
   readonly taintPreferences: boolean;
 };
 
-const older = (a: Pod, b: Pod): number =>
-  a.createdMs - b.createdMs || (a.uid < b.uid ? -1 : a.uid > b.uid ? 1 : 0);
+const older = (a: Pod, b: Pod): number => a.createdMs - b.createdMs || compareText(a.uid, b.uid);
 
-/** Largest first, as Karpenter queues pods: cpu, then memory, then age, then uid. */
+/**
+ * Orders pods as Karpenter queues them: most cpu first, then most memory, then oldest, then by uid.
+ */
 function largestFirst(a: Pod, b: Pod): number {
   return (
     (b.requests['cpu'] ?? 0) - (a.requests['cpu'] ?? 0) ||
@@ -63,7 +67,7 @@ function largestFirst(a: Pod, b: Pod): number {
   );
 }
 
-/** Groups pods, each of them once, into classes, largest pods first. */
+/** Groups pods into classes, largest pods first. Invariant: each pod is in exactly one class. */
 export function classesOf(pods: readonly Pod[], tables: ClassTables): readonly PodClass[] {
   const lists = equalPods(pods, {
     names: tables.dimensions.names,
@@ -76,7 +80,7 @@ export function classesOf(pods: readonly Pod[], tables: ClassTables): readonly P
   const drafts = new Map<string, Draft>();
   for (const list of lists)
     if (!drafts.has(list.demands)) drafts.set(list.demands, draftOf(first(list), tables));
-  // Only now are all groups known.
+  // Groups are complete only after every draft has been made.
   const selections = new Selections(tables);
   for (const draft of drafts.values()) draft.selectedBy = selections.of(draft.pod);
   return lists.map(({ pods: members, demands }, index) => {
@@ -95,10 +99,7 @@ export function classesOf(pods: readonly Pod[], tables: ClassTables): readonly P
   });
 }
 
-/**
- * What classes have in common whose pods differ in nothing but their requests; `pod` is one of
- * them.
- */
+/** The parts that pods share if they differ only in their requests. `pod` is one of those pods. */
 type Draft = Pick<PodClass, 'levels' | 'attachments' | 'refusal'> & {
   readonly pod: Pod;
   selectedBy: readonly Group[];
@@ -205,8 +206,8 @@ function levelOf(pod: Pod, demands: Demands, volumes: VolumeDemand, tables: Clas
 }
 
 /**
- * Which groups select a pod, remembered per namespace and relevant labels: many classes, few such
- * texts.
+ * Finds the groups that select a pod. Answers are kept per namespace and relevant labels, because
+ * many classes share them.
  */
 export class Selections {
   readonly #known = new Map<string, readonly Group[]>();
@@ -235,8 +236,8 @@ export class Selections {
   }
 
   /**
-   * Files each group under the first label value that it insists on, so that a pod is tested
-   * against few of them.
+   * Files each group under the label values of its first `In` requirement, so that each pod is
+   * tested against few groups.
    */
   #index(): void {
     this.#known.clear();

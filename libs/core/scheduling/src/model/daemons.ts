@@ -1,6 +1,7 @@
 import { labels } from '@dovetail/core-api';
 import {
   admitsAbsence,
+  compareText,
   type DaemonSet,
   firstUntolerated,
   hasIntersection,
@@ -17,14 +18,17 @@ import {
 import { addTo, type Dimensions, vectorOf } from './dimensions.js';
 import { usableTerms } from './levels.js';
 
-/** A daemonset as planning sees it: what each of its pods takes, and which nodes it goes to. */
+/**
+ * A daemonset in the terms of planning: the amounts that each of its pods takes, and the nodes that
+ * it goes to.
+ */
 export type Daemon = {
   readonly uid: string;
   readonly requests: Float64Array;
   readonly hostPorts: readonly HostPort[];
   /**
-   * Alternatives (OR). Preferences do not bind the daemonset controller, and its own hostname terms
-   * are not known yet.
+   * Alternatives (OR). Preferences do not bind the daemonset controller. Terms about the hostname
+   * are left out, because new nodes have no name yet.
    */
   readonly alternatives: readonly Requirements[];
   readonly toleratesAll: (taints: readonly Taint[]) => boolean;
@@ -37,13 +41,13 @@ const withoutHostname = (requirements: Requirements): Requirements => {
   return kept;
 };
 
-/** Daemonsets in a fixed order. PreferNoSchedule never keeps their pods away. */
+/** Returns daemonsets in the order of their uids. PreferNoSchedule never keeps their pods away. */
 export function daemonsOf(
   daemonSets: readonly DaemonSet[],
   dimensions: Dimensions,
 ): readonly Daemon[] {
   return [...daemonSets]
-    .sort((a, b) => (a.uid < b.uid ? -1 : 1))
+    .sort((a, b) => compareText(a.uid, b.uid))
     .map(({ uid, template }) => {
       const base = requirementsFromLabels(template.nodeSelector);
       const terms = usableTerms(template);
@@ -61,10 +65,7 @@ export function daemonsOf(
     });
 }
 
-/**
- * Labels that Karpenter's nodes will carry in the end; daemonsets may select them, nothing else
- * can.
- */
+/** Labels that Karpenter's nodes carry once they are ready. Only daemonsets may select them. */
 const lifecycleLabels = requirementsFromLabels({
   'karpenter.sh/registered': 'true',
   'karpenter.sh/initialized': 'true',
@@ -73,7 +74,7 @@ const lifecycleLabels = requirementsFromLabels({
 const meets = (offered: ValueSet, wanted: ValueSet): boolean =>
   hasIntersection(offered, wanted) || (admitsAbsence(offered) && admitsAbsence(wanted));
 
-/** Whether keys that both sides know have a value in common. */
+/** Whether each key that both sides name has a common value. */
 export function intersects(a: Requirements, b: Requirements): boolean {
   const [few, many] = a.size < b.size ? [a, b] : [b, a];
   for (const [key, set] of few) {
@@ -83,7 +84,7 @@ export function intersects(a: Requirements, b: Requirements): boolean {
   return true;
 }
 
-/** The daemonsets that a template's nodes may carry, whatever their type. */
+/** Returns the daemonsets that nodes of a template may carry, whatever their type. */
 export function daemonsOfTemplate(
   daemons: readonly Daemon[],
   template: { readonly requirements: Requirements; readonly taints: readonly Taint[] },
@@ -99,11 +100,11 @@ export function daemonsOfTemplate(
   );
 }
 
-/** Of those, the ones that a node of this type carries. */
+/** Returns those daemonsets that a node of this type carries. */
 export const daemonsOfType = (daemons: readonly Daemon[], type: Requirements): readonly Daemon[] =>
   daemons.filter((daemon) => daemon.alternatives.some((wanted) => intersects(type, wanted)));
 
-/** What daemonsets take together. */
+/** Returns the sum of the daemonsets' requests. */
 export function overheadOf(daemons: readonly Daemon[], dimensions: Dimensions): Float64Array {
   const total = new Float64Array(dimensions.names.length);
   for (const daemon of daemons) addTo(total, daemon.requests, 1);

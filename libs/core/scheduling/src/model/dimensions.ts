@@ -2,7 +2,7 @@ import { at, float64At } from '@dovetail/core-invariant';
 import type { DaemonSet, Pod, Resources } from '@dovetail/core-kube-model';
 
 /**
- * The resources that pods and daemonsets ask for, in the order of every vector of this plan.
+ * The resources that pods and daemonsets request, in the order of every vector of this plan.
  * Amounts are in millicores of cpu and bytes of memory. Invariant: cpu, memory and pods come first;
  * the others follow by name.
  */
@@ -11,8 +11,7 @@ export type Dimensions = { readonly names: readonly string[] };
 const leading = ['cpu', 'memory', 'pods'];
 
 /**
- * The dimensions of one planning run. A resource that nobody asks for cannot keep a pod away and is
- * left out.
+ * Returns the dimensions of one plan. A resource without requests excludes no pod and is left out.
  */
 export function dimensionsOf(pods: readonly Pod[], daemonSets: readonly DaemonSet[]): Dimensions {
   const names = new Set<string>();
@@ -24,7 +23,7 @@ export function dimensionsOf(pods: readonly Pod[], daemonSets: readonly DaemonSe
   return { names: [...leading, ...others] };
 }
 
-/** Amounts as a vector; a name that is absent means zero. */
+/** Returns amounts as a vector. An absent name means zero. */
 export function vectorOf(dimensions: Dimensions, resources: Resources): Float64Array {
   const { names } = dimensions;
   const vector = new Float64Array(names.length);
@@ -33,7 +32,7 @@ export function vectorOf(dimensions: Dimensions, resources: Resources): Float64A
   return vector;
 }
 
-/** A vector as amounts by name; zeros are left out. */
+/** Returns a vector as amounts by name, without zeros. */
 export function resourcesOf(dimensions: Dimensions, vector: Float64Array): Resources {
   const resources: Record<string, number> = {};
   dimensions.names.forEach((name, index) => {
@@ -42,9 +41,9 @@ export function resourcesOf(dimensions: Dimensions, vector: Float64Array): Resou
   return resources;
 }
 
-/** Adds `times` × `amounts` to `total`, in place. */
+/** Adds `times` × `amounts` to `total` in place. */
 export function addTo(total: Float64Array, amounts: Float64Array, times: number): void {
   for (let index = 0; index < total.length; index += 1)
-    // Unchecked: as many pods as a plan has, times its rounds, are added up here.
+    // Reads here are unchecked for speed: every pod that a plan places is added up here.
     total[index] = (total[index] as number) + (amounts[index] as number) * times;
 }

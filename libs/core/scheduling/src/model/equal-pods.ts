@@ -6,13 +6,16 @@ import { selectionText, type SelectorKeys } from './selection.js';
 /** Pods that are equal in everything that planning reads. */
 export type EqualPods = {
   readonly pods: Pod[];
-  /** Everything about them but their requests: equal text, equal demands. */
+  /**
+   * Everything that planning reads except the requests, as text. Invariant: equal text means equal
+   * demands.
+   */
   readonly demands: string;
 };
 
 /**
- * What planning reads of pods: the resources by name, the labels that selectors ask about, and the
- * claims that exist.
+ * The context that decides which parts of pods planning reads: resource names, labels that
+ * selectors name, and existing claims.
  */
 export type Reading = {
   readonly names: readonly string[];
@@ -20,11 +23,11 @@ export type Reading = {
   readonly claims: { has(id: string): boolean };
 };
 
-/** A list as text; nothing for an empty one. */
+/** Returns a list as text; an empty list gives empty text. */
 export const listText = (list: readonly unknown[]): string =>
   list.length === 0 ? '' : JSON.stringify(list);
 
-/** Labels as text, in the order of their keys. */
+/** Returns labels as text, in the order of their keys. */
 export function recordText(record: Readonly<Record<string, string>>): string {
   const keys = Object.keys(record);
   if (keys.length === 0) return '';
@@ -52,13 +55,10 @@ function volumesText(pod: Pod, { claims }: Reading): string {
 
 const said = (letter: string, part: string): string => (part === '' ? '' : `;${letter}${part}`);
 
-/**
- * Written by hand: this runs once for every pod, and serialising whole pods costs six times as
- * much.
- */
+/** Writes only the parts that planning reads, because this runs once for every pod. */
 function demandsText(pod: Pod, reading: Reading): string {
-  // Most parts of most pods are empty: only what is there is said, after a letter that tells it
-  // apart.
+  // Most parts of most pods are empty. Each part that is present follows a letter that identifies
+  // it.
   return (
     selectionText(pod, reading.selection) +
     said('n', recordText(pod.nodeSelector)) +
@@ -80,7 +80,10 @@ function demandsText(pod: Pod, reading: Reading): string {
   );
 }
 
-/** Pods in lists of equals, in the order of the first of each. Each pod once. */
+/**
+ * Groups equal pods, in the order of the first pod of each group. Invariant: each pod is in one
+ * group.
+ */
 export function equalPods(pods: readonly Pod[], reading: Reading): EqualPods[] {
   const lists: EqualPods[] = [];
   const byRequests = new ByAmounts<Map<string, EqualPods>>();

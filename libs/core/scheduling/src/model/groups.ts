@@ -16,13 +16,13 @@ import {
 import { usableTerms } from './levels.js';
 
 /**
- * Which nodes a spread constraint counts: those that one alternative admits, and whose taints are
- * tolerated if it says so.
+ * The nodes that a spread constraint counts. Some alternative must admit the node, and its taints
+ * must be tolerated if tolerations are given.
  */
 export type NodeFilter = {
-  /** Alternatives (OR); absent: every node. */
+  /** Alternatives (OR); absent means every node. */
   readonly alternatives?: readonly Requirements[];
-  /** Absent: taints are ignored. */
+  /** Tolerations for the node's taints; absent means that taints are ignored. */
   readonly tolerations?: readonly Toleration[];
 };
 
@@ -32,14 +32,14 @@ export type Group = {
   readonly kind: 'spread' | 'affinity' | 'anti';
   readonly key: string;
   readonly onHost: boolean;
-  /** False: carried only as a preference; nothing protects it against pods that come later. */
+  /** False if pods carry the rule only as a preference. Such a rule excludes no later pod. */
   readonly hard: boolean;
   readonly selector: LabelSelector | undefined;
   readonly namespaces: ReadonlySet<string>;
   readonly maxSkew: number;
   readonly minDomains: number;
   readonly filter: NodeFilter;
-  /** Equal constraints have equal text; it is what plans call the group. */
+  /** The name of the group in plans. Invariant: equal constraints have equal text. */
   readonly text: string;
 };
 
@@ -51,14 +51,15 @@ const selectorText = (selector: LabelSelector | undefined): string =>
         .sort()
         .join('&');
 
-/** Does the group count a pod with these labels in this namespace? */
+/** Whether the group counts a pod with these labels in this namespace. */
 export const groupSelects = (
   group: Group,
   pod: { readonly namespace: string; readonly labels: Readonly<Record<string, string>> },
 ): boolean => group.namespaces.has(pod.namespace) && selectorMatches(group.selector, pod.labels);
 
 /**
- * The namespaces that an affinity term speaks of; with neither list nor selector, the pod's own.
+ * Returns the namespaces of an affinity term; the pod's own if the term has neither list nor
+ * selector.
  */
 export function namespacesOf(
   term: PodAffinityTerm,
@@ -100,7 +101,7 @@ function filterOf(
 }
 
 /**
- * Groups by identity. Unlike Karpenter, constraints that differ only in minDomains are different
+ * Groups by identity. Unlike in Karpenter, constraints that differ only in minDomains are different
  * groups.
  */
 export class GroupTable {

@@ -2,7 +2,7 @@ import type { HostPort } from '@dovetail/core-kube-model';
 
 const everywhere = (ip: string): boolean => ip === '' || ip === '0.0.0.0' || ip === '::';
 
-/** Two host ports clash on one node when port and protocol agree and the addresses overlap. */
+/** Whether two host ports clash on one node: same port, same protocol, overlapping addresses. */
 export const portsClash = (a: HostPort, b: HostPort): boolean =>
   a.port === b.port &&
   a.protocol === b.protocol &&

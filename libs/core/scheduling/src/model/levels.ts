@@ -7,17 +7,20 @@ import type {
 } from '@dovetail/core-kube-model';
 
 /**
- * What a pod insists on at one level of relaxation. Level 0 insists on every preference, the last
- * on none.
+ * The demands of a pod at one level of relaxation. Level 0 has every preference; the last level has
+ * none.
  */
 export type Demands = {
-  /** The node affinity alternative in force; absent: the pod has none. */
+  /** The alternative of required node affinity that applies; absent if the pod has none. */
   readonly term?: NodeSelectorTerm;
   readonly preferredTerm?: NodeSelectorTerm;
   readonly spread: readonly TopologySpreadConstraint[];
   readonly affinity: readonly PodAffinityTerm[];
   readonly antiAffinity: readonly PodAffinityTerm[];
-  /** How many entries of `affinity` and `antiAffinity` are required; the rest are preferences. */
+  /**
+   * The number of leading entries of `affinity` and `antiAffinity` that are required. The rest are
+   * preferences.
+   */
   readonly required: { readonly affinity: number; readonly antiAffinity: number };
   readonly toleratesPreferred: boolean;
 };
@@ -38,15 +41,15 @@ const heaviestFirst = <T>(weighted: readonly Weighted<T>[]): readonly T[] =>
     .map(({ entry }) => entry.term);
 
 /**
- * Alternatives of required node affinity that can match at all: a term without expressions matches
- * no node.
+ * Returns the terms of required node affinity that can match. A term without expressions matches no
+ * node.
  */
 export const usableTerms = (pod: Pod): readonly NodeSelectorTerm[] =>
   (pod.requiredNodeAffinity ?? []).filter(
     (term) => term.matchExpressions.length > 0 || term.matchFields.length > 0,
   );
 
-/** One step of Karpenter's relaxation, in its order; undefined when nothing is left to give up. */
+/** Returns the next step of Karpenter's relaxation; undefined if nothing is left to give up. */
 function relaxed(draft: Draft, taintPreferences: boolean): Draft | undefined {
   if (draft.terms.length > 1) return { ...draft, terms: draft.terms.slice(1) };
   if (draft.affinity.length > 0) return { ...draft, affinity: draft.affinity.slice(1) };
@@ -78,10 +81,10 @@ function demandsOf(pod: Pod, draft: Draft): Demands {
 }
 
 /**
- * Everything a pod may be asked to give up, strictest first, in Karpenter's order: alternatives of
- * required node affinity, preferred pod affinity, preferred pod anti-affinity, preferred node
- * affinity (heaviest first each), ScheduleAnyway spread, and at last taints with PreferNoSchedule
- * when some pool has one.
+ * Returns the levels of a pod, strictest first, in Karpenter's order of relaxation. First go the
+ * alternatives of required node affinity. Next go preferred pod affinity, pod anti-affinity and
+ * node affinity, heaviest first each. Then goes ScheduleAnyway spread. Last go taints with
+ * PreferNoSchedule if some pool has one.
  */
 export function levelsOf(
   pod: Pod,

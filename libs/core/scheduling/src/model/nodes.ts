@@ -1,5 +1,6 @@
 import { labels } from '@dovetail/core-api';
 import {
+  compareText,
   type CsiNode,
   type HostPort,
   intersectRequirements,
@@ -15,15 +16,15 @@ import { intersects } from './daemons.js';
 import { addTo, type Dimensions, vectorOf } from './dimensions.js';
 import { attachmentsOf, type VolumeIndex } from './volumes.js';
 
-/** A node that exists or is in flight, as a place for pods. */
+/** An existing node, or one in flight, as a place for pods. */
 export type NodeRoom = {
   readonly index: number;
   readonly node: ExistingNode;
-  /** Labels, and for claims in flight what is still open. */
+  /** The node's labels. For a claim in flight, also the values that are still open. */
   readonly requirements: Requirements;
   readonly free: Float64Array;
   readonly hostPorts: readonly HostPort[];
-  /** Attached volumes by CSI driver; drivers without a limit are left out. */
+  /** Volume limits and attached volumes by CSI driver. Drivers without a limit are left out. */
   readonly volumeRoom: ReadonlyMap<
     string,
     { readonly limit: number; readonly attached: ReadonlySet<string> }
@@ -34,21 +35,21 @@ export type NodeTables = {
   readonly dimensions: Dimensions;
   readonly daemons: readonly Daemon[];
   readonly volumes: VolumeIndex;
-  /** Pods to place: wherever they are now, they take no room. */
+  /** The uids of the pods to place. They take no room where they run now. */
   readonly moving: ReadonlySet<string>;
 };
 
-/** Initialised nodes first, then by name: Karpenter's order of existing nodes. */
+/** Orders nodes as Karpenter does: initialised nodes first, then by name. */
 export function readyFirst(a: ExistingNode, b: ExistingNode): number {
   const rank = (node: ExistingNode): number => (node.state === 'ready' ? 0 : 1);
-  return rank(a) - rank(b) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
+  return rank(a) - rank(b) || compareText(a.name, b.name);
 }
 
-/** Pods that hold room: not finished, and not among those being placed. */
+/** Whether a pod takes room: it has not finished and is not among the pods to place. */
 export const holdsRoom = (pod: Pod, moving: ReadonlySet<string>): boolean =>
   pod.phase !== 'Succeeded' && pod.phase !== 'Failed' && !moving.has(pod.uid);
 
-/** A node's labels as requirements; a node without a hostname label goes by its name. */
+/** Returns a node's labels as requirements. A node without a hostname label uses its name. */
 export function nodeRequirements(node: ExistingNode): Requirements {
   const own = requirementsFromLabels({ [labels.hostname]: node.name, ...node.labels });
   return node.requirements.size === 0 ? own : intersectRequirements(node.requirements, own);
@@ -124,8 +125,8 @@ function roomOf(
 }
 
 /**
- * Nodes that can take pods, in the order in which they are tried: not cordoned, not on their way
- * out.
+ * Returns the nodes that can take pods, in the order in which they are tried. Cordoned and leaving
+ * nodes are left out.
  */
 export function nodeRoomsOf(snapshot: Snapshot, tables: NodeTables): readonly NodeRoom[] {
   const csi = new Map(snapshot.csiNodes.map((one) => [one.name, one.limits]));

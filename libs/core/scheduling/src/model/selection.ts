@@ -3,8 +3,8 @@ import type { LabelSelector, Pod } from '@dovetail/core-kube-model';
 import type { Snapshot } from '../snapshot.js';
 
 /**
- * Which labels somebody's selector asks about. Other labels cannot matter, and pods that differ
- * only in them are equal.
+ * The labels that some selector names. Pods that differ only in other labels are equal. `any` means
+ * that some selector exists.
  */
 export type SelectorKeys = { readonly any: boolean; readonly keys: readonly string[] };
 
@@ -27,8 +27,8 @@ const constrainsOthers = (pod: Pod): boolean =>
   0;
 
 /**
- * The label keys that selectors of the pods to place, and anti-affinity of the pods that run, ask
- * about.
+ * Returns the label keys named by selectors of the pods to place and by anti-affinity of running
+ * pods.
  */
 export function selectorKeysOf(pods: readonly Pod[], snapshot: Snapshot): SelectorKeys {
   const keys = new Set<string>();
@@ -45,7 +45,7 @@ export function selectorKeysOf(pods: readonly Pod[], snapshot: Snapshot): Select
   return { any, keys: [...keys].sort() };
 }
 
-/** Namespace and those labels that selectors ask about, as one text. */
+/** Returns the namespace and the labels that selectors name as one text. */
 export function selectionText(pod: Pod, selection: SelectorKeys): string {
   if (!selection.any) return '';
   let text = pod.namespace;

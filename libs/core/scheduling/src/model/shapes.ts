@@ -7,25 +7,25 @@ import {
 } from '@dovetail/core-kube-model';
 
 /**
- * What a pod asks of the node itself: labels and taints. Pods share few shapes, so everything about
- * them is remembered.
+ * The demands of a pod on the node itself: labels and taints. Pods share few shapes, so results are
+ * remembered per shape.
  */
 export type Shape = {
   readonly id: number;
   readonly requirements: Requirements;
   readonly tolerations: readonly Toleration[];
   /**
-   * False: taints with effect PreferNoSchedule keep the pod away, until that preference is relaxed.
+   * If false, taints with effect PreferNoSchedule keep the pod away. Relaxation sets it to true.
    */
   readonly toleratesPreferred: boolean;
 };
 
-/** Shapes by identity: the same text is the same shape. */
+/** Shapes by identity. Invariant: equal text gives the same shape. */
 export class ShapeTable {
   readonly shapes: Shape[] = [];
   readonly #ids = new Map<string, number>();
 
-  /** The shape that `text` identifies, made on first sight. */
+  /** Returns the shape that `text` identifies, and calls `make` on first use. */
   intern(text: string, make: () => Omit<Shape, 'id'>): Shape {
     const known = this.#ids.get(text);
     if (known !== undefined) return this.at(known);
@@ -35,7 +35,9 @@ export class ShapeTable {
     return shape;
   }
 
-  /** The same shape with labels that are also demanded: a zone that a pod was assigned to, say. */
+  /**
+   * Returns the shape with additional requirements, such as the zone that a pod was assigned to.
+   */
   narrowed(
     shape: Shape,
     more: { readonly text: string; readonly requirements: Requirements },
@@ -55,6 +57,6 @@ export class ShapeTable {
   }
 }
 
-/** The first taint that keeps a shape away, if any. */
+/** Returns the first taint that keeps a shape away, if any. */
 export const taintAgainst = (shape: Shape, taints: readonly Taint[]): Taint | undefined =>
   firstUntolerated(taints, shape.tolerations, { includePreferred: !shape.toleratesPreferred });

@@ -3,6 +3,7 @@ import type { InstanceType, Offering } from '@dovetail/core-ec2-model';
 import { float64At } from '@dovetail/core-invariant';
 import {
   admits,
+  compareText,
   type HostPort,
   intersectRequirements,
   type Requirements,
@@ -24,31 +25,34 @@ import {
 } from './daemons.js';
 import { type Dimensions, vectorOf } from './dimensions.js';
 
-/** A type as one template boots it, with what daemonsets leave. */
+/** An instance type as one template boots it. `room` is the part that daemonsets leave. */
 export type TypeRoom = {
   readonly type: InstanceType;
-  /** Allocatable less daemonsets; never an entry below zero (such types are left out). */
+  /** Allocatable amounts less daemonsets. Invariant: no entry is below zero. */
   readonly room: Float64Array;
   readonly overhead: Float64Array;
   readonly hostPorts: readonly HostPort[];
 };
 
 /**
- * One way to launch a node of a template. Offers are sorted: cheapest first, ties by type, zone,
- * capacity type, reservation.
+ * One way to launch a node of a template. Offers are ordered by price, then type, zone, capacity
+ * type and reservation.
  */
 export type Offer = { readonly type: TypeRoom; readonly offering: Offering };
 
-/** A pool as planning sees it. */
+/** A pool in the terms of planning. Invariant: `index` is its position among the templates. */
 export type Template = {
   readonly index: number;
   readonly key: string;
   readonly pool: Pool;
   readonly requirements: Requirements;
   readonly offers: readonly Offer[];
-  /** The types that nodes are sized by, if not all of them. */
+  /** The types that nodes are sized by; absent if all types count. */
   readonly sizes?: ReadonlySet<TypeRoom>;
-  /** What the pool's limits leave, by resource name; limits that cannot bind are left out. */
+  /**
+   * The amounts that the pool's limits leave, by resource name. Limits that cannot bind are left
+   * out.
+   */
   readonly remaining: Resources;
   readonly limited: boolean;
   readonly reserves: boolean;
@@ -59,11 +63,14 @@ export type TemplateTables = {
   readonly dimensions: Dimensions;
   readonly daemons: readonly Daemon[];
   readonly wellKnown: ReadonlySet<string>;
-  /** How many pods are to be placed. */
+  /** The number of pods to place. */
   readonly pods: number;
 };
 
-/** Labels that name the pool are missing: a pool sets its own, and no type fills in either. */
+/**
+ * Karpenter's well-known labels without those that name the pool. A pool sets its own name, and no
+ * type fills in another.
+ */
 const fixedWellKnown = [
   labels.zone,
   labels.region,
@@ -75,7 +82,7 @@ const fixedWellKnown = [
   labels.zoneId,
 ];
 
-// The same catalogue is planned with again and again.
+// Plans that share a catalog share its keys.
 const keysOfTypes = new WeakMap<readonly InstanceType[], ReadonlySet<string>>();
 
 function keysOf(types: readonly InstanceType[]): ReadonlySet<string> {
@@ -89,8 +96,8 @@ function keysOf(types: readonly InstanceType[]): ReadonlySet<string> {
 }
 
 /**
- * Labels that a new node's type or offering fills in: Karpenter's well-known ones, and those that
- * the catalog's types define.
+ * Returns the labels that a new node's type or offering fills in: Karpenter's well-known ones and
+ * those of the catalog's types.
  */
 export function wellKnownLabels(snapshot: Snapshot): ReadonlySet<string> {
   const known = new Set<string>(fixedWellKnown);
@@ -100,26 +107,21 @@ export function wellKnownLabels(snapshot: Snapshot): ReadonlySet<string> {
 }
 
 /**
- * What a template's nodes carry: the pool's requirements and labels, and the label that names the
- * pool.
+ * Returns the requirements of a template: those of the pool, its labels, and the label that names
+ * the pool.
  */
 export function templateRequirements(pool: Pool): Requirements {
   const own = { ...pool.labels, [poolLabelOf(pool.identity.kind)]: pool.identity.name };
   return intersectRequirements(requirementsOf(pool.requirements), requirementsFromLabels(own));
 }
 
-/** Karpenter's order of pools: heavier first, then by name from the end of the alphabet. */
+/** Orders pools as Karpenter does: heavier first, then by name from the end of the alphabet. */
 export const heavierFirst = (a: Pool, b: Pool): number =>
   b.weight - a.weight ||
-  (a.identity.name > b.identity.name
-    ? -1
-    : a.identity.name < b.identity.name
-      ? 1
-      : a.identity.kind < b.identity.kind
-        ? -1
-        : 1);
+  compareText(b.identity.name, a.identity.name) ||
+  compareText(a.identity.kind, b.identity.kind);
 
-/** Pools that planning may open nodes in: ready, not static, not being deleted. */
+/** Whether planning may open nodes in a pool: it is ready, not static and not being deleted. */
 export const isOpen = (pool: Pool): boolean =>
   pool.ready && pool.replicas === undefined && pool.deletionMs === undefined;
 
@@ -133,8 +135,8 @@ function remainingOf(pool: Pool, nodes: readonly ExistingNode[]): Resources {
 }
 
 /**
- * Limits that no plan for this many pods could reach are left out: checking them at every step
- * costs most of the time.
+ * Returns the pool's limits without those that no plan for this many pods can reach. The search
+ * then has fewer limits to check at each step.
  */
 function limitsOf(
   pool: Pool,
@@ -158,7 +160,7 @@ function limitsOf(
 const admitted = (set: ValueSet | undefined, value: string | undefined): boolean =>
   set === undefined || (value === undefined ? !set.present : admits(set, value));
 
-/** Whether requirements leave this offering's zone and capacity type open. */
+/** Whether requirements admit this offering's zone, zone id and capacity type. */
 export const admitsOffering = (requirements: Requirements, offering: Offering): boolean =>
   admitted(requirements.get(labels.zone), offering.zone) &&
   admitted(requirements.get(labels.capacityType), offering.capacityType) &&
@@ -166,11 +168,10 @@ export const admitsOffering = (requirements: Requirements, offering: Offering): 
 
 const cheapestFirst = (a: Offer, b: Offer): number =>
   a.offering.priceMicrosPerHour - b.offering.priceMicrosPerHour ||
-  compare(a.type.type.name, b.type.type.name) ||
-  compare(a.offering.zone, b.offering.zone) ||
-  compare(a.offering.capacityType, b.offering.capacityType) ||
-  compare(a.offering.reservation?.id ?? '', b.offering.reservation?.id ?? '');
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+  compareText(a.type.type.name, b.type.type.name) ||
+  compareText(a.offering.zone, b.offering.zone) ||
+  compareText(a.offering.capacityType, b.offering.capacityType) ||
+  compareText(a.offering.reservation?.id ?? '', b.offering.reservation?.id ?? '');
 
 const usable = (offering: Offering): boolean =>
   offering.available && (offering.reservation === undefined || offering.reservation.remaining > 0);
@@ -203,8 +204,8 @@ function typeRooms(
 }
 
 /**
- * A pool that asks for many kinds of types, or has some reserved, needs all of them at every step;
- * so does one without any of the sizes.
+ * Returns the types that nodes are sized by. It returns none if the pool reserves capacity or has
+ * minValues, because these need every type. The same holds if no offer has one of the sizes.
  */
 function sizesAmong(
   pool: Pool,
@@ -220,7 +221,7 @@ function sizesAmong(
   return sizes.size === 0 ? {} : { sizes };
 }
 
-/** Templates in the order in which Karpenter tries pools. */
+/** Returns the templates of a snapshot in Karpenter's order of pools. */
 export function templatesOf(snapshot: Snapshot, tables: TemplateTables): readonly Template[] {
   const open = snapshot.pools
     .filter(({ pool }) => isOpen(pool))

@@ -1,5 +1,6 @@
 import { labels } from '@dovetail/core-api';
 import {
+  compareText,
   intersectRequirements,
   isUnsatisfiable,
   type NodeSelectorTerm,
@@ -17,11 +18,11 @@ import type { Reason } from '../plan.js';
 import type { Snapshot } from '../snapshot.js';
 
 /**
- * What a pod's volumes demand of a node: one of the alternatives, and room for attachments by CSI
- * driver.
+ * The demands of a pod's volumes on a node: one of the alternatives, and room for attachments by
+ * CSI driver.
  */
 export type VolumeDemand = {
-  /** Alternatives (OR), in a fixed order; one empty entry when volumes do not narrow the choice. */
+  /** Alternatives (OR) in a fixed order; one empty entry if volumes do not narrow the choice. */
   readonly alternatives: readonly { readonly requirements: Requirements; readonly text: string }[];
   readonly attachments: readonly Attachment[];
 };
@@ -31,19 +32,19 @@ export type VolumeDemand = {
  */
 export type Attachment = { readonly driver: string; readonly id?: string };
 
-/** Volumes by name, looked up many times. */
+/** Volume objects by name. */
 export type VolumeIndex = {
   readonly claims: ReadonlyMap<string, PersistentVolumeClaim>;
   readonly volumes: ReadonlyMap<string, PersistentVolume>;
   readonly classes: ReadonlyMap<string, StorageClass>;
-  /** The newest class marked as default: what a claim without a class gets. */
+  /** The default class of claims that name none: the newest class marked as default. */
   readonly defaultClass: StorageClass | undefined;
 };
 
 export function volumeIndexOf(snapshot: Snapshot): VolumeIndex {
   const defaults = snapshot.storageClasses
     .filter((one) => one.isDefault)
-    .sort((a, b) => b.createdMs - a.createdMs || (a.name < b.name ? -1 : 1));
+    .sort((a, b) => b.createdMs - a.createdMs || compareText(a.name, b.name));
   return {
     claims: new Map(
       snapshot.persistentVolumeClaims.map((claim) => [`${claim.namespace}/${claim.name}`, claim]),
@@ -136,8 +137,8 @@ function sourceOf(pod: Pod, volume: PodVolume, index: VolumeIndex): Source | Rea
 }
 
 function requirementsOfTopology(term: NodeSelectorTerm, local: boolean): Requirements {
-  // A local volume's hostname is that of a node that may be gone; the pod could never be planned
-  // with it.
+  // The hostname of a local volume may belong to a node that is gone. The pod could never be
+  // planned with it.
   const kept = local
     ? term.matchExpressions.filter((one) => one.key !== labels.hostname)
     : term.matchExpressions;
@@ -152,12 +153,11 @@ function crossed(branches: readonly Requirements[], source: Source): readonly Re
     ),
   );
   const possible = all.filter((one) => !isUnsatisfiable(one));
-  // When nothing remains possible the branches stay, so that the failure is explained where they
-  // are matched.
+  // If no branch is possible, all stay, so that matching explains the failure.
   return possible.length > 0 ? possible : all;
 }
 
-/** What a pod's volumes demand, or why the pod cannot be planned before its claims are repaired. */
+/** Returns the demands of a pod's volumes, or the reason why its claims must be repaired first. */
 export function volumeDemandOf(pod: Pod, index: VolumeIndex): VolumeDemand | Reason {
   let branches: readonly Requirements[] = [new Map()];
   const attachments: Attachment[] = [];
@@ -174,10 +174,7 @@ export function volumeDemandOf(pod: Pod, index: VolumeIndex): VolumeDemand | Rea
   return { alternatives, attachments };
 }
 
-/**
- * The attachments of a pod that runs already; claims that cannot be resolved attach nothing that we
- * could count.
- */
+/** Returns the attachments of a running pod. Claims that cannot be resolved are not counted. */
 export function attachmentsOf(pod: Pod, index: VolumeIndex): readonly Attachment[] {
   return pod.volumes.flatMap((volume) => {
     const source = sourceOf(pod, volume, index);

@@ -55,10 +55,9 @@ const empty: Tally = { selected: 0, carriers: 0, sure: 0 };
  * count over all domains, `total` the number of the group's pods anywhere. The arguments are plain
  * values, because every placement calls this function.
  * - Spread: a carrier may raise the domain to `least + maxSkew`. A pod that is only selected may
- *   not raise a domain with carriers above that either. kube-scheduler would then refuse a carrier
- *   that binds last.
- * - `lenient` lifts the second rule, as kube-scheduler has none. It serves pods that would otherwise
- *   find no place.
+ *   not raise a domain with carriers above that either, so that a carrier which binds last is still
+ *   accepted. `lenient` lifts this rule for pods that would otherwise find no place; kube-scheduler
+ *   has no such rule.
  * - Anti-affinity keeps carriers away from selected pods. If it is required, it also keeps selected
  *   pods away from carriers.
  * - Affinity wants a selected pod in the domain. The first pod of a group that selects itself may

@@ -10,8 +10,7 @@ import { filterAdmits, templateDomains } from '../topology/domains.js';
 import { Ledger, type Tally } from '../topology/ledger.js';
 
 /**
- * Registers the required anti-affinity of pods that run, so that pods to place are kept away from
- * them.
+ * Registers the required anti-affinity of running pods, so that new pods are kept away from them.
  */
 export function registerRunning(snapshot: Snapshot, groups: GroupTable): void {
   for (const node of snapshot.nodes) {
@@ -28,14 +27,15 @@ type Place = {
   readonly requirements: ReturnType<typeof nodeRequirements>;
 };
 
-/** The domains that a node is in, or may still turn out to be in while its claim is in flight. */
+/** Returns the domains in which a node is, or could be while its claim is in flight. */
 function domainsOf(place: Place, key: string): readonly string[] {
   const set = place.requirements.get(key);
   return set?.kind === 'in' ? [...set.values] : [];
 }
 
 /**
- * Everything that is fixed before planning: what runs where, and which domains each spread counts.
+ * The facts that are fixed before planning: the counts of running pods, and the eligible domains of
+ * each spread. `hosts` has the counts of hostname groups by node uid.
  */
 export type Standings = {
   readonly ledger: Ledger;
@@ -78,8 +78,8 @@ function notePod(
       continue;
     }
     const domains = domainsOf(place, group.key);
-    // A node in flight may be in one of several domains: anti-affinity must fear all of them, a
-    // spread cannot count any.
+    // A node in flight may end up in any of several domains. Anti-affinity avoids them all; a
+    // spread counts none.
     if (domains.length === 1 || group.kind === 'anti')
       for (const domain of domains) tables.ledger.note(role, domain, 1, true);
   }
@@ -116,8 +116,8 @@ function eligibleDomains(
 }
 
 /**
- * Counts what runs. Pods that are being placed, have ended or are ending do not count (as in
- * kube-scheduler).
+ * Counts running pods. As in kube-scheduler, pods that have ended or are ending do not count;
+ * neither do the pods to place.
  */
 export function standingsOf(snapshot: Snapshot, tables: StandingTables): Standings {
   const ledger = new Ledger(tables.groups.groups);

@@ -13,7 +13,7 @@ import { volumeIndexOf } from '../model/volumes.js';
 import type { PlanOptions, Snapshot } from '../snapshot.js';
 import { registerRunning, type Standings, standingsOf } from './standings.js';
 
-/** A snapshot and the pods to place, turned into what the search works on. */
+/** A snapshot and the pods to place, in the form that the search works on. */
 export type World = {
   readonly snapshot: Snapshot;
   readonly options: PlanOptions;
@@ -28,13 +28,13 @@ export type World = {
   readonly standings: Standings;
 };
 
-/** The same world, with every type counting when nodes are sized. */
+/** Returns the same world without `sizes`: every type may size a node. */
 export function unsized(world: World): World {
   const templates = world.templates.map(({ sizes: _, ...template }): Template => template);
   return { ...world, templates, states: new StateTable(templates, world.wellKnown) };
 }
 
-/** Each pod once: of those with the same uid the first. */
+/** Keeps the first pod of each uid. */
 function onlyOnce(pods: readonly Pod[], uids: ReadonlySet<string>): readonly Pod[] {
   if (uids.size === pods.length) return pods;
   const left = new Set(uids);
@@ -42,8 +42,8 @@ function onlyOnce(pods: readonly Pod[], uids: ReadonlySet<string>): readonly Pod
 }
 
 /**
- * Reads everything once; afterwards the search touches no strings and no objects of the snapshot. A
- * pod that is asked for twice counts once.
+ * Builds the world of one plan. The search afterwards compares numbers and never reads text of the
+ * snapshot. A pod that is listed twice counts once.
  */
 export function worldOf(snapshot: Snapshot, asked: readonly Pod[], options: PlanOptions): World {
   const moving = new Set(asked.map((pod) => pod.uid));
