@@ -121,6 +121,8 @@ test.each<[string, number | undefined]>([
   ['1.5', undefined],
   ['1e3', undefined],
   ['x', undefined],
+  ['9007199254740992', undefined],
+  ['9007199254740991', 9_007_199_254_740_991],
   ['007', 7],
   ['-3', -3],
   ['+3', 3],

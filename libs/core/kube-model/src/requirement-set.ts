@@ -13,10 +13,12 @@ const integerText = /^[+-]?[0-9]+$/;
 
 /**
  * The integer that a label value spells, or undefined. Kubernetes compares Gt and Lt on integers
- * only.
+ * only. Integers beyond 2^53 count as none: they could not be told apart here.
  */
 export function integerOf(value: string): number | undefined {
-  return integerText.test(value) ? Number(value) : undefined;
+  if (!integerText.test(value)) return undefined;
+  const integer = Number(value);
+  return Number.isSafeInteger(integer) ? integer : undefined;
 }
 
 function withinBounds(set: ValueSet, value: string): boolean {

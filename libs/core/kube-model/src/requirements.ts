@@ -31,7 +31,9 @@ export const canonicalKey = (key: string): string => labelAliases.get(key) ?? ke
 
 /**
  * The values that one requirement admits. Gt and Lt become inclusive bounds. A bound that is not
- * one integer admits nothing, because Kubernetes matches no node with such a term.
+ * one integer admits nothing, because Kubernetes matches no node with such a term. Neither does a
+ * bound that only negative numbers or numbers beyond 2^53 pass: no label value spells the former, and
+ * the latter could not be told apart.
  */
 export function setOfSpec(spec: RequirementSpec): ValueSet {
   const minValues = spec.minValues === undefined ? {} : { minValues: spec.minValues };
@@ -50,13 +52,10 @@ export function setOfSpec(spec: RequirementSpec): ValueSet {
     case 'Lte': {
       const bound = spec.values.length === 1 ? integerOf(at(spec.values, 0)) : undefined;
       if (bound === undefined) return { ...noValue, ...minValues };
-      return {
-        kind: 'notIn',
-        values: new Set(),
-        present: true,
-        ...boundsOf(spec.operator, bound),
-        ...minValues,
-      };
+      const bounds = boundsOf(spec.operator, bound);
+      if ((bounds.lte ?? 0) < 0 || (bounds.gte ?? 0) > Number.MAX_SAFE_INTEGER)
+        return { ...noValue, ...minValues };
+      return { kind: 'notIn', values: new Set(), present: true, ...bounds, ...minValues };
     }
   }
 }
@@ -64,7 +63,7 @@ export function setOfSpec(spec: RequirementSpec): ValueSet {
 function boundsOf(
   operator: 'Gt' | 'Gte' | 'Lt' | 'Lte',
   bound: number,
-): { readonly gte: number } | { readonly lte: number } {
+): Pick<ValueSet, 'gte' | 'lte'> {
   switch (operator) {
     case 'Gt':
       return { gte: bound + 1 };

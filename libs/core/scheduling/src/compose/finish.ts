@@ -97,13 +97,22 @@ function claimRequirements(
 
 /**
  * Chooses a value for a required label that has none: the first allowed value in text order, or the
- * smallest number that fits.
+ * smallest number that fits. Where the list excludes every number within the bounds, leading zeros
+ * spell one anew, which Kubernetes compares as the same number.
  */
 function anyValueOf(set: ValueSet): string | undefined {
   if (isEmptySet(set) || !set.present) return undefined;
   if (set.kind === 'in') return [...set.values].filter((value) => admits(set, value)).sort()[0];
-  for (let number = set.gte ?? 0; ; number += 1)
+  // Each excluded value rules out one candidate, so one more candidate than those is enough.
+  const first = Math.max(0, set.gte ?? 0);
+  const last = Math.min(set.lte ?? Infinity, first + set.values.size);
+  for (let number = first; number <= last; number += 1)
     if (admits(set, String(number))) return String(number);
+  for (let zeros = 1; zeros <= set.values.size + 1; zeros += 1) {
+    const text = `${'0'.repeat(zeros)}${first}`;
+    if (admits(set, text)) return text;
+  }
+  return undefined;
 }
 
 /**
