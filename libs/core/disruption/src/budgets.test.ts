@@ -19,7 +19,7 @@ const morning = { cron: '0 9 * * *', durationMs: 3_600_000 };
 const midday = { cron: '0 12 * * *', durationMs: 3_600_000 };
 
 test.each([
-  // what                                        budgets                                           
+  // what                                        budgets
   // nodes  disrupted  allowed
   ['ten percent of five rounds up', [percent(10)], 5, 0, 1],
   ['ten percent of eleven rounds up', [percent(10)], 11, 0, 2],

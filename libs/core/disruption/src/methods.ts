@@ -7,7 +7,7 @@ import { disruptionBlocks, type EligibilityOptions } from './eligibility.js';
 import { emptinessOf } from './emptiness.js';
 import { expiryOf } from './expiry.js';
 import { type DisruptionNote } from './refusal.js';
-import type { RetirementCause } from './retirement.js';
+import type { RetirementCause } from './retirement-record.js';
 import { isEnding, isInitialized, type NodeView } from './view.js';
 
 /**

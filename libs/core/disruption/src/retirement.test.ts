@@ -1,18 +1,10 @@
 import { type NodeClaim, renderPromise } from '@dovetail/core-api';
 import type { Pod } from '@dovetail/core-kube-model';
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
 
-import {
-  parseRetirement,
-  renderRetirement,
-  replacementsOf,
-  type Retirement,
-  retirementStep,
-} from './retirement.js';
+import { replacementsOf, retirementStep } from './retirement.js';
+import type { Retirement } from './retirement-record.js';
 import { claim, daemon, node, nowMs, pod, view } from './testing/objects.js';
-
-fc.configureGlobal({ seed: 1 });
 
 const disrupted = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' } as const;
 
@@ -117,34 +109,4 @@ describe('a retirement', () => {
     );
     expect(found.map(({ name }) => name)).toEqual(['r']);
   });
-
-  test('is the same after it was written and read', () =>
-    fc.assert(
-      fc.property(
-        fc.record({
-          cause: fc.constantFrom('empty' as const, 'expired' as const, 'interrupted' as const),
-          atMs: fc.nat(),
-        }),
-        fc.record(
-          { deadlineMs: fc.nat(), askedMs: fc.nat(), expects: fc.nat(), detail: fc.string() },
-          { requiredKeys: [] },
-        ),
-        fc.boolean(),
-        (must, may, answered) => {
-          const retirement = { ...must, ...may, ...(answered ? { answered: true } : {}) };
-          expect(parseRetirement(renderRetirement(retirement))).toEqual(retirement);
-        },
-      ),
-    ));
-
-  test.each([
-    undefined,
-    '',
-    'x',
-    '{}',
-    '{"cause":"bored","atMs":1}',
-    '{"cause":"empty"}',
-    'null',
-    '[]',
-  ])('%j is no retirement', (text) => expect(parseRetirement(text)).toBeUndefined());
 });

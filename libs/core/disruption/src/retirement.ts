@@ -1,88 +1,11 @@
 import { annotations, type NodeClaim, parsePromise } from '@dovetail/core-api';
-import { isRecord, isReschedulable } from '@dovetail/core-kube-model';
+import { isReschedulable } from '@dovetail/core-kube-model';
 
 import { disruptionBlocks, type EligibilityOptions } from './eligibility.js';
 import { podsThatCount } from './emptiness.js';
 import { type DisruptionNote, note } from './refusal.js';
+import type { Retirement } from './retirement-record.js';
 import { conditionTrueSinceMs, type NodeView } from './view.js';
-
-/** Why a node is retired. */
-export type RetirementCause = 'empty' | 'expired' | 'interrupted';
-
-/**
- * A retirement in progress, as in the annotation `dovetail.sh/retirement` of its Node. It holds all
- * that a successor needs after a crash. It is written together with the taint, and removed with it
- * when the retirement is given up. Times are milliseconds since 1970.
- */
-export type Retirement = {
-  readonly cause: RetirementCause;
-  /** When it began. */
-  readonly atMs: number;
-  /**
-   * When the instance goes away by itself: two minutes after a spot notice (AWS' documentation).
-   */
-  readonly deadlineMs?: number;
-  /** The kind of interruption. */
-  readonly detail?: string;
-  /**
-   * When a solver was last asked for a replacement. Written before asking, so a crash costs a wait
-   * and never a second node.
-   */
-  readonly askedMs?: number;
-  /**
-   * The number of new nodes in the solver's answer. Absent: no answer yet, or the pods could not be
-   * placed.
-   */
-  readonly expects?: number;
-  /** Whether a solver has answered, even if it could not place the pods. */
-  readonly answered?: boolean;
-};
-
-const causes: readonly string[] = [
-  'empty',
-  'expired',
-  'interrupted',
-] satisfies readonly RetirementCause[];
-const numberFields = ['deadlineMs', 'askedMs', 'expects'] as const;
-
-/**
- * Reads the annotation. Undefined when it is absent or malformed: then Dovetail is not retiring the
- * node.
- */
-export function parseRetirement(text: string | undefined): Retirement | undefined {
-  let value: unknown;
-  try {
-    value = text === undefined ? undefined : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  if (!isRecord(value)) return undefined;
-  const { cause, atMs, detail, answered } = value;
-  if (typeof cause !== 'string' || !causes.includes(cause) || typeof atMs !== 'number')
-    return undefined;
-  const numbers = Object.fromEntries(
-    numberFields.flatMap((key) => (typeof value[key] === 'number' ? [[key, value[key]]] : [])),
-  );
-  return {
-    cause: cause as RetirementCause,
-    atMs,
-    ...numbers,
-    ...(typeof detail === 'string' ? { detail } : {}),
-    ...(answered === true ? { answered } : {}),
-  };
-}
-
-/** Writes the annotation. Equal retirements give equal text. */
-export const renderRetirement = ({
-  cause,
-  atMs,
-  deadlineMs,
-  detail,
-  askedMs,
-  expects,
-  answered,
-}: Retirement): string =>
-  JSON.stringify({ cause, atMs, deadlineMs, detail, askedMs, expects, answered });
 
 /** How long a retirement waits. The values trade the pods' wait against nodes bought too many. */
 export type RetirementLimits = {

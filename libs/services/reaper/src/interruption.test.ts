@@ -1,15 +1,17 @@
 import { followCatalog } from '@dovetail/contracts';
-import { type KubeApi, Stopper } from '@dovetail/core-ports';
+import { type KubeApi, kubeResources, Stopper } from '@dovetail/core-ports';
 import { startMs } from '@dovetail/sim-stage';
 import { describe, expect, test } from '@jest/globals';
 
 import {
   cluster,
+  deadlineOf,
   decisions,
   gone,
   isDeleting,
   reap,
   replacements,
+  retirementOn,
   started,
   tainted,
 } from './testing/current-cluster.js';
@@ -119,6 +121,59 @@ describe('an interruption', () => {
     expect(cluster.events(event).length).toBeGreaterThan(0);
     await cluster.pass(10);
     expect(cluster.workloads.nodesOf('web')).toEqual([target]);
+  });
+
+  test.each([
+    [
+      'a Spot notice',
+      (instanceId: string) => ({ kind: 'spot-interruption', instanceId }) as const,
+      110,
+    ],
+    [
+      'the end of the instance',
+      (instanceId: string) => ({ kind: 'state-change', instanceId, state: 'stopping' }) as const,
+      5,
+    ],
+  ])('%s after announced maintenance brings its deadline', async (_what, notice, seconds) => {
+    const { instanceId } = await spot();
+    reap();
+    await cluster.pass(2);
+    cluster.twin.notify({ kind: 'scheduled-change', instanceIds: [instanceId] });
+    await cluster.pass(3);
+    expect([tainted('n1'), isDeleting('claim-n1')]).toEqual([true, false]);
+    cluster.twin.notify(notice(instanceId));
+    expect(await cluster.pass(seconds, () => isDeleting('claim-n1'))).toBe(true);
+    expect(deadlineOf('claim-n1')).toBeLessThanOrEqual(cluster.clock.nowMs() + 110_000);
+  });
+
+  test('a Spot notice that comes while a solver thinks about the expired node keeps its deadline', async () => {
+    await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+    const { instanceId } = await cluster.node('n1', { capacityType: 'spot', expireAfterMs: 5_000 });
+    await cluster.scale('web', 3);
+    await cluster.pass(3);
+    const made = replacements({ afterMs: 600_000, thinkMs: 3_000 });
+    reap();
+    expect(await cluster.pass(20, () => made.requests.length > 0, 250)).toBe(true);
+    cluster.twin.notify({ kind: 'spot-interruption', instanceId });
+    await cluster.pass(10);
+    expect(retirementOn('n1')).toMatchObject({ cause: 'interrupted', answered: true, expects: 1 });
+    expect(await cluster.pass(100, () => isDeleting('claim-n1'))).toBe(true);
+    expect(deadlineOf('claim-n1')).toBeLessThanOrEqual(cluster.clock.nowMs() + 120_000);
+  });
+
+  test('a Spot notice that comes beside the deletion of its claim gives that the deadline', async () => {
+    const { instanceId } = await spot();
+    reap();
+    await cluster.pass(2);
+    await cluster.budget('web', 3);
+    // The deletion is written between the reaper's look at the claim and its write to the node.
+    cluster.store.state.subscribe(({ object }) => {
+      if (object.metadata.name === 'n1' && tainted('n1') && !isDeleting('claim-n1'))
+        void cluster.kube.delete({ resource: kubeResources.nodeClaims, name: 'claim-n1' });
+    });
+    cluster.twin.notify({ kind: 'spot-interruption', instanceId });
+    await cluster.pass(3);
+    expect(deadlineOf('claim-n1')).toBeLessThanOrEqual(cluster.clock.nowMs() + 110_000);
   });
 
   test('a rebalance recommendation is an event and nothing else', async () => {

@@ -109,7 +109,7 @@ export class ReaperEpoch {
     if (node === undefined || !world.synced()) return undefined;
     if (node.annotations[annotations.retirement] !== undefined) return this.#retirer.look(name);
     // We never taint without the annotation: this taint is a leftover that keeps the node useless.
-    if (isTaintedDisrupted(node)) await abandonRetirement(deps.kube, node);
+    if (isTaintedDisrupted(node)) await abandonRetirement(deps.kube, node, undefined);
     return undefined;
   }
 

@@ -17,7 +17,7 @@ import {
 import { type KubeReads, kubeResources, type StopSignal } from '@dovetail/core-ports';
 
 import type { ReaperContext } from '../context.js';
-import { readNode, readPodsOn } from '../outside/live.js';
+import { readPodsOn } from '../outside/live.js';
 
 /** Names of the volumes that these pods use. */
 async function volumesOf(kube: KubeReads, pods: readonly Pod[]): Promise<ReadonlySet<string>> {
@@ -67,19 +67,25 @@ async function instanceOf(
   return node?.ready === true && !hasTerminated(claim) ? 'live' : instances.state(id, stop);
 }
 
+/** A claim that is being deleted, with its node, both read live. */
+export type Ending = {
+  readonly claim: NodeClaim;
+  readonly node: Node | undefined;
+  /** When this process first saw it being deleted. */
+  readonly endingSinceMs: number;
+};
+
 /**
  * Everything that the next step of ending a claim is decided on. Pods come from the watch while
  * there are some, and are read live before they count as gone.
  */
 export async function factsOf(
   context: ReaperContext,
-  claim: NodeClaim,
-  endingSinceMs: number,
+  { claim, node, endingSinceMs }: Ending,
   stop: StopSignal,
 ): Promise<TerminationFacts> {
   const { deps, world, config } = context;
   const { kube, clock } = deps;
-  const node = await readNode({ kube, world }, claim);
   const instance = await instanceOf(context, claim, node, stop);
   const nowMs = clock.nowMs();
   const { drainMinMs } = config.termination;

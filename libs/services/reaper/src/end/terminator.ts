@@ -2,6 +2,7 @@ import { annotations, type NodeClaim, terminationFinalizer } from '@dovetail/cor
 import {
   deadlineToWrite,
   instanceIdOf,
+  parseRetirement,
   terminationDeadlineMs,
   type TerminationFacts,
   type TerminationStep,
@@ -19,7 +20,7 @@ import {
 
 import type { ReaperContext } from '../context.js';
 import { releaseClaim, writeConditions, writeDeadline } from '../outside/claim-edits.js';
-import { readClaim } from '../outside/live.js';
+import { readClaim, readNode } from '../outside/live.js';
 import { markTerminating, releaseNode } from '../outside/node-edits.js';
 import { causeOf, reasonOf } from './causes.js';
 import { Drainer } from './drainer.js';
@@ -63,17 +64,22 @@ export class Terminator {
     if (claim?.deletionMs === undefined || instanceIdOf(claim) === undefined) return undefined;
     if (!claim.finalizers.includes(terminationFinalizer)) return undefined;
     const endingSinceMs = this.#times.begun(claim);
-    const dated = await this.#withDeadline(claim);
-    const facts = await factsOf(this.#context, dated, endingSinceMs, stop);
+    const node = await readNode(this.#context, claim);
+    const dated = await this.#withDeadline(claim, node);
+    const facts = await factsOf(this.#context, { claim: dated, node, endingSinceMs }, stop);
     if (stop.aborted) return undefined;
     const step = terminationStep(facts);
     if (facts.node !== undefined && step.kind !== 'release') await this.#mark(facts.node);
     return this.#do(step, facts, stop);
   }
 
-  /** The claim with the time by which its node must be gone, written if it has to be. */
-  async #withDeadline(claim: NodeClaim): Promise<NodeClaim> {
-    const deadlineMs = deadlineToWrite(claim);
+  /**
+   * The claim with the time by which its node must be gone, written if it has to be. A notice that
+   * came beside the deletion is on the Node.
+   */
+  async #withDeadline(claim: NodeClaim, node: Node | undefined): Promise<NodeClaim> {
+    const retirement = parseRetirement(node?.annotations[annotations.retirement]);
+    const deadlineMs = deadlineToWrite(claim, retirement?.deadlineMs);
     if (deadlineMs === undefined) return claim;
     await writeDeadline(this.#context.deps.kube, claim, deadlineMs);
     const written = { [annotations.terminationTimestamp]: new Date(deadlineMs).toISOString() };

@@ -24,14 +24,20 @@ async function readLive<T>(
 export const readClaim = (kube: KubeReads, name: string): Promise<NodeClaim | undefined> =>
   readLive(kube, { resource: kubeResources.nodeClaims, name }, nodeClaimOf);
 
+/** Where a node is found and read. */
+type NodeReads = {
+  readonly deps: { readonly kube: KubeReads };
+  readonly world: Pick<ReaperCluster, 'nodeOfClaim'>;
+};
+
 /** The claim's node as it is now: never another one that has taken its name. */
 export async function readNode(
-  { kube, world }: { readonly kube: KubeReads; readonly world: ReaperCluster },
+  { deps, world }: NodeReads,
   claim: NodeClaim,
 ): Promise<Node | undefined> {
   const name = world.nodeOfClaim(claim)?.name ?? claim.nodeName;
   if (name === undefined) return undefined;
-  const node = await readLive(kube, { resource: kubeResources.nodes, name }, nodeOf);
+  const node = await readLive(deps.kube, { resource: kubeResources.nodes, name }, nodeOf);
   const [claimed, held] = [claim.providerId, node?.providerId];
   const isAnother = claimed !== undefined && held !== undefined && held !== claimed;
   return isAnother ? undefined : node;

@@ -1,5 +1,11 @@
 import { annotations, labels, taints, terminationFinalizer } from '@dovetail/core-api';
-import { renderRetirement, type Retirement } from '@dovetail/core-disruption';
+import {
+  parseRetirement,
+  renderRetirement,
+  type Retirement,
+  type RetirementChange,
+} from '@dovetail/core-disruption';
+import { present } from '@dovetail/core-invariant';
 import { type KubeDeletes, type KubeObject, kubeResources } from '@dovetail/core-ports';
 import {
   type Change,
@@ -27,34 +33,44 @@ const isDisruptedTaint = ({ key, effect }: RawTaint): boolean =>
 
 const isTainted = (object: KubeObject): boolean => taintsOf(object).some(isDisruptedTaint);
 
+const retirementOf = ({ metadata }: KubeObject): Retirement | undefined =>
+  parseRetirement(metadata.annotations?.[annotations.retirement]);
+
 const taintAdded = (object: KubeObject): { readonly spec?: unknown } =>
   isTainted(object) ? {} : { spec: { taints: [...taintsOf(object), taints.disrupted] } };
 
 /**
- * Taints the node and writes the reason, in one write: from then on nothing new comes to it, and a
- * successor knows what was going on.
+ * Changes the retirement of a node by what stands there at the moment of the write, and taints the
+ * node in the same write. From then on nothing new comes to it, and a successor knows what was going
+ * on. Answers the retirement that stands afterwards; undefined when there is none, or no node.
  */
-export const writeRetirement = (
+export async function changeRetirement(
   kube: KubeChanges,
   node: NodeRef,
-  retirement: Retirement,
-): Promise<KubeObject | undefined> => {
-  const text = renderRetirement(retirement);
-  return changeLive(kube, place(node), (object): Change => {
-    const isWritten = object.metadata.annotations?.[annotations.retirement] === text;
-    if (isWritten && isTainted(object)) return undefined;
+  change: RetirementChange,
+): Promise<Retirement | undefined> {
+  const written = await changeLive(kube, place(node), (object): Change => {
+    const live = retirementOf(object);
+    const next = change(live);
+    if (next === undefined && (live === undefined || isTainted(object))) return undefined;
+    const text = renderRetirement(next ?? present(live, 'there is a retirement to write'));
     return { ...taintAdded(object), metadata: { annotations: { [annotations.retirement]: text } } };
   });
-};
+  return written === undefined ? undefined : retirementOf(written);
+}
 
-/** Takes taint and annotation off: the node is a node like any other again. */
+/**
+ * Takes taint and annotation off: the node is a node like any other again. Only the annotation that
+ * the decision was made on is taken off; one that was written since then stays, with its taint.
+ */
 export const abandonRetirement = (
   kube: KubeChanges,
   node: NodeRef,
+  judged: string | undefined,
 ): Promise<KubeObject | undefined> =>
   changeLive(kube, place(node), (object): Change => {
-    const isMarked = object.metadata.annotations?.[annotations.retirement] !== undefined;
-    if (!isMarked && !isTainted(object)) return undefined;
+    const text = object.metadata.annotations?.[annotations.retirement];
+    if (text !== judged || (text === undefined && !isTainted(object))) return undefined;
     return {
       spec: { taints: taintsOf(object).filter((taint) => !isDisruptedTaint(taint)) },
       metadata: { annotations: { [annotations.retirement]: null } },

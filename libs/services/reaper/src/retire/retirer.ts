@@ -1,5 +1,8 @@
 import { annotations, labels, type NodeClaim, parsePromise } from '@dovetail/core-api';
 import {
+  answering,
+  asking,
+  beginning,
   type DisruptionNote,
   isTaintedDisrupted,
   livePromises,
@@ -10,6 +13,7 @@ import {
   podsThatCount,
   replacementsOf,
   type Retirement,
+  type RetirementAnswer,
   type RetirementStep,
   retirementStep,
   surelyFitsElsewhere,
@@ -26,7 +30,7 @@ import {
   writeDeadline,
 } from '../outside/claim-edits.js';
 import { readClaim, readNode, readPodsOn } from '../outside/live.js';
-import { abandonRetirement, writeRetirement } from '../outside/node-edits.js';
+import { abandonRetirement, changeRetirement } from '../outside/node-edits.js';
 import { askForReplacement } from './ask.js';
 
 type Retired = NodeView & { readonly node: Node };
@@ -52,49 +56,49 @@ export class Retirer {
   }
 
   /**
-   * Begins to retire a node: taint and annotation in one write. A claim without a node is deleted
-   * at once. A retirement that is under way is replaced only by an interruption, which is the
-   * stronger cause. Resolves once the beginning is recorded.
+   * Begins to retire a node: taint and annotation in one write. Beside a retirement that is under
+   * way, the stronger cause and the earlier deadline count. A claim without a node is deleted at
+   * once. Resolves once the beginning is recorded.
    */
   async begin(view: NodeView, retirement: Retirement, why: DisruptionNote): Promise<void> {
-    const { kube } = this.#context.deps;
-    const claim = await readClaim(kube, view.claim.name);
-    if (claim?.uid !== view.claim.uid) return;
-    const node = await readNode({ kube, world: this.#context.world }, claim);
-    if (claim.deletionMs !== undefined || node === undefined)
-      return this.#endAtOnce({ ...view, claim }, retirement, why);
-    const running = parseRetirement(node.annotations[annotations.retirement]);
-    const isStronger = retirement.cause === 'interrupted' && running?.cause !== 'interrupted';
-    if (running === undefined || isStronger) await this.#mark(claim, node, retirement, why);
+    const { log } = this.#context.deps;
+    const { cause } = retirement;
+    const stands =
+      (await this.#mark(view.node, retirement)) ??
+      (await this.#mark(await readNode(this.#context, view.claim), retirement));
+    if (stands === undefined) return this.#endAtOnce(view.claim, retirement, why);
+    if (stands.cause !== cause || stands.atMs !== retirement.atMs) return;
+    const name = view.node?.name ?? view.claim.name;
+    log.info('retirement-began', `${name} is retired: ${why.message}`, {
+      node: name,
+      claim: view.claim.name,
+      cause,
+    });
+    await this.#setCondition(view.claim, titled(cause), why.message);
+  }
+
+  /** The retirement that stands on the node afterwards; undefined when there is no such node. */
+  async #mark(node: Node | undefined, wanted: Retirement): Promise<Retirement | undefined> {
+    if (node === undefined) return undefined;
+    return changeRetirement(this.#context.deps.kube, node, beginning(wanted));
   }
 
   /** Without a node that could carry the retirement, the claim itself does. */
-  async #endAtOnce(view: NodeView, retirement: Retirement, why: DisruptionNote): Promise<void> {
+  async #endAtOnce(judged: NodeClaim, retirement: Retirement, why: DisruptionNote): Promise<void> {
     const { kube } = this.#context.deps;
-    const { claim } = view;
+    const claim = await readClaim(kube, judged.name);
+    if (claim?.uid !== judged.uid) return;
     if (retirement.deadlineMs !== undefined)
       await writeDeadline(kube, claim, retirement.deadlineMs);
     if (claim.deletionMs !== undefined) return;
     await deleteClaim(kube, claim);
-    this.#tellDisrupted(view, retirement, why);
+    this.#tellDisrupted({ claim, pods: [] }, retirement, why);
   }
 
-  async #mark(
-    claim: NodeClaim,
-    node: Node,
-    retirement: Retirement,
-    { message }: DisruptionNote,
-  ): Promise<void> {
-    const { kube, clock, log } = this.#context.deps;
-    const { cause } = retirement;
-    await writeRetirement(kube, node, retirement);
-    const condition = { type: disruptionReason, status: 'True', reason: titled(cause) } as const;
-    await writeConditions(kube, claim, [{ ...condition, message }], clock.nowMs());
-    log.info('retirement-began', `${node.name} is retired: ${message}`, {
-      node: node.name,
-      claim: claim.name,
-      cause,
-    });
+  async #setCondition(claim: NodeClaim, reason: string, message: string): Promise<void> {
+    const { kube, clock } = this.#context.deps;
+    const condition = { type: disruptionReason, status: 'True', reason, message } as const;
+    await writeConditions(kube, claim, [condition], clock.nowMs());
   }
 
   /** Looks at a node that is being retired. Everything that it rests on is read live. */
@@ -102,11 +106,12 @@ export class Retirer {
     const { deps, world } = this.#context;
     const claim = await readClaim(deps.kube, name);
     if (claim === undefined || claim.deletionMs !== undefined) return undefined;
-    const node = await readNode({ kube: deps.kube, world }, claim);
-    const retirement = parseRetirement(node?.annotations[annotations.retirement]);
-    if (node === undefined || retirement === undefined) return undefined;
-    if (!isTaintedDisrupted(node)) {
-      // Somebody has taken the taint off and left the annotation: they want the node to stay.
+    const node = await readNode(this.#context, claim);
+    if (node?.annotations[annotations.retirement] === undefined) return undefined;
+    const retirement = parseRetirement(node.annotations[annotations.retirement]);
+    if (retirement === undefined || !isTaintedDisrupted(node)) {
+      // Somebody has taken the taint off and left the annotation: they want the node to stay. Of an
+      // annotation that cannot be read, a newer release was the author, and it is not here any more.
       await this.#unmark(claim, node);
       return undefined;
     }
@@ -138,7 +143,7 @@ export class Retirer {
         await this.#end(view, retirement, step.note);
         return undefined;
       case 'ask':
-        return this.#ask(view, retirement);
+        return this.#ask(view);
       case 'wait':
         this.#context.events.record({
           about: aboutNode(view.node),
@@ -169,7 +174,7 @@ export class Retirer {
 
   async #unmark(claim: NodeClaim, node: Node): Promise<void> {
     const { kube } = this.#context.deps;
-    await abandonRetirement(kube, node);
+    await abandonRetirement(kube, node, node.annotations[annotations.retirement]);
     await clearCondition(kube, claim, disruptionReason);
   }
 
@@ -245,40 +250,39 @@ export class Retirer {
    * Asks for replacements. It is written first: after a crash in between, a successor waits until
    * no plan of the first asking can arrive any more.
    */
-  async #ask(view: Retired, retirement: Retirement): Promise<Again> {
+  async #ask(view: Retired): Promise<Again> {
     const { deps, events } = this.#context;
     const { node } = view;
-    const asked: Retirement = { ...retirement, askedMs: deps.clock.nowMs() };
-    await writeRetirement(deps.kube, node, asked);
+    const askedMs = deps.clock.nowMs();
+    const asked = await changeRetirement(deps.kube, node, asking(askedMs));
+    if (asked === undefined) return undefined;
     events.record({
       about: aboutNode(node),
       type: 'Normal',
       reason: 'DisruptionLaunching',
       message: `Launching replacements for ${node.name}`,
     });
-    const answered = await this.#answered(view, asked);
-    if (answered !== undefined) await writeRetirement(deps.kube, node, answered);
+    const answer = await this.#answerTo(view, asked);
+    if (answer !== undefined) await changeRetirement(deps.kube, node, answering(askedMs, answer));
     return { afterMs: 0 };
   }
 
-  /** The retirement after asking; undefined when an answer may still come. */
-  async #answered(view: Retired, asked: Retirement): Promise<Retirement | undefined> {
+  /** The answer to note; undefined when it may still come. */
+  async #answerTo(view: Retired, asked: Retirement): Promise<RetirementAnswer | undefined> {
     const outcome = await askForReplacement(this.#context, view, asked.cause);
-    if (outcome.kind === 'planned') {
-      const expects = outcome.complete ? { expects: outcome.newNodes } : {};
-      return { ...asked, answered: true, ...expects };
-    }
-    if (asked.cause === 'expired' && this.#hasRoom(view)) return { ...asked, expects: 0 };
+    if (outcome.kind === 'planned')
+      return { answered: true, ...(outcome.complete ? { expects: outcome.newNodes } : {}) };
+    if (asked.cause === 'expired' && this.#hasRoom(view)) return { expects: 0 };
     // A request that no solver took has planned nothing, so it may be repeated soon.
     return outcome.kind === 'not-taken' ? this.#askedEarlier(asked) : undefined;
   }
 
   /** Dated back, so that the next asking is due after the short pause. */
-  #askedEarlier(asked: Retirement): Retirement {
+  #askedEarlier(asked: Retirement): RetirementAnswer {
     const { deps, config } = this.#context;
     const { askAgainMs, askAgainUrgentMs, askRetryMs } = config.disruption;
     const againMs = asked.deadlineMs === undefined ? askAgainMs : askAgainUrgentMs;
-    return { ...asked, askedMs: deps.clock.nowMs() - againMs + askRetryMs };
+    return { askedMs: deps.clock.nowMs() - againMs + askRetryMs };
   }
 
   #hasRoom(view: Retired): boolean {

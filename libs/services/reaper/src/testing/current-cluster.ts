@@ -1,4 +1,6 @@
 import { type Decision, followDecisions } from '@dovetail/contracts';
+import { annotations } from '@dovetail/core-api';
+import { parseRetirement, type Retirement } from '@dovetail/core-disruption';
 import { kubeResources, Stopper } from '@dovetail/core-ports';
 import { afterEach } from '@jest/globals';
 
@@ -59,3 +61,13 @@ export const isDeleting = (claim: string): boolean =>
 export const stateOf = (id: string): string => cluster.twin.instances.get(id).state;
 export const tainted = (name: string): boolean =>
   JSON.stringify(cluster.find(nodes, name)?.['spec'] ?? '').includes('karpenter.sh/disrupted');
+
+/** The retirement that the node's annotation holds. */
+export const retirementOn = (name: string): Retirement | undefined =>
+  parseRetirement(cluster.find(nodes, name)?.metadata.annotations?.[annotations.retirement]);
+
+/** The time by which the claim's node must be gone, in milliseconds; NaN without one. */
+export const deadlineOf = (claim: string): number =>
+  Date.parse(
+    cluster.find(nodeClaims, claim)?.metadata.annotations?.[annotations.terminationTimestamp] ?? '',
+  );

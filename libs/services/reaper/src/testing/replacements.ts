@@ -20,6 +20,8 @@ export class Replacements {
     cluster: ReaperStage,
     options: {
       readonly afterMs: number;
+      /** How long the solver takes for its answer. */
+      readonly thinkMs?: number;
       readonly room?: boolean;
       readonly node?: ReadyNodeOptions;
     },
@@ -27,17 +29,18 @@ export class Replacements {
     this.#cluster = cluster;
     void servePlanner(
       cluster.channelOf('solver'),
-      (_mode, request) => {
+      async (_mode, request) => {
         this.requests.push(request);
+        await this.#cluster.clock.sleep(options.thinkMs ?? 0, this.#stop);
         if (options.room !== true) void this.#launch(request, options);
-        return Promise.resolve({
+        return {
           ok: true,
           reply: {
             planId: 'plan',
             plan: planFor(request, options.room === true),
             statePosition: { incarnation: 'one', sequence: 1 },
           },
-        });
+        };
       },
       this.#stop,
     );

@@ -1,0 +1,97 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+
+import {
+  answering,
+  asking,
+  beginning,
+  parseRetirement,
+  renderRetirement,
+  type Retirement,
+} from './retirement-record.js';
+
+fc.configureGlobal({ seed: 1 });
+
+const expired: Retirement = { cause: 'expired', atMs: 1_000 };
+const asked: Retirement = { ...expired, askedMs: 2_000 };
+const maintenance: Retirement = { cause: 'interrupted', atMs: 1_000, detail: 'scheduled_change' };
+const spot: Retirement = {
+  cause: 'interrupted',
+  atMs: 5_000,
+  deadlineMs: 115_000,
+  detail: 'spot_interrupted',
+};
+const stopping: Retirement = {
+  ...spot,
+  atMs: 6_000,
+  deadlineMs: 6_000,
+  detail: 'instance_stopped',
+};
+
+describe('beginning a retirement', () => {
+  test.each<[string, Retirement | undefined, Retirement, Retirement | undefined]>([
+    ['expiry beside an interruption changes nothing', spot, expired, undefined],
+    ['expiry beside emptiness changes nothing', { ...expired, cause: 'empty' }, expired, undefined],
+    ['a notice that came twice changes nothing', spot, { ...spot, atMs: 9_000 }, undefined],
+    ['a notice without a deadline after one with it changes nothing', spot, maintenance, undefined],
+    ['a later deadline changes nothing', spot, { ...spot, deadlineMs: 200_000 }, undefined],
+    ['on a node that stays, it is written', undefined, expired, expired],
+    ['a Spot notice takes over from expiry', expired, spot, spot],
+    ['a Spot notice keeps what the expiry has asked for', asked, spot, { ...spot, askedMs: 2_000 }],
+    ['a Spot notice gives maintenance its deadline', maintenance, spot, spot],
+    ['an instance that is going already brings the deadline forward', spot, stopping, stopping],
+  ])('%s', (_what, live, wanted, written) => expect(beginning(wanted)(live)).toEqual(written));
+});
+
+describe('asking for a replacement', () => {
+  test.each<[string, Retirement | undefined, Retirement | undefined]>([
+    ['a retirement that was given up stays given up', undefined, undefined],
+    ['an interruption that came meanwhile keeps its deadline', spot, { ...spot, askedMs: 7_000 }],
+  ])('%s', (_what, live, written) => expect(asking(7_000)(live)).toEqual(written));
+
+  const answer = { answered: true, expects: 1 };
+  test.each<[string, Retirement | undefined, Retirement | undefined]>([
+    ['ignores a retirement that was given up', undefined, undefined],
+    ['ignores one that asked again since then', { ...asked, askedMs: 9_000 }, undefined],
+    ['goes into the retirement that asked', asked, { ...asked, ...answer }],
+    [
+      'keeps the deadline of a notice that came before it',
+      { ...spot, askedMs: 2_000 },
+      { ...spot, askedMs: 2_000, ...answer },
+    ],
+  ])('its answer %s', (_what, live, written) =>
+    expect(answering(2_000, answer)(live)).toEqual(written),
+  );
+});
+
+describe('a retirement', () => {
+  test('is the same after it was written and read', () =>
+    fc.assert(
+      fc.property(
+        fc.record({
+          cause: fc.constantFrom('empty' as const, 'expired' as const, 'interrupted' as const),
+          atMs: fc.nat(),
+        }),
+        fc.record(
+          { deadlineMs: fc.nat(), askedMs: fc.nat(), expects: fc.nat(), detail: fc.string() },
+          { requiredKeys: [] },
+        ),
+        fc.boolean(),
+        (must, may, answered) => {
+          const retirement = { ...must, ...may, ...(answered ? { answered: true } : {}) };
+          expect(parseRetirement(renderRetirement(retirement))).toEqual(retirement);
+        },
+      ),
+    ));
+
+  test.each([
+    undefined,
+    '',
+    'x',
+    '{}',
+    '{"cause":"bored","atMs":1}',
+    '{"cause":"empty"}',
+    'null',
+    '[]',
+  ])('%j is no retirement', (text) => expect(parseRetirement(text)).toBeUndefined());
+});

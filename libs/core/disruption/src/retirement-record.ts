@@ -1,0 +1,115 @@
+import { isRecord } from '@dovetail/core-kube-model';
+
+/** Why a node is retired. */
+export type RetirementCause = 'empty' | 'expired' | 'interrupted';
+
+/**
+ * A retirement in progress, as in the annotation `dovetail.sh/retirement` of its Node. It holds all
+ * that a successor needs after a crash. It is written together with the taint, and removed with it
+ * when the retirement is given up. Times are milliseconds since 1970.
+ */
+export type Retirement = {
+  readonly cause: RetirementCause;
+  /** When it began. */
+  readonly atMs: number;
+  /**
+   * When the instance goes away by itself: two minutes after a spot notice (AWS' documentation).
+   */
+  readonly deadlineMs?: number;
+  /** The kind of interruption. */
+  readonly detail?: string;
+  /**
+   * When a solver was last asked for a replacement. Written before asking, so a crash costs a wait
+   * and never a second node.
+   */
+  readonly askedMs?: number;
+  /**
+   * The number of new nodes in the solver's answer. Absent: no answer yet, or the pods could not be
+   * placed.
+   */
+  readonly expects?: number;
+  /** Whether a solver has answered, even if it could not place the pods. */
+  readonly answered?: boolean;
+};
+
+const causes: readonly string[] = [
+  'empty',
+  'expired',
+  'interrupted',
+] satisfies readonly RetirementCause[];
+const numberFields = ['deadlineMs', 'askedMs', 'expects'] as const;
+
+/**
+ * Reads the annotation. Undefined when it is absent or malformed: then Dovetail is not retiring the
+ * node.
+ */
+export function parseRetirement(text: string | undefined): Retirement | undefined {
+  let value: unknown;
+  try {
+    value = text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isRecord(value)) return undefined;
+  const { cause, atMs, detail, answered } = value;
+  if (typeof cause !== 'string' || !causes.includes(cause) || typeof atMs !== 'number')
+    return undefined;
+  const numbers = Object.fromEntries(
+    numberFields.flatMap((key) => (typeof value[key] === 'number' ? [[key, value[key]]] : [])),
+  );
+  return {
+    cause: cause as RetirementCause,
+    atMs,
+    ...numbers,
+    ...(typeof detail === 'string' ? { detail } : {}),
+    ...(answered === true ? { answered } : {}),
+  };
+}
+
+/** Writes the annotation. Equal retirements give equal text. */
+export const renderRetirement = ({
+  cause,
+  atMs,
+  deadlineMs,
+  detail,
+  askedMs,
+  expects,
+  answered,
+}: Retirement): string =>
+  JSON.stringify({ cause, atMs, deadlineMs, detail, askedMs, expects, answered });
+
+/** A change of the record: the retirement to write, or undefined when the live one stays. */
+export type RetirementChange = (live: Retirement | undefined) => Retirement | undefined;
+
+const earlier = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
+
+/**
+ * Begins a retirement beside one that may be under way. An interruption takes over from every other
+ * cause and keeps what was already asked for. Of two interruptions the earlier deadline counts. Any
+ * other cause leaves a running retirement alone.
+ */
+export const beginning =
+  (wanted: Retirement): RetirementChange =>
+  (live) => {
+    if (live === undefined) return wanted;
+    if (wanted.cause !== 'interrupted') return undefined;
+    const deadlineMs = earlier(live.deadlineMs, wanted.deadlineMs);
+    if (live.cause === 'interrupted' && deadlineMs === live.deadlineMs) return undefined;
+    return { ...live, ...wanted, ...(deadlineMs === undefined ? {} : { deadlineMs }) };
+  };
+
+/** Notes that a solver is being asked. A retirement that was given up meanwhile stays given up. */
+export const asking =
+  (askedMs: number): RetirementChange =>
+  (live) =>
+    live === undefined ? undefined : { ...live, askedMs };
+
+/** The part of a retirement that an answer fills in. */
+export type RetirementAnswer = Pick<Retirement, 'askedMs' | 'expects' | 'answered'>;
+
+/** Merges the answer into the retirement that still waits for this asking; others ignore it. */
+export const answering =
+  (askedMs: number, answer: RetirementAnswer): RetirementChange =>
+  (live) =>
+    live?.askedMs === askedMs ? { ...live, ...answer } : undefined;
