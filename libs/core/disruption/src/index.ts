@@ -10,6 +10,5 @@ export * from './methods.js';
 export * from './refusal.js';
 export * from './retirement.js';
 export * from './retirement-record.js';
-export * from './room.js';
 export * from './termination.js';
 export * from './view.js';

@@ -5,18 +5,15 @@ import {
   beginning,
   type DisruptionNote,
   isTaintedDisrupted,
-  livePromises,
   type NodeView,
   note,
   parseRetirement,
   type PodLookup,
-  podsThatCount,
   replacementsOf,
   type Retirement,
   type RetirementAnswer,
   type RetirementStep,
   retirementStep,
-  surelyFitsElsewhere,
 } from '@dovetail/core-disruption';
 import { isReschedulable, type Node, type Pod, podOf } from '@dovetail/core-kube-model';
 import { kubeResources } from '@dovetail/core-ports';
@@ -272,7 +269,6 @@ export class Retirer {
     const outcome = await askForReplacement(this.#context, view, asked.cause);
     if (outcome.kind === 'planned')
       return { answered: true, ...(outcome.complete ? { expects: outcome.newNodes } : {}) };
-    if (asked.cause === 'expired' && this.#hasRoom(view)) return { expects: 0 };
     // A request that no solver took has planned nothing, so it may be repeated soon.
     return outcome.kind === 'not-taken' ? this.#askedEarlier(asked) : undefined;
   }
@@ -283,18 +279,5 @@ export class Retirer {
     const { askAgainMs, askAgainUrgentMs, askRetryMs } = config.disruption;
     const againMs = asked.deadlineMs === undefined ? askAgainMs : askAgainUrgentMs;
     return { askedMs: deps.clock.nowMs() - againMs + askRetryMs };
-  }
-
-  #hasRoom(view: Retired): boolean {
-    const { world, deps } = this.#context;
-    const nowMs = deps.clock.nowMs();
-    const lookup: PodLookup = (uid) => world.pods.get(uid);
-    const hosts = world.views().flatMap((host) => {
-      const { node, claim, pods } = host;
-      if (node === undefined || node.uid === view.node.uid) return [];
-      if (claim.deletionMs !== undefined) return [];
-      return livePromises(host, lookup, nowMs).length > 0 ? [] : [{ node, pods }];
-    });
-    return surelyFitsElsewhere(podsThatCount(view.pods), hosts);
   }
 }
