@@ -10,22 +10,22 @@ import type { Kind } from './kinds.js';
 import { type PackBin, type PackContext } from './packing.js';
 
 /**
- * Hostname spread looks at all eligible nodes at once: when the emptiest holds three pods, each may
- * hold three and maxSkew more. So a deployment with more replicas than there are nodes need not
- * have a node for each: every node gets its share, and keeps it. What follows plans for a number of
- * nodes that is decided first.
+ * A packing that uses hostname spread in full. The number of nodes is chosen first, and every node
+ * keeps its share of each spread. Each node may then hold maxSkew more pods than the emptiest. A
+ * spread with more pods than nodes therefore needs no node for each pod. `context` has the floors
+ * that hold for these nodes.
  */
 export type Balanced = { readonly context: PackContext; readonly bins: readonly PackBin[] };
 
 /**
- * Kinds of one hostname spread that a node takes more of as long as every other node has its share
- * too.
+ * The kinds of one hostname spread. A node takes more of them as long as every other node has its
+ * share.
  */
 type Shared = { readonly group: Group; readonly kinds: readonly Kind[]; readonly count: number };
 
 /**
- * Spreads that count every node: with node filters only some do, and which ones is not known before
- * launch.
+ * Whether a spread counts every node. With node filters it counts only some nodes, and which ones
+ * is unknown before launch.
  */
 const countsAll = (group: Group): boolean =>
   group.kind === 'spread' &&
@@ -34,7 +34,10 @@ const countsAll = (group: Group): boolean =>
   group.filter.alternatives === undefined &&
   group.filter.tolerations === undefined;
 
-/** Spreads whose pods all follow their own rule, each kind under one of them only. */
+/**
+ * Returns the spreads whose pods all follow the spread themselves. A kind with two spreads is left
+ * out.
+ */
 function sharedOf(context: PackContext): readonly Shared[] {
   const kinds = new Map<Group, Kind[]>();
   for (const kind of context.kinds) {
@@ -54,12 +57,12 @@ function sharedOf(context: PackContext): readonly Shared[] {
 }
 
 /**
- * Who spreads over hosts wants to lose a part when one fails: so many hosts at least share the pods
- * of a spread.
+ * A spread over hosts should survive the loss of one, so its pods share at least this many hosts.
+ * More hosts lose fewer pods with each failure, and cost more.
  */
 const hostsPerSpread = 3;
 
-/** Fewer nodes than this cannot keep apart what anti-affinity and host ports keep apart. */
+/** Returns the number of nodes that anti-affinity and host ports need to keep pods apart. */
 function fewestNodes(context: PackContext): number {
   const counts = new Map<string, number>();
   for (const kind of context.kinds) {
@@ -78,8 +81,8 @@ function fewestNodes(context: PackContext): number {
 }
 
 /**
- * Whether a state leaves all that another does, and more; one for which every type counts does not
- * make up for one with sizes.
+ * Whether a state has all offers of another and more. An unsized state is never wider than a sized
+ * one.
  */
 function isWider(state: State, other: State): boolean {
   if (other.sized && !state.sized) return false;
@@ -89,7 +92,7 @@ function isWider(state: State, other: State): boolean {
   );
 }
 
-/** States that the nodes may be opened in, each as often as its share of the demand asks for. */
+/** Returns the opening states of the nodes, each as often as its share of the demand requires. */
 function slotStates(context: PackContext, nodes: number): readonly State[] | undefined {
   const demands = new Map<State, number>();
   for (const kind of context.kinds) {
@@ -109,7 +112,7 @@ function slotStates(context: PackContext, nodes: number): readonly State[] | und
   const given = new Map([...demands.keys()].map((state) => [state, 0]));
   const slots: State[] = [];
   while (slots.length < nodes) {
-    // Whoever is furthest below its share, and everybody once at first.
+    // Each state gets one node first. Later nodes go to the state furthest below its share.
     const lack = ([state, demand]: readonly [State, number]): number =>
       given.get(state) === 0 ? Infinity : (demand / total) * nodes - (given.get(state) ?? 0);
     const [next] = [...demands].reduce((most, one) => (lack(one) > lack(most) ? one : most));
@@ -122,8 +125,8 @@ function slotStates(context: PackContext, nodes: number): readonly State[] | und
 const selectedIn = (bin: PackBin, group: Group): number => bin.hosts?.get(group.id)?.selected ?? 0;
 
 /**
- * Puts a spread's pods where fewest of them are, on light nodes rather than heavy ones. False when
- * some find no node.
+ * Puts the pods of a spread on the nodes with the fewest of them, lighter nodes first. Returns
+ * false if some pod finds no node.
  */
 function deal(context: PackContext, bins: readonly PackBin[], shared: Shared): boolean {
   const worths = bins.map((bin) => worthOf(context, bin));
@@ -155,12 +158,12 @@ function deal(context: PackContext, bins: readonly PackBin[], shared: Shared): b
   return true;
 }
 
-/** How many pods of a group the emptiest node that exists holds; Infinity when there is none. */
+/** Returns the fewest pods of a group on any existing node; Infinity if no node exists. */
 export type Standing = (group: Group) => number;
 
 /**
- * Nodes with their shares of the spreads that have more pods than there are nodes, and the context
- * in which they are filled.
+ * Returns nodes with their shares of every spread that has at least as many pods as nodes, and the
+ * context in which they are filled.
  */
 function fleetOf(
   context: PackContext,
@@ -172,7 +175,8 @@ function fleetOf(
   if (slots === undefined) return undefined;
   const bins = slots.map((state, index) => emptyBin(context, index, state));
   const left = Int32Array.from(context.kinds.map((kind) => kind.count));
-  // While shares are dealt out nothing limits a node: what came out is judged at the end.
+  // The floors are lifted while shares are dealt, so no node is limited. The result is checked
+  // against maxSkew afterwards.
   const open: PackContext = { ...context, hostFloors: context.hostFloors.map(() => Infinity) };
   const floors = Float64Array.from(context.hostFloors);
   for (const one of shared.filter(({ count }) => count >= nodes)) {
@@ -195,14 +199,22 @@ function fleetOf(
   };
 }
 
-/** How many numbers of nodes are looked at: what they cost differs little once everything fits. */
+/**
+ * Numbers of nodes that are tried, and successes after which the trials end. More trials may find a
+ * cheaper number and take more time.
+ */
 const attemptsMax = 8;
 const successesMax = 3;
+/**
+ * The factors by which the number of nodes grows after a trial: slowly once some number works, and
+ * faster before. Smaller factors look at closer numbers and need more trials.
+ */
+const growthAfterSuccess = 1.1;
+const growthBeforeSuccess = 1.3;
 
 /**
- * The cheapest of some packings that make use of balanced hostname spread; undefined when no spread
- * has more pods than the nodes needed otherwise, which leaves nothing to gain. `nodes`: how many a
- * packing has that gives each pod of a spread its own node.
+ * Returns the cheapest packing with balanced hostname spread; undefined if no number of nodes below
+ * `nodes` works. `nodes` is the size of a packing that gives each pod of a spread its own node.
  */
 export function balancedPack(
   context: PackContext,
@@ -232,7 +244,10 @@ export function balancedPack(
       if (best === undefined || totalPrice(bins) < totalPrice(best.bins))
         best = { context: fleet.context, bins };
     }
-    count = Math.max(count + 1, Math.ceil(count * (successes > 0 ? 1.1 : 1.3)));
+    count = Math.max(
+      count + 1,
+      Math.ceil(count * (successes > 0 ? growthAfterSuccess : growthBeforeSuccess)),
+    );
   }
   return best;
 }

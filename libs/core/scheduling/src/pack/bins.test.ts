@@ -5,7 +5,7 @@ import { podsOf } from '../testing/objects.js';
 import { asking, binWith, packingOf, rules, typesBy } from '../testing/packing.js';
 import {
   afterKind,
-  ClosedDoors,
+  ClosedNodes,
   copyOf,
   emptyBin,
   flexibleRoom,
@@ -65,8 +65,8 @@ describe('room in a node', () => {
   ])('%s', (_sentence, contents, prefix, room) => {
     const bin = binWith(packing, contents);
     expect(flexibleRoom(context, bin, kind(prefix))).toBe(room);
-    expect(new ClosedDoors().takes(context, bin, kind(prefix))).toBe(room > 0);
-    expect(new ClosedDoors().room(context, bin, kind(prefix))).toBe(room);
+    expect(new ClosedNodes().takes(context, bin, kind(prefix))).toBe(room > 0);
+    expect(new ClosedNodes().room(context, bin, kind(prefix))).toBe(room);
   });
 
   test('by rules alone is unlimited for pods that follow none, however full the node', () => {
@@ -118,36 +118,37 @@ describe('the price of a node', () => {
   });
 });
 
-describe('doors', () => {
+describe('closed nodes', () => {
   test('close for all kinds under the same rule, and for that node only', () => {
-    const doors = new ClosedDoors();
-    doors.close(kind('apart'), emptyBin(context, 300, binWith(packing, { small: 1 }).state));
+    const closed = new ClosedNodes();
+    closed.close(kind('apart'), emptyBin(context, 300, binWith(packing, { small: 1 }).state));
     const { state } = binWith(packing, { small: 1 });
-    expect(doors.has(kind('apart'), emptyBin(context, 300, state))).toBe(true);
-    expect(doors.has(kind('apart'), emptyBin(context, 299, state))).toBe(false);
-    expect(doors.has(kind('port'), emptyBin(context, 300, state))).toBe(false);
+    expect(closed.has(kind('apart'), emptyBin(context, 300, state))).toBe(true);
+    expect(closed.has(kind('apart'), emptyBin(context, 299, state))).toBe(false);
+    expect(closed.has(kind('port'), emptyBin(context, 300, state))).toBe(false);
   });
 
-  test('that are closed stay closed when doors of later nodes close', () => {
-    const doors = new ClosedDoors();
+  test('stay closed when later nodes close', () => {
+    const closed = new ClosedNodes();
     const { state } = binWith(packing, { small: 1 });
-    for (const id of [3, 255, 256, 5_000]) doors.close(kind('apart'), emptyBin(context, id, state));
+    for (const id of [3, 255, 256, 5_000])
+      closed.close(kind('apart'), emptyBin(context, id, state));
     expect(
       [3, 4, 255, 256, 257, 5_000].map((id) =>
-        doors.has(kind('apart'), emptyBin(context, id, state)),
+        closed.has(kind('apart'), emptyBin(context, id, state)),
       ),
     ).toEqual([true, false, true, true, false, true]);
   });
 
   test('close when rules leave no room, and not when only resources do', () => {
-    const doors = new ClosedDoors();
+    const closed = new ClosedNodes();
     const ruled = binWith(packing, { apart: 1 }, 1);
     const full = binWith(packing, { small: 8 }, 2);
     expect([
-      doors.room(context, ruled, kind('apart')),
-      doors.room(context, full, kind('apart')),
+      closed.room(context, ruled, kind('apart')),
+      closed.room(context, full, kind('apart')),
     ]).toEqual([0, 0]);
-    expect([doors.has(kind('apart'), ruled), doors.has(kind('apart'), full)]).toEqual([
+    expect([closed.has(kind('apart'), ruled), closed.has(kind('apart'), full)]).toEqual([
       true,
       false,
     ]);

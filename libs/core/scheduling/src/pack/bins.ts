@@ -12,7 +12,8 @@ import type { PackBin, PackContext } from './packing.js';
 const none: readonly HostPort[] = [];
 
 /**
- * The state after a pod of a kind joins; undefined when it cannot. Remembered per kind and state.
+ * Returns the state after a pod of a kind joins; undefined if it cannot join. Results are kept per
+ * kind and state.
  */
 export function afterKind(context: PackContext, state: State, kind: Kind): State | undefined {
   const known = at(context.next, kind.index);
@@ -51,7 +52,7 @@ export function copyOf(bin: PackBin): PackBin {
   };
 }
 
-/** How many more of a kind hostname rules and host ports let into a bin. */
+/** Returns how many more of a kind the hostname rules and host ports of a bin admit. */
 export function ruleRoom(context: PackContext, bin: PackBin, kind: Kind): number {
   if (kind.plain) return Infinity;
   let most = kind.ports.length === 0 ? Infinity : anyClash(bin.ports, kind.ports) ? 0 : 1;
@@ -66,8 +67,8 @@ export function ruleRoom(context: PackContext, bin: PackBin, kind: Kind): number
 }
 
 /**
- * How many of a kind fit while the bin may still become any of its state's offers; 0 when it cannot
- * join at all.
+ * Returns how many of a kind fit if the bin may still become any of its state's offers; 0 if the
+ * kind cannot join.
  */
 export function flexibleRoom(context: PackContext, bin: PackBin, kind: Kind): number {
   const rules = ruleRoom(context, bin, kind);
@@ -86,7 +87,7 @@ export function flexibleRoom(context: PackContext, bin: PackBin, kind: Kind): nu
   return Math.min(times, rules);
 }
 
-// Unchecked: vectors of one plan have one length, and checked reads here cost a tenth of planning.
+// Invariant: all vectors of one plan have the same length. Reads here are unchecked for speed.
 function holdsOneMore(room: Float64Array, used: Float64Array, requests: Float64Array): boolean {
   for (let r = 0; r < used.length; r += 1)
     if ((used[r] as number) + (requests[r] as number) > (room[r] as number)) return false;
@@ -94,8 +95,8 @@ function holdsOneMore(room: Float64Array, used: Float64Array, requests: Float64A
 }
 
 /**
- * Whether one of a plain kind fits while a bin without host ports may still become any of its
- * state's offers.
+ * Whether one more pod of a plain kind fits a bin without host ports, if the bin may still become
+ * any of its state's offers.
  */
 function takesPlain(context: PackContext, bin: PackBin, kind: Kind): boolean {
   const next = afterKind(context, bin.state, kind);
@@ -105,11 +106,10 @@ function takesPlain(context: PackContext, bin: PackBin, kind: Kind): boolean {
 }
 
 /**
- * Which nodes are closed to which rules for good. While pods are only ever added, a node that
- * hostname rules close to a kind stays closed, and asking again is most of the work when thousands
- * of nodes each hold one of a group.
+ * Remembers which nodes are closed to which rules. A node that hostname rules close to a kind stays
+ * closed as long as pods are only added. Asking the rules again for each pod would be wasted work.
  */
-export class ClosedDoors {
+export class ClosedNodes {
   readonly #closed: Uint8Array[] = [];
 
   has(kind: Kind, bin: PackBin): boolean {
@@ -117,23 +117,23 @@ export class ClosedDoors {
   }
 
   close(kind: Kind, bin: PackBin): void {
-    let doors = this.#closed[kind.rule];
-    if (doors === undefined || doors.length <= bin.id) {
+    let closed = this.#closed[kind.rule];
+    if (closed === undefined || closed.length <= bin.id) {
       const larger = new Uint8Array(Math.max(256, bin.id * 2));
-      if (doors !== undefined) larger.set(doors);
-      this.#closed[kind.rule] = doors = larger;
+      if (closed !== undefined) larger.set(closed);
+      this.#closed[kind.rule] = closed = larger;
     }
-    doors[bin.id] = 1;
+    closed[bin.id] = 1;
   }
 
-  /** Whether one more of a kind fits. */
+  /** Whether one more pod of a kind fits. */
   takes(context: PackContext, bin: PackBin, kind: Kind): boolean {
     return kind.plain && bin.ports.length === 0
       ? takesPlain(context, bin, kind)
       : this.room(context, bin, kind) > 0;
   }
 
-  /** As `flexibleRoom`, remembering what is closed. */
+  /** Returns the result of `flexibleRoom`, and remembers a node that the rules have closed. */
   room(context: PackContext, bin: PackBin, kind: Kind): number {
     if (kind.plain) return flexibleRoom(context, bin, kind);
     if (this.has(kind, bin)) return 0;
@@ -144,7 +144,8 @@ export class ClosedDoors {
 }
 
 /**
- * Puts `count` of a kind into a bin (takes them out when negative), without looking for its price.
+ * Puts `count` of a kind into a bin, or removes pods if `count` is negative. The price stays as it
+ * was; see `settle`.
  */
 export function putKind(context: PackContext, bin: PackBin, kind: Kind, count: number): void {
   for (let r = 0; r < bin.used.length; r += 1)
@@ -175,7 +176,10 @@ export function noteRules(bin: PackBin, kind: Kind, count: number): void {
   }
 }
 
-/** Finds the cheapest offer for what the bin holds; false when there is none. */
+/**
+ * Sets price and room to those of the cheapest offer that holds the contents. Returns false if
+ * there is none.
+ */
 export function settle(bin: PackBin): boolean {
   const offer = cheapestFor(bin.state, bin);
   bin.price = offer?.offering.priceMicrosPerHour ?? Infinity;
@@ -183,6 +187,6 @@ export function settle(bin: PackBin): boolean {
   return offer !== undefined;
 }
 
-/** What nodes cost together, in micro-dollars an hour. */
+/** Returns the price of all nodes together in micro-dollars an hour. */
 export const totalPrice = (bins: readonly PackBin[]): number =>
   bins.reduce((sum, bin) => sum + bin.price, 0);

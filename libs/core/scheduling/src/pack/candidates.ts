@@ -1,39 +1,46 @@
 import { type Size } from './packing.js';
 import { dot } from './prices.js';
 
-/** Sizes are sorted into so many bands by how much of their worth is the first resource's. */
+/**
+ * The number of bands. Sizes are sorted into bands by the share that the first resource has in
+ * their worth. More bands compare mixtures more closely and take longer to go through.
+ */
 const bandsMax = 8;
-/** Rounding must not end a search before what scores as much as its bound. */
+/**
+ * Tolerance for rounding, so that a search does not end before a size that scores as much as its
+ * bound. Larger than the rounding of such sums, and small beside any difference in price.
+ */
 const rounding = 1 + 1e-9;
 
-/** Rows of like mixture, by worth: where they begin and end. */
+/** The rows from `from` to before `to`, with similar mixtures, sorted by worth. */
 type Band = { readonly number: number; readonly from: number; readonly to: number };
 
-// Reads here are unchecked: this is the innermost loop of even filling. `#next` and the bands keep
-// rows within the table.
+// Reads here are unchecked for speed, because even filling compares every node with the table.
+// `#next` and the bands keep rows within the table.
 
-/**
- * Sizes in bands, side by side in memory: going through them is most of the work of filling many
- * nodes evenly.
- */
+/** Sizes in bands, side by side in memory, for filling many nodes from the same sizes. */
 export class SizeTable {
   readonly bands: readonly Band[];
   readonly rows: readonly Size[];
   readonly worths: Float64Array;
-  /** The place of each row in the list that the table was made of. */
+  /** The place of each row in the list from which the table was made. */
   readonly places: Int32Array;
   /**
-   * What each row asks for, by resource; and the least that it or a row below it in its band does.
+   * The requests of each row by resource, and the least requests of the row and those below it in
+   * its band.
    */
   readonly requests: Float64Array;
   readonly least: Float64Array;
   readonly perUnit: Float64Array;
   readonly width: number;
   readonly #rowOf: ReadonlyMap<Size, number>;
-  /** Each row that is left leads to itself, any other to one further down. */
+  /**
+   * The next row with pods left. Invariant: a row with pods left leads to itself; every other row
+   * leads further down.
+   */
   readonly #next: Int32Array;
 
-  /** `sizes`: the most valuable first. */
+  /** `sizes` must be sorted by worth, the most valuable first. */
   constructor(perUnit: Float64Array, sizes: readonly Size[]) {
     this.perUnit = perUnit;
     this.width = perUnit.length;
@@ -62,22 +69,25 @@ export class SizeTable {
     for (let row = 0; row <= sizes.length; row += 1) this.#next[row] = row;
   }
 
-  /** No pods of this size are left. */
+  /** Marks a size without pods left. */
   drop(size: Size): void {
     const row = this.#rowOf.get(size);
     if (row !== undefined) this.#next[row] = row + 1;
   }
 
-  /** The first row from this one on of which pods are left; the band's end when there is none. */
+  /** Returns the first row from this one on with pods left; the band's end if there is none. */
   left(from: number, band: Band): number {
     let row = from;
     while (row < band.to && this.#next[row] !== row) row = this.#next[row] as number;
-    // Who comes this way again goes straight on.
+    // The path is shortened for the next call.
     if (from < band.to) this.#next[from] = row;
     return Math.min(row, band.to);
   }
 
-  /** The first row from this one on that is not worth more; the band's end when all are. */
+  /**
+   * Returns the first row from this one on whose worth is at most `worth`; the band's end if there
+   * is none.
+   */
   notAbove(worth: number, from: number, band: Band): number {
     let low = from;
     let high = band.to;
@@ -101,26 +111,25 @@ function bandsOf(lengths: readonly number[]): readonly Band[] {
   return bands;
 }
 
-/** A node that is being filled: what it holds, and what it may. */
+/** A node that is being filled: its load and its room. */
 export type Filling = { readonly used: Float64Array; readonly room: Float64Array };
 
-/** Sizes from which one node is filled. */
+/** The sizes from which one node is filled. */
 export type Candidates = {
   /**
-   * A size that is worth much when each resource is weighted with the share of it that is left, and
-   * that passes; of equals the first. What does not pass is not asked again, so a node may only
-   * fill.
+   * Returns the result of `pass` for a size of high score, the first among equals. The score weighs
+   * each resource with the share of it that is left. A size that does not pass is never asked
+   * again. Invariant: between two calls the node is only filled.
    */
   best<T>(node: Filling, pass: (size: Size) => T | undefined): T | undefined;
 };
 
-/** What a unit of a resource is worth to a node: much where much is left. */
+/** Returns the share of a resource that is left on a node. */
 const leftOf = ({ used, room }: Filling, r: number): number =>
   (room[r] as number) > 0 ? 1 - (used[r] as number) / (room[r] as number) : 0;
 
 /**
- * Sets what a unit of each resource is worth to a node, and gives the largest share that is left of
- * any.
+ * Weighs the worth of each resource with the share of it that is left. Returns the largest share.
  */
 function weigh(weights: Float64Array, perUnit: Float64Array, node: Filling): number {
   let most = 0;
@@ -132,14 +141,14 @@ function weigh(weights: Float64Array, perUnit: Float64Array, node: Filling): num
   return most;
 }
 
-/** A list too short to be worth a table: the best of all is found. */
+/** The candidates of a short list, without a table. It finds the size with the highest score. */
 export class FewCandidates implements Candidates {
   readonly #perUnit: Float64Array;
   readonly #weights: Float64Array;
-  /** Those that may still join. */
+  /** The sizes that may still join. */
   readonly #sizes: Size[];
 
-  /** `sizes`: the most valuable first. */
+  /** `sizes` must be sorted by worth, the most valuable first. */
   constructor(perUnit: Float64Array, sizes: readonly Size[]) {
     this.#perUnit = perUnit;
     this.#weights = new Float64Array(perUnit.length);
@@ -152,8 +161,8 @@ export class FewCandidates implements Candidates {
     let [best, bestScore, kept, at]: [T | undefined, number, number, number] = [undefined, 0, 0, 0];
     for (; at < sizes.length; at += 1) {
       const size = sizes[at] as Size;
-      // Sizes come by worth, and none scores more than its worth times the largest share that is
-      // left.
+      // Sizes are sorted by worth, and none scores more than its worth times the largest share that
+      // is left.
       if (size.worth * bound <= bestScore) break;
       const score = dot(this.#weights, size.requests);
       const found = score > bestScore ? pass(size) : undefined;
@@ -168,9 +177,9 @@ export class FewCandidates implements Candidates {
 }
 
 /**
- * The sizes of a table that may still join one node. Only the most valuable of each band that fits
- * is compared: within a band mixtures are alike, so what is worth more in general is, but for a
- * little, worth more here too.
+ * The sizes of a table that may still join one node. Only the most valuable size that fits is
+ * compared per band. Mixtures in a band are similar, so it nearly always has the highest score of
+ * its band.
  */
 export class TableCandidates implements Candidates {
   readonly #table: SizeTable;
@@ -188,7 +197,7 @@ export class TableCandidates implements Candidates {
   best<T>(node: Filling, pass: (size: Size) => T | undefined): T | undefined {
     const { bands, perUnit, rows } = this.#table;
     weigh(this.#weights, perUnit, node);
-    // What is worth more than all that is left cannot fit.
+    // A size that is worth more than everything that is left cannot fit.
     let most = 0;
     for (let r = 0; r < perUnit.length; r += 1)
       most += (perUnit[r] as number) * ((node.room[r] as number) - (node.used[r] as number));

@@ -8,7 +8,7 @@ import { type PackContext, type Target } from './packing.js';
 import { dot, resourcePrices } from './prices.js';
 import { UsableRooms } from './usable.js';
 
-/** The cheapest offer of each type that some kind may be opened on. */
+/** Returns every offer on the frontier of a state in which some kind may open a node. */
 function offersOf(kinds: readonly Kind[]): readonly Offer[] {
   const states = new Set(kinds.flatMap((kind) => kind.openings));
   const offers = new Set<Offer>();
@@ -16,7 +16,7 @@ function offersOf(kinds: readonly Kind[]): readonly Offer[] {
   return [...offers];
 }
 
-/** What some pods request together. */
+/** Returns the sum of the pods' requests. */
 export function demandOf(portions: readonly Portion[], size: number): Float64Array {
   const demand = new Float64Array(size);
   for (const { kind, count } of portions)
@@ -26,8 +26,8 @@ export function demandOf(portions: readonly Portion[], size: number): Float64Arr
 }
 
 /**
- * What resources cost per unit at best, by the types that matter and what pods can make of their
- * rooms.
+ * Returns the best price per unit of each resource. It counts types that are not niche, and the
+ * part of their rooms that pods can use.
  */
 function pricesOf(
   offers: readonly Offer[],
@@ -42,7 +42,7 @@ function pricesOf(
   return resourcePrices(common.length > 0 ? common : judged, demand).perUnit;
 }
 
-/** Of equal value for money the dearer first. */
+/** Orders a state's offers by worth for money; among equals the dearer first. */
 function byValueOf(state: State, worths: Float64Array): ReturnType<PackContext['byValue']> {
   const value = (at: number): number =>
     float64At(worths, at) / Math.max(1, state.frontier[at]?.offering.priceMicrosPerHour ?? 1);
@@ -50,7 +50,7 @@ function byValueOf(state: State, worths: Float64Array): ReturnType<PackContext['
   return { places, mostWorth: worths.reduce((most, worth) => Math.max(most, worth), 0) };
 }
 
-/** What a node opened in a state could become, in the order of its frontier. */
+/** Returns the targets of nodes that open in a state, in the order of its frontier. */
 const targetsOf = (state: State, usable: UsableRooms): readonly Target[] =>
   state.frontier.map(({ type, offering }) => ({
     room: type.room,
@@ -58,20 +58,22 @@ const targetsOf = (state: State, usable: UsableRooms): readonly Target[] =>
     price: offering.priceMicrosPerHour,
   }));
 
-/** Remembers by state what is made from it. */
+/** Keeps the result of `make` per state. */
 function byState<T>(make: (state: State) => T): (state: State) => T {
   const known: T[] = [];
   return (state) => (known[state.id] ??= make(state));
 }
 
 /**
- * The least that a resource is worth, as a share of its price if a node were bought for it alone.
- * It only decides ties, so it is small beside any price; pods are not a resource that one would
- * buy.
+ * The least worth of a resource, as a share of its price if nodes were bought for it alone. It only
+ * has to break ties, so it is small beside any price. The number of pods gets no worth.
  */
 const freeShare = 0.02;
 
-/** What resources are worth per unit: their price, or a little where the prices call them free. */
+/**
+ * Returns the worth of each resource per unit: its price, or a small worth if the prices call it
+ * free.
+ */
 function worthsOf(
   names: readonly string[],
   perUnit: Float64Array,
@@ -88,7 +90,7 @@ function worthsOf(
   });
 }
 
-/** What the demand costs at least, on whichever nodes, in whole micro-dollars an hour. */
+/** Returns a lower bound on the price of the demand, in whole micro-dollars an hour. */
 function boundOf(offers: readonly Offer[], demand: Float64Array): number {
   const buyable = offers.map(({ type, offering }) => ({
     room: type.room,
@@ -98,8 +100,8 @@ function boundOf(offers: readonly Offer[], demand: Float64Array): number {
 }
 
 /**
- * Prices resources by what they would cost at best. A resource that the prices call free still gets
- * a little worth, so that of two equal choices the one that uses more of the node wins.
+ * Prices resources at the best prices for the demand. A resource that is free at these prices still
+ * gets a little worth. Of two equal choices, the one that uses more of the node then wins.
  */
 export function packContextOf(
   world: World,

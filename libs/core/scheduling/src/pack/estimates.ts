@@ -6,8 +6,8 @@ import { worthOf } from './fill.js';
 import type { PackBin, PackContext, Target } from './packing.js';
 
 /**
- * A target for a node, and the value per dollar that it promises. No node turns out better than its
- * estimate.
+ * A target for a node and the worth per price that it promises. Invariant: no filled node has a
+ * better ratio than its estimate.
  */
 export type Estimate = {
   readonly target: Target;
@@ -16,7 +16,10 @@ export type Estimate = {
   readonly grow: PackBin | undefined;
 };
 
-/** A node that is wanted: what it must hold, and how many estimates to give. */
+/**
+ * The request for estimates: the load that the node must hold at least, and the number of
+ * estimates.
+ */
 export type Ask = {
   readonly need: Float64Array;
   readonly supplyWorth: number;
@@ -25,8 +28,7 @@ export type Ask = {
 };
 
 /**
- * The targets of a state that promise most value per dollar for a node that needs at least so much;
- * the best first.
+ * Returns the targets of a state that hold `need`, those that promise most worth per price first.
  */
 export function targetsFor(context: PackContext, state: State, ask: Ask): readonly Estimate[] {
   const { need, grow } = ask;
@@ -38,8 +40,7 @@ export function targetsFor(context: PackContext, state: State, ask: Ask): readon
   const worths = context.roomWorths(state);
   const best: Estimate[] = [];
   for (let entry = state.frontier.length - 1; entry >= 0; entry -= 1) {
-    // Unchecked: this loop is the hottest of the planner, and `entry` comes from the frontier
-    // itself.
+    // This read is unchecked for speed: `entry` counts down from the frontier's own length.
     const { type, offering } = state.frontier[entry] as Offer;
     const price = offering.priceMicrosPerHour;
     if (grow !== undefined && price <= paid) break;
@@ -56,7 +57,10 @@ export function targetsFor(context: PackContext, state: State, ask: Ask): readon
   return best;
 }
 
-/** While there is enough to fill any node, what promises most is the same for every new one. */
+/**
+ * Returns the first targets that hold the load. While the supply can fill any node, every new node
+ * has the same order of targets.
+ */
 function firstHolding(
   context: PackContext,
   state: State,
@@ -67,8 +71,7 @@ function firstHolding(
   const best: Estimate[] = [];
   for (let index = 0; index < places.length && best.length < most; index += 1) {
     const entry = int32At(places, index);
-    // Unchecked: this loop is the hottest of the planner, and `entry` comes from the frontier
-    // itself.
+    // This read is unchecked for speed: `entry` is an index of this frontier.
     const { type, offering } = state.frontier[entry] as Offer;
     const price = offering.priceMicrosPerHour;
     if (holds(type.room, need))
@@ -88,6 +91,6 @@ function holds(room: Float64Array, need: Float64Array): boolean {
   return true;
 }
 
-/** The best value first; of equal value the cheaper. */
+/** Orders estimates by ratio, the best first, then by price. */
 export const byRatio = (a: Estimate, b: Estimate): number =>
   b.ratio - a.ratio || a.target.price - b.target.price;

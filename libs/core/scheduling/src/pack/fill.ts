@@ -10,8 +10,8 @@ import { type PackBin, type PackContext, type Size } from './packing.js';
 import { dot } from './prices.js';
 
 /**
- * Pods still to be packed: how many of each kind, and their sizes, the most valuable first; as a
- * table, when many nodes are filled from them.
+ * The pods that are still to be packed: the count of each kind, and the sizes, most valuable first.
+ * `table` is present if many nodes are filled from the supply.
  */
 export type Supply = {
   readonly left: Int32Array;
@@ -19,7 +19,7 @@ export type Supply = {
   readonly table?: SizeTable;
 };
 
-/** Whether a state still leaves an offer that is no dearer than the target and holds as much. */
+/** Whether a state still has an offer that is no dearer than the target and holds as much. */
 export function stillBuys(state: State, target: Target): boolean {
   for (const { type, offering } of state.frontier) {
     if (offering.priceMicrosPerHour > target.price) return false;
@@ -32,7 +32,7 @@ export function stillBuys(state: State, target: Target): boolean {
   return false;
 }
 
-/** Whether a kind may join as far as everything but resources goes, and how many of it. */
+/** Returns how many of a kind may join, apart from resources; 0 if it may not. */
 function allowedIn(
   context: PackContext,
   bin: PackBin,
@@ -45,7 +45,7 @@ function allowedIn(
   return next === undefined || (next !== bin.state && !stillBuys(next, target)) ? 0 : times;
 }
 
-/** Fills a bin up to its target with the most valuable pods first. */
+/** Fills a bin up to its target, the most valuable pods first. */
 export function fill(
   context: PackContext,
   bin: PackBin,
@@ -74,7 +74,7 @@ type Taking = {
   readonly taken: ReadonlyMap<number, number>;
 };
 
-/** The first kind of a size of which pods are left and may join, and how many of it. */
+/** Returns the first kind of a size with pods left that may join, and how many of it. */
 function joining(
   context: PackContext,
   bin: PackBin,
@@ -92,7 +92,10 @@ function joining(
   return undefined;
 }
 
-/** Fills a bin so that its resources run out together: always with what suits best what is left. */
+/**
+ * Fills a bin so that its resources run out together. Each step takes the size that best suits the
+ * room that is left.
+ */
 function fillEvenly(
   context: PackContext,
   bin: PackBin,
@@ -107,12 +110,16 @@ function fillEvenly(
   for (;;) {
     const found = candidates.best(node, (size) => joining(context, bin, taking, size));
     if (found === undefined) return;
-    // In portions, because what suits best changes as the bin fills.
+    // Pods join in portions, because the best size changes as the bin fills. Smaller portions
+    // follow the change more closely and take more steps.
     const times = Math.max(1, Math.ceil(found.times / 3));
     putKind(context, bin, found.kind, times);
     taken.set(found.kind.index, (taken.get(found.kind.index) ?? 0) + times);
   }
 }
+
+/** The least gain of an exchange in micro-dollars an hour: above rounding, below any real gain. */
+const leastGain = 1e-6;
 
 type Exchange = { readonly out: Kind; readonly into: Kind };
 type SwapSpace = {
@@ -121,7 +128,7 @@ type SwapSpace = {
   readonly before: ReadonlyMap<number, number> | undefined;
 };
 
-/** A plain kind of a size of which pods are left, beyond those that the bin has taken already. */
+/** Returns a plain kind of a size with more pods left than the bin has already taken. */
 function available(
   context: PackContext,
   bin: PackBin,
@@ -141,16 +148,19 @@ function available(
   return undefined;
 }
 
-/** The pod outside that is worth most more than one inside, and fits in its place. */
+/**
+ * Returns the exchange that raises the worth of the bin most: a pod outside that fits in place of
+ * one inside.
+ */
 function bestExchange(context: PackContext, bin: PackBin, space: SwapSpace): Exchange | undefined {
   let best: Exchange | undefined;
-  let gain = 1e-6;
+  let gain = leastGain;
   for (const [out, count] of bin.contents) {
     const leaving = at(context.kinds, out);
     if (!leaving.plain || count <= (space.before?.get(out) ?? 0)) continue;
     for (const size of space.supply.sizes) {
       const more = size.worth - float64At(context.worth, out);
-      // Sizes come by worth: nothing further on would gain more.
+      // Sizes are sorted by worth, so no later size gains more.
       if (more <= gain) break;
       if (!fitsInstead(bin, space.target, { joining: size.requests, leaving: leaving.requests }))
         continue;
@@ -176,8 +186,8 @@ function fitsInstead(
 }
 
 /**
- * Exchanges pods one for one while that puts more value into the bin. What was there `before`
- * stays.
+ * Exchanges pods one for one as long as each exchange raises the worth of the bin. The pods of
+ * `before` stay.
  */
 function exchange(context: PackContext, bin: PackBin, space: SwapSpace, roundsMax: number): void {
   for (let round = 0; round < roundsMax; round += 1) {
@@ -189,8 +199,8 @@ function exchange(context: PackContext, bin: PackBin, space: SwapSpace, roundsMa
 }
 
 /**
- * What a bin is filled for and from, how many exchanges may follow, and whether its resources are
- * to run out together.
+ * The target and the supply of a bin, and the limit on exchanges. `evenly` fills the bin so that
+ * its resources run out together.
  */
 export type Fill = {
   readonly target: Target;
@@ -200,8 +210,8 @@ export type Fill = {
 };
 
 /**
- * Fills a bin for one target and settles it on the cheapest offer that holds it; false when none
- * does.
+ * Fills a bin for a target and settles it on the cheapest offer that holds it. Returns false if no
+ * offer does.
  */
 export function fillUp(context: PackContext, bin: PackBin, what: Fill): boolean {
   const before = what.swapsMax > 0 ? new Map(bin.contents) : undefined;
@@ -212,12 +222,12 @@ export function fillUp(context: PackContext, bin: PackBin, what: Fill): boolean 
   return settle(bin);
 }
 
-/** A filled copy of a bin; undefined when no offer holds it. */
+/** Returns a filled copy of a bin; undefined if no offer holds it. */
 export function filled(context: PackContext, from: PackBin, what: Fill): PackBin | undefined {
   const bin = copyOf(from);
   return fillUp(context, bin, what) ? bin : undefined;
 }
 
-/** What a bin's contents are worth. */
+/** Returns the worth of a bin's contents in micro-dollars an hour. */
 export const worthOf = (context: PackContext, bin: PackBin): number =>
   dot(context.perUnit, bin.used);

@@ -1,21 +1,21 @@
 import { at } from '@dovetail/core-invariant';
 
-import { ClosedDoors, emptyBin, putKind, settle } from './bins.js';
+import { ClosedNodes, emptyBin, putKind, settle } from './bins.js';
 import type { Kind } from './kinds.js';
 import { type PackBin, type PackContext } from './packing.js';
 
-/** New nodes by their number of pods, fewest first, as Karpenter tries them. */
+/** New nodes by their number of pods, the fewest first, as Karpenter tries them. */
 class ByPods {
   readonly #rows: PackBin[][] = [];
-  readonly #doors = new ClosedDoors();
+  readonly #closedNodes = new ClosedNodes();
 
   add(bin: PackBin): void {
     (this.#rows[bin.pods] ??= []).push(bin);
   }
 
   /**
-   * Puts up to `count` pods of a kind, one at a time, always on the node with the fewest pods that
-   * takes one.
+   * Puts up to `count` pods of a kind on nodes, one at a time. Each goes to the node with the
+   * fewest pods that takes it.
    */
   place(context: PackContext, kind: Kind, count: number): number {
     let left = count;
@@ -24,14 +24,14 @@ class ByPods {
       if (row === undefined || row.length === 0) continue;
       for (let place = 0; place < row.length && left > 0;) {
         const bin = at(row, place);
-        if (!this.#doors.takes(context, bin, kind)) {
+        if (!this.#closedNodes.takes(context, bin, kind)) {
           place += 1;
           continue;
         }
         putKind(context, bin, kind, 1);
         left -= 1;
-        // The last of the row takes its place: order within a row does not matter, only that it is
-        // always the same.
+        // The last node of the row fills the gap. The order within a row is free, as long as it is
+        // deterministic.
         const last = row.pop() as PackBin;
         if (last !== bin) row[place] = last;
         this.add(bin);
@@ -42,10 +42,16 @@ class ByPods {
 }
 
 /**
- * First-fit-decreasing in Karpenter's shape, for kinds: a pod joins the node with the fewest pods
- * that takes it, else a node is opened in the first pool that can. The start that no other may be
- * dearer than; given up (undefined) as soon as it costs more than `mostPrice`, because nodes only
- * get dearer as they fill. `counts`: pods by kind, if not all of them.
+ * Pods placed between two checks of the price. A check prices every node, so fewer checks cost less
+ * time, and more checks give up sooner.
+ */
+const podsPerCheck = 512;
+
+/**
+ * Packs kinds first-fit-decreasing in the order of Karpenter's scheduler. A pod joins the node with
+ * the fewest pods that takes it, or opens a node in the first pool that can. The result is the
+ * price that other packings must beat. It is undefined as soon as the nodes cost more than
+ * `mostPrice`, because nodes only get dearer as they fill. `counts` limits the pods by kind index.
  */
 export function firstFitPack(
   context: PackContext,
@@ -58,7 +64,7 @@ export function firstFitPack(
   for (const kind of context.kinds) {
     const count = counts?.[kind.index] ?? kind.count;
     placed += count;
-    if (placed > 512) {
+    if (placed > podsPerCheck) {
       placed = 0;
       if (sumOf(bins) > mostPrice) return undefined;
     }

@@ -1,7 +1,7 @@
 import { at, float64At, int32At } from '@dovetail/core-invariant';
 
 import type { State } from '../match/states.js';
-import { afterKind, ClosedDoors, copyOf, emptyBin, putKind, settle } from './bins.js';
+import { afterKind, ClosedNodes, copyOf, emptyBin, putKind, settle } from './bins.js';
 import { byRatio, type Estimate, targetsFor } from './estimates.js';
 import { filled, fillUp, worthOf } from './fill.js';
 import type { Kind } from './kinds.js';
@@ -10,27 +10,41 @@ import { dot } from './prices.js';
 import { Stock } from './stock.js';
 
 /**
- * How many targets are tried for each new node, and how many nodes may be offered a larger type.
+ * Targets that are tried for each new node, and existing nodes that are offered a larger type. More
+ * of them may find a better node and take more time.
  */
 const targetsMax = 6;
 const upgradesMax = 3;
-/** Exchanges that top a node off; one that was filled evenly gains nothing by them. */
+/** Existing nodes that are searched for those upgrades, so that a step does not look at them all. */
+const nodesSearchedMax = 1024;
+/**
+ * Exchanges that top off a node with the most valuable pods. An evenly filled node gets none. More
+ * exchanges raise the worth of a node a little and take more time.
+ */
 const swapsMax = 4;
-/** Growing a node that is there is preferred to opening another of equal value. */
+/**
+ * The factor on the merit of growing a node. It makes growing win against a new node of nearly
+ * equal merit, because fewer nodes leave fewer gaps.
+ */
 const growthBonus = 1.01;
 /**
- * Nothing is worth more than its price, so a node this well filled need not be compared with
- * others.
+ * A node whose worth reaches this share of its price is taken without comparing others. A higher
+ * share compares more nodes and takes more time.
  */
 const goodEnough = 0.995;
+/**
+ * Worth for money counts as near the best from this share of the best. A lower share allows smaller
+ * nodes, which pods fill less well.
+ */
+const nearBest = 0.97;
 
 function sumWith(bin: PackBin, kind: Kind): Float64Array {
   return bin.used.map((amount, r) => amount + float64At(kind.requests, r));
 }
 
 /**
- * Nodes to begin with, with what each must hold; the pods that are left to pack, by kind; and
- * whether nodes may be added.
+ * The nodes to start with and the pods that are left, by kind index. If `closed`, no node may be
+ * added.
  */
 export type Fleet = {
   readonly bins: readonly PackBin[];
@@ -38,15 +52,17 @@ export type Fleet = {
   readonly closed: boolean;
 };
 
-/** Greedy construction: nodes are opened, or grown, for what gives most value per dollar. */
+/**
+ * The greedy construction. Each step opens or grows the node that gives most worth for its price.
+ */
 class Greedy {
   readonly bins: PackBin[];
   readonly #context: PackContext;
   readonly #stock: Stock;
   readonly #evenly: boolean;
-  /** No node may be opened beyond those of the fleet. */
+  /** Whether no nodes may open beside those of the fleet. */
   readonly #closed: boolean;
-  readonly #doors = new ClosedDoors();
+  readonly #closedNodes = new ClosedNodes();
   #grown = 0;
   #cursor = 0;
 
@@ -72,7 +88,10 @@ class Greedy {
     return true;
   }
 
-  /** Kinds of which a node takes few come first: they decide how many nodes there must be. */
+  /**
+   * Places the kinds of which each node takes few first, because they decide how many nodes there
+   * must be.
+   */
   #spreadLimited(): boolean {
     const caps = new Map<number, number>();
     for (const kind of this.#limitedKinds()) {
@@ -86,8 +105,8 @@ class Greedy {
   }
 
   /**
-   * Kinds that need many nodes, those of the largest groups first: they open what the others then
-   * share.
+   * Returns the kinds that need many nodes, those of the largest groups first. They open the nodes
+   * that other kinds then share.
    */
   #limitedKinds(): readonly Kind[] {
     const limited = this.#stock.sizes
@@ -100,7 +119,7 @@ class Greedy {
     for (const kind of limited)
       sizes.set(groupOf(kind), (sizes.get(groupOf(kind)) ?? 0) + kind.count / kind.perHost);
     const size = (kind: Kind): number => sizes.get(groupOf(kind)) ?? 0;
-    // Stable: within a group the most valuable pods stay first.
+    // The sort is stable: within a group the most valuable pods stay first.
     return limited.sort((a, b) => size(b) - size(a));
   }
 
@@ -114,9 +133,9 @@ class Greedy {
         this.#cursor = this.#cursor + 1 < this.bins.length ? this.#cursor + 1 : 0;
         const bin = at(this.bins, this.#cursor);
         if (
-          this.#doors.has(kind, bin) ||
+          this.#closedNodes.has(kind, bin) ||
           worthOf(this.#context, bin) + worth > cap ||
-          !this.#doors.takes(this.#context, bin, kind)
+          !this.#closedNodes.takes(this.#context, bin, kind)
         )
           continue;
         putKind(this.#context, bin, kind, 1);
@@ -134,7 +153,7 @@ class Greedy {
     return true;
   }
 
-  /** What fits beside a bin's pods without a dearer type costs nothing. */
+  /** Adds the pods that fit a bin without a dearer type; they cost nothing. */
   #topOff(bin: PackBin): PackBin {
     const target = { room: bin.room, price: bin.price };
     const full = filled(this.#context, bin, { target, supply: this.#stock, swapsMax: 2 });
@@ -162,9 +181,13 @@ class Greedy {
           }),
         );
     let tried = 0;
-    for (let step = 0; step < Math.min(this.bins.length, 1024) && tried < upgradesMax; step += 1) {
+    for (
+      let step = 0;
+      step < Math.min(this.bins.length, nodesSearchedMax) && tried < upgradesMax;
+      step += 1
+    ) {
       const bin = at(this.bins, (this.#grown + step) % this.bins.length);
-      if (!this.#doors.takes(this.#context, bin, seed)) continue;
+      if (!this.#closedNodes.takes(this.#context, bin, seed)) continue;
       tried += 1;
       const state = afterKind(this.#context, bin.state, seed) as State;
       estimates.push(
@@ -184,7 +207,7 @@ class Greedy {
       | { readonly bin: PackBin; readonly grow: PackBin | undefined; readonly merit: number }
       | undefined;
     for (const { target, state, grow, ratio: most } of this.#estimates(seed)) {
-      // Estimates come best first, and no node turns out better than its estimate.
+      // Estimates come best first, and no node has a better ratio than its estimate.
       if (best !== undefined && most * growthBonus <= best.merit) break;
       const bin =
         grow === undefined ? emptyBin(this.#context, this.bins.length, state) : copyOf(grow);
@@ -201,7 +224,7 @@ class Greedy {
       const before = grow === undefined ? 0 : worthOf(this.#context, grow);
       const ratio =
         (worthOf(this.#context, bin) - before) / Math.max(1, bin.price - (grow?.price ?? 0));
-      // A node less is worth a little: nodes that are there already win ties.
+      // Growing an existing node wins ties, because it saves a node.
       const merit = ratio * (grow === undefined ? 1 : growthBonus);
       if (best === undefined || merit > best.merit) best = { bin, grow, merit };
       if (merit >= goodEnough && grow === undefined) break;
@@ -222,7 +245,7 @@ class Greedy {
     let times = Infinity;
     for (const [index, count] of best.bin.contents)
       times = Math.min(times, Math.floor(int32At(this.#stock.left, index) / count));
-    // Stopping before the last copies leaves pods to combine with others at the end.
+    // The last copies are not made, so that their pods can combine with others at the end.
     const copies = Math.max(1, times > 2 ? times - 1 : 1);
     this.#takeGain(undefined, best.bin, copies);
     this.bins.push(best.bin);
@@ -232,7 +255,7 @@ class Greedy {
 }
 
 /**
- * The worth of the smallest node whose value for money is close to the best: beyond it, size gains
+ * Returns the worth of the smallest node whose value for money is near the best. Larger nodes gain
  * little.
  */
 export function comfortable(context: PackContext, state: State): number {
@@ -244,14 +267,15 @@ export function comfortable(context: PackContext, state: State): number {
     );
   for (const { type, offering } of state.frontier) {
     const worth = dot(context.perUnit, type.room);
-    if (worth / Math.max(1, offering.priceMicrosPerHour) >= 0.97 * best) return worth;
+    if (worth / Math.max(1, offering.priceMicrosPerHour) >= nearBest * best) return worth;
   }
   return Infinity;
 }
 
 /**
- * Packs everything greedily, each node with the most valuable pods first or `evenly`; undefined
- * when stopped before the end, or when a closed `fleet` cannot hold everything.
+ * Packs all pods greedily. `evenly` fills each node so that its resources run out together;
+ * otherwise the most valuable pods come first. The result is undefined if `shouldStop` ends the
+ * packing, or if a closed `fleet` cannot hold all pods.
  */
 export function greedyPack(
   context: PackContext,

@@ -9,31 +9,32 @@ import type { Role } from '../topology/roles.js';
 import type { World } from '../world/world.js';
 
 /**
- * Items that no new node can tell apart: equal requests, equal demands on the node, equal part in
- * hostname rules. Zone spread and the like are settled by then, so most constraints have vanished,
- * and there are far fewer kinds than classes.
+ * Items that are equal to every new node: equal requests, equal demands on the node, and equal
+ * roles in hostname rules. Zone spread is settled before, so there are usually far fewer kinds than
+ * classes.
  */
 export type Kind = {
   readonly index: number;
   readonly requests: Float64Array;
   readonly shape: Shape;
-  /** Hostname roles that can refuse; a merely counted affinity cannot. */
+  /** The hostname roles that can refuse a pod. An affinity that only selects the pod cannot. */
   readonly roles: readonly Role[];
   readonly ports: readonly HostPort[];
   /**
-   * Kinds with the same hostname roles and host ports have the same number: what closes a node to
-   * one closes it to all.
+   * The number of the hostname roles and host ports. Invariant: kinds of the same number are closed
+   * to the same nodes.
    */
   readonly rule: number;
-  /** Neither hostname rules nor host ports: only resources decide. */
+  /** Whether only resources decide, because there are no hostname rules and no host ports. */
   readonly plain: boolean;
-  /** How many a node takes at most by hostname rules, if there is a most. */
+  /**
+   * The most pods of this kind that hostname rules and host ports admit per node; Infinity without
+   * such a rule.
+   */
   readonly perHost: number;
   readonly items: { readonly item: Item; readonly count: number }[];
   readonly count: number;
-  /**
-   * States that a node opened for it may have: templates of the highest weight that can take it.
-   */
+  /** The states in which a node may open for this kind, in the heaviest pools that can take it. */
   readonly openings: readonly State[];
 };
 
@@ -53,8 +54,7 @@ function perHostOf(roles: readonly Role[]): number {
 }
 
 /**
- * States of new nodes that could take a shape, in the heaviest pools that have any with room for
- * one pod.
+ * Returns the opening states that can take a shape, in the heaviest pools with room for one pod.
  */
 function openingsOf(world: World, shape: Shape, load: Load): readonly State[] {
   const found: State[] = [];
@@ -89,7 +89,7 @@ function rulesText(roles: readonly Role[], { cls }: Item): string {
     : `${rolesText(roles)} ${JSON.stringify(hostPorts)}`;
 }
 
-/** Items in lists that no node can tell apart, in the order of their first item. */
+/** Groups items that are equal to every node, in the order of their first item. */
 function draftsOf(assigned: ReadonlyMap<Item, number>): readonly Draft[] {
   const drafts: Draft[] = [];
   const rules = new Map<string, number>();
@@ -110,7 +110,9 @@ function draftsOf(assigned: ReadonlyMap<Item, number>): readonly Draft[] {
   return drafts;
 }
 
-/** Kinds of the assigned items, in the order of their first item: largest pods first. */
+/**
+ * Returns the kinds of the assigned items, in the order of their first item: largest pods first.
+ */
 export function kindsOf(world: World, assigned: ReadonlyMap<Item, number>): readonly Kind[] {
   return draftsOf(assigned).map(({ first, roles, rule, items, count }, index) => {
     const {

@@ -3,11 +3,17 @@ import { at } from '@dovetail/core-invariant';
 import { copyOf, flexibleRoom, putKind, settle } from './bins.js';
 import { type PackBin, type PackContext } from './packing.js';
 
-/** How many of the smallest nodes are tried, and with how many others each. */
+/**
+ * The smallest nodes that are tried, and the other nodes that each is tried with. Higher numbers
+ * may save another node and take more time.
+ */
 const smallestMax = 4;
 const othersMax = 256;
 
-/** A node with the contents of two, if rules allow that and it is no dearer than both. */
+/**
+ * Returns a node with the contents of two; undefined if the rules forbid it or it is dearer than
+ * both together.
+ */
 function merged(context: PackContext, into: PackBin, small: PackBin): PackBin | undefined {
   const bin = copyOf(into);
   for (const [index, count] of small.contents) {
@@ -19,9 +25,9 @@ function merged(context: PackContext, into: PackBin, small: PackBin): PackBin | 
 }
 
 /**
- * Puts the smallest nodes' pods on others where that costs no more: prices rise with size nearly in
- * proportion, so one larger node is as cheap as two, and every node less is one set of daemonsets
- * less.
+ * Moves the pods of the smallest nodes to others if that costs no more. Prices rise nearly in
+ * proportion to size, so one larger node often costs as much as two. Each node less saves one set
+ * of daemonsets.
  */
 export function mergeSmallest(context: PackContext, bins: readonly PackBin[]): readonly PackBin[] {
   const result = [...bins];

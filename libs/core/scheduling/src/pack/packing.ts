@@ -4,72 +4,81 @@ import type { State, StateTable } from '../match/states.js';
 import type { Tally } from '../topology/ledger.js';
 import type { Kind } from './kinds.js';
 
-/** The node that a bin is being filled for. */
+/** A node for which a bin is filled: its room and its price in micro-dollars an hour. */
 export type Target = {
   readonly room: Float64Array;
-  /** As much of it as pods could make use of; absent: all. */
+  /** The part of the room that pods can use; absent if they can use all of it. */
   readonly usable?: Float64Array;
   readonly price: number;
 };
 
 /** A new node while kinds are packed. */
 export type PackBin = {
-  /** Each node's own while nodes are packed. The search may give a number twice; it reads none. */
+  /**
+   * The number of the node. Invariant: numbers are unique while nodes are packed. The search may
+   * repeat a number and reads none.
+   */
   readonly id: number;
   state: State;
   readonly used: Float64Array;
   /** Pods by kind index. */
   readonly contents: Map<number, number>;
   /**
-   * Of these, pods that it must keep for others to stay balanced (hostname spread), by kind index.
+   * The part of `contents` that the node must keep so that hostname spread stays balanced, by kind
+   * index.
    */
   readonly base?: ReadonlyMap<number, number>;
-  /** With a base: the state that the node was opened in. */
+  /** The state in which the node opened; present with `base`. */
   readonly opened?: State;
   hosts: Map<number, Tally> | undefined;
   ports: readonly HostPort[];
   pods: number;
-  /** In micro-dollars an hour, of the cheapest offer that holds the contents; and its room. */
+  /**
+   * The price in micro-dollars an hour of the cheapest offer that holds the contents, and that
+   * offer's room. Invariant: valid after `settle`, until the contents change.
+   */
   price: number;
   room: Float64Array;
 };
 
-/** Kinds with equal requests: whether there is room for one is asked once for all of them. */
+/** Kinds with equal requests. Whether one fits is computed once for all of them. */
 export type Size = {
   readonly requests: Float64Array;
   readonly worth: number;
   readonly kinds: number[];
 };
 
-/** What every packing of one plan shares. */
+/** The data that all packings of one plan share. */
 export type PackContext = {
   readonly states: StateTable;
   readonly kinds: readonly Kind[];
-  /** Per hostname group: what every eligible node is sure to hold. */
+  /** Per hostname group, the number of selected pods that every eligible node is sure to hold. */
   readonly hostFloors: Float64Array;
-  /** What one pod of a kind is worth, by kind index. */
+  /** The worth of one pod, by kind index, in micro-dollars an hour. */
   readonly worth: Float64Array;
-  /** Where each state leads when a kind joins, by kind index and state id. */
+  /** The state after a kind joins, by kind index and state id; null if it cannot join. */
   readonly next: readonly (State | null)[][];
-  /** What the rooms of a state's frontier are worth, in its order. */
+  /** The worth of the rooms of a state's frontier, in its order. */
   readonly roomWorths: (state: State) => Float64Array;
   /**
-   * Places in a state's frontier by what their rooms are worth for their price, the best first; and
-   * the most that any room is worth.
+   * Indices into a state's frontier by the rooms' worth per price, the best first, and the largest
+   * worth of any room.
    */
   readonly byValue: (state: State) => { readonly places: Int32Array; readonly mostWorth: number };
-  /** What the kinds cost at least, whatever nodes they are packed on. */
+  /**
+   * A lower bound on the price of the kinds, whatever nodes they are packed on, in micro-dollars an
+   * hour.
+   */
   readonly bound: number;
-  /** What a node opened in a state could become, in the order of its frontier. */
+  /** The targets of nodes that open in a state, in the order of its frontier. */
   readonly targets: (state: State) => readonly Target[];
-  /** Each kind by itself, as a size. */
+  /** Each kind as a size of its own, by kind index. */
   readonly sizes: readonly Size[];
-  /** Worth of resources, per unit. */
+  /** The worth of each resource per unit, in micro-dollars an hour. */
   readonly perUnit: Float64Array;
   /**
-   * As `perUnit`, with no resource worth more than the best prices say, in micro-dollars an hour.
-   * Invariant: no target costs less than its `usable` room is worth, unless hardly any pod fits it
-   * (niche).
+   * The best price of each resource per unit, in micro-dollars an hour; never above `perUnit`.
+   * Invariant: no target costs less than its `usable` room is worth, unless the target is niche.
    */
   readonly duals: Float64Array;
 };

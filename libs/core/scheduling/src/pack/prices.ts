@@ -1,10 +1,10 @@
 import { at, float64At, numberAt } from '@dovetail/core-invariant';
-/** A node that can be bought: what it has room for, and its price. */
+/** A node that can be bought: its room and its price. */
 export type Buyable = { readonly room: Float64Array; readonly price: number };
 
 /**
- * The best price per unit of each resource, what the demand costs at least at those prices, and how
- * many nodes of each kind, in fractions, would hold it for that.
+ * The best price per unit of each resource, and a lower bound on the price of the demand (`total`).
+ * `nodes` are the fractions of each node that hold the demand at these prices.
  */
 export type ResourcePrices = {
   readonly perUnit: Float64Array;
@@ -12,11 +12,12 @@ export type ResourcePrices = {
   readonly nodes: Float64Array;
 };
 
+/** Amounts below this count as zero. It allows for rounding in the tableau, whose scale is 1. */
 const tiny = 1e-9;
 
 /**
- * One pivot of a tableau in condensed form: rows are constraints, columns the variables out of the
- * basis, last column the bounds.
+ * Performs one pivot of a tableau in condensed form. Rows are constraints, columns are the
+ * variables outside the basis, and the last column has the bounds.
  */
 function pivot(
   rows: Float64Array[],
@@ -58,10 +59,10 @@ function enteringColumn(objective: Float64Array): number {
 }
 
 /**
- * The prices that make the demand as dear as possible while no node costs less than its room is
- * worth: the dual of covering the demand with fractions of nodes. Whatever really holds the demand
- * costs at least `total`. Solved by the simplex method on as many rows as there are offers and as
- * many columns as resources.
+ * Solves the dual of covering the demand with fractions of nodes. It finds the prices that make the
+ * demand dearest while no node costs less than its room is worth. Any real set of nodes for the
+ * demand costs at least `total`. The simplex method runs on one row per offer and one column per
+ * resource.
  */
 export function resourcePrices(offers: readonly Buyable[], demand: Float64Array): ResourcePrices {
   const active = [...demand.keys()].filter(
@@ -70,14 +71,13 @@ export function resourcePrices(offers: readonly Buyable[], demand: Float64Array)
   const perUnit = new Float64Array(demand.length);
   if (active.length === 0 || offers.length === 0)
     return { perUnit, total: 0, nodes: new Float64Array(offers.length) };
-  // Scaled so that every resource's whole demand has size 1: amounts span twelve orders of
-  // magnitude.
+  // Amounts span twelve orders of magnitude, so each resource is scaled to a demand of 1.
   const rows = offers.map(({ room, price }) =>
     Float64Array.from([...active.map((r) => float64At(room, r) / float64At(demand, r)), price]),
   );
   const objective = Float64Array.from([...active.map(() => 1), 0]);
   const columns = active.map((_, index) => index);
-  // Slack of a row is -1 less its index.
+  // The slack of a row has the number -1 minus its index.
   const basis = offers.map((_, index) => -1 - index);
   for (let round = 0; round < 50 * active.length; round += 1) {
     const column = enteringColumn(objective);
@@ -101,7 +101,10 @@ export function resourcePrices(offers: readonly Buyable[], demand: Float64Array)
   return { perUnit: safe, total: dot(safe, demand), nodes };
 }
 
-/** Rounding may leave prices a hair too high; scaled down they are prices that hold, exactly. */
+/**
+ * Scales prices down until no node costs less than its room is worth, because rounding may leave
+ * them slightly too high.
+ */
 function feasible(perUnit: Float64Array, offers: readonly Buyable[]): Float64Array {
   let most = 1;
   for (const { room, price } of offers) {
@@ -112,8 +115,8 @@ function feasible(perUnit: Float64Array, offers: readonly Buyable[]): Float64Arr
 }
 
 /**
- * What amounts are worth at unit prices. Unchecked: packing and the search ask it for every node
- * they try.
+ * Returns the worth of amounts at unit prices. Reads here are unchecked for speed: packing and the
+ * search call it for every node that they try. Invariant: both vectors have the same length.
  */
 export function dot(perUnit: Float64Array, amounts: Float64Array): number {
   let sum = 0;

@@ -7,18 +7,17 @@ import type { Kind } from './kinds.js';
 import type { PackContext, Size } from './packing.js';
 
 /**
- * The pods that greedy packing still has to place.
- * Invariant: `worth` is the worth of everything in `left`; `sizes` holds exactly the sizes with
- * pods left.
+ * The pods that greedy packing still has to place. Invariant: `worth` is the worth of everything in
+ * `left`, and `sizes` has exactly the sizes with pods left.
  */
 export class Stock implements Supply {
   readonly left: Int32Array;
   readonly sizes: Size[];
   readonly table: SizeTable;
-  /** Worth of everything left. */
+  /** The worth of all pods that are left. */
   worth: number;
   readonly #context: PackContext;
-  /** The size of each kind of which there are pods, by kind index. */
+  /** The size of each kind that had pods at first, by kind index. */
   readonly #sizeOf: readonly (Size | undefined)[];
 
   constructor(context: PackContext, counts: Int32Array) {
@@ -40,7 +39,7 @@ export class Stock implements Supply {
       entry.value.kinds.push(kind.index);
       return entry.value;
     });
-    // Stable: sizes of equal worth stay in the order of their first kind.
+    // The sort is stable: sizes of equal worth stay in the order of their first kind.
     this.sizes = sizes.sort((a, b) => b.worth - a.worth);
     this.table = new SizeTable(context.perUnit, this.sizes);
     this.worth = context.kinds.reduce(
@@ -49,7 +48,7 @@ export class Stock implements Supply {
     );
   }
 
-  /** The most valuable kind that is left. */
+  /** Returns the most valuable kind with pods left. */
   first(): Kind | undefined {
     const index = this.sizes[0]?.kinds[0];
     return index === undefined ? undefined : this.#context.kinds[index];

@@ -5,12 +5,18 @@ import { filled, worthOf } from './fill.js';
 import { type Fleet, greedyPack } from './greedy.js';
 import { type PackBin, type PackContext, type Size } from './packing.js';
 
-/** Nodes that could be spared, at most, for the others to take their pods. */
+/**
+ * The most surplus nodes that are given up together. A higher limit tries more often in vain,
+ * because the others have only a little room each.
+ */
 const surplusMax = 16;
-/** How many of the smallest of the others may turn into such a node. */
-const heirsMax = 4;
+/**
+ * The smallest other nodes that are tried as receivers of a surplus node. More may find a better
+ * receiver and take more time.
+ */
+const receiversMax = 4;
 
-/** Pods by kind, as a supply to fill nodes from. */
+/** Returns pods by kind as a supply for filling nodes. */
 function supplyOf(
   context: PackContext,
   contents: ReadonlyMap<number, number>,
@@ -26,10 +32,10 @@ function supplyOf(
 }
 
 /**
- * The small node that takes most of a larger one's pods, and what it then is; undefined when none
- * takes any.
+ * Returns the small node that takes most of a larger node's pods, and the filled node that it turns
+ * into. Undefined if no small node takes any.
  */
-function heirOf(
+function receiverFor(
   context: PackContext,
   bin: PackBin,
   others: readonly PackBin[],
@@ -37,28 +43,28 @@ function heirOf(
   let best: readonly [PackBin, PackBin] | undefined;
   let most = 0;
   let tried = 0;
-  for (const heir of others) {
-    // Zones and the like must agree before it is worth trying.
-    if (heir.state !== bin.state) continue;
-    if (tried === heirsMax) break;
+  for (const receiver of others) {
+    // Only a node in the same state is tried, because zones and the like must agree.
+    if (receiver.state !== bin.state) continue;
+    if (tried === receiversMax) break;
     tried += 1;
-    const filling = filled(context, heir, {
+    const filling = filled(context, receiver, {
       target: bin,
       supply: supplyOf(context, bin.contents),
       swapsMax: 2,
       evenly: true,
     });
-    const gain = filling === undefined ? 0 : worthOf(context, filling) - worthOf(context, heir);
-    if (filling !== undefined && gain > most) [best, most] = [[heir, filling], gain];
+    const gain = filling === undefined ? 0 : worthOf(context, filling) - worthOf(context, receiver);
+    if (filling !== undefined && gain > most) [best, most] = [[receiver, filling], gain];
   }
   return best;
 }
 
 /**
- * Each node to be spared has an heir: a small one that turns into one of its type and takes as many
- * of its pods as fit beside its own.
+ * Gives each surplus node a receiver: a small node that turns into one of its type and takes as
+ * many of its pods as possible.
  */
-function inherited(
+function handedOver(
   context: PackContext,
   bins: readonly PackBin[],
   spared: ReadonlySet<PackBin>,
@@ -69,18 +75,18 @@ function inherited(
   const left = new Int32Array(context.kinds.length);
   for (const bin of spared) {
     for (const [index, count] of bin.contents) left[index] = int32At(left, index) + count;
-    const [heir, filling] = heirOf(context, bin, others) ?? [];
-    if (heir === undefined || filling === undefined) continue;
+    const [receiver, filling] = receiverFor(context, bin, others) ?? [];
+    if (receiver === undefined || filling === undefined) continue;
     for (const [index, count] of filling.contents)
-      left[index] = int32At(left, index) - count + (heir.contents.get(index) ?? 0);
-    // It is full now: the next one to be spared needs another.
-    others.splice(others.indexOf(heir), 1);
+      left[index] = int32At(left, index) - count + (receiver.contents.get(index) ?? 0);
+    // The receiver is full now, so the next surplus node needs another.
+    others.splice(others.indexOf(receiver), 1);
     others.push(filling);
   }
   return { bins: others.sort((a, b) => a.id - b.id), left, closed: true };
 }
 
-/** All nodes but those spared, and all pods of these. */
+/** Returns all nodes but the surplus ones, and all pods of these. */
 function spread(
   context: PackContext,
   bins: readonly PackBin[],
@@ -93,9 +99,9 @@ function spread(
 }
 
 /**
- * Where hostname rules decide how many nodes there must be, nodes without any pod under such a rule
- * are too many if the others can grow by their pods for no more: the others are there in any case,
- * each with a little room to spare.
+ * Removes nodes that no hostname rule needs, if the other nodes can take their pods at no higher
+ * price. The other nodes exist in any case, because hostname rules decide their number, and each
+ * has a little room to spare.
  */
 export function withoutSurplus(
   context: PackContext,
@@ -107,7 +113,7 @@ export function withoutSurplus(
   const surplus = new Set(bins.filter((bin) => !limited(bin)));
   if (surplus.size === 0 || surplus.size > surplusMax || surplus.size === bins.length) return bins;
   let best = bins;
-  for (const fleet of [spread(context, bins, surplus), inherited(context, bins, surplus)]) {
+  for (const fleet of [spread(context, bins, surplus), handedOver(context, bins, surplus)]) {
     const grown = greedyPack(context, false, shouldStop, fleet);
     if (grown !== undefined && totalPrice(grown) <= totalPrice(best)) best = grown;
   }

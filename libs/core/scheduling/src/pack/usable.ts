@@ -2,33 +2,35 @@ import { float64At } from '@dovetail/core-invariant';
 
 import type { Kind } from './kinds.js';
 
-/** What nodes of a type can really be filled with. */
+/** The part of a type's room that pods can fill. */
 export type Usable = {
-  /** Of each resource, the most that pods to be packed could use at once on such a node. */
+  /** Per resource, the most that the pods could use on such a node at once. */
   readonly room: Float64Array;
-  /** Too few of the pods fit such a node for it to matter to what resources cost. */
+  /** Whether too few pods fit such a node for it to influence the prices of resources. */
   readonly niche: boolean;
 };
 
 /** The resources that pods trade against each other: cpu and memory, which lead every vector. */
 const traded = [0, 1] as const;
 /**
- * How much of a resource's whole demand the pods make up that a type is judged by: the few most
- * extreme could fill few nodes only.
+ * The share of a resource's demand whose most extreme pods judge a type. A smaller share would
+ * judge types by pods that fill only few nodes.
  */
 const extremeShare = 0.1;
-/** Types that hold less than this share of the demand are niche. */
+/**
+ * Types that hold less than this share of the demand are niche. A larger share ignores more types
+ * in the prices.
+ */
 const nicheShare = 0.05;
 
 /**
- * A node's room is worth what pods can make of it. Half a gibibyte beside two cores looks like
- * cheap cores to whoever adds up resources, but pods that would use two cores in so little memory
- * are rare: such a node is bought for few pods and its cores stay idle. So each type is judged by
- * the pods that suit it best among those that fit it.
+ * Computes the part of a node's room that pods can use. A type with two cores and half a gibibyte
+ * looks cheap per core. Pods with so much cpu for so little memory are rare, so its cores would
+ * stay idle. Each type is therefore judged by the fitting pods that suit it best.
  */
 export class UsableRooms {
   readonly #kinds: readonly Kind[];
-  /** Kinds with most of a traded resource for what they ask of the other first, by resource. */
+  /** Kinds by traded resource: those with the largest ratio of that resource to the other first. */
   readonly #extremeFirst: readonly (readonly Kind[])[];
   readonly #demand: Float64Array;
   readonly #known = new Map<Float64Array, Usable>();
@@ -66,8 +68,8 @@ export class UsableRooms {
   }
 
   /**
-   * What the pods request together that fit a room and are most extreme in a resource, up to so
-   * much of it.
+   * Sums the requests of the pods that fit a room, those with most of a resource first, until they
+   * reach `enough` of it.
    */
   #mixOf(room: Float64Array, resource: number, enough: number): Float64Array {
     const mix = new Float64Array(room.length);
