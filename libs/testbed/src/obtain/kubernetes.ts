@@ -1,28 +1,31 @@
-import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { TestbedError } from '../process/errors.js';
 import { findOnPath, run } from '../process/run.js';
 import { installOnce } from './cache.js';
+import { goModText, toolsGoText } from './go-module.js';
 import type { ObtainSettings } from './obtained.js';
 import { versionOf } from './versions.js';
 
-/** The release the control plane is built from unless another is asked for. */
+/** The Kubernetes release that the control plane is built from by default. */
 export const kubernetesVersionDefault = '1.34.3';
 
 const programs = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
-// Kubernetes' own module requires etcd's server for its tests, so the etcd it was tested with comes
-// for free. Older etcds of distributions distort: below 3.5.13 the apiserver turns off lists from
-// its cache and streamed lists.
-const etcdPackage = 'go.etcd.io/etcd/server/v3';
-const assets = new URL('../../assets/', import.meta.url);
+// Kubernetes' module requires etcd's server for its tests, so the etcd that it was tested with comes
+// along. The older etcds of distributions distort measurements: below 3.5.13 the apiserver turns off
+// lists from its cache and streamed lists.
+const packages = [
+  ...programs.map((name) => `k8s.io/kubernetes/cmd/${name}`),
+  'go.etcd.io/etcd/server/v3',
+];
 const buildDeadlineMs = 30 * 60_000;
 const fetchDeadlineMs = 10 * 60_000;
 const remedy =
   'install Go 1.24 or later, make its module proxy reachable, and free 5 GB of disk; then try again';
-// Go settings that override the user's environment. Static programs, so that the cache outlives the
-// system.
+// These override the user's Go settings. The programs are static, so they still run after an upgrade
+// of the system's libraries.
 const goEnv = { CGO_ENABLED: '0', GOWORK: 'off', GOFLAGS: '-mod=mod', GO111MODULE: 'on' } as const;
 
 type Log = (line: string) => void;
@@ -52,7 +55,7 @@ export async function installKubernetes(
   });
 }
 
-/** The version of an etcd; undefined when it does not run. */
+/** Returns the version of an etcd, or undefined if it does not run. */
 export const etcdVersionOf = (path: string): Promise<string | undefined> =>
   versionOf(path, ['--version'], /etcd Version: (\S+)/);
 
@@ -66,8 +69,8 @@ async function buildInto(folder: string, version: string, log: Log): Promise<voi
   const source = await mkdtemp(join(tmpdir(), 'dovetail-kubernetes-'));
   try {
     log(`Kubernetes ${version}: fetching its Go module`);
-    await writeFile(join(source, 'go.mod'), await goModText(source, version));
-    await writeFile(join(source, 'tools.go'), await readFile(new URL('tools.go.txt', assets)));
+    await writeFile(join(source, 'go.mod'), await goModOf(source, version));
+    await writeFile(join(source, 'tools.go'), toolsGoText(packages));
     await run('go', ['mod', 'tidy'], {
       cwd: source,
       env: goEnv,
@@ -85,12 +88,8 @@ type GoMod = {
   readonly Require: readonly { readonly Path: string; readonly Version: string }[];
 };
 
-/**
- * Kubernetes requires its own libraries at v0.0.0 and replaces them by folders of its tree, which
- * works for the main module only. A module that depends on it must repeat the replacements with the
- * published versions of the libraries.
- */
-async function goModText(source: string, version: string): Promise<string> {
+/** Fetches Kubernetes' module and writes the module that requires it. */
+async function goModOf(source: string, version: string): Promise<string> {
   const command = { cwd: source, env: goEnv, deadlineMs: fetchDeadlineMs, remedy };
   const fetched = await run(
     'go',
@@ -100,15 +99,10 @@ async function goModText(source: string, version: string): Promise<string> {
   const { GoMod: goModFile } = JSON.parse(fetched.stdout) as { readonly GoMod: string };
   const parsed = await run('go', ['mod', 'edit', '-json', goModFile], command);
   const goMod = JSON.parse(parsed.stdout) as GoMod;
-  const published = version.replace(/^1\./, 'v0.');
   const staged = goMod.Require.filter((required) => required.Version === 'v0.0.0').map(
     (required) => required.Path,
   );
-  const template = await readFile(new URL('go.mod.txt', assets), 'utf8');
-  return template
-    .replace('{{go}}', goMod.Go)
-    .replace('{{kubernetes}}', version)
-    .replace('{{replaces}}', staged.map((path) => `\t${path} => ${path} ${published}`).join('\n'));
+  return goModText({ go: goMod.Go, kubernetes: version, staged });
 }
 
 type Build = {
@@ -119,7 +113,6 @@ type Build = {
 };
 
 async function compile({ source, folder, version, log }: Build): Promise<void> {
-  const packages = [...programs.map((name) => `k8s.io/kubernetes/cmd/${name}`), etcdPackage];
   const command = { cwd: source, env: goEnv, deadlineMs: buildDeadlineMs, remedy };
   const { stdout } = await run('go', ['list', '-deps', ...packages], command);
   const total = stdout.trim().split('\n').length;
@@ -136,12 +129,13 @@ async function compile({ source, folder, version, log }: Build): Promise<void> {
     '-o',
     `${folder}/`,
   ];
-  // -v names each package when it is compiled; those the compiler's cache holds are not named.
+  // -v names each package that is compiled now, not those in the compiler's cache.
   const onLine = progressOf(total, (done) =>
     log(`Kubernetes ${version}: compiled ${done} of at most ${total} packages`),
   );
   await run('nice', ['-n', '10', 'go', ...args, ...packages], { ...command, onLine });
-  await rename(join(folder, 'server'), join(folder, 'etcd')); // go names a program by the last word of its package
+  // Go names a program after the last word of its package.
+  await rename(join(folder, 'server'), join(folder, 'etcd'));
 }
 
 /** Release builds stamp these. Without them the server reports v0.0.0, and clients misjudge it. */

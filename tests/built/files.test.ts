@@ -1,0 +1,20 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { describe, expect, test } from '@jest/globals';
+
+/** A bundle stands in dist, so a path from a source file's own folder leads nowhere there. */
+const dist = join(import.meta.dirname, '..', '..', 'dist');
+const opened = /new URL\(\s*["'](\.[^"']+)["'],\s*import\.meta\.url\s*\)/g;
+// The sources keep HiGHS' thread in gen/. A bundle has it beside itself and asks there first.
+const allowed = ['.', '../gen/highs-thread.mjs'];
+
+describe.each(readdirSync(dist).filter((file) => /\.m?js$/.test(file)))('dist/%s', (file) => {
+  test('opens only files that exist in dist', () => {
+    const text = readFileSync(join(dist, file), 'utf8');
+    const paths = [...text.matchAll(opened)].map(([, path = '']) => path);
+    expect(
+      paths.filter((path) => !allowed.includes(path) && !existsSync(join(dist, path))),
+    ).toEqual([]);
+  });
+});
