@@ -11,8 +11,8 @@ import {
 } from '@dovetail/core-ports';
 
 /**
- * Causes that keep a service from its work and are no Kubernetes object's fault: the name of the
- * log line, and the reason of the Event about the service's Lease.
+ * Causes that keep a service from its work and are no Kubernetes object's fault. Each maps the name
+ * of its log line to the reason of the Event about the service's Lease.
  */
 export const causeEvents: Readonly<Record<string, string>> = {
   'nats-unreachable': 'NATSUnreachable',
@@ -37,15 +37,15 @@ export type CauseEventsOptions = {
   readonly service: string;
 };
 
-/** An Event of one reason is not written again sooner, as all our Events (Karpenter's time). */
+/** An Event of one reason is not repeated sooner (Karpenter's time, as for all our Events). */
 const repeatMs = 120_000;
 const retryMs = 1_000;
-/** Causes at the start come before the Lease has a UID. After a minute its name has to do. */
+/** At the start the Lease has no UID yet. After a minute the Event names it without one. */
 const attemptsMax = 60;
 
 /**
- * A log that also writes an Event for each of these causes when it is a warning or an error. Events
- * are for people: nothing waits for them, and one that cannot be written is left out.
+ * Returns a log that also writes an Event for a warning or an error with one of these causes.
+ * Nothing waits for these Events, and one that fails is dropped.
  */
 export function tellingCauses(log: Log, options: CauseEventsOptions): Log {
   const toldMs = new Map<string, number>();

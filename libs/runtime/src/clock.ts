@@ -23,9 +23,9 @@ function sleepFor(durationMs: number, stop: StopSignal): Promise<void> {
 }
 
 /**
- * For tests and the lab only: the machine's clock plus the milliseconds that stand in a file, so
- * that hours pass in seconds for every process that reads the same file. Sleepers wake when the
- * jump has carried them past their time.
+ * A clock for tests and the lab: the machine's clock plus the milliseconds in a file. Hours pass in
+ * seconds for every process that reads the same file. A sleeper wakes once a jump has passed its
+ * time.
  */
 export function offsetClock(
   file: string,
@@ -85,7 +85,7 @@ function readOffset(file: string): number {
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
-/** Strong randomness. */
+/** Draws random bytes of cryptographic strength. */
 export const systemRandom: Random = {
   token: (length) =>
     [...randomBytes(length)].map((byte) => alphabet.charAt(byte % alphabet.length)).join(''),

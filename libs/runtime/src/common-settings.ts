@@ -4,7 +4,7 @@ import { durationMs, oneOf, type Setting, text, wholeNumber } from './settings.j
 
 const setting = <T>(definition: Setting<T>): Setting<T> => definition;
 
-/** What every service is told. */
+/** The settings of every service. */
 export const commonSettings = {
   clusterName: setting({
     env: 'CLUSTER_NAME',
@@ -63,7 +63,7 @@ export const commonSettings = {
   }),
 } as const;
 
-/** What services that talk to Kubernetes and lead are told besides. */
+/** The further settings of services that talk to Kubernetes and lead. */
 export const leaderSettings = {
   kubeconfig: setting({
     env: 'KUBECONFIG',
@@ -89,7 +89,8 @@ export const leaderSettings = {
 } as const;
 
 /**
- * What services that talk to AWS are told besides. Credentials are found as the AWS SDK finds them.
+ * The further settings of services that talk to AWS. The AWS SDK finds the credentials in its usual
+ * places.
  */
 export const awsSettings = {
   region: setting({
@@ -107,7 +108,7 @@ export const awsSettings = {
   }),
 } as const;
 
-/** Subjects, tags and Lease names are made of it. */
+/** Subjects, tags and Lease names contain it. */
 function clusterNameOf(given: string): string {
   if (/^[0-9A-Za-z][0-9A-Za-z_-]{0,99}$/.test(given)) return given;
   throw new Error(

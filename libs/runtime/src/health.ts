@@ -10,7 +10,7 @@ export type HealthView = {
   readonly metricsType: string;
 };
 
-/** Serves /healthz, /readyz, /metrics and /debug/state. Answers the port that it listens on. */
+/** Serves /healthz, /readyz, /metrics and /debug/state. Returns the port that it listens on. */
 export async function serveHealth(
   { service, metricsText, metricsType }: HealthView,
   options: { readonly port: number; readonly host: string; readonly log: Log },
@@ -37,7 +37,7 @@ export async function serveHealth(
   return { port, close: () => server.close() };
 }
 
-/** Maps and sets as JSON. */
+/** Turns maps and sets into JSON. */
 function readable(_key: string, value: unknown): unknown {
   if (value instanceof Map) return Object.fromEntries(value as Map<PropertyKey, unknown>);
   if (value instanceof Set) return [...(value as Set<unknown>)];

@@ -16,13 +16,13 @@ const failures = {
   unavailable: { event: 'kubernetes-unreachable', remedy: 'waiting for it' },
 } as const;
 
-/** A cause that lasts is counted each time, and said no more often than this. */
+/** A lasting cause is counted at every failure, and logged at most this often. */
 const sayAgainMs = 15_000;
 
 /**
- * Names and counts what keeps a service from the Kubernetes API, whichever call it is that fails;
- * the caller still gets the error. Watches retry by themselves and are left to it: the Lease is
- * asked for all the time, by every replica.
+ * Logs and counts each cause that keeps a service from the Kubernetes API, whichever call fails.
+ * The caller still gets the error. Watches are left out because they retry by themselves, and every
+ * replica asks for the Lease all the time.
  */
 export function namedFailures(kube: KubeApi, { log, metrics, clock }: KubeFailuresDeps): NamedKube {
   const saidMs = new Map<string, number>();

@@ -19,7 +19,7 @@ import {
 export type LeaseOptions = {
   readonly kube: KubeReads & KubeCreates & KubeReplaces;
   readonly log: Log;
-  /** The machine's own clock: ages are judged by it alone, never by times that others wrote. */
+  /** The machine's own clock. Ages are measured by it alone, never by times that others wrote. */
   readonly clock: Clock;
   readonly namespace: string;
   readonly name: string;
@@ -33,8 +33,8 @@ const epochAnnotation = 'dovetail.sh/epoch';
 const roundAnnotation = 'dovetail.sh/round';
 
 /**
- * Leadership by a Lease of coordination.k8s.io. The lease does not fence by itself: what must not
- * happen twice goes through `guardedWrite` first.
+ * Leadership by a Lease of coordination.k8s.io. The lease does not fence by itself: an effect that
+ * must not happen twice goes through `guardedWrite` first.
  */
 export function leaseLeadership(options: LeaseOptions): Leadership {
   const state: LeaseState = { epoch: undefined };
@@ -118,7 +118,8 @@ async function tryAcquire(
 
 async function take(options: LeaseOptions, lease: Lease | undefined): Promise<HeldEpoch> {
   const before = lease?.metadata.annotations ?? {};
-  // Seconds since 1970 as the floor: a deleted Lease must not make epochs begin anew.
+  // Epochs start at seconds since 1970 at least, so that a deleted Lease does not restart them at
+  // 1.
   const epoch = Math.max(
     Number(before[epochAnnotation] ?? 0) + 1,
     Math.floor(options.clock.nowMs() / 1_000),
@@ -164,8 +165,8 @@ function leaseObject(
 }
 
 /**
- * A lease in hand: one queue for its writes, so that renewals and fenced writes never race each
- * other.
+ * A lease that this process holds. One queue takes its writes, so renewals and fenced writes never
+ * race.
  */
 class HeldEpoch {
   readonly abort = new AbortController();
@@ -228,8 +229,8 @@ class HeldEpoch {
         log.warn('lease-renewal-failed', `the lease could not be renewed: ${String(error)}`);
       });
       // A renewal that hangs must not keep a dead epoch alive, so a deadline runs beside it. A
-      // process that was held up is given time to ask: a renewal that still succeeds proves that
-      // nobody has taken the lease meanwhile.
+      // process that was held up may still ask: if the renewal succeeds, no other process took the
+      // lease meanwhile.
       const leftMs = this.#renewedMs + (durationMs * 2) / 3 - clock.nowMs();
       const beforeMs = this.#renewedMs;
       await Promise.race([renewal, clock.sleep(Math.max(durationMs, leftMs), this.abort.signal)]);
@@ -260,8 +261,8 @@ class HeldEpoch {
   }
 
   /**
-   * After a write whose outcome is not known: it stands, it can be tried again, or the lease is
-   * another's.
+   * Decides after a write of unknown outcome: it stands, it can be tried again, or another process
+   * has the lease.
    */
   async #settle(error: unknown, wanted: KubeObject): Promise<void> {
     if (
@@ -294,7 +295,7 @@ class HeldEpoch {
   }
 
   /**
-   * Gives the lease up, so that a successor need not wait. Best effort: the lease runs out by
+   * Gives the lease up, so that a successor need not wait. If this fails, the lease runs out by
    * itself.
    */
   async #release(): Promise<void> {

@@ -4,8 +4,8 @@ import { pino } from 'pino';
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 /**
- * JSON lines on standard output: `event` is the stable name, `msg` the sentence, the rest the
- * fields.
+ * Writes JSON lines to standard output. `event` is the stable name, `msg` the sentence, and the
+ * rest are fields.
  */
 export function createLog(options: { readonly service: string; readonly level: LogLevel }): Log {
   const logger = pino({

@@ -1,12 +1,11 @@
 import type { Metrics } from '@dovetail/core-ports';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-/** What a metric is, for its HELP line and, for histograms, its buckets. */
+/** A metric's HELP text and, for a histogram, its buckets. */
 export type MetricDefinition = { readonly help: string; readonly buckets?: readonly number[] };
 
 /**
- * Seconds, as Karpenter's histograms have them in spirit: fine below a second, coarse up to ten
- * minutes.
+ * Seconds, in the spirit of Karpenter's histograms: fine below a second, coarse up to ten minutes.
  */
 const secondsBuckets = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 2, 5, 10, 30, 60, 120, 300, 600,
@@ -21,7 +20,7 @@ type SeriesConfig = {
   readonly registers: Registry[];
 };
 
-/** The series of a registry by name, each made at its first use. */
+/** The series of a registry by name. Each is made at its first use. */
 class SeriesByName {
   readonly #registry: Registry;
   readonly #definitions: Readonly<Record<string, MetricDefinition>>;
@@ -48,7 +47,7 @@ class SeriesByName {
 }
 
 /**
- * Prometheus metrics. A name keeps the kind and the labels of its first use; a clash is a bug and
+ * Prometheus metrics. A name keeps the kind and labels of its first use. A clash is a bug and
  * throws.
  */
 export function createMetrics(definitions: Readonly<Record<string, MetricDefinition>> = {}): {

@@ -5,7 +5,7 @@ import { SettingsError } from './settings.js';
 /** Aborted by the first SIGINT or SIGTERM; a second one ends the process at once. */
 export function stopOnSignals(): AbortSignal {
   const controller = new AbortController();
-  // Every loop of a service listens to it.
+  // Every loop of a service listens to this signal.
   setMaxListeners(0, controller.signal);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
@@ -17,8 +17,8 @@ export function stopOnSignals(): AbortSignal {
 }
 
 /**
- * Runs a program's main: errors become one readable message and an exit code, never a bare stack
- * for bad settings.
+ * Runs a program's main. An error becomes one readable message and an exit code; a wrong setting
+ * never prints a bare stack.
  */
 export async function runMain(main: () => Promise<void>): Promise<void> {
   try {

@@ -1,16 +1,17 @@
 import { parseArgs } from 'node:util';
 
 /**
- * One setting of a service: read from its flag, else its environment variable, else the default.
+ * One setting of a service. Its value comes from the flag, else the environment variable, else the
+ * default.
  */
 export type Setting<T> = {
   readonly env: string;
   readonly flag: string;
-  /** What it means, its unit and what happens without it: `--help` prints this. */
+  /** Its meaning, its unit and the effect of leaving it out. `--help` prints this text. */
   readonly help: string;
-  /** Absent: the setting must be given. */
+  /** If absent, the setting must be given. */
   readonly fallback?: T;
-  /** Throws an Error that says what would be accepted. */
+  /** Throws an Error that names the accepted values. */
   readonly parse: (text: string) => T;
 };
 
@@ -19,21 +20,18 @@ export type SettingsOf<S extends Record<string, Setting<unknown>>> = {
 };
 
 /**
- * A setting is missing or wrong: the message names the flag, the variable, the value and the
+ * A setting is missing or wrong. The message names the flag, the variable, the value and the
  * remedy.
  */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
 }
 
-/** What the command line asked for: the settings, or the help text to print. */
+/** The result of reading the command line: the settings, or the help text to print. */
 export type Invocation<T> =
   { readonly kind: 'run'; readonly settings: T } | { readonly kind: 'help'; readonly text: string };
 
-/**
- * Reads every setting of the table. Throws SettingsError with all that is wrong, not only the
- * first.
- */
+/** Reads every setting of the table. Throws SettingsError with all faults, not only the first. */
 export function readSettings<S extends Record<string, Setting<unknown>>>(
   program: { readonly name: string; readonly purpose: string },
   table: S,
@@ -106,13 +104,13 @@ function helpText(
   return `${program.name}: ${program.purpose}\n\nSettings, as flags or environment variables:\n${lines.join('\n')}\n`;
 }
 
-/** A default as it would be written: durations with their unit, text in quotes. */
+/** A default as a user would write it: durations with their unit, text in quotes. */
 function shown(name: string, value: unknown): string {
   if (!name.endsWith('Ms') || typeof value !== 'number') return JSON.stringify(value);
   return value % 1_000 === 0 ? `${value / 1_000}s` : `${value}ms`;
 }
 
-/** Parsers for settings; each says what it accepts. */
+/** Parsers for settings. Each says in its error which values it accepts. */
 export const text = (given: string): string => given;
 
 export function wholeNumber(range: {
@@ -128,7 +126,7 @@ export function wholeNumber(range: {
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
-/** `250ms`, `10s`, `1h30m` → milliseconds. */
+/** Turns `250ms`, `10s` or `1h30m` into milliseconds. */
 export function durationMs(given: string): number {
   const parts = [...given.matchAll(/(\d+)(ms|s|m|h)/g)];
   if (parts.length === 0 || parts.map(([whole]) => whole).join('') !== given)

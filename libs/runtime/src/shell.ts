@@ -15,28 +15,28 @@ import { readSettings, type Setting, type SettingsOf } from './settings.js';
 /** A table of settings, by the name under which the program reads each. */
 export type SettingsTable = Record<string, Setting<unknown>>;
 
-/** The surroundings of a service: what its main gets to work with. */
+/** The tools that the main of a service gets: log, metrics, clock and connections. */
 export type Shell<S extends SettingsTable> = {
   readonly settings: SettingsOf<S>;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly clock: Clock;
   leadership(kube: KubeApi): Leadership;
-  /** The same API; failures that keep the service from it are logged by name, and counted. */
+  /** The same API. Failures that keep the service from it are logged by name and counted. */
   watched(kube: KubeApi): NamedKube;
   /**
-   * The log, with Events about the service's Lease for causes that are no Kubernetes object's
-   * fault. The service needs the right to create Events.
+   * The log. It also writes Events about the service's Lease for causes that are no Kubernetes
+   * object's fault, which needs the right to create Events.
    */
   telling(kube: KubeApi): Log;
 };
 
-/** A service ready to run, and how to close the connections that were opened for it. */
+/** A service ready to run, and the function that closes its connections. */
 export type Assembled = { readonly service: Service; readonly close: () => Promise<void> };
 
-/** What a service is, before its settings are known. */
+/** The description of a service, before its settings are known. */
 export type Program<S extends SettingsTable> = {
-  /** Names the Lease, log lines and the help page. */
+  /** Names the Lease, the log lines and the help page. */
   readonly name: string;
   /** One clause for the help page. */
   readonly purpose: string;
@@ -53,7 +53,7 @@ type CommonValues = {
 };
 type LeaderValues = { readonly leaseNamespace: string; readonly leaseDurationMs: number };
 
-/** Every service may write these; the adapters and this library count them. */
+/** Every service may write these. The adapters and this library count them. */
 const sharedMetrics: Readonly<Record<string, MetricDefinition>> = {
   dovetail_kubernetes_failures_total: {
     help: 'Calls to the Kubernetes API that were refused or not answered, by the name of what was logged',
@@ -64,8 +64,9 @@ const sharedMetrics: Readonly<Record<string, MetricDefinition>> = {
 };
 
 /**
- * The main of a service: reads its settings, assembles it, serves health and metrics, runs it until
- * a signal comes, and closes what was opened. Prints the help page when that was asked for.
+ * The main of a service. It reads the settings, assembles the service, and serves health and
+ * metrics. It runs until a signal comes, then closes every connection. With `--help` it prints the
+ * help page instead.
  */
 export function runService<S extends SettingsTable>(
   program: Program<S>,
@@ -95,7 +96,7 @@ export function runService<S extends SettingsTable>(
   });
 }
 
-/** Undefined when only help was asked for, and printed. Throws SettingsError. */
+/** Returns undefined if the user asked for help, after printing it. Throws SettingsError. */
 function settingsOf<S extends SettingsTable>(program: Program<S>): SettingsOf<S> | undefined {
   const invocation = readSettings(program, program.settings, {
     env: process.env,

@@ -16,8 +16,8 @@ const limits = { attemptsMax: 2, backoffMs: 1, backoffMsMax: 1 };
 const neverStop = new AbortController().signal;
 
 /**
- * What every implementation of AWS' protocols must give the adapter: the twin, and moto, which
- * knows nothing of ours.
+ * The suite for every implementation of AWS' protocols: the twin, and moto, which other people
+ * wrote.
  */
 describe.each([
   ['the cloud twin', twinAccount],

@@ -9,8 +9,8 @@ import { systemClock, twinAccount } from './testing/account.js';
 const limits = { attemptsMax: 3, backoffMs: 1, backoffMsMax: 1 };
 
 /**
- * What only an account that can be arranged shows: capacity errors, throttling, lost answers,
- * rights, tokens, prices.
+ * Tests that need an account they can arrange: capacity errors, throttling, lost answers, rights,
+ * tokens, prices.
  */
 describe('the AWS adapter when things go wrong', () => {
   let account: Awaited<ReturnType<typeof twinAccount>>;

@@ -30,8 +30,7 @@ const hash = { sha256Hex: (text: string) => createHash('sha256').update(text).di
 const cluster = { name: 'lab', uid: 'uid-1' };
 
 /**
- * From a node class to machines that join, through nothing but the model, the adapter and AWS'
- * protocols.
+ * From a node class to machines that join, through the model, the adapter and AWS' protocols only.
  */
 describe('a node class becomes nodes', () => {
   let account: Awaited<ReturnType<typeof twinAccount>>;

@@ -3,13 +3,13 @@ import { afterAll, describe, expect, jest, test } from '@jest/globals';
 
 import { highsSolver, timeBoxed } from './highs-solver.js';
 
-// Every thread compiles 3.5 MB of WebAssembly first, which a busy machine takes seconds for.
+// Every thread first compiles 3.5 MB of WebAssembly, which takes seconds on a busy machine.
 jest.setTimeout(60_000);
 const solver = highsSolver();
 afterAll(() => solver.close());
 const limits = { timeMsMax: 10_000 };
 
-/** Cover 3.5 with nodes of size 1 at a dollar and of size 2 at 1.5 dollars. */
+/** Cover 3.5 with nodes of size 1 at 1 dollar and of size 2 at 1.5 dollars. */
 const covering = (over: Partial<LinearProgram> = {}): LinearProgram => ({
   cost: Float64Array.of(1, 1.5),
   columnLower: Float64Array.of(0, 0),

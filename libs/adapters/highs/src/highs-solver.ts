@@ -15,18 +15,16 @@ type Waiting = {
 export type HighsSolver = LpSolver & {
   /** Starts the thread before there is a program, so that it loads beside other work. */
   start(): void;
-  /** Ends the thread; programs that are still being solved are rejected. */
+  /** Ends the thread. Programs that are still being solved are rejected. */
   close(): Promise<void>;
 };
 
 export type HighsOptions = {
-  /** Where the thread's code lies; bundles keep it elsewhere than sources do. */
+  /** The place of the thread's code. Bundles keep it elsewhere than sources do. */
   readonly threadFile?: URL;
 };
 
-/**
- * Rejects all programs that wait, and forgets the thread, so that the next program starts another.
- */
+/** Rejects all waiting programs and forgets the thread, so that the next program starts another. */
 class Thread {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();
@@ -75,16 +73,14 @@ class Thread {
   }
 }
 
-/**
- * The thread's code: beside the bundle that this runs in, or as compiled for those who run sources.
- */
+/** The thread's code: beside a bundle, or in `gen` when running from source. */
 function builtThread(): URL {
   const beside = new URL('./highs-thread.mjs', import.meta.url);
   return existsSync(beside) ? beside : new URL('../gen/highs-thread.mjs', import.meta.url);
 }
 
 /**
- * The LP solver that Dovetail uses: HiGHS (MIT licence), compiled to WebAssembly; about 40 ms and
+ * The LP solver of Dovetail: HiGHS (MIT licence), compiled to WebAssembly. It takes about 40 ms and
  * 20 MB to start.
  */
 export function highsSolver(options: HighsOptions = {}): HighsSolver {
@@ -122,9 +118,9 @@ const unsolved = (program: LinearProgram): LpSolution => ({
 });
 
 /**
- * The same solver with so many milliseconds, counted from the first program, for all of them
- * together. A program gets what is left of them; those that come later are answered at once, as
- * stopped without a bound.
+ * The same solver with a time budget in milliseconds for all programs together, counted from the
+ * first. A program gets the rest of it. Later ones are answered at once, as stopped without a
+ * bound.
  */
 export function timeBoxed(solver: LpSolver, msMax: number): LpSolver {
   let untilMs: number | undefined;

@@ -1,6 +1,6 @@
-// The thread that HiGHS runs in: a solve blocks its thread, and WebAssembly memory never shrinks,
-// so neither may be the caller's. The target `gen` compiles it: a worker thread starts without a
-// loader.
+// The thread that HiGHS runs in. A solve blocks its thread, and WebAssembly memory never shrinks,
+// so neither may be the caller's. The target `gen` compiles it, because a worker thread starts
+// without a loader.
 import { parentPort } from 'node:worker_threads';
 
 import type { LinearProgram, LpLimits, LpSolution } from '@dovetail/core-ports';
@@ -47,12 +47,13 @@ const statusOf = (code: number): LpSolution['status'] =>
   code === optimal ? 'optimal' : code === infeasible ? 'infeasible' : 'stopped';
 
 function solved(program: LinearProgram, limits: LpLimits): LpSolution {
-  // A model lives in WebAssembly memory until it is disposed of; garbage collection never does
+  // A model stays in WebAssembly memory until it is disposed of. Garbage collection never does
   // that.
   return highs.withModel(modelOf(program), (model) => {
     model.options.set({ output_flag: false, time_limit: limits.timeMsMax / 1000 });
-    // Presolve costs more than it saves on assignment programs; whole numbers gain from it. What is
-    // asked for is a bound: closing the last hundredth of a percent would take most of the time.
+    // Presolve costs more than it saves on assignment programs; whole numbers gain from it. The
+    // caller wants a bound, and closing the last hundredth of a percent would take most of the
+    // time.
     if (program.wholeNumbers) model.options.set({ mip_rel_gap: 1e-4 });
     else
       model.options.set({
@@ -64,7 +65,7 @@ function solved(program: LinearProgram, limits: LpLimits): LpSolution {
     const code = model.getModelStatus();
     const { colValue, rowDual } = model.getSolution();
     const status = statusOf(code);
-    // An incumbent of a search that was stopped is no bound; what the search has proved is one.
+    // An incumbent of a stopped search is no bound. The value that the search has proved is one.
     const proved = program.wholeNumbers
       ? Number(model.info.get('mip_dual_bound'))
       : code === optimal

@@ -217,8 +217,8 @@ class Session {
   }
 
   /**
-   * Nothing is on its way, and the stream's end is further than what came (its newest messages are
-   * gone again): say that we are there.
+   * Nothing is on its way, and the stream's end is beyond the last message (its newest messages are
+   * gone again). Report the end as reached.
    */
   *#raised(): Iterable<FollowEvent> {
     const { probe } = this.#memory;
@@ -239,7 +239,7 @@ class Session {
   #control(message: Msg): boolean {
     const { headers } = message;
     if (headers?.code !== 100) return headers?.code === undefined || headers.code < 400;
-    // Flow control asks for an answer once everything before it has been taken, which is now.
+    // Flow control wants an answer once everything before it has been taken, which is now.
     if (message.reply !== undefined && message.reply !== '') message.respond();
     const stalled = headers.get('Nats-Consumer-Stalled');
     if (stalled !== '') this.#connection.publish(stalled);
@@ -247,7 +247,7 @@ class Session {
     return last === '' || Number(last) === this.#consumerSequence;
   }
 
-  /** Asks where the stream begins and ends now, and whether it is still the same. */
+  /** Asks for the stream's present beginning and end, and whether it is still the same stream. */
   async #probe(): Promise<void> {
     if (this.#memory.probe !== undefined) return;
     try {
@@ -267,7 +267,7 @@ class Session {
   }
 
   /**
-   * Compares what should be there with where the stream begins, once everything up to the probe has
+   * Compares the expected subjects with the stream's beginning, once everything up to the probe has
    * come.
    */
   #judge(idle: boolean): SessionEnd | undefined {
@@ -281,7 +281,7 @@ class Session {
     return undefined;
   }
 
-  /** Makes the consumer; answers how many messages it has to deliver. */
+  /** Makes the consumer. Returns the number of messages that it has to deliver. */
   async #create(subject: string): Promise<number> {
     const { stream, filters } = this.#plan;
     const name = subject.slice(subject.lastIndexOf('.') + 1);

@@ -90,7 +90,7 @@ export class NatsLink {
     this.#ended.abort();
     this.#become('closed');
     if (connection === undefined || connection.isClosed()) return;
-    // Draining needs the server; without it, what is left unsent stays unsent.
+    // Draining needs the server. Without it, unsent messages stay unsent.
     await Promise.race([connection.drain().catch(() => undefined), pause(drainMs, neverStopped)]);
     if (!connection.isClosed()) await connection.close();
   }

@@ -22,13 +22,13 @@ export type NatsReader = StreamReader & { state(): NatsState; close(): Promise<v
 
 /**
  * Connects for reading only, in the background and for ever, as `connectNats` does. It needs no
- * right to publish, and none to make streams: a stream that is missing is waited for.
+ * right to publish or to make streams, and waits for a missing stream.
  */
 export function connectNatsReader(options: NatsOptions): NatsReader {
   return new JetStreamReader(new NatsLink(options), options.log, () => Promise.resolve(false));
 }
 
-/** Makes a stream that is missing. Answers false when it does not know the stream. */
+/** Makes a missing stream. Returns false if it does not know the stream. */
 type RemakeStream = (stream: string) => Promise<boolean>;
 
 /** The reading half of the bus over one connection. */

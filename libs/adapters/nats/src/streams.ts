@@ -4,8 +4,8 @@ import type { NatsConnection } from '@nats-io/transport-node';
 import { api, ApiError, busErrorOf, faults, nanos, type StreamInfo, streamInfo } from './api.js';
 
 /**
- * JetStream's configuration of a stream. State that does not fit is refused loudly; queues and logs
- * lose their oldest.
+ * JetStream's configuration of a stream. A stream of state refuses messages that do not fit; queues
+ * and logs lose their oldest.
  */
 function streamConfig(spec: StreamSpec, replicas: number): Readonly<Record<string, unknown>> {
   return {
@@ -36,10 +36,7 @@ const differs = (info: StreamInfo, wanted: Readonly<Record<string, unknown>>): b
 const defaultOf = (value: unknown): unknown =>
   typeof value === 'boolean' ? false : typeof value === 'number' ? 0 : undefined;
 
-/**
- * Makes the stream when it is missing and updates it when it differs. Two services that do so at
- * once agree.
- */
+/** Makes a missing stream, and updates one that differs. Two services that do so at once agree. */
 export async function ensureStream(
   connection: NatsConnection,
   spec: StreamSpec,
@@ -58,8 +55,8 @@ export async function ensureStream(
     );
   } catch (error) {
     if (error instanceof ApiError && error.code === faults.streamNameTaken) return;
-    // A stream of another shape that cannot be updated, e.g. made by hand: say it, the remedy is to
-    // delete it.
+    // The stream has another shape and cannot be updated, for example because someone made it by
+    // hand. The remedy is to delete it.
     if (error instanceof ApiError)
       throw new BusError(
         'unavailable',

@@ -119,7 +119,7 @@ async function* pulling(
 }
 
 /**
- * 404 and 408 end a pull without work; 409 says a limit or, like 503, that the consumer is gone.
+ * 404 and 408 end a pull without work. 409 reports a limit or, like 503, that the consumer is gone.
  */
 function isGone(message: Msg): boolean {
   const { headers } = message;

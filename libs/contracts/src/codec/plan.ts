@@ -148,8 +148,8 @@ function flatten(plan: Plan): FlatPlan {
 }
 
 /**
- * Gives equal values one identity, as they had where the plan was made: whoever judges hundreds of
- * like bins looks at each value once.
+ * Gives equal values one identity, as they had where the plan was made. A judge of hundreds of like
+ * bins then looks at each value once.
  */
 function shared<A, B = A>(convert: (from: A) => B): (from: A) => B {
   const known = new Map<string, B>();
@@ -252,12 +252,14 @@ export const planRequest = message<PlanRequest>({
 /** The plan that answers a request. */
 export const planReply = message<PlanReply>({ planId: name, plan, statePosition: streamPosition });
 
-/** Where a message lies that is too large to be sent whole. */
+/** The place of a message that is too large to be sent whole. */
 export type BlobManifest = { readonly id: string; readonly parts: number; readonly bytes: number };
 /** The manifest of a message that travels in parts. */
 export const blobManifest = message<BlobManifest>({ id: name, parts: uint, bytes: int });
 
-/** A solver's answer on the wire: the reply, a refusal with a code, or where the reply lies. */
+/**
+ * A solver's answer on the wire: the reply, a refusal with a code, or the place of a large reply.
+ */
 export type PlannerAnswer =
   | { readonly kind: 'reply'; readonly reply: PlanReply }
   | { readonly kind: 'refusal'; readonly code: string; readonly message: string }

@@ -3,8 +3,8 @@ import type { Verdict } from '@dovetail/contracts';
 /** The first wait, and the longest; it doubles from one to the other. */
 export type BackoffPolicy = { readonly firstMs: number; readonly mostMs: number };
 /**
- * A pod that could not be placed rests at least this long, whatever changes. It bounds how often a
- * busy cluster plans pods that fit nowhere; a pod that a change helps waits up to this long.
+ * An unplaced pod rests at least this long, whatever changes. It bounds how often a busy cluster
+ * plans pods that fit nowhere. A pod that a change helps waits up to this long.
  */
 const unplacedRestMs = 500;
 
@@ -30,8 +30,8 @@ export class Backoff {
   }
 
   /**
-   * `cutMs`: when the verdict's batch was cut. A change that came after it may help, so the pod
-   * rests shortly.
+   * `cutMs` is the time at which the verdict's batch was cut. A later change may help, so the pod
+   * rests only shortly.
    */
   apply(verdict: Verdict, nowMs: number, cutMs = nowMs): void {
     if (verdict.outcome === 'admitted') {
@@ -53,14 +53,12 @@ export class Backoff {
     });
   }
 
-  /** Whether the pod waits still. */
+  /** Whether the pod still waits. */
   waits(podUid: string, nowMs: number): boolean {
     return (this.#entries.get(podUid)?.untilMs ?? 0) > nowMs;
   }
 
-  /**
-   * Pools, catalog or capacity have changed: pods that could not be placed may be tried at once.
-   */
+  /** Pools, catalog or capacity have changed, so unplaced pods may be tried at once. */
   retryUnplaced(nowMs: number): void {
     this.#helpedMs = nowMs;
     for (const [uid, entry] of this.#entries) {

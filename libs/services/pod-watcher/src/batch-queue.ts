@@ -7,11 +7,12 @@ import type { PodWatcherConfig, PodWatcherDeps } from './config.js';
 import type { Parts } from './parts.js';
 
 /**
- * After a look at the pending pods, this many times as long is left for other work: with many pods
- * pending, looking would otherwise take all the time and reading none. Higher delays batches.
+ * After a look at the pending pods, other work gets this many times as long. With many pods
+ * pending, looking would otherwise take all the time and leave none for reading. A higher value
+ * delays batches.
  */
 const looksShare = 4;
-/** Pause after the queue did not take a batch. Its pods are cut again then. */
+/** Pause after the queue refused a batch. Its pods are cut again afterwards. */
 const againMs = 250;
 
 /** Cuts the pending pods into batches and queues them for the solvers. */
@@ -35,8 +36,8 @@ export class BatchQueue {
   }
 
   /**
-   * Cuts and queues until `stop`, once `synced`: a group is only complete when every watch has been
-   * read.
+   * Cuts and queues until `stop`, once `synced`. A group is complete only after every watch has
+   * been read.
    */
   async run(synced: () => boolean, stop: StopSignal): Promise<void> {
     const { clock } = this.#deps.channel;
@@ -50,7 +51,7 @@ export class BatchQueue {
       const times = [next.nextMs, this.#parts.pending.nextMs(startMs)];
       const nextMs = Math.min(...times.filter((each) => each !== undefined));
       await wake.wait(stop, Math.max(1, nextMs - clock.nowMs()));
-      // A burst of events is one look, not one each.
+      // A burst of events causes one look, not one each.
       await clock.sleep(Math.max(this.#config.settleMs, looksShare * lookMs), stop);
     }
   }
@@ -62,7 +63,7 @@ export class BatchQueue {
 
   async #queue(cut: Cut, stop: StopSignal): Promise<void> {
     const { channel } = this.#deps;
-    // The batch names the position that a mirror must reach to know these pods, so the feed must
+    // The batch names the position that a mirror must reach to know these pods. So the feed must
     // hold them before the batch leaves.
     const podUids = cut.pods.map((pod) => pod.uid);
     await this.#parts.feed.untilPublished('pod', podUids, stop);
@@ -101,7 +102,7 @@ export class BatchQueue {
     });
   }
 
-  /** No solver will see this batch, so no verdict will come: the next look cuts its pods again. */
+  /** No solver will see this batch, so no verdict will come. The next look cuts its pods again. */
   async #giveUp({ group, pods }: Cut, error: unknown, stop: StopSignal): Promise<void> {
     const { batches, wake } = this.#parts;
     for (const pod of pods) batches.settled(pod.uid);

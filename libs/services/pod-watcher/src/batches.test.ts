@@ -10,7 +10,10 @@ function podValue(uid: string): Pod {
   return read.value;
 }
 
-/** When a group leaves whose pods come at these times: the time and how many it takes along. */
+/**
+ * The time at which a group leaves whose pods come at these times, and how many pods it takes
+ * along.
+ */
 function leaves(cameMs: readonly number[], arrivalOf: (pods: number) => Arrival): string {
   const batches = new Batches(defaultPodWatcherConfig);
   const coming = cameMs.map((atMs) => ({ atMs, pod: podValue(`pod-${atMs}`) }));

@@ -8,17 +8,17 @@ export type Arrival = 'complete' | 'arriving' | 'unknown';
 
 /** How long a group waits for more pods, in milliseconds. */
 export type BatchPolicy = {
-  /** A group leaves when no pod has come for so long. */
+  /** A group leaves after no pod has come for this long. */
   readonly idleMs: number;
   /** A group never waits longer than this after its first pod. */
   readonly maxMs: number;
-  /** The same two while pods are certain to come: planned together they cost less. */
+  /** The same two limits while pods are certain to come. Planned together, they cost less. */
   readonly ownerIdleMs: number;
   readonly ownerMaxMs: number;
   /**
-   * How long the verdicts on a batch may take before the group is cut anew, and how much longer for
-   * each of its pods. It doubles each time that no verdict came at all: more work does not help a
-   * slow solver.
+   * The longest wait for the verdicts on a batch before the group is cut anew, with an addition for
+   * each of its pods. It doubles each time that no verdict came at all, because more work does not
+   * help a slow solver.
    */
   readonly patienceMs: number;
   readonly patiencePerPodMs: number;
@@ -34,9 +34,9 @@ type Out = { readonly cutMs: number; readonly untilMs: number; readonly open: Se
 export type Cut = { readonly group: string; readonly pods: readonly Pod[] };
 
 /**
- * Decides when a group's pending pods leave as a batch: when they have stopped arriving, when their
- * owners' replicas are all there, or when the oldest has waited long enough; and not while verdicts
- * on the group's last batch are open.
+ * Decides when a group's pending pods leave as a batch. They leave when pods stop arriving, when
+ * their owners' replicas all exist, or when the oldest has waited long enough. They stay while
+ * verdicts on the group's last batch are open.
  */
 export class Batches {
   readonly #waiting = new Map<string, Waiting>();
@@ -49,13 +49,16 @@ export class Batches {
     this.#policy = policy;
   }
 
-  /** When the batch was cut on which this pod's verdict is open; undefined when there is none. */
+  /**
+   * The time at which the batch was cut that holds this pod's open verdict; undefined when there is
+   * none.
+   */
   cutMs(podUid: string): number | undefined {
     for (const out of this.#out.values()) if (out.open.has(podUid)) return out.cutMs;
     return undefined;
   }
 
-  /** A pod of a batch has been judged, bound, or has gone. */
+  /** A pod of a batch was judged or bound, or is gone. */
   settled(podUid: string): void {
     for (const [group, out] of this.#out) {
       if (!out.open.delete(podUid)) continue;
@@ -64,7 +67,7 @@ export class Batches {
     }
   }
 
-  /** The batches that leave now, and when to look again at the latest. */
+  /** The batches that leave now, and the latest time of the next look. */
   cut(
     groups: ReadonlyMap<string, readonly Pod[]>,
     arrivalOf: (pods: readonly Pod[]) => Arrival,

@@ -11,15 +11,15 @@ import { Pending } from './pending.js';
 import { ownKinds, type Source } from './sources.js';
 
 /**
- * How often the stream itself is read and compared: it finds messages that someone deleted one by
- * one. Each audit reads the sequence of every subject, so it is rare; a lost object stays unknown
- * until then.
+ * The pause between comparisons with the stream itself, which find messages that someone deleted
+ * one by one. Each reads the sequence of every subject, so it is rare. Until then a lost object
+ * stays unknown.
  */
 const auditMs = limits.tombstoneMs / 20;
 
 /**
- * The part of a value that a reader of the feed uses. kube-scheduler's word on a pod is left out:
- * batches say who needs a node, and a large deployment would be published twice over.
+ * The part of a value that a reader of the feed uses. It omits kube-scheduler's word on a pod:
+ * batches say which pods need a node, and a large deployment would be published twice over.
  */
 const significant = (state: StateValue): StateValue =>
   state.kind === 'pod' ? { kind: 'pod', value: { ...state.value, unschedulable: false } } : state;
@@ -67,7 +67,7 @@ export class PodWatcherEpoch {
     this.#queue = new BatchQueue(deps, config, parts, epoch.number);
   }
 
-  /** Whether every watch has shown all there is; until then nothing is cut or called gone. */
+  /** Whether every watch has shown all its objects. Until then nothing is cut or called gone. */
   get synced(): boolean {
     return this.#intake.synced;
   }

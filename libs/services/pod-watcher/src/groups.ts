@@ -9,9 +9,9 @@ import {
 } from '@dovetail/core-kube-model';
 
 /**
- * Cuts pods into groups that can be planned side by side: pods that could use the same pool belong
- * together, and so do pods of a namespace in which spread or affinity ties pods to each other.
- * Deterministic; names are stable while the pools are.
+ * Cuts pods into groups that can be planned side by side. Pods that could use the same pool belong
+ * together. So do pods of a namespace in which spread or affinity ties pods to each other. The
+ * result is deterministic, and names are stable while the pools are.
  */
 export function groupsOf(
   pods: readonly Pod[],
@@ -50,7 +50,7 @@ export function groupsOf(
 
 type Side = { readonly pool: Pool; readonly requirements: Requirements };
 
-/** The requirements that every node of the pool meets; everything else is open. */
+/** The requirements that every node of the pool meets. All other labels are open. */
 function poolSide(pool: Pool): Requirements {
   return new Map([
     ...requirementsOf(pool.requirements),
@@ -91,8 +91,8 @@ function usablePools(
 }
 
 /**
- * The instance may still decide every label but the pool's: a group too large costs less than one
- * too small.
+ * The instance may still decide every label but the pool's. A group that is too large costs less
+ * than one that is too small.
  */
 const poolLabels: ReadonlySet<string> = new Set([
   'karpenter.sh/nodepool',
@@ -141,7 +141,7 @@ class Joined {
     if (a !== b) this.#parents.set(a < b ? b : a, a < b ? a : b);
   }
 
-  /** The smallest key of the set: it names the group. */
+  /** The smallest key of the set, which names the group. */
   nameOf(key: string): string {
     return this.#rootOf(key);
   }

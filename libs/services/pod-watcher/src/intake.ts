@@ -12,11 +12,11 @@ import type { Parts } from './parts.js';
 import type { OwnerReplicas } from './pending.js';
 import type { Projection, Source } from './sources.js';
 
-/** Kubernetes starts one replica where a ReplicaSet does not say how many. */
+/** Kubernetes starts one replica if a ReplicaSet gives no number. */
 const replicasDefault = 1;
 
 /**
- * Takes in what the watches show: into the state feed, and into the pending pods.
+ * Passes the objects of the watches on to the state feed and to the pending pods.
  *
  * Invariant: the feed wants exactly the states that the last readable reading of each object had.
  */
@@ -35,7 +35,7 @@ export class Intake {
     this.#unsynced = new Set(sources.map((source) => source.resource.kind));
   }
 
-  /** Whether every watch has shown all there is. */
+  /** Whether every watch has shown all its objects. */
   get synced(): boolean {
     return this.#unsynced.size === 0;
   }
@@ -54,7 +54,7 @@ export class Intake {
         source,
         {
           event: (event) => this.#apply(source, event),
-          // A legacy API that is not installed has no objects: that is all there is.
+          // A legacy API that is not installed has no objects, so its list is complete.
           absent: () => this.#apply(source, { kind: 'synced' }),
         },
         stop,
@@ -74,7 +74,7 @@ export class Intake {
     else if (event.kind === 'gone') this.#drop(event.uid);
     else if (event.value.ok) this.#take(event.value);
     else {
-      // The object stays in the feed as it was last readable.
+      // The object stays in the feed as in its last readable state.
       const { uid, name, ...failure } = event.value;
       this.#parts.unreadable.report({ kind: source.resource.kind, name, uid }, failure);
       return;
@@ -105,10 +105,7 @@ export class Intake {
     if (helps) this.#retryUnplaced();
   }
 
-  /**
-   * Settles pods that no verdict is owed for any more: one has its place, or room is promised to
-   * it.
-   */
+  /** Settles pods that await no verdict any more: they have a place or a promise. */
   #settle(uid: string, kind: StateKind): void {
     const { pending, batches } = this.#parts;
     if (kind === 'pod' && !pending.waits(uid)) batches.settled(uid);

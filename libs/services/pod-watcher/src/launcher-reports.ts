@@ -11,7 +11,7 @@ import type { PodWatcherDeps } from './config.js';
 import type { Parts } from './parts.js';
 import { ownKinds } from './sources.js';
 
-/** Reads the streams that the launcher writes to: its verdicts, its promises and the catalog. */
+/** Reads the streams that the launcher writes: verdicts, promises and the catalog. */
 export class LauncherReports {
   readonly #deps: PodWatcherDeps;
   readonly #parts: Parts;
@@ -36,20 +36,17 @@ export class LauncherReports {
     }
   }
 
-  /**
-   * Follows the catalog until `stop`: new types and returning capacity may help pods without a
-   * place.
-   */
+  /** Follows the catalog until `stop`. New types and returning capacity may help unplaced pods. */
   async followCatalog(stop: StopSignal): Promise<void> {
     for await (const event of followCatalog(this.#deps.channel, stop)) {
       if (event.kind === 'malformed') this.#malformed('catalog', event);
       else if (event.kind === 'class') this.#retryUnplaced();
-      // An offering that has just run dry helps no pod now; the end of that does.
+      // An offering that ran dry helps no pod now. Its return does.
       else if (event.kind === 'unavailable') void this.#retryAt(event.offering.untilMs, stop);
     }
   }
 
-  /** Takes a record of the launcher's; false for a record of our own. */
+  /** Takes a record of the launcher. Returns false for a record of our own. */
   #takeReport(record: StateRecord): boolean {
     const kind = record.kind === 'gone' ? record.stateKind : record.state.kind;
     if (kind !== 'verdict' && kind !== 'promise') return false;

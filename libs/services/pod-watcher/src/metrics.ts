@@ -2,7 +2,7 @@ import { feedMetrics, kitMetrics } from '@dovetail/service-kit';
 
 const counts = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000];
 
-/** Every metric that pod-watcher writes: what it means, and its buckets. */
+/** Every metric that pod-watcher writes, with its meaning and buckets. */
 export const podWatcherMetrics: Readonly<
   Record<string, { readonly help: string; readonly buckets?: readonly number[] }>
 > = {

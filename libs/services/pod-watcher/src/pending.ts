@@ -12,7 +12,7 @@ import { Waiting } from './waiting.js';
 export type OwnerReplicas = { readonly uid: string; readonly replicas: number };
 
 /**
- * The pods that need a plan: those that watches show, less those with room promised and those that
+ * The pods that need a plan: those that the watches show, without those that have promised room or
  * back off.
  */
 export class Pending {
@@ -22,17 +22,17 @@ export class Pending {
   readonly #pools = new Map<string, Pool>();
   readonly #owners = new Map<string, number>();
   readonly #promises = new Promises();
-  /** Claims and nodes: when one goes, limits and zones have room again. */
+  /** Claims and nodes. When one goes, limits and zones have room again. */
   readonly #holders = new Set<string>();
   readonly backoff = new Backoff({
     refused: { firstMs: 20, mostMs: 5_000 },
     unplaced: { firstMs: 5_000, mostMs: 300_000 },
   });
 
-  /** Takes in an object; true when it could help pods that could not be placed. */
+  /** Takes in an object. Returns true if it could help unplaced pods. */
   set(uid: string, state: StateValue): boolean {
     if (state.kind === 'pod') this.#setPod(uid, state.value);
-    // No pod will be bound to an object that is being deleted: its promises have ended.
+    // An object that is being deleted gets no more pods, so its promises have ended.
     if (state.kind === 'claim' || state.kind === 'node')
       this.#promises.written(
         uid,
@@ -61,7 +61,7 @@ export class Pending {
     );
   }
 
-  /** An object has gone; true when that could help pods that could not be placed. */
+  /** An object is gone. Returns true if that could help unplaced pods. */
   gone(uid: string): boolean {
     const pod = this.#pods.get(uid);
     this.#pods.delete(uid);
@@ -73,7 +73,7 @@ export class Pending {
     return this.#pools.delete(uid) || room || pod?.nodeName !== undefined;
   }
 
-  /** Takes how many replicas an owner wants. */
+  /** Records how many replicas an owner wants. */
   owner(owner: OwnerReplicas): void {
     this.#owners.set(owner.uid, owner.replicas);
   }
@@ -84,33 +84,33 @@ export class Pending {
     this.#ownedPods.delete(uid);
   }
 
-  /** Takes the launcher's verdict on a pod; `cutMs`: when its batch was cut. */
+  /** Takes the launcher's verdict on a pod. `cutMs` is the time at which its batch was cut. */
   verdict(verdict: Verdict, nowMs: number, cutMs?: number): void {
     this.backoff.apply(verdict, nowMs, cutMs);
     this.#promises.judged(verdict.podUid, verdict.outcome === 'admitted' ? nowMs : undefined);
   }
 
-  /** Takes the state feed's record of a promise; undefined when there is none any more. */
+  /** Takes the state feed's record of a promise; undefined when it has ended. */
   published(holderUid: string, promise: PodPromise | undefined): void {
     this.#promises.published(holderUid, promise);
   }
 
-  /** The state feed was lost, and its promises with it; the launcher publishes them again. */
+  /** The state feed was lost, and its promises with it. The launcher publishes them again. */
   forgetPublished(): void {
     this.#promises.forgetPublished();
   }
 
-  /** How many pods need a node now, promised and backing off included. */
+  /** The number of pods that need a node now, including promised ones and those that back off. */
   get count(): number {
     return this.#waiting.inNeed().length;
   }
 
-  /** Whether the pod waits for a place, as far as the scheduler is concerned. */
+  /** Whether the pod still waits for a place, as far as the scheduler is concerned. */
   waits(podUid: string): boolean {
     return this.#waiting.has(podUid);
   }
 
-  /** The pods that a claim or node promises room to. */
+  /** The pods that have room promised on a claim or node. */
   promisedBy(holderUid: string): readonly string[] {
     return this.#promises.of(holderUid);
   }
@@ -128,8 +128,8 @@ export class Pending {
   }
 
   /**
-   * Whether more pods of the same owners will come: none when each owner has made all its replicas
-   * and those without a place are here; some when an owner has not. Nothing is known of pods whose
+   * Whether more pods of the same owners will come. None, if each owner has made all its replicas
+   * and all their unplaced pods are here. Some, if an owner has not made them all. Unknown, if an
    * owner counts no replicas.
    */
   arrivalOf(pods: readonly Pod[], nowMs: number): Arrival {
@@ -151,7 +151,7 @@ export class Pending {
       : 'unknown';
   }
 
-  /** When a pod's backoff or a promise ends next; undefined when there is neither. */
+  /** The next end of a pod's backoff or of a promise; undefined when there is neither. */
   nextMs(nowMs: number): number | undefined {
     const ends = [this.#promises.nextEndMs(nowMs), this.backoff.nextMs(nowMs)].filter(
       (each) => each !== undefined,
@@ -167,7 +167,7 @@ export class Pending {
     return fresh;
   }
 
-  /** Pods that an owner has made and that count for it. */
+  /** The pods that an owner has made and that count as its replicas. */
   #madeBy(ownerUid: string): number {
     let made = 0;
     for (const uid of this.#ownedPods.get(ownerUid) ?? []) {
@@ -178,8 +178,8 @@ export class Pending {
   }
 
   /**
-   * How many pods of an owner are bound and stay, have room promised, or are in the batch. A pod
-   * that is being deleted does not count: its successor is still to come.
+   * The number of an owner's pods that are bound to stay, have promised room, or are in the batch.
+   * A pod that is being deleted does not count, because its successor is still to come.
    */
   #settledOf(ownerUid: string, batch: ReadonlySet<string>, promised: ReadonlySet<string>): number {
     let settled = 0;

@@ -185,7 +185,7 @@ describe('the state feed', () => {
 
 const ready = async (): ReturnType<PodWatcherStage['leader']> => (await begin()).leader();
 
-/** A ReplicaSet that wants so many pods; the metadata of a pod of its own. */
+/** A ReplicaSet that wants this many pods, and the metadata of a pod of its own. */
 async function ownedByReplicaSet(replicas: number): Promise<object> {
   const template = {
     metadata: { labels: { app: 'web' } },

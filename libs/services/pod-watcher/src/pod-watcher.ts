@@ -6,8 +6,9 @@ import { PodWatcherEpoch } from './epoch.js';
 import { sourcesFor } from './sources.js';
 
 /**
- * The pod-watcher: while it leads, it publishes the cluster's state and cuts pending pods into
- * batches. Two run and one leads; the other keeps nothing, because the state feed holds it all.
+ * The pod-watcher. While it leads, it publishes the cluster's state and cuts pending pods into
+ * batches. Two replicas run and one leads. The other keeps no state, because the state feed holds
+ * it all.
  */
 export function createPodWatcher(deps: PodWatcherDeps, config: PodWatcherConfig): Service {
   let isLeading = false;

@@ -1,26 +1,30 @@
-/** Room promised to pods; it ends at `untilMs` at the latest, where that is known. */
+/** Room promised to pods. It ends at `untilMs` at the latest, if that is known. */
 type Promised = { readonly podUids: readonly string[]; readonly untilMs?: number | undefined };
 
-/** How long an admitted pod counts as promised before its claim or node says so itself. */
+/**
+ * How long an admitted pod counts as promised before the annotation of its claim or node shows it.
+ */
 const admittedGraceMs = 10_000;
 
 /**
- * The pods that have room promised, from three sources: the annotations of claims and nodes, the
- * launcher's records in the state feed, and for a moment its verdict alone. The annotations are the
- * truth and arrive by a watch. The feed is sooner when the API server is busy, and solvers follow
- * it: a pod that they leave out must not be batched again and again.
+ * The pods that have promised room. There are three sources: annotations of claims and nodes, the
+ * launcher's records in the state feed, and for a moment a verdict alone.
+ *
+ * The annotations are the truth and arrive by a watch. The feed is sooner when the API server is
+ * busy. Solvers follow the feed and leave such pods out, so they must not be batched again and
+ * again.
  */
 export class Promises {
   readonly #written = new Map<string, Promised>();
   readonly #published = new Map<string, Promised>();
   readonly #admittedMs = new Map<string, number>();
 
-  /** Takes the annotation of a claim or node; undefined when there is none. */
+  /** Takes the annotation of a claim or node; undefined when it has none. */
   written(holderUid: string, promise: Promised | undefined): void {
     put(this.#written, holderUid, promise);
   }
 
-  /** Takes the state feed's record of a promise; undefined when there is none any more. */
+  /** Takes the state feed's record of a promise; undefined when it has ended. */
   published(holderUid: string, promise: Promised | undefined): void {
     put(this.#published, holderUid, promise);
   }
@@ -30,7 +34,7 @@ export class Promises {
     this.#published.clear();
   }
 
-  /** A pod was admitted at a time, or (undefined) was not. */
+  /** A pod was admitted at a time, or (undefined) was not admitted. */
   judged(podUid: string, admittedMs: number | undefined): void {
     put(this.#admittedMs, podUid, admittedMs);
   }
@@ -40,7 +44,7 @@ export class Promises {
     for (const held of [this.#written, this.#published, this.#admittedMs]) held.delete(uid);
   }
 
-  /** The pods that a claim or node promises room to. */
+  /** The pods that have room promised on a claim or node. */
   of(holderUid: string): readonly string[] {
     return [
       ...(this.#written.get(holderUid)?.podUids ?? []),
@@ -48,7 +52,7 @@ export class Promises {
     ];
   }
 
-  /** All pods with room promised now. */
+  /** All pods that have promised room now. */
   now(nowMs: number): ReadonlySet<string> {
     const uids = new Set<string>();
     for (const { podUids, untilMs } of this.#all())
@@ -60,7 +64,7 @@ export class Promises {
     return uids;
   }
 
-  /** When the next promise ends by its time; undefined when none has one. */
+  /** The next time at which a promise ends; undefined when none has an end. */
   nextEndMs(nowMs: number): number | undefined {
     let next = Number.POSITIVE_INFINITY;
     const consider = (endMs: number | undefined): void => {

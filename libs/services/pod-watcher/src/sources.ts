@@ -23,7 +23,7 @@ import {
 import { type KubeObject, type KubeResource, kubeResources } from '@dovetail/core-ports';
 
 /**
- * The kinds that pod-watcher writes; promises, verdicts and the admission head are the launcher's.
+ * The kinds that pod-watcher writes. The launcher writes promises, verdicts and the admission head.
  */
 export const ownKinds = [
   'pod',
@@ -41,8 +41,8 @@ export const ownKinds = [
 ] as const satisfies readonly StateKind[];
 
 /**
- * An object as the state feed carries it, or why it cannot be read. One Provisioner may be a pool
- * and a class.
+ * An object as the state feed carries it, or the reason why it cannot be read. One Provisioner may
+ * be a pool and a class.
  */
 export type Projection =
   | { readonly ok: true; readonly uid: string; readonly states: readonly StateValue[] }
@@ -59,7 +59,7 @@ export type Projection =
 export type Source = {
   readonly resource: KubeResource;
   readonly project: (object: KubeObject) => Projection;
-  /** Clusters need not have it installed; where it is absent, there are no such objects. */
+  /** A cluster need not have it installed. Without it there are no such objects. */
   readonly optional: boolean;
 };
 
@@ -75,9 +75,7 @@ const one = <K extends StateValue['kind']>(
     projected(object, [mapped(parse(object), (value) => ({ kind, value }) as StateValue)]),
 });
 
-/**
- * The APIs of Karpenter before v1; the version decides the image family of classes that name none.
- */
+/** Karpenter's APIs before v1. The version decides the image family of classes that name none. */
 const legacySources = (version: KubernetesVersion): readonly Source[] => [
   {
     ...one(kubeResources.awsNodeTemplates, 'nodeclass', (raw) => awsNodeTemplateOf(raw, version)),

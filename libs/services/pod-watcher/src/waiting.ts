@@ -1,23 +1,24 @@
 import { isUnplaced, type Pod } from '@dovetail/core-kube-model';
 
 /**
- * A pod that waits for a place. `came` is its turn among all pods seen; `alike` is equal for equal
- * pods.
+ * A pod that waits for a place. `came` is its turn among all pods seen. `alike` is the same text
+ * for equal pods.
  */
 type Waiter = { readonly pod: Pod; readonly came: number; readonly alike: string };
 
 /**
  * The pods that wait for a place. A pod needs a node once kube-scheduler has found no place for it.
- * So does a later pod that is equal in everything that kube-scheduler reads: it takes equal pods in
- * the order of their creation, so it will find no place for that one either. It reports pods one by
- * one (by default 50 a second), and waiting for that would hold up a large deployment. If room
- * appears meanwhile, the planner sees it, too.
+ *
+ * So does a later pod that is equal in everything that kube-scheduler reads: kube-scheduler takes
+ * equal pods in the order of their creation, so it will find no place for that one either. It
+ * reports pods one by one (by default 50 a second), and waiting for that would hold up a large
+ * deployment. If room appears meanwhile, the planner sees it, too.
  */
 export class Waiting {
   readonly #waiters = new Map<string, Waiter>();
   #came = 0;
 
-  /** The pod as it is now. */
+  /** The pod has this state now. */
   set(pod: Pod): void {
     if (!isUnplaced(pod)) {
       this.#waiters.delete(pod.uid);
@@ -37,7 +38,9 @@ export class Waiting {
     return this.#waiters.has(podUid);
   }
 
-  /** The pods that need a node: reported by kube-scheduler, or equal to an earlier one that was. */
+  /**
+   * The pods that need a node. kube-scheduler has reported each of them, or an equal earlier one.
+   */
   inNeed(): readonly Pod[] {
     const first = new Map<string, Waiter>();
     for (const waiter of this.#waiters.values()) {
@@ -54,13 +57,15 @@ export class Waiting {
 }
 
 /**
- * Creation times have whole seconds; within one second, watches show pods in the order of creation.
+ * Creation times have whole seconds. Within one second, watches show pods in the order of creation.
  */
 const isAfter = (one: Waiter, other: Waiter): boolean =>
   one.pod.createdMs > other.pod.createdMs ||
   (one.pod.createdMs === other.pod.createdMs && one.came > other.came);
 
-/** Everything of a pod that kube-scheduler reads, as text: pods of equal text share its answer. */
+/**
+ * All fields of a pod that kube-scheduler reads, as text. Pods of equal text get the same answer.
+ */
 const textOf = (pod: Pod): string =>
   JSON.stringify([
     pod.namespace,

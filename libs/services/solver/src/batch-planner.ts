@@ -17,9 +17,9 @@ import { observePlan, observeWait } from './observations.js';
 
 /** The longest wait for a change of the mirror before the engine is asked again. */
 const changeWaitMs = 250;
-/** How soon another solver may take a batch that this mirror is behind for. */
+/** How soon another solver may take a batch that is ahead of this mirror. */
 const behindMs = 1_000;
-/** How soon a batch that failed comes again; each failure adds as much. */
+/** How soon a batch that failed comes again. Each further failure adds as much. */
 const failedMs = 500;
 
 type Batch = Work<PendingBatch>;
@@ -39,7 +39,7 @@ export class BatchPlanner {
     this.#outbox = busOutbox({ clock: deps.channel.clock, log, metrics });
   }
 
-  /** Plans until `stop`. */
+  /** Plans batches until `stop`. */
   async run(stop: StopSignal): Promise<void> {
     await Promise.all([this.#outbox.run(stop), this.#planAll(stop)]);
   }
@@ -80,7 +80,7 @@ export class BatchPlanner {
     return work.item.nak(behindMs);
   }
 
-  /** Runs something while the queue is told that the batch is still worked on. */
+  /** Runs some work while telling the queue that the batch is still in hand. */
   async #keeping<T>(work: Batch, run: () => Promise<T>): Promise<T> {
     const done = new Stopper();
     void this.#keep(work, done);
@@ -136,7 +136,7 @@ export class BatchPlanner {
     );
   }
 
-  /** Ends a batch that cannot be read with a decision: reading it again would not help. */
+  /** Ends an unreadable batch with a decision. Reading it again would not help. */
   async #refuse(
     { item }: Batch,
     wrong: { readonly field: string; readonly reason: string },
@@ -151,8 +151,8 @@ export class BatchPlanner {
   }
 
   /**
-   * Gives a batch back after a failure, and ends it after too many. A failing bus is no fault of
-   * the batch.
+   * Gives a batch back after a failure, and ends it after too many. A failing bus does not count
+   * against the batch.
    */
   async #giveBack(work: Batch, error: unknown): Promise<void> {
     const { log, metrics } = this.#deps;

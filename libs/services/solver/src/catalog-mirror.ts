@@ -14,7 +14,7 @@ export type MirroredCatalog = {
  */
 export class CatalogMirror {
   readonly #catalogs = new Map<string, MirroredCatalog>();
-  /** Parts of revisions that are not complete, by `classUid revision`, then by part. */
+  /** Parts of incomplete revisions, by `classUid revision`, then by part. */
   readonly #parts = new Map<string, Map<number, ClassCatalog>>();
   readonly #unavailable = new Map<string, UnavailableOffering>();
   #caughtUp = false;
@@ -24,17 +24,17 @@ export class CatalogMirror {
     return this.#caughtUp;
   }
 
-  /** How many offerings have been out of capacity, whether they still are or not. */
+  /** The number of offerings that have ever been out of capacity, now or before. */
   get unavailableCount(): number {
     return this.#unavailable.size;
   }
 
-  /** What a class can boot; undefined until a revision is complete. */
+  /** The types that a class can boot; undefined until a revision is complete. */
   of(classUid: string): MirroredCatalog | undefined {
     return this.#catalogs.get(classUid);
   }
 
-  /** Names the catalog as a whole: a plan refers to it. */
+  /** Names the catalog as a whole. A plan refers to it. */
   revision(): string {
     return [...this.#catalogs]
       .map(([uid, catalog]) => `${uid}=${catalog.revision}`)
@@ -48,7 +48,7 @@ export class CatalogMirror {
     return untilMs !== undefined && untilMs > nowMs;
   }
 
-  /** Applies one event of the catalog stream; a malformed one changes nothing. */
+  /** Applies one event of the catalog stream. A malformed one changes nothing. */
   apply(event: CatalogEvent): void {
     switch (event.kind) {
       case 'reset':

@@ -16,19 +16,19 @@ export type SolverConfig = {
   /** Time for improving a plan of pending pods, in milliseconds. */
   readonly budgetMs: number;
   /**
-   * The most time for improving a requested plan, in milliseconds, whatever the request asks for:
-   * one request must not hold up the others.
+   * The most time for improving a requested plan, in milliseconds, whatever the request asks for.
+   * It keeps one request from holding up the others.
    */
   readonly requestBudgetMaxMs: number;
   /** How long a batch may wait for the mirror before it is given back, in milliseconds. */
   readonly patienceMs: number;
-  /** A batch ends with a decision after planning it has failed this many times here. */
+  /** After this many failures here, a batch ends with a decision. */
   readonly failuresMax: number;
 };
 
 /**
- * The budget trades price against the time that pods wait: most of the improvement comes early. The
- * patience is far above the feed's usual delay, so that a batch is not sent around for nothing.
+ * The budget trades price against the time that pods wait; most of the improvement comes early. The
+ * patience is far above the feed's usual delay, so that batches are not handed around needlessly.
  */
 export const defaultSolverConfig: SolverConfig = {
   budgetMs: 100,

@@ -36,7 +36,7 @@ export function decisionOfPlan(
   };
 }
 
-/** The options of each bin, cheapest first, as far as a decision lists them. */
+/** The options of each bin that a decision lists, cheapest first. */
 const alternativesOf = (plan: PlanMessage['plan']): Decision['alternatives'] =>
   plan.newNodes
     .flatMap((bin) =>
@@ -59,7 +59,7 @@ const factsOf = ({ plan, cause, solveMs }: PlanMessage): Decision['facts'] => ({
   bound: plan.bound.kind,
 });
 
-/** The reasons for the nodes, for none, and for pods without a place. */
+/** The reasons for the nodes, for their absence, and for unplaced pods. */
 function reasonsOf({ newNodes, placements, unplaced }: PlanMessage['plan']): readonly Reason[] {
   const pods = placements.reduce((sum, { podUids }) => sum + podUids.length, 0);
   const room: readonly Reason[] =

@@ -5,22 +5,25 @@ import { Wake } from '@dovetail/service-kit';
 import type { Solved, SolverEngine } from './engine.js';
 
 /**
- * The engine as the service sees it: in a worker thread in production, in the same thread in tests.
+ * The engine as the service sees it. It runs in a worker thread in production, and in the same
+ * thread in tests.
  */
 export interface EnginePort {
   /** Applies an event of the state feed. */
   state(event: FollowEvent): void;
   /** Applies an event of the catalog stream. */
   catalog(event: FollowEvent): void;
-  /** Plans a batch; improves for at most `budgetMs`. Rejects when the planner fails. */
+  /**
+   * Plans a batch, and improves the plan for at most `budgetMs`. Rejects when the planner fails.
+   */
   solveBatch(batch: PendingBatch, budgetMs: number): Promise<Solved>;
   /** Plans a what-if request. Rejects when the planner fails. */
   solveRequest(request: PlanRequest): Promise<Solved>;
-  /** Resolves when the mirror has changed since it was last asked, at the latest after `waitMs`. */
+  /** Resolves when the mirror has changed since the last call, or after `waitMs` at the latest. */
   changed(waitMs: number): Promise<void>;
   /** Whether both streams have been read to their ends. */
   ready(): boolean;
-  /** The state that the engine believes, in numbers. */
+  /** The state of the engine, in numbers. */
   debugState(): DebugState;
 }
 
@@ -31,7 +34,7 @@ export function inThread(engine: SolverEngine, clock: Clock): EnginePort {
     run();
     wake.raise();
   };
-  // A change that arrives between an answer and the wait for a change must end that wait at once.
+  // A change that arrives between an answer and the next wait must end that wait at once.
   const ask = async <T>(run: () => T): Promise<T> => {
     wake.clear();
     return await Promise.resolve(run());

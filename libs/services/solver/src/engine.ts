@@ -28,39 +28,42 @@ export type EngineOptions = {
   readonly solver: string;
   readonly hash: Hash;
   /**
-   * For time-boxes and for offerings that are avoided until a time; planning itself sees no clock.
+   * For time-boxes and for offerings that are avoided until a time. Planning itself sees no clock.
    */
   readonly nowMs: () => number;
   readonly planOptions?: Partial<PlanOptions>;
-  /** Called for each message of the followed streams that cannot be read; it is passed over. */
+  /** Called for each unreadable message of the followed streams. The engine skips it. */
   readonly onMalformed?: (message: MalformedMessage) => void;
 };
 
 /**
  * Steps of improving for each pod beyond the first. One pod has nothing to improve, and a small
- * plan needs few steps; more of them would only use up the time budget.
+ * plan needs few steps. More would only use up the time budget.
  */
 const stepsPerPod = 100;
 
 /** Within this time after a loss, pod-watcher has published everything again. */
 const rebuildMs = 5_000;
 
-/** Why there is no plan now. */
+/** The reason why there is no plan now. */
 type NoPlan =
   | { readonly kind: 'behind' }
   | { readonly kind: 'nothing-pending' }
   | { readonly kind: 'unknown-pods'; readonly podUids: readonly string[] };
-/** A plan, or why there is none. */
+/** A plan, or the reason why there is none. */
 export type Solved = { readonly kind: 'plan'; readonly message: PlanMessage } | NoPlan;
 
 /**
- * A mirror of the bus and the planner on it. It is fed what the followed streams deliver, in order,
- * and solves on demand: no I/O, so that it can live in a worker thread and be replayed.
+ * A mirror of the bus, with the planner on it. It takes the messages of the followed streams in
+ * order, and solves on demand. It does no I/O, so it can live in a worker thread and be replayed.
  */
 export class SolverEngine {
   readonly #mirror = new Mirror();
   readonly #options: EngineOptions;
-  /** When the state feed was lost last; pod-watcher publishes it again in the seconds after. */
+  /**
+   * The time of the last loss of the state feed. pod-watcher publishes it again in the seconds
+   * after.
+   */
   #lostMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: EngineOptions) {
@@ -85,12 +88,12 @@ export class SolverEngine {
     this.#mirror.catalog.apply(seen);
   }
 
-  /** Both streams have been read to their ends. */
+  /** Whether both streams have been read to their ends. */
   get ready(): boolean {
     return this.#mirror.ready;
   }
 
-  /** Plans a batch once the mirror has reached what the batch was cut at. */
+  /** Plans a batch once the mirror has reached the position at which the batch was cut. */
   solveBatch(batch: PendingBatch, budgetMs: number): Solved {
     if (!this.#reached(batch)) return { kind: 'behind' };
     const promised = new Set(
@@ -109,9 +112,9 @@ export class SolverEngine {
   }
 
   /**
-   * Whether the mirror has what the batch was cut from. Sequences of a stream that was lost since
-   * mean nothing. Then, and while a lost feed is being published again, the batch's pods must be
-   * here.
+   * Whether the mirror has the state that the batch was cut from. Sequences of a stream that was
+   * lost since mean nothing. Then, and while a lost feed is being published again, the mirror must
+   * hold the batch's pods.
    */
   #reached(batch: PendingBatch): boolean {
     const mirror = this.#mirror;
@@ -189,7 +192,7 @@ export class SolverEngine {
     return { kind: 'plan', message: { id: planIdOf(this.#options.hash, draft), ...draft } };
   }
 
-  /** The state that the engine believes, in numbers. */
+  /** The state of the engine, in numbers. */
   debugState(): DebugState {
     const mirror = this.#mirror;
     const { cluster, catalog } = mirror;
@@ -213,7 +216,7 @@ export class SolverEngine {
   }
 }
 
-/** The pod as it will be after its eviction: pending, and nowhere. */
+/** The pod as it will be after its eviction: pending and unbound. */
 function uprooted(pod: Pod): Pod {
   const { nodeName: _node, nominatedNodeName: _nominated, deletionMs: _deletion, ...rest } = pod;
   return { ...rest, phase: 'Pending', unschedulable: true };

@@ -1,7 +1,7 @@
 import { kitMetrics } from '@dovetail/service-kit';
 
 /**
- * Every metric that a solver writes, with its meaning and buckets. Karpenter's name where the
+ * Every metric that a solver writes, with its meaning and buckets. It has Karpenter's name if the
  * meaning is the same.
  */
 export const solverMetrics: Readonly<

@@ -11,7 +11,7 @@ import { CatalogMirror } from './catalog-mirror.js';
 
 /** A place in the state feed. */
 export type Position = {
-  /** The making of the stream that the sequence belongs to. */
+  /** The creation of the stream that the sequence belongs to. */
   readonly incarnation: string;
   readonly sequence: number;
   /** The feed has been read to its end once since it was last lost. */
@@ -29,7 +29,7 @@ const noAdmission: AdmissionHead = { epoch: 0, number: 0 };
  */
 export class Mirror {
   readonly cluster = new Cluster([]);
-  /** Promises that bind now, by holder UID; the launcher publishes and ends them. */
+  /** Promises that hold now, by holder UID. The launcher publishes and ends them. */
   readonly promises = new Map<string, PodPromise>();
   readonly catalog = new CatalogMirror();
   /** Messages that could not be read, by field, for the debug state. */
@@ -42,7 +42,7 @@ export class Mirror {
     return this.#admission;
   }
 
-  /** How far the state feed has been read. */
+  /** The last position that was read from the state feed. */
   get position(): Position {
     return this.#position;
   }
@@ -52,7 +52,7 @@ export class Mirror {
     return this.#position.caughtUp && this.catalog.caughtUp;
   }
 
-  /** Whether everything up to this position is here. */
+  /** Whether the mirror has everything up to this position. */
   reached(position: { readonly incarnation: string; readonly sequence: number }): boolean {
     return (
       this.ready &&
@@ -118,6 +118,6 @@ export class Mirror {
 
 type OfCluster = Exclude<StateValue, { kind: 'admission' | 'promise' | 'pdb' | 'verdict' }>;
 
-/** Planning reads neither budgets (the reaper minds them) nor verdicts (pod-watcher does). */
+/** Planning reads neither budgets (the reaper uses them) nor verdicts (pod-watcher does). */
 const isOfCluster = (state: StateValue): state is OfCluster =>
   state.kind !== 'pdb' && state.kind !== 'verdict';

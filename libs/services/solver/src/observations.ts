@@ -3,7 +3,9 @@ import type { Metrics } from '@dovetail/core-ports';
 
 type Measured = { readonly metrics: Metrics };
 
-/** A batch waits for a solver, and a request for the planning thread, which plans one at a time. */
+/**
+ * A batch waits for a solver. A request waits for the planning thread, which plans one at a time.
+ */
 export const observeWait = (
   { metrics }: Measured,
   work: 'batch' | 'request',
@@ -24,7 +26,7 @@ export function observePlan({ metrics }: Measured, { plan, solveMs }: PlanMessag
 }
 
 /**
- * How far a plan costs above its lower bound (0.1: 10 %); undefined where it buys nothing or has no
+ * The cost of a plan above its lower bound (0.1: 10 %); undefined if it buys nothing or has no
  * bound.
  */
 export const gapOf = ({

@@ -10,14 +10,16 @@ import type { Solved } from './engine.js';
 import { observePlan, observeWait } from './observations.js';
 
 /**
- * How long a request waits for the mirror. The caller asks again anyway; a longer wait would
- * outlast its patience, a shorter one would fail while the feed carries a pod that was just made.
+ * How long a request waits for the mirror. The caller asks again anyway. A longer wait would
+ * outlast its patience; a shorter one would fail while the feed carries a new pod.
  */
 const requestPatienceMs = 2_000;
 /** The longest wait for a change of the mirror before the engine is asked again. */
 const changeWaitMs = 100;
 
-/** Answers a what-if request; with `commit` in mode `plan`, the plan goes to the launcher, too. */
+/**
+ * Answers a what-if request. With `commit` in mode `plan`, it also sends the plan to the launcher.
+ */
 export async function answerRequest(
   deps: SolverDeps,
   mode: PlannerMode,
@@ -48,7 +50,7 @@ async function solvePatiently(
   return solved;
 }
 
-/** Whether the mirror may still come to know what the request names. */
+/** Whether the mirror may still learn of the objects that the request names. */
 const isTooEarly = (solved: Solved): boolean =>
   solved.kind === 'behind' || solved.kind === 'unknown-pods';
 

@@ -13,18 +13,20 @@ import type { PoolOptions, Snapshot } from '@dovetail/core-scheduling';
 
 import type { Mirror } from './mirror.js';
 
-/** How a snapshot differs from the mirror as it stands. */
+/** How a snapshot differs from the mirror's present state. */
 export type SnapshotChoices = {
   /** Nodes (by name) or claims to leave out, as if they were gone. */
   readonly without: ReadonlySet<string>;
-  /** UIDs of pods that are being planned: where they are bound now, they take no room. */
+  /**
+   * UIDs of pods that are being planned. They take no room on the nodes where they are bound now.
+   */
   readonly moving: ReadonlySet<string>;
-  /** Offerings that cost this or more are left out. */
+  /** Offerings that cost this much or more are left out. */
   readonly priceBelowMicrosPerHour?: number;
   readonly nowMs: number;
 };
 
-/** Everything that planning reads, from the mirror as it stands. */
+/** Everything that planning reads, from the mirror's present state. */
 export function snapshotOf(mirror: Mirror, choices: SnapshotChoices): Snapshot {
   const { cluster, admission } = mirror;
   const catalog = catalogOf(mirror);
@@ -48,7 +50,7 @@ const none: TypesByName = new Map();
 const ofClass: KubeletConfiguration = {};
 
 /**
- * The catalog as one snapshot sees it; types are computed once for each class and pool's settings.
+ * The catalog as one snapshot sees it. Types are computed once for each class and pool's settings.
  */
 function catalogOf(mirror: Mirror): CatalogView {
   const known = new Map<string, Map<KubeletConfiguration, TypesByName>>();
@@ -64,7 +66,7 @@ function catalogOf(mirror: Mirror): CatalogView {
 }
 
 /**
- * The class of that key that is not being deleted: a recreated class has two objects for a while.
+ * The class of that key that is not being deleted. A recreated class has two objects for a while.
  */
 const classUnder = (mirror: Mirror, key: string): NodeClass | undefined =>
   mirror.cluster.nodeClasses.by('key', key).find((one) => one.deletionMs === undefined);
@@ -86,8 +88,8 @@ function poolOptions(
   choices: SnapshotChoices,
 ): PoolOptions {
   const types = [...typesOfPool(catalog, pool).values()];
-  // The launcher publishes a class's types only while the class is usable; legacy classes show it
-  // in no other way.
+  // The launcher publishes a class's types only while the class is usable. Legacy classes have no
+  // other sign of it.
   return {
     pool: types.length > 0 ? pool : { ...pool, ready: false },
     instanceTypes: types.map((type) => withAvailability(mirror, type, choices)),

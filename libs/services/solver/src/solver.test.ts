@@ -20,7 +20,7 @@ describe('a batch', () => {
     await stage.basics();
     await stage.head({ epoch: 3, number: 7 });
     for (const uid of ['a', 'b']) await stage.tell('pod', podValue(uid));
-    // Who needs a node is pod-watcher's to say: the scheduler need not have looked at each pod.
+    // pod-watcher decides which pods need a node. The scheduler need not have looked at each pod.
     await stage.tell('pod', podValue('c', { unschedulable: false }));
     stage.solver('one');
     await stage.batch(['a', 'b', 'c']);

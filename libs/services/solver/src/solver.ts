@@ -14,9 +14,9 @@ import type { EnginePort } from './engine-port.js';
 import { answerRequest } from './requests.js';
 
 /**
- * A solver: follows state and catalog into the engine, plans batches from the queue and answers
- * what-if requests. Any number run side by side. A batch is acked after the bus has taken its plan;
- * if the solver dies before, another solver plans the batch.
+ * A solver. It follows state and catalog into the engine, plans batches from the queue and answers
+ * what-if requests. Any number run side by side. A batch is acked after the bus has taken its plan.
+ * If the solver dies earlier, another solver plans the batch.
  */
 export function createSolver(deps: SolverDeps, config: SolverConfig): Service {
   const { channel, engine } = deps;
@@ -44,7 +44,7 @@ export function createSolver(deps: SolverDeps, config: SolverConfig): Service {
   return { run, ready: () => ({ mirror: engine.ready() }), debugState: () => engine.debugState() };
 }
 
-/** Names and counts a message of the followed streams that the engine could not read. */
+/** Logs and counts a message of the followed streams that the engine could not read. */
 export const reportMalformed =
   ({ log, metrics }: Pick<SolverDeps, 'log' | 'metrics'>) =>
   ({ subject, field, reason }: MalformedMessage): void => {

@@ -10,7 +10,10 @@ import type { BootedInstance } from '@dovetail/sim-kube';
  */
 const firmwareShare = 0.06;
 
-/** What the kubelet of a machine would register with; undefined when the machine does not join. */
+/**
+ * The registration that the kubelet of a machine would send; undefined when the machine does not
+ * join.
+ */
 export function bootedInstance(
   machine: Machine,
   facts: InstanceTypeFacts | undefined,

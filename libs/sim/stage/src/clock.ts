@@ -14,8 +14,7 @@ export function stageClock(startMs: number): StageClock {
   let last: Promise<void> = Promise.resolve();
   return {
     ...clock,
-    // One after another: a hook that waits for time must not turn back the clock of the test it
-    // runs in.
+    // One after another. A hook that waits for time must not turn back the clock of its test.
     advance: (durationMs) => {
       last = last.then(() => clock.advance(durationMs));
       return last;
@@ -23,7 +22,7 @@ export function stageClock(startMs: number): StageClock {
     soon: (run) => void setImmediate(run),
     after: (delayMs, run) => {
       const stop = new Stopper();
-      // A sleep of no time resolves within the turn; a timer never runs in the turn that set it.
+      // A sleep of no time resolves within the turn. A timer never runs in the turn that set it.
       void clock.sleep(Math.max(1, delayMs), stop).then(() => {
         if (!stop.aborted) run();
       });

@@ -6,8 +6,8 @@ import { podObject } from './objects.js';
 import { Stage } from './stage.js';
 
 /**
- * A process that makes the pods a, b and c, one after the other. Answers the pods there are when it
- * has ended or died.
+ * A process that makes the pods a, b and c, one after the other. Returns the pods that exist after
+ * its end or death.
  */
 async function makePods(death?: Death): Promise<readonly string[]> {
   const stage = await new Stage().begin();

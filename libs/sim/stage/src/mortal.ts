@@ -1,15 +1,16 @@
 import { type KubeObject, Stopper, type StopSignal, type WorkItem } from '@dovetail/core-ports';
 
 /**
- * Where a process dies: around its n-th effect (from 1), or around the next effect of this name.
+ * The point of a process' death: around its n-th effect (from 1), or around the next effect of this
+ * name.
  */
 export type Death = { readonly when: 'before' | 'after' } & (
   { readonly at: number } | { readonly effect: string }
 );
 
 /**
- * What a process is given. The ports named here can die with it, whichever part of a port the
- * process asks for. Other members (clock, log, metrics) pass through unchanged.
+ * The ports of a process that can die with it, whichever part of a port the process asks for. Other
+ * members (clock, log, metrics) pass through unchanged.
  */
 export type MortalPorts = {
   readonly kube?: object;
@@ -22,12 +23,12 @@ type Name = string | undefined;
 type PortName = keyof MortalPorts;
 type Ref = { readonly resource: { readonly plural: string } };
 
-/** Names the effect of a call; undefined for a call on which nothing rests. */
+/** Names the effect of a call; undefined for a call that nothing depends on. */
 const effects: Readonly<
   Record<PortName, Readonly<Record<string, (call: readonly unknown[]) => Name>>>
 > = {
   kube: {
-    // Events inform and nothing rests on them: dying beside one is dying between its neighbours.
+    // Nothing depends on an Event, so dying beside one equals dying between its neighbours.
     create: ([resource]) =>
       pluralOf(resource) === 'events' ? undefined : `create ${pluralOf(resource)}`,
     replace: ([resource]) => `replace ${pluralOf(resource)}`,
@@ -54,7 +55,7 @@ const effects: Readonly<
     request: () => 'request',
   },
 };
-/** Calls that answer with a stream: it falls silent when the process is dead. */
+/** Calls that answer with a stream, which falls silent when the process is dead. */
 const streams = ['watch', 'follow', 'work'];
 /** Calls that wait for the process' stop signal and do nothing themselves. */
 const waits = ['serve', 'connected', 'close'];
@@ -63,7 +64,7 @@ const pluralOf = (resource: unknown): string => (resource as { readonly plural: 
 const isStatus = (options: unknown): boolean =>
   (options as { readonly subresource?: string } | undefined)?.subresource !== undefined;
 
-/** State counts by its kind. Decisions and catalogs inform, as Events do. */
+/** State counts by its kind. Decisions and catalogs only inform, as Events do. */
 function published(subject: string): Name {
   const [, , stream, , kind] = subject.split('.');
   if (stream === 'decision' || stream === 'catalog') return undefined;
@@ -73,12 +74,12 @@ function published(subject: string): Name {
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
 /**
- * One process that can die. Every call of its ports that changes something outside is an effect and
- * is counted. At its death an effect happens (`after`) or not (`before`); from then on no call does
+ * One process that can die. Each call of its ports that changes something outside is an effect and
+ * is counted. At its death an effect happens (`after`) or not (`before`). From then on no call does
  * anything or answers.
  */
 export class Mortal<P extends MortalPorts> {
-  /** The process' ports; give it these instead of the real ones. */
+  /** The process' ports. Give it these instead of the real ones. */
   readonly ports: P;
   /** Raised at death, so that the loops of the dead process leave the clock. */
   readonly stop: Stopper;
@@ -107,7 +108,7 @@ export class Mortal<P extends MortalPorts> {
     if (death === undefined) this.#end();
   }
 
-  /** Renewing a lease is no effect: only a write that announces another round is. */
+  /** Renewing a lease is no effect. A write that announces another round is one. */
   #repeats(method: string, [resource, lease]: readonly unknown[]): boolean {
     if (method !== 'replace' || pluralOf(resource) !== 'leases') return false;
     const round = (lease as KubeObject).metadata.annotations?.['dovetail.sh/round'];

@@ -26,8 +26,8 @@ export type ReadyNode = {
 };
 
 /**
- * Makes nodes as the launcher leaves them: an instance, its claim, and the initialized node,
- * without waiting.
+ * Makes nodes as the launcher leaves them, without waiting: an instance, its claim, and the
+ * initialized node.
  */
 export class ReadyNodes {
   readonly #stage: Stage;
@@ -46,7 +46,7 @@ export class ReadyNodes {
     return { name, claimName: claim.metadata.name, instanceId, nodeUid: node.metadata.uid ?? '' };
   }
 
-  /** An instance with the cluster's tags and no claim. Answers its id. */
+  /** Makes an instance with the cluster's tags and no claim. Returns its id. */
   async launch(capacityType: 'on-demand' | 'spot' = 'on-demand'): Promise<string> {
     const { cloud, kube, twin } = this.#stage;
     this.#template ??= this.#makeTemplate();

@@ -66,8 +66,8 @@ export class RecordingMetrics implements Metrics {
   }
 
   /**
-   * What a metric shows now: the sum of its counts, or the last value set. With labels, only
-   * samples that carry all of them are read. Undefined when there is no sample.
+   * The present value of a metric: the sum of its counts, or the last value set. With labels, it
+   * reads only samples that carry all of them. Undefined when there is no sample.
    */
   value(metric: string, labels: Readonly<Record<string, string>> = {}): number | undefined {
     const found = this.samples.filter(

@@ -42,7 +42,7 @@ import { type LogEntry, RecordingLog, RecordingMetrics } from './recording.js';
 /** The cluster's name in subjects, tags and user data. */
 export const clusterName = 'lab';
 export const region = 'us-west-2';
-/** When every stage begins, unless told otherwise. */
+/** The start time of every stage, unless a test gives another. */
 export const startMs = Date.UTC(2026, 10, 21, 12);
 
 export const hash: Hash = { sha256Hex: (text) => createHash('sha256').update(text).digest('hex') };
@@ -52,12 +52,12 @@ export type StageOptions = {
   readonly startMs?: number;
   /** Zones of the region that have subnets, as letters. Default a and b. */
   readonly zones?: readonly string[];
-  /** What EC2 sells. Default: the whole catalog of the region. */
+  /** The types that EC2 sells. Default: the whole catalog of the region. */
   readonly types?: readonly TwinType[];
   readonly cloud?: Partial<CloudSettings>;
   /** Runs kube-scheduler and the controllers beside the API server. Default: none of them. */
   readonly controlPlane?: ControllerOptions;
-  /** How fast kubelets are. */
+  /** The speed of the kubelets. */
   readonly kubelets?: Partial<NodeAgentOptions>;
   /** Which files of deploy/crds are installed. Default: all. */
   readonly crds?: (file: string) => boolean;
@@ -65,8 +65,8 @@ export type StageOptions = {
 
 /**
  * A test cluster in one process: the twins of Kubernetes, EC2 and the bus under one virtual clock.
- * Machines boot as nodes and run pods. Services are given its ports. Nothing moves until `advance`,
- * `pass` or `until` lets time go by.
+ * Machines boot as nodes and run pods. Services get its ports. Nothing moves until `advance`,
+ * `pass` or `until` lets time pass.
  */
 export class Stage {
   readonly clock: StageClock;
@@ -75,7 +75,7 @@ export class Stage {
   readonly twin: CloudTwin;
   readonly cloud: Cloud & InterruptionQueue;
   readonly server: MemoryBusServer;
-  /** A connection of the test's own; give each service one from `connect`. */
+  /** A connection of the test's own. Each service gets one from `connect`. */
   readonly bus: Bus;
   readonly channel: Channel;
   readonly log: RecordingLog;
@@ -125,7 +125,7 @@ export class Stage {
     return this;
   }
 
-  /** Stops everything. Services that were given `stop` stop with it. */
+  /** Stops everything, including services that were given `stop`. */
   end(): void {
     this.stop.abort();
     this.#stopControlPlane();
@@ -149,13 +149,13 @@ export class Stage {
 
   // Time.
 
-  /** Lets time go by. */
+  /** Lets this much time pass. */
   advance(durationMs: number): Promise<void> {
     return this.clock.advance(durationMs);
   }
 
   /**
-   * Lets so many seconds go by, in steps, or fewer: until the look says yes. Answers whether it
+   * Lets this many seconds pass in steps, or fewer, until the look returns true. Returns whether it
    * did.
    */
   async pass(seconds: number, until: () => boolean = () => false, stepMs = 500): Promise<boolean> {
@@ -167,8 +167,8 @@ export class Stage {
   }
 
   /**
-   * Lets time go by until the look answers something, and answers that. Throws, with the last log
-   * lines, when ten minutes (or `withinMs`) were in vain.
+   * Lets time pass until the look returns a value, and returns it. Throws, with the last log lines,
+   * after ten minutes (or `withinMs`) without one.
    */
   async until<T>(
     what: string,
@@ -220,7 +220,7 @@ export class Stage {
       .map((event) => String(event['message']));
   }
 
-  /** Ids of the instances that run or will. */
+  /** Ids of the instances that run or are starting. */
   runningInstances(): readonly string[] {
     return this.twin.instances
       .all()
@@ -232,13 +232,13 @@ export class Stage {
   // Machines.
 
   /**
-   * The name that a machine registers under: EC2's private DNS name unless it was given another.
+   * The name that a machine registers under: EC2's private DNS name, unless the test gave another.
    */
   nodeNameOf(machine: Machine): string {
     return this.#nodeNames.get(machine.instanceId) ?? machine.privateDnsName;
   }
 
-  /** Has the machine of an instance register under this name, and boots it at once. */
+  /** Boots the machine of an instance at once, under this name. */
   bootAs(nodeName: string, instance: Omit<BootedInstance, 'nodeName'>): void {
     const instanceId = instance.providerId.split('/').at(-1) ?? '';
     this.#nodeNames.set(instanceId, nodeName);

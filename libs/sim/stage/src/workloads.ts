@@ -10,8 +10,7 @@ type PodFields = {
 };
 
 /**
- * Runs apps on a stage with a control plane, and watches whether anyone breaks their disruption
- * budgets.
+ * Runs apps on a stage with a control plane, and watches for breaches of their disruption budgets.
  */
 export class Workloads {
   /** One line for each moment at which an app had fewer healthy pods than its budget allows. */
@@ -28,7 +27,9 @@ export class Workloads {
     });
   }
 
-  /** Keeps so many pods of the app: a ReplicaSet of that name, made when it is first scaled. */
+  /**
+   * Keeps this many pods of the app, by a ReplicaSet of that name, made when it is first scaled.
+   */
   async scale(app: string, replicas: number, pod: PodChange = {}): Promise<void> {
     const { kube } = this.#stage;
     if (this.#replicas.has(app))
@@ -45,7 +46,7 @@ export class Workloads {
     await this.#stage.kube.create(podDisruptionBudgets, budgetObject(app, minAvailable));
   }
 
-  /** The app's pods that nobody has deleted. */
+  /** The app's pods that are not being deleted. */
   podsOf(app: string): readonly (KubeObject & PodFields)[] {
     return this.#stage
       .list(pods)

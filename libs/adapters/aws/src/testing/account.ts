@@ -43,8 +43,8 @@ export type Account = {
   /** A public parameter that names an image. */
   readonly imageParameter: string;
   /**
-   * False where deleting a template that is gone is answered as a defect of the request (moto; EC2
-   * says that it is not found).
+   * False for moto, which answers the deletion of a missing template as a defect of the request.
+   * EC2 says that it is not found.
    */
   readonly knowsMissingTemplates: boolean;
   /** Waits until every read shows fresh instances. */
@@ -67,7 +67,7 @@ async function sender(
   };
 }
 
-/** The cloud twin over HTTP, and the twin itself to arrange what may go wrong. */
+/** The cloud twin over HTTP, and the twin itself to arrange faults. */
 export async function twinAccount(): Promise<Account & { readonly twin: CloudTwin }> {
   const twin = createCloud({
     clock: systemClock,
@@ -96,10 +96,7 @@ export async function twinAccount(): Promise<Account & { readonly twin: CloudTwi
   };
 }
 
-/**
- * moto's server, an implementation that knows nothing of ours; undefined, with the reason printed,
- * where it cannot be had.
- */
+/** moto's server, written by other people. Undefined if it cannot be had; the reason is printed. */
 export async function motoAccount(): Promise<Account | undefined> {
   const moto = await obtainMoto({ cachedOnly: true });
   if (isUnavailable(moto)) {

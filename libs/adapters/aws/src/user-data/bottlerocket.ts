@@ -7,9 +7,9 @@ import { UserDataProblem } from './problem.js';
 type Table = Record<string, unknown>;
 
 /**
- * Bottlerocket's settings in TOML: the user's, with what the plan relies on written over them.
- * Labels are merged (ours win), taints and each reservation and threshold map are replaced as a
- * whole; everything else of the user's stays.
+ * Bottlerocket's settings in TOML: the user's settings, overwritten by those that the plan relies
+ * on. Labels are merged (ours win). Taints and each reservation and threshold map are replaced as a
+ * whole. All other settings stay the user's.
  */
 export function bottlerocketUserData(input: UserDataInput): string {
   const document = parsed(input.userData ?? '');
@@ -93,9 +93,7 @@ function taintTable(input: UserDataInput): Table {
   return table;
 }
 
-/**
- * From this release on, `bind` knows by itself which folders belong on the instance's own disks.
- */
+/** From this release on, `bind` itself knows which folders belong on the instance's own disks. */
 const bindKnowsFolders = [1, 46];
 const folders = ['/var/lib/containerd', '/var/lib/kubelet', '/var/log/pods'];
 

@@ -3,8 +3,8 @@ import { describeTaint, type Taint } from '@dovetail/core-kube-model';
 import type { UserDataInput } from '@dovetail/core-ports';
 
 /**
- * The labels that the kubelet sets for itself: those of Kubernetes' own domains are left to
- * registration, because the kubelet may not.
+ * The labels that the kubelet sets for itself. The kubelet may not set labels of Kubernetes' own
+ * domains; registration does that.
  */
 export function kubeletLabels(input: UserDataInput): Readonly<Record<string, string>> {
   const all: Readonly<Record<string, string>> = {
@@ -25,7 +25,7 @@ function isKubernetesDomain(key: string): boolean {
 }
 
 /**
- * The unregistered taint, then the claim's, in their order: a node takes no pod before the launcher
+ * The unregistered taint, then the claim's, in their order. A node takes no pod before the launcher
  * knows it.
  */
 export function kubeletTaints(input: UserDataInput): readonly Taint[] {
@@ -35,7 +35,7 @@ export function kubeletTaints(input: UserDataInput): readonly Taint[] {
   ];
 }
 
-/** The cluster's DNS address as the class has it, else the cluster's own. */
+/** The class's DNS address of the cluster, or else the cluster's own. */
 export const dnsIpsOf = (input: UserDataInput): readonly string[] =>
   input.kubelet.clusterDNS ?? (input.cluster.dnsIp === undefined ? [] : [input.cluster.dnsIp]);
 

@@ -1,11 +1,11 @@
-/** One part of a multipart message: its header lines and its body, as they came. */
+/** One part of a multipart message: its header lines and its body, unchanged. */
 export type MimePart = { readonly headers: readonly string[]; readonly body: string };
 
 const boundary = '//';
 const newline = /\r\n|\r|\n/g;
 
 /**
- * Line ends as Linux has them: a carriage return after `#!/bin/bash` would name another
+ * Changes line ends to those of Linux. A carriage return after `#!/bin/bash` would name another
  * interpreter.
  */
 export const unixLines = (text: string): string => text.replace(newline, '\n');
@@ -29,8 +29,8 @@ export function multipart(parts: readonly MimePart[]): string {
 }
 
 /**
- * The parts of a message. A message that is not multipart is one part of its own type. Undefined
- * when it is multipart without a boundary, or without the parts that its boundary should separate.
+ * The parts of a message. A message that is not multipart is one part of its own type. Undefined if
+ * it is multipart without a boundary, or without the parts that its boundary should separate.
  */
 export function partsOf(text: string): readonly MimePart[] | undefined {
   const whole = splitHeaders(unixLines(text).trimStart());
@@ -55,7 +55,7 @@ export function partsOf(text: string): readonly MimePart[] | undefined {
   );
 }
 
-/** Header lines up to the first empty one; a folded line continues the one before it. */
+/** Header lines up to the first empty one. A folded line continues the one before it. */
 function splitHeaders(text: string): MimePart {
   const gap = text.indexOf('\n\n');
   const head = gap === -1 ? text : text.slice(0, gap);

@@ -1,4 +1,4 @@
-/** Why user data cannot be made, in words for the class' status: what is wrong and what to do. */
+/** The reason why user data cannot be made, worded for the class' status, with a remedy. */
 export class UserDataProblem extends Error {
   override readonly name = 'UserDataProblem';
 }

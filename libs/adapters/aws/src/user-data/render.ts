@@ -5,12 +5,12 @@ import { bottlerocketUserData } from './bottlerocket.js';
 import { UserDataProblem } from './problem.js';
 import { windowsUserData } from './windows.js';
 
-/** EC2 takes no more, before base64. */
+/** EC2's limit, before base64. */
 const userDataBytesMax = 16_384;
 
 /**
- * Makes user data per AMI family, as Karpenter's users know it: their part first, what the plan
- * relies on last.
+ * Makes user data for each AMI family, as Karpenter's users know it: their part first, and the
+ * settings that the plan relies on last.
  */
 export const userDataRenderer: UserDataRenderer = { render: renderUserData };
 
@@ -42,15 +42,15 @@ function textFor(input: UserDataInput): string {
     case 'Windows2022':
     case 'Windows2025':
       return windowsUserData(input);
-    // A custom image bootstraps itself; its author registers the unregistered taint.
+    // A custom image bootstraps itself. Its author registers the unregistered taint.
     case 'Custom':
       return input.userData ?? '';
   }
 }
 
 /**
- * Scripts quote these values: a quote or line break in one would end the quotation and run what
- * follows.
+ * Scripts quote these values. A quote or line break in one would end the quotation and run the
+ * rest.
  */
 function refuseQuotes(input: UserDataInput): void {
   const { cluster, kubelet } = input;

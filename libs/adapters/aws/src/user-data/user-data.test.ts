@@ -42,7 +42,7 @@ const problemOf = (family: AmiFamily, changes: Partial<UserDataInput> = {}) => {
   return rendered.ok ? undefined : rendered.message;
 };
 
-/** What a machine of the family does with it, read by the cloud twin's own reader. */
+/** The result on a machine of the family, read by the cloud twin's own reader. */
 const bootOf = (
   family: 'AL2' | 'AL2023' | 'Bottlerocket',
   changes: Partial<UserDataInput> = {},

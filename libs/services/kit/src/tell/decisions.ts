@@ -22,15 +22,15 @@ export type DecisionsDeps = {
 const toldMax = 10_000;
 
 /**
- * Tells decisions: logs each as `decision-<kind>` and publishes it through the outbox, which keeps
- * it while the bus is away. Nothing waits for a decision to be heard.
+ * Logs each decision as `decision-<kind>` and publishes it through the outbox, which keeps it while
+ * the bus is away. Nothing waits for a decision to arrive.
  *
- * Invariant: a decision is told once per process; after a restart it may be told again under the
- * same id, which the bus or the reader recognises.
+ * Invariant: each decision is published once per process. After a restart the same id may come
+ * again, and the bus or the reader recognises it.
  */
 export class Decisions {
   readonly #deps: DecisionsDeps;
-  /** Ids in the order in which they were told. */
+  /** Ids in the order of their publication. */
   readonly #told = new Set<string>();
 
   constructor(deps: DecisionsDeps) {
@@ -64,7 +64,7 @@ export class Decisions {
   }
 }
 
-/** The log line of a decision: its facts, codes of its reasons, and the things it is about. */
+/** The log line of a decision: its facts, the codes of its reasons, and its objects. */
 function loggedFields(decision: Decision): LogFields {
   const { id, facts, reasons, claimName, planId, instanceId } = decision;
   const { instanceType, zone, capacityType } = decision;

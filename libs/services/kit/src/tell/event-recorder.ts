@@ -30,13 +30,13 @@ export type EventRecorderDeps = {
 
 /** An Event with the same subject, reason and message is not written again sooner (Karpenter's). */
 const repeatMs = 120_000;
-/** Recent Events that are remembered for that; past it the oldest are forgotten first. */
+/** The number of recent Events to remember for this. Beyond it, the oldest are forgotten first. */
 const rememberedMax = 20_000;
 /**
  * Events that may wait for the API server: at eight writes side by side, about a minute of them.
  */
 const waitingMax = 5_000;
-/** Writes side by side; serial ones would need minutes for a scale-up of a thousand pods. */
+/** Writes side by side. One at a time would take minutes for a scale-up of a thousand pods. */
 const writesMax = 8;
 /** Digits of the content's hash in an Event's name; 64 bits do not collide by accident. */
 const suffixLength = 16;
@@ -45,10 +45,11 @@ type Waiting = { readonly event: KubeEvent; readonly key: string; readonly count
 type Told = { readonly atMs: number; readonly count: number };
 
 /**
- * Records Kubernetes Events behind the work: they inform people, nothing waits for them and nothing
- * fails with them. One that repeats after a while raises its count. When too many wait, the oldest
- * are dropped and counted in `dovetail_events_dropped_total`. What the API server does not take is
- * logged as `event-not-written`.
+ * Records Kubernetes Events behind the work. Nothing waits for an Event, and nothing fails with it.
+ *
+ * An Event that repeats after a while raises its count. When too many wait, the oldest are dropped
+ * and counted in `dovetail_events_dropped_total`. An Event that the API server refuses is logged as
+ * `event-not-written`.
  *
  * Invariant: at most `waitingMax` Events wait, and `rememberedMax` are remembered.
  */
@@ -56,7 +57,7 @@ export class EventRecorder {
   readonly #deps: EventRecorderDeps;
   readonly #component: string;
   readonly #wake: Wake;
-  /** By content, in the order in which they were told last. */
+  /** By content, in the order of their last recording. */
   readonly #told = new Map<string, Told>();
   #waiting: Waiting[] = [];
 
@@ -88,7 +89,7 @@ export class EventRecorder {
     return this.#waiting.length;
   }
 
-  /** Writes what is recorded, until stopped. */
+  /** Writes the recorded Events, until stopped. */
   async run(stop: StopSignal): Promise<void> {
     while (!stop.aborted) {
       const batch = this.#waiting;
@@ -135,8 +136,8 @@ export class EventRecorder {
   }
 
   /**
-   * Raises the count of an Event that exists. We count since our start and do not read Events back,
-   * which takes one right less; one that exists has happened twice at least.
+   * Raises the count of an Event that exists. The count starts with this process, because Events
+   * are not read back: that takes one right less. An existing Event has happened at least twice.
    */
   #raise(
     { about }: KubeEvent,

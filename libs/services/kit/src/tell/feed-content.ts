@@ -4,9 +4,9 @@ import { encodeStateRecord, type StateValue } from '@dovetail/contracts';
 export const goneContent = 'gone';
 
 /**
- * The content of a state as text: what it encodes to, without its resourceVersion, because a
- * change of that alone changes nothing for a reader. A value that the wire cannot carry has a
- * content of its own, so that it is tried once per value.
+ * Returns the content of a state as text: its encoding without resourceVersion, because a change of
+ * that alone changes nothing for a reader. A value that the wire cannot carry gets its own content,
+ * so it is tried once.
  */
 export function contentOf(state: StateValue): string {
   const value =

@@ -74,12 +74,15 @@ export class FeedLedger {
     return this.#position;
   }
 
-  /** Counts losses of the stream: an ack from before one says nothing about what is there now. */
+  /**
+   * Counts losses of the stream. An ack from before a loss says nothing about the stream's content
+   * now.
+   */
   get losses(): number {
     return this.#losses;
   }
 
-  /** Subjects that are still to be published, with those on their way. */
+  /** Subjects that are still to be published, including those on their way. */
   get backlog(): number {
     return this.#dirty.size + this.#busy.size;
   }
@@ -92,7 +95,7 @@ export class FeedLedger {
     return this.#held.get(subject);
   }
 
-  /** The subjects that the stream holds, with what it says. */
+  /** The subjects that the stream holds, with their content. */
   entries(): readonly (readonly [string, Held])[] {
     return [...this.#held];
   }
@@ -113,7 +116,7 @@ export class FeedLedger {
     return `${String(this.#options.epoch)}.${String(this.#generation)}`;
   }
 
-  /** The object is as this value says. Nothing is published unless the content has changed. */
+  /** The object now has this value. Nothing is published unless the content has changed. */
   set(uid: string, state: StateValue): void {
     this.#want({ kind: 'set', uid, state, generation: '' }, this.#options.contentOf(state));
   }
@@ -140,7 +143,7 @@ export class FeedLedger {
     this.#mark(subject);
   }
 
-  /** This service says nothing more of the subject: a successor does. */
+  /** This service no longer publishes the subject; a successor does. */
   yield(subject: string): void {
     this.#wanted.delete(subject);
   }
@@ -170,7 +173,10 @@ export class FeedLedger {
     if ((this.#held.get(subject)?.sequence ?? 0) < held.sequence) this.#held.set(subject, held);
   }
 
-  /** Holds what cannot be compared by sequence: content that was refused, or cannot be read. */
+  /**
+   * Records a held value that cannot be compared by sequence: refused content, or content that
+   * cannot be read.
+   */
   holdAs(subject: string, held: Held): void {
     this.#held.set(subject, held);
   }
@@ -180,7 +186,7 @@ export class FeedLedger {
     this.#held.delete(subject);
   }
 
-  /** Takes in what a follower of the stream has seen. */
+  /** Takes in the messages that a follower of the stream has seen. */
   heard(event: StateEvent): void {
     if (event.kind === 'reset') this.#lose();
     else if (event.kind === 'caught-up') {
@@ -210,7 +216,7 @@ export class FeedLedger {
     const content = this.#contentOf(record, wanted);
     const { generation, uid } = record;
     this.#held.set(subject, { sequence, content, generation, kind, uid });
-    // Somebody has written over what we want: it must be published under a new generation.
+    // Another writer has replaced the wanted value, so it must be published under a new generation.
     const isOverwritten =
       wanted !== undefined &&
       content !== wanted.content &&
@@ -231,8 +237,8 @@ export class FeedLedger {
   }
 
   /**
-   * Publishes again what the stream has lost, once it has been read to its end. Answers how many
-   * subjects that were.
+   * Publishes again the subjects that the stream has lost, once it has been read to its end.
+   * Returns their number.
    */
   renewLost(): number {
     if (!this.#isCaughtUp) return 0;
@@ -249,11 +255,11 @@ export class FeedLedger {
     return lost;
   }
 
-  /** Notes whether the subject is to be published: not when the stream says the same already. */
+  /** Marks the subject for publishing, unless the stream already holds the wanted content. */
   #mark(subject: string): void {
     const wanted = this.#wanted.get(subject);
     const held = this.#held.get(subject)?.content;
-    // Nothing in the stream is as good as a tombstone.
+    // An absent subject means the same as a tombstone.
     const isSame =
       wanted === undefined ||
       held === wanted.content ||

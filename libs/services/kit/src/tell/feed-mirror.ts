@@ -22,27 +22,31 @@ export type FeedMirrorOptions = {
   readonly epoch: number;
   /** The kinds that this service writes. */
   readonly kinds: readonly StateKind[];
-  /** The part of a value whose change is worth a message; absent: all but the resourceVersion. */
+  /**
+   * The part of a value whose change is worth a message. If absent: all but the resourceVersion.
+   */
   readonly significant?: (state: StateValue) => StateValue;
 };
 
 /** Publishes on their way at once: enough to fill a round trip, few enough to stay responsive. */
 const publishesMax = 128;
 /**
- * While some are on their way, what comes meanwhile is gathered this long and goes out in one
- * packet: a thousand pods at once would otherwise be a thousand packets. Measured.
+ * Changes are gathered this long while others are on their way, and leave in one packet. Otherwise
+ * a thousand pods at once would be a thousand packets. Measured.
  */
 const gatherMs = 4;
-/** Pause after a publish that the bus did not take. */
+/** Pause after the bus refused a publish. */
 const retryMs = 100;
 
 /**
- * Keeps a service's part of the state feed equal to what it should say. Only content that has
- * changed is published. Each publish expects the last sequence of its subject, so a deposed leader
- * cannot overwrite its successor; what a predecessor published and still holds is left as it is.
+ * Keeps a service's part of the state feed equal to the wanted state. Only changed content is
+ * published.
  *
- * The owner says what should be there (`set`, `gone`), passes on what a follower of the stream sees
- * (`heard`), and calls `reconcile` and `audit` at its own pace. Nothing is published before the
+ * Each publish expects the last sequence of its subject, so a deposed leader cannot overwrite its
+ * successor. A predecessor's value that still holds is left as it is.
+ *
+ * The owner says which objects exist (`set`, `gone`) and passes on the messages of a follower
+ * (`heard`). It calls `reconcile` and `audit` at its own pace. Nothing is published before the
  * stream has been read to its end.
  */
 export class FeedMirror {
@@ -78,7 +82,7 @@ export class FeedMirror {
     return this.#ledger.backlog;
   }
 
-  /** Whether the stream holds everything that was asked for so far. */
+  /** Whether the stream holds every wanted value so far. */
   get settled(): boolean {
     return this.#ledger.isCaughtUp && this.#ledger.backlog === 0;
   }
@@ -88,24 +92,27 @@ export class FeedMirror {
     return this.#ledger.nextGeneration();
   }
 
-  /** An object as it is now. Nothing happens when its content is what it was before. */
+  /** The object now has this value. Nothing happens when its content is unchanged. */
   set(uid: string, state: StateValue): void {
     this.#ledger.set(uid, state);
   }
 
-  /** An object that is no more. */
+  /** The object no longer exists. */
   gone(kind: StateKind, uid: string): void {
     this.#ledger.gone(kind, uid);
   }
 
-  /** What a follower of all own kinds has seen; others' records only move the position. */
+  /**
+   * Takes a message that a follower of all own kinds has seen. Records of other services only move
+   * the position.
+   */
   heard(event: StateEvent): void {
     this.#ledger.heard(event);
     if (event.kind === 'caught-up') this.#renewLost();
     this.#published.raise();
   }
 
-  /** Of these objects, those whose state is still to be published. */
+  /** Returns those of these objects whose state is still to be published. */
   unpublished(kind: StateKind, uids: readonly string[]): readonly string[] {
     const { cluster } = this.#options.channel;
     return uids.filter((uid) => !this.#ledger.isPublished(subjects.state(cluster, kind, uid)));
@@ -120,7 +127,7 @@ export class FeedMirror {
     }
   }
 
-  /** Publishes what differs, many at once but each subject in order, until stopped. */
+  /** Publishes the differences until stopped: many subjects at once, each subject in order. */
   async run(stop: StopSignal): Promise<void> {
     const { clock } = this.#options.channel;
     while (!stop.aborted) {
@@ -166,7 +173,7 @@ export class FeedMirror {
     this.#ledger.hold(subject, { sequence, content, generation, kind: kindOf(record), uid });
   }
 
-  /** A successor has published here: a leader that wakes from a pause does not write over it. */
+  /** A successor has published here. A leader that wakes from a pause does not overwrite it. */
   #isDeposed(subject: string): boolean {
     const { epoch, log } = this.#options;
     const heldEpoch = Number(this.#ledger.held(subject)?.generation.split('.')[0] ?? 0);
@@ -201,7 +208,7 @@ export class FeedMirror {
     );
   }
 
-  /** Somebody else has written to the subject: reads what it says before it is written again. */
+  /** Another process has written to the subject. Read its value before writing again. */
   async #readAgain(subject: string, { record }: Wanted): Promise<void> {
     const { channel } = this.#options;
     const last = await channel.bus
@@ -211,7 +218,7 @@ export class FeedMirror {
     const event = last === undefined ? undefined : stateEventOf(channel.cluster, last);
     if (event?.kind === 'record') this.#ledger.heard(event);
     else if (last !== undefined) {
-      // It cannot be read, so no content is equal to it.
+      // The value cannot be read, so no content is equal to it.
       const { sequence } = last;
       const [kind, { uid }] = [kindOf(record), record];
       this.#ledger.holdAs(subject, { sequence, content: '', generation: '', kind, uid });
@@ -231,9 +238,11 @@ export class FeedMirror {
   }
 
   /**
-   * Publishes again what the stream has lost. With `complete` (the owner has seen every object that
-   * there is) it also publishes as gone what the stream holds and nothing wants, except for objects
-   * that are there and cannot be read. Answers how many there were of each.
+   * Publishes again the subjects that the stream has lost. Returns the number of each kind of
+   * repair.
+   *
+   * With `complete`, the owner has seen every object there is. Then held subjects that are not
+   * wanted are published as gone, except for objects that exist and cannot be read.
    */
   reconcile(options: {
     readonly complete: boolean;
@@ -258,8 +267,8 @@ export class FeedMirror {
   }
 
   /**
-   * Compares with the stream itself, for the loss that a follower cannot see: messages that someone
-   * has deleted one by one. `reconcile` repairs it. Rejects with BusError.
+   * Compares with the stream itself. This finds messages that someone deleted one by one, which a
+   * follower cannot see. `reconcile` repairs the loss. Rejects with BusError.
    */
   async audit(): Promise<void> {
     const { channel, kinds } = this.#options;

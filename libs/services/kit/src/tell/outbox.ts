@@ -9,33 +9,33 @@ import {
 
 import { Wake } from '../work/wake.js';
 
-/** A message for the bus that nothing waits for. */
+/** A message for the bus; no work waits for it. */
 export type OutboxMessage = {
   /** A later message of the same key takes the place of an earlier one that still waits. */
   readonly key: string;
   readonly send: () => Promise<unknown>;
-  /** From this time on, in milliseconds since 1970, it is not worth sending any more. */
+  /** The time, in milliseconds since 1970, after which sending is pointless. */
   readonly untilMs?: number;
 };
 
 export type OutboxOptions = {
   readonly clock: Clock;
-  /** The most messages that wait; past it the oldest are dropped. Invariant: 1 <= waitingMax. */
+  /** The most messages that wait. Beyond it, the oldest are dropped. Invariant: 1 <= waitingMax. */
   readonly waitingMax: number;
   /** Pause after a failure, in milliseconds. */
   readonly retryMs: number;
   readonly onError: (key: string, error: unknown) => void;
-  /** Whether sending the same message again would fail the same way: then it is dropped. */
+  /** Whether sending the same message again would fail the same way. If so, it is dropped. */
   readonly isHopeless: (error: unknown) => boolean;
   readonly onDropped: (count: number) => void;
 };
 
 /**
- * Sends messages in order, each again and again until the bus takes it. It should run as long as
- * the process, not as the epoch: what a leader has decided stays true after it.
+ * Sends messages in order, and repeats each until the bus takes it. It should run as long as the
+ * process, not the epoch: a leader's decision stays true after its epoch.
  *
- * Invariant: a message that was added is sent, or replaced by a later one of its key, or dropped
- * and reported, or has run out of time; a message is sent only after all that were added before.
+ * Invariant: every added message is sent, replaced by a later one of its key, dropped and reported,
+ * or expired. A message is sent only after all that were added before.
  */
 export class Outbox {
   readonly #options: OutboxOptions;
@@ -54,7 +54,7 @@ export class Outbox {
     this.#wake.raise();
   }
 
-  /** Messages that wait, with the one on its way. */
+  /** Messages that wait, including the one on its way. */
   waiting(): number {
     return this.#waiting.size;
   }
@@ -77,7 +77,7 @@ export class Outbox {
       if (!isHopeless(error)) return clock.sleep(retryMs, stop);
       onDropped(1);
     }
-    // A later message of the same key may have come while this one was on its way: it stays.
+    // A later message of the same key may have come while this one was on its way. Keep that one.
     if (this.#waiting.get(message.key) === message) this.#waiting.delete(message.key);
   }
 
@@ -103,9 +103,9 @@ const waitingMax = 1_000;
 const retryMs = 2_000;
 
 /**
- * The outbox of a service for its bus: failures are counted (`dovetail_bus_errors_total`) and
- * logged at debug level (`publish-waits`), because the connection itself reports a bus that is
- * away. What is dropped is counted (`dovetail_decisions_dropped_total`).
+ * The outbox of a service for its bus. Failures are counted (`dovetail_bus_errors_total`) and
+ * logged at debug level (`publish-waits`), because the connection itself reports a lost bus.
+ * Dropped messages are counted (`dovetail_decisions_dropped_total`).
  */
 export const busOutbox = (deps: {
   readonly clock: Clock;

@@ -1,4 +1,7 @@
-/** The outside of a service in one process: a bus, an API server, and records of what is told. */
+/**
+ * The surroundings of a service in one process: a bus, an API server, and records of its log and
+ * metrics.
+ */
 import { createHash } from 'node:crypto';
 
 import { type Channel, streamSpecs } from '@dovetail/contracts';
@@ -39,7 +42,7 @@ export function countingMetrics() {
   return { metrics: { count, set: () => undefined, observe: () => undefined }, counts };
 }
 
-/** Lets everything that can go on without time go on. */
+/** Runs everything that can go on without time passing. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 8; turn += 1)
     await new Promise<void>((resolve) => void setImmediate(resolve));

@@ -5,8 +5,8 @@ import type { Log, Metrics } from '@dovetail/core-ports';
 export type SeenObject = { readonly kind: string; readonly name: string; readonly uid: string };
 
 /**
- * The objects that are there and cannot be read, by UID. Each is logged (`object-unreadable`) and
- * counted once, and again when its fault changes: a watch shows the same object many times.
+ * The objects that exist and cannot be read, by UID. Each is logged (`object-unreadable`) and
+ * counted once, and again when its fault changes. A watch shows the same object many times.
  */
 export class UnreadableObjects {
   readonly #log: Log;

@@ -18,11 +18,11 @@ export type WatchDeps = {
   readonly metrics: Metrics;
 };
 
-/** A resource to watch, and how to read its objects while they stream in. */
+/** A resource to watch, and the function that reads its objects while they stream in. */
 export type Watched<T> = {
   readonly resource: KubeResource;
   readonly project: (object: KubeObject) => T;
-  /** A cluster need not serve it (a legacy API): then there are none of it, which is no fault. */
+  /** A cluster need not serve it (a legacy API). Then it has no such objects, which is no fault. */
   readonly optional: boolean;
 };
 
@@ -33,16 +33,18 @@ export type WatchHandler<T> = {
 };
 
 /**
- * Pause before a watch that ended is begun again, and before the API server is asked again whether
- * it serves a resource. Longer delays the first objects of a definition that is just being
- * installed; shorter asks an idle API server more often (one small request per resource).
+ * Pause before a watch that ended begins again, and before the API server is asked again whether it
+ * serves a resource. A longer pause delays the first objects of a definition that was just
+ * installed. A shorter one asks an idle API server more often, with one small request per resource.
  */
 const againMs = 2_000;
 
 /**
- * Watches a resource until `stop`, also through times in which the API server does not serve it:
- * its definition is not installed yet, or is being replaced. It asks before every watch. A missing
- * resource is logged once as `resource-not-served`; one that is not optional is counted, too.
+ * Watches a resource until `stop`. It goes on through times in which the API server does not serve
+ * the resource, because its definition is missing or being replaced. It asks before every watch.
+ *
+ * A missing resource is logged once as `resource-not-served`. One that is not optional is also
+ * counted.
  */
 export async function watchServed<T>(
   deps: WatchDeps,

@@ -1,6 +1,6 @@
 /**
- * Items by key; keys and the items of each key stand in the order in which they came.
- * (Node.js 20 has no Map.groupBy yet.)
+ * Groups items by key. Keys, and the items of each key, keep their order of arrival. (Node.js 20
+ * has no Map.groupBy yet.)
  */
 export function groupBy<T>(
   items: Iterable<T>,

@@ -1,9 +1,9 @@
 import { assert } from '@dovetail/core-invariant';
 
 /**
- * Runs the work on every item, at most `limit` at a time. The results stand in the items' order.
- * Every item is worked on, even after a failure; then the first rejection rejects.
- * Invariant: 1 <= limit.
+ * Runs the work on every item, at most `limit` at a time. The results keep the items' order. After
+ * a failure the other items still run, and then the first rejection is thrown. Invariant: 1 <=
+ * limit.
  */
 export async function inParallel<T, R>(
   items: readonly T[],

@@ -6,8 +6,8 @@ const isBefore = (left: Entry, right: Entry): boolean =>
   left.atMs < right.atMs || (left.atMs === right.atMs && left.order < right.order);
 
 /**
- * Keys with the time at which each is due. A key has one time, the earliest that was asked for.
- * A binary heap with lazy deletion, so that thousands of waiting keys cost nothing per wake-up.
+ * Keys with the time at which each is due. A key has one time: the earliest that was asked for. A
+ * binary heap with lazy deletion makes a wake-up cheap while thousands of keys wait.
  *
  * Invariant: the entry of every key in `#dueOf` is in `#heap`; entries of `#heap` that are not in
  * `#dueOf` are stale. No entry of `#heap` is before its parent.
@@ -26,7 +26,7 @@ export class Schedule {
     return this.#dueOf.has(key);
   }
 
-  /** Makes the key due at this time, or leaves it where it is due earlier. */
+  /** Makes the key due at this time, unless it is due earlier. */
   add(key: string, atMs: number): void {
     const held = this.#dueOf.get(key);
     if (held !== undefined && held.atMs <= atMs) return;
@@ -41,7 +41,7 @@ export class Schedule {
     this.#heap = [];
   }
 
-  /** When the next key is due; undefined when there is none. */
+  /** The time at which the next key is due; undefined when there is none. */
   nextMs(): number | undefined {
     this.#dropStale();
     return this.#heap[0]?.atMs;

@@ -18,7 +18,7 @@ export type TokenBucketOptions = {
 
 /**
  * One bucket of tokens for all calls of a kind. EC2 throttles the account and not the caller, so
- * pacing each claim by itself would only move the queue to AWS.
+ * pacing each claim on its own would only move the queue to AWS.
  *
  * Invariant: tokens <= burst, and ratePerSecond / 16 <= rate <= ratePerSecond.
  */
@@ -40,7 +40,7 @@ export class TokenBucket {
     this.#refilledMs = clock.nowMs();
   }
 
-  /** Waits for a token; false when stopped meanwhile. */
+  /** Waits for a token. Returns false if stopped meanwhile. */
   async take(stop: StopSignal): Promise<boolean> {
     this.#refill();
     this.#tokens -= 1;
@@ -57,14 +57,14 @@ export class TokenBucket {
     return true;
   }
 
-  /** The other side asked for less: empties the bucket and slows down. */
+  /** Call this after a throttling answer: it empties the bucket and slows down. */
   throttled(): void {
     this.#refill();
     this.#tokens = Math.min(this.#tokens, 0);
     this.#rate = Math.max(this.#rate / slowDown, this.#options.ratePerSecond / leastShare);
   }
 
-  /** A call went through: speeds up again, towards the full rate. */
+  /** Call this after a success: it speeds up again, towards the full rate. */
   succeeded(): void {
     this.#rate = Math.min(this.#options.ratePerSecond, this.#rate * speedUp);
   }

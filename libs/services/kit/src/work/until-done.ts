@@ -5,7 +5,7 @@ const retryMs = 1_000;
 
 /**
  * Repeats `act` each second until it succeeds, and logs `start-waits` after each failure. `what`
- * names the thing that the service waits for. Answers undefined when stopped first.
+ * names the awaited thing. Returns undefined if stopped first.
  */
 export async function untilDone<T>(
   { clock, log }: { readonly clock: Clock; readonly log: Log },

@@ -1,8 +1,8 @@
 import { type Clock, Stopper, type StopSignal } from '@dovetail/core-ports';
 
 /**
- * Wakes those who wait when something has changed. A change while nobody waits is remembered: the
- * next wait returns at once. Many changes in a row wake once.
+ * Wakes waiting loops when something has changed. A change while no loop waits is remembered, and
+ * the next wait returns at once. Many changes in a row wake once.
  */
 export class Wake {
   readonly #clock: Clock;
@@ -13,20 +13,20 @@ export class Wake {
     this.#clock = clock;
   }
 
-  /** Something has changed. */
+  /** Call this after a change. */
   raise(): void {
     this.#raised = true;
     for (const pause of this.#pauses) pause.abort();
   }
 
-  /** Forgets the changes so far: the caller is about to look at the state that they led to. */
+  /** Forgets the changes so far. Call this before looking at the state that they led to. */
   clear(): void {
     this.#raised = false;
   }
 
   /**
-   * Resolves at once when raised since the last wait or `clear`; else when raised, when stopped, or
-   * after `atMostMs` milliseconds (absent: no limit).
+   * Resolves at once if raised since the last wait or `clear`. Otherwise it resolves when raised,
+   * when stopped, or after `atMostMs` milliseconds (absent: no limit).
    */
   async wait(stop: StopSignal, atMostMs = Infinity): Promise<void> {
     if (!this.#raised && !stop.aborted && atMostMs > 0) await this.#pause(stop, atMostMs);

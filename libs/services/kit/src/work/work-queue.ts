@@ -4,7 +4,7 @@ import type { Clock, StopSignal } from '@dovetail/core-ports';
 import { Schedule } from './schedule.js';
 import { Wake } from './wake.js';
 
-/** When to look at a key again; undefined: not before something about it changes. */
+/** The time of the next look at a key. Undefined: only after a change. */
 export type Again = { readonly afterMs: number } | undefined;
 
 export type WorkQueueOptions = {
@@ -14,7 +14,7 @@ export type WorkQueueOptions = {
   /** Delay after a look that failed, in milliseconds. It doubles with each failure in a row. */
   readonly retryMs: number;
   readonly retryMaxMs: number;
-  /** Called after each look that failed; the queue tries again by itself. */
+  /** Called after each look that failed. The queue tries again by itself. */
   readonly onError: (key: string, error: unknown, failures: number) => void;
 };
 
@@ -22,7 +22,7 @@ export type WorkQueueOptions = {
 const doublingsMax = 20;
 
 /**
- * Keys that want a look. A look reads the state afresh, so a repeated key costs one look at most
+ * Keys that want a look. A look reads the state afresh, so a repeated key costs at most one look,
  * and a lost one only a delay.
  *
  * Invariants: at most one look at a key at a time; at most `concurrency` looks at a time; a key
@@ -45,13 +45,13 @@ export class WorkQueue {
     this.#wake = new Wake(options.clock);
   }
 
-  /** Look at the key as soon as possible. */
+  /** Looks at the key as soon as possible. */
   add(key: string): void {
     this.#ready.add(key);
     this.#wake.raise();
   }
 
-  /** Look at the key after a delay in milliseconds, or earlier where it is due earlier. */
+  /** Looks at the key after a delay in milliseconds, or earlier if it is due earlier. */
   addAfter(key: string, delayMs: number): void {
     if (this.#ready.has(key)) return;
     this.#later.add(key, this.#options.clock.nowMs() + delayMs);

@@ -13,7 +13,7 @@ async function stage() {
   const { kube } = outside();
   const made = await kube.create(resource, { metadata: { name: 'n' } });
   const ref = { resource, name: 'n', uid: made.metadata.uid as string };
-  /** Another writer, who is always faster than we are. */
+  /** Another writer, which is always faster than we are. */
   let races = 0;
   const race = async (times: number): Promise<void> => {
     if (races >= times) return;

@@ -6,7 +6,10 @@ import {
   type ObjectRef,
 } from '@dovetail/core-ports';
 
-/** A merge patch without `metadata.resourceVersion`. Undefined: the object is as it should be. */
+/**
+ * A merge patch without `metadata.resourceVersion`. Undefined means that the object needs no
+ * change.
+ */
 export type Change =
   | { readonly metadata?: Readonly<Record<string, unknown>>; readonly [field: string]: unknown }
   | undefined;
@@ -23,25 +26,28 @@ export type ChangedObject = ObjectRef & { readonly uid: string };
 export type GuardedChange<T> = {
   readonly kube: KubeChanges;
   readonly ref: ChangedObject;
-  /** Reads the API server's answer. It may throw; nothing is written after that. */
+  /** Reads the API server's answer. If it throws, nothing more is written. */
   readonly read: (object: KubeObject) => T;
-  /** The patch that makes the object as it should be, from what it is now. */
+  /** The patch that brings the object from this reading to the wanted state. */
   readonly change: (now: T) => Change;
-  /** The reading that the first try is made on; absent: the object is read live. */
+  /** The reading for the first try. If absent, the object is read live. */
   readonly first?: Reading<T>;
   readonly subresource?: 'status';
 };
 
 /**
- * Tries until a conflict is given up. Each lost race means that another writer has made progress;
- * a handful of controllers write to one object, so more losses in a row mean a fight to report.
+ * Tries before the conflict is given up. Each lost race means that another writer made progress.
+ * Only a handful of controllers write to one object, so more losses in a row mean a fight to
+ * report.
  */
 const triesMax = 6;
 
 /**
- * Changes an object by a merge patch that is guarded by the version it was decided on. After a
- * conflict the object is read live and decided on afresh. Answers the object as it is afterwards;
- * undefined when it is gone or another has taken its name. Rejects with KubeError.
+ * Changes an object by a merge patch that is guarded by the version of its reading. After a
+ * conflict the object is read live and the change is decided afresh.
+ *
+ * Returns the object as it is afterwards; undefined if it is gone or another object has its name.
+ * Rejects with KubeError.
  */
 export async function changeGuarded<T>(options: GuardedChange<T>): Promise<T | undefined> {
   let now = options.first ?? (await readLive(options));
@@ -60,7 +66,7 @@ export async function changeGuarded<T>(options: GuardedChange<T>): Promise<T | u
   return undefined;
 }
 
-/** The same for an object that is read live and has no other reader: the patch is its only use. */
+/** Does the same for an object that is read live, with no mirror of it. */
 export const changeLive = (
   kube: KubeChanges,
   ref: ChangedObject,

@@ -4,7 +4,7 @@ import type { KubeObject } from '@dovetail/core-ports';
 
 import { type ChangedObject, changeLive, type KubeChanges } from './change-guarded.js';
 
-/** A condition to set; the time of its transition follows from what is held. */
+/** A condition to set. The time of its transition follows from the held one. */
 export type NewCondition = {
   readonly type: string;
   readonly status: ConditionStatus;
@@ -26,7 +26,7 @@ export const isTrue = (conditions: readonly Condition[], type: string): boolean 
 
 /**
  * Sets one condition. Its transition time moves only when its status does (Kubernetes' rule for
- * lastTransitionTime). The same list comes back when nothing changes.
+ * lastTransitionTime). Returns the same list if nothing changes.
  */
 export function withCondition(
   conditions: readonly Condition[],
@@ -45,7 +45,7 @@ export function withCondition(
   return conditions.map((condition) => (condition === held ? set : condition));
 }
 
-/** Takes a condition away. The same list comes back when it is not held. */
+/** Removes a condition. Returns the same list if it is not held. */
 export const withoutCondition = (
   conditions: readonly Condition[],
   type: string,
@@ -87,7 +87,7 @@ export const conditionObjects = (
     lastTransitionTime: isoSeconds(lastTransitionMs),
   }));
 
-/** The conditions in an object's status. Those that cannot be read are left out. */
+/** The conditions in an object's status. Unreadable ones are left out. */
 export function conditionsIn(object: { readonly [field: string]: unknown }): readonly Condition[] {
   const list = (object['status'] as { readonly conditions?: unknown } | undefined)?.conditions;
   return Array.isArray(list) ? list.flatMap((raw: unknown) => conditionFrom(raw) ?? []) : [];
@@ -110,8 +110,8 @@ function conditionFrom(raw: unknown): Condition | undefined {
 }
 
 /**
- * Changes the conditions of an object from those that stand there now. Writes nothing when
- * `change` answers the same list. Answers and rejects as `changeGuarded`.
+ * Changes the conditions of an object, starting from those it has now. Writes nothing if `change`
+ * returns the same list. Returns and rejects as `changeGuarded`.
  */
 export const changeConditions = (
   kube: KubeChanges,

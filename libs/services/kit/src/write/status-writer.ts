@@ -4,23 +4,23 @@ import type { Clock, KubeObject } from '@dovetail/core-ports';
 import { type Change, type ChangedObject, changeLive, type KubeChanges } from './change-guarded.js';
 import { conditionObjects, conditionsIn } from './conditions.js';
 
-/** What the status of an object should hold. */
+/** The wanted status of an object. */
 export type StatusWish = {
   /** Fields beside the conditions. */
   readonly fields: Readonly<Record<string, unknown>>;
-  /** The conditions, from those that stand there now. */
+  /** The wanted conditions, from those that the object has now. */
   readonly conditions: (held: readonly Condition[], nowMs: number) => readonly Condition[];
 };
 
 type Status = Readonly<Record<string, unknown>>;
 
-/** Writes the status of objects when it differs from what is wished. */
+/** Writes the status of objects when it differs from the wanted one. */
 export class StatusWriter {
   readonly #kube: KubeChanges;
   readonly #clock: Clock;
   /**
-   * UID and status that was written last. The API server may store what we write in another form
-   * (defaults, order of fields); comparing with our own text keeps us from writing it for ever.
+   * UID and the status that was written last. The API server may store a status in another form
+   * (defaults, order of fields). Comparing with our own text avoids writing it for ever.
    */
   readonly #written = new Map<string, string>();
 
@@ -29,7 +29,7 @@ export class StatusWriter {
     this.#clock = clock;
   }
 
-  /** Answers once the status is as wished, or the object is gone. Rejects with KubeError. */
+  /** Resolves once the object has the wanted status or is gone. Rejects with KubeError. */
   async write(ref: ChangedObject, wish: StatusWish): Promise<void> {
     let text = '';
     const change = (object: KubeObject): Change => {
@@ -58,7 +58,7 @@ const statusOf = (
   })),
 });
 
-/** Whether the object's status says all of this already. */
+/** Whether the object's status already has all of this. */
 function isHeld(object: KubeObject, status: Status, text: string): boolean {
   const held = (object['status'] ?? {}) as Status;
   return (

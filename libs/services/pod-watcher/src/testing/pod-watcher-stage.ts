@@ -20,8 +20,8 @@ import { createPodWatcher } from '../pod-watcher.js';
 export type RunningPodWatcher = Service & { end(): void };
 
 /**
- * A stage for pod-watchers that keeps everything they publish. Batches stay in the queue: there is
- * no solver.
+ * A stage for pod-watchers that keeps everything they publish. Batches stay in the queue, because
+ * there is no solver.
  */
 export class PodWatcherStage extends Stage {
   readonly batches: PendingBatch[] = [];
@@ -52,14 +52,14 @@ export class PodWatcherStage extends Stage {
     return { ...view, end: () => office.abort() };
   }
 
-  /** Starts a pod-watcher and waits until it has told what there is. */
+  /** Starts a pod-watcher and waits until it has published everything. */
   async leader(): Promise<{ readonly kube: Stage['kube']; readonly watcher: RunningPodWatcher }> {
     const watcher = this.watcher(1);
     await this.advance(50);
     return { kube: this.kube, watcher };
   }
 
-  /** Makes a pod, unschedulable unless told otherwise. Answers its uid. */
+  /** Makes a pod, unschedulable by default. Returns its UID. */
   async pod(
     name: string,
     extra: {
@@ -75,7 +75,7 @@ export class PodWatcherStage extends Stage {
     return made.metadata.uid ?? '';
   }
 
-  /** Has kube-scheduler find no place for the pod. */
+  /** Makes kube-scheduler find no place for the pod. */
   async unschedulable(name: string): Promise<void> {
     const conditions = [
       { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: 'no nodes' },
@@ -87,7 +87,7 @@ export class PodWatcherStage extends Stage {
     );
   }
 
-  /** Makes a NodePool that is ready. Answers its uid. */
+  /** Makes a NodePool that is ready. Returns its UID. */
   async pool(name: string, node: object = {}): Promise<string> {
     const object = nodePoolObject(name, { node: { requirements: [], ...node } });
     const made = await this.kube.create(kubeResources.nodePools, object);
@@ -126,7 +126,8 @@ export class PodWatcherStage extends Stage {
   }
 
   /**
-   * What the state feed holds of a kind now, by uid: the object's name, or `gone` for a tombstone.
+   * The content of the state feed for one kind, by UID: the object's name, or `gone` for a
+   * tombstone.
    */
   async held(kind: StateKind): Promise<ReadonlyMap<string, string>> {
     const found = new Map<string, string>();

@@ -26,7 +26,7 @@ import { SolverEngine } from '../engine.js';
 import { type EnginePort, inThread } from '../engine-port.js';
 import { createSolver, reportMalformed } from '../solver.js';
 
-/** A stage for solvers: publishes what they hear of, and keeps what they say. */
+/** A stage for solvers. It publishes their input and keeps their output. */
 export class SolverStage extends Stage {
   readonly plans: PlanMessage[] = [];
   readonly decisions: Decision[] = [];
@@ -60,10 +60,7 @@ export class SolverStage extends Stage {
     }
   }
 
-  /**
-   * The plan that came at this place, from 0. Throws, with what was logged, when there are not so
-   * many.
-   */
+  /** The plan at this place, from 0. Throws, with the log, when there are not so many. */
   planOf(index: number): PlanMessage['plan'] {
     const message = this.plans[index];
     if (message === undefined)
@@ -133,7 +130,7 @@ export class SolverStage extends Stage {
     await publishHead(this.channel, value, { generation: `1.${String(this.#tellings++)}` });
   }
 
-  /** A batch of these pods, cut at what the stream holds now unless it is said otherwise. */
+  /** A batch of these pods. It is cut at the stream's present end unless a position is given. */
   async batch(podUids: readonly string[], change: Partial<PendingBatch> = {}): Promise<void> {
     const position = await this.bus.position(streamName(clusterName, 'state'));
     this.#rounds += 1;
@@ -148,7 +145,7 @@ export class SolverStage extends Stage {
     });
   }
 
-  /** Starts a solver. It runs until the answer is raised. */
+  /** Starts a solver, which runs until the returned controller is aborted. */
   solver(
     name: string,
     options: {
@@ -178,7 +175,7 @@ export class SolverStage extends Stage {
     return stop;
   }
 
-  /** How many batches are not acked yet. */
+  /** The number of batches that are not acked yet. */
   async queued(): Promise<number> {
     return (
       await this.bus.lastSequences(
