@@ -1,5 +1,6 @@
 import type { InstanceType, Offering } from '@dovetail/core-ec2-model';
 import { type Pod, requirementsOf, type RequirementSpec } from '@dovetail/core-kube-model';
+import { Random } from '@dovetail/core-scheduling/testing';
 
 import {
   type BenchWorld,
@@ -12,7 +13,6 @@ import {
   snapshotOf,
   zoneKey,
 } from './objects.js';
-import { Random } from './random.js';
 
 /** The fake type `fake-it-<index>` of Karpenter's scheduling benchmark. */
 function fakeType(index: number): InstanceType {

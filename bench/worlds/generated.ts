@@ -1,4 +1,5 @@
 import type { Pod } from '@dovetail/core-kube-model';
+import { Random } from '@dovetail/core-scheduling/testing';
 
 import {
   type BenchWorld,
@@ -10,7 +11,6 @@ import {
   snapshotOf,
   zoneKey,
 } from './objects.js';
-import { Random } from './random.js';
 import { realTypes } from './real-types.js';
 
 type Rules = 'plain' | 'spread';

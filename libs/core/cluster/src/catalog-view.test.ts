@@ -1,12 +1,17 @@
+import { claimValue, poolValue } from '@dovetail/core-api/testing';
+import { plainTypeValue, typesByName } from '@dovetail/core-ec2-model/testing';
 import type { RequirementSpec } from '@dovetail/core-kube-model';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
 import { claimUsage, leastOf, typesNamedBy, typesOfClaim, typesOfPool } from './catalog-view.js';
 import { Cluster } from './cluster.js';
-import { claimOf, poolOf, typeOf, typesOf } from './testing/objects.js';
 
-const types = typesOf(typeOf('b', 4, 2), typeOf('a', 2, 1), typeOf('c', 8, 4));
+const types = typesByName(
+  plainTypeValue('b', 4, { priceMicrosPerHour: 2 }),
+  plainTypeValue('a', 2, { priceMicrosPerHour: 1 }),
+  plainTypeValue('c', 8, { priceMicrosPerHour: 4 }),
+);
 const onType = (operator: 'In' | 'NotIn', ...values: readonly string[]): RequirementSpec => ({
   key: 'node.kubernetes.io/instance-type',
   operator,
@@ -32,14 +37,14 @@ describe('the types that requirements name', () => {
 
 describe('a claim takes of the limits of its pool', () => {
   test('its capacity, once launched', () =>
-    expect(claimUsage(claimOf('c', { capacity: { cpu: 3 } }), types)).toEqual({ cpu: 3 }));
+    expect(claimUsage(claimValue('c', { capacity: { cpu: 3 } }), types)).toEqual({ cpu: 3 }));
   test('the largest of its options until then', () =>
-    expect(claimUsage(claimOf('c', { requirements: [onType('In', 'a', 'b')] }), types)).toEqual({
+    expect(claimUsage(claimValue('c', { requirements: [onType('In', 'a', 'b')] }), types)).toEqual({
       cpu: 4,
       pods: 58,
     }));
   test('nothing, when no option is known', () =>
-    expect(claimUsage(claimOf('c', { requirements: [onType('In', 'x')] }), types)).toEqual({}));
+    expect(claimUsage(claimValue('c', { requirements: [onType('In', 'x')] }), types)).toEqual({}));
 });
 
 describe('the least', () => {
@@ -68,11 +73,15 @@ test('a claim is looked up with the kubelet settings of its pool', () => {
   };
   const cluster = new Cluster();
   const kubelet = { maxPods: 10 };
-  const pool = poolOf('default', { kubelet });
+  const pool = poolValue('default', { kubelet });
   cluster.set('pool', pool);
   typesOfPool(catalog, pool);
-  typesOfClaim(catalog, cluster, claimOf('c'));
-  typesOfClaim(catalog, cluster, claimOf('c', { pool: { kind: 'Provisioner', name: 'default' } }));
+  typesOfClaim(catalog, cluster, claimValue('c'));
+  typesOfClaim(
+    catalog,
+    cluster,
+    claimValue('c', { pool: { kind: 'Provisioner', name: 'default' } }),
+  );
   expect(asked).toEqual([
     ['EC2NodeClass/default', kubelet],
     ['EC2NodeClass/default', kubelet],

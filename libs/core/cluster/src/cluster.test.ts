@@ -1,8 +1,9 @@
+import { claimValue, nodeClassValue, poolValue } from '@dovetail/core-api/testing';
+import { nodeValue, podValue } from '@dovetail/core-kube-model/testing';
 import { kubeResources } from '@dovetail/core-ports';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 
 import { Cluster, type ClusterChange } from './cluster.js';
-import { claimOf, classOf, nodeOf, podOf, poolOf } from './testing/objects.js';
 
 let cluster: Cluster;
 let changes: ClusterChange[];
@@ -14,8 +15,8 @@ beforeEach(() => {
 
 describe('a change', () => {
   test('carries both readings', () => {
-    cluster.set('pod', podOf('a'));
-    cluster.set('pod', podOf('a', { resourceVersion: '2', nodeName: 'n' }));
+    cluster.set('pod', podValue('a'));
+    cluster.set('pod', podValue('a', { resourceVersion: '2', nodeName: 'n' }));
     cluster.delete('pod', 'a');
     expect(
       changes.map(({ before, after }) => [before?.resourceVersion, after?.resourceVersion]),
@@ -27,18 +28,18 @@ describe('a change', () => {
   });
 
   test.each<[string, () => void]>([
-    ['an older reading', () => cluster.set('pod', podOf('a', { resourceVersion: '1' }))],
+    ['an older reading', () => cluster.set('pod', podValue('a', { resourceVersion: '1' }))],
     ['the end of an object that was never there', () => cluster.delete('pod', 'b')],
   ])('is not published for %s', (_what, run) => {
-    cluster.set('pod', podOf('a', { resourceVersion: '2' }));
+    cluster.set('pod', podValue('a', { resourceVersion: '2' }));
     changes.length = 0;
     run();
     expect(changes).toEqual([]);
   });
 
   test('names pools and classes by their identity', () => {
-    cluster.set('pool', poolOf('web'));
-    cluster.set('nodeclass', classOf('default'));
+    cluster.set('pool', poolValue('web'));
+    cluster.set('nodeclass', nodeClassValue('default'));
     expect(changes.map(({ kind, name }) => `${kind} ${name}`)).toEqual([
       'pool web',
       'nodeclass default',
@@ -48,9 +49,9 @@ describe('a change', () => {
   test('is not heard after the end of a subscription', () => {
     const heard: string[] = [];
     const end = cluster.subscribe(({ uid }) => heard.push(uid));
-    cluster.set('pod', podOf('a'));
+    cluster.set('pod', podValue('a'));
     end();
-    cluster.set('pod', podOf('b'));
+    cluster.set('pod', podValue('b'));
     expect(heard).toEqual(['a']);
   });
 });
@@ -76,13 +77,13 @@ describe('the first lists', () => {
 });
 
 describe('claims and nodes', () => {
-  test.each<[string, Parameters<typeof claimOf>[1], Parameters<typeof nodeOf>[1], boolean]>([
+  test.each<[string, Parameters<typeof claimValue>[1], Parameters<typeof nodeValue>[1], boolean]>([
     ['are one by provider ID', { providerId: 'p' }, { providerId: 'p' }, true],
     ["are one by the node's name in the claim's status", { nodeName: 'n' }, {}, true],
     ['are not one without either', {}, {}, false],
     ['are not one by other provider IDs', { providerId: 'p' }, { providerId: 'q' }, false],
   ])('%s', (_how, claimOver, nodeOver, paired) => {
-    const [claim, node] = [claimOf('c', claimOver), nodeOf('n', nodeOver)];
+    const [claim, node] = [claimValue('c', claimOver), nodeValue('n', nodeOver)];
     cluster.set('claim', claim);
     cluster.set('node', node);
     expect(cluster.claimOfNode(node) === claim).toBe(paired);
@@ -90,9 +91,9 @@ describe('claims and nodes', () => {
   });
 
   test('are paired by provider ID before names', () => {
-    cluster.set('claim', claimOf('named', { nodeName: 'n' }));
-    cluster.set('claim', claimOf('paired', { providerId: 'p' }));
-    expect(cluster.claimOfNode(nodeOf('n', { providerId: 'p' }))?.name).toBe('paired');
+    cluster.set('claim', claimValue('named', { nodeName: 'n' }));
+    cluster.set('claim', claimValue('paired', { providerId: 'p' }));
+    expect(cluster.claimOfNode(nodeValue('n', { providerId: 'p' }))?.name).toBe('paired');
   });
 });
 
@@ -103,11 +104,11 @@ describe('promises', () => {
     ['while it cannot be used', (held) => held.forget('claim', 'claim-c')],
     [
       'when the annotation goes',
-      (held) => held.set('claim', claimOf('c', { resourceVersion: '2' })),
+      (held) => held.set('claim', claimValue('c', { resourceVersion: '2' })),
     ],
     ['when everything is forgotten', (held) => held.clear()],
   ])('of a claim end %s', (_when, end) => {
-    cluster.set('claim', claimOf('c', { annotations }));
+    cluster.set('claim', claimValue('c', { annotations }));
     expect(cluster.promises.holdersOf('a')).toEqual(['claim-c']);
     end(cluster);
     expect(cluster.promises.holdersOf('a')).toEqual([]);
@@ -130,20 +131,20 @@ describe('an object that cannot be read', () => {
 });
 
 test('what was forgotten may come back, what was deleted may not', () => {
-  cluster.set('pod', podOf('a'));
-  cluster.set('pod', podOf('b'));
+  cluster.set('pod', podValue('a'));
+  cluster.set('pod', podValue('b'));
   cluster.forget('pod', 'a');
   cluster.delete('pod', 'b');
-  cluster.set('pod', podOf('a'));
-  cluster.set('pod', podOf('b'));
+  cluster.set('pod', podValue('a'));
+  cluster.set('pod', podValue('b'));
   expect([...cluster.pods.values()].map(({ uid }) => uid)).toEqual(['a']);
 });
 
 test('a cleared cluster is as new', () => {
-  cluster.set('pod', podOf('a'));
+  cluster.set('pod', podValue('a'));
   cluster.delete('pod', 'a');
   cluster.markSynced('pod');
   cluster.clear();
-  cluster.set('pod', podOf('a'));
+  cluster.set('pod', podValue('a'));
   expect([cluster.pods.size, cluster.unsynced()]).toEqual([1, ['pod', 'node']]);
 });

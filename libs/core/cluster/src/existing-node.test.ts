@@ -1,27 +1,32 @@
 import { type NodeClaim, taints } from '@dovetail/core-api';
+import { claimValue } from '@dovetail/core-api/testing';
+import { plainTypeValue, typesByName } from '@dovetail/core-ec2-model/testing';
 import type { Node, Taint } from '@dovetail/core-kube-model';
+import { nodeValue, podValue } from '@dovetail/core-kube-model/testing';
 import type { ExistingNode } from '@dovetail/core-scheduling';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
 import { decidedLabels, existingNode, nodeInFlight } from './existing-node.js';
-import { claimOf, nodeOf, podOf, typeOf, typesOf } from './testing/objects.js';
 
 const initialized = { 'karpenter.sh/registered': 'true', 'karpenter.sh/initialized': 'true' };
 const registered = { 'karpenter.sh/registered': 'true' };
 const noRoom = { pods: [], reserved: {} };
 const joined = (node: Partial<Node>, claim?: Partial<NodeClaim>): ExistingNode =>
   existingNode({
-    node: nodeOf('n', node),
-    ...(claim === undefined ? {} : { claim: claimOf('c', claim) }),
-    types: typesOf(typeOf('m5.large', 2_000, 96_000)),
+    node: nodeValue('n', node),
+    ...(claim === undefined ? {} : { claim: claimValue('c', claim) }),
+    types: typesByName(plainTypeValue('m5.large', 2_000, { priceMicrosPerHour: 96_000 })),
     pods: [],
     promised: [noRoom],
   });
 const inFlight = (claim: Partial<NodeClaim>): ExistingNode =>
   nodeInFlight({
-    claim: claimOf('c', claim),
-    types: typesOf(typeOf('m5.large', 2_000, 96_000), typeOf('m5.xlarge', 4_000, 192_000)),
+    claim: claimValue('c', claim),
+    types: typesByName(
+      plainTypeValue('m5.large', 2_000, { priceMicrosPerHour: 96_000 }),
+      plainTypeValue('m5.xlarge', 4_000, { priceMicrosPerHour: 192_000 }),
+    ),
     promised: [],
   });
 
@@ -137,21 +142,24 @@ describe('a cordon', () => {
 });
 
 describe('the room on a node', () => {
-  const node = nodeOf('n', { labels: initialized });
-  const claim = claimOf('c');
+  const node = nodeValue('n', { labels: initialized });
+  const claim = claimValue('c');
 
   test('is taken by pods that have not ended', () => {
-    const pods = [podOf('a', { nodeName: 'n' }), podOf('b', { nodeName: 'n', phase: 'Failed' })];
-    const seen = existingNode({ node, claim, types: typesOf(), pods, promised: [] });
+    const pods = [
+      podValue('a', { nodeName: 'n' }),
+      podValue('b', { nodeName: 'n', phase: 'Failed' }),
+    ];
+    const seen = existingNode({ node, claim, types: typesByName(), pods, promised: [] });
     expect(seen.pods.map(({ uid }) => uid)).toEqual(['a']);
   });
 
   test('is kept for each promised pod once, and for all amounts', () => {
     const promised = [
-      { pods: [podOf('a'), podOf('b')], reserved: { cpu: 1 } },
-      { pods: [podOf('b')], reserved: { cpu: 2, memory: 3 } },
+      { pods: [podValue('a'), podValue('b')], reserved: { cpu: 1 } },
+      { pods: [podValue('b')], reserved: { cpu: 2, memory: 3 } },
     ];
-    const seen = existingNode({ node, claim, types: typesOf(), pods: [], promised });
+    const seen = existingNode({ node, claim, types: typesByName(), pods: [], promised });
     expect(seen.promisedPods.map(({ uid }) => uid)).toEqual(['a', 'b']);
     expect(seen.reserved).toEqual({ cpu: 3, memory: 3 });
   });

@@ -1,12 +1,14 @@
+import { claimValue } from '@dovetail/core-api/testing';
+import { typesByName } from '@dovetail/core-ec2-model/testing';
+import { nodeValue, podValue } from '@dovetail/core-kube-model/testing';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
 import { Cluster } from './cluster.js';
 import { existingNodes, type RoomSources } from './existing-nodes.js';
-import { claimOf, nodeOf, podOf, typesOf } from './testing/objects.js';
 
 const sources: RoomSources = {
-  typesOf: () => typesOf(),
+  typesOf: () => typesByName(),
   promisedTo: (uid) => ({
     pods: [],
     reserved: uid === 'claim-c1' ? { cpu: 1 } : uid === 'node-n1' ? { cpu: 10 } : {},
@@ -18,11 +20,11 @@ const namesOf = (cluster: Cluster, over: Partial<RoomSources> = {}): readonly st
 /** Claim c1 became node n1; claim c2 is in flight; node n2 is nobody's and holds pod a. */
 function clusterOf(): Cluster {
   const cluster = new Cluster();
-  cluster.set('node', nodeOf('n2'));
-  cluster.set('node', nodeOf('n1', { providerId: 'aws:///a/i-1' }));
-  cluster.set('claim', claimOf('c2'));
-  cluster.set('claim', claimOf('c1', { providerId: 'aws:///a/i-1' }));
-  cluster.set('pod', podOf('a', { nodeName: 'n2' }));
+  cluster.set('node', nodeValue('n2'));
+  cluster.set('node', nodeValue('n1', { providerId: 'aws:///a/i-1' }));
+  cluster.set('claim', claimValue('c2'));
+  cluster.set('claim', claimValue('c1', { providerId: 'aws:///a/i-1' }));
+  cluster.set('pod', podValue('a', { nodeName: 'n2' }));
   return cluster;
 }
 
@@ -35,13 +37,13 @@ describe('the room that exists', () => {
 
   test('pairs a claim with the node that its status names', () => {
     const cluster = clusterOf();
-    cluster.set('claim', claimOf('c2', { nodeName: 'n2' }));
+    cluster.set('claim', claimValue('c2', { nodeName: 'n2' }));
     expect(namesOf(cluster)).toEqual(['n1 uninitialized', 'n2 uninitialized']);
   });
 
   test('is not in a claim that is deleted before its node joined', () => {
     const cluster = clusterOf();
-    cluster.set('claim', claimOf('c2', { deletionMs: 1 }));
+    cluster.set('claim', claimValue('c2', { deletionMs: 1 }));
     expect(namesOf(cluster)).toEqual(['n1 uninitialized', 'n2 ready']);
   });
 
@@ -76,13 +78,13 @@ test('every node is there once, every claim at most once, in whatever order they
         const puts = [
           () => {
             for (const { name, id: instance } of someNodes)
-              cluster.set('node', nodeOf(name, { providerId: instance }));
+              cluster.set('node', nodeValue(name, { providerId: instance }));
           },
           () => {
             for (const { name, id: instance, nodeName } of someClaims)
               cluster.set(
                 'claim',
-                claimOf(name, {
+                claimValue(name, {
                   ...(instance === undefined ? {} : { providerId: instance }),
                   ...(nodeName === undefined ? {} : { nodeName }),
                 }),

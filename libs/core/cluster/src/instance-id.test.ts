@@ -1,7 +1,7 @@
+import { claimValue } from '@dovetail/core-api/testing';
 import { describe, expect, test } from '@jest/globals';
 
 import { instanceIdOf, instanceIdOfProvider } from './instance-id.js';
-import { claimOf } from './testing/objects.js';
 
 describe('a provider ID', () => {
   test('ends with the instance', () =>
@@ -22,7 +22,7 @@ describe('a provider ID', () => {
 });
 
 describe('the instance of a claim', () => {
-  test.each<[string, Parameters<typeof claimOf>[1], string | undefined]>([
+  test.each<[string, Parameters<typeof claimValue>[1], string | undefined]>([
     ['is the paired one', { annotations: { 'dovetail.sh/instance-id': 'i-1' } }, 'i-1'],
     [
       'is the paired one, not the one in status',
@@ -36,5 +36,5 @@ describe('the instance of a claim', () => {
       { annotations: { 'dovetail.sh/instance-id': '' } },
       undefined,
     ],
-  ])('%s', (_what, over, id) => expect(instanceIdOf(claimOf('c', over))).toBe(id));
+  ])('%s', (_what, over, id) => expect(instanceIdOf(claimValue('c', over))).toBe(id));
 });

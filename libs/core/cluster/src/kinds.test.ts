@@ -1,12 +1,13 @@
+import { nodeClassValue, poolValue } from '@dovetail/core-api/testing';
+import { nodeValue } from '@dovetail/core-kube-model/testing';
 import { expect, test } from '@jest/globals';
 
 import { classKey, nameOf } from './kinds.js';
-import { classOf, nodeOf, poolOf } from './testing/objects.js';
 
 test.each([
-  ['a node', nodeOf('n1'), 'n1'],
-  ['a pool', poolOf('web'), 'web'],
-  ['a class', classOf('gpu'), 'gpu'],
+  ['a node', nodeValue('n1'), 'n1'],
+  ['a pool', poolValue('web'), 'web'],
+  ['a class', nodeClassValue('gpu'), 'gpu'],
 ])('the name of %s is known', (_what, value, name) => expect(nameOf(value)).toBe(name));
 
 test('classes of two kinds may share a name', () =>

@@ -1,10 +1,11 @@
 import { type PromiseAnnotation, renderPromise } from '@dovetail/core-api';
+import { claimValue } from '@dovetail/core-api/testing';
+import { nodeValue, podValue } from '@dovetail/core-kube-model/testing';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
 import { Cluster } from './cluster.js';
 import { hasExpired, isWaiting, livePromise, promisedRoom, promiseHolding } from './promises.js';
-import { claimOf, nodeOf, podOf } from './testing/objects.js';
 
 const nowMs = 1_000;
 const promising = (promise: Partial<PromiseAnnotation>): Readonly<Record<string, string>> => ({
@@ -14,20 +15,20 @@ const promising = (promise: Partial<PromiseAnnotation>): Readonly<Record<string,
 /** A cluster with pods a (waiting), b (bound) and c (ending), and node `replaced`. */
 function clusterOf(): Cluster {
   const cluster = new Cluster();
-  cluster.set('pod', podOf('a'));
-  cluster.set('pod', podOf('b', { nodeName: 'n' }));
-  cluster.set('pod', podOf('c', { deletionMs: 1 }));
-  cluster.set('node', nodeOf('replaced', { uid: 'replaced' }));
+  cluster.set('pod', podValue('a'));
+  cluster.set('pod', podValue('b', { nodeName: 'n' }));
+  cluster.set('pod', podValue('c', { deletionMs: 1 }));
+  cluster.set('node', nodeValue('replaced', { uid: 'replaced' }));
   return cluster;
 }
 
 describe('a pod waits for its promise', () => {
-  test.each<[string, Parameters<typeof podOf>[1], boolean]>([
+  test.each<[string, Parameters<typeof podValue>[1], boolean]>([
     ['while it has no node', {}, true],
     ['not once it is bound', { nodeName: 'n' }, false],
     ['not while it is being deleted', { deletionMs: 1 }, false],
     ['not once it has ended', { phase: 'Succeeded' }, false],
-  ])('%s', (_when, over, waits) => expect(isWaiting(podOf('a', over))).toBe(waits));
+  ])('%s', (_when, over, waits) => expect(isWaiting(podValue('a', over))).toBe(waits));
 });
 
 test.each<[string, number | undefined, boolean]>([
@@ -41,7 +42,7 @@ test.each<[string, number | undefined, boolean]>([
 describe('the promise of a claim', () => {
   const liveOf = (promise: Partial<PromiseAnnotation>, over: { deletionMs?: number } = {}) => {
     const cluster = clusterOf();
-    cluster.set('claim', claimOf('c1', { annotations: promising(promise), ...over }));
+    cluster.set('claim', claimValue('c1', { annotations: promising(promise), ...over }));
     return livePromise(cluster, 'claim-c1', nowMs);
   };
 
@@ -74,24 +75,27 @@ describe('the promise of a claim', () => {
 describe('who holds a pod', () => {
   test('is the holder with the first UID, claim or node', () => {
     const cluster = clusterOf();
-    cluster.set('node', nodeOf('z', { annotations: promising({ podUids: ['a'] }) }));
+    cluster.set('node', nodeValue('z', { annotations: promising({ podUids: ['a'] }) }));
     expect(promiseHolding(cluster, 'a', nowMs)?.holder.kind).toBe('Node');
-    cluster.set('claim', claimOf('c1', { annotations: promising({ podUids: ['a'] }) }));
+    cluster.set('claim', claimValue('c1', { annotations: promising({ podUids: ['a'] }) }));
     expect(promiseHolding(cluster, 'a', nowMs)?.holder.value.name).toBe('c1');
   });
 
   test('is nobody once the promise has ended or the holder is gone', () => {
     const cluster = clusterOf();
-    cluster.set('claim', claimOf('c1', { annotations: promising({ podUids: ['a'], untilMs: 1 }) }));
+    cluster.set(
+      'claim',
+      claimValue('c1', { annotations: promising({ podUids: ['a'], untilMs: 1 }) }),
+    );
     expect(promiseHolding(cluster, 'a', nowMs)).toBeUndefined();
-    cluster.set('claim', claimOf('c2', { annotations: promising({ podUids: ['a'] }) }));
+    cluster.set('claim', claimValue('c2', { annotations: promising({ podUids: ['a'] }) }));
     cluster.delete('claim', 'claim-c2');
     expect(promiseHolding(cluster, 'a', nowMs)).toBeUndefined();
   });
 
   test('is nobody for a bound pod', () => {
     const cluster = clusterOf();
-    cluster.set('claim', claimOf('c1', { annotations: promising({ podUids: ['a', 'b'] }) }));
+    cluster.set('claim', claimValue('c1', { annotations: promising({ podUids: ['a', 'b'] }) }));
     expect(promiseHolding(cluster, 'b', nowMs)).toBeUndefined();
   });
 });
@@ -105,8 +109,8 @@ test('a pod is held exactly when it waits in the room of some holder', () => {
   fc.assert(
     fc.property(promise, promise, (first, second) => {
       const cluster = clusterOf();
-      cluster.set('claim', claimOf('c1', { annotations: promising(first) }));
-      cluster.set('node', nodeOf('n1', { annotations: promising(second) }));
+      cluster.set('claim', claimValue('c1', { annotations: promising(first) }));
+      cluster.set('node', nodeValue('n1', { annotations: promising(second) }));
       const rooms = ['claim-c1', 'node-n1'].flatMap(
         (uid) => promisedRoom(cluster, uid, nowMs).pods,
       );

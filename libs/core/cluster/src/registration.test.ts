@@ -1,4 +1,6 @@
+import { claimValue } from '@dovetail/core-api/testing';
 import type { Taint } from '@dovetail/core-kube-model';
+import { nodeValue } from '@dovetail/core-kube-model/testing';
 import { describe, expect, test } from '@jest/globals';
 
 import {
@@ -8,23 +10,22 @@ import {
   registeredLabels,
   registeredTaints,
 } from './registration.js';
-import { claimOf, nodeOf } from './testing/objects.js';
 
 const registered = { 'karpenter.sh/registered': 'true' };
 const unregistered: Taint = { key: 'karpenter.sh/unregistered', effect: 'NoExecute' };
 
 describe('a node is registered', () => {
-  test.each<[string, ReturnType<typeof nodeOf>, boolean]>([
-    ['with the label and without the taint', nodeOf('n', { labels: registered }), true],
-    ['not without the label', nodeOf('n'), false],
+  test.each<[string, ReturnType<typeof nodeValue>, boolean]>([
+    ['with the label and without the taint', nodeValue('n', { labels: registered }), true],
+    ['not without the label', nodeValue('n'), false],
     [
       'not while the label is false',
-      nodeOf('n', { labels: { 'karpenter.sh/registered': 'false' } }),
+      nodeValue('n', { labels: { 'karpenter.sh/registered': 'false' } }),
       false,
     ],
     [
       'not while the taint is there',
-      nodeOf('n', { labels: registered, taints: [unregistered] }),
+      nodeValue('n', { labels: registered, taints: [unregistered] }),
       false,
     ],
   ])('%s', (_when, node, expected) => expect(isRegistered(node)).toBe(expected));
@@ -32,18 +33,18 @@ describe('a node is registered', () => {
 
 describe('registration', () => {
   test('lets the labels of the claim win over those of the kubelet', () => {
-    const node = nodeOf('n', { labels: { own: '1', both: 'kubelet' } });
-    expect(registeredLabels(node, claimOf('c', { labels: { both: 'claim' } }))).toEqual({
+    const node = nodeValue('n', { labels: { own: '1', both: 'kubelet' } });
+    expect(registeredLabels(node, claimValue('c', { labels: { both: 'claim' } }))).toEqual({
       own: '1',
       both: 'claim',
     });
   });
 
   test('adds the taints of the claim once, and drops the one that says unregistered', () => {
-    const node = nodeOf('n', {
+    const node = nodeValue('n', {
       taints: [unregistered, { key: 'a', value: 'own', effect: 'NoSchedule' }],
     });
-    const claim = claimOf('c', {
+    const claim = claimValue('c', {
       taints: [
         { key: 'a', value: 'claim', effect: 'NoSchedule' },
         { key: 'a', effect: 'NoExecute' },
@@ -58,8 +59,8 @@ describe('registration', () => {
   });
 
   test('leaves the taints of a node alone that asks for it', () => {
-    const node = nodeOf('n', { labels: { 'karpenter.sh/do-not-sync-taints': 'true' } });
-    const claim = claimOf('c', { taints: [{ key: 'a', effect: 'NoSchedule' }] });
+    const node = nodeValue('n', { labels: { 'karpenter.sh/do-not-sync-taints': 'true' } });
+    const claim = claimValue('c', { taints: [{ key: 'a', effect: 'NoSchedule' }] });
     expect(registeredTaints(node, claim)).toEqual([]);
   });
 });

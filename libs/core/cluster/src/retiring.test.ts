@@ -1,9 +1,10 @@
 import { taints } from '@dovetail/core-api';
+import { claimValue } from '@dovetail/core-api/testing';
 import type { Taint } from '@dovetail/core-kube-model';
+import { nodeValue } from '@dovetail/core-kube-model/testing';
 import { describe, expect, test } from '@jest/globals';
 
 import { isBeingDeleted, isDisruptedTaint, isMarkedForRetirement, isRetiring } from './retiring.js';
-import { claimOf, nodeOf } from './testing/objects.js';
 
 const retirement = { 'dovetail.sh/retirement': '{}' };
 const disrupted: Taint = { ...taints.disrupted };
@@ -19,28 +20,31 @@ describe('the taint of retirement', () => {
 
 describe('a node is leaving', () => {
   test.each<[string, boolean]>([
-    ['when it is being deleted', isRetiring(nodeOf('n', { deletionMs: 1 }))],
-    ['when its claim is being deleted', isRetiring(nodeOf('n'), claimOf('c', { deletionMs: 1 }))],
+    ['when it is being deleted', isRetiring(nodeValue('n', { deletionMs: 1 }))],
+    [
+      'when its claim is being deleted',
+      isRetiring(nodeValue('n'), claimValue('c', { deletionMs: 1 })),
+    ],
     [
       'when its claim goes before it joined',
-      isRetiring(undefined, claimOf('c', { deletionMs: 1 })),
+      isRetiring(undefined, claimValue('c', { deletionMs: 1 })),
     ],
-    ['when the reaper has marked it', isRetiring(nodeOf('n', { annotations: retirement }))],
-    ['when it carries the taint', isRetiring(nodeOf('n', { taints: [disrupted] }))],
+    ['when the reaper has marked it', isRetiring(nodeValue('n', { annotations: retirement }))],
+    ['when it carries the taint', isRetiring(nodeValue('n', { taints: [disrupted] }))],
   ])('%s', (_when, leaving) => expect(leaving).toBe(true));
 
   test.each<[string, boolean]>([
-    ['when nothing says so', isRetiring(nodeOf('n'), claimOf('c'))],
-    ['because it is cordoned', isRetiring(nodeOf('n', { cordoned: true }))],
+    ['when nothing says so', isRetiring(nodeValue('n'), claimValue('c'))],
+    ['because it is cordoned', isRetiring(nodeValue('n', { cordoned: true }))],
     [
       "because of the taint's key with another effect",
-      isRetiring(nodeOf('n', { taints: [{ ...disrupted, effect: 'PreferNoSchedule' }] })),
+      isRetiring(nodeValue('n', { taints: [{ ...disrupted, effect: 'PreferNoSchedule' }] })),
     ],
     ['when there is neither node nor claim', isRetiring(undefined, undefined)],
   ])('not %s', (_when, leaving) => expect(leaving).toBe(false));
 
   test('deletion and retirement are told apart', () => {
-    const marked = nodeOf('n', { annotations: retirement });
+    const marked = nodeValue('n', { annotations: retirement });
     expect([isMarkedForRetirement(marked), isBeingDeleted(marked, undefined)]).toEqual([
       true,
       false,

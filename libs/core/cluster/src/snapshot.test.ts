@@ -1,19 +1,24 @@
+import { claimValue, poolValue } from '@dovetail/core-api/testing';
+import { plainTypeValue, typesByName } from '@dovetail/core-ec2-model/testing';
+import { nodeValue, podValue } from '@dovetail/core-kube-model/testing';
 import { expect, test } from '@jest/globals';
 
 import { Cluster } from './cluster.js';
 import { byUid, nodesNow, snapshotOf, snapshotWithoutNodes } from './snapshot.js';
-import { claimOf, nodeOf, podOf, poolOf, typeOf, typesOf } from './testing/objects.js';
 
-const catalog = { revision: 'r1', typesOf: () => typesOf(typeOf('a', 2_000, 1)) };
+const catalog = {
+  revision: 'r1',
+  typesOf: () => typesByName(plainTypeValue('a', 2_000, { priceMicrosPerHour: 1 })),
+};
 
 function clusterOf(): Cluster {
   const cluster = new Cluster();
-  for (const name of ['b', 'a']) cluster.set('pool', poolOf(name));
-  cluster.set('node', nodeOf('n1'));
-  cluster.set('pod', podOf('p'));
+  for (const name of ['b', 'a']) cluster.set('pool', poolValue(name));
+  cluster.set('node', nodeValue('n1'));
+  cluster.set('pod', podValue('p'));
   cluster.set(
     'claim',
-    claimOf('c1', {
+    claimValue('c1', {
       annotations: { 'dovetail.sh/promise': '{"podUids":["p"],"admission":"1.1","untilMs":10}' },
     }),
   );

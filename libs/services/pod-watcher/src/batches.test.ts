@@ -1,14 +1,8 @@
-import { type Pod, podOf } from '@dovetail/core-kube-model';
+import { podValue } from '@dovetail/core-kube-model/testing';
 import { describe, expect, test } from '@jest/globals';
 
 import { type Arrival, Batches } from './batches.js';
 import { defaultPodWatcherConfig } from './config.js';
-
-function podValue(uid: string): Pod {
-  const read = podOf({ metadata: { uid, name: uid, namespace: 'default' } });
-  if (!read.ok) throw new Error(read.remedy);
-  return read.value;
-}
 
 /**
  * The time at which a group leaves whose pods come at these times, and how many pods it takes

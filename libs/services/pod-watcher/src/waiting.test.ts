@@ -1,17 +1,13 @@
-import { type Pod, podOf } from '@dovetail/core-kube-model';
+import type { Pod } from '@dovetail/core-kube-model';
+import { podValue } from '@dovetail/core-kube-model/testing';
 import { describe, expect, test } from '@jest/globals';
 
 import { Waiting } from './waiting.js';
 
-function podValue(uid: string, change: Partial<Pod> = {}): Pod {
-  const read = podOf({ metadata: { uid, name: uid, namespace: 'default' } });
-  if (!read.ok) throw new Error(read.remedy);
-  return { ...read.value, createdMs: 1_000, ...change };
-}
-
 const seen = (uid: string, change: Partial<Pod> = {}): Pod =>
-  podValue(uid, { unschedulable: true, ...change });
-const unseen = podValue;
+  podValue(uid, { createdMs: 1_000, ...change });
+const unseen = (uid: string, change: Partial<Pod> = {}): Pod =>
+  seen(uid, { unschedulable: false, ...change });
 const inNeed = (pods: readonly Pod[]): readonly string[] => {
   const waiting = new Waiting();
   for (const pod of pods) waiting.set(pod);

@@ -1,4 +1,5 @@
-import { claimValue, instanceTypeValue, nodeValue, podValue } from '@dovetail/sim-stage';
+import { podValue } from '@dovetail/core-kube-model/testing';
+import { m5Claim, m5Node, m5Type } from '@dovetail/sim-stage';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
 import { SolverStage } from './testing/solver-stage.js';
@@ -15,7 +16,7 @@ afterEach(() => {
 describe('room that is there', () => {
   test('a node with room is used before a new one is launched, less what is promised there', async () => {
     await stage.basics();
-    await stage.tell('node', nodeValue('n1'));
+    await stage.tell('node', m5Node('n1'));
     for (const uid of ['a', 'b'])
       await stage.tell('pod', podValue(uid, { requests: { cpu: 5_000, pods: 1 } }));
     await stage.promise('node-n1', ['b']);
@@ -34,7 +35,7 @@ describe('room that is there', () => {
 
   test('a claim in flight counts with what every one of its options has', async () => {
     await stage.basics();
-    await stage.tell('claim', claimValue('c1'));
+    await stage.tell('claim', m5Claim('c1'));
     await stage.tell('pod', podValue('fits', { requests: { cpu: 4_000, pods: 1 } }));
     await stage.tell('pod', podValue('large', { requests: { cpu: 5_000, pods: 1 } }));
     stage.solver('one');
@@ -51,17 +52,17 @@ describe('room that is there', () => {
 
   test('a node that is not initialised takes its zeros from the claim; its startup and ephemeral taints do not count', async () => {
     await stage.basics();
-    const claim = claimValue('c1', {
+    const claim = m5Claim('c1', {
       nodeName: 'n1',
       capacity: { cpu: 8_000, pods: 58 },
       allocatable: { cpu: 8_000, pods: 58 },
       startupTaints: [{ key: 'cni', effect: 'NoSchedule' }],
     });
-    const { 'karpenter.sh/initialized': _initialized, ...labels } = nodeValue('n1').labels;
+    const { 'karpenter.sh/initialized': _initialized, ...labels } = m5Node('n1').labels;
     await stage.tell('claim', claim);
     await stage.tell(
       'node',
-      nodeValue('n1', {
+      m5Node('n1', {
         labels,
         capacity: { cpu: 0 },
         allocatable: { cpu: 0 },
@@ -85,7 +86,7 @@ describe('room that is there', () => {
     await stage.basics();
     await stage.tell(
       'node',
-      nodeValue('n1', { taints: [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }] }),
+      m5Node('n1', { taints: [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }] }),
     );
     await stage.tell('pod', podValue('a'));
     stage.solver('one');
@@ -121,7 +122,7 @@ describe('room that is there', () => {
   test('a catalog counts once all its parts are there, and its newest revision', async () => {
     await stage.basics();
     const many = Array.from({ length: 3_000 }, (_, index) =>
-      instanceTypeValue(`t${String(index)}.large`, 2, 90_000 + index),
+      m5Type(`t${String(index)}.large`, 2, 90_000 + index),
     );
     await stage.catalog('r2', many);
     await stage.tell('pod', podValue('a'));

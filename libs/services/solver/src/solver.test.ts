@@ -1,6 +1,8 @@
 import { type PlanRequest, requestPlan, streamName, subjects } from '@dovetail/contracts';
+import { poolValue } from '@dovetail/core-api/testing';
+import { podValue } from '@dovetail/core-kube-model/testing';
 import type { FollowEvent } from '@dovetail/core-ports';
-import { clusterName, hash, nodeValue, podValue, poolValue } from '@dovetail/sim-stage';
+import { clusterName, hash, m5Node } from '@dovetail/sim-stage';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
 import { SolverEngine } from './engine.js';
@@ -291,7 +293,7 @@ describe('a what-if request', () => {
 
   test("plans a node's pods as if it were gone, and commits to it only when asked", async () => {
     await stage.basics();
-    await stage.tell('node', nodeValue('n1'));
+    await stage.tell('node', m5Node('n1'));
     await stage.tell(
       'pod',
       podValue('a', { nodeName: 'n1', phase: 'Running', unschedulable: false }),

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 
 import { annotations, type Pool, renderPromise } from '@dovetail/core-api';
+import { claimValue, poolValue } from '@dovetail/core-api/testing';
 import { type CatalogView, Cluster, livePromise } from '@dovetail/core-cluster';
-import type { Node } from '@dovetail/core-kube-model';
+import { plainTypeValue, typesByName } from '@dovetail/core-ec2-model/testing';
+import { nodeValue, podValue } from '@dovetail/core-kube-model/testing';
 import type { NewNode } from '@dovetail/core-scheduling';
-import { podValue } from '@dovetail/sim-stage';
 import { describe, expect, test } from '@jest/globals';
 
-import { claimValue, optionOf, planValue, typeValue } from '../testing/values.js';
+import { optionOf, planValue } from '../testing/values.js';
 import { Judge } from './judge.js';
 import { type CheckBin, claimNameOf } from './judged.js';
 import { AdmissionMemory } from './ledger.js';
@@ -15,27 +16,8 @@ import { mergedPromise, promiseWithout } from './promise-changes.js';
 import { lateClaims, yieldingClaims } from './take-over.js';
 
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
-const pool: Pool = {
-  identity: { kind: 'NodePool', name: 'general' },
-  uid: 'p',
-  resourceVersion: '1',
-  generation: 1,
-  createdMs: 0,
-  weight: 0,
-  limits: {},
-  labels: {},
-  annotations: {},
-  taints: [],
-  startupTaints: [],
-  requirements: [],
-  classRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
-  hash: 'h',
-  ready: true,
-  disruption: { policy: 'WhenEmpty', budgets: [] },
-};
-const types = new Map(
-  [typeValue('small', 2000), typeValue('large', 8000)].map((type) => [type.name, type]),
-);
+const pool = poolValue('default');
+const types = typesByName(plainTypeValue('small', 2000), plainTypeValue('large', 8000));
 const catalog: CatalogView = { revision: '1', typesOf: () => types };
 const bin = (id: string, podUids: readonly string[], change: Partial<NewNode> = {}): NewNode => ({
   id,
@@ -252,7 +234,7 @@ describe('after a change of leaders', () => {
       },
     });
   test.each([
-    ['claims that were there are kept', marked('c', '1.1'), ['uid-c'], []],
+    ['claims that were there are kept', marked('c', '1.1'), ['claim-c'], []],
     ['one of an older epoch that appears later goes', marked('c', '1.1'), [], ['c']],
     ['unless it has an instance', marked('c', '1.1', { instance: true }), [], []],
     ['one of this epoch stays', marked('c', '2.1'), [], []],
@@ -302,27 +284,14 @@ describe('after a change of leaders', () => {
           podUids: [],
           admission: '1.1',
           reserved: { cpu: 1000 },
-          replaces: { nodeName: 'old', nodeUid: 'uid-old' },
+          replaces: { nodeName: 'old', nodeUid: 'node-old' },
         }),
       },
     });
-    cluster.set('node', {
-      uid: 'uid-old',
-      name: 'old',
-      resourceVersion: '1',
-      labels: {},
-      annotations: {},
-      createdMs: 0,
-      finalizers: [],
-      taints: [],
-      cordoned: false,
-      ready: true,
-      capacity: {},
-      allocatable: {},
-    } satisfies Node);
+    cluster.set('node', nodeValue('old'));
     cluster.set('claim', replacing);
-    expect(livePromise(cluster, 'uid-r', 0)?.promise.reserved).toEqual({ cpu: 1000 });
-    cluster.delete('node', 'uid-old');
-    expect(livePromise(cluster, 'uid-r', 0)).toBeUndefined();
+    expect(livePromise(cluster, 'claim-r', 0)?.promise.reserved).toEqual({ cpu: 1000 });
+    cluster.delete('node', 'node-old');
+    expect(livePromise(cluster, 'claim-r', 0)).toBeUndefined();
   });
 });

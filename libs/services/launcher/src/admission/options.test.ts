@@ -1,7 +1,8 @@
+import { plainTypeValue } from '@dovetail/core-ec2-model/testing';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
-import { optionOf, typeValue } from '../testing/values.js';
+import { optionOf } from '../testing/values.js';
 import {
   amountOf,
   availableNow,
@@ -14,9 +15,9 @@ import {
 describe('options of a bin', () => {
   const types = new Map(
     [
-      typeValue('small', 2000),
-      typeValue('large', 8000),
-      typeValue('empty', 2000, { available: false }),
+      plainTypeValue('small', 2000),
+      plainTypeValue('large', 8000),
+      plainTypeValue('empty', 2000, { available: false }),
     ].map((type) => [type.name, type]),
   );
   const names = (left: ReturnType<typeof availableNow>): readonly string[] | string =>
@@ -106,10 +107,10 @@ describe('the use of a limit', () => {
     ['every node is one of nodes', 'nodes', 1],
     ['a resource is used by capacity, not by what is allocatable', 'cpu', 2000],
   ])('%s', (_sentence, resource, amount) =>
-    expect(amountOf(typeValue('small', 2000), resource)).toBe(amount),
+    expect(amountOf(plainTypeValue('small', 2000), resource)).toBe(amount),
   );
   test('of several options is the largest, and nothing without types', () => {
-    const types = new Map([['small', typeValue('small', 2000)]]);
+    const types = new Map([['small', plainTypeValue('small', 2000)]]);
     expect(largestUse([optionOf('small', 1), optionOf('unknown', 1)], types, ['cpu'])).toEqual({
       cpu: 2000,
     });

@@ -1,8 +1,9 @@
 import type { PlanCause } from '@dovetail/contracts';
-import { podValue } from '@dovetail/sim-stage';
+import { podValue } from '@dovetail/core-kube-model/testing';
+import { existingNodeValue } from '@dovetail/core-scheduling/testing';
 import { describe, expect, test } from '@jest/globals';
 
-import { nodeValue, planValue } from '../testing/values.js';
+import { planValue } from '../testing/values.js';
 import {
   groupTouched,
   launchRate,
@@ -103,13 +104,13 @@ describe('spread and affinity groups', () => {
 });
 
 describe('nodes that exist', () => {
-  const placement = { nodeName: 'n1', nodeUid: 'uid-n1' };
+  const placement = { nodeName: 'n1', nodeUid: 'node-n1' };
   test.each([
-    ['a node that is there is used', nodeValue('n1'), undefined],
+    ['a node that is there is used', existingNodeValue('n1'), undefined],
     ['a node that is gone refuses the placement', undefined, 'node-gone'],
     [
       'a node that is being retired refuses it',
-      nodeValue('n1', { state: 'deleting' }),
+      existingNodeValue('n1', { state: 'deleting' }),
       'node-retiring',
     ],
   ] as const)('%s', (_sentence, node, code) =>
@@ -129,7 +130,7 @@ describe('nodes that exist', () => {
       undefined,
     ],
   ] as const)('%s', (_sentence, change, cpu, code) =>
-    expect(nodeFull({ cpu }, nodeValue('n1', change))?.code).toBe(code),
+    expect(nodeFull({ cpu }, existingNodeValue('n1', change))?.code).toBe(code),
   );
 });
 

@@ -1,7 +1,7 @@
+import { plainTypeValue } from '@dovetail/core-ec2-model/testing';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
-import { typeValue } from '../testing/values.js';
 import { UnavailableOfferings } from './unavailable.js';
 
 const spot = { instanceType: 'm5.large', zone: 'a', capacityType: 'spot' as const };
@@ -72,7 +72,7 @@ describe('what a predecessor published', () => {
 });
 
 describe('a type as it is available now', () => {
-  const type = typeValue('m5.large', 2000);
+  const type = plainTypeValue('m5.large', 2000);
   const offering = { ...spot, capacityType: 'on-demand' as const };
   test('is the same value when none of its offerings is avoided', () => {
     const avoided = new UnavailableOfferings(options);

@@ -1,37 +1,25 @@
 import { createHash } from 'node:crypto';
 
 import { annotations, type NodeClaim } from '@dovetail/core-api';
+import { claimValue } from '@dovetail/core-api/testing';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
-import { claimValue } from '../testing/values.js';
+import { spotRequest } from '../testing/values.js';
 import {
   carriedIntent,
   fleetRequestOf,
   intentIdOf,
   intentOf,
-  type IntentRequest,
   parseIntent,
   renderIntent,
 } from './intent.js';
 
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
-const request: IntentRequest = {
-  capacityType: 'spot',
-  count: 2,
-  allocation: 'price-capacity-optimized',
-  tags: { 'karpenter.sh/nodepool': 'general' },
-  configs: [
-    {
-      launchTemplateName: 'dovetail/1',
-      overrides: [
-        { instanceType: 'm5.large', subnetId: 'subnet-1', zone: 'a' },
-        { instanceType: 'm5.xlarge', subnetId: 'subnet-1', zone: 'a', priority: 2 },
-      ],
-    },
-  ],
-};
-const intent = intentOf({ attempt: 1, createdMs: 5, members: ['b', 'a'], request }, sha256Hex);
+const intent = intentOf(
+  { attempt: 1, createdMs: 5, members: ['b', 'a'], request: spotRequest },
+  sha256Hex,
+);
 const claimCarrying = (name: string, carried = intent): NodeClaim =>
   claimValue(name, { annotations: { [annotations.launchIntent]: renderIntent(carried) } });
 
@@ -59,18 +47,22 @@ const arbitraryContent = fc.record({
 describe('a launch intent', () => {
   test('is the same for the same content, whatever the order of its members', () => {
     expect(intent.members).toEqual(['a', 'b']);
-    expect(intentOf({ attempt: 1, createdMs: 5, members: ['a', 'b'], request }, sha256Hex).id).toBe(
-      intent.id,
-    );
+    expect(
+      intentOf({ attempt: 1, createdMs: 5, members: ['a', 'b'], request: spotRequest }, sha256Hex)
+        .id,
+    ).toBe(intent.id);
   });
   test.each([
     ['another attempt', { attempt: 2 }],
     ['another moment', { createdMs: 6 }],
     ['another member', { members: ['a', 'c'] }],
-    ['another request', { request: { ...request, allocation: 'lowest-price' as const } }],
+    ['another request', { request: { ...spotRequest, allocation: 'lowest-price' as const } }],
   ])('%s is another intent', (_what, change) =>
     expect(
-      intentOf({ attempt: 1, createdMs: 5, members: ['a', 'b'], request, ...change }, sha256Hex).id,
+      intentOf(
+        { attempt: 1, createdMs: 5, members: ['a', 'b'], request: spotRequest, ...change },
+        sha256Hex,
+      ).id,
     ).not.toBe(intent.id),
   );
   test('is read back as it was written', () =>
@@ -115,7 +107,10 @@ describe('an intent in an annotation', () => {
 describe('whether an intent is in force', () => {
   const byName = (claims: readonly NodeClaim[]) => (name: string) =>
     claims.find((claim) => claim.name === name);
-  const other = intentOf({ attempt: 2, createdMs: 6, members: ['a', 'b'], request }, sha256Hex);
+  const other = intentOf(
+    { attempt: 2, createdMs: 6, members: ['a', 'b'], request: spotRequest },
+    sha256Hex,
+  );
   test.each([
     ['no member exists', [], [], false],
     ['one member is gone', [claimCarrying('a')], ['a'], false],

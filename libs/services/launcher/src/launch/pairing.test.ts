@@ -1,8 +1,8 @@
 import { annotations, type NodeClaim } from '@dovetail/core-api';
+import { claimValue } from '@dovetail/core-api/testing';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
-import { claimValue } from '../testing/values.js';
 import { type LaunchedInstance, pair } from './pairing.js';
 
 const instance = (id: string): LaunchedInstance => ({

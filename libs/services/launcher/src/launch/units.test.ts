@@ -1,30 +1,19 @@
 import { createHash } from 'node:crypto';
 
 import { annotations } from '@dovetail/core-api';
+import { claimValue } from '@dovetail/core-api/testing';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
-import { claimValue } from '../testing/values.js';
-import { intentOf, type IntentRequest, renderIntent } from './intent.js';
+import { spotRequest } from '../testing/values.js';
+import { intentOf, renderIntent } from './intent.js';
 import { launchUnits, type UnitsInput } from './units.js';
 
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
-const request: IntentRequest = {
-  capacityType: 'spot',
-  count: 2,
-  allocation: 'price-capacity-optimized',
-  tags: { 'karpenter.sh/nodepool': 'general' },
-  configs: [
-    {
-      launchTemplateName: 'dovetail/1',
-      overrides: [
-        { instanceType: 'm5.large', subnetId: 'subnet-1', zone: 'a' },
-        { instanceType: 'm5.xlarge', subnetId: 'subnet-1', zone: 'a', priority: 2 },
-      ],
-    },
-  ],
-};
-const intent = intentOf({ attempt: 1, createdMs: 5, members: ['b', 'a'], request }, sha256Hex);
+const intent = intentOf(
+  { attempt: 1, createdMs: 5, members: ['b', 'a'], request: spotRequest },
+  sha256Hex,
+);
 const carrying = (name: string, change = {}) =>
   claimValue(name, {
     annotations: { [annotations.launchIntent]: renderIntent(intent), ...change },

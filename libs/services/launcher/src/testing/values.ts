@@ -1,64 +1,26 @@
 import type { PlanMessage } from '@dovetail/contracts';
-import type { NodeClaim } from '@dovetail/core-api';
-import type { InstanceType } from '@dovetail/core-ec2-model';
-import type { BinOption, ExistingNode } from '@dovetail/core-scheduling';
+import type { BinOption } from '@dovetail/core-scheduling';
 
-export const claimValue = (name: string, change: Partial<NodeClaim> = {}): NodeClaim => ({
-  uid: `uid-${name}`,
-  name,
-  resourceVersion: '1',
-  createdMs: 0,
-  finalizers: ['karpenter.sh/termination'],
-  labels: {},
-  annotations: {},
-  pool: { kind: 'NodePool', name: 'general' },
-  classRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
-  requirements: [],
-  requests: {},
-  taints: [],
-  startupTaints: [],
-  capacity: {},
-  allocatable: {},
-  conditions: [],
-  ...change,
-});
+import type { IntentRequest } from '../launch/intent.js';
 
-export const nodeValue = (name: string, change: Partial<ExistingNode> = {}): ExistingNode => ({
-  name,
-  uid: `uid-${name}`,
-  state: 'ready',
-  labels: {},
-  requirements: new Map(),
-  taints: [],
-  cordoned: false,
-  capacity: { cpu: 4000, pods: 10 },
-  allocatable: { cpu: 4000, pods: 10 },
-  pods: [],
-  promisedPods: [],
-  reserved: {},
-  ...change,
-});
-
-export const typeValue = (
-  name: string,
-  cpu: number,
-  change: { readonly available?: boolean; readonly price?: number } = {},
-): InstanceType => ({
-  name,
-  requirements: new Map(),
-  capacity: { cpu, pods: 30 },
-  allocatable: { cpu: cpu - 100, pods: 30 },
-  offerings: [
+/** The request of a spot launch for two nodes of one of two types. */
+export const spotRequest: IntentRequest = {
+  capacityType: 'spot',
+  count: 2,
+  allocation: 'price-capacity-optimized',
+  tags: { 'karpenter.sh/nodepool': 'default' },
+  configs: [
     {
-      zone: 'a',
-      capacityType: 'on-demand',
-      priceMicrosPerHour: change.price ?? cpu,
-      available: change.available ?? true,
-      priceEstimated: false,
+      launchTemplateName: 'dovetail/1',
+      overrides: [
+        { instanceType: 'm5.large', subnetId: 'subnet-1', zone: 'a' },
+        { instanceType: 'm5.xlarge', subnetId: 'subnet-1', zone: 'a', priority: 2 },
+      ],
     },
   ],
-});
+};
 
+/** An option on demand in zone `a`. */
 export const optionOf = (instanceType: string, priceMicrosPerHour: number): BinOption => ({
   instanceType,
   zone: 'a',
@@ -66,6 +28,7 @@ export const optionOf = (instanceType: string, priceMicrosPerHour: number): BinO
   priceMicrosPerHour,
 });
 
+/** A plan for pending pods that does nothing, and changes to it. */
 export const planValue = (id: string, change: Partial<PlanMessage> = {}): PlanMessage => ({
   id,
   cause: { kind: 'pending', group: 'all', round: '1.1' },

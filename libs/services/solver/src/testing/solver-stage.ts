@@ -18,8 +18,9 @@ import {
   subjects,
   type UnavailableOffering,
 } from '@dovetail/contracts';
+import { nodeClassValue, poolValue } from '@dovetail/core-api/testing';
 import { Stopper } from '@dovetail/core-ports';
-import { clusterName, hash, m5Types, nodeClassValue, poolValue, Stage } from '@dovetail/sim-stage';
+import { clusterName, hash, m5Types, Stage } from '@dovetail/sim-stage';
 
 import { defaultSolverConfig, type SolverConfig } from '../config.js';
 import { SolverEngine } from '../engine.js';
@@ -72,7 +73,7 @@ export class SolverStage extends Stage {
 
   /** A pool, its class and a catalog of three types. */
   async basics(): Promise<void> {
-    await this.tell('nodeclass', nodeClassValue());
+    await this.tell('nodeclass', nodeClassValue('default'));
     await this.tell('pool', poolValue('default'));
     await this.catalog();
   }

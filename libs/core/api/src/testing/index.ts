@@ -1,0 +1,1 @@
+export { claimValue, nodeClassValue, poolValue } from './objects.js';

@@ -1,0 +1,7 @@
+export {
+  instanceTypeValue,
+  offeringValue,
+  plainTypeValue,
+  typesByName,
+  type TypeSpec,
+} from './instance-type.js';

@@ -1,0 +1,1 @@
+export { daemonSetValue, gibibytes, mebibytes, nodeValue, podValue, selecting } from './objects.js';

@@ -1,0 +1,2 @@
+export { nodeOf as existingNodeValue, snapshotOf } from './objects.js';
+export { Random } from './random.js';
