@@ -13,6 +13,7 @@ import {
   snapshotOf,
   typeOf,
 } from '../testing/objects.js';
+import { rules } from '../testing/packing.js';
 import { worldOf } from '../world/world.js';
 import { buildInSequence } from './sequence.js';
 import { widen } from './widen.js';
@@ -49,6 +50,8 @@ function named(
     offers.map(({ type, offering }) => `${type.type.name} ${offering.capacityType}`),
   );
 }
+/** Pods of one core that share no node. */
+const alone = (count: number) => podsOf('p', count, { ...cores(1), ...rules.apart('w') });
 const bought = (...sizes: readonly number[]) => sizes.map((size) => `m.${size} on-demand`);
 
 describe('the offers that a new node may name', () => {
@@ -64,8 +67,18 @@ describe('the offers that a new node may name', () => {
     ['stay within a limit', named([podOf('p', cores(1))], { cpu: 5000 }), [bought(2, 4)]],
     [
       'stay within a limit together: the first takes the slack',
-      named(podsOf('p', 2, cores(8)), { cpu: 16_000 }),
-      [bought(8), bought(8)],
+      named(alone(2), { cpu: 10_000 }),
+      [bought(2, 4, 8), bought(2)],
+    ],
+    [
+      'stay within a limit together: the second has what the first cannot use',
+      named(alone(2), { cpu: 12_000 }),
+      [bought(2, 4, 8), bought(2, 4)],
+    ],
+    [
+      'are all of them for each node within a limit that binds none',
+      named(alone(2), { cpu: 16_000 }),
+      [bought(2, 4, 8), bought(2, 4, 8)],
     ],
     [
       'are those of the reservation for a node in it',

@@ -10,7 +10,7 @@ import { type Kind, kindsOf } from '../pack/kinds.js';
 import type { PackBin, PackContext } from '../pack/packing.js';
 import { Engine } from '../rooms/engine.js';
 import { ItemTable } from '../rooms/items.js';
-import type { Snapshot } from '../snapshot.js';
+import type { PlanOptions, Snapshot } from '../snapshot.js';
 import { type World, worldOf } from '../world/world.js';
 import { gibibytes, offeringOf, podsOf, poolOf, selecting, snapshotOf, typeOf } from './objects.js';
 import { familyTypes } from './worlds.js';
@@ -45,13 +45,17 @@ export const asking = (cores: number, gib: number): Pick<Pod, 'requests'> => ({
 /** Pods, and the nodes to pack them on: one pool without restrictions unless told otherwise. */
 export function packingOf(
   pods: readonly Pod[],
-  over: { readonly types?: readonly InstanceType[]; readonly snapshot?: Partial<Snapshot> } = {},
+  over: {
+    readonly types?: readonly InstanceType[];
+    readonly snapshot?: Partial<Snapshot>;
+    readonly options?: Partial<PlanOptions>;
+  } = {},
 ): Packing {
   const snapshot = snapshotOf({
     pools: [{ pool: poolOf('default'), instanceTypes: over.types ?? familyTypes() }],
     ...over.snapshot,
   });
-  const world = worldOf(snapshot, pods, defaultPlanOptions);
+  const world = worldOf(snapshot, pods, { ...defaultPlanOptions, ...over.options });
   const base = new Engine(world);
   const kinds = kindsOf(world, assignAll(base, new ItemTable()).assigned);
   return {
