@@ -1,7 +1,15 @@
 import { kubeResources } from '@dovetail/core-ports';
 import { describe, expect, test } from '@jest/globals';
 
-import { cluster, decisions, gone, reap, started, stateOf } from './testing/current-cluster.js';
+import {
+  cluster,
+  decisions,
+  gone,
+  isDeleting,
+  reap,
+  started,
+  stateOf,
+} from './testing/current-cluster.js';
 
 const { nodeClaims, nodes } = kubeResources;
 
@@ -29,6 +37,72 @@ describe('collection', () => {
     await cluster.cloud.terminate([instanceId]);
     expect(await cluster.pass(60, gone('claim-n1'))).toBe(true);
     expect(cluster.names(nodes)).toEqual([]);
+  });
+
+  const notReady = (name: string): Promise<unknown> =>
+    cluster.kube.patch(
+      { resource: nodes, name },
+      { type: 'merge', body: { status: { conditions: [{ type: 'Ready', status: 'Unknown' }] } } },
+      { subresource: 'status' },
+    );
+  const never = { consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' };
+
+  test('leaves a claim whose instance lost our tags, however long its node is silent', async () => {
+    await started(never);
+    const { instanceId } = await cluster.node('n1');
+    await cluster.node('n2');
+    await cluster.pass(1);
+    cluster.twin.tag([instanceId], { 'eks:eks-cluster-name': '', 'dovetail.sh/cluster-uid': '' });
+    reap();
+    await cluster.pass(130);
+    await notReady('n1');
+    await cluster.pass(300);
+    expect([stateOf(instanceId), isDeleting('claim-n1')]).toEqual(['running', false]);
+  });
+
+  test('ends nothing on an empty answer of EC2 while nodes are silent, and says so', async () => {
+    await started(never);
+    const names = ['n1', 'n2', 'n3'];
+    const made = [];
+    for (const name of names) made.push(await cluster.node(name));
+    await cluster.pass(125);
+    const none = () => Promise.resolve([]);
+    reap({ cloud: { ...cluster.cloud, instancesByTag: none, instancesById: none } });
+    for (const name of names) await notReady(name);
+    await cluster.pass(300);
+    expect(made.map(({ instanceId }) => stateOf(instanceId))).toEqual(names.map(() => 'running'));
+    expect(
+      cluster.metrics.value('dovetail_collection_stopped', { brake: 'collection-brake' }),
+    ).toBe(1);
+  });
+
+  test('ends nothing on a partial list of EC2: it asks for what is missing by id', async () => {
+    await started(never);
+    const names = ['n1', 'n2', 'n3'];
+    const made = [];
+    for (const name of names) made.push(await cluster.node(name));
+    await cluster.pass(125);
+    reap({ cloud: { ...cluster.cloud, instancesByTag: () => Promise.resolve([]) } });
+    for (const name of names) await notReady(name);
+    await cluster.pass(300);
+    expect(made.map(({ instanceId }) => stateOf(instanceId))).toEqual(names.map(() => 'running'));
+  });
+
+  test('leaves a Ready node whose claim was removed by force, and says so', async () => {
+    await started(never);
+    const { instanceId } = await cluster.node('n1');
+    reap();
+    await cluster.pass(2);
+    await cluster.kube.patch(
+      { resource: nodeClaims, name: 'claim-n1' },
+      { type: 'merge', body: { metadata: { finalizers: [] } } },
+    );
+    await cluster.kube.delete({ resource: nodeClaims, name: 'claim-n1' });
+    await cluster.pass(600);
+    expect([stateOf(instanceId), cluster.said('collection-brake').length > 0]).toEqual([
+      'running',
+      true,
+    ]);
   });
 
   test('leaves the instance of a claim that cannot be read, and goes on with the rest', async () => {

@@ -107,6 +107,7 @@ export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
   collection: {
     instanceAgeMinMs: 30_000,
     claimAgeMinMs: 120_000,
+    suspicionMinMs: 120_000,
     fleetShareMax: 0.1,
     alwaysAllowed: 3,
     firstIntervalMs: 10_000,

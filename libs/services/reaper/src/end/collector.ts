@@ -6,14 +6,17 @@ import {
   tags,
   terminationFinalizer,
 } from '@dovetail/core-api';
+import { isRegistered } from '@dovetail/core-cluster';
 import {
   type Collection,
   type FoundInstance,
   instanceIdOf,
   instanceIdOfProvider,
   intentIdOf,
+  noMemory,
   note,
   planCollection,
+  suspectedClaims,
 } from '@dovetail/core-disruption';
 import type { Node } from '@dovetail/core-kube-model';
 import { type KubeObject, kubeResources, messageOf, type StopSignal } from '@dovetail/core-ports';
@@ -32,12 +35,15 @@ export type LastCollection = { readonly atMs: number; readonly collection: Colle
 /** The instances and intents of claims that cannot be read: theirs all the same. */
 type AlsoHeld = { readonly instanceIds: Set<string>; readonly intentIds: Set<string> };
 
+type LiveClaims = { readonly claims: readonly NodeClaim[]; readonly alsoHeld: AlsoHeld };
+
 /**
  * Collects leftovers both ways: instances without a claim, claims and nodes without an instance.
  */
 export class Collector {
   readonly #context: ReaperContext;
   readonly #identity: ClusterIdentity;
+  #memory = noMemory;
   #last: LastCollection | undefined;
 
   constructor(context: ReaperContext, identity: ClusterIdentity) {
@@ -71,23 +77,9 @@ export class Collector {
   }
 
   async #pass(stop: StopSignal): Promise<void> {
-    const { deps, config, world } = this.#context;
-    const clusterUid = await this.#identity.liveClusterUid();
-    const instances = await deps.cloud.instancesByTag([
-      { name: `tag:${tags.clusterName}`, values: [config.clusterName] },
-      { name: `tag:${tags.clusterUid}`, values: ['*'] },
-    ]);
-    const { claims, alsoHeld } = await this.#liveClaims();
-    const ready = [...world.nodes.values()].filter((node) => node.ready);
-    const collection = planCollection({
-      instances,
-      claims,
-      alsoHeld,
-      readyNodes: new Set(ready.map(({ name }) => name)),
-      clusterUid,
-      nowMs: deps.clock.nowMs(),
-      limits: config.collection,
-    });
+    const { deps } = this.#context;
+    const { collection, claims, alsoHeld } = await this.#plan();
+    this.#memory = collection.memory;
     this.#last = { atMs: deps.clock.nowMs(), collection };
     this.#reportBrakes(collection);
     for (const instance of collection.terminate)
@@ -97,11 +89,41 @@ export class Collector {
       await this.#releaseNodes(claims, alsoHeld.instanceIds, stop);
   }
 
+  /** Reads instances, then claims, then by id the instances that the list did not show. */
+  async #plan(): Promise<LiveClaims & { readonly collection: Collection }> {
+    const { deps, config, world } = this.#context;
+    const clusterUid = await this.#identity.liveClusterUid();
+    const listed = [{ name: `tag:${tags.clusterName}`, values: [config.clusterName] }];
+    const instances = await deps.cloud.instancesByTag(listed);
+    const { claims, alsoHeld } = await this.#liveClaims();
+    const ready = [...world.nodes.values()].filter((node) => node.ready);
+    const seen = {
+      instances,
+      claims,
+      readyNodes: new Set(ready.map(({ name }) => name)),
+      nowMs: deps.clock.nowMs(),
+      limits: config.collection,
+    };
+    const asked = suspectedClaims(seen).flatMap((claim) => instanceIdOf(claim) ?? []);
+    const byId = asked.length === 0 ? [] : await deps.cloud.instancesById(asked);
+    const collection = planCollection({
+      ...seen,
+      alsoHeld,
+      stateById: new Map(byId.map(({ id, state }) => [id, state])),
+      // No pod is on a node that has not registered yet.
+      readyInstances: new Set(
+        ready
+          .filter(isRegistered)
+          .flatMap(({ providerId }) => instanceIdOfProvider(providerId) ?? []),
+      ),
+      clusterUid,
+      memory: this.#memory,
+    });
+    return { collection, claims, alsoHeld };
+  }
+
   /** All claims as they are now, and what those hold that cannot be read. */
-  async #liveClaims(): Promise<{
-    readonly claims: readonly NodeClaim[];
-    readonly alsoHeld: AlsoHeld;
-  }> {
+  async #liveClaims(): Promise<LiveClaims> {
     const alsoHeld: AlsoHeld = { instanceIds: new Set(), intentIds: new Set() };
     const objects = await this.#context.deps.kube.list(kubeResources.nodeClaims);
     const claims = objects.flatMap((object) => {

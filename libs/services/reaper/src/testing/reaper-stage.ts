@@ -30,6 +30,8 @@ export type ReaperOptions = {
   readonly config?: Partial<ReaperConfig>;
   /** Another view of the API server. */
   readonly kube?: KubeApi;
+  /** Another view of EC2. */
+  readonly cloud?: ReaperDeps['cloud'];
 };
 export type RunningReaper = {
   readonly stop: Stopper;
@@ -77,7 +79,8 @@ export class ReaperStage extends Stage {
 
   /** Starts a reaper that leads. It lives until `stop` is raised, or dies at the given effect. */
   reaper(options: ReaperOptions = {}): RunningReaper {
-    const ports = options.kube === undefined ? this.deps() : { ...this.deps(), kube: options.kube };
+    const { kube = this.kube, cloud = this.cloud } = options;
+    const ports = { ...this.deps(), kube, cloud };
     const life = new Mortal(ports, options.death, this.stop.signal);
     const config = { clusterName, ...defaultReaperConfig, ...options.config };
     const reaper = createReaper(life.ports, config);
