@@ -7,7 +7,7 @@ import { ProgramBuilder } from './program.js';
 
 const microsPerDollar = 1_000_000;
 
-/** What new nodes have to hold when existing ones are filled to the brim. */
+/** Returns the demand that is left for new nodes once the existing ones are full. */
 function uncovered(problem: BoundProblem): Float64Array {
   return problem.demand.map((amount, r) =>
     Math.max(
@@ -18,8 +18,8 @@ function uncovered(problem: BoundProblem): Float64Array {
 }
 
 /**
- * For each resource by itself, the demand at the best price per unit; the dearest resource decides.
- * No solver.
+ * Prices the demand for each resource alone, at its best price per unit. Returns the highest of
+ * these prices, and needs no solver.
  */
 export function resourcePriceBound(problem: BoundProblem): number {
   const demand = uncovered(problem);
@@ -37,7 +37,8 @@ export function resourcePriceBound(problem: BoundProblem): number {
 }
 
 /**
- * Fractions of nodes that cover all resources together, by the dual simplex of `resourcePrices`.
+ * Prices fractions of nodes that cover all resources together, with the dual simplex of
+ * `resourcePrices`.
  */
 export function aggregateBound(problem: BoundProblem): number {
   return resourcePrices(
@@ -47,8 +48,8 @@ export function aggregateBound(problem: BoundProblem): number {
 }
 
 /**
- * Nodes that spread or anti-affinity demands by itself. With existing nodes that could share the
- * pods: none.
+ * Returns the number of new nodes that spread and anti-affinity demand alone; 0 if existing nodes
+ * could share the pods.
  */
 function nodesMin(problem: BoundProblem): number {
   if (problem.existing.length > 0) return 0;
@@ -64,8 +65,8 @@ function nodesMin(problem: BoundProblem): number {
 }
 
 /**
- * Whole nodes that cover all resources together, and as many as spread and anti-affinity demand.
- * Micro-dollars per hour.
+ * Prices whole nodes that cover all resources together and are at least as many as spread and
+ * anti-affinity demand. The result is in micro-dollars an hour, and 0 if the solver found no bound.
  */
 export async function integerAggregateBound(
   problem: BoundProblem,

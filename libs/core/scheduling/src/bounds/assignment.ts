@@ -6,19 +6,31 @@ import type { Column } from './columns.js';
 import type { BoundProblem, DemandClass } from './problem.js';
 import { type Entry, ProgramBuilder } from './program.js';
 
-/** How many new nodes a plan may have: bounds that know spread are taken over ranges of it. */
+/** A range of numbers of new nodes. Bounds that consider spread are computed per range. */
 export type NodeRange = { readonly least: number; readonly most: number };
 
-/** `nodes`: new nodes of the relaxed optimum, in fractions. Prices in micro-dollars per hour. */
+/**
+ * A bound in micro-dollars an hour. `nodes` is the number of new nodes in the relaxed optimum, in
+ * fractions.
+ */
 export type AssignmentBound = { readonly priceMicrosPerHour: number; readonly nodes: number };
 
 const microsPerDollar = 1_000_000;
-/** What the solver's tolerances may add to an objective. */
+/**
+ * The share of an objective that the solver's tolerances may add. It must not be smaller than they
+ * are; a larger one weakens the bound.
+ */
 const tolerance = 1e-7;
-/** How many types of least reduced cost a restricted program starts with. */
+/**
+ * The types of least reduced cost that a restricted program starts with. More of them make programs
+ * larger; fewer need more rounds.
+ */
 const startingTypes = 6;
 
-/** One pod in the row of each rule that has one; -1 stands for a rule without a row. */
+/**
+ * Returns the entries of one pod in the rows of its rules. A row of -1 means that the rule has
+ * none.
+ */
 const ruleEntries = (rules: readonly number[], rows: readonly number[]): readonly Entry[] =>
   rules.flatMap((rule): readonly Entry[] => {
     const row = numberAt(rows, rule);
@@ -29,9 +41,7 @@ const holdsOne = (column: Column, cls: DemandClass): boolean =>
   column.admits[cls.admission] === 1 &&
   cls.requests.every((amount, r) => amount <= float64At(column.room, r) * (1 + 1e-12));
 
-/**
- * Which columns could take a class at all, fitting included: one pod has to fit a node as a whole.
- */
+/** Returns the classes that fit each column. One pod must fit one node. */
 function fitsOf(problem: BoundProblem): readonly (readonly number[])[] {
   return problem.buyable.map((column) =>
     [...problem.classes.keys()].filter((g) => holdsOne(column, at(problem.classes, g))),
@@ -41,22 +51,22 @@ function fitsOf(problem: BoundProblem): readonly (readonly number[])[] {
 type Layout = {
   readonly classRows: readonly number[];
   readonly countRow: number;
-  /** Of each chosen column: variable of its number of nodes. */
+  /** The variable of each chosen column's number of nodes. */
   readonly nodeColumns: readonly number[];
   readonly solution: LpSolution;
 };
 
 /**
- * Pods of classes are divided over node types in fractions: each class is assigned, resources and
- * hostname rules hold for all nodes of a type together. Solved over few types first; types that the
- * prices call worthwhile join until none is left, so that the result is that of all types.
+ * Divides the pods of each class over node types in fractions. Resources and hostname rules hold
+ * for all nodes of a type together. The program starts with few types and adds those that the
+ * prices call worthwhile until none is left. Its result therefore equals that for all types.
  */
 export class AssignmentProgram {
   readonly #problem: BoundProblem;
   readonly #fits: readonly (readonly number[])[];
   readonly #lp: LpSolver;
   readonly #limits: LpLimits;
-  /** Columns chosen so far; what one range needed is kept for the next. */
+  /** Columns chosen so far. Columns that one range needs are kept for the next. */
   readonly #chosen = new Set<number>();
 
   constructor(problem: BoundProblem, lp: LpSolver, limits: LpLimits) {
@@ -68,8 +78,8 @@ export class AssignmentProgram {
   }
 
   /**
-   * A valid bound for all plans with so many new nodes; Infinity when there are none, 0 when the
-   * solver gave up.
+   * Returns a bound for all plans with a number of new nodes in the range. It is Infinity if there
+   * are none, and 0 if the solver gave up.
    */
   async solve(range: NodeRange): Promise<AssignmentBound> {
     for (;;) {
@@ -99,8 +109,8 @@ export class AssignmentProgram {
   }
 
   /**
-   * Types of least reduced cost at the aggregate's prices, and for each class the best of those
-   * that hold one of it.
+   * Chooses the types of least reduced cost at the aggregate's prices, and for each class the best
+   * types that hold one pod of it.
    */
   #chooseFirst(): void {
     const { buyable, classes, demand } = this.#problem;
@@ -195,9 +205,9 @@ export class AssignmentProgram {
   }
 
   /**
-   * Columns outside the program that could lower its value: what a node of them could hold is worth
-   * more, at the classes' prices, than it costs. (What a node must hold is ignored here, which can
-   * only let more columns in.)
+   * Returns columns outside the program that could lower its value. Such a node's possible contents
+   * are worth more, at the classes' prices, than it costs. The pods that a node must hold are
+   * ignored, which only adds columns.
    */
   #worthwhile(layout: Layout, range: NodeRange): readonly number[] {
     const { classes, rules, buyable } = this.#problem;

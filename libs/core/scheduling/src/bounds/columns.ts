@@ -7,21 +7,25 @@ import { Engine } from '../rooms/engine.js';
 import type { World } from '../world/world.js';
 
 /**
- * A node as the bounds see it: one that can be bought, or all existing nodes that admit the same
- * pods, taken together.
+ * A node in the terms of the bounds: one that can be bought, or all existing nodes that admit the
+ * same pods together.
  */
 export type Column = {
   readonly room: Float64Array;
   readonly priceMicrosPerHour: number;
-  /** Which admission groups may use it. */
+  /** One entry per admission group: 1 if the group may use the column, otherwise 0. */
   readonly admits: Uint8Array;
-  /** How many there can be: a reservation's remaining instances, else without limit. */
+  /**
+   * The most nodes of this column: the remaining instances of a reservation, otherwise Infinity.
+   */
   readonly most: number;
 };
 
-/** Classes that the same offers and existing nodes admit, whatever preference they give up. */
+/**
+ * The classes in groups that the same offers and existing nodes admit, at any level of relaxation.
+ */
 export type Admissions = {
-  /** Admission group of each class, by class index; -1 for classes that no node could ever take. */
+  /** The admission group of each class, by class index; -1 for classes that no node can take. */
   readonly groupOf: Int32Array;
   readonly buyable: readonly Column[];
   readonly existing: readonly Column[];
@@ -42,8 +46,8 @@ function offersFor(world: World, shapes: readonly Shape[]): ReadonlySet<Offer> {
 }
 
 /**
- * Whether everything that fits a node of `small` fits one of `large`, for every class that may go
- * there.
+ * Whether all pods that fit a node of `small` fit a node of `large`, which is no dearer and
+ * unlimited.
  */
 export function covers(large: Column, small: Column): boolean {
   if (large.priceMicrosPerHour > small.priceMicrosPerHour || large.most !== Infinity) return false;
@@ -55,7 +59,8 @@ export function covers(large: Column, small: Column): boolean {
 }
 
 /**
- * Exact: whatever a plan buys of a dominated column, it could buy of the other at no higher price.
+ * Leaves out columns that another one covers. A plan could buy the other at no higher price, so the
+ * bound stays exact.
  */
 function undominated(columns: readonly Column[]): readonly Column[] {
   const kept: Column[] = [];
@@ -89,8 +94,8 @@ function buyableColumns(world: World, groups: readonly ReadonlySet<Offer>[]): re
 }
 
 /**
- * Existing nodes that admit the same groups count as one node with their room together: a
- * relaxation.
+ * Combines existing nodes that admit the same groups into one node with the sum of their room. This
+ * relaxes the problem.
  */
 function existingColumns(world: World, groups: readonly (readonly Shape[])[]): readonly Column[] {
   const engine = new Engine(world);
@@ -114,7 +119,7 @@ function existingColumns(world: World, groups: readonly (readonly Shape[])[]): r
   return [...columns.values()];
 }
 
-/** Finds which classes may go where, and the nodes worth buying. */
+/** Finds which classes may use which nodes, and the nodes worth buying. */
 export function admissionsOf(world: World): Admissions {
   const texts = new Map<string, number>();
   const shapes: (readonly Shape[])[] = [];

@@ -118,7 +118,7 @@ describe('classes of a relaxation', () => {
   });
 });
 
-/** What a rule says where there are 1, 3 and 5 new nodes. */
+/** The limits of a rule for 1, 3 and 5 new nodes. */
 const saidBy = (rule: HostRule | undefined): unknown =>
   rule && {
     mostEver: rule.mostEver,

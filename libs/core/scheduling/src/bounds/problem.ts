@@ -6,56 +6,53 @@ import type { World } from '../world/world.js';
 import { admissionsOf, type Column } from './columns.js';
 
 /**
- * Pods that the bounds need not tell apart. Amounts are scaled: a resource's whole demand is as
- * large as there are pods.
+ * Pods that the bounds treat as equal. Amounts are scaled: the total demand for each resource
+ * equals the number of pods.
  */
 export type DemandClass = {
   readonly requests: Float64Array;
   readonly count: number;
   readonly admission: number;
-  /** Indices into `rules` of those that limit how many pods share a node. */
+  /** Indices into `rules` of the rules that limit how many of these pods share a node. */
   readonly limitedBy: readonly number[];
-  /** Indices into `rules` of those that count the pods. */
+  /** Indices into `rules` of the rules that count these pods. */
   readonly countedBy: readonly number[];
 };
 
-/** What a hostname rule says of each new node, depending on how many new nodes there are. */
+/** The limits of a hostname rule on each new node, which depend on the number of new nodes. */
 export type HostRule = {
-  /** Pods under the rule that a node may hold at most, however many nodes there are. */
+  /** The most pods under the rule on a node, for any number of nodes. */
   readonly mostEver: number;
-  /**
-   * Pods under the rule that a node may hold at most, when there are at least `nodes` new nodes.
-   */
+  /** The most pods under the rule on a node if there are at least `nodes` new nodes. */
   readonly most: (nodes: number) => number;
-  /**
-   * Pods that count for the rule that every new node must hold, when there are at most `nodes` new
-   * nodes.
-   */
+  /** The least counted pods on every new node if there are at most `nodes` new nodes. */
   readonly least: (nodes: number) => number;
 };
 
-/** A relaxation of planning: everything in it holds for every plan that places all the pods. */
+/** A relaxation of planning. Invariant: every plan that places all pods satisfies it. */
 export type BoundProblem = {
   readonly classes: readonly DemandClass[];
   readonly rules: readonly HostRule[];
   readonly buyable: readonly Column[];
   readonly existing: readonly Column[];
-  /** Sum over classes, scaled. */
+  /** The sum of the classes' requests, scaled. */
   readonly demand: Float64Array;
   /** Whether some rule depends on the number of new nodes. */
   readonly balanced: boolean;
   /**
-   * New nodes that spread and anti-affinity over zones (or any label but the hostname) demand; 0
-   * where pods or nodes are there already.
+   * The new nodes that spread and anti-affinity demand over labels other than the hostname. It is 0
+   * if pods or nodes exist already.
    */
   readonly nodesMin: number;
 };
 
-/** Rules that a class follows at every level: what it may give up binds nobody. */
+/**
+ * Whether a class follows a rule at every level. A preference that may be given up is not a rule.
+ */
 const carriedAlways = (cls: PodClass, group: Group): boolean =>
   cls.levels.length > 0 && cls.levels.every((level) => level.carries.includes(group));
 
-/** Pods that already run and count for a group, wherever they are. */
+/** Counts the running pods that a group selects, on any node. */
 function runningOf(world: World, group: Group): number {
   let count = 0;
   for (const node of world.snapshot.nodes)
@@ -72,14 +69,14 @@ type Standing = {
 };
 
 /**
- * Hostname spread as kube-scheduler sees it in the end: the emptiest of all eligible nodes holds at
- * most the average, and the fullest at most maxSkew more; and the fullest holds at least the
- * average, so every node holds at least maxSkew less than that. With `strict` the emptiest counts
- * as 0, and nothing is demanded of a node.
+ * Returns the limits of a hostname spread as kube-scheduler applies them in the end. The emptiest
+ * eligible node has at most the average, and the fullest has at most maxSkew more. The fullest has
+ * at least the average, so every node has at least the average less maxSkew. With `strict`, the
+ * emptiest counts as 0 and no node has a minimum.
  */
 function spreadRule(group: Group, standing: Standing, strict: boolean): HostRule {
   if (strict) return { mostEver: group.maxSkew, most: () => group.maxSkew, least: () => 0 };
-  // With node filters only some nodes are eligible, and which ones is not known here.
+  // With node filters only some nodes are eligible, and it is unknown here which.
   if (group.filter.alternatives !== undefined || group.filter.tolerations !== undefined)
     return { mostEver: Infinity, most: () => Infinity, least: () => 0 };
   return {
@@ -88,7 +85,7 @@ function spreadRule(group: Group, standing: Standing, strict: boolean): HostRule
       nodes <= 0
         ? Infinity
         : Math.floor((standing.counted + standing.running) / nodes) + group.maxSkew,
-    // With too few domains the emptiest counts as 0, which demands less.
+    // With too few domains the emptiest counts as 0, so no node has a minimum.
     least: (nodes) =>
       group.minDomains > 1
         ? 0
@@ -128,9 +125,9 @@ function hostRules(world: World): {
 }
 
 /**
- * Each node lies in one domain of a label. A spread that leaves a domain empty allows maxSkew pods
- * in each of the others, so pods are in as many domains as that takes, or in all; anti-affinity
- * allows one pod a domain.
+ * Returns the least number of nodes that domains other than hosts demand. Each node lies in one
+ * domain of a label. A spread with an empty domain allows maxSkew pods in each other domain. So it
+ * needs enough domains for its pods, or all of them. Anti-affinity allows one pod per domain.
  */
 function domainNodesMin(world: World): number {
   if (world.snapshot.nodes.length > 0) return 0;
@@ -152,8 +149,8 @@ function domainNodesMin(world: World): number {
 }
 
 /**
- * Scales that make every resource's whole demand equal the number of pods: amounts span twelve
- * orders of magnitude.
+ * Returns scales that make the total demand for each resource equal the number of pods. Amounts
+ * span twelve orders of magnitude.
  */
 function scalesOf(world: World): Float64Array {
   const total = new Float64Array(world.dimensions.names.length);
@@ -167,8 +164,8 @@ function scalesOf(world: World): Float64Array {
 }
 
 /**
- * States the relaxation for every pod of a world that some node could take; classes that differ in
- * nothing here are one.
+ * Builds the relaxation for every pod of a world that some node could take. Classes that differ in
+ * nothing here are combined.
  */
 export function problemOf(world: World): BoundProblem {
   const { groupOf, buyable, existing } = admissionsOf(world);

@@ -1,6 +1,6 @@
 import type { LinearProgram } from '@dovetail/core-ports';
 
-/** One entry of a matrix. */
+/** An entry of a column in a row. */
 export type Entry = readonly [row: number, value: number];
 
 /** A linear program under construction: rows first, then columns with their entries. */
@@ -13,13 +13,13 @@ export class ProgramBuilder {
   readonly #indices: number[] = [];
   readonly #values: number[] = [];
 
-  /** Adds a row and returns its number. */
+  /** Adds a row between `lower` and `upper` and returns its number. */
   row(lower: number, upper: number): number {
     this.#rowLower.push(lower);
     return this.#rowUpper.push(upper) - 1;
   }
 
-  /** Adds a column between 0 and `upper`, and returns its number. Entries of 0 are left out. */
+  /** Adds a column between 0 and `upper` and returns its number. Entries of 0 are left out. */
   column(cost: number, upper: number, entries: Iterable<Entry>): number {
     for (const [row, value] of entries) {
       if (value === 0) continue;
@@ -31,7 +31,7 @@ export class ProgramBuilder {
     return this.#cost.push(cost) - 1;
   }
 
-  /** The program as it stands. */
+  /** Returns the program with all rows and columns so far. */
   build(kind: 'fractions' | 'whole-numbers'): LinearProgram {
     return {
       cost: Float64Array.from(this.#cost),

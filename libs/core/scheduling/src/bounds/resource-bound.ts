@@ -5,19 +5,15 @@ import { resourcePrices } from '../pack/prices.js';
 import type { Bound } from '../plan.js';
 import type { Engine } from '../rooms/engine.js';
 
-/**
- * Offers that price the bound: every one that any node could be launched as, reserved ones
- * included.
- */
+/** Returns every offer that some node could be launched as, reserved ones included. */
 function allOffers(engine: Engine): readonly Offer[] {
   const { states, templates } = engine.world;
   return templates.flatMap((template) => states.root(template).frontier);
 }
 
 /**
- * A price that no plan for the same pods can beat: what their requests cost at the best resource
- * prices, when everything that existing nodes had free is taken for nothing and fractions of nodes
- * can be bought.
+ * Returns a price that no plan for the same pods can beat. It prices their requests at the best
+ * resource prices, for fractions of nodes. The free room of existing nodes costs nothing.
  */
 export function resourceBound(engine: Engine): Bound {
   const size = engine.world.dimensions.names.length;

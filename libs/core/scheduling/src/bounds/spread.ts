@@ -3,8 +3,8 @@ import type { AssignmentBound, AssignmentProgram, NodeRange } from './assignment
 type Leaf = NodeRange & AssignmentBound;
 
 /**
- * Where a range is cut: at the relaxed number of nodes if that is inside, for wide ranges at their
- * geometric mean.
+ * Returns where to cut a range: at the relaxed number of nodes if that lies inside, or at the
+ * geometric mean of a wide range.
  */
 function cutOf(leaf: Leaf): number {
   const wide = leaf.most > 4 * Math.max(1, leaf.least);
@@ -16,9 +16,9 @@ function cutOf(leaf: Leaf): number {
 }
 
 /**
- * What hostname rules demand depends on the number of new nodes, so the bound is the least over
- * ranges of that number that together cover all. The range with the least is halved, as often as
- * `rangesMax` allows or until it is one number.
+ * Returns the bound that considers hostname rules, whose limits depend on the number of new nodes.
+ * It is the lowest bound over ranges that together cover all numbers. The range with the lowest
+ * bound is cut until `rangesMax` programs are solved or it is a single number.
  */
 export async function spreadBound(
   program: AssignmentProgram,
@@ -26,7 +26,7 @@ export async function spreadBound(
 ): Promise<number> {
   const solve = async (range: NodeRange, within: number): Promise<Leaf> => {
     const { priceMicrosPerHour, nodes } = await program.solve(range);
-    // What holds for a range holds for its parts, also where the solver had no time left for them.
+    // A bound for a range holds for its parts, even if the solver had no time left for them.
     return { ...range, nodes, priceMicrosPerHour: Math.max(within, priceMicrosPerHour) };
   };
   const leaves: Leaf[] = [await solve(what.all, 0)];

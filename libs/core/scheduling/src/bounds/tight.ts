@@ -9,22 +9,22 @@ import { AssignmentProgram } from './assignment.js';
 import { type BoundProblem, problemOf } from './problem.js';
 import { spreadBound } from './spread.js';
 
-/** What bounds may cost. */
+/** The limits on the effort for bounds. */
 export type BoundLimits = {
-  /** Wall-clock time per program given to the solver. */
+  /** The wall-clock time of each program, in milliseconds. */
   readonly programMsMax: number;
-  /** How many ranges of the number of nodes are looked at when hostname spread makes it matter. */
+  /** The most ranges of the number of nodes that are solved if hostname spread depends on it. */
   readonly rangesMax: number;
 };
 
 export const defaultBoundLimits: BoundLimits = { programMsMax: 2_000, rangesMax: 25 };
 
-/** Every bound by its kind; 0 where one says nothing. */
+/** The bound of each kind, in micro-dollars an hour; 0 if a kind gives none. */
 export type Bounds = Readonly<Record<Exclude<Bound['kind'], 'none'>, number>>;
 
 /**
- * Plans cost whole micro-dollars, so a bound may be rounded up, once what solvers round is taken
- * off.
+ * Rounds a bound up to whole micro-dollars, which plans cost. First it subtracts the solver's
+ * rounding.
  */
 const safe = (price: number): number =>
   Number.isFinite(price) ? Math.max(0, Math.ceil(price * (1 - 1e-9) - 1e-6)) : 0;
@@ -57,9 +57,9 @@ async function programBounds(
 }
 
 /**
- * Lower bounds on what new nodes cost in any plan that places all of `pods` (pods that no node
- * could ever take left aside). Each drops some of the rules and lets nodes or pods be divided, so
- * no plan that keeps the rules costs less.
+ * Returns lower bounds on the price of the new nodes in any plan that places all of `pods`. Pods
+ * that no node can take are left out. Each bound drops some rules and divides nodes or pods, so no
+ * valid plan costs less.
  */
 export async function boundsOf(
   snapshot: Snapshot,
@@ -77,8 +77,8 @@ export async function boundsOf(
       'integer-aggregate': 0,
       spread: 0,
     };
-  // Cheap ones first: a solver whose time is over (see `timeBoxed` of its adapter) answers nothing
-  // more, and what is known by then counts.
+  // The cheap bounds come first. A solver whose time is over (see `timeBoxed` of its adapter) gives
+  // no more answers, and the bounds so far count.
   const aggregate = {
     'resource-price': safe(resourcePriceBound(problem)),
     'aggregate-lp': safe(aggregateBound(problem)),
@@ -92,8 +92,8 @@ export async function boundsOf(
 }
 
 /**
- * The largest of all bounds, each given as much time as `lp` has. `pods` are those that the plan in
- * question places: whoever leaves pods out pays less.
+ * Returns the largest of all bounds, each computed within the time that `lp` has. `pods` must be
+ * those that the plan places, because a plan that leaves pods out costs less.
  */
 export async function tightBound(
   snapshot: Snapshot,

@@ -1,7 +1,7 @@
 import { numberAt } from '@dovetail/core-invariant';
 
 import { packBlocks } from '../improve/blocks.js';
-import { Choices } from '../improve/choices.js';
+import { RandomNumbers } from '../improve/random-numbers.js';
 import { improve } from '../improve/search.js';
 import { type Balanced, balancedPack, type Standing } from '../pack/balanced.js';
 import { totalPrice } from '../pack/bins.js';
@@ -108,7 +108,7 @@ function largePacking(
   what: { readonly seed: number; readonly stop: () => boolean },
 ): readonly PackBin[] | undefined {
   return (
-    packBlocks(context, { choices: new Choices(what.seed), shouldStop: what.stop }) ??
+    packBlocks(context, { random: new RandomNumbers(what.seed), shouldStop: what.stop }) ??
     greedyPack(context, false, what.stop)
   );
 }

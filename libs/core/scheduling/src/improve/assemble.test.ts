@@ -19,7 +19,7 @@ import {
   workloadsOf,
 } from '../testing/packing.js';
 import { assemble, type Shell } from './assemble.js';
-import { Choices } from './choices.js';
+import { RandomNumbers } from './random-numbers.js';
 
 /** All pods of a packing, most valuable first, as the assembly wants them. */
 const portionsOf = ({ context, kinds }: Packing): readonly Portion[] =>
@@ -30,7 +30,8 @@ const assembled = (
   packing: Packing,
   shells: readonly Shell[],
   portions = portionsOf(packing),
-): readonly PackBin[] | undefined => assemble(packing.context, shells, portions, new Choices(1));
+): readonly PackBin[] | undefined =>
+  assemble(packing.context, shells, portions, new RandomNumbers(1));
 /** Empty nodes that are meant to be of the types with these prices. */
 const shellsOf = ({ context, kinds }: Packing, prices: readonly number[]): readonly Shell[] => {
   const state = at(at(kinds, 0).openings, 0);

@@ -5,37 +5,45 @@ import { stillBuys } from '../pack/fill.js';
 import type { Kind, Portion } from '../pack/kinds.js';
 import { type PackBin, type PackContext, type Target } from '../pack/packing.js';
 import { dot } from '../pack/prices.js';
-import type { Choices } from './choices.js';
+import type { RandomNumbers } from './random-numbers.js';
 
-/** A node that is to be filled: what it holds already, and the type it is meant to be. */
+/** A node to fill: its contents so far, and the type that it should become. */
 export type Shell = { readonly bin: PackBin; readonly target: Target };
 
-/** Sums that round differently must not rule out what fits exactly. */
+/**
+ * Tolerance for rounding, so that sums that round differently exclude no pod that fits exactly.
+ * Larger than that rounding, and small beside any amount.
+ */
 const rounding = 1 + 1e-9;
-/** How many rounds of moving pods aside are tried before an assembly is given up. */
+/**
+ * Rounds of moving pods aside before an assembly is given up. More rounds complete more assemblies
+ * and take more time.
+ */
 const repairsMax = 24;
 
 /**
- * Divides pods over nodes of given types: largest first, each to the node whose free resources suit
- * it best.
+ * Divides pods over nodes of given types: the most valuable first, each to the node whose free
+ * resources suit it best.
  */
 class Assembly {
   readonly #context: PackContext;
   readonly #bins: readonly PackBin[];
   readonly #targets: readonly Target[];
   readonly #kinds: readonly Kind[];
-  /** By node, pods of each portion. */
+  /** The pods of each portion, by node. */
   readonly #counts: readonly Int32Array[];
-  /** Worth of a unit over the room it is a unit of, by node: scarce where little is left. */
+  /** The worth of each resource per share of a node's room, by node. */
   readonly #weights: readonly Float64Array[];
   readonly #left: Int32Array;
-  /** What one pod of each portion asks for, side by side in memory. */
+  /** The requests of one pod of each portion, side by side in memory. */
   readonly #requests: Float64Array;
-  /** What one pod of each portion is worth: never more than one of the portion before. */
+  /**
+   * The worth of one pod of each portion. Invariant: never more than that of the portion before.
+   */
   readonly #worths: Float64Array;
   /**
-   * What a pod must give back at least for another to fit, and what it may ask for at most to fit
-   * elsewhere.
+   * Buffers per resource. `#least` and `#leastBack` are the least that a pod must free for another
+   * to fit. `#mostBack` is the most that a pod may request to fit elsewhere.
    */
   readonly #least: Float64Array;
   readonly #leastBack: Float64Array;
@@ -68,14 +76,14 @@ class Assembly {
     );
   }
 
-  run(choices: Choices): readonly PackBin[] | undefined {
+  run(random: RandomNumbers): readonly PackBin[] | undefined {
     for (let portion = 0; portion < this.#kinds.length; portion += 1) this.#spread(portion);
     for (let round = 0; this.#leftOver > 0; round += 1)
-      if (round >= repairsMax || !this.#repair(choices)) return undefined;
+      if (round >= repairsMax || !this.#repair(random)) return undefined;
     return this.#finish();
   }
 
-  /** Puts the pods of one portion one by one on the node that suits each best. */
+  /** Puts the pods of one portion on nodes, one by one, each on the node that suits it best. */
   #spread(portion: number): void {
     while (int32At(this.#left, portion) > 0) {
       const bin = this.#bestFor(portion);
@@ -112,7 +120,7 @@ class Assembly {
     return best;
   }
 
-  /** Whether everything but resources lets one more pod in. */
+  /** Whether rules and offers admit one more pod. Resources are not checked. */
   #allows(index: number, portion: number): boolean {
     const bin = at(this.#bins, index);
     const kind = at(this.#kinds, portion);
@@ -133,28 +141,28 @@ class Assembly {
   }
 
   /**
-   * Finds one pod that is left over a place by moving another aside; false when no such move is
-   * there.
+   * Places one pod that is left over, by moving another pod aside. Returns false if no such move
+   * exists.
    */
-  #repair(choices: Choices): boolean {
+  #repair(random: RandomNumbers): boolean {
     for (let portion = 0; portion < this.#kinds.length; portion += 1) {
       if (int32At(this.#left, portion) === 0) continue;
-      const start = choices.below(this.#bins.length);
+      const start = random.below(this.#bins.length);
       for (let step = 0; step < this.#bins.length; step += 1) {
         if (!this.#makeRoom((start + step) % this.#bins.length, portion)) continue;
         this.#left[portion] = int32At(this.#left, portion) - 1;
         this.#leftOver -= 1;
         return true;
       }
-      // One pod that cannot be placed is enough to fail.
+      // An assembly fails as soon as one pod cannot be placed.
       return false;
     }
     return true;
   }
 
   /**
-   * Moves one pod from a node to another, or exchanges two, so that the pod of portion `at` fits;
-   * and puts it there.
+   * Moves one pod to another node, or exchanges two pods, so that a pod of `portion` fits. Then it
+   * places that pod.
    */
   #makeRoom(index: number, portion: number): boolean {
     const counts = at(this.#counts, index);
@@ -176,8 +184,8 @@ class Assembly {
   }
 
   /**
-   * With `out` taken from its node: another node takes it if it gives a smaller pod back that still
-   * leaves room for `at`.
+   * Moves `out` to another node that gives a smaller pod back. The smaller pod must leave room for
+   * `at`. Invariant: `out` has been taken from its node.
    */
   #exchange(index: number, what: { readonly at: number; readonly out: number }): boolean {
     const { at: portion, out } = what;
@@ -213,8 +221,8 @@ class Assembly {
   }
 
   /**
-   * Notes how much of each resource a node lacks for one more pod of a portion, and gives what that
-   * is worth at least.
+   * Writes the amounts that a node lacks for one more pod of a portion. Returns their worth,
+   * rounded down.
    */
   #lacking(lack: Float64Array, index: number, portion: number): number {
     const { used } = at(this.#bins, index);
@@ -231,7 +239,7 @@ class Assembly {
     return worth / rounding;
   }
 
-  /** The first portion of which a pod is not worth more. */
+  /** Returns the first portion whose worth is at most `worth`. */
   #notAbove(worth: number): number {
     let low = 0;
     let high = this.#worths.length;
@@ -257,7 +265,7 @@ class Assembly {
     return true;
   }
 
-  /** The first other node that takes one more pod; -1 when none does. */
+  /** Returns the first other node that takes one more pod; -1 if none does. */
   #otherFor(index: number, portion: number): number {
     for (let other = 0; other < this.#bins.length; other += 1)
       if (other !== index && this.#fits(other, portion) && this.#allows(other, portion))
@@ -291,14 +299,14 @@ class Assembly {
 }
 
 /**
- * Divides all of the portions, most valuable first, over the shells; undefined when that was not
- * managed.
+ * Divides all portions, most valuable first, over the shells. Returns the filled nodes; undefined
+ * if some pod finds no place.
  */
 export function assemble(
   context: PackContext,
   shells: readonly Shell[],
   portions: readonly Portion[],
-  choices: Choices,
+  random: RandomNumbers,
 ): readonly PackBin[] | undefined {
-  return new Assembly(context, shells, portions).run(choices);
+  return new Assembly(context, shells, portions).run(random);
 }

@@ -16,12 +16,12 @@ import {
   workloadsOf,
 } from '../testing/packing.js';
 import { packBlocks } from './blocks.js';
-import { Choices } from './choices.js';
+import { RandomNumbers } from './random-numbers.js';
 
 const blocks = ({ context }: Packing, stopAfter = Infinity): readonly PackBin[] | undefined => {
   let asked = 0;
   return packBlocks(context, {
-    choices: new Choices(1),
+    random: new RandomNumbers(1),
     shouldStop: () => {
       asked += 1;
       return asked > stopAfter;

@@ -9,31 +9,47 @@ import type { Kind, Portion } from '../pack/kinds.js';
 import { type PackBin, type PackContext, type Target } from '../pack/packing.js';
 import { dot, resourcePrices } from '../pack/prices.js';
 import { assemble } from './assemble.js';
-import type { Choices } from './choices.js';
 import { combinationsFor } from './combinations.js';
+import type { RandomNumbers } from './random-numbers.js';
 
 /**
- * About so many nodes' worth of pods are packed together: enough for types to combine well, few
- * enough to try many.
+ * The number of average nodes whose pods form one block. Larger blocks combine types better;
+ * smaller blocks allow more trials in the same time.
  */
 const nodesPerBlock = 5;
-/** How many of them are chosen after the others: the last few make a combination cheap or dear. */
+/**
+ * The number of these nodes that stay open to choice, because the last few decide how cheap a
+ * combination is. More of them mean more combinations to search.
+ */
 const nodesChosen = 2.5;
 /**
- * By how much a block may cost more than its pods are worth, and how much room is left free, from
- * ambitious to easy.
+ * The attempts of a block, from ambitious to easy. `spare` is the highest price as a multiple of
+ * the pods' worth. `slack` is the room to be found as a multiple of their requests. Later attempts
+ * succeed more often and cost more.
  */
 const attempts = [
   { spare: 1.004, slack: 1.0005 },
   { spare: 1.01, slack: 1.002 },
   { spare: 1.03, slack: 1.006 },
 ] as const;
-/** Combinations tried in each attempt. */
+/**
+ * Combinations that are tried in each attempt. More of them succeed more often and take more time.
+ */
 const triesPerAttempt = 3;
+/**
+ * The limits of the search for a block's combinations: nodes to choose, sets to look at and
+ * combinations to keep. Higher limits find cheaper combinations and take more time per block.
+ */
+const searchLimits = { countMin: 1, countMax: 5, visitsMax: 4000, keptMax: 16 } as const;
+/**
+ * Value for money counts as near the best from this share of the best. A lower share lets poorer
+ * types decide the size of a block.
+ */
+const nearBest = 0.995;
 
 /**
- * Kinds by the state that nodes are opened in for them; undefined when any of them is under
- * hostname rules.
+ * Groups kinds by the state in which their nodes open; undefined if some kind is under hostname
+ * rules.
  */
 function byOpening(context: PackContext): ReadonlyMap<State, readonly Kind[]> | undefined {
   const groups = new Map<State, Kind[]>();
@@ -48,8 +64,8 @@ function byOpening(context: PackContext): ReadonlyMap<State, readonly Kind[]> | 
 }
 
 /**
- * What the room of a node is worth, on average over those that give nearly the most for their
- * price: good plans consist of them.
+ * Returns the average worth of the rooms that give nearly the most for their price. Good plans
+ * consist of such nodes.
  */
 function typicalWorth(context: PackContext, state: State): number {
   const rated = context
@@ -59,13 +75,13 @@ function typicalWorth(context: PackContext, state: State): number {
       ratio: dot(context.duals, usable) / Math.max(1, price),
     }));
   const best = rated.reduce((most, { ratio }) => Math.max(most, ratio), 0);
-  const good = rated.filter(({ ratio }) => ratio >= best * 0.995);
+  const good = rated.filter(({ ratio }) => ratio >= best * nearBest);
   return good.reduce((sum, { worth }) => sum + worth, 0) / Math.max(1, good.length);
 }
 
 /**
- * Divides pods into blocks that are alike: of each kind about as many in each, the odd ones in
- * turn.
+ * Divides pods into similar blocks. Each kind is divided equally, and the remaining pods go to the
+ * blocks in turn.
  */
 function blocksOf(
   context: PackContext,
@@ -91,7 +107,7 @@ function blocksOf(
 }
 
 /**
- * Of the nodes that would hold a demand best in fractions, all whole ones but a few, which are left
+ * Returns the nodes of the best fractional solution in whole numbers, without the few that are left
  * to choose.
  */
 function bulkOf(targets: readonly Target[], demand: Float64Array): readonly Target[] {
@@ -109,21 +125,15 @@ function bulkOf(targets: readonly Target[], demand: Float64Array): readonly Targ
 function packBlock(
   context: PackContext,
   portions: readonly Portion[],
-  what: { readonly state: State; readonly choices: Choices; readonly firstId: number },
+  what: { readonly state: State; readonly random: RandomNumbers; readonly firstId: number },
 ): readonly PackBin[] | undefined {
-  const { state, choices, firstId } = what;
+  const { state, random, firstId } = what;
   const demand = demandOf(portions, context.perUnit.length);
   const worth = dot(context.duals, demand);
   const targets = context.targets(state);
   const given = bulkOf(targets, demand);
   for (const { spare, slack } of attempts) {
-    const limits = {
-      countMin: 1,
-      countMax: 5,
-      priceMax: worth * spare * slack,
-      visitsMax: 4000,
-      keptMax: 16,
-    };
+    const limits = { ...searchLimits, priceMax: worth * spare * slack };
     const combinations = combinationsFor(targets, {
       demand: demand.map((amount) => amount * slack),
       given,
@@ -135,7 +145,7 @@ function packBlock(
         bin: emptyBin(context, firstId + index, state),
         target,
       }));
-      const bins = assemble(context, shells, portions, choices);
+      const bins = assemble(context, shells, portions, random);
       if (bins !== undefined) return bins;
     }
   }
@@ -143,7 +153,8 @@ function packBlock(
 }
 
 /**
- * Pods that are large for their nodes do not add up as amounts do: then node after node is filled.
+ * Fills node after node. Blocks of pods that are large for their nodes need this, because such pods
+ * do not add up like amounts.
  */
 function filledInTurn(
   context: PackContext,
@@ -168,13 +179,13 @@ function blockList(
 }
 
 /**
- * Packs pods without hostname rules block by block: each block gets the cheapest combination of
- * node types over which its pods can be divided. Takes a time in proportion to the pods; when
- * stopped, the rest goes where it fits first. Undefined where hostname rules matter.
+ * Packs pods block by block. Each block gets the cheapest combination of node types over which its
+ * pods can be divided. The time grows in proportion to the pods. After a stop, the remaining pods
+ * are packed first-fit. The result is undefined if hostname rules apply.
  */
 export function packBlocks(
   context: PackContext,
-  what: { readonly choices: Choices; readonly shouldStop: () => boolean },
+  what: { readonly random: RandomNumbers; readonly shouldStop: () => boolean },
 ): readonly PackBin[] | undefined {
   const groups = byOpening(context);
   if (groups === undefined) return undefined;
@@ -184,7 +195,7 @@ export function packBlocks(
     for (const portions of blockList(context, kinds, state)) {
       const packed = what.shouldStop()
         ? undefined
-        : packBlock(context, portions, { state, choices: what.choices, firstId: bins.length });
+        : packBlock(context, portions, { state, random: what.random, firstId: bins.length });
       if (packed === undefined)
         for (const { kind, count } of portions)
           rest[kind.index] = int32At(rest, kind.index) + count;

@@ -2,8 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 
 import { type Target } from '../pack/packing.js';
 import { resourcePrices } from '../pack/prices.js';
-import { Choices } from './choices.js';
 import { type CombinationLimits, combinationsFor } from './combinations.js';
+import { RandomNumbers } from './random-numbers.js';
 
 const target = (cpu: number, memory: number, price: number): Target => ({
   room: Float64Array.of(cpu, memory),
@@ -59,8 +59,8 @@ describe('combinations of node types', () => {
   });
 
   test('the cheapest is as cheap as trying every set of three', () => {
-    const choices = new Choices(7);
-    const draw = (): number => 1 + choices.below(30);
+    const random = new RandomNumbers(7);
+    const draw = (): number => 1 + random.below(30);
     for (let round = 0; round < 100; round += 1) {
       const offers = Array.from({ length: 6 }, () => target(draw(), draw(), draw()));
       const demand = Float64Array.of(draw(), draw());

@@ -3,42 +3,44 @@ import { at, float64At } from '@dovetail/core-invariant';
 import { type Target } from '../pack/packing.js';
 import { dot } from '../pack/prices.js';
 
-/** Node types to hold a demand together, and what they cost. */
+/** Node types that hold a demand together, and their price. */
 export type Combination = { readonly targets: readonly Target[]; readonly price: number };
 
-/** What a combination has to hold, and at what price. */
+/** The demand of a combination and the limits on the search. */
 export type CombinationDemand = {
   readonly demand: Float64Array;
-  /** Nodes that every combination has. */
+  /** Nodes that every combination contains. */
   readonly given: readonly Target[];
-  /** Prices of resources at which no node costs less than its room is worth. */
+  /**
+   * The prices of resources. Invariant: no node costs less than its usable room is worth at them.
+   */
   readonly perUnit: Float64Array;
   readonly limits: CombinationLimits;
 };
 
 export type CombinationLimits = {
-  /** The least and the most nodes, those that are given not counted. */
+  /** The fewest and the most nodes besides the given ones. */
   readonly countMin: number;
   readonly countMax: number;
-  /** Dearer combinations are left out. */
+  /** The highest price of a combination. */
   readonly priceMax: number;
-  /** How many sets are looked at, complete or not, at most. */
+  /** The most sets to look at, complete or not. */
   readonly visitsMax: number;
-  /** How many combinations are wanted, at most. */
+  /** The most combinations to return. */
   readonly keptMax: number;
 };
 
 /**
  * Finds sets of node types whose rooms add up to a demand. No type costs less than its room is
- * worth, so a set costs at least its price so far and the worth of what is left to cover: most sets
- * are given up after a node or two.
+ * worth. A set therefore costs at least its price so far plus the worth of the rest, and most sets
+ * are given up early.
  */
 class CombinationSearch {
   readonly #targets: readonly Target[];
   readonly #perUnit: Float64Array;
   readonly #limits: CombinationLimits;
   readonly #chosen: Target[];
-  /** What is left to cover, by the number of nodes added. */
+  /** The demand that is left to cover, by the number of nodes added. */
   readonly #residuals: readonly Float64Array[];
   #found: Combination[] = [];
   #priceMax: number;
@@ -62,7 +64,7 @@ class CombinationSearch {
     return this.#found.sort((a, b) => a.price - b.price).slice(0, this.#limits.keptMax);
   }
 
-  /** Adds one more node; types before `from` are not added any more, so that no set comes twice. */
+  /** Adds one more node. Types before `from` are skipped, so that no set is found twice. */
   #extend(depth: number, what: { readonly from: number; readonly price: number }): void {
     const residual = at(this.#residuals, depth);
     const next = at(this.#residuals, depth + 1);
@@ -88,7 +90,10 @@ class CombinationSearch {
     }
   }
 
-  /** Writes what is left after a room to `next`; returns its worth, or -1 when nothing is left. */
+  /**
+   * Writes the demand that is left after a room to `next`. Returns its worth; -1 if nothing is
+   * left.
+   */
   #cover(residual: Float64Array, room: Float64Array, next: Float64Array): number {
     let worth = 0;
     let covered = true;
@@ -117,8 +122,8 @@ function coversAll(room: Float64Array, residual: Float64Array): boolean {
 }
 
 /**
- * Cheap combinations that hold a demand in sum, cheapest first; whether the pods can be divided so
- * is another question.
+ * Returns cheap combinations whose rooms add up to a demand, cheapest first. The pods may still not
+ * divide over them.
  */
 export function combinationsFor(
   targets: readonly Target[],
@@ -143,7 +148,7 @@ export function combinationsFor(
   return new CombinationSearch(worthwhile, what).run(residual, price);
 }
 
-/** What a type costs beyond the worth of the part of its room that the demand could use at all. */
+/** Returns the price of a type less the worth of the part of its room that the demand can use. */
 function usefulWaste(
   { room, usable = room, price }: Target,
   perUnit: Float64Array,

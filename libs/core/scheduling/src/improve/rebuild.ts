@@ -5,33 +5,39 @@ import { filled } from '../pack/fill.js';
 import type { Kind } from '../pack/kinds.js';
 import type { PackBin, PackContext, Target } from '../pack/packing.js';
 import { dot } from '../pack/prices.js';
-import type { Choices } from './choices.js';
+import type { RandomNumbers } from './random-numbers.js';
 import type { UnpackedPods } from './unpacked-pods.js';
 
-/** The number of the last node that the search opened: one count for all of its parts. */
+/** Nodes that a rebuilt set may have beyond the old one. More of them rarely cost no more. */
+const addedMax = 3;
+/** Rounds of the tournament between random targets. More rounds choose good value more often. */
+const roundsMax = 3;
+/** Exchanges that top off a rebuilt node. More of them raise its worth and take more time. */
+const swapsMax = 6;
+
+/** The number of the last node that the search opened. All parts of the search share it. */
 export type BinIds = { next: number };
 
-/**
- * What must stay of dissolved nodes; `fixed`: only these may be filled, no node may be opened
- * beside them.
- */
+/** The shells of dissolved nodes. If `fixed`, only they may be filled and no node may be opened. */
 type Places = { readonly shells: PackBin[]; readonly fixed: boolean };
 
-/** Rebuilds dissolved nodes one by one, each filled greedily. */
+/** Rebuilds dissolved nodes one by one and fills each greedily. */
 export class Rebuild {
   readonly #context: PackContext;
-  readonly #choices: Choices;
+  readonly #random: RandomNumbers;
   readonly #unpacked: UnpackedPods;
   readonly #ids: BinIds;
 
-  constructor(context: PackContext, choices: Choices, unpacked: UnpackedPods, ids: BinIds) {
+  constructor(context: PackContext, random: RandomNumbers, unpacked: UnpackedPods, ids: BinIds) {
     this.#context = context;
-    this.#choices = choices;
+    this.#random = random;
     this.#unpacked = unpacked;
     this.#ids = ids;
   }
 
-  /** Nodes for all unpacked pods, for at most `budget`; undefined when it finds none. */
+  /**
+   * Returns nodes for all unpacked pods at a price of at most `budget`; undefined if it finds none.
+   */
   run(
     budget: number,
     old: readonly PackBin[],
@@ -40,11 +46,11 @@ export class Rebuild {
     const rebuilt: PackBin[] = [];
     let spent = 0;
     const shells = [...kept];
-    // Mostly nodes like those that were there, better filled: other types at random seldom come out
-    // at the same price.
-    const again = this.#choices.below(4) === 0 ? [] : [...old];
+    // Three times out of four, the new nodes have the types of the old ones. Random types seldom
+    // have the same price.
+    const again = this.#random.below(4) === 0 ? [] : [...old];
     while (this.#unpacked.count > 0) {
-      if (rebuilt.length > old.length + 3) return undefined;
+      if (rebuilt.length > old.length + addedMax) return undefined;
       const bin = this.#next(budget - spent, again, { shells, fixed: kept.length > 0 });
       if (bin === undefined) return undefined;
       spent += bin.price;
@@ -56,8 +62,8 @@ export class Rebuild {
   }
 
   /**
-   * The next node: the cheapest that takes everything, if one can; else one of the better targets,
-   * at random.
+   * Returns the next node: the cheapest that takes every pod if one can, otherwise one of the
+   * better targets at random.
    */
   #next(budget: number, again: PackBin[], places: Places): PackBin | undefined {
     const index = this.#unpacked.sizes[0]?.kinds[0] ?? 0;
@@ -75,8 +81,8 @@ export class Rebuild {
   }
 
   /**
-   * A node for a pod: one of the shells that takes it, which is used up by that, or an empty one
-   * where nodes may come and go.
+   * Returns a node for a pod: an unused shell that takes it, or an empty node if nodes may be
+   * opened.
    */
   #opened(seed: Kind, { shells, fixed }: Places): PackBin | undefined {
     if (fixed) {
@@ -87,7 +93,7 @@ export class Rebuild {
     return emptyBin(
       this.#context,
       this.#ids.next,
-      at(seed.openings, this.#choices.below(seed.openings.length)),
+      at(seed.openings, this.#random.below(seed.openings.length)),
     );
   }
 
@@ -116,31 +122,31 @@ export class Rebuild {
   }
 
   /**
-   * A node like one of those that were dissolved, each used once: what comes out costs no more, and
-   * may need less.
+   * Returns a node of the type of a dissolved one, each of which is used once. Its price is
+   * therefore no higher.
    */
   #sameTarget(start: PackBin, again: PackBin[]): PackBin | undefined {
-    const [model] = again.splice(this.#choices.below(again.length), 1) as [PackBin];
+    const [model] = again.splice(this.#random.below(again.length), 1) as [PackBin];
     if (!start.used.every((amount, r) => amount <= float64At(model.room, r))) return undefined;
     return filled(this.#context, start, {
       target: model,
       supply: this.#unpacked,
-      swapsMax: 6,
-      evenly: this.#choices.below(2) === 0,
+      swapsMax,
+      evenly: this.#random.below(2) === 0,
     });
   }
 
   #randomTarget(start: PackBin, budget: number): PackBin | undefined {
     const { frontier } = start.state;
-    const tries = Math.min(12, frontier.length);
+    const tries = Math.min(roundsMax, frontier.length);
     let best: { readonly target: Target; readonly ratio: number } | undefined;
-    // A tournament: large targets of good value win mostly, not always.
+    // A tournament of random targets: those of better value win more often.
     for (
-      let round = 0, rounds = 1 + this.#choices.below(3);
+      let round = 0, rounds = 1 + this.#random.below(roundsMax);
       round < tries && round < rounds;
       round += 1
     ) {
-      const offer = frontier[this.#choices.below(frontier.length)];
+      const offer = frontier[this.#random.below(frontier.length)];
       if (offer === undefined || offer.offering.priceMicrosPerHour > budget) continue;
       if (!start.used.every((amount, r) => amount <= float64At(offer.type.room, r))) continue;
       const ratio =
@@ -157,8 +163,8 @@ export class Rebuild {
       : filled(this.#context, start, {
           target: best.target,
           supply: this.#unpacked,
-          swapsMax: 6,
-          evenly: this.#choices.below(2) === 0,
+          swapsMax,
+          evenly: this.#random.below(2) === 0,
         });
   }
 }

@@ -8,36 +8,54 @@ import type { Portion } from '../pack/kinds.js';
 import { type PackBin, type PackContext, type Target } from '../pack/packing.js';
 import { dot } from '../pack/prices.js';
 import { assemble, type Shell } from './assemble.js';
-import { Choices } from './choices.js';
 import { combinationsFor } from './combinations.js';
+import { RandomNumbers } from './random-numbers.js';
 import { type BinIds, Rebuild } from './rebuild.js';
 import { UnpackedPods } from './unpacked-pods.js';
 
-/** Money spent beyond what the contents are worth: the worse, the likelier a bin is dissolved. */
+/**
+ * The price of a bin beyond the worth of its contents. A larger waste makes it likelier that the
+ * bin is dissolved.
+ */
 const waste = (context: PackContext, bin: PackBin): number => bin.price - worthOf(context, bin);
 
 /**
- * Steps without a cheaper plan after which a step may cost more, for as long again; then the search
- * goes back to the cheapest plan. Fewer leave dead ends sooner, more search each neighbourhood
- * longer. No other values are recorded.
+ * Steps without a cheaper plan before a step may cost more. After as many again, the search returns
+ * to the cheapest plan. A lower number leaves dead ends sooner; a higher one searches each
+ * neighbourhood longer. No measurement of other values is recorded.
  */
 const calmSteps = 300;
+/** The calm steps that each node of the packing adds: larger packings have more neighbourhoods. */
+const calmStepsPerNode = 8;
 /**
- * How much more a step may cost: up to 2 % of an average node, drawn in thousandths. More leaves
- * deeper dead ends, and loses more of what was found. No other values are recorded.
+ * The most that a step may cost more, per thousandth: up to 2 % of an average node in all. A higher
+ * value leaves deeper dead ends and loses more of the plan. No measurement of other values is
+ * recorded.
  */
 const heat = 0.02 / 1000;
 
 /**
- * How many sets of types a step looks at: few as a rule, which leaves time for more steps, and many
- * in one step of eight. The search found cheaper plans in equal time with this mix than with many
- * sets in each step (git log).
+ * Sets of types that a step looks at: few in most steps, to leave time for more steps, and many in
+ * one step of eight. No measurement of other values is recorded.
  */
 const quickVisits = 300;
 const thoroughVisits = 3000;
 const thoroughOneIn = 8;
+/**
+ * Combinations that a step finds, and those over which it tries to divide the pods. More of them
+ * succeed more often and leave less time for other steps.
+ */
+const combinationsMax = 16;
+const assembliesMax = 3;
+/**
+ * Nodes that a step dissolves at most: few in most steps, and more in one step of eight. More nodes
+ * combine better, but have many more combinations.
+ */
+const dissolvedMax = 5;
+const dissolvedSeldom = 10;
+const seldomOneIn = 8;
 
-/** A node with nothing but what it must keep. */
+/** Returns a node that holds only the pods that it must keep. */
 function shellOf(context: PackContext, bin: PackBin): PackBin {
   const shell: PackBin = {
     ...emptyBin(context, bin.id, bin.opened ?? bin.state),
@@ -49,8 +67,8 @@ function shellOf(context: PackContext, bin: PackBin): PackBin {
 }
 
 /**
- * The least restricted of the states that nodes may be opened in for some of the pods; sized, if
- * any of them is: the others would lose their sizes.
+ * Returns the least restricted opening state of some pods. A sized state comes first, because pods
+ * of sized states would otherwise lose their sizes.
  */
 function widestOpening(portions: readonly Portion[]): State {
   let widest: State | undefined;
@@ -66,7 +84,7 @@ function widestOpening(portions: readonly Portion[]): State {
   return widest as State;
 }
 
-/** What a search has done: the bins, and how many steps it took. */
+/** The result of a search: the bins, and the number of steps. */
 export type Searched = { readonly bins: readonly PackBin[]; readonly steps: number };
 
 export type SearchLimits = {
@@ -76,41 +94,41 @@ export type SearchLimits = {
 };
 
 /**
- * Large-neighbourhood search: a few wasteful nodes are dissolved and rebuilt, and kept if that is
- * cheaper or tidier.
+ * A large-neighbourhood search. It dissolves and rebuilds a few wasteful nodes, and keeps the
+ * result if it is cheaper or concentrates the free room.
  */
 class Search {
   readonly #context: PackContext;
-  readonly #choices: Choices;
+  readonly #random: RandomNumbers;
   readonly #unpacked: UnpackedPods;
   #bins: PackBin[];
   readonly #ids: BinIds;
   readonly #rebuild: Rebuild;
   #price: number;
   /**
-   * The cheapest so far. Invariant: its nodes cost `#bestPrice` together, and `#bestPrice` <=
-   * `#price` unless a step just ended.
+   * The cheapest packing so far. Invariant: its nodes cost `#bestPrice` together, and `#bestPrice`
+   * <= `#price` unless a step just ended.
    */
   #best: readonly PackBin[];
   #bestPrice: number;
   /**
-   * What must stay of the nodes that were dissolved; empty when nodes may come and go.
-   * Invariant: as many as there are dissolved nodes with a `base`, and made anew in each step.
+   * The pods that dissolved nodes must keep; empty if nodes may be opened and closed. Invariant:
+   * one shell per dissolved node with a `base`, made anew in each step.
    */
   #shells: PackBin[] = [];
   /**
-   * Steps since the cheapest was found, or since the search went back to it.
-   * Invariant: 0 <= stale <= twice the calm steps.
+   * Steps since the cheapest packing was found or the search returned to it. Invariant: 0 <= stale
+   * <= twice the calm steps.
    */
   #stale = 0;
 
   constructor(context: PackContext, bins: readonly PackBin[], seed: number) {
     this.#context = context;
-    this.#choices = new Choices(seed);
+    this.#random = new RandomNumbers(seed);
     this.#unpacked = new UnpackedPods(context.kinds.length);
     this.#bins = [...bins];
     this.#ids = { next: bins.reduce((most, bin) => Math.max(most, bin.id), -1) + 1 };
-    this.#rebuild = new Rebuild(context, this.#choices, this.#unpacked, this.#ids);
+    this.#rebuild = new Rebuild(context, this.#random, this.#unpacked, this.#ids);
     this.#price = bins.reduce((sum, bin) => sum + bin.price, 0);
     this.#best = bins;
     this.#bestPrice = this.#price;
@@ -126,7 +144,7 @@ class Search {
 
   step(): void {
     this.#stale += 1;
-    const calm = calmSteps + 8 * this.#bins.length;
+    const calm = calmSteps + calmStepsPerNode * this.#bins.length;
     if (this.#stale > 2 * calm) this.#return();
     const chosen = this.#choose();
     this.#unpacked.clear();
@@ -135,11 +153,11 @@ class Search {
       bin.base === undefined ? [] : [shellOf(this.#context, bin)],
     );
     const before = chosen.reduce((sum, bin) => sum + bin.price, 0);
-    // Where nothing cheaper is found for long, a step may cost a little: that is how the search
-    // leaves a dead end.
+    // After many steps without a cheaper packing, a step may cost a little more, so that the search
+    // leaves dead ends.
     const budget =
       this.#stale > calm
-        ? before + (this.#price / this.#bins.length) * heat * this.#choices.below(1000)
+        ? before + (this.#price / this.#bins.length) * heat * this.#random.below(1000)
         : before;
     const rebuilt =
       this.#combine(budget > before ? budget : before - 1, chosen) ??
@@ -162,14 +180,17 @@ class Search {
     [this.#best, this.#bestPrice, this.#stale] = [this.#bins, this.#price, 0];
   }
 
-  /** Back to the cheapest: what the search tried beyond it led nowhere. */
+  /** Returns to the cheapest packing after steps that led nowhere. */
   #return(): void {
     this.#bins = [...this.#best];
     this.#price = this.#bestPrice;
     this.#stale = 0;
   }
 
-  /** Slack in few nodes can be used by somebody; the same slack in many cannot. */
+  /**
+   * Returns a measure of how far free room is concentrated in few nodes. Other pods can use such
+   * room; the same room spread over many nodes is lost.
+   */
   #concentration(bins: readonly PackBin[]): number {
     let sum = 0;
     for (const bin of bins) {
@@ -180,31 +201,32 @@ class Search {
   }
 
   /**
-   * One of the most wasteful of a sample, and others, wasteful rather than not, that could exchange
-   * pods with it.
+   * Chooses one of the most wasteful nodes of a sample and others that could exchange pods with it,
+   * wasteful ones more often.
    */
   #choose(): readonly PackBin[] {
     const bins = this.#bins;
-    let first = at(bins, this.#choices.below(bins.length));
+    let first = at(bins, this.#random.below(bins.length));
     for (let sample = 0; sample < 3; sample += 1) {
-      const other = at(bins, this.#choices.below(bins.length));
+      const other = at(bins, this.#random.below(bins.length));
       if (waste(this.#context, other) > waste(this.#context, first)) first = other;
     }
     const chosen = new Set([first]);
+    const usual = this.#random.below(seldomOneIn) !== 0;
     const wanted =
-      1 + this.#choices.below(Math.min(this.#choices.below(8) === 0 ? 10 : 5, bins.length));
+      1 + this.#random.below(Math.min(usual ? dissolvedMax : dissolvedSeldom, bins.length));
     for (let tries = 0; chosen.size < wanted && tries < wanted * 4; tries += 1) {
       const [one, two] = [
-        at(bins, this.#choices.below(bins.length)),
-        at(bins, this.#choices.below(bins.length)),
+        at(bins, this.#random.below(bins.length)),
+        at(bins, this.#random.below(bins.length)),
       ];
       const other = waste(this.#context, two) > waste(this.#context, one) ? two : one;
-      if (other.state === first.state || this.#choices.below(8) === 0) chosen.add(other);
+      if (other.state === first.state || this.#random.below(8) === 0) chosen.add(other);
     }
     return [...chosen];
   }
 
-  /** Nodes of the types that hold what is loose for less, if the pods can be divided over them. */
+  /** Returns cheaper nodes for the unpacked pods, if the pods can be divided over them. */
   #combine(priceMax: number, old: readonly PackBin[]): readonly PackBin[] | undefined {
     const portions = this.#unpacked.sizes.map(({ kinds: [index = 0] }): Portion => ({
       kind: at(this.#context.kinds, index),
@@ -216,34 +238,32 @@ class Search {
       used.forEach((amount, r) => {
         demand[r] = float64At(demand, r) + amount;
       });
-    // Beyond a few nodes there are too many combinations: some keep their types.
-    const given = old.slice(0, Math.max(0, old.length - 2 - this.#choices.below(3)));
+    // Some nodes keep their types, because more than a few nodes have too many combinations.
+    const given = old.slice(0, Math.max(0, old.length - 2 - this.#random.below(3)));
     const counts =
       this.#shells.length > 0
         ? { countMin: old.length - given.length, countMax: old.length - given.length }
         : { countMin: 1, countMax: old.length - given.length + 3 };
-    const visitsMax = this.#choices.below(thoroughOneIn) === 0 ? thoroughVisits : quickVisits;
+    const visitsMax = this.#random.below(thoroughOneIn) === 0 ? thoroughVisits : quickVisits;
     const combinations = combinationsFor(this.#context.targets(state), {
       demand,
       given,
       perUnit: this.#context.duals,
-      limits: { ...counts, priceMax, visitsMax, keptMax: 16 },
+      limits: { ...counts, priceMax, visitsMax, keptMax: combinationsMax },
     });
-    for (let tries = 0; tries < Math.min(3, combinations.length); tries += 1) {
+    for (let tries = 0; tries < Math.min(assembliesMax, combinations.length); tries += 1) {
       const { targets = [] } =
-        combinations[tries === 0 ? 0 : this.#choices.below(combinations.length)] ?? {};
-      const bins = assemble(
-        this.#context,
-        this.#shellsFor(targets, state),
-        portions,
-        this.#choices,
-      );
+        combinations[tries === 0 ? 0 : this.#random.below(combinations.length)] ?? {};
+      const bins = assemble(this.#context, this.#shellsFor(targets, state), portions, this.#random);
       if (bins !== undefined) return bins;
     }
     return undefined;
   }
 
-  /** A node for each target: what must stay of the old ones on the largest first, or empty ones. */
+  /**
+   * Returns a node for each target. The heaviest shells get the dearest targets; without shells the
+   * nodes are empty.
+   */
   #shellsFor(targets: readonly Target[], state: State): readonly Shell[] {
     const byRoom =
       this.#shells.length === 0 ? targets : [...targets].sort((a, b) => b.price - a.price);
@@ -260,8 +280,8 @@ class Search {
 }
 
 /**
- * Improves a packing in counted steps, until the steps or the caller end it, or the bound is met
- * and nothing can cost less.
+ * Improves a packing step by step. It ends after `stepsMax` steps, when `shouldStop` says so, or
+ * when the price meets the bound.
  */
 export function improve(
   context: PackContext,

@@ -4,9 +4,8 @@ import type { Supply } from '../pack/fill.js';
 import type { PackBin, PackContext, Size } from '../pack/packing.js';
 
 /**
- * Pods of dissolved nodes that need a place again.
- * Invariant: `count` is the sum of `left`, and `sizes` lists the sizes with pods left, the most
- * valuable first.
+ * The pods of dissolved nodes that need a place again. Invariant: `count` is the sum of `left`, and
+ * `sizes` lists the sizes with pods left, the most valuable first.
  */
 export class UnpackedPods implements Supply {
   readonly left: Int32Array;
@@ -17,7 +16,7 @@ export class UnpackedPods implements Supply {
     this.left = new Int32Array(kinds);
   }
 
-  /** Takes over what bins hold beyond what they must keep. */
+  /** Adds the pods of bins, without those that the bins must keep. */
   add(context: PackContext, bins: readonly PackBin[]): void {
     for (const { contents, base } of bins) {
       for (const [index, all] of contents) {

@@ -1,13 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 
-import { Choices } from './choices.js';
+import { RandomNumbers } from './random-numbers.js';
 
 const drawn = (seed: number, below: number, times: number): readonly number[] => {
-  const choices = new Choices(seed);
-  return Array.from({ length: times }, () => choices.below(below));
+  const random = new RandomNumbers(seed);
+  return Array.from({ length: times }, () => random.below(below));
 };
 
-describe('the random choices of the search', () => {
+describe('the random numbers of the search', () => {
   test('are the same for the same seed', () => {
     expect(drawn(7, 1000, 50)).toEqual(drawn(7, 1000, 50));
   });

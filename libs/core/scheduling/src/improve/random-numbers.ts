@@ -1,5 +1,8 @@
-/** The search's own random numbers: equal seeds give equal choices everywhere (xorshift32). */
-export class Choices {
+/**
+ * The random numbers of the search (xorshift32). Invariant: equal seeds give equal numbers on every
+ * machine.
+ */
+export class RandomNumbers {
   #state: number;
 
   constructor(seed: number) {
@@ -7,7 +10,7 @@ export class Choices {
     if (this.#state === 0) this.#state = 1;
   }
 
-  /** An integer in [0, below). */
+  /** Returns an integer in [0, below). */
   below(below: number): number {
     let x = this.#state;
     x ^= x << 13;
