@@ -32,7 +32,7 @@ export async function runCloudTwin(): Promise<void> {
     readyMs: Number(process.env['READY_MS'] ?? 300),
   });
   const schedule = new BootSchedule(agent, clock, Number(process.env['JOIN_STAGGER_MS'] ?? 0));
-  const stop = stopOnSignals();
+  const stop = stopOnSignals().signal;
   twin.onBoot((machine) => {
     const instance = bootedInstance(machine, twin.types.get(machine.instanceType)?.facts);
     if (instance !== undefined) void schedule.boot(instance);

@@ -21,7 +21,7 @@ export async function runKubeTwin(): Promise<void> {
   const controllers = startKubeControllers(store, { without: ['nodeLifecycle'] });
   const server = await serveKube(store, { port: Number(required('PORT')) });
   writeFileSync(required('KUBECONFIG_OUT'), server.kubeconfig);
-  const stop = stopOnSignals();
+  const stop = stopOnSignals().signal;
   await new Promise<void>((resolve) =>
     stop.addEventListener('abort', () => resolve(), { once: true }),
   );

@@ -7,7 +7,7 @@ import { awsInstances } from '@dovetail/adapter-aws/instances';
 import { awsInterruptionQueue } from '@dovetail/adapter-aws/queue';
 import { userDataRenderer } from '@dovetail/adapter-aws/user-data';
 import { connectKubernetes } from '@dovetail/adapter-kubernetes';
-import { type Clock, type Log, type Service, Stopper } from '@dovetail/core-ports';
+import { type Clock, type Log, noVitals, type Service, Stopper } from '@dovetail/core-ports';
 import {
   awsSettings,
   commonSettings,
@@ -118,7 +118,7 @@ export async function runServices(): Promise<void> {
   );
   if (invocation.kind === 'help') return;
   const shared = sharedBy(invocation.settings);
-  const stop = new Stopper(stopOnSignals());
+  const stop = new Stopper(stopOnSignals().signal);
   const services = [
     await startPodWatcher(shared),
     ...(await Promise.all(
@@ -184,6 +184,7 @@ function surroundings(
   return {
     log,
     metrics,
+    vitals: noVitals,
     clock,
     kube,
     bus: memoryBus(server),
@@ -214,7 +215,7 @@ function startPodWatcher(shared: Shared): Promise<Service> {
   };
   const leads = leadership();
   const watcher = createPodWatcher(
-    { kube, channel, leadership: leads, log, metrics },
+    { kube, channel, leadership: leads, log, metrics, vitals: noVitals },
     { ...defaultPodWatcherConfig, idleMs: batchIdleMs, maxMs: batchMaxMs },
   );
   return serve(watcher);

@@ -112,7 +112,7 @@ function failStart(): never {
 }
 
 async function supervise(): Promise<void> {
-  const stop = stopOnSignals();
+  const stop = stopOnSignals().signal;
   const progress = (line: string): void => void process.stdout.write(`${line}\n`);
   const lab = await startLab(labOptions(labDir, progress));
   if (lab.kubeconfig !== join(labDir, 'kubeconfig'))

@@ -47,7 +47,7 @@ await runService(
 );
 
 function assemble(shell: Shell<typeof settings>): Assembled {
-  const { metrics, clock } = shell;
+  const { metrics, clock, vitals } = shell;
   const { clusterName, natsUrl, replicaName, kubeconfig, region, ...given } = shell.settings;
   const kube = shell.watched(
     connectKubernetes({
@@ -66,7 +66,8 @@ function assemble(shell: Shell<typeof settings>): Assembled {
   const endpoint = given.endpoint === '' ? {} : { endpoint: given.endpoint };
   const cloud = createAwsCloud({ region, ...endpoint, clock, log });
   const leadership = shell.leadership(kube);
-  const outside = { kube, cloud, bus, clock, log, metrics, hash: systemHash, leadership };
+  const around = { bus, clock, log, metrics, vitals, hash: systemHash, leadership };
+  const outside = { kube, cloud, ...around };
   const service = createLauncher(
     { ...outside, userData: userDataRenderer },
     { ...defaultLauncherConfig({ clusterName, region }), ...ownConfig(given) },

@@ -61,7 +61,7 @@ await runService(
 );
 
 function assemble(shell: Shell<typeof settings>): Assembled {
-  const { log, metrics, clock } = shell;
+  const { log, metrics, clock, vitals } = shell;
   const { clusterName, natsUrl, replicaName, kubeconfig, natsCredentials } = shell.settings;
   const kube = shell.watched(
     connectKubernetes({ log, ...(kubeconfig === '' ? {} : { kubeconfigPath: kubeconfig }) }),
@@ -75,7 +75,7 @@ function assemble(shell: Shell<typeof settings>): Assembled {
   });
   const channel = { bus, cluster: clusterName, hash: systemHash, source: 'pod-watcher', clock };
   const watcher = createPodWatcher(
-    { kube, channel, leadership: shell.leadership(kube), log, metrics },
+    { kube, channel, leadership: shell.leadership(kube), log, metrics, vitals },
     { ...defaultPodWatcherConfig, ...batchPolicy(shell.settings) },
   );
   // The service does not see whether Kubernetes has ever answered; a replica in waiting needs that.

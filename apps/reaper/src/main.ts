@@ -40,7 +40,7 @@ await runService(
 );
 
 function assemble(shell: Shell<typeof settings>): Assembled {
-  const { metrics, clock } = shell;
+  const { metrics, clock, vitals } = shell;
   const { clusterName, natsUrl, replicaName, kubeconfig, ...given } = shell.settings;
   const kube = shell.watched(
     connectKubernetes({
@@ -60,7 +60,8 @@ function assemble(shell: Shell<typeof settings>): Assembled {
   const aws = new AwsSession({ region: given.region, ...endpoint, clock, log });
   const cloud = { ...awsInstances(aws), ...awsAccount(aws) };
   const leadership = shell.leadership(kube);
-  const deps = { kube, cloud, bus, clock, log, metrics, hash: systemHash, leadership };
+  const around = { bus, clock, log, metrics, vitals, hash: systemHash, leadership };
+  const deps = { kube, cloud, ...around };
   const service = createReaper(
     { ...deps, ...queueOf(aws, given.interruptionQueue) },
     { clusterName, ...defaultReaperConfig },

@@ -46,7 +46,7 @@ await runService(
 );
 
 function assemble(shell: Shell<typeof settings>): Assembled {
-  const { log, metrics, clock } = shell;
+  const { log, metrics, clock, vitals } = shell;
   const { clusterName, natsUrl, natsCredentials, replicaName } = shell.settings;
   const { budgetMs, requestBudgetMaxMs } = shell.settings;
   const bus = connectNats({
@@ -63,6 +63,7 @@ function assemble(shell: Shell<typeof settings>): Assembled {
     clock,
     log,
     onMalformed: reportMalformed({ log, metrics }),
+    vitals,
   });
   const channel = { bus, cluster: clusterName, hash: systemHash, source: 'solver', clock };
   const solver = createSolver(

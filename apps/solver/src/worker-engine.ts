@@ -1,10 +1,15 @@
 import { Worker } from 'node:worker_threads';
 
 import type { MalformedMessage } from '@dovetail/contracts';
-import type { Clock, DebugState, Log } from '@dovetail/core-ports';
+import type { Clock, DebugState, Log, Vitals } from '@dovetail/core-ports';
 import type { EnginePort, Solved } from '@dovetail/service-solver';
 
 import type { Answer, Question, Telling } from './protocol.js';
+
+/**
+ * A thread that answers nothing for longer is hung: each plan is bounded by a budget of seconds.
+ */
+const answerMsMax = 120_000;
 
 type Asked = {
   readonly resolve: (value: unknown) => void;
@@ -18,6 +23,8 @@ export type WorkerOptions = {
   readonly clock: Clock;
   readonly log: Log;
   readonly onMalformed: (message: MalformedMessage) => void;
+  /** Watches over the thread: a thread that answers nothing is hung. */
+  readonly vitals: Vitals;
 };
 export type WorkerEngine = EnginePort & { close(): Promise<void> };
 
@@ -73,10 +80,18 @@ class QuestionLine {
   lastState: DebugState = {};
   readonly #worker: Worker;
   readonly #asked = new Map<number, Asked>();
+  readonly #vitals: Vitals;
   #next = 0;
+  #refreshing = false;
+  /** Ends the turn that waits for the next answer. */
+  #heard: () => void = () => undefined;
 
-  constructor(worker: Worker, { log, onMalformed }: Pick<WorkerOptions, 'log' | 'onMalformed'>) {
+  constructor(
+    worker: Worker,
+    { log, onMalformed, vitals }: Pick<WorkerOptions, 'log' | 'onMalformed' | 'vitals'>,
+  ) {
     this.#worker = worker;
+    this.#vitals = vitals;
     worker.on('message', (heard: Answer | Telling) =>
       'malformed' in heard ? onMalformed(heard.malformed) : this.#hear(heard),
     );
@@ -99,18 +114,35 @@ class QuestionLine {
       const id = this.#next++;
       this.#asked.set(id, { resolve, reject });
       this.tell(question(id));
+      if (this.#asked.size === 1) this.#awaitAnswer();
     });
   }
 
+  /** Asks for the state, one question at a time: a thread that plans answers after its plan. */
   async refresh(): Promise<void> {
-    const asked = this.ask((id) => ({ kind: 'debug', id })) as Promise<DebugState>;
-    this.lastState = await asked.catch(() => this.lastState);
+    if (this.#refreshing) return;
+    this.#refreshing = true;
+    try {
+      this.lastState = (await this.ask((id) => ({ kind: 'debug', id }))) as DebugState;
+    } catch {
+      // The state that was known before is the best there is.
+    } finally {
+      this.#refreshing = false;
+    }
+  }
+
+  /** One turn from answer to answer: many questions may wait, but the thread must go on. */
+  #awaitAnswer(): void {
+    const heard = new Promise<void>((resolve) => (this.#heard = resolve));
+    void this.#vitals.turn('planning-thread', answerMsMax, () => heard);
   }
 
   #hear(reply: Answer): void {
     this.ready = reply.ready;
     const waiting = this.#asked.get(reply.id);
     this.#asked.delete(reply.id);
+    this.#heard();
+    if (this.#asked.size > 0) this.#awaitAnswer();
     if (reply.ok) waiting?.resolve(reply.value);
     else waiting?.reject(new Error(reply.message));
   }

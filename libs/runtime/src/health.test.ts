@@ -1,3 +1,5 @@
+import { networkInterfaces } from 'node:os';
+
 import type { Readiness } from '@dovetail/core-ports';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
@@ -6,6 +8,7 @@ import { serveHealth } from './health.js';
 const quiet = (): void => undefined;
 const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
 let ready: Readiness = {};
+let hung: readonly string[] = [];
 let server: Awaited<ReturnType<typeof serveHealth>>;
 
 beforeEach(async () => {
@@ -15,14 +18,37 @@ beforeEach(async () => {
   };
   const metricsText = () => Promise.resolve('pods 1\n');
   server = await serveHealth(
-    { service, metricsText, metricsType: 'text/plain; version=0.0.4' },
+    {
+      service,
+      vitals: { hung: () => hung },
+      metricsText,
+      metricsType: 'text/plain; version=0.0.4',
+    },
     { port: 0, host: '127.0.0.1', log },
   );
 });
 afterEach(() => server.close());
 
+const hasIpv6 = (): boolean =>
+  (networkInterfaces()['lo'] ?? []).some(({ family }) => family === 'IPv6');
+
 const get = (page: string): Promise<Response> =>
   fetch(`http://127.0.0.1:${String(server.port)}/${page}`);
+
+test('a service that listens on :: is reached over IPv6 and IPv4', async () => {
+  const service = { ready: () => ({}), debugState: () => ({}) };
+  const both = await serveHealth(
+    { service, metricsText: () => Promise.resolve(''), metricsType: 'text/plain' },
+    { port: 0, host: '::', log },
+  );
+  const statuses = await Promise.all(
+    ['127.0.0.1', ...(hasIpv6() ? ['[::1]'] : [])].map(
+      async (host) => (await fetch(`http://${host}:${String(both.port)}/healthz`)).status,
+    ),
+  );
+  await both.close();
+  expect(new Set(statuses)).toEqual(new Set([200]));
+});
 
 describe('the pages of a service', () => {
   test.each<[string, Readiness, number, boolean]>([
@@ -39,6 +65,16 @@ describe('the pages of a service', () => {
   test('say that it is alive, ready or not', async () => {
     ready = { bus: false };
     expect((await get('healthz')).status).toBe(200);
+  });
+
+  test('say that it is dead while a loop is hung, and which', async () => {
+    hung = ['rounds'];
+    const answer = await get('healthz');
+    hung = [];
+    expect([answer.status, await answer.json()]).toEqual([
+      503,
+      { status: 'hung', hung: ['rounds'] },
+    ]);
   });
 
   test('show metrics with their content type', async () => {

@@ -1,9 +1,13 @@
 import type { Log, Service } from '@dovetail/core-ports';
-import { fastify } from 'fastify';
+import { fastify, type FastifyInstance } from 'fastify';
+
+import type { ProcessVitals } from './vitals.js';
 
 /** The state of a service as HTTP shows it. */
 export type HealthView = {
   readonly service: Pick<Service, 'ready' | 'debugState'>;
+  /** Absent: every loop counts as well. */
+  readonly vitals?: Pick<ProcessVitals, 'hung'>;
   /** All metrics in Prometheus' text format. */
   readonly metricsText: () => Promise<string>;
   /** The content type of that text. */
@@ -12,11 +16,17 @@ export type HealthView = {
 
 /** Serves /healthz, /readyz, /metrics and /debug/state. Returns the port that it listens on. */
 export async function serveHealth(
-  { service, metricsText, metricsType }: HealthView,
+  { service, vitals, metricsText, metricsType }: HealthView,
   options: { readonly port: number; readonly host: string; readonly log: Log },
 ): Promise<{ readonly port: number; readonly close: () => Promise<void> }> {
   const server = fastify({ logger: false });
-  server.get('/healthz', () => ({ status: 'ok' }));
+  server.get('/healthz', async (_request, reply) => {
+    const hung = vitals?.hung() ?? [];
+    const isAlive = hung.length === 0;
+    if (!isAlive)
+      options.log.error('hung', `work that must end does not: ${hung.join(', ')}`, { loops: hung });
+    await reply.code(isAlive ? 200 : 503).send({ status: isAlive ? 'ok' : 'hung', hung });
+  });
   server.get('/readyz', async (_request, reply) => {
     const conditions = service.ready();
     const ready = Object.values(conditions).every(Boolean);
@@ -28,7 +38,7 @@ export async function serveHealth(
   server.get('/debug/state', async (_request, reply) =>
     reply.type('application/json').send(JSON.stringify(service.debugState(), readable, 2)),
   );
-  await server.listen({ port: options.port, host: options.host });
+  await listen(server, options);
   const address = server.server.address();
   const port = address !== null && typeof address === 'object' ? address.port : options.port;
   options.log.info('listening', `serving health, metrics and debug state on port ${port}`, {
@@ -36,6 +46,22 @@ export async function serveHealth(
   });
   return { port, close: () => server.close() };
 }
+
+/** Listens. A machine without IPv6 cannot listen on `::`; it listens on its IPv4 addresses. */
+async function listen(
+  server: FastifyInstance,
+  { port, host }: { readonly port: number; readonly host: string },
+): Promise<void> {
+  try {
+    await server.listen({ port, host });
+  } catch (error) {
+    if (host !== '::' || !isWithoutIpv6(error)) throw error;
+    await server.listen({ port, host: '0.0.0.0' });
+  }
+}
+
+const isWithoutIpv6 = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'EAFNOSUPPORT';
 
 /** Turns maps and sets into JSON. */
 function readable(_key: string, value: unknown): unknown {

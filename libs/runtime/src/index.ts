@@ -9,3 +9,4 @@ export * from './metrics.js';
 export * from './service.js';
 export * from './settings.js';
 export * from './shell.js';
+export * from './vitals.js';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, describe, expect, jest, test } from '@jest/globals';
 
-import { runMain } from './service.js';
+import { runMain, runToEnd } from './service.js';
 import { SettingsError } from './settings.js';
 
 describe('the end of a main', () => {
@@ -23,5 +23,54 @@ describe('the end of a main', () => {
     await runMain(() => (error === undefined ? Promise.resolve() : Promise.reject(error)));
     expect(process.exitCode).toBe(code);
     expect(written.join('')).toMatch(text);
+  });
+});
+
+describe('the end of a service', () => {
+  type End = { readonly exits: number[]; readonly closed: number; readonly lines: string[] };
+
+  const endOf = async (run: (stop: AbortController) => Promise<void>): Promise<End> => {
+    const [exits, lines]: [number[], string[]] = [[], []];
+    const quiet = (): void => undefined;
+    const error = (name: string, message: string): void => void lines.push(`${name}: ${message}`);
+    const stopping = new AbortController();
+    let closed = 0;
+    await runToEnd({
+      service: { run: () => run(stopping) },
+      close: () => Promise.resolve(void (closed += 1)),
+      log: { debug: quiet, info: quiet, warn: quiet, error },
+      stopping,
+      exit: (code) => void exits.push(code),
+    });
+    return { exits, closed, lines };
+  };
+
+  test('after a stop closes its connections and exits by itself', async () => {
+    const end = await endOf((stopping) => Promise.resolve(stopping.abort()));
+    expect(end).toEqual({ exits: [], closed: 1, lines: [] });
+  });
+
+  test.each<[string, () => Promise<void>, string]>([
+    [
+      'that failed exits with 1 and says why',
+      () => Promise.reject(new Error('boom')),
+      'service-failed: the service failed and ends: boom',
+    ],
+    [
+      'that returned unasked exits with 1',
+      () => Promise.resolve(),
+      'service-failed: the service failed and ends: the service returned before it was stopped',
+    ],
+  ])('%s', async (_what, run, line) => {
+    expect(await endOf(run)).toEqual({ exits: [1], closed: 1, lines: [line] });
+  });
+
+  test('stops the loops that go on beside the one that failed', async () => {
+    let stopped = false;
+    await endOf((stopping) => {
+      stopping.signal.addEventListener('abort', () => (stopped = true));
+      return Promise.reject(new Error('one loop failed'));
+    });
+    expect(stopped).toBe(true);
   });
 });

@@ -1,9 +1,11 @@
 import { setMaxListeners } from 'node:events';
 
+import type { Log, Service } from '@dovetail/core-ports';
+
 import { SettingsError } from './settings.js';
 
 /** Aborted by the first SIGINT or SIGTERM; a second one ends the process at once. */
-export function stopOnSignals(): AbortSignal {
+export function stopOnSignals(): AbortController {
   const controller = new AbortController();
   // Every loop of a service listens to this signal.
   setMaxListeners(0, controller.signal);
@@ -13,7 +15,57 @@ export function stopOnSignals(): AbortSignal {
       process.once(signal, () => process.exit(130));
     });
   }
-  return controller.signal;
+  return controller;
+}
+
+/** How long a failed service may take to close its connections before it is ended. */
+const closingMsMax = 5_000;
+
+/** A service in its process, with everything that ends with it. */
+export type Running = {
+  readonly service: Pick<Service, 'run'>;
+  /** Closes the connections that were opened for the service. */
+  readonly close: () => Promise<void>;
+  readonly log: Log;
+  /** Aborted when the service must stop. */
+  readonly stopping: AbortController;
+  /** Ends the process; a parameter so that tests survive it. */
+  readonly exit: (code: number) => void;
+};
+
+/**
+ * Runs a service to its end. A service that fails, or that returns though nothing stopped it, ends
+ * the process with exit code 1 and one line in the log: a supervisor starts it anew, and another
+ * replica takes its Lease. Otherwise half of it would go on, alive to every probe.
+ */
+export async function runToEnd({ service, close, log, stopping, exit }: Running): Promise<void> {
+  try {
+    await service.run(stopping.signal);
+    if (!stopping.signal.aborted) throw new Error('the service returned before it was stopped');
+    await close();
+  } catch (error) {
+    log.error('service-failed', `the service failed and ends: ${textOf(error)}`, {
+      stack: stackOf(error),
+    });
+    stopping.abort();
+    await atMost(closingMsMax, close());
+    exit(1);
+  }
+}
+
+/**
+ * Ends the process with exit code 1 and one line in the log at an error that nothing caught. What
+ * such an error leaves behind is unknown, so nothing is closed first.
+ */
+export function exitOnUncaught(log: Log): void {
+  const end = (name: string) => (error: unknown) => {
+    log.error(name, `an error was not caught, the service ends: ${textOf(error)}`, {
+      stack: stackOf(error),
+    });
+    process.exit(1);
+  };
+  process.on('unhandledRejection', end('unhandled-rejection'));
+  process.on('uncaughtException', end('uncaught-exception'));
 }
 
 /**
@@ -24,14 +76,24 @@ export async function runMain(main: () => Promise<void>): Promise<void> {
   try {
     await main();
   } catch (error) {
-    if (error instanceof SettingsError) {
-      process.stderr.write(`${error.message}\n`);
-      process.exitCode = 64;
-      return;
-    }
-    process.stderr.write(
-      `${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
-    );
-    process.exitCode = 1;
+    const isSettings = error instanceof SettingsError;
+    process.stderr.write(`${isSettings ? error.message : stackOf(error)}\n`);
+    process.exitCode = isSettings ? 64 : 1;
   }
+}
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const stackOf = (error: unknown): string =>
+  error instanceof Error ? (error.stack ?? error.message) : String(error);
+
+/** Waits until the work has ended, well or not, but no longer than the limit. */
+function atMost(durationMs: number, work: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, durationMs);
+    const end = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    work.then(end, end);
+  });
 }

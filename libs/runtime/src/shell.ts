@@ -9,8 +9,9 @@ import { namedFailures, type NamedKube } from './kube-failures.js';
 import { leaseLeadership } from './lease.js';
 import { createLog, type LogLevel } from './log.js';
 import { createMetrics, type MetricDefinition } from './metrics.js';
-import { runMain, stopOnSignals } from './service.js';
+import { exitOnUncaught, runMain, runToEnd, stopOnSignals } from './service.js';
 import { readSettings, type Setting, type SettingsOf } from './settings.js';
+import { createVitals, type ProcessVitals } from './vitals.js';
 
 /** A table of settings, by the name under which the program reads each. */
 export type SettingsTable = Record<string, Setting<unknown>>;
@@ -21,6 +22,8 @@ export type Shell<S extends SettingsTable> = {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly clock: Clock;
+  /** Watches over the turns of the loops; /healthz fails while one is hung. */
+  readonly vitals: ProcessVitals;
   leadership(kube: KubeApi): Leadership;
   /** The same API. Failures that keep the service from it are logged by name and counted. */
   watched(kube: KubeApi): NamedKube;
@@ -58,6 +61,9 @@ const sharedMetrics: Readonly<Record<string, MetricDefinition>> = {
   dovetail_kubernetes_failures_total: {
     help: 'Calls to the Kubernetes API that were refused or not answered, by the name of what was logged',
   },
+  dovetail_hung_loops: {
+    help: 'Loops with a turn that has lasted longer than any healthy one; /healthz fails above 0',
+  },
   dovetail_nats_failures_total: {
     help: 'Failures of the connection to NATS, by the name of what was logged',
   },
@@ -75,24 +81,23 @@ export function runService<S extends SettingsTable>(
   return runMain(async () => {
     const settings = settingsOf(program);
     if (settings === undefined) return;
-    const stop = stopOnSignals();
+    const stopping = stopOnSignals();
+    const stop = stopping.signal;
     const common = settings as unknown as CommonValues;
     const log = createLog({ service: program.name, level: common.logLevel });
+    exitOnUncaught(log);
     const { metrics, render, contentType } = createMetrics({
       ...sharedMetrics,
       ...program.metrics,
     });
-    const { service, close } = assemble(shellOf(program, settings, { log, metrics, stop }));
+    const vitals = createVitals({ metrics });
+    const { service, close } = assemble(shellOf(program, settings, { log, metrics, vitals, stop }));
     const server = await serveHealth(
-      { service, metricsText: render, metricsType: contentType },
+      { service, vitals, metricsText: render, metricsType: contentType },
       { port: common.httpPort, host: common.httpHost, log },
     );
     stop.addEventListener('abort', () => void server.close(), { once: true });
-    try {
-      await service.run(stop);
-    } finally {
-      await close();
-    }
+    await runToEnd({ service, close, log, stopping, exit: (code) => process.exit(code) });
   });
 }
 
@@ -117,7 +122,7 @@ function clockOf({ testClockFile }: CommonValues, log: Log): Clock {
 function shellOf<S extends SettingsTable>(
   { name: service }: Program<S>,
   settings: SettingsOf<S>,
-  at: { readonly log: Log; readonly metrics: Metrics; readonly stop: AbortSignal },
+  at: Pick<Shell<S>, 'log' | 'metrics' | 'vitals'> & { readonly stop: AbortSignal },
 ): Shell<S> {
   const { log, metrics, stop } = at;
   const common = settings as unknown as CommonValues & Partial<LeaderValues>;
@@ -128,6 +133,7 @@ function shellOf<S extends SettingsTable>(
     log,
     metrics,
     clock: clockOf(common, log),
+    vitals: at.vitals,
     watched: (kube) => namedFailures(kube, { log, metrics, clock: systemClock }),
     telling: (kube) =>
       tellingCauses(log, { kube, clock: systemClock, stop, namespace, lease, service }),

@@ -1,10 +1,11 @@
 import { userDataRenderer } from '@dovetail/adapter-aws/user-data';
-import type {
-  Cloud,
-  InterruptionQueue,
-  KubeApi,
-  Leadership,
-  StopSignal,
+import {
+  type Cloud,
+  type InterruptionQueue,
+  type KubeApi,
+  type Leadership,
+  noVitals,
+  type StopSignal,
 } from '@dovetail/core-ports';
 import { leaseLeadership } from '@dovetail/runtime';
 import { createLauncher, defaultLauncherConfig } from '@dovetail/service-launcher';
@@ -35,7 +36,7 @@ const leaseMs = 15_000;
 /** What a process is given besides its ports. */
 function around(stage: Stage, name: ServiceName, replica: string, life: Process) {
   const { clock, log, metrics } = stage;
-  const deps = { ...life.ports, clock, log, metrics, hash };
+  const deps = { ...life.ports, clock, log, metrics, hash, vitals: noVitals };
   const leadership = (): Leadership =>
     leaseLeadership({
       ...deps,

@@ -93,7 +93,7 @@ spec:
             - { name: NATS_CREDENTIALS, value: /etc/nats/creds }
             {{- end }}
             - { name: HTTP_PORT, value: "8080" }
-            - { name: HTTP_HOST, value: "0.0.0.0" }
+            - { name: HTTP_HOST, value: "::" }
             - { name: LOG_LEVEL, value: {{ .root.Values.logLevel | quote }} }
             - { name: REPLICA_NAME, valueFrom: { fieldRef: { fieldPath: metadata.name } } }
             {{- if ne .component "solver" }}

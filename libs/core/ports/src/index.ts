@@ -11,3 +11,4 @@ export * from './resources.js';
 export * from './service.js';
 export * from './stopper.js';
 export * from './user-data.js';
+export * from './vitals.js';

@@ -25,6 +25,7 @@ import type {
   Prices,
   StreamAdmin,
   UserDataRenderer,
+  Vitals,
 } from '@dovetail/core-ports';
 
 /** Everything outside that the launcher reaches, each through its port. */
@@ -53,4 +54,6 @@ export type LauncherDeps = {
   readonly hash: Hash;
   readonly leadership: Leadership;
   readonly userData: UserDataRenderer;
+  /** Watches over the turns of the loops. */
+  readonly vitals: Vitals;
 };

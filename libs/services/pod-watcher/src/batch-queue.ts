@@ -14,6 +14,8 @@ import type { Parts } from './parts.js';
 const looksShare = 4;
 /** Pause after the queue refused a batch. Its pods are cut again afterwards. */
 const againMs = 250;
+/** A publish that lasts longer is hung: each call to the bus gives up after 5 seconds. */
+const publishMsMax = 120_000;
 
 /** Cuts the pending pods into batches and queues them for the solvers. */
 export class BatchQueue {
@@ -62,7 +64,7 @@ export class BatchQueue {
   }
 
   async #queue(cut: Cut, stop: StopSignal): Promise<void> {
-    const { channel } = this.#deps;
+    const { channel, vitals } = this.#deps;
     // The batch names the position that a mirror must reach to know these pods. So the feed must
     // hold them before the batch leaves.
     const podUids = cut.pods.map((pod) => pod.uid);
@@ -70,7 +72,7 @@ export class BatchQueue {
     if (stop.aborted) return;
     const batch = this.#batchOf(cut, podUids);
     try {
-      await publishBatch(channel, batch);
+      await vitals.turn('batches', publishMsMax, () => publishBatch(channel, batch));
     } catch (error) {
       await this.#giveUp(cut, error, stop);
       return;

@@ -6,6 +6,7 @@ import type {
   Log,
   Metrics,
   StreamAdmin,
+  Vitals,
 } from '@dovetail/core-ports';
 
 import type { BatchPolicy } from './batches.js';
@@ -17,6 +18,8 @@ export type PodWatcherDeps = {
   readonly leadership: Leadership;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Watches over the turns of the loops. */
+  readonly vitals: Vitals;
 };
 
 /** The times that pod-watcher keeps, in milliseconds. */

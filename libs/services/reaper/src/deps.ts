@@ -17,6 +17,7 @@ import type {
   Metrics,
   PodEvictions,
   Terminations,
+  Vitals,
 } from '@dovetail/core-ports';
 
 import type { ReaperConfig } from './config.js';
@@ -41,6 +42,8 @@ export type ReaperDeps = {
   readonly metrics: Metrics;
   readonly hash: Hash;
   readonly leadership: Leadership;
+  /** Watches over the turns of the loops. */
+  readonly vitals: Vitals;
 };
 
 export const source = 'reaper';

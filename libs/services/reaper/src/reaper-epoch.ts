@@ -43,6 +43,7 @@ export class ReaperEpoch {
       concurrency: config.termination.concurrency,
       retryMs,
       retryMaxMs,
+      watch: { vitals: deps.vitals, name: 'claims' },
       onError: (claim, error, failures) => {
         deps.metrics.count('dovetail_looks_failed_total');
         deps.log.warn(

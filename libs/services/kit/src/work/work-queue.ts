@@ -1,5 +1,5 @@
 import { assert } from '@dovetail/core-invariant';
-import type { Clock, StopSignal } from '@dovetail/core-ports';
+import type { Clock, StopSignal, Vitals } from '@dovetail/core-ports';
 
 import { Schedule } from './schedule.js';
 import { Wake } from './wake.js';
@@ -14,10 +14,17 @@ export type WorkQueueOptions = {
   /** Delay after a look that failed, in milliseconds. It doubles with each failure in a row. */
   readonly retryMs: number;
   readonly retryMaxMs: number;
+  /** Watches over each look; absent: nothing does. */
+  readonly watch?: { readonly vitals: Vitals; readonly name: string };
   /** Called after each look that failed. The queue tries again by itself. */
   readonly onError: (key: string, error: unknown, failures: number) => void;
 };
 
+/**
+ * A look that lasts longer is hung. The slowest healthy ones wait for calls to AWS with all their
+ * retries, which takes a few minutes.
+ */
+const lookMsMax = 600_000;
 /** 2^20 times the first delay is over every maximum, and far from losing precision. */
 const doublingsMax = 20;
 
@@ -101,7 +108,7 @@ export class WorkQueue {
 
   async #lookOnce(key: string, look: (key: string) => Promise<Again>): Promise<void> {
     try {
-      const again = await look(key);
+      const again = await this.#watched(() => look(key));
       this.#failures.delete(key);
       if (again !== undefined) this.addAfter(key, again.afterMs);
     } catch (error) {
@@ -112,6 +119,11 @@ export class WorkQueue {
     } finally {
       this.#busy.delete(key);
     }
+  }
+
+  #watched(look: () => Promise<Again>): Promise<Again> {
+    const { watch } = this.#options;
+    return watch === undefined ? look() : watch.vitals.turn(watch.name, lookMsMax, look);
   }
 
   #retryAfterMs(failures: number): number {

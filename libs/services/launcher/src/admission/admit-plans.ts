@@ -5,6 +5,7 @@ import {
   type Log,
   type Metrics,
   type StopSignal,
+  type Vitals,
 } from '@dovetail/core-ports';
 import { Wake } from '@dovetail/service-kit';
 
@@ -17,9 +18,12 @@ export type AdmitPlansDeps = {
   readonly metrics: Metrics;
   readonly rounds: Rounds;
   readonly plansPerRoundMax: number;
+  readonly vitals: Vitals;
 };
 
 const retryMs = 1_000;
+/** A turn that lasts longer is hung: far over the minutes that all retries of its calls take. */
+const roundMsMax = 300_000;
 
 /**
  * Admits plans as they arrive; those that arrive during a round are judged together in the next. A
@@ -39,7 +43,9 @@ export async function admitPlans(deps: AdmitPlansDeps, stop: StopSignal): Promis
   while (!stop.aborted) {
     await wake.wait(stop);
     while (waiting.length > 0 && !stop.aborted)
-      await admitSome(deps, waiting.splice(0, deps.plansPerRoundMax));
+      await deps.vitals.turn('rounds', roundMsMax, () =>
+        admitSome(deps, waiting.splice(0, deps.plansPerRoundMax)),
+      );
   }
   await receiving;
 }

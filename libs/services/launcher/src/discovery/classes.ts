@@ -31,7 +31,7 @@ import {
 /** The ports and parts that `Classes` works with. */
 export type ClassesDeps = Pick<
   LauncherDeps,
-  'kube' | 'cloud' | 'clock' | 'hash' | 'log' | 'metrics' | 'userData'
+  'kube' | 'cloud' | 'clock' | 'hash' | 'log' | 'metrics' | 'userData' | 'vitals'
 > & {
   readonly cluster: Cluster;
   readonly catalog: ClassCatalog;
@@ -91,6 +91,7 @@ export class Classes {
       concurrency: 4,
       retryMs: 1_000,
       retryMaxMs: config.discovery.retryMs,
+      watch: { vitals: deps.vitals, name: 'classes' },
       onError: (uid, error, failures) =>
         deps.log.warn(
           'class-not-reconciled',

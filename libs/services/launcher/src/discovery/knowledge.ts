@@ -19,6 +19,7 @@ import {
   type Metrics,
   type Prices,
   type StopSignal,
+  type Vitals,
 } from '@dovetail/core-ports';
 
 import type { LauncherConfig } from '../config.js';
@@ -30,7 +31,11 @@ export type KnowledgeDeps = {
   readonly hash: Hash;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly vitals: Vitals;
 };
+
+/** A reading that lasts longer is hung: all pages of all retries take a few minutes. */
+const readMsMax = 900_000;
 
 /** The facts of the cluster that nodes boot with and images are chosen by. */
 export type ClusterFacts = {
@@ -125,7 +130,7 @@ export class Knowledge {
     while (!stop.aborted) {
       let waitMs = everyMs;
       try {
-        await read();
+        await this.#deps.vitals.turn(`discovery-${what}`, readMsMax, read);
         for (const listener of this.#listeners) listener();
       } catch (error) {
         waitMs = Math.min(everyMs, this.#config.discovery.retryMs);

@@ -10,6 +10,7 @@ import {
   messageOf,
   type Metrics,
   type StopSignal,
+  type Vitals,
 } from '@dovetail/core-ports';
 import {
   aboutPool,
@@ -30,6 +31,7 @@ export type PoolsDeps = {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly vitals: Vitals;
   readonly cluster: Cluster;
   readonly catalog: ClassCatalog;
   readonly status: StatusWriter;
@@ -58,6 +60,7 @@ export class Pools {
       concurrency: 4,
       retryMs: 500,
       retryMaxMs: 10_000,
+      watch: { vitals: deps.vitals, name: 'pools' },
       onError: (uid, error) =>
         deps.log.debug(
           'pool-status-not-written',

@@ -1,6 +1,12 @@
 import { type NodeClaim, terminationFinalizer } from '@dovetail/core-api';
 import type { Cluster } from '@dovetail/core-cluster';
-import { type Clock, type Log, messageOf, type StopSignal } from '@dovetail/core-ports';
+import {
+  type Clock,
+  type Log,
+  messageOf,
+  type StopSignal,
+  type Vitals,
+} from '@dovetail/core-ports';
 import { type Again, isTrue, withFinalizer, WorkQueue } from '@dovetail/service-kit';
 
 import type { ClusterWriter } from '../cluster/cluster-writer.js';
@@ -17,6 +23,7 @@ export type LifecycleDeps = LaunchStatusDeps &
   RegistrationDeps &
   InitializationDeps &
   LivenessDeps & {
+    readonly vitals: Vitals;
     readonly clock: Clock;
     readonly log: Log;
     readonly cluster: Cluster;
@@ -57,6 +64,7 @@ export class Lifecycle {
       concurrency: config.lifecycle.inParallel,
       retryMs,
       retryMaxMs,
+      watch: { vitals: deps.vitals, name: 'claims' },
       onError: (uid, error, failures) =>
         deps.log.warn(
           'claim-not-reconciled',

@@ -6,6 +6,7 @@ import {
   type Cloud,
   type KubeApi,
   kubeResources,
+  noVitals,
   type Service,
 } from '@dovetail/core-ports';
 import { leaseLeadership } from '@dovetail/runtime';
@@ -75,6 +76,7 @@ export class LauncherStage extends Stage {
       clock: this.clock,
       log: this.log,
       metrics: this.metrics,
+      vitals: noVitals,
       hash,
       userData: userDataRenderer,
     };

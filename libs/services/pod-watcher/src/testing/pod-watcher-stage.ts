@@ -11,7 +11,7 @@ import {
   subjects,
   type Verdict,
 } from '@dovetail/contracts';
-import { kubeResources, type Service, Stopper } from '@dovetail/core-ports';
+import { kubeResources, noVitals, type Service, Stopper } from '@dovetail/core-ports';
 import { clusterName, leading, nodePoolObject, podObject, Stage } from '@dovetail/sim-stage';
 
 import { defaultPodWatcherConfig, type PodWatcherConfig } from '../config.js';
@@ -45,6 +45,7 @@ export class PodWatcherStage extends Stage {
         leadership: leading(epoch, office),
         log: this.log,
         metrics: this.metrics,
+        vitals: noVitals,
       },
       { ...defaultPodWatcherConfig, ...config },
     );

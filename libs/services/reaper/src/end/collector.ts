@@ -28,6 +28,8 @@ import type { ClusterIdentity } from '../outside/identity.js';
 import { releaseNode } from '../outside/node-edits.js';
 
 const brakeCodes = ['collection-brake', 'cluster-mismatch'] as const;
+/** A turn that lasts longer is hung: far over the minutes that all retries of its calls take. */
+const passMsMax = 900_000;
 
 /** The last pass, for /debug/state. */
 export type LastCollection = { readonly atMs: number; readonly collection: Collection };
@@ -64,7 +66,7 @@ export class Collector {
       await deps.clock.sleep(passes < firstPasses ? firstIntervalMs : intervalMs, stop);
       if (stop.aborted || !world.synced()) continue;
       try {
-        await this.#pass(stop);
+        await deps.vitals.turn('collection', passMsMax, () => this.#pass(stop));
         passes += 1;
       } catch (error) {
         deps.metrics.count('dovetail_loop_failures_total', { loop: 'collection' });

@@ -26,6 +26,8 @@ type Outcome = 'done' | 'later';
 const syncPauseMs = 100;
 /** Messages come in bursts: one list of claims answers for all of a burst. */
 const liveListMs = 1_000;
+/** A turn that lasts longer is hung: far over the minutes that all retries of its calls take. */
+const turnMsMax = 300_000;
 
 /**
  * The interruption loop: its own, waiting for nothing else. A message is deleted only once its
@@ -53,8 +55,10 @@ export class Interruptions {
     while (!stop.aborted && !world.synced()) await deps.clock.sleep(syncPauseMs, stop);
     while (!stop.aborted) {
       try {
-        const messages = await queue.receive(stop);
-        await Promise.all(messages.map((message) => this.#handle(queue, message)));
+        await deps.vitals.turn('interruptions', turnMsMax, async () => {
+          const messages = await queue.receive(stop);
+          await Promise.all(messages.map((message) => this.#handle(queue, message)));
+        });
       } catch (error) {
         deps.metrics.count('dovetail_loop_failures_total', { loop: 'interruption' });
         deps.log.warn(

@@ -11,6 +11,8 @@ import type { Retirer } from './retirer.js';
 const writesMax = 16;
 /** A large cluster that never rests spends a fifth of the time on passes: 1 to 4. */
 const restShare = 4;
+/** A turn that lasts longer is hung: far over the minutes that all retries of its calls take. */
+const passMsMax = 900_000;
 
 /**
  * The decision loop: passes over all nodes, soon after something has changed, when the next node is
@@ -46,7 +48,8 @@ export class Passes {
     while (!stop.aborted) {
       let restMs = passIntervalMs;
       try {
-        if (world.synced()) restMs = await this.#pass(stop);
+        if (world.synced())
+          restMs = await deps.vitals.turn('passes', passMsMax, () => this.#pass(stop));
       } catch (error) {
         deps.metrics.count('dovetail_loop_failures_total', { loop: 'disruption' });
         deps.log.warn(

@@ -2,6 +2,7 @@ import {
   type KubeApi,
   type KubeObject,
   kubeResources,
+  noVitals,
   type Service,
   type Stopper,
 } from '@dovetail/core-ports';
@@ -72,6 +73,7 @@ export class ReaperStage extends Stage {
       clock: this.clock,
       log: this.log,
       metrics: this.metrics,
+      vitals: noVitals,
       hash,
       leadership: leading(1),
     };
