@@ -14,21 +14,20 @@ const quiet: Log = {
   error: (name, message) => process.stderr.write(`${name}: ${message}\n`),
 };
 
-/** A lab for measuring: the services as they are built, and hands on its cluster. */
+/** A lab for measuring: the built services, and functions to change its cluster. */
 export type BenchLab = {
   readonly lab: Lab;
   readonly kube: KubeApi & ManifestApi;
   close(): Promise<void>;
 };
 
-/** Starts a lab. `KEEP_LAB=1` keeps its files, the services' logs among them. */
+/** Starts a lab. `KEEP_LAB=1` keeps its files, including the services' logs. */
 export async function openLab(options: {
   readonly world: ControlPlaneKind;
   readonly solvers: number;
 }): Promise<BenchLab> {
   const dir = await mkdtemp(join(tmpdir(), 'dovetail-bench-'));
-  // Leases as in production: a lab's short ones are lost on a machine that is busy with other
-  // things.
+  // Leases as in production. A lab's short ones are lost on a busy machine.
   const lab = await startLab({
     ...defaultLabOptions,
     leaseMs: 15_000,

@@ -5,7 +5,10 @@ import {
   kubeResources,
 } from '@dovetail/core-ports';
 
-/** When a pod was first seen, when the scheduler had said of it that it fits nowhere, and so on. */
+/**
+ * The times at which a pod reached each state: first seen, reported by the scheduler as
+ * unschedulable, and so on.
+ */
 type PodSeen = {
   readonly createdMs: number;
   judgedMs?: number;
@@ -14,14 +17,14 @@ type PodSeen = {
 };
 
 /**
- * When pods and claims were first seen in each state, by one watch each, on this process' monotonic
- * clock.
+ * The times at which pods and claims reached each state, by one watch each, on this process'
+ * monotonic clock.
  */
 export type Observed = {
   readonly pods: ReadonlyMap<string, PodSeen>;
-  /** By UID: when the claim was first seen. */
+  /** The time at which each claim was first seen, by UID. */
   readonly claims: ReadonlyMap<string, number>;
-  /** Pods and claims that are there now. */
+  /** Pods and claims that exist now. */
   readonly alive: () => { readonly pods: number; readonly claims: number };
   forget(): void;
   stop(): Promise<void>;
@@ -90,7 +93,7 @@ function seePod(pods: Map<string, PodSeen>, pod: PodLike): void {
   if (pod.status?.phase === 'Running') seen.runningMs ??= nowMs;
 }
 
-/** The value below which the share lies, by the nearest rank. */
+/** The value below which this share lies, by the nearest rank. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;

@@ -24,7 +24,7 @@ type Case = {
   readonly measure: () => Promise<Measured['row']> | Measured['row'];
 };
 
-/** Every row, the quickest kinds first. Their names are what `--only` takes. */
+/** Every row, the quickest kinds first. `--only` takes their names. */
 function casesOf(what: What): readonly Case[] {
   return [
     ...speedCases(what.quick).map((one) => ({
@@ -42,7 +42,7 @@ function casesOf(what: What): readonly Case[] {
 }
 
 /**
- * `--only plain` means every row whose name begins so; several are parted by commas, as in `--only
+ * `--only plain` selects every row whose name begins so. Commas separate several, as in `--only
  * "plain 200,existing"`.
  */
 const isWanted = (only: string, name: string): boolean =>
@@ -58,7 +58,7 @@ const plannerFlags = {
 } as const;
 
 /**
- * Measures the cases one after another. Each row is kept at once, so a run that is cut short still
+ * Measures the cases one after another. Each row is kept at once, so an interrupted run still
  * counts.
  */
 async function measuredAll(cases: ReturnType<typeof casesOf>, what: What): Promise<Measured[]> {
@@ -76,8 +76,8 @@ async function measuredAll(cases: ReturnType<typeof casesOf>, what: What): Promi
 }
 
 /**
- * Measures how cheap and how fast plans are: the cost over the best lower bound at several budgets,
- * and the speed of first plans beside Karpenter's scheduler. The checker proves each plan.
+ * Measures the price and the speed of plans: the cost over the best lower bound at several budgets,
+ * and first plans beside Karpenter's scheduler. The checker proves each plan.
  */
 export async function planner(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({ args: [...args], options: plannerFlags });

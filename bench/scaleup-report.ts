@@ -38,7 +38,7 @@ const rowsOf = ({ one, many }: ScaleupResults): readonly (readonly string[])[] =
   ...many.flatMap(manyRows),
 ];
 
-/** One run, for a terminal. */
+/** One run as text for a terminal. */
 export function tableOf(run: ScaleupResults): string {
   const table = new Table({ head: [`scaleup, ${run.world} world`, 'measured', 'target'] });
   table.push(...rowsOf(run).map((row) => [...row]));
@@ -46,8 +46,8 @@ export function tableOf(run: ScaleupResults): string {
 }
 
 /**
- * Keeps the run as a line, and writes the page of all runs anew: the newest of each world in full,
- * then one row for each.
+ * Keeps the run as a line and writes the page of all runs: the newest of each world in full, then
+ * one row for each.
  */
 export async function keep(run: ScaleupResults): Promise<void> {
   await mkdir(results, { recursive: true });

@@ -18,7 +18,7 @@ const deployments = {
 } as const;
 
 /**
- * A deployment of so many pods. All times but those `After…` count from the request that creates
+ * A deployment of this many pods. All times but those `After…` count from the request that creates
  * it.
  */
 export type Many = {
@@ -26,7 +26,9 @@ export type Many = {
   readonly createdMs: number;
   readonly claims: number;
   readonly firstClaimMs: number;
-  /** The scheduler's last word that a pod fits nowhere, counted from the last pod's creation. */
+  /**
+   * The scheduler's last word that a pod is unschedulable, counted from the last pod's creation.
+   */
   readonly judgedAfterLastPodMs: number;
   readonly claimsAfterLastPodMs: number;
   readonly boundMs: number;
@@ -40,7 +42,9 @@ export type ScaleupResults = {
   readonly cpus: number;
   readonly loadBefore: number;
   readonly solvers: number;
-  /** One pod after the other: from the request that creates it to its NodeClaim being seen. */
+  /**
+   * One pod after the other: from the request that creates it to the first sight of its NodeClaim.
+   */
   readonly one: {
     readonly trials: number;
     readonly p50: number;
@@ -65,7 +69,7 @@ const summaryOf = (one: readonly number[]): ScaleupResults['one'] => ({
 });
 
 /**
- * Measures the way from pods to NodeClaims, with every setting at its default: the latency of one
+ * Measures the time from pods to NodeClaims with every setting at its default: the latency of one
  * pod, and of many created at once.
  */
 export async function scaleup(args: readonly string[]): Promise<void> {
@@ -101,7 +105,7 @@ export async function scaleup(args: readonly string[]): Promise<void> {
   }
 }
 
-/** The first plan of a process loads code and the catalog; it is not what is measured. */
+/** The first plan of a process also loads code and the catalog, so it is not measured. */
 async function warmUp(at: BenchLab, seen: Observed): Promise<void> {
   await onePod(at, seen, 2);
   await clear(at, seen);
@@ -123,8 +127,8 @@ const wholeNodePod = (name: string): KubeObject => ({
 });
 
 /**
- * Milliseconds from the request that creates a pod to its NodeClaim being seen, one pod after the
- * other.
+ * Milliseconds from the request that creates a pod to the first sight of its NodeClaim, one pod
+ * after the other.
  */
 async function onePod(at: BenchLab, seen: Observed, trials: number): Promise<readonly number[]> {
   const took: number[] = [];

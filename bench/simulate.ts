@@ -44,7 +44,7 @@ const pool = {
   },
 };
 
-/** A world's pods as the deployments that they come from. */
+/** A world's pods as Deployments. */
 function deploymentsOf(pods: readonly Pod[]): readonly object[] {
   const apps = new Map<string, Pod[]>();
   for (const pod of pods) {
@@ -72,7 +72,7 @@ function deploymentsOf(pods: readonly Pod[]): readonly object[] {
 }
 
 /**
- * Runs the command line as a user would and gives the milliseconds from its start to its end;
+ * Runs the command line as a user would. Returns the milliseconds from its start to its end;
  * rejects unless all pods are placed.
  */
 function timed(file: string): Promise<number> {
@@ -93,8 +93,8 @@ function timed(file: string): Promise<number> {
 }
 
 /**
- * How long a user waits for a plan of many pods from manifests, start-up included and the budget
- * for improving left out.
+ * Measures a user's wait for a plan of many pods from manifests. It includes the start-up and
+ * leaves out the budget for improving.
  */
 export async function simulate(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({

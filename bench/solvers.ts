@@ -32,11 +32,11 @@ import { generatedWorld } from './worlds/generated.js';
 import { type BenchWorld, nodeClass } from './worlds/objects.js';
 
 /**
- * Seconds from the first batch's publication to the last plan on the bus, and of processor time
- * that the solvers took together.
+ * Seconds from the first batch's publication to the last plan on the bus, and processor time of all
+ * solvers together.
  */
 type Took = { readonly wall: number; readonly processor: number };
-/** One process beside two, in one run. `times`: by how much two are faster. */
+/** One process beside two, in one run. `times` is the factor by which two are faster. */
 type Pair = { readonly one: Took; readonly two: Took; readonly times: number };
 
 /** One run, as a line of `bench/results/solvers.ndjson`. */
@@ -74,7 +74,7 @@ type Stand = {
   readonly perBatch: number;
 };
 
-/** Tells a pool, its class, a catalog and all pods, as pod-watcher and launcher would. */
+/** Publishes a pool, its class, a catalog and all pods, as pod-watcher and launcher would. */
 async function tellWorld({ channel, world }: Stand): Promise<void> {
   const [pool] = world.snapshot.pools;
   if (pool === undefined) throw new Error('the world has no pool');
@@ -99,8 +99,8 @@ async function tellWorld({ channel, world }: Stand): Promise<void> {
 let rounds = 0;
 
 /**
- * Publishes so many batches, each with pods and a group of its own, and returns the seconds until
- * all their plans are on the bus.
+ * Publishes this many batches, each with pods and a group of its own. Returns the seconds until all
+ * their plans are on the bus.
  */
 async function planned(stand: Stand, batches: number): Promise<number> {
   const { channel, world, perBatch } = stand;
@@ -129,8 +129,8 @@ async function planned(stand: Stand, batches: number): Promise<number> {
 }
 
 /**
- * A solver as it is deployed: one process with one planning thread. With a budget of 0 every
- * process does the same work.
+ * A solver as deployed: one process with one planning thread. With a budget of 0 every process does
+ * the same work.
  */
 async function startSolver({ natsUrl, dir }: Stand, name: string): Promise<RunningPart> {
   const port = await freePort();
@@ -168,7 +168,7 @@ async function processorSeconds({ pid }: RunningPart): Promise<number> {
 const sumOf = async (parts: readonly RunningPart[]): Promise<number> =>
   (await Promise.all(parts.map(processorSeconds))).reduce((sum, one) => sum + one, 0);
 
-/** The time of so many processes, each of them warm. */
+/** The time of this many processes, each of them warm. */
 async function withSolvers(
   stand: Stand,
   what: { readonly processes: number; readonly batches: number },
@@ -177,8 +177,8 @@ async function withSolvers(
     Array.from({ length: what.processes }, (_, index) => startSolver(stand, `solver-${index}`)),
   );
   try {
-    // The first plans of a process load code and are compiled while they run: two rounds bring
-    // every process its share.
+    // The first plans of a process load and compile code. Two rounds give every process its share
+    // of them.
     for (let round = 0; round < 2; round += 1) await planned(stand, what.batches);
     const before = await sumOf(parts);
     const wall = await planned(stand, what.batches);
@@ -189,8 +189,8 @@ async function withSolvers(
 }
 
 /**
- * Takes plans off the queue as the launcher does, without reading them: the machine is to be the
- * solvers'.
+ * Takes plans off the queue as the launcher does, without reading them, to leave the machine to the
+ * solvers.
  */
 async function countPlans({ bus }: Channel, stop: Stopper, hear: () => void): Promise<void> {
   for await (const item of bus.work(workers.launcher(cluster), stop)) {
@@ -223,8 +223,8 @@ async function ownNats(): Promise<{
 }
 
 /**
- * A nats-server of its own with the streams of a cluster; the launcher's side counts the plans that
- * come.
+ * A nats-server of its own with the streams of a cluster. The launcher's side counts the arriving
+ * plans.
  */
 async function onStand(
   what: { readonly batches: number; readonly perBatch: number },
@@ -266,7 +266,7 @@ async function onStand(
   }
 }
 
-/** One process and then two on the same batches, so often. */
+/** Runs one process and then two on the same batches, this many times. */
 async function pairsOn(stand: Stand, count: number, batches: number): Promise<readonly Pair[]> {
   const pairs: Pair[] = [];
   for (let index = 0; index < count; index += 1) {

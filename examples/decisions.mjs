@@ -1,4 +1,4 @@
-// The same with nothing but NATS' own client and the .proto files: node examples/decisions.mjs
+// Reads decisions with only NATS' own client and the .proto files: node examples/decisions.mjs
 import { connect } from 'nats';
 import protobuf from 'protobufjs';
 

@@ -1,4 +1,5 @@
-// Every launch as it happens, with its price. In this repository: node --import tsx --conditions=@dovetail/source examples/subscriber.mjs
+// Prints every launch as it happens, with its price. In this repository: node --import tsx
+// --conditions=@dovetail/source examples/subscriber.mjs
 import { decisions } from '@dovetail/adapter-nats/decisions';
 
 const stop = new AbortController();

@@ -1,5 +1,5 @@
-// Compares the contracts with those of main's newest commit other than this one. Passes when there
-// is nothing to compare with.
+// Compares the contracts with those of main's newest commit other than this one. Passes if there is
+// nothing to compare with.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,8 +13,7 @@ const resolved = (ref: string): string | undefined => {
 };
 
 /**
- * The state that the change will be merged into: the remote's main, else the local one; on main
- * itself, the commit before.
+ * The base of the change: the remote's main, else the local one. On main itself, the commit before.
  */
 function base(): string | undefined {
   const head = resolved('HEAD');

@@ -3,7 +3,7 @@ import { generatedWorld } from '../worlds/generated.js';
 import { type BenchWorld } from '../worlds/objects.js';
 import { digestOf, msOf, prove, timedPlan } from './measure.js';
 
-/** A world and a budget; the first plan alone must take less. */
+/** A world and a budget. The first plan alone must take less. */
 export type BudgetCase = {
   readonly name: string;
   readonly world: () => BenchWorld;
@@ -11,8 +11,8 @@ export type BudgetCase = {
 };
 
 /**
- * How long after its budget the planner answered. `first`: what the plan without a budget costs,
- * dollars per hour; `cost`: the one in time.
+ * How long after its budget the planner answered. `first` is the cost of the plan without a budget,
+ * in dollars per hour; `cost` that of the plan in time.
  */
 export type BudgetRow = {
   readonly kind: 'budget';
@@ -28,7 +28,7 @@ export type BudgetRow = {
   readonly met: boolean;
 };
 
-/** A plan may take so many milliseconds longer than its budget. */
+/** A plan may exceed its budget by this many milliseconds. */
 const toleranceMs = 50;
 
 const plain = (pods: number): BenchWorld =>

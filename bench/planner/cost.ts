@@ -17,7 +17,7 @@ export type CostCase = {
 
 type Spread = { readonly mean: number; readonly worst: number };
 
-/** One row of the table of costs. Gaps are percent over the best bound. */
+/** One row of the table of costs. Gaps are in percent over the best bound. */
 export type CostRow = {
   readonly kind: 'cost';
   readonly name: string;
@@ -33,11 +33,11 @@ export type CostRow = {
   readonly bound: number;
   readonly bounds: readonly string[];
   readonly karpenter?: Spread & { readonly cost: number; readonly ms: number };
-  /** How much more Karpenter pays than the last budget's plans, percent, mean and least. */
+  /** How much more Karpenter pays than the last budget's plans, in percent: mean and least. */
   readonly below?: { readonly mean: number; readonly least: number };
   /**
-   * When the emptiest node counts as 0, as with Karpenter: cost over the same mode's bound, and how
-   * much less than Karpenter's.
+   * The same when the emptiest node counts as 0, as with Karpenter: cost over that mode's bound,
+   * and the saving over Karpenter's.
    */
   readonly strict?: Spread & { readonly cost: number; readonly below?: number };
   readonly digest: string;
@@ -85,8 +85,8 @@ export function costCases(quick: boolean): readonly CostCase[] {
 const sizes = [Infinity, 32, 16] as const;
 
 /**
- * `count` worlds over the sizes in turn. Karpenter plans only the smaller ones; the largest would
- * take it hours.
+ * `count` worlds over the sizes in turn. Karpenter plans only the smaller ones, because the largest
+ * would take it hours.
  */
 function worldsOf(one: CostCase, count: number): readonly BenchWorld[] {
   return Array.from({ length: count }, (_, index) =>
@@ -145,7 +145,7 @@ async function measured(world: BenchWorld, one: CostCase, what: What): Promise<M
   what.tell(`${world.name}\n`);
   const first = firstPlan(world, one.pods > 10_000 ? 1 : 3);
   prove(world, first.plan);
-  // As in a service that has been planning: what improves a plan is compiled by then.
+  // Compiles the improving code first, as in a service that has been planning.
   timedPlan(world, one.budgetsMs[0] ?? 0);
   const plans = one.budgetsMs.map((budget) => timedPlan(world, budget).plan);
   for (const made of plans) prove(world, made);
@@ -198,7 +198,7 @@ function budgetsOf(one: CostCase, all: readonly Measured[]): CostRow['budgets'] 
   });
 }
 
-/** Karpenter's costs beside ours; empty where no world was planned by it. */
+/** Karpenter's costs beside ours; empty if it planned no world. */
 function besideKarpenter(all: readonly Measured[]): Pick<CostRow, 'karpenter' | 'below'> {
   const peers = all.flatMap(({ karpenter, bound, prices }) => {
     if (karpenter === undefined) return [];

@@ -1,10 +1,10 @@
 import { evenWorld } from '../worlds/generated.js';
 import { digestOf, firstPlan, msOf, prove } from './measure.js';
 
-/** So many pods in so many classes. */
+/** A number of pods in a number of classes. */
 export type CurveCase = { readonly name: string; readonly pods: number; readonly classes: number };
 
-/** One point of the curve: the first plan's time, and what each class costs. */
+/** One point of the curve: the first plan's time, and the time for each class. */
 export type CurveRow = {
   readonly kind: 'curve';
   readonly name: string;

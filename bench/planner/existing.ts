@@ -1,12 +1,11 @@
 import { crowdedWorld } from '../worlds/crowded.js';
 import { digestOf, prove, timedPlan } from './measure.js';
 
-/** So many pods over so many nodes that exist. */
+/** A number of pods over a number of existing nodes. */
 export type ExistingCase = { readonly name: string; readonly pods: number; readonly nodes: number };
 
 /**
- * `heapMebibytes`: the most memory that the whole process ever held, so this row is best measured
- * alone.
+ * `heapMebibytes` is the most memory that the whole process ever held, so measure this row alone.
  */
 export type ExistingRow = {
   readonly kind: 'existing';
@@ -24,7 +23,7 @@ export type ExistingRow = {
 export const existingCases = (quick: boolean): readonly ExistingCase[] =>
   quick ? [] : [{ name: 'existing 100000 pods, 2000 nodes', pods: 100_000, nodes: 2_000 }];
 
-/** Measures one plan over existing nodes: its time, and the process' memory when it is made. */
+/** Measures one plan over existing nodes: its time, and the process' memory afterwards. */
 export function existingRow(one: ExistingCase): ExistingRow {
   const world = crowdedWorld({ pods: one.pods, nodes: one.nodes, seed: 1 });
   const timed = timedPlan(world, 0);

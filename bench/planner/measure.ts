@@ -16,8 +16,8 @@ import {
 import { type BenchWorld } from '../worlds/objects.js';
 
 /**
- * Milliseconds of one plan: by the clock, and of this process' processors. The smaller is what a
- * quiet machine would take at most.
+ * Milliseconds of one plan: by the clock, and of this process' processors. A quiet machine would
+ * take at most the smaller one.
  */
 export type Timed = { readonly plan: Plan; readonly wallMs: number; readonly cpuMs: number };
 
@@ -30,9 +30,9 @@ const cpuMs = (): number => {
 const unlimited = 1_000_000_000;
 
 /**
- * One plan with a budget in milliseconds, of the clock or of processor time, whichever ends later:
- * a busy machine would cut the one short by chance, threads that compile and collect garbage beside
- * the planner the other. 0: the first plan only.
+ * Makes one plan with a budget in milliseconds, of the clock or of processor time, whichever ends
+ * later. On a busy machine the clock alone would cut plans short by chance. Processor time alone
+ * would count threads that compile and collect garbage. 0 means the first plan only.
  */
 export function timedPlan(
   world: BenchWorld,
@@ -54,10 +54,7 @@ export function timedPlan(
   return { plan: made, wallMs: performance.now() - startWall, cpuMs: cpuMs() - startCpu };
 }
 
-/**
- * The first plan, as a service that has planned before makes it: the least of some runs, the code
- * being warm.
- */
+/** The first plan of a service that has planned before: the least of some runs with warm code. */
 export function firstPlan(world: BenchWorld, runs: number): Timed {
   let best = timedPlan(world, 0);
   for (let run = 1; run < runs; run += 1) {
@@ -91,7 +88,7 @@ export function prove(world: BenchWorld, made: Plan, over: Partial<PlanOptions> 
 /** Time for all linear programs of one world together, in milliseconds. */
 const boundMsMax = 20_000;
 
-/** The best lower bound for a world whose pods are all placed. */
+/** The best lower bound for a world with every pod placed. */
 export const boundFor = (
   world: BenchWorld,
   lp: LpSolver,
@@ -105,6 +102,6 @@ export const boundFor = (
     { programMsMax: 20_000, rangesMax: 25 },
   );
 
-/** Twelve digits that stand for a whole plan: equal digests, equal plans. */
+/** Twelve digits for a whole plan. Equal digests mean equal plans. */
 export const digestOf = (made: Plan): string =>
   createHash('sha256').update(JSON.stringify(made)).digest('hex').slice(0, 12);

@@ -33,7 +33,7 @@ const source = new URL('./../peers/karpenter-plan/', import.meta.url).pathname;
 const binary = new URL('./../peers/bin/karpenter-plan', import.meta.url).pathname;
 
 /**
- * The KWOK provider takes this off each type; adding it here gives both sides the same allocatable.
+ * The KWOK provider takes this off each type. Adding it here gives both sides the same allocatable.
  */
 const kwokOverhead: Resources = { cpu: 100, memory: 10 * 1024 ** 2 };
 
@@ -84,8 +84,8 @@ const required = (terms: readonly PodAffinityTerm[]): object => ({
 });
 
 /**
- * A pod as Kubernetes writes it, for what the generated worlds use: requests, labels, spread and
- * required (anti-)affinity.
+ * A pod as Kubernetes writes it, with the parts that the generated worlds use: requests, labels,
+ * spread and required (anti-)affinity.
  */
 function manifestOf(pod: Pod): object {
   const { pods: _counted, ...requests } = pod.requests;
@@ -157,8 +157,8 @@ function worldText(world: BenchWorld): string {
 }
 
 /**
- * Builds the peer when it is not there yet; false (with the reason told) when Go or its modules are
- * missing.
+ * Builds the peer if it is missing. Returns false, and prints the reason, without Go or its
+ * modules.
  */
 export async function buildPeer(tell: (text: string) => void): Promise<boolean> {
   if (existsSync(binary)) return true;

@@ -8,14 +8,14 @@ import { markdownOf } from './report.js';
 import type { SpeedRow } from './speed.js';
 
 /**
- * One row as it was measured: a line of `bench/results/planner.ndjson`. `load`: the machine's
- * one-minute load when it began.
+ * One measured row: a line of `bench/results/planner.ndjson`. `load` is the machine's one-minute
+ * load at its start.
  */
 export type Measured = {
   readonly at: string;
   readonly cpus: number;
   readonly load: number;
-  /** Fewer worlds, for a gate: never part of the table that readers see. */
+  /** True for a gate with fewer worlds, which is never part of the published table. */
   readonly quick: boolean;
   readonly row: SpeedRow | CostRow | BudgetRow | CurveRow | ExistingRow;
 };
@@ -31,8 +31,8 @@ function newest(all: readonly Measured[]): readonly Measured[] {
 }
 
 /**
- * Appends a row to the results, and writes the table that readers see from the newest of each row,
- * if it is a whole one.
+ * Appends a row to the results. If it is a whole one, writes the published table from the newest of
+ * each row.
  */
 export async function keep(measured: Measured): Promise<void> {
   await mkdir(results, { recursive: true });

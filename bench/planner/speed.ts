@@ -8,16 +8,16 @@ import { boundFor, digestOf, firstPlan, msOf, prove } from './measure.js';
 import { type PeerResult, planWithPeer } from './peer.js';
 
 /**
- * Worlds whose first plans are timed beside Karpenter's, and how many times as fast they should be
- * together, if anything is aimed at.
+ * Worlds whose first plans are timed beside Karpenter's. If there is a target: how many times as
+ * fast they should be together.
  */
 export type SpeedCase = {
   readonly name: string;
   readonly worlds: () => readonly BenchWorld[];
   readonly wanted?: number;
   /**
-   * Whether no more nodes than Karpenter's may be opened: where one node a pod is not much dearer
-   * than another, a plan may want more and smaller ones.
+   * Whether it may open no more nodes than Karpenter. If one node a pod is not much dearer than
+   * another, a plan may use more and smaller ones.
    */
   readonly noMoreNodes: boolean;
 };
@@ -34,7 +34,7 @@ export type SpeedRow = {
   readonly nodes: number;
   readonly cost: number;
   /**
-   * The best lower bound, which relaxation gave it, and how far the first plan is above it,
+   * The best lower bound, the relaxation that gave it, and the first plan's distance above it in
    * percent.
    */
   readonly bound: number;
@@ -59,8 +59,8 @@ const plainWorlds = (vcpusMax: number): readonly BenchWorld[] =>
   [1, 2, 3].map((seed) => generatedWorld({ pods: 3_000, seed, vcpusMax, rules: 'plain' }));
 
 /**
- * The diverse mix of Karpenter's own benchmark, and the plain worlds: all of them together, and by
- * the largest size allowed.
+ * The diverse mix of Karpenter's own benchmark, and the plain worlds: all together, and by the
+ * largest size allowed.
  */
 export function speedCases(quick: boolean): readonly SpeedCase[] {
   const diverse = (
@@ -93,8 +93,8 @@ export function speedCases(quick: boolean): readonly SpeedCase[] {
 }
 
 /**
- * Small worlds are planned more often: only then is the code compiled, as it is in a service that
- * has been planning for a minute.
+ * Small worlds are planned more often. Only then is the code compiled, as in a service that has
+ * been planning for a minute.
  */
 const warmRuns = (pods: number): number => Math.max(5, Math.ceil(150_000 / pods));
 
@@ -127,7 +127,7 @@ async function measured(
   };
 }
 
-/** Our side of a row. */
+/** Our half of a row. */
 function ownRow(one: SpeedCase, all: readonly Measured[]): SpeedRow {
   const sum = (of: (each: Measured) => number): number =>
     all.reduce((total, each) => total + of(each), 0);
@@ -152,9 +152,7 @@ function ownRow(one: SpeedCase, all: readonly Measured[]): SpeedRow {
   };
 }
 
-/**
- * Karpenter's side of a row, and whether ours reaches the factor that is wanted at no higher cost.
- */
+/** Karpenter's half of a row, and whether we reach the wanted factor at no higher cost. */
 function besideKarpenter(
   one: SpeedCase,
   mine: SpeedRow,

@@ -4,7 +4,7 @@ import type { ExistingNode } from '@dovetail/core-scheduling';
 import { generatedWorld } from './generated.js';
 import { type BenchWorld, gibibyte, hostKey, zoneKey, zones } from './objects.js';
 
-/** A ready node of the pool `default`, with nothing on it. */
+/** A ready, empty node of the pool `default`. */
 function emptyNode(index: number, capacity: Resources): ExistingNode {
   const name = `node-${index}`;
   return {
@@ -30,7 +30,7 @@ function emptyNode(index: number, capacity: Resources): ExistingNode {
   };
 }
 
-/** Many pods in few classes over nodes that exist and have room for nine in ten of them. */
+/** Many pods in few classes. Existing nodes have room for nine in ten of them. */
 export function crowdedWorld(what: {
   readonly pods: number;
   readonly nodes: number;

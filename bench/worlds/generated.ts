@@ -98,8 +98,8 @@ export function generatedWorld(what: {
 }
 
 /**
- * As many equal deployments as asked for, whatever the number of pods: what a plan costs in time
- * grows with the former.
+ * This many equal deployments, whatever the number of pods. Planning time grows with the number of
+ * deployments.
  */
 export function evenWorld(what: {
   readonly pods: number;

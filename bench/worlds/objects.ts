@@ -46,7 +46,7 @@ export const snapshotOf = (
 ): Snapshot =>
   emptySnapshot({ catalogRevision: 'bench', pools: [{ pool, instanceTypes }], daemonSets });
 
-/** Where the types and prices of the generated worlds come from. */
+/** The source of types and prices of the generated worlds. */
 export const region = 'us-east-1';
 /** The zones of the generated worlds. */
 export const zones = ['us-east-1a', 'us-east-1b', 'us-east-1c'] as const;

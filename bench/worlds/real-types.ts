@@ -10,8 +10,8 @@ import { nodeClass, region } from './objects.js';
 const generation = (name: string): number => Number(/^[a-z]+(\d+)/.exec(name)?.[1] ?? 0);
 
 /**
- * Real c, m and r types for amd64 of generation 5 and later, on-demand in us-east-1, with no more
- * vCPUs than asked for.
+ * Real c, m and r types for amd64 of generation 5 and later, on-demand in us-east-1, with at most
+ * this many vCPUs.
  */
 export function realTypes(vcpusMax: number): readonly InstanceType[] {
   const entries = catalogFor(region).filter(

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// npm links this as `dovetail` before anything is built, so it is plain JavaScript: it starts the built command.
+// npm links this file as `dovetail` before anything is built, so it is plain JavaScript. It starts
+// the built command.
 import { existsSync } from 'node:fs';
 
 const built = new URL('../../../dist/cli.js', import.meta.url);

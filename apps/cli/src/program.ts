@@ -3,11 +3,11 @@ import { Command, CommanderError } from 'commander';
 import { addDecisions } from './commands/decisions.js';
 import { addSimulate } from './commands/simulate.js';
 
-/** A wrong flag or argument: the same code as other bad input (EX_USAGE). */
+/** A wrong flag or argument. Other bad input has the same code (EX_USAGE). */
 const usageError = 64;
 
 /**
- * The `dovetail` command with its subcommands; each one is a file in `commands/` with one `add…`
+ * The `dovetail` command with its subcommands. Each one is a file in `commands/` with one `add…`
  * function.
  */
 export function programOf(environment: Readonly<Record<string, string | undefined>>): Command {
@@ -23,9 +23,7 @@ export function programOf(environment: Readonly<Record<string, string | undefine
   return program;
 }
 
-/**
- * Runs a command line; what is wrong with it is said on standard error and becomes the exit code.
- */
+/** Runs a command line. Errors go to standard error and become the exit code. */
 export async function runProgram(program: Command, args: readonly string[]): Promise<void> {
   try {
     await program.parseAsync([...args], { from: 'user' });

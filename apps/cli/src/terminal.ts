@@ -2,15 +2,15 @@ import type { Streams } from './simulate/run.js';
 
 let lineOpen = false;
 
-// A reader that has seen enough (`| head`) closes the pipe; that is no failure of ours.
+// A reader that has seen enough (`| head`) closes the pipe. That is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exitCode ??= 0;
 });
 
 /**
- * The terminal. Progress is one line on standard error that is written over and over, and only
- * where someone watches.
+ * The terminal. Progress is one line on standard error, written over and over, and only on a
+ * terminal.
  */
 export const terminal: Streams = {
   out: (text) => {

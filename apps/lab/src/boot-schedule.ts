@@ -19,7 +19,7 @@ export class BootSchedule {
     this.#everyMs = everyMs;
   }
 
-  /** Boots the machine when it is its turn. Resolves then, or when it was halted before. */
+  /** Boots the machine in its turn. Resolves then, or if it is halted before. */
   async boot(instance: BootedInstance): Promise<void> {
     const nowMs = this.#clock.nowMs();
     const waitMs = Math.max(0, this.#nextMs - nowMs);

@@ -32,7 +32,7 @@ const deployment = {
   name: 'inflate',
 };
 
-/** The plainer names of decisions that are a step of the story. The others go by their kind. */
+/** The demo's plainer names for the decisions of the story. The others keep their kind. */
 const steps: Partial<Record<DecisionKind, string>> = {
   launch: 'fleet',
   register: 'node joined',
@@ -40,7 +40,7 @@ const steps: Partial<Record<DecisionKind, string>> = {
   terminate: 'node gone',
 };
 
-/** Shows the main job from start to end. Exits with 0 when every step was seen. */
+/** Shows the main job from start to end. Exits with 0 if every step was seen. */
 export async function runDemo(): Promise<void> {
   const startedMs = performance.now();
   const dir = await mkdtemp(join(tmpdir(), 'dovetail-demo-'));
@@ -49,7 +49,7 @@ export async function runDemo(): Promise<void> {
   );
   const lab = await startLab(labOptions(dir, (line) => process.stdout.write(`  ${line}\n`)));
   const unpublish = await publishAddress(lab);
-  // An interrupt leaves nothing behind either; the parts end with this process.
+  // An interrupt leaves nothing behind either: the parts end with this process.
   process.once('exit', unpublish);
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => process.exit(130));
@@ -131,7 +131,7 @@ async function tellDecisions(
 }
 
 /**
- * Batches are no decisions, and their queue is the solvers' own, so this reads pod-watcher's log.
+ * Batches are no decisions and their queue belongs to the solvers, so this reads pod-watcher's log.
  */
 async function tellBatches(lab: Lab, timeline: Timeline, stop: AbortSignal): Promise<void> {
   const part = lab.parts.get('pod-watcher') ?? lab.parts.get('services');
@@ -148,12 +148,13 @@ function sentence({ summary, reasons, ...decision }: Decision): string {
     decision.priceMicrosPerHour === undefined
       ? ''
       : ` · $${(decision.priceMicrosPerHour / 1e6).toFixed(4)}/h${decision.priceEstimated === true ? ' (estimated)' : ''}`;
-  // The bound is the whole plan's, even in the decision about one of its nodes.
+  // The bound is the whole plan's, even in a decision about one of its nodes.
   const bound =
     !whole || decision.lowerBoundMicrosPerHour === undefined
       ? ''
       : ` (no plan can cost less than $${(decision.lowerBoundMicrosPerHour / 1e6).toFixed(4)}/h)`;
-  // Other summaries contain their reason. Why a plan chose this pool is only in its reasons.
+  // Other summaries contain their reason. A plan gives the reason for its choice of pool only among
+  // its reasons.
   const why = whole
     ? reasons
         .slice(0, 2)

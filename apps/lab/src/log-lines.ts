@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A line of a service's log, as far as it is looked at here. */
+/** The fields of a service's log line that the lab reads. */
 export type LogLine = { readonly service?: string; readonly event?: string; readonly msg?: string };
 
 const lookMs = 25;
@@ -15,7 +15,7 @@ export async function* followLog(path: string, stop: AbortSignal): AsyncGenerato
   let rest = '';
   try {
     while (!stop.aborted) {
-      // Without a position a read goes on where the one before ended.
+      // Without a position, a read continues where the one before ended.
       const { bytesRead, buffer } = await file.read(Buffer.alloc(65_536));
       const lines = `${rest}${buffer.toString('latin1', 0, bytesRead)}`.split('\n');
       rest = lines.pop() ?? '';
@@ -27,7 +27,7 @@ export async function* followLog(path: string, stop: AbortSignal): AsyncGenerato
   }
 }
 
-/** Bytes were split as Latin-1, which never cuts a character in two: here they become text. */
+/** The bytes were split as Latin-1, which never cuts a character in two. Here they become text. */
 function lineOf(bytes: string): readonly LogLine[] {
   try {
     const line: unknown = JSON.parse(Buffer.from(bytes, 'latin1').toString('utf8'));

@@ -39,7 +39,9 @@ import {
 } from '@dovetail/service-solver';
 import { memoryBus, MemoryBusServer, serveBus } from '@dovetail/sim-bus';
 
-/** The settings of all services in one environment; elsewhere the lab gives each its own. */
+/**
+ * The settings of all services in one environment. Elsewhere the lab gives each service its own.
+ */
 const settings = {
   ...commonSettings,
   ...leaderSettings,
@@ -99,7 +101,7 @@ const settings = {
 } as const;
 
 type Settings = SettingsOf<typeof settings>;
-/** The things that all services of the process share. */
+/** The parts that all services of the process share. */
 type Shared = {
   readonly settings: Settings;
   readonly server: MemoryBusServer;
@@ -107,7 +109,7 @@ type Shared = {
 };
 
 /**
- * Runs every service in this process, over an in-process bus, for machines without a nats-server.
+ * Runs every service in this process over an in-process bus, for machines without a nats-server.
  * Each keeps its own log lines, metrics, Lease and port. One service cannot die alone here.
  */
 export async function runServices(): Promise<void> {
@@ -152,9 +154,7 @@ function sharedBy(given: Settings): Shared {
   return { settings: given, clock, server: new MemoryBusServer(clock) };
 }
 
-/**
- * Serves a service's health and metrics on a free port, and puts its name before its conditions.
- */
+/** Serves a service's health and metrics on a free port, with its name before its conditions. */
 async function served(
   service: Service,
   name: string,
@@ -172,7 +172,7 @@ async function served(
   return { ...service, ready };
 }
 
-/** The things that each service has for itself: log, metrics, bus, clients, and pages. */
+/** The parts that each service has for itself: log, metrics, bus, clients, and pages. */
 function surroundings(
   { settings: given, server, clock }: Shared,
   name: string,

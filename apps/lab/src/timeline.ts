@@ -10,7 +10,7 @@ const paint: Readonly<Record<string, (text: string) => string>> = {
   demo: colors.bold,
 };
 
-/** The main job, step by step, in the order in which each is first seen. */
+/** The steps of the main job, in the order in which each is first seen. */
 export const story = [
   'pods pending',
   'batch',
@@ -45,7 +45,7 @@ export class Timeline {
     return story.filter((step) => !this.#firstSeconds.has(step));
   }
 
-  /** The story in one line: when each step was first seen. */
+  /** The story in one line: the first time of each step. */
   summary(): string {
     return story.map((step) => `${step} ${this.#firstSeconds.get(step) ?? 'never'} s`).join(' → ');
   }

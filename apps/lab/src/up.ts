@@ -58,7 +58,7 @@ export function labOptions(dir: string, progress: (line: string) => void): LabOp
  */
 export async function labUp({ detach }: { readonly detach: boolean }): Promise<void> {
   if (!detach) return supervise();
-  labOptions(labDir, () => undefined); // what is wrong with them is said here, not in a log
+  labOptions(labDir, () => undefined); // report errors in them here, not in a log
   const running = await runningPid();
   if (running !== undefined)
     throw new TestbedError({
@@ -142,7 +142,7 @@ export async function publishAddress(lab: Lab): Promise<() => void> {
   return () => rmSync(addressFile, { force: true });
 }
 
-/** Empty when `kubectl` is on PATH; else a hint how to get it, or why it is unavailable. */
+/** Empty if `kubectl` is on PATH. Otherwise a hint how to get it, or why it is unavailable. */
 async function kubectlHint(progress: (line: string) => void): Promise<string> {
   const found = await obtainKubectl({ log: progress });
   if (isUnavailable(found))

@@ -79,7 +79,7 @@ function assemble(shell: Shell<typeof settings>): Assembled {
   return { service, close };
 }
 
-/** The settings that are the launcher's alone. */
+/** The settings of the launcher alone. */
 function ownConfig({
   placement,
   defaultInstanceProfile,

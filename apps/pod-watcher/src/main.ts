@@ -78,7 +78,7 @@ function assemble(shell: Shell<typeof settings>): Assembled {
     { kube, channel, leadership: shell.leadership(kube), log, metrics, vitals },
     { ...defaultPodWatcherConfig, ...batchPolicy(shell.settings) },
   );
-  // The service does not see whether Kubernetes has ever answered; a replica in waiting needs that.
+  // The service does not see whether Kubernetes has ever answered. A waiting replica needs that.
   const ready = (): Readiness => ({
     bus: bus.connected(),
     kubernetes: kube.answered(),

@@ -1,7 +1,7 @@
 import type { MalformedMessage, PendingBatch, PlanRequest } from '@dovetail/contracts';
 import type { FollowEvent } from '@dovetail/core-ports';
 
-/** What the main thread tells and asks its worker; events carry bytes, never a cloned mirror. */
+/** Messages from the main thread to its worker. Events carry bytes, never a cloned mirror. */
 export type Question =
   | { readonly kind: 'state' | 'catalog'; readonly event: FollowEvent }
   | {
@@ -12,7 +12,8 @@ export type Question =
     }
   | { readonly kind: 'request'; readonly id: number; readonly request: PlanRequest }
   /**
-   * Answered when the mirror has changed since it was last looked at, at the latest after `waitMs`.
+   * The worker answers once the mirror has changed since its last answer, after `waitMs` at the
+   * latest.
    */
   | { readonly kind: 'changed'; readonly id: number; readonly waitMs: number }
   | { readonly kind: 'debug'; readonly id: number };
@@ -21,10 +22,10 @@ export type Answer =
   | { readonly id: number; readonly ok: true; readonly value: unknown; readonly ready: boolean }
   | { readonly id: number; readonly ok: false; readonly message: string; readonly ready: boolean };
 
-/** What the worker tells unasked. */
+/** Messages from the worker that answer no question. */
 export type Telling = { readonly malformed: MalformedMessage };
 
-/** `offset`: a shared Int32 of seconds that the test clock is ahead. */
+/** `offset` is a shared Int32: the seconds by which the test clock is ahead. */
 export type WorkerData = {
   readonly cluster: string;
   readonly solver: string;

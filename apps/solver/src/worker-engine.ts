@@ -29,8 +29,8 @@ export type WorkerOptions = {
 export type WorkerEngine = EnginePort & { close(): Promise<void> };
 
 /**
- * The engine in a worker thread. Should the thread die, so does the process: its mirror would be
- * lost, and a supervisor starts it anew.
+ * The engine in a worker thread. If the thread dies, the process ends too: the mirror is lost, and
+ * a supervisor starts the process again.
  */
 export function workerEngine(options: WorkerOptions): WorkerEngine {
   const { offset, release } = sharedOffset(options.clock);
@@ -38,7 +38,8 @@ export function workerEngine(options: WorkerOptions): WorkerEngine {
     workerData: { cluster: options.cluster, solver: options.solver, offset },
   });
   const line = new QuestionLine(worker, options);
-  // Readiness is the worker's to know: asked for regularly, because /readyz must answer at once.
+  // Only the worker knows whether it is ready. It is asked regularly, because /readyz must answer
+  // at once.
   const asking = setInterval(() => void line.refresh(), 250);
   asking.unref();
   return {
@@ -59,7 +60,7 @@ export function workerEngine(options: WorkerOptions): WorkerEngine {
   };
 }
 
-/** The test clock's offset, readable from the worker without a message. */
+/** The test clock's offset, which the worker can read without a message. */
 function sharedOffset(clock: Clock): {
   readonly offset: SharedArrayBuffer;
   readonly release: () => void;

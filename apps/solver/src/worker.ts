@@ -11,8 +11,8 @@ import {
   type WorkerData,
 } from './protocol.js';
 
-// The mirror and the planner live here, off the main thread: it only forwards what the bus delivers
-// and asks.
+// The mirror and the planner run here, off the main thread. The main thread only forwards messages
+// and questions.
 const { cluster, solver, offset } = workerData as WorkerData;
 const nowMs = sharedOffsetClock(offset);
 const engine = new SolverEngine({

@@ -6,8 +6,8 @@ import type { DecisionsRequest } from '../decisions/request.js';
 import { terminal } from '../terminal.js';
 
 /**
- * The kinds of decisions. They stand here again so that a command line is read without loading the
- * contracts; a test holds both lists equal.
+ * The kinds of decisions. The list is repeated here so that parsing a command line does not load
+ * the contracts. A test keeps both lists equal.
  */
 export const kindChoices = [
   'plan',
@@ -25,7 +25,7 @@ export const kindChoices = [
   'collect',
 ] as const satisfies readonly DecisionKind[];
 
-/** How long the stream of decisions keeps them (docs/contracts.md). */
+/** The stream keeps decisions this long (docs/contracts.md). */
 const sinceMaxMs = 7 * 24 * 3_600_000;
 
 function since(text: string): number {
@@ -37,7 +37,7 @@ function since(text: string): number {
   return ms;
 }
 
-/** A cluster's name by the rule of EKS, which every service's CLUSTER_NAME follows. */
+/** A cluster's name by EKS' rule, which every service's CLUSTER_NAME follows. */
 function clusterName(text: string): string {
   if (!/^[0-9A-Za-z][0-9A-Za-z_-]{0,99}$/.test(text))
     throw new InvalidArgumentError(
@@ -109,7 +109,7 @@ const withSelection = (command: Command): Command =>
       since,
     );
 
-/** The flags that say where NATS is. */
+/** The flags for the connection to NATS. */
 const withConnection = (command: Command, environment: Environment): Command =>
   command
     .option(
@@ -127,7 +127,7 @@ const withConnection = (command: Command, environment: Environment): Command =>
       environment['CLUSTER_NAME'] ?? 'lab',
     );
 
-/** `dovetail decisions`: shows the services' decisions, from the stream that anyone may read. */
+/** `dovetail decisions` shows the services' decisions, from the stream that anyone may read. */
 export function addDecisions(program: Command, environment: Environment): void {
   const command = program
     .command('decisions')
@@ -135,7 +135,7 @@ export function addDecisions(program: Command, environment: Environment): void {
   withConnection(withSelection(command), environment)
     .addHelpText('after', examples)
     .action(async (flags: Flags) => {
-      // Loading NATS and the contracts here lets other commands start at once.
+      // NATS and the contracts are loaded here, so that other commands start at once.
       const { runDecisions } = await import('../decisions/run.js');
       const stop = new AbortController();
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());

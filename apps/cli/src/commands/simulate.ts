@@ -14,7 +14,7 @@ function budget(text: string): number {
 }
 
 /**
- * Time for the lower bound when the plan is improved at all; HiGHS answers most worlds within it.
+ * The time for the lower bound when the plan is improved. HiGHS answers for most inputs within it.
  */
 const boundMsByDefault = 1_000;
 
@@ -119,7 +119,7 @@ const withSearch = (command: Command): Command =>
         .default('respect'),
     );
 
-/** `dovetail simulate`: reads manifests and prints a plan. */
+/** `dovetail simulate` reads manifests and prints a plan. */
 export function addSimulate(program: Command, environment: Environment): void {
   const command = program
     .command('simulate')
@@ -127,7 +127,8 @@ export function addSimulate(program: Command, environment: Environment): void {
   withSearch(withFiles(command, environment))
     .addHelpText('after', examples)
     .action(async (flags: Flags) => {
-      // Loading the planner and the catalog here lets --help and other commands start at once.
+      // The planner and the catalog are loaded here, so that --help and other commands start at
+      // once.
       const { runSimulate } = await import('../simulate/run.js');
       process.exitCode = await runSimulate(requestOf(flags), terminal);
     });

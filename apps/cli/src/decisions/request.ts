@@ -2,11 +2,11 @@ import type { DecisionKind } from '@dovetail/contracts';
 
 /** The request of one command line. */
 export type DecisionsRequest = {
-  /** Go on with what comes, instead of ending at the last decision kept. */
+  /** Follow new decisions, instead of ending at the last decision kept. */
   readonly follow: boolean;
   readonly output: 'table' | 'json';
   readonly cluster: string;
-  /** Address of NATS, several separated by commas; undefined: found as `--help` says. */
+  /** Address of NATS, several separated by commas. If undefined, it is found as `--help` says. */
   readonly nats: string | undefined;
   /** Path of a credentials file; empty: none. */
   readonly credentialsFile: string;
@@ -15,7 +15,7 @@ export type DecisionsRequest = {
   readonly pool?: string;
   /** Name of a pod, node, claim or instance. */
   readonly about?: string;
-  /** The oldest decision shown is this old. */
+  /** The greatest age of the decisions to show. */
   readonly sinceMs?: number;
 };
 

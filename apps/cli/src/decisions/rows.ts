@@ -2,13 +2,12 @@ import type { Decision } from '@dovetail/contracts';
 
 const header = ['TIME', 'KIND', 'POOL', 'SUMMARY', 'PRICE $/H', 'REASONS'] as const;
 /**
- * Widths that most rows need, so that a table that grows while it is watched seldom shifts; a
- * sentence longer than its most spills over.
+ * Widths that fit most rows, so that a growing table seldom shifts. A longer sentence spills over.
  */
 const widthLeast = [20, 13, 10, 40, 9, 0];
 const widthMost = [20, 13, 40, 100, 12, 0];
 
-/** US dollars an hour, `~` before an estimate, `-` for decisions that cost nothing of their own. */
+/** US dollars an hour, `~` before an estimate, `-` for decisions without a cost of their own. */
 export function priceOf({ priceMicrosPerHour, priceEstimated }: Decision): string {
   return priceMicrosPerHour === undefined
     ? '-'
@@ -31,18 +30,18 @@ function cellsOf(decision: Decision): readonly string[] {
   ];
 }
 
-/** One line for machines: everything the decision says, its time readable besides. */
+/** One line for machines: the whole decision, with its time also as text. */
 export const jsonLine = (decision: Decision): string =>
   `${JSON.stringify({ time: new Date(decision.atMs).toISOString(), ...decision })}\n`;
 
-/** A table that may be printed in pieces: columns stay as wide as they have ever been. */
+/** A table that may be printed in pieces. Columns keep their greatest width so far. */
 export class Table {
   #widths: readonly number[] = header.map((name, column) =>
     Math.max(name.length, widthLeast[column] ?? 0),
   );
   #begun = false;
 
-  /** The lines of these decisions, under the header the first time. */
+  /** The lines of these decisions, with the header before the first ones. */
   lines(decisions: readonly Decision[]): string {
     const rows = decisions.map(cellsOf);
     this.#widths = this.#widths.map((width, column) =>

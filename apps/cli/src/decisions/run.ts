@@ -15,17 +15,17 @@ import { decisionsExitCodes, type DecisionsRequest } from './request.js';
 import { jsonLine, Table } from './rows.js';
 import { Selection } from './selection.js';
 
-/** Where the command writes: results to `out`, what is for people to `err`. */
+/** Where the command writes: results to `out`, messages for people to `err`. */
 export type Output = { out(text: string): void; err(text: string): void };
 
-/** Where the lab that runs in this folder leaves the address of its NATS. */
+/** The file in which the lab of this folder leaves the address of its NATS. */
 const labUrlFile = '.lab/nats-url';
 const hash: Hash = { sha256Hex: (text) => createHash('sha256').update(text).digest('hex') };
 const waitMs = 1_000;
 
 /**
  * Prints decisions until the last one kept, or with `follow` until `stop`. Resolves to the exit
- * code; what is wrong is said on `err`. While NATS does not answer, a follower says so and waits;
+ * code, and writes errors to `err`. While NATS does not answer, a follower reports it and waits;
  * otherwise the command ends after 5 seconds.
  */
 export async function runDecisions(
@@ -46,7 +46,7 @@ export async function runDecisions(
   }
 }
 
-/** NATS; or, at the address of a lab that runs without it, the bus inside its services' process. */
+/** Connects to NATS, or to the bus inside the services' process of a lab that runs without NATS. */
 function busOf(options: NatsOptions): { readonly bus: Bus; readonly close: () => Promise<void> } {
   const [server = ''] = options.servers;
   if (isBusReaderUrl(server)) return { bus: readBus(server), close: () => Promise.resolve() };
@@ -81,13 +81,13 @@ function labUrl(): string | undefined {
   }
 }
 
-/** The connection's own warnings, as sentences: it waits for NATS and says what it waits for. */
+/** Turns the connection's own warnings into sentences that say what it waits for. */
 const logTo = (output: Output): Log => {
   const say = (_name: string, message: string): void => output.err(`${message}\n`);
   return { debug: () => undefined, info: () => undefined, warn: say, error: say };
 };
 
-/** Whether there are decisions to read. Only a follower waits for them, until `stop`. */
+/** Returns whether there are decisions to read. Only a follower waits for them, until `stop`. */
 async function streamIsThere(
   bus: Bus,
   { cluster, follow }: DecisionsRequest,
@@ -133,9 +133,7 @@ function remedyOf(
   }
 }
 
-/**
- * Rows of what is kept are laid out together; what comes later, and JSON, is printed as it comes.
- */
+/** Rows of kept decisions are laid out together. Later ones, and JSON, are printed as they come. */
 async function print(
   bus: Bus,
   request: DecisionsRequest,

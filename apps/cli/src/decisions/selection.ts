@@ -3,15 +3,15 @@ import type { Decision } from '@dovetail/contracts';
 import type { DecisionsRequest } from './request.js';
 
 /**
- * More identifiers than the stream holds decisions in a busy week would cost memory for ever; the
- * oldest are forgotten.
+ * The most identifiers to remember: more than the decisions of a busy week. The oldest are
+ * forgotten, to bound memory.
  */
 const rememberedMax = 200_000;
 
 /**
- * Which decisions are shown: each fact once (it may be told twice), of the pool, age and object
- * that were asked for. Kinds are chosen by the bus. An object that is asked about brings its claims
- * along: of a pod, the launch and the end of the node it was given.
+ * Selects decisions by pool, age and object, and shows each fact once although it may come twice.
+ * The bus selects the kinds. An object brings its claims along: for a pod, the launch and the end
+ * of its node.
  */
 export class Selection {
   readonly #request: Pick<DecisionsRequest, 'pool' | 'about'>;
@@ -24,11 +24,12 @@ export class Selection {
     this.#oldestMs = request.sinceMs === undefined ? 0 : nowMs - request.sinceMs;
   }
 
-  /** Whether to show it. Call it once per decision, in the order of the stream. */
+  /** Whether to show the decision. Call it once per decision, in the order of the stream. */
   takes(decision: Decision): boolean {
     if (this.#seen.has(decision.id)) return false;
     this.#remember(decision.id);
-    // Asked before the age: a claim that an old decision names leads to young ones.
+    // The object comes before the age, because a claim that an old decision names leads to young
+    // ones.
     return this.#isOfPool(decision) && this.#isAbout(decision) && decision.atMs >= this.#oldestMs;
   }
 

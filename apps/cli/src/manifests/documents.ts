@@ -2,10 +2,10 @@ import { InputError } from './input-error.js';
 import { jsonErrorOffset } from './json-position.js';
 import { quickYaml } from './quick-yaml.js';
 
-/** One document of a file, as text and as what it says. */
+/** One document of a file, as text and as a value. */
 export type Document = {
   readonly file: string;
-  /** The file's line, from 1, that the text begins at. */
+  /** The file's line, from 1, at which the text begins. */
   readonly line: number;
   readonly text: string;
   readonly value: unknown;
@@ -13,9 +13,7 @@ export type Document = {
 
 type Part = { readonly line: number; readonly text: string };
 
-/**
- * The documents between `---` lines; a marker at the line's start ends a document whatever is open.
- */
+/** The documents between `---` lines. A marker at the line's start ends any document. */
 function partsOf(text: string): readonly Part[] {
   if (!/^---/m.test(text)) return [{ line: 1, text }];
   const parts: Part[] = [];
@@ -28,7 +26,7 @@ function partsOf(text: string): readonly Part[] {
     }
     parts.push({ line, text: current.join('\n') });
     line = index + 1;
-    // Text after the marker belongs to the new document; blanks keep its columns right.
+    // Text after the marker belongs to the new document. Blanks keep its columns right.
     current = [
       one.replace(/^---/, '').trim() === '' || one.slice(3).trimStart().startsWith('#')
         ? ''
@@ -39,9 +37,7 @@ function partsOf(text: string): readonly Part[] {
   return parts;
 }
 
-/**
- * YAML that the quick reader passed on, with the library's own message and line for what is wrong.
- */
+/** Reads YAML that the quick reader passed on. An error has the library's message and line. */
 async function slowYaml(file: string, part: Part): Promise<unknown> {
   const { parseDocument, LineCounter } = await import('./yaml.js');
   const counter = new LineCounter();
@@ -62,7 +58,7 @@ function jsonValue(file: string, text: string): { readonly value: unknown } | un
   try {
     return { value: JSON.parse(text) as unknown };
   } catch (error) {
-    // Flow style is YAML too, so only a file that calls itself JSON must be it.
+    // Flow style is YAML too, so only a file with the suffix .json must be JSON.
     if (!file.endsWith('.json')) return undefined;
     const line = text.slice(0, jsonErrorOffset(text)).split('\n').length;
     throw new InputError('this is not valid JSON: correct the line', {
@@ -73,8 +69,8 @@ function jsonValue(file: string, text: string): { readonly value: unknown } | un
 }
 
 /**
- * The documents of one file that say something. Throws InputError, with file and line, for what
- * cannot be read.
+ * The documents of one file that have content. Throws InputError, with file and line, for
+ * unreadable text.
  */
 export async function documentsOf(file: string, text: string): Promise<readonly Document[]> {
   const whole = text.startsWith('\uFEFF') ? text.slice(1) : text;

@@ -39,8 +39,8 @@ function read(path: string): string {
 }
 
 /**
- * The texts of files and of all manifests (.yaml, .yml, .json) in folders; `-` is standard input.
- * Each file is read once, in the order in which it is first named.
+ * The texts of files and of all manifests (.yaml, .yml, .json) in folders. `-` is standard input.
+ * Each file is read once, in the order of first mention.
  */
 export function readManifests(paths: readonly string[]): ReadonlyMap<string, string> {
   const texts = new Map<string, string>();

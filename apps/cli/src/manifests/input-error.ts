@@ -1,4 +1,4 @@
-/** Where something stands: a file, and a line in it where one is known. */
+/** A place in the input: a file, and a line if one is known. */
 export type Place = { readonly file: string; readonly line?: number };
 
 /**
@@ -18,7 +18,7 @@ export class InputError extends Error {
     this.field = details.field;
   }
 
-  /** `pods.yaml:12: spec.containers[0].resources.requests.cpu: …`, as compilers write it. */
+  /** `pods.yaml:12: spec.containers[0].resources.requests.cpu: …`, in the form of compilers. */
   get text(): string {
     const place =
       this.place === undefined

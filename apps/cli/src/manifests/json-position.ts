@@ -15,9 +15,8 @@ function afterBlanks(text: string, from: number): number {
 const afterValue = (open: readonly string[]): Expect => (open.length === 0 ? 'end' : ', or end');
 
 /**
- * Where a text stops being JSON: the offset of the first thing that cannot stand where it stands,
- * or the text's end. Only for texts that JSON.parse has refused, whose message does not always say
- * where.
+ * The offset at which a text stops being JSON: its first wrong character, or its end. Use it only
+ * for texts that JSON.parse has refused, whose message does not always name the position.
  */
 export function jsonErrorOffset(text: string): number {
   const open: string[] = [];

@@ -1,8 +1,8 @@
 import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 
 /**
- * The entry of a map that a path goes through: keys may hold dots, so the longest key that fits is
- * meant.
+ * The entry of a map that a path goes through. Keys may hold dots, so the longest key that fits
+ * wins.
  */
 function longestKey(keys: readonly string[], path: string): string | undefined {
   const fits = (key: string): boolean =>
@@ -11,8 +11,8 @@ function longestKey(keys: readonly string[], path: string): string | undefined {
 }
 
 /**
- * The line (from 1, within the document) of the field at a path such as `spec.containers[0].image`,
- * or of the nearest field around it that is there.
+ * The line (from 1, within the document) of the field at a path such as `spec.containers[0].image`.
+ * A missing field has the line of its nearest existing parent.
  */
 export function lineOfField(document: string, path: string): number {
   const counter = new LineCounter();

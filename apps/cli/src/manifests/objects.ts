@@ -3,7 +3,7 @@ import type { Parsed, ParseFailure } from '@dovetail/core-kube-model';
 import { type Document, documentsOf } from './documents.js';
 import { InputError } from './input-error.js';
 
-/** An object of a manifest and where it stands. */
+/** An object of a manifest, and its place. */
 export type Source = {
   readonly document: Document;
   /** The object's path within its document: empty, or `items[3].` in a list. */
@@ -13,23 +13,20 @@ export type Source = {
   readonly object: Readonly<Record<string, unknown>>;
 };
 
-/** Documents longer than this (in characters) are named by their first line only. */
+/** Longer documents (in characters) are named by their first line only. */
 const locateMax = 8_000_000;
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/**
- * The error for a field of an object, with the line it stands on (or, when it is absent, its
- * parent's).
- */
+/** The error for a field of an object, with its line or, if the field is absent, its parent's. */
 export async function errorAt(
   source: Pick<Source, 'document' | 'path'>,
   failure: Omit<ParseFailure, 'ok'>,
 ): Promise<InputError> {
   const { file, line, text } = source.document;
-  // Finding the line means reading the document again with all its positions, which a very large
-  // one is not worth.
+  // Finding the line means reading the document again with all positions. A very large one is not
+  // worth it.
   const within =
     text.length > locateMax
       ? 1
@@ -41,7 +38,7 @@ export async function errorAt(
   });
 }
 
-/** The parser's value; throws InputError with file, line and field when there is none. */
+/** Returns the parser's value. Throws InputError with file, line and field if there is none. */
 export async function valueOf<T>(
   source: Pick<Source, 'document' | 'path'>,
   parsed: Parsed<T>,
@@ -81,7 +78,7 @@ async function sourcesOf(
 }
 
 /**
- * Every object of the files, in order; lists are unfolded. Throws InputError with file, line and
+ * Every object of the files, in order. Lists are unfolded. Throws InputError with file, line and
  * field.
  */
 export async function objectsOf(texts: ReadonlyMap<string, string>): Promise<readonly Source[]> {

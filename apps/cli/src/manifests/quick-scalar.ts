@@ -1,6 +1,6 @@
 /**
- * Thrown where a text is not plain enough for the quick reader; the whole document then goes to the
- * YAML library.
+ * Thrown for text that is not plain enough for the quick reader. The whole document then goes to
+ * the YAML library.
  */
 export class NotPlain extends Error {}
 
@@ -31,7 +31,7 @@ function plainValue(text: string): unknown {
 
 const simpleEscapes = /^(?:[^"\\]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*$/;
 
-/** A quoted scalar at the start of the text: its value, and where it ends. */
+/** A quoted scalar at the start of the text: its value and its end. */
 export function quoted(text: string): { readonly value: string; readonly end: number } {
   const quote = text[0];
   let end = 1;
@@ -68,7 +68,7 @@ function mayBegin(text: string): boolean {
 
 const blankOrComment = /^(?:\s*|\s+#.*)$/;
 
-/** A scalar that fills the rest of a line, with or without a comment behind it. */
+/** A scalar that fills the rest of a line, with or without a comment after it. */
 export function scalar(text: string): unknown {
   if (text.startsWith('"') || text.startsWith("'")) {
     const { value, end } = quoted(text);
@@ -85,8 +85,8 @@ export function scalar(text: string): unknown {
 const commonKey = /^[A-Za-z_$/][-\w.:/${}]*$/;
 
 /**
- * An unquoted key of the kind that manifests have; a number, a blank or a word such as true is for
- * the library.
+ * An unquoted key of the kind that manifests have. The library reads a number, a blank or a word
+ * such as true.
  */
 export function plainKey(text: string): string {
   if (!commonKey.test(text) || words.has(text)) throw new NotPlain();
@@ -159,7 +159,7 @@ export function flow(text: string): unknown {
   return value;
 }
 
-/** Sets a key that must be new; YAML forbids a key twice, and the library says so better. */
+/** Sets a new key. YAML forbids a key twice, and the library's message for that is better. */
 export function setOnce(map: Record<string, unknown>, key: string, value: unknown): void {
   if (key === '__proto__' || key === '<<' || Object.hasOwn(map, key)) throw new NotPlain();
   map[key] = value;

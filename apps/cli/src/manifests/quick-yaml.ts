@@ -15,7 +15,7 @@ function linesOf(document: string): Line[] {
 }
 
 /**
- * The key that a line begins with, and what follows its colon; undefined when the line is no
+ * The key at the start of a line, and the text after its colon; undefined when the line is no
  * mapping entry.
  */
 function entryOf(text: string): { readonly key: string; readonly rest: string } | undefined {
@@ -86,7 +86,7 @@ function sequence(reader: Reader, indent: number): unknown {
       reader.at += 1;
       list.push(nested(reader, indent, false));
     } else if (isItem(content) || entryOf(content) !== undefined) {
-      // The item's own first line is read again as the first line of a block that begins behind the
+      // The item's own first line is read again, as the first line of a block that begins after the
       // dash.
       const inner = indent + line.text.length - content.length;
       reader.lines[reader.at] = { indent: inner, text: content };
@@ -109,10 +109,10 @@ function block(reader: Reader, indent: number): unknown {
 }
 
 /**
- * Reads one YAML document of the plain kind that manifests are made of: block mappings and
- * sequences, one-line scalars and flow collections. Undefined for anything else (anchors, tags,
- * block scalars, wrapped lines, errors), which the YAML library then reads. Thousands of objects
- * take tens of milliseconds this way and most of a second the other.
+ * Reads one YAML document of the plain kind that most manifests are: block mappings and sequences,
+ * one-line scalars and flow collections. Returns undefined for anything else (anchors, tags, block
+ * scalars, wrapped lines, errors), which the YAML library then reads. Thousands of objects take
+ * tens of milliseconds this way and most of a second the other.
  */
 export function quickYaml(document: string): { readonly value: unknown } | undefined {
   try {

@@ -14,7 +14,7 @@ type Planned = {
 };
 
 /**
- * Ranges of the number of nodes that the spread bound looks at, time permitting; beyond these it
+ * Ranges of the number of nodes that the spread bound tries, if time permits. Beyond these it
  * hardly grows.
  */
 const rangesMax = 25;
@@ -35,9 +35,9 @@ async function proven({ snapshot, pods, options }: Planned, msMax: number): Prom
 }
 
 /**
- * The plan with the largest lower bound that linear programs prove within so many milliseconds, for
- * the pods that it places. Where the solver does not run here, `tell` hears why, and the plan keeps
- * the quick bound that it has.
+ * The plan with the largest lower bound that linear programs prove in this many milliseconds, for
+ * its placed pods. If the solver does not run here, `tell` gets the reason and the plan keeps its
+ * quick bound.
  */
 export async function tightened(
   made: Plan,

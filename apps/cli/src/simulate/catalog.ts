@@ -18,10 +18,10 @@ import { jsonErrorOffset } from '../manifests/json-position.js';
 import { errorAt } from '../manifests/objects.js';
 import { kwokTypes } from './kwok-catalog.js';
 
-/** Where instance types come from. */
+/** The source of instance types. */
 export type Catalog = {
   readonly name: string;
-  /** A file's types are the same for every class; a region's types depend on the class. */
+  /** A file's types are the same for every class. A region's types depend on the class. */
   readonly kind: 'file' | 'region';
   typesFor(
     nodeClass: NodeClass,
@@ -59,7 +59,9 @@ async function fileCatalog(file: string, wantsAwsLabels: boolean): Promise<Catal
   return { name: file, kind: 'file', typesFor: () => types.value };
 }
 
-/** Images for every architecture and device: offline there is no way to ask which ones exist. */
+/**
+ * Images for every architecture and device, because an offline command cannot ask which ones exist.
+ */
 function anyImages(family: AmiFamily): readonly ResolvedAmi[] {
   const arches = family.startsWith('Windows')
     ? (['amd64'] as const)
@@ -75,7 +77,7 @@ function anyImages(family: AmiFamily): readonly ResolvedAmi[] {
   );
 }
 
-/** Facts, zones and published prices of a region, as they were when the catalog was made. */
+/** Facts, zones and published prices of a region, from the time when the catalog was made. */
 function knowledgeOf(region: string): RegionKnowledge {
   const entries = catalogFor(region);
   const prices = entries.flatMap((entry) =>
@@ -100,8 +102,8 @@ function knowledgeOf(region: string): RegionKnowledge {
 }
 
 /**
- * The class as it would be in a cluster: subnets in every zone and images, where its status has
- * none.
+ * The class as it would be in a cluster. If its status has none, it gets subnets in every zone and
+ * images.
  */
 function resolved(
   nodeClass: NodeClass,
@@ -160,8 +162,8 @@ function regionCatalog(region: string): Catalog {
 
 /**
  * The catalog that `--catalog` names: a file of that name if it exists, else a region of Dovetail's
- * own catalog. `wantsAwsLabels`: the manifests use labels that a file does not have. Throws
- * InputError, with file, line and field, for a catalog that cannot be read.
+ * own catalog. `wantsAwsLabels` means that the manifests use labels that a file does not have.
+ * Throws InputError, with file, line and field, for an unreadable catalog.
  */
 export async function openCatalog(name: string, wantsAwsLabels: boolean): Promise<Catalog> {
   if (existsSync(name)) return await fileCatalog(name, wantsAwsLabels);

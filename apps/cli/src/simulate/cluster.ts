@@ -23,14 +23,13 @@ import { claimWithOurClass } from './pools.js';
 type Raw = Readonly<Record<string, unknown>>;
 
 /**
- * Manifests have no time, so a promise counts until its annotation is gone: the same manifests give
- * the same plan at any time.
+ * Manifests have no time, so a promise counts as long as its annotation is there. The same
+ * manifests then give the same plan at any time.
  */
 const manifestsMs = 0;
 
 /**
- * Parses every object of a kind. Throws InputError with file, line and field for one that cannot be
- * read.
+ * Parses every object of a kind. Throws InputError with file, line and field for an unreadable one.
  */
 export async function all<T>(
   inventory: Inventory,
@@ -43,7 +42,8 @@ export async function all<T>(
 }
 
 /**
- * Namespaces carry their own name as a label, as in a cluster; one that is only used exists, too.
+ * Namespaces carry their own name as a label, as in a cluster. A namespace that is only used
+ * exists, too.
  */
 function namespacesOf(given: readonly Namespace[], pods: readonly Pod[]): readonly Namespace[] {
   const named = new Map(given.map((one) => [one.name, one]));
@@ -60,7 +60,7 @@ function namespacesOf(given: readonly Namespace[], pods: readonly Pod[]): readon
   }));
 }
 
-/** The cluster that the manifests describe; `asked` are the pods that workloads still ask for. */
+/** The cluster that the manifests describe. `asked` are the missing pods of its workloads. */
 export async function clusterOf(
   inventory: Inventory,
   catalog: Catalog,
@@ -88,7 +88,9 @@ export async function clusterOf(
 
 const noTypes: TypesByName = new Map();
 
-/** The room of the cluster's nodes and claims; a claim may become what its pool can boot. */
+/**
+ * The room of the cluster's nodes and claims. A claim may become any type that its pool can boot.
+ */
 export function roomOf(cluster: Cluster, pools: readonly PoolOptions[]): readonly ExistingNode[] {
   const types = new Map(
     pools.map(({ pool, instanceTypes }) => [

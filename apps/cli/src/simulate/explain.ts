@@ -5,7 +5,7 @@ import { InputError } from '../manifests/input-error.js';
 import { isEstimated, podName } from './result.js';
 import { aligned, priceText } from './table.js';
 
-/** Where a pod goes and why, or why it goes nowhere. Prices are US dollars per hour. */
+/** A pod's place and the reason, or the reason why it has none. Prices are US dollars per hour. */
 export type Explanation =
   | {
       readonly pod: string;
@@ -36,7 +36,7 @@ type Option = {
 };
 
 /**
- * The pod that a name means: `namespace/name`, or a name that only one pod has. Throws InputError
+ * The pod of a name: `namespace/name`, or a name that only one pod has. Throws InputError
  * otherwise.
  */
 export function podNamed(name: string, pods: readonly Pod[]): Pod {

@@ -1,6 +1,6 @@
 import { errorAt, type Source } from '../manifests/objects.js';
 
-/** The kinds that a simulation reads, each in the one version of its API that is read. */
+/** The kinds that a simulation reads, each in one version of its API. */
 const readVersions: ReadonlyMap<string, string> = new Map([
   ['Pod', 'v1'],
   ['Deployment', 'apps/v1'],
@@ -41,19 +41,21 @@ const namespaced = new Set([
 const groupOf = (apiVersion: string): string =>
   apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
 
-/** An object with its identity: a namespace and a UID are written in where a manifest has none. */
+/** Gives an object its identity: a namespace and a UID, if the manifest has none. */
 export type Item = Source & {
   readonly name: string;
   readonly namespace: string;
   readonly uid: string;
 };
 
-/** Objects by kind, in the order of their manifests, and what was left aside. */
+/** Objects by kind, in the order of their manifests, and those left aside. */
 export type Inventory = {
   of(kind: string): readonly Item[];
-  /** How many objects of each kind play no part in planning. */
+  /** The number of objects of each kind that play no part in planning. */
   readonly ignored: ReadonlyMap<string, number>;
-  /** `Deployment default/web`: given more than once; as with kubectl apply, the last one counts. */
+  /**
+   * `Deployment default/web`, if given more than once. As with kubectl apply, the last one counts.
+   */
   readonly replaced: readonly string[];
 };
 
@@ -80,7 +82,7 @@ async function itemOf(source: Source, serial: number): Promise<Item> {
   return { ...source, object, name, namespace, uid };
 }
 
-/** Sorts objects by kind. Throws InputError for a kind that is read, but in another version. */
+/** Sorts objects by kind. Throws InputError for a known kind in another version. */
 export async function inventoryOf(sources: readonly Source[]): Promise<Inventory> {
   const byKind = new Map<string, Map<string, Item>>();
   const ignored = new Map<string, number>();

@@ -34,7 +34,7 @@ export type KwokOptions = {
   readonly awsLabels: boolean;
 };
 
-/** The overhead that the KWOK provider takes off each type; Karpenter plans with the same. */
+/** The KWOK provider takes this overhead off each type, and Karpenter plans with the same. */
 const kwokOverhead: Resources = { cpu: 100, memory: 10 * 1024 ** 2 };
 const podsByDefault = 110;
 
@@ -59,7 +59,7 @@ const valuesAt = (requirements: Requirements, key: string): readonly string[] =>
   ...(requirements.get(key)?.values ?? []),
 ];
 
-/** One entry may name several zones or capacity types; each pair is an offering. */
+/** One entry may name several zones or capacity types. Each pair is an offering. */
 function readOffering(item: Raw, path: string): readonly Offering[] {
   const requirements = requirementsOf(
     readRequirementSpecs(item['Requirements'] ?? item['requirements'], `${path}.Requirements`),
@@ -118,8 +118,8 @@ function plainPlace(entries: unknown): Pick<Offering, 'zone' | 'capacityType'> |
 }
 
 /**
- * An offering of the form that nearly all of thousands have, read without tracking its path;
- * undefined for any other, which `readOffering` then reads or refuses by field.
+ * Reads an offering of the most frequent form without tracking its path. Returns undefined for any
+ * other, which `readOffering` then reads or refuses by field.
  */
 function plainOffering(item: unknown): Offering | undefined {
   const {

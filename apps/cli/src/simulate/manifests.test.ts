@@ -7,7 +7,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import type { SimulationResult } from './result.js';
 import { runSimulate, type SimulateRequest } from './run.js';
 
-// Every kind of manifest that a simulation reads, and what it does to the plan.
+// Every kind of manifest that a simulation reads, and its effect on the plan.
 
 const dir = mkdtempSync(join(tmpdir(), 'dovetail-manifests-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));

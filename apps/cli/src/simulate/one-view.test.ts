@@ -34,7 +34,8 @@ import { inventoryOf } from './kinds.js';
 import { planningInputOf } from './planning-input.js';
 
 // The solver plans on its mirror of the state feed, the launcher judges on its own watches, and
-// simulate reads manifests. All three must see the same nodes, or a plan is refused for no reason.
+// simulate reads manifests. All three must see the same nodes. Otherwise the launcher would refuse
+// a good plan.
 
 type Manifest = {
   readonly apiVersion: string;
@@ -195,7 +196,7 @@ const pod = (name: string): fc.Arbitrary<Manifest> =>
 const clusters = fc
   .tuple(node('n0'), node('n1'), claim('c0'), claim('c1'), pod('p0'), pod('p1'), pod('p2'))
   .chain((all) => fc.shuffledSubarray(all))
-  // Manifests have no undefined fields, nor have the API server's answers.
+  // Neither manifests nor the API server's answers have undefined fields.
   .map((all) => JSON.parse(JSON.stringify([...all, pool, nodeClass])) as readonly Manifest[]);
 
 function read<T>(parsed: Parsed<T>): T {
@@ -234,7 +235,7 @@ const byName = new Map(types.map((type) => [type.name, type]));
 const launcherNodes = (cluster: Cluster): readonly ExistingNode[] =>
   nodesNow(cluster, { revision: '', typesOf: () => byName }, 0);
 
-/** What the launcher publishes of the promises that bind. */
+/** The launcher's records of the promises that hold now. */
 const publishedPromises = (cluster: Cluster): readonly PodPromise[] =>
   [...cluster.promises.holders()].flatMap((holderUid) => {
     const live = livePromise(cluster, holderUid, 0);

@@ -17,7 +17,7 @@ import type { Inventory } from './kinds.js';
 import { poolsOf } from './pools.js';
 import { workloadPods } from './workloads.js';
 
-/** The planner's input: the state, the pods to place, and notes for the user on how it was read. */
+/** The planner's input: the state, the pods to place, and notes for the user about the reading. */
 export type PlanningInput = {
   readonly snapshot: Snapshot;
   readonly pods: readonly Pod[];
@@ -30,7 +30,7 @@ const isRecord = (value: unknown): value is Raw =>
 
 const identity = new Set(['name', 'namespace', 'uid', 'labels']);
 
-/** The parts that pods share when only their names differ; undefined when they differ in more. */
+/** The parts that pods share when only their names differ; undefined when more differs. */
 function sharedText(object: Raw): string | undefined {
   const { metadata, spec, status } = object;
   if (
@@ -46,8 +46,8 @@ function sharedText(object: Raw): string | undefined {
 }
 
 /**
- * Reads pods as the API server would admit them. Thousands of pods are mostly copies: each distinct
- * one is read once.
+ * Reads pods as the API server would admit them. Most of thousands of pods are copies, so each
+ * distinct one is read once.
  */
 function podReader(admit: Admission): (raw: unknown) => Parsed<Pod> {
   const remembered = new Map<string, Pod>();
@@ -94,7 +94,7 @@ function notesOf(
   ];
 }
 
-/** Pods on nodes that the manifests do not have: they take no room, and are not planned. */
+/** Pods on nodes that the manifests lack. They take no room and are not planned. */
 const strangersIn = (cluster: Cluster): number =>
   [...cluster.pods.values()].filter(
     (pod) =>
@@ -104,8 +104,8 @@ const strangersIn = (cluster: Cluster): number =>
   ).length;
 
 /**
- * Reads everything that planning needs. Throws InputError with file, line and field for what cannot
- * be used.
+ * Reads everything that planning needs. Throws InputError with file, line and field for unusable
+ * input.
  */
 export async function planningInputOf(
   inventory: Inventory,

@@ -16,7 +16,7 @@ import { errorAt, valueOf } from '../manifests/objects.js';
 import type { Catalog } from './catalog.js';
 import type { Inventory, Item } from './kinds.js';
 
-/** The Kubernetes version that decides the family of a legacy class without one. */
+/** This Kubernetes version decides the family of a legacy class without one. */
 const kubernetes: KubernetesVersion = { major: 1, minor: 34 };
 
 type Raw = Readonly<Record<string, unknown>>;
@@ -24,7 +24,7 @@ const record = (value: unknown): Raw =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Raw) : {};
 const refKey = (ref: NodeClassRef): string => `${ref.kind}/${ref.name}`;
 
-/** The class that replaces one the manifests leave out: AL2023 with the standard disks. */
+/** The class that stands in for a missing one: AL2023 with the standard disks. */
 function standardClass(ref: NodeClassRef): NodeClass {
   return {
     ref,
@@ -75,8 +75,8 @@ const isOurClass = (nodeSpec: Raw): boolean =>
   ourKinds.includes(String(record(nodeSpec['nodeClassRef'])['kind']));
 
 /**
- * With a catalog file a pool may refer to any provider's class (KWOKNodeClass, for one): the file
- * says which types it boots.
+ * With a catalog file, a pool may refer to any provider's class (for example KWOKNodeClass). The
+ * file then lists the types that it boots.
  */
 function withOurClass(pool: Raw): Raw {
   const spec = record(pool['spec']);
@@ -86,22 +86,19 @@ function withOurClass(pool: Raw): Raw {
   return { ...pool, spec: { ...spec, template: { ...template, spec: { ...node, nodeClassRef } } } };
 }
 
-/** The same for a claim of such a pool. */
+/** Does the same for a claim of such a pool. */
 export function claimWithOurClass(claim: Raw): Raw {
   const spec = record(claim['spec']);
   return isOurClass(spec) ? claim : { ...claim, spec: { ...spec, nodeClassRef } };
 }
 
-/** Pools with what their classes can boot, and the classes that had to be stood in for. */
+/** Pools with the types of their classes, and the missing classes that got a stand-in. */
 export type Pools = {
   readonly pools: readonly PoolOptions[];
   readonly assumedClasses: readonly string[];
 };
 
-/**
- * Every pool counts as ready: what the manifests say is simulated, not what a cluster makes of
- * them.
- */
+/** Every pool counts as ready, because the simulation has manifests and no cluster. */
 export async function poolsOf(inventory: Inventory, catalog: Catalog): Promise<Pools> {
   const classes = await classesOf(inventory);
   const read: Pool[] = [];

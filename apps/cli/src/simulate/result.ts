@@ -2,7 +2,7 @@ import { poolKey } from '@dovetail/core-api';
 import { formatResources, type Pod, type Taint } from '@dovetail/core-kube-model';
 import type { BinOption, NewNode, Plan, Reason, Snapshot } from '@dovetail/core-scheduling';
 
-/** A node to launch, as `-o json` prints it. Prices are US dollars per hour. */
+/** A node to launch, in the form of `-o json`. Prices are US dollars per hour. */
 export type NewNodeResult = {
   readonly nodePool: string;
   readonly poolKind: string;
@@ -10,7 +10,7 @@ export type NewNodeResult = {
   readonly zones: readonly string[];
   readonly capacityTypes: readonly string[];
   readonly price: number;
-  /** The price is derived, not published: another region's, or on-demand's for spot. */
+  /** The price is derived, not published: another region's, or for spot the on-demand price. */
   readonly priceEstimated: boolean;
   readonly requests: Readonly<Record<string, string>>;
   readonly labels: Readonly<Record<string, string>>;
@@ -18,13 +18,13 @@ export type NewNodeResult = {
   readonly pods: readonly string[];
 };
 
-/** A plan in the shape of `-o json` and `-o yaml`. */
+/** A plan in the form of `-o json` and `-o yaml`. */
 export type SimulationResult = {
   readonly newNodes: readonly NewNodeResult[];
   readonly existingNodes: readonly { readonly name: string; readonly pods: readonly string[] }[];
   readonly unschedulable: readonly { readonly pod: string; readonly reasons: readonly Reason[] }[];
   /**
-   * `gap`: by how much the cost may exceed the best possible, as a share of the bound; null while
+   * `gap` is the share of the bound by which the cost may exceed the best possible; null while
    * there is no bound.
    */
   readonly cost: {
@@ -46,10 +46,10 @@ export type SimulationResult = {
 const dollars = (micros: number): number => micros / 1_000_000;
 const distinct = (values: readonly string[]): readonly string[] => [...new Set(values)];
 
-/** `namespace/name`, as results name pods. */
+/** `namespace/name`, the form in which results name pods. */
 export const podName = (pod: Pod): string => `${pod.namespace}/${pod.name}`;
 
-/** Whether the price of one way to buy a node is an estimate, as its pool's catalog says. */
+/** Whether a node's price is an estimate, according to its pool's catalog. */
 export function isEstimated(
   snapshot: Snapshot,
   node: NewNode,

@@ -26,7 +26,7 @@ export type SimulateRequest = {
   readonly output: OutputFormat;
   /** Time for improving the plan. */
   readonly budgetMs: number;
-  /** Time for tight lower bounds; 0: only the quick one that every plan has. */
+  /** Time for tight lower bounds. With 0 the plan has only the quick bound of every plan. */
   readonly boundMs: number;
   readonly seed: number;
   /** US dollars per hour above which the command ends with 3. */
@@ -74,7 +74,7 @@ function timedPlan(
         `planning ${input.pods.length} pods: ${((nowMs - startMs) / 1000).toFixed(1)} s of at most ${(request.budgetMs / 1000).toFixed(1)} s for improving`,
       );
     }
-    // Without a budget there is nothing to improve, so the first plan is made without a limit.
+    // Without a budget nothing is improved, so the first plan has no time limit.
     return request.budgetMs > 0 && nowMs - startMs + nodes * finishMsPerNode >= request.budgetMs;
   };
   const made = plan(input.snapshot, input.pods, {
@@ -105,8 +105,8 @@ async function rendered(
 }
 
 /**
- * Labels of AWS are not in a catalog file; adding them takes time, so only manifests that use them
- * pay for it.
+ * A catalog file lacks AWS' labels. Adding them takes time, so only manifests that use them pay for
+ * it.
  */
 const usesAwsLabels = (texts: ReadonlyMap<string, string>): boolean =>
   [...texts.values()].some(
@@ -125,7 +125,7 @@ async function readInput(
   return { input, catalog };
 }
 
-/** Plans what the manifests ask for and prints it; answers the exit code. */
+/** Plans the manifests and prints the plan. Returns the exit code. */
 export async function runSimulate(request: SimulateRequest, streams: Streams): Promise<number> {
   try {
     const { input } = await readInput(request, streams);

@@ -13,7 +13,7 @@ import { runSimulate, type SimulateRequest } from './run.js';
 const dir = mkdtempSync(join(tmpdir(), 'dovetail-cli-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 let serial = 0;
-/** Writes files below a new folder and answers the folder. */
+/** Writes files into a new folder and returns the folder. */
 function folderOf(files: Readonly<Record<string, string>>): string {
   const folder = join(dir, String((serial += 1)));
   for (const [name, text] of Object.entries(files)) {
@@ -220,8 +220,8 @@ status:
 });
 
 describe('the lower bound', () => {
-  // Two pods of 1.2 cores need two nodes of 2 cores: whole nodes say so, prices of resources do
-  // not.
+  // Two pods of 1.2 cores need two nodes of 2 cores. The bound by whole nodes knows this; the bound
+  // by prices of resources does not.
   const folder = folderOf({
     'all.yaml': [pool(), pod('a', '1200m'), pod('b', '1200m')].join('\n---\n'),
   });

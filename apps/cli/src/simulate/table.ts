@@ -28,7 +28,7 @@ export function aligned(rows: readonly (readonly string[])[]): string {
 const first = (values: readonly string[], more: string): string =>
   values.length <= 1 ? (values[0] ?? '-') : `${values[0] ?? '-'} +${values.length - 1} ${more}`;
 
-/** Equal for nodes that share a row: they differ in nothing that is shown. */
+/** Equal for nodes that share a row, because they differ in nothing that the table shows. */
 const rowKey = (node: NewNodeResult): string =>
   JSON.stringify([
     node.poolKind,
@@ -117,7 +117,7 @@ function summary(result: SimulationResult): string {
   );
 }
 
-/** The plan for people. */
+/** The plan as text for people. */
 export function tableOf(result: SimulationResult): string {
   return [
     ...section(

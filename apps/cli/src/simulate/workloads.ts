@@ -21,7 +21,7 @@ const record = (value: unknown): Raw =>
 /** The most pods that one workload may stand for. */
 const replicasMax = 1_000_000;
 
-/** Where a workload keeps its template, and how many pods it asks for. */
+/** Where a workload keeps its template, and its number of pods. */
 type Shape = { readonly template: Raw; readonly field: string; readonly count: number };
 
 async function integerAt(
@@ -50,7 +50,7 @@ async function jobShape(item: Item, spec: Raw, field: string): Promise<Shape> {
   };
 }
 
-/** A CronJob stands for one run of its job. */
+/** A CronJob counts as one run of its job. */
 async function shapeOf(item: Item): Promise<Shape> {
   const spec = record(item.object['spec']);
   if (item.kind === 'Job') return await jobShape(item, spec, 'spec');
@@ -68,10 +68,7 @@ async function shapeOf(item: Item): Promise<Shape> {
   return spec['suspend'] === true ? { ...run, count: 0 } : run;
 }
 
-/**
- * The template as a pod that carries the workload's name; errors are reported with their path in
- * the workload.
- */
+/** The template as a pod with the workload's name. Errors name the path within the workload. */
 async function templatePod(item: Item, shape: Shape, admit: Admission): Promise<Pod> {
   const metadata = record(shape.template['metadata']);
   const hash =
@@ -93,10 +90,7 @@ async function templatePod(item: Item, shape: Shape, admit: Admission): Promise<
   );
 }
 
-/**
- * Volumes that belong to one pod alone: ephemeral ones, and those of a stateful set's claim
- * templates.
- */
+/** Volumes of one pod alone: ephemeral ones, and those of a stateful set's claim templates. */
 function ownVolumes(item: Item, base: Pod, podName: string): readonly PodVolume[] {
   const templates =
     item.kind === 'StatefulSet' ? record(item.object['spec'])['volumeClaimTemplates'] : undefined;
@@ -151,9 +145,8 @@ const workloadKinds = [
 ];
 
 /**
- * The pods that workloads still ask for. What another workload controls is left to that one, and
- * pods that are there already count, so that both manifests and what `kubectl get` prints from a
- * cluster are read as they are meant.
+ * The missing pods of the workloads. A workload that another controls is left to that one, and
+ * existing pods count. So manifests and the output of `kubectl get` are both read correctly.
  */
 export async function workloadPods(
   inventory: Inventory,
