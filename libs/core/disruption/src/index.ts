@@ -7,6 +7,7 @@ export * from './emptiness.js';
 export * from './expiry.js';
 export * from './interruption.js';
 export * from './methods.js';
+export * from './ownership.js';
 export * from './refusal.js';
 export * from './retirement.js';
 export * from './retirement-record.js';

@@ -87,7 +87,9 @@ export type DisruptionCode =
   | 'replacement-missing'
   | 'interruption-notice'
   | 'collection-brake'
-  | 'cluster-mismatch';
+  | 'cluster-mismatch'
+  | 'instance-of-another-claim'
+  | 'instance-of-another-cluster';
 
 /**
  * Why the launcher refused a bin of a plan (admission), beside the codes that planning and

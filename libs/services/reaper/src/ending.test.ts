@@ -1,3 +1,4 @@
+import { present } from '@dovetail/core-invariant';
 import { kubeResources } from '@dovetail/core-ports';
 import { describe, expect, test } from '@jest/globals';
 
@@ -141,6 +142,46 @@ describe('deleted by hand', () => {
     ]);
     await cluster.kube.delete({ resource: kubeResources.volumeAttachments, name: 'va-1' });
     expect(await cluster.pass(15, gone('claim-n1'))).toBe(true);
+  });
+});
+
+describe('the instance of a claim', () => {
+  const copyOf = async (name: string): Promise<void> => {
+    const { metadata, ...original } = present(cluster.find(nodeClaims, name), 'the claim is there');
+    const { labels = {}, annotations = {}, finalizers = [] } = metadata;
+    const copied = { name: 'copy', labels, annotations, finalizers };
+    await cluster.kube.create(nodeClaims, { ...original, metadata: copied });
+  };
+
+  test('outlives the end of a copy of its claim, with its pods', async () => {
+    await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+    const { instanceId } = await cluster.node('n1');
+    await cluster.scale('web', 3);
+    await cluster.pass(3);
+    await copyOf('claim-n1');
+    reap();
+    await cluster.pass(2);
+    await cluster.kube.delete({ resource: nodeClaims, name: 'copy' });
+    expect(await cluster.pass(30, gone('copy'))).toBe(true);
+    await cluster.pass(30);
+    expect([stateOf(instanceId), tainted('n1'), cluster.workloads.nodesOf('web')]).toEqual([
+      'running',
+      false,
+      ['n1'],
+    ]);
+    expect(cluster.events('InstanceNotEnded').join()).toContain('belongs to claim-n1');
+  });
+
+  test('outlives its claim when its tag names another cluster', async () => {
+    await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+    const { instanceId } = await cluster.node('n1');
+    await cluster.pass(1);
+    cluster.twin.tag([instanceId], { 'dovetail.sh/cluster-uid': 'another' });
+    reap();
+    await cluster.kube.delete({ resource: nodeClaims, name: 'claim-n1' });
+    await cluster.pass(120);
+    expect([stateOf(instanceId), isDeleting('claim-n1')]).toEqual(['running', true]);
+    expect(cluster.events('InstanceNotEnded').join()).toContain('another cluster');
   });
 });
 

@@ -34,7 +34,7 @@ export class ReaperEpoch {
     const { deps, config } = context;
     this.#context = context;
     this.#identity = new ClusterIdentity(deps);
-    this.#terminator = new Terminator(context);
+    this.#terminator = new Terminator(context, this.#identity);
     this.#retirer = new Retirer(context);
     this.#passes = new Passes(context, this.#retirer);
     this.#collector = new Collector(context, this.#identity);

@@ -20,11 +20,13 @@ import {
 
 import type { ReaperContext } from '../context.js';
 import { releaseClaim, writeConditions, writeDeadline } from '../outside/claim-edits.js';
+import type { ClusterIdentity } from '../outside/identity.js';
 import { readClaim, readNode } from '../outside/live.js';
 import { markTerminating, releaseNode } from '../outside/node-edits.js';
 import { causeOf, reasonOf } from './causes.js';
 import { Drainer } from './drainer.js';
 import { factsOf } from './facts.js';
+import { Owners } from './owners.js';
 import { TerminationTimes } from './termination-times.js';
 
 const drained: NewCondition = { type: 'Drained', status: 'True', reason: 'Drained' };
@@ -38,6 +40,9 @@ const terminating = (reason: 'InstanceTerminating' | 'InstanceTerminated'): NewC
 /** Volumes that Events and conditions name; more would only make them longer. */
 const namesMax = 5;
 
+/** An operator has to look at an instance that is not ours: a minute is soon enough to see it done. */
+const contestedPauseMs = 60_000;
+
 const isDrained = ({ conditions }: NodeClaim): boolean =>
   conditions.some(({ type, status }) => type === 'Drained' && status === 'True');
 
@@ -50,9 +55,11 @@ export class Terminator {
   readonly #context: ReaperContext;
   readonly #drainer: Drainer;
   readonly #times: TerminationTimes;
+  readonly #owners: Owners;
 
-  constructor(context: ReaperContext) {
+  constructor(context: ReaperContext, identity: ClusterIdentity) {
     this.#context = context;
+    this.#owners = new Owners(context, identity);
     this.#drainer = new Drainer(context);
     this.#times = new TerminationTimes(context.deps);
   }
@@ -61,8 +68,11 @@ export class Terminator {
   async look(name: string, stop: StopSignal): Promise<Again> {
     const { kube } = this.#context.deps;
     const claim = await readClaim(kube, name);
-    if (claim?.deletionMs === undefined || instanceIdOf(claim) === undefined) return undefined;
+    const id = claim && instanceIdOf(claim);
+    if (claim?.deletionMs === undefined || id === undefined) return undefined;
     if (!claim.finalizers.includes(terminationFinalizer)) return undefined;
+    if (this.#owners.isContested(claim, id) && !(await this.#owners.mayEnd(claim, id, stop)))
+      return { afterMs: contestedPauseMs };
     const endingSinceMs = this.#times.begun(claim);
     const node = await readNode(this.#context, claim);
     const dated = await this.#withDeadline(claim, node);
@@ -162,6 +172,7 @@ export class Terminator {
     const { claim, node, attachments } = facts;
     const id = instanceIdOf(claim);
     if (id === undefined) return undefined;
+    if (!(await this.#owners.mayEnd(claim, id, stop))) return { afterMs: contestedPauseMs };
     if (node !== undefined) {
       this.#tellDrained(facts);
       const isDetached = attachments.length === 0;

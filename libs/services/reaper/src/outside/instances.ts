@@ -76,7 +76,12 @@ export class Instances {
 
   /** The state of an instance as EC2 shows it. Rejects with CloudError. */
   async state(id: string, stop: StopSignal): Promise<InstanceState> {
-    return stateOf((await this.#states.ask(id, stop)).get(id));
+    return stateOf(await this.shown(id, stop));
+  }
+
+  /** The instance as EC2 shows it; undefined when it does not. Rejects with CloudError. */
+  async shown(id: string, stop: StopSignal): Promise<Instance | undefined> {
+    return (await this.#states.ask(id, stop)).get(id);
   }
 
   /** Ends an instance. Ending one twice in a minute counts once. Rejects with CloudError. */
