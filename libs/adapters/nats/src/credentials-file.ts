@@ -4,14 +4,28 @@ import type { NatsCredentials } from './options.js';
 
 /**
  * Credentials from a file: a `.creds` file, or the seed of an NKey. An empty path is none. Throws
- * when it cannot be read.
+ * when it cannot be read. The file is read again for each connection, so credentials that are
+ * renewed in place are used without a restart.
  */
 export function credentialsOf(path: string): { readonly credentials?: NatsCredentials } {
   if (path === '') return {};
-  const text = readFileSync(path, 'utf8');
-  return {
-    credentials: /^SU[A-Z2-7]+$/.test(text.trim())
-      ? { kind: 'nkey', seed: text.trim() }
-      : { kind: 'creds', text },
+  let last = readCredentials(path);
+  const read = (): FileCredentials => {
+    try {
+      last = readCredentials(path);
+    } catch {
+      // The file is being replaced; the server says whether the old credentials still do.
+    }
+    return last;
   };
+  return { credentials: { kind: 'file', read } };
+}
+
+type FileCredentials = Extract<NatsCredentials, { readonly kind: 'nkey' | 'creds' }>;
+
+function readCredentials(path: string): FileCredentials {
+  const text = readFileSync(path, 'utf8');
+  return /^SU[A-Z2-7]+$/.test(text.trim())
+    ? { kind: 'nkey', seed: text.trim() }
+    : { kind: 'creds', text };
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import type { Log } from '@dovetail/core-ports';
 import { freePort, isUnavailable, obtainNatsServer, startNats } from '@dovetail/testbed';
 import { afterEach, expect, test } from '@jest/globals';
+import { nkeys } from '@nats-io/nats-core';
 
-import { connectNats, type NatsBus, type NatsOptions } from './index.js';
+import { connectNats, credentialsOf, type NatsBus, type NatsOptions } from './index.js';
 import { deliveryOf } from './message.js';
 import { isAtLeast } from './options.js';
 
@@ -146,4 +147,36 @@ test('wrong credentials are named and tried again, right ones connect', async ()
     credentials: { kind: 'user', user: 'solver', password: 'right' },
   });
   await until(() => right.connected());
+}, 60_000);
+
+test('credentials that are renewed in their file are used without a restart', async () => {
+  const program = await obtainNatsServer();
+  if (isUnavailable(program))
+    return void process.stdout.write(`LEFT OUT: renewed credentials: ${program.unavailable}\n`);
+  const dir = mkdtempSync(join(tmpdir(), 'dovetail-link-'));
+  open.push(() => Promise.resolve(rmSync(dir, { recursive: true, force: true })));
+  const [old, renewed] = [nkeys.createUser(), nkeys.createUser()];
+  const seedOf = (user: typeof old): string => new TextDecoder().decode(user.getSeed());
+  const serve = (user: typeof old, port?: number) =>
+    startNats({
+      path: program.path,
+      dir,
+      ...(port === undefined ? {} : { port }),
+      config: `authorization { users = [ { nkey: ${user.getPublicKey()} } ] }`,
+    });
+  const file = join(dir, 'solver.nk');
+  writeFileSync(file, seedOf(old));
+  const first = await serve(old);
+  open.push(() => first.stop());
+  const { log, names } = said();
+  const link = bus({ servers: [first.url], log, ...credentialsOf(file) });
+  await until(() => link.connected());
+  await first.stop();
+  await until(() => !link.connected());
+  const second = await serve(renewed, Number(new URL(first.url).port));
+  open.push(() => second.stop());
+  await until(() => names.includes('nats-denied'));
+  expect(link.connected()).toBe(false);
+  writeFileSync(file, seedOf(renewed));
+  await until(() => link.connected());
 }, 60_000);

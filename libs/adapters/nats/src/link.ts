@@ -190,7 +190,8 @@ export class NatsLink {
 
   #noticed(connection: NatsConnection, status: Status): void {
     if (this.#state === 'closed') return;
-    if (status.type === 'disconnect') {
+    // A server that refuses each try to reconnect disconnects each time; that was reported.
+    if (status.type === 'disconnect' && this.#state === 'connected') {
       this.#become('disconnected');
       this.#options.metrics?.count('dovetail_nats_failures_total', { reason: 'nats-disconnected' });
       this.#options.log.warn(

@@ -14,7 +14,12 @@ export type NatsCredentials =
   /** An NKey seed (`SU…`). */
   | { readonly kind: 'nkey'; readonly seed: string }
   /** The text of a `.creds` file: user JWT and seed. */
-  | { readonly kind: 'creds'; readonly text: string };
+  | { readonly kind: 'creds'; readonly text: string }
+  /** Read anew for each connection; see `credentialsOf`. */
+  | {
+      readonly kind: 'file';
+      readonly read: () => Extract<NatsCredentials, { readonly kind: 'nkey' | 'creds' }>;
+    };
 
 /** How to connect to NATS. */
 export type NatsOptions = {
@@ -69,6 +74,8 @@ export function authenticatorOf(credentials: NatsCredentials): Authenticator {
       return nkeyAuthenticator(bytes(credentials.seed));
     case 'creds':
       return credsAuthenticator(bytes(credentials.text));
+    case 'file':
+      return (nonce) => authenticatorOf(credentials.read())(nonce);
   }
 }
 
