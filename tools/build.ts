@@ -5,7 +5,8 @@ import { createRequire } from 'node:module';
 
 import { build, type BuildOptions } from 'esbuild';
 
-// Some CommonJS dependencies ask for built-in modules at run time; ESM has no require of its own.
+// Some CommonJS dependencies ask for built-in modules at run time, and ESM has no `require` of its
+// own.
 const requireForBundles = [
   "import { createRequire as __createRequire } from 'node:module';",
   "import { fileURLToPath as __fileURLToPath } from 'node:url';",
@@ -22,7 +23,7 @@ const bundled: BuildOptions = {
   format: 'esm',
   conditions: ['@dovetail/source'],
   sourcemap: 'linked',
-  // Stack traces need lines, not text: with it each service would hold 80 MB more.
+  // Stack traces need lines, not text. With the text, each service would hold 80 MB more.
   sourcesContent: false,
   keepNames: true,
   minifySyntax: true,
@@ -31,7 +32,7 @@ const bundled: BuildOptions = {
   banner: { js: requireForBundles },
 };
 
-/** A service, and the worker beside it where it has one. */
+/** Bundles a service, and the worker beside it if it has one. */
 async function buildService(app: string): Promise<void> {
   const worker = `apps/${app}/src/worker.ts`;
   await build({
@@ -44,8 +45,8 @@ async function buildService(app: string): Promise<void> {
 }
 
 /**
- * The command in parts, each loaded when a command needs it: reading all of them takes longer than
- * many a command.
+ * Bundles the command in parts, each loaded when a command needs it. Loading all of them takes
+ * longer than many a command.
  */
 async function buildCommand(): Promise<void> {
   const parts = existsSync('dist') ? readdirSync('dist') : [];

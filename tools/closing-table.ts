@@ -1,6 +1,6 @@
-// The tables that close a run of the system tests: what was tried on which world, which faults,
-// which placement trials. Everything stands in the tests' names; there is nothing to keep up here
-// when tests come and go.
+// The tables at the end of a run of the system tests: the tests on each world, the faults, the
+// placement trials. Everything comes from the tests' names, so nothing here changes when tests come
+// and go.
 
 /** The outcome of one test, as the summary reporter writes it. */
 export type TestOutcome = {
@@ -14,8 +14,8 @@ const worldNames = ['twin', 'real'];
 const onWorld = /^(.*?),? on the (twin|real) world\b/;
 
 /**
- * One text from the outcomes in their order. Of a test that ran twice the later run counts, and is
- * told apart.
+ * One text from the outcomes in their order. Of a test that ran twice, the later run counts, and
+ * the table marks it.
  */
 export function closingTables(results: readonly TestOutcome[]): string {
   const ran = results.filter(({ status }) => status === 'passed' || status === 'failed');
@@ -32,13 +32,13 @@ export function closingTables(results: readonly TestOutcome[]): string {
 const passedOf = <T extends TestOutcome>(results: readonly T[]): readonly T[] =>
   results.filter(({ status }) => status === 'passed');
 
-/** How many passed only when they were tried again. */
+/** The number of tests that passed only in their second run. */
 function atSecondRun(results: readonly Counted[], times = 1): string {
   const again = times * results.filter((result) => result.again).length;
   return again === 0 ? '' : ` (${again} only at the second run)`;
 }
 
-/** How many of these passed, as `3 of 4`. */
+/** The number of these that passed, as `3 of 4`. */
 const tally = (results: readonly Counted[]): string =>
   results.length === 0
     ? '-'

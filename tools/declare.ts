@@ -1,6 +1,6 @@
-// Holds each package's `dependencies` to its imports: the graph, npm and a reader see the same
-// edges. Usage: tsx tools/declare.ts [--check]   (without --check it rewrites the package.json
-// files)
+// Makes each package's `dependencies` equal to its imports, so that the graph, npm and a reader see
+// the same edges.
+// Usage: tsx tools/declare.ts [--check]   (without --check it rewrites the package.json files)
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -20,7 +20,7 @@ const root = manifestAt('package.json');
 const packages = workspacePackages();
 const inWorkspace = new Set(packages.map(({ name }) => name));
 /**
- * Every version that some package states already; one package has one version in the whole tree.
+ * Every version that some package states already. One package has one version in the whole tree.
  */
 const versions = new Map<string, string>(
   [root, ...packages.map(({ manifest }) => manifest)].flatMap((manifest) =>
@@ -54,7 +54,7 @@ function declaredBy({ folder, name: own, files }: WorkspacePackage): Declared {
   return { dependencies: listed(runs), devDependencies: listed(tests) };
 }
 
-/** The manifest with these dependencies, before its `nx` part; empty lists are left out. */
+/** The manifest with these dependencies, before its `nx` part. Empty lists are left out. */
 function withDeclared(text: string, declared: Declared): string {
   const {
     dependencies: _runs,

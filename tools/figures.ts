@@ -1,6 +1,7 @@
-// Measures the house: sizes of files and functions, comments, tests, knots, edges, what each
-// service carries. Usage: tsx tools/figures.ts [FOLDER]   (prints a Markdown column; FOLDER limits
-// the files, not the graph)
+// Measures the house: sizes of files and functions, comments, tests, knots, edges, and the closure
+// of each service.
+// Usage: tsx tools/figures.ts [FOLDER]   (prints a Markdown column; FOLDER limits the files, not
+// the graph)
 import { readFileSync } from 'node:fs';
 
 import { build } from 'esbuild';
@@ -10,7 +11,7 @@ import { arrowsOf, knotsOf } from './stairs.js';
 import { importsOf, isTest, packageOf, trackedFiles, workspacePackages } from './workspace.js';
 
 type Row = readonly [figure: string, value: string];
-/** Lines of one file, told apart. */
+/** The lines of one file by kind. */
 type Lines = { readonly code: number; readonly comment: number };
 
 const within = process.argv[2] ?? '';
@@ -43,7 +44,7 @@ const isFunction = (node: ts.Node): node is ts.FunctionLikeDeclaration =>
   ts.isConstructorDeclaration(node) ||
   ts.isAccessor(node);
 
-/** True for a function that a reader can name; arrows that are passed on have no name. */
+/** True for a function that a reader can name. Arrow functions that are passed on have no name. */
 const isNamed = (node: ts.FunctionLikeDeclaration): boolean =>
   node.name !== undefined ||
   ts.isConstructorDeclaration(node) ||
@@ -133,7 +134,8 @@ const npmName = (path: string): string | undefined =>
   /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1];
 
 /**
- * Packages from npm that our code in the bundle of a service imports, and how many come with them.
+ * Packages from npm that our code in a service's bundle imports, and the number of packages that
+ * come with them.
  */
 async function closureOf(app: string): Promise<{ readonly direct: number; readonly all: number }> {
   const { metafile } = await build({

@@ -1,6 +1,6 @@
-// Builds the image of all services and the command with the first container engine on PATH. Usage:
-// tsx tools/image.ts [TAG]   (after the apps are built; `npx nx run @dovetail/deploy:image` does
-// both)
+// Builds the image of all services and the command with the first container engine on PATH.
+// Usage: tsx tools/image.ts [TAG]   (after the apps are built; `npx nx run @dovetail/deploy:image`
+// does both)
 import { spawnSync } from 'node:child_process';
 
 const tag = process.argv[2] ?? 'dovetail';

@@ -1,6 +1,7 @@
-// Makes a package that can be installed anywhere from a library of this repository: the contracts,
-// the reading of NATS. Usage: tsx tools/pack.ts FOLDER   (the result is dist/packages/<last part of
-// the name>; `npm pack` it, or publish it)
+// Makes an installable package from a library of this repository: the contracts, or the reading of
+// NATS.
+// Usage: tsx tools/pack.ts FOLDER   (the result is dist/packages/<last part of the name>; `npm
+// pack` it, or publish it)
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -15,7 +16,7 @@ import {
   workspacePackages,
 } from './workspace.js';
 
-/** The libraries that others may install: the entry of each that they get, and its source. */
+/** The libraries that others may install: each published entry, and its source. */
 const installable: Readonly<Record<string, { readonly entry: string; readonly source: string }>> = {
   'libs/contracts': { entry: '.', source: 'src/index.ts' },
   'libs/adapters/nats': { entry: './decisions', source: 'src/decisions.ts' },
@@ -25,8 +26,8 @@ const packages = workspacePackages();
 const byName = new Map(packages.map((each) => [each.name, each]));
 
 /**
- * Packages of this repository that another one stands on, itself first; those that are installable
- * on their own apart.
+ * The packages of this repository that another one needs, itself first. Those that are installable
+ * on their own are apart.
  */
 function withinOf(start: WorkspacePackage): readonly WorkspacePackage[] {
   const found = new Map([[start.name, start]]);
@@ -39,8 +40,8 @@ function withinOf(start: WorkspacePackage): readonly WorkspacePackage[] {
 }
 
 /**
- * Packages for npm to install beside it: those from outside, and installable ones of ours in the
- * same version.
+ * Packages for npm to install beside it: outside ones, and our installable ones in the same
+ * version.
  */
 function dependenciesOf(
   within: readonly WorkspacePackage[],
@@ -60,12 +61,12 @@ function dependenciesOf(
 }
 
 /**
- * Type declarations of the package and of all that it stands on, with paths instead of our
- * packages' names.
+ * Type declarations of the package and of all that it needs, with paths instead of our packages'
+ * names.
  */
 function writeTypes(within: readonly WorkspacePackage[], entry: string, outDir: string): void {
   const config = join(outDir, 'tsconfig.json');
-  // Every source is named: the compiler emits nothing for files that it reaches through
+  // Every source is named, because the compiler emits nothing for files that it reaches through
   // node_modules alone.
   const files = [
     entry,
@@ -110,10 +111,7 @@ const withPaths = (text: string, from: string, homes: ReadonlyMap<string, string
     },
   );
 
-/**
- * The code of the package and of all that it stands on, in one file; packages from outside stay
- * outside.
- */
+/** The code of the package and of all that it needs, in one file. Outside packages stay outside. */
 async function writeBundle(
   within: readonly WorkspacePackage[],
   source: string,

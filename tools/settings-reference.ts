@@ -1,6 +1,6 @@
-// Writes docs/reference/settings.md from what each built service prints for --help, so that the
-// page cannot say anything else. Usage: tsx tools/settings-reference.ts [--check]   (after the
-// services are built)
+// Writes docs/reference/settings.md from each built service's --help, so that the page cannot
+// differ from it.
+// Usage: tsx tools/settings-reference.ts [--check]   (after the services are built)
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -20,7 +20,7 @@ type Help = {
   readonly settings: readonly Setting[];
 };
 
-/** A default as the page shows it; a host's name stands for every host. */
+/** A default as the page shows it. A host's name stands for every host. */
 const shownFallback = (fallback: string): string =>
   fallback === `default ${JSON.stringify(hostname())}`
     ? "default: the host's name"

@@ -7,15 +7,14 @@ import { importsOf, isTest, type WorkspacePackage } from './workspace.js';
 type Arrows = ReadonlyMap<string, ReadonlySet<string>>;
 
 /**
- * The room a file lies in: the first folder under `src`, or the file itself where it lies there
- * directly.
+ * The room of a file: the first folder under `src`, or the file itself if it lies there directly.
  */
 function roomOf(file: string, source: string): string {
   const [first = '', ...rest] = file.slice(source.length + 1).split('/');
   return rest.length === 0 ? first : `${first}/`;
 }
 
-/** Which rooms of a package import which, types included, tests apart. */
+/** The rooms that each room of a package imports, types included, tests apart. */
 export function arrowsOf({ folder, files }: WorkspacePackage): Arrows {
   const source = `${folder}/src`;
   const own = files.filter((file) => file.startsWith(`${source}/`) && !isTest(file));
@@ -47,8 +46,8 @@ function reachedFrom(arrows: Arrows, room: string): ReadonlySet<string> {
 }
 
 /**
- * The knots of a package: each a set of rooms that all reach each other. Empty when its rooms have
- * an order.
+ * The knots of a package: sets of rooms that all reach each other. Empty if its rooms have an
+ * order.
  */
 export function knotsOf(arrows: Arrows): readonly (readonly string[])[] {
   const reach = new Map([...arrows.keys()].map((room) => [room, reachedFrom(arrows, room)]));

@@ -1,4 +1,5 @@
-// Prints the line that tools/test.mjs adds up over all projects; with TEST_RESULTS, appends each test's outcome to that file, a line of JSON each.
+// Prints the line that tools/test.ts adds up over all projects. With TEST_RESULTS, appends each
+// test's outcome to that file, a line of JSON each.
 import { appendFileSync } from 'node:fs';
 
 export default class SummaryReporter {

@@ -1,7 +1,9 @@
-// Runs every test through the project graph, and closes with tables of what was tried and one line
-// that adds all up. Usage: tsx tools/test.ts [--only unit|system [PATTERN...]]   (PATTERN selects
-// files of the system tests) REAL=1 gets the real control plane (it is built once) and runs on it
-// too; REAL=0 leaves it out; else it runs where it is cached.
+// Runs every test through the project graph. Closes with tables of the tests and one line that adds
+// all up.
+// Usage: tsx tools/test.ts [--only unit|system [PATTERN...]]   (PATTERN selects files of the system
+// tests)
+// REAL=1 gets the real control plane (built once) and runs on it too; REAL=0 leaves it out; else it
+// runs if it is cached.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +19,7 @@ const [only, ...patterns] = args.includes('--only') ? args.slice(args.indexOf('-
 const leftOut = new Set<string>();
 
 /**
- * Adds one line of output to the counts, if it is a summary; notes lines that say what is left out.
+ * Adds one line of output to the counts, if it is a summary. Notes lines that report omitted tests.
  */
 function count(line: string, counts: Counts): void {
   if (line.includes('LEFT OUT:')) leftOut.add(line.slice(line.indexOf('LEFT OUT:')).trim());
@@ -28,7 +30,7 @@ function count(line: string, counts: Counts): void {
   counts.skipped += Number(match[3] ?? 0);
 }
 
-/** Shows output as it comes, and counts the summary lines in it. */
+/** Shows output as it comes, and counts its summary lines. */
 function counting(target: NodeJS.WriteStream, counts: Counts): (chunk: string) => void {
   let tail = '';
   return (chunk) => {
@@ -73,9 +75,9 @@ const nx = (targets: string, parallel: number, env: Environment = {}): Promise<C
   );
 
 /**
- * These tests run whole systems in real time, so a machine that is held up can fail one. A failed
- * test runs once more, and the output says so: a test that needs its second run is a defect to look
- * into, but not a wrong product.
+ * These tests run whole systems in real time, so a stalled machine can fail one. A failed test runs
+ * once more, and the output says so. A test that needs its second run is a defect to look into, but
+ * not a wrong product.
  */
 async function withSecondRun(
   subject: string,
@@ -93,9 +95,7 @@ async function withSecondRun(
   return { ...result, passed: result.passed + result.failed, failed: 0 };
 }
 
-/**
- * Finds, downloads or builds a part once, in front of the tests that would otherwise do without it.
- */
+/** Finds, downloads or builds a part once, before the tests that would otherwise do without it. */
 async function obtained(part: string): Promise<{ readonly had: boolean; readonly text: string }> {
   const child = spawn(
     'npx',
@@ -109,8 +109,8 @@ async function obtained(part: string): Promise<{ readonly had: boolean; readonly
 }
 
 /**
- * These look at services as processes of their own, or at NATS itself: without nats-server there is
- * nothing to look at.
+ * These tests look at services as processes of their own, or at NATS itself. They cannot run
+ * without nats-server.
  */
 const natsOnly = [
   'tests/e2e/(bad-input|faults|lab|subscribers|placement-left)',
@@ -119,7 +119,7 @@ const natsOnly = [
 ];
 
 /**
- * Leaves out the tests of services as processes where nats-server cannot be had, and says so in one
+ * Leaves out the tests of services as processes if there is no nats-server, and says so in one
  * line.
  */
 async function withoutNats(): Promise<readonly string[]> {
@@ -143,15 +143,14 @@ const unitTests = (): Promise<Counts> => nx('test', 2);
 
 async function systemTests(): Promise<Counts> {
   const lacking = await withoutNats();
-  // Patterns come first: the option that takes a list would take them for its own.
+  // Patterns come first. Otherwise the option that takes a list would take them for its own.
   const system = (...more: readonly string[]): Promise<Counts> =>
     nx('conformance,e2e', 1, {
       ...real,
       TEST_RESULTS: outcomes,
       JEST_ARGS: [...patterns, ...more, ...lacking].join(' '),
     });
-  // They mostly wait: two files at a time leave processors to spare. A failed one is tried again
-  // alone.
+  // They mostly wait: two files at a time leave processors to spare. A failed one runs again alone.
   return withSecondRun(
     'system tests',
     () => system('--maxWorkers=2'),
@@ -159,8 +158,8 @@ async function systemTests(): Promise<Counts> {
   );
 }
 
-// The projects' tests hold the Kubernetes twin against the one, and the AWS adapter against the
-// other; where they cannot be had, tests say so.
+// The projects' tests compare the Kubernetes twin with the real control plane, and the AWS adapter
+// with moto. If these are missing, the tests say so.
 if (process.env.REAL === '1') for (const part of ['control-plane', 'moto']) await obtained(part);
 const results: Counts[] = [];
 if (only !== 'system') results.push(await withSecondRun("projects' tests", unitTests, unitTests));

@@ -21,10 +21,7 @@ export type WorkspacePackage = {
   readonly name: string;
   readonly folder: string;
   readonly manifest: Manifest;
-  /**
-   * TypeScript sources, tests among them, without generated ones and without those of packages
-   * within.
-   */
+  /** TypeScript sources with tests, without generated ones and without those of packages within. */
   readonly files: readonly string[];
 };
 
@@ -71,7 +68,7 @@ export const importsOf = (file: string): readonly string[] =>
   ts.preProcessFile(textOf(file), true, true).importedFiles.map(({ fileName }) => fileName);
 
 /**
- * `@scope/name/deep` and `name/deep` without what follows the package's name; undefined for files
+ * `@scope/name/deep` and `name/deep` without the part after the package's name; undefined for files
  * and Node.js' own modules.
  */
 export function packageOf(specifier: string): string | undefined {

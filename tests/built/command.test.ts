@@ -7,8 +7,8 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 
 /**
- * The command as it is built: its parts are loaded when they are needed, so each way through it
- * must find its own.
+ * The built command. Its parts are loaded when they are needed, so each path through it must find
+ * its own.
  */
 const root = join(import.meta.dirname, '..', '..');
 const folder = mkdtempSync(join(tmpdir(), 'dovetail-command-'));
@@ -38,7 +38,7 @@ type Result = {
   readonly stats: { readonly pods: number };
 };
 
-/** Scenarios ask for types and zones of the region that they are written for. */
+/** The region whose types and zones each scenario asks for. */
 const regions: Readonly<Record<string, string>> = {
   'expiry-upgrade': 'us-west-2',
   'inflate-memory': 'us-west-2',

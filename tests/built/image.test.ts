@@ -6,9 +6,9 @@ import { basename, dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 
 /**
- * The image, as far as it can be had without a container engine: the files that the Dockerfile
- * copies, alone in a folder, must be all that every service needs to start. What this cannot show
- * is that the base image can be pulled and runs them.
+ * Tests the image without a container engine: the files that the Dockerfile copies, alone in a
+ * folder, must suffice to start every service. It cannot show that the base image can be pulled and
+ * runs them.
  */
 const root = join(import.meta.dirname, '..', '..');
 const lines = readFileSync(join(root, 'deploy/docker/Dockerfile'), 'utf8')
@@ -21,7 +21,7 @@ const wordsOf = (instruction: string): readonly (readonly string[])[] =>
 const app = mkdtempSync(join(tmpdir(), 'dovetail-image-'));
 afterAll(() => rmSync(app, { recursive: true, force: true }));
 
-/** The files that a source of COPY names, `*` standing for any letters of a file's name. */
+/** The files that a source of COPY names. `*` stands for any letters of a file's name. */
 function named(source: string): readonly string[] {
   if (!source.includes('*')) return [source];
   const pattern = new RegExp(`^${basename(source).replaceAll('.', '\\.').replaceAll('*', '.*')}$`);
@@ -39,8 +39,7 @@ const [entry = '[]'] = lines
   .map((line) => line.slice('ENTRYPOINT '.length));
 
 /**
- * `docker run dovetail /app/<program> <args>`, without docker: nothing of the repository is in
- * reach.
+ * `docker run dovetail /app/<program> <args>` without docker, and without the repository in reach.
  */
 function inImage(
   program: string,

@@ -17,8 +17,8 @@ import { isUnavailable, obtainNatsServer, startNats } from '@dovetail/testbed';
 import { afterAll, describe, expect, test } from '@jest/globals';
 
 /**
- * The packages as a stranger gets them: packed, and installed in an empty folder with nothing of
- * this repository in reach.
+ * Tests the packages as a stranger gets them: packed, and installed in an empty folder with nothing
+ * of this repository in reach.
  */
 const root = join(import.meta.dirname, '..', '..');
 const scratch = mkdtempSync(join(tmpdir(), 'dovetail-packages-'));
@@ -56,7 +56,7 @@ const decision: Decision = {
   priceMicrosPerHour: 272_000,
 };
 
-/** Publishes the decision, runs the program until it has printed a line, and answers that line. */
+/** Publishes the decision, runs the program until it has printed a line, and returns that line. */
 async function lineOf(program: string, nats: { readonly url: string }): Promise<string> {
   const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
   const bus = connectNats({ servers: [nats.url], name: 'writer', log });
@@ -121,7 +121,7 @@ describe('the packages, installed in an empty folder', () => {
       files: ['program.mts'],
     };
     writeFileSync(join(scratch, 'tsconfig.json'), JSON.stringify(config));
-    // NATS' own declarations do not pass our strictness, so errors count where they are ours.
+    // NATS' own declarations do not pass our strictness, so only errors in our files count.
     const errorsOf = (field: string): readonly string[] => {
       writeFileSync(join(scratch, 'program.mts'), source(field));
       const compiler = join(root, 'node_modules/typescript7/bin/tsc');

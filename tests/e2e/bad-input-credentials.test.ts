@@ -9,7 +9,7 @@ import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-su
 import type { RunningPart } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
-/** Credentials that are refused, by AWS and by Kubernetes. By NATS: bad-input-start.test.ts. */
+/** Credentials that AWS or Kubernetes refuses. For NATS see bad-input-start.test.ts. */
 const world = (await worlds()).includes('real') ? 'real' : 'twin';
 
 describe(`credentials that are refused, on the ${world} world`, () => {
@@ -153,7 +153,7 @@ describe(`credentials that are refused, on the ${world} world`, () => {
       ]).toEqual([name, 200, 503]);
       expect([name, part(name).running]).toEqual([name, true]);
     }
-    // A kubeconfig is read at the start; a token file, as pods have it, is read again.
+    // A kubeconfig is read at the start. A token file, as pods have it, is read again.
     await writeFile(at.lab.kubeconfig, right);
     await Promise.all(names.map((name) => part(name).stop()));
     await Promise.all(waiting);

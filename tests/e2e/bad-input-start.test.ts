@@ -14,7 +14,8 @@ import { isUnavailable, obtainNatsServer, type RunningPart, startNats } from '@d
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 /**
- * What a service may find missing when it starts: it says so, waits, and works once it is there.
+ * Parts that may be missing when a service starts. The service reports it, waits, and works once
+ * they are there.
  */
 const world = (await worlds()).includes('real') ? 'real' : 'twin';
 const services = ['pod-watcher', 'solver-0', 'launcher', 'reaper'] as const;
@@ -42,7 +43,7 @@ describe('NATS that cannot be used when the services start', () => {
   });
   afterAll(async () => at?.close());
 
-  /** Each begins a cause that is there in the place of NATS, and answers how to end it. */
+  /** Each starts a fault in the place of NATS, and returns the function that ends it. */
   const causes: readonly (readonly [
     cause: string,
     event: string,
@@ -91,7 +92,7 @@ describe('NATS that cannot be used when the services start', () => {
             )) > 0,
         );
         expect([name, await status(part(name), 'healthz')]).toEqual([name, 200]);
-        // The reaper has work that needs no bus: it decides on Kubernetes and EC2 alone.
+        // The reaper can work without a bus: it decides on Kubernetes and EC2 alone.
         if (name !== 'reaper')
           expect([name, await status(part(name), 'readyz')]).toEqual([name, 503]);
       }
@@ -115,8 +116,8 @@ describe('NATS that cannot be used when the services start', () => {
 });
 
 /**
- * Greets as nats-server 2.9.10 does and answers pings; more is not asked of it. Answers how to end
- * it.
+ * Greets as nats-server 2.9.10 does and answers pings; the test needs no more. Returns the function
+ * that ends it.
  */
 async function oldServer(port: number): Promise<() => Promise<void>> {
   const sockets = new Set<{ destroy(): void }>();
@@ -147,8 +148,8 @@ test(`definitions that are not installed yet are missed by name, on the ${world}
     (await readFile(join(dir, 'logs', `${name}.log`), 'utf8').catch(() => '')).includes(
       '"resource-not-served"',
     );
-  // The lab is up when its services are ready, and they are not before the definitions are there:
-  // these come when each has missed them.
+  // The lab is up when its services are ready, and they need the definitions. So these come after
+  // each service has missed them.
   let installed: Promise<void> = Promise.resolve();
   const install = async (kubeconfig: string): Promise<void> => {
     for (const name of missing)

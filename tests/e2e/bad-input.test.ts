@@ -10,8 +10,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { connect } from '@nats-io/transport-node';
 
 /**
- * Whatever is wrong is named in the log, counted, and shown where users look; the service waits,
- * and works when the cause is gone.
+ * Every fault is named in the log, counted, and shown where users look. The service waits, and
+ * works when the cause is gone.
  */
 const world = (await worlds()).includes('real') ? 'real' : 'twin';
 const services = ['pod-watcher', 'solver-0', 'launcher', 'reaper'] as const;
@@ -30,7 +30,7 @@ describe(`bad input on the ${world} world`, () => {
     );
   const conditions = async (resource: KubeResource): Promise<string> =>
     JSON.stringify((await at.list(resource))[0]?.['status'] ?? '');
-  /** A pod for which a node of its own has to be launched. */
+  /** A pod that needs a new node of its own. */
   const launches = async (name: string): Promise<void> => {
     await at.kube.create(kubeResources.pods, podObject(name, { cpu: '6' }));
     await eventually(`${name} to run`, async () =>

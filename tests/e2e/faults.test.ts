@@ -10,13 +10,13 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 const pods = 300;
 /**
- * Each cycle strikes once while scaling up and once while scaling down: five cycles (`npm run
+ * Each cycle strikes once while scaling up and once while scaling down, so five cycles (`npm run
  * faults`) are ten moments.
  */
 const cycles = Number(process.env['FAULT_CYCLES'] ?? '1');
 const available = await worlds();
 const world = available.includes('real') ? 'real' : 'twin';
-/** Moments by fault: struck, and what came back from it. */
+/** Moments by fault: struck, and survived. */
 const tally = new Map<Fault, { struck: number; survived: number }>();
 
 const resultTable = (): Table => ({
@@ -40,7 +40,7 @@ describe(`faults in the middle of a scale-up of ${pods} pods and of the scale-do
     await at?.close();
   });
 
-  /** Strikes, and counts the moment as survived when what is awaited comes. */
+  /** Strikes, and counts the moment as survived when the awaited state comes. */
   async function survives(fault: Fault, outcome: () => Promise<void>): Promise<void> {
     const count = tally.get(fault) ?? { struck: 0, survived: 0 };
     tally.set(fault, count);

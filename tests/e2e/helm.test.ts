@@ -16,8 +16,8 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 /**
- * The chart, by a real Helm on a real API server: nothing runs there, what counts is what was made
- * and what it may do.
+ * The chart, installed by a real Helm on a real API server. Nothing runs there; the test looks at
+ * the objects and their rights.
  */
 const root = join(import.meta.dirname, '..', '..');
 const chart = join(root, 'deploy', 'helm', 'dovetail');
@@ -73,8 +73,8 @@ type Deployment = KubeObject & {
 };
 
 /**
- * What each service's own job needs, and what must be refused to it: verb, resource, and
- * subresource or namespace where it matters.
+ * The rights that each service needs, and those that it must not have: verb, resource, and
+ * subresource or namespace if it matters.
  */
 const everyone = [
   'get pods',
@@ -192,7 +192,7 @@ const needed: Readonly<Record<Service, readonly string[]>> = {
 
   /**
    * Whether the service's account may do it everywhere (or in the namespace, to the named object),
-   * as the API server's own authoriser answers.
+   * by the API server's own authoriser.
    */
   const may = async (
     service: Service,

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { isUnavailable, obtainKubectl, run, waitFor } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
-/** What `make demo`, `make lab` and `make lab-down` start, in a folder of its own. */
+/** Tests `make demo`, `make lab` and `make lab-down` in a folder of their own. */
 const root = join(import.meta.dirname, '..', '..');
 const steps = [
   'pods pending',
@@ -63,7 +63,7 @@ function firstLine(reader: ChildProcessWithoutNullStreams): Promise<string> {
 }
 
 let extra = 0;
-/** Makes a node necessary: a pod of its own name that no other leaves room for. */
+/** Makes a node necessary, by a pod that leaves no room for another on its node. */
 async function anotherNode(
   kubectl: (...args: readonly string[]) => Promise<string>,
 ): Promise<void> {
@@ -204,7 +204,7 @@ describe('the lab that is left running, of another name, in another region, with
       },
       () => undefined,
     );
-    // A plain subscriber receives only the decisions published after it has subscribed.
+    // A plain subscriber receives only decisions that are published after it has subscribed.
     await waitFor(async () => line !== undefined || (await anotherNode(kubectl), false), {
       what: `${file} to read a launch`,
       deadlineMs: 60_000,

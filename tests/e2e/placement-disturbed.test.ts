@@ -22,25 +22,26 @@ import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-su
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 
 /**
- * Things that happen to pods and nodes between a plan and its end strand nothing: four nodes that
- * are full to the last millicore, five pods each, so that the only room for a replacement is the
- * room that its predecessor left.
+ * Changes to pods and nodes between a plan and its end strand no pod. Four nodes are full to the
+ * last millicore with five pods each, so a replacement fits only into its predecessor's room.
  */
 const world = (await worlds()).includes('real') ? 'real' : 'twin';
 const [nodesPlanned, podsPerNode] = [4, 5] as const;
 const podsPlanned = nodesPlanned * podsPerNode;
-/** A fifth of what 8 vCPU leave for pods after the kubelet's own share. */
+/** A fifth of the room for pods on 8 vCPU, after the kubelet's own share. */
 const load = { name: 'load', cpu: '1580m', memory: '100Mi' } as const;
-/** Nodes join one after the other and are closed for ten seconds: time for things to happen. */
+/**
+ * Nodes join one after the other and stay closed for ten seconds, to leave time for the changes.
+ */
 const cloud = { JOIN_STAGGER_MS: '1000', READY_MS: '10000' } as const;
-/** Successors that come one by one are planned together, as those of one Deployment are at once. */
+/** Successors that come one by one are planned together, as those of one Deployment at once are. */
 const batches = { BATCH_IDLE_DURATION: '2s', BATCH_MAX_DURATION: '10s' } as const;
 
 const uidOf = (pod: KubeObject): string => pod.metadata.uid ?? '';
 
 describe(`plans that are disturbed, on the ${world} world`, () => {
   let at: TestWorld;
-  /** The pods of the scale-up, and the claim that each was planned on. */
+  /** The pods of the scale-up, and the claim on which each was planned. */
   let first: ReadonlyMap<string, string>;
 
   beforeAll(async () => {
@@ -57,8 +58,8 @@ describe(`plans that are disturbed, on the ${world} world`, () => {
   afterAll(async () => at?.close());
   afterEach(async () => {
     await at.kubectl('scale', 'deployment/load', '--replicas=0');
-    // Pods of a node that is lost go only once its Node has gone and the control plane's collector
-    // has passed.
+    // Pods of a lost node go only after its Node has gone and the control plane's collector has
+    // passed.
     await eventually('no pods', async () => (await pods(at, 'default')).length === 0, 180_000);
     await at.lab.advanceClock(11_000);
     await untilNothingLeft(at);
@@ -78,8 +79,8 @@ describe(`plans that are disturbed, on the ${world} world`, () => {
   }
 
   /**
-   * The claims whose nodes are closed by now, all of them, in the order in which they joined: in
-   * that order they will open.
+   * All claims, whose nodes are closed by now, in the order in which they joined. They will open in
+   * that order.
    */
   async function closedClaims(): Promise<readonly string[]> {
     const closed = await untilClosed(at, nodesPlanned);
@@ -95,8 +96,8 @@ describe(`plans that are disturbed, on the ${world} world`, () => {
   };
 
   /**
-   * Where pods are is where they were planned last, and those that nothing happened to were planned
-   * once. Successors may come in two batches, for a node each.
+   * Pods are where they were planned last, and undisturbed pods were planned once. Successors may
+   * come in two batches, for a node each.
    */
   async function expectPlanned(options: {
     readonly disturbed: (uid: string) => boolean;
@@ -137,8 +138,8 @@ describe(`plans that are disturbed, on the ${world} world`, () => {
     expect(successor?.spec.nodeName).toBe((await nodesOfClaims(at)).get(claim));
   });
 
-  // Room on a node that opens is anybody's: kube-scheduler may put a pod there whose own node is
-  // still to open. So the room is on the last.
+  // Any pod may take the room on a node that opens: kube-scheduler may put a pod there whose own
+  // node is still to open. So the room is on the last node.
   test('a pod that is bound elsewhere, to a node that is not ours: the others are where they were planned', async () => {
     await scaleUp();
     const moved = await podOf((await closedClaims()).at(-1) ?? '');

@@ -37,9 +37,9 @@ import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-su
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 
 /**
- * Pods whose place is the scheduler's to choose are planned for, where that helps them, and bound
- * by nobody but their scheduler; their neighbours in the same bin are bound as planned. (Groups of
- * pods are left too; Kubernetes 1.34 has none, so only unit tests know them.)
+ * Some pods have a place of their scheduler's choice. They are planned for if that helps them, and
+ * only their scheduler binds them. Their neighbours in the same bin are bound as planned. (Groups
+ * of pods are left too; Kubernetes 1.34 has none, so only unit tests cover them.)
  */
 const world = (await worlds()).includes('real') ? 'real' : 'twin';
 if (world === 'twin')
@@ -48,8 +48,8 @@ if (world === 'twin')
   );
 
 /**
- * Together as much as a c5.2xlarge has for pods: the plan has one place for each, and the scheduler
- * no other.
+ * Together they ask for all the room that a c5.2xlarge has for pods. The plan has one place for
+ * each, and so has the scheduler.
  */
 const [leftCpu, neighbourCpu] = ['3900m', '4000m'] as const;
 
@@ -58,9 +58,9 @@ type Kind = {
   readonly spec: object;
   readonly worlds: readonly string[];
   readonly before?: (at: TestWorld) => Promise<unknown>;
-  /** What its scheduler says when it finds no node, where that is not kube-scheduler. */
+  /** The report of a scheduler other than kube-scheduler that finds no node. */
   readonly refused?: (at: TestWorld, pod: KubeObject) => Promise<unknown>;
-  /** Binds the pod once its node is open, where kube-scheduler does not. */
+  /** Binds the pod once its node is open, for schedulers other than kube-scheduler. */
   readonly bind?: (at: TestWorld, pod: KubeObject, nodeName: string) => Promise<unknown>;
 };
 
@@ -228,7 +228,7 @@ describe(`pods that are left to the scheduler, on the ${world} world`, () => {
       ({ metadata }) => metadata.name === second.spec.nodeName,
     );
     expect(node === undefined ? undefined : labelOf(node, 'karpenter.sh/nodepool')).toBe('default');
-    // Room for the pods of a retired node is kept for ten minutes: until then even an empty node
+    // Room for the pods of a retired node is kept for ten minutes. Until then even an empty node
     // stays.
     await at.kubectl('delete', 'deployment', 'web', '--cascade=foreground');
     await at.lab.advanceClock(600_000);

@@ -19,8 +19,8 @@ import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-su
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 
 /**
- * The plan is what runs: tight plans, whose nodes register a second apart, on the real
- * kube-scheduler where it can be had.
+ * The plan is what runs. Tight plans, whose nodes register a second apart, run on the real
+ * kube-scheduler if there is one.
  */
 const trials = Number(process.env['TRIALS'] ?? '3');
 const world = (await worlds()).includes('real') ? 'real' : 'twin';
@@ -30,8 +30,8 @@ if (world === 'twin')
   );
 const nodesPlanned = 8;
 /**
- * Each trial is a world of its own; the planner packs every one of them into the eight, long before
- * its counted steps are used up.
+ * Each trial is a world of its own. The planner packs each into the eight nodes long before its
+ * counted steps are used up.
  */
 const seeds = Array.from({ length: trials }, (_, index) => index + 1);
 
@@ -85,7 +85,7 @@ function summaryOf(placement: Placement, all: readonly Trial[]): string {
 }
 
 /**
- * Runs one trial until every node is open and where pods are has settled; what is stranded then
+ * Runs one trial until every node is open and the pods have settled. A pod that is stranded then
  * fits nowhere.
  */
 async function runTrial(at: TestWorld, trial: number): Promise<Trial> {
@@ -119,7 +119,7 @@ async function runTrial(at: TestWorld, trial: number): Promise<Trial> {
   };
 }
 
-/** Where pods are once nothing has been bound for two seconds. */
+/** The places of the pods, once no pod has been bound for two seconds. */
 async function settled(at: TestWorld): Promise<ReadonlyMap<string, string>> {
   for (let before = -1; ;) {
     const bound = await boundTo(at);
@@ -137,9 +137,8 @@ async function clear(at: TestWorld): Promise<void> {
 }
 
 /**
- * Pods of a trial come within a second or two: a batch waits until they are all there. Its plan
- * ends by counted steps, a fraction of a second on a machine that does nothing else; the time is
- * what a machine that does much else is given for them.
+ * Pods of a trial come within a second or two, and a batch waits for all of them. Its plan ends by
+ * counted steps, a fraction of a second on a quiet machine. The longer time is for busy machines.
  */
 const env = {
   cloud: { JOIN_STAGGER_MS: '1000' },
@@ -172,7 +171,7 @@ describe.each(['bind', 'scheduler'] as const)(
         results[placement].push(result);
         if (placement === 'bind')
           expect(result).toMatchObject({ nodes: nodesPlanned, elsewhere: [], stranded: 0 });
-        // What is stranded is planned again once its promise has ended, two minutes after its node
+        // A stranded pod is planned again once its promise has ended, two minutes after its node
         // was initialised.
         else if (result.stranded > 0) await at.lab.advanceClock(125_000);
         await untilRunning(at, 'default', result.pods, 120_000);

@@ -10,9 +10,9 @@ import { connect, type NatsConnection } from 'nats';
 import protobuf from 'protobufjs';
 
 /**
- * Anyone may read the decisions: with our client library, and with nothing of ours but the .proto
- * files. The plain client is the `nats` package of NATS' maintainers, the messages are read by
- * protobufjs from the published schema.
+ * Anyone may read the decisions, with our client library or with the .proto files alone. The plain
+ * client is the `nats` package of NATS' maintainers, and protobufjs reads the messages from the
+ * published schema.
  */
 const world = (await worlds()).includes('real') ? 'real' : 'twin';
 const protoRoot = join(import.meta.dirname, '..', '..', 'proto');
@@ -41,7 +41,7 @@ async function decisionType(): Promise<protobuf.Type> {
 const kindOf = ({ kind }: PlainDecision): string =>
   kind.replace('DECISION_KIND_', '').toLowerCase().replace('_', '-');
 
-/** Subscribes to the subject as any NATS client does, and reads what comes. */
+/** Subscribes to the subject as any NATS client does, and reads the messages. */
 async function listen(connection: NatsConnection, heard: Heard[]): Promise<void> {
   const type = await decisionType();
   const subscription = connection.subscribe('dovetail.lab.decision.v1.>');

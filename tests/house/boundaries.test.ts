@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 
 /**
- * The linter holds the direction of dependencies (docs/architecture.md). Without a project graph
- * its rule only warns and passes, so this plants forbidden imports in files that exist and expects
- * each to be refused; allowed ones show that not everything is.
+ * The linter enforces the direction of dependencies (docs/architecture.md). Without a project graph
+ * its rule only warns and passes. So this test plants forbidden imports in existing files and
+ * expects each to be refused. Allowed imports show that not everything is refused.
  */
 const root = join(import.meta.dirname, '..', '..');
 const boundary = '@nx/enforce-module-boundaries';
@@ -32,8 +32,8 @@ const cases: readonly (readonly [file: string, code: string, rule: string | unde
     "import { parse } from 'yaml'; export const planted = parse;",
     boundary,
   ],
-  // Both are core, so the layers allow it: only the graph sees that scheduling imports ports
-  // already.
+  // Both are core, so the layers allow it. Only the graph sees that scheduling already imports
+  // ports.
   [
     'libs/core/ports/src/index.ts',
     "import { plan } from '@dovetail/core-scheduling'; export const planted = plan;",
@@ -92,8 +92,8 @@ const cases: readonly (readonly [file: string, code: string, rule: string | unde
 ];
 
 /**
- * Lints every case in one process, for the linter takes seconds to start; answers the rules that
- * each one breaks.
+ * Lints every case in one process, because the linter takes seconds to start. Returns the rules
+ * that each case breaks.
  */
 function rulesBroken(): readonly (readonly string[])[] {
   const program = `

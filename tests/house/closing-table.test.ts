@@ -2,8 +2,7 @@ import { closingTables } from '@dovetail/tools/closing-table';
 import { describe, expect, test } from '@jest/globals';
 
 /**
- * The tables that `make test` closes with are made of test names: these are names as the suites
- * have them.
+ * `make test` closes with tables made of test names. These names have the form of the suites' own.
  */
 const result = (suite: string, title: string, status = 'passed') => ({ suite, title, status });
 const text: string = closingTables([
@@ -41,7 +40,7 @@ const text: string = closingTables([
     'trial 2: every pod is on its planned node',
     'failed',
   ),
-  // The second run of what failed: it counts, and says so.
+  // The second run of a failed test counts, and the table marks it.
   result('scenario inflate-memory on the real world', 'one node'),
   result(
     'tight plans with placement bind on the real world',

@@ -6,7 +6,7 @@ import { decisionKinds } from '@dovetail/contracts';
 import { causeEvents } from '@dovetail/runtime';
 import { describe, expect, test } from '@jest/globals';
 
-/** The pages that repeat what the code says, and the links between pages. */
+/** The pages that repeat facts of the code, and the links between pages. */
 const root = join(import.meta.dirname, '..', '..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 const filesOf = (...patterns: readonly string[]): readonly string[] =>
@@ -35,7 +35,7 @@ const tableUnder = (heading: string): readonly (readonly string[])[] =>
     .map((row) => row.split(' | '));
 const quoted = (text: string): readonly string[] => namesIn(text, /`([^`]+)`/g);
 
-/** Where an Event's reason is computed: the names that it may be. */
+/** The possible values of an Event's reason that is computed. */
 const discovery = 'libs/services/launcher/src/discovery';
 const computedReasons: Readonly<Record<string, () => readonly string[]>> = {
   'condition.type': () =>
@@ -49,7 +49,7 @@ const computedReasons: Readonly<Record<string, () => readonly string[]>> = {
     namesIn(read('libs/services/launcher/src/lifecycle/liveness.ts'), /eventReason: '(\w+)'/g),
   'policy.event': () =>
     namesIn(read('libs/core/disruption/src/interruption.ts'), /event: '(\w+)'/g),
-  // A pool's problem is a condition of its class or its own that is false.
+  // A pool's problem is a false condition of its class or of its own.
   'ready.reason': () => [
     ...[`${discovery}/pools.ts`, `${discovery}/resolve-class.ts`].flatMap((path) =>
       namesIn(
@@ -61,8 +61,8 @@ const computedReasons: Readonly<Record<string, () => readonly string[]>> = {
   ],
 };
 /**
- * Every call that tells an Event, up to its reason; a call without one in it is answered as it is,
- * and explained nowhere.
+ * Every call that records an Event, up to its reason. A call without a literal reason is returned
+ * whole.
  */
 const eventReasons = found(/\bevents\.(?:tell|write|record)\(((?:\{[^;]*?\breason: )?[^,}]+)/g).map(
   (call) =>

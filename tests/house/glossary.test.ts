@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 
 /**
- * One word for each concept: the glossary names types that exist, and synonyms that were dropped
- * stay dropped.
+ * One word for each concept: the glossary names types that exist, and dropped synonyms stay
+ * dropped.
  */
 const root = join(import.meta.dirname, '..', '..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');

@@ -16,9 +16,9 @@ import { importsOf, packageOf, trackedFiles, workspacePackages } from '@dovetail
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 /**
- * Nx caches by its project graph. Where an edge is missing, a cached check stays green over broken
- * code, so this compares the graph with the imports that the sources really have, and breaks a
- * dependency to see its dependent fail.
+ * Nx caches by its project graph. Without an edge, a cached check stays green over broken code. So
+ * this test compares the graph with the imports in the sources, and breaks a dependency to see its
+ * dependent fail.
  */
 const root = join(import.meta.dirname, '..', '..');
 const scratch = mkdtempSync(join(tmpdir(), 'dovetail-graph-'));
@@ -46,7 +46,7 @@ function edgesOfGraph(): readonly string[] {
   );
 }
 
-/** A project that comes back to itself, if any, as the path that does. */
+/** A project that reaches itself, if any, as the path of the cycle. */
 function cycleIn(edges: readonly string[]): readonly string[] | undefined {
   const targets = new Map<string, string[]>();
   for (const edge of edges) {
@@ -101,7 +101,7 @@ describe('the project graph', () => {
   });
 });
 
-/** The tracked sources in a folder of their own, with the packages that are installed here. */
+/** The tracked sources in a folder of their own, with the installed packages. */
 function copyOfTheTree(): string {
   const copy = join(scratch, 'tree');
   const wanted = trackedFiles('*.ts', '*.json', '*.js', '*.mjs', '.gitignore', 'proto');

@@ -10,9 +10,9 @@ import { accountFor, createCloud, serveCloud } from '@dovetail/sim-cloud';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 /**
- * The policies of deploy/iam against the code: which methods of the cloud each service's source
- * calls, which actions of AWS each method was seen to call on the cloud twin, and no action more or
- * less in the service's policy.
+ * Compares the policies of deploy/iam with the code: the cloud methods that each service's source
+ * calls, and the AWS actions that each method caused on the cloud twin. A service's policy must
+ * have exactly these actions.
  */
 const root = join(import.meta.dirname, '..', '..');
 type Statement = {
@@ -44,14 +44,14 @@ const methodsOf = (service: string): readonly string[] =>
   );
 
 /**
- * Rights that AWS asks for on behalf of another action: the fleet runs instances with a role, and a
- * profile is made with its tags.
+ * Rights that AWS demands for another action: the fleet runs instances with a role, and a profile
+ * is made with its tags.
  */
 const implied: Readonly<Record<string, readonly string[]>> = {
   'ec2:CreateFleet': ['ec2:RunInstances', 'iam:PassRole', 'ec2:CreateTags'],
   'iam:CreateInstanceProfile': ['iam:TagInstanceProfile'],
 };
-/** STS answers it to every identity, whatever its policies say. */
+/** STS answers it to every identity, whatever its policies are. */
 const needsNoRight = 'sts:GetCallerIdentity';
 
 const ownTags = { 'kubernetes.io/cluster/lab': 'owned' };

@@ -3,8 +3,8 @@ import { workspacePackages } from '@dovetail/tools/workspace';
 import { describe, expect, test } from '@jest/globals';
 
 /**
- * Folders of a library stand in an order: a reader who knows the lower ones can read the next.
- * Types count as imports.
+ * Folders of a library have an order, so that a reader of the lower ones can read the next. Types
+ * count as imports.
  */
 const libraries = workspacePackages().filter(({ folder }) => /^(libs|apps)\//.test(folder));
 

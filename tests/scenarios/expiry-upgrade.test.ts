@@ -91,9 +91,9 @@ describe.each(await worlds())('scenario expiry-upgrade on the %s world', (world)
       instance?.instanceId,
     ]);
     expect(await told(at, 'drain', instance?.instanceId, 0)).toEqual([]);
-    // No Provisioner is left that could make room elsewhere, and the budget keeps the last two pods
-    // where they are, for ever: graceful means that the node stays for them. Whoever wants it gone
-    // lifts the budget.
+    // No Provisioner is left to make room elsewhere, and the budget keeps the last two pods in
+    // place for ever. A graceful end waits for them, so the node stays until someone lifts the
+    // budget.
     await at.kubectl('delete', 'pdb', 'inflate-pdb');
     await untilNothingLeft(at, 120_000);
     await seen.close();
@@ -157,14 +157,14 @@ describe.each(await worlds())('scenario expiry-upgrade on the %s world', (world)
 const podNames = async (at: TestWorld): Promise<readonly string[]> =>
   (await runningPods(at, 'default')).map(({ metadata }) => metadata.name).toSorted();
 
-/** Names of the pods that were evicted for the cause, as Events say it. */
+/** Names of the pods that were evicted for the cause, according to Events. */
 const evicted = async (at: TestWorld, cause: string): Promise<readonly string[]> =>
   (await events(at))
     .filter(({ reason, message }) => reason === 'Evicted' && message === `Evicted pod: ${cause}`)
     .map(({ involvedObject }) => involvedObject?.name ?? '')
     .toSorted();
 
-/** The decisions of a kind about an instance, once there are so many. */
+/** The decisions of a kind about an instance, once there are this many. */
 const told = (
   at: TestWorld,
   kind: 'disrupt' | 'drain' | 'terminate',
@@ -178,7 +178,7 @@ const told = (
 
 const templates = (at: TestWorld): Promise<readonly unknown[]> => at.cloud('GET', 'templates');
 
-/** Every finalizer of Karpenter's names, on whatever is there. */
+/** All finalizers with Karpenter's names, on any object. */
 async function finalizers(at: TestWorld): Promise<readonly string[]> {
   const resources = [
     kubeResources.nodes,
@@ -200,7 +200,7 @@ async function finalizers(at: TestWorld): Promise<readonly string[]> {
     );
 }
 
-/** The commands of the guide, as words; comments are left out. */
+/** The commands of the guide, as words, without comments. */
 async function uninstallCommands(): Promise<readonly (readonly string[])[]> {
   const guide = await readFile(join(root, 'docs', 'guides', 'deploy.md'), 'utf8');
   const block = /^## Uninstall$[^]*?^```sh\n([^]*?)^```$/m.exec(guide)?.[1] ?? '';
@@ -211,13 +211,13 @@ async function uninstallCommands(): Promise<readonly (readonly string[])[]> {
     .map((line) => line.split(/\s+/));
 }
 
-/** What `aws ec2 describe-launch-templates`, asked again and again, comes to. */
+/** The result of `aws ec2 describe-launch-templates`, repeated. */
 async function templatesGone(at: TestWorld): Promise<void> {
   await at.lab.advanceClock(31_000);
   await eventually('no launch template', async () => (await templates(at)).length === 0);
 }
 
-/** What `helm uninstall` comes to in the lab, whose services are processes. */
+/** The effect of `helm uninstall` in the lab, whose services are processes. */
 async function stopServices(at: TestWorld): Promise<void> {
   for (const [name, part] of at.lab.parts) {
     if (!/^(pod-watcher|solver-\d+|launcher|reaper|services)$/.test(name)) continue;

@@ -31,12 +31,12 @@ const fitting = catalogFor(region)
     price: onDemandPriceMicrosPerHour,
   }))
   .toSorted((a, b) => a.price - b.price || (a.name < b.name ? -1 : 1));
-/** The types at the lowest price of those that are left. */
+/** The types at the lowest price among the rest. */
 const cheapestOf = (types: typeof fitting): readonly string[] =>
   types.filter((type) => type.price === types[0]?.price).map((type) => type.name);
 const cheapest = cheapestOf(fitting);
 
-/** How many of the scenario's pods, of 1 GiB each, the nodes that are there hold. */
+/** The number of the scenario's pods, of 1 GiB each, that the existing nodes hold. */
 async function podsThatFit(at: TestWorld): Promise<number> {
   const allocatable = (await ourNodes(at)).map(
     (node) =>
@@ -52,16 +52,14 @@ async function scaleTo(at: TestWorld, replicas: number): Promise<void> {
   await untilRunning(at, 'other', replicas, 120_000);
 }
 
-/** A node's packing, the launch that came of it, and the request that EC2 was sent for it. */
+/** A node's packing, its launch, and the request that EC2 got for it. */
 type NodeMade = {
   readonly admitted: Decision | undefined;
   readonly launched: Decision;
   readonly requested: string;
 };
 
-/**
- * Fills the nodes that are there, then asks for five pods more, which need a node that holds 5 GiB.
- */
+/** Fills the existing nodes, then asks for five pods more, which need a node that holds 5 GiB. */
 async function oneNodeMore(at: TestWorld): Promise<NodeMade> {
   const full = await podsThatFit(at);
   await scaleTo(at, full);
@@ -82,7 +80,7 @@ async function oneNodeMore(at: TestWorld): Promise<NodeMade> {
   };
 }
 
-/** The types that a packing names: its cheapest option and what else it tells of. */
+/** The types that a packing names: its cheapest option and the alternatives. */
 const optionsOf = (admitted: Decision | undefined): readonly string[] => [
   admitted?.instanceType ?? '',
   ...(admitted?.alternatives ?? []).map(({ what }) => what.split(' ')[0] ?? ''),
@@ -119,8 +117,8 @@ describe.each(await worlds())('scenario inflate-memory on the %s world', (world)
     expect(instance?.capacityType).toBe('on-demand');
   });
 
-  // DRIFTED stays blank until drift is detected, which is not built; nor is consolidation, and its
-  // `Unconsolidatable` event with it.
+  // DRIFTED stays blank, because drift detection is not built. Nor is consolidation, with its
+  // `Unconsolidatable` event.
   test('kubectl get nodeclaims -o wide has its columns, filled', async () => {
     await eventually('the claim to be ready', async () =>
       /True/.test(await at.kubectl('get', 'nodeclaims.karpenter.sh')),

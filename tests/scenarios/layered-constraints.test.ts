@@ -28,7 +28,7 @@ async function lineOf(at: TestWorld, decision: Decision): Promise<LogLine> {
 }
 
 /**
- * Decisions and log tell of one packing of one node for these pods, of the named type and nothing
+ * Decisions and log describe one packing of one node for these pods, of the named type and nothing
  * else.
  */
 async function expectOnePacking(
@@ -71,8 +71,8 @@ async function expectOnePacking(
 }
 
 /**
- * Decisions and log tell how the instance was launched, as EC2 knows it: image, where its id came
- * from, security groups, launch template.
+ * Decisions and log describe the launch as EC2 knows it: image, the source of its id, security
+ * groups, launch template.
  */
 async function expectLaunchTold(at: TestWorld, launch: Decision): Promise<void> {
   const [instance] = await instances(at);

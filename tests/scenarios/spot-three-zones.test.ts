@@ -73,7 +73,7 @@ describe.each(await worlds())('scenario spot-three-zones on the %s world', (worl
     expect(byZone(rows.filter((row) => !isSystem(row)))).toEqual(
       zones.map((zone) => ({ capacityType: 'spot', zone, provisioner: 'default' })),
     );
-    // The system nodes have a zone, which they were made with; of Dovetail's labels they have none.
+    // The system nodes were made with a zone. They have none of Dovetail's labels.
     expect(byZone(rows.filter(isSystem))).toEqual(
       zones.map((zone) => ({ capacityType: '', zone, provisioner: '' })),
     );
@@ -127,7 +127,7 @@ describe.each(await worlds())('scenario spot-three-zones on the %s world', (worl
     const disrupted = (): number => at.decisions.of('disrupt').length;
     const [disruptedBefore, passesBefore] = [disrupted(), await passes()];
     await at.lab.advanceClock(100 * 24 * 3_600_000);
-    // What a pass would retire it taints at once, and ends in the next ones.
+    // A pass taints a node at once if it would retire it, and ends it in a later pass.
     await eventually(
       'four passes over all nodes',
       async () => (await passes()) >= passesBefore + 4,
@@ -139,7 +139,7 @@ describe.each(await worlds())('scenario spot-three-zones on the %s world', (worl
   });
 });
 
-/** The rows of a table as kubectl prints it, by the names of its columns; a blank is ''. */
+/** The rows of a table in the form of kubectl, by the names of its columns. A blank is ''. */
 function cellsOf(table: string): readonly Readonly<Record<string, string>>[] {
   const [head = '', ...rows] = table.trimEnd().split('\n');
   const columns = [...head.matchAll(/\S+/g)].map(({ 0: name, index }) => ({ name, from: index }));

@@ -28,7 +28,7 @@ const podsPer: Readonly<Record<string, number>> = {
   'c5.xlarge': 5,
 };
 
-/** The least that six pods can cost, by trying every number of each type. */
+/** The least cost of six pods, found by trying every number of each type. */
 function leastPrice(price: Readonly<Record<string, number>>): number {
   let best = Number.POSITIVE_INFINITY;
   const extend = (index: number, capacity: number, cost: number): void => {
@@ -63,10 +63,7 @@ describe.each(await worlds())('scenario spot-type-list on the %s world', (world)
   });
   afterAll(async () => at?.close());
 
-  /**
-   * What our own Warnings that are new say of each of the pods; kube-scheduler's Events are its
-   * own.
-   */
+  /** The new Warnings of ours about each of the pods. kube-scheduler's Events are not ours. */
   const toldOf = async (
     about: readonly KubeObject[],
     known: ReadonlySet<string | undefined>,
@@ -158,8 +155,8 @@ describe.each(await worlds())('scenario spot-type-list on the %s world', (world)
     });
     const [allSubnets, allGroups] = await Promise.all([aws.subnets([]), aws.securityGroups([])]);
     aws.close();
-    // There is something that would be wrong to take: as many subnets more, in the same zones, and
-    // another group.
+    // There is something wrong to take: as many subnets again, in the same zones, and another
+    // group.
     expect(
       allSubnets
         .filter(({ id }) => !zoneOf.has(id))
@@ -180,8 +177,8 @@ describe.each(await worlds())('scenario spot-type-list on the %s world', (world)
       await at.cloud('POST', 'capacity', { instanceType, capacityType: 'spot', free: 0 });
     const known = new Set((await events(at)).map(({ metadata }) => metadata.uid));
     await at.kubectl('scale', 'deployment/worker', '--replicas=12');
-    // Told twice: when the launch failed, and when the planner, who knows of that, finds nothing
-    // that could be bought.
+    // Two Events: when the launch failed, and when the planner, which knows of that, finds no
+    // offering left.
     const waiting = await eventually(
       'pods that wait, each told that its launch failed and that nothing can be bought',
       async () => {
@@ -200,8 +197,8 @@ describe.each(await worlds())('scenario spot-type-list on the %s world', (world)
       90_000,
     );
     const messages = [...waiting.told.values()].flat();
-    // The planner's Event also says, after `existing nodes:`, why those that are there do not do:
-    // too full, or base nodes. That blames nothing the pod asks for.
+    // The planner's Event also says, after `existing nodes:`, why the existing nodes do not fit:
+    // they are too full, or base nodes. That blames no request of the pod.
     for (const message of messages.map((each) => each.split('; existing nodes:')[0])) {
       expect(message).toMatch(
         /^Failed to launch capacity for the pod, insufficient capacity|^Failed to schedule pod, Provisioner\/default: no type of Provisioner\/default can be bought now: out of capacity/,

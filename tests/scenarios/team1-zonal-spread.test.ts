@@ -23,7 +23,7 @@ const subnetZones = ['eu-west-1a', 'eu-west-1b'];
 
 /**
  * Every type sold in a zone that holds two of the pods and the daemonsets (2125m, 512M, 4 pods),
- * cheapest first: from the catalog alone.
+ * cheapest first, from the catalog alone.
  */
 const typesForTwo = (zone: string): readonly { readonly name: string; readonly price: number }[] =>
   catalogFor('eu-west-1')
@@ -74,8 +74,8 @@ async function openTeam1(options: {
 }
 
 /**
- * Two packings of two pods each, at the price of the cheapest type that holds them; and two claims,
- * one in each zone, with the least that holds two pods and the cheapest types for it.
+ * Two packings of two pods each, at the price of the cheapest type that holds them. Two claims, one
+ * in each zone, with the least requests that hold two pods, and the cheapest types for them.
  */
 async function expectPlan(at: TestWorld): Promise<void> {
   const [cheapest] = typesForTwo('eu-west-1a');
@@ -118,7 +118,7 @@ async function expectPlan(at: TestWorld): Promise<void> {
 /** The options are the cheapest of the types, up to the 600 that a claim names. */
 function expectCheapest(options: ReadonlySet<string>, types: ReturnType<typeof typesForTwo>): void {
   expect(options.size).toBe(Math.min(600, types.length));
-  // Equal prices may fall on either side of the 600th.
+  // Types of equal price may fall on either side of the 600th.
   const dearest = types[options.size - 1]?.price ?? 0;
   expect(types.filter(({ name, price }) => price < dearest && !options.has(name))).toEqual([]);
   expect(
@@ -128,7 +128,7 @@ function expectCheapest(options: ReadonlySet<string>, types: ReturnType<typeof t
   ).toEqual([]);
 }
 
-/** The fleet request that a claim carries: which launch template is for which types. */
+/** The fleet request that a claim carries: the launch template of each type. */
 type Configs = readonly {
   readonly launchTemplateName: string;
   readonly overrides: readonly (readonly [instanceType: string, ...rest: unknown[]])[];
@@ -141,8 +141,8 @@ const configsOf = (intent: string): Configs =>
   ).request.configs;
 
 /**
- * What a watch tells of nodes, in its order: `<node> tainted` (with the taint that says it is being
- * retired), `<node> gone`.
+ * The changes of nodes that a watch shows, in its order: `<node> tainted` (with the retirement
+ * taint), `<node> gone`.
  */
 function watchEnds(at: TestWorld): { readonly told: readonly string[]; end(): Promise<void> } {
   const stop = new AbortController();
@@ -256,7 +256,7 @@ describe.each(await worlds())('scenario team1-zonal-spread on the %s world', (wo
     for (const launch of at.decisions.of('launch'))
       expect(templates.map(({ name }) => name)).toContain(launch.facts['launchTemplate']);
     for (const { name, userData } of templates) {
-      // A configuration is for types whose kubelets admit the same number of pods; all else is
+      // A configuration covers types whose kubelets admit the same number of pods. All else is
       // equal here.
       const types = new Set(
         configs
@@ -351,7 +351,7 @@ describe.each(await worlds())(
     });
     afterAll(async () => at?.close());
 
-    // Where they run is its choice: the spread is ScheduleAnyway, and the first node may be open
+    // The scheduler chooses the nodes: the spread is ScheduleAnyway, and the first node may open
     // before the second.
     test('the same two nodes are planned, and all four pods run on nodes of team1, bound by kube-scheduler', async () => {
       const running = await untilRunning(at, 'default', 4);

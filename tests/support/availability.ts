@@ -3,13 +3,13 @@ import { type KubeObject, type KubeResource, kubeResources } from '@dovetail/cor
 
 import { eventually, type TestWorld } from './world.js';
 
-/** What a watch has seen of something, without a gap: what lasted only a moment too. */
+/** The values that a watch has seen, without a gap, so that even a moment's state is included. */
 export type Watched = { close(): Promise<void> };
 type Seen =
   | { readonly kind: 'set'; readonly object: KubeObject }
   | { readonly kind: 'gone'; readonly uid: string };
 
-/** Watches until closed; returns once everything that is there has been seen. */
+/** Watches until closed. Returns once every existing object has been seen. */
 async function watchAll(
   at: TestWorld,
   selection: { readonly resource: KubeResource; readonly labelSelector?: string },
@@ -52,8 +52,8 @@ const isReady = (pod: KubeObject): boolean =>
   );
 
 /**
- * A pod is available, as disruption budgets count, when it is ready and not being deleted.
- * `fewest`: at any moment since the watch began.
+ * A pod is available, as disruption budgets count, if it is ready and not being deleted. `fewest`
+ * is the least count at any moment since the watch began.
  */
 export async function watchAvailable(
   at: TestWorld,
@@ -88,8 +88,8 @@ type NodeSpec = {
 };
 
 /**
- * Names of the nodes that were closed to new pods, by cordon or by the taint that says the same,
- * and of those that went.
+ * Names of the nodes that were closed to new pods, by cordon or by the matching taint, and of those
+ * that went.
  */
 export async function watchNodes(
   at: TestWorld,

@@ -7,11 +7,9 @@ import { expect } from '@jest/globals';
 import { claims, events, nodes } from './cluster.js';
 import { eventually, type TestWorld } from './world.js';
 
-/** Who put which pod where, and what may happen to nodes meanwhile. */
+/** Who bound each pod where, and changes that may happen to nodes meanwhile. */
 
-/**
- * UIDs of the pods that kube-scheduler has bound: of each it tells an Event, and nobody else does.
- */
+/** UIDs of the pods that kube-scheduler has bound. It alone writes an Event for each. */
 export const boundByScheduler = async (at: TestWorld): Promise<ReadonlySet<string>> =>
   new Set(
     (await events(at))
@@ -19,7 +17,7 @@ export const boundByScheduler = async (at: TestWorld): Promise<ReadonlySet<strin
       .map((event) => (event.involvedObject as { readonly uid?: string } | undefined)?.uid ?? ''),
   );
 
-/** The claim or node that each pod was planned on last, by pod UID. */
+/** The claim or node on which each pod was planned last, by pod UID. */
 export function latestHolders(at: TestWorld): ReadonlyMap<string, string> {
   const holders = new Map<string, string>();
   for (const { objects } of at.decisions.of('admit')) {
@@ -39,9 +37,7 @@ export const nodesOfClaims = async (at: TestWorld): Promise<ReadonlyMap<string, 
     ]),
   );
 
-/**
- * The node that each pod was planned on last, by pod UID; '' where it is gone or has not joined.
- */
+/** The node on which each pod was planned last, by pod UID; '' if it is gone or has not joined. */
 export async function latestNodes(at: TestWorld): Promise<ReadonlyMap<string, string>> {
   const nodeOf = await nodesOfClaims(at);
   const alive = new Set((await nodes(at)).map((node) => node.metadata.name));
@@ -57,8 +53,7 @@ const isClosed = (node: KubeObject): boolean =>
   node.metadata.annotations?.[annotations.placementCordon] !== undefined;
 
 /**
- * Waits for claims whose nodes have joined and are closed to everyone but the planned pods; their
- * names.
+ * Waits for claims whose nodes have joined and admit only the planned pods. Returns their names.
  */
 export const untilClosed = (at: TestWorld, count: number): Promise<readonly string[]> =>
   eventually(`${count} nodes that are kept for their pods`, async () => {
@@ -80,7 +75,7 @@ export const bindByHand = (at: TestWorld, pod: KubeObject, nodeName: string): Pr
     nodeName,
   );
 
-/** Says of a pod what its own scheduler says when it finds no node. */
+/** Writes the report of a pod's own scheduler that finds no node. */
 export const markUnschedulable = async (at: TestWorld, pod: KubeObject): Promise<unknown> => {
   const condition = {
     type: 'PodScheduled',
@@ -100,7 +95,7 @@ export const markUnschedulable = async (at: TestWorld, pod: KubeObject): Promise
   );
 };
 
-/** Ends the claim's instance behind everybody's back, as somebody in the EC2 console would. */
+/** Ends the claim's instance behind the services' back, as a person in the EC2 console would. */
 export async function endInstance(at: TestWorld, claimName: string): Promise<void> {
   const claim = await eventually(`an instance of ${claimName}`, async () => {
     const found = await at.kube.get({ resource: kubeResources.nodeClaims, name: claimName });
@@ -117,8 +112,7 @@ export async function endInstance(at: TestWorld, claimName: string): Promise<voi
   });
   try {
     const id = providerID.split('/').at(-1) ?? '';
-    // EC2 shows a fresh instance only after a moment, and one that it does not show counts as
-    // ended.
+    // EC2 shows a fresh instance only after a moment. Until then it counts as ended.
     await eventually(`EC2 to show ${id}`, async () => (await cloud.instancesById([id])).length > 0);
     expect(await cloud.terminate([id])).toEqual([]);
   } finally {

@@ -48,8 +48,8 @@ export const runningPods = async (
   );
 
 /**
- * What is known of pods that do not run: what the scheduler says, what was decided about them, and
- * who promises them room.
+ * The state of pods that do not run: the scheduler's report, the decisions about them, and their
+ * promises.
  */
 async function whyWaiting(world: TestWorld, namespace: string): Promise<string> {
   const holders = [...(await claims(world)), ...(await nodes(world))].map(({ metadata }) => ({
@@ -77,8 +77,8 @@ async function whyWaiting(world: TestWorld, namespace: string): Promise<string> 
 }
 
 /**
- * Waits until exactly so many pods of the namespace run, and answers them; fails with what is known
- * of the others.
+ * Waits until exactly this many pods of the namespace run, and returns them. A failure describes
+ * the others.
  */
 export const untilRunning = (
   world: TestWorld,
@@ -122,13 +122,13 @@ export type TwinInstance = {
   readonly userData?: string;
 };
 
-/** Instances that live, as the cloud twin knows them. */
+/** Instances that live, according to the cloud twin. */
 export const instances = async (world: TestWorld): Promise<readonly TwinInstance[]> =>
   (await world.cloud<readonly TwinInstance[]>('GET', 'instances')).filter(
     (instance) => instance.state !== 'terminated' && instance.state !== 'shutting-down',
   );
 
-/** Makes a node that is there already and nobody's: ready, with room. */
+/** Makes a node that exists already and belongs to no pool: ready, with room. */
 export async function addForeignNode(
   world: TestWorld,
   node: {

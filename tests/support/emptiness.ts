@@ -9,8 +9,8 @@ const marked = async (world: TestWorld): Promise<readonly boolean[]> =>
   );
 
 /**
- * Waits until the namespace has no pods and every node's countdown has begun: a clock that is
- * advanced before that puts its beginning off.
+ * Waits until the namespace has no pods and every node's countdown has begun. Advancing the clock
+ * earlier would delay its beginning.
  */
 export async function untilSeenEmpty(world: TestWorld, namespace: string): Promise<void> {
   await eventually(

@@ -3,7 +3,7 @@ import { connect } from '@nats-io/transport-node';
 
 import type { TestWorld } from './world.js';
 
-/** What may go wrong in the middle of things. */
+/** Faults that may strike at any moment. */
 export const faults = [
   'kill pod-watcher',
   'kill one of three solvers',
@@ -21,10 +21,7 @@ const victims: Partial<Record<Fault, string>> = {
   'kill reaper': 'reaper',
 };
 
-/**
- * Lets it go wrong. Killed processes are started again by the lab's supervisor, as a Deployment
- * would.
- */
+/** Causes the fault. The lab's supervisor restarts killed processes, as a Deployment would. */
 export async function strike(world: TestWorld, fault: Fault): Promise<void> {
   const victim = victims[fault];
   if (victim !== undefined) return killPart(world, victim);
@@ -32,8 +29,8 @@ export async function strike(world: TestWorld, fault: Fault): Promise<void> {
 }
 
 /**
- * The supervisor is held until the process is seen to be dead: it would start the next one before
- * anybody had looked.
+ * The supervisor is held until the test has seen the process dead. Otherwise it would start the
+ * next one too soon.
  */
 async function killPart(
   world: TestWorld,

@@ -10,9 +10,7 @@ export type DescribedTemplate = {
   readonly userData: string;
 };
 
-/**
- * The launch templates that are the cluster's, by EC2's own account: asked over its query protocol.
- */
+/** The cluster's launch templates according to EC2, over its query protocol. */
 export async function launchTemplates(at: TestWorld): Promise<readonly DescribedTemplate[]> {
   const listed = await ask(at, 'DescribeLaunchTemplates', {
     'Filter.1.Name': `tag:${tags.cluster(at.lab.options.clusterName)}`,

@@ -4,12 +4,12 @@ import { claims, pods } from './cluster.js';
 import { eventually, type TestWorld } from './world.js';
 
 /**
- * What 8 vCPU leave for pods after the kubelet's own share (60 + 10 + 2 × 5 + 4 × 2.5 millicores),
+ * The room for pods on 8 vCPU after the kubelet's own share (60 + 10 + 2 × 5 + 4 × 2.5 millicores),
  * in tenths of a core.
  */
 const nodeTenths = 79;
 
-/** A pod by itself, that asks for so much. */
+/** A pod on its own with these requests. */
 export const podObject = (
   name: string,
   requests: Readonly<Record<string, string>>,
@@ -30,9 +30,9 @@ export const podObject = (
 });
 
 /**
- * Requests in millicores that fill so many nodes of 8 vCPU to 98–100 %, five pods a node, in an
- * order that does not give the packing away. No pod is as small as all the room that is left
- * together: wherever a plan leaves it, no pod of another node can slip into it.
+ * Requests in millicores that fill this many nodes of 8 vCPU to 98–100 %, five pods a node, in an
+ * order that hides the packing. Every pod is larger than all the free room together, so no pod of
+ * another node can slip into it.
  */
 export function tightRequests(nodes: number, draw: () => number): readonly number[] {
   const shares = Array.from({ length: nodes }, (_, node) =>
@@ -47,7 +47,7 @@ export function tightRequests(nodes: number, draw: () => number): readonly numbe
 
 const podTenthsMin = 4;
 
-/** Whole numbers, none below the least, that add up to the total. */
+/** Whole numbers, each at least the least, that add up to the total. */
 function splitRandomly(total: number, parts: number, draw: () => number): readonly number[] {
   const weights = Array.from({ length: parts }, () => draw() ** 2);
   const sum = weights.reduce((all, weight) => all + weight, 0);
@@ -59,8 +59,8 @@ function splitRandomly(total: number, parts: number, draw: () => number): readon
 }
 
 /**
- * Which node each pod was planned on, by pod UID, as the admissions tell it: a new one, or room on
- * one to come. Pods planned more than once keep their first plan.
+ * The node on which each pod was planned, by pod UID, according to the admissions: a new one, or
+ * room on one to come. Pods that were planned more than once keep their first plan.
  */
 export async function plannedNodes(at: TestWorld): Promise<ReadonlyMap<string, string>> {
   const nodeOfClaim = new Map(
@@ -89,7 +89,7 @@ export const admittedPods = (at: TestWorld): ReadonlySet<string> =>
       ),
   );
 
-/** Whether every claim that is there has its node, initialised. */
+/** Whether every claim has its node, initialised. */
 export async function allInitialized(at: TestWorld): Promise<boolean> {
   const all = await claims(at);
   type Conditions = { conditions?: readonly { type: string; status: string }[] } | undefined;
@@ -104,7 +104,7 @@ export async function allInitialized(at: TestWorld): Promise<boolean> {
   );
 }
 
-/** Where pods are bound now, by UID; '' where they are not. */
+/** The node of each bound pod, by UID; '' for an unbound one. */
 export const boundTo = async (at: TestWorld): Promise<ReadonlyMap<string, string>> =>
   new Map(
     (await pods(at, 'default')).map((pod) => [pod.metadata.uid ?? '', pod.spec.nodeName ?? '']),
@@ -116,7 +116,7 @@ export const createPods = (
 ): Promise<readonly KubeObject[]> =>
   Promise.all(objects.map((pod) => at.kube.create(kubeResources.pods, pod)));
 
-/** Deletes every pod and lets its nodes, empty now, go. */
+/** Deletes every pod and lets its nodes go, which are empty now. */
 export async function deletePods(at: TestWorld): Promise<void> {
   const all = await at.list(kubeResources.pods, { namespace: 'default' });
   await Promise.all(
@@ -129,7 +129,7 @@ export async function deletePods(at: TestWorld): Promise<void> {
   );
 }
 
-/** Waits until the pool may be used: pods that come before wait in back-off. */
+/** Waits until the pool may be used. Earlier pods would wait in back-off. */
 export const poolReady = (at: TestWorld): Promise<unknown> =>
   eventually('the pool to be ready', async () =>
     (await at.list(kubeResources.nodePools)).every(

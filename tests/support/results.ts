@@ -2,7 +2,7 @@ import { appendFile, mkdir } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 
-/** What a long run has shown, as rows. */
+/** The results of a long run, as rows. */
 export type Table = {
   readonly title: string;
   readonly columns: readonly string[];
@@ -12,7 +12,7 @@ export type Table = {
 
 const folder = join(import.meta.dirname, '..', 'results');
 
-/** Markdown, with columns as wide as their widest cell so that a terminal shows it as well. */
+/** Markdown with columns as wide as their widest cell, so that a terminal shows it well. */
 export function tableText({ title, columns, rows, summary }: Table): string {
   const lines = [columns, ...rows].map((row) => row.map(String));
   const widths = columns.map((_, column) =>
@@ -34,7 +34,7 @@ export function tableText({ title, columns, rows, summary }: Table): string {
 }
 
 /**
- * Prints the table; with KEEP_RESULTS=1 it is also appended to `tests/results/<name>.md`, with the
+ * Prints the table. With KEEP_RESULTS=1 it is also appended to `tests/results/<name>.md`, with the
  * day and the machine.
  */
 export async function keepTable(name: string, table: Table): Promise<void> {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 
 import type { RunningPart } from '@dovetail/testbed';
 
-/** A service process as those who run it see it: its log and its HTTP pages. */
+/** A service process as its operators see it: its log and its HTTP pages. */
 type Served = RunningPart & { readonly httpUrl: string };
 
 export type LogLine = {
@@ -38,7 +38,7 @@ export async function metric(
     .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 }
 
-/** 200 when ready, 503 when it waits for something, 0 when nothing answers. */
+/** 200 when ready, 503 when it waits for something, 0 without an answer. */
 export async function status(
   part: RunningPart | undefined,
   page: 'healthz' | 'readyz',

@@ -3,8 +3,8 @@ import { type KubeObject, kubeResources } from '@dovetail/core-ports';
 import type { TestWorld } from './world.js';
 
 /**
- * Volumes as a CSI driver provides them: a class that waits for its first consumer, and what makes
- * volumes for its claims.
+ * Volumes as a CSI driver provides them: a class that waits for its first consumer, and a
+ * provisioner for its claims.
  */
 
 export const waitingClass = 'waits-for-consumer';
@@ -41,8 +41,8 @@ export const ephemeral: object = {
 type ClaimLike = KubeObject & { readonly spec?: { readonly volumeName?: string } };
 
 /**
- * One look of an external provisioner: makes a volume for each claim that the scheduler has chosen
- * a node for. The Kubernetes twin has its own.
+ * One look of an external provisioner. It makes a volume for each claim that the scheduler has
+ * chosen a node for. The Kubernetes twin has its own.
  */
 export async function provision(at: TestWorld): Promise<void> {
   if (at.lab.options.world === 'twin') return;

@@ -23,8 +23,8 @@ import { type DecisionRecorder, recordDecisions } from './decisions.js';
 const root = join(import.meta.dirname, '..', '..');
 
 /**
- * A lab for one test file, with hands to work on it. In its VPC another team has subnets and a
- * security group too: who ignores selectors gets those.
+ * A lab for one test file, with functions to work on it. Another team has subnets and a security
+ * group in its VPC, which code that ignores selectors would get.
  */
 export type TestWorld = {
   readonly lab: Lab;
@@ -33,11 +33,11 @@ export type TestWorld = {
   /** Runs the real kubectl against the lab. Rejects with its output when it fails. */
   kubectl(...args: readonly string[]): Promise<string>;
   /**
-   * Applies every manifest of a folder under tests/scenarios, or the named files of it, as written
+   * Applies every manifest of a folder under tests/scenarios, or the named files of it, unchanged
    * but for ${CLUSTER_NAME}.
    */
   applyScenario(name: string, files?: readonly string[]): Promise<void>;
-  /** Asks or tells the cloud twin (`/_twin/…`). */
+  /** Sends an order or a question to the cloud twin (`/_twin/…`). */
   cloud<T>(method: 'GET' | 'POST', path: string, body?: unknown): Promise<T>;
   list(
     resource: KubeResource,
@@ -46,7 +46,7 @@ export type TestWorld = {
   close(): Promise<void>;
 };
 
-/** Errors only: what matters otherwise is in the services' own log files. */
+/** Errors only. All else is in the services' own log files. */
 const quietLog: Log = {
   debug: () => undefined,
   info: () => undefined,
@@ -145,8 +145,7 @@ async function applyScenario(
 }
 
 /**
- * A test file that drives kubectl is skipped as a whole where kubectl cannot be had, and one line
- * says why.
+ * A test file that drives kubectl is skipped whole without kubectl, and one line gives the reason.
  */
 async function leaveOutWithoutKubectl(): Promise<void> {
   const { testPath } = expect.getState();
@@ -165,8 +164,8 @@ async function leaveOutWithoutKubectl(): Promise<void> {
 }
 
 /**
- * Which worlds to test on: the twins always; the real control plane when asked for and to be had,
- * else one line says why not.
+ * The worlds to test on: the twins always, and the real control plane on request. If it is missing,
+ * one line gives the reason.
  */
 export async function worlds(): Promise<readonly ControlPlaneKind[]> {
   await leaveOutWithoutKubectl();
@@ -180,7 +179,7 @@ export async function worlds(): Promise<readonly ControlPlaneKind[]> {
   return ['twin'];
 }
 
-/** Looks until the condition gives something; says what was awaited when it does not. */
+/** Looks until the condition returns a value. A failure names the awaited thing. */
 export const eventually = <T>(
   what: string,
   condition: () => T | undefined | false | Promise<T | undefined | false>,

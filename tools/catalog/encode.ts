@@ -3,7 +3,7 @@
 
 import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
 
-/** A region as the catalog counts it: which of its zones offer a type, one bit a zone. */
+/** A region in the catalog: the zones that offer each type, one bit a zone. */
 export type Region = {
   readonly name: string;
   readonly zones: readonly { readonly name: string; readonly id: string }[];

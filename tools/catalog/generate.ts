@@ -118,8 +118,8 @@ function typesByLocation(offerings: readonly Offering[]): TypesByPlace {
 }
 
 /**
- * A zone's id is the one that offers the same types, as seen by the account that the facts were
- * read with; what is left is paired in order.
+ * A zone's id is that of the zone that offers the same types, as seen by the account that the facts
+ * were read with. The rest is paired in order.
  */
 function idsOf(zones: TypesByPlace, zoneIds: TypesByPlace): ReadonlyMap<string, string> {
   const left = new Map(zoneIds);
@@ -177,7 +177,7 @@ function bootsLinux(type: InstanceTypeInfo): boolean {
 function render(moto: Moto, karpenter: KarpenterFacts): string {
   const nameOf = (type: InstanceTypeInfo): string => type.InstanceType ?? '';
   const types = moto.types.filter(bootsLinux).sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
-  // A source whose format has changed must fail here, not give a table with holes.
+  // If a source's format has changed, this must fail here and not give a table with holes.
   for (const [what, count] of [
     ['types', types.length],
     ['prices', karpenter.prices.size],

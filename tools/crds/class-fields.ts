@@ -72,7 +72,10 @@ const kubeletRules = rules(
   ],
 );
 
-/** The kubelet settings that change a node's capacity or user data; the older API has `more`. */
+/**
+ * The kubelet settings that change a node's capacity or user data. The older API has those in
+ * `more`, too.
+ */
 export const kubelet = (more: Readonly<Record<string, Schema>> = {}): Schema =>
   described(
     "Settings of the nodes' kubelets.",
@@ -107,7 +110,7 @@ const gigabytes = '([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-3][0-9]{3}|64000)G';
 const tebibytes = '([1-9]|[1-4][0-9]|5[0-8])Ti';
 const terabytes = '([1-9]|[1-5][0-9]|6[0-4])T';
 
-/** The volumes that the nodes boot with. */
+/** The volumes of the nodes. */
 export const blockDeviceMappings = (): Schema =>
   listOf(
     fields({
@@ -149,10 +152,7 @@ export const blockDeviceMappings = (): Schema =>
     },
   );
 
-/**
- * How the nodes' metadata service answers; with defaults of the schema's own where the version has
- * them.
- */
+/** The nodes' metadata service, with the schema's own defaults if the version has them. */
 export const metadataOptions = (defaults: 'with-defaults' | 'without-defaults'): Schema => {
   const byDefault = (value: unknown): Schema =>
     defaults === 'with-defaults' ? { default: value } : {};
@@ -176,7 +176,7 @@ export const metadataOptions = (defaults: 'with-defaults' | 'without-defaults'):
   );
 };
 
-/** Tags of everything that is launched. */
+/** Tags of all launched resources. */
 export const launchTags = (): Schema =>
   described(
     'Tags on everything that is launched.',

@@ -187,8 +187,8 @@ const networkInterfaces = (): Schema =>
   );
 
 /**
- * Settings that are in the API so that manifests apply, and that a class is not ready with until
- * Dovetail can launch with them.
+ * Settings that the API accepts so that Karpenter's manifests apply. A class with one is not ready
+ * until Dovetail can launch with it.
  */
 const later = (): Readonly<Record<string, Schema>> => ({
   capacityReservationSelectorTerms: reservationTerms(),
@@ -212,7 +212,7 @@ const later = (): Readonly<Record<string, Schema>> => ({
   cpuOptions: fields({ nestedVirtualization: words('enabled', 'disabled') }),
 });
 
-/** Discovered reservations; the field stays so that Karpenter's objects keep theirs. */
+/** Discovered reservations. The field stays so that Karpenter's objects keep theirs. */
 const capacityReservations = (): Schema =>
   listOf(
     fields({

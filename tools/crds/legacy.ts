@@ -83,8 +83,8 @@ const provisionerStatus = (): Schema =>
   });
 
 /**
- * Provisioner, karpenter.sh/v1alpha5. Its own webhooks' rules and defaults are the schema's and the
- * parser's now.
+ * Provisioner, karpenter.sh/v1alpha5. The schema and the parser now hold the rules and defaults of
+ * Karpenter's own webhooks.
  */
 export const provisioner = (): Schema =>
   definition({

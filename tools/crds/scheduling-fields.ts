@@ -22,7 +22,7 @@ const poolKeys = ['karpenter.sh/nodepool', 'karpenter.sh/provisioner-name'];
 
 type KeyRule = readonly [rule: string, message: string];
 
-/** Rules on the labels that users may set; `key` is the CEL expression for one label key. */
+/** Rules on the labels that users may set. `key` is the CEL expression for one label key. */
 const keyRules = (
   key: string,
   options: { readonly poolKeys: 'allowed' | 'refused' },
@@ -73,9 +73,9 @@ export const taints = (description: string): Schema =>
 const integerOperators = quoted(['Gt', 'Lt', 'Gte', 'Lte']);
 
 /**
- * Requirements on a node's labels. A bound is read by int() rather than by a pattern: values have
- * no greatest length, and the API server would refuse a pattern's cost. A text where a number
- * should stand fails that conversion, and the rule with it.
+ * Requirements on a node's labels. int() reads a bound, because values have no greatest length and
+ * the API server would refuse a pattern's cost. Text that is no number fails that conversion, and
+ * the rule with it.
  */
 export const requirements = (options: { readonly poolKeys: 'allowed' | 'refused' }): Schema =>
   described(

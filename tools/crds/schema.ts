@@ -1,6 +1,6 @@
 /** A node of an OpenAPI v3 schema, as CustomResourceDefinitions hold it. */
 export type Schema = { readonly [keyword: string]: unknown };
-/** A CEL rule of the API server: the object is refused, with the message, unless the rule holds. */
+/** A CEL rule of the API server. The object is refused, with the message, unless the rule holds. */
 export type Rule = { readonly rule: string; readonly message: string };
 
 /** A list of CEL rules as a schema keyword. */
@@ -31,7 +31,7 @@ export const described = (description: string, schema: Schema): Schema => ({
   ...schema,
 });
 
-/** An object with fields; names that end in `!` are required. */
+/** An object with fields. Names that end in `!` are required. */
 export function fields(properties: Readonly<Record<string, Schema>>, more: Schema = {}): Schema {
   const required = Object.keys(properties)
     .filter((name) => name.endsWith('!'))

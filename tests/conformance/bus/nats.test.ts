@@ -18,7 +18,7 @@ const quiet: Log = {
   error: () => undefined,
 };
 
-/** Runs one call of JetStream's API as an operator would, whatever state the server is in. */
+/** Runs one call of JetStream's API as an operator would, in any state of the server. */
 async function operate(admin: () => NatsConnection, subject: string): Promise<void> {
   await admin().request(`$JS.API.${subject}`, '', { timeout: 2_000 });
 }

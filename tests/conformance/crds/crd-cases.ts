@@ -1,8 +1,8 @@
 import { nodeClaimObject } from '@dovetail/core-api';
 
-/** A manifest and whether the API accepts it; `refused` is what the refusal has to name. */
+/** A manifest and whether the API accepts it. The refusal must name the words in `refused`. */
 export type CrdCase = { readonly name: string; readonly object: object; readonly refused?: RegExp };
-/** An object that exists, and what is then written over it. */
+/** An existing object, and the change that is then written over it. */
 export type CrdUpdate = {
   readonly name: string;
   readonly before: object;
@@ -697,7 +697,7 @@ export const crdCases: readonly CrdCase[] = [
   ...legacyCases,
 ];
 
-/** Changes of objects that exist. */
+/** Changes of existing objects. */
 export const crdUpdates: readonly CrdUpdate[] = [
   {
     name: "a pool's class may be renamed",

@@ -24,8 +24,8 @@ const parsers: Readonly<Record<string, (raw: unknown) => Parsed<unknown>>> = {
 };
 
 /**
- * What only the schema refuses: the parser can do with it, or the API server's rule is stricter
- * than its meaning (as Karpenter's).
+ * Manifests that only the schema refuses. The parser can use them, or the API server's rule is
+ * stricter than its meaning (as Karpenter's is).
  */
 const schemaOnly = new Set([
   'no requirements',
@@ -37,12 +37,14 @@ const schemaOnly = new Set([
   'a size of 59001Gi',
 ]);
 
-/** What only the parser refuses: settings of the API that Dovetail cannot launch with yet. */
+/**
+ * Manifests that only the parser refuses: settings of the API that Dovetail cannot launch with yet.
+ */
 const parserOnly = new Set(['interfaces of several cards']);
 
 /**
- * As the API server gives it: absent fields are absent, and there is a UID; claims carry their
- * pool's label.
+ * The object as the API server returns it: absent fields are absent, it has a UID, and a claim
+ * carries its pool's label.
  */
 function stored(object: object): object {
   const plain = JSON.parse(JSON.stringify(object)) as { metadata: Record<string, unknown> };

@@ -13,7 +13,7 @@ type Schema = Json & {
     readonly message: string;
   }[];
 };
-/** As much of a CustomResourceDefinition as judging an object needs. */
+/** The parts of a CustomResourceDefinition that judging an object needs. */
 export type Crd = {
   readonly metadata: { readonly name: string };
   readonly spec: {
@@ -29,7 +29,7 @@ const isRecord = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-/** The object with the schema's defaults written in, as the API server stores it. */
+/** The object with the schema's defaults, as the API server stores it. */
 function withDefaults(schema: Schema | undefined, value: unknown): unknown {
   if (schema === undefined) return value;
   if (Array.isArray(value)) return value.map((item) => withDefaults(schema.items, item));
@@ -64,7 +64,7 @@ function broken(rule: string, self: unknown, oldSelf: unknown): boolean {
       environment.evaluate(rule, { self: celValue(self), oldSelf: celValue(oldSelf) }) !== true
     );
   } catch (error) {
-    // As on the API server, a rule whose evaluation fails refuses the object; one that does not
+    // As on the API server, a rule whose evaluation fails refuses the object. A rule that does not
     // parse is our defect.
     if (error instanceof ParseError) throw error;
     return true;
@@ -106,7 +106,10 @@ function brokenRules(
 
 const ajv = new Ajv({ allErrors: true, strict: false, validateFormats: false });
 
-/** Why the definition refuses the object, in place of `before` if given; empty when it does not. */
+/**
+ * The reasons why the definition refuses the object, or the change from `before` if given. Empty if
+ * it accepts.
+ */
 export function refusalsOf(crd: Crd, object: object, before?: object): readonly string[] {
   const schema = crd.spec.versions[0].schema.openAPIV3Schema;
   const defaulted = withDefaults(schema, plain(object));

@@ -34,7 +34,7 @@ const manifests = ['tests/scenarios', 'examples'].flatMap((below) =>
     .filter((file) => file.endsWith('.yaml'))
     .map((file) => join(below, file)),
 );
-/** What people apply: every object of our kinds in the scenarios and examples. */
+/** Manifests of users: every object of our kinds in the scenarios and examples. */
 const shipped = manifests.flatMap((file) =>
   parseAllDocuments(readFileSync(join(root, file), 'utf8'))
     .map((document) => document.toJS() as { kind?: string })
@@ -60,7 +60,7 @@ describe('by the schema and a CEL library', () => {
   });
 });
 
-// Building a control plane takes minutes: that is for the testbed's own command, not for a test.
+// Building a control plane takes minutes, so the testbed's own command does it, not a test.
 const programs = await obtainControlPlane({ cachedOnly: true });
 if (isUnavailable(programs))
   process.stdout.write(

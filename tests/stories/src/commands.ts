@@ -10,7 +10,7 @@ type Command = {
   readonly run: (stage: StoryStage, words: Readonly<Record<string, string>>) => unknown;
 };
 
-/** The language of the stories; each command is one line. */
+/** The language of the stories. Each command is one line. */
 const commands: readonly Command[] = [
   { pattern: /^run (?<length>\d+[smh])$/, run: (stage, { length }) => stage.advance(msOf(length)) },
   {
@@ -55,7 +55,7 @@ const commands: readonly Command[] = [
   },
 ];
 
-/** Runs one line. Throws when it is no command. */
+/** Runs one line. Throws if it is no command. */
 export async function runCommand(stage: StoryStage, line: string): Promise<void> {
   for (const { pattern, run } of commands) {
     const match = pattern.exec(line);

@@ -13,7 +13,7 @@ export class Names {
     return `${family}-${String(count)}`;
   }
 
-  /** The name that the cluster knows a thing by. Throws when nothing has this stable name. */
+  /** The cluster's name of a thing. Throws if nothing has this stable name. */
   actual(stable: string): string {
     for (const [name, known] of this.#stable) if (known === stable) return name;
     throw new Error(`the story has no ${stable}; it has ${[...this.#stable.values()].join(', ')}`);

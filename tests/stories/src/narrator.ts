@@ -7,7 +7,7 @@ import { Names, shortList } from './names.js';
 type Happening = {
   readonly atMs: number;
   readonly word: string;
-  /** Merged with those of the happening before, when word, rest and second are equal. */
+  /** Merged with the line before, if word, rest and second are equal. */
   readonly subjects: readonly string[];
   readonly rest: string;
 };
@@ -16,7 +16,7 @@ type Pod = KubeObject & {
   readonly status?: { readonly phase?: string };
 };
 
-/** Events that are part of a story; the others repeat what decisions say. */
+/** Events that belong in a story. The others repeat decisions. */
 const eventReasons = [
   'DisruptionBlocked',
   'FailedDraining',
@@ -27,7 +27,7 @@ const eventReasons = [
   'SpotInterrupted',
   'TerminationGracePeriodExpiring',
 ];
-/** Decisions whose reasons are more than the ordinary. */
+/** Decisions whose reasons are out of the ordinary. */
 const reasonedDecisions: readonly string[] = [
   'refuse',
   'launch-failed',
@@ -37,7 +37,7 @@ const reasonedDecisions: readonly string[] = [
   'collect',
 ];
 
-/** Writes down what happens on a stage, one line each, in order, with stable names. */
+/** Records the changes on a stage, one line each, in order, with stable names. */
 export class Narrator {
   readonly names = new Names();
   readonly #stage: Stage;
@@ -136,7 +136,7 @@ export class Narrator {
     const source = JSON.stringify(event['source'] ?? event['reportingComponent'] ?? '');
     if (!eventReasons.includes(reason) || !source.includes('dovetail')) return;
     if (about.kind === 'NodeClaim' && reason !== 'InsufficientCapacityError') return;
-    // Every fresh node has this Event, for a second or two.
+    // Every fresh node has this Event for a second or two.
     if (message === "Node isn't initialized") return;
     if (this.#told.has(text)) return;
     this.#told.add(text);
@@ -163,7 +163,7 @@ const isDeleted = (object: KubeObject): boolean => object.metadata.deletionTimes
 const isDisrupted = (node: KubeObject): boolean =>
   JSON.stringify(node['spec'] ?? {}).includes('karpenter.sh/disrupted');
 
-/** Objects tell of registration, and the decision `unschedulable` of a plan that places nothing. */
+/** Other lines show registration, and the decision `unschedulable` of a plan without any place. */
 const isTold = ({ kind, priceMicrosPerHour }: Decision): boolean =>
   kind !== 'register' && !(kind === 'plan' && priceMicrosPerHour === 0);
 
@@ -175,7 +175,7 @@ function decisionText({ kind, summary, priceMicrosPerHour, reasons }: Decision):
   return [shortened(summary), ...price, ...codes].join(' ');
 }
 
-/** EC2's own messages go on for lines. */
+/** EC2's own messages are several lines long. */
 const shortened = (text: string): string =>
   text.length <= textMax ? text : `${text.slice(0, textMax).trimEnd()} ...`;
 const textMax = 150;

@@ -6,7 +6,7 @@ import { describe, expect, jest, test } from '@jest/globals';
 import { play } from './story-stage.js';
 import { parseTranscript, renderTranscript } from './transcript.js';
 
-// Minutes of a story take seconds, more on a machine that does much else.
+// Minutes of a story take seconds, and longer on a busy machine.
 jest.setTimeout(120_000);
 const folder = join(import.meta.dirname, '..');
 const rewrite = process.env['STORIES_REWRITE'] !== undefined;
@@ -17,8 +17,8 @@ describe('a story', () => {
     const path = join(folder, file);
     const written = readFileSync(path, 'utf8');
     const happened = renderTranscript(await play(parseTranscript(written)));
-    // A reviewer reads the difference: `npm run rewrite -w @dovetail/stories` writes what happens
-    // now.
+    // A reviewer reads the difference. `npm run rewrite -w @dovetail/stories` writes the present
+    // output.
     if (rewrite) writeFileSync(path, happened);
     else expect(happened).toBe(written);
   });

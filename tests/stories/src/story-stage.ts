@@ -6,7 +6,7 @@ import { Narrator } from './narrator.js';
 import { type Process, type ServiceName, serviceNames, startService } from './services.js';
 import type { Scene } from './transcript.js';
 
-/** Three sizes of two families: a reader can follow which is cheapest. */
+/** Three sizes of two families, so that a reader can follow which is cheapest. */
 const fewTypes = catalogTypes(region).filter(({ facts }) =>
   /^(m5|m5a)\.(large|xlarge|2xlarge)$/.test(facts.name),
 );
@@ -52,7 +52,7 @@ export class StoryStage extends Stage {
   }
 }
 
-/** Plays a transcript's commands from the beginning, and answers it with what they print now. */
+/** Plays a transcript's commands from the beginning, and returns it with their present output. */
 export async function play(scenes: readonly Scene[]): Promise<readonly Scene[]> {
   const stage = await new StoryStage().begin();
   const played: Scene[] = [];

@@ -1,6 +1,6 @@
-/** Commands of a transcript that are run together, and what they print. */
+/** Commands of a transcript that run together, and their output. */
 export type Scene = {
-  /** Comments and empty lines before the commands, as they stand. */
+  /** Comments and empty lines before the commands, unchanged. */
   readonly lead: readonly string[];
   readonly commands: readonly string[];
   readonly output: readonly string[];

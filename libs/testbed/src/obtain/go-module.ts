@@ -1,6 +1,6 @@
 /**
- * The Go module that requires Kubernetes, so that `go build` makes its programs. The texts are part
- * of the code, not files beside it: a bundle has no files beside it.
+ * The Go module that requires Kubernetes, so that `go build` makes its programs. Its texts are
+ * code, because a bundle has no files beside it.
  */
 export type GoModule = {
   readonly go: string;

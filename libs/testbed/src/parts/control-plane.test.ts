@@ -10,7 +10,7 @@ import {
 } from '../index.js';
 import { leftOut, scratchDir } from '../testing/scratch.js';
 
-// Building one takes minutes: that is for bin/obtain.ts, not for a test.
+// Building one takes minutes, so bin/obtain.ts does it, not a test.
 const programs = await obtainControlPlane({ cachedOnly: true });
 const dir = scratchDir();
 

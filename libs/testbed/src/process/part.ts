@@ -155,7 +155,7 @@ class Part implements RunningPart {
     const { pid } = child;
     this.#child = child;
     this.#end = undefined;
-    child.unref(); // a part that nobody stopped must not keep us alive: the watchdog ends it
+    child.unref(); // the watchdog ends a forgotten part, so it must not keep us alive
     child.once('error', (error) => (this.#end = error.message));
     if (pid === undefined) return;
     guard(pid);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 
 import { startPart } from '../index.js';
 
-// Starts a part that logs into the folder given, says its process number, and waits to be killed.
+// Starts a part that logs into the given folder, prints its process number, and waits to be killed.
 const [, , dir = '.'] = process.argv;
 const part = await startPart({
   name: 'sleeper',

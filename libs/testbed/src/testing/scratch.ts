@@ -6,14 +6,14 @@ import { afterAll } from '@jest/globals';
 
 import { isUnavailable, type Unavailable } from '../index.js';
 
-/** A folder that is gone when the test file is done. */
+/** A folder that is removed after the test file. */
 export function scratchDir(): string {
   const dir = mkdtempSync(join(tmpdir(), 'dovetail-test-'));
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
   return dir;
 }
 
-/** Says what a test leaves out, and why; true when it has to. */
+/** Prints which test is left out, and why. Returns true if it must be. */
 export function leftOut<T extends object>(
   what: string,
   obtained: T | Unavailable,

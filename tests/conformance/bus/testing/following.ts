@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 
 import { eventually, type Stage } from './stage.js';
 
-/** What a follower sees, whatever befalls the stream or its server. */
+/** What a follower sees when the stream or its server fails. */
 export function following(at: Stage): void {
   const { put, follow } = at;
   describe('following', () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 
 import { eventually, mebibyte, type Stage, textOf } from './stage.js';
 
-/** What publishing promises. */
+/** The promises of publishing. */
 export function publishing(at: Stage): void {
   const { put } = at;
   describe('publishing', () => {
@@ -51,7 +51,7 @@ export function publishing(at: Stage): void {
   });
 }
 
-/** What can be asked of a stream without following it. */
+/** Questions to a stream that need no follower. */
 export function looking(at: Stage): void {
   const { put } = at;
   describe('looking', () => {

@@ -7,10 +7,10 @@ import {
   type WorkItem,
 } from '@dovetail/core-ports';
 
-/** A bus server under test and what can befall it. */
+/** A bus server under test, and its possible faults. */
 export type BusWorld = {
   connect(): Bus;
-  /** The server dies at once (kill -9) and is not back yet. */
+  /** The server dies at once (kill -9) and stays away. */
   crash(): Promise<void>;
   restart(options: { wiped: boolean }): Promise<void>;
   purge(stream: string): Promise<void>;
@@ -23,8 +23,8 @@ export type BusWorld = {
 export type Member = { next(): Promise<WorkItem>; close(): Promise<void> };
 
 /**
- * What the groups of tests work with: the world, a bus on it, and hands that are cleared away after
- * each test.
+ * The tools of the test groups: the world, a bus on it, and resources that are released after each
+ * test.
  */
 export type Stage = {
   readonly world: BusWorld;
@@ -72,7 +72,7 @@ export const worker: WorkerSpec = {
   filter: 't.queue.>',
 };
 
-/** Retries what a server that is just coming back may still refuse. */
+/** Retries calls that a server refuses while it is coming back. */
 export async function eventually<T>(attempt: () => Promise<T>): Promise<T> {
   for (let tries = 0; ; tries += 1) {
     try {
@@ -84,7 +84,7 @@ export async function eventually<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Reads one follower in the background and waits for what is expected of it. */
+/** Reads one follower in the background and waits for the expected events. */
 export class Watcher {
   readonly events: FollowEvent[] = [];
   readonly #seen: string[] = [];

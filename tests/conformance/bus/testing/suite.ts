@@ -1,4 +1,4 @@
-/** What every implementation of the Bus port must do: run on the in-process bus and on NATS. */
+/** The law of the Bus port for every implementation. It runs on the in-process bus and on NATS. */
 import type { Bus } from '@dovetail/core-ports';
 import { afterAll, afterEach, beforeAll, describe } from '@jest/globals';
 
@@ -37,8 +37,8 @@ function memberOn(bus: Bus): Member {
 }
 
 /**
- * The stage over what `world` and `bus` give once they are there; whatever is opened on it is
- * remembered in `open`.
+ * The stage over the world and the bus that `world` and `bus` return once they exist. `open`
+ * remembers everything that is opened on it.
  */
 function stageOver(
   world: () => BusWorld,

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 
 import { bytes, eventually, type Stage, textOf } from './stage.js';
 
-/** What members of a queue share, and how often. */
+/** How the members of a queue share its messages, and how often each is delivered. */
 export function working(at: Stage): void {
   const { put, member } = at;
   describe('working', () => {
@@ -103,7 +103,7 @@ export function working(at: Stage): void {
   });
 }
 
-/** Requests and those who answer them. */
+/** Requests and their responders. */
 export function asking(at: Stage): void {
   describe('asking', () => {
     test('one of those who serve answers; nobody is an error; so is a handler that fails', async () => {

@@ -310,7 +310,7 @@ function watchTests({ world, namespace }: Context): void {
   });
 }
 
-/** The KubeApi port's promises, which the services rely on. */
+/** The promises of the KubeApi port that the services rely on. */
 export function apiRules(context: Context): void {
   describe('the rules of the API', () => {
     refusalTests(context);

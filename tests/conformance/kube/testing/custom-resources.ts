@@ -353,7 +353,7 @@ function printing({ world }: Context): void {
   });
 }
 
-/** Custom resources as our own definitions make them. */
+/** Custom resources of our own definitions. */
 export function customResources(context: Context): void {
   describe('custom resources', () => {
     beforeAll(async () => {

@@ -17,8 +17,8 @@ import { isUnavailable, obtainControlPlane, startControlPlane } from '@dovetail/
 import { type Kubectl, kubectlWith } from './kubectl.js';
 
 /**
- * A cluster under test: everything goes through a kubeconfig, so that a twin and the real thing
- * look the same.
+ * A cluster under test. Every call goes through a kubeconfig, so the twin and the real control
+ * plane look the same.
  */
 export type KubeUnderTest = {
   readonly kubeconfig: string;
@@ -88,7 +88,7 @@ export async function startTwin(): Promise<KubeUnderTest> {
   });
 }
 
-/** The real control plane, when its programs are in the cache; otherwise why not. */
+/** The real control plane, if its programs are in the cache; otherwise the reason why not. */
 export async function startReal(): Promise<KubeUnderTest | { readonly unavailable: string }> {
   const programs = await obtainControlPlane({ cachedOnly: true });
   if (isUnavailable(programs)) return programs;

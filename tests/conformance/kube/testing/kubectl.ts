@@ -3,7 +3,7 @@ import { execFile, spawn } from 'node:child_process';
 import { isUnavailable, obtainKubectl } from '@dovetail/testbed';
 import { describe } from '@jest/globals';
 
-/** What a kubectl that goes on running has printed so far; `end` ends it. */
+/** The output so far of a kubectl that keeps running. `end` ends it. */
 type RunningKubectl = { readonly out: () => string; readonly end: () => Promise<void> };
 
 /** The real kubectl, for one cluster. */
@@ -21,7 +21,7 @@ if (isUnavailable(program))
     `LEFT OUT: what kubectl sees of the Kubernetes twin and the real control plane: ${program.unavailable.split('\n', 1)[0]}\n`,
   );
 
-/** A group of tests that drive kubectl, left out where it cannot be had. */
+/** A group of tests that drive kubectl. It is left out if there is no kubectl. */
 export const describeWithKubectl = (name: string, tests: () => void): void =>
   (isUnavailable(program) ? describe.skip : describe)(name, tests);
 

@@ -1,7 +1,7 @@
 import type { KubeObject, KubeResource } from '@dovetail/core-ports';
 import type { BootedInstance } from '@dovetail/sim-kube';
 
-/** Resources that conformance needs beyond those that the services touch. */
+/** Resources that the conformance tests need and the services do not touch. */
 export const extra = {
   deployments: {
     group: 'apps',

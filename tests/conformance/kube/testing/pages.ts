@@ -66,8 +66,8 @@ function pageTests({ world }: Context, own: () => string): void {
     ) as Page;
 
   test('a page says how many are left and where to go on; the last one says neither', async () => {
-    // Every namespace may hold a ConfigMap of the cluster's own, so that a selector's pages are the
-    // exact ones.
+    // Every namespace may hold a ConfigMap of the cluster's own, so only the pages of a selector
+    // are exact.
     const first = await page('&labelSelector=paged%3Dyes');
     expect(first.items.map((one) => one.metadata.name)).toEqual(names.slice(0, 500));
     expect(first.metadata.continue).toEqual(expect.any(String));
@@ -118,7 +118,7 @@ function pageTests({ world }: Context, own: () => string): void {
   });
 }
 
-/** Lists that are longer than a page. */
+/** Lists that span several pages. */
 export function pages(context: Context): void {
   describe('a list of 1,001 objects', () => {
     let own = '';

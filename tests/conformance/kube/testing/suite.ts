@@ -8,15 +8,15 @@ import { kubectlUse } from './kubectl-use.js';
 import { pages } from './pages.js';
 import { workloads } from './workloads.js';
 
-/** What a group of tests gets: the world, and a namespace of its own for each test. */
+/** The context of a group of tests: the world, and for each test a namespace of its own. */
 export type Context = {
   readonly world: () => KubeUnderTest;
   readonly namespace: () => Promise<string>;
 };
 
 /**
- * Looks again until `check` gives something, or the deadline passes; the last error or value then
- * tells why.
+ * Looks again until `check` returns a value, or the deadline passes. The error then has the last
+ * failure or value.
  */
 export async function eventually<T>(
   look: () => Promise<T>,
@@ -33,7 +33,7 @@ export async function eventually<T>(
   }
 }
 
-/** Every test, against one world that `start` makes. */
+/** Runs every test against one world, which `start` makes. */
 export function kubeConformance(start: () => Promise<KubeUnderTest>): void {
   let world: KubeUnderTest | undefined;
   let made = 0;

@@ -336,7 +336,7 @@ function controllerTests(context: Context): void {
       expectedPods: 3,
     });
     if (first === undefined || second === undefined) throw new Error('three pods were to run');
-    await cordon(true); // Nothing takes the first one's place before it is uncordoned.
+    await cordon(true); // No pod takes the first one's place before the node is uncordoned.
     expect(await kube.evict(first)).toBe('evicted');
     await expect(kube.evict(second)).rejects.toMatchObject({ code: 'too-many-requests' });
     expect(
@@ -520,7 +520,7 @@ function statefulSetTests(context: Context): void {
   });
 }
 
-/** The scheduler and the controllers, with kubelets of ours on three nodes. */
+/** The scheduler and the controllers, with our kubelets on three nodes. */
 export function workloads(context: Context): void {
   describe('workloads on three nodes', () => {
     beforeAll(async () => {
