@@ -48,6 +48,25 @@ describe('in every generated world', () => {
       );
   });
 
+  test('a plan that the clock ended is planned again from its steps; only reasons know of the time', () => {
+    const decisions = (made: Plan) => ({
+      ...made,
+      newNodes: made.newNodes.map(({ notes: _, ...node }) => node),
+      unplaced: made.unplaced.map(({ podUid }) => podUid),
+    });
+    const endedAt: number[] = [];
+    for (const seed of seeds(5000, 60)) {
+      const world = mixedWorld(seed);
+      let asked = 0;
+      const shouldStop = (): boolean => (asked += 1) > seed % 20;
+      const ended = planned({ ...world, options: { ...world.options, stepsMax: 200, shouldStop } });
+      const again = planned({ ...world, options: { ...world.options, stepsMax: ended.steps } });
+      expect(decisions(again)).toEqual(decisions(ended));
+      endedAt.push(ended.steps);
+    }
+    expect(endedAt.filter((steps) => steps > 0 && steps < 200).length).toBeGreaterThan(10);
+  });
+
   test('the order in which pods and nodes are told does not show', () => {
     for (const seed of seeds(2000, 60)) {
       const world = mixedWorld(seed);
@@ -90,6 +109,11 @@ describe('in every generated world', () => {
         }).toEqual({ seed, dearer: false });
     }
   });
+});
+
+test('a pod that is asked for twice is planned once', () => {
+  const { snapshot, pods, options } = mixedWorld(1);
+  expect(plan(snapshot, [...pods, ...pods], options)).toEqual(plan(snapshot, pods, options));
 });
 
 test('a budget that is over at once still places everything that can be placed', () => {
