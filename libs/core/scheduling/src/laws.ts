@@ -6,8 +6,8 @@ import type { Plan } from './plan.js';
 import type { Engine } from './rooms/engine.js';
 
 /**
- * Each pod asked for is in exactly one of `newNodes`, `placements` and `unplaced`, and no other pod
- * is.
+ * Asserts that each pod is in exactly one of `newNodes`, `placements` and `unplaced`, and that no
+ * other pod is.
  */
 export function assertEachPodOnce(plan: Plan, pods: readonly Pod[]): void {
   const left = new Set(pods.map((pod) => pod.uid));
@@ -20,7 +20,7 @@ export function assertEachPodOnce(plan: Plan, pods: readonly Pod[]): void {
   assert(left.size === 0, 'a plan places or explains each pod asked for');
 }
 
-/** Every pod left over has a reason, and every new node has pods. */
+/** Asserts that every unplaced pod has a reason and every new node has pods. */
 export function assertComplete(plan: Plan): void {
   for (const { reasons } of plan.unplaced)
     assert(reasons.length > 0, 'each pod without a place has a reason');
@@ -28,7 +28,7 @@ export function assertComplete(plan: Plan): void {
     assert(podUids.length > 0, 'each new node is for at least one pod');
 }
 
-/** The price of a plan is the sum of each new node's cheapest option. */
+/** Asserts that the price of a plan is the sum of each new node's cheapest option. */
 export function assertPricesAddUp(plan: Plan): void {
   let sum = 0;
   for (const { options } of plan.newNodes) {
@@ -44,7 +44,10 @@ export function assertPricesAddUp(plan: Plan): void {
   assert(plan.bound.priceMicrosPerHour >= 0, 'a bound is never negative');
 }
 
-/** Amounts that are not whole numbers may add up a hair above what division said fits. */
+/**
+ * Tolerance for rounding. Fractional amounts may add up to slightly more than a division said would
+ * fit.
+ */
 const rounding = 1 + 1e-9;
 
 function fits(used: Float64Array, room: Float64Array): boolean {
@@ -55,7 +58,7 @@ function fits(used: Float64Array, room: Float64Array): boolean {
   return true;
 }
 
-/** No count of the ledger is below zero, and no node holds more than it has room for. */
+/** Asserts that no count of the ledger is below zero and that no node holds more than its room. */
 export function assertLedgersHold(engine: Engine): void {
   assert(engine.ledger.neverNegative(), 'no count of pods per domain is below zero');
   for (const { room, used, contents } of engine.existing)
@@ -70,7 +73,8 @@ export function assertLedgersHold(engine: Engine): void {
 }
 
 /**
- * The widest rooms answer for nearly every node; the other offers are many, and asked only then.
+ * The widest rooms hold the load of nearly every node, so the many other offers are read only if
+ * they do not.
  */
 const holdsLoad = (state: State, used: Float64Array): boolean =>
   state.widest.some((room) => fits(used, room)) ||

@@ -1,8 +1,8 @@
 import type { PlanOptions } from './snapshot.js';
 
 /**
- * What services use unless their settings say otherwise: no improvement steps, Karpenter's defaults
- * elsewhere.
+ * The options of the services unless their settings differ: no improvement steps, and Karpenter's
+ * defaults elsewhere.
  */
 export const defaultPlanOptions: PlanOptions = {
   seed: 1,
@@ -16,7 +16,8 @@ export const defaultPlanOptions: PlanOptions = {
 };
 
 /**
- * What it takes to write one node of a plan out, in milliseconds: who has a deadline ends the
- * search so much earlier.
+ * The time to write out one node of a plan, in milliseconds. A caller with a deadline ends the
+ * search earlier by this time. A higher value leaves less time to search; a lower one risks a late
+ * answer. No measurement is recorded.
  */
 export const finishMsPerNode = 0.05;

@@ -3,25 +3,28 @@ import type { CapacityType } from '@dovetail/core-ec2-model';
 import type { RequirementSpec, Resources, Taint } from '@dovetail/core-kube-model';
 
 /**
- * Why something was not possible: a code for machines, the values that were compared, and a
- * sentence rendered from them.
+ * The reason for a decision: a code for machines, the compared values, and a sentence rendered from
+ * them.
  */
 export type Reason = {
   readonly code: ReasonCode;
   readonly message: string;
   /**
-   * What was asked and what there was, e.g. { key, wanted, offered } or { resource, requested,
+   * The wanted and the offered values, e.g. { key, wanted, offered } or { resource, requested,
    * largest }.
    */
   readonly values: Readonly<Record<string, string>>;
   /**
-   * The pool (`NodePool/default`) or the existing-node group that this reason is about; absent: the
-   * pod itself.
+   * The pool (`NodePool/default`) or the group of existing nodes that the reason concerns. Absent
+   * if it concerns the pod itself.
    */
   readonly subject?: string;
-  /** How many candidates (types or nodes) fell at this step, of how many. */
+  /**
+   * The candidates (types or nodes) that this step excludes (`count`), out of those before it
+   * (`of`).
+   */
   readonly fell?: { readonly count: number; readonly of: number };
-  /** The smallest change that would have placed the pod, when one is known. */
+  /** The smallest change that would have placed the pod, if one is known. */
   readonly remedy?: string;
 };
 
@@ -60,7 +63,7 @@ export type ReasonCode =
   | LaunchCode
   | 'unreadable';
 
-/** Why a node is retired, or is not: the codes of `@dovetail/core-disruption`. */
+/** Reasons why a node is retired or stays: the codes of `@dovetail/core-disruption`. */
 export type DisruptionCode =
   | 'empty'
   | 'expired'
@@ -92,8 +95,8 @@ export type DisruptionCode =
   | 'instance-of-another-cluster';
 
 /**
- * Why the launcher refused a bin of a plan (admission), beside the codes that planning and
- * admission share.
+ * Reasons why the launcher refused a bin of a plan, besides the codes that planning and admission
+ * share.
  */
 export type AdmissionCode =
   | 'pod-gone'
@@ -112,8 +115,8 @@ export type AdmissionCode =
   | 'admission-failed';
 
 /**
- * Why a claim went on, or did not, from its launch to its ready node; `existing-room`: it was not
- * needed.
+ * Reasons why a claim went on, or did not, from its launch to its ready node. `existing-room` means
+ * that the node was not needed.
  */
 export type LaunchCode =
   | 'existing-room'
@@ -123,7 +126,7 @@ export type LaunchCode =
   | 'launch-timeout'
   | 'registration-timeout';
 
-/** One way to launch a bin: a type in a zone, bought one way, with its price. */
+/** One way to launch a bin: an instance type in a zone, a capacity type and a price. */
 export type BinOption = {
   readonly instanceType: string;
   readonly zone: string;
@@ -134,31 +137,31 @@ export type BinOption = {
 
 /** A node to launch and the pods that it is for. */
 export type NewNode = {
-  /** `bin-0`, `bin-1`, … in the plan's order. */
+  /** The name of the bin in its plan: `bin-0`, `bin-1`, and so on. */
   readonly id: string;
   readonly pool: PoolIdentity;
-  /** Cheapest first; every one of them holds the whole bin. */
+  /** The ways to launch the node. Invariant: cheapest first, and each holds the whole bin. */
   readonly options: readonly BinOption[];
   /**
-   * What the claim will say: pool requirements ∩ pods' requirements, with the options' types, zones
-   * and capacity types.
+   * The requirements of the claim: those of the pool and the pods together, with the options'
+   * types, zones and capacity types.
    */
   readonly requirements: readonly RequirementSpec[];
   readonly labels: Readonly<Record<string, string>>;
   readonly taints: readonly Taint[];
-  /** Sum over the pods and the daemonsets that will run there. */
+  /** The sum over the pods and the daemonsets of the node. */
   readonly requests: Resources;
   readonly podUids: readonly string[];
-  /** Spread and affinity groups that the bin's placement relies on (opaque, stable keys). */
+  /** The spread and affinity groups that the bin's place relies on, as opaque and stable keys. */
   readonly topologyGroups: readonly string[];
   readonly minValuesRelaxed: boolean;
-  /** Why this pool, and what ended the types that are not options. */
+  /** The reasons for the pool, and for the types that are not options. */
   readonly notes: readonly Reason[];
 };
 
 /** Pods that fit on a node that exists, is in flight or is promised. */
 export type Placement = {
-  /** Node name, or claim name while in flight. */
+  /** The node's name, or the claim's name while it is in flight. */
   readonly nodeName: string;
   readonly nodeUid: string;
   readonly podUids: readonly string[];
@@ -168,24 +171,27 @@ export type Placement = {
 export type Unplaced = { readonly podUid: string; readonly reasons: readonly Reason[] };
 
 export type Bound = {
-  /** Which relaxation gave the largest valid lower bound. */
+  /** The relaxation that gave the largest valid lower bound. */
   readonly kind:
     'resource-price' | 'aggregate-lp' | 'assignment-lp' | 'integer-aggregate' | 'spread' | 'none';
   readonly priceMicrosPerHour: number;
 };
 
-/** What to do: every pod asked for is in exactly one of newNodes, placements and unplaced. */
+/**
+ * The decisions for a set of pods. Invariant: each pod is in exactly one of newNodes, placements
+ * and unplaced.
+ */
 export type Plan = {
   readonly stateSequence: number;
   readonly catalogRevision: string;
   readonly admissionHead: string;
   readonly seed: number;
-  /** Improvement steps done; with the seed they reproduce the plan. */
+  /** The improvement steps that were done. Snapshot, pods, seed and steps reproduce the plan. */
   readonly steps: number;
   readonly newNodes: readonly NewNode[];
   readonly placements: readonly Placement[];
   readonly unplaced: readonly Unplaced[];
-  /** Sum of each new node's cheapest option. */
+  /** The sum of each new node's cheapest option. */
   readonly priceMicrosPerHour: number;
   readonly bound: Bound;
   readonly stats: {
@@ -195,7 +201,7 @@ export type Plan = {
   };
 };
 
-/** A rule that a plan breaks, found by the checker. */
+/** A rule that a plan breaks, as the checker found it. */
 export type Violation = {
   readonly code:
     | ReasonCode

@@ -15,8 +15,7 @@ import {
 } from './testing/objects.js';
 import { codesOf, planScenario, valuesAt, zoneCounts } from './testing/scenario.js';
 
-// What quick re-implementations of Karpenter's scheduler leave out, where no other table of this
-// folder shows it.
+// Behaviours of Karpenter's scheduler that are easy to miss and that no other table here shows.
 
 const zoneKey = 'topology.kubernetes.io/zone';
 const hostKey = 'kubernetes.io/hostname';

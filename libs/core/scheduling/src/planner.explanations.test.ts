@@ -16,7 +16,7 @@ import {
 import { planScenario, type Scenario } from './testing/scenario.js';
 
 // Six types: a.2, a.4, a.8 for amd64 (spot and on-demand) and b.2, b.4, b.8 for arm64 (on-demand),
-// with 2 to 8 cores and 4 GiB a core.
+// of 4 GiB a core.
 
 const zoneKey = 'topology.kubernetes.io/zone';
 const hostKey = 'kubernetes.io/hostname';
@@ -157,7 +157,7 @@ describe('a pool that has no place for a pod says at which constraint the last t
           steps: 'karpenter.sh/capacity-type 3 of 6, kubernetes.io/arch 3 of 3',
         },
         fell: { count: 3, of: 3 },
-        message: `no type of ${of} meets all of karpenter.sh/capacity-type, kubernetes.io/arch in a zone and capacity type that can be bought; types that fell: karpenter.sh/capacity-type 3 of 6, kubernetes.io/arch 3 of 3`,
+        message: `no type of ${of} meets all of karpenter.sh/capacity-type, kubernetes.io/arch in a zone and capacity type that can be bought; types excluded: karpenter.sh/capacity-type 3 of 6, kubernetes.io/arch 3 of 3`,
         remedy: 'drop one of karpenter.sh/capacity-type, kubernetes.io/arch from the pod',
       },
     ],
@@ -202,7 +202,7 @@ describe('a pool that has no place for a pod says at which constraint the last t
           steps: 'labels 3 of 6, cpu 2 of 3, memory 1 of 1',
         },
         fell: { count: 1, of: 1 },
-        message: `the pod asks for 40Gi memory, the largest type of ${of} that it may use has 32Gi (types that fell before: labels 3 of 6, cpu 2 of 3)`,
+        message: `the pod asks for 40Gi memory, the largest type of ${of} that it may use has 32Gi (types excluded before: labels 3 of 6, cpu 2 of 3)`,
       },
     ],
     [
@@ -268,7 +268,7 @@ describe('a pool that has no place for a pod says at which constraint the last t
       {
         code: 'pool-limit',
         values: { limit: 'cpu=3', left: '3', smallest: '4' },
-        message: `the limit of 3 cpu leaves 3 in ${of}; the smallest node for this pod counts 4`,
+        message: `the limit of 3 cpu leaves 3 in ${of}; the smallest node for this pod needs 4`,
         remedy: `raise the limit cpu of ${of} to 4`,
       },
     ],
@@ -332,7 +332,7 @@ describe('a pool that has no place for a pod says at which constraint the last t
     [
       'a class without types',
       one({}, { types: [] }),
-      { code: 'no-offering', message: `the class of ${of} can boot no instance types` },
+      { code: 'no-offering', message: `the node class of ${of} can boot no instance type` },
     ],
     [
       'too few values for minValues',
@@ -366,7 +366,7 @@ describe('a pool that has no place for a pod says at which constraint the last t
       {
         code: 'pod-affinity',
         values: { key: zoneKey, counts: '' },
-        message: `affinity over ${zoneKey} (no pod that it selects is anywhere) leaves no domain open`,
+        message: `affinity over ${zoneKey} (the cluster has no pod that it selects) leaves no domain open`,
         remedy:
           'create a pod that the term selects, or prefer the affinity instead of requiring it',
       },
@@ -385,7 +385,7 @@ describe('a pool that has no place for a pod says at which constraint the last t
       one({ requiredPodAffinity: [term(hostKey, 'db')] }),
       {
         code: 'pod-affinity',
-        message: `affinity over ${hostKey} rules out an empty node of ${of}, and no node with room has the pods that it wants to be with`,
+        message: `affinity over ${hostKey} rules out an empty node of ${of}, and no node with room has a pod that it selects`,
       },
     ],
     [
@@ -493,7 +493,7 @@ describe('existing nodes are grouped by the first thing that ruled them out, wit
         subject: 'existing nodes',
         values: { resource: 'cpu', requested: '3', largest: '2' },
         fell: { count: 2, of: 4 },
-        message: '2 of 4 existing nodes: not enough cpu; 3 asked for, at most 2 left',
+        message: '2 of 4 existing nodes: not enough cpu; 3 requested, at most 2 free',
         remedy: 'ask for at most 2 cpu',
       },
       {
@@ -572,7 +572,7 @@ describe('a pod that loses its place to another is told which demand displaced i
           by: 'default/w-0 (2 pods)',
           counts: 'zone-a=1,zone-b=1',
         },
-        message: `anti-affinity over ${zoneKey} left a domain open before this plan; pods placed in it took the last place: default/w-0 (2 pods)`,
+        message: `anti-affinity over ${zoneKey} left a domain open before this plan; other pods of the plan took the last place: default/w-0 (2 pods)`,
       },
     ],
     [
@@ -588,7 +588,7 @@ describe('a pod that loses its place to another is told which demand displaced i
       {
         code: 'pool-limit',
         values: { limit: 'cpu=8', left: '0', smallest: '2', by: 'default/big-0' },
-        message: `the limit of 8 cpu leaves 0 in ${of}; the smallest node for this pod counts 2; this plan gave nodes of it to default/big-0`,
+        message: `the limit of 8 cpu leaves 0 in ${of}; the smallest node for this pod needs 2; this plan gave its nodes to default/big-0`,
         remedy: `raise the limit cpu of ${of} to 10`,
       },
     ],
@@ -607,7 +607,7 @@ describe('a pod that loses its place to another is told which demand displaced i
         code: 'node-full',
         values: { resource: 'cpu', requested: '2', largest: '1', by: 'default/big-0' },
         message:
-          '1 of 1 existing nodes: not enough cpu; 2 asked for, at most 1 left; this plan put default/big-0 there',
+          '1 of 1 existing nodes: not enough cpu; 2 requested, at most 1 free; this plan put default/big-0 there',
       },
     ],
   ])('%s', (_, scenario, at, reason) => expect(why(scenario)[at]).toMatchObject(reason));
@@ -623,8 +623,7 @@ describe('a pod that loses its place to another is told which demand displaced i
         code: 'budget-ended',
         subject: of,
         values: {},
-        message:
-          'the search was ended before this pod was placed; it is planned again in the next round',
+        message: 'the search ended before this pod was placed; the next round plans it again',
       },
     ]);
   });
@@ -677,7 +676,7 @@ describe('a bin says why its pool, which types stayed and what ended the others'
           steps: 'kubernetes.io/arch 3 of 6',
         },
         fell: { count: 3, of: 6 },
-        message: '3 of 6 types do not meet what the pods ask for: kubernetes.io/arch 3 of 6',
+        message: "3 of 6 types do not meet the pods' requirements: kubernetes.io/arch 3 of 6",
       },
       {
         code: 'resources-too-large',
@@ -685,12 +684,12 @@ describe('a bin says why its pool, which types stayed and what ended the others'
         values: { stayed: '2', cheapest: 'b.4' },
         fell: { count: 1, of: 3 },
         message:
-          "1 of 3 types are too small for the pods together, or beyond what the pool's limits leave; 2 stay",
+          "1 of 3 types are too small for all pods of the node, or above the pool's limits; 2 remain",
       },
     ]));
   test('types beyond the number that one node may name', () =>
     expect(notes({ ...one({}), options: { instanceTypesMax: 2 } })[1]?.message).toBe(
-      "4 of 6 types are too small for the pods together, or beyond what the pool's limits leave, or dearer than the 2 types that one node may name; 2 stay",
+      "4 of 6 types are too small for all pods of the node, or above the pool's limits, or dearer than the 2 types that one node may name; 2 remain",
     ));
   test('a heavier pool that could not take the pods', () =>
     expect(

@@ -35,7 +35,7 @@ describe('in every generated world', () => {
         violations: checkPlan(world.snapshot, world.pods, made, world.options),
       }).toEqual({ seed, violations: [] });
       expect(made.unplaced.filter((one) => one.reasons.length === 0)).toEqual([]);
-      // What sizes nodes never costs a pod its place.
+      // The types that size nodes never cost a pod its place.
       const everyType = planned(mixedWorld(seed)).unplaced.length;
       expect({ seed, fewer: made.unplaced.length > everyType }).toEqual({ seed, fewer: false });
     }

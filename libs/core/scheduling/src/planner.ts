@@ -55,7 +55,7 @@ function planOf(world: World, outcome: Outcome & { readonly steps: number }): Pl
   };
 }
 
-/** The laws of `plan`, checked in production too. Throws InvariantError. */
+/** Asserts the laws of `plan`, in production too. Throws InvariantError. */
 function assertLaws(made: Plan, { engine }: Outcome, pods: readonly Pod[]): void {
   assertEachPodOnce(made, pods);
   assertComplete(made);
@@ -64,10 +64,10 @@ function assertLaws(made: Plan, { engine }: Outcome, pods: readonly Pod[]): void
 }
 
 /**
- * Places every pod on room that exists or on the cheapest new nodes that may hold it, or says why
- * it cannot. Every pod asked for is in exactly one of `newNodes`, `placements` and `unplaced`.
- * Pure: the same snapshot, pods, seed and number of steps give the same plan, byte for byte. A
- * manifest never makes it throw; a broken law of its own does (InvariantError).
+ * Places every pod on existing room or on the cheapest new nodes that may hold it, or explains why
+ * it cannot. Every pod is in exactly one of `newNodes`, `placements` and `unplaced`. The function
+ * is pure: equal snapshot, pods, seed and steps give an equal plan, byte for byte. No manifest
+ * makes it throw; a broken law of its own does (InvariantError).
  */
 export function plan(snapshot: Snapshot, pods: readonly Pod[], options: PlanOptions): Plan {
   const world = worldOf(snapshot, pods, options);

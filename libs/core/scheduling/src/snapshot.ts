@@ -15,23 +15,23 @@ import type {
 
 /**
  * Room that exists or is promised: a node, or a NodeClaim whose node has not joined yet (`state:
- * 'in-flight'`). For nodes that are not initialised, capacity comes from the claim where the node
- * still says zero, and startup and ephemeral taints are already left out.
+ * 'in-flight'`). A node that is not initialised has its claim's capacity where its own is still
+ * zero. Its startup and ephemeral taints are left out.
  */
 export type ExistingNode = {
-  /** Node name, or the claim's name while in flight. */
+  /** The node's name, or the claim's name while it is in flight. */
   readonly name: string;
   readonly uid: string;
   readonly claimName?: string;
-  /** `NodePool/default`; absent for nodes that nobody manages here. */
+  /** The pool as `NodePool/default`; absent for nodes that no pool manages. */
   readonly poolKey?: string;
   readonly state: 'in-flight' | 'uninitialized' | 'ready' | 'deleting';
   /**
-   * Labels as they are or, for a claim, as they are known to become; other keys of `requirements`
-   * are still open.
+   * The labels of the node, or those that a claim's node will surely have. Other keys of
+   * `requirements` are still open.
    */
   readonly labels: Readonly<Record<string, string>>;
-  /** For claims in flight: what is not decided yet (instance type, zone), else empty. */
+  /** The undecided requirements of a claim in flight (instance type, zone); empty for a node. */
   readonly requirements: Requirements;
   readonly taints: readonly Taint[];
   readonly cordoned: boolean;
@@ -39,23 +39,23 @@ export type ExistingNode = {
   readonly allocatable: Resources;
   readonly instanceType?: string;
   readonly priceMicrosPerHour?: number;
-  /** Pods bound here, daemonset pods included. */
+  /** The pods bound to this node, daemonset pods included. */
   readonly pods: readonly Pod[];
-  /** Pods that have been promised a place here and are not bound yet. */
+  /** The pods that have a promised place on this node and are not bound yet. */
   readonly promisedPods: readonly Pod[];
-  /** Room reserved for replacements of pods that are being evicted (by class, not by UID). */
+  /** Room reserved for replacements of pods that are being evicted, by class and not by UID. */
   readonly reserved: Resources;
 };
 
-/** A pool together with what its class can boot. */
+/** A pool and the instance types that its node class can boot. */
 export type PoolOptions = { readonly pool: Pool; readonly instanceTypes: readonly InstanceType[] };
 
-/** Everything that planning reads. A value: planning never reaches outside it. */
+/** Everything that planning reads. Planning reads no other state. */
 export type Snapshot = {
-  /** Sequence of the state feed that this stands for, for the plan to name what it saw. */
+  /** The sequence of the state feed that this snapshot stands for. The plan repeats it. */
   readonly stateSequence: number;
   readonly catalogRevision: string;
-  /** `epoch.number` of the last admission seen; empty before the first. */
+  /** The last admission seen, as `epoch.number`; empty before the first. */
   readonly admissionHead: string;
   readonly pools: readonly PoolOptions[];
   readonly nodes: readonly ExistingNode[];
@@ -68,30 +68,33 @@ export type Snapshot = {
 };
 
 export type PlanOptions = {
-  /** Seeds every random choice; equal snapshot, seed and steps give equal bytes. */
+  /** The seed of every random number. Equal snapshot, pods, seed and steps give equal bytes. */
   readonly seed: number;
-  /** The most improvement steps after the first plan; a step is one dissolve-and-rebuild. */
+  /** The most improvement steps after the first plan. A step dissolves and rebuilds a few nodes. */
   readonly stepsMax: number;
   /**
-   * Asked between steps (and inside long stages): true ends the search early. The only door for the
-   * clock. `nodes` is how many nodes are still to be written out after that, which takes about
-   * `finishMsPerNode` each.
+   * Asked between steps and inside long stages; true ends the search early. Planning learns of time
+   * only here. `nodes` is the number of nodes still to be written out, each of which takes about
+   * `finishMsPerNode`.
    */
   readonly shouldStop?: (nodes: number) => boolean;
   readonly preferencePolicy: 'Respect' | 'Ignore';
   readonly minValuesPolicy: 'Strict' | 'BestEffort';
   /**
-   * `balanced`: as kube-scheduler, every eligible node counts; `strict`: the emptiest node always
-   * counts as 0.
+   * `balanced` counts every eligible node, as kube-scheduler does. `strict` always counts the
+   * emptiest node as 0.
    */
   readonly hostnameSpread: 'balanced' | 'strict';
   /**
-   * `Strict`: a pod that could use a reservation waits for it; `Fallback`: it may go to spot or
-   * on-demand.
+   * With `Strict`, a pod that could use a reservation waits for it. With `Fallback`, it may go to
+   * spot or on-demand.
    */
   readonly reservedOfferings: 'Strict' | 'Fallback';
-  /** The most instance types that a bin names (cheapest first). */
+  /** The most instance types that a bin names, cheapest first. */
   readonly instanceTypesMax: number;
-  /** Compute the tighter lower bounds too (costs time); the closed-form bound is always there. */
+  /**
+   * `tight` also computes the tighter lower bounds, which takes time. The closed-form bound is
+   * always computed.
+   */
   readonly bounds: 'quick' | 'tight';
 };

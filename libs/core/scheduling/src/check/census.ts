@@ -9,9 +9,8 @@ const labelText = (namespace: string, key: string, value: string): string =>
   JSON.stringify([namespace, key, value]);
 
 /**
- * Every pod that counts, findable by label: each rule asks for its own pods, and reading all pods
- * for each of thousands of rules would take most of the checker's time. Pods that are being deleted
- * do not count.
+ * The counted pods by label, so that each rule reads only the pods that it may select. Pods that
+ * are being deleted do not count.
  */
 export class Census {
   readonly #byNamespace = new Map<string, Seat[]>();
@@ -25,7 +24,7 @@ export class Census {
     }
   }
 
-  /** The pods in these namespaces that a selector selects. */
+  /** Returns the pods in these namespaces that a selector selects. */
   matching(selector: LabelSelector | undefined, namespaces: Iterable<string>): readonly Seat[] {
     return [...namespaces].flatMap((namespace) =>
       this.#near(selector, namespace).filter(({ pod }) => selectorMatches(selector, pod.labels)),
@@ -33,7 +32,8 @@ export class Census {
   }
 
   /**
-   * Pods among which all that the selector selects are: those with one of the labels that it lists.
+   * Returns a list that contains all pods that the selector selects: the pods with one of the label
+   * values that it lists.
    */
   #near(selector: LabelSelector | undefined, namespace: string): readonly Seat[] {
     const listed = selector?.requirements.find((one) => one.operator === 'In');
@@ -51,7 +51,7 @@ export class Census {
   }
 }
 
-/** Adds to the list under a key. */
+/** Adds one entry to the list under a key. */
 export function push<T>(lists: Map<string, T[]>, key: string, one: T): void {
   const list = lists.get(key);
   if (list === undefined) lists.set(key, [one]);

@@ -11,7 +11,7 @@ import { affinityViolations, antiAffinityViolations } from './topology.js';
 
 type Parts = { readonly newNodes: readonly NewNode[]; readonly placements: readonly Placement[] };
 
-/** Each pod asked for exactly once, and none that was not asked for. */
+/** Checks that the plan names each of the pods exactly once, and no other pods. */
 function bookkeeping(pods: readonly Pod[], plan: Plan): readonly Violation[] {
   const times = new Map<string, number>();
   const uids = [
@@ -34,7 +34,7 @@ function bookkeeping(pods: readonly Pod[], plan: Plan): readonly Violation[] {
       .map(([uid]) => ({
         code: 'unknown-pod' as const,
         where: uid,
-        message: `pod ${uid} was not asked for`,
+        message: `pod ${uid} is not among the pods to plan`,
       })),
     ...[...times]
       .filter(([, count]) => count > 1)
@@ -124,10 +124,10 @@ function together(
 }
 
 /**
- * Re-verifies a whole plan from nothing but the snapshot and the pods: resources with daemonsets,
- * taints, node affinity, spread, (anti-)affinity with its inverse, host ports, volumes, limits,
- * reservations, prices, and that every pod is in exactly one place. Every option of every new node
- * must hold the whole bin. No violations: the plan may be carried out.
+ * Verifies a whole plan from the snapshot and the pods alone. It checks resources with daemonsets,
+ * taints, node affinity, spread, (anti-)affinity in both directions, and host ports. It also checks
+ * volumes, limits, reservations and prices, and that every pod is in exactly one place. Every
+ * option of a new node must hold all its pods. A plan without violations may be carried out.
  */
 export function checkPlan(
   snapshot: Snapshot,
@@ -153,11 +153,11 @@ export function checkPlan(
 }
 
 /**
- * Checks one new node against a snapshot, as admission does on live truth. `pods` are the bin's
- * pods as they are now, with those of its companions. `beside` are the plan's other nodes and
- * placements that are still meant to happen: spread is judged with them, because nodes that are
- * level together are not level one by one. Bins already admitted are in the snapshot, as claims in
- * flight with promised pods, and do not belong here.
+ * Checks one new node against a snapshot, as admission does with the live cluster. `pods` are the
+ * current pods of the bin and of its companions. `beside` are the other nodes and placements of the
+ * plan that are still to be carried out. Spread is checked together with them, because the nodes of
+ * a plan may be level only together. Bins that were admitted before belong in the snapshot, as
+ * claims in flight with promised pods.
  */
 export function checkBin(
   snapshot: Snapshot,

@@ -55,10 +55,10 @@ const judge = (
     .map(({ code }) => code);
   return [...new Set(codes)];
 };
-/** What is wrong with pods on a node that exists. */
+/** Returns the violations of pods on an existing node. */
 const onNode = (pods: readonly Pod[], node: Partial<ExistingNode> = {}, world: World = {}) =>
   judge([], pods, { ...world, snapshot: { nodes: [nodeOf('n', node)], ...world.snapshot } });
-/** What is wrong with pods on a new node. */
+/** Returns the violations of pods on a new node. */
 const onNew = (
   pods: readonly Pod[],
   options: readonly BinOption[],

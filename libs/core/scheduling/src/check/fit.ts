@@ -34,7 +34,7 @@ const broken = (code: Violation['code'], host: Host, message: string): Violation
   message,
 });
 
-/** Labels that a node has only once it is up; daemonsets may wait for them. */
+/** Labels that a node has only once it is ready. Daemonsets may wait for them. */
 const lifecycle: Labels = { 'karpenter.sh/registered': 'true', 'karpenter.sh/initialized': 'true' };
 
 function daemonRuns(daemon: DaemonSet, variant: Variant, taints: readonly Taint[]): boolean {
@@ -123,9 +123,9 @@ function optionFaults(host: Host, { option, ...variant }: Variant): readonly Fau
   return found;
 }
 
-/** Types of a blueprint on which the same daemonsets run. */
+/** The types of a blueprint that run the same daemonsets. */
 type Crew = { readonly daemons: readonly Pod[]; readonly types: Set<InstanceType> };
-/** What can be said of a blueprint before its pods are looked at. */
+/** The facts about a blueprint that do not depend on its pods. */
 type Outlook = {
   readonly daemonSets: readonly DaemonSet[];
   readonly faults: readonly Fault[];
@@ -158,8 +158,8 @@ function outlookOf(host: Host, snapshot: Snapshot): Outlook {
 }
 
 /**
- * Whatever a new node is launched as, it must be allowed, and hold its pods beside the daemonsets
- * that run there.
+ * Checks that every option of a new node is allowed, and holds the pods together with the
+ * daemonsets of its type.
  */
 function optionViolations(host: Host, snapshot: Snapshot): readonly Violation[] {
   const { faults, crews } = outlookOf(host, snapshot);
@@ -209,7 +209,7 @@ function minValuesViolations(host: Host, options: PlanOptions): readonly Violati
           broken(
             'min-values',
             host,
-            `${values.size} values of ${key} stay possible, ${spec.minValues} are demanded`,
+            `${values.size} values of ${key} are possible, ${spec.minValues} are required`,
           ),
         ];
   });
@@ -287,7 +287,8 @@ function existingViolations(host: Host, snapshot: Snapshot): readonly Violation[
   );
   const requests = sumResources(host.planned.map((pod) => pod.requests));
   const left = subtractResources(node.allocatable, taken);
-  // A resource that is overcommitted already keeps away only pods that ask for it.
+  // Only requested resources are checked, because an overcommitted resource excludes only pods that
+  // request it.
   const asked = Object.fromEntries(
     Object.keys(requests)
       .filter((name) => (requests[name] ?? 0) > 0)
@@ -298,13 +299,13 @@ function existingViolations(host: Host, snapshot: Snapshot): readonly Violation[
       broken(
         'node-full',
         host,
-        `the pods ask for ${JSON.stringify(requests)}, there is ${JSON.stringify(left)}`,
+        `the pods request ${JSON.stringify(requests)}, and ${JSON.stringify(left)} is free`,
       ),
     );
   return [...found, ...portViolations(host, missing)];
 }
 
-/** Everything that can be judged by looking at one node alone. */
+/** Returns the violations that concern one node alone. */
 export function hostViolations(
   host: Host,
   snapshot: Snapshot,

@@ -17,22 +17,20 @@ import {
 import type { BinOption, NewNode } from '../plan.js';
 import type { ExistingNode, PoolOptions, Snapshot } from '../snapshot.js';
 
-// The checker shares nothing with the planner but types and Kubernetes' own rules (kube-model), so
-// that one mistake cannot hide in both. It looks at finished nodes, label by label, and is written
-// to be read. What makes it fast enough for large plans is that nothing is asked twice: nodes that
-// may come to be in the same ways share a blueprint.
+// The checker shares only types and Kubernetes' own rules (kube-model) with the planner, so that
+// one mistake cannot hide in both. It reads finished nodes, label by label, and is written to be
+// read. For speed, nodes with the same options share a blueprint, and each question is answered
+// once per blueprint.
 
 export type Labels = Readonly<Record<string, string>>;
 
 /**
- * One way in which a node of the plan may come to be: an option of a new node, or an existing node
- * as it is.
+ * One form that a node of the plan may take: an option of a new node, or an existing node as it is.
  */
 export type Variant = {
   readonly labels: Labels;
   /**
-   * For a claim in flight: labels that will exist, but whose value is not decided; every possible
-   * value has to do.
+   * For a claim in flight, the labels whose values are undecided. Every possible value must pass.
    */
   readonly open?: Requirements;
   readonly option?: {
@@ -42,11 +40,11 @@ export type Variant = {
   };
 };
 
-/** The ways in which nodes may come to be that are alike in everything but their pods. */
+/** The forms that a node may take. Nodes that differ only in their pods share one blueprint. */
 export class Blueprint {
   readonly variants: readonly Variant[];
   readonly pool: PoolOptions | undefined;
-  /** The reservations that one of the variants would take from. */
+  /** The reservations that some variant would use. */
   readonly reservations: ReadonlySet<string>;
   readonly #answers = new Map<string, Variant | undefined>();
 
@@ -59,8 +57,8 @@ export class Blueprint {
   }
 
   /**
-   * The first variant that fails a test; the answer is remembered by a text that stands for the
-   * test.
+   * Returns the first variant that fails a test. The answer is kept under `text`, which must
+   * identify the test.
    */
   firstFailing(text: string, test: (variant: Variant) => boolean): Variant | undefined {
     if (!this.#answers.has(text))
@@ -79,13 +77,13 @@ export type Host = {
   readonly bin?: NewNode;
   readonly taints: readonly Taint[];
   readonly blueprint: Blueprint;
-  /** Pods that count here already. */
+  /** The pods that already count on this node. */
   readonly running: readonly Pod[];
-  /** Pods that the plan puts here. */
+  /** The pods that the plan puts on this node. */
   readonly planned: readonly Pod[];
 };
 
-/** Labels under their canonical names. */
+/** Returns labels under their canonical names. */
 const canonical = (raw: Labels): Labels => {
   const result: Record<string, string> = {};
   for (const [key, set] of requirementsFromLabels(raw))
@@ -93,7 +91,7 @@ const canonical = (raw: Labels): Labels => {
   return result;
 };
 
-// Parsing the same lists again for every option would take most of the checker's time.
+// Each list is parsed once, because all options of a node share it.
 const parsed = new WeakMap<readonly RequirementSpec[], Requirements>();
 function read(specs: readonly RequirementSpec[]): Requirements {
   const known = parsed.get(specs);
@@ -103,7 +101,7 @@ function read(specs: readonly RequirementSpec[]): Requirements {
   return requirements;
 }
 
-/** Labels that every node of a type has, and those that its launch decides. */
+/** The labels that every node of a type has, and those that its launch decides. */
 type TypeLabels = {
   readonly fixed: Labels;
   readonly decided: readonly (readonly [string, ValueSet])[];
@@ -126,8 +124,8 @@ function labelsOfType(type: InstanceType): TypeLabels {
 }
 
 /**
- * A type's labels once the claim's requirements have decided what they decide; what they rule out
- * is not there.
+ * Returns a type's labels after the claim's requirements have decided some. Labels that the
+ * requirements rule out are absent.
  */
 function typeLabels(type: InstanceType, asked: Requirements): Labels {
   const { fixed, decided } = labelsOfType(type);
@@ -145,12 +143,12 @@ function typeLabels(type: InstanceType, asked: Requirements): Labels {
 }
 
 /**
- * Stands for the hostname of a new node, which nobody can know; as a topology it is the bin's own
- * id.
+ * The hostname of a new node, which is unknown before launch. As a topology domain, the bin's id is
+ * used instead.
  */
 const notNamedYet = '(a new node)';
 
-/** What a node is labelled whatever it is launched as, by type. */
+/** Returns the labels that a node has for any of its options, by type. */
 function labelsByType(
   bin: NewNode,
   types: Iterable<InstanceType>,
@@ -211,15 +209,11 @@ type Drawn = {
   readonly blueprint: Blueprint;
 };
 
-// Values never change, so what was drawn from the same values is drawn once: nodes of one plan
-// share lists of options, and admission judges a plan's nodes one by one, each beside all the
-// others.
+// Results are kept per list of options, because values never change. Nodes of one plan share such
+// lists, and admission checks them one by one beside all others.
 const drawn = new WeakMap<readonly BinOption[], Drawn[]>();
 
-/**
- * The blueprint of a new node: bins whose pool, options, requirements and labels are the same
- * values share one.
- */
+/** The blueprint of a new node. Bins with equal pool, options, requirements and labels share it. */
 function blueprintOf(bin: NewNode, pool: PoolOptions | undefined): Blueprint {
   const alike = drawn.get(bin.options) ?? [];
   drawn.set(bin.options, alike);
@@ -236,7 +230,8 @@ function blueprintOf(bin: NewNode, pool: PoolOptions | undefined): Blueprint {
 }
 
 /**
- * Every node that exists and every new node of the plan, with what runs and what is planned there.
+ * Returns every existing node and every new node of the plan, with the pods that run and are
+ * planned there.
  */
 export function hostsOf(
   snapshot: Snapshot,
@@ -288,7 +283,7 @@ function labelSatisfies(variant: Variant, key: string, set: ValueSet): boolean {
   return admitsAbsence(set) && open === undefined;
 }
 
-/** Whether a node's labels satisfy every entry (Kubernetes' node selector requirements). */
+/** Whether a node's labels satisfy every entry (node selector requirements of Kubernetes). */
 export function labelsSatisfy(variant: Variant, wanted: readonly RequirementSpec[]): boolean {
   for (const [key, set] of read(wanted)) if (!labelSatisfies(variant, key, set)) return false;
   return true;
@@ -299,7 +294,7 @@ const termMatches = (variant: Variant, term: NodeSelectorTerm): boolean =>
   term.matchExpressions.length > 0 &&
   labelsSatisfy(variant, term.matchExpressions);
 
-// A pod's demands are asked of many nodes; the text that stands for them is made once.
+// The text of a pod's demands is kept, because it is needed for many nodes.
 const demands = new WeakMap<Pod, string>();
 function demandsOf(pod: Pod): string {
   const text =
@@ -312,8 +307,8 @@ const asksNothing = (pod: Pod): boolean =>
   pod.requiredNodeAffinity === undefined && Object.keys(pod.nodeSelector).length === 0;
 
 /**
- * Whether a pod's nodeSelector and required node affinity accept a node, which has `more` labels
- * besides.
+ * Whether a pod's nodeSelector and required node affinity accept a node. `more` are additional
+ * labels of the node.
  */
 export function podAccepts(pod: Pod, bare: Variant, more: Labels = {}): boolean {
   if (asksNothing(pod)) return true;
@@ -326,10 +321,7 @@ export function podAccepts(pod: Pod, bare: Variant, more: Labels = {}): boolean 
   );
 }
 
-/**
- * The first way for a node to come to be that a pod does not accept; undefined: it accepts them
- * all.
- */
+/** Returns the first variant of a node that a pod does not accept; undefined if it accepts all. */
 export function firstRefused(pod: Pod, { blueprint }: Host): Variant | undefined {
   if (asksNothing(pod)) return undefined;
   return blueprint.firstFailing(demandsOf(pod), (variant) => podAccepts(pod, variant));
@@ -338,8 +330,8 @@ export function firstRefused(pod: Pod, { blueprint }: Host): Variant | undefined
 const domains = new WeakMap<Blueprint, Map<string, readonly (string | undefined)[]>>();
 
 /**
- * The values of a label over all the ways the node may come to be; undefined stands for its
- * absence.
+ * Returns the values of a label over all variants of a node. Undefined stands for a variant without
+ * the label.
  */
 export function domainsOf(host: Host, key: string): readonly (string | undefined)[] {
   if (host.bin !== undefined && key === labels.hostname)

@@ -5,8 +5,8 @@ import type { Snapshot } from '../snapshot.js';
 import type { Host } from './hosts.js';
 
 /**
- * Pool limits, counting every new node as the largest of its options: whatever is launched, the
- * limit holds.
+ * Checks pool limits. Every new node counts as the largest of its options, so the limits hold
+ * whatever is launched.
  */
 export function limitViolations(hosts: readonly Host[], snapshot: Snapshot): readonly Violation[] {
   return snapshot.pools.flatMap(({ pool }) => {
@@ -46,7 +46,7 @@ export function limitViolations(hosts: readonly Host[], snapshot: Snapshot): rea
   });
 }
 
-/** Reservations: a node that names one takes an instance of it, and there are only so many. */
+/** Checks reservations: the nodes that name one must not exceed its remaining instances. */
 export function reservationViolations(
   hosts: readonly Host[],
   snapshot: Snapshot,

@@ -10,12 +10,15 @@ import { domainsOf, firstRefused, type Host } from './hosts.js';
 import { ruleTexts, textOf, type Topology } from './topology.js';
 
 /**
- * The nodes that a constraint counts, each with its domain; nodes whose domain is not decided yet
- * are left out.
+ * The nodes that a constraint counts, each with its domain. Nodes whose domain is undecided are
+ * left out.
  */
 type Counted = { readonly domainOf: ReadonlyMap<Host, string>; readonly domains: number };
 
-/** What of a pod decides which nodes its constraint counts (node inclusion policies). */
+/**
+ * Returns the parts of a pod that decide which nodes its constraint counts (node inclusion
+ * policies).
+ */
 const filterOf = (pod: Pod, constraint: TopologySpreadConstraint): readonly unknown[] => [
   constraint.nodeAffinityPolicy === 'Honor'
     ? [pod.nodeSelector, pod.requiredNodeAffinity ?? null]
@@ -23,7 +26,7 @@ const filterOf = (pod: Pod, constraint: TopologySpreadConstraint): readonly unkn
   constraint.nodeTaintsPolicy === 'Honor' ? pod.tolerations : null,
 ];
 
-/** What makes two constraints the same rule: the constraint, and which nodes it counts. */
+/** The texts that identify a pod's spread rules: the constraint, and the nodes that it counts. */
 const spreadTexts = ruleTexts((pod) =>
   pod.topologySpread.map((constraint) =>
     textOf([pod.namespace, constraint, ...filterOf(pod, constraint)]),
@@ -47,8 +50,8 @@ function countedFor(world: Topology, pod: Pod, constraint: TopologySpreadConstra
 }
 
 /**
- * `bound`: pods in a domain that run, or carry the constraint; `all`: those that are merely
- * selected as well.
+ * The pods of one domain. `bound` counts pods that run or carry the constraint; `all` also counts
+ * pods that are only selected.
  */
 type Count = { bound: number; all: number };
 type Spread = {
@@ -107,10 +110,10 @@ function skewAt(host: Host, spread: Spread): readonly Violation[] {
 }
 
 /**
- * Spread with DoNotSchedule: in every domain with a planned pod that carries the constraint, pods
- * that run and pods that carry it are at most maxSkew above the emptiest counted domain. Planned
- * pods that are merely selected may bind last, so they raise the emptiest domain but do not count
- * as excess.
+ * Checks spread with DoNotSchedule in every domain with a planned pod that carries the constraint.
+ * Running pods and carriers there may be at most maxSkew above the emptiest counted domain. Planned
+ * pods that are only selected may bind last. They raise the emptiest domain but are not counted as
+ * excess.
  */
 export function spreadViolations(
   world: Topology,

@@ -10,7 +10,7 @@ import type { PlanOptions, Snapshot } from '../snapshot.js';
 import { type Census, push, type Seat } from './census.js';
 import { domainsOf, type Host } from './hosts.js';
 
-/** What rules between pods are judged on. */
+/** The data that rules between pods are checked with. */
 export type Topology = {
   readonly hosts: readonly Host[];
   readonly census: Census;
@@ -21,7 +21,7 @@ export type Topology = {
 export const textOf = (value: unknown): string =>
   JSON.stringify(value, (_, inner: unknown) => (inner instanceof Set ? [...inner].sort() : inner));
 
-/** Texts that stand for a pod's rules, one each, remembered by pod: equal texts, one rule. */
+/** Keeps the texts of a pod's rules by pod. Invariant: equal texts mean the same rule. */
 export function ruleTexts(write: (pod: Pod) => readonly string[]): (pod: Pod) => readonly string[] {
   const known = new WeakMap<Pod, readonly string[]>();
   return (pod) => {
@@ -47,7 +47,9 @@ function namespacesFor(
   return new Set([...term.namespaces, ...matching]);
 }
 
-/** The texts of a pod's affinity or anti-affinity terms, with the namespaces that they mean. */
+/**
+ * Returns the texts of a pod's affinity or anti-affinity terms, with the namespaces that they mean.
+ */
 const termTexts = (
   snapshot: Snapshot,
   of: (pod: Pod) => readonly PodAffinityTerm[],
@@ -65,14 +67,13 @@ const selectedBy = (
   namespacesFor(term, owner, all).has(pod.namespace) && selectorMatches(term.selector, pod.labels);
 
 /**
- * Pods that a rule selects in one domain. A pod counts in every domain that its node may come to be
- * in.
+ * The pods that a rule selects in one domain. A pod counts in every domain that its node may be in.
  */
 type Mates = { running: number; waiting: number; others: number };
 type Affinity = {
   readonly counts: ReadonlyMap<string, Mates>;
   readonly someRun: boolean;
-  /** Domains where pods wait for the rule that nobody anchors. */
+  /** Domains in which pods wait for the rule and no other pod anchors it. */
   readonly started: ReadonlySet<string>;
 };
 
@@ -99,9 +100,9 @@ function affinityOf(seats: readonly Seat[], key: string, waits: (pod: Pod) => bo
 }
 
 /**
- * Required pod affinity: each carrier shares its domain with a pod that anchors the rule (one that
- * runs, or a planned one that does not itself wait for it). Where none runs, carriers that select
- * themselves may start one domain together.
+ * Checks required pod affinity. Each carrier must share its domain with a pod that anchors the
+ * rule. That pod runs already, or is planned and does not wait for the rule. If none runs, carriers
+ * that select themselves may start one domain together.
  */
 export function affinityViolations(
   { hosts, census, snapshot }: Topology,
@@ -128,7 +129,7 @@ export function affinityViolations(
           found.push({
             code: 'pod-affinity',
             where: host.name,
-            message: `pod ${pod.uid} shares no ${term.topologyKey} with a pod that it must be with`,
+            message: `pod ${pod.uid} shares no ${term.topologyKey} with a pod that its affinity requires`,
           });
       }
     }
@@ -147,15 +148,15 @@ function mateFound(
   if (domains.length !== 1 || domain === undefined) return false;
   const here = counts.get(domain);
   if (here !== undefined && anchored(here)) return true;
-  // Where no selected pod runs, one carrier that selects itself may start; others then join it in
-  // the same domain.
+  // If no selected pod runs, one carrier that selects itself may start a domain. Others then join
+  // it there.
   if (someRun || !(started.has(domain) || self())) return false;
   return started.size === 0 || (started.size === 1 && started.has(domain));
 }
 
 /**
- * Required anti-affinity, from both sides: of planned pods against everything, and of running pods
- * against planned ones.
+ * Checks required anti-affinity in both directions: of planned pods against all pods, and of
+ * running pods against planned ones.
  */
 export function antiAffinityViolations(
   { hosts, census, snapshot }: Topology,
@@ -174,7 +175,7 @@ export function antiAffinityViolations(
           term.topologyKey,
         );
       rules.set(text, rule);
-      // Pods that run already are as they are: only planned ones can be wrong.
+      // Only planned pods can violate a rule, because running pods stay where they are.
       const others = domainsOf(host, term.topologyKey).flatMap((domain) =>
         domain === undefined ? [] : (rule[planned ? 'all' : 'planned'].get(domain) ?? []),
       );
@@ -196,7 +197,7 @@ export function antiAffinityViolations(
   return found;
 }
 
-/** The pods in each domain of a key; and of these, those that the plan places. */
+/** The pods in each domain of a key, and those among them that the plan places. */
 type SeatsByDomain = {
   readonly all: ReadonlyMap<string, readonly Seat[]>;
   readonly planned: ReadonlyMap<string, readonly Seat[]>;

@@ -58,7 +58,7 @@ type Made = {
   readonly node?: Partial<ExistingNode>;
   readonly planned: readonly Pod[];
 };
-/** What is wrong with the volumes of pods planned for a node in zone a. */
+/** Returns the violations of volumes of pods planned for a node in zone a. */
 function found({ snapshot, node, planned }: Made): readonly string[] {
   const made = snapshotOf({
     nodes: [nodeOf('n', { labels: { [zoneKey]: 'a' }, ...node })],

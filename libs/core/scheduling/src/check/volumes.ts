@@ -1,10 +1,11 @@
 import { labels } from '@dovetail/core-api';
-import type {
-  NodeSelectorTerm,
-  PersistentVolume,
-  PersistentVolumeClaim,
-  Pod,
-  PodVolume,
+import {
+  compareText,
+  type NodeSelectorTerm,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type Pod,
+  type PodVolume,
 } from '@dovetail/core-kube-model';
 
 import type { Violation } from '../plan.js';
@@ -19,7 +20,7 @@ type Facts = {
   readonly id: string;
 };
 
-/** Storage by name. */
+/** Storage objects by name. */
 type Storage = {
   readonly snapshot: Snapshot;
   readonly claims: ReadonlyMap<string, PersistentVolumeClaim>;
@@ -41,7 +42,7 @@ function storageOf(snapshot: Snapshot): Storage {
 
 function classFacts(snapshot: Snapshot, name: string | undefined, id: string): Facts {
   const byAge = [...snapshot.storageClasses].sort(
-    (a, b) => b.createdMs - a.createdMs || (a.name < b.name ? -1 : 1),
+    (a, b) => b.createdMs - a.createdMs || compareText(a.name, b.name),
   );
   const found =
     name === undefined || name === ''
@@ -114,7 +115,7 @@ function limitViolations(host: Host, storage: Storage): readonly Violation[] {
   });
 }
 
-/** Volumes that the node cannot reach or attach. */
+/** Returns the volumes that the node cannot reach or attach. */
 export function volumeViolations(host: Host, snapshot: Snapshot): readonly Violation[] {
   const found: Violation[] = [];
   const storage = storageOf(snapshot);

@@ -48,7 +48,7 @@ function stage(pods: readonly Pod[], snapshot: Partial<Snapshot> = pools({})) {
   );
   return { engine, items };
 }
-/** Places all pods of each class, largest first; the pods of each node, and how many found a place. */
+/** Places all pods, largest class first. Returns the pods of each node and the number placed. */
 function placed(pods: readonly Pod[], snapshot?: Partial<Snapshot>) {
   const { engine, items } = stage(pods, snapshot);
   const done = items.map((item) => placeEmptiestFirst(engine, item, item.cls.uids.length));

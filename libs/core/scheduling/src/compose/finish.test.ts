@@ -42,7 +42,7 @@ const types = [2, 4].map((cores) =>
 const zoneKey = 'topology.kubernetes.io/zone';
 const cores = (count: number): Partial<Pod> => ({ requests: { cpu: count * 1000, memory: 1 } });
 
-/** What is written out for pods that are placed class by class. */
+/** Returns the plan's parts for pods that are placed class by class. */
 function finished(
   pods: readonly Pod[],
   over: { readonly snapshot?: Partial<Snapshot>; readonly options?: Partial<PlanOptions> } = {},

@@ -3,13 +3,15 @@ import type { Template } from '../model/templates.js';
 import type { Bin } from '../rooms/bin.js';
 import type { Engine } from '../rooms/engine.js';
 
-/** How many demands a reason names; there may be thousands. */
+/** The most demands that a reason names, so that a sentence stays readable when thousands apply. */
 const namedMax = 5;
 
 const nameOf = (cls: PodClass, pods: number): string =>
   `${cls.pod.namespace}/${cls.pod.name}${pods > 1 ? ` (${pods} pods)` : ''}`;
 
-/** Pods by class, most first, as `default/web-0 (12 pods), …`; empty when there are none. */
+/**
+ * Writes pods by class, the most first, as `default/web-0 (12 pods), …`; empty if there are none.
+ */
 export function demandText(pods: ReadonlyMap<PodClass, number>): string {
   const sorted = [...pods]
     .filter(([, count]) => count > 0)
@@ -20,7 +22,7 @@ export function demandText(pods: ReadonlyMap<PodClass, number>): string {
   );
 }
 
-/** What this plan has put on some nodes. */
+/** Returns the pods that this plan has put on some nodes, by class. */
 export function demandOn(bins: Iterable<Bin>): ReadonlyMap<PodClass, number> {
   const pods = new Map<PodClass, number>();
   for (const bin of bins)
@@ -29,7 +31,8 @@ export function demandOn(bins: Iterable<Bin>): ReadonlyMap<PodClass, number> {
 }
 
 type Takers = { all?: string; readonly byTemplate: Map<Template, string> };
-// Asked once the plan stands, for every class that is left out.
+// The texts of an engine are kept, because every class without a place needs them. Invariant: they
+// are written after the plan is complete.
 const known = new WeakMap<Engine, Takers>();
 
 function takersOf(engine: Engine): Takers {
@@ -38,13 +41,13 @@ function takersOf(engine: Engine): Takers {
   return takers;
 }
 
-/** Everything that a finished plan has placed, as text. */
+/** Returns all pods that a finished plan has placed as text. */
 export function demandPlaced(engine: Engine): string {
   const takers = takersOf(engine);
   return (takers.all ??= demandText(demandOn([...engine.existing, ...engine.fresh])));
 }
 
-/** What a finished plan has put on new nodes of a pool, as text. */
+/** Returns the pods that a finished plan has put on new nodes of a pool as text. */
 export function demandOnPool(engine: Engine, template: Template): string {
   const { byTemplate } = takersOf(engine);
   const text =

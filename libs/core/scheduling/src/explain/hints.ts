@@ -1,7 +1,10 @@
 import { numberAt } from '@dovetail/core-invariant';
 import type { RequirementMismatch } from '@dovetail/core-kube-model';
 
-/** Edits between two words, given up once there are more than `most`. */
+/**
+ * Returns the number of edits between two words. It may stop and return any number above `most` if
+ * there are more.
+ */
 export function editDistance(a: string, b: string, most: number): number {
   if (Math.abs(a.length - b.length) > most) return most + 1;
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
@@ -16,7 +19,10 @@ export function editDistance(a: string, b: string, most: number): number {
   return row[b.length] ?? most + 1;
 }
 
-/** The closest of `known` to a word that is not among them, if one is close enough to be a slip. */
+/**
+ * Returns the word of `known` that is closest to `word`; undefined if none is close enough for a
+ * typing error.
+ */
 export function closest(word: string, known: Iterable<string>): string | undefined {
   const most = Math.max(1, Math.floor(word.length / 5));
   let best: { readonly text: string; readonly distance: number } | undefined;
@@ -31,7 +37,7 @@ export function closest(word: string, known: Iterable<string>): string | undefin
 const listed = (text: string): readonly string[] =>
   /^In \[(.*)\]$/.exec(text)?.[1]?.split(', ') ?? [];
 
-/** The offered value that a wanted one is probably a slip of. */
+/** Returns the offered value that a wanted value is probably a typing error of. */
 export function closestOffered(
   mismatch: RequirementMismatch,
   known: Iterable<string>,

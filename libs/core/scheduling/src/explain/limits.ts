@@ -12,7 +12,10 @@ import { demandOnPool } from './demand.js';
 const shown = (name: string, amount: number): string =>
   formatResources({ [name]: amount })[name] ?? String(amount);
 
-/** Who took what a pool had when the plan began, as a sentence's end and a value. */
+/**
+ * Names the pods that this plan has put on nodes of a pool, as the end of a sentence and as a
+ * value.
+ */
 function takers(
   engine: Engine,
   template: Template,
@@ -20,7 +23,7 @@ function takers(
   const by = demandOnPool(engine, template);
   return by === ''
     ? { text: '', by: {} }
-    : { text: `; this plan gave nodes of it to ${by}`, by: { by } };
+    : { text: `; this plan gave its nodes to ${by}`, by: { by } };
 }
 
 function limitReason(
@@ -43,7 +46,7 @@ function limitReason(
       subject,
       values: { left: rest, ...taken.by },
       fell: { count: offers.length, of: offers.length },
-      message: `the limits of ${subject} leave ${rest}, and no node that holds this pod stays within all of them${taken.text}`,
+      message: `the limits of ${subject} leave ${rest}, and no node that holds this pod is within all of them${taken.text}`,
       remedy: `raise the limits of ${subject}`,
     };
   }
@@ -59,7 +62,7 @@ function limitReason(
       ...taken.by,
     },
     fell: { count: offers.length, of: offers.length },
-    message: `the limit of ${shown(short, limit)} ${short} leaves ${shown(short, Math.max(0, left(short)))} in ${subject}; the smallest node for this pod counts ${shown(short, least(short))}${taken.text}`,
+    message: `the limit of ${shown(short, limit)} ${short} leaves ${shown(short, Math.max(0, left(short)))} in ${subject}; the smallest node for this pod needs ${shown(short, least(short))}${taken.text}`,
     remedy: `raise the limit ${short} of ${subject} to ${raised}`,
   };
 }
@@ -78,13 +81,14 @@ function minValuesReason(state: State, load: Parameters<typeof offersFor>[1]): R
     code: 'min-values',
     subject: template.key,
     values: { key, wanted: String(count), possible: String(stay) },
-    message: `${template.key} asks that ${count} values of ${key} stay possible; for this pod ${stay} do, of the types that one node may name`,
+    message: `${template.key} requires ${count} possible values of ${key}; the types that one node may name leave ${stay} for this pod`,
     remedy: `lower minValues of ${key} to ${stay}, or use the policy BestEffort`,
   };
 }
 
 /**
- * What a pool may not buy any more, or not in the way that this pod needs; undefined when it may.
+ * Returns the reason why limits, reservations or minValues of a pool exclude the pod; undefined if
+ * they do not.
  */
 export function accountReason(engine: Engine, state: State, cls: PodClass): Reason | undefined {
   const { template } = state;
@@ -98,7 +102,7 @@ export function accountReason(engine: Engine, state: State, cls: PodClass): Reas
       code: 'reserved-capacity',
       subject: template.key,
       values: taken.by,
-      message: `the pod could use a capacity reservation, and nothing is left of it; it waits for the next round${taken.text}`,
+      message: `the capacity reservation that the pod could use has no instance left; the pod waits for the next round${taken.text}`,
       remedy: 'enlarge the reservation, or let reserved offerings fall back',
     };
   }

@@ -1,5 +1,5 @@
 import { float64At, present } from '@dovetail/core-invariant';
-import { compatible, describeTaint, formatResources } from '@dovetail/core-kube-model';
+import { compareText, compatible, describeTaint, formatResources } from '@dovetail/core-kube-model';
 
 import type { PodClass } from '../model/classes.js';
 import { anyClash } from '../model/host-ports.js';
@@ -14,8 +14,8 @@ import { demandOn, demandText } from './demand.js';
 import { codeOf, ruleText } from './topology.js';
 
 /**
- * What ruled out one node. `key` says which falls are alike; `short`: what was asked and what was
- * left.
+ * The reason why one node is excluded. Nodes with the same `code` and `key` are reported together.
+ * `short` has the requested and the free amount.
  */
 type Fall = {
   readonly code: ReasonCode;
@@ -47,7 +47,7 @@ function fullFall(engine: Engine, bin: Bin, cls: PodClass): Fall {
   };
 }
 
-/** A node that turned a class away, at its most relaxed level. */
+/** An existing node that excludes a class at its most relaxed level. */
 type Closed = {
   readonly engine: Engine;
   readonly bin: Bin;
@@ -86,7 +86,7 @@ function labelFall({ engine, room, shape }: Closed): Fall | undefined {
   return {
     code: 'requirement-mismatch',
     key: 'open',
-    detail: 'labels that the pod asks for are not decided yet',
+    detail: 'labels that the pod requires are not decided yet',
     values: {},
     remedy: 'wait until the node has joined',
   };
@@ -131,27 +131,33 @@ function volumeFall({ room, cls, roles }: Closed): Fall | undefined {
   return {
     code: 'volume-limit',
     key: driver,
-    detail: `no more volumes of ${driver} can be attached`,
+    detail: `the node cannot attach another volume of ${driver}`,
     values: { driver, limit: String(room.volumeRoom.get(driver)?.limit ?? 0) },
     remedy: 'spread the volumes over more nodes',
   };
 }
 
-/** The node itself would take the pod: a rule over domains is to blame, or pods that came first. */
+/**
+ * Returns the reason if the node itself would take the pod: a rule over domains, or pods placed
+ * before.
+ */
 function lastFall({ roles }: Closed): Fall {
   const domain = roles?.onDomain[0];
   return domain === undefined
     ? {
         code: 'displaced',
         key: '',
-        detail: 'other pods of this plan came first',
+        detail: 'other pods of this plan took the room',
         values: {},
         remedy: 'relax the rule',
       }
     : ruleFall({ code: codeOf(domain), text: ruleText(domain), key: domain });
 }
 
-/** In the order in which a scheduler would ask: the first that answers is the reason. */
+/**
+ * The checks in the order in which kube-scheduler would make them. The first that fails is the
+ * reason.
+ */
 const falls = [taintFall, labelFall, resourceFall, portFall, hostRuleFall, volumeFall] as const;
 
 function fallOn(engine: Engine, bin: Bin, cls: PodClass, shape: Shape): Fall {
@@ -193,14 +199,14 @@ function reasonOf({ fall, bins, count, most }: Fallen, of: number): Reason {
       largest: shown(resource, most),
       ...(by === '' ? {} : { by }),
     },
-    message: `${count} of ${of} existing nodes: not enough ${resource}; ${shown(resource, wanted)} asked for, at most ${shown(resource, most)} left${taken}`,
+    message: `${count} of ${of} existing nodes: not enough ${resource}; ${shown(resource, wanted)} requested, at most ${shown(resource, most)} free${taken}`,
     remedy: `ask for at most ${shown(resource, most)} ${resource}`,
   };
 }
 
 /**
- * Existing nodes, grouped by the first thing that ruled them out; one reason each, most nodes
- * first.
+ * Groups existing nodes by the first check that excludes them. Returns one reason per group, most
+ * nodes first.
  */
 export function nodeReasons(engine: Engine, cls: PodClass): readonly Reason[] {
   const shape = cls.levels.at(-1)?.shapes[0];
@@ -236,7 +242,8 @@ export function nodeReasons(engine: Engine, cls: PodClass): readonly Reason[] {
         ];
   return [...groups.values(), ...shut]
     .sort(
-      (a, b) => b.count - a.count || (a.fall.code + a.fall.key < b.fall.code + b.fall.key ? -1 : 1),
+      (a, b) =>
+        b.count - a.count || compareText(a.fall.code + a.fall.key, b.fall.code + b.fall.key),
     )
     .map((fallen) => reasonOf(fallen, of));
 }

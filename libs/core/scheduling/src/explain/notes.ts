@@ -14,7 +14,7 @@ function typesIn(offers: readonly Offer[]): number {
   return types.size;
 }
 
-/** What a pool's nodes are sized by, if not by every type. */
+/** Describes the types that a pool's nodes are sized by; empty if all types count. */
 function sizesText({ template, sized }: State): string {
   const sizes = [...requirementsOf((sized ? sizesOf(template.pool) : undefined) ?? [])].map(
     ([key, set]) => `${key} ${describeSet(set)}`,
@@ -25,8 +25,8 @@ function sizesText({ template, sized }: State): string {
 }
 
 /**
- * Why this pool: the others are lighter, or dearer, or could not take the first of the pods; and
- * what its nodes are sized by, if not by all types.
+ * Explains the choice of the pool. The other pools are lighter or dearer, or could not take the
+ * first of the pods. It also names the types that size the pool's nodes, if not all types do.
  */
 function poolNote(engine: Engine, state: State): Reason {
   const { template } = state;
@@ -67,7 +67,7 @@ function poolNote(engine: Engine, state: State): Reason {
   return { ...shared, values, message: `${template.key}: ${why.join('; ')}${sizes}` };
 }
 
-/** What the pods ask for beyond their pool. */
+/** Returns the requirements that the pods add to those of their pool. */
 function asked(state: State, root: State): Requirements {
   const before = new Map(toSpecs(root.requirements).map((spec) => [JSON.stringify(spec), true]));
   const changed = new Set(
@@ -95,13 +95,13 @@ function demandNote(state: State, root: State): Reason | undefined {
     subject: state.template.key,
     values,
     fell: { count: ofPool - matching, of: ofPool },
-    message: `${ofPool - matching} of ${ofPool} types do not meet what the pods ask for: ${steps}`,
+    message: `${ofPool - matching} of ${ofPool} types do not meet the pods' requirements: ${steps}`,
   };
 }
 
 type Shared = { readonly notes: readonly Reason[]; readonly matching: number };
-// Many nodes share a state; what follows from it alone is said once. Asked when the plan's nodes
-// stand.
+// Notes that follow from a state alone are made once, because many nodes share a state. Invariant:
+// they are made after the plan is complete.
 const shared = new WeakMap<State, Shared>();
 
 function sharedOf(engine: Engine, state: State): Shared {
@@ -117,8 +117,8 @@ function sharedOf(engine: Engine, state: State): Shared {
 }
 
 /**
- * Why a bin is what it is (`options`: its types, and the cheapest): why its pool, how many of the
- * pool's types its pods' demands ended, and how many its size did.
+ * Explains a node: why its pool was chosen, how many types its pods' requirements exclude, and how
+ * many its size excludes. `options` has the number of its types and the cheapest one.
  */
 export function notesOf(
   engine: Engine,
@@ -135,7 +135,7 @@ export function notesOf(
     subject: state.template.key,
     values: { stayed: String(stayed), cheapest },
     fell: { count: matching - stayed, of: matching },
-    message: `${matching - stayed} of ${matching} types are too small for the pods together, or beyond what the pool's limits leave${cut}; ${stayed} stay`,
+    message: `${matching - stayed} of ${matching} types are too small for all pods of the node, or above the pool's limits${cut}; ${stayed} remain`,
   };
   return [...notes, small];
 }

@@ -10,7 +10,7 @@ import type { Engine } from '../rooms/engine.js';
 const dollars = (micros: number): string =>
   `$${(micros / 1_000_000).toFixed(6).replace(/0{1,4}$/, '')}/h`;
 
-/** A reason about all of so many types of a pool. */
+/** Returns a reason that concerns all of so many types of a pool. */
 function ofAll(
   template: Template,
   types: number,
@@ -27,8 +27,8 @@ function ofAll(
 const noTypes = (template: Template): Reason =>
   ofAll(template, 0, {
     code: 'no-offering',
-    message: `the class of ${template.key} can boot no instance types`,
-    remedy: `give the class of ${template.key} subnets and images`,
+    message: `the node class of ${template.key} can boot no instance type`,
+    remedy: `give the node class of ${template.key} subnets and images`,
   });
 
 const noneAdmitted = (template: Template, of: number): Reason =>
@@ -65,14 +65,15 @@ const onlyDaemons = (template: Template, available: number): Reason =>
   });
 
 /**
- * The prices at which a type can be bought now in a zone and capacity type that the pool admits.
+ * Returns the prices at which a type can be bought now in a zone and capacity type that the pool
+ * admits.
  */
 const pricesOf = (type: InstanceType, template: Template): readonly number[] =>
   type.offerings
     .filter((one) => one.available && admitsOffering(template.requirements, one))
     .map((one) => one.priceMicrosPerHour);
 
-/** Why a pool has no offers at all: the first step at which the last type falls. */
+/** Returns the reason why a pool has no offers: the first check that excludes its last type. */
 export function noOfferReason(engine: Engine, template: Template): Reason {
   const { instanceTypes } = present(
     engine.world.snapshot.pools.find(({ pool }) => poolKey(pool.identity) === template.key),

@@ -15,7 +15,7 @@ import { sizeReason } from './sizes.js';
 import { lateReason, topologyReason } from './topology.js';
 import { mismatchReason, typeReason } from './types.js';
 
-/** Why a pool that planning leaves out is left out; undefined for the others. */
+/** Returns the reason why planning opens no nodes in a pool; undefined if it may. */
 export function closedReason(pool: Pool): Reason | undefined {
   const subject = poolKey(pool.identity);
   if (pool.replicas !== undefined)
@@ -57,7 +57,7 @@ function portReason(subject: string, cls: PodClass, types: number): Reason {
   };
 }
 
-/** A taint, or a label that the template itself has not, keeps the class away. */
+/** Returns the reason if a taint, missing offers, or a label of the template excludes the class. */
 function templateFall(engine: Engine, template: Template, shape: Shape): Reason | undefined {
   const subject = template.key;
   const { wellKnown } = engine.world;
@@ -98,7 +98,8 @@ const hasPorts = (state: State, cls: PodClass): boolean =>
   state.offers.some(({ type }) => !anyClash(type.hostPorts, cls.pod.hostPorts));
 
 /**
- * The first constraint of a template that no candidate passes for this class, at its most relaxed.
+ * Returns the first check of a template that no offer passes for this class at its most relaxed
+ * level.
  */
 export function templateReason(engine: Engine, template: Template, cls: PodClass): Reason {
   const shape = present(cls.levels.at(-1)?.shapes[0], 'a class that is not refused has a shape');
@@ -116,7 +117,7 @@ export function templateReason(engine: Engine, template: Template, cls: PodClass
   );
 }
 
-/** One reason per pool. */
+/** Returns one reason per pool why it cannot take the class. */
 export function poolReasons(engine: Engine, cls: PodClass): readonly Reason[] {
   const { snapshot, templates } = engine.world;
   if (snapshot.pools.length === 0)

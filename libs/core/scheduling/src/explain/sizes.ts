@@ -12,12 +12,12 @@ const shown = (name: string, amount: number): string =>
   formatResources({ [name]: Math.max(0, amount) })[name] ?? String(amount);
 
 /**
- * A number of cores that somebody meant as millicores: a million millicores are a thousand cores.
+ * Suggests millicores for a request of a thousand cores or more, which is usually a missing `m`.
  */
 const slipOfMilli = (name: string, wanted: number): string =>
   name === 'cpu' && wanted >= 1_000_000 ? '; did you mean millicores (m)?' : '';
 
-/** A resource of which no type that is left has as much as the pod asks for. */
+/** A resource that none of the remaining types has enough of. */
 type Lack = {
   readonly subject: string;
   readonly name: string;
@@ -28,8 +28,8 @@ type Lack = {
 };
 
 /**
- * Daemonsets are to blame if a type without them would do; else the pod is too large, or no type
- * has the resource.
+ * Returns the reason for a lack. Daemonsets are the cause if a type without them would suffice.
+ * Otherwise the pod is too large, or no type has the resource.
  */
 function lackReason({ subject, name, index, wanted, offers, steps }: Lack): Reason {
   const largest = Math.max(...offers.map(({ type }) => float64At(type.room, index)));
@@ -68,7 +68,7 @@ function lackReason({ subject, name, index, wanted, offers, steps }: Lack): Reas
   };
 }
 
-/** The first resource at which the last type falls, resource by resource. */
+/** Returns the reason for the first resource that excludes the last remaining type. */
 export function sizeReason(engine: Engine, state: State, cls: PodClass): Reason {
   const all = typeNames(state.template.offers).size;
   const steps: Step[] = [{ what: 'labels', fell: all - typeNames(state.offers).size, of: all }];

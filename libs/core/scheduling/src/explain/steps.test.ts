@@ -30,12 +30,12 @@ describe('the steps at which types fell, as text', () => {
   test.each<[string, readonly Step[], string, string]>([
     ['no steps', [], '', ''],
     ['a step at which no type fell', [none], '', ''],
-    ['one step', [zone], 'zone 3 of 10', ' (types that fell before: zone 3 of 10)'],
+    ['one step', [zone], 'zone 3 of 10', ' (types excluded before: zone 3 of 10)'],
     [
       'several, without the one at which no type fell',
       [zone, none, cpu],
       'zone 3 of 10, cpu 7 of 7',
-      ' (types that fell before: zone 3 of 10, cpu 7 of 7)',
+      ' (types excluded before: zone 3 of 10, cpu 7 of 7)',
     ],
   ])('of %s', (_, steps, text, parenthesis) => {
     expect(stepsText(steps)).toBe(text);

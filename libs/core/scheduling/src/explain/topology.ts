@@ -1,3 +1,5 @@
+import { compareText } from '@dovetail/core-kube-model';
+
 import type { PodClass } from '../model/classes.js';
 import type { Reason, ReasonCode } from '../plan.js';
 import { domainRoom } from '../rooms/domain-room.js';
@@ -22,12 +24,12 @@ const nameOf = (role: Role): string =>
       ? 'affinity'
       : 'anti-affinity';
 
-/** `spread over topology.kubernetes.io/zone`, for sentences. */
+/** Names a rule in a sentence, as `spread over topology.kubernetes.io/zone`. */
 export const ruleText = (role: Role): string => `${nameOf(role)} over ${role.group.key}`;
 
 function countsOf(ledger: Ledger, role: Role): string {
   return [...ledger.of(role.group).tallies]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .sort(([a], [b]) => compareText(a, b))
     .map(([domain, tally]) => `${domain}=${tally.selected}`)
     .join(',');
 }
@@ -41,7 +43,7 @@ const openFor = (
     item.pins.every(({ role, domain }) => !matters(role) || ledger.roomInDomain(role, domain) > 0),
   );
 
-/** The smallest change that would let a pod past a rule. */
+/** Returns the smallest change that would let a pod pass a rule. */
 function remedyOf(role: Role): string {
   switch (role.group.kind) {
     case 'spread':
@@ -62,19 +64,19 @@ function hostReason(engine: Engine, subject: string, role: Role): Reason {
     subject,
     values: { key },
     remedy: remedyOf(role),
-    message: `${ruleText(role)} rules out an empty node of ${subject}${role.group.kind === 'affinity' ? ', and no node with room has the pods that it wants to be with' : ''}`,
+    message: `${ruleText(role)} rules out an empty node of ${subject}${role.group.kind === 'affinity' ? ', and no node with room has a pod that it selects' : ''}`,
   };
 }
 
-/** What it means that nothing is counted in any domain. */
+/** Explains why a rule counts no pod in any domain. */
 const nobody = ({ group }: Role): string =>
   group.kind === 'affinity'
-    ? 'no pod that it selects is anywhere'
+    ? 'the cluster has no pod that it selects'
     : `no node that it may use has ${group.key}`;
 
 /**
- * Why no domain is open to the class, or no host: the first rule that closes them all, else the
- * rules together.
+ * Returns the reason why no domain or no host is open to the class. It is the first rule that
+ * closes all of them, or several rules together. Undefined if some domain is open.
  */
 export function topologyReason(engine: Engine, subject: string, cls: PodClass): Reason | undefined {
   const last = cls.levels.length - 1;
@@ -88,8 +90,7 @@ export function topologyReason(engine: Engine, subject: string, cls: PodClass): 
   const culprit = roles.onDomain.find(
     (role) => !openFor(engine.ledger, items, (one) => one === role),
   );
-  // Before this plan placed anything there was a domain: the pod lost it to others of the same
-  // plan.
+  // A domain was open before this plan placed pods, so other pods of the plan have taken it.
   if (openFor(engine.world.standings.ledger, items, () => true))
     return displaced(engine, subject, culprit ?? roles.onDomain[0]);
   const blamed = culprit === undefined ? roles.onDomain : [culprit];
@@ -111,7 +112,7 @@ export function topologyReason(engine: Engine, subject: string, cls: PodClass): 
   };
 }
 
-/** The pod had a domain before this plan; others of the plan took the last place in it. */
+/** Returns the reason if other pods of the plan took the last place in an open domain. */
 function displaced(engine: Engine, subject: string, role: Role | undefined): Reason | undefined {
   if (role === undefined) return undefined;
   const { group } = role;
@@ -125,13 +126,13 @@ function displaced(engine: Engine, subject: string, role: Role | undefined): Rea
     subject,
     values: { rule: codeOf(role), key: group.key, by, counts: countsOf(engine.ledger, role) },
     remedy: remedyOf(role),
-    message: `${ruleText(role)} left a domain open before this plan; pods placed in it took the last place: ${by}`,
+    message: `${ruleText(role)} left a domain open before this plan; other pods of the plan took the last place: ${by}`,
   };
 }
 
 /**
- * When nothing is wrong with the pod by itself: the search was ended early, or it was placed in an
- * order that left no place.
+ * Returns the reason for a pod that nothing excludes: the search ended early, or pods placed before
+ * took every place.
  */
 export function lateReason(engine: Engine, subject: string): Reason {
   if (engine.world.options.shouldStop?.(0) === true)
@@ -139,14 +140,13 @@ export function lateReason(engine: Engine, subject: string): Reason {
       code: 'budget-ended',
       subject,
       values: {},
-      message:
-        'the search was ended before this pod was placed; it is planned again in the next round',
+      message: 'the search ended before this pod was placed; the next round plans it again',
     };
   const by = demandPlaced(engine);
   return {
     code: 'displaced',
     subject,
     values: { by },
-    message: `pods that were placed first took the places where this one could have gone: ${by}; it is planned again in the next round`,
+    message: `other pods of this plan took every place that this pod could use: ${by}; the next round plans it again`,
   };
 }

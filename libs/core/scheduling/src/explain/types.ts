@@ -23,7 +23,8 @@ function offersThatMeet(offers: readonly Offer[], wanted: Requirements): readonl
 }
 
 /**
- * How the requirements of a pod or bin narrow a pool's offers, key by key in the order of names.
+ * Narrows a pool's offers by the requirements of a pod or bin, key by key in the order of names.
+ * `ended` is the key that excludes the last type.
  */
 export function narrowing(
   from: readonly Offer[],
@@ -45,10 +46,10 @@ export function narrowing(
   return { steps };
 }
 
-/** What `compatible` says is offered where a label is not defined. */
+/** The text that `compatible` gives as offered if a label is not defined. */
 const undefinedLabel = 'label not defined';
 
-/** The values of a key that offers have. */
+/** Lists the values of a key that offers have. */
 function offeredValues(offers: readonly Offer[], key: string): string {
   const values = [
     ...new Set(offers.flatMap(({ type }) => [...(type.type.requirements.get(key)?.values ?? [])])),
@@ -63,7 +64,7 @@ type Mismatched = {
   readonly keys: Iterable<string>;
 };
 
-/** What somebody probably meant: a value that is offered, or a label that is defined. */
+/** Returns a probable correction: a value that is offered, or a label that is defined. */
 function hintFor({ mismatch, offers, keys }: Mismatched): string | undefined {
   if (mismatch.offered === undefinedLabel) return closest(mismatch.key, keys);
   return closestOffered(
@@ -74,7 +75,9 @@ function hintFor({ mismatch, offers, keys }: Mismatched): string | undefined {
   );
 }
 
-/** A label whose wanted values the pool, or no type that is left of it, has. */
+/**
+ * Returns the reason for a label whose wanted values neither the pool nor the remaining types have.
+ */
 export function mismatchReason(subject: string, what: Mismatched): Reason {
   const {
     mismatch: { key, wanted, offered },
@@ -109,13 +112,14 @@ export function mismatchReason(subject: string, what: Mismatched): Reason {
   };
 }
 
-/** The first of the pod's labels at which the last type of a pool falls. */
+/** Returns the first label of a pod that excludes the last type of a pool. */
 export function typeReason(template: Template, shape: Shape): Reason {
   const subject = template.key;
   const alone = [...shape.requirements].find(
     ([key, set]) => narrowing(template.offers, new Map([[key, set]])).ended !== undefined,
   );
-  // A label that no type has is the plainest answer; else it is several labels together.
+  // One label that no type has is the plainest reason. Otherwise several labels exclude all types
+  // together.
   const { steps, ended } = narrowing(
     template.offers,
     alone === undefined ? shape.requirements : new Map([alone]),
@@ -142,7 +146,7 @@ export function typeReason(template: Template, shape: Shape): Reason {
     subject,
     values: { keys, steps: stepsText(steps) },
     fell: { count: last?.fell ?? 0, of: last?.of ?? 0 },
-    message: `no type of ${subject} meets all of ${keys} in a zone and capacity type that can be bought; types that fell: ${stepsText(steps)}`,
+    message: `no type of ${subject} meets all of ${keys} in a zone and capacity type that can be bought; types excluded: ${stepsText(steps)}`,
     remedy: `drop one of ${keys} from the pod`,
   };
 }

@@ -24,7 +24,7 @@ const spreadOf = (
 });
 const preferring = { preferences: 'Respect', taintPreferences: false } as const;
 
-/** What a level insists on, in short. */
+/** Describes the demands of a level in short. */
 const short = (demands: Demands): string =>
   [
     `term:${demands.term?.matchExpressions[0]?.key ?? ''}`,

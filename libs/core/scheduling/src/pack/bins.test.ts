@@ -35,7 +35,7 @@ const { context, kind } = packing;
 const names = ['small', 'large', 'apart', 'spread', 'port', 'zonal'] as const;
 
 /**
- * What of a bin must come back when pods that joined it leave again; its state may stay narrower.
+ * The parts of a bin that return when joined pods leave again. Its state may stay narrower.
  */
 const contentsOf = ({ used, contents, pods, ports, hosts }: PackBin): object => ({
   used: [...used],

@@ -19,8 +19,7 @@ function sizesOf(random: Random, count: number): readonly Size[] {
 }
 
 /**
- * What the search should find, looking at every size: most worth by what is left; of equals the
- * first.
+ * Finds the size of the highest score by looking at every size; the first among equals.
  */
 function everySize(
   sizes: readonly Size[],

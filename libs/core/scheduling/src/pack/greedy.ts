@@ -15,7 +15,7 @@ import { Stock } from './stock.js';
  */
 const targetsMax = 6;
 const upgradesMax = 3;
-/** Existing nodes that are searched for those upgrades, so that a step does not look at them all. */
+/** Existing nodes that are searched for such upgrades, so that a step does not read them all. */
 const nodesSearchedMax = 1024;
 /**
  * Exchanges that top off a node with the most valuable pods. An evenly filled node gets none. More

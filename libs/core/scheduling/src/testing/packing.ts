@@ -15,7 +15,7 @@ import { type World, worldOf } from '../world/world.js';
 import { gibibytes, offeringOf, podsOf, poolOf, selecting, snapshotOf, typeOf } from './objects.js';
 import { familyTypes } from './worlds.js';
 
-/** What packing works on, made from pods and pools as a plan makes it. */
+/** The input of packing, made from pods and pools as a plan makes it. */
 export type Packing = {
   readonly world: World;
   readonly kinds: readonly Kind[];
@@ -37,7 +37,7 @@ export const typesBy = (
     }),
   );
 
-/** What a pod asks for. */
+/** The requests of a pod. */
 export const asking = (cores: number, gib: number): Pick<Pod, 'requests'> => ({
   requests: { cpu: cores * 1000, memory: gibibytes(gib), pods: 1 },
 });
@@ -141,9 +141,9 @@ function binFaults(context: PackContext, bin: PackBin): readonly string[] {
 }
 
 /**
- * What is wrong with a packing, counted anew from its contents: each pod is on one node, every node
- * is the cheapest that holds its pods, and no hostname rule or host port is broken. Meant for pods
- * whose rules select their own workload alone, and that share at most one host port.
+ * Returns the faults of a packing, counted anew from its contents. Each pod must be on one node,
+ * every node the cheapest that holds its pods, and no hostname rule or host port broken. Meant for
+ * pods whose rules select their own workload alone, and that share at most one host port.
  */
 export function faultsOf(context: PackContext, bins: readonly PackBin[]): readonly string[] {
   return [

@@ -55,7 +55,7 @@ const empty: Tally = { selected: 0, carriers: 0, sure: 0 };
  * count over all domains, `total` the number of the group's pods anywhere. The arguments are plain
  * values, because every placement calls this function.
  * - Spread: a carrier may raise the domain to `least + maxSkew`. A pod that is only selected may
- *   not raise a domain with carriers above that either, so that a carrier which binds last is still
+ *   not raise a domain with carriers above that either. A carrier that binds last is then still
  *   accepted. `lenient` lifts this rule for pods that would otherwise find no place; kube-scheduler
  *   has no such rule.
  * - Anti-affinity keeps carriers away from selected pods. If it is required, it also keeps selected
