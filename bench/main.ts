@@ -24,8 +24,8 @@ const usage = `usage: npm run bench -- NAME [options]
       how cheap and how fast plans are, beside Karpenter's scheduler
   solvers [--pairs 5] [--batches 40] [--pods 300]
       whether two solver processes share the work of one
-  simulate [--runs 15] [--pods 1000]
-      how long a user waits for a plan from manifests
+  simulate [--runs 15] [--pods 1000] [--rules plain|spread] [--budget 0]
+      how long a user waits for a plan from manifests; every run must end with its answer
 `;
 
 await runMain(async () => {

@@ -13,7 +13,8 @@ import {
 } from './objects.js';
 import { realTypes } from './real-types.js';
 
-type Rules = 'plain' | 'spread';
+/** Which rules the pods have: none, or spread and anti-affinity as people write them. */
+export type Rules = 'plain' | 'spread';
 
 const clamp = (value: number, least: number, most: number): number =>
   Math.min(most, Math.max(least, value));

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { parse } from 'yaml';
+import { parse, stringify } from 'yaml';
 
 /**
  * The built command. Its parts are loaded when they are needed, so each path through it must find
@@ -22,7 +22,7 @@ function simulate(...args: readonly string[]): {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [join(root, 'dist/cli.js'), 'simulate', ...args],
-    { cwd: root, encoding: 'utf8' },
+    { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 },
   );
   return { status, stdout, stderr };
 }
@@ -92,6 +92,74 @@ describe('what cannot be read is said with file, line and field', () => {
     }),
   );
 });
+
+/** How often a fresh process must end with its answer; the hundred is for who changes its threads. */
+const starts = Number(process.env['COMMAND_STARTS'] ?? 10);
+
+/** A pool and a thousand pods of a hundred deployments, whose spread takes HiGHS long to bound. */
+function spreadWorld(): string {
+  const deployments = Array.from({ length: 100 }, (_, index) => {
+    const app = `app-${index}`;
+    const spread = (topologyKey: string): object => ({
+      maxSkew: 1,
+      topologyKey,
+      whenUnsatisfiable: 'DoNotSchedule',
+      labelSelector: { matchLabels: { app } },
+    });
+    const keys = [
+      ['topology.kubernetes.io/zone'],
+      ['kubernetes.io/hostname'],
+      ['topology.kubernetes.io/zone', 'kubernetes.io/hostname'],
+      [],
+    ];
+    const cpu = `${100 + ((index * 137) % 1_900)}m`;
+    const memory = `${128 + ((index * 419) % 6_000)}Mi`;
+    return {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: app },
+      spec: {
+        replicas: 1 + ((index * 7) % 19),
+        selector: { matchLabels: { app } },
+        template: {
+          metadata: { labels: { app } },
+          spec: {
+            containers: [{ name: 'main', image: 'app', resources: { requests: { cpu, memory } } }],
+            topologySpreadConstraints: keys[index % keys.length]?.map(spread),
+          },
+        },
+      },
+    };
+  });
+  const nodeClassRef = { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' };
+  const pool = {
+    apiVersion: 'karpenter.sh/v1',
+    kind: 'NodePool',
+    metadata: { name: 'default' },
+    spec: { template: { spec: { nodeClassRef, requirements: [] } } },
+  };
+  return [pool, ...deployments].map((object) => stringify(object)).join('---\n');
+}
+
+test(`on a thousand pods with spread, ${starts} fresh processes end with the answer`, () => {
+  const file = fileOf('spread.yaml', spreadWorld());
+  const ends = Array.from({ length: starts }, () => {
+    const { status, stdout } = simulate(
+      '-f',
+      file,
+      '--budget',
+      '0',
+      '--bound-time',
+      '200ms',
+      '-o',
+      'json',
+    );
+    return { status, pods: stdout === '' ? 0 : (JSON.parse(stdout) as Result).stats.pods };
+  });
+  const pods = ends[0]?.pods ?? 0;
+  expect(pods).toBeGreaterThan(900);
+  expect(ends).toEqual(Array.from({ length: starts }, () => ({ status: 0, pods })));
+}, 900_000);
 
 test('npm has linked it under its name', () => {
   const { status, stdout } = spawnSync(join(root, 'node_modules', '.bin', 'dovetail'), ['--help'], {

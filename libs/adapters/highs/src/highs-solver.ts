@@ -24,16 +24,21 @@ export type HighsOptions = {
   readonly threadFile?: URL;
 };
 
-/** Rejects all waiting programs and forgets the thread, so that the next program starts another. */
+/**
+ * One thread and the programs that it was asked to solve. Its end rejects them all.
+ *
+ * Invariant: it keeps the process alive as long as a program waits or its end is awaited. An idle
+ * thread does not.
+ */
 class Thread {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();
   #next = 0;
+  #ending = false;
 
   constructor(file: URL, onEnd: () => void) {
     this.#worker = new Worker(file);
-    // An idle solver must not keep a process alive.
-    this.#worker.unref();
+    this.#holdOrRelease();
     this.#worker.on('message', (reply: Reply) => this.#hear(reply));
     const end = (error: Error): void => {
       onEnd();
@@ -48,22 +53,30 @@ class Thread {
   ask(program: LinearProgram, limits: LpLimits): Promise<LpSolution> {
     return new Promise((resolve, reject) => {
       const id = this.#next++;
-      if (this.#waiting.size === 0) this.#worker.ref();
       this.#waiting.set(id, { resolve, reject });
+      this.#holdOrRelease();
       this.#worker.postMessage({ id, program, limits });
     });
   }
 
   async end(): Promise<void> {
+    this.#ending = true;
+    this.#holdOrRelease();
     await this.#worker.terminate();
   }
 
   #hear(reply: Reply): void {
     const waiting = this.#waiting.get(reply.id);
     this.#waiting.delete(reply.id);
-    if (this.#waiting.size === 0) this.#worker.unref();
+    this.#holdOrRelease();
     if ('solution' in reply) waiting?.resolve(reply.solution);
     else waiting?.reject(new Error(`HiGHS could not solve a program: ${reply.message}`));
+  }
+
+  /** A reply may come after `end`: it must not release the thread whose end is awaited. */
+  #holdOrRelease(): void {
+    if (this.#ending || this.#waiting.size > 0) this.#worker.ref();
+    else this.#worker.unref();
   }
 
   #rejectAll(error: Error): void {
