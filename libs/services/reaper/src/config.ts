@@ -45,6 +45,8 @@ export type TerminationConfig = {
   readonly terminationsPerMinute: number;
   /** Terminations are gathered this long, so that many become one call. */
   readonly gatherMs: number;
+  /** Lists of the whole cluster are shared by all that ask within this time. */
+  readonly listGatherMs: number;
 };
 
 export type InterruptionConfig = {
@@ -96,6 +98,7 @@ export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
     evictionRetryMaxMs: 10_000,
     terminationsPerMinute: 300,
     gatherMs: 50,
+    listGatherMs: 500,
   },
   interruption: {
     noticeMs: 120_000,

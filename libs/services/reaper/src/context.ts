@@ -3,6 +3,7 @@ import type { Decisions, EventRecorder, Outbox } from '@dovetail/service-kit';
 import type { ReaperCluster } from './cluster/reaper-cluster.js';
 import type { ReaperConfig } from './config.js';
 import type { ReaperDeps } from './deps.js';
+import type { LiveAttachments } from './outside/attachments.js';
 import type { Instances } from './outside/instances.js';
 
 /** The parts that all of the reaper works with. They live as long as the process. */
@@ -15,4 +16,5 @@ export type ReaperContext = {
   /** For messages that are not decisions: offerings to avoid. */
   readonly outbox: Outbox;
   readonly instances: Instances;
+  readonly attachments: LiveAttachments;
 };

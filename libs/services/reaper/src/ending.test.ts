@@ -1,8 +1,9 @@
 import { present } from '@dovetail/core-invariant';
-import { kubeResources } from '@dovetail/core-ports';
+import { type KubeApi, kubeResources } from '@dovetail/core-ports';
 import { describe, expect, test } from '@jest/globals';
 
 import { defaultReaperConfig } from './config.js';
+import type { ReaperDeps } from './deps.js';
 import {
   cluster,
   gone,
@@ -143,6 +144,90 @@ describe('deleted by hand', () => {
     await cluster.kube.delete({ resource: kubeResources.volumeAttachments, name: 'va-1' });
     expect(await cluster.pass(15, gone('claim-n1'))).toBe(true);
   });
+});
+
+describe('ending a node', () => {
+  const attachment = {
+    metadata: { name: 'va-1' },
+    spec: { attacher: 'ebs.csi.aws.com', nodeName: 'n1', source: { persistentVolumeName: 'pv-1' } },
+  };
+
+  test('waits for a volume that the watch does not show', async () => {
+    await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+    const { instanceId } = await cluster.node('n1');
+    await cluster.pass(1);
+    async function* silent<T extends { readonly kind: string }>(
+      events: AsyncIterable<T>,
+    ): AsyncGenerator<T> {
+      for await (const event of events) if (event.kind === 'synced') yield event;
+    }
+    const watch: KubeApi['watch'] = (watched, stop) =>
+      watched.resource.plural === 'volumeattachments'
+        ? silent(cluster.kube.watch(watched, stop))
+        : cluster.kube.watch(watched, stop);
+    reap({ kube: { ...cluster.kube, watch } });
+    await cluster.pass(2);
+    await cluster.kube.create(kubeResources.volumeAttachments, attachment);
+    await cluster.kube.delete({ resource: nodeClaims, name: 'claim-n1' });
+    await cluster.pass(30);
+    expect(stateOf(instanceId)).toBe('running');
+    await cluster.kube.delete({ resource: kubeResources.volumeAttachments, name: 'va-1' });
+    expect(await cluster.pass(15, gone('claim-n1'))).toBe(true);
+  });
+
+  test.each<[string, () => Promise<unknown>]>([
+    [
+      'a drain that a budget blocks',
+      async () => {
+        await cluster.scale('web', 3);
+        await cluster.pass(3);
+        await cluster.budget('web', 3);
+      },
+    ],
+    ['a volume', () => cluster.kube.create(kubeResources.volumeAttachments, attachment)],
+    [
+      'an instance that takes its time',
+      async () => {
+        const { cloud } = cluster;
+        slowly = {
+          ...cloud,
+          instancesById: async (ids) =>
+            (await cloud.instancesById(ids)).map((one) => ({ ...one, state: 'shutting-down' })),
+        };
+      },
+    ],
+  ])('reads nothing from the API server while it waits for %s', async (_what, blocks) => {
+    await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+    await cluster.node('n1');
+    slowly = undefined;
+    await blocks();
+    const reads = counted(cluster.kube);
+    reap({ kube: reads.kube, ...(slowly === undefined ? {} : { cloud: slowly }) });
+    await cluster.pass(2);
+    await cluster.kube.delete({ resource: nodeClaims, name: 'claim-n1' });
+    await cluster.pass(15);
+    reads.calls.length = 0;
+    await cluster.pass(60);
+    expect(isDeleting('claim-n1')).toBe(true);
+    // Collection lists the claims every ten seconds at first; its reads are not this node's.
+    expect(reads.calls.filter((call) => !collecting.has(call))).toEqual([]);
+  });
+  let slowly: ReaperDeps['cloud'] | undefined;
+  const collecting = new Set(['get namespaces', 'list nodeclaims']);
+
+  /** The API with the names of its reads. */
+  const counted = (kube: KubeApi): { readonly kube: KubeApi; readonly calls: string[] } => {
+    const calls: string[] = [];
+    const get: KubeApi['get'] = (ref) => {
+      calls.push(`get ${ref.resource.plural}`);
+      return kube.get(ref);
+    };
+    const list: KubeApi['list'] = (resource, options) => {
+      calls.push(`list ${resource.plural}`);
+      return kube.list(resource, options);
+    };
+    return { kube: { ...kube, get, list }, calls };
+  };
 });
 
 describe('the instance of a claim', () => {

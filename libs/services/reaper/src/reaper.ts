@@ -5,6 +5,7 @@ import { ReaperCluster } from './cluster/reaper-cluster.js';
 import type { ReaperConfig } from './config.js';
 import type { ReaperContext } from './context.js';
 import { channelOf, type ReaperDeps, source } from './deps.js';
+import { LiveAttachments } from './outside/attachments.js';
 import { Instances } from './outside/instances.js';
 import { watchCluster } from './outside/watches.js';
 import { ReaperEpoch } from './reaper-epoch.js';
@@ -19,6 +20,7 @@ function contextOf(deps: ReaperDeps, config: ReaperConfig): ReaperContext {
     decisions: new Decisions({ channel: channelOf(deps, config), outbox, log: deps.log }),
     outbox,
     instances: new Instances(deps, config.termination),
+    attachments: new LiveAttachments(deps, config.termination.listGatherMs),
   };
 }
 

@@ -24,6 +24,19 @@ export const conditionOf = (
 export const isTrue = (conditions: readonly Condition[], type: string): boolean =>
   conditionOf(conditions, type)?.status === 'True';
 
+/** The message as conditions carry it. */
+const shortened = ({ message = '' }: NewCondition): string => message.slice(0, messageMax);
+
+/** Whether a condition stands as wanted, so that setting it would change nothing. */
+export function holdsCondition(conditions: readonly Condition[], wanted: NewCondition): boolean {
+  const held = conditionOf(conditions, wanted.type);
+  return (
+    held?.status === wanted.status &&
+    held.reason === wanted.reason &&
+    held.message === shortened(wanted)
+  );
+}
+
 /**
  * Sets one condition. Its transition time moves only when its status does (Kubernetes' rule for
  * lastTransitionTime). Returns the same list if nothing changes.
@@ -34,12 +47,11 @@ export function withCondition(
   nowMs: number,
 ): readonly Condition[] {
   const { type, status, reason } = next;
-  const message = (next.message ?? '').slice(0, messageMax);
+  const message = shortened(next);
   const held = conditionOf(conditions, type);
   if (held === undefined)
     return [...conditions, { type, status, reason, message, lastTransitionMs: nowMs }];
-  if (held.status === status && held.reason === reason && held.message === message)
-    return conditions;
+  if (holdsCondition(conditions, next)) return conditions;
   const lastTransitionMs = held.status === status ? held.lastTransitionMs : nowMs;
   const set = { type, status, reason, message, lastTransitionMs };
   return conditions.map((condition) => (condition === held ? set : condition));

@@ -4,16 +4,10 @@ import {
   instanceIdOf,
   type InstanceState,
   isDrainable,
-  isTaintedDisrupted,
-  planDrain,
   type TerminationFacts,
+  terminationStep,
 } from '@dovetail/core-disruption';
-import {
-  type Node,
-  type Pod,
-  type VolumeAttachment,
-  volumeAttachmentOf,
-} from '@dovetail/core-kube-model';
+import type { Node, Pod, VolumeAttachment } from '@dovetail/core-kube-model';
 import { type KubeReads, kubeResources, type StopSignal } from '@dovetail/core-ports';
 
 import type { ReaperContext } from '../context.js';
@@ -34,17 +28,12 @@ async function volumesOf(kube: KubeReads, pods: readonly Pod[]): Promise<Readonl
 }
 
 /** The attachments to wait for; those of pods that stay on the node are not among them. */
-async function attachmentsOf(
-  { deps, world }: ReaperContext,
-  node: Node,
+async function awaited(
+  { deps }: ReaperContext,
+  attachments: readonly VolumeAttachment[],
   pods: readonly Pod[],
 ): Promise<readonly VolumeAttachment[]> {
-  if (world.attachments.by('node', node.name).length === 0) return [];
-  const objects = await deps.kube.list(kubeResources.volumeAttachments);
-  const attachments = objects.flatMap((object) => {
-    const parsed = volumeAttachmentOf(object);
-    return parsed.ok && parsed.value.nodeName === node.name ? [parsed.value] : [];
-  });
+  if (attachments.length === 0) return [];
   const staying = pods.filter((pod) => !isDrainable(pod, deps.clock.nowMs()));
   return attachmentsToAwait(attachments, await volumesOf(deps.kube, staying));
 }
@@ -67,7 +56,7 @@ async function instanceOf(
   return node?.ready === true && !hasTerminated(claim) ? 'live' : instances.state(id, stop);
 }
 
-/** A claim that is being deleted, with its node, both read live. */
+/** A claim that is being deleted, with its node. */
 export type Ending = {
   readonly claim: NodeClaim;
   readonly node: Node | undefined;
@@ -75,25 +64,52 @@ export type Ending = {
   readonly endingSinceMs: number;
 };
 
-/**
- * Everything that the next step of ending a claim is decided on. Pods come from the watch while
- * there are some, and are read live before they count as gone.
- */
-export async function factsOf(
+/** The parts that do not differ between watch and API server. */
+async function beginningsOf(
   context: ReaperContext,
   { claim, node, endingSinceMs }: Ending,
   stop: StopSignal,
 ): Promise<TerminationFacts> {
-  const { deps, world, config } = context;
-  const { kube, clock } = deps;
+  const { deps, config } = context;
   const instance = await instanceOf(context, claim, node, stop);
-  const nowMs = clock.nowMs();
+  const nowMs = deps.clock.nowMs();
   const { drainMinMs } = config.termination;
-  const facts = { claim, instance, nowMs, endingSinceMs, drainMinMs };
-  if (node === undefined) return { ...facts, pods: [], attachments: [] };
-  const watched = world.pods.by('node', node.name);
-  const seemsEmpty = isTaintedDisrupted(node) && planDrain(watched, { nowMs }).done;
-  if (!seemsEmpty) return { ...facts, node, pods: watched, attachments: [] };
-  const pods = await readPodsOn(kube, node.name);
-  return { ...facts, node, pods, attachments: await attachmentsOf(context, node, pods) };
+  const facts = { claim, instance, nowMs, endingSinceMs, drainMinMs, pods: [], attachments: [] };
+  return node === undefined ? facts : { ...facts, node };
+}
+
+/** Whether pods and volumes still count: an instance that is ending takes them with it. */
+const isLive = ({ node, instance }: TerminationFacts): boolean =>
+  node !== undefined && (instance === 'live' || instance === 'missing');
+
+/**
+ * The facts as our own watches show them. They tell what to wait for and cost the API server
+ * nothing. No step that cannot be taken back rests on them.
+ */
+export async function watchedFacts(
+  context: ReaperContext,
+  ending: Ending,
+  stop: StopSignal,
+): Promise<TerminationFacts> {
+  const { world } = context;
+  const facts = await beginningsOf(context, ending, stop);
+  if (!isLive(facts) || ending.node === undefined) return facts;
+  const pods = world.pods.by('node', ending.node.name);
+  const attachments = world.attachments.by('node', ending.node.name);
+  return { ...facts, pods, attachments: await awaited(context, attachments, pods) };
+}
+
+/** The facts as the API server has them now, for the steps that cannot be taken back. */
+export async function liveFacts(
+  context: ReaperContext,
+  ending: Ending,
+  stop: StopSignal,
+): Promise<TerminationFacts> {
+  const facts = await beginningsOf(context, ending, stop);
+  if (!isLive(facts) || ending.node === undefined) return facts;
+  const pods = await readPodsOn(context.deps.kube, ending.node.name);
+  // Volumes are of interest once the pods are gone: the list is of the whole cluster.
+  if (terminationStep({ ...facts, pods }).kind !== 'terminate') return { ...facts, pods };
+  const attachments = await context.attachments.on(ending.node.name, stop);
+  return { ...facts, pods, attachments: await awaited(context, attachments, pods) };
 }

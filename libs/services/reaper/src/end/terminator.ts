@@ -15,6 +15,7 @@ import {
   aboutNode,
   type Again,
   claimFacts,
+  holdsCondition,
   type NewCondition,
 } from '@dovetail/service-kit';
 
@@ -22,10 +23,10 @@ import type { ReaperContext } from '../context.js';
 import { releaseClaim, writeConditions, writeDeadline } from '../outside/claim-edits.js';
 import type { ClusterIdentity } from '../outside/identity.js';
 import { readClaim, readNode } from '../outside/live.js';
-import { markTerminating, releaseNode } from '../outside/node-edits.js';
+import { isMarkedTerminating, markTerminating, releaseNode } from '../outside/node-edits.js';
 import { causeOf, reasonOf } from './causes.js';
 import { Drainer } from './drainer.js';
-import { factsOf } from './facts.js';
+import { type Ending, liveFacts, watchedFacts } from './facts.js';
 import { Owners } from './owners.js';
 import { TerminationTimes } from './termination-times.js';
 
@@ -39,6 +40,19 @@ const terminating = (reason: 'InstanceTerminating' | 'InstanceTerminated'): NewC
 
 /** Volumes that Events and conditions name; more would only make them longer. */
 const namesMax = 5;
+
+/** The steps that wait and can be repeated: they may rest on the watches. */
+const waitingSteps: ReadonlySet<TerminationStep['kind']> = new Set([
+  'drain',
+  'wait-volumes',
+  'await-gone',
+]);
+
+/** Whether the claim is ours to end: it is being deleted, has an instance, and waits for us. */
+const isToEnd = (claim: NodeClaim): boolean =>
+  claim.deletionMs !== undefined &&
+  instanceIdOf(claim) !== undefined &&
+  claim.finalizers.includes(terminationFinalizer);
 
 /** An operator has to look at an instance that is not ours: a minute is soon enough to see it done. */
 const contestedPauseMs = 60_000;
@@ -64,23 +78,41 @@ export class Terminator {
     this.#times = new TerminationTimes(context.deps);
   }
 
-  /** Looks at a claim that is being deleted. One that never had an instance is the launcher's. */
+  /**
+   * Looks at a claim that is being deleted. One that never had an instance is the launcher's. As
+   * long as there is something to wait for, the watches are enough. What cannot be taken back is
+   * decided again on live reads.
+   */
   async look(name: string, stop: StopSignal): Promise<Again> {
-    const { kube } = this.#context.deps;
-    const claim = await readClaim(kube, name);
-    const id = claim && instanceIdOf(claim);
-    if (claim?.deletionMs === undefined || id === undefined) return undefined;
-    if (!claim.finalizers.includes(terminationFinalizer)) return undefined;
-    if (this.#owners.isContested(claim, id) && !(await this.#owners.mayEnd(claim, id, stop)))
-      return { afterMs: contestedPauseMs };
-    const endingSinceMs = this.#times.begun(claim);
-    const node = await readNode(this.#context, claim);
+    const { world } = this.#context;
+    const watched = world.claims.one('name', name);
+    if (watched === undefined || !isToEnd(watched)) return undefined;
+    if (!(await this.#isOwner(watched, stop))) return { afterMs: contestedPauseMs };
+    const seen = await this.#ending(watched, world.nodeOfClaim(watched));
+    const waiting = await watchedFacts(this.#context, seen, stop);
+    const step = terminationStep(waiting);
+    if (waitingSteps.has(step.kind)) return this.#do(step, waiting, stop);
+    return this.#lookLive(name, stop);
+  }
+
+  async #lookLive(name: string, stop: StopSignal): Promise<Again> {
+    const claim = await readClaim(this.#context.deps.kube, name);
+    if (claim === undefined || !isToEnd(claim)) return undefined;
+    const ending = await this.#ending(claim, await readNode(this.#context, claim));
+    const facts = await liveFacts(this.#context, ending, stop);
+    return this.#do(terminationStep(facts), facts, stop);
+  }
+
+  /** Whether the instance is the claim's, as far as that is in doubt. */
+  async #isOwner(claim: NodeClaim, stop: StopSignal): Promise<boolean> {
+    const id = instanceIdOf(claim);
+    if (id === undefined || !this.#owners.isContested(claim, id)) return true;
+    return this.#owners.mayEnd(claim, id, stop);
+  }
+
+  async #ending(claim: NodeClaim, node: Node | undefined): Promise<Ending> {
     const dated = await this.#withDeadline(claim, node);
-    const facts = await factsOf(this.#context, { claim: dated, node, endingSinceMs }, stop);
-    if (stop.aborted) return undefined;
-    const step = terminationStep(facts);
-    if (facts.node !== undefined && step.kind !== 'release') await this.#mark(facts.node);
-    return this.#do(step, facts, stop);
+    return { claim: dated, node, endingSinceMs: this.#times.begun(claim) };
   }
 
   /**
@@ -99,17 +131,20 @@ export class Terminator {
   /** Taint, label and deletion of the Node come before everything that must see them. */
   async #mark(node: Node): Promise<void> {
     const { kube } = this.#context.deps;
-    await markTerminating(kube, node);
+    if (!isMarkedTerminating(node)) await markTerminating(kube, node);
     // A deleted Node vanishes with its pods before they are drained, unless a finalizer keeps it.
     if (node.deletionMs === undefined && node.finalizers.includes(terminationFinalizer))
       await kube.delete({ resource: kubeResources.nodes, name: node.name }, { uid: node.uid });
   }
 
   async #do(step: TerminationStep, facts: TerminationFacts, stop: StopSignal): Promise<Again> {
+    if (stop.aborted) return undefined;
     const { drainPauseMs, instancePauseMs } = this.#context.config.termination;
+    if (facts.node !== undefined && step.kind !== 'release') await this.#mark(facts.node);
     switch (step.kind) {
       case 'taint':
-        return { afterMs: 0 };
+        // The look that follows on the change of the node comes earlier.
+        return { afterMs: drainPauseMs };
       case 'drain':
         await this.#drain(step, facts);
         return { afterMs: drainPauseMs };
@@ -234,6 +269,7 @@ export class Terminator {
     ...wanted: readonly NewCondition[]
   ): Promise<void> {
     const { kube, clock } = this.#context.deps;
+    if (wanted.every((condition) => holdsCondition(claim.conditions, condition))) return;
     await writeConditions(kube, claim, wanted, clock.nowMs());
   }
 }

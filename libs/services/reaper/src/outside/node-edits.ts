@@ -1,11 +1,13 @@
 import { annotations, labels, taints, terminationFinalizer } from '@dovetail/core-api';
 import {
+  isTaintedDisrupted,
   parseRetirement,
   renderRetirement,
   type Retirement,
   type RetirementChange,
 } from '@dovetail/core-disruption';
 import { present } from '@dovetail/core-invariant';
+import type { Node } from '@dovetail/core-kube-model';
 import { type KubeDeletes, type KubeObject, kubeResources } from '@dovetail/core-ports';
 import {
   type Change,
@@ -76,6 +78,10 @@ export const abandonRetirement = (
       metadata: { annotations: { [annotations.retirement]: null } },
     };
   });
+
+/** Whether a node has what `markTerminating` writes. */
+export const isMarkedTerminating = (node: Pick<Node, 'labels' | 'taints'>): boolean =>
+  node.labels[labels.excludeFromLoadBalancers] !== undefined && isTaintedDisrupted(node);
 
 /** Taints the node and takes it out of load balancers, as every node that drains (Karpenter's). */
 export const markTerminating = (
