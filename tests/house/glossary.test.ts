@@ -52,6 +52,8 @@ const banned: readonly (readonly [name: string, instead: string])[] = [
   ['Looks', 'WorkQueue'],
   ['Letter', 'a noun that says what it is'],
   ['Voids', 'a noun that says what it is'],
+  ['ClosedDoors', 'ClosedNodes'],
+  ['Choices', 'RandomNumbers, OfferLists'],
 ];
 /** Names that are allowed in these folders only. */
 const reserved: readonly (readonly [name: string, folders: readonly string[]])[] = [

@@ -11,11 +11,11 @@ const keys = {
 } as const;
 
 /**
- * The types by which the nodes of a Provisioner are sized when it names no type, family, category
- * or generation: c, m and r above generation 2. Karpenter's last v1alpha5 webhooks wrote these into
- * such a Provisioner. Earlier ones narrowed nothing, and manifests of that time ask for t3a or t4g
- * by nodeSelector. So these types decide how pods are packed, not which types may be launched.
- * Undefined for every other pool, because all of its types count.
+ * The types by which the nodes of a Provisioner are sized if it names no type, family, category or
+ * generation. They are c, m and r above generation 2. Karpenter's last v1alpha5 webhooks wrote
+ * these into such a Provisioner. Earlier ones narrowed nothing, and manifests of that time ask for
+ * t3a or t4g by nodeSelector. So these types decide how pods are packed, not which types may be
+ * launched. Undefined for every other pool, because all of its types count.
  */
 export function sizesOf({
   identity,

@@ -21,7 +21,10 @@ import { classKey } from './kinds.js';
 /** Instance types by name. */
 export type TypesByName = ReadonlyMap<string, InstanceType>;
 
-/** What each node class can boot now, offerings without capacity already marked unavailable. */
+/**
+ * The types that each node class can boot now. Offerings without capacity are already marked
+ * unavailable.
+ */
 export interface CatalogView {
   /** Names the catalog as a whole; a plan refers to it. */
   readonly revision: string;
@@ -59,9 +62,9 @@ export function typesNamedBy(
 }
 
 /**
- * The share of its pool's limits that a claim may come to take: its capacity once launched, until
- * then the largest of its options, resource by resource (Karpenter counts an open claim in the same
- * way).
+ * The share of its pool's limits that a claim may come to take. It is the claim's capacity once
+ * launched, and until then the largest of its options, resource by resource. Karpenter counts an
+ * open claim in the same way.
  */
 export function claimUsage(
   claim: Pick<NodeClaim, 'capacity' | 'requirements'>,
@@ -74,7 +77,7 @@ export function claimUsage(
   );
 }
 
-/** The resources that every one of them has: the least of each. Empty for none. */
+/** The least of each resource that all of them have; empty for none. */
 export function leastOf(all: readonly Resources[]): Resources {
   const [first, ...rest] = all;
   const least: Record<string, number> = { ...first };

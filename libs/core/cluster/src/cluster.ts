@@ -33,8 +33,8 @@ export type UnreadableObject = {
 };
 
 /**
- * One change of a Cluster. `before` and `after` are the object's readings, as far as there are any.
- * UID and name are empty when the change is that the kind's first list is complete.
+ * One change of a Cluster. `before` and `after` are the readings of the object, if there are any.
+ * UID and name are empty if the change is that a kind's first list is complete.
  */
 export type ClusterChange = {
   readonly [K in ClusterKind]: {
@@ -58,9 +58,9 @@ type Rows<T extends Stored> = {
 };
 
 /**
- * One process's mirror of the cluster: a table for each kind, claims paired with nodes, and the
- * promises that both carry. Its owner feeds it, from its own watches and the answers to its own
- * writes (launcher, reaper), from the state feed (solver) or from manifests (simulate).
+ * One process's mirror of the cluster. It has a table for each kind, claims paired with nodes, and
+ * the promises that both carry. Launcher and reaper feed it from their own watches and the answers
+ * to their own writes. The solver feeds it from the state feed, and simulate from manifests.
  */
 export class Cluster {
   readonly pods = new Table<Pod, 'node'>({ node: (pod) => pod.nodeName });
@@ -140,12 +140,12 @@ export class Cluster {
     this.#publish({ kind, uid: value.uid, name: nameOf(value), ...put, after: value });
   }
 
-  /** The object is gone; its UID never comes back. */
+  /** Removes an object that is gone. Its UID never comes back. */
   delete(kind: ClusterKind, uid: string): void {
     this.#dropped(kind, this.#tables[kind].delete(uid));
   }
 
-  /** The object cannot be used now, and may be again. */
+  /** Removes an object that cannot be used now and may be usable again. */
   forget(kind: ClusterKind, uid: string): void {
     this.#dropped(kind, this.#tables[kind].remove(uid));
   }
@@ -158,7 +158,7 @@ export class Cluster {
     this.#synced.clear();
   }
 
-  /** Objects that cannot be read, for their status to say so. */
+  /** Returns the objects that cannot be read, so that their status can say so. */
   unreadable(): readonly UnreadableObject[] {
     return [...this.#unreadable.values()];
   }
@@ -169,12 +169,14 @@ export class Cluster {
     this.#publish({ kind, uid, name: found.object.metadata.name });
   }
 
-  /** The object is readable again, or gone. */
+  /** Forgets that an object could not be read, because it is readable again or gone. */
   clearUnreadable(uid: string): void {
     this.#unreadable.delete(uid);
   }
 
-  /** The first complete list of a kind has been read; until then absence proves nothing. */
+  /**
+   * Notes that the first complete list of a kind has been read. Until then absence proves nothing.
+   */
   markSynced(kind: ClusterKind): void {
     if (this.#synced.has(kind)) return;
     this.#synced.add(kind);
@@ -221,7 +223,7 @@ export class Cluster {
   }
 
   /**
-   * Takes the loose shape: that `before` and `after` are of the kind is known to its callers only.
+   * Takes the loose shape, because only its callers know that `before` and `after` are of the kind.
    */
   #publish(change: {
     readonly kind: ClusterKind;

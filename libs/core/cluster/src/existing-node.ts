@@ -36,7 +36,7 @@ const undecided: Requirements = new Map();
 /** A node that has joined, with everything that its place in planning depends on. */
 export type JoinedNode = {
   readonly node: Node;
-  /** The claim that the node came from; absent for nodes that nobody manages here. */
+  /** The claim that the node came from; absent for nodes that Dovetail does not manage. */
   readonly claim?: NodeClaim;
   /** The types that the claim may have become, for the node's price. */
   readonly types: TypesByName;
@@ -68,11 +68,11 @@ export type ClaimInFlight = {
 };
 
 /**
- * A node as planning and judging see it, by Karpenter's rules for a state node. Until it is
- * registered it already has its claim's labels and taints, which registration will copy. Until it
- * is initialised its startup and ephemeral taints do not count, and the claim's figures stand where
- * the kubelet still reports nothing or zero. Our own cordon does not count: it ends when the bin's
- * pods are bound, and others may plan on the room that is left.
+ * Returns a node in the terms of planning and judging, by Karpenter's rules for a state node. Until
+ * it is registered it already has its claim's labels and taints, which registration will copy.
+ * Until it is initialised, its startup and ephemeral taints do not count. The claim's figures then
+ * replace those that the kubelet does not report or reports as zero. Our own cordon does not count,
+ * because it ends when the bin's pods are bound and others may plan on the remaining room.
  */
 export function existingNode({ node, claim, types, pods, promised }: JoinedNode): ExistingNode {
   const pool = claim?.pool ?? poolOfLabels(node.labels);
@@ -104,9 +104,9 @@ export function existingNode({ node, claim, types, pods, promised }: JoinedNode)
 }
 
 /**
- * A claim in flight as planning and judging see it. A requirement that leaves one value is a label
- * of the node to come. Until EC2 has chosen a type, only the least that its options offer is
- * certain.
+ * Returns a claim in flight in the terms of planning and judging. A requirement that leaves one
+ * value is a label of the node to come. Until EC2 has chosen a type, only the least that its
+ * options offer is certain.
  */
 export function nodeInFlight({ claim, types, promised }: ClaimInFlight): ExistingNode {
   const known = { ...decidedLabels(claim.requirements), ...claim.labels };

@@ -23,8 +23,8 @@ const none: TypesByName = new Map();
 
 /**
  * The room that exists or is promised: each node with its claim, and each claim whose node has not
- * joined, in order of name and then UID. A claim that is deleted before its node joined is no room.
- * Solver, launcher and simulate all see nodes through this function.
+ * joined. It is sorted by name and then UID. A claim that is deleted before its node joined is no
+ * room. Solver, launcher and simulate all see nodes through this function.
  */
 export function existingNodes(cluster: Cluster, sources: RoomSources): readonly ExistingNode[] {
   const without = sources.without ?? new Set();

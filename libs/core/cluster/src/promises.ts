@@ -46,8 +46,9 @@ function holderOf(cluster: Cluster, uid: string): PromiseHolder | undefined {
 }
 
 /**
- * The holder's promise if it binds now. It ends with its holder (one that is being deleted promises
- * nothing), at `untilMs`, and, when it only names pods, once none of them waits any more.
+ * Returns the holder's promise if it binds now. A promise ends with its holder, and a holder that
+ * is being deleted promises nothing. It also ends at `untilMs`. A promise that only names pods ends
+ * once none of them waits any more.
  */
 export function livePromise(
   cluster: Cluster,

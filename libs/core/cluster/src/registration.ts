@@ -38,7 +38,7 @@ export function registeredTaints(
   return [...kept, ...wanted.filter((taint) => !kept.some((other) => isSameTaint(other, taint)))];
 }
 
-/** The pool that a node's labels name; undefined for nodes that nobody manages here. */
+/** The pool that a node's labels name; undefined for nodes that Dovetail does not manage. */
 export function poolOfLabels(
   nodeLabels: Readonly<Record<string, string>>,
 ): PoolIdentity | undefined {

@@ -1,6 +1,6 @@
 /**
- * What every object in a table has: an identity that is never reused, and the version it was read
- * at.
+ * The parts that every object in a table has: an identity that is never reused, and the version of
+ * its reading.
  */
 export type Stored = { readonly uid: string; readonly resourceVersion: string };
 
@@ -16,8 +16,8 @@ const goneMax = 10_000;
 const decimal = /^[0-9]+$/;
 
 /**
- * True when `left` is known to be the older reading. The API server's versions are decimal numbers
- * of up to 64 bits, beyond JavaScript's safe integers, so they are compared as text: by length,
+ * Whether `left` is known to be the older reading. The API server's versions are decimal numbers of
+ * up to 64 bits, beyond JavaScript's safe integers. They are therefore compared as text: by length,
  * then by digits. Versions that are not decimal are opaque by Kubernetes' contract and never
  * compared.
  */
@@ -28,8 +28,8 @@ export function isOlder(left: string, right: string): boolean {
 }
 
 /**
- * Objects by UID, with secondary indexes. A reading that is older than the held one is dropped: the
- * answer to our own write is put here at once, and the watch, which lags, must not undo it.
+ * Objects by UID, with secondary indexes. A reading that is older than the held one is dropped. The
+ * answer to our own write is put here at once, and the later event of the watch must not undo it.
  *
  * Invariant: each row is in an index exactly under the key that `KeyOf` gives for it.
  */
@@ -64,8 +64,8 @@ export class Table<T extends Stored, I extends string = never> {
   }
 
   /**
-   * Puts a row. Answers with the row that it replaced, if any; undefined when the reading was
-   * dropped because a newer one is held or the object is known to be gone.
+   * Puts a row and returns the row that it replaced, if any. Returns undefined if the reading was
+   * dropped, because a newer one is held or the object is known to be gone.
    */
   set(row: T): { readonly before?: T } | undefined {
     const before = this.#rows.get(row.uid);

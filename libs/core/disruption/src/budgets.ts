@@ -42,9 +42,9 @@ const shareOf = (budget: DisruptionBudget, nodes: number): number =>
 
 /**
  * The number of nodes of a pool that may be disrupted for a reason now. It is the least over all
- * budgets that apply (they name the reason or none, and their window is open), less the nodes that
- * are disrupted already. A schedule that cannot be read allows none, with a note that names it.
- * Without a budget that applies, all undisrupted nodes may go.
+ * budgets that apply, less the nodes that are disrupted already. A budget applies if it names the
+ * reason or none, and its window is open. A schedule that cannot be read allows none, with a note
+ * that names it. Without a budget that applies, all undisrupted nodes may go.
  */
 export function allowedDisruptions(
   budgets: readonly DisruptionBudget[],

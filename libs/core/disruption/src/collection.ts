@@ -44,7 +44,7 @@ export type CollectionInput = {
   readonly clusterUid: string;
   readonly nowMs: number;
   readonly limits: CollectionLimits;
-  /** What the pass before has noted; `noMemory` at first. */
+  /** The notes of the pass before; `noMemory` at first. */
   readonly memory: CollectionMemory;
 };
 
@@ -80,11 +80,13 @@ export type CollectionLimits = {
    */
   readonly claimAgeMinMs: number;
   /**
-   * An instance that EC2 does not show, or that runs a Ready node without a claim, counts as a
-   * leftover only after it has looked like one for this long.
+   * The time for which an instance must look like a leftover before it counts as one. It applies to
+   * instances that EC2 does not show, or that run a Ready node without a claim.
    */
   readonly suspicionMinMs: number;
-  /** Within any hour, at most this share of the fleet is ended without EC2's word that it is gone, */
+  /**
+   * Within any hour, at most this share of the fleet is ended without EC2's word that it is gone,
+   */
   readonly fleetShareMax: number;
   /** or this many, whichever is more, so that a small cluster can be tidied. */
   readonly alwaysAllowed: number;
@@ -199,8 +201,9 @@ function limited<T>(
 }
 
 /**
- * Strays in two groups. One that runs a Ready node has pods to lose: it must have looked like a
- * stray for a while, and no such node is ended because the fleet is small.
+ * Returns the strays that may end, in two groups. A stray that runs a Ready node has pods to lose,
+ * so it must have looked like a stray for a while. Such nodes are also not ended merely because the
+ * fleet is small.
  */
 function straysToEnd(
   stray: readonly FoundInstance[],
@@ -238,7 +241,8 @@ function straysToEnd(
 
 /**
  * Claims whose instance is gone. EC2's word for it by id is enough. An instance that EC2 merely
- * does not show must be missing for a while, and an answer that shows nothing at all proves nothing.
+ * does not show must be missing for a while, and an answer that shows nothing at all proves
+ * nothing.
  */
 function claimsToEnd(
   suspected: readonly NodeClaim[],

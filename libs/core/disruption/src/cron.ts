@@ -80,10 +80,11 @@ function fieldOf(text: string, limits: Bounds): Field | undefined {
 }
 
 /**
- * Reads a schedule of Karpenter's budgets (the syntax of robfig/cron's ParseStandard): minute,
- * hour, day of month, month and day of week, or one of `@yearly`, `@annually`, `@monthly`,
- * `@weekly`, `@daily`, `@midnight`, `@hourly`. It understands lists, ranges, steps and English
- * names; Sunday is 0. It knows no time zones, because budgets are in UTC.
+ * Reads a schedule of Karpenter's budgets (the syntax of robfig/cron's ParseStandard). Its fields
+ * are minute, hour, day of month, month and day of week. It may also be one of `@yearly`,
+ * `@annually`, `@monthly`, `@weekly`, `@daily`, `@midnight`, `@hourly`. The reader understands
+ * lists, ranges, steps and English names; Sunday is 0. It knows no time zones, because budgets are
+ * in UTC.
  */
 export function parseCron(text: string): ParsedCron {
   const trimmed = text.trim();

@@ -66,8 +66,9 @@ const inOrder = (a: Pod, b: Pod): number =>
 
 /**
  * The forced deletion of a pod, if it is due. It is due at the deadline less the pod's grace
- * period, regardless of tier, budgets and protection, and for a terminating pod whose grace would
- * outlast the deadline. At least a second of grace is left, so that the kubelet still sees it.
+ * period, regardless of tier, budgets and protection. It is also due for a terminating pod whose
+ * grace would outlast the deadline. At least a second of grace is left, so that the kubelet still
+ * sees it.
  */
 function forced(
   pod: Pod,

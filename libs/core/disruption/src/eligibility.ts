@@ -17,9 +17,9 @@ import { type BudgetsOfPod, isEnding, isInitialized, type NodeView } from './vie
 export type PodLookup = (uid: string) => Pod | undefined;
 
 /**
- * The UIDs of pods for which a promise on the node or its claim still keeps room, sorted, with
- * `reserved` for room that is kept by amount. A promise ends with `untilMs`, or when all of its
- * pods have a node or are gone. Room by amount is kept until `untilMs`.
+ * The live promises on a node or its claim: the sorted UIDs of pods for which room is kept.
+ * `reserved` stands for room that is kept by amount. A promise ends with `untilMs`, or when all of
+ * its pods have a node or are gone. Room by amount is kept until `untilMs`.
  */
 export function livePromises(
   view: Pick<NodeView, 'claim' | 'node'>,

@@ -1,6 +1,6 @@
 import type { InterruptionNotice } from '@dovetail/core-ec2-model';
 
-/** What a notice calls for. */
+/** The response to a notice. */
 export type InterruptionPolicy = {
   /** The reason of the Event, as Karpenter names it. */
   readonly event: string;
@@ -106,13 +106,15 @@ export type InterruptionFacts = {
     | { readonly kind: 'ours'; readonly ageMs: number }
     | { readonly kind: 'foreign' }
     | { readonly kind: 'missing' };
-  /** A claim in our mirror has the instance. */
+  /** Whether a claim in our mirror has the instance. */
   readonly hasClaim: boolean;
-  /** Whether a claim has it on the API server now; undefined: nobody has asked yet. */
+  /**
+   * Whether a claim has the instance on the API server now; undefined until that has been asked.
+   */
   readonly isClaimedLive?: boolean;
   /** The policy's `ending`. */
   readonly ending: boolean;
-  /** We know our account and region, and the notice is of both. */
+  /** Whether the notice is of our account and region, and both are known. */
   readonly isOwnAccount: boolean;
   /** How often the queue has given the message. Invariant: 1 <= receives. */
   readonly receives: number;
@@ -126,10 +128,11 @@ export type InterruptionPatience = {
 };
 
 /**
+ * The next step for one instance of a message.
  * - `apply`: the claim's node is interrupted.
  * - `foreign`: the instance is not ours, or its end is the one that we gave it.
  * - `ask-claims`: ask the API server whether a claim has the instance, then decide again.
- * - `later`: leave the message in the queue; seconds will tell.
+ * - `later`: leave the message in the queue, because EC2 or our mirror may know more in seconds.
  * - `drop`: it stayed unclear for too long.
  */
 export type InterruptionStep = 'apply' | 'foreign' | 'ask-claims' | 'later' | 'drop';

@@ -4,8 +4,8 @@ import { compareText } from '@dovetail/core-kube-model';
 import { type DisruptionNote, note } from './refusal.js';
 
 /**
- * Whether a claim may end the instance that it names. A copy of a claim (a backup that was restored,
- * `kubectl get` and `apply`) names the instance of the original.
+ * Whether a claim may end the instance that it names. A copy of a claim (a backup that was
+ * restored, `kubectl get` and `apply`) names the instance of the original.
  */
 export type Ownership =
   | { readonly kind: 'own' }

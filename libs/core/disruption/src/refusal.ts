@@ -1,7 +1,7 @@
 import type { DisruptionCode, Reason } from '@dovetail/core-scheduling';
 
 /**
- * Why something is done to a node or not: a code for machines, the values that were compared, and a
+ * The reason why a node is changed or not: a code for machines, the compared values, and a
  * sentence.
  */
 export type DisruptionNote = Reason & { readonly code: DisruptionCode };

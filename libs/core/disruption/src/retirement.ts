@@ -82,9 +82,9 @@ function waitLimitMs({ retirement, limits }: RetirementFacts): number {
 
 /**
  * Decides the next step of a retirement. An empty node is looked at again and ends, or is let go.
- * Any other node ends when no pod needs another place, when the planner found room on existing
- * nodes, or when as many replacements as planned are Initialized. Otherwise it ends when a longer
- * wait would cost the pods their grace.
+ * Any other node ends if no pod needs another place, or if the planner found room on existing
+ * nodes. It also ends once as many replacements as planned are Initialized, or when a longer wait
+ * would cost the pods their grace.
  */
 export function retirementStep(facts: RetirementFacts): RetirementStep {
   const { retirement, view, replacements, nowMs, limits } = facts;

@@ -29,13 +29,13 @@ export const zoneMaskAt = (line: CatalogLine, regionIndex: number): number =>
 const fieldCount = 22;
 
 /**
- * Reads a line of the generated table. Its fields, in order: name, architecture (a or x), vCPUs,
- * memory MiB, hypervisor, flags (m metal, t burstable, e encryption in transit, o EBS-optimised by
- * default, n local NVMe, c current generation), usage classes, interfaces, addresses per interface,
- * EFA interfaces, cards, network Mbps, EBS Mbps baseline and maximum, CPU maker, clock MHz, GPUs
- * (name:maker:count:MiB), accelerators (name:maker:count:cores), local GB, branch interfaces, price
- * in micro-dollars, zone masks. An empty field is unknown or does not apply. Throws InvariantError
- * for a line of another shape, because the table is generated.
+ * Reads a line of the generated table. Its fields, in order, are: name, architecture (a or x),
+ * vCPUs, memory MiB, hypervisor, flags (m metal, t burstable, e encryption in transit, o
+ * EBS-optimised by default, n local NVMe, c current generation), usage classes, interfaces,
+ * addresses per interface, EFA interfaces, cards, network Mbps, EBS Mbps baseline and maximum, CPU
+ * maker, clock MHz, GPUs (name:maker:count:MiB), accelerators (name:maker:count:cores), local GB,
+ * branch interfaces, price in micro-dollars, zone masks. An empty field is unknown or does not
+ * apply. Throws InvariantError for a line of another shape, because the table is generated.
  */
 export function parseCatalogLine(text: string): CatalogLine {
   const fields = text.split('|');

@@ -29,8 +29,8 @@ export type InterruptionNotice =
     });
 
 /**
- * The content of a message: a notice; an event that needs no action, such as a starting instance;
- * an event of a kind that is not known; or no EventBridge message, with the reason.
+ * The content of a message. It is a notice, an event that needs no action, or an event of an
+ * unknown kind. Any other message is no EventBridge message, with the reason.
  */
 export type ParsedInterruption =
   | { readonly kind: 'notice'; readonly notice: InterruptionNotice }

@@ -14,7 +14,7 @@ export const tagFilters = (tags: Readonly<Record<string, string>>): FilterQuery 
 
 /**
  * The describe calls whose results together are a class' subnets: one for all ids, and one for each
- * term of tags, because terms are alternatives and a term's tags hold together. Without terms there
+ * term of tags. Terms are alternatives, and the tags of a term hold together. Without terms there
  * are no calls, so nothing is selected by accident.
  */
 export const subnetFilters = (terms: readonly SelectorTerm[]): readonly FilterQuery[] =>

@@ -1,6 +1,6 @@
 import { InvariantError } from './assert.js';
 
-// One function for each kind of array: V8 keeps one set of type feedback per function, and a single
+// One function for each kind of array. V8 keeps one set of type feedback per function. A single
 // function for all kinds would make every read in the planner's inner loops megamorphic.
 
 function outside(index: number, length: number): InvariantError {

@@ -14,7 +14,7 @@ export type Node = {
   readonly annotations: Readonly<Record<string, string>>;
   /** Milliseconds since 1970, as every time here. */
   readonly createdMs: number;
-  /** When it was asked to go away; absent while it is to stay. */
+  /** When it was asked to go away; absent while it stays. */
   readonly deletionMs?: number;
   readonly finalizers: readonly string[];
   /** The instance behind it: `aws:///<zone>/<instance id>`. */
@@ -25,7 +25,7 @@ export type Node = {
   /** Whether the condition Ready is True. */
   readonly ready: boolean;
   readonly capacity: Resources;
-  /** What pods may use: capacity less what kubelet and system keep. */
+  /** The resources that pods may use: capacity less the share of kubelet and system. */
   readonly allocatable: Resources;
   readonly internalIp?: string;
   readonly kubeletVersion?: string;

@@ -32,8 +32,8 @@ export const canonicalKey = (key: string): string => labelAliases.get(key) ?? ke
 /**
  * The values that one requirement admits. Gt and Lt become inclusive bounds. A bound that is not
  * one integer admits nothing, because Kubernetes matches no node with such a term. Neither does a
- * bound that only negative numbers or numbers beyond 2^53 pass: no label value spells the former, and
- * the latter could not be told apart.
+ * bound that only negative numbers or numbers beyond 2^53 pass. No label value spells the former,
+ * and the latter could not be told apart.
  */
 export function setOfSpec(spec: RequirementSpec): ValueSet {
   const minValues = spec.minValues === undefined ? {} : { minValues: spec.minValues };

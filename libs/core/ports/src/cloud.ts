@@ -61,7 +61,7 @@ export type Instance = {
 };
 
 /**
- * What the region's instance types can do. Every call of the cloud's ports may reject with
+ * The abilities of the region's instance types. Every call of the cloud's ports may reject with
  * CloudError.
  */
 export interface InstanceCatalog {
@@ -70,7 +70,7 @@ export interface InstanceCatalog {
   instanceTypeZones(): Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
-/** What instance types cost in the region now. */
+/** The current prices of instance types in the region. */
 export interface Prices {
   onDemandPrices(): Promise<readonly PriceQuote[]>;
   spotPrices(): Promise<readonly PriceQuote[]>;
@@ -93,7 +93,7 @@ export interface ImageDiscovery {
   parameter(name: string): Promise<string | undefined>;
 }
 
-/** What EKS says of a cluster that nodes are to join. */
+/** The facts of an EKS cluster that nodes need to join it. */
 export type EksCluster = {
   readonly version: string;
   readonly endpoint: string;

@@ -192,7 +192,7 @@ export interface PodBindings {
   bind(pod: { namespace: string; name: string; uid: string }, nodeName: string): Promise<void>;
 }
 
-/** What the API server is and serves. */
+/** The version of the API server and the resources that it serves. */
 export interface KubeDiscovery {
   /** Whether the API serves this resource (its CRD is installed). */
   serves(resource: KubeResource): Promise<boolean>;

@@ -56,7 +56,7 @@ const apart = (topologyKey: string): Partial<Pod> => ({
   requiredPodAntiAffinity: [{ topologyKey, selector: selecting({ app: 'w' }), namespaces: [] }],
 });
 
-/** What a pod may become on new nodes, best first: its domains by key. */
+/** The items that a pod may become on new nodes, best first, as their domains by key. */
 function candidates(
   pod: Partial<Pod>,
   pool: Parameters<typeof poolOf>[1] = {},
