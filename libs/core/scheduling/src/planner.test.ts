@@ -55,7 +55,7 @@ describe('in every generated world', () => {
       unplaced: made.unplaced.map(({ podUid }) => podUid),
     });
     const endedAt: number[] = [];
-    for (const seed of seeds(5000, 60)) {
+    for (const seed of seeds(5000, 30)) {
       const world = mixedWorld(seed);
       let asked = 0;
       const shouldStop = (): boolean => (asked += 1) > seed % 20;
@@ -64,7 +64,7 @@ describe('in every generated world', () => {
       expect(decisions(again)).toEqual(decisions(ended));
       endedAt.push(ended.steps);
     }
-    expect(endedAt.filter((steps) => steps > 0 && steps < 200).length).toBeGreaterThan(10);
+    expect(endedAt.filter((steps) => steps > 0 && steps < 200).length).toBeGreaterThan(5);
   });
 
   test('the order in which pods and nodes are told does not show', () => {

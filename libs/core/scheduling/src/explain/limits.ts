@@ -4,7 +4,7 @@ import type { State } from '../match/states.js';
 import type { PodClass } from '../model/classes.js';
 import type { Template } from '../model/templates.js';
 import type { Reason } from '../plan.js';
-import { Accounts, chargeOf, offersFor } from '../rooms/accounts.js';
+import { Accounts, chargeOf, cheapestTypes, offersFor } from '../rooms/accounts.js';
 import type { Engine } from '../rooms/engine.js';
 import { openDomains } from '../topology/domains.js';
 import { demandOnPool } from './demand.js';
@@ -67,9 +67,13 @@ function limitReason(
   };
 }
 
-function minValuesReason(state: State, load: Parameters<typeof offersFor>[1]): Reason {
+function minValuesReason(
+  engine: Engine,
+  state: State,
+  load: Parameters<typeof offersFor>[1],
+): Reason {
   const { template } = state;
-  const offers = offersFor(state, load);
+  const offers = cheapestTypes(offersFor(state, load), engine.world.options.instanceTypesMax);
   const counts = template.minValues.map(({ key, count }) => ({
     key,
     count,
@@ -108,6 +112,6 @@ export function accountReason(engine: Engine, state: State, cls: PodClass): Reas
   }
   return engine.world.options.minValuesPolicy === 'Strict' &&
     !engine.accounts.keepsMinValues(state, load)
-    ? minValuesReason(state, load)
+    ? minValuesReason(engine, state, load)
     : undefined;
 }
