@@ -1,4 +1,4 @@
-import type { NodeClaim } from '@dovetail/core-api';
+import { labels, type NodeClaim } from '@dovetail/core-api';
 import { compareText, type Node } from '@dovetail/core-kube-model';
 import type { ExistingNode } from '@dovetail/core-scheduling';
 
@@ -6,6 +6,13 @@ import type { TypesByName } from './catalog-view.js';
 import type { Cluster } from './cluster.js';
 import { existingNode, nodeInFlight } from './existing-node.js';
 import type { PromisedRoom } from './promises.js';
+
+/** Answers the value that was made of the same parts before, or makes it. */
+export type KeepNode = (
+  uid: string,
+  parts: readonly unknown[],
+  make: () => ExistingNode,
+) => ExistingNode;
 
 /** The parts of the view that its users know from different sources. */
 export type RoomSources = {
@@ -17,6 +24,8 @@ export type RoomSources = {
   readonly without?: ReadonlySet<string>;
   /** UIDs of pods that are being planned: where they are bound now, they take no room. */
   readonly moving?: ReadonlySet<string>;
+  /** Remembers nodes by the parts that they are made of. Without it each is made anew. */
+  readonly keep?: KeepNode;
 };
 
 const none: TypesByName = new Map();
@@ -38,27 +47,46 @@ export function existingNodes(cluster: Cluster, sources: RoomSources): readonly 
         !without.has(claim.name) &&
         cluster.nodeOfClaim(claim) === undefined,
     )
-    .map((claim) =>
-      nodeInFlight({
-        claim,
-        types: sources.typesOf(claim),
-        promised: [sources.promisedTo(claim.uid)],
-      }),
-    );
+    .map((claim) => claimInFlight(claim, sources));
   return [...joined, ...inFlight].sort(
     (a, b) => compareText(a.name, b.name) || compareText(a.uid, b.uid),
   );
 }
 
-function joinedNode(cluster: Cluster, node: Node, sources: RoomSources): ExistingNode {
+function claimInFlight(
+  claim: NodeClaim,
+  { keep = madeAnew, ...sources }: RoomSources,
+): ExistingNode {
+  const types = sources.typesOf(claim);
+  const promised = [sources.promisedTo(claim.uid)];
+  return keep(claim.uid, [claim, types, ...partsOf(promised)], () =>
+    nodeInFlight({ claim, types, promised }),
+  );
+}
+
+function joinedNode(
+  cluster: Cluster,
+  node: Node,
+  { keep = madeAnew, ...sources }: RoomSources,
+): ExistingNode {
   const claim = cluster.claimOfNode(node);
-  const pods = cluster.pods.by('node', node.name);
   const own = sources.promisedTo(node.uid);
-  return existingNode({
+  const joined = {
     node,
     ...(claim === undefined ? {} : { claim }),
     types: claim === undefined ? none : sources.typesOf(claim),
-    pods: pods.filter((pod) => sources.moving?.has(pod.uid) !== true),
+    pods: cluster.pods.by('node', node.name).filter((pod) => sources.moving?.has(pod.uid) !== true),
     promised: claim === undefined ? [own] : [own, sources.promisedTo(claim.uid)],
-  });
+  };
+  // Of the types only the node's own says something of it: its price.
+  const type = joined.types.get(
+    node.labels[labels.instanceType] ?? claim?.labels[labels.instanceType] ?? '',
+  );
+  const parts = [node, claim, type, joined.pods.length, ...joined.pods];
+  return keep(node.uid, [...parts, ...partsOf(joined.promised)], () => existingNode(joined));
 }
+
+const madeAnew: KeepNode = (_uid, _parts, make) => make();
+
+const partsOf = (promised: readonly PromisedRoom[]): readonly unknown[] =>
+  promised.flatMap((room) => [room.reserved, room.pods.length, ...room.pods]);

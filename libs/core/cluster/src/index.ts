@@ -23,6 +23,7 @@ export {
 export { existingNode, nodeInFlight } from './existing-node.js';
 export { existingNodes, type RoomSources } from './existing-nodes.js';
 export { instanceIdOf, instanceIdOfProvider } from './instance-id.js';
+export { KeptNodes } from './kept-nodes.js';
 export { classKey, type ClusterKind, clusterKinds, type ClusterValue, nameOf } from './kinds.js';
 export {
   hasExpired,

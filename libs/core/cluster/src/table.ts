@@ -36,6 +36,7 @@ export function isOlder(left: string, right: string): boolean {
 export class Table<T extends Stored, I extends string = never> {
   readonly #rows = new Map<string, T>();
   readonly #gone = new Set<string>();
+  #revision = 0;
   readonly #indexes: ReadonlyMap<
     I,
     { readonly keyOf: KeyOf<T>; readonly uids: Map<string, Set<string>> }
@@ -46,6 +47,11 @@ export class Table<T extends Stored, I extends string = never> {
     this.#indexes = new Map(
       named.map(([name, keyOf]) => [name, { keyOf, uids: new Map<string, Set<string>>() }]),
     );
+  }
+
+  /** Grows with each change, so that what was drawn from the rows can be kept until the next. */
+  get revision(): number {
+    return this.#revision;
   }
 
   /** How many rows there are. */
@@ -74,6 +80,7 @@ export class Table<T extends Stored, I extends string = never> {
       return undefined;
     if (before !== undefined) this.#unindex(before);
     this.#rows.set(row.uid, row);
+    this.#revision += 1;
     this.#index(row);
     return before === undefined ? {} : { before };
   }
@@ -87,6 +94,7 @@ export class Table<T extends Stored, I extends string = never> {
     if (held === undefined) return undefined;
     this.#unindex(held);
     this.#rows.delete(uid);
+    this.#revision += 1;
     return held;
   }
 
@@ -104,6 +112,7 @@ export class Table<T extends Stored, I extends string = never> {
   /** Takes every row out and forgets what is gone. */
   clear(): void {
     this.#rows.clear();
+    this.#revision += 1;
     this.#gone.clear();
     for (const { uids } of this.#indexes.values()) uids.clear();
   }

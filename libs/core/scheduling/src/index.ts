@@ -5,7 +5,8 @@ export {
   defaultBoundLimits,
   tightBound,
 } from './bounds/tight.js';
-export { checkBin, checkPlan } from './check/check.js';
+export { type BinQuestion, checkBin, checkBinAmong, checkPlan } from './check/check.js';
+export { StandingNodes } from './check/standing-nodes.js';
 export { defaultPlanOptions, finishMsPerNode } from './options.js';
 export * from './plan.js';
 export { plan } from './planner.js';

@@ -67,6 +67,9 @@ export type Snapshot = {
   readonly csiNodes: readonly CsiNode[];
 };
 
+/** A snapshot but for its nodes, for who keeps those itself. */
+export type Surroundings = Omit<Snapshot, 'nodes'>;
+
 export type PlanOptions = {
   /** The seed of every random number. Equal snapshot, pods, seed and steps give equal bytes. */
   readonly seed: number;

@@ -43,6 +43,7 @@ export * from './watch/watch-served.js';
 export * from './work/group-by.js';
 export * from './work/in-parallel.js';
 export * from './work/token-bucket.js';
+export * from './work/turns.js';
 export * from './work/until-done.js';
 export * from './work/wake.js';
 export * from './work/work-queue.js';

@@ -3,7 +3,7 @@ import type { Cluster } from '@dovetail/core-cluster';
 import type { Epoch } from '@dovetail/core-ports';
 import { type Decisions, EventRecorder, type Outbox, StatusWriter } from '@dovetail/service-kit';
 
-import { checkerOf, planOptionsOf } from './admission/checker.js';
+import { Checker, planOptionsOf } from './admission/checker.js';
 import { parseRound } from './admission/open-round.js';
 import { RoundReport } from './admission/round-report.js';
 import { Rounds } from './admission/rounds.js';
@@ -89,8 +89,8 @@ type SharedParts = EpochDeps & {
   readonly nominations: Nominations;
   readonly feed: LauncherFeed;
   readonly generation: () => string;
-  /** The checker on the mirror as it is now. */
-  readonly checker: () => ReturnType<typeof checkerOf>;
+  /** The checker on the mirror; rounds and placements share the nodes that it keeps. */
+  readonly checker: Checker;
 };
 
 function sharedParts(deps: EpochDeps, config: LauncherConfig): SharedParts {
@@ -113,7 +113,7 @@ function sharedParts(deps: EpochDeps, config: LauncherConfig): SharedParts {
     nominations: new Nominations({ events, clock: deps.clock }),
     feed,
     generation: () => feed.nextGeneration(),
-    checker: () => checkerOf(deps.cluster, catalog, planOptionsOf(config)),
+    checker: new Checker(deps.cluster, catalog, planOptionsOf(config)),
   };
 }
 

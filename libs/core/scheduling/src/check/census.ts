@@ -9,46 +9,100 @@ const labelText = (namespace: string, key: string, value: string): string =>
   JSON.stringify([namespace, key, value]);
 
 /**
- * The counted pods by label, so that each rule reads only the pods that it may select. Pods that
- * are being deleted do not count.
+ * The counted pods by label, so that each rule reads only the pods that it may select. Running pods
+ * that are being deleted are not found.
  */
 export class Census {
-  readonly #byNamespace = new Map<string, Seat[]>();
-  readonly #byLabel = new Map<string, Seat[]>();
+  readonly #byNamespace = new Map<string, Set<Seat>>();
+  readonly #byLabel = new Map<string, Set<Seat>>();
+  readonly #byHost = new Map<Host, readonly Seat[]>();
+  /** Pods that keep others away from where they are. */
+  readonly #guards = new Set<Seat>();
 
-  constructor(hosts: readonly Host[]) {
-    for (const host of hosts) {
-      for (const pod of host.running)
-        if (pod.deletionMs === undefined) this.#add({ host, pod, planned: false });
-      for (const pod of host.planned) this.#add({ host, pod, planned: true });
-    }
+  readonly #counted: 'running' | 'planned' | 'all';
+
+  constructor(hosts: Iterable<Host>, counted: 'running' | 'planned' | 'all' = 'all') {
+    this.#counted = counted;
+    for (const host of hosts) this.add(host);
+  }
+
+  /** Counts a node's pods. Invariant: the node is not counted already. */
+  add(host: Host): void {
+    const seats: Seat[] = [];
+    if (this.#counted !== 'planned')
+      seats.push(...host.running.map((pod) => ({ host, pod, planned: false })));
+    if (this.#counted !== 'running')
+      seats.push(...host.planned.map((pod) => ({ host, pod, planned: true })));
+    if (seats.length === 0) return;
+    this.#byHost.set(host, seats);
+    for (const seat of seats) this.#seat(seat);
+  }
+
+  /** Counts a node's pods no more. */
+  remove(host: Host): void {
+    for (const seat of this.#byHost.get(host) ?? []) this.#unseat(seat);
+    this.#byHost.delete(host);
+  }
+
+  /** The pods that are counted at a node. */
+  at(host: Host): readonly Seat[] {
+    return this.#byHost.get(host) ?? [];
+  }
+
+  /** The pods with a required anti-affinity, those that are being deleted among them. */
+  get guards(): ReadonlySet<Seat> {
+    return this.#guards;
   }
 
   /** Returns the pods in these namespaces that a selector selects. */
   matching(selector: LabelSelector | undefined, namespaces: Iterable<string>): readonly Seat[] {
-    return [...namespaces].flatMap((namespace) =>
-      this.#near(selector, namespace).filter(({ pod }) => selectorMatches(selector, pod.labels)),
-    );
+    const found: Seat[] = [];
+    for (const namespace of namespaces)
+      for (const seats of this.#near(selector, namespace))
+        for (const seat of seats) if (selectorMatches(selector, seat.pod.labels)) found.push(seat);
+    return found;
   }
 
   /**
    * Returns a list that contains all pods that the selector selects: the pods with one of the label
    * values that it lists.
    */
-  #near(selector: LabelSelector | undefined, namespace: string): readonly Seat[] {
+  #near(selector: LabelSelector | undefined, namespace: string): readonly Iterable<Seat>[] {
     const listed = selector?.requirements.find((one) => one.operator === 'In');
-    if (listed === undefined) return this.#byNamespace.get(namespace) ?? [];
-    return [...new Set(listed.values)].flatMap(
+    if (listed === undefined) return [this.#byNamespace.get(namespace) ?? []];
+    return [...new Set(listed.values)].map(
       (value) => this.#byLabel.get(labelText(namespace, listed.key, value)) ?? [],
     );
   }
 
-  #add(seat: Seat): void {
-    const { namespace, labels } = seat.pod;
-    push(this.#byNamespace, namespace, seat);
+  #seat(seat: Seat): void {
+    const { namespace, labels, requiredPodAntiAffinity, deletionMs } = seat.pod;
+    if (requiredPodAntiAffinity.length > 0) this.#guards.add(seat);
+    if (deletionMs !== undefined && !seat.planned) return;
+    join(this.#byNamespace, namespace, seat);
     for (const [key, value] of Object.entries(labels))
-      push(this.#byLabel, labelText(namespace, key, value), seat);
+      join(this.#byLabel, labelText(namespace, key, value), seat);
   }
+
+  #unseat(seat: Seat): void {
+    const { namespace, labels } = seat.pod;
+    leave(this.#byNamespace, namespace, seat);
+    for (const [key, value] of Object.entries(labels))
+      leave(this.#byLabel, labelText(namespace, key, value), seat);
+    this.#guards.delete(seat);
+  }
+}
+
+function join<T>(sets: Map<string, Set<T>>, key: string, one: T): void {
+  const set = sets.get(key);
+  if (set === undefined) sets.set(key, new Set([one]));
+  else set.add(one);
+}
+
+function leave<T>(sets: Map<string, Set<T>>, key: string, one: T): void {
+  const set = sets.get(key);
+  set?.delete(one);
+  if (set?.size === 0) sets.delete(key);
 }
 
 /** Adds one entry to the list under a key. */

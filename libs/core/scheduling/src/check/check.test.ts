@@ -496,10 +496,8 @@ describe('one bin by itself', () => {
   const judge = (one: NewNode, beside: readonly NewNode[]): readonly string[] =>
     checkBin(
       worldOf({ pods: [], snapshot: { nodes: [empty] } }),
-      spreadOut,
-      one,
+      { bin: one, pods: spreadOut, beside: { newNodes: beside, placements: [] } },
       defaultPlanOptions,
-      { newNodes: beside, placements: [] },
     ).map((each) => `${each.code} at ${each.where}`);
   test('is judged with what is to happen beside it, and answers for itself only', () => {
     const crowded = bin('d', ['p-0', 'p-1']);
@@ -510,6 +508,10 @@ describe('one bin by itself', () => {
   });
   test('whose pods are gone is refused by their names', () =>
     expect(
-      checkBin(worldOf({ pods: [] }), [], bin('b', ['ghost']), defaultPlanOptions),
+      checkBin(
+        worldOf({ pods: [] }),
+        { bin: bin('b', ['ghost']), pods: [], beside: { newNodes: [], placements: [] } },
+        defaultPlanOptions,
+      ),
     ).toMatchObject([{ code: 'unknown-pod', where: 'ghost' }]));
 });

@@ -1,13 +1,16 @@
+import { poolKey } from '@dovetail/core-api';
 import type { Pod } from '@dovetail/core-kube-model';
 
 import type { NewNode, Placement, Plan, Violation } from '../plan.js';
-import type { PlanOptions, Snapshot } from '../snapshot.js';
-import { Census } from './census.js';
+import type { PlanOptions, Snapshot, Surroundings } from '../snapshot.js';
+import { Census, type Seat } from './census.js';
 import { hostViolations } from './fit.js';
-import { type Host, hostsOf } from './hosts.js';
+import { type Host, planning } from './hosts.js';
 import { limitViolations, reservationViolations } from './limits.js';
+import { newHosts } from './new-hosts.js';
 import { spreadViolations } from './spread.js';
-import { affinityViolations, antiAffinityViolations } from './topology.js';
+import { StandingNodes } from './standing-nodes.js';
+import { affinityViolations, antiAffinityViolations, type Topology } from './topology.js';
 
 type Parts = { readonly newNodes: readonly NewNode[]; readonly placements: readonly Placement[] };
 
@@ -74,54 +77,81 @@ function money(plan: Plan): readonly Violation[] {
   return found;
 }
 
-function podsOnHosts(
-  parts: Parts,
-  byUid: ReadonlyMap<string, Pod>,
-): ReadonlyMap<string, readonly Pod[]> {
-  const known = (uids: readonly string[]): readonly Pod[] =>
-    uids.flatMap((uid) => byUid.get(uid) ?? []);
-  return new Map([
-    ...parts.newNodes.map((node) => [`bin ${node.id}`, known(node.podUids)] as const),
-    ...parts.placements.map((one) => [`node ${one.nodeUid}`, known(one.podUids)] as const),
-  ]);
-}
-
 type Judged = {
-  readonly snapshot: Snapshot;
+  readonly standing: StandingNodes;
+  readonly around: Surroundings;
   readonly pods: readonly Pod[];
   readonly parts: Parts;
   readonly options: PlanOptions;
 };
 
-function judged(what: Judged): readonly Host[] {
-  const byUid = new Map(what.pods.map((pod) => [pod.uid, pod]));
-  return hostsOf(
-    what.snapshot,
-    { newNodes: what.parts.newNodes, podsOn: podsOnHosts(what.parts, byUid) },
-    new Set(byUid.keys()),
-  );
+/** The nodes that the parts put pods on: new ones, and those that exist. */
+type Planned = {
+  readonly fresh: readonly Host[];
+  readonly filled: readonly Host[];
+  /** UIDs of the planned pods: where they are now, they count no more. */
+  readonly moving: ReadonlySet<string>;
+};
+
+function plannedOf({ standing, around, pods, parts }: Judged): Planned {
+  const byUid = new Map(pods.map((pod) => [pod.uid, pod]));
+  const known = (uids: readonly string[]): readonly Pod[] =>
+    uids.flatMap((uid) => byUid.get(uid) ?? []);
+  const moving = new Set(byUid.keys());
+  const onNode = new Map<string, readonly Pod[]>();
+  for (const { nodeUid, podUids } of parts.placements)
+    onNode.set(nodeUid, [...(onNode.get(nodeUid) ?? []), ...known(podUids)]);
+  return {
+    fresh: newHosts(around, parts.newNodes, (bin) => known(bin.podUids)),
+    filled: [...onNode].flatMap(([uid, planned]) => {
+      const host = standing.host(uid);
+      return host === undefined ? [] : [planning(host, planned, moving)];
+    }),
+    moving,
+  };
 }
 
+/** Judges some of the nodes that pods are planned on, with all that stands and is planned beside. */
 function together(
-  hosts: readonly Host[],
-  what: Judged,
-  about: (host: Host) => boolean,
+  { standing, around, options }: Judged,
+  { fresh, filled, moving }: Planned,
+  asked: readonly Host[],
 ): readonly Violation[] {
-  const world = {
-    hosts,
-    census: new Census(hosts),
-    snapshot: what.snapshot,
-    options: what.options,
+  const planned = new Census([...fresh, ...filled], 'planned');
+  const stays = ({ pod }: Seat): boolean => !moving.has(pod.uid);
+  const world: Topology = {
+    domains: (filter, domainOf) => standing.domainsWith(fresh, filter, domainOf),
+    asked,
+    planned,
+    matching: (selector, namespaces) => [
+      ...standing.census.matching(selector, namespaces).filter(stays),
+      ...planned.matching(selector, namespaces),
+    ],
+    guards: standing.guards(around),
+    stays,
+    snapshot: around,
+    options,
   };
   return [
-    ...hosts.filter(about).flatMap((host) => hostViolations(host, what.snapshot, what.options)),
-    ...spreadViolations(world, about),
-    ...affinityViolations(world, about),
-    ...antiAffinityViolations(world, about),
-    ...limitViolations(hosts, what.snapshot),
-    ...reservationViolations(hosts, what.snapshot),
+    ...asked.flatMap((host) => hostViolations(host, around, options)),
+    ...spreadViolations(world),
+    ...affinityViolations(world),
+    ...antiAffinityViolations(world),
+    ...reservationViolations(fresh, around),
   ];
 }
+
+const unknownNodes = (
+  placements: readonly Placement[],
+  standing: StandingNodes,
+): readonly Violation[] =>
+  placements
+    .filter((one) => standing.host(one.nodeUid) === undefined)
+    .map((one) => ({
+      code: 'unknown-node' as const,
+      where: one.nodeName,
+      message: `node ${one.nodeName} (${one.nodeUid}) does not exist`,
+    }));
 
 /**
  * Verifies a whole plan from the snapshot and the pods alone. It checks resources with daemonsets,
@@ -135,59 +165,88 @@ export function checkPlan(
   plan: Plan,
   options: PlanOptions,
 ): readonly Violation[] {
-  const what: Judged = { snapshot, pods, parts: plan, options };
-  const nodes = new Set(snapshot.nodes.map((node) => node.uid));
-  const lost = plan.placements
-    .filter((one) => !nodes.has(one.nodeUid))
-    .map((one) => ({
-      code: 'unknown-node' as const,
-      where: one.nodeName,
-      message: `node ${one.nodeName} (${one.nodeUid}) does not exist`,
-    }));
+  const standing = new StandingNodes(snapshot.nodes);
+  const what: Judged = { standing, around: snapshot, pods, parts: plan, options };
+  const planned = plannedOf(what);
   return [
     ...bookkeeping(pods, plan),
     ...money(plan),
-    ...lost,
-    ...together(judged(what), what, () => true),
+    ...unknownNodes(plan.placements, standing),
+    ...together(what, planned, [...planned.filled, ...planned.fresh]),
+    ...limitViolations(planned.fresh, snapshot),
   ];
 }
 
+/** One new node or placement, asked about by itself. */
+export type BinQuestion = {
+  readonly bin: NewNode | Placement;
+  /** The current pods of the bin and of its companions. */
+  readonly pods: readonly Pod[];
+  /**
+   * The other nodes and placements of the plan that are still to be carried out. Spread is checked
+   * together with them, because the nodes of a plan may be level only together. Bins that were
+   * admitted before belong among the standing nodes, as claims in flight with promised pods.
+   */
+  readonly beside: Parts;
+};
+
 /**
- * Checks one new node against a snapshot, as admission does with the live cluster. `pods` are the
- * current pods of the bin and of its companions. `beside` are the other nodes and placements of the
- * plan that are still to be carried out. Spread is checked together with them, because the nodes of
- * a plan may be level only together. Bins that were admitted before belong in the snapshot, as
- * claims in flight with promised pods.
+ * Checks one bin among standing nodes, as admission does on live truth. Pool limits are left to
+ * admission, which keeps them by narrowing options; here later bins would count at their largest.
  */
+export function checkBinAmong(
+  standing: StandingNodes,
+  around: Surroundings,
+  question: BinQuestion,
+  options: PlanOptions,
+): readonly Violation[] {
+  const { bin, pods, beside } = question;
+  const isNew = 'options' in bin;
+  const parts = {
+    newNodes: isNew
+      ? [bin, ...beside.newNodes.filter((one) => one.id !== bin.id)]
+      : beside.newNodes,
+    placements: isNew ? beside.placements : [bin, ...beside.placements],
+  };
+  const what: Judged = { standing, around, pods, parts, options };
+  const planned = plannedOf(what);
+  const asked = isNew
+    ? planned.fresh.filter((host) => host.bin?.id === bin.id)
+    : planned.filled.filter((host) => host.existing?.uid === bin.nodeUid);
+  const reservations = new Set(isNew ? bin.options.map((one) => one.reservationId) : []);
+  return [
+    ...(isNew ? unknownPods(bin, pods) : unknownNodes([bin], standing)),
+    ...together(what, planned, asked).filter(
+      ({ code, where }) => code !== 'reserved-capacity' || reservations.has(where),
+    ),
+  ];
+}
+
+/** Checks one new node against a whole snapshot, pool limits included. */
 export function checkBin(
   snapshot: Snapshot,
-  pods: readonly Pod[],
-  bin: NewNode,
+  question: BinQuestion & { readonly bin: NewNode },
   options: PlanOptions,
-  beside: Parts = { newNodes: [], placements: [] },
 ): readonly Violation[] {
+  const { bin, beside } = question;
+  const pool = poolKey(bin.pool);
+  const others = beside.newNodes.filter((one) => one.id !== bin.id);
+  return [
+    ...checkBinAmong(new StandingNodes(snapshot.nodes), snapshot, question, options),
+    ...limitViolations(
+      newHosts(snapshot, [bin, ...others], () => []),
+      snapshot,
+    ).filter(({ where }) => where === pool),
+  ];
+}
+
+function unknownPods(bin: NewNode, pods: readonly Pod[]): readonly Violation[] {
   const have = new Set(pods.map((pod) => pod.uid));
-  const missing = bin.podUids
+  return bin.podUids
     .filter((uid) => !have.has(uid))
     .map((uid) => ({
       code: 'unknown-pod' as const,
       where: uid,
       message: `pod ${uid} of ${bin.id} does not exist`,
     }));
-  const what: Judged = {
-    snapshot,
-    pods,
-    options,
-    parts: {
-      newNodes: [bin, ...beside.newNodes.filter((one) => one.id !== bin.id)],
-      placements: beside.placements,
-    },
-  };
-  const hosts = judged(what);
-  const pool = `${bin.pool.kind}/${bin.pool.name}`;
-  const mine = (one: Violation): boolean =>
-    one.where === bin.id ||
-    one.where === pool ||
-    bin.options.some((option) => option.reservationId === one.where);
-  return [...missing, ...together(hosts, what, (host) => host.name === bin.id).filter(mine)];
 }

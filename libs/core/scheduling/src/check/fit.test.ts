@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { defaultPlanOptions } from '../options.js';
 import type { BinOption, NewNode } from '../plan.js';
 import type { ExistingNode, PlanOptions, Snapshot } from '../snapshot.js';
+import { hostsOf } from '../testing/hosts.js';
 import {
   daemonSetOf,
   gibibytes,
@@ -17,7 +18,6 @@ import {
   typeOf,
 } from '../testing/objects.js';
 import { hostViolations } from './fit.js';
-import { hostsOf } from './hosts.js';
 
 const types = [2, 4].map((cores) =>
   typeOf({

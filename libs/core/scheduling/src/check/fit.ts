@@ -16,7 +16,7 @@ import {
 } from '@dovetail/core-kube-model';
 
 import type { NewNode, Violation } from '../plan.js';
-import type { PlanOptions, PoolOptions, Snapshot } from '../snapshot.js';
+import type { PlanOptions, PoolOptions, Surroundings } from '../snapshot.js';
 import {
   type Blueprint,
   firstRefused,
@@ -134,7 +134,7 @@ type Outlook = {
 
 const outlooks = new WeakMap<Blueprint, Outlook>();
 
-function outlookOf(host: Host, snapshot: Snapshot): Outlook {
+function outlookOf(host: Host, snapshot: Surroundings): Outlook {
   const known = outlooks.get(host.blueprint);
   if (known?.daemonSets === snapshot.daemonSets) return known;
   const crews = new Map<string, Crew>();
@@ -161,7 +161,7 @@ function outlookOf(host: Host, snapshot: Snapshot): Outlook {
  * Checks that every option of a new node is allowed, and holds the pods together with the
  * daemonsets of its type.
  */
-function optionViolations(host: Host, snapshot: Snapshot): readonly Violation[] {
+function optionViolations(host: Host, snapshot: Surroundings): readonly Violation[] {
   const { faults, crews } = outlookOf(host, snapshot);
   const found = faults.map((fault) => broken(fault.code, host, fault.message));
   const wantsPorts = host.planned.some((pod) => pod.hostPorts.length > 0);
@@ -270,7 +270,7 @@ function newNodeViolations(host: Host, options: PlanOptions): readonly Violation
   ];
 }
 
-function existingViolations(host: Host, snapshot: Snapshot): readonly Violation[] {
+function existingViolations(host: Host, snapshot: Surroundings): readonly Violation[] {
   const node = host.existing;
   if (node === undefined || host.planned.length === 0) return [];
   const found: Violation[] = [];
@@ -308,7 +308,7 @@ function existingViolations(host: Host, snapshot: Snapshot): readonly Violation[
 /** Returns the violations that concern one node alone. */
 export function hostViolations(
   host: Host,
-  snapshot: Snapshot,
+  snapshot: Surroundings,
   options: PlanOptions,
 ): readonly Violation[] {
   if (host.planned.length === 0 && host.bin === undefined) return [];

@@ -4,6 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 
 import type { BinOption, NewNode } from '../plan.js';
 import type { ExistingNode, Snapshot } from '../snapshot.js';
+import { hostsOf } from '../testing/hosts.js';
 import {
   gibibytes,
   nodeOf,
@@ -18,7 +19,6 @@ import {
   domainsOf,
   firstRefused,
   type Host,
-  hostsOf,
   labelsSatisfy,
   podAccepts,
   type Variant,

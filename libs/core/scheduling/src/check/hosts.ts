@@ -1,6 +1,5 @@
-import { labels, poolKey, poolLabelOf } from '@dovetail/core-api';
+import { labels } from '@dovetail/core-api';
 import type { InstanceType, Offering } from '@dovetail/core-ec2-model';
-import { at } from '@dovetail/core-invariant';
 import {
   admits,
   admitsAbsence,
@@ -15,7 +14,7 @@ import {
 } from '@dovetail/core-kube-model';
 
 import type { BinOption, NewNode } from '../plan.js';
-import type { ExistingNode, PoolOptions, Snapshot } from '../snapshot.js';
+import type { ExistingNode, PoolOptions } from '../snapshot.js';
 
 // The checker shares only types and Kubernetes' own rules (kube-model) with the planner, so that
 // one mistake cannot hide in both. It reads finished nodes, label by label, and is written to be
@@ -61,14 +60,22 @@ export class Blueprint {
    * identify the test.
    */
   firstFailing(text: string, test: (variant: Variant) => boolean): Variant | undefined {
-    if (!this.#answers.has(text))
+    if (!this.#answers.has(text)) {
+      if (this.#answers.size >= answersMax) this.#answers.clear();
       this.#answers.set(
         text,
         this.variants.find((variant) => !test(variant)),
       );
+    }
     return this.#answers.get(text);
   }
 }
+
+/**
+ * The most answers that a node remembers. Nodes of a launcher live as long as it leads, and with
+ * 5,000 of them this many short texts each are some 30 MB.
+ */
+export const answersMax = 128;
 
 /** A node with its pods, existing or planned. */
 export type Host = {
@@ -84,7 +91,7 @@ export type Host = {
 };
 
 /** Returns labels under their canonical names. */
-const canonical = (raw: Labels): Labels => {
+export const canonical = (raw: Labels): Labels => {
   const result: Record<string, string> = {};
   for (const [key, set] of requirementsFromLabels(raw))
     for (const value of set.values) result[key] = value;
@@ -93,7 +100,8 @@ const canonical = (raw: Labels): Labels => {
 
 // Each list is parsed once, because all options of a node share it.
 const parsed = new WeakMap<readonly RequirementSpec[], Requirements>();
-function read(specs: readonly RequirementSpec[]): Requirements {
+/** Requirements as sets of values. */
+export function read(specs: readonly RequirementSpec[]): Requirements {
   const known = parsed.get(specs);
   if (known !== undefined) return known;
   const requirements = requirementsOf(specs);
@@ -101,178 +109,32 @@ function read(specs: readonly RequirementSpec[]): Requirements {
   return requirements;
 }
 
-/** The labels that every node of a type has, and those that its launch decides. */
-type TypeLabels = {
-  readonly fixed: Labels;
-  readonly decided: readonly (readonly [string, ValueSet])[];
-};
-
-const labelsOfTypes = new WeakMap<InstanceType, TypeLabels>();
-function labelsOfType(type: InstanceType): TypeLabels {
-  const known = labelsOfTypes.get(type);
-  if (known !== undefined) return known;
-  const fixed: Record<string, string> = {};
-  const decided: (readonly [string, ValueSet])[] = [];
-  for (const [key, set] of type.requirements) {
-    const [value] = set.values;
-    if (set.kind === 'in' && set.values.size === 1 && value !== undefined) fixed[key] = value;
-    else if (set.kind === 'in') decided.push([key, set]);
-  }
-  const result = { fixed, decided };
-  labelsOfTypes.set(type, result);
-  return result;
-}
-
-/**
- * Returns a type's labels after the claim's requirements have decided some. Labels that the
- * requirements rule out are absent.
- */
-function typeLabels(type: InstanceType, asked: Requirements): Labels {
-  const { fixed, decided } = labelsOfType(type);
-  const result: Record<string, string> = { ...fixed };
-  for (const [key, other] of asked) {
-    const value = fixed[key];
-    if (value !== undefined && !admits(other, value)) delete result[key];
-  }
-  for (const [key, set] of decided) {
-    const other = asked.get(key);
-    const open = [...set.values].filter((value) => other === undefined || admits(other, value));
-    if (open.length === 1) result[key] = at(open, 0);
-  }
-  return result;
-}
-
-/**
- * The hostname of a new node, which is unknown before launch. As a topology domain, the bin's id is
- * used instead.
- */
-const notNamedYet = '(a new node)';
-
-/** Returns the labels that a node has for any of its options, by type. */
-function labelsByType(
-  bin: NewNode,
-  types: Iterable<InstanceType>,
-): ReadonlyMap<InstanceType, Labels> {
-  const own = { ...canonical(bin.labels), [poolLabelOf(bin.pool.kind)]: bin.pool.name };
-  const asked = read(bin.requirements);
-  return new Map(
-    [...types].map((type) => [
-      type,
+/** A node that exists, with what runs and is promised there, and nothing planned. */
+export const hostOf = (node: ExistingNode): Host => ({
+  name: node.name,
+  existing: node,
+  taints: node.taints,
+  blueprint: new Blueprint(
+    [
       {
-        [labels.hostname]: notNamedYet,
-        ...typeLabels(type, asked),
-        ...own,
-        [labels.instanceType]: type.name,
+        labels: { [labels.hostname]: node.name, ...canonical(node.labels) },
+        open: node.requirements,
       },
-    ]),
-  );
-}
-
-const offeringLabels = (offering: Offering): Labels => ({
-  [labels.zone]: offering.zone,
-  [labels.capacityType]: offering.capacityType,
-  ...(offering.zoneId === undefined ? {} : { [labels.zoneId]: offering.zoneId }),
+    ],
+    undefined,
+  ),
+  running: [...node.pods, ...node.promisedPods].filter(
+    (pod) => pod.phase !== 'Succeeded' && pod.phase !== 'Failed',
+  ),
+  planned: [],
 });
 
-const sameWay = (offering: Offering, option: BinOption): boolean =>
-  offering.zone === option.zone &&
-  offering.capacityType === option.capacityType &&
-  offering.reservation?.id === option.reservationId;
-
-const byName = new WeakMap<PoolOptions, ReadonlyMap<string, InstanceType>>();
-function typesByName(pool: PoolOptions): ReadonlyMap<string, InstanceType> {
-  const types = byName.get(pool) ?? new Map(pool.instanceTypes.map((type) => [type.name, type]));
-  byName.set(pool, types);
-  return types;
-}
-
-function variantsOf(bin: NewNode, pool: PoolOptions | undefined): readonly Variant[] {
-  const types = pool === undefined ? new Map<string, InstanceType>() : typesByName(pool);
-  const named = bin.options.flatMap((of) => types.get(of.instanceType) ?? []);
-  const byType = labelsByType(bin, new Set(named));
-  return bin.options.flatMap((of) => {
-    const type = types.get(of.instanceType);
-    const offering = type?.offerings.find((one) => sameWay(one, of));
-    if (type === undefined || offering === undefined) return [];
-    return [
-      {
-        labels: { ...byType.get(type), ...offeringLabels(offering) },
-        option: { of, type, offering },
-      },
-    ];
-  });
-}
-
-type Drawn = {
-  readonly bin: NewNode;
-  readonly pool: PoolOptions | undefined;
-  readonly blueprint: Blueprint;
-};
-
-// Results are kept per list of options, because values never change. Nodes of one plan share such
-// lists, and admission checks them one by one beside all others.
-const drawn = new WeakMap<readonly BinOption[], Drawn[]>();
-
-/** The blueprint of a new node. Bins with equal pool, options, requirements and labels share it. */
-function blueprintOf(bin: NewNode, pool: PoolOptions | undefined): Blueprint {
-  const alike = drawn.get(bin.options) ?? [];
-  drawn.set(bin.options, alike);
-  const same = ({ bin: other, pool: its }: Drawn): boolean =>
-    its === pool &&
-    other.requirements === bin.requirements &&
-    other.labels === bin.labels &&
-    poolKey(other.pool) === poolKey(bin.pool);
-  const found = alike.find(same);
-  if (found !== undefined) return found.blueprint;
-  const blueprint = new Blueprint(variantsOf(bin, pool), pool);
-  alike.push({ bin, pool, blueprint });
-  return blueprint;
-}
-
-/**
- * Returns every existing node and every new node of the plan, with the pods that run and are
- * planned there.
- */
-export function hostsOf(
-  snapshot: Snapshot,
-  planned: {
-    readonly newNodes: readonly NewNode[];
-    readonly podsOn: ReadonlyMap<string, readonly Pod[]>;
-  },
+/** A host with pods planned on it; pods that are planned anywhere no longer run on it. */
+export const planning = (
+  host: Host,
+  planned: readonly Pod[],
   moving: ReadonlySet<string>,
-): readonly Host[] {
-  const counts = (pod: Pod): boolean =>
-    pod.phase !== 'Succeeded' && pod.phase !== 'Failed' && !moving.has(pod.uid);
-  const existing = snapshot.nodes.map((node): Host => ({
-    name: node.name,
-    existing: node,
-    taints: node.taints,
-    blueprint: new Blueprint(
-      [
-        {
-          labels: { [labels.hostname]: node.name, ...canonical(node.labels) },
-          open: node.requirements,
-        },
-      ],
-      undefined,
-    ),
-    running: [...node.pods, ...node.promisedPods].filter(counts),
-    planned: planned.podsOn.get(`node ${node.uid}`) ?? [],
-  }));
-  const pools = new Map(snapshot.pools.map((one) => [poolKey(one.pool.identity), one]));
-  const fresh = planned.newNodes.map((bin): Host => {
-    const blueprint = blueprintOf(bin, pools.get(poolKey(bin.pool)));
-    return {
-      name: bin.id,
-      bin,
-      taints: blueprint.pool?.pool.taints ?? bin.taints,
-      blueprint,
-      running: [],
-      planned: planned.podsOn.get(`bin ${bin.id}`) ?? [],
-    };
-  });
-  return [...existing, ...fresh];
-}
+): Host => ({ ...host, running: host.running.filter((pod) => !moving.has(pod.uid)), planned });
 
 function labelSatisfies(variant: Variant, key: string, set: ValueSet): boolean {
   const value = variant.labels[key];

@@ -2,8 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 
 import type { BinOption, NewNode } from '../plan.js';
 import type { ExistingNode, Snapshot } from '../snapshot.js';
+import { hostsOf } from '../testing/hosts.js';
 import { gibibytes, nodeOf, offeringOf, poolOf, snapshotOf, typeOf } from '../testing/objects.js';
-import { hostsOf } from './hosts.js';
 import { limitViolations, reservationViolations } from './limits.js';
 
 const reservation = { id: 'cr', remaining: 1 };

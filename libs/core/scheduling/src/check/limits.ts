@@ -11,9 +11,9 @@ import type { Host } from './hosts.js';
 export function limitViolations(hosts: readonly Host[], snapshot: Snapshot): readonly Violation[] {
   return snapshot.pools.flatMap(({ pool }) => {
     const key = poolKey(pool.identity);
-    const mine = snapshot.nodes.filter((node) => node.poolKey === key && node.state !== 'deleting');
     const bins = hosts.filter((host) => host.bin !== undefined && poolKey(host.bin.pool) === key);
     if (bins.length === 0) return [];
+    const mine = snapshot.nodes.filter((node) => node.poolKey === key && node.state !== 'deleting');
     return Object.entries(pool.limits).flatMap(([name, limit]) => {
       const used =
         name === 'nodes'
@@ -48,8 +48,8 @@ export function limitViolations(hosts: readonly Host[], snapshot: Snapshot): rea
 
 /** Checks reservations: the nodes that name one must not exceed its remaining instances. */
 export function reservationViolations(
-  hosts: readonly Host[],
-  snapshot: Snapshot,
+  hosts: Iterable<Host>,
+  snapshot: Pick<Snapshot, 'pools'>,
 ): readonly Violation[] {
   const taken = new Map<string, number>();
   for (const host of hosts)

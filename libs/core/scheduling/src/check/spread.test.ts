@@ -5,9 +5,8 @@ import fc from 'fast-check';
 
 import { defaultPlanOptions } from '../options.js';
 import type { ExistingNode } from '../snapshot.js';
+import { hostsOf, topologyOf } from '../testing/hosts.js';
 import { nodeOf, podOf, podsOf, selecting, snapshotOf } from '../testing/objects.js';
-import { Census } from './census.js';
-import { hostsOf } from './hosts.js';
 import { spreadViolations } from './spread.js';
 
 const zoneKey = 'topology.kubernetes.io/zone';
@@ -51,9 +50,9 @@ function found(
   );
   const hosts = hostsOf(snapshot, { newNodes: [], podsOn }, new Set());
   const options = { ...defaultPlanOptions, hostnameSpread };
-  return spreadViolations({ hosts, census: new Census(hosts), snapshot, options }, ({ name }) =>
-    about(name),
-  ).map(({ where, message }) => `${where}: ${message}`);
+  return spreadViolations(topologyOf(hosts, snapshot, ({ name }) => about(name), options)).map(
+    ({ where, message }) => `${where}: ${message}`,
+  );
 }
 
 describe('spread over zones', () => {

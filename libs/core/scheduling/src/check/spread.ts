@@ -6,14 +6,14 @@ import {
 } from '@dovetail/core-kube-model';
 
 import type { Violation } from '../plan.js';
-import { domainsOf, firstRefused, type Host } from './hosts.js';
+import { answersMax, domainsOf, firstRefused, type Host } from './hosts.js';
 import { ruleTexts, textOf, type Topology } from './topology.js';
 
 /**
  * The nodes that a constraint counts, each with its domain. Nodes whose domain is undecided are
  * left out.
  */
-type Counted = { readonly domainOf: ReadonlyMap<Host, string>; readonly domains: number };
+type Counted = { readonly domainOf: (host: Host) => string | undefined; readonly domains: number };
 
 /**
  * Returns the parts of a pod that decide which nodes its constraint counts (node inclusion
@@ -33,20 +33,42 @@ const spreadTexts = ruleTexts((pod) =>
   ),
 );
 
-function countedFor(world: Topology, pod: Pod, constraint: TopologySpreadConstraint): Counted {
-  const domainOf = new Map<Host, string>();
-  for (const host of world.hosts) {
-    if (
-      constraint.nodeTaintsPolicy === 'Honor' &&
-      firstUntolerated(host.taints, pod.tolerations) !== undefined
-    )
-      continue;
-    if (constraint.nodeAffinityPolicy !== 'Ignore' && firstRefused(pod, host) !== undefined)
-      continue;
-    const [domain, ...others] = domainsOf(host, constraint.topologyKey);
-    if (domain !== undefined && others.length === 0) domainOf.set(host, domain);
-  }
-  return { domainOf, domains: new Set(domainOf.values()).size };
+/** The domain that a node counts in; undefined when the constraint does not count the node. */
+function domainCounted(
+  host: Host,
+  pod: Pod,
+  constraint: TopologySpreadConstraint,
+): string | undefined {
+  if (
+    constraint.nodeTaintsPolicy === 'Honor' &&
+    firstUntolerated(host.taints, pod.tolerations) !== undefined
+  )
+    return undefined;
+  if (constraint.nodeAffinityPolicy !== 'Ignore' && firstRefused(pod, host) !== undefined)
+    return undefined;
+  const [domain, ...others] = domainsOf(host, constraint.topologyKey);
+  return others.length === 0 ? domain : undefined;
+}
+
+// Nodes never change, and thousands of them are asked the same for each bin of a round.
+const answers = new WeakMap<Host, Map<string, string | undefined>>();
+
+function countedFor(
+  world: Topology,
+  filter: string,
+  pod: Pod,
+  constraint: TopologySpreadConstraint,
+): Counted {
+  const domainOf = (host: Host): string | undefined => {
+    const known = answers.get(host) ?? new Map<string, string | undefined>();
+    answers.set(host, known);
+    if (!known.has(filter)) {
+      if (known.size >= answersMax) known.clear();
+      known.set(filter, domainCounted(host, pod, constraint));
+    }
+    return known.get(filter);
+  };
+  return { domainOf, domains: world.domains(filter, domainOf) };
 }
 
 /**
@@ -67,8 +89,8 @@ function spreadOf(
 ): Spread {
   const { pod, constraint, text } = rule;
   const counts = new Map<string, Count>();
-  for (const seat of world.census.matching(constraint.selector, [pod.namespace])) {
-    const domain = counted.domainOf.get(seat.host);
+  for (const seat of world.matching(constraint.selector, [pod.namespace])) {
+    const domain = counted.domainOf(seat.host);
     if (domain === undefined) continue;
     const count = counts.get(domain) ?? { bound: 0, all: 0 };
     counts.set(domain, count);
@@ -115,23 +137,19 @@ function skewAt(host: Host, spread: Spread): readonly Violation[] {
  * pods that are only selected may bind last. They raise the emptiest domain but are not counted as
  * excess.
  */
-export function spreadViolations(
-  world: Topology,
-  about: (host: Host) => boolean,
-): readonly Violation[] {
+export function spreadViolations(world: Topology): readonly Violation[] {
   const spreads = new Map<string, Spread>();
   const filters = new Map<string, Counted>();
   const found: Violation[] = [];
   const judge = (pod: Pod, constraint: TopologySpreadConstraint, text: string): Spread => {
     const filter = textOf([constraint.topologyKey, ...filterOf(pod, constraint)]);
-    const counted = filters.get(filter) ?? countedFor(world, pod, constraint);
+    const counted = filters.get(filter) ?? countedFor(world, filter, pod, constraint);
     filters.set(filter, counted);
     const spread = spreads.get(text) ?? spreadOf(world, counted, { pod, constraint, text });
     spreads.set(text, spread);
     return spread;
   };
-  for (const host of world.hosts) {
-    if (!about(host)) continue;
+  for (const host of world.asked) {
     const seen = new Set<string>();
     for (const pod of host.planned) {
       for (const [index, constraint] of pod.topologySpread.entries()) {

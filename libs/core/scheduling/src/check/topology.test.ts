@@ -3,11 +3,9 @@ import { requirementsOf } from '@dovetail/core-kube-model';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
-import { defaultPlanOptions } from '../options.js';
 import type { ExistingNode } from '../snapshot.js';
+import { hostsOf, topologyOf } from '../testing/hosts.js';
 import { nodeOf, podOf, selecting, snapshotOf } from '../testing/objects.js';
-import { Census } from './census.js';
-import { hostsOf } from './hosts.js';
 import { affinityViolations, antiAffinityViolations, ruleTexts, textOf } from './topology.js';
 
 const zoneKey = 'topology.kubernetes.io/zone';
@@ -46,9 +44,9 @@ function found(places: Places, about: (name: string) => boolean = () => true): r
     Object.entries(places).map(([name, { planned = [] }]) => [`node node-${name}`, planned]),
   );
   const hosts = hostsOf(snapshot, { newNodes: [], podsOn }, new Set());
-  const topology = { hosts, census: new Census(hosts), snapshot, options: defaultPlanOptions };
+  const topology = topologyOf(hosts, snapshot, ({ name }) => about(name));
   return [affinityViolations, antiAffinityViolations].flatMap((judge) =>
-    judge(topology, ({ name }) => about(name)).map(({ code, where }) => `${code} at ${where}`),
+    judge(topology).map(({ code, where }) => `${code} at ${where}`),
   );
 }
 const open: Partial<ExistingNode> = {

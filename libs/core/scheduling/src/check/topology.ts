@@ -12,11 +12,69 @@ import { domainsOf, type Host } from './hosts.js';
 
 /** The data that rules between pods are checked with. */
 export type Topology = {
-  readonly hosts: readonly Host[];
-  readonly census: Census;
-  readonly snapshot: Snapshot;
+  /** How many domains all the nodes are in; the text stands for the function. */
+  readonly domains: (filter: string, domainOf: DomainOf) => number;
+  /** The nodes to judge. */
+  readonly asked: readonly Host[];
+  /** Where each planned pod is planned. */
+  readonly planned: Census;
+  /** The pods in these namespaces that a selector selects, running and planned. */
+  readonly matching: Census['matching'];
+  /** The rules of running pods that keep others away. */
+  readonly guards: Iterable<Guard>;
+  /** Whether a running pod stays where it is; a planned one does not. */
+  readonly stays: (seat: Seat) => boolean;
+  readonly snapshot: Pick<Snapshot, 'namespaces'>;
   readonly options: PlanOptions;
 };
+
+/** The domain that a node counts in; undefined: it does not count. */
+export type DomainOf = (host: Host) => string | undefined;
+
+/** One required anti-affinity of running pods, with the pods that have it. */
+export type Guard = {
+  readonly term: PodAffinityTerm;
+  readonly namespaces: ReadonlySet<string>;
+  readonly carriers: Set<Seat>;
+};
+
+/** The required anti-affinities of running pods, equal ones together. */
+export class Guards {
+  readonly #snapshot: Pick<Snapshot, 'namespaces'>;
+  readonly #texts: (pod: Pod) => readonly string[];
+  readonly #guards = new Map<string, Guard>();
+
+  constructor(snapshot: Pick<Snapshot, 'namespaces'>, seats: Iterable<Seat>) {
+    this.#snapshot = snapshot;
+    this.#texts = termTexts(snapshot, (pod) => pod.requiredPodAntiAffinity);
+    for (const seat of seats) this.add(seat);
+  }
+
+  all(): Iterable<Guard> {
+    return this.#guards.values();
+  }
+
+  add(seat: Seat): void {
+    for (const [index, term] of seat.pod.requiredPodAntiAffinity.entries()) {
+      const text = this.#texts(seat.pod)[index] ?? '';
+      const guard = this.#guards.get(text) ?? {
+        term,
+        namespaces: namespacesFor(term, seat.pod, this.#snapshot.namespaces),
+        carriers: new Set(),
+      };
+      guard.carriers.add(seat);
+      this.#guards.set(text, guard);
+    }
+  }
+
+  remove(seat: Seat): void {
+    for (const text of this.#texts(seat.pod)) {
+      const guard = this.#guards.get(text);
+      guard?.carriers.delete(seat);
+      if (guard?.carriers.size === 0) this.#guards.delete(text);
+    }
+  }
+}
 
 export const textOf = (value: unknown): string =>
   JSON.stringify(value, (_, inner: unknown) => (inner instanceof Set ? [...inner].sort() : inner));
@@ -51,7 +109,7 @@ function namespacesFor(
  * Returns the texts of a pod's affinity or anti-affinity terms, with the namespaces that they mean.
  */
 const termTexts = (
-  snapshot: Snapshot,
+  snapshot: Pick<Snapshot, 'namespaces'>,
   of: (pod: Pod) => readonly PodAffinityTerm[],
 ): ((pod: Pod) => readonly string[]) =>
   ruleTexts((pod) =>
@@ -104,22 +162,18 @@ function affinityOf(seats: readonly Seat[], key: string, waits: (pod: Pod) => bo
  * rule. That pod runs already, or is planned and does not wait for the rule. If none runs, carriers
  * that select themselves may start one domain together.
  */
-export function affinityViolations(
-  { hosts, census, snapshot }: Topology,
-  about: (host: Host) => boolean,
-): readonly Violation[] {
+export function affinityViolations({ asked, matching, snapshot }: Topology): readonly Violation[] {
   const texts = termTexts(snapshot, (pod) => pod.requiredPodAffinity);
   const rules = new Map<string, Affinity>();
   const found: Violation[] = [];
-  for (const host of hosts) {
-    if (!about(host)) continue;
+  for (const host of asked) {
     for (const pod of host.planned) {
       for (const [index, term] of pod.requiredPodAffinity.entries()) {
         const text = texts(pod)[index] ?? '';
         const rule =
           rules.get(text) ??
           affinityOf(
-            census.matching(term.selector, namespacesFor(term, pod, snapshot.namespaces)),
+            matching(term.selector, namespacesFor(term, pod, snapshot.namespaces)),
             term.topologyKey,
             (other) => texts(other).includes(text),
           );
@@ -158,60 +212,69 @@ function mateFound(
  * Checks required anti-affinity in both directions: of planned pods against all pods, and of
  * running pods against planned ones.
  */
-export function antiAffinityViolations(
-  { hosts, census, snapshot }: Topology,
-  about: (host: Host) => boolean,
-): readonly Violation[] {
+export const antiAffinityViolations = (world: Topology): readonly Violation[] => [
+  ...unguarded(world),
+  ...ownClashes(world),
+];
+
+/** Returns planned pods beside a running pod that keeps them away. Running pods stay where they are. */
+function unguarded({ asked, planned, guards, stays }: Topology): readonly Violation[] {
+  const judged = new Set(asked);
+  const found: Violation[] = [];
+  for (const { term, namespaces, carriers } of guards) {
+    const kept = planned.matching(term.selector, namespaces).filter(({ host }) => judged.has(host));
+    if (kept.length === 0) continue;
+    const at = byDomain([...carriers].filter(stays), term.topologyKey);
+    for (const seat of kept) {
+      const [carrier] = matesOf(seat.host, term.topologyKey, at);
+      if (carrier !== undefined) found.push(clashOf(seat.host, carrier.pod, term, seat.pod));
+    }
+  }
+  return found;
+}
+
+/** Returns planned pods that share a domain with pods that they keep away. */
+function ownClashes({ asked, planned, matching, snapshot }: Topology): readonly Violation[] {
+  const judged = new Set(asked);
   const texts = termTexts(snapshot, (pod) => pod.requiredPodAntiAffinity);
   const rules = new Map<string, SeatsByDomain>();
   const found: Violation[] = [];
-  const judge = (host: Host, pod: Pod, planned: boolean): void => {
+  for (const { host, pod } of planned.guards) {
     for (const [index, term] of pod.requiredPodAntiAffinity.entries()) {
       const text = texts(pod)[index] ?? '';
       const rule =
         rules.get(text) ??
         byDomain(
-          census.matching(term.selector, namespacesFor(term, pod, snapshot.namespaces)),
+          matching(term.selector, namespacesFor(term, pod, snapshot.namespaces)),
           term.topologyKey,
         );
       rules.set(text, rule);
-      // Only planned pods can violate a rule, because running pods stay where they are.
-      const others = domainsOf(host, term.topologyKey).flatMap((domain) =>
-        domain === undefined ? [] : (rule[planned ? 'all' : 'planned'].get(domain) ?? []),
-      );
-      const clash = others.find(
-        (other) => other.pod.uid !== pod.uid && (about(host) || about(other.host)),
+      const clash = matesOf(host, term.topologyKey, rule).find(
+        (other) => other.pod.uid !== pod.uid && (judged.has(host) || judged.has(other.host)),
       );
       if (clash !== undefined)
-        found.push({
-          code: 'pod-anti-affinity',
-          where: clash.planned ? clash.host.name : host.name,
-          message: `pod ${pod.uid} must not share ${term.topologyKey} with pod ${clash.pod.uid}`,
-        });
+        found.push(clashOf(clash.planned ? clash.host : host, pod, term, clash.pod));
     }
-  };
-  for (const host of hosts) {
-    for (const pod of host.running) judge(host, pod, false);
-    for (const pod of host.planned) judge(host, pod, true);
   }
   return found;
 }
 
-/** The pods in each domain of a key, and those among them that the plan places. */
-type SeatsByDomain = {
-  readonly all: ReadonlyMap<string, readonly Seat[]>;
-  readonly planned: ReadonlyMap<string, readonly Seat[]>;
-};
+const clashOf = (host: Host, pod: Pod, term: PodAffinityTerm, other: Pod): Violation => ({
+  code: 'pod-anti-affinity',
+  where: host.name,
+  message: `pod ${pod.uid} must not share ${term.topologyKey} with pod ${other.uid}`,
+});
 
-function byDomain(seats: readonly Seat[], key: string): SeatsByDomain {
+/** Pods by the domain of a key; a pod is in every domain that its node may come to be in. */
+type SeatsByDomain = ReadonlyMap<string, readonly Seat[]>;
+
+const matesOf = (host: Host, key: string, seats: SeatsByDomain): readonly Seat[] =>
+  domainsOf(host, key).flatMap((domain) => (domain === undefined ? [] : (seats.get(domain) ?? [])));
+
+function byDomain(seats: Iterable<Seat>, key: string): SeatsByDomain {
   const all = new Map<string, Seat[]>();
-  const planned = new Map<string, Seat[]>();
-  for (const seat of seats) {
-    for (const domain of domainsOf(seat.host, key)) {
-      if (domain === undefined) continue;
-      push(all, domain, seat);
-      if (seat.planned) push(planned, domain, seat);
-    }
-  }
-  return { all, planned };
+  for (const seat of seats)
+    for (const domain of domainsOf(seat.host, key))
+      if (domain !== undefined) push(all, domain, seat);
+  return all;
 }

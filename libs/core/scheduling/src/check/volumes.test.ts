@@ -7,8 +7,8 @@ import type {
 import { describe, expect, test } from '@jest/globals';
 
 import type { ExistingNode, Snapshot } from '../snapshot.js';
+import { hostsOf } from '../testing/hosts.js';
 import { nodeOf, podOf, snapshotOf } from '../testing/objects.js';
-import { hostsOf } from './hosts.js';
 import { volumeViolations } from './volumes.js';
 
 const zoneKey = 'topology.kubernetes.io/zone';

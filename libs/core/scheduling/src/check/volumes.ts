@@ -1,6 +1,7 @@
 import { labels } from '@dovetail/core-api';
 import {
   compareText,
+  type CsiNode,
   type NodeSelectorTerm,
   type PersistentVolume,
   type PersistentVolumeClaim,
@@ -9,7 +10,7 @@ import {
 } from '@dovetail/core-kube-model';
 
 import type { Violation } from '../plan.js';
-import type { Snapshot } from '../snapshot.js';
+import type { Surroundings } from '../snapshot.js';
 import { type Host, labelsSatisfy, type Variant } from './hosts.js';
 
 type Facts = {
@@ -22,25 +23,27 @@ type Facts = {
 
 /** Storage objects by name. */
 type Storage = {
-  readonly snapshot: Snapshot;
+  readonly snapshot: Surroundings;
   readonly claims: ReadonlyMap<string, PersistentVolumeClaim>;
   readonly volumes: ReadonlyMap<string, PersistentVolume>;
+  readonly limits: ReadonlyMap<string, CsiNode['limits']>;
 };
 
-const known = new WeakMap<Snapshot, Storage>();
-function storageOf(snapshot: Snapshot): Storage {
+const known = new WeakMap<Surroundings, Storage>();
+function storageOf(snapshot: Surroundings): Storage {
   const storage = known.get(snapshot) ?? {
     snapshot,
     claims: new Map(
       snapshot.persistentVolumeClaims.map((one) => [`${one.namespace}/${one.name}`, one]),
     ),
     volumes: new Map(snapshot.persistentVolumes.map((one) => [one.name, one])),
+    limits: new Map(snapshot.csiNodes.map((one) => [one.name, one.limits])),
   };
   known.set(snapshot, storage);
   return storage;
 }
 
-function classFacts(snapshot: Snapshot, name: string | undefined, id: string): Facts {
+function classFacts(snapshot: Surroundings, name: string | undefined, id: string): Facts {
   const byAge = [...snapshot.storageClasses].sort(
     (a, b) => b.createdMs - a.createdMs || compareText(a.name, b.name),
   );
@@ -93,8 +96,7 @@ function reachable(facts: Facts, have: Variant): boolean {
 
 function limitViolations(host: Host, storage: Storage): readonly Violation[] {
   if (host.planned.every((pod) => pod.volumes.length === 0)) return [];
-  const limits =
-    storage.snapshot.csiNodes.find((one) => one.name === host.existing?.name)?.limits ?? {};
+  const limits = storage.limits.get(host.existing?.name ?? '') ?? {};
   const ids = (pods: readonly Pod[], driver: string): readonly string[] =>
     pods
       .flatMap((pod) => pod.volumes.map((volume) => factsOf(storage, pod, volume)))
@@ -116,7 +118,7 @@ function limitViolations(host: Host, storage: Storage): readonly Violation[] {
 }
 
 /** Returns the volumes that the node cannot reach or attach. */
-export function volumeViolations(host: Host, snapshot: Snapshot): readonly Violation[] {
+export function volumeViolations(host: Host, snapshot: Surroundings): readonly Violation[] {
   const found: Violation[] = [];
   const storage = storageOf(snapshot);
   for (const pod of host.planned) {

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 
 import { annotations, type Pool, renderPromise } from '@dovetail/core-api';
 import { claimValue, poolValue } from '@dovetail/core-api/testing';
-import { type CatalogView, Cluster, livePromise } from '@dovetail/core-cluster';
+import { type CatalogView, Cluster, livePromise, nodesNow } from '@dovetail/core-cluster';
 import { plainTypeValue, typesByName } from '@dovetail/core-ec2-model/testing';
 import { nodeValue, podValue } from '@dovetail/core-kube-model/testing';
 import type { NewNode } from '@dovetail/core-scheduling';
 import { describe, expect, test } from '@jest/globals';
 
-import { optionOf, planValue } from '../testing/values.js';
+import { binValue as bin, planValue } from '../testing/values.js';
 import { Judge } from './judge.js';
 import { type CheckBin, claimNameOf } from './judged.js';
 import { AdmissionMemory } from './ledger.js';
@@ -19,20 +19,6 @@ const sha256Hex = (text: string): string => createHash('sha256').update(text).di
 const pool = poolValue('default');
 const types = typesByName(plainTypeValue('small', 2000), plainTypeValue('large', 8000));
 const catalog: CatalogView = { revision: '1', typesOf: () => types };
-const bin = (id: string, podUids: readonly string[], change: Partial<NewNode> = {}): NewNode => ({
-  id,
-  pool: pool.identity,
-  options: [optionOf('small', 1), optionOf('large', 4)],
-  requirements: [],
-  labels: {},
-  taints: [],
-  requests: {},
-  podUids,
-  topologyGroups: [],
-  minValuesRelaxed: false,
-  notes: [],
-  ...change,
-});
 const clusterOf = (change: Partial<Pool> = {}): Cluster => {
   const cluster = new Cluster();
   cluster.set('pool', { ...pool, ...change });
@@ -43,18 +29,16 @@ const judged = (cluster: Cluster, newNodes: readonly NewNode[], check: CheckBin 
   const judge = new Judge(
     { cluster, catalog, memory: new AdmissionMemory(), check, sha256Hex },
     { planAgeMaxMs: 60_000, promiseMs: 1, replacementPromiseMs: 1 },
-    { admission: { epoch: 1, number: 2 }, nowMs: 1_000 },
+    { admission: { epoch: 1, number: 2 }, nowMs: 1_000, nodes: nodesNow(cluster, catalog, 1_000) },
   );
   const plan = planValue('plan');
-  return judge
-    .judge({ ...plan, plan: { ...plan.plan, newNodes } })
-    .map((each) =>
-      each.kind === 'refused'
-        ? `${each.binId} ${each.reasons[0]?.code ?? ''}`
-        : each.kind === 'new-node'
-          ? `${each.binId} ${each.options.map((option) => option.instanceType).join('|')}`
-          : each.kind,
-    );
+  return [...judge.judge({ ...plan, plan: { ...plan.plan, newNodes } })].map((each) =>
+    each.kind === 'refused'
+      ? `${each.binId} ${each.reasons[0]?.code ?? ''}`
+      : each.kind === 'new-node'
+        ? `${each.binId} ${each.options.map((option) => option.instanceType).join('|')}`
+        : each.kind,
+  );
 };
 
 describe('a round', () => {

@@ -59,13 +59,18 @@ export class Judge {
   constructor(
     deps: JudgeDeps,
     options: JudgeOptions,
-    round: { readonly admission: AdmissionNumber; readonly nowMs: number },
+    round: {
+      readonly admission: AdmissionNumber;
+      readonly nowMs: number;
+      /** The nodes as they are when the round begins. */
+      readonly nodes: readonly ExistingNode[];
+    },
   ) {
     this.#deps = deps;
     this.#options = options;
     this.#admission = round.admission;
     this.#nowMs = round.nowMs;
-    this.#ledger = new Ledger(deps.cluster, deps.catalog, round.nowMs);
+    this.#ledger = new Ledger(deps.cluster, deps.catalog, round);
     this.#binOptions = new BinOptions(this.#ledger);
     this.#rules = new RuleCheck({
       check: deps.check,
@@ -75,23 +80,23 @@ export class Judge {
     });
   }
 
-  /** Judges the bins of one plan; placements come first. */
-  judge(message: PlanMessage): readonly JudgedBin[] {
+  /**
+   * Judges the bins of one plan, each when it is asked for; placements come first. The caller may do
+   * other work between two of them.
+   */
+  *judge(message: PlanMessage): Generator<JudgedBin> {
     const whole =
       tooOld(message, this.#nowMs, this.#options.planAgeMaxMs) ??
       olderEpoch(message.admissionSeen, this.#admission.epoch) ??
       this.#alreadyReplaced(message);
-    const placements = message.plan.placements.map((placement, index) =>
-      whole === undefined
+    for (const [index, placement] of message.plan.placements.entries())
+      yield whole === undefined
         ? this.#placement(message, placement, index)
-        : refusedBin(message, placementId(index), placement, [whole]),
-    );
-    const nodes = message.plan.newNodes.map((bin, index) =>
-      whole === undefined
+        : refusedBin(message, placementId(index), placement, [whole]);
+    for (const [index, bin] of message.plan.newNodes.entries())
+      yield whole === undefined
         ? this.#newNode(message, bin, index)
-        : refusedBin(message, bin.id, bin, [whole]),
-    );
-    return [...placements, ...nodes];
+        : refusedBin(message, bin.id, bin, [whole]);
   }
 
   /**

@@ -4,7 +4,6 @@ import {
   type CatalogView,
   claimUsage,
   type Cluster,
-  nodesNow,
   promiseHolding,
   typesOfClaim,
 } from '@dovetail/core-cluster';
@@ -95,11 +94,15 @@ export class Ledger {
   readonly #promisedNow = new Map<string, string>();
   readonly #usage = new Map<string, Resources>();
 
-  constructor(cluster: Cluster, catalog: CatalogView, nowMs: number) {
+  constructor(
+    cluster: Cluster,
+    catalog: CatalogView,
+    at: { readonly nowMs: number; readonly nodes: readonly ExistingNode[] },
+  ) {
     this.#cluster = cluster;
     this.#catalog = catalog;
-    this.#nowMs = nowMs;
-    this.nodes = [...nodesNow(cluster, catalog, nowMs)];
+    this.#nowMs = at.nowMs;
+    this.nodes = [...at.nodes];
     this.nodes.forEach((node, index) => {
       this.#indexByUid.set(node.uid, index);
       const claim =

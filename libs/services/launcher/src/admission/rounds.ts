@@ -1,15 +1,22 @@
 import type { AdmissionNumber, PlanMessage, Verdict } from '@dovetail/contracts';
 import { type CatalogView, classKey, type Cluster } from '@dovetail/core-cluster';
-import type { Clock, Epoch, Hash, Log, Metrics } from '@dovetail/core-ports';
-import { groupBy } from '@dovetail/service-kit';
-import { inParallel } from '@dovetail/service-kit';
+import {
+  type Clock,
+  type Epoch,
+  type Hash,
+  LeadershipLost,
+  type Log,
+  type Metrics,
+} from '@dovetail/core-ports';
+import { groupBy, inParallel, Turns } from '@dovetail/service-kit';
 
 import type { ClusterWriter } from '../cluster/cluster-writer.js';
 import type { AdmissionConfig } from '../config.js';
 import type { LauncherFeed } from '../tell/launcher-feed.js';
+import type { Checker } from './checker.js';
 import { claimObject } from './claim-object.js';
 import { Judge } from './judge.js';
-import type { AdmittedNode, AdmittedPlacement, CheckBin, JudgedBin, RefusedBin } from './judged.js';
+import type { AdmittedNode, AdmittedPlacement, JudgedBin, RefusedBin } from './judged.js';
 import { AdmissionMemory } from './ledger.js';
 import { type OpenRound, renderRound } from './open-round.js';
 import { PromiseWriter } from './promise-writer.js';
@@ -25,15 +32,19 @@ export type RoundsDeps = {
   readonly cluster: Cluster;
   readonly writer: ClusterWriter;
   readonly catalog: CatalogView;
-  /** The checker for a round that begins now. */
-  readonly checker: () => CheckBin;
+  readonly checker: Pick<Checker, 'nodesInTurns' | 'asOfNow'>;
   readonly feed: Pick<LauncherFeed, 'publishHead' | 'publishVerdicts'>;
-  readonly report: RoundReport;
+  readonly report: Pick<RoundReport, 'record'>;
   readonly epoch: Epoch;
   /** Called when claims were made: there is something to launch. */
   readonly onClaims: () => void;
 };
 
+/**
+ * Judging that took this long, in milliseconds, is fenced again before it is carried out: a third
+ * of the Lease's default duration, after which a renewal is due as well.
+ */
+const fenceAgainMs = 5_000;
 /** Plans whose verdicts are remembered: a plan that comes again gets the same answer. */
 const judgedMax = 4_096;
 
@@ -78,10 +89,12 @@ export class Rounds {
     const startedMs = clock.nowMs();
     this.#number += 1;
     const admission = this.head;
-    await epoch.guardedWrite(
-      renderRound({ number: admission.number, planIds: fresh.map((plan) => plan.id) }),
-    );
-    const outcomes = await this.#carryOut(this.#judge(fresh, admission), admission);
+    const fence = renderRound({ number: admission.number, planIds: fresh.map((plan) => plan.id) });
+    await epoch.guardedWrite(fence);
+    const fencedMs = clock.nowMs();
+    const judged = await this.#judge(fresh, admission);
+    if (clock.nowMs() - fencedMs >= fenceAgainMs) await epoch.guardedWrite(fence);
+    const outcomes = await this.#carryOut(judged, admission);
     const round = { admission, atMs: clock.nowMs() };
     for (const plan of fresh) {
       this.#remember(plan.id, [
@@ -95,20 +108,40 @@ export class Rounds {
     metrics.observe('dovetail_admission_round_seconds', (clock.nowMs() - startedMs) / 1000);
   }
 
-  #judge(plans: readonly PlanMessage[], admission: AdmissionNumber): readonly JudgedBin[] {
+  /** Judges bin after bin. Other work of the process gets its turn in between. */
+  async #judge(
+    plans: readonly PlanMessage[],
+    admission: AdmissionNumber,
+  ): Promise<readonly JudgedBin[]> {
     const { clock, checker, hash } = this.#deps;
+    const nodes = await checker.nodesInTurns(clock, this.#deps.epoch.stop);
     const nowMs = clock.nowMs();
     const judge = new Judge(
       {
         ...this.#deps,
-        check: checker(),
+        check: checker.asOfNow(),
         memory: this.#memory,
         sha256Hex: (text) => hash.sha256Hex(text),
       },
       this.#config,
-      { admission, nowMs },
+      { admission, nowMs, nodes },
     );
-    return plans.flatMap((plan) => judge.judge(plan));
+    const judged: JudgedBin[] = [];
+    const turns = new Turns(clock);
+    for (const plan of plans) {
+      for (const bin of judge.judge(plan)) {
+        judged.push(bin);
+        await turns.give(this.#deps.epoch.stop);
+        this.#leads();
+      }
+    }
+    return judged;
+  }
+
+  /** Throws LeadershipLost once the epoch has ended: nothing more may be written. */
+  #leads(): void {
+    const { epoch } = this.#deps;
+    if (epoch.stop.aborted) throw new LeadershipLost(`epoch ${epoch.number} has ended`);
   }
 
   #wasJudged(plan: PlanMessage): boolean {
@@ -141,6 +174,7 @@ export class Rounds {
     const nodes = bins.filter((bin) => bin.kind === 'new-node');
     const made = new Map<JudgedBin, JudgedBin>();
     await inParallel(nodes, this.#config.writesInParallel, async (bin) => {
+      this.#leads();
       made.set(bin, await this.#createClaim(bin, admission));
     });
     if (nodes.length > 0) this.#deps.onClaims();
@@ -150,7 +184,10 @@ export class Rounds {
       (bin) => bin.holder.uid,
     );
     await inParallel([...byHolder.values()], this.#config.writesInParallel, async (placements) => {
-      for (const placement of placements) made.set(placement, await this.#givePromise(placement));
+      for (const placement of placements) {
+        this.#leads();
+        made.set(placement, await this.#givePromise(placement));
+      }
     });
     return bins.map((bin) => made.get(bin) ?? bin);
   }

@@ -1,11 +1,5 @@
 import { annotations, type NodeClaim, parsePromise, renderPromise } from '@dovetail/core-api';
-import {
-  type CatalogView,
-  type Cluster,
-  isRetiring,
-  livePromise,
-  nodesNow,
-} from '@dovetail/core-cluster';
+import { type Cluster, isRetiring, livePromise } from '@dovetail/core-cluster';
 import {
   needsScheduler,
   type Node,
@@ -21,7 +15,7 @@ import {
 } from '@dovetail/core-ports';
 import { inParallel } from '@dovetail/service-kit';
 
-import type { CheckBin } from '../admission/judged.js';
+import type { Checker } from '../admission/checker.js';
 import { promiseWithout } from '../admission/promise-changes.js';
 import type { ClusterWriter } from '../cluster/cluster-writer.js';
 import { cordonedSinceMs, openedNode } from './node-changes.js';
@@ -34,8 +28,7 @@ export type PlacementDeps = {
   readonly metrics: Metrics;
   readonly cluster: Cluster;
   readonly writer: ClusterWriter;
-  readonly catalog: CatalogView;
-  readonly checker: () => CheckBin;
+  readonly checker: Pick<Checker, 'nodes' | 'asOfNow'>;
   readonly placement: 'bind' | 'scheduler';
   readonly deadlineMs: number;
   /** How long a node stays closed after our own watch has shown the last of its bindings. */
@@ -171,15 +164,17 @@ export class Placement {
 
   /** All of the pods if they fit together; otherwise those that fit one after the other. */
   #thatHold(node: Node, pods: readonly Pod[]): readonly Pod[] {
-    const { cluster, catalog, clock, checker } = this.#deps;
+    const { clock, checker } = this.#deps;
     const uids = new Set(pods.map((pod) => pod.uid));
     // Room that the bin's own pods were promised is not taken: each of them is checked by itself.
-    const nodes = nodesNow(cluster, catalog, clock.nowMs()).map((each) =>
-      each.uid === node.uid
-        ? { ...each, promisedPods: each.promisedPods.filter((pod) => !uids.has(pod.uid)) }
-        : each,
-    );
-    const check = checker();
+    const nodes = checker
+      .nodes(clock.nowMs())
+      .map((each) =>
+        each.uid === node.uid
+          ? { ...each, promisedPods: each.promisedPods.filter((pod) => !uids.has(pod.uid)) }
+          : each,
+      );
+    const check = checker.asOfNow();
     const holds = (some: readonly Pod[]): boolean =>
       check({
         bin: {

@@ -1,5 +1,5 @@
 import type { PlanMessage } from '@dovetail/contracts';
-import type { BinOption } from '@dovetail/core-scheduling';
+import type { BinOption, NewNode } from '@dovetail/core-scheduling';
 
 import type { IntentRequest } from '../launch/intent.js';
 
@@ -50,5 +50,24 @@ export const planValue = (id: string, change: Partial<PlanMessage> = {}): PlanMe
     bound: { kind: 'none', priceMicrosPerHour: 0 },
     stats: { pods: 0, classes: 0, instanceTypes: 0 },
   },
+  ...change,
+});
+
+export const binValue = (
+  id: string,
+  podUids: readonly string[],
+  change: Partial<NewNode> = {},
+): NewNode => ({
+  id,
+  pool: { kind: 'NodePool', name: 'default' },
+  options: [optionOf('small', 1), optionOf('large', 4)],
+  requirements: [],
+  labels: {},
+  taints: [],
+  requests: {},
+  podUids,
+  topologyGroups: [],
+  minValuesRelaxed: false,
+  notes: [],
   ...change,
 });

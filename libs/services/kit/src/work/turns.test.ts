@@ -1,0 +1,30 @@
+import type { Clock } from '@dovetail/core-ports';
+import { Stopper } from '@dovetail/core-ports';
+import { expect, test } from '@jest/globals';
+
+import { Turns } from './turns.js';
+
+/** Each step of the work takes so long; counts the pauses. */
+async function pauses(stepMs: number, steps: number): Promise<number> {
+  let [nowMs, slept] = [0, 0];
+  const clock: Clock = {
+    nowMs: () => nowMs,
+    sleep: (ms) => {
+      nowMs += ms;
+      slept += 1;
+      return Promise.resolve();
+    },
+  };
+  const turns = new Turns(clock);
+  for (let step = 0; step < steps; step += 1) {
+    nowMs += stepMs;
+    await turns.give(new Stopper());
+  }
+  return slept;
+}
+
+test.each([
+  ['quick steps go on', 0, 1_000, 0],
+  ['steps of 5 ms pause after every fourth', 5, 100, 25],
+  ['long steps pause after each', 200, 10, 10],
+])('%s', async (_, stepMs, steps, expected) => expect(await pauses(stepMs, steps)).toBe(expected));

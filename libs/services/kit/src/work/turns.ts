@@ -1,0 +1,25 @@
+import type { Clock, StopSignal } from '@dovetail/core-ports';
+
+/**
+ * How long a loop may work without a pause, in milliseconds. A tenth of the longest wait that
+ * renewals, probes and other loops are to see.
+ */
+const turnMs = 20;
+
+/** Gives other work of the process its turn while a long loop runs. */
+export class Turns {
+  readonly #clock: Clock;
+  #sinceMs: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#sinceMs = clock.nowMs();
+  }
+
+  /** Pauses when the loop has worked for its time since the last pause. */
+  async give(stop: StopSignal): Promise<void> {
+    if (this.#clock.nowMs() - this.#sinceMs < turnMs) return;
+    await this.#clock.sleep(1, stop);
+    this.#sinceMs = this.#clock.nowMs();
+  }
+}
