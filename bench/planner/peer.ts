@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import type { Pool } from '@dovetail/core-api';
 import type { InstanceType } from '@dovetail/core-ec2-model';
 import type { LabelSelector, Pod, PodAffinityTerm, Resources } from '@dovetail/core-kube-model';
+import { messageOf } from '@dovetail/core-ports';
 
 import { type BenchWorld } from '../worlds/objects.js';
 
@@ -168,7 +169,7 @@ export async function buildPeer(tell: (text: string) => void): Promise<boolean> 
     return true;
   } catch (error) {
     tell(
-      `without Karpenter: it cannot be built here (${error instanceof Error ? error.message.split('\n').slice(0, 3).join(' ') : String(error)})\n`,
+      `without Karpenter: it cannot be built here (${messageOf(error).split('\n').slice(0, 3).join(' ')})\n`,
     );
     return false;
   }

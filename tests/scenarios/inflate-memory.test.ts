@@ -1,7 +1,7 @@
 import type { Decision } from '@dovetail/contracts';
 import { annotations } from '@dovetail/core-api';
 import { allocatableOf, catalogFor } from '@dovetail/core-ec2-model';
-import { parseAmount } from '@dovetail/core-kube-model';
+import { compareText, parseAmount } from '@dovetail/core-kube-model';
 import { claims, events, instances, ourNodes, untilRunning } from '@dovetail/test-support/cluster';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -30,7 +30,7 @@ const fitting = catalogFor(region)
     name: facts.name,
     price: onDemandPriceMicrosPerHour,
   }))
-  .toSorted((a, b) => a.price - b.price || (a.name < b.name ? -1 : 1));
+  .toSorted((a, b) => a.price - b.price || compareText(a.name, b.name));
 /** The types at the lowest price among the rest. */
 const cheapestOf = (types: typeof fitting): readonly string[] =>
   types.filter((type) => type.price === types[0]?.price).map((type) => type.name);

@@ -1,5 +1,5 @@
 import { annotations, labels } from '@dovetail/core-api';
-import { type KubeObject, kubeResources } from '@dovetail/core-ports';
+import { type KubeObject, kubeResources, messageOf } from '@dovetail/core-ports';
 
 import { eventually, type TestWorld } from './world.js';
 
@@ -94,10 +94,7 @@ export const untilRunning = (
     },
     deadlineMs,
   ).catch(async (error: unknown) => {
-    throw new Error(
-      `${error instanceof Error ? error.message : String(error)}\n${await whyWaiting(world, namespace)}`,
-      { cause: error },
-    );
+    throw new Error(`${messageOf(error)}\n${await whyWaiting(world, namespace)}`, { cause: error });
   });
 
 /** Waits until no node, claim and instance of ours is left. */

@@ -17,6 +17,7 @@ import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 
 import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
+import { compareText } from '@dovetail/core-kube-model';
 
 import { encodeType, type KarpenterFacts, type Region } from './encode.js';
 
@@ -176,7 +177,7 @@ function bootsLinux(type: InstanceTypeInfo): boolean {
 
 function render(moto: Moto, karpenter: KarpenterFacts): string {
   const nameOf = (type: InstanceTypeInfo): string => type.InstanceType ?? '';
-  const types = moto.types.filter(bootsLinux).sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+  const types = moto.types.filter(bootsLinux).sort((a, b) => compareText(nameOf(a), nameOf(b)));
   // If a source's format has changed, this must fail here and not give a table with holes.
   for (const [what, count] of [
     ['types', types.length],

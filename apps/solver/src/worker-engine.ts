@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 
 import type { MalformedMessage } from '@dovetail/contracts';
-import type { Clock, DebugState, Log, Vitals } from '@dovetail/core-ports';
+import { type Clock, type DebugState, type Log, stackOf, type Vitals } from '@dovetail/core-ports';
 import type { EnginePort, Solved } from '@dovetail/service-solver';
 
 import type { Answer, Question, Telling } from './protocol.js';
@@ -97,10 +97,7 @@ class QuestionLine {
       'malformed' in heard ? onMalformed(heard.malformed) : this.#hear(heard),
     );
     worker.on('error', (error) => {
-      log.error(
-        'worker-died',
-        `the planning thread died: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
-      );
+      log.error('worker-died', `the planning thread died: ${stackOf(error)}`);
       process.exitCode = 1;
       process.kill(process.pid, 'SIGTERM');
     });

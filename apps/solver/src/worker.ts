@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 
+import { stackOf } from '@dovetail/core-ports';
 import { systemClock, systemHash } from '@dovetail/runtime';
 import { inThread, SolverEngine } from '@dovetail/service-solver';
 
@@ -46,12 +47,7 @@ async function answer(id: number, work: () => Promise<unknown>): Promise<void> {
   try {
     reply = { id, ok: true, value: await work(), ready: engine.ready };
   } catch (error) {
-    reply = {
-      id,
-      ok: false,
-      message: error instanceof Error ? (error.stack ?? error.message) : String(error),
-      ready: engine.ready,
-    };
+    reply = { id, ok: false, message: stackOf(error), ready: engine.ready };
   }
   parentPort?.postMessage(reply);
 }

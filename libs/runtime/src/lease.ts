@@ -13,6 +13,7 @@ import {
   LeadershipLost,
   type Log,
   type ObjectRef,
+  stackOf,
   type StopSignal,
 } from '@dovetail/core-ports';
 
@@ -209,7 +210,7 @@ class HeldEpoch {
       if (!(error instanceof LeadershipLost))
         this.#options.log.error(
           'leading-failed',
-          `work of the leader ended with an error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+          `work of the leader ended with an error: ${stackOf(error)}`,
         );
     } finally {
       end();

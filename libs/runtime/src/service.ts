@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 
-import type { Log, Service } from '@dovetail/core-ports';
+import { type Log, messageOf, type Service, stackOf } from '@dovetail/core-ports';
 
 import { SettingsError } from './settings.js';
 
@@ -44,7 +44,7 @@ export async function runToEnd({ service, close, log, stopping, exit }: Running)
     if (!stopping.signal.aborted) throw new Error('the service returned before it was stopped');
     await close();
   } catch (error) {
-    log.error('service-failed', `the service failed and ends: ${textOf(error)}`, {
+    log.error('service-failed', `the service failed and ends: ${messageOf(error)}`, {
       stack: stackOf(error),
     });
     stopping.abort();
@@ -59,7 +59,7 @@ export async function runToEnd({ service, close, log, stopping, exit }: Running)
  */
 export function exitOnUncaught(log: Log): void {
   const end = (name: string) => (error: unknown) => {
-    log.error(name, `an error was not caught, the service ends: ${textOf(error)}`, {
+    log.error(name, `an error was not caught, the service ends: ${messageOf(error)}`, {
       stack: stackOf(error),
     });
     process.exit(1);
@@ -81,10 +81,6 @@ export async function runMain(main: () => Promise<void>): Promise<void> {
     process.exitCode = isSettings ? 64 : 1;
   }
 }
-
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-const stackOf = (error: unknown): string =>
-  error instanceof Error ? (error.stack ?? error.message) : String(error);
 
 /** Waits until the work has ended, well or not, but no longer than the limit. */
 function atMost(durationMs: number, work: Promise<unknown>): Promise<void> {

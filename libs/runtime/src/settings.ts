@@ -1,5 +1,7 @@
 import { parseArgs } from 'node:util';
 
+import { messageOf } from '@dovetail/core-ports';
+
 /**
  * One setting of a service. Its value comes from the flag, else the environment variable, else the
  * default.
@@ -66,10 +68,7 @@ function flagsOf(
   try {
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: false }).values;
   } catch (cause) {
-    throw new SettingsError(
-      `${cause instanceof Error ? cause.message : String(cause)}. See --help for the flags that exist.`,
-      { cause },
-    );
+    throw new SettingsError(`${messageOf(cause)}. See --help for the flags that exist.`, { cause });
   }
 }
 
@@ -85,7 +84,7 @@ function readOne(
     return { value: setting.parse(given) };
   } catch (error) {
     return {
-      problem: `--${setting.flag} (or ${setting.env}) is ${JSON.stringify(given)}: ${error instanceof Error ? error.message : String(error)}`,
+      problem: `--${setting.flag} (or ${setting.env}) is ${JSON.stringify(given)}: ${messageOf(error)}`,
     };
   }
 }

@@ -1,3 +1,4 @@
+import { isRecord } from '@dovetail/core-kube-model';
 import { Environment, ParseError } from '@marcbachmann/cel-js';
 import { Ajv } from 'ajv';
 
@@ -25,8 +26,6 @@ export type Crd = {
   };
 };
 
-const isRecord = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 /** The object with the schema's defaults, as the API server stores it. */

@@ -1,3 +1,4 @@
+import { compareText } from '@dovetail/core-kube-model';
 /** Gives random names stable ones, in the order in which they are first seen. */
 export class Names {
   readonly #stable = new Map<string, string>();
@@ -56,6 +57,6 @@ function partsOf(name: string): { readonly family: string; readonly count: numbe
 
 function byFamilyThenCount(a: string, b: string): number {
   const [left, right] = [partsOf(a), partsOf(b)];
-  if (left.family !== right.family) return left.family < right.family ? -1 : 1;
+  if (left.family !== right.family) return compareText(left.family, right.family);
   return left.count - right.count;
 }

@@ -8,7 +8,7 @@ import {
   followDecisions,
   streamName,
 } from '@dovetail/contracts';
-import { type Bus, BusError, type Hash, type Log } from '@dovetail/core-ports';
+import { type Bus, BusError, type Hash, type Log, messageOf } from '@dovetail/core-ports';
 import { isBusReaderUrl, readBus } from '@dovetail/sim-bus';
 
 import { decisionsExitCodes, type DecisionsRequest } from './request.js';
@@ -67,7 +67,7 @@ function natsOptions(request: DecisionsRequest, output: Output): NatsOptions | u
     };
   } catch (error) {
     output.err(
-      `--nats-credentials ${request.credentialsFile}: ${error instanceof Error ? error.message : String(error)}; give the path of a .creds file or of an NKey seed\n`,
+      `--nats-credentials ${request.credentialsFile}: ${messageOf(error)}; give the path of a .creds file or of an NKey seed\n`,
     );
     return undefined;
   }

@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { compareText } from '@dovetail/core-kube-model';
+
 import { InputError } from './input-error.js';
 
 const isManifest = (name: string): boolean => /\.(ya?ml|json)$/.test(name);
@@ -8,7 +10,7 @@ const isManifest = (name: string): boolean => /\.(ya?ml|json)$/.test(name);
 /** The manifests below a folder, by path. */
 function walk(folder: string): readonly string[] {
   return readdirSync(folder, { withFileTypes: true })
-    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .sort((a, b) => compareText(a.name, b.name))
     .flatMap((entry) => {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) return walk(path);

@@ -1,4 +1,4 @@
-import type { Parsed, ParseFailure } from '@dovetail/core-kube-model';
+import { isRecord, type Parsed, type ParseFailure } from '@dovetail/core-kube-model';
 
 import { type Document, documentsOf } from './documents.js';
 import { InputError } from './input-error.js';
@@ -15,9 +15,6 @@ export type Source = {
 
 /** Longer documents (in characters) are named by their first line only. */
 const locateMax = 8_000_000;
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The error for a field of an object, with its line or, if the field is absent, its parent's. */
 export async function errorAt(

@@ -1,8 +1,7 @@
+import { type Raw, recordOf } from '@dovetail/core-kube-model';
+
 import type { Inventory, Item } from './kinds.js';
 
-type Raw = Readonly<Record<string, unknown>>;
-const record = (value: unknown): Raw =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Raw) : {};
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -30,15 +29,18 @@ function withPriority(
 function withRuntime(spec: Raw, classes: ReadonlyMap<string, Raw>): Raw {
   const runtime = classes.get(textOf(spec['runtimeClassName']));
   if (runtime === undefined) return spec;
-  const scheduling = record(runtime['scheduling']);
-  const overhead = record(runtime['overhead'])['podFixed'];
+  const scheduling = recordOf(runtime['scheduling']);
+  const overhead = recordOf(runtime['overhead'])['podFixed'];
   return {
     ...spec,
     ...(spec['overhead'] === undefined && overhead !== undefined ? { overhead } : {}),
     ...(scheduling['nodeSelector'] === undefined
       ? {}
       : {
-          nodeSelector: { ...record(spec['nodeSelector']), ...record(scheduling['nodeSelector']) },
+          nodeSelector: {
+            ...recordOf(spec['nodeSelector']),
+            ...recordOf(scheduling['nodeSelector']),
+          },
         }),
     ...(scheduling['tolerations'] === undefined
       ? {}

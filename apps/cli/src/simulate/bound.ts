@@ -1,4 +1,5 @@
 import type { Pod } from '@dovetail/core-kube-model';
+import { messageOf } from '@dovetail/core-ports';
 import {
   type Bound,
   type Plan,
@@ -53,7 +54,7 @@ export async function tightened(
     );
     return bound.priceMicrosPerHour > made.bound.priceMicrosPerHour ? { ...made, bound } : made;
   } catch (error) {
-    what.tell(`no tight lower bound: ${error instanceof Error ? error.message : String(error)}`);
+    what.tell(`no tight lower bound: ${messageOf(error)}`);
     return made;
   }
 }

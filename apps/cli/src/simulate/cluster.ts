@@ -11,6 +11,7 @@ import {
   type Pod,
   pvcOf,
   pvOf,
+  type Raw,
   storageClassOf,
 } from '@dovetail/core-kube-model';
 import type { ExistingNode, PoolOptions } from '@dovetail/core-scheduling';
@@ -19,8 +20,6 @@ import { valueOf } from '../manifests/objects.js';
 import type { Catalog } from './catalog.js';
 import type { Inventory } from './kinds.js';
 import { claimWithOurClass } from './pools.js';
-
-type Raw = Readonly<Record<string, unknown>>;
 
 /**
  * Manifests have no time, so a promise counts as long as its annotation is there. The same

@@ -1,12 +1,15 @@
 import { type Cluster, snapshotObjects } from '@dovetail/core-cluster';
 import {
+  compareText,
   isActive,
   isDaemonPod,
+  isRecord,
   isStaticPod,
   isTerminal,
   type Parsed,
   type Pod,
   podOf,
+  type Raw,
 } from '@dovetail/core-kube-model';
 import type { Snapshot } from '@dovetail/core-scheduling';
 
@@ -23,10 +26,6 @@ export type PlanningInput = {
   readonly pods: readonly Pod[];
   readonly notes: readonly string[];
 };
-
-type Raw = Readonly<Record<string, unknown>>;
-const isRecord = (value: unknown): value is Raw =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const identity = new Set(['name', 'namespace', 'uid', 'labels']);
 
@@ -78,7 +77,7 @@ function notesOf(
   facts: { readonly strangers: number; readonly assumedClasses: readonly string[] },
 ): readonly string[] {
   const ignored = [...inventory.ignored]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .sort(([a], [b]) => compareText(a, b))
     .map(([kind, count]) => `${kind} (${count})`);
   return [
     ...(ignored.length === 0

@@ -10,6 +10,7 @@ import {
   provisionerOf,
 } from '@dovetail/core-api';
 import { kubeletProblems } from '@dovetail/core-ec2-model';
+import { type Raw, recordOf } from '@dovetail/core-kube-model';
 import type { PoolOptions } from '@dovetail/core-scheduling';
 
 import { errorAt, valueOf } from '../manifests/objects.js';
@@ -19,9 +20,6 @@ import type { Inventory, Item } from './kinds.js';
 /** This Kubernetes version decides the family of a legacy class without one. */
 const kubernetes: KubernetesVersion = { major: 1, minor: 34 };
 
-type Raw = Readonly<Record<string, unknown>>;
-const record = (value: unknown): Raw =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Raw) : {};
 const refKey = (ref: NodeClassRef): string => `${ref.kind}/${ref.name}`;
 
 /** The class that stands in for a missing one: AL2023 with the standard disks. */
@@ -72,23 +70,23 @@ const ourKinds = ['EC2NodeClass', 'AWSNodeTemplate', 'InlineProvider'];
 
 const nodeClassRef = { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'any' };
 const isOurClass = (nodeSpec: Raw): boolean =>
-  ourKinds.includes(String(record(nodeSpec['nodeClassRef'])['kind']));
+  ourKinds.includes(String(recordOf(nodeSpec['nodeClassRef'])['kind']));
 
 /**
  * With a catalog file, a pool may refer to any provider's class (for example KWOKNodeClass). The
  * file then lists the types that it boots.
  */
 function withOurClass(pool: Raw): Raw {
-  const spec = record(pool['spec']);
-  const template = record(spec['template']);
-  const node = record(template['spec']);
+  const spec = recordOf(pool['spec']);
+  const template = recordOf(spec['template']);
+  const node = recordOf(template['spec']);
   if (isOurClass(node)) return pool;
   return { ...pool, spec: { ...spec, template: { ...template, spec: { ...node, nodeClassRef } } } };
 }
 
 /** Does the same for a claim of such a pool. */
 export function claimWithOurClass(claim: Raw): Raw {
-  const spec = record(claim['spec']);
+  const spec = recordOf(claim['spec']);
   return isOurClass(spec) ? claim : { ...claim, spec: { ...spec, nodeClassRef } };
 }
 

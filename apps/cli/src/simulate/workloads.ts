@@ -7,16 +7,14 @@ import {
   type Pod,
   podOf,
   type PodVolume,
+  type Raw,
   readInteger,
+  recordOf,
 } from '@dovetail/core-kube-model';
 
 import { valueOf } from '../manifests/objects.js';
 import type { Admission } from './admission.js';
 import type { Inventory, Item } from './kinds.js';
-
-type Raw = Readonly<Record<string, unknown>>;
-const record = (value: unknown): Raw =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Raw) : {};
 
 /** The most pods that one workload may stand for. */
 const replicasMax = 1_000_000;
@@ -44,7 +42,7 @@ async function jobShape(item: Item, spec: Raw, field: string): Promise<Shape> {
   const parallelism = await integerAt(item, spec, { name: 'parallelism', field }, 1);
   const completions = await integerAt(item, spec, { name: 'completions', field }, parallelism);
   return {
-    template: record(spec['template']),
+    template: recordOf(spec['template']),
     field: `${field}.template`,
     count: spec['suspend'] === true ? 0 : Math.min(parallelism, completions),
   };
@@ -52,17 +50,17 @@ async function jobShape(item: Item, spec: Raw, field: string): Promise<Shape> {
 
 /** A CronJob counts as one run of its job. */
 async function shapeOf(item: Item): Promise<Shape> {
-  const spec = record(item.object['spec']);
+  const spec = recordOf(item.object['spec']);
   if (item.kind === 'Job') return await jobShape(item, spec, 'spec');
   if (item.kind !== 'CronJob')
     return {
-      template: record(spec['template']),
+      template: recordOf(spec['template']),
       field: 'spec.template',
       count: await integerAt(item, spec, { name: 'replicas', field: 'spec' }, 1),
     };
   const run = await jobShape(
     item,
-    record(record(spec['jobTemplate'])['spec']),
+    recordOf(recordOf(spec['jobTemplate'])['spec']),
     'spec.jobTemplate.spec',
   );
   return spec['suspend'] === true ? { ...run, count: 0 } : run;
@@ -70,16 +68,16 @@ async function shapeOf(item: Item): Promise<Shape> {
 
 /** The template as a pod with the workload's name. Errors name the path within the workload. */
 async function templatePod(item: Item, shape: Shape, admit: Admission): Promise<Pod> {
-  const metadata = record(shape.template['metadata']);
+  const metadata = recordOf(shape.template['metadata']);
   const hash =
     item.kind === 'Deployment'
       ? { 'pod-template-hash': contentHash(shape.template).slice(0, 10) }
       : {};
   const labels =
     typeof metadata['labels'] === 'object'
-      ? { labels: { ...record(metadata['labels']), ...hash } }
+      ? { labels: { ...recordOf(metadata['labels']), ...hash } }
       : { labels: metadata['labels'] ?? hash };
-  const spec = admit(record(shape.template['spec']));
+  const spec = admit(recordOf(shape.template['spec']));
   const result = podOf({
     metadata: { ...metadata, ...labels, name: item.name, namespace: item.namespace, uid: item.uid },
     spec,
@@ -93,11 +91,11 @@ async function templatePod(item: Item, shape: Shape, admit: Admission): Promise<
 /** Volumes of one pod alone: ephemeral ones, and those of a stateful set's claim templates. */
 function ownVolumes(item: Item, base: Pod, podName: string): readonly PodVolume[] {
   const templates =
-    item.kind === 'StatefulSet' ? record(item.object['spec'])['volumeClaimTemplates'] : undefined;
+    item.kind === 'StatefulSet' ? recordOf(item.object['spec'])['volumeClaimTemplates'] : undefined;
   const claims = (Array.isArray(templates) ? templates : []).map((template: unknown): PodVolume => {
-    const storageClassName = record(record(template)['spec'])['storageClassName'];
+    const storageClassName = recordOf(recordOf(template)['spec'])['storageClassName'];
     return {
-      claimName: `${String(record(record(template)['metadata'])['name'])}-${podName}`,
+      claimName: `${String(recordOf(recordOf(template)['metadata'])['name'])}-${podName}`,
       ephemeral: typeof storageClassName === 'string' ? { storageClassName } : {},
     };
   });
@@ -128,9 +126,9 @@ function replicaOf(item: Item, base: Pod, index: number): Pod {
 }
 
 const controllerOf = (item: Item): string | undefined => {
-  const references = record(item.object['metadata'])['ownerReferences'];
+  const references = recordOf(item.object['metadata'])['ownerReferences'];
   const controller = (Array.isArray(references) ? references : [])
-    .map(record)
+    .map(recordOf)
     .find((one) => one['controller'] === true);
   return typeof controller?.['uid'] === 'string' ? controller['uid'] : undefined;
 };

@@ -4,7 +4,8 @@ import {
   type LaunchTemplateSpec,
   type Subnet,
 } from '@dovetail/core-ec2-model';
-import type { Cloud } from '@dovetail/core-ports';
+import { compareText } from '@dovetail/core-kube-model';
+import { type Cloud, neverStopping } from '@dovetail/core-ports';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 import { createAwsCloud } from './cloud.js';
@@ -13,7 +14,6 @@ import { AwsSession } from './index.js';
 import { type Account, motoAccount, systemClock, twinAccount } from './testing/account.js';
 
 const limits = { attemptsMax: 2, backoffMs: 1, backoffMsMax: 1 };
-const neverStop = new AbortController().signal;
 
 /**
  * The suite for every implementation of AWS' protocols: the twin, and moto, which other people
@@ -33,7 +33,7 @@ describe.each([
     cloud = createAwsCloud({ ...account.connection, clock: systemClock, limits });
     subnets = (
       await cloud.subnets([{ name: 'availability-zone', values: ['us-east-1a', 'us-east-1b'] }])
-    ).toSorted((a, b) => (a.zone < b.zone ? -1 : 1));
+    ).toSorted((a, b) => compareText(a.zone, b.zone));
   }, 90_000);
   afterAll(async () => {
     cloud?.close();
@@ -272,20 +272,20 @@ describe.each([
       const queue = awsInterruptionQueue(session, { queueName: given.queueName, waitSeconds: 1 });
       // The launches above have left state changes in the twin's queue.
       for (
-        let told = await queue.receive(neverStop);
+        let told = await queue.receive(neverStopping);
         told.length > 0;
-        told = await queue.receive(neverStop)
+        told = await queue.receive(neverStopping)
       )
         for (const one of told) await queue.delete(one.receipt);
       const beforeMs = Date.now();
       await given.send('{"hello":"world"}');
-      const [message] = await queue.receive(neverStop);
+      const [message] = await queue.receive(neverStopping);
       expect(message).toMatchObject({ body: '{"hello":"world"}', receives: 1 });
       expect(message?.sentMs).toBeGreaterThanOrEqual(beforeMs);
       // Milliseconds, not seconds or microseconds. The twin's clock stands ahead of the machine's.
       expect(message?.sentMs).toBeLessThan(beforeMs + 86_400_000);
       await queue.delete(message?.receipt ?? '');
-      expect(await queue.receive(neverStop)).toEqual([]);
+      expect(await queue.receive(neverStopping)).toEqual([]);
       expect(await queue.receive(AbortSignal.abort())).toEqual([]);
       session.close();
     },
@@ -294,7 +294,7 @@ describe.each([
   check('a queue that does not exist is an error, not silence', async (given) => {
     const session = new AwsSession({ ...given.connection, clock: systemClock, limits });
     const queue = awsInterruptionQueue(session, { queueName: 'no-such-queue' });
-    await expect(queue.receive(neverStop)).rejects.toMatchObject({ code: 'not-found' });
+    await expect(queue.receive(neverStopping)).rejects.toMatchObject({ code: 'not-found' });
     session.close();
   });
 });

@@ -1,4 +1,5 @@
 import type { FleetRequest, LaunchTemplateSpec, Subnet } from '@dovetail/core-ec2-model';
+import { compareText } from '@dovetail/core-kube-model';
 import type { Cloud } from '@dovetail/core-ports';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 
@@ -40,7 +41,7 @@ describe('the AWS adapter when things go wrong', () => {
         seen.push(call);
       },
     });
-    subnets = (await cloud.subnets([])).toSorted((a, b) => (a.zone < b.zone ? -1 : 1));
+    subnets = (await cloud.subnets([])).toSorted((a, b) => compareText(a.zone, b.zone));
     await cloud.ensureLaunchTemplate({
       ...template,
       imageId: (await cloud.parameter(account.imageParameter)) ?? '',

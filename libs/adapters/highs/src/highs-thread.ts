@@ -3,7 +3,12 @@
 // without a loader.
 import { parentPort } from 'node:worker_threads';
 
-import type { LinearProgram, LpLimits, LpSolution } from '@dovetail/core-ports';
+import {
+  type LinearProgram,
+  type LpLimits,
+  type LpSolution,
+  messageOf,
+} from '@dovetail/core-ports';
 import loadHighs, { type ModelData } from 'highs';
 
 type Ask = { readonly id: number; readonly program: LinearProgram; readonly limits: LpLimits };
@@ -84,9 +89,6 @@ parentPort?.on('message', ({ id, program, limits }: Ask) => {
   try {
     parentPort?.postMessage({ id, solution: solved(program, limits) });
   } catch (error) {
-    parentPort?.postMessage({
-      id,
-      message: error instanceof Error ? error.message : String(error),
-    });
+    parentPort?.postMessage({ id, message: messageOf(error) });
   }
 });

@@ -2,6 +2,7 @@ import {
   KubeError,
   type KubeErrorCode,
   type KubeResource,
+  messageOf,
   type StopSignal,
 } from '@dovetail/core-ports';
 import type { KubeConfig } from '@kubernetes/client-node';
@@ -169,10 +170,10 @@ export function codeOf(httpStatus: number, status: Status): KubeErrorCode {
 }
 
 /** The error's message, and that of its cause: undici puts the network's error there. */
-export const messageWithCause = (error: unknown): string => {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
-};
+export const messageWithCause = (error: unknown): string =>
+  error instanceof Error && error.cause instanceof Error
+    ? `${error.message} (${error.cause.message})`
+    : messageOf(error);
 
 /**
  * An AbortSignal that follows a StopSignal. Release it after the call, or a long-lived `stop`

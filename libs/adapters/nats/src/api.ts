@@ -1,4 +1,4 @@
-import { BusError } from '@dovetail/core-ports';
+import { BusError, messageOf } from '@dovetail/core-ports';
 import {
   type Msg,
   type NatsConnection,
@@ -66,7 +66,7 @@ export async function api<T>(
 /** The port's error for whatever the client or the API threw. */
 export function busErrorOf(error: unknown, about: string): BusError {
   if (error instanceof BusError) return error;
-  const message = `${about}: ${error instanceof Error ? error.message : String(error)}`;
+  const message = `${about}: ${messageOf(error)}`;
   const cause = error instanceof RequestError && error.cause !== undefined ? error.cause : error;
   if (error instanceof ApiError) {
     if (error.code === faults.wrongLastSequence)

@@ -1,4 +1,10 @@
-import { BusError, type BusErrorCode, type StopSignal } from '@dovetail/core-ports';
+import {
+  BusError,
+  type BusErrorCode,
+  messageOf,
+  neverStopping,
+  type StopSignal,
+} from '@dovetail/core-ports';
 import {
   AuthorizationError,
   connect,
@@ -20,7 +26,6 @@ import { pause } from './signal.js';
 const retryMs = 500;
 const retryTooOldMs = 3_000;
 const drainMs = 1_000;
-const neverStopped = new AbortController().signal;
 /** A lasting cause is logged again after this many attempts, about every 15 s. */
 const sayAgainEvery = 30;
 
@@ -91,7 +96,7 @@ export class NatsLink {
     this.#become('closed');
     if (connection === undefined || connection.isClosed()) return;
     // Draining needs the server. Without it, unsent messages stay unsent.
-    await Promise.race([connection.drain().catch(() => undefined), pause(drainMs, neverStopped)]);
+    await Promise.race([connection.drain().catch(() => undefined), pause(drainMs, neverStopping)]);
     if (!connection.isClosed()) await connection.close();
   }
 
@@ -149,7 +154,7 @@ export class NatsLink {
   #refused(error: unknown): void {
     const denied =
       error instanceof AuthorizationError || error instanceof UserAuthenticationExpiredError;
-    const text = error instanceof Error ? error.message : String(error);
+    const text = messageOf(error);
     const { servers } = this.#options;
     if (this.#state !== 'closed') this.#become(denied ? 'denied' : 'unreachable');
     if (denied)

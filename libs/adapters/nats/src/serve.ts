@@ -1,4 +1,4 @@
-import type { DeliveredMessage, Log, StopSignal } from '@dovetail/core-ports';
+import { type DeliveredMessage, type Log, messageOf, type StopSignal } from '@dovetail/core-ports';
 import { Svcm } from '@nats-io/services';
 import type { NatsConnection } from '@nats-io/transport-node';
 
@@ -60,8 +60,7 @@ async function serveOn(
       };
       handler(request).then(
         (answer) => message.respond(answer),
-        (failure: unknown) =>
-          message.respondError(500, failure instanceof Error ? failure.message : String(failure)),
+        (failure: unknown) => message.respondError(500, messageOf(failure)),
       );
     },
   });

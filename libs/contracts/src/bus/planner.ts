@@ -1,4 +1,4 @@
-import type { StopSignal } from '@dovetail/core-ports';
+import { messageOf, type StopSignal } from '@dovetail/core-ports';
 
 import {
   decodePlannerAnswer,
@@ -94,11 +94,7 @@ async function answerTo(
   try {
     return encodePlannerAnswer(await fitting(channel, await handler(request.value)));
   } catch (error) {
-    return encodePlannerAnswer({
-      kind: 'refusal',
-      code: 'failed',
-      message: error instanceof Error ? error.message : String(error),
-    });
+    return encodePlannerAnswer({ kind: 'refusal', code: 'failed', message: messageOf(error) });
   }
 }
 

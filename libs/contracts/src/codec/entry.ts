@@ -1,3 +1,5 @@
+import { messageOf } from '@dovetail/core-ports';
+
 import type { Decoded } from '../messages.js';
 import { type Codec, Malformed } from './fields.js';
 
@@ -45,7 +47,7 @@ export function entry<T>(type: string, generated: GeneratedMessage, codec: Codec
         return {
           ok: false,
           field: type,
-          reason: `${String(bytes.length)} bytes are not a ${type}: ${error instanceof Error ? error.message : String(error)}`,
+          reason: `${String(bytes.length)} bytes are not a ${type}: ${messageOf(error)}`,
         };
       }
       try {

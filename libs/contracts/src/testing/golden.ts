@@ -6,6 +6,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { compareText } from '@dovetail/core-kube-model';
+
 import * as codec from '../codec/index.js';
 import type { Decoded } from '../messages.js';
 import * as samples from './samples.js';
@@ -59,7 +61,7 @@ function plain(_key: string, value: unknown): unknown {
   if (value instanceof Set) return [...(value as Set<unknown>)];
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return value;
   return Object.fromEntries(
-    Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1)),
+    Object.entries(value).sort(([left], [right]) => compareText(left, right)),
   );
 }
 

@@ -1,3 +1,4 @@
+import { compareText } from '@dovetail/core-kube-model';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
@@ -129,7 +130,7 @@ describe('an index', () => {
           expect(table.by('key', key)).toEqual(
             [...table.values()]
               .filter((held) => held.key === key)
-              .sort((a, b) => (a.uid < b.uid ? -1 : 1)),
+              .sort((a, b) => compareText(a.uid, b.uid)),
           );
       }),
     );

@@ -2,8 +2,6 @@ import { labels, type NodeClaim, type Pool } from '@dovetail/core-api';
 import { isBeingDeleted, isRetiring } from '@dovetail/core-cluster';
 import type { Node, Pod, PodDisruptionBudget } from '@dovetail/core-kube-model';
 
-export { instanceIdOf, instanceIdOfProvider, isTaintedDisrupted } from '@dovetail/core-cluster';
-
 /**
  * A claim with all that deciding its end reads. It comes from the reaper's watches or live reads,
  * never from the bus.

@@ -1,5 +1,6 @@
 import { annotations } from '@dovetail/core-api';
-import { isTaintedDisrupted, parseRetirement } from '@dovetail/core-disruption';
+import { isTaintedDisrupted } from '@dovetail/core-cluster';
+import { parseRetirement } from '@dovetail/core-disruption';
 import { compareText } from '@dovetail/core-kube-model';
 import { type DebugState, messageOf, Stopper, type StopSignal } from '@dovetail/core-ports';
 import { type Again, WorkQueue } from '@dovetail/service-kit';

@@ -6,6 +6,8 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 
+import { compareText } from '@dovetail/core-kube-model';
+
 type OpenApi = { readonly [field: string]: unknown };
 type GroupVersionKind = { readonly group: string; readonly version: string; readonly kind: string };
 
@@ -113,7 +115,7 @@ function schemasAt(path: string): Schemas {
 }
 
 const sorted = (values: Readonly<Record<string, unknown>>): object =>
-  Object.fromEntries(Object.entries(values).sort(([left], [right]) => (left < right ? -1 : 1)));
+  Object.fromEntries(Object.entries(values).sort(([left], [right]) => compareText(left, right)));
 
 function main(): void {
   const definitions: Record<string, OpenApi> = {};

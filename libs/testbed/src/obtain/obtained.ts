@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
-import { messageOf } from '../process/errors.js';
+import { messageOf } from '@dovetail/core-ports';
 
 /** A part is unavailable. The reason is a sentence for the user and names the remedy. */
 export type Unavailable = { readonly unavailable: string };

@@ -23,16 +23,10 @@ export class TestbedError extends Error {
   }
 }
 
-// Neither uses `instanceof Error`, because under Jest the errors of Node's own modules come from
-// another realm.
-
-/** The message of whatever was thrown. */
-export const messageOf = (thrown: unknown): string =>
-  typeof thrown === 'object' && thrown !== null && 'message' in thrown
-    ? String(thrown.message)
-    : String(thrown);
-
-/** The code of a system error, such as ENOENT. */
+/**
+ * The code of a system error, such as ENOENT. It does without `instanceof Error`, because under
+ * Jest the errors of Node's own modules come from another realm.
+ */
 export const codeOf = (thrown: unknown): unknown =>
   typeof thrown === 'object' && thrown !== null && 'code' in thrown ? thrown.code : undefined;
 

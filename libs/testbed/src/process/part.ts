@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-import { codeOf, messageOf, TestbedError } from './errors.js';
+import { messageOf } from '@dovetail/core-ports';
+
+import { codeOf, TestbedError } from './errors.js';
 import { lastLinesOf } from './log-tail.js';
 import { waitFor } from './wait.js';
 import { guard, unguard } from './watchdog.js';

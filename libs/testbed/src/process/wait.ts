@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { messageOf, TestbedError } from './errors.js';
+import { messageOf } from '@dovetail/core-ports';
+
+import { TestbedError } from './errors.js';
 
 /** The deadline and interval of a wait. `what` completes the sentence "waited 5000 ms for ...". */
 export type WaitLimits = {

@@ -1,3 +1,4 @@
+import { compareText } from '@dovetail/core-kube-model';
 import { type KubeObject, kubeResources } from '@dovetail/core-ports';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
@@ -405,7 +406,7 @@ function statefulSetTests(context: Context): void {
   const { world, namespace } = context;
   const ordered = async (own: string): Promise<readonly PodShape[]> =>
     [...(await podsIn(context, own))].sort((left, right) =>
-      left.metadata.name < right.metadata.name ? -1 : 1,
+      compareText(left.metadata.name, right.metadata.name),
     );
 
   test('a StatefulSet starts its pods one after the other, by ordinal, and its status says so', async () => {

@@ -1,4 +1,4 @@
-import type { Clock } from '@dovetail/core-ports';
+import { type Clock, neverStopping } from '@dovetail/core-ports';
 import { CloudError } from '@dovetail/core-ports';
 import { describe, expect, test } from '@jest/globals';
 
@@ -6,8 +6,6 @@ import { AwsCalls } from './calls.js';
 import { cloudErrorOf } from './errors.js';
 import { Pacer } from './pacer.js';
 import { allPages, inPieces } from './paging.js';
-
-const never = new AbortController().signal;
 
 /** A clock on which sleeping takes no time but passes it. */
 function sleepingClock(): Clock & { passedMs(): number } {
@@ -26,7 +24,7 @@ describe('pacing', () => {
   test('a burst goes at once, the rest at the rate', async () => {
     const clock = sleepingClock();
     const pacer = new Pacer(clock, { ratePerSecond: 10, burst: 5 });
-    for (let call = 0; call < 25; call += 1) await pacer.take(never);
+    for (let call = 0; call < 25; call += 1) await pacer.take(neverStopping);
     expect(clock.passedMs()).toBe(2_000);
   });
 
@@ -35,7 +33,7 @@ describe('pacing', () => {
     const pacer = new Pacer(clock, { ratePerSecond: 10, burst: 5 });
     pacer.throttled();
     expect(pacer.ratePerSecond()).toBe(5);
-    await pacer.take(never);
+    await pacer.take(neverStopping);
     expect(clock.passedMs()).toBe(200);
     for (let time = 0; time < 10; time += 1) pacer.throttled();
     expect(pacer.ratePerSecond()).toBe(1);
@@ -53,7 +51,11 @@ describe('pacing', () => {
       },
     };
     const pacer = new Pacer(clock, { ratePerSecond: 2, burst: 1 });
-    await Promise.all([pacer.take(never), pacer.take(never), pacer.take(never)]);
+    await Promise.all([
+      pacer.take(neverStopping),
+      pacer.take(neverStopping),
+      pacer.take(neverStopping),
+    ]);
     expect(waits).toEqual([500, 1000]);
   });
 });

@@ -1,4 +1,10 @@
-import type { Clock, CloudError, Log, StopSignal } from '@dovetail/core-ports';
+import {
+  type Clock,
+  type CloudError,
+  type Log,
+  neverStopping,
+  type StopSignal,
+} from '@dovetail/core-ports';
 
 import { cloudErrorOf } from './errors.js';
 import { type Pace, Pacer } from './pacer.js';
@@ -49,12 +55,6 @@ export type CallObserver = (call: {
   readonly attempt: number;
 }) => void;
 
-const neverStop: StopSignal = {
-  aborted: false,
-  addEventListener: () => undefined,
-  removeEventListener: () => undefined,
-};
-
 /**
  * Every call to AWS goes through here. It is paced by action for the whole account, retried where
  * that helps, and fails with a CloudError. A retry after a lost answer is safe, because every call
@@ -91,7 +91,7 @@ export class AwsCalls {
     kind: CallKind,
     action: string,
     work: () => Promise<T>,
-    stop: StopSignal = neverStop,
+    stop: StopSignal = neverStopping,
   ): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       const pacer = this.#pacerOf(kind, action);

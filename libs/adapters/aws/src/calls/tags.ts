@@ -1,5 +1,6 @@
 import type { Filter, Tag } from '@aws-sdk/client-ec2';
 import type { Ec2Filter } from '@dovetail/core-ec2-model';
+import { compareText } from '@dovetail/core-kube-model';
 
 /** EC2 takes at most 200 values in one filter. */
 export const filterValuesMax = 200;
@@ -19,5 +20,5 @@ export const tagList = (
   tags: Readonly<Record<string, string>>,
 ): { readonly Key: string; readonly Value: string }[] =>
   Object.entries(tags)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .sort(([a], [b]) => compareText(a, b))
     .map(([Key, Value]) => ({ Key, Value }));

@@ -1,6 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 
 import { EC2Client } from '@aws-sdk/client-ec2';
+import { compareText } from '@dovetail/core-kube-model';
 import type { Account } from '@dovetail/core-ports';
 import { XMLParser } from 'fast-xml-parser';
 
@@ -123,7 +124,7 @@ const canonicalRequest = (headers: Readonly<Record<string, string>>, signedNames
     '/',
     '',
     ...Object.entries(headers)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .sort(([a], [b]) => compareText(a, b))
       .map(([name, value]) => `${name}:${value}`),
     '',
     signedNames,

@@ -10,6 +10,7 @@ import {
 import { type Cluster, DescribeClusterCommand, EKSClient } from '@aws-sdk/client-eks';
 import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
 import type { Ec2Filter, Image, SecurityGroup, Subnet } from '@dovetail/core-ec2-model';
+import { compareText } from '@dovetail/core-kube-model';
 import {
   CloudError,
   type EksCluster,
@@ -126,7 +127,7 @@ async function images(session: AwsSession, query: ImageQuery): Promise<readonly 
   return found
     .flat()
     .flatMap((image) => imageOf(image, nowMs) ?? [])
-    .sort((a, b) => (a.id < b.id ? -1 : 1));
+    .sort((a, b) => compareText(a.id, b.id));
 }
 
 /** Ids go into a filter, because one missing id in ImageIds would fail the whole call. */

@@ -5,6 +5,7 @@ import {
   type InstanceTypeInfo,
 } from '@aws-sdk/client-ec2';
 import { catalogFacts, type InstanceTypeFacts } from '@dovetail/core-ec2-model';
+import { compareText } from '@dovetail/core-kube-model';
 import type { InstanceCatalog } from '@dovetail/core-ports';
 
 import { allPages } from '../calls/paging.js';
@@ -20,7 +21,7 @@ const known = <Key extends string, Value>(
 export const awsInstanceTypes = (session: AwsSession): InstanceCatalog => ({
   async instanceTypes() {
     const found = await describeTypes(session);
-    return found.flatMap((info) => factsOf(info) ?? []).sort((a, b) => (a.name < b.name ? -1 : 1));
+    return found.flatMap((info) => factsOf(info) ?? []).sort((a, b) => compareText(a.name, b.name));
   },
   instanceTypeZones: () => zonesByType(session),
 });

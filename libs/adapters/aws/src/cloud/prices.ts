@@ -1,6 +1,7 @@
 import { DescribeSpotPriceHistoryCommand, EC2Client } from '@aws-sdk/client-ec2';
 import { type Filter, GetProductsCommand, PricingClient } from '@aws-sdk/client-pricing';
 import type { PriceQuote } from '@dovetail/core-ec2-model';
+import { compareText } from '@dovetail/core-kube-model';
 import { CloudError, type Prices } from '@dovetail/core-ports';
 
 import { allPages } from '../calls/paging.js';
@@ -25,7 +26,7 @@ export const awsPrices = (session: AwsSession): Prices => ({
         `the Pricing API listed no on-demand price for ${session.connection.region}`,
       );
     return [...new Map([...metal, ...shared])]
-      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .sort(([a], [b]) => compareText(a, b))
       .map(([instanceType, { micros, estimated }]) => ({
         instanceType,
         capacityType: 'on-demand',
@@ -148,5 +149,5 @@ async function spotPrices(session: AwsSession): Promise<readonly PriceQuote[]> {
       quote: { instanceType, zone, capacityType: 'spot', priceMicrosPerHour, estimated: false },
     });
   }
-  return [...newest].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, { quote }]) => quote);
+  return [...newest].sort(([a], [b]) => compareText(a, b)).map(([, { quote }]) => quote);
 }

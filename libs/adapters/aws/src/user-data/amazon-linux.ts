@@ -1,3 +1,4 @@
+import { isRecord } from '@dovetail/core-kube-model';
 import type { UserDataInput } from '@dovetail/core-ports';
 import { parse, stringify } from 'yaml';
 
@@ -112,8 +113,7 @@ function userParts(
 /** Whether the text is a YAML mapping, as a NodeConfig is; a script is at most one long string. */
 function isMapping(text: string): boolean {
   try {
-    const value: unknown = parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isRecord(parse(text));
   } catch {
     return false;
   }

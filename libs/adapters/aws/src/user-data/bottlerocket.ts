@@ -1,4 +1,4 @@
-import type { UserDataInput } from '@dovetail/core-ports';
+import { messageOf, type UserDataInput } from '@dovetail/core-ports';
 import { parse, stringify } from 'smol-toml';
 
 import { dnsIpsOf, kubeletLabels, kubeletTaints } from './kubelet.js';
@@ -40,7 +40,7 @@ function parsed(text: string): Table {
     return parse(text);
   } catch (error) {
     throw new UserDataProblem(
-      `spec.userData is not TOML, which Bottlerocket needs: ${error instanceof Error ? error.message : String(error)}`,
+      `spec.userData is not TOML, which Bottlerocket needs: ${messageOf(error)}`,
       { cause: error },
     );
   }

@@ -5,6 +5,9 @@ export type Raw = Readonly<Record<string, unknown>>;
 export const isRecord = (value: unknown): value is Raw =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** The value as a JSON object, or an empty one when it is something else. */
+export const recordOf = (value: unknown): Raw => (isRecord(value) ? value : {});
+
 /**
  * Why an object was refused: the field's path, its value as JSON text, and the text to write
  * instead.

@@ -8,7 +8,6 @@ import type { ExistingNode, Snapshot } from '../snapshot.js';
 export {
   offeringValue as offeringOf,
   instanceTypeValue as typeOf,
-  type TypeSpec,
 } from '@dovetail/core-ec2-model/testing';
 export { gibibytes, mebibytes, selecting } from '@dovetail/core-kube-model/testing';
 

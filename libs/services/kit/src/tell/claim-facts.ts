@@ -1,6 +1,6 @@
 import type { Decision } from '@dovetail/contracts';
 import { labels, type NodeClaim, nodePriceOf } from '@dovetail/core-api';
-import { instanceIdOf } from '@dovetail/core-disruption';
+import { instanceIdOf } from '@dovetail/core-cluster';
 
 /** The part of a decision that follows from the claim it is about. */
 export type ClaimFacts = Pick<

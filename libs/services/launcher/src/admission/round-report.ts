@@ -1,6 +1,7 @@
 import type { AdmissionNumber, Decision, PlanMessage } from '@dovetail/contracts';
 import { poolKey, poolLabelOf } from '@dovetail/core-api';
 import type { Cluster } from '@dovetail/core-cluster';
+import { compareText } from '@dovetail/core-kube-model';
 import type { Metrics } from '@dovetail/core-ports';
 import type { BinOption, Reason } from '@dovetail/core-scheduling';
 import type { Decisions } from '@dovetail/service-kit';
@@ -116,7 +117,7 @@ export class RoundReport {
     const alike = groupBy(plan.plan.unplaced, ({ reasons }) =>
       reasons.map((each) => `${each.code}/${each.subject ?? ''}/${each.message}`).join(';'),
     );
-    for (const [key, pods] of [...alike].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    for (const [key, pods] of [...alike].sort(([a], [b]) => compareText(a, b))) {
       const reasons = pods[0]?.reasons ?? [];
       const first = pods.map(({ podUid }) => podUid).sort()[0] ?? '';
       this.#deps.decisions.tell({

@@ -8,6 +8,7 @@ import {
   type Subnet,
   typesWithPoolKubelet,
 } from '@dovetail/core-ec2-model';
+import { compareText } from '@dovetail/core-kube-model';
 import type { Hash } from '@dovetail/core-ports';
 
 import type { RegionFacts } from './knowledge.js';
@@ -63,7 +64,7 @@ export class ClassCatalog implements CatalogView {
 
   get revision(): string {
     return [...this.#entries]
-      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .sort(([a], [b]) => compareText(a, b))
       .map(([, entry]) => entry.revision)
       .join('.');
   }
@@ -168,6 +169,6 @@ export class ClassCatalog implements CatalogView {
 const zonesAndImages = (status: NodeClassStatus): unknown => ({
   zones: [
     ...new Map(status.subnets.map(({ zone, zoneId }) => [zone, zoneId ?? ''])).entries(),
-  ].sort(([a], [b]) => (a < b ? -1 : 1)),
+  ].sort(([a], [b]) => compareText(a, b)),
   images: status.amis.map(({ arch, variant }) => `${arch} ${variant}`).sort(),
 });

@@ -6,6 +6,7 @@ import {
   priceBookOf,
   type PriceQuote,
 } from '@dovetail/core-ec2-model';
+import { compareText } from '@dovetail/core-kube-model';
 import {
   type Clock,
   CloudError,
@@ -157,7 +158,7 @@ export class Knowledge {
     this.#types = {
       facts,
       zones,
-      revision: this.#revisionOf([facts, [...zones].sort(([a], [b]) => (a < b ? -1 : 1))]),
+      revision: this.#revisionOf([facts, [...zones].sort(([a], [b]) => compareText(a, b))]),
     };
   }
 

@@ -2,6 +2,7 @@ import type { NodeClaim } from '@dovetail/core-api';
 import { instanceIdOf } from '@dovetail/core-cluster';
 import type { CapacityType } from '@dovetail/core-ec2-model';
 import { at } from '@dovetail/core-invariant';
+import { compareText } from '@dovetail/core-kube-model';
 
 import { isUnpaired } from './intent.js';
 
@@ -36,7 +37,7 @@ export function pair(
   const taken = new Set(carriers.flatMap((claim) => instanceIdOf(claim) ?? []));
   const free = instances
     .filter((instance) => !taken.has(instance.id))
-    .sort((a, b) => (a.id < b.id ? -1 : 1));
+    .sort((a, b) => compareText(a.id, b.id));
   const waiting = carriers.filter(isUnpaired).sort(oldestFirst);
   const pairs = waiting
     .slice(0, free.length)
@@ -48,4 +49,4 @@ export function pair(
 const oldestFirst = (a: NodeClaim, b: NodeClaim): number =>
   Number(a.deletionMs !== undefined) - Number(b.deletionMs !== undefined) ||
   a.createdMs - b.createdMs ||
-  (a.name < b.name ? -1 : 1);
+  compareText(a.name, b.name);

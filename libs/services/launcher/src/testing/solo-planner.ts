@@ -13,7 +13,7 @@ import {
   snapshotOf,
 } from '@dovetail/core-cluster';
 import { type InstanceType, typesWithPoolKubelet } from '@dovetail/core-ec2-model';
-import type { Pod } from '@dovetail/core-kube-model';
+import { compareText, type Pod } from '@dovetail/core-kube-model';
 import { defaultPlanOptions, plan } from '@dovetail/core-scheduling';
 import { hash } from '@dovetail/sim-stage';
 
@@ -59,7 +59,7 @@ export class SoloPlanner {
     const { clock } = this.#stage;
     const pods = [...this.cluster.pods.values()]
       .filter((pod) => names.includes(pod.name))
-      .sort((a, b) => (a.uid < b.uid ? -1 : 1));
+      .sort((a, b) => compareText(a.uid, b.uid));
     const cause: PlanCause = planning.cause ?? {
       kind: 'pending',
       group: 'all',

@@ -6,12 +6,10 @@ import {
   tags,
   terminationFinalizer,
 } from '@dovetail/core-api';
-import { isRegistered } from '@dovetail/core-cluster';
+import { instanceIdOf, instanceIdOfProvider, isRegistered } from '@dovetail/core-cluster';
 import {
   type Collection,
   type FoundInstance,
-  instanceIdOf,
-  instanceIdOfProvider,
   intentIdOf,
   noMemory,
   note,

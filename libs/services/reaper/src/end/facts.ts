@@ -1,7 +1,7 @@
 import type { NodeClaim } from '@dovetail/core-api';
+import { instanceIdOf } from '@dovetail/core-cluster';
 import {
   attachmentsToAwait,
-  instanceIdOf,
   type InstanceState,
   isDrainable,
   type TerminationFacts,

@@ -1,5 +1,6 @@
 import { labels, type NodeClaim } from '@dovetail/core-api';
-import { instanceIdOf, type TerminationFacts } from '@dovetail/core-disruption';
+import { instanceIdOf } from '@dovetail/core-cluster';
+import { type TerminationFacts } from '@dovetail/core-disruption';
 import type { Clock, Metrics } from '@dovetail/core-ports';
 
 /** Measures terminations. A restart forgets them, which costs a drain its minimum once more. */

@@ -1,7 +1,7 @@
 import { annotations, type NodeClaim, terminationFinalizer } from '@dovetail/core-api';
+import { instanceIdOf } from '@dovetail/core-cluster';
 import {
   deadlineToWrite,
-  instanceIdOf,
   parseRetirement,
   terminationDeadlineMs,
   type TerminationFacts,

@@ -1,10 +1,6 @@
 import { annotations, tags } from '@dovetail/core-api';
-import {
-  instanceIdOfProvider,
-  type InterruptionFacts,
-  interruptionStep,
-  policyOf,
-} from '@dovetail/core-disruption';
+import { instanceIdOfProvider } from '@dovetail/core-cluster';
+import { type InterruptionFacts, interruptionStep, policyOf } from '@dovetail/core-disruption';
 import { type InterruptionNotice, parseInterruption } from '@dovetail/core-ec2-model';
 import {
   type Instance,

@@ -1,10 +1,10 @@
 import { annotations, labels, type NodeClaim, parsePromise } from '@dovetail/core-api';
+import { isTaintedDisrupted } from '@dovetail/core-cluster';
 import {
   answering,
   asking,
   beginning,
   type DisruptionNote,
-  isTaintedDisrupted,
   type NodeView,
   note,
   parseRetirement,

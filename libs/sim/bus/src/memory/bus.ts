@@ -5,6 +5,7 @@ import {
   type FollowEvent,
   type FollowFrom,
   type Headers,
+  neverStopping,
   type OutgoingMessage,
   type PublishAck,
   type StopSignal,
@@ -20,11 +21,6 @@ import type { Attachment, MemoryStream } from './stream.js';
 import { take, workItem } from './work.js';
 
 const payloadBytesMax = 1024 * 1024;
-const never: StopSignal = {
-  aborted: false,
-  addEventListener: () => undefined,
-  removeEventListener: () => undefined,
-};
 
 /**
  * One service's connection to the in-process bus. It creates the streams that it ensured again when
@@ -143,7 +139,7 @@ class MemoryBus implements Bus {
       sequence: 0,
       timeMs: clock.nowMs(),
     };
-    return withScope(never, async (scope) => {
+    return withScope(neverStopping, async (scope) => {
       const late = clock.sleep(options.timeoutMs, scope).then(() => undefined);
       const answer = await Promise.race([
         responder.answer(request).catch((error: unknown) => error as Error),

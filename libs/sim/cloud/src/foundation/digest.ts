@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 
+import { compareText } from '@dovetail/core-kube-model';
+
 /**
  * `length` hexadecimal digits (at most 64) that depend on the parts alone, so that every run of a
  * seed has the same ids.
@@ -24,12 +26,8 @@ export function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) =>
     inner !== null && typeof inner === 'object' && !Array.isArray(inner)
       ? Object.fromEntries(
-          Object.entries(inner).sort(([left], [right]) => byCodeUnits(left, right)),
+          Object.entries(inner).sort(([left], [right]) => compareText(left, right)),
         )
       : inner,
   );
 }
-
-/** The order of strings by code units: the same on every machine. */
-export const byCodeUnits = (left: string, right: string): number =>
-  left < right ? -1 : left > right ? 1 : 0;

@@ -1,5 +1,6 @@
+import { compareText } from '@dovetail/core-kube-model';
+
 import { AwsFault } from './aws-fault.js';
-import { byCodeUnits } from './digest.js';
 import type { Timeline } from './timeline.js';
 
 /**
@@ -173,7 +174,7 @@ export class Gate {
   counts(): readonly CallCount[] {
     return [...this.#counts]
       .map(([action, count]) => ({ action, ...count }))
-      .sort((left, right) => byCodeUnits(left.action, right.action));
+      .sort((left, right) => compareText(left.action, right.action));
   }
 
   resetCounts(): void {

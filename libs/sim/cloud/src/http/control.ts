@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http';
 
+import { messageOf } from '@dovetail/core-ports';
+
 import { neighboursOf } from '../foundation/account.js';
 import { AwsFault } from '../foundation/aws-fault.js';
 import type { Bucket, OrderedFailure } from '../foundation/gate.js';
@@ -267,10 +269,7 @@ export function controlAnswer(twin: CloudTwin, request: ControlRequest): Answer 
       value: control(twin, JSON.parse(request.body === '' ? '{}' : request.body) as JsonObject),
     };
   } catch (error) {
-    return {
-      status: 400,
-      value: { message: error instanceof Error ? error.message : String(error) },
-    };
+    return { status: 400, value: { message: messageOf(error) } };
   }
 }
 

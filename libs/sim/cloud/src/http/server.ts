@@ -1,5 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 
+import { messageOf } from '@dovetail/core-ports';
+
 import { AwsFault } from '../foundation/aws-fault.js';
 import type { CloudTwin } from '../twin/cloud-twin.js';
 import { controlAnswer, followEvents } from './control.js';
@@ -150,9 +152,7 @@ function handler(
     served.catch((error: unknown) => {
       send(
         response,
-        json(error instanceof AwsFault ? error.status : 500, {
-          message: error instanceof Error ? error.message : String(error),
-        }),
+        json(error instanceof AwsFault ? error.status : 500, { message: messageOf(error) }),
       );
     });
   };

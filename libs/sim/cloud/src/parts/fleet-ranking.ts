@@ -1,4 +1,5 @@
-import { byCodeUnits } from '../foundation/digest.js';
+import { compareText } from '@dovetail/core-kube-model';
+
 import { spotPriceAt } from '../foundation/prices.js';
 import type { Timeline } from '../foundation/timeline.js';
 import type { Candidate } from './candidates.js';
@@ -44,9 +45,9 @@ const deepest: Order = (left, right) => right.depth - left.depth;
 const priority = ({ candidate }: Ranked): number => candidate.override.priority ?? Number.MAX_VALUE;
 const mostWanted: Order = (left, right) => priority(left) - priority(right);
 const byIdentity: Order = (left, right) =>
-  byCodeUnits(left.candidate.type.facts.name, right.candidate.type.facts.name) ||
-  byCodeUnits(left.candidate.subnet.zone, right.candidate.subnet.zone) ||
-  byCodeUnits(left.candidate.subnet.id, right.candidate.subnet.id);
+  compareText(left.candidate.type.facts.name, right.candidate.type.facts.name) ||
+  compareText(left.candidate.subnet.zone, right.candidate.subnet.zone) ||
+  compareText(left.candidate.subnet.id, right.candidate.subnet.id);
 
 /** The orders of each strategy. Ties are settled by price, then by name. */
 const strategies: Readonly<Record<string, readonly Order[]>> = {

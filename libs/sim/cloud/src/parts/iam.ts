@@ -1,6 +1,8 @@
+import { compareText } from '@dovetail/core-kube-model';
+
 import type { Account } from '../foundation/account.js';
 import { AwsFault } from '../foundation/aws-fault.js';
-import { byCodeUnits, hexOf } from '../foundation/digest.js';
+import { hexOf } from '../foundation/digest.js';
 import type { Timeline } from '../foundation/timeline.js';
 
 export type Role = {
@@ -132,7 +134,7 @@ export class Iam {
   profiles(pathPrefix = '/'): readonly Profile[] {
     return [...this.#profiles.values()]
       .filter((one) => one.path.startsWith(pathPrefix))
-      .sort((left, right) => byCodeUnits(left.name, right.name));
+      .sort((left, right) => compareText(left.name, right.name));
   }
 
   createProfile(order: ProfileOrder): Profile {

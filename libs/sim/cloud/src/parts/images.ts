@@ -1,7 +1,8 @@
+import { compareText } from '@dovetail/core-kube-model';
 import type { Ec2Filter } from '@dovetail/core-ports';
 
 import { AwsFault } from '../foundation/aws-fault.js';
-import { byCodeUnits, hexOf } from '../foundation/digest.js';
+import { hexOf } from '../foundation/digest.js';
 import { admitted, tagFilterValues } from '../foundation/filters.js';
 import type { Timeline } from '../foundation/timeline.js';
 import {
@@ -112,7 +113,7 @@ function select(
   );
   return [
     ...admitted(found, query.filters, (image) => (name) => filterValue(image, name), filterNames),
-  ].sort((left, right) => byCodeUnits(left.id, right.id));
+  ].sort((left, right) => compareText(left.id, right.id));
 }
 
 /**

@@ -1,7 +1,8 @@
+import { compareText } from '@dovetail/core-kube-model';
 import type { Ec2Filter, Instance } from '@dovetail/core-ports';
 
 import { AwsFault, notFound } from '../foundation/aws-fault.js';
-import { byCodeUnits, hexOf } from '../foundation/digest.js';
+import { hexOf } from '../foundation/digest.js';
 import { admitted, tagFilterValues } from '../foundation/filters.js';
 import type { CloudSettings } from '../foundation/settings.js';
 import type { Timeline } from '../foundation/timeline.js';
@@ -275,7 +276,7 @@ export class Instances {
         ? this.#visible(ids)
         : this.all()
             .filter((instance) => this.#exists(instance))
-            .sort((left, right) => byCodeUnits(left.id, right.id));
+            .sort((left, right) => compareText(left.id, right.id));
     return admitted(
       found,
       filters,

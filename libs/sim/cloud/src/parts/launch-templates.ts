@@ -1,7 +1,8 @@
+import { compareText } from '@dovetail/core-kube-model';
 import type { Ec2Filter } from '@dovetail/core-ports';
 
 import { AwsFault, invalidValue } from '../foundation/aws-fault.js';
-import { byCodeUnits, hexOf } from '../foundation/digest.js';
+import { hexOf } from '../foundation/digest.js';
 import { admitted, tagFilterValues } from '../foundation/filters.js';
 import type { Timeline } from '../foundation/timeline.js';
 
@@ -201,7 +202,7 @@ export class LaunchTemplates {
     const all =
       ids.length + names.length > 0
         ? asked
-        : [...this.#templates.values()].sort((left, right) => byCodeUnits(left.id, right.id));
+        : [...this.#templates.values()].sort((left, right) => compareText(left.id, right.id));
     return admitted(all, filters, (template) => (name) => filterValue(template, name), filterNames);
   }
 

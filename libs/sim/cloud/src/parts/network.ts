@@ -1,8 +1,8 @@
+import { compareText } from '@dovetail/core-kube-model';
 import type { Ec2Filter } from '@dovetail/core-ports';
 
 import type { Account, TwinSecurityGroup, TwinSubnet } from '../foundation/account.js';
 import { AwsFault, notFound } from '../foundation/aws-fault.js';
-import { byCodeUnits } from '../foundation/digest.js';
 import { admitted, tagFilterValues } from '../foundation/filters.js';
 
 /** An address that an instance holds in a subnet. */
@@ -122,7 +122,7 @@ const wanted = <T extends { readonly id: string }>(
   missing: (ids: readonly string[]) => AwsFault,
 ): readonly T[] => {
   if (ids === undefined || ids.length === 0)
-    return [...things.values()].sort((left, right) => byCodeUnits(left.id, right.id));
+    return [...things.values()].sort((left, right) => compareText(left.id, right.id));
   const absent = ids.filter((id) => !things.has(id));
   if (absent.length > 0) throw missing(absent);
   return [...new Set(ids)].flatMap((id) => things.get(id) ?? []);

@@ -1,4 +1,4 @@
-import type { FleetRequest } from '@dovetail/core-ports';
+import { type FleetRequest, neverStopping } from '@dovetail/core-ports';
 import { describe, expect, test } from '@jest/globals';
 
 import {
@@ -135,9 +135,8 @@ describe('the queue', () => {
       request(account, { capacityType: 'spot', allocation: 'price-capacity-optimized' }),
     );
     await clock.advance(2_000);
-    for (const message of await cloud.receive(new AbortController().signal))
-      await cloud.delete(message.receipt);
-    const waiting = cloud.receive(new AbortController().signal);
+    for (const message of await cloud.receive(neverStopping)) await cloud.delete(message.receipt);
+    const waiting = cloud.receive(neverStopping);
     await clock.advance(1_000);
     twin.interrupt(spot?.id ?? '');
     const [message] = await waiting;

@@ -1,3 +1,4 @@
+import { neverStopping } from '@dovetail/core-ports';
 import { describe, expect, test } from '@jest/globals';
 
 import {
@@ -6,8 +7,6 @@ import {
   type SmallAccount,
   smallAccount,
 } from '../testing/small-account.js';
-
-const nobody = new AbortController().signal;
 
 async function launched(
   account: SmallAccount,
@@ -25,7 +24,7 @@ async function launched(
 async function drained(account: SmallAccount): Promise<readonly Record<string, unknown>[]> {
   const all: Record<string, unknown>[] = [];
   while (account.twin.queue.depth().visible > 0) {
-    for (const { body, receipt } of await account.cloud.receive(nobody)) {
+    for (const { body, receipt } of await account.cloud.receive(neverStopping)) {
       all.push(JSON.parse(body) as Record<string, unknown>);
       await account.cloud.delete(receipt);
     }
@@ -165,8 +164,8 @@ describe('a notice', () => {
   test('stays five minutes, is hidden for twenty seconds by who received it, and is gone when deleted', async () => {
     const account = smallAccount();
     account.twin.notify({ kind: 'rebalance', instanceId: 'i-1' });
-    const [first] = await account.cloud.receive(nobody);
-    const again = account.cloud.receive(nobody);
+    const [first] = await account.cloud.receive(neverStopping);
+    const again = account.cloud.receive(neverStopping);
     await account.clock.advance(20_000);
     expect(await again).toMatchObject([{ receives: 2, sentMs: first?.sentMs }]);
     const stopped = new AbortController();

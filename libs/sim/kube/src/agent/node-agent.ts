@@ -1,3 +1,4 @@
+import { recordOf } from '@dovetail/core-kube-model';
 import {
   type Clock,
   type KubeApi,
@@ -8,7 +9,7 @@ import {
   type StopSignal,
 } from '@dovetail/core-ports';
 
-import { recordOf, textOf } from '../model/json.js';
+import { textOf } from '../model/json.js';
 import { timeText } from '../model/objects.js';
 import { Gate } from './gate.js';
 import { type BootedInstance, nodeConditions, nodeOf } from './instance.js';

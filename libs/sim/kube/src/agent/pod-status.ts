@@ -1,26 +1,21 @@
+import { type Raw, recordOf } from '@dovetail/core-kube-model';
 import type { KubeObject } from '@dovetail/core-ports';
 
-import { type JsonRecord, listOf, recordOf, textOf } from '../model/json.js';
+import { listOf, textOf } from '../model/json.js';
 import { addressesFrom } from './addresses.js';
 
 /** A pod as the agent reads it. */
-export type PodView = KubeObject & { readonly spec?: JsonRecord; readonly status?: JsonRecord };
+export type PodView = KubeObject & { readonly spec?: Raw; readonly status?: Raw };
 
 export const phaseOf = (pod: PodView): string => textOf(recordOf(pod.status)['phase']) || 'Pending';
 export const nodeNameOf = (pod: PodView): string => textOf(recordOf(pod.spec)['nodeName']);
 export const hasEnded = (pod: PodView): boolean =>
   phaseOf(pod) === 'Succeeded' || phaseOf(pod) === 'Failed';
 
-const containersOf = (
-  pod: PodView,
-  field: 'containers' | 'initContainers',
-): readonly JsonRecord[] => listOf(recordOf(pod.spec)[field]).map(recordOf);
+const containersOf = (pod: PodView, field: 'containers' | 'initContainers'): readonly Raw[] =>
+  listOf(recordOf(pod.spec)[field]).map(recordOf);
 
-function conditionsWith(
-  pod: PodView,
-  changes: readonly JsonRecord[],
-  now: string,
-): readonly JsonRecord[] {
+function conditionsWith(pod: PodView, changes: readonly Raw[], now: string): readonly Raw[] {
   const before = listOf(recordOf(pod.status)['conditions']).map(recordOf);
   const names = changes.map((change) => change['type']);
   const stamped = changes.map((change) => {
@@ -36,10 +31,10 @@ function conditionsWith(
 }
 
 function containerStatus(
-  container: JsonRecord,
-  state: JsonRecord,
+  container: Raw,
+  state: Raw,
   flags: { readonly ready: boolean; readonly started: boolean },
-): JsonRecord {
+): Raw {
   const image = textOf(container['image']);
   return {
     name: container['name'],
@@ -54,7 +49,7 @@ function containerStatus(
   };
 }
 
-const initDone = (pod: PodView, now: string): JsonRecord => {
+const initDone = (pod: PodView, now: string): Raw => {
   const containers = containersOf(pod, 'initContainers');
   if (containers.length === 0) return {};
   return {
@@ -75,7 +70,7 @@ export function creatingStatus(
   pod: PodView,
   node: { readonly internalIp?: string },
   now: string,
-): JsonRecord {
+): Raw {
   const waiting = { waiting: { reason: 'ContainerCreating' } };
   const notReady = {
     reason: 'ContainersNotReady',
@@ -109,7 +104,7 @@ export function creatingStatus(
 }
 
 /** All containers run and are ready. */
-export function runningStatus(pod: PodView, now: string): JsonRecord {
+export function runningStatus(pod: PodView, now: string): Raw {
   const ip = addressesFrom(textOf(pod.metadata.uid));
   return {
     phase: 'Running',
@@ -131,7 +126,7 @@ export function runningStatus(pod: PodView, now: string): JsonRecord {
 }
 
 /** All containers have ended, with this exit code. */
-export function endedStatus(pod: PodView, exitCode: number, now: string): JsonRecord {
+export function endedStatus(pod: PodView, exitCode: number, now: string): Raw {
   const reason = exitCode === 0 ? 'Completed' : 'Error';
   const why = exitCode === 0 ? { reason: 'PodCompleted' } : { reason: 'PodFailed' };
   const startedAt = textOf(recordOf(pod.status)['startTime']) || now;

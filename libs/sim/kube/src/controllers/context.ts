@@ -1,3 +1,5 @@
+import { messageOf } from '@dovetail/core-ports';
+
 import {
   type OwnerReference,
   type Pod,
@@ -94,7 +96,7 @@ export function createPod(
     recorder.record(owner, { type: 'Normal', reason: 'SuccessfulCreate', message, component });
     return made;
   } catch (thrown) {
-    const why = thrown instanceof Error ? thrown.message : String(thrown);
+    const why = messageOf(thrown);
     const message = failedText(owner, changes.name, why);
     recorder.record(owner, { type: 'Warning', reason: 'FailedCreate', message, component });
     throw thrown;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 
-import { recordOf } from '../model/json.js';
+import { recordOf } from '@dovetail/core-kube-model';
+
 import {
   controllerOf,
   isTerminal,

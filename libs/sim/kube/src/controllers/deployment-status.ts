@@ -1,4 +1,5 @@
-import { recordOf } from '../model/json.js';
+import { recordOf } from '@dovetail/core-kube-model';
+
 import { type Condition, timeText, type Workload } from '../model/objects.js';
 import { keyOf } from '../store/table.js';
 import { type ControllerContext, writeStatus } from './context.js';

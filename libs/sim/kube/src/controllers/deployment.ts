@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 
-import { compareText, equalJson, recordOf } from '../model/json.js';
+import { compareText, recordOf } from '@dovetail/core-kube-model';
+
+import { equalJson } from '../model/json.js';
 import { controllerOf, type Pod, type StoredObject, type Workload } from '../model/objects.js';
 import type { ResourceType } from '../store/registry.js';
 import { keyOf } from '../store/table.js';

@@ -1,4 +1,5 @@
-import { recordOf } from '../model/json.js';
+import { recordOf } from '@dovetail/core-kube-model';
+
 import {
   type Condition,
   controllerOf,

@@ -1,4 +1,6 @@
-import { listOf, recordOf } from '../model/json.js';
+import { recordOf } from '@dovetail/core-kube-model';
+
+import { listOf } from '../model/json.js';
 import type { OwnerReference, StoredObject } from '../model/objects.js';
 import type { ResourceType } from '../store/registry.js';
 import { foregroundFinalizer, orphanFinalizer } from '../store/remove.js';

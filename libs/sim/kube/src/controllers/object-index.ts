@@ -1,4 +1,5 @@
-import { compareText } from '../model/json.js';
+import { compareText } from '@dovetail/core-kube-model';
+
 import type { StoredObject } from '../model/objects.js';
 import type { KubeStore } from '../store/store.js';
 import { keyOf } from '../store/table.js';

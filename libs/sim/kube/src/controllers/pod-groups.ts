@@ -1,4 +1,5 @@
-import { compareText } from '../model/json.js';
+import { compareText } from '@dovetail/core-kube-model';
+
 import { conditionOf, isReady, isTerminal, type Pod } from '../model/objects.js';
 
 /** Pods that run or will: neither ended nor on their way out. */

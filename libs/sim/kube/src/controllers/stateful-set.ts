@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 
-import { isRecord, listOf, recordOf, textOf } from '../model/json.js';
+import { isRecord, recordOf } from '@dovetail/core-kube-model';
+
+import { listOf, textOf } from '../model/json.js';
 import { controllerOf, isReady, isTerminal, type Pod, type Workload } from '../model/objects.js';
 import { keyOf } from '../store/table.js';
 import {

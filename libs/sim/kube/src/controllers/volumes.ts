@@ -1,4 +1,6 @@
-import { recordOf, textOf } from '../model/json.js';
+import { recordOf } from '@dovetail/core-kube-model';
+
+import { textOf } from '../model/json.js';
 import type { Node, SentObject, StoredObject } from '../model/objects.js';
 import { classOf, topologyTerms } from '../scheduler/volumes.js';
 import { keyOf } from '../store/table.js';

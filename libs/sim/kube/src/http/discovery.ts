@@ -1,4 +1,5 @@
-import { compareText } from '../model/json.js';
+import { compareText } from '@dovetail/core-kube-model';
+
 import { apiVersionOf, type Registry, type ResourceType } from '../store/registry.js';
 
 const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];

@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
+import { isRecord, type Raw } from '@dovetail/core-kube-model';
+import { messageOf } from '@dovetail/core-ports';
 import { parse as parseYaml } from 'yaml';
 
 import { badRequest, StatusError } from '../model/errors.js';
-import { isRecord, type JsonRecord } from '../model/json.js';
 import type { StoredObject } from '../model/objects.js';
 import { fromProtobuf } from '../schema/protobuf.js';
 import type { ResourceType } from '../store/registry.js';
@@ -79,14 +80,12 @@ export async function bodyOf(exchange: Exchange): Promise<unknown> {
   try {
     return type.includes('yaml') ? parseYaml(text) : JSON.parse(text);
   } catch (thrown) {
-    throw badRequest(
-      `error decoding the body: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
-    );
+    throw badRequest(`error decoding the body: ${messageOf(thrown)}`);
   }
 }
 
 /** The body as an object; 400 when it is something else. */
-export async function objectBody(exchange: Exchange): Promise<JsonRecord> {
+export async function objectBody(exchange: Exchange): Promise<Raw> {
   const body = await bodyOf(exchange);
   if (!isRecord(body)) throw badRequest('the request body must be an object');
   return body;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 
-import { isRecord } from '../model/json.js';
+import { isRecord } from '@dovetail/core-kube-model';
+
 import { builtinDefinitions, type Schema } from '../schema/schema.js';
 import { apiVersionOf, type Registry, type ResourceType } from '../store/registry.js';
 import { openApiPaths } from './discovery.js';

@@ -1,5 +1,6 @@
+import { type Raw, recordOf } from '@dovetail/core-kube-model';
+
 import { badRequest } from '../model/errors.js';
-import { type JsonRecord, recordOf } from '../model/json.js';
 import type { RemoveOptions } from '../store/remove.js';
 import type { WriteOptions } from '../store/write.js';
 import type { Exchange } from './exchange.js';
@@ -22,7 +23,7 @@ export function writeOptions(exchange: Exchange): WriteOptions {
 const propagations = ['Background', 'Foreground', 'Orphan'] as const;
 
 /** How a deletion was asked to be done, from DeleteOptions in the body and from the query. */
-export function removeOptions(exchange: Exchange, body: JsonRecord): RemoveOptions {
+export function removeOptions(exchange: Exchange, body: Raw): RemoveOptions {
   const { query } = exchange;
   const { uid, resourceVersion } = recordOf(body['preconditions']);
   const grace =

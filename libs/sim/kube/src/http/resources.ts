@@ -1,5 +1,6 @@
+import { recordOf } from '@dovetail/core-kube-model';
+
 import { badRequest, methodNotAllowed, noSuchPath, StatusError } from '../model/errors.js';
-import { recordOf } from '../model/json.js';
 import type { SentObject } from '../model/objects.js';
 import { applyObject } from '../store/apply.js';
 import type { ListPage, Selection } from '../store/list.js';

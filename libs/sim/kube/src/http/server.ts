@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+import { messageOf } from '@dovetail/core-ports';
+
 import { isNoSuchPath, noSuchPath, StatusError } from '../model/errors.js';
 import { servedVersion } from '../model/served-resources.js';
 import type { KubeStore } from '../store/store.js';
@@ -115,7 +117,7 @@ function fail(exchange: Exchange, thrown: unknown, options: ServeOptions): void 
       : new StatusError({
           code: 500,
           reason: 'InternalError',
-          message: `Internal error occurred: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+          message: `Internal error occurred: ${messageOf(thrown)}`,
         });
   if (!(thrown instanceof StatusError))
     options.onError?.(`${exchange.request.method} ${exchange.path}`, thrown);

@@ -1,3 +1,5 @@
+import { type Raw, recordOf } from '@dovetail/core-kube-model';
+
 import {
   badRequest,
   invalid,
@@ -5,7 +7,7 @@ import {
   methodNotAllowed,
   noSuchPath,
 } from '../model/errors.js';
-import { type JsonRecord, recordOf, textOf, withValueAt } from '../model/json.js';
+import { textOf, withValueAt } from '../model/json.js';
 import type { LabelSelectorSpec, StoredObject } from '../model/objects.js';
 import { mergePatch } from '../store/patch.js';
 import type { ResourceType, ScalePaths } from '../store/registry.js';
@@ -24,7 +26,7 @@ function scaleSelector(object: StoredObject, paths: ScalePaths): string {
   return own === undefined ? '' : selectorText(own as LabelSelectorSpec);
 }
 
-function scaleOf(type: ResourceType, object: StoredObject): JsonRecord {
+function scaleOf(type: ResourceType, object: StoredObject): Raw {
   const paths = type.scale as ScalePaths;
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
   const selector = scaleSelector(object, paths);
@@ -40,7 +42,7 @@ function scaleOf(type: ResourceType, object: StoredObject): JsonRecord {
   };
 }
 
-function setScale(exchange: Exchange, type: ResourceType, ref: Ref, scale: JsonRecord): void {
+function setScale(exchange: Exchange, type: ResourceType, ref: Ref, scale: Raw): void {
   const before = exchange.store.get(type, ref);
   const replicas = Number(recordOf(scale['spec'])['replicas'] ?? 0);
   if (!Number.isInteger(replicas) || replicas < 0)

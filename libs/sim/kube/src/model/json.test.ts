@@ -1,7 +1,8 @@
+import { compareText } from '@dovetail/core-kube-model';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
-import { cloneJson, compareText, equalJson, textOf, valueAt, withValueAt } from './json.js';
+import { cloneJson, equalJson, textOf, valueAt, withValueAt } from './json.js';
 
 describe('equality of JSON values', () => {
   test.each([

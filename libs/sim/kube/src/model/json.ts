@@ -1,11 +1,4 @@
-/** A JSON object of unknown shape. */
-export type JsonRecord = { readonly [field: string]: unknown };
-
-export const isRecord = (value: unknown): value is JsonRecord =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** The value as an object, or an empty one when it is something else. */
-export const recordOf = (value: unknown): JsonRecord => (isRecord(value) ? value : {});
+import { isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
 
 /** The value as a list, or an empty one when it is something else. */
 export const listOf = (value: unknown): readonly unknown[] =>
@@ -56,11 +49,7 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
 }
 
 /** A copy with the value at the path replaced; objects on the way are made, lists are not. */
-export function withValueAt(
-  value: unknown,
-  path: readonly string[],
-  replacement: unknown,
-): JsonRecord {
+export function withValueAt(value: unknown, path: readonly string[], replacement: unknown): Raw {
   const [step, ...rest] = path;
   if (step === undefined) return recordOf(replacement);
   const record = recordOf(value);
@@ -69,7 +58,3 @@ export function withValueAt(
     [step]: rest.length === 0 ? replacement : withValueAt(record[step], rest, replacement),
   };
 }
-
-/** Orders by code units, as Kubernetes orders names. */
-export const compareText = (left: string, right: string): number =>
-  left < right ? -1 : left > right ? 1 : 0;

@@ -1,4 +1,4 @@
-import type { JsonRecord } from './json.js';
+import type { Raw } from '@dovetail/core-kube-model';
 
 /**
  * Complete object metadata. Objects in the store are never changed in place; every write makes a
@@ -18,7 +18,7 @@ export type ObjectMeta = {
   readonly annotations?: Readonly<Record<string, string>>;
   readonly finalizers?: readonly string[];
   readonly ownerReferences?: readonly OwnerReference[];
-  readonly managedFields?: readonly JsonRecord[];
+  readonly managedFields?: readonly Raw[];
 };
 
 export type OwnerReference = {
@@ -143,7 +143,7 @@ type VolumeSpec = {
   readonly name: string;
   readonly persistentVolumeClaim?: { readonly claimName: string };
   readonly ephemeral?: {
-    readonly volumeClaimTemplate?: { readonly metadata?: JsonRecord; readonly spec: JsonRecord };
+    readonly volumeClaimTemplate?: { readonly metadata?: Raw; readonly spec: Raw };
   };
 };
 export type PodSpecView = {
@@ -220,7 +220,7 @@ export type Workload = StoredObject & {
     readonly minReadySeconds?: number;
     readonly [field: string]: unknown;
   };
-  readonly status?: JsonRecord;
+  readonly status?: Raw;
 };
 export type PodDisruptionBudget = StoredObject & {
   readonly spec: {

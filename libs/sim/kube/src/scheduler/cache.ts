@@ -1,4 +1,5 @@
-import { compareText } from '../model/json.js';
+import { compareText } from '@dovetail/core-kube-model';
+
 import { isTerminal, type Node, type Pod, type TaintSpec } from '../model/objects.js';
 import { podRequests } from '../model/pod-requests.js';
 import { addAmounts, type Amounts, amountsOf } from '../model/quantity.js';

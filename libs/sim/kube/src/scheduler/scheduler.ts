@@ -1,5 +1,7 @@
+import { compareText, isRecord } from '@dovetail/core-kube-model';
+
 import { randomFrom } from '../ambient/random.js';
-import { compareText, equalJson, isRecord } from '../model/json.js';
+import { equalJson } from '../model/json.js';
 import { isTerminal, type Node, type Pod, timeText } from '../model/objects.js';
 import type { EventRecorder } from '../store/event-recorder.js';
 import { withCondition } from '../store/pod-actions.js';

@@ -1,4 +1,6 @@
-import { isRecord, type JsonRecord, listOf, recordOf, textOf } from '../model/json.js';
+import { isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
+
+import { listOf, textOf } from '../model/json.js';
 import type { NodeSelectorTermSpec, Pod, StoredObject } from '../model/objects.js';
 import type { KubeStore } from '../store/store.js';
 import type { NodeInfo } from './cache.js';
@@ -31,9 +33,7 @@ const nodeTerms = (volume: StoredObject): readonly NodeSelectorTermSpec[] | unde
 };
 
 /** A storage class's allowed topologies as node selector terms. */
-export function topologyTerms(
-  storageClass: JsonRecord | undefined,
-): readonly NodeSelectorTermSpec[] {
+export function topologyTerms(storageClass: Raw | undefined): readonly NodeSelectorTermSpec[] {
   return listOf(storageClass?.['allowedTopologies'])
     .filter(isRecord)
     .map((topology) => ({

@@ -1,3 +1,4 @@
+import { messageOf } from '@dovetail/core-ports';
 import { Environment } from '@marcbachmann/cel-js';
 
 import { parseMillis } from '../model/quantity.js';
@@ -123,8 +124,9 @@ const conversionText = (message: string): string =>
     "type conversion error from 'string' to '$1'",
   );
 
-const messageOf = (thrown: unknown): string =>
-  thrown instanceof Error ? conversionText(thrown.message.split('\n')[0] ?? '') : String(thrown);
+/** The first line of what CEL threw, in the words of Kubernetes. */
+const celMessageOf = (thrown: unknown): string =>
+  conversionText(messageOf(thrown).split('\n')[0] ?? '');
 
 const compiled = new Map<string, CompiledRule>();
 
@@ -139,7 +141,7 @@ function compile(source: string): CompiledRule {
         try {
           return { holds: run(values) === true };
         } catch (thrown) {
-          return { holds: false, problem: messageOf(thrown) };
+          return { holds: false, problem: celMessageOf(thrown) };
         }
       },
       text: (values) => {
@@ -154,7 +156,7 @@ function compile(source: string): CompiledRule {
   } catch (thrown) {
     return {
       usesOldSelf,
-      problem: messageOf(thrown),
+      problem: celMessageOf(thrown),
       run: () => ({ holds: true }),
       text: () => undefined,
     };

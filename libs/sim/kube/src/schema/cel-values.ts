@@ -1,4 +1,5 @@
-import { isRecord } from '../model/json.js';
+import { isRecord } from '@dovetail/core-kube-model';
+
 import type { Schema } from './schema.js';
 
 const keywords = new Set([

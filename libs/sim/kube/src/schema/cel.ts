@@ -1,5 +1,7 @@
+import { isRecord } from '@dovetail/core-kube-model';
+
 import type { FieldError } from '../model/errors.js';
-import { equalJson, isRecord } from '../model/json.js';
+import { equalJson } from '../model/json.js';
 import type { StoredObject } from '../model/objects.js';
 import { type CompiledRule, compileRule } from './cel-environment.js';
 import { celValue } from './cel-values.js';

@@ -1,4 +1,6 @@
-import { isRecord, type JsonRecord, listOf, recordOf, textOf } from '../model/json.js';
+import { isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
+
+import { listOf, textOf } from '../model/json.js';
 import type { Rule, Schema } from './schema.js';
 
 const copied = [
@@ -32,7 +34,7 @@ const extensions: readonly (readonly [string, keyof Schema])[] = [
   ['x-kubernetes-map-type', 'mapType'],
 ];
 
-function rulesOf(openApi: JsonRecord): readonly Rule[] {
+function rulesOf(openApi: Raw): readonly Rule[] {
   return listOf(openApi['x-kubernetes-validations'])
     .filter(isRecord)
     .map((rule) => ({ ...rule, rule: textOf(rule['rule']) }));
@@ -42,7 +44,7 @@ function rulesOf(openApi: JsonRecord): readonly Rule[] {
  * A CustomResourceDefinition's openAPIV3Schema in the form that decoding, defaulting and validation
  * read.
  */
-export function schemaFromOpenApi(openApi: JsonRecord): Schema {
+export function schemaFromOpenApi(openApi: Raw): Schema {
   const schema: Record<string, unknown> = {};
   for (const field of copied) if (openApi[field] !== undefined) schema[field] = openApi[field];
   for (const [from, to] of extensions) if (openApi[from] !== undefined) schema[to] = openApi[from];

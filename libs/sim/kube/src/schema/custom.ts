@@ -1,5 +1,7 @@
+import { isRecord, type Raw } from '@dovetail/core-kube-model';
+
 import type { FieldError } from '../model/errors.js';
-import { cloneJson, isRecord, type JsonRecord } from '../model/json.js';
+import { cloneJson } from '../model/json.js';
 import type { StoredObject } from '../model/objects.js';
 import { celErrors } from './cel.js';
 import type { Schema } from './schema.js';
@@ -37,7 +39,7 @@ function defaulted(schema: Schema, value: unknown): unknown {
 export function customDefaults(type: Schematic, object: StoredObject): StoredObject {
   if (type.schema === undefined) return object;
   const { apiVersion, kind, metadata, ...fields } = object;
-  return { apiVersion, kind, metadata, ...(defaulted(type.schema, fields) as JsonRecord) };
+  return { apiVersion, kind, metadata, ...(defaulted(type.schema, fields) as Raw) };
 }
 
 const unchecked: FieldError = {

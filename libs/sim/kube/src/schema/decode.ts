@@ -1,5 +1,6 @@
+import { isRecord, type Raw } from '@dovetail/core-kube-model';
+
 import { badRequest } from '../model/errors.js';
-import { isRecord, type JsonRecord } from '../model/json.js';
 import type { SentObject } from '../model/objects.js';
 import { canonicalQuantity } from './canonical-quantity.js';
 import { resolved, type Schema } from './schema.js';
@@ -50,7 +51,7 @@ const fits = (type: string, value: unknown): boolean => {
   }
 };
 
-function walkObject(walk: Walk, schema: Schema, path: string, value: JsonRecord): JsonRecord {
+function walkObject(walk: Walk, schema: Schema, path: string, value: Raw): Raw {
   const kept: Record<string, unknown> = {};
   for (const [field, inner] of Object.entries(value)) {
     const below = schema.properties?.[field];
@@ -106,7 +107,7 @@ function walkPlain(walk: Walk, reference: Schema, path: string, value: unknown):
     : walkObject(walk, schema, path, value);
 }
 
-function walkEmbedded(walk: Walk, schema: Schema, path: string, value: JsonRecord): JsonRecord {
+function walkEmbedded(walk: Walk, schema: Schema, path: string, value: Raw): Raw {
   const { apiVersion, kind, metadata, ...rest } = value;
   const own = Object.fromEntries(
     Object.entries({ apiVersion, kind, metadata }).filter(([, field]) => field !== undefined),
@@ -143,7 +144,7 @@ const metadataFields = new Set([
   'managedFields',
 ]);
 
-function decodedMetadata(walk: Walk, metadata: JsonRecord): JsonRecord {
+function decodedMetadata(walk: Walk, metadata: Raw): Raw {
   const kept: Record<string, unknown> = {};
   for (const [field, value] of Object.entries(metadata)) {
     if (!metadataFields.has(field)) walk.unknown.push(`metadata.${field}`);
@@ -219,7 +220,7 @@ export function decode(
   const decoded =
     type.schema === undefined
       ? fields
-      : (walkValue(walk, withoutTypeMeta(type.schema), '', fields) as JsonRecord);
+      : (walkValue(walk, withoutTypeMeta(type.schema), '', fields) as Raw);
   const result = {
     apiVersion,
     kind,

@@ -1,5 +1,6 @@
+import { isRecord } from '@dovetail/core-kube-model';
+
 import { badRequest } from '../model/errors.js';
-import { isRecord } from '../model/json.js';
 import { microTimeText, timeText } from '../model/objects.js';
 import { builtinProtobufJson } from './builtin-protobuf.js';
 

@@ -1,3 +1,5 @@
+import { isRecord, type Raw } from '@dovetail/core-kube-model';
+
 import {
   duplicateValue,
   type FieldError,
@@ -5,7 +7,7 @@ import {
   shownValue,
   unsupportedValue,
 } from '../model/errors.js';
-import { equalJson, isRecord, type JsonRecord } from '../model/json.js';
+import { equalJson } from '../model/json.js';
 import { formatProblem } from './formats.js';
 import type { Schema } from './schema.js';
 
@@ -146,7 +148,7 @@ function listErrors(
   return errors;
 }
 
-function objectErrors(path: string, schema: Schema, value: JsonRecord): readonly FieldError[] {
+function objectErrors(path: string, schema: Schema, value: Raw): readonly FieldError[] {
   const errors: FieldError[] = [];
   const at = (field: string): string => (path === '' ? field : `${path}.${field}`);
   const count = Object.keys(value).length;
@@ -191,7 +193,7 @@ function valueErrors(path: string, schema: Schema, value: unknown): readonly Fie
 }
 
 /** The errors in the shape and the values of a custom object, in the API server's words. */
-export function schemaErrors(schema: Schema, object: JsonRecord): readonly FieldError[] {
+export function schemaErrors(schema: Schema, object: Raw): readonly FieldError[] {
   const { apiVersion: _version, kind: _kind, metadata: _metadata, ...fields } = object;
   const required = (schema.required ?? []).filter(
     (field) => field !== 'apiVersion' && field !== 'kind' && field !== 'metadata',

@@ -1,5 +1,7 @@
+import { type Raw, recordOf } from '@dovetail/core-kube-model';
+
 import { conflict as conflictError, StatusError } from '../model/errors.js';
-import { cloneJson, equalJson, type JsonRecord, recordOf } from '../model/json.js';
+import { cloneJson, equalJson } from '../model/json.js';
 import { type SentObject, type StoredObject, timeText } from '../model/objects.js';
 import { decode } from '../schema/decode.js';
 import type { Schema } from '../schema/schema.js';
@@ -60,7 +62,7 @@ function conflicts(
 function clashesOf(
   schema: Schema | undefined,
   before: StoredObject,
-  applied: JsonRecord,
+  applied: Raw,
   others: readonly Managed[],
 ): readonly { manager: string; path: string }[] {
   return others.flatMap((other) =>
@@ -71,7 +73,7 @@ function clashesOf(
 }
 
 /** The configuration without the fields that identify the object. */
-function configuration(sent: SentObject): JsonRecord {
+function configuration(sent: SentObject): Raw {
   const { apiVersion: _version, kind: _kind, metadata, ...fields } = sent;
   const {
     name: _name,
@@ -89,7 +91,7 @@ function configuration(sent: SentObject): JsonRecord {
 type Apply = {
   readonly type: ResourceType;
   readonly before: StoredObject | undefined;
-  readonly applied: JsonRecord;
+  readonly applied: Raw;
   readonly fieldsV1: FieldSet;
   readonly mine: Managed | undefined;
   readonly others: readonly Managed[];
@@ -99,7 +101,7 @@ function configurationSent(
   type: ResourceType,
   target: Ref & { readonly object: SentObject },
   options: ApplyOptions,
-): JsonRecord {
+): Raw {
   const metadata = { name: target.name, ...target.object.metadata };
   const sent = addressed(type, target.namespace, { ...target.object, metadata });
   return cloneJson(configuration(decode(type, sent, options)));

@@ -1,4 +1,5 @@
-import { isRecord, type JsonRecord, recordOf } from '../model/json.js';
+import { isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
+
 import type { SentObject, StoredObject } from '../model/objects.js';
 import type { ResourceType } from './registry.js';
 
@@ -13,7 +14,7 @@ const renamed: readonly (readonly [string, string])[] = [
   ['deprecatedCount', 'count'],
 ];
 
-function withNames(object: JsonRecord, direction: 'to-core' | 'from-core'): JsonRecord {
+function withNames(object: Raw, direction: 'to-core' | 'from-core'): Raw {
   const copy: Record<string, unknown> = { ...object };
   for (const [modern, core] of renamed) {
     const [from, to] = direction === 'to-core' ? [modern, core] : [core, modern];

@@ -1,4 +1,6 @@
-import { type JsonRecord, listOf, recordOf, textOf } from '../model/json.js';
+import { type Raw, recordOf } from '@dovetail/core-kube-model';
+
+import { listOf, textOf } from '../model/json.js';
 import type { StoredObject } from '../model/objects.js';
 import type { Subresource } from '../model/served-resources.js';
 import { schemaFromOpenApi } from '../schema/custom-schema.js';
@@ -8,7 +10,7 @@ import type { StoreState } from './state.js';
 const texts = (value: unknown): readonly string[] =>
   listOf(value).filter((item): item is string => typeof item === 'string');
 
-function versionType(spec: JsonRecord, version: JsonRecord): ResourceType {
+function versionType(spec: Raw, version: Raw): ResourceType {
   const names = recordOf(spec['names']);
   const group = textOf(spec['group']);
   const plural = textOf(names['plural']);

@@ -1,4 +1,5 @@
-import { isRecord, type JsonRecord, recordOf } from '../model/json.js';
+import { isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
+
 import { resolved, type Schema } from '../schema/schema.js';
 
 /**
@@ -37,7 +38,7 @@ const itemKey = (schema: Schema | undefined, item: unknown): string => {
 };
 
 /** The fields that a configuration sets. */
-export function fieldsOf(schema: Schema | undefined, value: JsonRecord): FieldSet {
+export function fieldsOf(schema: Schema | undefined, value: Raw): FieldSet {
   const set: Record<string, unknown> = {};
   for (const [field, inner] of Object.entries(value))
     set[`f:${field}`] = valueFields(below(schema, field), inner);
@@ -67,7 +68,7 @@ function valueFields(schema: Schema | undefined, value: unknown): FieldSet {
  */
 export function pathsOf(
   schema: Schema | undefined,
-  applied: JsonRecord,
+  applied: Raw,
   owned: FieldSet,
 ): readonly { readonly path: Path; readonly text: string; readonly value: unknown }[] {
   return Object.entries(applied).flatMap(([field, value]) => {
@@ -101,7 +102,7 @@ function sharedLeaves(
   if (Array.isArray(value) && listKind(schema) === 'map') {
     return value.flatMap((item: unknown) => {
       const key = itemKey(schema, item);
-      const keys = Object.entries(JSON.parse(key.slice(2)) as JsonRecord)
+      const keys = Object.entries(JSON.parse(key.slice(2)) as Raw)
         .map(([name, one]) => `${name}=${JSON.stringify(one)}`)
         .join(',');
       return owned[key] === undefined
@@ -120,7 +121,7 @@ function sharedLeaves(
 }
 
 /** The object's value at a path of field steps; undefined when there is none. */
-export function missingFrom(schema: Schema | undefined, object: JsonRecord, path: Path): unknown {
+export function missingFrom(schema: Schema | undefined, object: Raw, path: Path): unknown {
   let value: unknown = object;
   let shape = schema;
   for (const step of path) {
@@ -163,10 +164,10 @@ const inside = (owned: Owned, step: string): Owned => ({
  */
 export function mergedByFields(
   schema: Schema | undefined,
-  target: JsonRecord,
-  applied: JsonRecord,
+  target: Raw,
+  applied: Raw,
   owned: Owned,
-): JsonRecord {
+): Raw {
   const merged: Record<string, unknown> = { ...target };
   for (const step of Object.keys(owned.mine)) {
     const field = step.slice(2);

@@ -1,6 +1,7 @@
+import { compareText } from '@dovetail/core-kube-model';
+
 import { badRequest, expired } from '../model/errors.js';
 import { textOf, valueAt } from '../model/json.js';
-import { compareText } from '../model/json.js';
 import type { StoredObject } from '../model/objects.js';
 import {
   type FieldTerm,

@@ -1,12 +1,7 @@
+import { isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
+
 import { badRequest, invalid, StatusError } from '../model/errors.js';
-import {
-  cloneJson,
-  equalJson,
-  isRecord,
-  type JsonRecord,
-  recordOf,
-  valueAt,
-} from '../model/json.js';
+import { cloneJson, equalJson, valueAt } from '../model/json.js';
 import type { SentObject, StoredObject } from '../model/objects.js';
 import type { ResourceType } from './registry.js';
 import { strategicMerge } from './strategic.js';
@@ -139,7 +134,7 @@ export function patched(type: ResourceType, before: StoredObject, patch: PatchBo
       : patch.type === 'json'
         ? jsonPatch(before, patch.body)
         : strategicMerge(type.schema, before, patch.body);
-  const result = after as SentObject & JsonRecord;
+  const result = after as SentObject & Raw;
   if (result.metadata?.name !== before.metadata.name)
     throw invalid(type, before.metadata.name, [
       {

@@ -1,5 +1,7 @@
+import { compareText, isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
+
 import { badRequest } from '../model/errors.js';
-import { compareText, equalJson, isRecord, type JsonRecord, recordOf } from '../model/json.js';
+import { equalJson } from '../model/json.js';
 import { resolved, type Schema } from '../schema/schema.js';
 
 const directives = new Set(['$patch', '$retainKeys']);
@@ -25,20 +27,12 @@ const mergesPlain = (schema: Schema | undefined): boolean =>
 /**
  * Kubernetes' strategic merge patch: lists with a merge key in the schema are merged item by item.
  */
-export function strategicMerge(
-  schema: Schema | undefined,
-  target: unknown,
-  patch: unknown,
-): JsonRecord {
+export function strategicMerge(schema: Schema | undefined, target: unknown, patch: unknown): Raw {
   if (!isRecord(patch)) throw badRequest('a strategic merge patch must be an object');
   return mergeObject(schema, recordOf(target), patch);
 }
 
-function mergeObject(
-  schema: Schema | undefined,
-  target: JsonRecord,
-  patch: JsonRecord,
-): JsonRecord {
+function mergeObject(schema: Schema | undefined, target: Raw, patch: Raw): Raw {
   const directive = patch['$patch'];
   if (directive === 'delete') return {};
   const base = directive === 'replace' ? {} : target;
@@ -84,7 +78,7 @@ function mergeList(
   target: readonly unknown[],
   patch: readonly unknown[],
 ): readonly unknown[] {
-  let merged: JsonRecord[] = patch.some(
+  let merged: Raw[] = patch.some(
     (item) => recordOf(item)['$patch'] === 'replace' && recordOf(item)[key] === undefined,
   )
     ? []

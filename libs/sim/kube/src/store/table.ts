@@ -1,4 +1,5 @@
-import { compareText } from '../model/json.js';
+import { compareText } from '@dovetail/core-kube-model';
+
 import type { StoredObject } from '../model/objects.js';
 
 /** One change of one object. `before` is what it was, for changes and removals. */

@@ -1,3 +1,5 @@
+import { recordOf } from '@dovetail/core-kube-model';
+
 import { nameSuffix, uuidFrom } from '../ambient/random.js';
 import {
   alreadyExists,
@@ -9,7 +11,7 @@ import {
   modifiedMeanwhile,
   StatusError,
 } from '../model/errors.js';
-import { equalJson, recordOf } from '../model/json.js';
+import { equalJson } from '../model/json.js';
 import { type ObjectMeta, type SentObject, type StoredObject, timeText } from '../model/objects.js';
 import { checkCustom, customDefaults } from '../schema/custom.js';
 import { decode } from '../schema/decode.js';

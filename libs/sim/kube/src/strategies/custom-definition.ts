@@ -1,5 +1,7 @@
+import { isRecord, recordOf } from '@dovetail/core-kube-model';
+
 import { type FieldError, invalidValue, requiredValue } from '../model/errors.js';
-import { isRecord, listOf, recordOf, textOf } from '../model/json.js';
+import { listOf, textOf } from '../model/json.js';
 import { type StoredObject, timeText } from '../model/objects.js';
 import { ruleErrors } from '../schema/cel.js';
 import { schemaFromOpenApi } from '../schema/custom-schema.js';

@@ -1,14 +1,12 @@
-import { isRecord, type JsonRecord, listOf, recordOf } from '../model/json.js';
+import { isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
+
+import { listOf } from '../model/json.js';
 import { amountsOf } from '../model/quantity.js';
 
 /** Records of a list, as records. */
-const records = (value: unknown): readonly JsonRecord[] => listOf(value).filter(isRecord);
+const records = (value: unknown): readonly Raw[] => listOf(value).filter(isRecord);
 
-const mapped = (
-  record: JsonRecord,
-  field: string,
-  change: (item: JsonRecord) => JsonRecord,
-): JsonRecord =>
+const mapped = (record: Raw, field: string, change: (item: Raw) => Raw): Raw =>
   Array.isArray(record[field]) ? { [field]: records(record[field]).map(change) } : {};
 
 function imagePullPolicy(image: unknown): string {
@@ -18,13 +16,13 @@ function imagePullPolicy(image: unknown): string {
 }
 
 /** Requests that are not given are the limits. */
-function containerResources(resources: JsonRecord): JsonRecord {
+function containerResources(resources: Raw): Raw {
   const limits = recordOf(resources['limits']);
   if (Object.keys(limits).length === 0) return resources;
   return { ...resources, requests: { ...limits, ...recordOf(resources['requests']) } };
 }
 
-const probe = (value: unknown): JsonRecord => ({
+const probe = (value: unknown): Raw => ({
   timeoutSeconds: 1,
   periodSeconds: 10,
   successThreshold: 1,
@@ -32,7 +30,7 @@ const probe = (value: unknown): JsonRecord => ({
   ...recordOf(value),
 });
 
-function container(spec: JsonRecord): JsonRecord {
+function container(spec: Raw): Raw {
   const probes: Record<string, unknown> = {};
   for (const field of ['livenessProbe', 'readinessProbe', 'startupProbe'])
     if (isRecord(spec[field])) probes[field] = probe(spec[field]);
@@ -47,7 +45,7 @@ function container(spec: JsonRecord): JsonRecord {
   };
 }
 
-function volume(spec: JsonRecord): JsonRecord {
+function volume(spec: Raw): Raw {
   const filled: Record<string, unknown> = { ...spec };
   for (const field of ['configMap', 'secret', 'projected', 'downwardAPI'])
     if (isRecord(spec[field])) filled[field] = { defaultMode: 420, ...spec[field] };
@@ -57,7 +55,7 @@ function volume(spec: JsonRecord): JsonRecord {
 }
 
 /** The defaults of a pod's spec, in pods and in templates alike. */
-export function podSpecDefaults(spec: JsonRecord): JsonRecord {
+export function podSpecDefaults(spec: Raw): Raw {
   return {
     restartPolicy: 'Always',
     dnsPolicy: 'ClusterFirst',
@@ -73,7 +71,7 @@ export function podSpecDefaults(spec: JsonRecord): JsonRecord {
 }
 
 /** The defaults of a template: those of its pod. */
-export function templateDefaults(template: unknown): JsonRecord {
+export function templateDefaults(template: unknown): Raw {
   const record = recordOf(template);
   return {
     ...record,
@@ -86,9 +84,9 @@ export function templateDefaults(template: unknown): JsonRecord {
  * A pod's spec with the additions of the admission plug-ins DefaultTolerationSeconds and Priority.
  */
 export function admittedPodSpec(
-  spec: JsonRecord,
+  spec: Raw,
   priority: { readonly value: number; readonly policy: string },
-): JsonRecord {
+): Raw {
   const given = records(spec['tolerations']);
   const added = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']
     .filter(
@@ -120,11 +118,11 @@ export function admittedPodSpec(
 }
 
 /** Guaranteed, Burstable or BestEffort, from CPU and memory of all containers. */
-export function qosClass(spec: JsonRecord): string {
+export function qosClass(spec: Raw): string {
   const containers = [...records(spec['containers']), ...records(spec['initContainers'])].map(
     (one) => recordOf(one['resources']),
   );
-  const amounts = (resources: JsonRecord, field: string): Readonly<Record<string, number>> =>
+  const amounts = (resources: Raw, field: string): Readonly<Record<string, number>> =>
     amountsOf(recordOf(resources[field]) as Record<string, string>);
   const names = ['cpu', 'memory'] as const;
   const any = containers.some((resources) =>

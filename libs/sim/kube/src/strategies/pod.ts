@@ -1,3 +1,5 @@
+import { isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
+
 import {
   duplicateValue,
   type FieldError,
@@ -7,7 +9,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from '../model/errors.js';
-import { equalJson, isRecord, type JsonRecord, listOf, recordOf, textOf } from '../model/json.js';
+import { equalJson, listOf, textOf } from '../model/json.js';
 import { type Pod, type PodSpecView, type StoredObject } from '../model/objects.js';
 import { amountsOf } from '../model/quantity.js';
 import { labelErrors } from '../store/metadata.js';
@@ -15,7 +17,7 @@ import type { Strategy, StrategyContext } from '../store/strategy.js';
 import { admittedPodSpec, podSpecDefaults, qosClass } from './pod-defaults.js';
 import { admitQuota } from './quota.js';
 
-function containerErrors(field: string, spec: JsonRecord): readonly FieldError[] {
+function containerErrors(field: string, spec: Raw): readonly FieldError[] {
   const errors: FieldError[] = [];
   if (textOf(spec['name']) === '') errors.push(requiredValue(`${field}.name`));
   if (textOf(spec['image']) === '') errors.push(requiredValue(`${field}.image`));
@@ -44,7 +46,7 @@ function containerErrors(field: string, spec: JsonRecord): readonly FieldError[]
   return errors;
 }
 
-function spreadErrors(field: string, constraint: JsonRecord): readonly FieldError[] {
+function spreadErrors(field: string, constraint: Raw): readonly FieldError[] {
   const errors: FieldError[] = [];
   if (Number(constraint['maxSkew'] ?? 0) <= 0)
     errors.push(
@@ -68,7 +70,7 @@ function spreadErrors(field: string, constraint: JsonRecord): readonly FieldErro
   return errors;
 }
 
-function tolerationErrors(field: string, toleration: JsonRecord): readonly FieldError[] {
+function tolerationErrors(field: string, toleration: Raw): readonly FieldError[] {
   const operator = toleration['operator'];
   if (textOf(toleration['key']) === '' && operator !== 'Exists')
     return [
@@ -100,7 +102,7 @@ function tolerationErrors(field: string, toleration: JsonRecord): readonly Field
 const each = (
   value: unknown,
   field: string,
-  check: (field: string, item: JsonRecord) => readonly FieldError[],
+  check: (field: string, item: Raw) => readonly FieldError[],
 ): readonly FieldError[] =>
   listOf(value).flatMap((item, index) => check(`${field}[${index}]`, recordOf(item)));
 
@@ -114,7 +116,7 @@ function duplicateNames(field: string, value: unknown): readonly FieldError[] {
 }
 
 /** The errors of a pod's spec, for pods and templates. */
-export function podSpecErrors(field: string, spec: JsonRecord): readonly FieldError[] {
+export function podSpecErrors(field: string, spec: Raw): readonly FieldError[] {
   const errors: FieldError[] = [];
   if (listOf(spec['containers']).length === 0) errors.push(requiredValue(`${field}.containers`));
   for (const list of ['containers', 'initContainers'])
@@ -155,7 +157,7 @@ const updatable = new Set([
 const withoutImages = (containers: unknown): unknown =>
   listOf(containers).map((item) => ({ ...recordOf(item), image: '' }));
 
-function frozenFields(spec: JsonRecord, before: JsonRecord): readonly string[] {
+function frozenFields(spec: Raw, before: Raw): readonly string[] {
   const gated = listOf(before['schedulingGates']).length > 0;
   return [...new Set([...Object.keys(spec), ...Object.keys(before)])].filter((field) => {
     if (equalJson(spec[field], before[field])) return false;
@@ -177,7 +179,7 @@ function updateErrors(pod: StoredObject, before: StoredObject): readonly FieldEr
       ),
     ];
   }
-  const gates = (value: JsonRecord): readonly string[] =>
+  const gates = (value: Raw): readonly string[] =>
     listOf(value['schedulingGates']).map((gate) => textOf(recordOf(gate)['name']));
   const added = gates(spec).filter((gate) => !gates(old).includes(gate));
   return added.length === 0
@@ -191,7 +193,7 @@ function updateErrors(pod: StoredObject, before: StoredObject): readonly FieldEr
 }
 
 function priorityOf(
-  spec: JsonRecord,
+  spec: Raw,
   pod: StoredObject,
   context: StrategyContext,
 ): { value: number; policy: string } {

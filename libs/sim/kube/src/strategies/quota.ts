@@ -1,5 +1,6 @@
+import { compareText } from '@dovetail/core-kube-model';
+
 import { forbidden } from '../model/errors.js';
-import { compareText } from '../model/json.js';
 import { isTerminal, type Pod, type ResourceQuota } from '../model/objects.js';
 import { podRequests } from '../model/pod-requests.js';
 import {

@@ -1,5 +1,7 @@
+import { recordOf } from '@dovetail/core-kube-model';
+
 import { type FieldError, invalidValue, requiredValue } from '../model/errors.js';
-import { equalJson, listOf, recordOf, textOf } from '../model/json.js';
+import { equalJson, listOf, textOf } from '../model/json.js';
 import type { StoredObject } from '../model/objects.js';
 import type { Strategy, StrategyOf } from '../store/strategy.js';
 import { customDefinitionStrategy } from './custom-definition.js';

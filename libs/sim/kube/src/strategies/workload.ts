@@ -1,12 +1,14 @@
+import { isRecord, type Raw, recordOf } from '@dovetail/core-kube-model';
+
 import { type FieldError, invalidValue, requiredValue, unsupportedValue } from '../model/errors.js';
-import { equalJson, isRecord, type JsonRecord, recordOf, textOf } from '../model/json.js';
+import { equalJson, textOf } from '../model/json.js';
 import type { StoredObject } from '../model/objects.js';
 import { selectorTest } from '../model/selectors.js';
 import type { Strategy } from '../store/strategy.js';
 import { podSpecErrors } from './pod.js';
 import { templateDefaults } from './pod-defaults.js';
 
-const withSpec = (object: StoredObject, defaults: JsonRecord): StoredObject => {
+const withSpec = (object: StoredObject, defaults: Raw): StoredObject => {
   const spec = recordOf(object['spec']);
   return {
     ...object,
@@ -14,7 +16,7 @@ const withSpec = (object: StoredObject, defaults: JsonRecord): StoredObject => {
   };
 };
 
-function selectorErrors(spec: JsonRecord): readonly FieldError[] {
+function selectorErrors(spec: Raw): readonly FieldError[] {
   const selector = spec['selector'];
   if (!isRecord(selector)) return [requiredValue('spec.selector')];
   const labels = recordOf(recordOf(spec['template'])['metadata'])['labels'] as
@@ -52,7 +54,7 @@ function workloadErrors(
   return errors;
 }
 
-function rollingUpdate(strategy: JsonRecord, defaults: JsonRecord): JsonRecord {
+function rollingUpdate(strategy: Raw, defaults: Raw): Raw {
   const type = textOf(strategy['type']) || 'RollingUpdate';
   return type === 'RollingUpdate'
     ? { type, rollingUpdate: { ...defaults, ...recordOf(strategy['rollingUpdate']) } }

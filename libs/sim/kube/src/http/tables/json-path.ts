@@ -1,4 +1,6 @@
-import { isRecord, textOf } from '../../model/json.js';
+import { isRecord } from '@dovetail/core-kube-model';
+
+import { textOf } from '../../model/json.js';
 
 /** One step of a path: a field, every item, one item, or the items whose field has a value. */
 type Step =

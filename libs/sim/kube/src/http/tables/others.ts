@@ -1,4 +1,6 @@
-import { compareText, listOf, recordOf, textOf } from '../../model/json.js';
+import { compareText, recordOf } from '@dovetail/core-kube-model';
+
+import { listOf, textOf } from '../../model/json.js';
 import type { StoredObject } from '../../model/objects.js';
 import {
   ageColumn,

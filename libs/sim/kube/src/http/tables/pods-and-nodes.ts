@@ -1,4 +1,6 @@
-import { listOf, recordOf, textOf } from '../../model/json.js';
+import { recordOf } from '@dovetail/core-kube-model';
+
+import { listOf, textOf } from '../../model/json.js';
 import {
   conditionOf,
   type ContainerStatusView,
