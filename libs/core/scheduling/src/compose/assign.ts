@@ -1,13 +1,13 @@
 import { at, numberAt } from '@dovetail/core-invariant';
 
 import type { PodClass } from '../model/classes.js';
-import { assignDomains } from '../rooms/domain-room.js';
+import { assignDomains, type DomainPreference, evensOut } from '../rooms/domain-room.js';
 import type { Engine } from '../rooms/engine.js';
 import type { Item, ItemTable } from '../rooms/items.js';
-import { candidatesOf } from '../rooms/pinned-items.js';
+import { candidatesOf, canOpen } from '../rooms/pinned-items.js';
 import { rolesOf } from '../topology/roles.js';
 import type { World } from '../world/world.js';
-import { placeOnExisting } from './place-on-existing.js';
+import { ExistingNodes } from './place-on-existing.js';
 
 /**
  * Decisions made before new nodes open: pods on existing nodes, and the domains of all other pods.
@@ -21,23 +21,42 @@ export type Assignment = {
 
 type Part = { readonly cls: PodClass; readonly level: number; readonly count: number };
 
-function assignAt(engine: Engine, table: ItemTable, assignment: Assignment, part: Part): number {
+function assignAt(
+  engine: Engine,
+  table: ItemTable,
+  assignment: Assignment,
+  part: Part & { readonly preference: DomainPreference },
+): number {
   const { cls, level, count } = part;
   const roles = rolesOf(cls, at(cls.levels, level));
   // Pods that must share a node with others wait until nodes have pods on them.
   if (roles.needsHostMates) return 0;
-  let done = placeOnExisting(engine, table, { cls, level, roles, count });
+  const existing = new ExistingNodes(engine, table, { cls, level, roles });
+  let done = existing.place(count);
   if (done === count) return done;
-  const candidates = candidatesOf(engine, table, { cls, level, roles });
+  const candidates = candidatesOf(engine, table, { cls, level, roles }).filter((item) =>
+    canOpen(engine, item),
+  );
   const [first] = candidates;
   // Most classes of most plans have a single candidate without a domain and need no division.
   if (first !== undefined && candidates.length === 1 && first.pins.length === 0) {
     assignment.assigned.set(first, (assignment.assigned.get(first) ?? 0) + count - done);
     return count;
   }
-  for (const [item, pods] of assignDomains(engine, candidates, count - done)) {
-    assignment.assigned.set(item, (assignment.assigned.get(item) ?? 0) + pods);
-    done += pods;
+  // A pod on a new node may raise the minimum that kept others from a node that exists.
+  const inTurn = evensOut(roles) && engine.existing.length > 0;
+  while (done < count) {
+    const most = inTurn ? 1 : count - done;
+    const assigned = assignDomains(engine, candidates, {
+      count: most,
+      preference: part.preference,
+    });
+    if (assigned.size === 0) break;
+    for (const [item, pods] of assigned) {
+      assignment.assigned.set(item, (assignment.assigned.get(item) ?? 0) + pods);
+      done += pods;
+    }
+    done += existing.place(count - done);
   }
   return done;
 }
@@ -50,15 +69,21 @@ function assignClass(
   engine: Engine,
   table: ItemTable,
   assignment: Assignment,
-  cls: PodClass,
+  what: { readonly cls: PodClass; readonly preference: DomainPreference },
 ): number {
+  const { cls, preference } = what;
   let placed = 0;
   const count = numberAt(assignment.left, cls.index);
   for (let level = 0; level < cls.levels.length && placed < count; level += 1) {
     // A class that waits for host mates at some level must not skip that level. Its remaining pods
     // are placed in sequence later.
     if (rolesOf(cls, at(cls.levels, level)).needsHostMates) break;
-    placed += assignAt(engine, table, assignment, { cls, level, count: count - placed });
+    placed += assignAt(engine, table, assignment, {
+      cls,
+      level,
+      preference,
+      count: count - placed,
+    });
   }
   return placed;
 }
@@ -68,7 +93,11 @@ function assignClass(
  * repeats until nothing changes, because pods with affinity find the pods that they follow in a
  * later round.
  */
-export function assignAll(engine: Engine, table: ItemTable): Assignment {
+export function assignAll(
+  engine: Engine,
+  table: ItemTable,
+  preference: DomainPreference,
+): Assignment {
   const world: World = engine.world;
   const assignment: Assignment = {
     assigned: new Map(),
@@ -78,7 +107,7 @@ export function assignAll(engine: Engine, table: ItemTable): Assignment {
     progress = false;
     for (const cls of world.classes) {
       if (numberAt(assignment.left, cls.index) === 0 || cls.levels.length === 0) continue;
-      const placed = assignClass(engine, table, assignment, cls);
+      const placed = assignClass(engine, table, assignment, { cls, preference });
       assignment.left[cls.index] = numberAt(assignment.left, cls.index) - placed;
       if (placed > 0) progress = true;
     }

@@ -8,16 +8,17 @@ import { totalPrice } from '../pack/bins.js';
 import { packContextOf } from '../pack/context.js';
 import { firstFitPack } from '../pack/first-fit.js';
 import { greedyPack } from '../pack/greedy.js';
-import { kindsOf } from '../pack/kinds.js';
+import { type Kind, kindsOf } from '../pack/kinds.js';
 import { mergeSmallest } from '../pack/merge.js';
 import { type PackBin, type PackContext } from '../pack/packing.js';
 import { withoutSurplus } from '../pack/surplus.js';
+import type { DomainPreference } from '../rooms/domain-room.js';
 import { Engine } from '../rooms/engine.js';
 import { ItemTable } from '../rooms/items.js';
 import { unsized, type World } from '../world/world.js';
 import { assignAll } from './assign.js';
 import { replay } from './replay.js';
-import { buildInSequence, type Outcome, placeRest } from './sequence.js';
+import { buildInSequence, type Manner, type Outcome, placeRest } from './sequence.js';
 
 /** Returns the cheaper packing, or the one with fewer nodes if both cost the same. */
 function cheaper(
@@ -42,7 +43,8 @@ const sequencePodsMax = 256;
  */
 const rescuePodsMax = 5000;
 
-const leftIn = (outcome: Outcome): number => outcome.left.reduce((sum, count) => sum + count, 0);
+const leftIn = ({ left }: Pick<Outcome, 'left'>): number =>
+  left.reduce((sum, count) => sum + count, 0);
 const dollarsOf = ({ engine }: Outcome): number =>
   engine.fresh.reduce((sum, bin) => sum + engine.priceOf(bin), 0);
 
@@ -81,15 +83,29 @@ export function compose(world: World): Composed {
  * reservations or minValues do not allow the packing.
  */
 function composeOnce(world: World): Composed {
-  const sequence = (): Composed => ({ ...buildInSequence(world), steps: 0 });
   const packed = world.templates.some((template) => template.reserves)
     ? undefined
     : composePacked(world);
-  if (packed === undefined) return sequence();
   const pods = podsOf(world);
+  if (packed === undefined) return composeInSequence(world);
   return pods <= sequencePodsMax || (leavesPlaceable(world, packed) && pods <= rescuePodsMax)
-    ? better(packed, sequence())
+    ? better(packed, composeInSequence(world))
     : packed;
+}
+
+/**
+ * Returns the best of several ways of placing classes one by one. The first is Karpenter's. The
+ * second joins a node only where that is no dearer than another node. The third ignores
+ * preferences and is tried only if the others leave pods out.
+ */
+function composeInSequence(world: World): Composed {
+  const built = (manner?: Manner): Composed => ({ ...buildInSequence(world, manner), steps: 0 });
+  let best = built();
+  if (podsOf(world) <= sequencePodsMax)
+    best = better(best, built({ joining: 'thrifty', preferences: 'tried' }));
+  if (podsOf(world) <= rescuePodsMax && leavesPlaceable(world, best))
+    best = better(best, built({ joining: 'always', preferences: 'ignored' }));
+  return best;
 }
 
 /**
@@ -177,15 +193,51 @@ function startOf(
     : { context, bins };
 }
 
-function composePacked(world: World): Composed | undefined {
-  const stopAt = (nodes: number): boolean => world.options.shouldStop?.(nodes) === true;
-  const stop = (): boolean => stopAt(0);
+/** What is settled once domains are, and the first nodes for it. */
+type Start = {
+  readonly base: Engine;
+  readonly table: ItemTable;
+  readonly left: number[];
+  readonly kinds: readonly Kind[];
+  readonly first: Balanced;
+};
+
+function started(world: World, preference: DomainPreference, stop: () => boolean): Start {
   const base = new Engine(world);
   const table = new ItemTable();
-  const { assigned, left } = assignAll(base, table);
+  const { assigned, left } = assignAll(base, table, preference);
   const kinds = kindsOf(world, assigned);
   const context = packContextOf(world, kinds, base.ledger.hostFloors);
   const first = startOf(base, context, { stop, complete: left.every((count) => count === 0) });
+  return { base, table, left, kinds, first };
+}
+
+/** Whether the rules of some spread leave open how many of its pods a domain gets. */
+const hasSlack = ({ classes }: World): boolean =>
+  classes.some((cls) =>
+    cls.levels.some(({ carries }) =>
+      carries.some(({ kind, onHost, maxSkew }) => kind === 'spread' && !onHost && maxSkew > 1),
+    ),
+  );
+
+/**
+ * The cheaper start of pods that spread evenly and, where the skew is more than 1, of pods that
+ * prefer the cheapest domains.
+ */
+function cheaperStart(world: World, stop: () => boolean): Start {
+  const even = started(world, 'emptiest', stop);
+  if (!hasSlack(world) || podsOf(world) > rescuePodsMax) return even;
+  const uneven = started(world, 'cheapest', stop);
+  const difference = leftIn(uneven) - leftIn(even);
+  return difference < 0 ||
+    (difference === 0 && cheaper(even.first.bins, uneven.first.bins) === uneven.first.bins)
+    ? uneven
+    : even;
+}
+
+function composePacked(world: World): Composed | undefined {
+  const stopAt = (nodes: number): boolean => world.options.shouldStop?.(nodes) === true;
+  const { base, table, left, kinds, first } = cheaperStart(world, () => stopAt(0));
   const limits = {
     seed: world.options.seed,
     stepsMax: world.options.stepsMax,

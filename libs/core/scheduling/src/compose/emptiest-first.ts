@@ -1,31 +1,42 @@
 import { at } from '@dovetail/core-invariant';
 
 import type { Bin } from '../rooms/bin.js';
-import type { Engine } from '../rooms/engine.js';
-import type { Item } from '../rooms/items.js';
 
-/** A binary heap of new nodes: fewest pods first, older nodes first among equals. */
-class EmptiestFirst {
-  readonly #heap: Bin[];
+/** A node with the number of pods it had when it was last sorted. */
+type Entry = { readonly bin: Bin; readonly pods: number };
+
+const before = (a: Entry, b: Entry): boolean =>
+  a.pods < b.pods || (a.pods === b.pods && a.bin.index < b.bin.index);
+
+/**
+ * A binary heap of new nodes: fewest pods first, older nodes first among equals. Nodes may gain
+ * pods while they are in it; the heap notices when they come up.
+ */
+export class EmptiestFirst {
+  readonly #heap: Entry[];
 
   constructor(bins: readonly Bin[]) {
-    this.#heap = [...bins].sort((a, b) => a.pods - b.pods || a.index - b.index);
+    this.#heap = bins
+      .map((bin) => ({ bin, pods: bin.pods }))
+      .sort((a, b) => a.pods - b.pods || a.bin.index - b.bin.index);
   }
 
-  peek(): Bin | undefined {
-    return this.#heap[0];
-  }
-
-  pop(): void {
-    const last = this.#heap.pop();
-    if (last === undefined || this.#heap.length === 0) return;
-    this.#heap[0] = last;
-    this.sink();
+  /** Returns the emptiest node that `takes` accepts. It removes the emptier ones for good. */
+  first(takes: (bin: Bin) => boolean): Bin | undefined {
+    for (;;) {
+      const top = this.#heap[0];
+      if (top === undefined) return undefined;
+      if (top.pods !== top.bin.pods) {
+        this.#heap[0] = { bin: top.bin, pods: top.bin.pods };
+        this.#sink();
+      } else if (takes(top.bin)) return top.bin;
+      else this.#pop();
+    }
   }
 
   push(bin: Bin): void {
     const heap = this.#heap;
-    let at = heap.push(bin) - 1;
+    let at = heap.push({ bin, pods: bin.pods }) - 1;
     while (at > 0) {
       const parent = (at - 1) >> 1;
       if (!this.#before(at, parent)) return;
@@ -34,8 +45,15 @@ class EmptiestFirst {
     }
   }
 
-  /** Restores the order after the first bin has received pods. */
-  sink(): void {
+  #pop(): void {
+    const last = this.#heap.pop();
+    if (last === undefined || this.#heap.length === 0) return;
+    this.#heap[0] = last;
+    this.#sink();
+  }
+
+  /** Restores the order after the first entry has changed. */
+  #sink(): void {
     let at = 0;
     for (;;) {
       const left = 2 * at + 1;
@@ -48,52 +66,11 @@ class EmptiestFirst {
   }
 
   #before(a: number, b: number): boolean {
-    const [left, right] = [at(this.#heap, a), at(this.#heap, b)];
-    return left.pods < right.pods || (left.pods === right.pods && left.index < right.index);
+    return before(at(this.#heap, a), at(this.#heap, b));
   }
 
   #swap(a: number, b: number): void {
     const heap = this.#heap;
     [heap[a], heap[b]] = [at(heap, b), at(heap, a)];
   }
-}
-
-/**
- * Opens a node in the first pool, heaviest first, that can take the item. Returns undefined if no
- * pool can, or if the item waits for a reservation.
- */
-function openFor(engine: Engine, item: Item): Bin | undefined {
-  for (const template of engine.world.templates) {
-    const opening = engine.openingFor(template, item);
-    if (opening !== undefined) return engine.open(opening);
-    if (engine.waitsForReservation(template, item)) return undefined;
-  }
-  return undefined;
-}
-
-/**
- * Places pods first-fit-decreasing in the order of Karpenter's scheduler. Each pod joins the new
- * node with the fewest pods that takes it, or opens a node in the first pool that can. Returns how
- * many pods found a place.
- */
-export function placeEmptiestFirst(engine: Engine, item: Item, count: number): number {
-  const open = new EmptiestFirst(engine.fresh);
-  let left = count;
-  while (left > 0) {
-    const bin = open.peek();
-    if (bin === undefined) {
-      const fresh = openFor(engine, item);
-      if (fresh === undefined) break;
-      engine.put(fresh, item, 1);
-      open.push(fresh);
-    } else if (engine.roomInFresh(bin, item) > 0) {
-      engine.put(bin, item, 1);
-      open.sink();
-    } else {
-      open.pop();
-      continue;
-    }
-    left -= 1;
-  }
-  return count - left;
 }

@@ -157,8 +157,7 @@ function nextRow(
   return best;
 }
 
-function placeItem(engine: Engine, item: Item, count: number): number {
-  const rows = rowsOf(engine, item);
+function placeOnRows(engine: Engine, item: Item, rows: readonly Row[], count: number): number {
   const even = evensOut(item.roles);
   let left = count;
   while (left > 0) {
@@ -175,26 +174,35 @@ function placeItem(engine: Engine, item: Item, count: number): number {
   return count - left;
 }
 
-/** Places up to `count` pods of a class on existing nodes and returns how many it placed. */
-export function placeOnExisting(
-  engine: Engine,
-  table: ItemTable,
-  what: {
-    readonly cls: PodClass;
-    readonly level: number;
-    readonly roles: Roles;
-    readonly count: number;
-  },
-): number {
-  if (engine.existing.length === 0) return 0;
-  let placed = 0;
-  for (const shape of what.cls.levels[what.level]?.shapes ?? []) {
-    if (placed >= what.count) break;
-    placed += placeItem(
-      engine,
-      table.intern({ cls: what.cls, level: what.level, roles: what.roles, shape, pins: [] }),
-      what.count - placed,
-    );
+/**
+ * The existing nodes as places for pods of one class at one level. `place` may be called again after
+ * pods went elsewhere, because that may open a domain that a spread had closed.
+ */
+export class ExistingNodes {
+  readonly #engine: Engine;
+  readonly #items: readonly { readonly item: Item; readonly rows: readonly Row[] }[];
+
+  constructor(
+    engine: Engine,
+    table: ItemTable,
+    what: { readonly cls: PodClass; readonly level: number; readonly roles: Roles },
+  ) {
+    this.#engine = engine;
+    const { cls, level, roles } = what;
+    const shapes = engine.existing.length === 0 ? [] : (cls.levels[level]?.shapes ?? []);
+    this.#items = shapes.map((shape) => {
+      const item = table.intern({ cls, level, roles, shape, pins: [] });
+      return { item, rows: rowsOf(engine, item) };
+    });
   }
-  return placed;
+
+  /** Places up to `count` pods and returns how many it placed. */
+  place(count: number): number {
+    let placed = 0;
+    for (const { item, rows } of this.#items) {
+      if (placed >= count) break;
+      placed += placeOnRows(this.#engine, item, rows, count - placed);
+    }
+    return placed;
+  }
 }

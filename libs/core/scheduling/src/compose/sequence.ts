@@ -1,14 +1,13 @@
 import { at, numberAt } from '@dovetail/core-invariant';
 
 import type { PodClass } from '../model/classes.js';
-import { assignDomains, evensOut, noteDomains } from '../rooms/domain-room.js';
 import { Engine } from '../rooms/engine.js';
 import { ItemTable } from '../rooms/items.js';
 import { candidatesOf } from '../rooms/pinned-items.js';
 import { rolesOf } from '../topology/roles.js';
 import type { World } from '../world/world.js';
-import { placeEmptiestFirst } from './emptiest-first.js';
-import { placeOnExisting } from './place-on-existing.js';
+import { type Joining, NewNodes } from './new-nodes.js';
+import { ExistingNodes } from './place-on-existing.js';
 
 /** A complete set of decisions: the bins with their contents, and the pods without a place. */
 export type Outcome = {
@@ -17,45 +16,52 @@ export type Outcome = {
   readonly left: readonly number[];
 };
 
+/** The way in which pods are placed one after the other. */
+export type Manner = {
+  readonly joining: Joining;
+  /** Whether preferences are tried before they are given up, or given up at once. */
+  readonly preferences: 'tried' | 'ignored';
+};
+
+const likeKarpenter: Manner = { joining: 'always', preferences: 'tried' };
+
 /**
- * Places up to `count` pods of a class on new nodes, domain by domain, and returns how many it
- * placed.
+ * Places up to `count` pods of a class at one level and returns how many it placed. Each pod goes on
+ * an existing node if one takes it, else on a new one. A pod in one domain may open another domain
+ * to the next pod, so existing nodes are asked again.
  */
-function placeOnNew(
+function placeAtLevel(
   engine: Engine,
   table: ItemTable,
-  what: { readonly cls: PodClass; readonly level: number; readonly count: number },
+  what: {
+    readonly cls: PodClass;
+    readonly level: number;
+    readonly count: number;
+    readonly joining: Joining;
+  },
 ): number {
-  const level = what.cls.levels[what.level];
-  if (level === undefined) return 0;
-  const roles = rolesOf(what.cls, level);
-  const even = evensOut(roles);
-  let candidates = candidatesOf(engine, table, { cls: what.cls, level: what.level, roles });
-  let placed = 0;
-  while (placed < what.count && candidates.length > 0) {
-    // A full domain lowers the minimum up to which its siblings were filled. A spread therefore
-    // assigns one pod at a time.
-    const assigned = assignDomains(engine, candidates, even ? 1 : what.count - placed);
-    if (assigned.size === 0) break;
-    for (const [item, count] of assigned) {
-      const done = placeEmptiestFirst(engine, item, count);
-      placed += done;
-      if (done === count) continue;
-      // No new node in this domain takes more pods, so the remaining pods try the other domains.
-      noteDomains(engine, item.pins, done - count);
-      candidates = candidates.filter((one) => one !== item);
-    }
+  const roles = rolesOf(what.cls, at(what.cls.levels, what.level));
+  const existing = new ExistingNodes(engine, table, { ...what, roles });
+  let placed = existing.place(what.count);
+  if (placed === what.count) return placed;
+  const fresh = new NewNodes(engine, candidatesOf(engine, table, { ...what, roles }), what.joining);
+  while (placed < what.count && fresh.place()) {
+    placed += 1;
+    if (roles.onDomain.length > 0) placed += existing.place(what.count - placed);
   }
   return placed;
 }
 
-function placeClass(engine: Engine, table: ItemTable, cls: PodClass, count: number): number {
+function placeClass(
+  engine: Engine,
+  table: ItemTable,
+  what: { readonly cls: PodClass; readonly count: number } & Manner,
+): number {
+  const { cls, count, joining, preferences } = what;
   let placed = 0;
-  for (let level = 0; level < cls.levels.length && placed < count; level += 1) {
-    const roles = rolesOf(cls, at(cls.levels, level));
-    placed += placeOnExisting(engine, table, { cls, level, roles, count: count - placed });
-    if (placed < count) placed += placeOnNew(engine, table, { cls, level, count: count - placed });
-  }
+  const first = preferences === 'tried' ? 0 : cls.levels.length - 1;
+  for (let level = first; level < cls.levels.length && placed < count; level += 1)
+    placed += placeAtLevel(engine, table, { cls, level, joining, count: count - placed });
   return placed;
 }
 
@@ -69,14 +75,19 @@ const promptPodsMax = 5000;
  * Places the remaining pods of each class, one class after the other, until nothing changes.
  * Updates `left`.
  */
-export function placeRest(engine: Engine, table: ItemTable, left: number[]): void {
-  placeUntilStill(engine, table, left);
+export function placeRest(
+  engine: Engine,
+  table: ItemTable,
+  left: number[],
+  manner: Manner = likeKarpenter,
+): void {
+  placeUntilStill(engine, table, left, manner);
   if (left.every((count) => count === 0)) return;
   engine.ledger.lenient = true;
-  placeUntilStill(engine, table, left);
+  placeUntilStill(engine, table, left, manner);
 }
 
-function placeUntilStill(engine: Engine, table: ItemTable, left: number[]): void {
+function placeUntilStill(engine: Engine, table: ItemTable, left: number[], manner: Manner): void {
   const { classes, options } = engine.world;
   const prompt = left.reduce((sum, count) => sum + count, 0) <= promptPodsMax;
   for (let progress = true; progress;) {
@@ -89,7 +100,7 @@ function placeUntilStill(engine: Engine, table: ItemTable, left: number[]): void
         (!prompt && options.shouldStop?.(engine.fresh.length) === true)
       )
         continue;
-      const placed = placeClass(engine, table, cls, count);
+      const placed = placeClass(engine, table, { cls, count, ...manner });
       left[cls.index] = count - placed;
       if (placed > 0) progress = true;
     }
@@ -101,9 +112,9 @@ function placeUntilStill(engine: Engine, table: ItemTable, left: number[]): void
  * Preferences are given up only for pods that find no place with them. Unlike packing, it respects
  * limits, reservations and minValues at every step.
  */
-export function buildInSequence(world: World): Outcome {
+export function buildInSequence(world: World, manner: Manner = likeKarpenter): Outcome {
   const engine = new Engine(world);
   const left = world.classes.map((cls) => cls.uids.length);
-  placeRest(engine, new ItemTable(), left);
+  placeRest(engine, new ItemTable(), left, manner);
   return { engine, left };
 }

@@ -34,7 +34,10 @@ export type Kind = {
   readonly perHost: number;
   readonly items: { readonly item: Item; readonly count: number }[];
   readonly count: number;
-  /** The states in which a node may open for this kind, in the heaviest pools that can take it. */
+  /**
+   * The states in which a node may open for this kind, in the heaviest pools that can take it. The
+   * state with the cheapest node for one pod comes first.
+   */
   readonly openings: readonly State[];
 };
 
@@ -54,19 +57,24 @@ function perHostOf(roles: readonly Role[]): number {
 }
 
 /**
- * Returns the opening states that can take a shape, in the heaviest pools with room for one pod.
+ * Returns the opening states that can take a shape, in the heaviest pools with room for one pod. The
+ * state with the cheapest node for one pod comes first.
  */
 function openingsOf(world: World, shape: Shape, load: Load): readonly State[] {
-  const found: State[] = [];
+  const found: { readonly state: State; readonly price: number }[] = [];
+  let weight = -Infinity;
   for (const template of world.templates) {
-    if (found[0] !== undefined && template.pool.weight < found[0].template.pool.weight) break;
-    const states = world.states
-      .openings(template)
-      .map((opening) => world.states.after(opening, shape));
-    const state = states.find((one) => one !== undefined && cheapestFor(one, load) !== undefined);
-    if (state !== undefined) found.push(state);
+    if (template.pool.weight < weight) break;
+    for (const opening of world.states.openings(template)) {
+      const state = world.states.after(opening, shape);
+      const price = state && cheapestFor(state, load)?.offering.priceMicrosPerHour;
+      if (state === undefined || price === undefined) continue;
+      found.push({ state, price });
+      weight = template.pool.weight;
+      break;
+    }
   }
-  return found;
+  return found.sort((a, b) => a.price - b.price).map(({ state }) => state);
 }
 
 type Draft = {

@@ -7,6 +7,7 @@ import type { Role, Roles } from '../topology/roles.js';
 import {
   assignDomains,
   crowding,
+  type DomainPreference,
   domainRoom,
   evensOut,
   noteDomains,
@@ -78,11 +79,16 @@ describe('the room in the domains of an item', () => {
 });
 
 describe('pods assigned to domains', () => {
-  const assigned = (kind: Group['kind'], count: number, before: readonly number[] = []) => {
+  const assigned = (
+    kind: Group['kind'],
+    count: number,
+    before: readonly number[] = [],
+    preference: DomainPreference = 'emptiest',
+  ) => {
     const role = roleOf(groupOf(0, kind));
     const engine = engineOf(role.group);
     before.forEach((pods, index) => noteDomains(engine, [pinOf(role, zones[index])], pods));
-    const found = assignDomains(engine, itemsOf(role), count);
+    const found = assignDomains(engine, itemsOf(role), { count, preference });
     return itemsOf(role).map(({ id }) => [...found].find(([item]) => item.id === id)?.[1] ?? 0);
   };
   test.each<[string, Group['kind'], number, readonly number[], readonly number[]]>([
@@ -96,8 +102,20 @@ describe('pods assigned to domains', () => {
     expect(assigned(kind, count, before)).toEqual(expected);
   });
 
+  test.each<[DomainPreference, readonly number[]]>([
+    ['emptiest', [2, 1, 1]],
+    ['cheapest', [3, 1, 0]],
+  ])('are given the %s domain of a spread with a skew of 3 first', (preference, expected) => {
+    const role = roleOf(groupOf(0, 'spread', 3));
+    const engine = engineOf(role.group);
+    const found = assignDomains(engine, itemsOf(role), { count: 4, preference });
+    expect(
+      itemsOf(role).map(({ id }) => [...found].find(([item]) => item.id === id)?.[1] ?? 0),
+    ).toEqual(expected);
+  });
+
   test('are none without candidates', () => {
-    expect(assignDomains(engineOf(), [], 3).size).toBe(0);
+    expect(assignDomains(engineOf(), [], { count: 3, preference: 'emptiest' }).size).toBe(0);
   });
 
   test('are all assigned, and level to one pod, over empty domains', () =>

@@ -63,24 +63,31 @@ export const evensOut = (roles: Roles): boolean =>
   roles.onDomain.some((role) => role.group.kind === 'spread');
 
 /**
+ * The domain that a spread's next pod is given: the emptiest, or the cheapest that its skew allows.
+ * The first keeps the most room for later pods, the other needs fewer or cheaper nodes.
+ */
+export type DomainPreference = 'emptiest' | 'cheapest';
+
+/**
  * Distributes up to `count` pods over candidates, notes them in their domains and returns them by
- * candidate.
+ * candidate. Candidates are in order of their prices.
  */
 export function assignDomains(
   engine: Engine,
   candidates: readonly Item[],
-  count: number,
+  what: { readonly count: number; readonly preference: DomainPreference },
 ): ReadonlyMap<Item, number> {
   const assigned = new Map<Item, number>();
   const [first] = candidates;
   if (first === undefined) return assigned;
   const single = evensOut(first.roles);
-  let left = count;
+  const level = single && what.preference === 'emptiest';
+  let left = what.count;
   while (left > 0) {
     let best: Item | undefined;
     let least = Infinity;
     for (const item of candidates) {
-      const crowd = single ? crowding(engine, item.pins) : 0;
+      const crowd = level ? crowding(engine, item.pins) : 0;
       if (crowd < least && domainRoom(engine, item.pins) > 0) [best, least] = [item, crowd];
     }
     if (best === undefined) break;

@@ -126,6 +126,28 @@ export class Engine {
         });
   }
 
+  /** What a node opened in a state costs at least when it holds one pod of the item. */
+  openingPrice(opening: State, item: Item): number {
+    return this.#priceWith(opening, item, undefined);
+  }
+
+  /** By how much one pod of the item makes a new node dearer. */
+  growth(bin: Bin, item: Item): number {
+    return this.#priceWith(bin.state as State, item, bin) - this.priceOf(bin);
+  }
+
+  #priceWith(before: State, item: Item, bin: Bin | undefined): number {
+    const state = this.world.states.after(before, item.shape);
+    if (state === undefined) return Infinity;
+    const used = Float64Array.from(bin?.used ?? this.#zero());
+    addTo(used, item.cls.requests, 1);
+    const load = { used, ports: portsWith(bin, item) };
+    const offer = Accounts.applies(state.template)
+      ? this.accounts.choose(state, load, bin)
+      : cheapestFor(state, load);
+    return typeof offer === 'object' ? offer.offering.priceMicrosPerHour : Infinity;
+  }
+
   /**
    * Whether a new node of this template lacks only a reservation for the item, and the reservation
    * has no instance left. With `Strict`, such pods wait.

@@ -92,7 +92,7 @@ function pinnedShapes(engine: Engine, shape: Shape, roles: Roles): readonly Pinn
 }
 
 /** Whether some template can open a node for one pod of an item. Later nodes are not considered. */
-function canOpen(engine: Engine, item: Item): boolean {
+export function canOpen(engine: Engine, item: Item): boolean {
   const { states, templates } = engine.world;
   const used = item.cls.requests;
   return templates.some((template) => {
@@ -114,7 +114,7 @@ function canOpen(engine: Engine, item: Item): boolean {
 
 /**
  * Returns the items that pods of a class may become on new nodes, cheapest domains first, then by
- * name.
+ * name. Some of them may only join planned nodes (`canOpen`).
  */
 export function candidatesOf(
   engine: Engine,
@@ -129,13 +129,9 @@ export function candidatesOf(
         .filter((role) => role.group.key === key)
         .map((role) => ({ role, domain: values[0] ?? '' })),
     );
-  const items =
-    roles.domainKeys.length === 0
-      ? shapes.map((shape) => table.intern({ cls, level, roles, shape, pins: [] }))
-      : shapes
-          .flatMap((shape) => pinnedShapes(engine, shape, roles))
-          .map(({ shape, specs }) =>
-            table.intern({ cls, level, roles, shape, pins: pinsOf(specs) }),
-          );
-  return items.filter((item) => roles.needsHostMates || canOpen(engine, item));
+  return roles.domainKeys.length === 0
+    ? shapes.map((shape) => table.intern({ cls, level, roles, shape, pins: [] }))
+    : shapes
+        .flatMap((shape) => pinnedShapes(engine, shape, roles))
+        .map(({ shape, specs }) => table.intern({ cls, level, roles, shape, pins: pinsOf(specs) }));
 }

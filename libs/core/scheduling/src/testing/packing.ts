@@ -57,7 +57,7 @@ export function packingOf(
   });
   const world = worldOf(snapshot, pods, { ...defaultPlanOptions, ...over.options });
   const base = new Engine(world);
-  const kinds = kindsOf(world, assignAll(base, new ItemTable()).assigned);
+  const kinds = kindsOf(world, assignAll(base, new ItemTable(), 'emptiest').assigned);
   return {
     world,
     kinds,
