@@ -44,6 +44,7 @@ const banned: readonly (readonly [name: string, instead: string])[] = [
   ['Tagging', 'InstanceTagger'],
   ['Finalizing', 'a noun'],
   ['Reaping', 'a noun'],
+  ['Telling', 'a noun'],
   ['KubeEvents', 'EventRecorder'],
   ['Tour', 'ReaperEpoch'],
   ['Watching', 'PodWatcherEpoch'],
@@ -52,6 +53,7 @@ const banned: readonly (readonly [name: string, instead: string])[] = [
   ['Looks', 'WorkQueue'],
   ['Letter', 'a noun that says what it is'],
   ['Voids', 'a noun that says what it is'],
+  ['Loose', 'a noun that says what it is'],
   ['ClosedDoors', 'ClosedNodes'],
   ['Choices', 'RandomNumbers, OfferLists'],
 ];

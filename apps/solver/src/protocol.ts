@@ -23,7 +23,7 @@ export type Answer =
   | { readonly id: number; readonly ok: false; readonly message: string; readonly ready: boolean };
 
 /** Messages from the worker that answer no question. */
-export type Telling = { readonly malformed: MalformedMessage };
+export type Notice = { readonly malformed: MalformedMessage };
 
 /** `offset` is a shared Int32: the seconds by which the test clock is ahead. */
 export type WorkerData = {

@@ -4,7 +4,7 @@ import type { MalformedMessage } from '@dovetail/contracts';
 import { type Clock, type DebugState, type Log, stackOf, type Vitals } from '@dovetail/core-ports';
 import type { EnginePort, Solved } from '@dovetail/service-solver';
 
-import type { Answer, Question, Telling } from './protocol.js';
+import type { Answer, Question, Notice } from './protocol.js';
 
 /**
  * A thread that answers nothing for longer is hung: each plan is bounded by a budget of seconds.
@@ -93,8 +93,8 @@ class QuestionLine {
   ) {
     this.#worker = worker;
     this.#vitals = vitals;
-    worker.on('message', (heard: Answer | Telling) =>
-      'malformed' in heard ? onMalformed(heard.malformed) : this.#hear(heard),
+    worker.on('message', (message: Answer | Notice) =>
+      'malformed' in message ? onMalformed(message.malformed) : this.#hear(message),
     );
     worker.on('error', (error) => {
       log.error('worker-died', `the planning thread died: ${stackOf(error)}`);

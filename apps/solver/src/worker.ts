@@ -8,7 +8,7 @@ import {
   type Answer,
   type Question,
   sharedOffsetClock,
-  type Telling,
+  type Notice,
   type WorkerData,
 } from './protocol.js';
 
@@ -21,7 +21,7 @@ const engine = new SolverEngine({
   solver,
   hash: systemHash,
   nowMs,
-  onMalformed: (malformed) => parentPort?.postMessage({ malformed } satisfies Telling),
+  onMalformed: (malformed) => parentPort?.postMessage({ malformed } satisfies Notice),
 });
 const port = inThread(engine, systemClock);
 

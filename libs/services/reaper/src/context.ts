@@ -10,7 +10,7 @@ import type { Instances } from './outside/instances.js';
 export type ReaperContext = {
   readonly deps: ReaperDeps;
   readonly config: ReaperConfig;
-  readonly world: ReaperCluster;
+  readonly cluster: ReaperCluster;
   readonly events: EventRecorder;
   readonly decisions: Decisions;
   /** For messages that are not decisions: offerings to avoid. */

@@ -81,34 +81,34 @@ export class ReaperEpoch {
 
   /** Looks at every claim now, at each one that changes, and at all when the mirror is complete. */
   #followWorld(): () => void {
-    const { world } = this.#context;
+    const { cluster } = this.#context;
     const addAll = (): void => {
-      for (const claim of world.claims.values()) this.#queue.add(claim.name);
+      for (const claim of cluster.claims.values()) this.#queue.add(claim.name);
     };
-    let isComplete = world.synced();
+    let isComplete = cluster.synced();
     addAll();
-    return world.subscribeClaims((claimNames) => {
+    return cluster.subscribeClaims((claimNames) => {
       for (const name of claimNames) this.#queue.add(name);
       // A look that could not decide before every list was complete can decide now.
-      if (!isComplete && world.synced()) addAll();
-      isComplete = world.synced();
+      if (!isComplete && cluster.synced()) addAll();
+      isComplete = cluster.synced();
       this.#passes.wake();
     });
   }
 
   /** Ends a claim, carries its retirement on, or makes it follow its node or pool. */
   async #look(name: string, stop: StopSignal): Promise<Again> {
-    const { world, deps } = this.#context;
-    const claim = world.claims.one('name', name);
+    const { cluster, deps } = this.#context;
+    const claim = cluster.claims.one('name', name);
     if (claim === undefined || stop.aborted) return undefined;
     if (claim.deletionMs !== undefined) return this.#terminator.look(name, stop);
-    const node = world.nodeOfClaim(claim);
+    const node = cluster.nodeOfClaim(claim);
     if (node?.deletionMs !== undefined) {
       await followNodeDeletion(this.#context, claim, node);
       return undefined;
     }
     if (await followPoolDeletion(this.#context, claim)) return undefined;
-    if (node === undefined || !world.synced()) return undefined;
+    if (node === undefined || !cluster.synced()) return undefined;
     if (node.annotations[annotations.retirement] !== undefined) return this.#retirer.look(name);
     // We never taint without the annotation: this taint is a leftover that keeps the node useless.
     if (isTaintedDisrupted(node)) await abandonRetirement(deps.kube, node, undefined);
@@ -116,7 +116,7 @@ export class ReaperEpoch {
   }
 
   debugState(): DebugState {
-    const { claims, nodes } = this.#context.world;
+    const { claims, nodes } = this.#context.cluster;
     const ending = [...claims.values()].filter((claim) => claim.deletionMs !== undefined);
     return {
       looks: this.#queue.size(),

@@ -15,7 +15,7 @@ function contextOf(deps: ReaperDeps, config: ReaperConfig): ReaperContext {
   return {
     deps,
     config,
-    world: new ReaperCluster(() => deps.clock.nowMs()),
+    cluster: new ReaperCluster(() => deps.clock.nowMs()),
     events: new EventRecorder(deps, source),
     decisions: new Decisions({ channel: channelOf(deps, config), outbox, log: deps.log }),
     outbox,
@@ -27,7 +27,7 @@ function contextOf(deps: ReaperDeps, config: ReaperConfig): ReaperContext {
 /** Makes a reaper: several may run, one of them leads. It is ready once every list is complete. */
 export function createReaper(deps: ReaperDeps, config: ReaperConfig): Service {
   const context = contextOf(deps, config);
-  const { world, outbox, events } = context;
+  const { cluster, outbox, events } = context;
   let current: ReaperEpoch | undefined;
   return {
     run: async (outer) => {
@@ -39,20 +39,20 @@ export function createReaper(deps: ReaperDeps, config: ReaperConfig): Service {
         current = undefined;
       });
       await Promise.all([
-        watchCluster(deps, world, stop),
+        watchCluster(deps, cluster, stop),
         leading,
         events.run(stop),
         outbox.run(stop),
       ]);
     },
-    ready: () => ({ watches: world.synced() }),
+    ready: () => ({ watches: cluster.synced() }),
     debugState: () => ({
       leads: deps.leadership.held(),
-      unsynced: world.unsynced(),
+      unsynced: cluster.unsynced(),
       busConnected: deps.bus.connected(),
-      claims: world.claims.size,
-      nodes: world.nodes.size,
-      pods: world.pods.size,
+      claims: cluster.claims.size,
+      nodes: cluster.nodes.size,
+      pods: cluster.pods.size,
       decisionsWaiting: outbox.waiting(),
       ...current?.debugState(),
     }),

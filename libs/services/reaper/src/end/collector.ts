@@ -57,12 +57,12 @@ export class Collector {
 
   /** Makes a pass now and then, until stopped. */
   async run(stop: StopSignal): Promise<void> {
-    const { deps, world, config } = this.#context;
+    const { deps, cluster, config } = this.#context;
     const { firstPasses, firstIntervalMs, intervalMs } = config.collection;
     let passes = 0;
     while (!stop.aborted) {
       await deps.clock.sleep(passes < firstPasses ? firstIntervalMs : intervalMs, stop);
-      if (stop.aborted || !world.synced()) continue;
+      if (stop.aborted || !cluster.synced()) continue;
       try {
         await deps.vitals.turn('collection', passMsMax, () => this.#pass(stop));
         passes += 1;
@@ -91,12 +91,12 @@ export class Collector {
 
   /** Reads instances, then claims, then by id the instances that the list did not show. */
   async #plan(): Promise<LiveClaims & { readonly collection: Collection }> {
-    const { deps, config, world } = this.#context;
+    const { deps, config, cluster } = this.#context;
     const clusterUid = await this.#identity.liveClusterUid();
     const listed = [{ name: `tag:${tags.clusterName}`, values: [config.clusterName] }];
     const instances = await deps.cloud.instancesByTag(listed);
     const { claims, alsoHeld } = await this.#liveClaims();
-    const ready = [...world.nodes.values()].filter((node) => node.ready);
+    const ready = [...cluster.nodes.values()].filter((node) => node.ready);
     const seen = {
       instances,
       claims,
@@ -202,10 +202,10 @@ export class Collector {
     alsoHeld: ReadonlySet<string>,
     stop: StopSignal,
   ): Promise<void> {
-    const { deps, world } = this.#context;
+    const { deps, cluster } = this.#context;
     const names = claims.flatMap((claim) => [claim.nodeName ?? [], instanceIdOf(claim) ?? []]);
     const known = new Set([...alsoHeld, ...names.flat()]);
-    for (const node of [...world.nodes.values()].filter((each) => isOrphan(each, known))) {
+    for (const node of [...cluster.nodes.values()].filter((each) => isOrphan(each, known))) {
       const isGone = await this.#isInstanceGone(node, stop);
       if (stop.aborted || !isGone) continue;
       deps.log.info(

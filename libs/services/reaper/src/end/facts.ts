@@ -91,11 +91,11 @@ export async function watchedFacts(
   ending: Ending,
   stop: StopSignal,
 ): Promise<TerminationFacts> {
-  const { world } = context;
+  const { cluster } = context;
   const facts = await beginningsOf(context, ending, stop);
   if (!isLive(facts) || ending.node === undefined) return facts;
-  const pods = world.pods.by('node', ending.node.name);
-  const attachments = world.attachments.by('node', ending.node.name);
+  const pods = cluster.pods.by('node', ending.node.name);
+  const attachments = cluster.attachments.by('node', ending.node.name);
   return { ...facts, pods, attachments: await awaited(context, attachments, pods) };
 }
 

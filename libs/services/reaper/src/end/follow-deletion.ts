@@ -28,9 +28,9 @@ export async function followPoolDeletion(
   context: ReaperContext,
   claim: NodeClaim,
 ): Promise<boolean> {
-  const { deps, world } = context;
-  if (!world.synced()) return false;
-  const pool = world.pools.one('key', poolKey(claim.pool));
+  const { deps, cluster } = context;
+  if (!cluster.synced()) return false;
+  const pool = cluster.pools.one('key', poolKey(claim.pool));
   if (pool !== undefined && pool.deletionMs === undefined) return false;
   const state = await poolState(context, claim);
   if (state === 'there' || !(await isOwnedByPool(context, claim))) return false;

@@ -42,7 +42,7 @@ export class Owners {
   }
 
   #rivalsOf({ uid }: NodeClaim, instanceId: string): readonly NodeClaim[] {
-    return this.#context.world.claims.by('instance', instanceId).filter((one) => one.uid !== uid);
+    return this.#context.cluster.claims.by('instance', instanceId).filter((one) => one.uid !== uid);
   }
 
   #report(claim: NodeClaim, { note }: Exclude<Ownership, { readonly kind: 'own' }>): void {

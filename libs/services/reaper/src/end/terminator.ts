@@ -84,11 +84,11 @@ export class Terminator {
    * decided again on live reads.
    */
   async look(name: string, stop: StopSignal): Promise<Again> {
-    const { world } = this.#context;
-    const watched = world.claims.one('name', name);
+    const { cluster } = this.#context;
+    const watched = cluster.claims.one('name', name);
     if (watched === undefined || !isToEnd(watched)) return undefined;
     if (!(await this.#isOwner(watched, stop))) return { afterMs: contestedPauseMs };
-    const seen = await this.#ending(watched, world.nodeOfClaim(watched));
+    const seen = await this.#ending(watched, cluster.nodeOfClaim(watched));
     const waiting = await watchedFacts(this.#context, seen, stop);
     const step = terminationStep(waiting);
     if (waitingSteps.has(step.kind)) return this.#do(step, waiting, stop);
@@ -172,7 +172,7 @@ export class Terminator {
     const deadlineMs = terminationDeadlineMs(claim);
     if (deadlineMs !== undefined) this.#recordDeadline(claim, node, deadlineMs);
     await this.#drainer.step(node, drain, causeOf(node));
-    this.#drainer.forget((uid) => this.#context.world.pods.get(uid) !== undefined);
+    this.#drainer.forget((uid) => this.#context.cluster.pods.get(uid) !== undefined);
   }
 
   #recordDeadline(claim: NodeClaim, node: Node, deadlineMs: number): void {

@@ -29,7 +29,7 @@ export async function applyInterruption(
   if (policy.retire !== undefined) {
     const atMs = context.deps.clock.nowMs();
     await retirer.begin(
-      context.world.viewOf(claim),
+      context.cluster.viewOf(claim),
       { cause: 'interrupted', atMs, detail: policy.name, ...policy.retire },
       note('interruption-notice', policy.message, { kind: notice.kind }),
     );
@@ -59,8 +59,8 @@ function avoidSpot({ deps, config, outbox }: ReaperContext, claim: NodeClaim): v
   });
 }
 
-function recordEvents({ events, world }: ReaperContext, { policy, claim }: Interruption): void {
-  const node = world.nodeOfClaim(claim);
+function recordEvents({ events, cluster }: ReaperContext, { policy, claim }: Interruption): void {
+  const node = cluster.nodeOfClaim(claim);
   for (const about of [aboutClaim(claim), ...(node === undefined ? [] : [aboutNode(node)])]) {
     events.record({ about, type: policy.type, reason: policy.event, message: policy.message });
     if (policy.retire === undefined) continue;
@@ -74,7 +74,7 @@ function recordEvents({ events, world }: ReaperContext, { policy, claim }: Inter
 }
 
 function tellInterruption(
-  { decisions, world }: ReaperContext,
+  { decisions, cluster }: ReaperContext,
   { policy, claim, notice }: Interruption,
 ): void {
   const { kind, timeMs } = notice;
@@ -82,7 +82,7 @@ function tellInterruption(
     ...claimFacts(claim),
     id: `interrupt/${claim.uid}/${kind}/${String(timeMs)}`,
     kind: 'interrupt',
-    summary: `${world.nodeOfClaim(claim)?.name ?? claim.name}: ${policy.message}`,
+    summary: `${cluster.nodeOfClaim(claim)?.name ?? claim.name}: ${policy.message}`,
     reasons: [note('interruption-notice', policy.message, { kind, noticeMs: timeMs })],
     facts: { kind: policy.name, effect: policy.retire === undefined ? 'event' : 'retire' },
   });

@@ -44,11 +44,11 @@ export class Interruptions {
 
   /** Handles messages until stopped. Before the first lists, an unknown instance may be ours. */
   async run(queue: InterruptionQueue, stop: StopSignal): Promise<void> {
-    const { deps, config, world } = this.#context;
+    const { deps, config, cluster } = this.#context;
     const { retryMs } = config.interruption;
     void this.#identity.learnAccount(retryMs, stop);
     // A message we have not received keeps its visibility, so waiting here hides none.
-    while (!stop.aborted && !world.synced()) await deps.clock.sleep(syncPauseMs, stop);
+    while (!stop.aborted && !cluster.synced()) await deps.clock.sleep(syncPauseMs, stop);
     while (!stop.aborted) {
       try {
         await deps.vitals.turn('interruptions', turnMsMax, async () => {
@@ -138,8 +138,8 @@ export class Interruptions {
     instance: Instance | undefined,
     { receives }: QueueMessage,
   ): Promise<Outcome> {
-    const { deps, config, world } = this.#context;
-    const claim = world.claims.one('instance', id);
+    const { deps, config, cluster } = this.#context;
+    const claim = cluster.claims.one('instance', id);
     const policy = policyOf(notice, deps.clock.nowMs(), config.interruption);
     const facts: InterruptionFacts = {
       instance: await this.#ownershipOf(instance),

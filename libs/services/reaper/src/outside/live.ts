@@ -27,15 +27,15 @@ export const readClaim = (kube: KubeReads, name: string): Promise<NodeClaim | un
 /** Where a node is found and read. */
 type NodeReads = {
   readonly deps: { readonly kube: KubeReads };
-  readonly world: Pick<ReaperCluster, 'nodeOfClaim'>;
+  readonly cluster: Pick<ReaperCluster, 'nodeOfClaim'>;
 };
 
 /** The claim's node as it is now: never another one that has taken its name. */
 export async function readNode(
-  { deps, world }: NodeReads,
+  { deps, cluster }: NodeReads,
   claim: NodeClaim,
 ): Promise<Node | undefined> {
-  const name = world.nodeOfClaim(claim)?.name ?? claim.nodeName;
+  const name = cluster.nodeOfClaim(claim)?.name ?? claim.nodeName;
   if (name === undefined) return undefined;
   const node = await readLive(deps.kube, { resource: kubeResources.nodes, name }, nodeOf);
   const [claimed, held] = [claim.providerId, node?.providerId];

@@ -41,7 +41,7 @@ const poolSources: readonly Source<'pool'>[] = [
 /** Keeps the mirror equal to the cluster until stopped. */
 export async function watchCluster(
   deps: WatchDeps,
-  world: ReaperCluster,
+  cluster: ReaperCluster,
   stop: StopSignal,
 ): Promise<void> {
   const unreadable = new UnreadableObjects(deps);
@@ -55,18 +55,18 @@ export async function watchCluster(
       { resource: from.resource, project, optional: from.optional },
       {
         event: (event) =>
-          event.kind === 'synced' ? synced() : take(world, unreadable, from, event),
+          event.kind === 'synced' ? synced() : take(cluster, unreadable, from, event),
         absent: synced,
       },
       stop,
     );
   };
   const alone = <K extends ReaperKind>(from: Source<K>): Promise<void> =>
-    watch(from, () => world.markSynced(from.kind));
+    watch(from, () => cluster.markSynced(from.kind));
   const unlisted = new Set(poolSources);
   const poolsSynced = (from: Source<'pool'>): void => {
     unlisted.delete(from);
-    if (unlisted.size === 0) world.markSynced('pool');
+    if (unlisted.size === 0) cluster.markSynced('pool');
   };
   await Promise.all([
     alone(source('pod', kubeResources.pods, podOf)),
@@ -80,14 +80,14 @@ export async function watchCluster(
 
 /** An object that cannot be read stays as it was known last: it is still there. */
 function take<K extends ReaperKind>(
-  world: ReaperCluster,
+  cluster: ReaperCluster,
   unreadable: UnreadableObjects,
   { kind, resource }: Source<K>,
   event: Exclude<WatchEvent<Seen<K>>, { readonly kind: 'synced' }>,
 ): void {
   if (event.kind === 'gone') {
     unreadable.forget(event.uid);
-    world.delete(kind, event.uid);
+    cluster.delete(kind, event.uid);
     return;
   }
   const { metadata, parsed } = event.value;
@@ -97,5 +97,5 @@ function take<K extends ReaperKind>(
     return;
   }
   unreadable.forget(uid);
-  world.set(kind, parsed.value);
+  cluster.set(kind, parsed.value);
 }

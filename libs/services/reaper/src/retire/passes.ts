@@ -43,12 +43,12 @@ export class Passes {
   }
 
   async run(stop: StopSignal): Promise<void> {
-    const { deps, config, world } = this.#context;
+    const { deps, config, cluster } = this.#context;
     const { passIntervalMs, passPauseMs } = config.disruption;
     while (!stop.aborted) {
       let restMs = passIntervalMs;
       try {
-        if (world.synced())
+        if (cluster.synced())
           restMs = await deps.vitals.turn('passes', passMsMax, () => this.#pass(stop));
       } catch (error) {
         deps.metrics.count('dovetail_loop_failures_total', { loop: 'disruption' });
@@ -65,13 +65,13 @@ export class Passes {
 
   /** One pass; answers how long the next may wait, in milliseconds. */
   async #pass(stop: StopSignal): Promise<number> {
-    const { deps, config, world } = this.#context;
+    const { deps, config, cluster } = this.#context;
     const { kube, clock } = deps;
     await this.#writePodEvents(stop);
     const startedMs = clock.nowMs();
-    const decision = decidePass(world.views(), {
-      budgetsOf: world.budgetsOf,
-      podOf: (uid) => world.pods.get(uid),
+    const decision = decidePass(cluster.views(), {
+      budgetsOf: cluster.budgetsOf,
+      podOf: (uid) => cluster.pods.get(uid),
       nowMs: startedMs,
     });
     this.#last = decision;
@@ -114,10 +114,10 @@ export class Passes {
   }
 
   async #writePodEvents(stop: StopSignal): Promise<void> {
-    const { deps, config, world } = this.#context;
+    const { deps, config, cluster } = this.#context;
     const { podEventPauseMs } = config.disruption;
     const nowMs = deps.clock.nowMs();
-    const due = world
+    const due = cluster
       .podEventsToWrite()
       .filter(
         ({ claim }) => nowMs - (this.#writtenMs.get(claim.uid) ?? -Infinity) >= podEventPauseMs,
@@ -126,7 +126,7 @@ export class Passes {
       this.#writtenMs.set(claim.uid, nowMs);
       return writePodEvent(deps.kube, claim, atMs);
     });
-    if (this.#writtenMs.size > 2 * world.claims.size + 100) this.#writtenMs.clear();
+    if (this.#writtenMs.size > 2 * cluster.claims.size + 100) this.#writtenMs.clear();
   }
 
   #measure({ allowed, eligible }: PassDecision): void {

@@ -100,7 +100,7 @@ export class Retirer {
 
   /** Looks at a node that is being retired. Everything that it rests on is read live. */
   async look(name: string): Promise<Again> {
-    const { deps, world } = this.#context;
+    const { deps, cluster } = this.#context;
     const claim = await readClaim(deps.kube, name);
     if (claim === undefined || claim.deletionMs !== undefined) return undefined;
     const node = await readNode(this.#context, claim);
@@ -113,18 +113,18 @@ export class Retirer {
       return undefined;
     }
     const pods = await readPodsOn(deps.kube, node.name);
-    const view: Retired = { ...world.viewOf(claim), claim, node, pods };
+    const view: Retired = { ...cluster.viewOf(claim), claim, node, pods };
     return this.#do(await this.#stepOf(view, retirement), view, retirement);
   }
 
   async #stepOf(view: Retired, retirement: Retirement): Promise<RetirementStep> {
-    const { deps, world, config } = this.#context;
+    const { deps, cluster, config } = this.#context;
     return retirementStep({
       retirement,
       view,
-      replacements: replacementsOf(world.claims.values(), view.node.uid),
+      replacements: replacementsOf(cluster.claims.values(), view.node.uid),
       limits: config.disruption,
-      budgetsOf: world.budgetsOf,
+      budgetsOf: cluster.budgetsOf,
       podOf: await this.#podLookup(view),
       nowMs: deps.clock.nowMs(),
       retiring: true,
@@ -154,8 +154,8 @@ export class Retirer {
 
   /** Promised pods may be younger than our watch: then all pods without a node are listed live. */
   async #podLookup({ claim, node }: Retired): Promise<PodLookup> {
-    const { deps, world } = this.#context;
-    const watched: PodLookup = (uid) => world.pods.get(uid);
+    const { deps, cluster } = this.#context;
+    const watched: PodLookup = (uid) => cluster.pods.get(uid);
     const promised = [claim, node].flatMap(
       (holder) => parsePromise(holder.annotations[annotations.promise])?.podUids ?? [],
     );
