@@ -32,7 +32,7 @@ type SimulateResults = {
   /** Milliseconds from starting the process to its end, ascending. */
   readonly milliseconds: readonly number[];
   readonly median: number;
-  /** What is wanted of a plan without time for improving it. */
+  /** The requirement on a plan that had no time for improvement. */
   readonly wanted?: number;
   readonly met?: boolean;
 };

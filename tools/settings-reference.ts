@@ -67,7 +67,7 @@ const text = `# Settings
 
 Made by \`npm run settings-reference\` from each service's \`--help\`; do not edit by hand. A flag wins over its variable, a variable over the
 default; an empty variable counts as absent. A service that cannot use a setting does not start, and names the flag, the value and the
-remedy. Durations are written \`250ms\`, \`10s\`, \`1h30m\`. What the chart sets, and further values of its own: \`deploy/helm/dovetail/values.yaml\`.
+remedy. Durations are written \`250ms\`, \`10s\`, \`1h30m\`. The chart's values are in \`deploy/helm/dovetail/values.yaml\`.
 
 AWS credentials are not settings: they are found as the AWS SDK finds them (for EKS: a role on the service account). Services listen for
 \`/healthz\`, \`/readyz\`, \`/metrics\` and \`/debug/state\`.

@@ -93,7 +93,9 @@ describe('what cannot be read is said with file, line and field', () => {
   );
 });
 
-/** How often a fresh process must end with its answer; the hundred is for who changes its threads. */
+/**
+ * How often a fresh process must end with its answer; the hundred is for who changes its threads.
+ */
 const starts = Number(process.env['COMMAND_STARTS'] ?? 10);
 
 /** A pool and a thousand pods of a hundred deployments, whose spread takes HiGHS long to bound. */

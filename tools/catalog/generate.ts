@@ -1,12 +1,15 @@
 // Generates libs/core/ec2-model/src/generated/catalog.ts: the instance types of EC2 as public
 // packages state them.
 //
-//   npx tsx tools/catalog/generate.ts           (needs pip, python3 and go; writes nothing but that file)
+//   npx tsx tools/catalog/generate.ts
+// It needs pip, python3 and go, and writes nothing but that file.
 //
 // Sources (see NOTICE beside this file):
-//   - moto (PyPI): types in the shape of DescribeInstanceTypes, and the zones of 30 regions that offer each;
-//   - github.com/aws/karpenter-provider-aws (Go module): on-demand prices of us-east-1, trunk interfaces and the
-//     bandwidth that Karpenter prints on nodes, none of which DescribeInstanceTypes carries.
+//   - moto (PyPI): types in the shape of DescribeInstanceTypes, and the zones of 30 regions that
+//     offer each;
+//   - github.com/aws/karpenter-provider-aws (Go module): on-demand prices of us-east-1, trunk
+//     interfaces and the bandwidth that Karpenter prints on nodes, none of which
+//     DescribeInstanceTypes carries.
 // Facts are copied, code is not. The Go sources are read as text: compiling them would fetch
 // hundreds of modules.
 import { spawnSync } from 'node:child_process';

@@ -214,7 +214,7 @@ export const decisionKinds = [
   'terminate',
   'collect',
 ] as const;
-/** What kind of fact a decision states. */
+/** The kind of fact that a decision states. */
 export type DecisionKind = (typeof decisionKinds)[number];
 
 /**

@@ -54,8 +54,8 @@ export async function runToEnd({ service, close, log, stopping, exit }: Running)
 }
 
 /**
- * Ends the process with exit code 1 and one line in the log at an error that nothing caught. What
- * such an error leaves behind is unknown, so nothing is closed first.
+ * Ends the process with exit code 1 and one line in the log at an error that nothing caught. The
+ * state after such an error is unknown, so nothing is closed first.
  */
 export function exitOnUncaught(log: Log): void {
   const end = (name: string) => (error: unknown) => {

@@ -33,7 +33,7 @@ export type Process = Mortal<Ports>;
 /** As the services' settings have it by default. */
 const leaseMs = 15_000;
 
-/** What a process is given besides its ports. */
+/** The dependencies of a process besides its ports. */
 function around(stage: Stage, name: ServiceName, replica: string, life: Process) {
   const { clock, log, metrics } = stage;
   const deps = { ...life.ports, clock, log, metrics, hash, vitals: noVitals };

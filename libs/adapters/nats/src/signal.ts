@@ -15,8 +15,8 @@ export function pause(durationMs: number, stop: StopSignal): Promise<void> {
 }
 
 /**
- * An unbounded queue with one reader. What fills it keeps it bounded: flow control, or one pull at
- * a time.
+ * An unbounded queue with one reader. Its writer keeps it bounded, by flow control or by one pull
+ * at a time.
  */
 export class Inbox<T> {
   readonly #items: T[] = [];

@@ -54,8 +54,10 @@ export type FollowDecisionsOptions = {
  *
  * ```ts
  * const bus = connectNatsReader({ servers: ['nats://127.0.0.1:4222'], name: 'my-tool', log });
- * for await (const event of followDecisions({ bus, cluster: 'lab', hash }, stop, { kinds: ['launch'] })) {
- *   if (event.kind === 'decision') console.log(event.decision.summary, event.decision.priceMicrosPerHour);
+ * const source = { bus, cluster: 'lab', hash };
+ * for await (const event of followDecisions(source, stop, { kinds: ['launch'] })) {
+ *   if (event.kind !== 'decision') continue;
+ *   console.log(event.decision.summary, event.decision.priceMicrosPerHour);
  * }
  * ```
  */

@@ -20,7 +20,8 @@
  * const outbox = busOutbox(deps);
  * const decisions = new Decisions({ channel, outbox, log });
  * const events = new EventRecorder(deps, 'reaper');
- * const queue = new WorkQueue({ clock, concurrency: 10, retryMs: 200, retryMaxMs: 10_000, onError });
+ * const retries = { retryMs: 200, retryMaxMs: 10_000 };
+ * const queue = new WorkQueue({ clock, concurrency: 10, ...retries, onError });
  * await Promise.all([
  *   watchServed(deps, { resource, project, optional: false }, { event, absent }, stop),
  *   queue.run((claimName) => look(claimName), stop),

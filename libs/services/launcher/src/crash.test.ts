@@ -54,7 +54,7 @@ const settled = (self: LauncherStage): Promise<Outcome> =>
     );
   });
 
-/** What is wrong after a launcher died there; empty when nothing is. */
+/** The faults after a launcher died there; empty if there are none. */
 async function faultsOf(death: Death): Promise<string> {
   try {
     const { victim, self } = await scaleUp(death);

@@ -25,7 +25,7 @@ import { Placement } from './lifecycle/placement.js';
 import { LauncherFeed } from './tell/launcher-feed.js';
 import { Nominations } from './tell/nominations.js';
 
-/** What an epoch works with: the ports, and the parts that live as long as the process. */
+/** The tools of an epoch: the ports, and the parts that live as long as the process. */
 export type EpochDeps = LauncherDeps & {
   readonly cluster: Cluster;
   readonly knowledge: Knowledge;

@@ -31,7 +31,7 @@ async function runPods(...names: readonly string[]): Promise<void> {
   );
 }
 
-/** What the log says beside the summary of the only decision of this kind. */
+/** The fields of the log line of the only decision of this kind. */
 function loggedDecision(kind: string): unknown {
   const lines = self.log.lines.filter((line) => line.startsWith(`info decision-${kind} `));
   expect(lines).toHaveLength(1);

@@ -1,6 +1,6 @@
 import type { CollectionLimits, RetirementLimits } from '@dovetail/core-disruption';
 
-/** What the reaper is told. Times are in milliseconds. */
+/** The settings of the reaper. Times are in milliseconds. */
 export type ReaperConfig = {
   /** The cluster's name: on EC2 tags and in subjects. */
   readonly clusterName: string;

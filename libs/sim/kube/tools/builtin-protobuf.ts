@@ -1,6 +1,6 @@
 /**
- * Writes src/schema/builtin-protobuf.ts: the field numbers of the built-in kinds that clients may send
- * as protobuf, from the .proto files of the Go modules k8s.io/api and k8s.io/apimachinery.
+ * Writes src/schema/builtin-protobuf.ts: the field numbers of the built-in kinds that clients may
+ * send as protobuf, from the .proto files of the Go modules k8s.io/api and k8s.io/apimachinery.
  * Run: npx tsx libs/sim/kube/tools/builtin-protobuf.ts <module cache>/k8s.io v0.34.3
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,10 @@ import { join } from 'node:path';
 type Field = readonly [name: string, type: string, shape?: 'list' | 'map'];
 type Fields = Readonly<Record<string, Field>>;
 
-/** A package of Kubernetes' API: its folder in the module cache, its API group, and the kinds to take. */
+/**
+ * A package of Kubernetes' API: its folder in the module cache, its API group, and the kinds to
+ * take.
+ */
 type ProtoPackage = {
   readonly name: string;
   readonly module: 'api' | 'apimachinery';
@@ -163,7 +166,7 @@ function main([root, version]: readonly string[]): void {
   writeFileSync(
     new URL('../src/schema/builtin-protobuf.ts', import.meta.url),
     `// Written by tools/builtin-protobuf.ts from the .proto files of k8s.io/api and k8s.io/apimachinery ${version}; do not edit.
-/** Field numbers of the built-in kinds as JSON text: messages by name, and the message of each kind. */
+/** Field numbers of the built-in kinds as JSON text: messages by name, and the kinds' messages. */
 export const builtinProtobufJson: string =
   '${text}';
 `,

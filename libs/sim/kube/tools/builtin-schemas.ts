@@ -141,7 +141,7 @@ function main(): void {
   writeFileSync(
     new URL('../src/schema/builtin-schemas.ts', import.meta.url),
     `// Written by tools/builtin-schemas.ts from kube-apiserver 1.34's OpenAPI v3 documents; do not edit.
-/** The shapes of the built-in kinds as JSON text: roots by "group/version/kind", and their definitions. */
+/** Shapes of the built-in kinds as JSON text: roots by "group/version/kind", and definitions. */
 export const builtinSchemasJson: string =
   ${literal};
 `,

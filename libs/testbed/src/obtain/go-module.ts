@@ -12,8 +12,8 @@ export type GoModule = {
 /**
  * The text of `go.mod`.
  *
- * Kubernetes replaces its own libraries by folders of its tree. That works for the main module only,
- * so a module that depends on it repeats the replacements with the published versions.
+ * Kubernetes replaces its own libraries by folders of its tree. That works for the main module
+ * only, so a module that depends on it repeats the replacements with the published versions.
  */
 export function goModText({ go, kubernetes, staged }: GoModule): string {
   const published = kubernetes.replace(/^1\./, 'v0.');

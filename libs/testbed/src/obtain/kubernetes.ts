@@ -13,9 +13,9 @@ import { versionOf } from './versions.js';
 export const kubernetesVersionDefault = '1.34.3';
 
 const programs = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
-// Kubernetes' module requires etcd's server for its tests, so the etcd that it was tested with comes
-// along. The older etcds of distributions distort measurements: below 3.5.13 the apiserver turns off
-// lists from its cache and streamed lists.
+// Kubernetes' module requires etcd's server for its tests, so the etcd that it was tested with
+// comes along. The older etcds of distributions distort measurements: below 3.5.13 the apiserver
+// turns off lists from its cache and streamed lists.
 const packages = [
   ...programs.map((name) => `k8s.io/kubernetes/cmd/${name}`),
   'go.etcd.io/etcd/server/v3',
@@ -24,8 +24,8 @@ const buildDeadlineMs = 30 * 60_000;
 const fetchDeadlineMs = 10 * 60_000;
 const remedy =
   'install Go 1.24 or later, make its module proxy reachable, and free 5 GB of disk; then try again';
-// These override the user's Go settings. The programs are static, so they still run after an upgrade
-// of the system's libraries.
+// These override the user's Go settings. The programs are static, so they still run after an
+// upgrade of the system's libraries.
 const goEnv = { CGO_ENABLED: '0', GOWORK: 'off', GOFLAGS: '-mod=mod', GO111MODULE: 'on' } as const;
 
 type Log = (line: string) => void;

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 
 import { eventually, type Stage } from './stage.js';
 
-/** What a follower sees when the stream or its server fails. */
+/** The events of a follower whose stream or server fails. */
 export function following(at: Stage): void {
   const { put, follow } = at;
   describe('following', () => {

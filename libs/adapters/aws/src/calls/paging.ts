@@ -1,6 +1,7 @@
 /**
  * All items of a paged call.
- * @throws Error after `pagesMax` pages, so that a token that never ends does not become an endless loop.
+ * @throws Error after `pagesMax` pages, so that a token that never ends does not become an endless
+ *   loop.
  */
 export async function allPages<Page, Item>(
   call: (token: string | undefined) => Promise<Page>,

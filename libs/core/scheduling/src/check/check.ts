@@ -111,7 +111,9 @@ function plannedOf({ standing, around, pods, parts }: Judged): Planned {
   };
 }
 
-/** Judges some of the nodes that pods are planned on, with all that stands and is planned beside. */
+/**
+ * Judges some of the nodes that pods are planned on, with all that stands and is planned beside.
+ */
 function together(
   { standing, around, options }: Judged,
   { fresh, filled, moving }: Planned,

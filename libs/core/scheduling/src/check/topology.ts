@@ -217,7 +217,9 @@ export const antiAffinityViolations = (world: Topology): readonly Violation[] =>
   ...ownClashes(world),
 ];
 
-/** Returns planned pods beside a running pod that keeps them away. Running pods stay where they are. */
+/**
+ * Returns planned pods beside a running pod that keeps them away. Running pods stay where they are.
+ */
 function unguarded({ asked, planned, guards, stays }: Topology): readonly Violation[] {
   const judged = new Set(asked);
   const found: Violation[] = [];

@@ -35,7 +35,7 @@ type Over = {
   /** Pods that are planned before the one that is asked about. */
   readonly before?: readonly Pod[];
 };
-/** What the pool may not buy for a pod. */
+/** Returns the reason why the pool may buy no node for a pod. */
 function reasonFor(pod: Partial<Pod>, pool: Partial<Pool>, over: Over = {}) {
   const { instanceTypes = types, nodes = [], options = {}, before = [] } = over;
   const world = worldOf(

@@ -26,7 +26,7 @@ export const hostsOf = (
   ...newHosts(snapshot, planned.newNodes, (bin) => planned.podsOn.get(`bin ${bin.id}`) ?? []),
 ];
 
-/** What rules between pods are judged on: all of these hosts, and the violations of some. */
+/** The data for checks of rules between pods: all of these hosts, and the violations of some. */
 export function topologyOf(
   hosts: readonly Host[],
   snapshot: Snapshot,

@@ -10,10 +10,10 @@ import { assert } from '@dovetail/core-invariant';
 
 import { goneContent } from './feed-content.js';
 
-/** What the stream should hold of one subject. */
+/** The last message that the stream should hold of one subject. */
 export type Wanted = { readonly record: StateRecord; readonly content: string };
 
-/** What the stream holds of one subject, as far as we know. */
+/** The last message that the stream holds of one subject, as far as we know. */
 export type Held = {
   readonly sequence: number;
   readonly content: string;

@@ -11,7 +11,7 @@ import { describe, expect, test } from '@jest/globals';
 import { countingMetrics, recordingLog } from '../testing/outside.js';
 import { watchServed } from './watch-served.js';
 
-/** What the API server does at each turn: not serve the resource, fail, or give these events. */
+/** The API server's answer at each turn: it lacks the resource, fails, or gives these events. */
 type Turn = 'absent' | 'broken' | readonly WatchEvent<string>[];
 
 function stage(turns: readonly Turn[], optional: boolean) {

@@ -81,8 +81,8 @@ export class Judge {
   }
 
   /**
-   * Judges the bins of one plan, each when it is asked for; placements come first. The caller may do
-   * other work between two of them.
+   * Judges the bins of one plan, each when it is asked for; placements come first. The caller may
+   * do other work between two of them.
    */
   *judge(message: PlanMessage): Generator<JudgedBin> {
     const whole =

@@ -5,7 +5,7 @@ import type { ExistingNode, NewNode } from '@dovetail/core-scheduling';
 
 import { claimTemplate } from './claim-object.js';
 
-/** What an admitted bin becomes: a claim of this name, in this pool, for these pods. */
+/** An admitted bin as a claim of this name, in this pool, for these pods. */
 export type Admitted = {
   readonly pool: Pool;
   readonly types: TypesByName;

@@ -1,7 +1,7 @@
 /**
- * What the leader's Lease says of the open round, written under resourceVersion before anything of
- * the round is done: the fence. A successor reads it to know which plans were being judged, and
- * voids what of them has no claim.
+ * The open round in the leader's Lease. The leader writes it under resourceVersion before it acts
+ * on the round: the fence. A successor reads which plans were being judged, and voids the bins of
+ * them that have no claim.
  */
 export type OpenRound = { readonly number: number; readonly planIds: readonly string[] };
 

@@ -285,7 +285,7 @@ export class Classes {
   }
 }
 
-/** What was found, in the fields that Karpenter's EC2NodeClass status has for it. */
+/** The findings, in the fields that Karpenter's EC2NodeClass status has for them. */
 const foundFields = (status: NodeClassStatus): Readonly<Record<string, unknown>> => ({
   subnets: status.subnets.map(({ id, zone, zoneId }) => ({
     id,

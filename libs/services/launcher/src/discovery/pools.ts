@@ -126,7 +126,7 @@ export class Pools {
     return { afterMs: refreshMs };
   }
 
-  /** What Karpenter writes of a NodePool; of a Provisioner only the resources. */
+  /** The status that Karpenter writes of a NodePool; of a Provisioner only the resources. */
   #statusOf(pool: Pool): Readonly<Record<string, unknown>> {
     const { used, nodes } = this.#usageOf(pool);
     const resources = formatResources({ ...used, nodes });

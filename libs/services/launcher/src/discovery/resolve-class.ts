@@ -73,7 +73,7 @@ export const classSteps = [
 /** The parts of a class that are asked for at paces of their own. */
 export type ClassPart = 'subnets' | 'groups' | 'images' | 'profile';
 
-/** What was known before, and which parts are due to be asked for again. */
+/** The class as it was known before, and the parts that are due to be asked for again. */
 export type KnownClass = ResolvedClass & { readonly due: (part: ClassPart) => boolean };
 
 /**

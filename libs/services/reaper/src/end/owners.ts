@@ -23,7 +23,7 @@ export class Owners {
   }
 
   /**
-   * Asks EC2 and decides. What belongs to another is reported, and a mere copy of a claim is
+   * Asks EC2 and decides. Another owner's instance is reported, and a mere copy of a claim is
    * released. Answers whether the claim may end the instance.
    */
   async mayEnd(claim: NodeClaim, instanceId: string, stop: StopSignal): Promise<boolean> {

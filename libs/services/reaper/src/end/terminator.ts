@@ -54,7 +54,7 @@ const isToEnd = (claim: NodeClaim): boolean =>
   instanceIdOf(claim) !== undefined &&
   claim.finalizers.includes(terminationFinalizer);
 
-/** An operator has to look at an instance that is not ours: a minute is soon enough to see it done. */
+/** The time until a contested instance is looked at again. An operator has to act on it first. */
 const contestedPauseMs = 60_000;
 
 const isDrained = ({ conditions }: NodeClaim): boolean =>
@@ -80,8 +80,8 @@ export class Terminator {
 
   /**
    * Looks at a claim that is being deleted. One that never had an instance is the launcher's. As
-   * long as there is something to wait for, the watches are enough. What cannot be taken back is
-   * decided again on live reads.
+   * long as there is something to wait for, the watches are enough. Steps that cannot be taken
+   * back are decided again on live reads.
    */
   async look(name: string, stop: StopSignal): Promise<Again> {
     const { cluster } = this.#context;

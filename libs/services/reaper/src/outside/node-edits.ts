@@ -43,8 +43,9 @@ const taintAdded = (object: KubeObject): { readonly spec?: unknown } =>
 
 /**
  * Changes the retirement of a node by what stands there at the moment of the write, and taints the
- * node in the same write. From then on nothing new comes to it, and a successor knows what was going
- * on. Answers the retirement that stands afterwards; undefined when there is none, or no node.
+ * node in the same write. From then on nothing new comes to it, and a successor knows what was
+ * going on. Answers the retirement that stands afterwards; undefined when there is none, or no
+ * node.
  */
 export async function changeRetirement(
   kube: KubeChanges,

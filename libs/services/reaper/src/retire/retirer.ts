@@ -108,7 +108,8 @@ export class Retirer {
     const retirement = parseRetirement(node.annotations[annotations.retirement]);
     if (retirement === undefined || !isTaintedDisrupted(node)) {
       // Somebody has taken the taint off and left the annotation: they want the node to stay. Of an
-      // annotation that cannot be read, a newer release was the author, and it is not here any more.
+      // annotation that cannot be read, a newer release was the author, and it is not here any
+      // more.
       await this.#unmark(claim, node);
       return undefined;
     }

@@ -3,7 +3,7 @@ import type { FieldError } from '../model/errors.js';
 import type { StoredObject } from '../model/objects.js';
 import type { ResourceTable } from './table.js';
 
-/** What the rules of a kind may read of the store. */
+/** The parts of the store that the rules of a kind may read. */
 export type StrategyContext = {
   readonly clock: SimClock;
   /**
