@@ -41,6 +41,8 @@ describe('quantities', () => {
     ['129e6', 129_000_000],
     ['123Mi', 128_974_848],
     [1e21, 1e21],
+    ['1e400', 1e30],
+    ['-1e400', -1e30],
     ['0.5Ki', 512],
     ['+3', 3],
   ])('%j is the amount %d', (text, amount) => expect(parseAmount(text)).toBe(amount));

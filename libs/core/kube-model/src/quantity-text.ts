@@ -51,11 +51,18 @@ export function parseQuantity(text: unknown): Quantity | undefined {
   return { digits: sign === '-' ? -digits : digits, exponent: decimal - fraction.length };
 }
 
+/** More is this much: no node has it, and a number still holds it, unlike 1e400. */
+const largest = 10n ** 30n;
+const capped = (amount: bigint): bigint =>
+  amount > largest ? largest : amount < -largest ? -largest : amount;
+
 /**
  * The quantity in units of 10^-`decimals`, rounded away from zero as Kubernetes' ScaledValue does.
  */
 function scaled(quantity: Quantity, decimals: number): number {
   const shift = quantity.exponent + decimals;
+  if (quantity.exponent >= 0)
+    return Number(capped(quantity.digits * 10n ** BigInt(quantity.exponent))) * 10 ** decimals;
   if (shift >= 0) return Number(quantity.digits * 10n ** BigInt(shift));
   const divisor = 10n ** BigInt(-shift);
   const quotient = quantity.digits / divisor;

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
 import { podRequests } from './pod-requests.js';
+import { parsed, type Raw } from './raw.js';
 
 fc.configureGlobal({ seed: 1 });
 
@@ -10,10 +11,8 @@ const container = (cpu: string, more: object = {}): object => ({
   resources: { requests: { cpu } },
   ...more,
 });
-const cpuOf = (pod: object): number | undefined => {
-  const parsed = podRequests(pod);
-  return parsed.ok ? parsed.value['cpu'] : undefined;
-};
+const cpuOf = (pod: object): number | undefined => podRequests(pod as Raw)['cpu'];
+const read = (spec: object): unknown => parsed(() => podRequests({ spec }));
 
 describe('the CPU that kube-scheduler counts', () => {
   test.each([
@@ -117,14 +116,7 @@ describe('the CPU that kube-scheduler counts', () => {
   ])('in-place resize: %s', (_name, status, cpu) => expect(cpuOf(resized(status))).toBe(cpu));
 });
 
-test('one pod is always counted', () =>
-  expect(podRequests({})).toEqual({ ok: true, value: { pods: 1 } }));
-test('a request that is no quantity names its path', () =>
-  expect(
-    podRequests({
-      spec: { containers: [{ name: 'c', resources: { requests: { cpu: 'lots' } } }] },
-    }),
-  ).toEqual({ ok: false, field: 'spec.containers[0].resources.requests.cpu', value: 'lots' }));
+test('one pod is always counted', () => expect(podRequests({})).toEqual({ pods: 1 }));
 
 describe('the laws of requests', () => {
   const amounts = fc.array(fc.nat({ max: 4000 }), { maxLength: 4 });
@@ -173,19 +165,44 @@ describe('the laws of requests', () => {
     ));
 });
 
-test.each<[string, object, string]>([
-  [
-    'a limit',
-    { containers: [{ resources: { limits: { cpu: 'x' } } }] },
-    'spec.containers[0].resources.limits.cpu',
-  ],
-  [
-    'an init container',
-    { initContainers: [container('x')] },
-    'spec.initContainers[0].resources.requests.cpu',
-  ],
-  ['the overhead', { overhead: { memory: 'x' } }, 'spec.overhead.memory'],
-  ['the pod level', { resources: { requests: { cpu: 'x' } } }, 'spec.resources.requests.cpu'],
-])('a quantity of %s that is none names its path', (_name, spec, field) =>
-  expect(podRequests({ spec })).toEqual({ ok: false, field, value: 'x' }),
-);
+const requesting = (requests: unknown): object => ({ containers: [{ resources: { requests } }] });
+const requests = 'spec.containers[0].resources.requests';
+
+describe('what the API server refuses is refused with field and value', () => {
+  test.each<[string, object, string, string]>([
+    ['a request that is no quantity', requesting({ cpu: 'lots' }), `${requests}.cpu`, '"lots"'],
+    ['a request below zero', requesting({ memory: '-1Gi' }), `${requests}.memory`, '"-1Gi"'],
+    ['a request that is no number', requesting({ cpu: NaN }), `${requests}.cpu`, 'NaN'],
+    ['requests that are a text', requesting('abc'), requests, '"abc"'],
+    ['requests that are a list', requesting([1, 2]), requests, '[1,2]'],
+    [
+      'resources that are a list',
+      { containers: [{ resources: [1] }] },
+      'spec.containers[0].resources',
+      '[1]',
+    ],
+    ['containers that are a text', { containers: 'none' }, 'spec.containers', '"none"'],
+    [
+      'a limit that is no quantity',
+      { containers: [{ resources: { limits: { cpu: 'x' } } }] },
+      'spec.containers[0].resources.limits.cpu',
+      '"x"',
+    ],
+    [
+      'the request of an init container',
+      { initContainers: [container('x')] },
+      'spec.initContainers[0].resources.requests.cpu',
+      '"x"',
+    ],
+    ['an overhead', { overhead: { memory: 'x' } }, 'spec.overhead.memory', '"x"'],
+    ['an overhead below zero', { overhead: { cpu: -1 } }, 'spec.overhead.cpu', '-1'],
+    [
+      'a request of the whole pod',
+      { resources: { requests: { cpu: 'x' } } },
+      'spec.resources.requests.cpu',
+      '"x"',
+    ],
+  ])('%s', (_name, spec, field, value) =>
+    expect(read(spec)).toMatchObject({ ok: false, field, value }),
+  );
+});

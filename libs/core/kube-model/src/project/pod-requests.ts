@@ -1,31 +1,23 @@
 import type { Resources } from '../quantity.js';
 import { resourcesOf } from '../quantity-text.js';
 import { addResources, maxResources, noResources } from '../resources.js';
-import { isRecord, type Raw } from './raw.js';
-
-/**
- * Requests that were computed: the amounts, or the path and value of an entry that is no quantity.
- */
-export type ParsedRequests =
-  | { readonly ok: true; readonly value: Resources }
-  | { readonly ok: false; readonly field: string; readonly value: unknown };
-
-class NoQuantity extends Error {
-  readonly field: string;
-  readonly value: unknown;
-  constructor(field: string, value: unknown) {
-    super(field);
-    this.field = field;
-    this.value = value;
-  }
-}
+import { isRecord, Malformed, type Raw, readEach, readRecord } from './raw.js';
 
 const record = (raw: unknown): Raw => (isRecord(raw) ? raw : {});
 const records = (raw: unknown): readonly Raw[] => (Array.isArray(raw) ? raw.map(record) : []);
 
+/** Reads the amounts of a pod. Throws Malformed for what is no quantity, and below zero. */
 function amounts(raw: unknown, field: string): Resources {
-  const parsed = resourcesOf(raw);
-  if (!parsed.ok) throw new NoQuantity(`${field}.${parsed.name}`, parsed.value);
+  const parsed = resourcesOf(readRecord(raw, field));
+  if (!parsed.ok)
+    throw new Malformed(
+      `${field}.${parsed.name}`,
+      parsed.value,
+      'write a Kubernetes quantity such as 500m, 2 or 4Gi',
+    );
+  for (const [name, amount] of Object.entries(parsed.value))
+    if (amount < 0)
+      throw new Malformed(`${field}.${name}`, record(raw)[name], 'write a quantity of 0 or more');
   return parsed.value;
 }
 
@@ -34,7 +26,7 @@ function amounts(raw: unknown, field: string): Resources {
  * it.
  */
 function specRequests(resources: unknown, field: string): Resources {
-  const { requests, limits } = record(resources);
+  const { requests, limits } = readRecord(resources, field);
   return { ...amounts(limits, `${field}.limits`), ...amounts(requests, `${field}.requests`) };
 }
 
@@ -95,13 +87,12 @@ function containerRequests(container: Raw, field: string, counted: Counted): Res
 
 function aggregateRequests(spec: Raw, counted: Counted): Resources {
   let total = noResources;
-  records(spec['containers']).forEach((container, index) => {
-    total = addResources(total, containerRequests(container, `spec.containers[${index}]`, counted));
+  readEach(spec['containers'], 'spec.containers', (container, field) => {
+    total = addResources(total, containerRequests(container, field, counted));
   });
   let sidecars = noResources;
   let initPeak = noResources;
-  records(spec['initContainers']).forEach((container, index) => {
-    const field = `spec.initContainers[${index}]`;
+  readEach(spec['initContainers'], 'spec.initContainers', (container, field) => {
     if (container['restartPolicy'] === 'Always') {
       const requests = containerRequests(container, field, counted);
       total = addResources(total, requests);
@@ -123,7 +114,7 @@ const podLevel = (name: string): boolean =>
 
 function withPodLevel(total: Resources, resources: unknown): Resources {
   const result: Record<string, number> = { ...total };
-  const { requests, limits } = record(resources);
+  const { requests, limits } = readRecord(resources, 'spec.resources');
   for (const [name, amount] of Object.entries(amounts(limits, 'spec.resources.limits'))) {
     if (podLevel(name) && result[name] === undefined) result[name] = amount;
   }
@@ -138,20 +129,12 @@ function withPodLevel(total: Resources, resources: unknown): Resources {
  * status resources). They are the sum of containers and sidecars, or the peak of the init
  * containers where that is more. Pod-level requests replace the sum where they are set. Overhead
  * and one `pods` come on top.
+ * Throws Malformed for amounts that the API server refuses.
  */
-export function podRequests(rawPod: unknown): ParsedRequests {
-  const pod = record(rawPod);
-  const spec = record(pod['spec']);
-  const status = record(pod['status']);
-  try {
-    const counted = { statuses: statusesOf(status), infeasible: resizeIsInfeasible(status) };
-    const total = withPodLevel(aggregateRequests(spec, counted), spec['resources']);
-    return {
-      ok: true,
-      value: { ...addResources(total, amounts(spec['overhead'], 'spec.overhead')), pods: 1 },
-    };
-  } catch (error) {
-    if (error instanceof NoQuantity) return { ok: false, field: error.field, value: error.value };
-    throw error;
-  }
+export function podRequests(pod: Raw): Resources {
+  const spec = readRecord(pod['spec'], 'spec');
+  const status = readRecord(pod['status'], 'status');
+  const counted = { statuses: statusesOf(status), infeasible: resizeIsInfeasible(status) };
+  const total = withPodLevel(aggregateRequests(spec, counted), spec['resources']);
+  return { ...addResources(total, amounts(spec['overhead'], 'spec.overhead')), pods: 1 };
 }

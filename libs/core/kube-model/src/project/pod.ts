@@ -1,5 +1,4 @@
 import type { DaemonSet, HostPort, Owner, Pod, PodVolume, Toleration } from '../pod.js';
-import type { Resources } from '../quantity.js';
 import type { Meta } from './meta.js';
 import { readMeta, readObject } from './meta.js';
 import { readAffinities, readTopologySpread } from './placement.js';
@@ -115,17 +114,6 @@ function readVolumes(spec: Raw, podName: string): readonly PodVolume[] {
   }).flat();
 }
 
-function readRequests(object: Raw): Resources {
-  const requests = podRequests(object);
-  if (!requests.ok)
-    throw new Malformed(
-      requests.field,
-      requests.value,
-      'write a Kubernetes quantity such as 500m, 2 or 4Gi',
-    );
-  return requests.value;
-}
-
 type Condition = { readonly type: string; readonly status: string; readonly reason: string };
 
 function readConditions(status: Raw): readonly Condition[] {
@@ -230,7 +218,7 @@ function readPod(object: Raw, meta: Meta): Pod {
     ...readStatus(readRecord(object['status'], 'status')),
     ...optional('owner', readOwner(metadata)),
     mirror: Object.hasOwn(meta.annotations, 'kubernetes.io/config.mirror'),
-    requests: readRequests(object),
+    requests: podRequests(object),
     ...readSpec(readRecord(object['spec'], 'spec'), meta),
   };
 }

@@ -31,8 +31,14 @@ export class Malformed extends Error {
   }
 }
 
+function jsonText(value: unknown): string {
+  // JSON writes null for the numbers that YAML calls .nan and .inf.
+  if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
+  return value === undefined ? '(absent)' : (JSON.stringify(value) ?? typeof value);
+}
+
 function textOfValue(value: unknown): string {
-  const text = value === undefined ? '(absent)' : (JSON.stringify(value) ?? typeof value);
+  const text = jsonText(value);
   return text.length <= 120 ? text : `${text.slice(0, 119)}…`;
 }
 

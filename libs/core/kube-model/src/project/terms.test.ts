@@ -33,6 +33,9 @@ describe('a label selector', () => {
     ['an operator of node selectors', { key: 'k', operator: 'Gt' }, 'operator'],
     ['no key', { operator: 'Exists' }, 'key'],
     ['values that are no list', { key: 'k', operator: 'In', values: 'a' }, 'values'],
+    ['In without values', { key: 'k', operator: 'In' }, 'values'],
+    ['NotIn with an empty list', { key: 'k', operator: 'NotIn', values: [] }, 'values'],
+    ['Exists with a value', { key: 'k', operator: 'Exists', values: ['a'] }, 'values'],
   ])('with %s is refused by field', (_name, expression, field) =>
     expect(() => readSelector({ matchExpressions: [expression] }, 'selector')).toThrow(
       `selector.matchExpressions[0].${field}: `,
@@ -62,6 +65,19 @@ describe('a node selector', () => {
         matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n'] }],
       },
     ]));
+
+  test.each<[string, object, string]>([
+    ["a pool's operator Gte", { key: 'k', operator: 'Gte', values: ['1'] }, 'operator'],
+    ["a pool's operator Lte", { key: 'k', operator: 'Lte', values: ['1'] }, 'operator'],
+    ['Gt and two values', { key: 'k', operator: 'Gt', values: ['1', '2'] }, 'values'],
+    ['Lt without a value', { key: 'k', operator: 'Lt' }, 'values'],
+    ['In without a value', { key: 'k', operator: 'In', values: [] }, 'values'],
+    ['DoesNotExist and a value', { key: 'k', operator: 'DoesNotExist', values: [''] }, 'values'],
+  ])('with %s is refused by field, as the API server does', (_name, expression, field) =>
+    expect(() =>
+      readNodeSelector({ nodeSelectorTerms: [{ matchExpressions: [expression] }] }, 'required'),
+    ).toThrow(`required.nodeSelectorTerms[0].matchExpressions[0].${field}: `),
+  );
 
   test.each([0, -1, 1.5, '2'])('with minValues %j is refused', (minValues) =>
     expect(() =>

@@ -8,6 +8,7 @@ import type {
 import type { RequirementSpec } from '../requirement.js';
 import type { Raw } from './raw.js';
 import {
+  Malformed,
   optional,
   readEach,
   readInteger,
@@ -21,7 +22,30 @@ import {
 
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
 const selectorOperators = ['In', 'NotIn', 'Exists', 'DoesNotExist'] as const;
-const nodeOperators = [...selectorOperators, 'Gt', 'Lt', 'Gte', 'Lte'] as const;
+const nodeOperators = [...selectorOperators, 'Gt', 'Lt'] as const;
+/** Karpenter's requirements have two more than a pod's node affinity. */
+const poolOperators = [...nodeOperators, 'Gte', 'Lte'] as const;
+
+/**
+ * Reads the values of a selector's expression. Throws Malformed for a number of values that the API
+ * server refuses: In and NotIn need one at least, Gt and Lt exactly one, the others take none.
+ */
+function readValues(item: Raw, path: string): readonly string[] {
+  const values = readTexts(item['values'], `${path}.values`);
+  const refuse = (remedy: string): never => {
+    throw new Malformed(`${path}.values`, item['values'], remedy);
+  };
+  switch (item['operator']) {
+    case 'In':
+    case 'NotIn':
+      return values.length > 0 ? values : refuse('write at least one value');
+    case 'Gt':
+    case 'Lt':
+      return values.length === 1 ? values : refuse('write exactly one value');
+    default:
+      return values.length === 0 ? values : refuse('leave the values out');
+  }
+}
 
 /**
  * Reads a label selector, `matchLabels` first and by key. Undefined when it is absent: it selects
@@ -40,25 +64,32 @@ export function readSelector(raw: unknown, field: string): LabelSelector | undef
     (item, path): LabelSelectorRequirement => ({
       key: readRequiredText(item['key'], `${path}.key`),
       operator: readOneOf(item['operator'], `${path}.operator`, selectorOperators),
-      values: readTexts(item['values'], `${path}.values`),
+      values: readValues(item, path),
     }),
   );
   return { requirements: [...equalities, ...expressions] };
 }
 
-/** Reads the requirements of a node selector term, a NodePool or a NodeClaim. */
+/** Reads the requirements of a NodePool, a Provisioner or a NodeClaim. */
 export function readRequirementSpecs(raw: unknown, field: string): readonly RequirementSpec[] {
   return readEach(raw, field, (item, path): RequirementSpec => ({
     key: readRequiredText(item['key'], `${path}.key`),
-    operator: readOneOf(item['operator'], `${path}.operator`, nodeOperators),
+    operator: readOneOf(item['operator'], `${path}.operator`, poolOperators),
     values: readTexts(item['values'], `${path}.values`),
     ...optional('minValues', readInteger(item['minValues'], `${path}.minValues`, { min: 1 })),
   }));
 }
 
+const readExpressions = (raw: unknown, field: string): readonly RequirementSpec[] =>
+  readEach(raw, field, (item, path): RequirementSpec => ({
+    key: readRequiredText(item['key'], `${path}.key`),
+    operator: readOneOf(item['operator'], `${path}.operator`, nodeOperators),
+    values: readValues(item, path),
+  }));
+
 const readTerm = (item: Raw, path: string): NodeSelectorTerm => ({
-  matchExpressions: readRequirementSpecs(item['matchExpressions'], `${path}.matchExpressions`),
-  matchFields: readRequirementSpecs(item['matchFields'], `${path}.matchFields`),
+  matchExpressions: readExpressions(item['matchExpressions'], `${path}.matchExpressions`),
+  matchFields: readExpressions(item['matchFields'], `${path}.matchFields`),
 });
 
 /**
