@@ -1,6 +1,6 @@
 import { annotations, labels, taints, terminationFinalizer } from '@dovetail/core-api';
+import { isTaintedDisrupted } from '@dovetail/core-cluster';
 import {
-  isTaintedDisrupted,
   parseRetirement,
   renderRetirement,
   type Retirement,
