@@ -1,6 +1,8 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 
 import { nodeClaimOf } from './claim.js';
+import { wholeNodeClaim } from './testing/whole.js';
+import { mistakenKinds, mistakenNulls } from './testing/wrong-kinds.js';
 
 const labels = { 'karpenter.sh/nodepool': 'default' };
 const nodeClassRef = { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' };
@@ -93,3 +95,11 @@ test('a claim of a Provisioner is known by its older label', () =>
   expect(
     nodeClaimOf(claim({}, { labels: { 'karpenter.sh/provisioner-name': 'old' } })),
   ).toMatchObject({ value: { pool: { kind: 'Provisioner', name: 'old' } } }));
+
+describe('each field of a NodeClaim', () => {
+  test('of another kind is refused by its path, with its value and a remedy', () =>
+    expect(mistakenKinds(wholeNodeClaim, nodeClaimOf)).toEqual([]));
+
+  test('that is null counts as absent', () =>
+    expect(mistakenNulls(wholeNodeClaim, nodeClaimOf)).toEqual([]));
+});

@@ -3,6 +3,8 @@ import fc from 'fast-check';
 
 import { ec2NodeClassOf } from './ec2-node-class.js';
 import { discoveryTerms, ec2, metadata, type Part, valueOf } from './testing/manifests.js';
+import { wholeEc2NodeClass } from './testing/whole.js';
+import { mistakenKinds, mistakenNulls } from './testing/wrong-kinds.js';
 
 fc.configureGlobal({ seed: 1 });
 
@@ -195,6 +197,32 @@ describe('an EC2NodeClass', () => {
       'spec.kubelet.imageGCHighThresholdPercent',
     ],
     ['network interfaces', { networkInterfaces: [{}] }, 'spec.networkInterfaces'],
+    ['an empty profile', { role: undefined, instanceProfile: '' }, 'spec.instanceProfile'],
+    [
+      'more than 20 tags in one term',
+      {
+        subnetSelectorTerms: [
+          { tags: Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`tag-${i}`, 'x'])) },
+        ],
+      },
+      'spec.subnetSelectorTerms[0].tags',
+    ],
+    [
+      'an image id beside a name',
+      { amiSelectorTerms: [{ id: 'ami-1', name: 'x' }], amiFamily: 'AL2' },
+      'spec.amiSelectorTerms[0]',
+    ],
+    [
+      'a group name beside tags in every term',
+      { securityGroupSelectorTerms: [{ name: 'x', tags: { a: 'b' } }] },
+      'spec.securityGroupSelectorTerms',
+    ],
+    ['an unknown family', { amiFamily: 'Ubuntu' }, 'spec.amiFamily'],
+    [
+      'a store policy of another kind',
+      { instanceStorePolicy: 'RAID5' },
+      'spec.instanceStorePolicy',
+    ],
   ])('with %s is refused by field', (_name, spec, field) =>
     expect(ec2NodeClassOf(ec2(spec))).toMatchObject({ ok: false, field }),
   );
@@ -266,4 +294,12 @@ test('of a term with mixed ways of selecting, only a list of such terms is refus
   const mixed = { id: 'subnet-1', tags: { a: 'b' } };
   expect(ec2NodeClassOf(ec2({ subnetSelectorTerms: [mixed] })).ok).toBe(false);
   expect(ec2NodeClassOf(ec2({ subnetSelectorTerms: [mixed, { id: 'subnet-2' }] })).ok).toBe(true);
+});
+
+describe('each field of an EC2NodeClass', () => {
+  test('of another kind is refused by its path, with its value and a remedy', () =>
+    expect(mistakenKinds(wholeEc2NodeClass, ec2NodeClassOf)).toEqual([]));
+
+  test('that is null counts as absent', () =>
+    expect(mistakenNulls(wholeEc2NodeClass, ec2NodeClassOf)).toEqual([]));
 });

@@ -100,7 +100,7 @@ function readCounts(kubelet: Raw, field: string): Counts {
 export function readKubelet(raw: unknown, field: string): KubeletConfiguration {
   const kubelet = readRecord(raw, field);
   const settings: KubeletConfiguration = {
-    ...(kubelet['clusterDNS'] === undefined
+    ...(kubelet['clusterDNS'] === undefined || kubelet['clusterDNS'] === null
       ? {}
       : { clusterDNS: readTexts(kubelet['clusterDNS'], `${field}.clusterDNS`) }),
     ...readCounts(kubelet, field),

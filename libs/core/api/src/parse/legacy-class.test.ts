@@ -3,6 +3,8 @@ import { describe, expect, test } from '@jest/globals';
 import type { NodeClass } from '../node-class.js';
 import { awsNodeTemplateOf, inlineProviderOf } from './legacy-class.js';
 import { metadata, type Part, valueOf } from './testing/manifests.js';
+import { wholeInlineProvider, wholeNodeTemplate } from './testing/whole.js';
+import { mistakenKinds, mistakenNulls } from './testing/wrong-kinds.js';
 
 const v34 = { major: 1, minor: 34 };
 const template = (spec: Part = {}): object => ({
@@ -35,6 +37,17 @@ describe('an AWSNodeTemplate', () => {
         { ssmParameter: expect.stringContaining('arm64') },
       ],
     }));
+  test('of family Ubuntu keeps the images and devices that it names', () => {
+    const own = { deviceName: '/dev/sdb', ebs: { volumeSize: '5Gi' } };
+    const read = legacy({
+      amiFamily: 'Ubuntu',
+      amiSelector: { 'aws::ids': 'ami-1' },
+      blockDeviceMappings: [own],
+    });
+    expect(read.amiFamily).toBe('AL2');
+    expect(read.amiSelectorTerms).toEqual([{ id: 'ami-1' }]);
+    expect(read.blockDeviceMappings.map(({ deviceName }) => deviceName)).toEqual(['/dev/sdb']);
+  });
   test.each<[Part, object[]]>([
     [{ 'kubernetes.io/cluster/c': '*' }, [{ tags: { 'kubernetes.io/cluster/c': '*' } }]],
     [{ Name: 'a, b' }, [{ tags: { Name: 'a' } }, { tags: { Name: 'b' } }]],
@@ -183,4 +196,16 @@ test.each([
   expect(legacy({ amiFamily, amiSelector: { 'aws::ids': 'ami-1' } }).amiSelectorTerms).toEqual([
     { id: 'ami-1' },
   ]);
+});
+
+describe.each([
+  ['an AWSNodeTemplate', wholeNodeTemplate, awsNodeTemplateOf],
+  ['an inline provider', wholeInlineProvider, inlineProviderOf],
+])('each field of %s', (_name, whole, readFor) => {
+  const read = (raw: unknown) => readFor(raw, v34);
+
+  test('of another kind is refused by its path, with its value and a remedy', () =>
+    expect(mistakenKinds(whole, read)).toEqual([]));
+
+  test('that is null counts as absent', () => expect(mistakenNulls(whole, read)).toEqual([]));
 });

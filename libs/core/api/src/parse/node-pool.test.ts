@@ -3,6 +3,8 @@ import fc from 'fast-check';
 
 import { nodePoolOf, readBudgets, readClassRef } from './node-pool.js';
 import { metadata, nodeClassRef, type Part, pool, valueOf } from './testing/manifests.js';
+import { wholeNodePool } from './testing/whole.js';
+import { mistakenKinds, mistakenNulls } from './testing/wrong-kinds.js';
 
 fc.configureGlobal({ seed: 1 });
 
@@ -339,3 +341,11 @@ test.each<[string, object, string]>([
 ])('a reference %s is refused', (_name, change, field) =>
   expect(() => readClassRef({ ...nodeClassRef, ...change }, 'ref')).toThrow(`${field}: `),
 );
+
+describe('each field of a NodePool', () => {
+  test('of another kind is refused by its path, with its value and a remedy', () =>
+    expect(mistakenKinds(wholeNodePool, nodePoolOf)).toEqual([]));
+
+  test('that is null counts as absent', () =>
+    expect(mistakenNulls(wholeNodePool, nodePoolOf)).toEqual([]));
+});

@@ -3,6 +3,8 @@ import fc from 'fast-check';
 
 import { provisionerOf } from './provisioner.js';
 import { metadata, type Part, valueOf } from './testing/manifests.js';
+import { wholeProvisioner } from './testing/whole.js';
+import { mistakenKinds, mistakenNulls } from './testing/wrong-kinds.js';
 
 fc.configureGlobal({ seed: 1 });
 
@@ -168,3 +170,11 @@ test.each<[string, Part, string]>([
 ])('a Provisioner with %s is refused by field', (_name, spec, field) =>
   expect(provisionerOf(provisioner(spec))).toMatchObject({ ok: false, field }),
 );
+
+describe('each field of a Provisioner', () => {
+  test('of another kind is refused by its path, with its value and a remedy', () =>
+    expect(mistakenKinds(wholeProvisioner, provisionerOf)).toEqual([]));
+
+  test('that is null counts as absent', () =>
+    expect(mistakenNulls(wholeProvisioner, provisionerOf)).toEqual([]));
+});

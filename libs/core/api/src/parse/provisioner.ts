@@ -120,7 +120,7 @@ function readLegacyTemplate(spec: Raw, provisionerName: string): LegacyTemplate 
     annotations: readTextMap(spec['annotations'], 'spec.annotations'),
     ...readPoolTaints(spec, 'spec'),
     classRef: readProviderRef(spec, provisionerName),
-    ...(spec['kubeletConfiguration'] === undefined
+    ...(spec['kubeletConfiguration'] === undefined || spec['kubeletConfiguration'] === null
       ? {}
       : { kubelet: readKubelet(spec['kubeletConfiguration'], 'spec.kubeletConfiguration') }),
   };
