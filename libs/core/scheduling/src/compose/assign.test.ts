@@ -48,7 +48,7 @@ const zoneSpread = (app: string): Partial<Pod> => ({
 function assignedIn({ snapshot, pods, options }: GeneratedWorld) {
   const world = worldOf(snapshot, pods, options);
   const engine = new Engine(world);
-  return { world, engine, ...assignAll(engine, new ItemTable()) };
+  return { world, engine, ...assignAll(engine, new ItemTable(), 'emptiest') };
 }
 
 /** Pods of new nodes by domain (`any` without one) and level, of existing nodes, and left over. */

@@ -14,7 +14,7 @@ import { boundTo, claimOf, volumeOf } from '../testing/storage.js';
 import { mixedWorld } from '../testing/worlds.js';
 import { rolesOf } from '../topology/roles.js';
 import { type World, worldOf } from '../world/world.js';
-import { placeOnExisting } from './place-on-existing.js';
+import { ExistingNodes } from './place-on-existing.js';
 
 fc.configureGlobal({ seed: 1 });
 
@@ -30,8 +30,12 @@ function placeIn(world: World, countOf = (uids: readonly string[]): number => ui
   const placed = world.classes.map((cls) => {
     const [level] = cls.levels;
     if (level === undefined) return 0;
-    const what = { cls, level: 0, roles: rolesOf(cls, level), count: countOf(cls.uids) };
-    return placeOnExisting(engine, table, what);
+    const existing = new ExistingNodes(engine, table, {
+      cls,
+      level: 0,
+      roles: rolesOf(cls, level),
+    });
+    return existing.place(countOf(cls.uids));
   });
   return { engine, placed };
 }

@@ -20,7 +20,7 @@ import {
 import { rules } from '../testing/packing.js';
 import { rolesOf } from '../topology/roles.js';
 import { worldOf } from '../world/world.js';
-import { placeEmptiestFirst } from './emptiest-first.js';
+import { type Joining, NewNodes } from './new-nodes.js';
 
 fc.configureGlobal({ seed: 1 });
 
@@ -48,10 +48,17 @@ function stage(pods: readonly Pod[], snapshot: Partial<Snapshot> = pools({})) {
   );
   return { engine, items };
 }
+/** Places up to `count` pods and returns how many it placed. */
+function placeOn(engine: Engine, item: Item, count: number, joining: Joining = 'always'): number {
+  const nodes = new NewNodes(engine, [item], joining);
+  let done = 0;
+  while (done < count && nodes.place()) done += 1;
+  return done;
+}
 /** Places all pods, largest class first. Returns the pods of each node and the number placed. */
-function placed(pods: readonly Pod[], snapshot?: Partial<Snapshot>) {
+function placed(pods: readonly Pod[], snapshot?: Partial<Snapshot>, joining?: Joining) {
   const { engine, items } = stage(pods, snapshot);
-  const done = items.map((item) => placeEmptiestFirst(engine, item, item.cls.uids.length));
+  const done = items.map((item) => placeOn(engine, item, item.cls.uids.length, joining));
   return { done, nodes: engine.fresh.map((bin) => bin.pods) };
 }
 
@@ -88,6 +95,22 @@ describe('pods that go to the emptiest new node', () => {
       { done: [2], nodes: [1, 1] },
     ],
   ])('%s', (_, made, expected) => expect(made).toEqual(expected));
+
+  const twoSizes = [2, 4].map((size) =>
+    typeOf({
+      name: `m.${size}`,
+      cpuMillis: size * 1000,
+      memoryBytes: gibibytes(16),
+      offerings: [offeringOf('a', 'on-demand', size === 2 ? 80 : 200)],
+    }),
+  );
+  test.each<[Joining, readonly number[]]>([
+    ['always', [4]],
+    ['thrifty', [2, 2]],
+  ])('join, %s, a node that would become dearer than another', (joining, nodes) => {
+    const snapshot = { pools: [{ pool: poolOf('default'), instanceTypes: twoSizes }] };
+    expect(placed(podsOf('p', 4, cores(1)), snapshot, joining).nodes).toEqual(nodes);
+  });
 
   test('wait for a reservation that is given out, rather than go to the next pool', () => {
     const reservation = { id: 'cr', remaining: 1 };
@@ -139,7 +162,7 @@ test('a heap of nodes gives what looking at every node gives', () => {
       );
       const snapshot = pools(nodesMax === null ? {} : { limits: { nodes: nodesMax } });
       const [heap, naive] = [stage(pods, snapshot), stage(pods, snapshot)];
-      heap.items.forEach((item) => placeEmptiestFirst(heap.engine, item, item.cls.uids.length));
+      heap.items.forEach((item) => placeOn(heap.engine, item, item.cls.uids.length));
       naive.items.forEach((item) => placedOneByOne(naive.engine, item, item.cls.uids.length));
       const contents = ({ engine }: ReturnType<typeof stage>) =>
         engine.fresh.map((bin) => [...bin.contents].map(([item, count]) => [item.id, count]));
