@@ -1,3 +1,4 @@
+import { ec2NodeClassOf, type ResolvedAmi } from '@dovetail/core-api';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
@@ -112,4 +113,40 @@ test.each([
 ])('%s needs the drivers of %s', (name, variant) => {
   const facts = catalogFacts(name);
   expect(facts === undefined ? undefined : variantFor(facts)).toBe(variant);
+});
+
+test('an image in a class status is read back as it was found, in any choice of images', () => {
+  const anyAmi = fc.record({
+    id: fc.constantFrom('ami-1', 'ami-2', 'ami-3'),
+    variant: fc.constantFrom('standard' as const, 'nvidia' as const, 'neuron' as const),
+  });
+  const archOf = (id: string): ResolvedAmi['arch'] => (id === 'ami-3' ? 'arm64' : 'amd64');
+  const terms = [{ id: 'ami-1' }];
+  const spec = {
+    role: 'node',
+    amiFamily: 'AL2023',
+    subnetSelectorTerms: [{ id: 'subnet-1' }],
+    securityGroupSelectorTerms: [{ id: 'sg-1' }],
+    amiSelectorTerms: terms,
+  };
+  const text = ({ id, name, arch, variant, deprecated }: ResolvedAmi): string =>
+    [id, name, arch, variant, deprecated].join(' ');
+  fc.assert(
+    fc.property(fc.uniqueArray(anyAmi, { selector: (one) => JSON.stringify(one) }), (found) => {
+      const amis = found.map((one): ResolvedAmi => ({
+        ...one,
+        name: `image ${one.id}`,
+        arch: archOf(one.id),
+        deprecated: one.id === 'ami-2',
+      }));
+      const written = {
+        metadata: { name: 'c', uid: 'u' },
+        spec,
+        status: { amis: amiStatusOf(amis) },
+      };
+      const read = ec2NodeClassOf(written);
+      if (!read.ok) throw new Error(`${read.field}: ${read.remedy}`);
+      expect(read.value.status.amis.map(text).toSorted()).toEqual(amis.map(text).toSorted());
+    }),
+  );
 });

@@ -199,3 +199,52 @@ describe('kubelet settings', () => {
       ),
     ));
 });
+
+describe('for every type of the catalog', () => {
+  const all = catalogFor('us-east-1').map(({ facts }) => facts);
+  const families = ['AL2', 'AL2023', 'Bottlerocket', 'Custom', 'Windows2022'] as const;
+
+  test.each(families)('%s has whole amounts of what it lists, and none of nothing', (amiFamily) => {
+    const odd = all.flatMap((facts) =>
+      Object.entries(capacityOf(facts, nodeClassWith({ amiFamily })))
+        .filter(([, amount]) => !Number.isInteger(amount) || amount <= 0)
+        .map(([name, amount]) => `${facts.name} ${name} ${amount}`),
+    );
+    expect(odd).toEqual([]);
+  });
+
+  test('Windows lists an address for each pod that its first interface serves, Linux none', () => {
+    const name = 'vpc.amazonaws.com/PrivateIPv4Address';
+    const m5 = factsOf('m5.large');
+    expect(capacityOf(m5, nodeClassWith({ amiFamily: 'Windows2022' }))[name]).toBe(9);
+    expect(capacityOf(m5, nodeClassWith())[name]).toBeUndefined();
+  });
+
+  test('a larger reservation leaves no more, and takes off what it adds', () =>
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...all),
+        fc.nat({ max: 2000 }),
+        fc.nat({ max: 2000 }),
+        (facts, a, b) => {
+          const left = (millis: number): number =>
+            allocatableOf(
+              facts,
+              nodeClassWith({ kubelet: { systemReserved: { cpu: `${millis}m` } } }),
+            )['cpu'] ?? 0;
+          expect(left(a) - left(b)).toBe(b - a);
+        },
+      ),
+    ));
+
+  test('the overhead of virtual machines is a share of memory, rounded up to whole mebibytes', () => {
+    const memory = (vmMemoryOverheadPercent: number): number =>
+      mebibytes(
+        capacityOf(factsOf('m5.large'), nodeClassWith(), {
+          ...defaultCapacitySettings,
+          vmMemoryOverheadPercent,
+        })['memory'],
+      );
+    expect([memory(0), memory(0.075), memory(0.5)]).toEqual([8192, 8192 - 615, 4096]);
+  });
+});

@@ -122,3 +122,37 @@ describe('a fleet request', () => {
       ]),
     ));
 });
+
+test('each override is an offering of its type, in a subnet of that zone, through its template', () => {
+  const zones = ['us-east-1a', 'us-east-1b', 'us-east-1c'];
+  const anySubnets = fc.uniqueArray(
+    fc.record({
+      id: fc.constantFrom('s-1', 's-2', 's-3', 's-4'),
+      zone: fc.constantFrom(...zones, 'us-east-1z'),
+      free: fc.nat({ max: 3 }),
+    }),
+    { selector: ({ id }) => id },
+  );
+  const some = types.slice(0, 40);
+  fc.assert(
+    fc.property(fc.subarray(some), anySubnets, fc.nat({ max: 3 }), (chosen, parts, without) => {
+      const subnets = parts.map(({ id, zone, free }) => subnet(id, zone, free));
+      const templates = new Map(
+        chosen.slice(without).map(({ name }, index) => [name, `template-${index % 3}`]),
+      );
+      const zoneOf = new Map(subnets.map(({ id, zone }) => [id, zone]));
+      const configs = fleetConfigs({ types: chosen, subnets, templates });
+      for (const { launchTemplateName, overrides } of configs) {
+        expect(overrides.length).toBeGreaterThan(0);
+        for (const { instanceType, subnetId, zone } of overrides) {
+          const type = chosen.find(({ name }) => name === instanceType);
+          expect(zoneOf.get(subnetId)).toBe(zone);
+          expect(templates.get(instanceType)).toBe(launchTemplateName);
+          expect(type?.offerings.map((offering) => offering.zone)).toContain(zone);
+        }
+      }
+      const names = configs.map(({ launchTemplateName }) => launchTemplateName);
+      expect(new Set(names).size).toBe(names.length);
+    }),
+  );
+});

@@ -1,7 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
 
+import type { InstanceType } from './instance-type.js';
 import { chooseForLaunch } from './launch-choice.js';
 import { capacityTypes, named, only, types, wish } from './testing/types.js';
+
+fc.configureGlobal({ seed: 1 });
 
 describe('what a claim is bought as', () => {
   test('on-demand only: the cheapest sixty types that fit, cheapest first, none of them metal or with a GPU', () => {
@@ -109,4 +113,45 @@ describe('the types of one CreateFleet', () => {
     );
     expect(new Set(zones)).toEqual(new Set([zone]));
   });
+});
+
+describe('in any catalog', () => {
+  const anyWish = fc.record({
+    cpu: fc.integer({ min: 0, max: 200_000 }),
+    ways: fc.subarray(['spot', 'on-demand', 'reserved'], { minLength: 1 }),
+    zones: fc.subarray(['us-east-1a', 'us-east-1b', 'us-east-1z'], { minLength: 1 }),
+    most: fc.integer({ min: 1, max: 60 }),
+    from: fc.subarray([...types].slice(0, 120), { minLength: 1 }),
+  });
+
+  test('what is chosen fits, is allowed, and can be bought; or there was nothing', () =>
+    fc.assert(
+      fc.property(anyWish, ({ cpu, ways, zones, most, from }) => {
+        const wanted = wish(
+          { cpu },
+          capacityTypes(...ways),
+          only('topology.kubernetes.io/zone', ...zones),
+        );
+        const mayBuy = (type: InstanceType): boolean =>
+          (type.allocatable['cpu'] ?? 0) >= cpu &&
+          type.offerings.some(
+            ({ zone, capacityType, available }) =>
+              available && zones.includes(zone) && ways.includes(capacityType),
+          );
+        const choice = chooseForLaunch(from, wanted, most);
+        expect(choice.ok).toBe(from.some(mayBuy));
+        if (!choice.ok) return;
+        expect(choice.types.length).toBeLessThanOrEqual(most);
+        for (const type of choice.types) {
+          expect(mayBuy(type)).toBe(true);
+          expect(type.offerings.length).toBeGreaterThan(0);
+          for (const { zone, capacityType, available } of type.offerings)
+            expect([zones.includes(zone), capacityType, available]).toEqual([
+              true,
+              choice.capacityType,
+              true,
+            ]);
+        }
+      }),
+    ));
 });

@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
+import { amiFor } from './ami-selection.js';
+import { catalogFacts } from './catalog.js';
 import {
   amiOfType,
   classTags,
@@ -10,7 +12,7 @@ import {
   launchGroups,
   launchTemplateFor,
 } from './launch-template.js';
-import { nodeClassWith } from './testing/node-class.js';
+import { ami, nodeClassWith } from './testing/node-class.js';
 import { named, types } from './testing/types.js';
 
 fc.configureGlobal({ seed: 1 });
@@ -156,4 +158,17 @@ describe('tags that Dovetail finds its own things by', () => {
     expect(tags).toEqual({ team: 'a', ...classTags(nodeClassWith(), cluster) });
     expect(Object.keys(tags)).toHaveLength(5);
   });
+});
+
+test('labels and facts of every type of the catalog lead to the same image', () => {
+  const amis = (['amd64', 'arm64'] as const).flatMap((arch) =>
+    (['standard', 'nvidia', 'neuron'] as const).map((variant) =>
+      ami(`${arch} ${variant}`, arch, variant),
+    ),
+  );
+  const different = types.filter((type) => {
+    const facts = catalogFacts(type.name);
+    return facts === undefined || amiOfType(amis, type) !== amiFor(amis, facts);
+  });
+  expect(different.map(({ name }) => name)).toEqual([]);
 });

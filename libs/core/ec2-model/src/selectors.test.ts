@@ -47,3 +47,46 @@ test('an id that is named twice is asked for once', () =>
   expect(subnetFilters([{ id: 'subnet-1' }, { id: 'subnet-1' }])).toEqual([
     [{ name: 'subnet-id', values: ['subnet-1'] }],
   ]));
+
+describe('any terms', () => {
+  const anyTerms = fc.array(
+    fc.record(
+      {
+        id: fc.constantFrom('id-1', 'id-2'),
+        name: fc.constantFrom('web', 'db'),
+        tags: fc.dictionary(fc.constantFrom('a', 'b'), fc.constantFrom('x', '*'), { maxKeys: 2 }),
+      },
+      { requiredKeys: [] },
+    ),
+    { maxLength: 5 },
+  );
+
+  test('make no call without a filter, and no filter without a value', () =>
+    fc.assert(
+      fc.property(anyTerms, (terms) => {
+        for (const query of [...subnetFilters(terms), ...securityGroupFilters(terms)]) {
+          expect(query.length).toBeGreaterThan(0);
+          for (const { values } of query) expect(values.length).toBeGreaterThan(0);
+        }
+      }),
+    ));
+
+  test('ask for each id in one call, and narrow it by nothing', () =>
+    fc.assert(
+      fc.property(anyTerms, (terms) => {
+        const ids = new Set(terms.flatMap(({ id }) => id ?? []));
+        const calls = subnetFilters(terms).filter(([first]) => first?.name === 'subnet-id');
+        expect(calls).toEqual(
+          ids.size === 0 ? [] : [[{ name: 'subnet-id', values: [...ids].toSorted() }]],
+        );
+      }),
+    ));
+
+  test('of subnets are not selected by name: EC2 has no such filter', () =>
+    fc.assert(
+      fc.property(anyTerms, (terms) => {
+        const names = subnetFilters(terms).flatMap((query) => query.map(({ name }) => name));
+        expect(names.every((name) => name === 'subnet-id' || name.startsWith('tag:'))).toBe(true);
+      }),
+    ));
+});
