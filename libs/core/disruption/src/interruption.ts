@@ -101,21 +101,22 @@ export function policyOf(
 
 /** The facts that decide what to do with a message about one instance. */
 export type InterruptionFacts = {
-  /** EC2's view: it carries our tags, it carries others', or EC2 does not show it. */
-  readonly instance:
+  /** A claim in our mirror has the instance. */
+  readonly hasClaim: boolean;
+  /**
+   * EC2's view: it carries our tags, it carries others', or EC2 does not show it. Absent: EC2 has
+   * not been asked.
+   */
+  readonly instance?:
     | { readonly kind: 'ours'; readonly ageMs: number }
     | { readonly kind: 'foreign' }
     | { readonly kind: 'missing' };
-  /** Whether a claim in our mirror has the instance. */
-  readonly hasClaim: boolean;
   /**
    * Whether a claim has the instance on the API server now; undefined until that has been asked.
    */
   readonly isClaimedLive?: boolean;
   /** The policy's `ending`. */
   readonly ending: boolean;
-  /** Whether the notice is of our account and region, and both are known. */
-  readonly isOwnAccount: boolean;
   /** How often the queue has given the message. Invariant: 1 <= receives. */
   readonly receives: number;
 };
@@ -130,34 +131,38 @@ export type InterruptionPatience = {
 /**
  * The next step for one instance of a message.
  * - `apply`: the claim's node is interrupted.
+ * - `ask-cloud`: ask EC2 whose the instance is, then decide again.
  * - `foreign`: the instance is not ours, or its end is the one that we gave it.
  * - `ask-claims`: ask the API server whether a claim has the instance, then decide again.
  * - `later`: leave the message in the queue, because EC2 or our mirror may know more in seconds.
  * - `drop`: it stayed unclear for too long.
  */
-export type InterruptionStep = 'apply' | 'foreign' | 'ask-claims' | 'later' | 'drop';
+export type InterruptionStep = 'apply' | 'ask-cloud' | 'foreign' | 'ask-claims' | 'later' | 'drop';
 
-/** Decides on one instance of a message. */
+/**
+ * Decides on one instance of a message. The instance of a claim is ours: its notice is obeyed
+ * without asking EC2, which is slowest when it takes much away (Karpenter's rule).
+ */
 export function interruptionStep(
   facts: InterruptionFacts,
   patience: InterruptionPatience,
 ): InterruptionStep {
   const { instance, hasClaim, ending } = facts;
+  if (hasClaim) return 'apply';
+  if (instance === undefined) return 'ask-cloud';
   if (instance.kind === 'foreign') return 'foreign';
-  // EC2 shows only instances of our account. Of one that it has forgotten, the notice must say so.
-  const isOurs = instance.kind === 'ours' || (ending && facts.isOwnAccount);
-  if (hasClaim && isOurs) return 'apply';
   // The end of an instance without a claim is mostly the end that we gave it.
-  const isLikelyOver = !hasClaim && (instance.kind === 'missing' || ending);
-  if (isLikelyOver && !mayBeClaimed(facts, patience)) return 'foreign';
+  const isLikelyOver = instance.kind === 'missing' || ending;
+  if (isLikelyOver && !mayBeClaimed(instance, facts, patience)) return 'foreign';
   if (isLikelyOver && facts.isClaimedLive === undefined) return 'ask-claims';
-  // Ours and not paired yet, or paired and not shown by EC2 yet.
+  // Ours and not paired yet.
   return facts.receives < patience.receivesMax ? 'later' : 'drop';
 }
 
 /** The claim of a young instance may not have reached our mirror. */
 function mayBeClaimed(
-  { instance, isClaimedLive }: InterruptionFacts,
+  instance: NonNullable<InterruptionFacts['instance']>,
+  { isClaimedLive }: InterruptionFacts,
   { claimAgeMinMs }: InterruptionPatience,
 ): boolean {
   const isYoung = instance.kind !== 'ours' || instance.ageMs < claimAgeMinMs;

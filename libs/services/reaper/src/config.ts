@@ -45,6 +45,8 @@ export type TerminationConfig = {
   readonly terminationsPerMinute: number;
   /** Terminations are gathered this long, so that many become one call. */
   readonly gatherMs: number;
+  /** Questions for the state of an ending instance are gathered this long: nothing hangs on them. */
+  readonly stateGatherMs: number;
   /** Lists of the whole cluster are shared by all that ask within this time. */
   readonly listGatherMs: number;
 };
@@ -63,6 +65,8 @@ export type InterruptionConfig = {
   readonly receivesMax: number;
   /** Pause after the queue could not be read. */
   readonly retryMs: number;
+  /** Receives that wait for messages side by side; each brings ten at most. */
+  readonly receivers: number;
 };
 
 export type CollectionConfig = CollectionLimits & {
@@ -98,6 +102,7 @@ export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
     evictionRetryMaxMs: 10_000,
     terminationsPerMinute: 300,
     gatherMs: 50,
+    stateGatherMs: 1_000,
     listGatherMs: 500,
   },
   interruption: {
@@ -106,6 +111,7 @@ export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
     avoidMs: 180_000,
     receivesMax: 5,
     retryMs: 5_000,
+    receivers: 4,
   },
   collection: {
     instanceAgeMinMs: 30_000,

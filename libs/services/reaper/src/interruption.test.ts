@@ -80,15 +80,67 @@ describe('an interruption', () => {
     expect(cluster.clock.nowMs()).toBeLessThan(startMs + 130_000);
   });
 
-  test('is dealt with although AWS does not say which account this is: EC2 shows the instance as ours', async () => {
+  test.each([
+    [
+      'AWS does not say which account this is',
+      () =>
+        cluster.twin.gate.fail({
+          action: 'sts:GetCallerIdentity',
+          code: 'AccessDenied',
+          times: 1_000,
+        }),
+    ],
+    [
+      'EC2 throttles',
+      () =>
+        cluster.twin.gate.fail({
+          action: 'ec2:DescribeInstances',
+          code: 'RequestLimitExceeded',
+          times: 100_000,
+        }),
+    ],
+    ['EC2 does not show the instance', () => undefined],
+  ])('is obeyed at once although %s', async (what, happens) => {
     const { instanceId } = await spot();
-    cluster.twin.gate.fail({ action: 'sts:GetCallerIdentity', code: 'AccessDenied', times: 1_000 });
+    happens();
+    const none = () => Promise.resolve([]);
+    const blind = { ...cluster.cloud, instancesById: none, instancesByTag: none };
+    reap(what.includes('show') ? { cloud: blind } : {});
+    await cluster.pass(2);
+    cluster.twin.interrupt(instanceId);
+    await cluster.pass(1);
+    expect([tainted('n1'), cluster.twin.queue.depth()]).toMatchObject([
+      true,
+      { visible: 0, hidden: 0 },
+    ]);
+  });
+
+  test('is obeyed for an instance of Karpenter, which carries no UID of ours', async () => {
+    const { instanceId } = await spot();
+    await cluster.pass(1);
+    cluster.twin.tag([instanceId], { 'dovetail.sh/cluster-uid': '' });
     reap();
     await cluster.pass(2);
     cluster.twin.interrupt(instanceId);
-    await cluster.pass(2);
+    await cluster.pass(1);
     expect(tainted('n1')).toBe(true);
   });
+
+  test('of many instances at once taints all of them within seconds', async () => {
+    await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+    const names = Array.from({ length: 30 }, (_, index) => `n${String(index)}`);
+    const made = [];
+    for (const name of names) {
+      made.push(await cluster.node(name, { capacityType: 'spot' }));
+      // EC2 paces launches.
+      await cluster.advance(1_000);
+    }
+    reap();
+    await cluster.pass(2);
+    for (const { instanceId } of made) cluster.twin.interrupt(instanceId);
+    await cluster.pass(2);
+    expect(names.filter(tainted)).toEqual(names);
+  }, 60_000);
 
   test.each([
     // There is no time to replace what is going already: its pods are pending, and planned as any
@@ -217,16 +269,6 @@ describe('an interruption', () => {
       false,
       { visible: 0, hidden: 0 },
     ]);
-  });
-
-  test('a message about an instance of ours that carries no cluster tag of ours ends nothing', async () => {
-    const { instanceId } = await spot();
-    cluster.twin.tag([instanceId], { 'dovetail.sh/cluster-uid': 'another' });
-    reap();
-    await cluster.pass(2);
-    cluster.twin.queue.send(spotNotice(instanceId));
-    await cluster.pass(30);
-    expect(tainted('n1')).toBe(false);
   });
 
   test('the end of a young instance that no claim has is dropped', async () => {

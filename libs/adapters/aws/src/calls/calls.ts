@@ -10,7 +10,8 @@ import { cloudErrorOf } from './errors.js';
 import { type Pace, Pacer } from './pacer.js';
 
 /** Kinds of calls. AWS meters the calls of one kind alike. */
-export type CallKind = 'read' | 'write' | 'terminate' | 'tag' | 'parameter' | 'price' | 'other';
+export type CallKind =
+  'read' | 'write' | 'terminate' | 'tag' | 'parameter' | 'price' | 'queue' | 'other';
 
 /**
  * EC2's documented request buckets of an account and region, one for each action. The other
@@ -24,6 +25,8 @@ export const accountPaces: Readonly<Record<CallKind, Pace>> = {
   tag: { ratePerSecond: 10, burst: 100 },
   parameter: { ratePerSecond: 40, burst: 40 },
   price: { ratePerSecond: 10, burst: 20 },
+  // SQS meters standard queues hardly at all; a burst of Spot notices must not wait for this.
+  queue: { ratePerSecond: 200, burst: 400 },
   other: { ratePerSecond: 10, burst: 20 },
 };
 

@@ -53,7 +53,7 @@ export function awsInterruptionQueue(
     },
     async delete(receipt) {
       const QueueUrl = await queueUrl();
-      await session.calls.run('other', 'sqs:DeleteMessage', () =>
+      await session.calls.run('queue', 'sqs:DeleteMessage', () =>
         session
           .client(SQSClient)
           .send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: receipt })),
@@ -80,7 +80,7 @@ async function receiveOnce(
   },
 ) {
   const { Messages = [] } = await session.calls.run(
-    'other',
+    'queue',
     'sqs:ReceiveMessage',
     () =>
       session

@@ -1,6 +1,11 @@
-import { annotations, tags } from '@dovetail/core-api';
+import { annotations, type NodeClaim, tags } from '@dovetail/core-api';
 import { instanceIdOfProvider } from '@dovetail/core-cluster';
-import { type InterruptionFacts, interruptionStep, policyOf } from '@dovetail/core-disruption';
+import {
+  type InterruptionFacts,
+  type InterruptionStep,
+  interruptionStep,
+  policyOf,
+} from '@dovetail/core-disruption';
 import { type InterruptionNotice, parseInterruption } from '@dovetail/core-ec2-model';
 import {
   type Instance,
@@ -10,6 +15,7 @@ import {
   type QueueMessage,
   type StopSignal,
 } from '@dovetail/core-ports';
+import { inParallel } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import type { ClusterIdentity } from '../outside/identity.js';
@@ -20,6 +26,8 @@ import { applyInterruption } from './apply.js';
 type Outcome = 'done' | 'later';
 
 const syncPauseMs = 100;
+/** Instances of one message that are handled side by side: a health event may name hundreds. */
+const instancesMax = 10;
 /** Messages come in bursts: one list of claims answers for all of a burst. */
 const liveListMs = 1_000;
 /** A turn that lasts longer is hung: far over the minutes that all retries of its calls take. */
@@ -42,18 +50,29 @@ export class Interruptions {
     this.#identity = identity;
   }
 
-  /** Handles messages until stopped. Before the first lists, an unknown instance may be ours. */
+  /**
+   * Handles messages until stopped. Before the first lists of claims and nodes, an unknown instance
+   * may be ours.
+   */
   async run(queue: InterruptionQueue, stop: StopSignal): Promise<void> {
     const { deps, config, cluster } = this.#context;
-    const { retryMs } = config.interruption;
+    const { retryMs, receivers } = config.interruption;
     void this.#identity.learnAccount(retryMs, stop);
+    const isReady = (): boolean => cluster.isSynced('claim') && cluster.isSynced('node');
     // A message we have not received keeps its visibility, so waiting here hides none.
-    while (!stop.aborted && !cluster.synced()) await deps.clock.sleep(syncPauseMs, stop);
+    while (!stop.aborted && !isReady()) await deps.clock.sleep(syncPauseMs, stop);
+    await Promise.all(Array.from({ length: receivers }, () => this.#receive(queue, stop)));
+  }
+
+  /** One receiver: a burst of notices has several, so that no message waits for another's effect. */
+  async #receive(queue: InterruptionQueue, stop: StopSignal): Promise<void> {
+    const { deps, config } = this.#context;
+    const { retryMs } = config.interruption;
     while (!stop.aborted) {
       try {
         await deps.vitals.turn('interruptions', turnMsMax, async () => {
           const messages = await queue.receive(stop);
-          await Promise.all(messages.map((message) => this.#handle(queue, message)));
+          await Promise.all(messages.map((message) => this.#handle(queue, message, stop)));
         });
       } catch (error) {
         deps.metrics.count('dovetail_loop_failures_total', { loop: 'interruption' });
@@ -66,10 +85,10 @@ export class Interruptions {
     }
   }
 
-  async #handle(queue: InterruptionQueue, message: QueueMessage): Promise<void> {
+  async #handle(queue: InterruptionQueue, message: QueueMessage, stop: StopSignal): Promise<void> {
     const { metrics, clock, log } = this.#context.deps;
     try {
-      if ((await this.#outcomeOf(message)) === 'later') return;
+      if ((await this.#outcomeOf(message, stop)) === 'later') return;
       await queue.delete(message.receipt);
       metrics.count('karpenter_interruption_deleted_messages_total');
       metrics.observe(
@@ -85,7 +104,7 @@ export class Interruptions {
     }
   }
 
-  async #outcomeOf(message: QueueMessage): Promise<Outcome> {
+  async #outcomeOf(message: QueueMessage, stop: StopSignal): Promise<Outcome> {
     const { metrics, log } = this.#context.deps;
     const parsed = parseInterruption(message.body);
     const kind = parsed.kind === 'notice' ? parsed.notice.kind : parsed.kind;
@@ -106,17 +125,20 @@ export class Interruptions {
         );
         return 'done';
       case 'notice':
-        return this.#handleNotice(parsed.notice, message);
+        return this.#handleNotice(parsed.notice, message, stop);
     }
   }
 
-  async #handleNotice(notice: InterruptionNotice, message: QueueMessage): Promise<Outcome> {
+  async #handleNotice(
+    notice: InterruptionNotice,
+    message: QueueMessage,
+    stop: StopSignal,
+  ): Promise<Outcome> {
     if (this.#isOfAnotherAccount(notice)) return 'done';
-    const found = await this.#context.deps.cloud.instancesById(notice.instanceIds);
-    const instances = new Map(found.map((instance) => [instance.id, instance]));
-    const outcomes = await Promise.all(
-      notice.instanceIds.map((id) => this.#handleInstance(notice, id, instances.get(id), message)),
-    );
+    const outcomes: Outcome[] = [];
+    await inParallel(notice.instanceIds, instancesMax, async (id) => {
+      outcomes.push(await this.#handleInstance(notice, id, message, stop));
+    });
     return outcomes.includes('later') ? 'later' : 'done';
   }
 
@@ -135,43 +157,51 @@ export class Interruptions {
   async #handleInstance(
     notice: InterruptionNotice,
     id: string,
-    instance: Instance | undefined,
     { receives }: QueueMessage,
+    stop: StopSignal,
   ): Promise<Outcome> {
-    const { deps, config, cluster } = this.#context;
-    const claim = cluster.claims.one('instance', id);
+    const { deps, config } = this.#context;
+    const claim = this.#claimOf(id);
     const policy = policyOf(notice, deps.clock.nowMs(), config.interruption);
     const facts: InterruptionFacts = {
-      instance: await this.#ownershipOf(instance),
       hasClaim: claim !== undefined,
       ending: policy.ending,
-      isOwnAccount: this.#identity.account() !== undefined,
       receives,
     };
-    const step = await this.#stepOf(facts, id);
+    const step = await this.#stepOf(facts, id, stop);
     if (step === 'apply' && claim !== undefined)
       await applyInterruption(this.#context, this.#retirer, { policy, claim, notice });
     if (step === 'foreign') this.#reportForeign(notice, id);
-    if (step === 'drop') this.#reportDropped(notice, id, facts);
+    if (step === 'drop') this.#reportDropped(notice, id, receives);
     return step === 'later' ? 'later' : 'done';
   }
 
-  /** Decides; asks the API server for claims only where that matters. */
-  async #stepOf(
-    facts: InterruptionFacts,
-    id: string,
-  ): Promise<ReturnType<typeof interruptionStep>> {
+  /** The claim of the instance; of several (a copy names it too), the one that has the node. */
+  #claimOf(id: string): NodeClaim | undefined {
+    const { cluster } = this.#context;
+    const claims = cluster.claims.by('instance', id);
+    return claims.find((claim) => cluster.nodeOfClaim(claim) !== undefined) ?? claims[0];
+  }
+
+  /** Decides; asks EC2 and the API server only about instances that no claim of ours has. */
+  async #stepOf(facts: InterruptionFacts, id: string, stop: StopSignal): Promise<InterruptionStep> {
     const { collection, interruption } = this.#context.config;
     const patience = {
       claimAgeMinMs: collection.claimAgeMinMs,
       receivesMax: interruption.receivesMax,
     };
-    const step = interruptionStep(facts, patience);
-    if (step !== 'ask-claims') return step;
-    return interruptionStep({ ...facts, isClaimedLive: await this.#isClaimed(id) }, patience);
+    const first = interruptionStep(facts, patience);
+    if (first !== 'ask-cloud') return first;
+    const shown = await this.#context.instances.shown(id, stop);
+    const asked = { ...facts, instance: await this.#ownershipOf(shown) };
+    const second = interruptionStep(asked, patience);
+    if (second !== 'ask-claims') return second;
+    return interruptionStep({ ...asked, isClaimedLive: await this.#isClaimed(id) }, patience);
   }
 
-  async #ownershipOf(instance: Instance | undefined): Promise<InterruptionFacts['instance']> {
+  async #ownershipOf(
+    instance: Instance | undefined,
+  ): Promise<NonNullable<InterruptionFacts['instance']>> {
     if (instance === undefined) return { kind: 'missing' };
     const { deps, config } = this.#context;
     const isOurs =
@@ -208,11 +238,10 @@ export class Interruptions {
     });
   }
 
-  #reportDropped(notice: InterruptionNotice, id: string, facts: InterruptionFacts): void {
-    const reason = facts.hasClaim ? 'EC2 does not show the instance' : 'no claim has the instance';
+  #reportDropped({ kind }: InterruptionNotice, id: string, receives: number): void {
     this.#context.deps.log.warn(
       'interruption-dropped',
-      `dropped a ${notice.kind} of ${id}: after ${String(facts.receives)} receives ${reason}`,
+      `dropped a ${kind} of ${id}: after ${String(receives)} receives no claim has the instance`,
       { instance: id },
     );
   }

@@ -53,35 +53,38 @@ export class Instances {
   readonly #deps: InstancesDeps;
   readonly #perMinuteMax: number;
   readonly #states: Gathered<ReadonlyMap<string, Instance>>;
+  readonly #shown: Gathered<ReadonlyMap<string, Instance>>;
   readonly #endings: Gathered<ReadonlyMap<string, Refusal>>;
   /** When each instance of the last minute was ended. */
   readonly #endedMs = new Map<string, number>();
 
   constructor(
     deps: InstancesDeps,
-    config: Pick<TerminationConfig, 'terminationsPerMinute' | 'gatherMs'>,
+    config: Pick<TerminationConfig, 'terminationsPerMinute' | 'gatherMs' | 'stateGatherMs'>,
   ) {
     this.#deps = deps;
     this.#perMinuteMax = config.terminationsPerMinute;
     const { cloud, clock } = deps;
-    this.#states = new Gathered(clock, config.gatherMs, async (ids) => {
+    const find = async (ids: readonly string[]): Promise<ReadonlyMap<string, Instance>> => {
       const found = await cloud.instancesById(ids);
       return new Map(found.map((instance) => [instance.id, instance]));
-    });
+    };
+    this.#states = new Gathered(clock, config.stateGatherMs, find);
+    this.#shown = new Gathered(clock, config.gatherMs, find);
     this.#endings = new Gathered(clock, config.gatherMs, async (ids) => {
       const refusals = await cloud.terminate(ids);
       return new Map(refusals.map((refusal) => [refusal.id, refusal]));
     });
   }
 
-  /** The state of an instance as EC2 shows it. Rejects with CloudError. */
+  /** The state of an instance as EC2 shows it, asked without haste. Rejects with CloudError. */
   async state(id: string, stop: StopSignal): Promise<InstanceState> {
-    return stateOf(await this.shown(id, stop));
+    return stateOf((await this.#states.ask(id, stop)).get(id));
   }
 
   /** The instance as EC2 shows it; undefined when it does not. Rejects with CloudError. */
   async shown(id: string, stop: StopSignal): Promise<Instance | undefined> {
-    return (await this.#states.ask(id, stop)).get(id);
+    return (await this.#shown.ask(id, stop)).get(id);
   }
 
   /** Ends an instance. Ending one twice in a minute counts once. Rejects with CloudError. */
