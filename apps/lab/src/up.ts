@@ -107,7 +107,7 @@ async function tellProgress(logFile: string, stop: AbortSignal): Promise<void> {
 function failStart(): never {
   throw new TestbedError({
     failed: 'the lab ended while starting',
-    remedy: `read above, ${labDir}/lab.log and ${labDir}/logs/`,
+    remedy: `read the lines above, ${labDir}/lab.log and ${labDir}/logs/`,
   });
 }
 

@@ -23,7 +23,7 @@ const settings = {
   placement: {
     env: 'PLACEMENT',
     flag: 'placement',
-    help: 'bind: pods of a plan are bound to the node made for them; scheduler: kube-scheduler chooses, and the right to bind is not needed.',
+    help: 'bind: the launcher binds pods to the node planned for them; scheduler: kube-scheduler chooses, and the launcher needs no right to bind.',
     fallback: 'bind' as const,
     parse: oneOf('bind', 'scheduler'),
   },
@@ -39,7 +39,7 @@ const settings = {
 await runService(
   {
     name: 'launcher',
-    purpose: 'admits plans and launches what they ask for through EC2 Fleet',
+    purpose: 'admits plans and launches their nodes through EC2 Fleet',
     settings,
     metrics: launcherMetrics,
   },

@@ -23,7 +23,7 @@ const settings = {
   batchIdleMs: {
     env: 'BATCH_IDLE_DURATION',
     flag: 'batch-idle-duration',
-    help: 'A batch leaves when no pod has come for so long.',
+    help: 'A batch leaves after no pod has come for this long.',
     fallback: defaultPodWatcherConfig.idleMs,
     parse: durationMs,
   },
@@ -37,14 +37,14 @@ const settings = {
   batchOwnerIdleMs: {
     env: 'BATCH_OWNER_IDLE_DURATION',
     flag: 'batch-owner-idle-duration',
-    help: 'While a ReplicaSet of its pods has not made all its replicas yet, a batch leaves when no pod has come for so long.',
+    help: 'The same while a ReplicaSet of its pods has not made all its replicas yet.',
     fallback: defaultPodWatcherConfig.ownerIdleMs,
     parse: durationMs,
   },
   batchOwnerMaxMs: {
     env: 'BATCH_OWNER_MAX_DURATION',
     flag: 'batch-owner-max-duration',
-    help: 'It never waits longer than this for them.',
+    help: 'A batch never waits longer than this for those replicas.',
     fallback: defaultPodWatcherConfig.ownerMaxMs,
     parse: durationMs,
   },

@@ -29,7 +29,7 @@ const settings = {
   requestBudgetMaxMs: {
     env: 'REQUEST_BUDGET_MAX',
     flag: 'request-budget-max',
-    help: 'The most time for improving a plan that somebody asks for; who asks for more gets this much.',
+    help: 'The most time for improving a requested plan; a request for more gets this much.',
     fallback: defaultSolverConfig.requestBudgetMaxMs,
     parse: durationMs,
   },

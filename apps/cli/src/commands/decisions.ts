@@ -105,7 +105,7 @@ const withSelection = (command: Command): Command =>
     )
     .option(
       '--since <duration>',
-      'only decisions of the last so much time (default: all that NATS keeps)',
+      'only decisions of this last period, such as 1h (default: all that NATS keeps)',
       since,
     );
 
@@ -131,7 +131,9 @@ const withConnection = (command: Command, environment: Environment): Command =>
 export function addDecisions(program: Command, environment: Environment): void {
   const command = program
     .command('decisions')
-    .description('Show what was decided, why, and at what price; --follow shows new ones too.');
+    .description(
+      'Show what the services decided, with reasons and prices; --follow shows new ones too.',
+    );
   withConnection(withSelection(command), environment)
     .addHelpText('after', examples)
     .action(async (flags: Flags) => {

@@ -165,7 +165,9 @@ else
       expect(await run(asked({ nats: nats.url, cluster: 'elsewhere' }))).toEqual({
         out: '',
         code: 69,
-        err: expect.stringMatching(/no decisions of a cluster named elsewhere: is --cluster/),
+        err: expect.stringMatching(
+          /no decisions of a cluster named elsewhere: check that --cluster/,
+        ),
       }));
   });
 

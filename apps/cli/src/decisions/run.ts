@@ -117,7 +117,7 @@ function remedyOf(
   const at = servers.join(', ');
   switch (error.code) {
     case 'no-stream':
-      return `NATS at ${at} has no decisions of a cluster named ${cluster}: is --cluster (or CLUSTER_NAME) what the services are told, and does one of them run?`;
+      return `NATS at ${at} has no decisions of a cluster named ${cluster}: check that --cluster (or CLUSTER_NAME) is the services' name for it, and that a service runs`;
     case 'denied':
       return `NATS at ${at} refuses: give --nats-credentials with the right to read the decisions`;
     case 'server-too-old':
@@ -169,7 +169,7 @@ function note(event: DecisionEvent, output: Output): void {
     output.err(
       `decision ${event.sequence} cannot be read: ${event.field}: ${event.reason} (made by a newer version?)\n`,
     );
-  if (event.kind === 'reset') output.err(`what was kept is read again: ${event.reason}\n`);
+  if (event.kind === 'reset') output.err(`reading the kept decisions again: ${event.reason}\n`);
 }
 
 function pause(durationMs: number, stop: AbortSignal): Promise<void> {

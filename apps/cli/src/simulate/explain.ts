@@ -143,7 +143,7 @@ export function explanationText(explanation: Explanation): string {
           ...(options.length > rows.length ? [`  … and ${options.length - rows.length} more`] : []),
           ...(explanation.notes.length === 0
             ? []
-            : ['what ended the other types:', ...reasonLines(explanation.notes)]),
+            : ['why the other types fell out:', ...reasonLines(explanation.notes)]),
         ];
       }
     }

@@ -395,7 +395,7 @@ describe('flags', () => {
       (await simulate([nodePool(), node, pod('a', '1')], { explain: 'a', output: 'table' })).out,
     ).toBe('default/a goes to the existing node n1, with 0 others\n');
   });
-  test('--explain of a pod on a new node says why this pool and what ended the other types', async () =>
+  test('--explain of a pod on a new node says why this pool and why the other types fell out', async () =>
     expect(
       (await simulate([nodePool(), pod('a', '3')], { explain: 'a', output: 'table' })).out,
     ).toMatch(/NodePool\/default is the only pool[\s\S]*1 of 2 types are too small/));

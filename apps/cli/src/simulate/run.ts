@@ -133,7 +133,7 @@ export async function runSimulate(request: SimulateRequest, streams: Streams): P
       request.explain === undefined ? undefined : podNamed(request.explain, input.pods);
     if (input.pods.length > 20_000) streams.progress(`planning ${input.pods.length} pods`);
     const planned = timedPlan(input, request, streams);
-    if (request.boundMs > 0) streams.progress('proving what it could cost at least');
+    if (request.boundMs > 0) streams.progress('proving a lower bound of the cost');
     const made = await tightened(
       planned.made,
       { ...input, options: planOptionsOf(request) },

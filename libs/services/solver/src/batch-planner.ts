@@ -73,10 +73,11 @@ export class BatchPlanner {
     }
     // This is no failure: the batch was cut from a feed that this mirror does not have yet. Another
     // solver may have it, or a newer batch will come.
-    log.warn('mirror-behind', 'the mirror has not reached the batch in time; it is given back', {
-      group: batch.group,
-      position: batch.statePosition,
-    });
+    log.warn(
+      'mirror-behind',
+      'the mirror did not reach the batch in time; another solver may take it',
+      { group: batch.group, position: batch.statePosition },
+    );
     return work.item.nak(behindMs);
   }
 
@@ -101,7 +102,7 @@ export class BatchPlanner {
         .catch((error: unknown) =>
           log.debug(
             'batch-not-kept',
-            `the queue was not told that a batch is worked on: ${messageOf(error)}`,
+            `the queue did not learn that a batch is still in work: ${messageOf(error)}`,
           ),
         );
     }

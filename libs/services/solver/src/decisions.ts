@@ -68,7 +68,7 @@ function reasonsOf({ newNodes, placements, unplaced }: PlanMessage['plan']): rea
       : [
           {
             code: 'existing-room',
-            message: `${pods} pods have room on ${placements.length} nodes that exist or are on their way: nothing is bought for them`,
+            message: `${pods} pods have room on ${placements.length} nodes that exist or are starting: they need no new node`,
             values: { pods: String(pods), nodes: String(placements.length) },
           },
         ];

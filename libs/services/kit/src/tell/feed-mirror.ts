@@ -180,7 +180,7 @@ export class FeedMirror {
     if (heldEpoch <= epoch) return false;
     log.warn(
       'deposed',
-      `the state feed has a leader of epoch ${String(heldEpoch)}; this one is of ${String(epoch)} and publishes nothing`,
+      `the state feed has a leader of epoch ${String(heldEpoch)}; this leader is of epoch ${String(epoch)} and publishes nothing`,
       { subject },
     );
     this.#ledger.yield(subject);

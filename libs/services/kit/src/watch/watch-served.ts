@@ -85,7 +85,7 @@ function reportMissing({ log, metrics }: WatchDeps, watched: Watched<unknown>): 
   const fields = { resource: plural };
   const missing = `the API server does not serve ${plural}.${group}`;
   if (watched.optional) {
-    log.info('resource-not-served', `${missing}; there are none`, fields);
+    log.info('resource-not-served', `${missing}; the cluster has no such objects`, fields);
     return;
   }
   metrics.count('dovetail_resource_not_served_total', fields);
