@@ -24,6 +24,7 @@ export const faults = {
   consumerNotFound: 10_014,
   wrongLastSequence: 10_071,
   streamNameTaken: 10_058,
+  storeFailed: 10_077,
 } as const;
 
 /** A fault that the API returned. `code` is JetStream's err_code. */
@@ -71,6 +72,9 @@ export function busErrorOf(error: unknown, about: string): BusError {
   if (error instanceof ApiError) {
     if (error.code === faults.wrongLastSequence)
       return new BusError('wrong-last-sequence', message, { cause: error });
+    // The server stores a message or says why not; a full stream has no code of its own.
+    if (error.code === faults.storeFailed && /maximum bytes/i.test(message))
+      return new BusError('full', message, { cause: error });
     if (error.code === faults.streamNotFound || error.code === faults.consumerNotFound)
       return new BusError('no-stream', message, { cause: error });
     return new BusError('unavailable', message, { cause: error });

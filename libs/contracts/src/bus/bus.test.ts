@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 
+import type { InstanceType } from '@dovetail/core-ec2-model';
 import { type Bus, Stopper } from '@dovetail/core-ports';
 import { memoryBus, MemoryBusServer } from '@dovetail/sim-bus';
 import { virtualClock } from '@dovetail/sim-clock';
@@ -9,6 +10,7 @@ import { encodeStateRecord } from '../codec/index.js';
 import {
   blobHeader,
   type Channel,
+  dropCatalogParts,
   followCatalog,
   followDecisions,
   followState,
@@ -242,6 +244,39 @@ describe('the catalog', () => {
       kind: 'unavailable',
       offering: { instanceType: 'm5.large' },
     });
+  });
+});
+
+describe('the catalog of a class', () => {
+  const [type] = sampleCatalog.instanceTypes;
+  const large = Array.from({ length: 6_000 }, (_, index) => ({ ...type!, name: `t${index}` }));
+  const revision = (name: string, instanceTypes: readonly InstanceType[]) =>
+    publishClassCatalog(
+      channel,
+      { classUid: 'c', revision: name, instanceTypes },
+      { generation: name, stored: [0, 1, 2] },
+    );
+  const told = async () =>
+    (await heard(followCatalog(channel, stop))).flatMap((event) =>
+      event.kind === 'class'
+        ? [`${event.part.revision} ${event.part.part}`]
+        : event.kind === 'class-gone'
+          ? [`gone ${event.part}`]
+          : [],
+    );
+
+  test('that has become smaller leaves no parts of the larger one behind', async () => {
+    await revision('r1', large);
+    await revision('r2', large.slice(0, 10));
+    expect(await told()).toEqual(['gone 1', 'gone 2', 'r2 0']);
+  });
+
+  test('that is dropped is told as gone, and takes no room after ten minutes', async () => {
+    await revision('r1', large.slice(0, 10));
+    await dropCatalogParts(channel, 'c', [0], { generation: 'g' });
+    expect(await told()).toContain('gone 0');
+    await clock.advance(limits.tombstoneMs + 1_000);
+    expect(await told()).toEqual([]);
   });
 });
 

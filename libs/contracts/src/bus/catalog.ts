@@ -47,19 +47,50 @@ function catalogParts(
 /**
  * Publishes the instance types that a node class can boot. Readers use a revision once all of its
  * parts have arrived. Each publish needs a new `generation`; otherwise the bus would discard a
- * republish as a duplicate.
+ * republish as a duplicate. `stored` are the parts that the stream holds; those that the new
+ * revision does not need are dropped from it first.
  */
 export async function publishClassCatalog(
   channel: Channel,
   catalog: Pick<ClassCatalog, 'classUid' | 'revision' | 'instanceTypes'>,
-  options: { readonly generation: string },
+  options: { readonly generation: string; readonly stored?: Iterable<number> },
 ): Promise<void> {
-  for (const part of catalogParts(catalog)) {
+  const parts = catalogParts(catalog);
+  const surplus = [...(options.stored ?? [])].filter((part) => part >= parts.length);
+  await dropCatalogParts(channel, catalog.classUid, surplus, options);
+  for (const part of parts) {
     await post(channel, {
       subject: subjects.classCatalog(channel.cluster, part.classUid, part.part),
       type: 'ClassCatalog',
       payload: encodeClassCatalog(part),
       messageId: `catalog/${part.classUid}/${part.revision}/${String(part.part)}/${options.generation}`,
+    });
+  }
+}
+
+/**
+ * Drops parts of a class's catalog from the stream. Each gets a tombstone, which the stream deletes
+ * after a while. The tombstone of part 0 says that the class is gone.
+ */
+export async function dropCatalogParts(
+  channel: Channel,
+  classUid: string,
+  parts: readonly number[],
+  options: { readonly generation: string },
+): Promise<void> {
+  for (const part of parts) {
+    await post(channel, {
+      subject: subjects.classCatalog(channel.cluster, classUid, part),
+      type: 'ClassCatalog',
+      payload: encodeClassCatalog({
+        classUid,
+        revision: 'gone',
+        part,
+        parts: 0,
+        instanceTypes: [],
+      }),
+      messageId: `catalog/${classUid}/gone/${String(part)}/${options.generation}`,
+      ttlMs: limits.tombstoneMs,
     });
   }
 }
@@ -87,6 +118,13 @@ export const publishUnavailable = (
  */
 export type CatalogEvent =
   | { readonly kind: 'class'; readonly part: ClassCatalog; readonly sequence: number }
+  | {
+      /** A part is no longer part of any catalog; of part 0, the class has no catalog. */
+      readonly kind: 'class-gone';
+      readonly classUid: string;
+      readonly part: number;
+      readonly sequence: number;
+    }
   | {
       readonly kind: 'unavailable';
       readonly offering: UnavailableOffering;
@@ -121,9 +159,10 @@ export function catalogEventOf(
       field: 'classUid' in value ? 'classUid' : 'instanceType',
       reason: `the message belongs to ${own}`,
     };
-  return 'classUid' in value
-    ? { kind: 'class', part: value, sequence }
-    : { kind: 'unavailable', offering: value, sequence };
+  if (!('classUid' in value)) return { kind: 'unavailable', offering: value, sequence };
+  return value.parts === 0
+    ? { kind: 'class-gone', classUid: value.classUid, part: value.part, sequence }
+    : { kind: 'class', part: value, sequence };
 }
 
 /**

@@ -105,11 +105,15 @@ export type BusErrorCode =
   | 'wrong-last-sequence'
   | 'no-responders'
   | 'too-large'
+  | 'full'
   | 'server-too-old'
   | 'denied'
   | 'no-stream';
 
-/** A call of the bus failed. `unavailable` and `timeout` are worth another try. */
+/**
+ * A call of the bus failed. `unavailable` and `timeout` are worth another try; `full` is, once there
+ * is room in the stream again.
+ */
 export class BusError extends Error {
   override readonly name = 'BusError';
   readonly code: BusErrorCode;

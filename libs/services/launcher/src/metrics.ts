@@ -37,6 +37,9 @@ export const launcherMetrics: Readonly<
   dovetail_placements_total: {
     help: 'Pods of bins: bound, broken (no longer fit), refused by the API server; and nodes that opened at their deadline',
   },
+  dovetail_catalog_refused_total: {
+    help: 'Catalogs of node classes that the bus refused for their size, by code',
+  },
   dovetail_discovery_failures_total: { help: 'Discoveries that failed, by what was asked' },
   karpenter_nodeclaims_created_total: { help: 'NodeClaims created, by reason and pool' },
   karpenter_nodeclaims_disrupted_total: { help: 'NodeClaims given up, by reason' },

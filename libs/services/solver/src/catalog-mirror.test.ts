@@ -43,6 +43,26 @@ describe('a catalog', () => {
     expect([mirror.of('c'), mirror.caughtUp]).toEqual([undefined, false]);
   });
 
+  test('is forgotten with its class', () => {
+    apply(part('r1', 0, 1));
+    mirror.apply({ kind: 'class-gone', classUid: 'c', part: 1, sequence: 2 });
+    expect(mirror.of('c')?.revision).toBe('r1');
+    mirror.apply({ kind: 'class-gone', classUid: 'c', part: 0, sequence: 3 });
+    expect([mirror.of('c'), mirror.revision()]).toEqual([undefined, '']);
+  });
+
+  test('shares the types that another class has too', () => {
+    const copy = (): ClassCatalog => structuredClone(part('r1', 0, 1));
+    apply(copy(), { ...copy(), classUid: 'd' });
+    const [c, d] = [mirror.of('c')?.types[0], mirror.of('d')?.types[0]];
+    expect(c).toBe(d);
+    const dearer = { ...copy(), classUid: 'd', revision: 'r2' };
+    const [first] = dearer.instanceTypes;
+    apply({ ...dearer, instanceTypes: [{ ...first!, allocatable: { cpu: 1 } }] });
+    expect(mirror.of('c')?.types[0]).toBe(c);
+    expect(mirror.of('d')?.types[0]?.allocatable).toEqual({ cpu: 1 });
+  });
+
   test('has the types of its parts in order, in whatever order they arrive', () => {
     const order = fc.shuffledSubarray([0, 1, 2, 3, 4], { minLength: 5 });
     fc.assert(

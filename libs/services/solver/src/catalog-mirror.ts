@@ -1,6 +1,8 @@
 import type { CatalogEvent, ClassCatalog, UnavailableOffering } from '@dovetail/contracts';
 import { type InstanceType, type OfferingIdentity, offeringKey } from '@dovetail/core-ec2-model';
 
+import { SharedTypes } from './shared-types.js';
+
 /** A class's catalog, of one revision and complete. */
 export type MirroredCatalog = {
   readonly revision: string;
@@ -17,6 +19,7 @@ export class CatalogMirror {
   /** Parts of incomplete revisions, by `classUid revision`, then by part. */
   readonly #parts = new Map<string, Map<number, ClassCatalog>>();
   readonly #unavailable = new Map<string, UnavailableOffering>();
+  readonly #types = new SharedTypes();
   #caughtUp = false;
 
   /** The stream has been read to its end once since it was last lost. */
@@ -54,6 +57,7 @@ export class CatalogMirror {
       case 'reset':
         this.#catalogs.clear();
         this.#parts.clear();
+        this.#types.keepOnly([]);
         this.#unavailable.clear();
         this.#caughtUp = false;
         return;
@@ -67,6 +71,8 @@ export class CatalogMirror {
         return;
       case 'class':
         return this.#addPart(event.part);
+      case 'class-gone':
+        return event.part === 0 ? this.#forget(event.classUid) : undefined;
     }
   }
 
@@ -79,8 +85,17 @@ export class CatalogMirror {
     const types = [...parts]
       .toSorted(([a], [b]) => a - b)
       .flatMap(([, each]) => each.instanceTypes);
-    this.#catalogs.set(part.classUid, { revision: part.revision, types });
+    this.#forget(part.classUid);
+    this.#catalogs.set(part.classUid, {
+      revision: part.revision,
+      types: types.map((type) => this.#types.shared(type)),
+    });
+  }
+
+  #forget(classUid: string): void {
     for (const other of [...this.#parts.keys()])
-      if (other.startsWith(`${part.classUid} `)) this.#parts.delete(other);
+      if (other.startsWith(`${classUid} `)) this.#parts.delete(other);
+    if (this.#catalogs.delete(classUid))
+      this.#types.keepOnly([...this.#catalogs.values()].map(({ types }) => types));
   }
 }

@@ -34,6 +34,14 @@ export function publishing(at: Stage): void {
         at.bus.publish({ subject: 't.log.a', payload: new Uint8Array(mebibyte + 1) }),
       ).rejects.toMatchObject({ code: 'too-large' });
     });
+    test('a full stream of state refuses what is new, and takes what makes it no larger', async () => {
+      const large = 'x'.repeat(1_000_000);
+      for (let count = 0; count < 16; count += 1) await put(`t.state.${count}`, large);
+      await expect(put('t.state.new', large)).rejects.toMatchObject({ code: 'full' });
+      expect((await put('t.state.0', large)).duplicate).toBe(false);
+      await put('t.state.0', 'gone');
+      expect((await put('t.state.new', large)).duplicate).toBe(false);
+    }, 30_000);
     test('the duplicate window outlives a purge, but not the stream', async () => {
       await put('t.state.a', '1', { messageId: 'm' });
       await at.world.purge('T_STATE');

@@ -16,7 +16,7 @@ export type CatalogStreamDeps = AnnouncementDeps & {
 
 /**
  * Follows the catalog's stream until `stop`. Offerings that a predecessor or the reaper marked as
- * unavailable are taken over. When the stream is lost, catalogs and marks are published again.
+ * unavailable are taken over, and catalogs of classes that are gone are dropped. When the stream is lost, catalogs and marks are published again.
  */
 export async function followCatalogStream(
   deps: CatalogStreamDeps,
@@ -25,6 +25,9 @@ export async function followCatalogStream(
   for await (const event of followCatalog(deps.channel, stop)) {
     if (event.kind === 'unavailable') deps.unavailable.learn(event.offering);
     if (event.kind === 'malformed') reportMalformed(deps, event);
+    if (event.kind === 'class') deps.classes.stored.add(event.part.classUid, event.part.part);
+    if (event.kind === 'class-gone') deps.classes.stored.remove(event.classUid, event.part);
+    if (event.kind === 'caught-up') deps.classes.sweep();
     if (event.kind === 'reset') republish(deps);
   }
 }
@@ -38,6 +41,7 @@ function reportMalformed(
 }
 
 function republish(deps: CatalogStreamDeps): void {
+  deps.classes.stored.clear();
   deps.classes.republish();
   for (const mark of deps.unavailable.avoided(deps.clock.nowMs())) announceUnavailable(deps, mark);
 }

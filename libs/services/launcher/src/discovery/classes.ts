@@ -1,8 +1,14 @@
-import { type Channel, publishClassCatalog } from '@dovetail/contracts';
+import { type Channel, dropCatalogParts, publishClassCatalog } from '@dovetail/contracts';
 import type { NodeClass, NodeClassStatus } from '@dovetail/core-api';
 import { classKey, type Cluster } from '@dovetail/core-cluster';
 import { amiStatusOf } from '@dovetail/core-ec2-model';
-import { type KubeResource, kubeResources, messageOf, type StopSignal } from '@dovetail/core-ports';
+import {
+  BusError,
+  type KubeResource,
+  kubeResources,
+  messageOf,
+  type StopSignal,
+} from '@dovetail/core-ports';
 import {
   type Again,
   type ChangedObject,
@@ -27,6 +33,7 @@ import {
   resolveClass,
   type ResolvedClass,
 } from './resolve-class.js';
+import { StoredParts } from './stored-parts.js';
 
 /** The ports and parts that `Classes` works with. */
 export type ClassesDeps = Pick<
@@ -74,6 +81,8 @@ export class Classes {
   readonly #deps: ClassesDeps;
   readonly #config: LauncherConfig;
   readonly #queue: WorkQueue;
+  /** The parts of catalogs on the stream, as far as they have been read. */
+  readonly stored = new StoredParts();
   /** By UID. */
   readonly #known = new Map<string, Known>();
   /** The revision that was published last, by UID. */
@@ -92,13 +101,26 @@ export class Classes {
       retryMs: 1_000,
       retryMaxMs: config.discovery.retryMs,
       watch: { vitals: deps.vitals, name: 'classes' },
-      onError: (uid, error, failures) =>
-        deps.log.warn(
-          'class-not-reconciled',
-          `reconciling a node class failed: ${messageOf(error)}; trying again`,
-          { uid, failures },
-        ),
+      onError: (uid, error, failures) => this.#report(uid, error, failures),
     });
+  }
+
+  #report(uid: string, error: unknown, failures: number): void {
+    const { log, metrics } = this.#deps;
+    if (error instanceof BusError && (error.code === 'full' || error.code === 'too-large')) {
+      metrics.count('dovetail_catalog_refused_total', { code: error.code });
+      log.error(
+        'catalog-refused',
+        `the bus has no room for the catalog of a node class: ${messageOf(error)}; delete classes that are not used, or the stream`,
+        { uid, code: error.code },
+      );
+      return;
+    }
+    log.warn(
+      'class-not-reconciled',
+      `reconciling a node class failed: ${messageOf(error)}; trying again`,
+      { uid, failures },
+    );
   }
 
   /** Why the class is unusable; undefined when it is usable or not known yet. */
@@ -139,11 +161,18 @@ export class Classes {
     for (const row of this.#deps.cluster.nodeClasses.values()) this.#queue.add(row.uid);
   }
 
+  /** Looks at classes that are gone and still have parts on the stream. */
+  sweep(): void {
+    for (const uid of this.stored.classes())
+      if (this.#deps.cluster.nodeClasses.get(uid) === undefined) this.#queue.add(uid);
+  }
+
   async #look(uid: string): Promise<Again> {
     const { cluster, knowledge, catalog, onChange } = this.#deps;
     const row = cluster.nodeClasses.get(uid);
     if (row === undefined) {
       this.#forget(uid);
+      await this.#dropParts(uid);
       return undefined;
     }
     this.#keys.set(uid, classKey(row.ref));
@@ -215,7 +244,7 @@ export class Classes {
     await publishClassCatalog(
       this.#deps.channel,
       { classUid: row.uid, ...published },
-      { generation: this.#deps.generation() },
+      { generation: this.#deps.generation(), stored: this.stored.of(row.uid) },
     );
     this.#published.set(row.uid, published.revision);
     this.#everPublished.add(row.uid);
@@ -223,6 +252,15 @@ export class Classes {
       types: published.instanceTypes.length,
       revision: published.revision,
     });
+  }
+
+  /** Drops the catalog of a class that is gone, so that stream and solvers forget it. */
+  async #dropParts(uid: string): Promise<void> {
+    const { cluster, channel, generation } = this.#deps;
+    const parts = [...this.stored.of(uid)];
+    // Before the first list of classes none would seem to exist.
+    if (parts.length === 0 || !cluster.synced()) return;
+    await dropCatalogParts(channel, uid, parts, { generation: generation() });
   }
 
   async #writeStatus(

@@ -42,6 +42,8 @@ export class MemoryStream {
    */
   readonly consumers = new Map<string, Map<number, { deliveries: number; dueMs: number }>>();
   #lastSequence = 0;
+  /** The bytes of all payloads. */
+  #bytes = 0;
   /** No message expires before this. */
   #pruneAtMs = Infinity;
   readonly #messages = new Map<number, StoredMessage>();
@@ -78,6 +80,7 @@ export class MemoryStream {
         `${message.subject}: expected ${String(message.expectLastSubjectSequence)}, the last sequence is ${String(last)}`,
       );
     }
+    this.#refuseIfFull(message);
     const stored = this.#store(message, nowMs);
     if (message.messageId !== undefined)
       this.#messageIds.set(message.messageId, {
@@ -88,6 +91,17 @@ export class MemoryStream {
       if (attachment.wants(stored.subject)) attachment.push({ kind: 'message', message: stored });
     this.changed.wake();
     return { stream: this.spec.name, sequence: stored.sequence, duplicate: false };
+  }
+
+  /**
+   * As NATS with `discard: new`: a stream of state takes nothing beyond its size. A message that
+   * replaces one as large fits.
+   */
+  #refuseIfFull({ subject, payload }: OutgoingMessage): void {
+    if (this.spec.keep !== 'last' || this.#bytes + payload.length <= this.spec.maxBytes) return;
+    const replaced = this.#messages.get(this.#bySubject.get(subject)?.at(-1) ?? 0);
+    if (replaced === undefined || replaced.payload.length < payload.length)
+      throw new BusError('full', `${subject}: stream ${this.spec.name}: maximum bytes exceeded`);
   }
 
   #store(message: OutgoingMessage, nowMs: number): StoredMessage {
@@ -104,6 +118,7 @@ export class MemoryStream {
       expiresMs: nowMs + lifeMs,
     };
     this.#messages.set(stored.sequence, stored);
+    this.#bytes += stored.payload.length;
     this.#pruneAtMs = Math.min(this.#pruneAtMs, stored.expiresMs);
     this.#bySubject.set(stored.subject, [
       ...(this.#bySubject.get(stored.subject) ?? []),
@@ -117,6 +132,7 @@ export class MemoryStream {
     const message = this.#messages.get(sequence);
     if (message === undefined) return;
     this.#messages.delete(sequence);
+    this.#bytes -= message.payload.length;
     const left = (this.#bySubject.get(message.subject) ?? []).filter((other) => other !== sequence);
     if (left.length === 0) this.#bySubject.delete(message.subject);
     else this.#bySubject.set(message.subject, left);
@@ -141,6 +157,7 @@ export class MemoryStream {
   /** The stream itself is gone. */
   drop(): void {
     this.#messages.clear();
+    this.#bytes = 0;
     this.#bySubject.clear();
     this.consumers.clear();
     this.#detachAll('deleted');
