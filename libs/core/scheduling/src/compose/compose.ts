@@ -193,7 +193,7 @@ function startOf(
     : { context, bins };
 }
 
-/** What is settled once domains are, and the first nodes for it. */
+/** The decisions after domains are assigned, and the first nodes for them. */
 type Start = {
   readonly base: Engine;
   readonly table: ItemTable;

@@ -39,8 +39,8 @@ export type Joining = 'always' | 'thrifty';
 
 /**
  * The new nodes of a plan as places for pods of one class at one level. Each pod joins the planned
- * node with the fewest pods that takes it, in any domain that its rules leave open. If no node takes
- * it, it opens one in the emptiest domain. Karpenter does both the same way.
+ * node with the fewest pods that takes it, in any domain that its rules leave open. If no node
+ * takes it, it opens one in the emptiest domain. Karpenter does both the same way.
  */
 export class NewNodes {
   readonly #engine: Engine;

@@ -175,8 +175,8 @@ function placeOnRows(engine: Engine, item: Item, rows: readonly Row[], count: nu
 }
 
 /**
- * The existing nodes as places for pods of one class at one level. `place` may be called again after
- * pods went elsewhere, because that may open a domain that a spread had closed.
+ * The existing nodes as places for pods of one class at one level. `place` may be called again
+ * after pods went elsewhere, because that may open a domain that a spread had closed.
  */
 export class ExistingNodes {
   readonly #engine: Engine;

@@ -26,9 +26,9 @@ export type Manner = {
 const likeKarpenter: Manner = { joining: 'always', preferences: 'tried' };
 
 /**
- * Places up to `count` pods of a class at one level and returns how many it placed. Each pod goes on
- * an existing node if one takes it, else on a new one. A pod in one domain may open another domain
- * to the next pod, so existing nodes are asked again.
+ * Places up to `count` pods of a class at one level and returns how many it placed. Each pod goes
+ * on an existing node if one takes it, else on a new one. A pod in one domain may open another
+ * domain to the next pod, so existing nodes are asked again.
  */
 function placeAtLevel(
   engine: Engine,

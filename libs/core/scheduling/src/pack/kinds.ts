@@ -57,8 +57,8 @@ function perHostOf(roles: readonly Role[]): number {
 }
 
 /**
- * Returns the opening states that can take a shape, in the heaviest pools with room for one pod. The
- * state with the cheapest node for one pod comes first.
+ * Returns the opening states that can take a shape, in the heaviest pools with room for one pod.
+ * The state with the cheapest node for one pod comes first.
  */
 function openingsOf(world: World, shape: Shape, load: Load): readonly State[] {
   const found: { readonly state: State; readonly price: number }[] = [];

@@ -126,7 +126,7 @@ export class Engine {
         });
   }
 
-  /** What a node opened in a state costs at least when it holds one pod of the item. */
+  /** Returns the least price of a node that opens in a state and holds one pod of the item. */
   openingPrice(opening: State, item: Item): number {
     return this.#priceWith(opening, item, undefined);
   }

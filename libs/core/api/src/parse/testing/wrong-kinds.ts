@@ -58,7 +58,9 @@ const absences = (
 const mapEntry =
   /\.(labels|annotations|tags|limits|resources|requests|\w+Reserved|eviction\w+|capacity|allocatable|\w+Selector)\.[^.]/;
 
-/** The fields that a reader takes for something else when they are `null` than when they are absent. */
+/**
+ * The fields that a reader takes for something else when they are `null` than when they are absent.
+ */
 export const mistakenNulls = (
   manifest: Manifest,
   read: (raw: unknown) => Parsed<unknown>,
@@ -73,7 +75,10 @@ export const mistakenNulls = (
     .map(({ path }) => path);
 };
 
-/** The fields that a reader does not refuse by their path, value and remedy when they are of another kind. */
+/**
+ * The fields that a reader does not refuse by their path, value and remedy when they are of another
+ * kind.
+ */
 export const mistakenKinds = (
   manifest: Manifest,
   read: (raw: unknown) => Parsed<unknown>,
