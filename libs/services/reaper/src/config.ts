@@ -18,7 +18,7 @@ export type DisruptionConfig = RetirementLimits & {
   readonly passIntervalMs: number;
   /** The shortest pause between two passes, however much changes. */
   readonly passPauseMs: number;
-  /** A solver may take this long for a what-if. */
+  /** The longest wait for a solver's answer to a what-if. */
   readonly planBudgetMs: number;
   readonly planTimeoutMs: number;
   /** Pause after a what-if that no solver took. */
@@ -54,7 +54,7 @@ export type TerminationConfig = {
 export type InterruptionConfig = {
   /** How long after a Spot notice the instance is reclaimed (AWS: two minutes). */
   readonly noticeMs: number;
-  /** Kept back from it, so that the last pods end before the machine does. */
+  /** A reserve within that time, so that the last pods end before the machine does. */
   readonly marginMs: number;
   /** A type and zone that was interrupted is avoided for Spot for this long (Karpenter: 3 min). */
   readonly avoidMs: number;
