@@ -1,7 +1,8 @@
 import type { FollowEvent, FollowFrom, Log, StopSignal } from '@dovetail/core-ports';
-import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node';
+import { createInbox, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
 
 import { api, busErrorOf, nanos, streamInfo } from './api.js';
+import { FollowMemory } from './follow-memory.js';
 import type { NatsLink } from './link.js';
 import { delivered, type Delivery, deliveryOf } from './message.js';
 import { Inbox, pause } from './signal.js';
@@ -28,25 +29,6 @@ const silenceMs = 3_500;
  */
 const resumeWithinMs = 5 * 60_000;
 
-/** The state that a follower keeps across reconnects. */
-type Memory = {
-  incarnation: string;
-  deliveredSequence: number;
-  lastSequence: number;
-  caughtUp: boolean;
-  aliveMs: number;
-  /**
-   * Last sequence per subject that should still be in the stream. One that vanishes without a
-   * successor was purged.
-   */
-  readonly live: Map<string, number>;
-  /**
-   * The stream's first and last sequence when last asked. They are compared once everything up to
-   * them has arrived.
-   */
-  probe: { readonly firstSequence: number; readonly lastSequence: number } | undefined;
-};
-
 /** How a session ended: it resumes where it was, or everything is read again. */
 type SessionEnd = { readonly resume: true } | { readonly resume: false; readonly reason: string };
 const resume: SessionEnd = { resume: true };
@@ -62,7 +44,7 @@ export async function* follow(
   stop: StopSignal,
 ): AsyncGenerator<FollowEvent> {
   let from = plan.from;
-  let memory: Memory | undefined;
+  let memory: FollowMemory | undefined;
   while (!stop.aborted) {
     const connection = await deps.link.connectionUnless(stop);
     if (connection === undefined) return;
@@ -93,8 +75,8 @@ async function begin(
   deps: FollowDeps,
   connection: NatsConnection,
   stream: string,
-  memory: Memory | undefined,
-): Promise<{ memory: Memory } | { reason: string } | undefined> {
+  memory: FollowMemory | undefined,
+): Promise<{ memory: FollowMemory } | { reason: string } | undefined> {
   try {
     const info = await streamInfo(connection, stream, deps.link.timeoutMs);
     if (info === undefined) {
@@ -113,15 +95,11 @@ async function begin(
       return { memory };
     }
     return {
-      memory: {
+      memory: new FollowMemory({
         incarnation: info.created,
-        deliveredSequence: 0,
         lastSequence: info.state.last_seq,
-        caughtUp: false,
-        aliveMs: Date.now(),
-        live: new Map(),
-        probe: undefined,
-      },
+        nowMs: Date.now(),
+      }),
     };
   } catch (error) {
     deps.log.debug('nats-follow-retry', busErrorOf(error, stream).message, { stream });
@@ -134,11 +112,16 @@ class Session {
   readonly #deps: FollowDeps;
   readonly #connection: NatsConnection;
   readonly #plan: FollowPlan;
-  readonly #memory: Memory;
+  readonly #memory: FollowMemory;
   readonly #inbox = new Inbox<Msg | SessionEnd>();
   #consumerSequence = 0;
 
-  constructor(deps: FollowDeps, connection: NatsConnection, plan: FollowPlan, memory: Memory) {
+  constructor(
+    deps: FollowDeps,
+    connection: NatsConnection,
+    plan: FollowPlan,
+    memory: FollowMemory,
+  ) {
     this.#deps = deps;
     this.#connection = connection;
     this.#plan = plan;
@@ -186,23 +169,17 @@ class Session {
         if (delivery.consumerSequence !== this.#consumerSequence + 1) return resume;
         yield* this.#message(item, delivery);
       }
-      const lost = this.#judge(delivery === undefined);
-      if (lost !== undefined) return lost;
+      if (this.#memory.isPurged())
+        return { resume: false, reason: `stream ${this.#plan.stream} was purged` };
     }
     return resume;
   }
 
   *#message(message: Msg, delivery: Delivery): Iterable<FollowEvent> {
     this.#consumerSequence = delivery.consumerSequence;
-    this.#memory.deliveredSequence = Math.max(
-      this.#memory.deliveredSequence,
-      delivery.streamSequence,
-    );
-    this.#memory.lastSequence = Math.max(this.#memory.lastSequence, delivery.streamSequence);
-    if (this.#plan.from === 'last-per-subject') {
-      if (message.headers?.has('Nats-TTL') === true) this.#memory.live.delete(message.subject);
-      else this.#memory.live.set(message.subject, delivery.streamSequence);
-    }
+    const live =
+      this.#plan.from === 'last-per-subject' && message.headers?.has('Nats-TTL') !== true;
+    this.#memory.delivered(message.subject, delivery.streamSequence, live);
     yield { kind: 'message', message: delivered(message, delivery) };
     if (delivery.pending === 0) yield* this.#caughtUp();
   }
@@ -210,29 +187,12 @@ class Session {
   *#caughtUp(): Iterable<FollowEvent> {
     if (this.#memory.caughtUp) return;
     this.#memory.caughtUp = true;
-    yield {
-      kind: 'caught-up',
-      position: { incarnation: this.#memory.incarnation, lastSequence: this.#memory.lastSequence },
-    };
+    yield { kind: 'caught-up', position: this.#memory.position };
   }
 
-  /**
-   * Nothing is on its way, and the stream's end is beyond the last message (its newest messages are
-   * gone again). Report the end as reached.
-   */
+  /** Reports the end as reached when nothing is on its way and no message is at the end any more. */
   *#raised(): Iterable<FollowEvent> {
-    const { probe } = this.#memory;
-    if (
-      !this.#memory.caughtUp ||
-      probe === undefined ||
-      probe.lastSequence <= this.#memory.lastSequence
-    )
-      return;
-    this.#memory.lastSequence = probe.lastSequence;
-    yield {
-      kind: 'caught-up',
-      position: { incarnation: this.#memory.incarnation, lastSequence: probe.lastSequence },
-    };
+    if (this.#memory.raise()) yield { kind: 'caught-up', position: this.#memory.position };
   }
 
   /** Heartbeats and flow control. False: messages were missed. */
@@ -244,12 +204,16 @@ class Session {
     const stalled = headers.get('Nats-Consumer-Stalled');
     if (stalled !== '') this.#connection.publish(stalled);
     const last = headers.get('Nats-Last-Consumer');
-    return last === '' || Number(last) === this.#consumerSequence;
+    if (last !== '' && Number(last) !== this.#consumerSequence) return false;
+    // A request for flow control, or a heartbeat of a consumer that waits for its answer, says
+    // nothing of messages that are still to come.
+    if (isIdleHeartbeat(headers)) this.#memory.idle();
+    return true;
   }
 
   /** Asks for the stream's present beginning and end, and whether it is still the same stream. */
   async #probe(): Promise<void> {
-    if (this.#memory.probe !== undefined) return;
+    if (this.#memory.isProbing) return;
     try {
       const info = await streamInfo(this.#connection, this.#plan.stream, this.#deps.link.timeoutMs);
       if (info === undefined)
@@ -257,28 +221,13 @@ class Session {
       else if (info.created !== this.#memory.incarnation)
         this.#inbox.push({ resume: false, reason: `stream ${this.#plan.stream} was recreated` });
       else
-        this.#memory.probe = {
+        this.#memory.told({
           firstSequence: info.state.first_seq,
           lastSequence: info.state.last_seq,
-        };
+        });
     } catch {
       // The heartbeats tell when the server is away; the next probe asks again.
     }
-  }
-
-  /**
-   * Compares the expected subjects with the stream's beginning, once everything up to the probe has
-   * come.
-   */
-  #judge(idle: boolean): SessionEnd | undefined {
-    const { probe, live, deliveredSequence } = this.#memory;
-    if (probe === undefined || (!idle && deliveredSequence < probe.lastSequence)) return undefined;
-    this.#memory.probe = undefined;
-    if (this.#plan.from !== 'last-per-subject') return undefined;
-    for (const sequence of live.values())
-      if (sequence < probe.firstSequence)
-        return { resume: false, reason: `stream ${this.#plan.stream} was purged` };
-    return undefined;
   }
 
   /** Makes the consumer. Returns the number of messages that it has to deliver. */
@@ -310,14 +259,16 @@ class Session {
   }
 
   #startingPoint(): Readonly<Record<string, unknown>> {
-    const { deliveredSequence, lastSequence, caughtUp } = this.#memory;
-    if (caughtUp || deliveredSequence > 0)
-      return {
-        deliver_policy: 'by_start_sequence',
-        opt_start_seq: Math.max(deliveredSequence, caughtUp ? lastSequence : 0) + 1,
-      };
-    if (this.#plan.from === 'now')
-      return { deliver_policy: 'by_start_sequence', opt_start_seq: lastSequence + 1 };
-    return { deliver_policy: this.#plan.from === 'first' ? 'all' : 'last_per_subject' };
+    const { from } = this.#plan;
+    const sequence = this.#memory.resumeFrom(from);
+    if (sequence !== undefined)
+      return { deliver_policy: 'by_start_sequence', opt_start_seq: sequence };
+    return { deliver_policy: from === 'first' ? 'all' : 'last_per_subject' };
   }
 }
+
+/** Whether the server says that the consumer has nothing to deliver, and holds nothing back. */
+export const isIdleHeartbeat = (headers: Pick<MsgHdrs, 'code' | 'description' | 'get'>): boolean =>
+  headers.code === 100 &&
+  headers.description === 'Idle Heartbeat' &&
+  headers.get('Nats-Consumer-Stalled') === '';
