@@ -235,12 +235,21 @@ function cheaperStart(world: World, stop: () => boolean): Start {
     : even;
 }
 
+/**
+ * Plans of few nodes are always improved a little, also when the clock says that the time is over:
+ * on a busy machine the first plan alone may take the whole budget. A step on so few nodes takes
+ * some tenths of a millisecond.
+ */
+const smallBinsMax = 8;
+const smallStepsMin = 100;
+
 function composePacked(world: World): Composed | undefined {
   const stopAt = (nodes: number): boolean => world.options.shouldStop?.(nodes) === true;
   const { base, table, left, kinds, first } = cheaperStart(world, () => stopAt(0));
   const limits = {
     seed: world.options.seed,
     stepsMax: world.options.stepsMax,
+    stepsMin: first.bins.length <= smallBinsMax ? smallStepsMin : 0,
     shouldStop: () => stopAt(first.bins.length),
   };
   const { bins, steps } = improve(first.context, first.bins, limits);

@@ -22,7 +22,8 @@ const improved = (
   context: PackContext,
   bins: readonly PackBin[],
   over: Partial<SearchLimits> = {},
-): Searched => improve(context, bins, { seed: 1, stepsMax: 50, shouldStop: () => false, ...over });
+): Searched =>
+  improve(context, bins, { seed: 1, stepsMax: 50, stepsMin: 0, shouldStop: () => false, ...over });
 const contentsOf = (bins: readonly PackBin[]): readonly object[] =>
   bins.map(({ id, price, contents }) => ({ id, price, contents: [...contents] }));
 

@@ -90,6 +90,8 @@ export type Searched = { readonly bins: readonly PackBin[]; readonly steps: numb
 export type SearchLimits = {
   readonly seed: number;
   readonly stepsMax: number;
+  /** Steps that are made whatever `shouldStop` says. */
+  readonly stepsMin: number;
   readonly shouldStop: () => boolean;
 };
 
@@ -280,8 +282,8 @@ class Search {
 }
 
 /**
- * Improves a packing step by step. It ends after `stepsMax` steps, when `shouldStop` says so, or
- * when the price meets the bound.
+ * Improves a packing step by step. It ends after `stepsMax` steps, when the price meets the bound,
+ * or, after `stepsMin` steps, when `shouldStop` says so.
  */
 export function improve(
   context: PackContext,
@@ -294,7 +296,7 @@ export function improve(
     steps < limits.stepsMax &&
     bins.length > 0 &&
     search.price > context.bound &&
-    !limits.shouldStop()
+    (steps < limits.stepsMin || !limits.shouldStop())
   ) {
     search.step();
     steps += 1;
