@@ -88,14 +88,14 @@ async function expectLaunchTold(at: TestWorld, launch: Decision): Promise<void> 
     imageParameter: `/aws/service/eks/optimized-ami/${at.lab.options.kubernetesVersion}/amazon-linux-2023/arm64/standard/recommended/image_id`,
   };
   const said = {
-    instanceId: instance?.instanceId,
     instanceType: instance?.instanceType,
     zone: 'us-west-2a',
     capacityType: 'on-demand',
   };
-  expect(launch).toMatchObject({ ...said, facts });
+  expect(launch).toMatchObject({ instanceId: instance?.instanceId, ...said, facts });
   expect(await lineOf(at, launch)).toMatchObject({
     claim: launch.claimName,
+    instance: instance?.instanceId,
     ...said,
     ...facts,
     msg: launch.summary,
