@@ -174,7 +174,8 @@ subjects:
 
 {{/* What the planner and the checker read. */}}
 {{- define "dovetail.readRules" -}}
-- { apiGroups: [""], resources: [pods, nodes, namespaces, persistentvolumes, persistentvolumeclaims, services], verbs: [get, list, watch] }
+- { apiGroups: [""], resources: [pods, nodes, namespaces, persistentvolumes, persistentvolumeclaims, services, limitranges], verbs: [get, list, watch] }
+- { apiGroups: [node.k8s.io], resources: [runtimeclasses], verbs: [get, list, watch] }
 - { apiGroups: [apps], resources: [daemonsets, replicasets], verbs: [get, list, watch] }
 - { apiGroups: [policy], resources: [poddisruptionbudgets], verbs: [get, list, watch] }
 - { apiGroups: [storage.k8s.io], resources: [storageclasses, csinodes, volumeattachments], verbs: [get, list, watch] }

@@ -63,7 +63,10 @@ type Rows<T extends Stored> = {
  * to their own writes. The solver feeds it from the state feed, and simulate from manifests.
  */
 export class Cluster {
-  readonly pods = new Table<Pod, 'node'>({ node: (pod) => pod.nodeName });
+  readonly pods = new Table<Pod, 'node' | 'daemonset'>({
+    node: (pod) => pod.nodeName,
+    daemonset: ({ owner }) => (owner?.kind === 'DaemonSet' ? owner.uid : undefined),
+  });
   readonly nodes = new Table<Node, 'name' | 'providerId'>({
     name: (node) => node.name,
     providerId: (node) => node.providerId,

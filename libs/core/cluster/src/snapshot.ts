@@ -4,6 +4,7 @@ import type { ExistingNode, PoolOptions, Snapshot } from '@dovetail/core-schedul
 
 import { type CatalogView, type TypesByName, typesOfClaim, typesOfPool } from './catalog-view.js';
 import type { Cluster } from './cluster.js';
+import { liveDaemonSets } from './daemon-sets.js';
 import { existingNodes } from './existing-nodes.js';
 import { promisedRoom } from './promises.js';
 import type { Stored, Table } from './table.js';
@@ -37,7 +38,7 @@ export const snapshotObjects = (
   | 'storageClasses'
   | 'csiNodes'
 > => ({
-  daemonSets: byUid(cluster.daemonSets),
+  daemonSets: liveDaemonSets(cluster),
   namespaces: byUid(cluster.namespaces),
   persistentVolumes: byUid(cluster.persistentVolumes),
   persistentVolumeClaims: byUid(cluster.persistentVolumeClaims),

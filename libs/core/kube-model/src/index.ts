@@ -3,6 +3,7 @@ export * from './kube-event.js';
 export * from './node.js';
 export * from './pod.js';
 export * from './pod-rules.js';
+export * from './project/admission.js';
 export * from './project/cluster.js';
 export * from './project/meta.js';
 export * from './project/pod.js';

@@ -15,6 +15,8 @@ export const kubeResources = {
   namespaces: of('', 'v1', 'Namespace', 'namespaces', false),
   events: of('', 'v1', 'Event', 'events'),
   services: of('', 'v1', 'Service', 'services'),
+  limitRanges: of('', 'v1', 'LimitRange', 'limitranges'),
+  runtimeClasses: of('node.k8s.io', 'v1', 'RuntimeClass', 'runtimeclasses', false),
   persistentVolumes: of('', 'v1', 'PersistentVolume', 'persistentvolumes', false),
   persistentVolumeClaims: of('', 'v1', 'PersistentVolumeClaim', 'persistentvolumeclaims'),
   storageClasses: of('storage.k8s.io', 'v1', 'StorageClass', 'storageclasses', false),

@@ -2,7 +2,8 @@
  * The parts that services share. Each is written once, pure, and driven through ports.
  *
  * - `watch/` brings the cluster in. `watchServed` watches a resource that the API server may not
- *   serve yet; `UnreadableObjects` names each object that cannot be read, once per fault.
+ *   serve yet; `UnreadableObjects` names each object that cannot be read, once per fault;
+ *   `AdmittedTemplates` has daemonsets as their pods will be.
  * - `work/` orders what there is to do. `WorkQueue` looks at keys, one look per key at a time;
  *   `Wake` wakes a loop; `inParallel`, `TokenBucket`, `groupBy` and `untilDone` do what they say.
  * - `write/` changes Kubernetes objects, guarded by the version a change was decided on:
@@ -39,6 +40,7 @@ export * from './tell/decisions.js';
 export * from './tell/event-recorder.js';
 export * from './tell/feed-mirror.js';
 export { busOutbox, Outbox, type OutboxMessage, type OutboxOptions } from './tell/outbox.js';
+export * from './watch/admitted-templates.js';
 export * from './watch/unreadable-objects.js';
 export * from './watch/watch-served.js';
 export * from './work/group-by.js';

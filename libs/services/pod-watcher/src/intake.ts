@@ -5,7 +5,7 @@ import {
   type StopSignal,
   type WatchEvent,
 } from '@dovetail/core-ports';
-import { watchServed } from '@dovetail/service-kit';
+import { AdmittedTemplates, watchServed } from '@dovetail/service-kit';
 
 import type { PodWatcherDeps } from './config.js';
 import type { Parts } from './parts.js';
@@ -14,6 +14,13 @@ import type { Projection, Source } from './sources.js';
 
 /** Kubernetes starts one replica if a ReplicaSet gives no number. */
 const replicasDefault = 1;
+
+/** The kinds by which the API server changes pods; they are no state of their own. */
+const admissionSources = [
+  { kind: 'limitRange', resource: kubeResources.limitRanges, optional: false },
+  { kind: 'runtimeClass', resource: kubeResources.runtimeClasses, optional: true },
+] as const;
+type AdmissionSource = (typeof admissionSources)[number];
 
 /**
  * Passes the objects of the watches on to the state feed and to the pending pods.
@@ -25,6 +32,7 @@ export class Intake {
   readonly #parts: Parts;
   readonly #sources: readonly Source[];
   readonly #unsynced: Set<string>;
+  readonly #templates = new AdmittedTemplates();
   /** The kinds of state that an object has in the feed, by its UID. */
   readonly #kindsOf = new Map<string, readonly StateKind[]>();
 
@@ -32,7 +40,9 @@ export class Intake {
     this.#deps = deps;
     this.#parts = parts;
     this.#sources = sources;
-    this.#unsynced = new Set(sources.map((source) => source.resource.kind));
+    this.#unsynced = new Set(
+      [...sources, ...admissionSources].map((source) => source.resource.kind),
+    );
   }
 
   /** Whether every watch has shown all its objects. */
@@ -51,7 +61,7 @@ export class Intake {
     const watches = this.#sources.map((source) =>
       watchServed(
         deps,
-        source,
+        { ...source, project: (object) => source.project(this.#admitted(source, object)) },
         {
           event: (event) => this.#apply(source, event),
           // A legacy API that is not installed has no objects, so its list is complete.
@@ -66,7 +76,18 @@ export class Intake {
       { event: (event) => this.#applyOwner(event), absent: () => undefined },
       stop,
     );
-    await Promise.all([...watches, owners]);
+    const admission = admissionSources.map((source) =>
+      watchServed(
+        deps,
+        { ...source, project: (object) => object },
+        {
+          event: (event) => this.#applyAdmission(source, event),
+          absent: () => this.#markSynced(source),
+        },
+        stop,
+      ),
+    );
+    await Promise.all([...watches, owners, ...admission]);
   }
 
   #apply(source: Source, event: WatchEvent<Projection>): void {
@@ -82,7 +103,27 @@ export class Intake {
     this.#parts.wake.raise();
   }
 
-  #markSynced({ resource }: Source): void {
+  /** A daemonset is read as its pods will be; other objects as they are. */
+  #admitted({ resource }: Source, object: KubeObject): KubeObject {
+    return resource === kubeResources.daemonSets ? this.#templates.daemonSet(object) : object;
+  }
+
+  /** Reads the daemonsets again that a changed LimitRange or RuntimeClass is about. */
+  #applyAdmission(source: AdmissionSource, event: WatchEvent<KubeObject>): void {
+    if (event.kind === 'synced') this.#markSynced(source);
+    const again =
+      event.kind === 'set'
+        ? this.#templates.set(source.kind, event.value)
+        : event.kind === 'gone'
+          ? this.#templates.gone(source.kind, event.uid)
+          : [];
+    const daemonSets = this.#sources.find(({ resource }) => resource === kubeResources.daemonSets);
+    if (daemonSets === undefined) return;
+    for (const daemonSet of again)
+      this.#apply(daemonSets, { kind: 'set', value: daemonSets.project(daemonSet) });
+  }
+
+  #markSynced({ resource }: Pick<Source, 'resource'>): void {
     if (this.#unsynced.delete(resource.kind))
       this.#deps.log.info('synced', `all ${resource.plural} have been seen`, {
         resource: resource.plural,
@@ -114,6 +155,7 @@ export class Intake {
   }
 
   #drop(uid: string): void {
+    this.#templates.daemonSetGone(uid);
     const { feed, pending, batches, unreadable } = this.#parts;
     for (const kind of this.#kindsOf.get(uid) ?? []) feed.gone(kind, uid);
     this.#kindsOf.delete(uid);

@@ -32,7 +32,13 @@ import {
   kubeResources,
   type StopSignal,
 } from '@dovetail/core-ports';
-import { UnreadableObjects, type WatchDeps, watchServed } from '@dovetail/service-kit';
+import {
+  type AdmissionKind,
+  AdmittedTemplates,
+  UnreadableObjects,
+  type WatchDeps,
+  watchServed,
+} from '@dovetail/service-kit';
 
 /** The kinds that the launcher watches: all but those that only retiring reads. */
 export const watchedKinds: readonly ClusterKind[] = clusterKinds.filter(
@@ -48,6 +54,8 @@ type Source = {
   /** Invariant: at least one. */
   readonly kinds: readonly ClusterKind[];
   readonly put: Put;
+  /** Takes the object out where that is more than forgetting its kinds. */
+  readonly gone?: (cluster: Cluster, uid: string) => void;
   /** A legacy API, which a cluster need not serve. */
   readonly optional: boolean;
 };
@@ -76,7 +84,7 @@ const sourcesFor = (kubernetes: KubernetesVersion): readonly Source[] => [
   plain('pod', kubeResources.pods, podOf),
   plain('node', kubeResources.nodes, nodeOf),
   plain('claim', kubeResources.nodeClaims, nodeClaimOf),
-  plain('daemonset', kubeResources.daemonSets, daemonSetOf),
+  ...daemonSetSources(),
   plain('namespace', kubeResources.namespaces, namespaceOf),
   plain('pv', kubeResources.persistentVolumes, pvOf),
   plain('pvc', kubeResources.persistentVolumeClaims, pvcOf),
@@ -97,6 +105,46 @@ const sourcesFor = (kubernetes: KubernetesVersion): readonly Source[] => [
     optional: true,
   },
 ];
+
+/**
+ * Daemonsets as their pods will be, and the objects that say so. The kind is synced only when all
+ * have been listed.
+ */
+function daemonSetSources(): readonly Source[] {
+  const templates = new AdmittedTemplates();
+  const put = (cluster: Cluster, object: KubeObject): ParseFailure | undefined => {
+    const read = daemonSetOf(object);
+    if (!read.ok) return read;
+    cluster.set('daemonset', read.value);
+    return undefined;
+  };
+  const changing = (kind: AdmissionKind, resource: KubeResource, optional: boolean): Source => ({
+    resource,
+    kinds: ['daemonset'],
+    optional,
+    put: (cluster, object) => {
+      for (const daemonSet of templates.set(kind, object)) put(cluster, daemonSet);
+      return undefined;
+    },
+    gone: (cluster, uid) => {
+      for (const daemonSet of templates.gone(kind, uid)) put(cluster, daemonSet);
+    },
+  });
+  return [
+    {
+      resource: kubeResources.daemonSets,
+      kinds: ['daemonset'],
+      optional: false,
+      put: (cluster, object) => put(cluster, templates.daemonSet(object)),
+      gone: (cluster, uid) => {
+        templates.daemonSetGone(uid);
+        cluster.delete('daemonset', uid);
+      },
+    },
+    changing('limitRange', kubeResources.limitRanges, false),
+    changing('runtimeClass', kubeResources.runtimeClasses, true),
+  ];
+}
 
 /** A Provisioner is a pool and, with an inline provider, its class as well. */
 function putProvisioner(kubernetes: KubernetesVersion): Put {
@@ -170,7 +218,8 @@ function take(
 }
 
 function drop(cluster: Cluster, unreadable: UnreadableObjects, source: Source, uid: string): void {
-  for (const kind of source.kinds) cluster.delete(kind, uid);
+  if (source.gone === undefined) for (const kind of source.kinds) cluster.delete(kind, uid);
+  else source.gone(cluster, uid);
   unreadable.forget(uid);
   cluster.clearUnreadable(uid);
 }

@@ -248,6 +248,17 @@ export type ResourceQuota = StoredObject & {
   readonly status?: { readonly hard?: Quantities; readonly used?: Quantities };
 };
 
+export type LimitRangeItem = {
+  readonly type: string;
+  readonly max?: Quantities;
+  readonly min?: Quantities;
+  readonly default?: Quantities;
+  readonly defaultRequest?: Quantities;
+};
+export type LimitRange = StoredObject & {
+  readonly spec?: { readonly limits?: readonly LimitRangeItem[] };
+};
+
 /** The condition of that type, if it is there. */
 export const conditionOf = (
   conditions: readonly Condition[] | undefined,

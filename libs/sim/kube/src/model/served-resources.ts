@@ -125,6 +125,7 @@ export const servedResources: readonly ServedResource[] = [
     shortNames: ['quota'],
     subresources: ['status'],
   }),
+  row('', 'LimitRange', 'limitranges', 'namespaced', { shortNames: ['limits'] }),
   row('apps', 'Deployment', 'deployments', 'namespaced', {
     shortNames: ['deploy'],
     subresources: ['status', 'scale'],

@@ -14,6 +14,7 @@ import { type Pod, type PodSpecView, type StoredObject } from '../model/objects.
 import { amountsOf } from '../model/quantity.js';
 import { labelErrors } from '../store/metadata.js';
 import type { Strategy, StrategyContext } from '../store/strategy.js';
+import { admitLimitRanges, limitedPodSpec } from './limit-range.js';
 import { admittedPodSpec, podSpecDefaults, qosClass } from './pod-defaults.js';
 import { admitQuota } from './quota.js';
 
@@ -222,10 +223,8 @@ function priorityOf(
 }
 
 function prepareCreate(pod: StoredObject, context: StrategyContext): StoredObject {
-  const spec = admittedPodSpec(
-    recordOf(pod['spec']),
-    priorityOf(recordOf(pod['spec']), pod, context),
-  );
+  const given = limitedPodSpec(recordOf(pod['spec']), pod, context);
+  const spec = admittedPodSpec(given, priorityOf(given, pod, context));
   const gated = listOf(spec['schedulingGates']).length > 0;
   const conditions = gated
     ? {
@@ -253,5 +252,9 @@ export const podStrategy: Strategy = {
     ...podSpecErrors('spec', recordOf(pod['spec'])),
     ...(before === undefined ? [] : updateErrors(pod, before)),
   ],
-  admit: (pod, context) => admitQuota(pod as Pod & { spec: PodSpecView }, context),
+  admit: (object, context) => {
+    const pod = object as Pod & { spec: PodSpecView };
+    admitLimitRanges(pod, context);
+    admitQuota(pod, context);
+  },
 };

@@ -5,6 +5,7 @@ import { equalJson, listOf, textOf } from '../model/json.js';
 import type { StoredObject } from '../model/objects.js';
 import type { Strategy, StrategyOf } from '../store/strategy.js';
 import { customDefinitionStrategy } from './custom-definition.js';
+import { limitRangeStrategy } from './limit-range.js';
 import { podStrategy } from './pod.js';
 import {
   daemonSetStrategy,
@@ -133,6 +134,7 @@ const storageClassStrategy: Strategy = {
 };
 
 const strategies: Readonly<Record<string, Strategy>> = {
+  limitranges: limitRangeStrategy,
   pods: podStrategy,
   nodes: nodeStrategy,
   namespaces: namespaceStrategy,
