@@ -111,8 +111,8 @@ export type BusErrorCode =
   | 'no-stream';
 
 /**
- * A call of the bus failed. `unavailable` and `timeout` are worth another try; `full` is, once there
- * is room in the stream again.
+ * A call of the bus failed. `unavailable` and `timeout` are worth another try; `full` is, once
+ * there is room in the stream again.
  */
 export class BusError extends Error {
   override readonly name = 'BusError';

@@ -45,7 +45,9 @@ export type TerminationConfig = {
   readonly terminationsPerMinute: number;
   /** Terminations are gathered this long, so that many become one call. */
   readonly gatherMs: number;
-  /** Questions for the state of an ending instance are gathered this long: nothing hangs on them. */
+  /**
+   * Questions for the state of an ending instance are gathered this long: nothing hangs on them.
+   */
   readonly stateGatherMs: number;
   /** Lists of the whole cluster are shared by all that ask within this time. */
   readonly listGatherMs: number;

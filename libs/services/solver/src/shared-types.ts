@@ -1,8 +1,8 @@
 import type { InstanceType } from '@dovetail/core-ec2-model';
 
 /**
- * Instance types of several classes, equal ones kept once. A class in one region is about 16 MB, and
- * classes with the same zones, image family and kubelet settings have equal types.
+ * Instance types of several classes, equal ones kept once. A class in one region is about 16 MB,
+ * and classes with the same zones, image family and kubelet settings have equal types.
  */
 export class SharedTypes {
   readonly #byName = new Map<string, InstanceType[]>();

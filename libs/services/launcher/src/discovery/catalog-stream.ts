@@ -16,7 +16,8 @@ export type CatalogStreamDeps = AnnouncementDeps & {
 
 /**
  * Follows the catalog's stream until `stop`. Offerings that a predecessor or the reaper marked as
- * unavailable are taken over, and catalogs of classes that are gone are dropped. When the stream is lost, catalogs and marks are published again.
+ * unavailable are taken over, and catalogs of classes that are gone are dropped. When the stream is
+ * lost, catalogs and marks are published again.
  */
 export async function followCatalogStream(
   deps: CatalogStreamDeps,

@@ -64,7 +64,9 @@ export class Interruptions {
     await Promise.all(Array.from({ length: receivers }, () => this.#receive(queue, stop)));
   }
 
-  /** One receiver: a burst of notices has several, so that no message waits for another's effect. */
+  /**
+   * One receiver: a burst of notices has several, so that no message waits for another's effect.
+   */
   async #receive(queue: InterruptionQueue, stop: StopSignal): Promise<void> {
     const { deps, config } = this.#context;
     const { retryMs } = config.interruption;
