@@ -52,6 +52,7 @@ function assemble(shell: Shell<typeof settings>): Assembled {
   const kube = shell.watched(
     connectKubernetes({
       log: shell.log,
+      pace: { perSecond: given.kubeQps, burst: given.kubeBurst },
       ...(kubeconfig === '' ? {} : { kubeconfigPath: kubeconfig }),
     }),
   );

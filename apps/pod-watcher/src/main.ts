@@ -62,9 +62,14 @@ await runService(
 
 function assemble(shell: Shell<typeof settings>): Assembled {
   const { log, metrics, clock, vitals } = shell;
-  const { clusterName, natsUrl, replicaName, kubeconfig, natsCredentials } = shell.settings;
+  const { clusterName, natsUrl, replicaName, kubeconfig, natsCredentials, ...given } =
+    shell.settings;
   const kube = shell.watched(
-    connectKubernetes({ log, ...(kubeconfig === '' ? {} : { kubeconfigPath: kubeconfig }) }),
+    connectKubernetes({
+      log,
+      pace: { perSecond: given.kubeQps, burst: given.kubeBurst },
+      ...(kubeconfig === '' ? {} : { kubeconfigPath: kubeconfig }),
+    }),
   );
   const bus = connectNats({
     servers: natsUrl.split(','),

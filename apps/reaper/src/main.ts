@@ -42,12 +42,12 @@ await runService(
 function assemble(shell: Shell<typeof settings>): Assembled {
   const { metrics, clock, vitals } = shell;
   const { clusterName, natsUrl, replicaName, kubeconfig, ...given } = shell.settings;
-  const kube = shell.watched(
-    connectKubernetes({
-      log: shell.log,
-      ...(kubeconfig === '' ? {} : { kubeconfigPath: kubeconfig }),
-    }),
-  );
+  const api = connectKubernetes({
+    log: shell.log,
+    pace: { perSecond: given.kubeQps, burst: given.kubeBurst },
+    ...(kubeconfig === '' ? {} : { kubeconfigPath: kubeconfig }),
+  });
+  const kube = shell.watched(api);
   const log = shell.telling(kube);
   const bus = connectNats({
     servers: natsUrl.split(','),
@@ -61,7 +61,7 @@ function assemble(shell: Shell<typeof settings>): Assembled {
   const cloud = { ...awsInstances(aws), ...awsAccount(aws) };
   const leadership = shell.leadership(kube);
   const around = { bus, clock, log, metrics, vitals, hash: systemHash, leadership };
-  const deps = { kube, cloud, ...around };
+  const deps = { kube, urgentKube: shell.watched(api.urgent), cloud, ...around };
   const service = createReaper(
     { ...deps, ...queueOf(aws, given.interruptionQueue) },
     { clusterName, ...defaultReaperConfig },

@@ -72,6 +72,20 @@ export const leaderSettings = {
     fallback: '',
     parse: text,
   }),
+  kubeQps: setting({
+    env: 'KUBE_CLIENT_QPS',
+    flag: 'kube-client-qps',
+    help: 'Requests a second to the API server, at most, in the long run.',
+    fallback: 200,
+    parse: wholeNumber({ least: 1, most: 100_000 }),
+  }),
+  kubeBurst: setting({
+    env: 'KUBE_CLIENT_BURST',
+    flag: 'kube-client-burst',
+    help: 'Requests to the API server that may go at once after a quiet time.',
+    fallback: 300,
+    parse: wholeNumber({ least: 1, most: 100_000 }),
+  }),
   leaseNamespace: setting({
     env: 'LEASE_NAMESPACE',
     flag: 'lease-namespace',

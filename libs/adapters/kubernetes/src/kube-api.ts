@@ -15,7 +15,8 @@ import {
 } from '@dovetail/core-ports';
 import { KubeConfig } from '@kubernetes/client-node';
 
-import { pathOf, type Rest, restOver } from './rest.js';
+import type { RequestPace } from './request-pacer.js';
+import { pathOf, type Rest, restOver, urgently } from './rest.js';
 import { watchResource } from './watch.js';
 
 /** Which cluster to connect to, and how patiently. */
@@ -27,6 +28,8 @@ export type KubernetesOptions = {
   readonly kubeconfigPath?: string;
   /** How long one request may take. The default is 30 s. It does not bound watches. */
   readonly timeoutMs?: number;
+  /** How fast requests may go, all together. Absent: Karpenter's 200 a second, 300 at once. */
+  readonly pace?: RequestPace;
   readonly log: Log;
 };
 
@@ -37,12 +40,19 @@ const patchTypes = {
   json: 'application/json-patch+json',
 } as const;
 
+/** The Kubernetes API with a limit on its requests. */
+export type PacedKubeApi = KubeApi & {
+  /** The same API under the same limit; its requests go before all others that wait. */
+  readonly urgent: KubeApi;
+};
+
 /**
  * The Kubernetes API over @kubernetes/client-node's configuration, authentication and TLS. Throws
  * KubeError without a cluster.
  */
-export function connectKubernetes(options: KubernetesOptions): KubeApi {
-  return kubeApiOver(restOf(options), options.log);
+export function connectKubernetes(options: KubernetesOptions): PacedKubeApi {
+  const rest = restOf(options);
+  return { ...kubeApiOver(rest, options.log), urgent: kubeApiOver(urgently(rest), options.log) };
 }
 
 /** The connection that the options name. */
@@ -50,7 +60,8 @@ export function restOf(options: KubernetesOptions): Rest {
   const config = new KubeConfig();
   if (options.kubeconfigPath === undefined) config.loadFromDefault();
   else config.loadFromFile(options.kubeconfigPath);
-  return restOver(config, { timeoutMs: options.timeoutMs ?? 30_000 });
+  const { timeoutMs = 30_000, pace } = options;
+  return restOver(config, { timeoutMs, ...(pace === undefined ? {} : { pace }) });
 }
 
 /** The port over a connection. */

@@ -9,6 +9,7 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import { type Dispatcher, request as ask } from 'undici';
 
 import { Connections } from './connections.js';
+import { defaultPace, type RequestPace, RequestPacer, type Urgency } from './request-pacer.js';
 
 /** One request to the API server. Paths and bodies follow Kubernetes' API conventions. */
 export type RestRequest = {
@@ -20,6 +21,8 @@ export type RestRequest = {
   readonly signal?: AbortSignal;
   /** A watch holds its connection while it lasts. Absent: an ordinary request. */
   readonly kind?: 'request' | 'watch';
+  /** Absent: ordinary. */
+  readonly urgency?: Urgency;
 };
 
 /** The answer of a request, with its body still to be read. */
@@ -40,7 +43,10 @@ export type Rest = {
  * Raw JSON in and out, with the library's authentication and TLS. The library's typed clients turn
  * timestamps into Dates and drop fields they do not know, and so would break projections and CRDs.
  */
-export function restOver(config: KubeConfig, options: { timeoutMs: number }): Rest {
+export function restOver(
+  config: KubeConfig,
+  options: { readonly timeoutMs: number; readonly pace?: RequestPace },
+): Rest {
   const server = config.getCurrentCluster()?.server.replace(/\/$/, '');
   if (server === undefined)
     throw new KubeError(
@@ -48,7 +54,9 @@ export function restOver(config: KubeConfig, options: { timeoutMs: number }): Re
       'the kubeconfig names no current cluster; set KUBECONFIG or run inside a cluster',
     );
   const connections = new Connections(config, server);
+  const pacer = new RequestPacer(options.pace ?? defaultPace);
   const send = async (request: RestRequest): Promise<RestResponse> => {
+    await pacer.take(urgencyOf(request));
     const { headers, dispatcher } = await connections.to(request.kind ?? 'request');
     const response = await ask(urlOf(server, request), {
       method: request.method,
@@ -72,6 +80,16 @@ export function restOver(config: KubeConfig, options: { timeoutMs: number }): Re
     json: async <T>(request: RestRequest) => (await parsed(request, await send(request))) as T,
   };
 }
+
+/** A Lease is renewed in time or lost, so no other request goes before it. */
+const urgencyOf = ({ path, urgency = 'ordinary' }: RestRequest): Urgency =>
+  path.startsWith('/apis/coordination.k8s.io/') ? 'urgent' : urgency;
+
+/** The same connection, whose requests overtake ordinary ones that wait for their turn. */
+export const urgently = ({ send, json }: Rest): Rest => ({
+  send: (request) => send({ ...request, urgency: 'urgent' }),
+  json: (request) => json({ ...request, urgency: 'urgent' }),
+});
 
 async function parsed(request: RestRequest, response: RestResponse): Promise<unknown> {
   try {

@@ -23,6 +23,11 @@ export type DisruptionConfig = RetirementLimits & {
   readonly planTimeoutMs: number;
   /** Pause after a what-if that no solver took. */
   readonly askRetryMs: number;
+  /**
+   * How long an empty node is left alone after its retirement was given up. A watch may be silent
+   * for minutes and show as empty what is not.
+   */
+  readonly abandonPause: { readonly firstMs: number; readonly maxMs: number };
   /** `lastPodEventTime` is written at most this often per claim (Karpenter: 10 s). */
   readonly podEventPauseMs: number;
 };
@@ -89,6 +94,7 @@ export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
     planBudgetMs: 1_000,
     planTimeoutMs: 5_000,
     askRetryMs: 5_000,
+    abandonPause: { firstMs: 10_000, maxMs: 600_000 },
     podEventPauseMs: 10_000,
     expiryWaitMs: 900_000,
     interruptionWaitMs: 60_000,

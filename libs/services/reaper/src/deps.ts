@@ -22,15 +22,22 @@ import type {
 
 import type { ReaperConfig } from './config.js';
 
+/** The parts of the Kubernetes API that the reaper uses. */
+export type ReaperKube = KubeWatches &
+  KubeReads &
+  KubeCreates &
+  KubePatches &
+  KubeDeletes &
+  PodEvictions &
+  KubeDiscovery;
+
 /** Everything outside that the reaper reaches, each through its port. */
 export type ReaperDeps = {
-  readonly kube: KubeWatches &
-    KubeReads &
-    KubeCreates &
-    KubePatches &
-    KubeDeletes &
-    PodEvictions &
-    KubeDiscovery;
+  readonly kube: ReaperKube;
+  /**
+   * The same API for work with a deadline; its calls overtake others that wait. Absent: `kube`.
+   */
+  readonly urgentKube?: ReaperKube;
   readonly cloud: Instances & Terminations & Account;
   /**
    * Absent: no queue is configured, and interruptions are noticed only when the instance is gone.
@@ -45,6 +52,12 @@ export type ReaperDeps = {
   /** Watches over the turns of the loops. */
   readonly vitals: Vitals;
 };
+
+/** The Kubernetes API for work that must be done by the given time, if there is one. */
+export const kubeBy = (
+  { kube, urgentKube = kube }: Pick<ReaperDeps, 'kube' | 'urgentKube'>,
+  deadlineMs: number | undefined,
+): ReaperKube => (deadlineMs === undefined ? kube : urgentKube);
 
 export const source = 'reaper';
 

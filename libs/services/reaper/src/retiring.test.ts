@@ -1,5 +1,5 @@
 import { annotations, renderPromise } from '@dovetail/core-api';
-import { kubeResources } from '@dovetail/core-ports';
+import { type KubeApi, kubeResources } from '@dovetail/core-ports';
 import { describe, expect, test } from '@jest/globals';
 
 import {
@@ -156,6 +156,37 @@ describe('an empty node', () => {
       cluster.find(nodes, 'n1')?.metadata.annotations?.[annotations.retirement],
     ]).toEqual([false, false, undefined]);
     expect(cluster.events('DisruptionBlocked')).toContain('Node is nominated for a pending pod');
+  });
+
+  test('is not tainted over and over while the watch of pods is silent', async () => {
+    await started({
+      consolidationPolicy: 'WhenEmpty',
+      consolidateAfter: '0s',
+      budgets: [{ nodes: '100%' }],
+    });
+    await cluster.node('n1');
+    await cluster.pod('p1', 'web');
+    await cluster.pass(2);
+    async function* silent<T extends { readonly kind: string }>(
+      events: AsyncIterable<T>,
+    ): AsyncGenerator<T> {
+      for await (const event of events) if (event.kind === 'synced') yield event;
+    }
+    const watch: KubeApi['watch'] = (watched, stop) =>
+      watched.resource.plural === 'pods'
+        ? silent(cluster.kube.watch(watched, stop))
+        : cluster.kube.watch(watched, stop);
+    let taints = 0;
+    let was = false;
+    cluster.store.state.subscribe(() => {
+      const is = tainted('n1');
+      if (is && !was) taints += 1;
+      was = is;
+    });
+    reap({ kube: { ...cluster.kube, watch } });
+    await cluster.pass(150);
+    // At once, and after 10, 20, 40 and 80 seconds.
+    expect([taints >= 2, taints <= 5, isDeleting('claim-n1')]).toEqual([true, true, false]);
   });
 
   test('goes with others only as far as the budget allows at once', async () => {

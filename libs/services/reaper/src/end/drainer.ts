@@ -4,6 +4,10 @@ import { KubeError, kubeResources } from '@dovetail/core-ports';
 import { aboutNode, aboutPod } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
+import { kubeBy } from '../deps.js';
+
+/** Why a node is drained, as Events say it, and by when, if that is given. */
+export type Drain = { readonly reason: string; readonly deadlineMs: number | undefined };
 
 type Backoff = { readonly untilMs: number; readonly delayMs: number };
 
@@ -20,12 +24,12 @@ export class Drainer {
     this.#context = context;
   }
 
-  /** Does one step; `reason` says in Events why the node is drained. */
-  async step(node: Node, plan: DrainPlan, reason: string): Promise<void> {
+  /** Does one step. */
+  async step(node: Node, plan: DrainPlan, drain: Drain): Promise<void> {
     const nowMs = this.#context.deps.clock.nowMs();
     const due = plan.evict.filter((pod) => (this.#refused.get(pod.uid)?.untilMs ?? 0) <= nowMs);
     await Promise.all([
-      ...due.map((pod) => this.#evict(node, pod, reason)),
+      ...due.map((pod) => this.#evict(node, pod, drain)),
       ...plan.force.map(({ pod, gracePeriodSeconds }) => this.#force(pod, gracePeriodSeconds)),
     ]);
     for (const note of plan.waitingFor.flatMap((waiting) => waiting.note ?? []))
@@ -37,11 +41,12 @@ export class Drainer {
     for (const uid of this.#refused.keys()) if (!podExists(uid)) this.#refused.delete(uid);
   }
 
-  async #evict(node: Node, pod: Pod, reason: string): Promise<void> {
-    const { kube, metrics } = this.#context.deps;
+  async #evict(node: Node, pod: Pod, { reason, deadlineMs }: Drain): Promise<void> {
+    const { deps } = this.#context;
+    const { metrics } = deps;
     const { namespace, name, uid } = pod;
     try {
-      const outcome = await kube.evict({ namespace, name, uid });
+      const outcome = await kubeBy(deps, deadlineMs).evict({ namespace, name, uid });
       this.#refused.delete(uid);
       const code = outcome === 'evicted' ? '201' : '404';
       metrics.count('karpenter_pods_eviction_requests_total', { code });
@@ -84,7 +89,8 @@ export class Drainer {
 
   async #force(pod: Pod, gracePeriodSeconds: number): Promise<void> {
     const { namespace, name, uid } = pod;
-    await this.#context.deps.kube.delete(
+    const { kube, urgentKube = kube } = this.#context.deps;
+    await urgentKube.delete(
       { resource: kubeResources.pods, namespace, name },
       { uid, gracePeriodSeconds },
     );

@@ -171,7 +171,7 @@ export class Terminator {
     await this.#setConditions(facts, draining);
     const deadlineMs = terminationDeadlineMs(claim);
     if (deadlineMs !== undefined) this.#recordDeadline(claim, node, deadlineMs);
-    await this.#drainer.step(node, drain, causeOf(node));
+    await this.#drainer.step(node, drain, { reason: causeOf(node), deadlineMs });
     this.#drainer.forget((uid) => this.#context.cluster.pods.get(uid) !== undefined);
   }
 

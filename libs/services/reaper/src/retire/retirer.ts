@@ -20,6 +20,7 @@ import { kubeResources } from '@dovetail/core-ports';
 import { aboutClaim, aboutNode, type Again, claimFacts } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
+import { kubeBy } from '../deps.js';
 import {
   clearCondition,
   deleteClaim,
@@ -29,6 +30,7 @@ import {
 import { readClaim, readNode, readPodsOn } from '../outside/live.js';
 import { abandonRetirement, changeRetirement } from '../outside/node-edits.js';
 import { askForReplacement } from './ask.js';
+import { Pauses } from './pauses.js';
 
 type Retired = NodeView & { readonly node: Node };
 
@@ -48,8 +50,12 @@ const titled = (cause: Retirement['cause']): string =>
 export class Retirer {
   readonly #context: ReaperContext;
 
+  /** Claims whose retirement was given up, by UID: what stopped it may be there for longer. */
+  readonly #pauses: Pauses;
+
   constructor(context: ReaperContext) {
     this.#context = context;
+    this.#pauses = new Pauses(context.deps.clock, context.config.disruption.abandonPause);
   }
 
   /**
@@ -60,6 +66,7 @@ export class Retirer {
   async begin(view: NodeView, retirement: Retirement, why: DisruptionNote): Promise<void> {
     const { log } = this.#context.deps;
     const { cause } = retirement;
+    if (cause === 'empty' && this.#pauses.pauses(view.claim.uid)) return;
     const stands =
       (await this.#mark(view.node, retirement)) ??
       (await this.#mark(await readNode(this.#context, view.claim), retirement));
@@ -77,12 +84,13 @@ export class Retirer {
   /** The retirement that stands on the node afterwards; undefined when there is no such node. */
   async #mark(node: Node | undefined, wanted: Retirement): Promise<Retirement | undefined> {
     if (node === undefined) return undefined;
-    return changeRetirement(this.#context.deps.kube, node, beginning(wanted));
+    const kube = kubeBy(this.#context.deps, wanted.deadlineMs);
+    return changeRetirement(kube, node, beginning(wanted));
   }
 
   /** Without a node that could carry the retirement, the claim itself does. */
   async #endAtOnce(judged: NodeClaim, retirement: Retirement, why: DisruptionNote): Promise<void> {
-    const { kube } = this.#context.deps;
+    const kube = kubeBy(this.#context.deps, retirement.deadlineMs);
     const claim = await readClaim(kube, judged.name);
     if (claim?.uid !== judged.uid) return;
     if (retirement.deadlineMs !== undefined)
@@ -182,6 +190,7 @@ export class Retirer {
     notes: readonly DisruptionNote[],
   ): Promise<void> {
     const { deps, events } = this.#context;
+    this.#pauses.begin(claim.uid);
     await this.#unmark(claim, node);
     deps.metrics.count('karpenter_voluntary_disruption_queue_failures_total', { reason: cause });
     const message = notes.map((one) => one.message).join('; ');
@@ -197,9 +206,10 @@ export class Retirer {
   async #end(view: Retired, retirement: Retirement, why?: DisruptionNote): Promise<void> {
     const { deps, events } = this.#context;
     const { claim, node } = view;
+    const kube = kubeBy(deps, retirement.deadlineMs);
     if (retirement.deadlineMs !== undefined)
-      await writeDeadline(deps.kube, claim, retirement.deadlineMs);
-    await deleteClaim(deps.kube, claim);
+      await writeDeadline(kube, claim, retirement.deadlineMs);
+    await deleteClaim(kube, claim);
     this.#tellDisrupted(view, retirement, why);
     const cause = titled(retirement.cause);
     for (const about of [aboutNode(node), aboutClaim(claim)])
