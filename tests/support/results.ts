@@ -13,7 +13,7 @@ export type Table = {
 const folder = join(import.meta.dirname, '..', 'results');
 
 /** Markdown with columns as wide as their widest cell, so that a terminal shows it well. */
-export function tableText({ title, columns, rows, summary }: Table): string {
+function tableText({ title, columns, rows, summary }: Table): string {
   const lines = [columns, ...rows].map((row) => row.map(String));
   const widths = columns.map((_, column) =>
     Math.max(...lines.map((line) => line[column]?.length ?? 0)),

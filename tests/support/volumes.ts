@@ -7,7 +7,7 @@ import type { TestWorld } from './world.js';
  * provisioner for its claims.
  */
 
-export const waitingClass = 'waits-for-consumer';
+const waitingClass = 'waits-for-consumer';
 const driver = 'test.dovetail.sh';
 
 export const classManifest = `

@@ -1,7 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { readFileSync, watchFile } from 'node:fs';
 
-import type { Clock, Hash, Random, StopSignal } from '@dovetail/core-ports';
+import type { Clock, Hash, StopSignal } from '@dovetail/core-ports';
 
 /** The machine's clock. */
 export const systemClock: Clock = {
@@ -82,14 +82,6 @@ function readOffset(file: string): number {
     return 0;
   }
 }
-
-const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
-
-/** Draws random bytes of cryptographic strength. */
-export const systemRandom: Random = {
-  token: (length) =>
-    [...randomBytes(length)].map((byte) => alphabet.charAt(byte % alphabet.length)).join(''),
-};
 
 export const systemHash: Hash = {
   sha256Hex: (text) => createHash('sha256').update(text).digest('hex'),

@@ -1,8 +1,2 @@
-export {
-  accountPaces,
-  type CallKind,
-  type CallLimits,
-  type CallObserver,
-  defaultCallLimits,
-} from './calls/calls.js';
-export { type AwsConnection, AwsSession, type AwsSessionOptions } from './calls/session.js';
+export { type CallObserver } from './calls/calls.js';
+export { type AwsConnection, AwsSession } from './calls/session.js';

@@ -1,1 +1,1 @@
-export { connectKubernetes, type KubernetesOptions } from './kube-api.js';
+export { connectKubernetes } from './kube-api.js';

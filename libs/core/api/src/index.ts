@@ -12,9 +12,8 @@ export {
   awsNodeTemplateOf,
   inlineProviderOf,
   type KubernetesVersion,
-  legacyDefaultFamily,
 } from './parse/legacy-class.js';
-export { defaultExpireAfterMs, nodePoolOf } from './parse/node-pool.js';
+export { nodePoolOf } from './parse/node-pool.js';
 export { provisionerOf } from './parse/provisioner.js';
 export * from './pool.js';
 export * from './promise.js';

@@ -8,11 +8,7 @@ import { existingNode, nodeInFlight } from './existing-node.js';
 import type { PromisedRoom } from './promises.js';
 
 /** Answers the value that was made of the same parts before, or makes it. */
-export type KeepNode = (
-  uid: string,
-  parts: readonly unknown[],
-  make: () => ExistingNode,
-) => ExistingNode;
+type KeepNode = (uid: string, parts: readonly unknown[], make: () => ExistingNode) => ExistingNode;
 
 /** The parts of the view that its users know from different sources. */
 export type RoomSources = {

@@ -8,45 +8,25 @@
 export {
   type CatalogView,
   claimUsage,
-  leastOf,
   type TypesByName,
   typesNamedBy,
   typesOfClaim,
   typesOfPool,
 } from './catalog-view.js';
-export {
-  Cluster,
-  type ClusterChange,
-  type ClusterListener,
-  type UnreadableObject,
-} from './cluster.js';
-export { existingNode, nodeInFlight } from './existing-node.js';
-export { existingNodes, type RoomSources } from './existing-nodes.js';
+export { Cluster, type ClusterChange, type UnreadableObject } from './cluster.js';
+export { nodeInFlight } from './existing-node.js';
+export { existingNodes } from './existing-nodes.js';
 export { instanceIdOf, instanceIdOfProvider } from './instance-id.js';
 export { KeptNodes } from './kept-nodes.js';
-export { classKey, type ClusterKind, clusterKinds, type ClusterValue, nameOf } from './kinds.js';
+export { classKey, type ClusterKind, clusterKinds, type ClusterValue } from './kinds.js';
 export {
   hasExpired,
   isWaiting,
-  type LivePromise,
   livePromise,
   type PromisedRoom,
   promisedRoom,
   promiseHolding,
 } from './promises.js';
-export {
-  isRegistered,
-  isSameTaint,
-  poolOfLabels,
-  registeredLabels,
-  registeredTaints,
-} from './registration.js';
-export {
-  isBeingDeleted,
-  isDisruptedTaint,
-  isMarkedForRetirement,
-  isRetiring,
-  isTaintedDisrupted,
-} from './retiring.js';
+export { isRegistered, isSameTaint, registeredTaints } from './registration.js';
+export { isBeingDeleted, isRetiring, isTaintedDisrupted } from './retiring.js';
 export { byUid, nodesNow, snapshotObjects, snapshotOf, snapshotWithoutNodes } from './snapshot.js';
-export { isOlder, type Stored, Table } from './table.js';

@@ -18,7 +18,7 @@ import { type DisruptionNote, note } from './refusal.js';
  * A pod this far past its deletion time is stuck, and draining no longer waits for it (Karpenter's
  * rule).
  */
-export const stuckTerminatingMs = 60_000;
+const stuckTerminatingMs = 60_000;
 
 const criticalClasses = new Set(['system-cluster-critical', 'system-node-critical']);
 
@@ -41,7 +41,7 @@ export function isDrainable(pod: Pod, nowMs: number): boolean {
 }
 
 /** A pod to delete past its budgets. Invariant: gracePeriodSeconds >= 1. */
-export type ForcedDeletion = { readonly pod: Pod; readonly gracePeriodSeconds: number };
+type ForcedDeletion = { readonly pod: Pod; readonly gracePeriodSeconds: number };
 
 /**
  * The next step of draining. Effects are keyed by pod UID, so repeating one changes nothing.

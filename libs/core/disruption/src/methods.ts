@@ -17,10 +17,10 @@ import { isEnding, isInitialized, type NodeView } from './view.js';
  */
 export const disruptionMethods = ['expired', 'empty'] as const satisfies readonly RetirementCause[];
 /** One of the methods of the decision loop. */
-export type DisruptionMethod = (typeof disruptionMethods)[number];
+type DisruptionMethod = (typeof disruptionMethods)[number];
 
 /** A node to retire now, and the reason. */
-export type RetirementStart = {
+type RetirementStart = {
   readonly view: NodeView;
   readonly cause: DisruptionMethod;
   readonly note: DisruptionNote;

@@ -1,7 +1,7 @@
 import type { CloudErrorCode } from './cloud-values.js';
 
 /** How far a failure reaches, so that the catalog avoids no more than that. */
-export type FailureScope = 'offering' | 'subnet' | 'capacity-type' | 'account' | 'request';
+type FailureScope = 'offering' | 'subnet' | 'capacity-type' | 'account' | 'request';
 
 /** The meaning of an AWS error and how far it reaches. */
 export type FleetFailure = { readonly code: CloudErrorCode; readonly scope: FailureScope };

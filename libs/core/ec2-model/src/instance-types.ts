@@ -27,7 +27,7 @@ export type RegionKnowledge = {
 };
 
 /** A type that a class cannot boot, and why. */
-export type TypeExclusion = {
+type TypeExclusion = {
   readonly instanceType: string;
   readonly reason: 'no-image' | 'not-bootable-by-family' | 'too-small-for-reservations';
 };

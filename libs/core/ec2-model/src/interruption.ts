@@ -1,7 +1,7 @@
 import { compareText, isRecord, type Raw } from '@dovetail/core-kube-model';
 
 /** The origin of a notice. The reaper refuses notices of other accounts and regions. */
-export type NoticeOrigin = {
+type NoticeOrigin = {
   readonly accountId: string;
   readonly region: string;
   readonly timeMs: number;

@@ -31,7 +31,7 @@ export type LaunchChoice =
  * The most types of one CreateFleet (Karpenter's limit). EC2 is slow with more, and it would choose
  * among the cheapest anyway.
  */
-export const fleetTypesMax = 60;
+const fleetTypesMax = 60;
 
 /**
  * Narrows a claim's types to those of one CreateFleet, each with only the offerings that may be

@@ -9,7 +9,6 @@ import {
   isDaemonPod,
   isDisruptionProtected,
   isEvictable,
-  isProvisionable,
   isReschedulable,
   isTerminal,
   isTerminating,
@@ -31,10 +30,10 @@ const owner = (kind: string, apiVersion = 'apps/v1'): Pod['owner'] & object => (
   uid: 'o',
 });
 
-describe('a pod needs a node from us', () => {
+describe('a pod waits for a place', () => {
   test.each<[string, Partial<Pod>, boolean]>([
-    ['when the scheduler says so', {}, true],
-    ['not before', { unschedulable: false }, false],
+    ['when the scheduler finds no node', { unschedulable: true }, true],
+    ['before the scheduler has looked at it', { unschedulable: false }, true],
     ['not when it is bound', { nodeName: 'x' }, false],
     ['not while it preempts', { nominatedNodeName: 'x' }, false],
     ['not while a gate holds it', { schedulingGates: ['g'] }, false],
@@ -44,9 +43,7 @@ describe('a pod needs a node from us', () => {
     ['not while it is being deleted', { deletionMs: 1 }, false],
     ['not when it has ended', { phase: 'Failed' }, false],
     ['when a replica set owns it', { owner: owner('ReplicaSet') }, true],
-  ])('%s', (_name, more, does) =>
-    expect(isProvisionable(pod({ unschedulable: true, ...more }))).toBe(does),
-  );
+  ])('%s', (_name, more, does) => expect(isUnplaced(pod(more))).toBe(does));
 
   test('and may need one before the scheduler has looked at it', () =>
     expect([
@@ -183,7 +180,6 @@ describe('the laws of a pod', () => {
   const drainTaint = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' } as const;
 
   test.each<[string, (one: Pod) => boolean, (one: Pod) => boolean]>([
-    ['one that needs a node waits for a place', isProvisionable, isUnplaced],
     ['one that waits for a place is active', isUnplaced, isActive],
     ['one that waits for a place will need one again', isUnplaced, isReschedulable],
     ['one that is evicted is active', (one) => isEvictable(one, drainTaint), isActive],

@@ -33,9 +33,6 @@ export const isUnplaced = (pod: Pod): boolean =>
   !isDaemonPod(pod) &&
   !isStaticPod(pod);
 
-/** Whether the pod needs a new node: it waits for a place, and kube-scheduler found none. */
-export const isProvisionable = (pod: Pod): boolean => pod.unschedulable && isUnplaced(pod);
-
 /**
  * Whether the pod, or its successor, will need a place when its node goes away (Karpenter's
  * IsReschedulable). A terminating pod of a stateful set counts, because its successor appears only

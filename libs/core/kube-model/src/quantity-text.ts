@@ -7,7 +7,7 @@ import { compareText } from './text-order.js';
  * A Kubernetes quantity, exactly: `digits` × 10^`exponent`. Binary suffixes are multiplied into the
  * digits.
  */
-export type Quantity = { readonly digits: bigint; readonly exponent: number };
+type Quantity = { readonly digits: bigint; readonly exponent: number };
 
 const pattern =
   /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)|[eE]([+-]?[0-9]{1,3}))?$/;
@@ -35,7 +35,7 @@ const binaryExponents: Readonly<Record<string, bigint>> = {
  * Reads a quantity as Kubernetes does: `100m`, `1.5Gi`, `2e3`, or a bare JSON number. Undefined
  * when it is none. The syntax is that of k8s.io/apimachinery/pkg/api/resource.
  */
-export function parseQuantity(text: unknown): Quantity | undefined {
+function parseQuantity(text: unknown): Quantity | undefined {
   if (typeof text === 'number')
     return Number.isFinite(text) ? parseQuantity(String(text).replace('e+', 'e')) : undefined;
   if (typeof text !== 'string') return undefined;

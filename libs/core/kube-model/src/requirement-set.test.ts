@@ -7,7 +7,6 @@ import {
   admitsAbsence,
   anyValue,
   describeSet,
-  equalSets,
   hasIntersection,
   integerOf,
   intersectSets,
@@ -15,7 +14,7 @@ import {
   noValue,
 } from './requirement-set.js';
 import { setOfSpec } from './requirements.js';
-import { anySet, spec, values } from './testing/requirements.js';
+import { anySet, equalSets, spec, values } from './testing/requirements.js';
 
 fc.configureGlobal({ seed: 1 });
 

@@ -114,14 +114,6 @@ export function hasIntersection(a: ValueSet, b: ValueSet): boolean {
   return false;
 }
 
-/** Whether two sets are written the same: values, bounds, presence and minValues. */
-export function equalSets(a: ValueSet, b: ValueSet): boolean {
-  if (a.kind !== b.kind || a.present !== b.present || a.minValues !== b.minValues) return false;
-  if (a.gte !== b.gte || a.lte !== b.lte || a.values.size !== b.values.size) return false;
-  for (const value of a.values) if (!b.values.has(value)) return false;
-  return true;
-}
-
 const sorted = (values: ReadonlySet<string>): readonly string[] => [...values].sort();
 
 /**

@@ -2,14 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
 import type { RequirementSpec } from './requirement.js';
-import {
-  admits,
-  admitsAbsence,
-  anyValue,
-  describeSet,
-  equalSets,
-  isEmptySet,
-} from './requirement-set.js';
+import { admits, admitsAbsence, anyValue, describeSet, isEmptySet } from './requirement-set.js';
 import {
   canonicalKey,
   compatible,
@@ -21,7 +14,7 @@ import {
   requirementsOf,
   toSpecs,
 } from './requirements.js';
-import { anySpec, spec } from './testing/requirements.js';
+import { anySpec, equalSets, spec } from './testing/requirements.js';
 
 fc.configureGlobal({ seed: 1 });
 

@@ -12,9 +12,3 @@ export interface StopSignal {
   addEventListener(type: 'abort', listener: () => void, options?: { once?: boolean }): void;
   removeEventListener(type: 'abort', listener: () => void): void;
 }
-
-/** Randomness, injected: from a seed in tests, cryptographically strong in production. */
-export interface Random {
-  /** A token of `length` lower-case letters and digits. */
-  token(length: number): string;
-}

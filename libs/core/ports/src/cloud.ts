@@ -23,8 +23,6 @@ export type {
   InstanceTypeFacts,
   LaunchTemplateSpec,
   PriceQuote,
-  SecurityGroup,
-  Subnet,
 } from '@dovetail/core-ec2-model';
 
 /** A call of the cloud failed. */

@@ -21,7 +21,7 @@ export type KubeObject = {
 };
 
 /** The metadata of a Kubernetes object (ObjectMeta). */
-export type KubeMetadata = {
+type KubeMetadata = {
   readonly name: string;
   readonly namespace?: string;
   readonly uid?: string;

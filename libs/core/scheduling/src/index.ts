@@ -1,11 +1,5 @@
-export {
-  type BoundLimits,
-  type Bounds,
-  boundsOf,
-  defaultBoundLimits,
-  tightBound,
-} from './bounds/tight.js';
-export { type BinQuestion, checkBin, checkBinAmong, checkPlan } from './check/check.js';
+export { boundsOf, tightBound } from './bounds/tight.js';
+export { checkBin, checkBinAmong, checkPlan } from './check/check.js';
 export { StandingNodes } from './check/standing-nodes.js';
 export { defaultPlanOptions, finishMsPerNode } from './options.js';
 export * from './plan.js';

@@ -98,7 +98,7 @@ export type DisruptionCode =
  * Reasons why the launcher refused a bin of a plan, besides the codes that planning and admission
  * share.
  */
-export type AdmissionCode =
+type AdmissionCode =
   | 'pod-gone'
   | 'pod-bound'
   | 'pod-promised'
@@ -118,7 +118,7 @@ export type AdmissionCode =
  * Reasons why a claim went on, or did not, from its launch to its ready node. `existing-room` means
  * that the node was not needed.
  */
-export type LaunchCode =
+type LaunchCode =
   | 'existing-room'
   | 'fleet-choice'
   | 'instance-joined'

@@ -98,7 +98,7 @@ export type LifecycleConfig = {
 };
 
 /** How often AWS, the cluster and the pools are read again. */
-export type DiscoveryConfig = {
+type DiscoveryConfig = {
   readonly subnetRefreshMs: number;
   readonly securityGroupRefreshMs: number;
   readonly imageRefreshMs: number;

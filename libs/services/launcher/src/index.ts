@@ -8,14 +8,6 @@
  * config.ts and deps.ts stand below all of them; epoch-parts.ts, launcher-epoch.ts and launcher.ts
  * above.
  */
-export {
-  type AdmissionConfig,
-  defaultLauncherConfig,
-  type DiscoveryConfig,
-  type LaunchConfig,
-  type LauncherConfig,
-  type LifecycleConfig,
-} from './config.js';
-export type { LauncherDeps } from './deps.js';
+export { defaultLauncherConfig } from './config.js';
 export { createLauncher } from './launcher.js';
 export { launcherMetrics } from './metrics.js';

@@ -1,3 +1,3 @@
-export { defaultPodWatcherConfig, type PodWatcherConfig, type PodWatcherDeps } from './config.js';
+export { defaultPodWatcherConfig } from './config.js';
 export { podWatcherMetrics } from './metrics.js';
 export { createPodWatcher } from './pod-watcher.js';

@@ -10,7 +10,7 @@ export type ReaperConfig = {
   readonly collection: CollectionConfig;
 };
 
-export type DisruptionConfig = RetirementLimits & {
+type DisruptionConfig = RetirementLimits & {
   /**
    * The longest pause between two passes over all nodes (Karpenter: 10 s); changes in the cluster
    * cut it short.
@@ -58,7 +58,7 @@ export type TerminationConfig = {
   readonly listGatherMs: number;
 };
 
-export type InterruptionConfig = {
+type InterruptionConfig = {
   /** How long after a Spot notice the instance is reclaimed (AWS: two minutes). */
   readonly noticeMs: number;
   /** A reserve within that time, so that the last pods end before the machine does. */
@@ -76,7 +76,7 @@ export type InterruptionConfig = {
   readonly receivers: number;
 };
 
-export type CollectionConfig = CollectionLimits & {
+type CollectionConfig = CollectionLimits & {
   /**
    * Pause between passes at first, and after the given number of passes that went well (Karpenter:
    * 10 s, then 2 min).

@@ -1,4 +1,4 @@
-export { defaultSolverConfig, type SolverConfig, type SolverDeps } from './config.js';
+export { defaultSolverConfig } from './config.js';
 export { type Solved, SolverEngine } from './engine.js';
 export { type EnginePort, inThread } from './engine-port.js';
 export { solverMetrics } from './metrics.js';

@@ -3,4 +3,3 @@ export type { ServedBus } from './http/serve.js';
 export { serveBus } from './http/serve.js';
 export { memoryBus } from './memory/bus.js';
 export { MemoryBusServer } from './memory/server.js';
-export { matchesSubject } from './memory/subject-filter.js';

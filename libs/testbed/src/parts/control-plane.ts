@@ -45,7 +45,7 @@ export type ControlPlaneOptions = {
 };
 
 /** The processes of a control plane, each to be killed and restarted by itself. */
-export type ControlPlaneParts = {
+type ControlPlaneParts = {
   readonly etcd: RunningPart;
   readonly apiserver: RunningPart;
   readonly controllerManager: RunningPart;

@@ -18,7 +18,7 @@ export type CallKind =
  * services' rates are their own default quotas.
  * https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-throttling.html
  */
-export const accountPaces: Readonly<Record<CallKind, Pace>> = {
+const accountPaces: Readonly<Record<CallKind, Pace>> = {
   read: { ratePerSecond: 20, burst: 100 },
   write: { ratePerSecond: 5, burst: 50 },
   terminate: { ratePerSecond: 5, burst: 100 },
@@ -44,11 +44,7 @@ export type CallLimits = {
  * Six attempts in about six seconds: longer than EC2's usual throttling, shorter than a loop that
  * asks again anyway.
  */
-export const defaultCallLimits: CallLimits = {
-  attemptsMax: 6,
-  backoffMs: 200,
-  backoffMsMax: 5_000,
-};
+const defaultCallLimits: CallLimits = { attemptsMax: 6, backoffMs: 200, backoffMsMax: 5_000 };
 
 /** Receives each attempt of a call, for metrics. `durationMs` excludes the wait for the pacer. */
 export type CallObserver = (call: {

@@ -74,7 +74,7 @@ async function zonesByType(session: AwsSession): Promise<ReadonlyMap<string, rea
  * The facts that planning reads. Undefined for a type that boots neither x86_64 nor arm64, or
  * without a size.
  */
-export function factsOf(info: InstanceTypeInfo): InstanceTypeFacts | undefined {
+function factsOf(info: InstanceTypeInfo): InstanceTypeFacts | undefined {
   const arch = archOf(info);
   const { InstanceType: name, VCpuInfo: cpus, MemoryInfo: memory } = info;
   if (name === undefined || arch === undefined) return undefined;

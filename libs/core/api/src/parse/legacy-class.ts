@@ -48,7 +48,7 @@ type LegacyFamily = (typeof legacyFamilies)[number];
  * The family of a legacy class that names none: AL2 up to Kubernetes 1.32, the last with AL2
  * images, then AL2023.
  */
-export const legacyDefaultFamily = (kubernetes: KubernetesVersion): AmiFamily =>
+const legacyDefaultFamily = (kubernetes: KubernetesVersion): AmiFamily =>
   kubernetes.major > 1 || kubernetes.minor >= 33 ? 'AL2023' : 'AL2';
 
 type Images = Pick<NodeClass, 'amiFamily' | 'amiSelectorTerms' | 'blockDeviceMappings'>;

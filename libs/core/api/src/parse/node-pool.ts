@@ -38,7 +38,7 @@ const windowPattern = /^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$/;
 /**
  * The lifetime of nodes whose NodePool names none: 720 hours, the default of Karpenter's schema.
  */
-export const defaultExpireAfterMs = 720 * 3_600_000;
+const defaultExpireAfterMs = 720 * 3_600_000;
 
 function readBudgetNodes(raw: unknown, field: string): DisruptionBudget['nodes'] {
   const text = readText(raw, field) ?? '10%';

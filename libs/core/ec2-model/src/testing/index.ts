@@ -1,7 +1,1 @@
-export {
-  instanceTypeValue,
-  offeringValue,
-  plainTypeValue,
-  typesByName,
-  type TypeSpec,
-} from './instance-type.js';
+export { instanceTypeValue, offeringValue, plainTypeValue, typesByName } from './instance-type.js';

@@ -38,3 +38,11 @@ export const anySpec = fc.oneof(
 export const anySet: fc.Arbitrary<ValueSet> = fc
   .array(anySpec, { minLength: 1, maxLength: 3 })
   .map((specs) => specs.map(setOfSpec).reduce(intersectSets));
+
+/** Whether two sets are written the same: values, bounds, presence and minValues. */
+export function equalSets(a: ValueSet, b: ValueSet): boolean {
+  if (a.kind !== b.kind || a.present !== b.present || a.minValues !== b.minValues) return false;
+  if (a.gte !== b.gte || a.lte !== b.lte || a.values.size !== b.values.size) return false;
+  for (const value of a.values) if (!b.values.has(value)) return false;
+  return true;
+}

@@ -17,7 +17,7 @@ export type BoundLimits = {
   readonly rangesMax: number;
 };
 
-export const defaultBoundLimits: BoundLimits = { programMsMax: 2_000, rangesMax: 25 };
+const defaultBoundLimits: BoundLimits = { programMsMax: 2_000, rangesMax: 25 };
 
 /** The bound of each kind, in micro-dollars an hour; 0 if a kind gives none. */
 export type Bounds = Readonly<Record<Exclude<Bound['kind'], 'none'>, number>>;

@@ -18,7 +18,7 @@ export type Change =
 export type KubeChanges = Pick<KubeReads, 'get'> & KubePatches;
 
 /** A value and the version of the object that it was read from. */
-export type Reading<T> = { readonly value: T; readonly resourceVersion: string };
+type Reading<T> = { readonly value: T; readonly resourceVersion: string };
 
 /** The object to change. One of the same name and another UID is another object. */
 export type ChangedObject = ObjectRef & { readonly uid: string };

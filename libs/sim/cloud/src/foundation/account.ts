@@ -33,8 +33,8 @@ export type TwinSecurityGroup = {
   readonly description: string;
   readonly tags: Readonly<Record<string, string>>;
 };
-export type TwinRole = { readonly name: string; readonly path: string };
-export type TwinProfile = {
+type TwinRole = { readonly name: string; readonly path: string };
+type TwinProfile = {
   readonly name: string;
   readonly path: string;
   readonly roles: readonly string[];

@@ -82,7 +82,7 @@ export type CloudOptions = {
 };
 
 /** Fast enough for tests and the lab. The delays keep the order that they have on AWS. */
-export const defaultSettings: CloudSettings = {
+const defaultSettings: CloudSettings = {
   consistencyMs: 300,
   launchTemplateConsistencyMs: 0,
   profileConsistencyMs: 0,

@@ -38,7 +38,7 @@ export type Machine = {
 };
 
 /** EKS' rule for pods per node with the VPC CNI. */
-export const podsByInterfaces = (type: TwinType): number =>
+const podsByInterfaces = (type: TwinType): number =>
   type.facts.network.interfacesMax * (type.facts.network.ipv4PerInterface - 1) + 2;
 
 function checkCluster(boot: BootOutcome, account: Account): BootOutcome {

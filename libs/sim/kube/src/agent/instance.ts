@@ -1,9 +1,5 @@
 /** A taint that a node registers with. */
-export type InstanceTaint = {
-  readonly key: string;
-  readonly value?: string;
-  readonly effect: string;
-};
+type InstanceTaint = { readonly key: string; readonly value?: string; readonly effect: string };
 
 /** A booted machine whose kubelet is about to join, described by its user data and hardware. */
 export type BootedInstance = {

@@ -156,7 +156,7 @@ export function endedStatus(pod: PodView, exitCode: number, now: string): Raw {
 export type Ending = { readonly afterMs: number; readonly exitCode: number };
 
 /** Annotations that say so; they win over what the command says. */
-export const endingAnnotations = {
+const endingAnnotations = {
   seconds: 'lab.dovetail.sh/run-seconds',
   exitCode: 'lab.dovetail.sh/exit-code',
 } as const;

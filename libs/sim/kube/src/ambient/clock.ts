@@ -1,7 +1,7 @@
 import type { Clock, StopSignal } from '@dovetail/core-ports';
 
 /** Cancels a timer. Does nothing when it has run already. */
-export type Cancel = () => void;
+type Cancel = () => void;
 
 /**
  * The Clock port, timers on that time, and a way to continue after the current turn. Everything in

@@ -37,7 +37,7 @@ const controllers = {
   volume: volumeController,
 } as const;
 
-export type ControllerName = keyof typeof controllers;
+type ControllerName = keyof typeof controllers;
 
 /** The settings of the scheduler and the controllers. */
 export type ControllerOptions = {

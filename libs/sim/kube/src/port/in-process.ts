@@ -45,7 +45,7 @@ function codeOf(error: StatusError): KubeErrorCode {
 }
 
 /** The port's error for an answer of the API server; anything else stays as it is. */
-export function kubeErrorOf(error: unknown): unknown {
+function kubeErrorOf(error: unknown): unknown {
   if (!(error instanceof StatusError)) return error;
   const retryAfterSeconds = error.details?.retryAfterSeconds;
   return new KubeError(codeOf(error), `${error.reason}: ${error.message}`, {
