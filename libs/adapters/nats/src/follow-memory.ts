@@ -4,8 +4,8 @@ import type { StreamPosition } from '@dovetail/core-ports';
 export type StreamEnds = { readonly firstSequence: number; readonly lastSequence: number };
 
 /**
- * Idle heartbeats in a row, after the ends of the stream were told, until nothing before them can be
- * on its way. The first may have left the server before the ends did.
+ * Idle heartbeats in a row, after the ends of the stream were told, until nothing before them can
+ * be on its way. The first may have left the server before the ends did.
  */
 const quietBeats = 2;
 

@@ -190,7 +190,9 @@ class Session {
     yield { kind: 'caught-up', position: this.#memory.position };
   }
 
-  /** Reports the end as reached when nothing is on its way and no message is at the end any more. */
+  /**
+   * Reports the end as reached when nothing is on its way and no message is at the end any more.
+   */
   *#raised(): Iterable<FollowEvent> {
     if (this.#memory.raise()) yield { kind: 'caught-up', position: this.#memory.position };
   }
