@@ -18,6 +18,9 @@ function budget(text: string): number {
  */
 const boundMsByDefault = 1_000;
 
+/** Time for improving the first plan. It trades the price of the plan for the wait of the user. */
+const budgetMsByDefault = 200;
+
 function wholeNumber(text: string): number {
   if (!/^[0-9]{1,9}$/.test(text))
     throw new InvalidArgumentError('write a whole number of at most nine digits.');
@@ -36,26 +39,28 @@ type Flags = {
   readonly file: readonly string[];
   readonly catalog: string;
   readonly output: OutputFormat;
-  readonly budget: number;
+  readonly budget?: number;
   readonly boundTime?: number;
   readonly seed: number;
   readonly failOverCost?: number;
   readonly explain?: string;
   readonly hostnameSpread: 'balanced' | 'strict';
   readonly preferences: 'respect' | 'ignore';
+  readonly minValues: 'strict' | 'best-effort';
 };
 
-const requestOf = (flags: Flags): SimulateRequest => ({
+const requestOf = ({ budget: budgetMs = budgetMsByDefault, ...flags }: Flags): SimulateRequest => ({
   paths: flags.file,
   catalog: flags.catalog,
   output: flags.output,
-  budgetMs: flags.budget,
+  budgetMs,
   seed: flags.seed,
-  boundMs: flags.boundTime ?? (flags.budget > 0 ? boundMsByDefault : 0),
+  boundMs: flags.boundTime ?? (budgetMs > 0 ? boundMsByDefault : 0),
   ...(flags.failOverCost === undefined ? {} : { failOverCost: flags.failOverCost }),
   ...(flags.explain === undefined ? {} : { explain: flags.explain }),
   hostnameSpread: flags.hostnameSpread,
   preferences: flags.preferences === 'ignore' ? 'Ignore' : 'Respect',
+  minValues: flags.minValues === 'best-effort' ? 'BestEffort' : 'Strict',
 });
 
 const examples = `
@@ -69,7 +74,7 @@ Examples:
   $ dovetail simulate -f world.yaml --catalog kwok-types.json.gz -o json
   $ dovetail simulate -f world.yaml --explain default/web-3
   $ dovetail simulate -f . --fail-over-cost 20 || echo "too dear, or not placed"
-  $ kubectl get nodes,pods,nodepools,ec2nodeclasses -A -o yaml | dovetail simulate -f -
+  $ kubectl get nodes,nodeclaims,pods,nodepools,ec2nodeclasses -A -o yaml | dovetail simulate -f -
 
 Exit codes: 0 all pods are placed; 2 some are not; 3 the plan costs more than --fail-over-cost; 64 bad input.`;
 
@@ -80,7 +85,7 @@ const withFiles = (command: Command, environment: Environment): Command =>
     .option(
       '--catalog <file|region>',
       "instance types: a JSON file (.gz too) in the KWOK provider's format, or an AWS region",
-      environment['AWS_REGION'] ?? 'us-east-1',
+      environment['AWS_REGION'] || 'us-east-1',
     )
     .addOption(
       new Option('-o, --output <format>', 'how to print the plan')
@@ -93,7 +98,7 @@ const withFiles = (command: Command, environment: Environment): Command =>
 /** The flags that guide the search. */
 const withSearch = (command: Command): Command =>
   command
-    .option('--budget <duration>', 'time for improving the first plan', budget, budget('200ms'))
+    .option('--budget <duration>', 'time for improving the first plan (default: 200ms)', budget)
     .option(
       '--bound-time <duration>',
       'time for proving a lower bound of the price (default: 1s; none when the budget is 0)',
@@ -117,6 +122,14 @@ const withSearch = (command: Command): Command =>
       new Option('--preferences <mode>', 'whether preferred affinity and ScheduleAnyway count')
         .choices(['respect', 'ignore'])
         .default('respect'),
+    )
+    .addOption(
+      new Option(
+        '--min-values <mode>',
+        'whether a node may have fewer instance types than minValues asks for',
+      )
+        .choices(['strict', 'best-effort'])
+        .default('strict'),
     );
 
 /** `dovetail simulate` reads manifests and prints a plan. */

@@ -1,5 +1,6 @@
-import { InputError } from './input-error.js';
+import { InputError, type Place } from './input-error.js';
 import { jsonErrorOffset } from './json-position.js';
+import { knotIn } from './knots.js';
 import { quickYaml } from './quick-yaml.js';
 
 /** One document of a file, as text and as a value. */
@@ -41,8 +42,11 @@ function partsOf(text: string): readonly Part[] {
 async function slowYaml(file: string, part: Part): Promise<unknown> {
   const { parseDocument, LineCounter } = await import('./yaml.js');
   const counter = new LineCounter();
-  const document = parseDocument(part.text, { lineCounter: counter, prettyErrors: false });
+  const document = caught({ file, line: part.line }, () =>
+    parseDocument(part.text, { lineCounter: counter, prettyErrors: false }),
+  );
   const [error] = document.errors;
+  if (error?.message.includes('call stack') === true) throw tooDeep({ file, line: part.line });
   if (error !== undefined) {
     const place = { file, line: part.line + counter.linePos(error.pos[0]).line - 1 };
     throw new InputError(`this is not valid YAML (${error.message}): correct the line`, {
@@ -50,8 +54,38 @@ async function slowYaml(file: string, part: Part): Promise<unknown> {
       cause: error,
     });
   }
-  return document.toJS() as unknown;
+  const alias = counter.linePos(Math.max(0, part.text.search(/[\s[,{:-]\*[^\s*]/) + 1)).line;
+  const place = { file, line: part.line + alias - 1 };
+  const value = caught(place, () => document.toJS() as unknown);
+  const knot = knotIn(value);
+  if (knot === 'circle')
+    throw new InputError('an alias stands inside of what it stands for: write the value out', {
+      place,
+    });
+  if (knot === 'depth') throw tooDeep({ file, line: part.line });
+  return value;
 }
+
+/** Runs the library, and reports what it cannot read at a place. */
+function caught<T>(place: Place, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    // The library throws this when aliases of aliases grow beyond a hundred copies.
+    if (error instanceof ReferenceError)
+      throw new InputError('aliases stand for too much here: write the values out', {
+        place,
+        cause: error,
+      });
+    if (error instanceof RangeError) throw tooDeep(place);
+    throw error;
+  }
+}
+
+const tooDeep = (place: Place): InputError =>
+  new InputError('this is nested too deeply to be a Kubernetes object: write it flatter', {
+    place,
+  });
 
 function jsonValue(file: string, text: string): { readonly value: unknown } | undefined {
   if (!/^\s*[[{]/.test(text)) return undefined;
@@ -75,7 +109,10 @@ function jsonValue(file: string, text: string): { readonly value: unknown } | un
 export async function documentsOf(file: string, text: string): Promise<readonly Document[]> {
   const whole = text.startsWith('\uFEFF') ? text.slice(1) : text;
   const json = jsonValue(file, whole);
-  if (json !== undefined) return [{ file, line: 1, text: whole, ...json }];
+  if (json !== undefined) {
+    if (knotIn(json.value) !== undefined) throw tooDeep({ file, line: 1 });
+    return [{ file, line: 1, text: whole, ...json }];
+  }
   const documents: Document[] = [];
   for (const part of partsOf(whole.replaceAll('\r\n', '\n'))) {
     const { value } = quickYaml(part.text) ?? { value: await slowYaml(file, part) };

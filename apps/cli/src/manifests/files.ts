@@ -5,6 +5,9 @@ import { compareText } from '@dovetail/core-kube-model';
 
 import { InputError } from './input-error.js';
 
+/** The name of standard input among the files. */
+export const standardInput = '(standard input)';
+
 const isManifest = (name: string): boolean => /\.(ya?ml|json)$/.test(name);
 
 /** The manifests below a folder, by path. */
@@ -53,7 +56,7 @@ export function readManifests(paths: readonly string[]): ReadonlyMap<string, str
         place: { file: path },
       });
     for (const file of files)
-      if (!texts.has(file)) texts.set(file === '-' ? '(standard input)' : file, read(file));
+      if (!texts.has(file)) texts.set(file === '-' ? standardInput : file, read(file));
   }
   return texts;
 }

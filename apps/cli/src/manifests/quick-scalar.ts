@@ -29,7 +29,18 @@ function plainValue(text: string): unknown {
   return text;
 }
 
-const simpleEscapes = /^(?:[^"\\]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*$/;
+const controls = /[\u0000-\u001f]/;
+
+/** Every backslash with the escape that JSON knows, or alone. */
+const escapes = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})?/g;
+
+/** The value of a double-quoted scalar whose escapes are JSON's, however long it is. */
+function unescaped(inner: string): string {
+  if (controls.test(inner)) throw new NotPlain();
+  if (!inner.includes('\\')) return inner;
+  for (const [escape] of inner.matchAll(escapes)) if (escape.length === 1) throw new NotPlain();
+  return JSON.parse(`"${inner}"`) as string;
+}
 
 /** A quoted scalar at the start of the text: its value and its end. */
 export function quoted(text: string): { readonly value: string; readonly end: number } {
@@ -50,8 +61,7 @@ export function quoted(text: string): { readonly value: string; readonly end: nu
   if (end >= text.length) throw new NotPlain();
   const inner = text.slice(1, end);
   if (quote === "'") return { value: inner.replaceAll("''", "'"), end: end + 1 };
-  if (!simpleEscapes.test(inner)) throw new NotPlain();
-  return { value: JSON.parse(`"${inner.replaceAll('\t', '\\t')}"`) as string, end: end + 1 };
+  return { value: unescaped(inner), end: end + 1 };
 }
 
 const indicators = new Set('-?:,[]{}#&*!|>\'"%@`');
@@ -93,7 +103,13 @@ export function plainKey(text: string): string {
   return text;
 }
 
-type Cursor = { readonly text: string; at: number };
+type Cursor = { readonly text: string; at: number; depth: number };
+
+/**
+ * Deeper documents are for the library and its errors. Kubernetes objects nest to about 20, a CRD's
+ * schema to twice that.
+ */
+export const depthMax = 100;
 
 const skipBlanks = (cursor: Cursor): void => {
   while (cursor.text[cursor.at] === ' ') cursor.at += 1;
@@ -118,6 +134,8 @@ function flowScalar(
 }
 
 function flowEntries(cursor: Cursor, close: string, readEntry: () => void): void {
+  cursor.depth += 1;
+  if (cursor.depth > depthMax) throw new NotPlain();
   cursor.at += 1;
   skipBlanks(cursor);
   while (cursor.text[cursor.at] !== close) {
@@ -128,6 +146,7 @@ function flowEntries(cursor: Cursor, close: string, readEntry: () => void): void
     skipBlanks(cursor);
   }
   cursor.at += 1;
+  cursor.depth -= 1;
 }
 
 function flowValue(cursor: Cursor): unknown {
@@ -153,7 +172,7 @@ function flowValue(cursor: Cursor): unknown {
 
 /** A flow collection (`[a, b]`, `{a: 1}`) that fills the rest of a line. */
 export function flow(text: string): unknown {
-  const cursor: Cursor = { text, at: 0 };
+  const cursor: Cursor = { text, at: 0, depth: 0 };
   const value = flowValue(cursor);
   if (!blankOrComment.test(text.slice(cursor.at))) throw new NotPlain();
   return value;

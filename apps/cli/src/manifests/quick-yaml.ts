@@ -1,7 +1,7 @@
-import { flow, NotPlain, plainKey, quoted, scalar, setOnce } from './quick-scalar.js';
+import { depthMax, flow, NotPlain, plainKey, quoted, scalar, setOnce } from './quick-scalar.js';
 
 type Line = { readonly indent: number; readonly text: string };
-type Reader = { readonly lines: Line[]; at: number };
+type Reader = { readonly lines: Line[]; at: number; depth: number };
 
 function linesOf(document: string): Line[] {
   if (document.includes('\t')) throw new NotPlain();
@@ -102,7 +102,10 @@ function sequence(reader: Reader, indent: number): unknown {
 function block(reader: Reader, indent: number): unknown {
   const first = reader.lines[reader.at];
   if (first === undefined) return null;
+  reader.depth += 1;
+  if (reader.depth > depthMax) throw new NotPlain();
   const value = isItem(first.text) ? sequence(reader, indent) : mapping(reader, indent);
+  reader.depth -= 1;
   const next = reader.lines[reader.at];
   if (next !== undefined && next.indent > indent) throw new NotPlain();
   return value;
@@ -116,7 +119,7 @@ function block(reader: Reader, indent: number): unknown {
  */
 export function quickYaml(document: string): { readonly value: unknown } | undefined {
   try {
-    const reader: Reader = { lines: linesOf(document), at: 0 };
+    const reader: Reader = { lines: linesOf(document), at: 0, depth: 0 };
     const first = reader.lines[0];
     if (first === undefined) return { value: null };
     const value = block(reader, first.indent);

@@ -1,4 +1,4 @@
-import { type Raw, recordOf } from '@dovetail/core-kube-model';
+import { type Parsed, type Pod, podOf, type Raw, recordOf } from '@dovetail/core-kube-model';
 
 import type { Inventory, Item } from './kinds.js';
 
@@ -14,6 +14,21 @@ const systemPriorities: readonly (readonly [string, number])[] = [
 
 /** Changes that the API server makes to a pod's spec on its way in. */
 export type Admission = (spec: Raw) => Raw;
+
+/** Reads a pod as the API server would admit it. Without containers it would not. */
+export function admittedPod(object: Raw, admit: Admission): Parsed<Pod> {
+  const { spec } = object;
+  const { containers } = recordOf(spec);
+  const none = containers === undefined || containers === null;
+  if (none || (Array.isArray(containers) && containers.length === 0))
+    return {
+      ok: false,
+      field: 'spec.containers',
+      value: none ? '(absent)' : '[]',
+      remedy: 'write at least one container',
+    };
+  return podOf({ ...object, spec: admit(recordOf(spec)) });
+}
 
 function withPriority(
   spec: Raw,
@@ -51,11 +66,27 @@ function withRuntime(spec: Raw, classes: ReadonlyMap<string, Raw>): Raw {
 const valueOf = (item: Item): number | undefined =>
   typeof item.object['value'] === 'number' ? item.object['value'] : undefined;
 
+/** Adds the classes that a pending pod names and the input lacks, such as `RuntimeClass/gvisor`. */
+function addMissing(
+  missing: Set<string>,
+  spec: Raw,
+  known: { readonly priorities: ReadonlySet<string>; readonly runtimes: ReadonlySet<string> },
+): void {
+  if (spec['nodeName'] !== undefined) return;
+  const priority = spec['priority'] === undefined ? textOf(spec['priorityClassName']) : '';
+  const runtime = textOf(spec['runtimeClassName']);
+  if (priority !== '' && !known.priorities.has(priority)) missing.add(`PriorityClass/${priority}`);
+  if (runtime !== '' && !known.runtimes.has(runtime)) missing.add(`RuntimeClass/${runtime}`);
+}
+
 /**
  * Priorities by PriorityClass, and overhead and placement by RuntimeClass, as their admission
- * plug-ins write them in.
+ * plug-ins write them in. `missing` fills with the classes that pods name and the input lacks.
  */
-export function admissionOf(inventory: Inventory): Admission {
+export function admissionOf(inventory: Inventory): {
+  readonly admit: Admission;
+  readonly missing: ReadonlySet<string>;
+} {
   const classes = inventory.of('PriorityClass');
   const priorities = new Map([
     ...systemPriorities,
@@ -66,9 +97,11 @@ export function admissionOf(inventory: Inventory): Admission {
   ]);
   const byDefault = classes.filter((item) => item.object['globalDefault'] === true).map(valueOf)[0];
   const runtimes = new Map(inventory.of('RuntimeClass').map((item) => [item.name, item.object]));
-  if (priorities.size === systemPriorities.length && runtimes.size === 0) {
-    return (spec) =>
-      spec['priorityClassName'] === undefined ? spec : withPriority(spec, priorities, undefined);
-  }
-  return (spec) => withRuntime(withPriority(spec, priorities, byDefault), runtimes);
+  const missing = new Set<string>();
+  const known = { priorities: new Set(priorities.keys()), runtimes: new Set(runtimes.keys()) };
+  const admit: Admission = (spec) => {
+    addMissing(missing, spec, known);
+    return withRuntime(withPriority(spec, priorities, byDefault), runtimes);
+  };
+  return { admit, missing };
 }

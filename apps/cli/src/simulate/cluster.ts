@@ -89,8 +89,13 @@ const noTypes: TypesByName = new Map();
 
 /**
  * The room of the cluster's nodes and claims. A claim may become any type that its pool can boot.
+ * Pods whose UID is in `moving` take no room where they are.
  */
-export function roomOf(cluster: Cluster, pools: readonly PoolOptions[]): readonly ExistingNode[] {
+export function roomOf(
+  cluster: Cluster,
+  pools: readonly PoolOptions[],
+  moving: ReadonlySet<string>,
+): readonly ExistingNode[] {
   const types = new Map(
     pools.map(({ pool, instanceTypes }) => [
       poolKey(pool.identity),
@@ -98,6 +103,7 @@ export function roomOf(cluster: Cluster, pools: readonly PoolOptions[]): readonl
     ]),
   );
   return existingNodes(cluster, {
+    moving,
     typesOf: (claim) => types.get(poolKey(claim.pool)) ?? noTypes,
     promisedTo: (holderUid) => promisedRoom(cluster, holderUid, manifestsMs),
   });

@@ -38,6 +38,18 @@ const namespaced = new Set([
   'PodDisruptionBudget',
 ]);
 
+/** Kinds in lower case, as a misspelt manifest may name them. */
+const kindsByLowerCase = new Map(
+  [...readVersions.keys()].map((kind) => [kind.toLowerCase(), kind]),
+);
+
+/**
+ * Whether the group is one of Kubernetes' own. A kind of that name there can only be ours,
+ * misspelt or in a version of long ago. The groups of CRDs have a dot, and kinds of their own.
+ */
+const isKubernetesGroup = (group: string): boolean =>
+  !group.includes('.') || group.endsWith('.k8s.io');
+
 const groupOf = (apiVersion: string): string =>
   apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
 
@@ -53,10 +65,8 @@ export type Inventory = {
   of(kind: string): readonly Item[];
   /** The number of objects of each kind that play no part in planning. */
   readonly ignored: ReadonlyMap<string, number>;
-  /**
-   * `Deployment default/web`, if given more than once. As with kubectl apply, the last one counts.
-   */
-  readonly replaced: readonly string[];
+  /** Notes for the user, for example about an object that is given more than once. */
+  readonly notes: readonly string[];
 };
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -82,30 +92,72 @@ async function itemOf(source: Source, serial: number): Promise<Item> {
   return { ...source, object, name, namespace, uid };
 }
 
+/** The kind that an object is read as; undefined for one that plays no part in planning. */
+async function readKindOf(source: Source): Promise<string | undefined> {
+  const kind = kindsByLowerCase.get(source.kind.toLowerCase());
+  const version = kind === undefined ? undefined : readVersions.get(kind);
+  if (kind === undefined || version === undefined) return undefined;
+  const group = groupOf(source.apiVersion);
+  if (group !== groupOf(version) && !isKubernetesGroup(group)) return undefined;
+  if (kind !== source.kind)
+    throw await errorAt(source, {
+      field: 'kind',
+      value: JSON.stringify(source.kind),
+      remedy: `write ${kind}`,
+    });
+  if (version !== source.apiVersion)
+    throw await errorAt(source, {
+      field: 'apiVersion',
+      value: JSON.stringify(source.apiVersion),
+      remedy: `write ${source.kind} in ${version}`,
+    });
+  return kind;
+}
+
+const titleOf = (item: Item): string =>
+  `${item.kind} ${item.namespace === '' ? item.name : `${item.namespace}/${item.name}`}`;
+
+/**
+ * The objects of a kind, each with a UID of its own. An object that was copied and renamed by hand
+ * still carries the UID of its original, and one of the two would vanish.
+ */
+function withOwnUids(items: readonly Item[], notes: string[]): readonly Item[] {
+  const owners = new Map<string, Item>();
+  return items.map((item) => {
+    const owner = owners.get(item.uid);
+    if (owner === undefined) {
+      owners.set(item.uid, item);
+      return item;
+    }
+    notes.push(`${titleOf(item)} has the uid of ${titleOf(owner)}: both count`);
+    const uid = `${item.kind}/${item.namespace}/${item.name}`;
+    const metadata = item.object['metadata'] as Readonly<Record<string, unknown>>;
+    return { ...item, uid, object: { ...item.object, metadata: { ...metadata, uid } } };
+  });
+}
+
 /** Sorts objects by kind. Throws InputError for a known kind in another version. */
 export async function inventoryOf(sources: readonly Source[]): Promise<Inventory> {
   const byKind = new Map<string, Map<string, Item>>();
   const ignored = new Map<string, number>();
-  const replaced: string[] = [];
+  const notes: string[] = [];
   for (const [serial, source] of sources.entries()) {
-    const version = readVersions.get(source.kind);
-    if (version === undefined || groupOf(version) !== groupOf(source.apiVersion)) {
-      ignored.set(source.kind, (ignored.get(source.kind) ?? 0) + 1);
+    if ((await readKindOf(source)) === undefined) {
+      const ours = readVersions.has(source.kind);
+      const shown = ours ? `${source.kind} of ${groupOf(source.apiVersion)}` : source.kind;
+      ignored.set(shown, (ignored.get(shown) ?? 0) + 1);
       continue;
     }
-    if (version !== source.apiVersion)
-      throw await errorAt(source, {
-        field: 'apiVersion',
-        value: JSON.stringify(source.apiVersion),
-        remedy: `write ${source.kind} in ${version}`,
-      });
     const item = await itemOf(source, serial);
     const known = byKind.get(source.kind) ?? new Map<string, Item>();
     byKind.set(source.kind, known);
     const identity = `${item.namespace}/${item.name}`;
     if (known.delete(identity))
-      replaced.push(`${source.kind} ${item.namespace === '' ? item.name : identity}`);
+      notes.push(`${titleOf(item)} is given more than once: the last one counts`);
     known.set(identity, item);
   }
-  return { of: (kind) => [...(byKind.get(kind)?.values() ?? [])], ignored, replaced };
+  const items = new Map(
+    [...byKind].map(([kind, known]) => [kind, withOwnUids([...known.values()], notes)]),
+  );
+  return { of: (kind) => items.get(kind) ?? [], ignored, notes };
 }

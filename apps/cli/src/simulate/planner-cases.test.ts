@@ -445,3 +445,54 @@ describe('the slack of a spread saves nodes', () => {
     ],
   ])('%s: %s', async (file, _expectation, lines) => expect(await planned(file)).toEqual(lines));
 });
+
+describe('nodes that start and nodes that leave', () => {
+  test.each<Case>([
+    [
+      'node-that-is-not-registered-yet',
+      'the taint that registration removes keeps no pod away',
+      ['n1: p'],
+    ],
+    [
+      'node-with-its-pools-startup-taint',
+      'the startup taint of the pool keeps no pod away from a node that is not initialised',
+      ['n1: p'],
+    ],
+    [
+      'node-whose-kubelet-has-not-reported',
+      'the type of the node stands for the room that its kubelet has not reported',
+      ['n1: p'],
+    ],
+    [
+      'claim-whose-node-has-not-joined',
+      'the room of a claim in flight is used',
+      ['default-abc: p'],
+    ],
+    [
+      'pod-on-a-node-that-is-deleted',
+      'a pod of a node that is deleted is planned for the time after',
+      ['$0.0800 c-2x in a|b|c: r'],
+    ],
+    [
+      'pod-on-a-node-with-the-disrupted-taint',
+      'a pod of a node that is retired is planned for the time after',
+      ['$0.0800 c-2x in a|b|c: p r'],
+    ],
+    ['pod-with-a-nominated-node', 'a pod for which others make room is left aside', []],
+  ])('%s: %s', async (file, _expectation, lines) => expect(await planned(file)).toEqual(lines));
+});
+
+describe('workloads of which a part is there', () => {
+  test.each<Case>([
+    [
+      'stateful-set-without-its-first-pod',
+      'the missing number is planned, with the volume of that number',
+      ['$0.0800 c-2x in c: s-0'],
+    ],
+    [
+      'replica-set-without-its-deployment',
+      'a replica set asks for its own pods where its deployment is not in the input',
+      ['$0.0800 c-2x in a|b|c: web-1-0 web-1-1 web-1-2'],
+    ],
+  ])('%s: %s', async (file, _expectation, lines) => expect(await planned(file)).toEqual(lines));
+});

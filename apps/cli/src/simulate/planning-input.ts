@@ -1,21 +1,23 @@
-import { type Cluster, snapshotObjects } from '@dovetail/core-cluster';
+import { type Cluster, isRetiring, snapshotObjects } from '@dovetail/core-cluster';
 import {
   compareText,
   isActive,
   isDaemonPod,
   isRecord,
+  isReschedulable,
   isStaticPod,
   isTerminal,
   type Parsed,
   type Pod,
-  podOf,
   type Raw,
+  uprooted,
 } from '@dovetail/core-kube-model';
 import type { Snapshot } from '@dovetail/core-scheduling';
 
-import { type Admission, admissionOf } from './admission.js';
+import { type Admission, admissionOf, admittedPod } from './admission.js';
 import type { Catalog } from './catalog.js';
 import { all, clusterOf, roomOf } from './cluster.js';
+import { claimsOfStartingNodes } from './joining.js';
 import type { Inventory } from './kinds.js';
 import { poolsOf } from './pools.js';
 import { workloadPods } from './workloads.js';
@@ -62,9 +64,7 @@ function podReader(admit: Admission): (raw: unknown) => Parsed<Pod> {
       };
       return { ok: true, value: { ...known, name, namespace, uid } };
     }
-    const parsed = podOf(
-      isRecord(object['spec']) ? { ...object, spec: admit(object['spec']) } : object,
-    );
+    const parsed = admittedPod(object, admit);
     if (parsed.ok && text !== undefined) remembered.set(text, parsed.value);
     return parsed;
   };
@@ -72,10 +72,20 @@ function podReader(admit: Admission): (raw: unknown) => Parsed<Pod> {
 
 const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
 
-function notesOf(
-  inventory: Inventory,
-  facts: { readonly strangers: number; readonly assumedClasses: readonly string[] },
-): readonly string[] {
+type Facts = {
+  readonly strangers: number;
+  readonly preempting: number;
+  readonly moving: number;
+  readonly starting: number;
+  readonly assumedClasses: readonly string[];
+  readonly missingClasses: readonly string[];
+};
+
+/** A note about so many things; none about no things. */
+const counted = (count: number, word: string, text: string): readonly string[] =>
+  count === 0 ? [] : [`${plural(count, word)} ${text}`];
+
+function notesOf(inventory: Inventory, facts: Facts): readonly string[] {
   const ignored = [...inventory.ignored]
     .sort(([a], [b]) => compareText(a, b))
     .map(([kind, count]) => `${kind} (${count})`);
@@ -83,13 +93,19 @@ function notesOf(
     ...(ignored.length === 0
       ? []
       : [`these kinds play no part in planning: ${ignored.join(', ')}`]),
-    ...inventory.replaced.map((name) => `${name} is given more than once: the last one counts`),
-    ...(facts.strangers === 0
-      ? []
-      : [`${plural(facts.strangers, 'pod')} on nodes that are not in the manifests: left aside`]),
+    ...inventory.notes,
+    ...counted(facts.strangers, 'pod', 'on nodes that are not in the manifests: left aside'),
+    ...counted(
+      facts.preempting,
+      'pod',
+      'with a nominated node, where others make room: left aside',
+    ),
+    ...counted(facts.moving, 'pod', 'on nodes that are leaving: planned for the time after'),
+    ...counted(facts.starting, 'node', 'starting without a NodeClaim: the pool stands for it'),
     ...facts.assumedClasses.map(
       (name) => `${name} is not in the manifests: AL2023 with its standard settings stands for it`,
     ),
+    ...facts.missingClasses.map((name) => `${name} is not in the manifests: it changes nothing`),
   ];
 }
 
@@ -103,6 +119,22 @@ const strangersIn = (cluster: Cluster): number =>
   ).length;
 
 /**
+ * The pods of leaving nodes, which will need a place. A pod that a stateful set is about to replace
+ * is among the pods that the set asks for.
+ */
+function movingIn(cluster: Cluster, asked: readonly Pod[]): readonly Pod[] {
+  const names = new Set(asked.map((pod) => `${pod.namespace}/${pod.name}`));
+  return [...cluster.nodes.values()]
+    .filter((node) => isRetiring(node, cluster.claimOfNode(node)))
+    .flatMap((node) => cluster.pods.by('node', node.name))
+    .filter((pod) => isReschedulable(pod) && !names.has(`${pod.namespace}/${pod.name}`))
+    .map(uprooted);
+}
+
+const mayBePlanned = (pod: Pod): boolean =>
+  pod.nodeName === undefined && isActive(pod) && !isDaemonPod(pod) && !isStaticPod(pod);
+
+/**
  * Reads everything that planning needs. Throws InputError with file, line and field for unusable
  * input.
  */
@@ -110,25 +142,34 @@ export async function planningInputOf(
   inventory: Inventory,
   catalog: Catalog,
 ): Promise<PlanningInput> {
-  const admit = admissionOf(inventory);
+  const { admit, missing } = admissionOf(inventory);
   const given = await all(inventory, 'Pod', podReader(admit));
   const asked = await workloadPods(inventory, given, admit);
-  const unbound = given.filter(
-    (pod) => pod.nodeName === undefined && isActive(pod) && !isDaemonPod(pod) && !isStaticPod(pod),
-  );
+  const unbound = given.filter(mayBePlanned);
+  const waiting = unbound.filter((pod) => pod.nominatedNodeName === undefined);
   const cluster = await clusterOf(inventory, catalog, { given, asked });
   const { pools, assumedClasses } = await poolsOf(inventory, catalog);
+  const starting = claimsOfStartingNodes(cluster, pools);
+  for (const claim of starting) cluster.set('claim', claim);
+  const moving = movingIn(cluster, asked);
   const snapshot: Snapshot = {
     stateSequence: 0,
     catalogRevision: catalog.name,
     admissionHead: '',
     pools,
-    nodes: roomOf(cluster, pools),
+    nodes: roomOf(cluster, pools, new Set(moving.map((pod) => pod.uid))),
     ...snapshotObjects(cluster),
   };
   return {
     snapshot,
-    pods: [...unbound, ...asked],
-    notes: notesOf(inventory, { strangers: strangersIn(cluster), assumedClasses }),
+    pods: [...waiting, ...moving, ...asked],
+    notes: notesOf(inventory, {
+      strangers: strangersIn(cluster),
+      preempting: unbound.length - waiting.length,
+      moving: moving.length,
+      starting: starting.length,
+      assumedClasses,
+      missingClasses: [...missing].sort(compareText),
+    }),
   };
 }

@@ -34,6 +34,7 @@ export type SimulateRequest = {
   readonly explain?: string;
   readonly hostnameSpread: 'balanced' | 'strict';
   readonly preferences: 'Respect' | 'Ignore';
+  readonly minValues?: 'Strict' | 'BestEffort';
 };
 
 /** The outputs of the command. Notes and progress are for people and never mix with the result. */
@@ -57,6 +58,7 @@ const planOptionsOf = (request: SimulateRequest): PlanOptions => ({
   seed: request.seed,
   hostnameSpread: request.hostnameSpread,
   preferencePolicy: request.preferences,
+  ...(request.minValues === undefined ? {} : { minValuesPolicy: request.minValues }),
 });
 
 function timedPlan(

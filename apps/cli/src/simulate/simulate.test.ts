@@ -342,7 +342,7 @@ describe('workloads stand for their pods', () => {
           apiVersion: 'apps/v1',
           kind: 'Deployment',
           metadata: { name: 'web', uid: 'd' },
-          spec: { replicas: 3, template: { metadata: {}, spec: { containers: [] } } },
+          spec: { replicas: 3, template: { metadata: {}, spec: { containers: [{ name: 'c' }] } } },
         },
         {
           apiVersion: 'apps/v1',
@@ -378,7 +378,7 @@ describe('workloads stand for their pods', () => {
               },
             ],
           },
-          spec: {},
+          spec: { containers: [{ name: 'c' }] },
         })),
       ],
     };
@@ -525,7 +525,7 @@ describe('bad input ends with 64 and names', () => {
     [
       'a key that holds dots',
       'x.yaml',
-      'apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\nspec:\n  nodeSelector:\n    a: b\n    topology.kubernetes.io/zone: 7\n',
+      'apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\nspec:\n  nodeSelector:\n    a: b\n    topology.kubernetes.io/zone: 7\n  containers:\n    - name: c\n',
       /x\.yaml:8: spec\.nodeSelector\.topology\.kubernetes\.io\/zone: 7/,
     ],
   ])('%s', async (_name, file, text, message) => {

@@ -5,7 +5,6 @@ import {
   type Owner,
   parsed,
   type Pod,
-  podOf,
   type PodVolume,
   type Raw,
   readInteger,
@@ -13,14 +12,22 @@ import {
 } from '@dovetail/core-kube-model';
 
 import { valueOf } from '../manifests/objects.js';
-import type { Admission } from './admission.js';
+import { type Admission, admittedPod } from './admission.js';
 import type { Inventory, Item } from './kinds.js';
 
 /** The most pods that one workload may stand for. */
 const replicasMax = 1_000_000;
 
-/** Where a workload keeps its template, and its number of pods. */
-type Shape = { readonly template: Raw; readonly field: string; readonly count: number };
+/**
+ * Where a workload keeps its template, and its number of pods. The pods of a stateful set have
+ * numbers from `first`.
+ */
+type Shape = {
+  readonly template: Raw;
+  readonly field: string;
+  readonly count: number;
+  readonly first?: number;
+};
 
 async function integerAt(
   item: Item,
@@ -52,12 +59,16 @@ async function jobShape(item: Item, spec: Raw, field: string): Promise<Shape> {
 async function shapeOf(item: Item): Promise<Shape> {
   const spec = recordOf(item.object['spec']);
   if (item.kind === 'Job') return await jobShape(item, spec, 'spec');
-  if (item.kind !== 'CronJob')
+  if (item.kind !== 'CronJob') {
+    const ordinals = recordOf(spec['ordinals']);
+    const start = { name: 'start', field: 'spec.ordinals' };
     return {
       template: recordOf(spec['template']),
       field: 'spec.template',
       count: await integerAt(item, spec, { name: 'replicas', field: 'spec' }, 1),
+      ...(item.kind === 'StatefulSet' ? { first: await integerAt(item, ordinals, start, 0) } : {}),
     };
+  }
   const run = await jobShape(
     item,
     recordOf(recordOf(spec['jobTemplate'])['spec']),
@@ -77,11 +88,19 @@ async function templatePod(item: Item, shape: Shape, admit: Admission): Promise<
     typeof metadata['labels'] === 'object'
       ? { labels: { ...recordOf(metadata['labels']), ...hash } }
       : { labels: metadata['labels'] ?? hash };
-  const spec = admit(recordOf(shape.template['spec']));
-  const result = podOf({
-    metadata: { ...metadata, ...labels, name: item.name, namespace: item.namespace, uid: item.uid },
-    spec,
-  });
+  const result = admittedPod(
+    {
+      metadata: {
+        ...metadata,
+        ...labels,
+        name: item.name,
+        namespace: item.namespace,
+        uid: item.uid,
+      },
+      spec: shape.template['spec'],
+    },
+    admit,
+  );
   return await valueOf(
     item,
     result.ok ? result : { ...result, field: `${shape.field}.${result.field}` },
@@ -143,8 +162,53 @@ const workloadKinds = [
 ];
 
 /**
- * The missing pods of the workloads. A workload that another controls is left to that one, and
- * existing pods count. So manifests and the output of `kubectl get` are both read correctly.
+ * The workload that controls each workload, by UID. One that is not in the input asks for no pods,
+ * so its children ask themselves.
+ */
+function parentsOf(items: readonly Item[]): ReadonlyMap<string, string> {
+  const uids = new Set(items.map((item) => item.uid));
+  return new Map(
+    items.flatMap((item) => {
+      const parent = controllerOf(item);
+      const known = parent !== undefined && parent !== item.uid && uids.has(parent);
+      return known ? [[item.uid, parent] as const] : [];
+    }),
+  );
+}
+
+/** The names of the pods that live under each workload, at any depth, by the workload's UID. */
+function livingPods(
+  given: readonly Pod[],
+  parents: ReadonlyMap<string, string>,
+): ReadonlyMap<string, ReadonlySet<string>> {
+  const living = new Map<string, Set<string>>();
+  for (const pod of given) {
+    if (isTerminal(pod) || isTerminating(pod)) continue;
+    const above = new Set<string>();
+    for (let uid = pod.owner?.uid; uid !== undefined && !above.has(uid); uid = parents.get(uid)) {
+      above.add(uid);
+      living.set(uid, (living.get(uid) ?? new Set()).add(pod.name));
+    }
+  }
+  return living;
+}
+
+/**
+ * The numbers of the pods that a workload still asks for. A stateful set has one pod of each
+ * number; other workloads ask for as many as are missing.
+ */
+function missingOf(shape: Shape, item: Item, living: ReadonlySet<string>): readonly number[] {
+  const { first, count } = shape;
+  if (first === undefined)
+    return Array.from({ length: Math.max(0, count - living.size) }, (_, n) => living.size + n);
+  return Array.from({ length: count }, (_, n) => first + n).filter(
+    (n) => !living.has(`${item.name}-${n}`),
+  );
+}
+
+/**
+ * The missing pods of the workloads. A workload that another one in the input controls is left to
+ * that one, and existing pods count. So manifests and the output of `kubectl get` are both read correctly.
  */
 export async function workloadPods(
   inventory: Inventory,
@@ -152,24 +216,14 @@ export async function workloadPods(
   admit: Admission,
 ): Promise<readonly Pod[]> {
   const items = workloadKinds.flatMap((kind) => inventory.of(kind));
-  const parents = new Map(
-    items.flatMap((item) => {
-      const parent = controllerOf(item);
-      return parent === undefined ? [] : [[item.uid, parent] as const];
-    }),
-  );
-  const living = new Map<string, number>();
-  for (const pod of given) {
-    if (pod.owner === undefined || isTerminal(pod) || isTerminating(pod)) continue;
-    for (let uid: string | undefined = pod.owner.uid; uid !== undefined; uid = parents.get(uid))
-      living.set(uid, (living.get(uid) ?? 0) + 1);
-  }
+  const parents = parentsOf(items);
+  const living = livingPods(given, parents);
   const pods: Pod[] = [];
   for (const item of items) {
     if (parents.has(item.uid)) continue;
     const shape = await shapeOf(item);
     const base = await templatePod(item, shape, admit);
-    for (let index = living.get(item.uid) ?? 0; index < shape.count; index += 1)
+    for (const index of missingOf(shape, item, living.get(item.uid) ?? new Set()))
       pods.push(replicaOf(item, base, index));
   }
   return pods;

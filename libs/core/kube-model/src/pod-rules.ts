@@ -47,6 +47,12 @@ export function isReschedulable(pod: Pod): boolean {
   );
 }
 
+/** The pod, or its successor, as it waits for a place once its node is gone. */
+export function uprooted(pod: Pod): Pod {
+  const { nodeName: _node, nominatedNodeName: _nominated, deletionMs: _deletion, ...rest } = pod;
+  return { ...rest, phase: 'Pending', unschedulable: true };
+}
+
 /**
  * Whether draining evicts the pod: it is active, not static, and does not tolerate the draining
  * taint.

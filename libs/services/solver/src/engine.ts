@@ -10,7 +10,7 @@ import {
   stateEventOf,
 } from '@dovetail/contracts';
 import { poolKey } from '@dovetail/core-api';
-import { compareText, isUnplaced, type Pod } from '@dovetail/core-kube-model';
+import { compareText, isUnplaced, type Pod, uprooted } from '@dovetail/core-kube-model';
 import type { DebugState, FollowEvent, Hash } from '@dovetail/core-ports';
 import {
   defaultPlanOptions,
@@ -214,10 +214,4 @@ export class SolverEngine {
       unavailable: catalog.unavailableCount,
     };
   }
-}
-
-/** The pod as it will be after its eviction: pending and unbound. */
-function uprooted(pod: Pod): Pod {
-  const { nodeName: _node, nominatedNodeName: _nominated, deletionMs: _deletion, ...rest } = pod;
-  return { ...rest, phase: 'Pending', unschedulable: true };
 }
