@@ -128,6 +128,7 @@ function remedyOf(
     case 'timeout':
       return `NATS at ${at} cannot be reached: give its address with --nats or NATS_URL (make lab starts one, and leaves its address in ${labUrlFile})`;
     case 'too-large':
+    case 'full':
     case 'wrong-last-sequence':
       return error.message;
   }

@@ -27,6 +27,6 @@ export {
   promisedRoom,
   promiseHolding,
 } from './promises.js';
-export { isRegistered, isSameTaint, registeredTaints } from './registration.js';
+export { isRegistered, isSameTaint, poolOfLabels, registeredTaints } from './registration.js';
 export { isBeingDeleted, isRetiring, isTaintedDisrupted } from './retiring.js';
 export { byUid, nodesNow, snapshotObjects, snapshotOf, snapshotWithoutNodes } from './snapshot.js';
