@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import type { InstanceType } from '@dovetail/core-ec2-model';
-import { type Bus, Stopper } from '@dovetail/core-ports';
+import { type Bus, BusError, Stopper } from '@dovetail/core-ports';
 import { memoryBus, MemoryBusServer } from '@dovetail/sim-bus';
 import { virtualClock } from '@dovetail/sim-clock';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -202,6 +202,29 @@ describe('queues', () => {
       ok: false,
       field: 'blob.parts',
     });
+  });
+  test('a large message whose parts the bus does not give now comes again', async () => {
+    const podUids = Array.from(
+      { length: 40_000 },
+      (_, index) => `pod-uid-${String(index)}-of-many`,
+    );
+    await publishBatch(channel, { ...sampleBatch, podUids });
+    let failures = 2;
+    const { bus } = channel;
+    const failing: Bus = Object.assign(Object.create(bus) as Bus, {
+      work: bus.work.bind(bus),
+      lastMessage: (stream: string, subject: string) => {
+        failures -= 1;
+        return failures >= 0
+          ? Promise.reject(new BusError('timeout', 'no answer'))
+          : bus.lastMessage(stream, subject);
+      },
+    });
+    const working = firstOf(workBatches({ ...channel, bus: failing }, stop));
+    for (let tries = 0; tries < 3; tries += 1) await clock.advance(2_000);
+    const { read, item } = await working;
+    expect(read).toEqual({ ok: true, value: { ...sampleBatch, podUids } });
+    expect(item.deliveries).toBe(3);
   });
   test("a plan's id is its content: not who made it, when, or how fast", () => {
     const { id: _id, ...draft } = samplePlanMessage;

@@ -93,6 +93,9 @@ export const workPlans = (
 ): AsyncGenerator<Work<PlanMessage>> =>
   workOf(reader, workers.launcher(reader.cluster), decodePlanMessage, stop);
 
+/** Delay until a message comes again whose parts the bus did not give: a server restarts in it. */
+const againMs = 2_000;
+
 async function* workOf<T>(
   reader: WorkReader,
   spec: WorkerSpec,
@@ -100,7 +103,12 @@ async function* workOf<T>(
   stop: StopSignal,
 ): AsyncGenerator<Work<T>> {
   for await (const item of reader.bus.work(spec, stop)) {
-    const bytes = await payloadOf(reader, item.message);
+    const bytes = await payloadOf(reader, item.message).catch(() => undefined);
+    if (bytes === undefined) {
+      // The parts could not be collected now. The connection itself reports a lost bus.
+      await item.nak(againMs).catch(() => undefined);
+      continue;
+    }
     yield { item, read: bytes.ok ? decode(bytes.value) : bytes };
   }
 }

@@ -11,10 +11,15 @@ import type { PodWatcherDeps } from './config.js';
 import type { Parts } from './parts.js';
 import { ownKinds } from './sources.js';
 
+/** Verdicts that are remembered: more pods than any cluster has pending, in some 20 MB. */
+const heardMax = 100_000;
+
 /** Reads the streams that the launcher writes: verdicts, promises and the catalog. */
 export class LauncherReports {
   readonly #deps: PodWatcherDeps;
   readonly #parts: Parts;
+  /** The last verdict on each pod: its plan and outcome. */
+  readonly #heard = new Map<string, string>();
 
   constructor(deps: PodWatcherDeps, parts: Parts) {
     this.#deps = deps;
@@ -62,8 +67,10 @@ export class LauncherReports {
   }
 
   #takeVerdict(verdict: Verdict): void {
+    if (!this.#isNews(verdict)) return;
     const { pending, batches } = this.#parts;
-    const nowMs = this.#deps.channel.clock.nowMs();
+    // A verdict may be read long after it was told, by a leader that has just taken over.
+    const nowMs = Math.min(this.#deps.channel.clock.nowMs(), verdict.atMs);
     pending.verdict(verdict, nowMs, batches.cutMs(verdict.podUid));
     batches.settled(verdict.podUid);
     // The launcher publishes the decision: it has the whole plan, and one decision serves equal
@@ -72,6 +79,16 @@ export class LauncherReports {
       this.#deps.metrics.count('dovetail_pods_unschedulable_total', {
         reason: verdict.reasons[0]?.code ?? 'none',
       });
+  }
+
+  /** A plan that came to the launcher again is answered again, which says nothing new of its pods. */
+  #isNews({ podUid, planId, outcome }: Verdict): boolean {
+    const said = `${planId} ${outcome}`;
+    if (this.#heard.get(podUid) === said) return false;
+    this.#heard.delete(podUid);
+    this.#heard.set(podUid, said);
+    if (this.#heard.size > heardMax) this.#heard.delete(this.#heard.keys().next().value ?? '');
+    return true;
   }
 
   async #retryAt(atMs: number, stop: StopSignal): Promise<void> {

@@ -25,6 +25,26 @@ describe('verdicts', () => {
     expect(stage.batches.map((batch) => batch.podUids)).toEqual([[uid], [uid]]);
   });
 
+  test('a verdict that is told again says nothing new', async () => {
+    await ready();
+    const uid = await stage.pod('a');
+    await stage.advance(60);
+    await stage.verdict(uid, 'refused', { planId: 'p' });
+    await stage.advance(100);
+    await stage.verdict(uid, 'refused', { planId: 'p' });
+    await stage.advance(200);
+    expect(stage.batches.map((batch) => batch.podUids)).toEqual([[uid], [uid]]);
+  });
+
+  test('an old verdict counts from when it was told', async () => {
+    await ready();
+    const uid = await stage.pod('a');
+    await stage.advance(60);
+    await stage.verdict(uid, 'unplaced', { atMs: stage.clock.nowMs() - 600_000 });
+    await stage.advance(100);
+    expect(stage.batches.map((batch) => batch.podUids)).toEqual([[uid], [uid]]);
+  });
+
   test('new pods wait for the verdicts on their group, then leave', async () => {
     await ready();
     const first = await stage.pod('a');

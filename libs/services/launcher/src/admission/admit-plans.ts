@@ -1,9 +1,16 @@
-import { type PlanMessage, type Work, workPlans, type WorkReader } from '@dovetail/contracts';
+import {
+  limits,
+  type PlanMessage,
+  type Work,
+  workPlans,
+  type WorkReader,
+} from '@dovetail/contracts';
 import {
   type Clock,
   LeadershipLost,
   type Log,
   type Metrics,
+  Stopper,
   type StopSignal,
   type Vitals,
 } from '@dovetail/core-ports';
@@ -31,23 +38,55 @@ const roundMsMax = 300_000;
  * comes again.
  */
 export async function admitPlans(deps: AdmitPlansDeps, stop: StopSignal): Promise<void> {
-  const waiting: Work<PlanMessage>[] = [];
-  const wake = new Wake(deps.clock);
-  const receive = async (): Promise<void> => {
-    for await (const work of workPlans(deps.reader, stop)) {
-      waiting.push(work);
-      wake.raise();
-    }
-  };
-  const receiving = receive();
+  const scope = new Stopper(stop);
+  const plans: Plans = { waiting: [], inHand: new Set(), wake: new Wake(deps.clock) };
+  // A loop that ends or fails ends the others.
+  const loops = [receive, admit, keepInHand].map((loop) =>
+    loop(deps, plans, scope).finally(() => scope.abort()),
+  );
+  const ended = await Promise.allSettled(loops);
+  const failed = ended.find((result) => result.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+}
+
+type Plans = {
+  /** Received, and not in a round yet. */
+  readonly waiting: Work<PlanMessage>[];
+  /** Received, and not settled yet. */
+  readonly inHand: Set<Work<PlanMessage>>;
+  readonly wake: Wake;
+};
+
+async function receive(deps: AdmitPlansDeps, plans: Plans, stop: StopSignal): Promise<void> {
+  for await (const work of workPlans(deps.reader, stop)) {
+    plans.waiting.push(work);
+    plans.inHand.add(work);
+    plans.wake.raise();
+  }
+}
+
+async function admit(deps: AdmitPlansDeps, plans: Plans, stop: StopSignal): Promise<void> {
+  const { waiting, inHand, wake } = plans;
   while (!stop.aborted) {
     await wake.wait(stop);
-    while (waiting.length > 0 && !stop.aborted)
-      await deps.vitals.turn('rounds', roundMsMax, () =>
-        admitSome(deps, waiting.splice(0, deps.plansPerRoundMax)),
-      );
+    while (waiting.length > 0 && !stop.aborted) {
+      const works = waiting.splice(0, deps.plansPerRoundMax);
+      await deps.vitals.turn('rounds', roundMsMax, () => admitSome(deps, works));
+      for (const work of works) inHand.delete(work);
+    }
   }
-  await receiving;
+}
+
+/** Tells the queue that plans are still in hand while a round takes longer than it would wait. */
+async function keepInHand(
+  deps: AdmitPlansDeps,
+  { inHand }: Plans,
+  stop: StopSignal,
+): Promise<void> {
+  while (!stop.aborted) {
+    await deps.clock.sleep(limits.ackWaitMs / 3, stop);
+    for (const { item } of stop.aborted ? [] : inHand) await settle(deps, () => item.working());
+  }
 }
 
 async function admitSome(deps: AdmitPlansDeps, works: readonly Work<PlanMessage>[]): Promise<void> {

@@ -112,7 +112,7 @@ export class PodWatcherStage extends Stage {
     const value: Verdict = {
       podUid,
       outcome,
-      planId: 'plan-1',
+      planId: `plan-${String(this.#verdicts)}`,
       binId: outcome === 'unplaced' ? '' : 'bin-0',
       admission: { epoch: 1, number: this.#verdicts },
       atMs: this.clock.nowMs(),
