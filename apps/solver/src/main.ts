@@ -8,12 +8,8 @@ import {
   type Shell,
   systemHash,
 } from '@dovetail/runtime';
-import {
-  createSolver,
-  defaultSolverConfig,
-  reportMalformed,
-  solverMetrics,
-} from '@dovetail/service-solver';
+import { reportMalformed } from '@dovetail/service-kit';
+import { createSolver, defaultSolverConfig, solverMetrics } from '@dovetail/service-solver';
 
 import { workerEngine } from './worker-engine.js';
 
@@ -62,7 +58,7 @@ function assemble(shell: Shell<typeof settings>): Assembled {
     solver: replicaName,
     clock,
     log,
-    onMalformed: reportMalformed({ log, metrics }),
+    onMalformed: (malformed) => reportMalformed({ log, metrics }, malformed),
     vitals,
   });
   const channel = { bus, cluster: clusterName, hash: systemHash, source: 'solver', clock };

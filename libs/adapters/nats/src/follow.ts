@@ -270,7 +270,7 @@ class Session {
 }
 
 /** Whether the server says that the consumer has nothing to deliver, and holds nothing back. */
-export const isIdleHeartbeat = (headers: Pick<MsgHdrs, 'code' | 'description' | 'get'>): boolean =>
+const isIdleHeartbeat = (headers: Pick<MsgHdrs, 'code' | 'description' | 'get'>): boolean =>
   headers.code === 100 &&
   headers.description === 'Idle Heartbeat' &&
   headers.get('Nats-Consumer-Stalled') === '';

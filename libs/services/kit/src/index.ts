@@ -39,6 +39,7 @@ export * from './tell/claim-facts.js';
 export * from './tell/decisions.js';
 export * from './tell/event-recorder.js';
 export * from './tell/feed-mirror.js';
+export * from './tell/malformed-messages.js';
 export { busOutbox, Outbox } from './tell/outbox.js';
 export * from './watch/admitted-templates.js';
 export * from './watch/unreadable-objects.js';

@@ -22,3 +22,10 @@ export const feedMetrics: Readonly<Record<string, { readonly help: string }>> = 
     help: 'Objects that the stream had lost, or held too long, and that were published again',
   },
 };
+
+/** The metric of messages that could not be read, for services that follow a stream. */
+export const malformedMetrics: Readonly<Record<string, { readonly help: string }>> = {
+  dovetail_malformed_messages_total: {
+    help: 'Messages that could not be read, by message and field',
+  },
+};

@@ -1,4 +1,4 @@
-import { feedMetrics, kitMetrics } from '@dovetail/service-kit';
+import { feedMetrics, kitMetrics, malformedMetrics } from '@dovetail/service-kit';
 
 /** Buckets of durations in seconds, for work that takes milliseconds to half a minute. */
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30];
@@ -11,6 +11,7 @@ export const launcherMetrics: Readonly<
   Record<string, { readonly help: string; readonly buckets?: readonly number[] }>
 > = {
   ...kitMetrics,
+  ...malformedMetrics,
   ...feedMetrics,
   dovetail_admission_round_seconds: {
     help: 'Time from taking plans to publishing their verdicts',
@@ -18,9 +19,6 @@ export const launcherMetrics: Readonly<
   },
   dovetail_admission_bins_total: {
     help: 'Bins judged, by outcome and, for refusals, the first reason code',
-  },
-  dovetail_malformed_messages_total: {
-    help: 'Messages that could not be read, by message and field',
   },
   dovetail_pools_not_usable_total: { help: 'Times that a pool became unusable, by reason' },
   dovetail_claims_voided_total: {

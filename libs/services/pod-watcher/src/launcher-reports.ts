@@ -1,11 +1,6 @@
-import {
-  followCatalog,
-  followState,
-  type MalformedMessage,
-  type StateRecord,
-  type Verdict,
-} from '@dovetail/contracts';
+import { followCatalog, followState, type StateRecord, type Verdict } from '@dovetail/contracts';
 import type { StopSignal } from '@dovetail/core-ports';
+import { reportMalformed } from '@dovetail/service-kit';
 
 import type { PodWatcherDeps } from './config.js';
 import type { Parts } from './parts.js';
@@ -35,7 +30,7 @@ export class LauncherReports {
     const kinds = [...ownKinds, 'verdict', 'promise'] as const;
     for await (const event of followState(this.#deps.channel, stop, { kinds })) {
       if (event.kind === 'reset') pending.forgetPublished();
-      if (event.kind === 'malformed') this.#malformed('state', event);
+      if (event.kind === 'malformed') reportMalformed(this.#deps, event);
       else if (event.kind !== 'record' || !this.#takeReport(event.record)) feed.heard(event);
       wake.raise();
     }
@@ -44,7 +39,7 @@ export class LauncherReports {
   /** Follows the catalog until `stop`. New types and returning capacity may help unplaced pods. */
   async followCatalog(stop: StopSignal): Promise<void> {
     for await (const event of followCatalog(this.#deps.channel, stop)) {
-      if (event.kind === 'malformed') this.#malformed('catalog', event);
+      if (event.kind === 'malformed') reportMalformed(this.#deps, event);
       else if (event.kind === 'class') this.#retryUnplaced();
       // An offering that ran dry helps no pod now. Its return does.
       else if (event.kind === 'unavailable') void this.#retryAt(event.offering.untilMs, stop);
@@ -100,10 +95,5 @@ export class LauncherReports {
   #retryUnplaced(): void {
     this.#parts.pending.backoff.retryUnplaced(this.#deps.channel.clock.nowMs());
     this.#parts.wake.raise();
-  }
-
-  #malformed(stream: 'state' | 'catalog', { subject, field, reason }: MalformedMessage): void {
-    this.#deps.metrics.count('dovetail_malformed_messages_total', { stream });
-    this.#deps.log.warn('message-malformed', `${subject}: ${field}: ${reason}`, { subject, field });
   }
 }

@@ -1,4 +1,4 @@
-import { feedMetrics, kitMetrics } from '@dovetail/service-kit';
+import { feedMetrics, kitMetrics, malformedMetrics } from '@dovetail/service-kit';
 
 const counts = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000];
 
@@ -7,10 +7,10 @@ export const podWatcherMetrics: Readonly<
   Record<string, { readonly help: string; readonly buckets?: readonly number[] }>
 > = {
   ...kitMetrics,
+  ...malformedMetrics,
   ...feedMetrics,
   dovetail_batch_pods: { help: 'Pods in a batch', buckets: counts },
   dovetail_batches_total: { help: 'Batches of pending pods put in the queue' },
-  dovetail_malformed_messages_total: { help: 'Messages that could not be read, by stream' },
   dovetail_pending_pods: { help: 'Pods that wait for a place now' },
   dovetail_pods_unschedulable_total: {
     help: 'Verdicts that a pod fits nowhere, by the first reason code',

@@ -8,7 +8,7 @@ import {
   workBatches,
 } from '@dovetail/contracts';
 import { BusError, messageOf, Stopper, type StopSignal } from '@dovetail/core-ports';
-import { busOutbox, type Outbox } from '@dovetail/service-kit';
+import { busOutbox, countMalformed, type Outbox } from '@dovetail/service-kit';
 
 import type { SolverConfig, SolverDeps } from './config.js';
 import { decisionOfPlan, decisionOfUnreadable } from './decisions.js';
@@ -146,7 +146,7 @@ export class BatchPlanner {
     const { subject } = item.message;
     const { field, reason } = wrong;
     log.error('batch-malformed', `a batch cannot be read: ${field}: ${reason}`, { subject });
-    metrics.count('dovetail_malformed_messages_total', { message: 'PendingBatch', field });
+    countMalformed(metrics, { message: 'PendingBatch', field });
     await publishDecision(channel, decisionOfUnreadable(channel, subject, wrong));
     await item.ack();
   }

@@ -4,4 +4,4 @@ export { type EnginePort, inThread } from './engine-port.js';
 export { solverMetrics } from './metrics.js';
 export { Mirror } from './mirror.js';
 export { snapshotOf } from './snapshot.js';
-export { createSolver, reportMalformed } from './solver.js';
+export { createSolver } from './solver.js';

@@ -1,4 +1,4 @@
-import { kitMetrics } from '@dovetail/service-kit';
+import { kitMetrics, malformedMetrics } from '@dovetail/service-kit';
 
 /**
  * Every metric that a solver writes, with its meaning and buckets. It has Karpenter's name if the
@@ -8,9 +8,7 @@ export const solverMetrics: Readonly<
   Record<string, { readonly help: string; readonly buckets?: readonly number[] }>
 > = {
   ...kitMetrics,
-  dovetail_malformed_messages_total: {
-    help: 'Messages that could not be read, by message and field',
-  },
+  ...malformedMetrics,
   dovetail_solver_classes: {
     help: 'Classes of pods in a plan',
     buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000],

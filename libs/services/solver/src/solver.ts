@@ -1,10 +1,4 @@
-import {
-  type MalformedMessage,
-  servePlanner,
-  streamName,
-  streamSpecs,
-  subjects,
-} from '@dovetail/contracts';
+import { servePlanner, streamName, streamSpecs, subjects } from '@dovetail/contracts';
 import type { Service, StopSignal } from '@dovetail/core-ports';
 import { untilDone } from '@dovetail/service-kit';
 
@@ -43,17 +37,6 @@ export function createSolver(deps: SolverDeps, config: SolverConfig): Service {
   };
   return { run, ready: () => ({ mirror: engine.ready() }), debugState: () => engine.debugState() };
 }
-
-/** Logs and counts a message of the followed streams that the engine could not read. */
-export const reportMalformed =
-  ({ log, metrics }: Pick<SolverDeps, 'log' | 'metrics'>) =>
-  ({ subject, field, reason }: MalformedMessage): void => {
-    log.warn('message-malformed', `${subject}: ${field}: ${reason}`, { subject, field });
-    metrics.count('dovetail_malformed_messages_total', {
-      message: subject.split('.')[2] ?? '',
-      field,
-    });
-  };
 
 async function follow(
   { channel }: SolverDeps,

@@ -14,7 +14,7 @@ import {
   type StopSignal,
   type Vitals,
 } from '@dovetail/core-ports';
-import { Wake } from '@dovetail/service-kit';
+import { countMalformed, Wake } from '@dovetail/service-kit';
 
 import type { Rounds } from './rounds.js';
 
@@ -101,10 +101,7 @@ async function admitSome(deps: AdmitPlansDeps, works: readonly Work<PlanMessage>
       'a plan could not be read and is dropped; its pods are planned again',
       { subject: item.message.subject, field: wrong.field, reason: wrong.reason },
     );
-    metrics.count('dovetail_malformed_messages_total', {
-      message: 'PlanMessage',
-      field: wrong.field,
-    });
+    countMalformed(metrics, { message: 'PlanMessage', field: wrong.field });
     await settle(deps, () => item.ack());
   }
   if (read.length === 0) return;

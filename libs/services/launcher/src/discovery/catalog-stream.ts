@@ -1,5 +1,6 @@
-import { type CatalogEvent, followCatalog } from '@dovetail/contracts';
+import { followCatalog } from '@dovetail/contracts';
 import type { Clock, Log, Metrics, StopSignal } from '@dovetail/core-ports';
+import { reportMalformed } from '@dovetail/service-kit';
 
 import { type AnnouncementDeps, announceUnavailable } from './announcement.js';
 import type { Classes } from './classes.js';
@@ -31,14 +32,6 @@ export async function followCatalogStream(
     if (event.kind === 'caught-up') deps.classes.sweep();
     if (event.kind === 'reset') republish(deps);
   }
-}
-
-function reportMalformed(
-  { log, metrics }: CatalogStreamDeps,
-  { subject, field, reason }: CatalogEvent & { readonly kind: 'malformed' },
-): void {
-  log.warn('message-malformed', `${subject}: ${field}: ${reason}`, { subject, field });
-  metrics.count('dovetail_malformed_messages_total', { message: 'catalog', field });
 }
 
 function republish(deps: CatalogStreamDeps): void {

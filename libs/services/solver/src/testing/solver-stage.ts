@@ -20,12 +20,13 @@ import {
 } from '@dovetail/contracts';
 import { nodeClassValue, poolValue } from '@dovetail/core-api/testing';
 import { Stopper } from '@dovetail/core-ports';
+import { reportMalformed } from '@dovetail/service-kit';
 import { clusterName, hash, m5Types, Stage } from '@dovetail/sim-stage';
 
 import { defaultSolverConfig, type SolverConfig } from '../config.js';
 import { SolverEngine } from '../engine.js';
 import { type EnginePort, inThread } from '../engine-port.js';
-import { createSolver, reportMalformed } from '../solver.js';
+import { createSolver } from '../solver.js';
 
 /** A stage for solvers. It publishes their input and keeps their output. */
 export class SolverStage extends Stage {
@@ -160,7 +161,7 @@ export class SolverStage extends Stage {
       solver: name,
       hash,
       nowMs: () => this.clock.nowMs(),
-      onMalformed: reportMalformed({ log: this.log, metrics: this.metrics }),
+      onMalformed: (malformed) => reportMalformed(this, malformed),
     });
     this.engines.push(engine);
     const port = inThread(engine, this.clock);
