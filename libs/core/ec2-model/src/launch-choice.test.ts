@@ -65,6 +65,22 @@ describe('what a claim is bought as', () => {
     });
   });
 
+  test('a variety of zones is that of the types, also for a claim in one zone', () => {
+    const zones = named('m5.large')[0]?.requirements.get('topology.kubernetes.io/zone')?.values;
+    const [zone = '', ...others] = zones ?? [];
+    expect(others.length).toBeGreaterThan(0);
+    const choice = chooseForLaunch(
+      named('m5.large'),
+      wish({}, capacityTypes('on-demand'), {
+        key: 'topology.kubernetes.io/zone',
+        operator: 'In',
+        values: [zone],
+        minValues: 2,
+      }),
+    );
+    expect(choice.ok ? choice.types[0]?.offerings.map((one) => one.zone) : choice).toEqual([zone]);
+  });
+
   test.each([
     ['a zone that no subnet is in', wish({}, only('topology.kubernetes.io/zone', 'us-east-1f'))],
     ['more than any type has', wish({ cpu: 9_999_000 })],

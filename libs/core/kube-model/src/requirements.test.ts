@@ -11,6 +11,7 @@ import {
   isUnsatisfiable,
   labelAliases,
   requirementsFromLabels,
+  requirementsFromSelector,
   requirementsOf,
   toSpecs,
 } from './requirements.js';
@@ -64,6 +65,15 @@ test.each([
     key,
   ]);
   expect([...requirementsFromLabels({ [alias]: 'x' }).keys()]).toEqual([key]);
+});
+test('a nodeSelector that names one label twice leaves no value where the entries differ', () => {
+  const both = (old: string, now: string) =>
+    requirementsFromSelector({
+      'failure-domain.beta.kubernetes.io/zone': old,
+      'topology.kubernetes.io/zone': now,
+    });
+  expect(isUnsatisfiable(both('a', 'b'))).toBe(true);
+  expect(both('a', 'a')).toEqual(requirementsFromLabels({ 'topology.kubernetes.io/zone': 'a' }));
 });
 test('entries for an alias and its canonical key are one conjunction', () =>
   expect(

@@ -91,7 +91,7 @@ export function requirementsOf(specs: readonly RequirementSpec[]): Requirements 
 }
 
 /**
- * Labels (or a nodeSelector) as requirements. Where an alias disagrees with its canonical label,
+ * Labels of a node as requirements. Where an alias disagrees with its canonical label,
  * the canonical one counts.
  */
 export function requirementsFromLabels(labels: Readonly<Record<string, string>>): Requirements {
@@ -103,6 +103,17 @@ export function requirementsFromLabels(labels: Readonly<Record<string, string>>)
   }
   return sets;
 }
+
+/**
+ * A nodeSelector as requirements. All its entries must hold, so an alias that disagrees with its
+ * canonical label leaves no value.
+ */
+export const requirementsFromSelector = (
+  selector: Readonly<Record<string, string>>,
+): Requirements =>
+  requirementsOf(
+    Object.entries(selector).map(([key, value]) => ({ key, operator: 'In', values: [value] })),
+  );
 
 /** The requirements of both sides together, intersected for keys that both have. */
 export function intersectRequirements(a: Requirements, b: Requirements): Requirements {

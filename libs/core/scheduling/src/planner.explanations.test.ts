@@ -173,8 +173,8 @@ describe('a pool that has no place for a pod says at which constraint the last t
     ],
     [
       'a label of the reserved domain',
-      one(wanting('karpenter.sh/initialized', 'true')),
-      { code: 'restricted-label', remedy: 'drop karpenter.sh/initialized from the pod' },
+      one(wanting('karpenter.sh/own', 'true')),
+      { code: 'restricted-label', remedy: 'drop karpenter.sh/own from the pod' },
     ],
     [
       'more than the largest type has',
@@ -399,6 +399,7 @@ describe('a pool that has no place for a pod says at which constraint the last t
         {
           snapshot: {
             nodes: [
+              nodeOf('m', { cordoned: true, labels: { [zoneKey]: 'zone-b' } }),
               nodeOf('n', {
                 cordoned: true,
                 labels: { [zoneKey]: 'zone-a' },

@@ -118,19 +118,26 @@ describe('zone spread', () => {
         'w',
       ),
     ).toEqual([4]));
-  test('with nodeAffinityPolicy Ignore it does not: the empty zones count', () =>
+  test.each<[string, readonly Pod[], number]>([
+    ['it does not: zones count that other pods may go to', [podOf('anywhere')], 3],
+    ['zones that no pod may go to do not count', [], 0],
+  ])('with nodeAffinityPolicy Ignore %s', (_, beside, left) =>
     expect(
       planScenario({
-        pods: podsOf(
-          'w',
-          4,
-          web({
-            nodeSelector: { [zoneKey]: 'zone-b' },
-            topologySpread: [spread(zoneKey, { nodeAffinityPolicy: 'Ignore' })],
-          }),
-        ),
+        pods: [
+          ...beside,
+          ...podsOf(
+            'w',
+            4,
+            web({
+              nodeSelector: { [zoneKey]: 'zone-b' },
+              topologySpread: [spread(zoneKey, { nodeAffinityPolicy: 'Ignore' })],
+            }),
+          ),
+        ],
       }).unplaced,
-    ).toHaveLength(3));
+    ).toHaveLength(left),
+  );
   test('a preference for a zone does not narrow the domains', () =>
     expect(
       zoneCounts(

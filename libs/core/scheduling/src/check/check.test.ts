@@ -28,6 +28,7 @@ import {
 
 // Plans written by hand, each wrong in one thing: the checker names that thing and nothing else.
 
+const typeKey = 'node.kubernetes.io/instance-type';
 const zoneKey = 'topology.kubernetes.io/zone';
 const hostKey = 'kubernetes.io/hostname';
 const types = [2, 4].map((cores) =>
@@ -350,7 +351,7 @@ describe('what one node holds', () => {
         pods: pods(1),
         newNodes: [bin('b', ['p-0'])],
         snapshot: withPool({
-          requirements: [{ key: zoneKey, operator: 'Exists', values: [], minValues: 2 }],
+          requirements: [{ key: typeKey, operator: 'Exists', values: [], minValues: 2 }],
         }),
       },
       ['min-values at b'],

@@ -27,6 +27,7 @@ const types = [2, 4].map((cores) =>
     offerings: ['a', 'b'].map((zone) => offeringOf(zone, 'on-demand', cores * 100)),
   }),
 );
+const typeKey = 'node.kubernetes.io/instance-type';
 const option = (cores: number, zone = 'a'): BinOption => ({
   instanceType: `m.${cores}`,
   zone,
@@ -179,18 +180,11 @@ describe('two pods with host ports on one node', () => {
 });
 
 describe('a new node', () => {
-  const minZones = (count: number): Partial<Snapshot> => ({
+  const minValues = (key: string, count: number): Partial<Snapshot> => ({
     pools: [
       {
         pool: poolOf('default', {
-          requirements: [
-            {
-              key: 'topology.kubernetes.io/zone',
-              operator: 'Exists',
-              values: [],
-              minValues: count,
-            },
-          ],
+          requirements: [{ key, operator: 'Exists', values: [], minValues: count }],
         }),
         instanceTypes: types,
       },
@@ -234,17 +228,22 @@ describe('a new node', () => {
     ],
     [
       'keeps as many values as are demanded',
-      onNew(one, [option(2, 'a'), option(2, 'b')], { snapshot: minZones(2) }),
+      onNew(one, [option(2, 'a'), option(4, 'a')], { snapshot: minValues(typeKey, 2) }),
+      [],
+    ],
+    [
+      'keeps the zones that its types are sold in, though it is bound to one',
+      onNew(one, [option(2, 'a')], { snapshot: minValues('topology.kubernetes.io/zone', 2) }),
       [],
     ],
     [
       'does not keep fewer',
-      onNew(one, [option(2, 'a')], { snapshot: minZones(2) }),
+      onNew(one, [option(2, 'a')], { snapshot: minValues(typeKey, 2) }),
       ['min-values'],
     ],
     [
       'does not keep fewer because it says so',
-      onNew(one, [option(2, 'a')], { snapshot: minZones(2) }, { minValuesRelaxed: true }),
+      onNew(one, [option(2, 'a')], { snapshot: minValues(typeKey, 2) }, { minValuesRelaxed: true }),
       ['min-values'],
     ],
     [
@@ -252,7 +251,7 @@ describe('a new node', () => {
       onNew(
         one,
         [option(2, 'a')],
-        { snapshot: minZones(2), options: { minValuesPolicy: 'BestEffort' } },
+        { snapshot: minValues(typeKey, 2), options: { minValuesPolicy: 'BestEffort' } },
         { minValuesRelaxed: true },
       ),
       [],

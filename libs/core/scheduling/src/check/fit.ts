@@ -197,12 +197,8 @@ function minValuesViolations(host: Host, options: PlanOptions): readonly Violati
     if (spec.minValues === undefined) return [];
     const key = canonicalKey(spec.key);
     const values = new Set<string>();
-    for (const variant of variants) {
-      const value = variant.labels[key];
-      if (value !== undefined) values.add(value);
-      else
-        for (const one of variant.option?.type.requirements.get(key)?.values ?? []) values.add(one);
-    }
+    for (const { option } of variants)
+      for (const one of option?.type.requirements.get(key)?.values ?? []) values.add(one);
     return values.size >= spec.minValues
       ? []
       : [

@@ -7,6 +7,7 @@ import {
   type Pod,
   type Requirements,
   requirementsFromLabels,
+  requirementsFromSelector,
   requirementsOf,
   type RequirementSpec,
   type Taint,
@@ -175,7 +176,7 @@ const asksNothing = (pod: Pod): boolean =>
 export function podAccepts(pod: Pod, bare: Variant, more: Labels = {}): boolean {
   if (asksNothing(pod)) return true;
   const variant = { ...bare, labels: { ...bare.labels, ...more } };
-  for (const [key, set] of requirementsFromLabels(pod.nodeSelector))
+  for (const [key, set] of requirementsFromSelector(pod.nodeSelector))
     if (!labelSatisfies(variant, key, set)) return false;
   return (
     pod.requiredNodeAffinity === undefined ||

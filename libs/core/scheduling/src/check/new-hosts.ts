@@ -1,4 +1,4 @@
-import { labels, poolKey, poolLabelOf } from '@dovetail/core-api';
+import { classLabelOf, labels, type Pool, poolKey, poolLabelOf } from '@dovetail/core-api';
 import type { InstanceType, Offering } from '@dovetail/core-ec2-model';
 import { at } from '@dovetail/core-invariant';
 import { admits, type Pod, type Requirements, type ValueSet } from '@dovetail/core-kube-model';
@@ -54,12 +54,24 @@ function typeLabels(type: InstanceType, asked: Requirements): Labels {
  */
 const notNamedYet = '(a new node)';
 
+/** The labels that the launcher and the node's registration add to what a plan says. */
+const laterLabels = ({ classRef }: Pool): Labels => ({
+  [classLabelOf(classRef)]: classRef.name,
+  [labels.registered]: 'true',
+  [labels.initialized]: 'true',
+});
+
 /** Returns the labels that a node has for any of its options, by type. */
 function labelsByType(
   bin: NewNode,
+  pool: PoolOptions | undefined,
   types: Iterable<InstanceType>,
 ): ReadonlyMap<InstanceType, Labels> {
-  const own = { ...canonical(bin.labels), [poolLabelOf(bin.pool.kind)]: bin.pool.name };
+  const own = {
+    ...canonical(bin.labels),
+    [poolLabelOf(bin.pool.kind)]: bin.pool.name,
+    ...(pool === undefined ? {} : laterLabels(pool.pool)),
+  };
   const asked = read(bin.requirements);
   return new Map(
     [...types].map((type) => [
@@ -95,7 +107,7 @@ function typesByName(pool: PoolOptions): ReadonlyMap<string, InstanceType> {
 function variantsOf(bin: NewNode, pool: PoolOptions | undefined): readonly Variant[] {
   const types = pool === undefined ? new Map<string, InstanceType>() : typesByName(pool);
   const named = bin.options.flatMap((of) => types.get(of.instanceType) ?? []);
-  const byType = labelsByType(bin, new Set(named));
+  const byType = labelsByType(bin, pool, new Set(named));
   return bin.options.flatMap((of) => {
     const type = types.get(of.instanceType);
     const offering = type?.offerings.find((one) => sameWay(one, of));

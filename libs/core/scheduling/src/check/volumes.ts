@@ -48,7 +48,7 @@ function classFacts(snapshot: Surroundings, name: string | undefined, id: string
     (a, b) => b.createdMs - a.createdMs || compareText(a.name, b.name),
   );
   const found =
-    name === undefined || name === ''
+    name === undefined
       ? byAge.find((one) => one.isDefault)
       : byAge.find((one) => one.name === name);
   if (found === undefined) return { problem: 'has no storage class', local: false, id };

@@ -4,7 +4,7 @@ import type { PodClass } from '../model/classes.js';
 import { assignDomains, type DomainPreference, evensOut } from '../rooms/domain-room.js';
 import type { Engine } from '../rooms/engine.js';
 import type { Item, ItemTable } from '../rooms/items.js';
-import { candidatesOf, canOpen } from '../rooms/pinned-items.js';
+import { openableOf } from '../rooms/pinned-items.js';
 import { rolesOf } from '../topology/roles.js';
 import type { World } from '../world/world.js';
 import { ExistingNodes } from './place-on-existing.js';
@@ -34,9 +34,7 @@ function assignAt(
   const existing = new ExistingNodes(engine, table, { cls, level, roles });
   let done = existing.place(count);
   if (done === count) return done;
-  const candidates = candidatesOf(engine, table, { cls, level, roles }).filter((item) =>
-    canOpen(engine, item),
-  );
+  const candidates = openableOf(engine, table, { cls, level, roles });
   const [first] = candidates;
   // Most classes of most plans have a single candidate without a domain and need no division.
   if (first !== undefined && candidates.length === 1 && first.pins.length === 0) {

@@ -13,11 +13,16 @@ import {
 import { notesOf } from '../explain/notes.js';
 import type { State } from '../match/states.js';
 import { addTo, resourcesOf } from '../model/dimensions.js';
-import type { Offer, Template, TypeRoom } from '../model/templates.js';
+import { meetsMinValues } from '../model/min-values.js';
+import {
+  type Offer,
+  type Template,
+  type TypeRoom,
+  withoutLaterLabels,
+} from '../model/templates.js';
 import type { BinOption, NewNode, Placement } from '../plan.js';
 import type { Bin } from '../rooms/bin.js';
 import type { Engine } from '../rooms/engine.js';
-import { openDomains } from '../topology/domains.js';
 import type { Outcome } from './sequence.js';
 import { widen } from './widen.js';
 
@@ -73,7 +78,9 @@ function claimRequirements(
   options: readonly Offer[],
   typeNames: readonly string[],
 ): Requirements {
-  const narrowed = new Map<string, ValueSet>(state.requirements);
+  const narrowed = new Map<string, ValueSet>(
+    withoutLaterLabels(state.requirements, state.template.pool),
+  );
   const only = (key: string, values: Iterable<string>): void => {
     const minValues = state.requirements.get(key)?.minValues;
     narrowed.set(key, {
@@ -122,7 +129,7 @@ function anyValueOf(set: ValueSet): string | undefined {
 function labelsOf(engine: Engine, state: State): Readonly<Record<string, string>> {
   const { pool } = state.template;
   const fixed: Record<string, string> = {};
-  for (const key of [...state.requirements.keys()].sort()) {
+  for (const key of [...withoutLaterLabels(state.requirements, pool).keys()].sort()) {
     if (engine.world.wellKnown.has(key)) continue;
     const value = anyValueOf(state.requirements.get(key) as ValueSet);
     if (value !== undefined) fixed[key] = value;
@@ -196,9 +203,7 @@ class Rendering {
         cheapest: offers[0]?.type.type.name ?? '',
         count: types.size,
       }),
-      minValuesRelaxed: state.template.minValues.some(
-        ({ key, count }) => openDomains(state.requirements, offers, key).length < count,
-      ),
+      minValuesRelaxed: !meetsMinValues(state.template, offers),
       overhead: leastOverhead(types),
     };
   }

@@ -20,6 +20,7 @@ import {
   typeOf,
 } from '../testing/objects.js';
 import { asking, typesBy } from '../testing/packing.js';
+import { familyTypes } from '../testing/worlds.js';
 import { worldOf } from '../world/world.js';
 import { accountReason } from './limits.js';
 
@@ -27,6 +28,7 @@ fc.configureGlobal({ seed: 1 });
 
 const types = typesBy([2, 8, 100], [4, 16, 200], [8, 32, 400]);
 const typeKey = 'node.kubernetes.io/instance-type';
+const zoneKey = 'topology.kubernetes.io/zone';
 
 type Over = {
   readonly instanceTypes?: readonly InstanceType[];
@@ -140,12 +142,17 @@ describe('a pool that demands variety', () => {
       { key: typeKey, wanted: '3', possible: '2' },
     ],
     [
-      'has too few zones for the pod',
+      'has too few types of one name for the pod',
+      reasonFor({ nodeSelector: { [typeKey]: types[0]?.name ?? '' } }, variety(typeKey, 2)),
+      { key: typeKey, wanted: '2', possible: '1' },
+    ],
+    [
+      'asks for values of a label that types do not have',
       reasonFor(
-        { nodeSelector: { 'topology.kubernetes.io/zone': 'zone-a' } },
-        variety('topology.kubernetes.io/zone', 2),
+        {},
+        { requirements: [{ key: 'team', operator: 'In', values: ['a', 'b'], minValues: 2 }] },
       ),
-      { key: 'topology.kubernetes.io/zone', wanted: '2', possible: '1' },
+      { key: 'team', wanted: '2', possible: '0' },
     ],
   ])('%s', (_, reason, values) =>
     expect(reason).toMatchObject({
@@ -174,6 +181,12 @@ describe('nothing is said', () => {
       ),
     ],
     ['of variety that is there', reasonFor(asking(3, 1), variety(typeKey, 2))],
+    [
+      'of zones that the types are sold in, though the pod is bound to one',
+      reasonFor({ nodeSelector: { [zoneKey]: 'zone-a' } }, variety(zoneKey, 2), {
+        instanceTypes: familyTypes(),
+      }),
+    ],
     [
       'of variety that is only wished for',
       reasonFor(asking(3, 1), variety(typeKey, 3), { options: { minValuesPolicy: 'BestEffort' } }),

@@ -2,11 +2,11 @@ import { formatResources } from '@dovetail/core-kube-model';
 
 import type { State } from '../match/states.js';
 import type { PodClass } from '../model/classes.js';
+import { valuesAmong } from '../model/min-values.js';
 import type { Template } from '../model/templates.js';
 import type { Reason } from '../plan.js';
 import { Accounts, chargeOf, cheapestTypes, offersFor } from '../rooms/accounts.js';
 import type { Engine } from '../rooms/engine.js';
-import { openDomains } from '../topology/domains.js';
 import { demandOnPool } from './demand.js';
 
 const shown = (name: string, amount: number): string =>
@@ -77,7 +77,7 @@ function minValuesReason(
   const counts = template.minValues.map(({ key, count }) => ({
     key,
     count,
-    stay: openDomains(state.requirements, offers, key).length,
+    stay: valuesAmong(offers, key),
   }));
   const short = counts.find(({ count, stay }) => stay < count) ?? counts[0];
   const { key, count, stay } = short ?? { key: '', count: 0, stay: 0 };

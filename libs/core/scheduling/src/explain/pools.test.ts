@@ -20,6 +20,7 @@ import {
 import { worldOf } from '../world/world.js';
 import { closedReason, poolReasons } from './pools.js';
 
+const typeKey = 'node.kubernetes.io/instance-type';
 const zoneKey = 'topology.kubernetes.io/zone';
 const hostKey = 'kubernetes.io/hostname';
 const types = [2, 4].map((cores) =>
@@ -114,14 +115,27 @@ describe('the first constraint of a pool that nothing passes', () => {
     [
       'minValues',
       {
-        pod: { nodeSelector: { [zoneKey]: 'a' } },
+        pod: { nodeSelector: { [typeKey]: 'm.2' } },
         snapshot: withPools(
           poolOf('default', {
-            requirements: [{ key: zoneKey, operator: 'Exists', values: [], minValues: 2 }],
+            requirements: [{ key: typeKey, operator: 'Exists', values: [], minValues: 2 }],
           }),
         ),
       },
       'min-values',
+    ],
+    [
+      'labels that its requirements exclude',
+      {
+        pod: {},
+        snapshot: withPools(
+          poolOf('default', {
+            labels: { team: 'x' },
+            requirements: [{ key: 'team', operator: 'In', values: ['y'] }],
+          }),
+        ),
+      },
+      'no-offering',
     ],
     ['affinity over zones', { pod: affinity(zoneKey) }, 'pod-affinity'],
     ['affinity over hosts', { pod: affinity(hostKey) }, 'pod-affinity'],

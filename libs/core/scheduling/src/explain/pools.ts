@@ -1,6 +1,6 @@
 import { type Pool, poolKey } from '@dovetail/core-api';
 import { float64At, present } from '@dovetail/core-invariant';
-import { compatible, describeTaint } from '@dovetail/core-kube-model';
+import { compatible, describeTaint, isEmptySet } from '@dovetail/core-kube-model';
 
 import type { State } from '../match/states.js';
 import type { PodClass } from '../model/classes.js';
@@ -57,6 +57,21 @@ function portReason(subject: string, cls: PodClass, types: number): Reason {
   };
 }
 
+/** Returns the reason if a pool's labels and requirements leave no value for some label. */
+function contradiction({ key: subject, requirements }: Template): Reason | undefined {
+  const [key] = [...requirements]
+    .flatMap(([name, set]) => (set.present && isEmptySet(set) ? [name] : []))
+    .sort();
+  if (key === undefined) return undefined;
+  return {
+    code: 'no-offering',
+    subject,
+    values: { key },
+    message: `the labels and requirements of ${subject} leave no value for ${key}`,
+    remedy: `change the labels or requirements of ${subject} so that they agree on ${key}`,
+  };
+}
+
 /** Returns the reason if a taint, missing offers, or a label of the template excludes the class. */
 function templateFall(engine: Engine, template: Template, shape: Shape): Reason | undefined {
   const subject = template.key;
@@ -73,6 +88,8 @@ function templateFall(engine: Engine, template: Template, shape: Shape): Reason 
       remedy: `add a toleration for ${describeTaint(taint)}`,
     };
   if (template.offers.length === 0) return noOfferReason(engine, template);
+  const contradictory = contradiction(template);
+  if (contradictory !== undefined) return contradictory;
   const [mismatch] = compatible(template.requirements, shape.requirements, {
     allowUndefined: wellKnown,
   });

@@ -5,7 +5,7 @@ import type { Reason, ReasonCode } from '../plan.js';
 import { domainRoom } from '../rooms/domain-room.js';
 import type { Engine } from '../rooms/engine.js';
 import { type Item, ItemTable } from '../rooms/items.js';
-import { candidatesOf, canOpen } from '../rooms/pinned-items.js';
+import { openableOf } from '../rooms/pinned-items.js';
 import type { Ledger } from '../topology/ledger.js';
 import { type Role, rolesOf } from '../topology/roles.js';
 import { demandOn, demandPlaced, demandText } from './demand.js';
@@ -85,9 +85,7 @@ export function topologyReason(engine: Engine, subject: string, cls: PodClass): 
   const roles = rolesOf(cls, level);
   const closed = roles.onHost.find((role) => engine.ledger.roomOnHost(role, undefined) <= 0);
   if (closed !== undefined) return hostReason(engine, subject, closed);
-  const items = candidatesOf(engine, new ItemTable(), { cls, level: last, roles }).filter(
-    (item) => roles.needsHostMates || canOpen(engine, item),
-  );
+  const items = openableOf(engine, new ItemTable(), { cls, level: last, roles });
   if (items.some((item) => domainRoom(engine, item.pins) > 0)) return undefined;
   const culprit = roles.onDomain.find(
     (role) => !openFor(engine.ledger, items, (one) => one === role),

@@ -1,4 +1,4 @@
-import { restrictedLabel } from '@dovetail/core-api';
+import { labels, restrictedLabel } from '@dovetail/core-api';
 import {
   describeSet,
   intersectRequirements,
@@ -80,10 +80,11 @@ function hintFor({ mismatch, offers, keys }: Mismatched): string | undefined {
  */
 export function mismatchReason(subject: string, what: Mismatched): Reason {
   const {
-    mismatch: { key, wanted, offered },
+    mismatch: { key, wanted },
     offers,
     steps,
   } = what;
+  const offered = key === labels.hostname ? undefinedLabel : what.mismatch.offered;
   const last = steps.at(-1);
   const count = last?.fell ?? typeNames(offers).size;
   const restricted = offered === undefinedLabel ? restrictedLabel(key) : undefined;

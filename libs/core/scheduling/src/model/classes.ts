@@ -4,7 +4,7 @@ import {
   intersectRequirements,
   type Pod,
   type Requirements,
-  requirementsFromLabels,
+  requirementsFromSelector,
   requirementsOf,
 } from '@dovetail/core-kube-model';
 
@@ -164,7 +164,7 @@ function refusalOf(pod: Pod, demand: VolumeDemand | Reason): Reason | undefined 
 }
 
 function nodeRequirements(pod: Pod, demands: Demands): Requirements {
-  let requirements = requirementsFromLabels(pod.nodeSelector);
+  let requirements = requirementsFromSelector(pod.nodeSelector);
   for (const term of [demands.term, demands.preferredTerm]) {
     if (term !== undefined)
       requirements = intersectRequirements(requirements, requirementsOf(term.matchExpressions));

@@ -27,7 +27,11 @@ const daemonOf = (over: Parameters<typeof daemonSetOf>[1]) =>
 describe('the daemonsets that nodes of a pool may carry', () => {
   const wellKnown = new Set(['kubernetes.io/arch']);
   const template = {
-    requirements: requirementsOf([within('team', 'blue'), within('zone', 'a', 'b')]),
+    requirements: requirementsOf([
+      within('team', 'blue'),
+      within('zone', 'a', 'b'),
+      within('karpenter.sh/initialized', 'true'),
+    ]),
     taints: [{ key: 'gpu', effect: 'NoSchedule' }] as readonly Taint[],
   };
   const tolerant = { tolerations: [{ operator: 'Exists' as const }] };

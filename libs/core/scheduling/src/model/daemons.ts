@@ -9,7 +9,7 @@ import {
   intersectRequirements,
   isCompatible,
   type Requirements,
-  requirementsFromLabels,
+  requirementsFromSelector,
   requirementsOf,
   type Taint,
   type ValueSet,
@@ -49,7 +49,7 @@ export function daemonsOf(
   return [...daemonSets]
     .sort((a, b) => compareText(a.uid, b.uid))
     .map(({ uid, template }) => {
-      const base = requirementsFromLabels(template.nodeSelector);
+      const base = requirementsFromSelector(template.nodeSelector);
       const terms = usableTerms(template);
       const alternatives =
         template.requiredNodeAffinity === undefined
@@ -64,12 +64,6 @@ export function daemonsOf(
       };
     });
 }
-
-/** Labels that Karpenter's nodes carry once they are ready. Only daemonsets may select them. */
-const lifecycleLabels = requirementsFromLabels({
-  'karpenter.sh/registered': 'true',
-  'karpenter.sh/initialized': 'true',
-});
 
 const meets = (offered: ValueSet, wanted: ValueSet): boolean =>
   hasIntersection(offered, wanted) || (admitsAbsence(offered) && admitsAbsence(wanted));
@@ -90,12 +84,11 @@ export function daemonsOfTemplate(
   template: { readonly requirements: Requirements; readonly taints: readonly Taint[] },
   wellKnown: ReadonlySet<string>,
 ): readonly Daemon[] {
-  const offered = intersectRequirements(template.requirements, lifecycleLabels);
   return daemons.filter(
     (daemon) =>
       daemon.toleratesAll(template.taints) &&
       daemon.alternatives.some((wanted) =>
-        isCompatible(offered, wanted, { allowUndefined: wellKnown }),
+        isCompatible(template.requirements, wanted, { allowUndefined: wellKnown }),
       ),
   );
 }

@@ -6,7 +6,7 @@ import {
   type Pod,
   type PodAffinityTerm,
   type Requirements,
-  requirementsFromLabels,
+  requirementsFromSelector,
   requirementsOf,
   selectorMatches,
   type Toleration,
@@ -74,6 +74,15 @@ export function namespacesOf(
   return new Set([...term.namespaces, ...selected.map((one) => one.name)]);
 }
 
+/** Returns what a pod requires of a node's labels, as alternatives (OR); never none. */
+export function alternativesOf(pod: Pod): readonly Requirements[] {
+  const base = requirementsFromSelector(pod.nodeSelector);
+  const terms = usableTerms(pod);
+  return terms.length === 0
+    ? [base]
+    : terms.map((term) => intersectRequirements(base, requirementsOf(term.matchExpressions)));
+}
+
 function filterOf(
   pod: Pod,
   constraint: TopologySpreadConstraint,
@@ -83,12 +92,8 @@ function filterOf(
   const selecting =
     honorsAffinity &&
     (Object.keys(pod.nodeSelector).length > 0 || pod.requiredNodeAffinity !== undefined);
-  const base = requirementsFromLabels(pod.nodeSelector);
   const terms = usableTerms(pod);
-  const alternatives =
-    terms.length === 0
-      ? [base]
-      : terms.map((term) => intersectRequirements(base, requirementsOf(term.matchExpressions)));
+  const alternatives = alternativesOf(pod);
   return {
     filter: {
       ...(selecting ? { alternatives } : {}),

@@ -22,6 +22,7 @@ import {
   isOpen,
   templateRequirements,
   wellKnownLabels,
+  withoutLaterLabels,
 } from './templates.js';
 
 const zone = 'topology.kubernetes.io/zone';
@@ -231,7 +232,15 @@ describe('the types that nodes are sized by', () => {
   });
 });
 
-test('a template requires what its pool does: requirements, labels and the name of the pool', () => {
+/** The labels that a node gets by itself. */
+const laterSpecs = [
+  within('kubernetes.io/hostname', 'a new node'),
+  within('karpenter.sh/registered', 'true'),
+  within('karpenter.sh/initialized', 'true'),
+  within('karpenter.k8s.aws/ec2nodeclass', 'default'),
+];
+
+test('a template requires what its pool does, and has the labels that its nodes get', () => {
   const pool = poolOf('default', {
     labels: { team: 'blue' },
     requirements: [within('team', 'blue', 'red'), within(zone, 'a')],
@@ -241,8 +250,14 @@ test('a template requires what its pool does: requirements, labels and the name 
       within('team', 'blue'),
       within(zone, 'a'),
       within('karpenter.sh/nodepool', 'default'),
+      ...laterSpecs,
     ]),
   );
+  expect([...withoutLaterLabels(templateRequirements(pool), pool).keys()]).toEqual([
+    'team',
+    zone,
+    'karpenter.sh/nodepool',
+  ]);
 });
 
 test('types decide the well-known labels and those that some type has, not the names of pools', () => {

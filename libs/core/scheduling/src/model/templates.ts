@@ -1,4 +1,4 @@
-import { labels, type Pool, poolKey, poolLabelOf, sizesOf } from '@dovetail/core-api';
+import { classLabelOf, labels, type Pool, poolKey, poolLabelOf, sizesOf } from '@dovetail/core-api';
 import type { InstanceType, Offering } from '@dovetail/core-ec2-model';
 import { float64At } from '@dovetail/core-invariant';
 import {
@@ -111,8 +111,33 @@ export function wellKnownLabels(snapshot: Snapshot): ReadonlySet<string> {
  * the pool.
  */
 export function templateRequirements(pool: Pool): Requirements {
-  const own = { ...pool.labels, [poolLabelOf(pool.identity.kind)]: pool.identity.name };
-  return intersectRequirements(requirementsOf(pool.requirements), requirementsFromLabels(own));
+  const own = requirementsFromLabels({
+    ...pool.labels,
+    [poolLabelOf(pool.identity.kind)]: pool.identity.name,
+    ...laterLabels(pool),
+  });
+  return intersectRequirements(requirementsOf(pool.requirements), own);
+}
+
+/** The hostname of every new node, which no pod can name: its space keeps it from being a label. */
+const notNamedYet = 'a new node';
+
+/**
+ * Labels that a new node of the pool will carry and that no plan writes: its name, its class, and
+ * the marks that it is registered and ready. Pods may ask for them, as with Karpenter.
+ */
+const laterLabels = ({ classRef }: Pool): Readonly<Record<string, string>> => ({
+  [labels.hostname]: notNamedYet,
+  [labels.registered]: 'true',
+  [labels.initialized]: 'true',
+  [classLabelOf(classRef)]: classRef.name,
+});
+
+/** Requirements without the labels that a new node gets by itself. */
+export function withoutLaterLabels(requirements: Requirements, pool: Pool): Requirements {
+  const kept = new Map(requirements);
+  for (const key of Object.keys(laterLabels(pool))) kept.delete(key);
+  return kept;
 }
 
 /** Orders pools as Karpenter does: heavier first, then by name from the end of the alphabet. */

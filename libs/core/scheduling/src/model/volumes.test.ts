@@ -52,6 +52,7 @@ const snapshot = snapshotOf({
     claimOf('lost', { phase: 'Lost' }),
     claimOf('waits', { storageClassName: 'zonal' }),
     claimOf('by-default'),
+    claimOf('class-less', { storageClassName: '' }),
     claimOf('immediate', { storageClassName: 'immediate' }),
     claimOf('no-such-class', { storageClassName: 'nowhere' }),
   ],
@@ -133,6 +134,7 @@ describe('a pod cannot be planned', () => {
     ['whose volume is being deleted', mounting('volume-going'), 'volume going of claim'],
     ['whose claim binds at once', mounting('immediate'), 'binds immediately'],
     ['whose class does not exist', mounting('no-such-class'), 'storage class nowhere'],
+    ['whose class is the empty text', mounting('class-less'), 'empty storage class'],
     ['whose second claim is the broken one', mounting('in-a', 'lost'), 'has lost its volume'],
   ])('%s', (_what, pod, message) => {
     expect(volumeDemandOf(podOf('p', pod), index)).toMatchObject({

@@ -95,11 +95,14 @@ function unboundSource(
   what: { readonly id: string; readonly className: string | undefined; readonly own: boolean },
   index: VolumeIndex,
 ): Source | Reason {
-  const found =
-    what.className === undefined || what.className === ''
-      ? index.defaultClass
-      : index.classes.get(what.className);
   const values = { claim: what.id, storageClass: what.className ?? '' };
+  if (what.className === '')
+    return refused(
+      `unbound claim ${what.id} has an empty storage class, so only a volume that exists can be bound to it; bind one, or name a class`,
+      values,
+    );
+  const found =
+    what.className === undefined ? index.defaultClass : index.classes.get(what.className);
   if (found === undefined)
     return refused(
       `unbound claim ${what.id} has ${what.className === undefined ? 'no storage class and there is no default class' : `storage class ${what.className}, which does not exist`}; name an existing class`,

@@ -2,8 +2,8 @@ import type { HostPort } from '@dovetail/core-kube-model';
 
 import type { State } from '../match/states.js';
 import { anyClash } from '../model/host-ports.js';
+import { meetsMinValues } from '../model/min-values.js';
 import type { Offer, Template } from '../model/templates.js';
-import { openDomains } from '../topology/domains.js';
 import { type Bin } from './bin.js';
 
 /** The amounts that a node must hold: requests and host ports of its pods. */
@@ -117,10 +117,7 @@ export class Accounts {
     );
     const [cheapest] = offers;
     if (cheapest === undefined) return fitting.length === 0 ? 'resources-too-large' : 'pool-limit';
-    const values = (list: readonly Offer[]): boolean =>
-      state.template.minValues.every(
-        ({ key, count }) => openDomains(state.requirements, list, key).length >= count,
-      );
+    const values = (list: readonly Offer[]): boolean => meetsMinValues(state.template, list);
     if (
       this.#strictMinValues &&
       values(cheapestTypes(fitting, this.#typesMax)) &&
@@ -137,9 +134,7 @@ export class Accounts {
   keepsMinValues(state: State, load: Load): boolean {
     if (state.template.minValues.length === 0) return true;
     const offers = cheapestTypes(offersFor(state, load), this.#typesMax);
-    return state.template.minValues.every(
-      ({ key, count }) => openDomains(state.requirements, offers, key).length >= count,
-    );
+    return meetsMinValues(state.template, offers);
   }
 
   /**

@@ -114,7 +114,7 @@ export function canOpen(engine: Engine, item: Item): boolean {
 
 /**
  * Returns the items that pods of a class may become on new nodes, cheapest domains first, then by
- * name. Some of them may only join planned nodes (`canOpen`).
+ * name. Some of them may only join planned nodes (`openableOf`).
  */
 export function candidatesOf(
   engine: Engine,
@@ -135,3 +135,13 @@ export function candidatesOf(
         .flatMap((shape) => pinnedShapes(engine, shape, roles))
         .map(({ shape, specs }) => table.intern({ cls, level, roles, shape, pins: pinsOf(specs) }));
 }
+
+/** Returns those of the candidates for which a node may be opened, in the same order. */
+export const openableOf = (
+  engine: Engine,
+  table: ItemTable,
+  what: { readonly cls: PodClass; readonly level: number; readonly roles: Roles },
+): readonly Item[] =>
+  candidatesOf(engine, table, what).filter(
+    (item) => what.roles.needsHostMates || canOpen(engine, item),
+  );

@@ -116,6 +116,18 @@ describe('the anti-affinity of pods that run', () => {
     });
   });
 
+  test('is known until the pod is gone, though the pod counts for nothing else', () => {
+    const ending = podOf('run', {
+      ...web(),
+      deletionMs: 1,
+      requiredPodAntiAffinity: [apart(zone)],
+    });
+    expect(standing([inZone('a', { pods: [ending] })], {})).toMatchObject({
+      selected: { a: 0 },
+      carriers: { a: 1 },
+    });
+  });
+
   test('is not known, if it is only preferred', () => {
     const groups = new GroupTable([]);
     const preferred = [{ weight: 1, term: apart(zone) }];

@@ -1,7 +1,7 @@
-import type { Pod } from '@dovetail/core-kube-model';
+import { admits, type Pod, type ValueSet } from '@dovetail/core-kube-model';
 
-import { Selections } from '../model/classes.js';
-import type { Group, GroupTable } from '../model/groups.js';
+import { type PodClass, Selections } from '../model/classes.js';
+import { alternativesOf, type Group, type GroupTable } from '../model/groups.js';
 import { holdsRoom, nodeRequirements } from '../model/nodes.js';
 import type { SelectorKeys } from '../model/selection.js';
 import type { Template } from '../model/templates.js';
@@ -44,6 +44,8 @@ export type Standings = {
 
 export type StandingTables = {
   readonly groups: GroupTable;
+  /** The pods to place. */
+  readonly classes: readonly Pick<PodClass, 'pod'>[];
   readonly selection: SelectorKeys;
   readonly templates: readonly Template[];
   readonly wellKnown: ReadonlySet<string>;
@@ -60,7 +62,8 @@ function notePod(
     readonly hosts: Map<number, Tally>;
   },
 ): void {
-  const selecting = tables.selections.of(pod);
+  // A pod that is ending is counted no more, but keeps others away until it is gone.
+  const selecting = pod.deletionMs === undefined ? tables.selections.of(pod) : [];
   const carried = pod.requiredPodAntiAffinity.map((term) =>
     tables.groups.affinity(pod, term, { kind: 'anti', hard: true }),
   );
@@ -85,6 +88,24 @@ function notePod(
   }
 }
 
+/**
+ * The values of a key that some pod to place could be on a new node with; undefined where they are
+ * not limited.
+ */
+function reachable(
+  key: string,
+  classes: StandingTables['classes'],
+): readonly ValueSet[] | undefined {
+  const sets = new Set<ValueSet>();
+  for (const { pod } of classes)
+    for (const wanted of alternativesOf(pod)) {
+      const set = wanted.get(key);
+      if (set === undefined) return undefined;
+      sets.add(set);
+    }
+  return [...sets];
+}
+
 function eligibleDomains(
   group: Group,
   places: readonly Place[],
@@ -92,13 +113,18 @@ function eligibleDomains(
   plain: Map<string, readonly string[]>,
 ): Iterable<string> {
   const found = new Set<string>();
+  // No new node opens in a domain that no pod to place could use, so none is missing there.
+  const sets = reachable(group.key, tables.classes);
   for (const template of tables.templates) {
     const filtered =
       group.filter.alternatives !== undefined || group.filter.tolerations !== undefined;
     const known = filtered ? undefined : plain.get(`${template.index} ${group.key}`);
     const domains =
       known ??
-      templateDomains(template, group.key, { filter: group.filter, wellKnown: tables.wellKnown });
+      templateDomains(template, group.key, {
+        filter: group.filter,
+        wellKnown: tables.wellKnown,
+      }).filter((domain) => sets?.some((set) => admits(set, domain)) ?? true);
     if (!filtered) plain.set(`${template.index} ${group.key}`, domains);
     for (const domain of domains) found.add(domain);
   }
@@ -116,8 +142,8 @@ function eligibleDomains(
 }
 
 /**
- * Counts running pods. As in kube-scheduler, pods that have ended or are ending do not count;
- * neither do the pods to place.
+ * Counts running pods. Pods that have ended do not count, nor do the pods to place. As in Karpenter,
+ * a pod that is ending keeps others away by its required anti-affinity, and counts for nothing else.
  */
 export function standingsOf(snapshot: Snapshot, tables: StandingTables): Standings {
   const ledger = new Ledger(tables.groups.groups);
@@ -130,7 +156,7 @@ export function standingsOf(snapshot: Snapshot, tables: StandingTables): Standin
     hosts.set(place.node.uid, mine);
     for (const list of [place.node.pods, place.node.promisedPods]) {
       for (const pod of list)
-        if (holdsRoom(pod, tables.moving) && pod.deletionMs === undefined)
+        if (holdsRoom(pod, tables.moving))
           notePod(pod, place, { selections, groups: tables.groups, ledger, hosts: mine });
     }
   }

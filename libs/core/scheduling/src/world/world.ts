@@ -80,6 +80,6 @@ export function worldOf(snapshot: Snapshot, asked: readonly Pod[], options: Plan
     groups,
     nodes: nodeRoomsOf(snapshot, { dimensions, daemons, volumes, moving }),
     states: new StateTable(templates, wellKnown),
-    standings: standingsOf(snapshot, { groups, selection, templates, wellKnown, moving }),
+    standings: standingsOf(snapshot, { groups, classes, selection, templates, wellKnown, moving }),
   };
 }
