@@ -8,10 +8,10 @@
  *   `Wake` wakes a loop; `inParallel`, `TokenBucket`, `groupBy` and `untilDone` do what they say.
  * - `write/` changes Kubernetes objects, guarded by the version a change was decided on:
  *   `changeGuarded` (from a mirror's reading), `changeLive`, `changeConditions`, `StatusWriter`.
- * - `tell/` informs others, and never holds up the work. `EventRecorder` writes Kubernetes Events,
- *   `Decisions` publishes decisions through an `Outbox`, `FeedMirror` keeps a service's part of the
- *   state feed equal to what it should say; `claimFacts` is the part of a decision that is about a
- *   claim, `aboutPod`, `aboutNode` ... the subjects of Events.
+ * - `tell/` informs others, and never holds up the work. `EventRecorder` writes Kubernetes Events.
+ *   `Decisions` publishes decisions through an `Outbox`. `FeedMirror` keeps a service's part of the
+ *   state feed equal to what it should say. `claimFacts` is the part of a decision that is about a
+ *   claim; `aboutPod`, `aboutNode` and others are the subjects of Events.
  *
  * The folders `watch`, `work` and `write` do not know each other; `tell` uses `work`.
  *
@@ -36,6 +36,7 @@
 export * from './metrics.js';
 export * from './tell/about.js';
 export * from './tell/claim-facts.js';
+export * from './tell/count-text.js';
 export * from './tell/decisions.js';
 export * from './tell/event-recorder.js';
 export * from './tell/feed-mirror.js';

@@ -243,7 +243,7 @@ describe('an expired node', () => {
       commit: { nodeName: 'n1', reason: 'expired' },
     });
     expect((await decisions()).find(({ kind }) => kind === 'disrupt')).toMatchObject({
-      summary: 'n1 is ended: expired, 1 new nodes take its pods',
+      summary: 'ending n1: expired, replaced by 1 new node',
       facts: { cause: 'expired', pods: '3' },
     });
   });

@@ -8,7 +8,7 @@ import {
   workBatches,
 } from '@dovetail/contracts';
 import { BusError, messageOf, Stopper, type StopSignal } from '@dovetail/core-ports';
-import { busOutbox, countMalformed, type Outbox } from '@dovetail/service-kit';
+import { busOutbox, countMalformed, countText, type Outbox } from '@dovetail/service-kit';
 
 import type { SolverConfig, SolverDeps } from './config.js';
 import { decisionOfPlan, decisionOfUnreadable } from './decisions.js';
@@ -125,7 +125,7 @@ export class BatchPlanner {
     const { stats, newNodes, placements, unplaced, priceMicrosPerHour } = plan;
     this.#deps.log.info(
       'planned',
-      `planned ${stats.pods} pods: ${newNodes.length} new nodes, ${placements.length} existing, ${unplaced.length} pods unplaced`,
+      `planned ${countText(stats.pods, 'pod')}: ${countText(newNodes.length, 'new node')}, ${placements.length} existing, ${countText(unplaced.length, 'pod')} unplaced`,
       {
         planId: id,
         pods: stats.pods,

@@ -1,5 +1,6 @@
 import { type Channel, type Decision, type PlanMessage } from '@dovetail/contracts';
 import type { Reason } from '@dovetail/core-scheduling';
+import { countText } from '@dovetail/service-kit';
 
 /** The most options and reasons that a decision lists: enough to explain it, few enough to read. */
 const alternativesMax = 20;
@@ -68,7 +69,7 @@ function reasonsOf({ newNodes, placements, unplaced }: PlanMessage['plan']): rea
       : [
           {
             code: 'existing-room',
-            message: `${pods} pods have room on ${placements.length} nodes that exist or are starting: they need no new node`,
+            message: `${countText(pods, 'pod')} on nodes that exist or are starting: no new node is needed`,
             values: { pods: String(pods), nodes: String(placements.length) },
           },
         ];
@@ -92,13 +93,13 @@ function summaryOf({ plan, cause }: PlanMessage): string {
   const parts = [
     ...(plan.newNodes.length > 0
       ? [
-          `${placed} pods on ${plan.newNodes.length} new nodes (${counted.slice(0, 4).join(', ')}${counted.length > 4 ? ', …' : ''})`,
+          `${countText(placed, 'pod')} on ${countText(plan.newNodes.length, 'new node')} (${counted.slice(0, 4).join(', ')}${counted.length > 4 ? ', …' : ''})`,
         ]
       : []),
-    ...(existing > 0 ? [`${existing} pods on nodes that exist`] : []),
+    ...(existing > 0 ? [`${countText(existing, 'pod')} on nodes that exist`] : []),
     ...(plan.unplaced.length > 0
       ? [
-          `${plan.unplaced.length} pods without a place: ${plan.unplaced[0]?.reasons[0]?.message ?? 'no reason given'}`,
+          `${countText(plan.unplaced.length, 'pod')} without a place: ${plan.unplaced[0]?.reasons[0]?.message ?? 'no reason given'}`,
         ]
       : []),
   ];

@@ -4,9 +4,13 @@ import type { Cluster } from '@dovetail/core-cluster';
 import { compareText } from '@dovetail/core-kube-model';
 import type { Metrics } from '@dovetail/core-ports';
 import type { BinOption, Reason } from '@dovetail/core-scheduling';
-import type { Decisions } from '@dovetail/service-kit';
-import { groupBy } from '@dovetail/service-kit';
-import { aboutPod, type EventRecorder } from '@dovetail/service-kit';
+import {
+  aboutPod,
+  countText,
+  type Decisions,
+  type EventRecorder,
+  groupBy,
+} from '@dovetail/service-kit';
 
 import { admissionText } from '../cluster/admission-mark.js';
 import type { Nominations, Nominee } from '../tell/nominations.js';
@@ -64,7 +68,7 @@ export class RoundReport {
       pool: bin.pool.identity,
       planId: bin.plan.id,
       claimName: bin.claimName,
-      summary: `packed ${bin.podUids.length} pods on a node of ${poolKey(bin.pool.identity)}: ${cheapest?.instanceType ?? ''} or ${others.length} other offerings`,
+      summary: `packed ${countText(bin.podUids.length, 'pod')} on a node of ${poolKey(bin.pool.identity)}: ${cheapest?.instanceType ?? ''} or ${countText(others.length, 'other offering')}`,
       ...(cheapest === undefined ? {} : offeringFields(cheapest)),
       objects: [{ kind: 'NodeClaim', name: bin.claimName }, ...this.#pods(bin.podUids)],
       reasons: bin.bin.notes,
@@ -79,12 +83,12 @@ export class RoundReport {
       id: `admit/${bin.plan.id}/${bin.binId}`,
       kind: 'admit',
       planId: bin.plan.id,
-      summary: `${bin.podUids.length} pods have room on ${bin.placement.nodeName}`,
+      summary: `found room for ${countText(bin.podUids.length, 'pod')} on ${bin.placement.nodeName}`,
       priceMicrosPerHour: 0,
       reasons: [
         {
           code: 'existing-room',
-          message: `${bin.placement.nodeName} has room: nothing is bought`,
+          message: `${bin.placement.nodeName} has room, so no node is launched`,
           values: {},
         },
       ],
@@ -111,7 +115,7 @@ export class RoundReport {
   }
 
   /**
-   * One decision for all pods of a plan that are unplaced for the same reasons, an Event for each.
+   * Publishes one decision for all unplaced pods of a plan with equal reasons, and an Event for each.
    */
   #unplaced(plan: PlanMessage): void {
     const alike = groupBy(plan.plan.unplaced, ({ reasons }) =>
@@ -124,7 +128,7 @@ export class RoundReport {
         id: `unschedulable/${plan.id}/${first}`,
         kind: 'unschedulable',
         planId: plan.id,
-        summary: `${pods.length} pods fit nowhere: ${sentenceOf(reasons)}`,
+        summary: `found no place for ${countText(pods.length, 'pod')}: ${sentenceOf(reasons)}`,
         reasons,
         objects: this.#pods(pods.map(({ podUid }) => podUid)),
         facts: { pods: String(pods.length), like: key.slice(0, 200) },

@@ -163,7 +163,7 @@ export class Collector {
       id: `collect/${id}`,
       kind: 'collect',
       instanceId: id,
-      summary: `${id} belongs to no claim and is ended`,
+      summary: `ended ${id}, which belongs to no claim`,
       reasons: [
         note('garbage-collected', 'no NodeClaim has this instance', { instance: id, ageSeconds }),
       ],
@@ -189,7 +189,7 @@ export class Collector {
       ...claimFacts(claim),
       id: `collect/${claim.uid}`,
       kind: 'collect',
-      summary: `${claim.name} lost its instance and is ended`,
+      summary: `ended ${claim.name}, whose instance is gone`,
       reasons: [note('garbage-collected', "EC2 does not have the claim's instance any more", {})],
     });
   }

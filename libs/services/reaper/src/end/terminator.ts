@@ -239,7 +239,7 @@ export class Terminator {
       ...claimFacts(claim),
       id: `drain/${claim.uid}`,
       kind: 'drain',
-      summary: `${node.name} is drained after ${took} (${cause})`,
+      summary: `drained ${node.name} in ${took} (${cause})`,
       reasons: [reasonOf(node)],
       facts: { node: node.name, cause, drainMs: String(tookMs) },
     });
@@ -257,7 +257,7 @@ export class Terminator {
       kind: 'terminate',
       reasons: [reasonOf(node)],
       facts: { cause, ...(node === undefined ? {} : { node: node.name }) },
-      summary: `${claim.name} is gone with ${instanceIdOf(claim) ?? 'no instance'} (${cause})`,
+      summary: `ended ${claim.name} and its instance ${instanceIdOf(claim) ?? '(none)'} (${cause})`,
     });
     if (node !== undefined) await releaseNode(deps.kube, node);
     const released = await releaseClaim(deps.kube, claim);

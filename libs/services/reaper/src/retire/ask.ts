@@ -2,6 +2,7 @@ import { type PlannerOutcome, requestPlan } from '@dovetail/contracts';
 import type { NodeView } from '@dovetail/core-disruption';
 import { compareText, isReschedulable, type Node } from '@dovetail/core-kube-model';
 import { BusError } from '@dovetail/core-ports';
+import { countText } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import { channelOf } from '../deps.js';
@@ -65,7 +66,7 @@ function takeOutcome(
   const [newNodes, unplaced] = [plan.newNodes.length, plan.unplaced.length];
   log.info(
     'whatif-planned',
-    `the ${String(pods)} pods of ${node}: ${String(newNodes)} new nodes, ${String(plan.placements.length)} existing, ${String(unplaced)} unplaced`,
+    `planned ${countText(pods, 'pod')} of ${node}: ${countText(newNodes, 'new node')}, ${String(plan.placements.length)} existing, ${countText(unplaced, 'pod')} unplaced`,
     { node, plan: planId },
   );
   return { kind: 'planned', newNodes, complete: newNodes > 0 || unplaced === 0 };

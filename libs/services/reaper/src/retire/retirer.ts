@@ -17,7 +17,7 @@ import {
 } from '@dovetail/core-disruption';
 import { isReschedulable, type Node, type Pod, podOf } from '@dovetail/core-kube-model';
 import { kubeResources } from '@dovetail/core-ports';
-import { aboutClaim, aboutNode, type Again, claimFacts } from '@dovetail/service-kit';
+import { aboutClaim, aboutNode, type Again, claimFacts, countText } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import { kubeBy } from '../deps.js';
@@ -73,7 +73,7 @@ export class Retirer {
     if (stands === undefined) return this.#endAtOnce(view.claim, retirement, why);
     if (stands.cause !== cause || stands.atMs !== retirement.atMs) return;
     const name = view.node?.name ?? view.claim.name;
-    log.info('retirement-began', `${name} is retired: ${why.message}`, {
+    log.info('retirement-began', `retiring ${name}: ${why.message}`, {
       node: name,
       claim: view.claim.name,
       cause,
@@ -227,13 +227,14 @@ export class Retirer {
     const name = node?.name ?? claim.name;
     this.#countDisrupted(claim, retirement);
     const inFull = `${name} is ${cause}${detail === undefined ? '' : ` (${detail})`}`;
-    const successors = expects === undefined ? '' : `, ${String(expects)} new nodes take its pods`;
+    const successors =
+      expects === undefined ? '' : `, replaced by ${countText(expects, 'new node')}`;
     this.#context.decisions.tell({
       ...claimFacts(claim),
       id: `disrupt/${claim.uid}`,
       kind: 'disrupt',
       reasons: [why ?? note(cause, inFull)],
-      summary: `${name} is ended: ${cause}${successors}`,
+      summary: `ending ${name}: ${cause}${successors}`,
       facts: {
         cause,
         ...(node === undefined ? {} : { node: node.name }),

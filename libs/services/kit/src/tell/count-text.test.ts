@@ -1,0 +1,9 @@
+import { expect, test } from '@jest/globals';
+
+import { countText } from './count-text.js';
+
+test.each([
+  [0, 'pod', '0 pods'],
+  [1, 'pod', '1 pod'],
+  [3, 'new node', '3 new nodes'],
+])('%j of %j is written %j', (count, noun, text) => expect(countText(count, noun)).toBe(text));
