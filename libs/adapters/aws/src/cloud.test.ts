@@ -1,3 +1,4 @@
+import { DescribeLaunchTemplateVersionsCommand, EC2Client } from '@aws-sdk/client-ec2';
 import {
   catalogFacts,
   type FleetRequest,
@@ -92,6 +93,37 @@ describe.each([
   const launchable = async ({ imageParameter }: Account): Promise<void> => {
     await cloud.ensureLaunchTemplate(template((await cloud.parameter(imageParameter)) ?? ''));
   };
+
+  check(
+    'a template for spot tags what is checked for it, one for on-demand no spot request',
+    async (given) => {
+      const { imageParameter, connection } = given;
+      const image = (await cloud.parameter(imageParameter)) ?? '';
+      const client = new EC2Client(connection);
+      const taggedBy = async (changes: Partial<LaunchTemplateSpec>): Promise<readonly string[]> => {
+        const spec = template(image, changes);
+        await cloud.ensureLaunchTemplate(spec);
+        const { LaunchTemplateVersions: [version] = [] } = await client.send(
+          new DescribeLaunchTemplateVersionsCommand({ LaunchTemplateName: spec.name }),
+        );
+        await cloud.deleteLaunchTemplate(spec.name);
+        return (
+          (version?.LaunchTemplateData?.TagSpecifications ?? [])
+            .filter(({ Tags = [] }) => Tags.some(({ Key }) => Key === 'dovetail.sh/cluster-uid'))
+            .map(({ ResourceType = '' }) => ResourceType)
+            // moto also lists the tags of the template itself.
+            .filter((type) => type !== 'launch-template')
+            .sort(compareText)
+        );
+      };
+      expect(await taggedBy({ name: 'dovetail/for-spot', forSpot: true })).toEqual([
+        'network-interface',
+        'spot-instances-request',
+      ]);
+      expect(await taggedBy({ name: 'dovetail/on-demand' })).toEqual(['network-interface']);
+      client.destroy();
+    },
+  );
 
   check('its types are the catalog’s, fact by fact', async () => {
     const types = new Map((await cloud.instanceTypes()).map((facts) => [facts.name, facts]));

@@ -152,6 +152,7 @@ describe('a node class becomes nodes', () => {
             userDataBase64: rendered.base64,
             instanceProfileName: nodeClass.status.instanceProfile ?? '',
             cluster,
+            capacityType: choice.capacityType,
           },
           hash,
         );

@@ -103,4 +103,6 @@ export type LaunchTemplateSpec = {
   readonly metadataOptions: Readonly<Record<string, string | number>>;
   readonly detailedMonitoring: boolean;
   readonly tags: Readonly<Record<string, string>>;
+  /** The spot requests of its instances get the tags too. Absent: it is not for spot. */
+  readonly forSpot?: true;
 };

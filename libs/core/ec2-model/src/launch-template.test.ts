@@ -25,6 +25,7 @@ describe('launch templates', () => {
   const specOf = (
     changes: Parameters<typeof nodeClassWith>[0] = {},
     userDataBase64 = 'dXNlcg==',
+    capacityType: 'spot' | 'on-demand' = 'on-demand',
   ) => {
     if (group === undefined) throw new Error('no group');
     return launchTemplateFor(
@@ -34,10 +35,17 @@ describe('launch templates', () => {
         userDataBase64,
         instanceProfileName: 'profile',
         cluster: { name: 'lab', uid: 'uid-1' },
+        capacityType,
       },
       hash,
     );
   };
+
+  test('spot has a template of its own, which tags the spot requests', () => {
+    const [spot, onDemand] = [specOf({}, 'dXNlcg==', 'spot'), specOf()];
+    expect([spot.forSpot, onDemand.forSpot]).toEqual([true, undefined]);
+    expect(spot.name).not.toBe(onDemand.name);
+  });
 
   test('types are grouped by image and pods', () =>
     expect(

@@ -12,7 +12,7 @@ import { compareText } from '@dovetail/core-kube-model';
 import { blockDevicesOf, familyTraits } from './ami-family.js';
 import { canonicalJson } from './canonical-json.js';
 import type { LaunchTemplateSpec } from './cloud-values.js';
-import type { InstanceType } from './instance-type.js';
+import type { CapacityType, InstanceType } from './instance-type.js';
 import { instanceLabels } from './labels.js';
 
 /**
@@ -110,6 +110,8 @@ export type LaunchTemplateInput = {
   /** Absent: nodes run without an IAM role. */
   readonly instanceProfileName?: string;
   readonly cluster: ClusterIdentity;
+  /** How the nodes are bought. EC2 checks the tags of a spot request as it does an instance's. */
+  readonly capacityType: CapacityType;
 };
 
 /**
@@ -144,6 +146,7 @@ export function launchTemplateFor(
     metadataOptions: metadataOf(nodeClass),
     detailedMonitoring: nodeClass.detailedMonitoring,
     tags: classTags(nodeClass, input.cluster),
+    ...(input.capacityType === 'spot' ? { forSpot: true as const } : {}),
   };
   return {
     name: `${launchTemplatePrefix}${hash.sha256Hex(canonicalJson(content)).slice(0, 40)}`,

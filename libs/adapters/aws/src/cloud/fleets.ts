@@ -126,7 +126,11 @@ function templateData(spec: LaunchTemplateSpec): RequestLaunchTemplateData {
     })),
     MetadataOptions: { ...spec.metadataOptions },
     NetworkInterfaces: interfacesOf(spec),
-    ...tagged(spec.tags, 'network-interface'),
+    ...tagged(
+      spec.tags,
+      'network-interface',
+      ...(spec.forSpot === true ? (['spot-instances-request'] as const) : []),
+    ),
   };
 }
 

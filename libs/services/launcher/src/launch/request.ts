@@ -3,6 +3,7 @@ import { typesNamedBy } from '@dovetail/core-cluster';
 import {
   aliasOf,
   canonicalJson,
+  type CapacityType,
   chooseForLaunch,
   fleetConfigs,
   instanceTags,
@@ -147,7 +148,7 @@ function templatesOf(
   deps: RequestDeps,
   input: RequestInput,
   groups: readonly LaunchGroup[],
-  capacityType: string,
+  capacityType: CapacityType,
 ): Templates {
   const templates: LaunchTemplateSpec[] = [];
   const nameOfType = new Map<string, string>();
@@ -164,7 +165,7 @@ function templateOf(
   deps: RequestDeps,
   input: RequestInput,
   group: LaunchGroup,
-  capacityType: string,
+  capacityType: CapacityType,
 ):
   | { readonly ok: true; readonly spec: LaunchTemplateSpec }
   | { readonly ok: false; readonly message: string } {
@@ -178,6 +179,7 @@ function templateOf(
       group,
       userDataBase64: rendered.base64,
       cluster: input.cluster.identity,
+      capacityType,
       ...(instanceProfile === undefined ? {} : { instanceProfileName: instanceProfile }),
     },
     deps.hash,
@@ -188,7 +190,7 @@ function templateOf(
 function userDataInput(
   input: RequestInput,
   group: LaunchGroup,
-  capacityType: string,
+  capacityType: CapacityType,
 ): Parameters<UserDataRenderer['render']>[0] {
   const { nodeClass } = input.discovered;
   const claim = at(input.claims, 0);
