@@ -1,11 +1,11 @@
 import { annotations, type NodeClaim } from '@dovetail/core-api';
 import type { Clock, Hash, Log, Metrics, StopSignal } from '@dovetail/core-ports';
 import { messageOf, neverStopping } from '@dovetail/core-ports';
-import { inParallel, TokenBucket, Wake } from '@dovetail/service-kit';
+import { aboutClaim, inParallel, TokenBucket, Wake } from '@dovetail/service-kit';
 
 import type { ClusterWriter } from '../cluster/cluster-writer.js';
 import type { LauncherConfig } from '../config.js';
-import { launchFailureReason } from './errors.js';
+import { type FailedCall, launchFailureReason } from './errors.js';
 import { FleetRequests, type FleetRequestsDeps, type IntentOutcome } from './fleet-requests.js';
 import {
   carriedIntent,
@@ -214,8 +214,9 @@ export class Launch {
     outcome: IntentOutcome,
     stop: StopSignal,
   ): Promise<void> {
-    if (outcome.kind === 'failed') {
-      const { awsCode, message } = outcome.error;
+    const failure = failureOf(outcome);
+    if (failure !== undefined) {
+      const { awsCode, message } = failure;
       const reason = launchFailureReason(awsCode);
       await this.#reportSetback(left, { reason, message: `${awsCode}: ${message}` });
     }
@@ -256,14 +257,20 @@ export class Launch {
       claims: claims.map((claim) => claim.name),
       reason,
     });
-    await inParallel(claims, this.#config.admission.writesInParallel, (claim) =>
-      this.#deps.writer.setClaimCondition(claim, {
+    await inParallel(claims, this.#config.admission.writesInParallel, async (claim) => {
+      this.#deps.events.record({
+        about: aboutClaim(claim),
+        type: 'Warning',
+        reason,
+        message: `NodeClaim ${claim.name} event: ${message}`,
+      });
+      await this.#deps.writer.setClaimCondition(claim, {
         type: 'Launched',
         status: 'Unknown',
         reason,
         message,
-      }),
-    );
+      });
+    });
   }
 
   #isInForce(claim: NodeClaim): boolean {
@@ -279,4 +286,11 @@ export class Launch {
     this.#deps.cluster.claims.one('name', name);
 
   readonly #sha256Hex = (text: string): string => this.#deps.hash.sha256Hex(text);
+}
+
+/** The error that claims outlive: of the call, or of overrides in an answer without enough. */
+function failureOf(outcome: IntentOutcome): FailedCall | undefined {
+  if (outcome.kind === 'failed') return outcome.error;
+  if (outcome.kind === 'again' || outcome.shortage.kind === 'none') return undefined;
+  return outcome.shortage;
 }

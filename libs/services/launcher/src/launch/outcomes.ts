@@ -3,20 +3,21 @@ import type { NodeClaim } from '@dovetail/core-api';
 import { classKey, type Cluster, livePromise, typesOfClaim } from '@dovetail/core-cluster';
 import {
   amiOfType,
+  classifyFleetError,
   type FleetOutcome,
   type InstanceType,
   offeringKey,
 } from '@dovetail/core-ec2-model';
 import type { Clock, Log, Metrics } from '@dovetail/core-ports';
 import type { Decisions } from '@dovetail/service-kit';
-import { inParallel } from '@dovetail/service-kit';
+import { groupBy, inParallel } from '@dovetail/service-kit';
 import { aboutClaim, aboutPod, type EventRecorder } from '@dovetail/service-kit';
 
 import type { ClusterWriter } from '../cluster/cluster-writer.js';
 import { type AnnouncementDeps, announceUnavailable } from '../discovery/announcement.js';
 import type { ClassCatalog, DiscoveredClass } from '../discovery/class-catalog.js';
 import type { UnavailableOfferings } from '../discovery/unavailable.js';
-import { type FailedCall, offeringsFailed } from './errors.js';
+import { type FailedCall, isCapacityError, offeringsFailed } from './errors.js';
 import type { IntentOutcome } from './fleet-requests.js';
 import type { LaunchIntent } from './intent.js';
 import { launchDecision, noCapacityDecision } from './launch-decisions.js';
@@ -70,6 +71,7 @@ export class Outcomes {
         { intent: intent.id, instances: over.map((instance) => instance.id) },
       );
     this.#avoid(intent, outcome.errors);
+    this.#reportErrors(intent, outcome.errors);
     const wanting = left.filter((claim) => claim.deletionMs === undefined);
     if (outcome.shortage.kind !== 'capacity') return wanting;
     await this.end(wanting, outcome.shortage);
@@ -134,6 +136,30 @@ export class Outcomes {
       zone: instance.zone,
       capacity_type: instance.capacityType,
     });
+  }
+
+  /** Logs and counts the errors of overrides that are not about capacity, once for each code. */
+  #reportErrors(intent: LaunchIntent, errors: FleetOutcome['errors']): void {
+    const { log, metrics } = this.#deps;
+    const byCode = groupBy(
+      errors.filter((error) => !isCapacityError(error)),
+      ({ awsCode }) => awsCode,
+    );
+    for (const [awsCode, [first, ...others]] of byCode) {
+      const { code } = classifyFleetError(awsCode, first?.message);
+      metrics.count('dovetail_create_fleet_failures_total', { code, aws_code: awsCode });
+      log.warn(
+        'fleet-error',
+        `EC2 refused options of a fleet: ${awsCode}: ${first?.message ?? ''}`,
+        {
+          intent: intent.id,
+          awsCode,
+          options: others.length + 1,
+          instanceType: first?.instanceType ?? '',
+          zone: first?.zone ?? '',
+        },
+      );
+    }
   }
 
   /** Marks what an intent's errors name as unavailable, here and for the solvers. */

@@ -1,0 +1,64 @@
+import type { FleetOutcome } from '@dovetail/core-ec2-model';
+import { kubeResources } from '@dovetail/core-ports';
+import { conditionOf } from '@dovetail/service-kit';
+import { podObject } from '@dovetail/sim-stage';
+import { afterEach, expect, jest, test } from '@jest/globals';
+
+import { claimFrom } from '../cluster/readings.js';
+import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';
+
+// Time is virtual, but a machine that does much else needs seconds for it.
+jest.setTimeout(60_000);
+let self: LauncherStage;
+afterEach(() => {
+  self.end();
+});
+const { pods, nodeClaims, events } = kubeResources;
+
+/** What an instant fleet answers when each of its options is denied: a success with errors. */
+const denied: FleetOutcome = {
+  fleetId: 'fleet-1',
+  instances: [],
+  errors: ['us-east-1a', 'us-east-1b'].map((zone) => ({
+    awsCode: 'UnauthorizedOperation',
+    message: 'You are not authorized to perform this operation',
+    instanceType: 'c5a.large',
+    zone,
+  })),
+};
+
+test('an error that EC2 reports for each option reaches condition, Event, log and metric with its code', async () => {
+  self = await launcherStage();
+  await self.readyPool();
+  const ports = self.ports();
+  let answers = 2;
+  const cloud = Object.assign(Object.create(ports.cloud) as typeof ports.cloud, {
+    createFleet: (request: Parameters<typeof ports.cloud.createFleet>[0]) =>
+      (answers -= 1) >= 0 ? Promise.resolve(denied) : ports.cloud.createFleet(request),
+  });
+  self.launcher('one', { ports: { ...ports, cloud } });
+  await self.planningPossible();
+  await self.kube.create(pods, podObject('a'));
+  await self.until('the pod', () => self.planner.cluster.pods.size === 1);
+  await self.planner.planFor(['a']);
+  const condition = await self.until('a condition', async () =>
+    (await self.kube.list(nodeClaims))
+      .map((object) => conditionOf(claimFrom(object).conditions, 'Launched'))
+      .find((each) => each?.reason === 'Unauthorized'),
+  );
+  expect(condition?.message).toContain('UnauthorizedOperation: You are not authorized');
+  const event = await self.until('an Event', async () =>
+    (await self.kube.list(events)).find((each) => each['reason'] === 'Unauthorized'),
+  );
+  expect(event['message']).toContain('UnauthorizedOperation');
+  expect(self.log.lines.filter((line) => line.includes('fleet-error')).join()).toContain(
+    'UnauthorizedOperation',
+  );
+  const labels = { code: 'denied', aws_code: 'UnauthorizedOperation' };
+  expect(self.metrics.value('dovetail_create_fleet_failures_total', labels)).toBeGreaterThan(0);
+  await self.until('a running pod', () =>
+    self
+      .list(pods)
+      .every((pod) => (pod['status'] as { phase?: string } | undefined)?.phase === 'Running'),
+  );
+});
