@@ -82,6 +82,11 @@ describe('emptiness', () => {
       'counting',
     ],
     [
+      'a static pool: disabled',
+      { pool: pool({ replicas: 1 }), claim: claim('c1', { annotations: emptyAt(600_000) }) },
+      'disabled',
+    ],
+    [
       'consolidateAfter Never: disabled',
       {
         pool: pool({ disruption: { policy: 'WhenEmpty', budgets: [] } }),

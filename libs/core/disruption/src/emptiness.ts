@@ -32,12 +32,19 @@ const timeOf = (text: string | undefined): number | undefined => {
   return Number.isNaN(ms) ? undefined : ms;
 };
 
+/** The nodes of a static pool are counted, and none of them is ended because it is empty. */
+const isStatic = ({ pool }: Pick<NodeView, 'pool'>): boolean => pool?.replicas !== undefined;
+
 /** Why no countdown runs: the pool is gone, or its consolidateAfter is Never. */
 const disabled = (pool: NodeView['pool']): Emptiness => ({
   kind: 'disabled',
   note: note(
     'disruption-disabled',
-    pool === undefined ? 'the pool is gone' : 'consolidateAfter is Never: empty nodes stay',
+    pool === undefined
+      ? 'the pool is gone'
+      : pool.replicas === undefined
+        ? 'consolidateAfter is Never: empty nodes stay'
+        : 'the pool has replicas: empty nodes stay',
     {},
   ),
 });
@@ -80,7 +87,7 @@ export function emptinessOf(view: NodeView, nowMs: number): Emptiness {
     };
   }
   const afterMs = pool?.disruption.consolidateAfterMs;
-  if (afterMs === undefined) return disabled(pool);
+  if (afterMs === undefined || isStatic(view)) return disabled(pool);
   const markedMs = timeOf(mark);
   if (markedMs === undefined) return { kind: 'mark', sinceMs: nowMs };
   // Absence of the two other times is allowed: no pod came yet, or the condition is not True.

@@ -1,8 +1,10 @@
-import { expect, test } from '@jest/globals';
+import type { NodeClaim } from '@dovetail/core-api';
+import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
-import { expiryOf } from './expiry.js';
-import { claim, nowMs } from './testing/objects.js';
+import { allowedExpiries, expiryOf } from './expiry.js';
+import { claim, node, nowMs } from './testing/objects.js';
+import type { NodeView } from './view.js';
 
 fc.configureGlobal({ seed: 1 });
 
@@ -37,3 +39,36 @@ test('the note says the age and the limit', () =>
     code: 'expired',
     values: { ageSeconds: '3600', expireAfterSeconds: '1' },
   }));
+
+describe('the pace of expiry', () => {
+  const limits = { poolShareMax: 0.1, alwaysAllowed: 5, drainMs: 900_000 };
+  const expiring = (index: number, more: Partial<NodeClaim> = {}): NodeView => ({
+    claim: claim(`c${String(index)}`, more),
+    node: node(`n${String(index)}`, {
+      annotations: { 'dovetail.sh/retirement': '{"cause":"expired","atMs":1}' },
+    }),
+    pods: [],
+  });
+  const staying = (index: number): NodeView => ({ claim: claim(`s${String(index)}`), pods: [] });
+  const many = <T>(count: number, make: (index: number) => T): T[] =>
+    Array.from({ length: count }, (_, index) => make(index));
+
+  test.each<[string, readonly NodeView[], number]>([
+    ['five of a small pool', many(12, staying), 5],
+    ['a tenth of a large pool', many(200, staying), 20],
+    ['as many as are not under way', [...many(3, expiring), ...many(9, staying)], 2],
+    ['none beyond the limit', [...many(9, expiring), ...many(3, staying)], 0],
+    [
+      'nodes that drain count',
+      [...many(3, (index) => expiring(index, { deletionMs: nowMs - 1 })), ...many(9, staying)],
+      2,
+    ],
+    [
+      'a drain that is stuck does not count',
+      many(12, (index) => expiring(index, { deletionMs: nowMs - 900_000 })),
+      5,
+    ],
+  ])('allows %s', (_what, views, allowed) =>
+    expect(allowedExpiries(views, nowMs, limits).get('NodePool/default')).toBe(allowed),
+  );
+});

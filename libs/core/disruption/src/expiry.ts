@@ -1,6 +1,8 @@
-import type { NodeClaim } from '@dovetail/core-api';
+import { annotations, type NodeClaim, poolKey } from '@dovetail/core-api';
 
 import { type DisruptionNote, note } from './refusal.js';
+import { parseRetirement } from './retirement-record.js';
+import type { NodeView } from './view.js';
 
 /** Whether and when a claim expires. */
 export type Expiry =
@@ -28,4 +30,49 @@ export function expiryOf(claim: NodeClaim, nowMs: number): Expiry {
     values,
   );
   return { kind: nowMs < dueMs ? 'later' : 'due', dueMs, note: said };
+}
+
+/** How many nodes of a pool may be replaced at once because they expired. */
+export type ExpiryLimits = {
+  /** At most this share of the pool's nodes, rounded down, */
+  readonly poolShareMax: number;
+  /** or this many, whichever is more. */
+  readonly alwaysAllowed: number;
+  /** A drain that takes longer than this counts no more, so that a stuck one holds up no pool. */
+  readonly drainMs: number;
+};
+
+/** Nodes of one scale-up expire together, and a clock may jump: neither may move a whole pool. */
+export const defaultExpiryLimits: ExpiryLimits = {
+  poolShareMax: 0.1,
+  alwaysAllowed: 5,
+  drainMs: 900_000,
+};
+
+function isInFlight({ claim, node }: NodeView, nowMs: number, limits: ExpiryLimits): boolean {
+  if (parseRetirement(node?.annotations[annotations.retirement])?.cause !== 'expired') return false;
+  return claim.deletionMs === undefined || nowMs - claim.deletionMs < limits.drainMs;
+}
+
+/** How many more nodes of each pool (`NodePool/default`) may begin to expire now. */
+export function allowedExpiries(
+  views: readonly NodeView[],
+  nowMs: number,
+  limits: ExpiryLimits,
+): ReadonlyMap<string, number> {
+  const pools = new Map<string, { nodes: number; inFlight: number }>();
+  for (const view of views) {
+    const key = poolKey(view.claim.pool);
+    const counted = pools.get(key) ?? { nodes: 0, inFlight: 0 };
+    counted.nodes += 1;
+    if (isInFlight(view, nowMs, limits)) counted.inFlight += 1;
+    pools.set(key, counted);
+  }
+  const { poolShareMax, alwaysAllowed } = limits;
+  return new Map(
+    [...pools].map(([key, { nodes, inFlight }]) => [
+      key,
+      Math.max(0, Math.max(alwaysAllowed, Math.floor(nodes * poolShareMax)) - inFlight),
+    ]),
+  );
 }

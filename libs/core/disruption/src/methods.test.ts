@@ -75,6 +75,25 @@ describe('a pass', () => {
     ).toEqual([['old', 'expired']]);
   });
 
+  test('begins to replace five expired nodes of a pool at once, the longest expired first', () => {
+    const views = Array.from({ length: 8 }, (_, index) =>
+      view({
+        claim: claim(`c${String(index)}`, { createdMs: 1_000 - index, expireAfterMs: 1 }),
+        node: node(`n${String(index)}`),
+      }),
+    );
+    const { retire, eligible } = decidePass(views, options);
+    expect(retire.map((start) => start.view.claim.name)).toEqual(['c7', 'c6', 'c5', 'c4', 'c3']);
+    expect(eligible.expired).toBe(8);
+  });
+
+  test('asks of a node with pods not whether it may be disrupted', () => {
+    const busy = view({
+      pods: [pod('p', { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } })],
+    });
+    expect(decidePass([busy], options).blocked).toEqual([]);
+  });
+
   test('says when the next node is due, and which are blocked with what', () => {
     const pass = decidePass(
       [

@@ -5,7 +5,7 @@ import { compareText } from '@dovetail/core-kube-model';
 import { allowedDisruptions, type BudgetAnswer, type PoolCensus } from './budgets.js';
 import { disruptionBlocks, type EligibilityOptions } from './eligibility.js';
 import { emptinessOf } from './emptiness.js';
-import { expiryOf } from './expiry.js';
+import { allowedExpiries, defaultExpiryLimits, type ExpiryLimits, expiryOf } from './expiry.js';
 import { type DisruptionNote } from './refusal.js';
 import type { RetirementCause } from './retirement-record.js';
 import { isEnding, isInitialized, type NodeView } from './view.js';
@@ -88,6 +88,12 @@ const budgetOf = (
     nowMs,
   );
 
+/** Everything beside the nodes that a pass reads. */
+export type PassOptions = EligibilityOptions & {
+  /** Absent: the default. */
+  readonly expiryLimits?: ExpiryLimits;
+};
+
 type Due = { readonly start: RetirementStart; readonly sinceMs: number };
 const longestFirst = (a: Due, b: Due): number =>
   a.sinceMs - b.sinceMs || compareText(a.start.view.claim.name, b.start.view.claim.name);
@@ -121,9 +127,10 @@ class Pass {
   }
 
   #addEmptiness(view: NodeView): void {
-    const notes = disruptionBlocks(view, this.#options);
-    if (notes.length > 0) this.blocked.push({ view, notes });
-    if (view.node === undefined || !isInitialized(view)) return;
+    if (view.node === undefined || !isInitialized(view)) {
+      this.#blocksOf(view);
+      return;
+    }
     const emptiness = emptinessOf(view, this.#options.nowMs);
     switch (emptiness.kind) {
       case 'occupied':
@@ -138,7 +145,7 @@ class Pass {
         this.nextDueMs = Math.min(this.nextDueMs, emptiness.dueMs);
         return;
       case 'due':
-        if (notes.length === 0)
+        if (this.#blocksOf(view).length === 0)
           this.empty.push({
             start: { view, cause: 'empty', note: emptiness.note },
             sinceMs: emptiness.sinceMs,
@@ -146,18 +153,26 @@ class Pass {
         return;
     }
   }
+
+  /** What blocks a node that would go. Nodes that stay anyway are not asked about. */
+  #blocksOf(view: NodeView): readonly DisruptionNote[] {
+    const notes = disruptionBlocks(view, this.#options);
+    if (notes.length > 0) this.blocked.push({ view, notes });
+    return notes;
+  }
 }
 
 /**
- * Decides one pass over all nodes. Expired nodes come first and ask no budgets. Then come empty
+ * Decides one pass over all nodes. Expired nodes come first and ask no budgets; so many of a pool
+ * are replaced at once, the longest expired first. Then come empty
  * ones, as far as their pool's budgets allow, the longest empty first. A node that expires now uses
  * up its pool's budget for the others. The order of the views does not count.
  */
-export function decidePass(views: readonly NodeView[], options: EligibilityOptions): PassDecision {
+export function decidePass(views: readonly NodeView[], options: PassOptions): PassDecision {
   const pass = new Pass(options);
   for (const view of views.toSorted((a, b) => compareText(a.claim.name, b.claim.name)))
     pass.add(view);
-  const expired = pass.expired.sort(longestFirst).map(({ start }) => start);
+  const expired = paced(views, pass.expired.sort(longestFirst), options);
   const expiring = new Set(expired.map(({ view }) => view));
   const census = censusOf(
     views.map((view) => (expiring.has(view) ? asRetiring(view, options.nowMs) : view)),
@@ -189,9 +204,26 @@ export function decidePass(views: readonly NodeView[], options: EligibilityOptio
     mark: pass.mark,
     unmark: pass.unmark,
     allowed,
-    eligible: { expired: expired.length, empty: pass.empty.length },
+    eligible: { expired: pass.expired.length, empty: pass.empty.length },
     ...(Number.isFinite(pass.nextDueMs) ? { nextDueMs: pass.nextDueMs } : {}),
   };
+}
+
+/** The expired nodes that may be replaced now, the longest expired first. */
+function paced(
+  views: readonly NodeView[],
+  due: readonly Due[],
+  { nowMs, expiryLimits = defaultExpiryLimits }: PassOptions,
+): readonly RetirementStart[] {
+  const left = new Map(allowedExpiries(views, nowMs, expiryLimits));
+  return due
+    .map(({ start }) => start)
+    .filter(({ view: { claim } }) => {
+      const key = poolKey(claim.pool);
+      const remaining = present(left.get(key), 'every pool of a claim has an allowance');
+      left.set(key, remaining - 1);
+      return remaining > 0;
+    });
 }
 
 /** The view as it will be once its retirement has begun, for counting. */

@@ -12,6 +12,8 @@ describe('a retirement', () => {
   const limits = {
     expiryWaitMs: 900_000,
     interruptionWaitMs: 60_000,
+    unansweredWaitMs: 30_000,
+    drainReserveMs: 10_000,
     askAgainMs: 75_000,
     askAgainUrgentMs: 15_000,
   };
@@ -91,6 +93,42 @@ describe('a retirement', () => {
       'end',
     ],
     [
+      'interrupted, a solver answered, time is left: waits',
+      step({ cause: 'interrupted', ...asked, expects: 1, deadlineMs: nowMs + 100_000 }),
+      'wait',
+    ],
+    [
+      'interrupted, a solver found no place: ends at once',
+      step({ cause: 'interrupted', ...asked, deadlineMs: nowMs + 100_000 }),
+      'end',
+    ],
+    [
+      'interrupted, no solver answered for half a minute: ends',
+      step({ cause: 'interrupted', atMs: nowMs - 30_000, deadlineMs: nowMs + 80_000 }),
+      'end',
+    ],
+    [
+      'interrupted, a pod needs all that is left to end: ends at once',
+      step(
+        { cause: 'interrupted', ...asked, expects: 1, deadlineMs: nowMs + 110_000 },
+        { pods: [pod('a'), pod('slow', { terminationGracePeriodSeconds: 100 })] },
+      ),
+      'end',
+    ],
+    [
+      'interrupted, its pods end within the time left: waits',
+      step(
+        { cause: 'interrupted', ...asked, expects: 1, deadlineMs: nowMs + 111_000 },
+        { pods: [pod('a'), pod('slow', { terminationGracePeriodSeconds: 100 })] },
+      ),
+      'wait',
+    ],
+    [
+      'announced maintenance, no solver ever answered, waited too long: ends',
+      step({ cause: 'interrupted', atMs: nowMs - 900_000 }),
+      'end',
+    ],
+    [
       'the instance is going already: ends at once',
       step({ cause: 'interrupted', atMs: nowMs, deadlineMs: nowMs }),
       'end',
@@ -101,6 +139,24 @@ describe('a retirement', () => {
       'wait',
     ],
   ])('%s', (_what, kind, expected) => expect(kind).toBe(expected));
+
+  test.each<[string, Retirement['cause'], boolean, string]>([
+    ['expired and still open: is tainted first', 'expired', false, 'taint'],
+    ['expired and tainted: ends', 'expired', true, 'end'],
+    ['interrupted and tainted: ends', 'interrupted', true, 'end'],
+  ])('room elsewhere, %s', (_what, cause, tainted, kind) => {
+    const taints = tainted ? [disrupted] : [];
+    const given = retirementStep({
+      retirement: { cause, atMs: nowMs - 10_000, ...asked, expects: 0 },
+      view: view({ pods: [pod('a')], node: node('n1', { taints }) }),
+      replacements: [],
+      limits,
+      budgetsOf: () => [],
+      podOf: () => undefined,
+      nowMs,
+    });
+    expect(given.kind).toBe(kind);
+  });
 
   test('its replacements are the living claims that name the node', () => {
     const found = replacementsOf(

@@ -1,5 +1,6 @@
 import { annotations, type NodeClaim, parsePromise } from '@dovetail/core-api';
-import { isReschedulable } from '@dovetail/core-kube-model';
+import { isTaintedDisrupted } from '@dovetail/core-cluster';
+import { isReschedulable, type Pod } from '@dovetail/core-kube-model';
 
 import { disruptionBlocks, type EligibilityOptions } from './eligibility.js';
 import { podsThatCount } from './emptiness.js';
@@ -14,8 +15,18 @@ export type RetirementLimits = {
    * replacement, once a solver has answered.
    */
   readonly expiryWaitMs: number;
-  /** A node that will be taken away waits this long for its replacement before it is drained. */
+  /** A node that will be taken away waits at most this long for its replacement. */
   readonly interruptionWaitMs: number;
+  /**
+   * The same while no solver has answered: time for a second asking, after a crash or a lost
+   * answer.
+   */
+  readonly unansweredWaitMs: number;
+  /**
+   * The time that a drain takes beside the pods' grace, kept free before a deadline: evictions, and
+   * the least duration of a drain.
+   */
+  readonly drainReserveMs: number;
   /**
    * After this time a plan has become claims or never will (plans live 60 s), so a solver is asked
    * again.
@@ -43,6 +54,8 @@ export type RetirementStep =
   /** Delete the claim. Termination does the rest. */
   | { readonly kind: 'end'; readonly note?: DisruptionNote }
   | { readonly kind: 'ask' }
+  /** Taint the node, because its pods have another place now, and look again. */
+  | { readonly kind: 'taint' }
   | { readonly kind: 'wait'; readonly untilMs: number };
 
 /** The living claims whose promise replaces the node. */
@@ -72,12 +85,35 @@ function emptyStep(facts: RetirementFacts): RetirementStep {
   return notes.length === 0 ? { kind: 'end' } : { kind: 'abandon', notes };
 }
 
-function waitLimitMs({ retirement, limits }: RetirementFacts): number {
-  if (retirement.deadlineMs !== undefined)
-    return Math.min(retirement.atMs + limits.interruptionWaitMs, retirement.deadlineMs);
-  // Until a solver answers it is unknown where the pods would go, and a node without a deadline can
-  // wait.
-  return retirement.answered === true ? retirement.atMs + limits.expiryWaitMs : Infinity;
+/**
+ * When the wait for a replacement ends. Without a deadline, nobody is hurt by a node that goes on
+ * working. With one, every pod keeps its grace, and there is nothing to wait for when a solver
+ * found no place, or when none answers.
+ */
+function waitLimitMs({ retirement, view, limits }: RetirementFacts): number {
+  const { cause, atMs, deadlineMs, expects } = retirement;
+  const isAnswered = retirement.answered === true;
+  if (deadlineMs === undefined)
+    return isAnswered || cause === 'interrupted' ? atMs + limits.expiryWaitMs : Infinity;
+  if (isAnswered && expects === undefined) return atMs;
+  const graceMs = 1_000 * Math.max(0, ...view.pods.filter(isReschedulable).map(graceOf));
+  const waitMs = isAnswered ? limits.interruptionWaitMs : limits.unansweredWaitMs;
+  return Math.min(atMs + waitMs, deadlineMs - graceMs - limits.drainReserveMs);
+}
+
+const graceOf = (pod: Pod): number => pod.terminationGracePeriodSeconds;
+
+/**
+ * Whether a retirement keeps new pods away from its beginning on. An expired node has time: it goes
+ * on taking pods until theirs have another place.
+ */
+export const taintsAtOnce = ({ cause }: Pick<Retirement, 'cause'>): boolean => cause !== 'expired';
+
+/** The end of an expired node begins with its taint. */
+function endStep({ retirement, view }: RetirementFacts, why?: DisruptionNote): RetirementStep {
+  const isTainted = view.node === undefined || isTaintedDisrupted(view.node);
+  if (!isTainted && !taintsAtOnce(retirement)) return { kind: 'taint' };
+  return why === undefined ? { kind: 'end' } : { kind: 'end', note: why };
 }
 
 /**
@@ -89,24 +125,14 @@ function waitLimitMs({ retirement, limits }: RetirementFacts): number {
 export function retirementStep(facts: RetirementFacts): RetirementStep {
   const { retirement, view, replacements, nowMs, limits } = facts;
   if (retirement.cause === 'empty') return emptyStep(facts);
-  if (!view.pods.some((pod) => isReschedulable(pod))) return { kind: 'end' };
-  if (retirement.expects === 0) return { kind: 'end' };
+  if (!view.pods.some((pod) => isReschedulable(pod))) return endStep(facts);
+  if (retirement.expects === 0) return endStep(facts);
   const ready = replacements.filter(
     (claim) => conditionTrueSinceMs(claim, 'Initialized') !== undefined,
   ).length;
-  if (ready > 0 && ready >= (retirement.expects ?? replacements.length)) return { kind: 'end' };
+  if (ready > 0 && ready >= (retirement.expects ?? replacements.length)) return endStep(facts);
   const limitMs = waitLimitMs(facts);
-  if (nowMs >= limitMs) {
-    const waitedSeconds = Math.floor((nowMs - retirement.atMs) / 1000);
-    return {
-      kind: 'end',
-      note: note(
-        'replacement-missing',
-        `no replacement after ${String(waitedSeconds)} s; draining all the same`,
-        { waitedSeconds, ready, expected: retirement.expects ?? 0 },
-      ),
-    };
-  }
+  if (nowMs >= limitMs) return endStep(facts, missing(facts, ready));
   const againMs = retirement.deadlineMs === undefined ? limits.askAgainMs : limits.askAgainUrgentMs;
   const askMs = retirement.askedMs === undefined ? nowMs : retirement.askedMs + againMs;
   if (replacements.length === 0 && nowMs >= askMs) return { kind: 'ask' };
@@ -114,4 +140,13 @@ export function retirementStep(facts: RetirementFacts): RetirementStep {
     kind: 'wait',
     untilMs: Math.min(limitMs, replacements.length === 0 ? askMs : nowMs + againMs),
   };
+}
+
+function missing({ retirement, nowMs }: RetirementFacts, ready: number): DisruptionNote {
+  const waitedSeconds = Math.floor((nowMs - retirement.atMs) / 1000);
+  return note(
+    'replacement-missing',
+    `no replacement after ${String(waitedSeconds)} s; draining all the same`,
+    { waitedSeconds, ready, expected: retirement.expects ?? 0 },
+  );
 }

@@ -98,6 +98,8 @@ export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
     podEventPauseMs: 10_000,
     expiryWaitMs: 900_000,
     interruptionWaitMs: 60_000,
+    unansweredWaitMs: 30_000,
+    drainReserveMs: 10_000,
     askAgainMs: 75_000,
     askAgainUrgentMs: 15_000,
   },

@@ -64,20 +64,33 @@ describe('an interruption', () => {
     stop.abort();
   });
 
-  test('without a bus drains halfway through the notice, and forces what a budget holds before it is over', async () => {
+  test('without a bus drains after half a minute, and forces what a budget holds before the notice is over', async () => {
     const { instanceId } = await spot();
     await cluster.budget('web', 3);
     cluster.server.stop();
     reap();
     await cluster.pass(2);
     cluster.twin.interrupt(instanceId);
-    await cluster.pass(55);
+    await cluster.pass(29);
     expect([tainted('n1'), isDeleting('claim-n1')]).toEqual([true, false]);
-    await cluster.pass(10);
+    await cluster.pass(3);
     expect([isDeleting('claim-n1'), cluster.workloads.nodesOf('web')]).toEqual([true, ['n1']]);
+    expect(await cluster.pass(100, gone('claim-n1'))).toBe(true);
     expect(cluster.events('FailedDraining').join()).toContain('refused');
-    expect(await cluster.pass(60, gone('claim-n1'))).toBe(true);
     expect(cluster.clock.nowMs()).toBeLessThan(startMs + 130_000);
+  });
+
+  test('tells a pod that takes long to end at once, through the Eviction API', async () => {
+    await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+    const { instanceId } = await cluster.node('n1', { capacityType: 'spot' });
+    await cluster.pod('slow', 'db', { spec: { terminationGracePeriodSeconds: 100 } });
+    await cluster.pass(3);
+    replacements({ afterMs: 60_000 });
+    reap();
+    await cluster.pass(2);
+    cluster.twin.interrupt(instanceId);
+    await cluster.pass(4);
+    expect([cluster.events('Evicted').length, cluster.events('Disrupted')]).toEqual([1, []]);
   });
 
   test.each([

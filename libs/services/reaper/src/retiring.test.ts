@@ -1,4 +1,5 @@
 import { annotations, renderPromise } from '@dovetail/core-api';
+import { present } from '@dovetail/core-invariant';
 import { type KubeApi, kubeResources } from '@dovetail/core-ports';
 import { describe, expect, test } from '@jest/globals';
 
@@ -9,13 +10,14 @@ import {
   isDeleting,
   reap,
   replacements,
+  retirementOn,
   started,
   stateOf,
   stops,
   tainted,
 } from './testing/current-cluster.js';
 
-const { nodeClaims, nodes, pods, provisioners } = kubeResources;
+const { nodeClaims, nodePools, nodes, pods, provisioners } = kubeResources;
 
 describe('an empty node', () => {
   test('ends consolidateAfter after its last pod went: drained, terminated, finalizers dropped, all of it told', async () => {
@@ -223,13 +225,15 @@ describe('an expired node', () => {
     const made = replacements({ afterMs: 20_000 });
     reap();
     await cluster.pass(59);
-    expect(tainted('n1')).toBe(false);
+    expect(retirementOn('n1')).toBeUndefined();
     await cluster.pass(15);
-    expect([tainted('n1'), isDeleting('claim-n1'), cluster.workloads.nodesOf('web')]).toEqual([
-      true,
-      false,
-      ['n1'],
-    ]);
+    // It goes on taking pods until its own have another place.
+    expect([
+      retirementOn('n1')?.expects,
+      tainted('n1'),
+      isDeleting('claim-n1'),
+      cluster.workloads.nodesOf('web'),
+    ]).toEqual([1, false, false, ['n1']]);
     expect(await cluster.pass(60, gone('claim-n1'))).toBe(true);
     await cluster.pass(3);
     expect([
@@ -280,7 +284,36 @@ describe('an expired node', () => {
     await cluster.pass(120);
     expect(cluster.runningInstances()).toHaveLength(6);
     expect(cluster.workloads.nodesOf('web')).toEqual(old);
+    expect(old.filter(tainted)).toEqual([]);
   });
+});
+
+test('a pool whose nodes expire together is replaced five nodes at a time, whatever the clock says', async () => {
+  await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+  const names = Array.from({ length: 8 }, (_, index) => `n${String(index)}`);
+  for (const name of names) await cluster.node(name, { cpu: '2', expireAfterMs: 720 * 3_600_000 });
+  await cluster.scale('web', 16);
+  await cluster.pass(5);
+  const made = replacements({ afterMs: 600_000 });
+  const jumped = { ...cluster.clock, nowMs: () => cluster.clock.nowMs() + 721 * 3_600_000 };
+  reap({ clock: jumped });
+  await cluster.pass(60);
+  expect([made.requests.length, names.filter(tainted), cluster.runningInstances().length]).toEqual([
+    5,
+    [],
+    8,
+  ]);
+});
+
+test('an empty node of a static pool stays', async () => {
+  await started();
+  const { metadata: _, ...pool } = present(cluster.find(nodePools, 'default'), 'the pool is there');
+  const spec = { ...(pool['spec'] as object), replicas: 1 };
+  await cluster.kube.create(nodePools, { ...pool, metadata: { name: 'static' }, spec });
+  await cluster.node('n1', { pool: 'static' });
+  reap();
+  await cluster.pass(60);
+  expect([isDeleting('claim-n1'), tainted('n1')]).toEqual([false, false]);
 });
 
 test('a taint that somebody else left over is taken away', async () => {

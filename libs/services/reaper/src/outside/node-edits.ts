@@ -5,8 +5,8 @@ import {
   renderRetirement,
   type Retirement,
   type RetirementChange,
+  taintsAtOnce,
 } from '@dovetail/core-disruption';
-import { present } from '@dovetail/core-invariant';
 import type { Node } from '@dovetail/core-kube-model';
 import { type KubeDeletes, type KubeObject, kubeResources } from '@dovetail/core-ports';
 import {
@@ -42,10 +42,10 @@ const taintAdded = (object: KubeObject): { readonly spec?: unknown } =>
   isTainted(object) ? {} : { spec: { taints: [...taintsOf(object), taints.disrupted] } };
 
 /**
- * Changes the retirement of a node by what stands there at the moment of the write, and taints the
- * node in the same write. From then on nothing new comes to it, and a successor knows what was
- * going on. Answers the retirement that stands afterwards; undefined when there is none, or no
- * node.
+ * Changes the retirement of a node by what stands there at the moment of the write. A cause that
+ * keeps new pods away from the beginning on adds the taint in the same write, so that a successor
+ * knows what was going on. Answers the retirement that stands afterwards; undefined when there is
+ * none, or no node.
  */
 export async function changeRetirement(
   kube: KubeChanges,
@@ -54,13 +54,23 @@ export async function changeRetirement(
 ): Promise<Retirement | undefined> {
   const written = await changeLive(kube, place(node), (object): Change => {
     const live = retirementOf(object);
-    const next = change(live);
-    if (next === undefined && (live === undefined || isTainted(object))) return undefined;
-    const text = renderRetirement(next ?? present(live, 'there is a retirement to write'));
-    return { ...taintAdded(object), metadata: { annotations: { [annotations.retirement]: text } } };
+    const next = change(live) ?? live;
+    if (next === undefined) return undefined;
+    const taint = taintsAtOnce(next) ? taintAdded(object) : {};
+    const text = renderRetirement(next);
+    const isWritten = object.metadata.annotations?.[annotations.retirement] === text;
+    if (isWritten && taint.spec === undefined) return undefined;
+    return { ...taint, metadata: { annotations: { [annotations.retirement]: text } } };
   });
   return written === undefined ? undefined : retirementOf(written);
 }
+
+/** Taints a node that is being retired: its pods have another place now. */
+export const taintRetiring = (kube: KubeChanges, node: NodeRef): Promise<KubeObject | undefined> =>
+  changeLive(kube, place(node), (object): Change => {
+    const isToTaint = retirementOf(object) !== undefined && !isTainted(object);
+    return isToTaint ? taintAdded(object) : undefined;
+  });
 
 /**
  * Takes taint and annotation off: the node is a node like any other again. Only the annotation that

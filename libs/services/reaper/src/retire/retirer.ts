@@ -14,6 +14,7 @@ import {
   type RetirementAnswer,
   type RetirementStep,
   retirementStep,
+  taintsAtOnce,
 } from '@dovetail/core-disruption';
 import { isReschedulable, type Node, type Pod, podOf } from '@dovetail/core-kube-model';
 import { kubeResources } from '@dovetail/core-ports';
@@ -28,7 +29,7 @@ import {
   writeDeadline,
 } from '../outside/claim-edits.js';
 import { readClaim, readNode, readPodsOn } from '../outside/live.js';
-import { abandonRetirement, changeRetirement } from '../outside/node-edits.js';
+import { abandonRetirement, changeRetirement, taintRetiring } from '../outside/node-edits.js';
 import { askForReplacement } from './ask.js';
 import { Pauses } from './pauses.js';
 
@@ -114,7 +115,8 @@ export class Retirer {
     const node = await readNode(this.#context, claim);
     if (node?.annotations[annotations.retirement] === undefined) return undefined;
     const retirement = parseRetirement(node.annotations[annotations.retirement]);
-    if (retirement === undefined || !isTaintedDisrupted(node)) {
+    const isKeptAway = retirement !== undefined && taintsAtOnce(retirement);
+    if (retirement === undefined || (isKeptAway && !isTaintedDisrupted(node))) {
       // Somebody has taken the taint off and left the annotation: they want the node to stay. Of an
       // annotation that cannot be read, a newer release was the author, and it is not here any
       // more.
@@ -150,6 +152,9 @@ export class Retirer {
         return undefined;
       case 'ask':
         return this.#ask(view);
+      case 'taint':
+        await taintRetiring(this.#context.deps.kube, view.node);
+        return { afterMs: 0 };
       case 'wait':
         this.#context.events.record({
           about: aboutNode(view.node),

@@ -33,6 +33,8 @@ export type ReaperOptions = {
   readonly kube?: KubeApi;
   /** Another view of EC2. */
   readonly cloud?: ReaperDeps['cloud'];
+  /** Another time of day. */
+  readonly clock?: ReaperDeps['clock'];
 };
 export type RunningReaper = {
   readonly stop: Stopper;
@@ -81,8 +83,8 @@ export class ReaperStage extends Stage {
 
   /** Starts a reaper that leads. It lives until `stop` is raised, or dies at the given effect. */
   reaper(options: ReaperOptions = {}): RunningReaper {
-    const { kube = this.kube, cloud = this.cloud } = options;
-    const ports = { ...this.deps(), kube, cloud };
+    const { kube = this.kube, cloud = this.cloud, clock = this.clock } = options;
+    const ports = { ...this.deps(), kube, cloud, clock };
     const life = new Mortal(ports, options.death, this.stop.signal);
     const config = { clusterName, ...defaultReaperConfig, ...options.config };
     const reaper = createReaper(life.ports, config);
