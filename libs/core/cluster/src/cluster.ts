@@ -5,18 +5,19 @@ import {
   type Pool,
   poolKey,
 } from '@dovetail/core-api';
-import type {
-  CsiNode,
-  DaemonSet,
-  Namespace,
-  Node,
-  ParseFailure,
-  PersistentVolume,
-  PersistentVolumeClaim,
-  Pod,
-  PodDisruptionBudget,
-  StorageClass,
-  VolumeAttachment,
+import {
+  awaitedByNode,
+  type CsiNode,
+  type DaemonSet,
+  type Namespace,
+  type Node,
+  type ParseFailure,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type Pod,
+  type PodDisruptionBudget,
+  type StorageClass,
+  type VolumeAttachment,
 } from '@dovetail/core-kube-model';
 import type { KubeObject, KubeResource } from '@dovetail/core-ports';
 
@@ -63,8 +64,9 @@ type Rows<T extends Stored> = {
  * to their own writes. The solver feeds it from the state feed, and simulate from manifests.
  */
 export class Cluster {
-  readonly pods = new Table<Pod, 'node' | 'daemonset'>({
+  readonly pods = new Table<Pod, 'node' | 'awaitedBy' | 'daemonset'>({
     node: (pod) => pod.nodeName,
+    awaitedBy: awaitedByNode,
     daemonset: ({ owner }) => (owner?.kind === 'DaemonSet' ? owner.uid : undefined),
   });
   readonly nodes = new Table<Node, 'name' | 'providerId'>({

@@ -40,7 +40,10 @@ export type JoinedNode = {
   readonly claim?: NodeClaim;
   /** The types that the claim may have become, for the node's price. */
   readonly types: TypesByName;
-  /** The pods bound to the node; ended ones take no room and may be among them. */
+  /**
+   * The pods bound to the node, and those of daemonsets that wait for it. Ended ones take no room
+   * and may be among them.
+   */
   readonly pods: readonly Pod[];
   /** The room that its promises and its claim's keep. */
   readonly promised: readonly PromisedRoom[];

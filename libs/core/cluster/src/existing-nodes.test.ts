@@ -50,6 +50,27 @@ describe('the room that exists', () => {
   test('is not in nodes and claims that are to be left out', () =>
     expect(namesOf(clusterOf(), { without: new Set(['n1', 'c2']) })).toEqual(['n2 ready']));
 
+  test('is taken by a daemon pod from the moment that it is made for the node', () => {
+    const cluster = clusterOf();
+    cluster.set(
+      'pod',
+      podValue('agent', {
+        owner: { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent', uid: 'agent' },
+        requiredNodeAffinity: [
+          {
+            matchExpressions: [],
+            matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n1'] }],
+          },
+        ],
+      }),
+    );
+    const pods = (): readonly (readonly string[])[] =>
+      existingNodes(cluster, sources).map((node) => node.pods.map(({ uid }) => uid));
+    expect(pods()).toEqual([[], ['agent'], ['a']]);
+    cluster.set('pod', podValue('agent', { nodeName: 'n1' }));
+    expect(pods()).toEqual([[], ['agent'], ['a']]);
+  });
+
   test('is not taken by pods that are being planned', () => {
     const cluster = clusterOf();
     const podsOn = (moving: readonly string[]): number | undefined =>

@@ -71,7 +71,11 @@ function joinedNode(
     node,
     ...(claim === undefined ? {} : { claim }),
     types: claim === undefined ? none : sources.typesOf(claim),
-    pods: cluster.pods.by('node', node.name).filter((pod) => sources.moving?.has(pod.uid) !== true),
+    // A daemon pod takes its room from the moment that it is made for the node.
+    pods: [
+      ...cluster.pods.by('node', node.name),
+      ...cluster.pods.by('awaitedBy', node.name),
+    ].filter((pod) => sources.moving?.has(pod.uid) !== true),
     promised: claim === undefined ? [own] : [own, sources.promisedTo(claim.uid)],
   };
   // Of the types only the node's own says something of it: its price.

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 
 import type { PersistentVolumeClaim, Pod } from './index.js';
 import {
+  awaitedByNode,
   disruptionProtectionOf,
   evictionCost,
   isActive,
@@ -28,6 +29,30 @@ const owner = (kind: string, apiVersion = 'apps/v1'): Pod['owner'] & object => (
   kind,
   name: 'o',
   uid: 'o',
+});
+
+describe('a waiting pod of a daemonset', () => {
+  const term = (key: string, ...values: readonly string[]) => [
+    { matchExpressions: [], matchFields: [{ key, operator: 'In' as const, values }] },
+  ];
+  const pinned = { owner: owner('DaemonSet'), requiredNodeAffinity: term('metadata.name', 'n1') };
+  test.each<[string, Partial<Pod>, string | undefined]>([
+    ['is made for the node that its affinity names', pinned, 'n1'],
+    ['of no daemonset is made for no node', { ...pinned, owner: owner('ReplicaSet') }, undefined],
+    ['that is bound waits no more', { ...pinned, nodeName: 'n1' }, undefined],
+    ['that is being deleted waits no more', { ...pinned, deletionMs: 1 }, undefined],
+    [
+      'with another field is made for no node',
+      { ...pinned, requiredNodeAffinity: term('x', 'n1') },
+      undefined,
+    ],
+    [
+      'with two names is made for neither',
+      { ...pinned, requiredNodeAffinity: term('metadata.name', 'a', 'b') },
+      undefined,
+    ],
+    ['without affinity is made for no node', { owner: owner('DaemonSet') }, undefined],
+  ])('%s', (_what, more, node) => expect(awaitedByNode(pod(more))).toBe(node));
 });
 
 describe('a pod waits for a place', () => {

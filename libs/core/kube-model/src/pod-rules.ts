@@ -13,6 +13,18 @@ export const isTerminating = (pod: Pod): boolean => pod.deletionMs !== undefined
 /** Whether the pod has neither ended nor been asked to go. */
 export const isActive = (pod: Pod): boolean => !isTerminal(pod) && !isTerminating(pod);
 
+/**
+ * The node that a waiting pod of a daemonset is made for. The daemonset controller pins each pod to
+ * one node by a field of its affinity, and leaves the binding to kube-scheduler.
+ */
+export function awaitedByNode(pod: Pod): string | undefined {
+  if (pod.nodeName !== undefined || !isDaemonPod(pod) || !isActive(pod)) return undefined;
+  const pin = pod.requiredNodeAffinity?.[0]?.matchFields.find(
+    ({ key, operator }) => key === 'metadata.name' && operator === 'In',
+  );
+  return pin?.values.length === 1 ? pin.values[0] : undefined;
+}
+
 /** Whether a daemonset runs the pod. Its successor arrives with the next node by itself. */
 export const isDaemonPod = (pod: Pod): boolean =>
   pod.owner?.kind === 'DaemonSet' && pod.owner.apiVersion.startsWith('apps/');

@@ -39,7 +39,7 @@ export type ExistingNode = {
   readonly allocatable: Resources;
   readonly instanceType?: string;
   readonly priceMicrosPerHour?: number;
-  /** The pods bound to this node, daemonset pods included. */
+  /** The pods bound to this node, and those of daemonsets that were made for it and wait. */
   readonly pods: readonly Pod[];
   /** The pods that have a promised place on this node and are not bound yet. */
   readonly promisedPods: readonly Pod[];

@@ -55,7 +55,8 @@ export function nodeRequirements(node: ExistingNode): Requirements {
   return node.requirements.size === 0 ? own : intersectRequirements(node.requirements, own);
 }
 
-function missingDaemons(
+/** The daemonsets that will run on a node and have no pod for it yet. Their room is kept. */
+export function missingDaemons(
   node: ExistingNode,
   requirements: Requirements,
   daemons: readonly Daemon[],

@@ -13,6 +13,7 @@ import {
   type Metrics,
   type PodBindings,
 } from '@dovetail/core-ports';
+import { expectedDaemonSets } from '@dovetail/core-scheduling';
 import { inParallel } from '@dovetail/service-kit';
 
 import type { Checker } from '../admission/checker.js';
@@ -41,6 +42,13 @@ const bindingsInParallel = 32;
  */
 const lookAgainMs = 50;
 
+/**
+ * How long a node waits for the pods of a daemonset of which nobody has seen a pod yet. Admission
+ * may have made them larger than the template says, and planned pods would take their room. The
+ * daemonset controller makes them within milliseconds; two seconds cover a busy one.
+ */
+const daemonWaitMs = 2_000;
+
 /** The pods that were bound to a node, and since when our watch shows all of them there. */
 type Bound = { readonly podUids: readonly string[]; readonly shownMs?: number };
 
@@ -57,6 +65,8 @@ export class Placement {
    * bindings.
    */
   readonly #bound = new Map<string, Bound>();
+  /** Since when usable nodes wait for daemon pods, by UID. A successor waits anew. */
+  readonly #waitingMs = new Map<string, number>();
 
   constructor(deps: PlacementDeps) {
     this.#deps = deps;
@@ -90,7 +100,10 @@ export class Placement {
       );
       metrics.count('dovetail_placements_total', { outcome: 'deadline' });
     } else if (!isRetiring(node, claim)) {
-      if (!this.#bound.has(node.uid)) this.#remember(node.uid, await this.#bindAll(node, claim));
+      if (!this.#bound.has(node.uid)) {
+        if (this.#awaitsDaemons(node)) return { againInMs: lookAgainMs };
+        this.#remember(node.uid, await this.#bindAll(node, claim));
+      }
       const waitMs = this.#waitMs(node.uid);
       if (waitMs > 0 && leftMs > 0) return { againInMs: waitMs };
     }
@@ -99,9 +112,28 @@ export class Placement {
     return 'open';
   }
 
+  /**
+   * Whether pods of a daemonset are still to come whose size is not known: neither one for this
+   * node nor one elsewhere has been made.
+   */
+  #awaitsDaemons(node: Node): boolean {
+    const { checker, clock, cluster } = this.#deps;
+    const nowMs = clock.nowMs();
+    const sinceMs = this.#waitingMs.get(node.uid) ?? nowMs;
+    const unseen = [...cluster.daemonSets.values()].filter(
+      ({ uid }) => cluster.pods.by('daemonset', uid).length === 0,
+    );
+    if (unseen.length === 0 || nowMs >= sinceMs + daemonWaitMs) return false;
+    const existing = checker.nodes(nowMs).find(({ uid }) => uid === node.uid);
+    if (existing === undefined || expectedDaemonSets(existing, unseen).length === 0) return false;
+    this.#waitingMs.set(node.uid, sinceMs);
+    return true;
+  }
+
   #remember(nodeUid: string, podUids: readonly string[]): void {
-    for (const uid of this.#bound.keys())
-      if (this.#deps.cluster.nodes.get(uid) === undefined) this.#bound.delete(uid);
+    for (const held of [this.#bound, this.#waitingMs])
+      for (const uid of held.keys())
+        if (this.#deps.cluster.nodes.get(uid) === undefined) held.delete(uid);
     this.#bound.set(nodeUid, { podUids });
   }
 
