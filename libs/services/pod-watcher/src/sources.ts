@@ -1,9 +1,11 @@
 import type { StateKind, StateValue } from '@dovetail/contracts';
 import {
+  annotations,
   awsNodeTemplateOf,
   ec2NodeClassOf,
   inlineProviderOf,
   type KubernetesVersion,
+  type NodeClaim,
   nodeClaimOf,
   nodePoolOf,
   provisionerOf,
@@ -11,6 +13,7 @@ import {
 import {
   csiNodeOf,
   daemonSetOf,
+  managedAnnotations,
   namespaceOf,
   nodeOf,
   type Parsed,
@@ -97,7 +100,7 @@ export const sourcesFor = (version: KubernetesVersion): readonly Source[] => [
   one(kubeResources.nodePools, 'pool', nodePoolOf),
   one(kubeResources.ec2NodeClasses, 'nodeclass', ec2NodeClassOf),
   ...legacySources(version),
-  one(kubeResources.nodeClaims, 'claim', nodeClaimOf),
+  one(kubeResources.nodeClaims, 'claim', (raw) => mapped(nodeClaimOf(raw), forPlanning)),
   one(kubeResources.nodes, 'node', nodeOf),
   one(kubeResources.daemonSets, 'daemonset', daemonSetOf),
   one(kubeResources.namespaces, 'namespace', namespaceOf),
@@ -108,6 +111,15 @@ export const sourcesFor = (version: KubernetesVersion): readonly Source[] => [
   one(kubeResources.csiNodes, 'csinode', csiNodeOf),
   one(kubeResources.pods, 'pod', podOf),
 ];
+
+/**
+ * A claim with the annotations that planning reads. A launch intent is up to 19 kB, and would be in
+ * the memory of every solver.
+ */
+function forPlanning(claim: NodeClaim): NodeClaim {
+  const { [annotations.launchIntent]: _intent, ...rest } = managedAnnotations(claim.annotations);
+  return { ...claim, annotations: rest };
+}
 
 const mapped = <A, B>(read: Parsed<A>, map: (value: A) => B): Parsed<B> =>
   read.ok ? { ok: true, value: map(read.value) } : read;

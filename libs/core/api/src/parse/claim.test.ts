@@ -18,7 +18,11 @@ test('a claim is read with its status', () =>
         name: 'c',
         uid: 'u',
         labels: { 'karpenter.sh/nodepool': 'np' },
-        annotations: { 'dovetail.sh/promise': '{}', other: 'x' },
+        annotations: {
+          'dovetail.sh/promise': '{}',
+          other: 'x',
+          'kubectl.kubernetes.io/last-applied-configuration': '{}',
+        },
       },
       spec: { nodeClassRef: { group: 'g', kind: 'EC2NodeClass', name: 'n' } },
       status: {
@@ -36,7 +40,7 @@ test('a claim is read with its status', () =>
     ok: true,
     value: {
       pool: { kind: 'NodePool', name: 'np' },
-      annotations: { 'dovetail.sh/promise': '{}' },
+      annotations: { 'dovetail.sh/promise': '{}', other: 'x' },
       nodeName: 'node',
       providerId: 'aws:///z/i-1',
       capacity: { cpu: 2000 },

@@ -1,7 +1,6 @@
 import type { Meta, Parsed, Raw } from '@dovetail/core-kube-model';
 import {
   Malformed,
-  managedAnnotations,
   optional,
   parsed,
   readMeta,
@@ -82,7 +81,7 @@ export function nodeClaimOf(raw: unknown): Parsed<NodeClaim> {
       ...optional('deletionMs', meta.deletionMs),
       finalizers: meta.finalizers,
       labels: meta.labels,
-      annotations: managedAnnotations(meta.annotations),
+      annotations: withoutLastApplied(meta.annotations),
       pool: readPool(meta),
       classRef: readClassRef(spec['nodeClassRef'], 'spec.nodeClassRef'),
       requirements: readRequirementSpecs(spec['requirements'], 'spec.requirements'),
@@ -106,3 +105,14 @@ export function nodeClaimOf(raw: unknown): Parsed<NodeClaim> {
     };
   });
 }
+
+/** kubectl's copy of the whole object, which is nothing that anyone asked of the node. */
+const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/** Registration copies a claim's annotations to its node, so all of them are kept. */
+const withoutLastApplied = (
+  annotations: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> => {
+  const { [lastApplied]: _copy, ...rest } = annotations;
+  return rest;
+};
