@@ -27,6 +27,18 @@ describe('ending a node', () => {
     drainMinMs: 5_000,
     ...more,
   });
+  const told: NodeClaim = {
+    ...ending,
+    conditions: [
+      {
+        type: 'InstanceTerminating',
+        status: 'True',
+        reason: 'InstanceTerminating',
+        message: '',
+        lastTransitionMs: nowMs,
+      },
+    ],
+  };
   const attachment = { uid: 'a', name: 'a', resourceVersion: '1', nodeName: 'n1' };
   test.each<[string, Partial<TerminationFacts>, string]>([
     ['taints first', { node: node('n1'), pods: [pod('a')] }, 'taint'],
@@ -51,8 +63,13 @@ describe('ending a node', () => {
     ['waits until it is gone', { instance: 'ending', pods: [pod('a')] }, 'await-gone'],
     ['lets go when EC2 says terminated', { instance: 'terminated', pods: [pod('a')] }, 'release'],
     [
-      'lets go when EC2 knows no such instance and the node is silent',
-      { instance: 'missing', node: node('n1', { ready: false }) },
+      'ends an instance that EC2 does not show while the node is silent',
+      { instance: 'missing', node: node('n1', { ready: false }), pods: [pod('a')] },
+      'terminate',
+    ],
+    [
+      'lets go of it once EC2 was told to end it',
+      { instance: 'missing', node: node('n1', { ready: false }), claim: told },
       'release',
     ],
     [

@@ -69,11 +69,22 @@ export function deadlineToWrite(claim: NodeClaim, askedMs?: number): number | un
   return carried !== undefined && carried <= earliest ? undefined : earliest;
 }
 
-/** Whether the instance is gone: EC2 says so, or EC2 does not know it and the node is not Ready. */
+/** Whether EC2 has been told to end the instance, as the claim's condition says. */
+export const isToldToEnd = (claim: NodeClaim): boolean =>
+  claim.conditions.some(({ type, status }) => type === 'InstanceTerminating' && status === 'True');
+
+/** Whether EC2 does not show the instance, and its node says nothing either. */
+const isUnseen = ({ instance, node }: TerminationFacts): boolean =>
+  instance === 'missing' && node?.ready !== true;
+
+/**
+ * Whether the instance is gone: EC2 says so, or nobody sees it after EC2 was told to end it. To end
+ * an instance that is gone does nothing, and one that is only hidden must not stay.
+ */
 const isGone = (facts: TerminationFacts): boolean =>
   facts.instance === 'terminated' ||
   facts.instance === 'never-launched' ||
-  (facts.instance === 'missing' && facts.node?.ready !== true);
+  (isUnseen(facts) && isToldToEnd(facts.claim));
 
 /**
  * Decides the next step of ending a node, for every cause: taint, drain, wait for volumes,
@@ -83,7 +94,7 @@ export function terminationStep(facts: TerminationFacts): TerminationStep {
   const { claim, node, nowMs } = facts;
   if (isGone(facts)) return { kind: 'release' };
   if (facts.instance === 'ending') return { kind: 'await-gone' };
-  if (node === undefined) return { kind: 'terminate' };
+  if (node === undefined || isUnseen(facts)) return { kind: 'terminate' };
   if (!isTaintedDisrupted(node)) return { kind: 'taint' };
   const deadlineMs = terminationDeadlineMs(claim);
   const drain = planDrain(facts.pods, {

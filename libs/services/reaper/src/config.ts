@@ -28,7 +28,10 @@ type DisruptionConfig = RetirementLimits & {
    * for minutes and show as empty what is not.
    */
   readonly abandonPause: { readonly firstMs: number; readonly maxMs: number };
-  /** `lastPodEventTime` is written at most this often per claim (Karpenter: 10 s). */
+  /**
+   * `lastPodEventTime` is written at most this often per claim. Karpenter's 10 s cost two calls each
+   * for every busy node; the countdown of an empty node has a mark of its own.
+   */
   readonly podEventPauseMs: number;
 };
 
@@ -95,7 +98,7 @@ export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
     planTimeoutMs: 5_000,
     askRetryMs: 5_000,
     abandonPause: { firstMs: 10_000, maxMs: 600_000 },
-    podEventPauseMs: 10_000,
+    podEventPauseMs: 60_000,
     expiryWaitMs: 900_000,
     interruptionWaitMs: 60_000,
     unansweredWaitMs: 30_000,

@@ -152,6 +152,22 @@ describe('ending a node', () => {
     spec: { attacher: 'ebs.csi.aws.com', nodeName: 'n1', source: { persistentVolumeName: 'pv-1' } },
   };
 
+  test('ends an instance that EC2 does not show and whose node is silent', async () => {
+    await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+    const { instanceId } = await cluster.node('n1');
+    await cluster.pass(1);
+    reap({ cloud: { ...cluster.cloud, instancesById: () => Promise.resolve([]) } });
+    await cluster.kube.patch(
+      { resource: nodes, name: 'n1' },
+      { type: 'merge', body: { status: { conditions: [{ type: 'Ready', status: 'Unknown' }] } } },
+      { subresource: 'status' },
+    );
+    await cluster.kube.delete({ resource: nodeClaims, name: 'claim-n1' });
+    expect(await cluster.pass(30, gone('claim-n1'))).toBe(true);
+    await cluster.pass(30);
+    expect(stateOf(instanceId)).toBe('terminated');
+  });
+
   test('waits for a volume that the watch does not show', async () => {
     await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
     const { instanceId } = await cluster.node('n1');

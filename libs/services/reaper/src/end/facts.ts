@@ -4,6 +4,7 @@ import {
   attachmentsToAwait,
   type InstanceState,
   isDrainable,
+  isToldToEnd,
   type TerminationFacts,
   terminationStep,
 } from '@dovetail/core-disruption';
@@ -38,9 +39,6 @@ async function awaited(
   return attachmentsToAwait(attachments, await volumesOf(deps.kube, staying));
 }
 
-const hasTerminated = (claim: NodeClaim): boolean =>
-  claim.conditions.some(({ type, status }) => type === 'InstanceTerminating' && status === 'True');
-
 /**
  * EC2 is asked only where its answer matters: once we have ended the instance, or when its node is
  * missing or silent. A node that is Ready runs on an instance that is live.
@@ -53,7 +51,7 @@ async function instanceOf(
 ): Promise<InstanceState> {
   const id = instanceIdOf(claim);
   if (id === undefined) return 'never-launched';
-  return node?.ready === true && !hasTerminated(claim) ? 'live' : instances.state(id, stop);
+  return node?.ready === true && !isToldToEnd(claim) ? 'live' : instances.state(id, stop);
 }
 
 /** A claim that is being deleted, with its node. */

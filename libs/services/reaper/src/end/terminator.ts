@@ -208,7 +208,8 @@ export class Terminator {
     const id = instanceIdOf(claim);
     if (id === undefined) return undefined;
     if (!(await this.#owners.mayEnd(claim, id, stop))) return { afterMs: contestedPauseMs };
-    if (node !== undefined) {
+    // The pods of a node that is gone were not drained.
+    if (node !== undefined && (facts.instance === 'live' || node.ready)) {
       this.#tellDrained(facts);
       const isDetached = attachments.length === 0;
       await this.#setConditions(facts, drained, {
