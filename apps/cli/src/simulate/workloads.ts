@@ -208,7 +208,8 @@ function missingOf(shape: Shape, item: Item, living: ReadonlySet<string>): reado
 
 /**
  * The missing pods of the workloads. A workload that another one in the input controls is left to
- * that one, and existing pods count. So manifests and the output of `kubectl get` are both read correctly.
+ * that one, and existing pods count. So manifests and the output of `kubectl get` are both read
+ * correctly.
  */
 export async function workloadPods(
   inventory: Inventory,

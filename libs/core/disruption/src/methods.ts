@@ -154,7 +154,7 @@ class Pass {
     }
   }
 
-  /** What blocks a node that would go. Nodes that stay anyway are not asked about. */
+  /** The causes that block a node which would go. Nodes that stay anyway are not asked about. */
   #blocksOf(view: NodeView): readonly DisruptionNote[] {
     const notes = disruptionBlocks(view, this.#options);
     if (notes.length > 0) this.blocked.push({ view, notes });

@@ -169,8 +169,8 @@ function unmetMinValues(
   for (const key of [...requirements.keys()].sort(compareText)) {
     const wanted = requirements.get(key);
     if (wanted?.minValues === undefined) continue;
-    // Of what the types are sold as, not of what the claim leaves open, as Karpenter counts: a claim
-    // in one zone may demand three.
+    // Of what the types are sold as, not of what the claim leaves open, as Karpenter counts: a
+    // claim in one zone may demand three.
     const values = new Set(
       types.flatMap((type) => [...(type.requirements.get(key)?.values ?? [])]),
     );

@@ -76,7 +76,9 @@ export class LauncherReports {
       });
   }
 
-  /** A plan that came to the launcher again is answered again, which says nothing new of its pods. */
+  /**
+   * A plan that came to the launcher again is answered again, which says nothing new of its pods.
+   */
   #isNews({ podUid, planId, outcome }: Verdict): boolean {
     const said = `${planId} ${outcome}`;
     if (this.#heard.get(podUid) === said) return false;

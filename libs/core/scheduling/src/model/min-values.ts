@@ -1,8 +1,9 @@
 import type { Offer, Template } from './templates.js';
 
 /**
- * Returns how many values of a key the types of some offers have. A type that is sold in three zones
- * counts three, also for a node that is bound to one of them. Karpenter counts in the same way.
+ * Returns how many values of a key the types of some offers have. A type that is sold in three
+ * zones counts three, also for a node that is bound to one of them. Karpenter counts in the same
+ * way.
  */
 export function valuesAmong(offers: readonly Offer[], key: string): number {
   const values = new Set<string>();

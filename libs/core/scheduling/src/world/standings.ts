@@ -142,8 +142,9 @@ function eligibleDomains(
 }
 
 /**
- * Counts running pods. Pods that have ended do not count, nor do the pods to place. As in Karpenter,
- * a pod that is ending keeps others away by its required anti-affinity, and counts for nothing else.
+ * Counts running pods. Pods that have ended do not count, nor do the pods to place. As in
+ * Karpenter, a pod that is ending keeps others away by its required anti-affinity, and counts for
+ * nothing else.
  */
 export function standingsOf(snapshot: Snapshot, tables: StandingTables): Standings {
   const ledger = new Ledger(tables.groups.groups);

@@ -115,7 +115,8 @@ export class RoundReport {
   }
 
   /**
-   * Publishes one decision for all unplaced pods of a plan with equal reasons, and an Event for each.
+   * Publishes one decision for all unplaced pods of a plan with equal reasons, and an Event for
+   * each.
    */
   #unplaced(plan: PlanMessage): void {
     const alike = groupBy(plan.plan.unplaced, ({ reasons }) =>
