@@ -45,6 +45,17 @@ const computedReasons: Readonly<Record<string, () => readonly string[]>> = {
       )?.[1] ?? '',
       /'(\w+)'/g,
     ),
+  launchReason: () => {
+    const errors = read('libs/services/launcher/src/launch/errors.ts');
+    return [
+      ...namesIn(errors, /(?:return|\?\?) '([A-Z]\w+)'/g),
+      ...namesIn(
+        read('libs/services/launcher/src/launch/launch.ts'),
+        /#reportSetback\(claims, \{ reason: '(\w+)'/g,
+      ),
+      ...namesIn(errors, /^ {2}\['[\w.]+', '(\w+)'\],$/gm),
+    ];
+  },
   eventReason: () =>
     namesIn(read('libs/services/launcher/src/lifecycle/liveness.ts'), /eventReason: '(\w+)'/g),
   'policy.event': () =>

@@ -252,22 +252,25 @@ export class Launch {
     return true;
   }
 
-  async #reportSetback(claims: readonly NodeClaim[], { reason, message }: Setback): Promise<void> {
+  async #reportSetback(
+    claims: readonly NodeClaim[],
+    { reason: launchReason, message }: Setback,
+  ): Promise<void> {
     this.#deps.log.warn('launch-not-possible', message, {
       claims: claims.map((claim) => claim.name),
-      reason,
+      reason: launchReason,
     });
     await inParallel(claims, this.#config.admission.writesInParallel, async (claim) => {
       this.#deps.events.record({
         about: aboutClaim(claim),
         type: 'Warning',
-        reason,
+        reason: launchReason,
         message: `NodeClaim ${claim.name} event: ${message}`,
       });
       await this.#deps.writer.setClaimCondition(claim, {
         type: 'Launched',
         status: 'Unknown',
-        reason,
+        reason: launchReason,
         message,
       });
     });
