@@ -4,6 +4,7 @@ export * from './cron.js';
 export * from './drain.js';
 export * from './eligibility.js';
 export * from './emptiness.js';
+export * from './ending-claim.js';
 export * from './expiry.js';
 export * from './interruption.js';
 export * from './methods.js';

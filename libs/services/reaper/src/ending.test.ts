@@ -168,6 +168,20 @@ describe('ending a node', () => {
     expect(stateOf(instanceId)).toBe('terminated');
   });
 
+  test('ends a claim that lost the label of its pool', async () => {
+    await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+    const { instanceId } = await cluster.node('n1');
+    await cluster.kube.patch(
+      { resource: nodeClaims, name: 'claim-n1' },
+      { type: 'merge', body: { metadata: { labels: { 'karpenter.sh/nodepool': null } } } },
+    );
+    reap();
+    await cluster.pass(2);
+    await cluster.kube.delete({ resource: nodeClaims, name: 'claim-n1' });
+    expect(await cluster.pass(60, gone('claim-n1'))).toBe(true);
+    expect([stateOf(instanceId), cluster.names(nodes)]).toEqual(['terminated', []]);
+  });
+
   test('waits for a volume that the watch does not show', async () => {
     await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
     const { instanceId } = await cluster.node('n1');

@@ -191,6 +191,20 @@ describe('an empty node', () => {
     expect([taints >= 2, taints <= 5, isDeleting('claim-n1')]).toEqual([true, true, false]);
   });
 
+  test('is let go again when one of its pods cannot be read', async () => {
+    await started();
+    await cluster.node('n1');
+    const odd = { metadata: { name: 'odd', namespace: 'default' }, spec: { containers: 7 } };
+    const list: KubeApi['list'] = (resource, options) =>
+      options?.fieldSelector === 'spec.nodeName=n1'
+        ? Promise.resolve([odd])
+        : cluster.kube.list(resource, options);
+    reap({ kube: { ...cluster.kube, list } });
+    await cluster.pass(45);
+    expect([tainted('n1'), isDeleting('claim-n1')]).toEqual([false, false]);
+    expect(cluster.events('DisruptionBlocked').join()).toContain('cannot be read');
+  });
+
   test('goes with others only as far as the budget allows at once', async () => {
     await started({
       consolidationPolicy: 'WhenEmpty',

@@ -1,4 +1,5 @@
-import { type NodeClaim, nodeClaimOf } from '@dovetail/core-api';
+import type { NodeClaim } from '@dovetail/core-api';
+import { endingClaimOf } from '@dovetail/core-disruption';
 import { type Node, nodeOf, type Parsed, type Pod, podOf } from '@dovetail/core-kube-model';
 import {
   type KubeObject,
@@ -9,20 +10,27 @@ import {
 
 import type { ReaperCluster } from '../cluster/reaper-cluster.js';
 
-/** An object as it is now; undefined when it is gone or cannot be read, which watches report. */
+/**
+ * An object as it is now; undefined when it is gone. Rejects when it cannot be read: it is there,
+ * and must not count as gone.
+ */
 async function readLive<T>(
   kube: KubeReads,
   ref: ObjectRef,
   read: (object: KubeObject) => Parsed<T>,
 ): Promise<T | undefined> {
   const object = await kube.get(ref);
-  const parsed = object === undefined ? undefined : read(object);
-  return parsed?.ok === true ? parsed.value : undefined;
+  if (object === undefined) return undefined;
+  const parsed = read(object);
+  if (parsed.ok) return parsed.value;
+  throw new Error(
+    `${ref.resource.kind} ${ref.name} cannot be read: ${parsed.field} is ${parsed.value}; ${parsed.remedy}`,
+  );
 }
 
 /** The claim of this name as it is now. Rejects with KubeError, as all of these. */
 export const readClaim = (kube: KubeReads, name: string): Promise<NodeClaim | undefined> =>
-  readLive(kube, { resource: kubeResources.nodeClaims, name }, nodeClaimOf);
+  readLive(kube, { resource: kubeResources.nodeClaims, name }, endingClaimOf);
 
 /** Where a node is found and read. */
 type NodeReads = {
@@ -43,9 +51,12 @@ export async function readNode(
   return isAnother ? undefined : node;
 }
 
+/** A pod cannot be read, so it is unknown what it needs. */
+export class UnreadablePod extends Error {}
+
 /**
- * The pods bound to a node, as the API server has them now. Rejects when one of them cannot be
- * read: it must not be overlooked.
+ * The pods bound to a node, as the API server has them now. Rejects with UnreadablePod when one of them
+ * cannot be read: it must not be overlooked.
  */
 export async function readPodsOn(kube: KubeReads, nodeName: string): Promise<readonly Pod[]> {
   const objects = await kube.list(kubeResources.pods, {
@@ -55,7 +66,7 @@ export async function readPodsOn(kube: KubeReads, nodeName: string): Promise<rea
     const pod = podOf(object);
     if (pod.ok) return pod.value;
     const { namespace = '', name } = object.metadata;
-    throw new Error(
+    throw new UnreadablePod(
       `pod ${namespace}/${name} on ${nodeName} cannot be read: ${pod.field} is ${pod.value}; ${pod.remedy}`,
     );
   });

@@ -1,5 +1,6 @@
-import { nodeClaimOf, nodePoolOf, provisionerOf } from '@dovetail/core-api';
+import { nodePoolOf, provisionerOf } from '@dovetail/core-api';
 import type { ClusterValue } from '@dovetail/core-cluster';
+import { endingClaimOf } from '@dovetail/core-disruption';
 import { nodeOf, type Parsed, pdbOf, podOf, volumeAttachmentOf } from '@dovetail/core-kube-model';
 import {
   type KubeObject,
@@ -71,7 +72,7 @@ export async function watchCluster(
   await Promise.all([
     alone(source('pod', kubeResources.pods, podOf)),
     alone(source('node', kubeResources.nodes, nodeOf)),
-    alone(source('claim', kubeResources.nodeClaims, nodeClaimOf)),
+    alone(source('claim', kubeResources.nodeClaims, endingClaimOf)),
     alone(source('pdb', kubeResources.podDisruptionBudgets, pdbOf)),
     alone(source('attachment', kubeResources.volumeAttachments, volumeAttachmentOf)),
     ...poolSources.map((from) => watch(from, () => poolsSynced(from))),

@@ -28,7 +28,7 @@ import {
   writeConditions,
   writeDeadline,
 } from '../outside/claim-edits.js';
-import { readClaim, readNode, readPodsOn } from '../outside/live.js';
+import { readClaim, readNode, readPodsOn, UnreadablePod } from '../outside/live.js';
 import { abandonRetirement, changeRetirement, taintRetiring } from '../outside/node-edits.js';
 import { askForReplacement } from './ask.js';
 import { Pauses } from './pauses.js';
@@ -123,9 +123,16 @@ export class Retirer {
       await this.#unmark(claim, node);
       return undefined;
     }
-    const pods = await readPodsOn(deps.kube, node.name);
-    const view: Retired = { ...cluster.viewOf(claim), claim, node, pods };
-    return this.#do(await this.#stepOf(view, retirement), view, retirement);
+    const watched: Retired = { ...cluster.viewOf(claim), claim, node };
+    try {
+      const view = { ...watched, pods: await readPodsOn(deps.kube, node.name) };
+      return await this.#do(await this.#stepOf(view, retirement), view, retirement);
+    } catch (error) {
+      // A node with a pod that cannot be read is not known to be empty.
+      if (!(error instanceof UnreadablePod) || retirement.cause !== 'empty') throw error;
+      await this.#abandon(watched, retirement, [note('not-empty', error.message, {})]);
+      return undefined;
+    }
   }
 
   async #stepOf(view: Retired, retirement: Retirement): Promise<RetirementStep> {

@@ -1,0 +1,50 @@
+import { describe, expect, test } from '@jest/globals';
+
+import { endingClaimOf } from './ending-claim.js';
+
+const claim = (metadata: object, more: object = {}): unknown => ({
+  metadata: {
+    name: 'c1',
+    uid: 'uid-c1',
+    resourceVersion: '1',
+    creationTimestamp: '2026-11-21T12:00:00Z',
+    finalizers: ['karpenter.sh/termination'],
+    ...metadata,
+  },
+  spec: { nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' } },
+  status: { nodeName: 'n1', providerID: 'aws:///us-west-2a/i-0aaaaaaaaaaaaaaaa' },
+  ...more,
+});
+const deleted = { deletionTimestamp: '2026-11-21T13:00:00Z' };
+const pool = { labels: { 'karpenter.sh/nodepool': 'default' } };
+
+describe('a claim without its pool label', () => {
+  test('cannot be read while it stays', () => expect(endingClaimOf(claim({})).ok).toBe(false));
+
+  test('is read for its end', () =>
+    expect(endingClaimOf(claim(deleted))).toMatchObject({
+      ok: true,
+      value: {
+        name: 'c1',
+        nodeName: 'n1',
+        finalizers: ['karpenter.sh/termination'],
+        deletionMs: Date.parse(deleted.deletionTimestamp),
+      },
+    }));
+});
+
+test.each<[string, object, number | undefined]>([
+  ['requirements', { requirements: 7, terminationGracePeriod: '1m' }, 60_000],
+  ['a grace period', { terminationGracePeriod: 'soon' }, undefined],
+])('a claim that is being deleted is read in spite of unreadable %s', (_what, spec, graceMs) => {
+  const read = endingClaimOf(claim({ ...deleted, ...pool }, { spec }));
+  expect(read.ok ? [read.value.pool.name, read.value.terminationGracePeriodMs] : read).toEqual([
+    'default',
+    graceMs,
+  ]);
+});
+
+test('a claim that can be read is read whole', () => {
+  const read = endingClaimOf(claim({ ...deleted, ...pool }));
+  expect(read.ok ? read.value.classRef.name : read).toBe('default');
+});

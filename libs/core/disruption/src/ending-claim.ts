@@ -1,0 +1,41 @@
+import { labels, type NodeClaim, nodeClaimOf } from '@dovetail/core-api';
+import { isRecord, type Parsed } from '@dovetail/core-kube-model';
+
+const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  isRecord(value) ? value : {};
+
+/** The fields that end a claim, with stand-ins for those that a claim cannot be read without. */
+function barely(raw: unknown, keepsGrace: boolean): unknown {
+  const object = recordOf(raw);
+  const metadata = recordOf(object['metadata']);
+  const held = recordOf(metadata['labels']);
+  const isOfPool = labels.nodePool in held || labels.provisioner in held;
+  const spec = recordOf(object['spec']);
+  const status = recordOf(object['status']);
+  return {
+    metadata: { ...metadata, labels: isOfPool ? held : { ...held, [labels.nodePool]: 'unknown' } },
+    spec: {
+      nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'unknown' },
+      ...(keepsGrace ? { terminationGracePeriod: spec['terminationGracePeriod'] } : {}),
+    },
+    status: {
+      nodeName: status['nodeName'],
+      providerID: status['providerID'],
+      conditions: status['conditions'],
+    },
+  };
+}
+
+/**
+ * Reads a NodeClaim. One that is being deleted is also read if only the fields that end it can be:
+ * a mistake in its pool's label or its requirements must not keep its instance running.
+ */
+export function endingClaimOf(raw: unknown): Parsed<NodeClaim> {
+  const whole = nodeClaimOf(raw);
+  if (whole.ok) return whole;
+  for (const keepsGrace of [true, false]) {
+    const bare = nodeClaimOf(barely(raw, keepsGrace));
+    if (bare.ok && bare.value.deletionMs !== undefined) return bare;
+  }
+  return whole;
+}
