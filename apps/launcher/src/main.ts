@@ -59,6 +59,7 @@ function assemble(shell: Shell<typeof settings>): Assembled {
   const log = shell.telling(kube);
   const bus = connectNats({
     servers: natsUrl.split(','),
+    replicas: shell.settings.natsReplicas,
     name: `launcher ${replicaName}`,
     log,
     metrics,

@@ -73,6 +73,7 @@ function assemble(shell: Shell<typeof settings>): Assembled {
   );
   const bus = connectNats({
     servers: natsUrl.split(','),
+    replicas: shell.settings.natsReplicas,
     name: `pod-watcher ${replicaName}`,
     log,
     metrics,

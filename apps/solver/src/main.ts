@@ -47,6 +47,7 @@ function assemble(shell: Shell<typeof settings>): Assembled {
   const { budgetMs, requestBudgetMaxMs } = shell.settings;
   const bus = connectNats({
     servers: natsUrl.split(','),
+    replicas: shell.settings.natsReplicas,
     name: `solver ${replicaName}`,
     log,
     metrics,

@@ -26,6 +26,13 @@ export const commonSettings = {
     fallback: '',
     parse: text,
   }),
+  natsReplicas: setting({
+    env: 'NATS_REPLICAS',
+    flag: 'nats-replicas',
+    help: 'Copies of each stream, 1 to 5; 3 for a NATS cluster of three. A stream that has more keeps them.',
+    fallback: 1,
+    parse: wholeNumber({ least: 1, most: 5 }),
+  }),
   httpPort: setting({
     env: 'HTTP_PORT',
     flag: 'http-port',

@@ -89,6 +89,7 @@ spec:
             - { name: CLUSTER_NAME, value: {{ .root.Values.cluster.name | quote }} }
             - { name: AWS_REGION, value: {{ .root.Values.cluster.region | quote }} }
             - { name: NATS_URL, value: {{ .root.Values.nats.url | quote }} }
+            - { name: NATS_REPLICAS, value: {{ .root.Values.nats.replicas | quote }} }
             {{- if .root.Values.nats.credentialsSecret }}
             - { name: NATS_CREDENTIALS, value: /etc/nats/creds }
             {{- end }}

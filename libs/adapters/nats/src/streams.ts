@@ -27,6 +27,12 @@ function streamConfig(spec: StreamSpec, replicas: number): Readonly<Record<strin
   };
 }
 
+/** The copies of a stream: those that are wanted, and never fewer than an administrator gave it. */
+export function replicasOf(info: Pick<StreamInfo, 'config'> | undefined, wanted: number): number {
+  const held = info?.config['num_replicas'];
+  return typeof held === 'number' ? Math.max(held, wanted) : wanted;
+}
+
 const differs = (info: StreamInfo, wanted: Readonly<Record<string, unknown>>): boolean =>
   Object.entries(wanted).some(
     ([key, value]) =>
@@ -43,8 +49,8 @@ export async function ensureStream(
   options: { readonly replicas: number; readonly timeoutMs: number },
 ): Promise<void> {
   const { timeoutMs } = options;
-  const wanted = streamConfig(spec, options.replicas);
   const info = await streamInfo(connection, spec.name, timeoutMs);
+  const wanted = streamConfig(spec, replicasOf(info, options.replicas));
   if (info !== undefined && !differs(info, wanted)) return;
   try {
     await api(
