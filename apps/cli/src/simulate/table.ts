@@ -107,14 +107,20 @@ function unschedulableRows(result: SimulationResult): readonly (readonly string[
 function summary(result: SimulationResult): string {
   const { cost, stats, newNodes } = result;
   const placed = stats.pods - result.unschedulable.length;
-  const bound =
-    cost.gap === null
-      ? ''
-      : `, at most ${(cost.gap * 100).toFixed(1)} % above the least possible (${priceText(cost.lowerBound)}, ${cost.bound})`;
   return (
-    `${placed} of ${plural(stats.pods, 'pod')} placed; ${plural(newNodes.length, 'new node')} for ${priceText(cost.hourly, cost.estimated)}/h${bound}; ` +
+    `${placed} of ${plural(stats.pods, 'pod')} placed; ${plural(newNodes.length, 'new node')} for ${priceText(cost.hourly, cost.estimated)}/h${boundText(cost)}; ` +
     `${plural(stats.classes, 'class').replace('classs', 'classes')}, ${plural(stats.types, 'instance type')}, ${stats.milliseconds.toFixed(1)} ms`
   );
+}
+
+/** Closer to the bound than this, a plan is shown as the cheapest: it is what the table rounds to. */
+const gapShown = 0.0005;
+
+function boundText({ gap, lowerBound }: SimulationResult['cost']): string {
+  if (gap === null) return '';
+  return gap < gapShown
+    ? ', the least possible'
+    : `, at most ${(gap * 100).toFixed(1)} % above the least possible (no plan costs less than ${priceText(lowerBound)})`;
 }
 
 /** The plan as text for people. */

@@ -44,6 +44,7 @@ const bound = message<Bound>({
     'assignment-lp': B.BOUND_KIND_ASSIGNMENT_LP,
     'integer-aggregate': B.BOUND_KIND_INTEGER_AGGREGATE,
     spread: B.BOUND_KIND_SPREAD,
+    'whole-nodes': B.BOUND_KIND_WHOLE_NODES,
   }),
   priceMicrosPerHour: int,
 });

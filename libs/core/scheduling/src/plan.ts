@@ -173,7 +173,13 @@ export type Unplaced = { readonly podUid: string; readonly reasons: readonly Rea
 export type Bound = {
   /** The relaxation that gave the largest valid lower bound. */
   readonly kind:
-    'resource-price' | 'aggregate-lp' | 'assignment-lp' | 'integer-aggregate' | 'spread' | 'none';
+    | 'resource-price'
+    | 'aggregate-lp'
+    | 'assignment-lp'
+    | 'integer-aggregate'
+    | 'spread'
+    | 'whole-nodes'
+    | 'none';
   readonly priceMicrosPerHour: number;
 };
 

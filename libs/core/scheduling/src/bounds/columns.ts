@@ -31,11 +31,13 @@ export type Admissions = {
   readonly existing: readonly Column[];
 };
 
-const shapesOf = (cls: PodClass): readonly Shape[] => [
+/** Returns the shapes of a class at all levels of relaxation. */
+export const shapesOf = (cls: PodClass): readonly Shape[] => [
   ...new Set(cls.levels.flatMap((level) => level.shapes)),
 ];
 
-function offersFor(world: World, shapes: readonly Shape[]): ReadonlySet<Offer> {
+/** Returns the offers that admit one of the shapes. */
+export function offersFor(world: World, shapes: readonly Shape[]): ReadonlySet<Offer> {
   const offers = new Set<Offer>();
   for (const template of world.templates) {
     for (const shape of shapes)

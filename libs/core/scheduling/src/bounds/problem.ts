@@ -49,7 +49,7 @@ export type BoundProblem = {
 /**
  * Whether a class follows a rule at every level. A preference that may be given up is not a rule.
  */
-const carriedAlways = (cls: PodClass, group: Group): boolean =>
+export const carriedAlways = (cls: PodClass, group: Group): boolean =>
   cls.levels.length > 0 && cls.levels.every((level) => level.carries.includes(group));
 
 /** Counts the running pods that a group selects, on any node. */

@@ -8,6 +8,7 @@ import { aggregateBound, integerAggregateBound, resourcePriceBound } from './agg
 import { AssignmentProgram } from './assignment.js';
 import { type BoundProblem, problemOf } from './problem.js';
 import { spreadBound } from './spread.js';
+import { wholeNodesBound } from './whole-nodes.js';
 
 /** The limits on the effort for bounds. */
 export type BoundLimits = {
@@ -68,7 +69,8 @@ export async function boundsOf(
   lp: LpSolver,
   limits: BoundLimits = defaultBoundLimits,
 ): Promise<Bounds> {
-  const problem = problemOf(worldOf(snapshot, pods, options));
+  const world = worldOf(snapshot, pods, options);
+  const problem = problemOf(world);
   if (problem.classes.length === 0 || problem.buyable.length === 0)
     return {
       'resource-price': 0,
@@ -76,6 +78,7 @@ export async function boundsOf(
       'assignment-lp': 0,
       'integer-aggregate': 0,
       spread: 0,
+      'whole-nodes': 0,
     };
   // The cheap bounds come first. A solver whose time is over (see `timeBoxed` of its adapter) gives
   // no more answers, and the bounds so far count.
@@ -84,9 +87,11 @@ export async function boundsOf(
     'aggregate-lp': safe(aggregateBound(problem)),
   };
   const whole = safe(await integerAggregateBound(problem, lp, { timeMsMax: limits.programMsMax }));
+  const small = safe(await wholeNodesBound(world, lp, { timeMsMax: limits.programMsMax }));
   return {
     ...aggregate,
     'integer-aggregate': whole,
+    'whole-nodes': small,
     ...(await programBounds(problem, lp, limits)),
   };
 }
@@ -109,6 +114,7 @@ export async function tightBound(
     'assignment-lp',
     'integer-aggregate',
     'spread',
+    'whole-nodes',
   ];
   return kinds.reduce<Bound>(
     (best, kind) =>
