@@ -29,8 +29,8 @@ type DisruptionConfig = RetirementLimits & {
    */
   readonly abandonPause: { readonly firstMs: number; readonly maxMs: number };
   /**
-   * `lastPodEventTime` is written at most this often per claim. Karpenter's 10 s cost two calls each
-   * for every busy node; the countdown of an empty node has a mark of its own.
+   * `lastPodEventTime` is written at most this often per claim. With Karpenter's 10 s, every busy
+   * node costs two calls each time. The countdown of an empty node has a mark of its own.
    */
   readonly podEventPauseMs: number;
 };

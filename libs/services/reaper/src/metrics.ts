@@ -43,7 +43,7 @@ export const reaperMetrics: Readonly<Record<string, { readonly help: string }>> 
     help: 'How long a message was in the queue before it was dealt with.',
   },
   dovetail_interruption_foreign_total: {
-    help: 'Interruption messages about another account, region or instances that are not ours.',
+    help: 'Interruption messages about another account, another region, or instances that are not ours.',
   },
   dovetail_collected_total: {
     help: 'Instances without a claim and claims without an instance that were ended.',

@@ -165,7 +165,8 @@ function main([root, version]: readonly string[]): void {
   });
   writeFileSync(
     new URL('../src/schema/builtin-protobuf.ts', import.meta.url),
-    `// Written by tools/builtin-protobuf.ts from the .proto files of k8s.io/api and k8s.io/apimachinery ${version}; do not edit.
+    `// Written by tools/builtin-protobuf.ts from the .proto files of k8s.io/api and
+// k8s.io/apimachinery ${version}; do not edit.
 /** Field numbers of the built-in kinds as JSON text: messages by name, and the kinds' messages. */
 export const builtinProtobufJson: string =
   '${text}';

@@ -41,8 +41,8 @@ export type RoundsDeps = {
 };
 
 /**
- * Judging that took this long, in milliseconds, is fenced again before it is carried out: a third
- * of the Lease's default duration, after which a renewal is due as well.
+ * A round that was judged for longer than this, in milliseconds, is fenced again before it is
+ * carried out. This is a third of the Lease's default duration, when a renewal is due as well.
  */
 const fenceAgainMs = 5_000;
 /** Plans whose verdicts are remembered: a plan that comes again gets the same answer. */
@@ -69,7 +69,7 @@ export class Rounds {
   }
 
   /**
-   * The last admission: 0 at the start of an epoch, so that solvers hear of the new epoch before
+   * The last admission: 0 at the start of an epoch, so that solvers learn of the new epoch before
    * its first round.
    */
   get head(): AdmissionNumber {

@@ -155,7 +155,7 @@ export class Classes {
     for (const end of ends) end();
   }
 
-  /** Publishes all catalogs again, after the stream was lost. */
+  /** Publishes all catalogs again after the stream was lost. */
   republish(): void {
     this.#published.clear();
     for (const row of this.#deps.cluster.nodeClasses.values()) this.#queue.add(row.uid);
@@ -292,8 +292,8 @@ export class Classes {
   }
 
   /**
-   * Lets a class go that is being deleted: once its last claim is gone, the profile that was made
-   * for it is deleted and the finalizer is dropped. Its launch templates are swept as idle.
+   * Finishes the deletion of a class. Once its last claim is gone, this deletes the profile that
+   * was made for it and drops the finalizer. Its launch templates are swept as idle.
    */
   async #finalize(row: NodeClass): Promise<Again> {
     const { cluster, cloud, knowledge, hash, kube, catalog, onChange } = this.#deps;

@@ -55,7 +55,7 @@ export class UnavailableOfferings {
     return marked;
   }
 
-  /** It launched: its failures are forgotten. True when it was marked. */
+  /** Forgets the failures of an offering that launched. True when it was marked. */
   succeed(offering: OfferingIdentity): boolean {
     const had = this.#known.delete(offeringKey(offering));
     if (had) this.#sequence += 1;

@@ -16,7 +16,7 @@ export const isCapacityError = ({ awsCode, message }: FailedCall): boolean => {
   return code === 'capacity-exhausted' || code === 'quota-exceeded';
 };
 
-/** The step after a failed call. */
+/** The step that follows a failed call. */
 export type LaunchRemedy =
   /** Send the same request again later. */
   | 'send-again'

@@ -15,7 +15,7 @@ afterEach(() => {
 });
 const { pods, nodeClaims, events } = kubeResources;
 
-/** What an instant fleet answers when each of its options is denied: a success with errors. */
+/** The answer of an instant fleet whose options are all denied: a success with errors. */
 const denied: FleetOutcome = {
   fleetId: 'fleet-1',
   instances: [],

@@ -46,8 +46,8 @@ export type IntentOutcome =
 const aliveStates = ['pending', 'running', 'stopping', 'stopped'];
 
 /**
- * Finds out the outcome of intents: by sending the request, which is the same bytes and the same
- * ClientToken each time, or by the intent's tag where sending would not be safe.
+ * Finds out the outcome of intents. It sends the request, with the same bytes and the same
+ * ClientToken each time. Where sending is not safe, it looks instances up by the intent's tag.
  */
 export class FleetRequests {
   readonly #deps: FleetRequestsDeps;

@@ -24,7 +24,7 @@ export type TemplatesDeps = {
   readonly idleMs: number;
 };
 
-/** How often idle templates are looked for; EC2 bills nothing for them, so it need not be often. */
+/** How often idle templates are looked for. It need not be often: EC2 bills nothing for them. */
 const sweepMs = 30_000;
 /** A template that was made is trusted to exist for this long; then EC2 is asked again. */
 const trustMs = 10 * 60_000;

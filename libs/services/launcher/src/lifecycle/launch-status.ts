@@ -23,8 +23,8 @@ const launchingMs = 500;
 const unseenMs = 1_000;
 
 /**
- * The first step. A claim is launched by the launch loop; a crash between its two writes leaves a
- * claim with an instance and without the status of a launched one, which this step writes.
+ * The first step. The launch loop launches claims. A crash between its two writes leaves a claim
+ * with an instance, but without the status of a launched one. This step then writes the status.
  */
 export class LaunchStatus {
   readonly #deps: LaunchStatusDeps;

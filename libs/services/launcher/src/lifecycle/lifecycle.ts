@@ -37,8 +37,8 @@ export type LifecycleDeps = LaunchStatusDeps &
 const [retryMs, retryMaxMs] = [250, 30_000];
 
 /**
- * Takes each claim from launched to initialized, step by step in Karpenter's order: launch,
- * registration, initialization; and liveness for a claim that is stalled on the way. Each look
+ * Takes each claim from launched to initialized in Karpenter's order: launch, registration,
+ * initialization. Liveness checks a claim that is stalled on the way. Each look
  * reads claim and node as they are now, so a repeated look does no harm and a missed one only
  * delays.
  */

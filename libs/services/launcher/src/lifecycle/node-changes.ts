@@ -15,8 +15,8 @@ const ownOfClaim: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The change that makes a node that joined the node of its claim: labels, annotations, taints,
- * finalizer and owner, as Karpenter's registration does; undefined when it is already. A cordon
+ * The change that registers a node as its claim's, as Karpenter does: labels, annotations, taints,
+ * finalizer and owner. Undefined when the node is registered already. A cordon
  * takes the place of the taint `unregistered` in the same write, so that no other pod can land in
  * between.
  */

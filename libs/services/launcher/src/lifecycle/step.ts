@@ -2,8 +2,8 @@ import type { NodeClaim } from '@dovetail/core-api';
 import type { Again } from '@dovetail/service-kit';
 
 /**
- * The outcome of one step: `done`, the next step follows; `stalled`, the claim waits for something
- * that may never come, so its liveness is checked; or the claim waits for a change, or for a time.
+ * The outcome of one step. `done`: the next step follows. `stalled`: the claim waits for something
+ * that may never come, so its liveness is checked. `again`: it waits for a change or for a time.
  */
 export type StepOutcome = 'done' | 'stalled' | { readonly again: Again };
 

@@ -32,7 +32,7 @@ const passMsMax = 900_000;
 /** The last pass, for /debug/state. */
 export type LastCollection = { readonly atMs: number; readonly collection: Collection };
 
-/** The instances and intents of claims that cannot be read: theirs all the same. */
+/** The instances and intents of unreadable claims, which belong to them all the same. */
 type AlsoHeld = { readonly instanceIds: Set<string>; readonly intentIds: Set<string> };
 
 type LiveClaims = { readonly claims: readonly NodeClaim[]; readonly alsoHeld: AlsoHeld };

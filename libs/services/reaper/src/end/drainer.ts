@@ -36,7 +36,7 @@ export class Drainer {
       this.#recordBlocked(node, note);
   }
 
-  /** Forgets what was remembered of pods that are gone. */
+  /** Forgets the refusals of pods that are gone. */
   forget(podExists: (uid: string) => boolean): void {
     for (const uid of this.#refused.keys()) if (!podExists(uid)) this.#refused.delete(uid);
   }

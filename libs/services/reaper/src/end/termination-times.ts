@@ -53,7 +53,7 @@ export class TerminationTimes {
       observe('karpenter_nodes_termination_duration_seconds', tookSeconds);
   }
 
-  /** Forgets the claim; answers when the end of its instance was called for. */
+  /** Forgets the claim. Answers when we asked EC2 to end its instance. */
   #forget(claim: NodeClaim): number | undefined {
     this.#begunMs.delete(claim.uid);
     const id = instanceIdOf(claim);

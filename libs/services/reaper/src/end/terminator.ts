@@ -246,7 +246,7 @@ export class Terminator {
     });
   }
 
-  /** Tells first and lets go last: a successor would find this by the claim alone. */
+  /** Publishes first and drops the finalizers last: a successor finds this work by the claim. */
   async #release(facts: TerminationFacts): Promise<void> {
     const { claim, node } = facts;
     const { deps, decisions } = this.#context;

@@ -22,7 +22,7 @@ export async function applyInterruption(
   interruption: Interruption,
 ): Promise<void> {
   const { policy, claim, notice } = interruption;
-  // Our own terminations are announced, too.
+  // EC2 announces our own terminations, too.
   if (policy.ending && claim.deletionMs !== undefined) return;
   // First, because the replacement must not be planned onto what is being taken away.
   if (policy.avoidSpot) avoidSpot(context, claim);

@@ -38,7 +38,7 @@ type NodeReads = {
   readonly cluster: Pick<ReaperCluster, 'nodeOfClaim'>;
 };
 
-/** The claim's node as it is now: never another one that has taken its name. */
+/** The claim's node as it is now, but never another node that has taken its name. */
 export async function readNode(
   { deps, cluster }: NodeReads,
   claim: NodeClaim,
@@ -55,8 +55,8 @@ export async function readNode(
 export class UnreadablePod extends Error {}
 
 /**
- * The pods bound to a node, as the API server has them now. Rejects with UnreadablePod when one of them
- * cannot be read: it must not be overlooked.
+ * The pods bound to a node, as the API server has them now. Rejects with UnreadablePod when one of
+ * them cannot be read: it must not be overlooked.
  */
 export async function readPodsOn(kube: KubeReads, nodeName: string): Promise<readonly Pod[]> {
   const objects = await kube.list(kubeResources.pods, {

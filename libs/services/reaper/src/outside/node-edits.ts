@@ -106,7 +106,7 @@ export const markTerminating = (
     return { ...taintAdded(object), ...(isLabelled ? {} : label) };
   });
 
-/** Deletes the object and takes our finalizer off: the last thing that happens to a node. */
+/** Deletes the object and takes our finalizer off: the last step of a node's end. */
 export async function releaseNode(kube: KubeChanges & KubeDeletes, node: NodeRef): Promise<void> {
   await kube.delete({ resource: kubeResources.nodes, name: node.name }, { uid: node.uid });
   await changeLive(kube, place(node), ({ metadata }) =>

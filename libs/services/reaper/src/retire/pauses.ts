@@ -24,7 +24,7 @@ export class Pauses {
     return (this.#pauses.get(key)?.untilMs ?? 0) > this.#clock.nowMs();
   }
 
-  /** Something about the key was in vain: it pauses, longer than the last time. */
+  /** Work on the key was in vain: it pauses, longer than the last time. */
   begin(key: string): void {
     const { firstMs, maxMs } = this.#times;
     this.#forgetQuiet();
