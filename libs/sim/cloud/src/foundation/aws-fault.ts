@@ -34,3 +34,20 @@ export const invalidValue = (parameter: string, value: string, remedy: string): 
 /** A parameter that EC2 needs and did not get. */
 export const missingParameter = (parameter: string): AwsFault =>
   new AwsFault('MissingParameter', `The request must contain the parameter ${parameter}`);
+
+const deniedCodes: Readonly<Record<string, readonly [code: string, status: number]>> = {
+  ec2: ['UnauthorizedOperation', 403],
+  iam: ['AccessDenied', 403],
+  sts: ['AccessDenied', 403],
+  sqs: ['AccessDenied', 403],
+};
+
+/** The refusal of a call that the caller has no right to, in the code of the service. */
+export function accessDenied(service: string, sentence: string): AwsFault {
+  const [code, status] = deniedCodes[service] ?? ['AccessDeniedException', 400];
+  const opening = service === 'ec2' ? 'You are not authorized to perform this operation. ' : '';
+  return new AwsFault(code, `${opening}${sentence}`, status);
+}
+
+/** The service of an action: `ec2` of `ec2:RunInstances`. */
+export const serviceOf = (action: string): string => action.slice(0, action.indexOf(':'));

@@ -1,6 +1,6 @@
 import { compareText } from '@dovetail/core-kube-model';
 
-import { AwsFault } from './aws-fault.js';
+import { accessDenied, AwsFault, serviceOf } from './aws-fault.js';
 import type { Timeline } from './timeline.js';
 
 /**
@@ -69,15 +69,6 @@ const throttleCodes: Readonly<
   ec2: ['RequestLimitExceeded', 503, 'Request limit exceeded.'],
   iam: ['Throttling', 400, 'Rate exceeded'],
 };
-const deniedCodes: Readonly<Record<string, readonly [code: string, status: number]>> = {
-  ec2: ['UnauthorizedOperation', 403],
-  iam: ['AccessDenied', 403],
-  sts: ['AccessDenied', 403],
-  sqs: ['AccessDenied', 403],
-};
-
-const serviceOf = (action: string): string => action.slice(0, action.indexOf(':'));
-
 const throttled = (action: string): AwsFault => {
   const [code, status, message] = throttleCodes[serviceOf(action)] ?? [
     'ThrottlingException',
@@ -85,15 +76,6 @@ const throttled = (action: string): AwsFault => {
     'Rate exceeded',
   ];
   return new AwsFault(code, message, status);
-};
-
-const denied = (action: string): AwsFault => {
-  const [code, status] = deniedCodes[serviceOf(action)] ?? ['AccessDeniedException', 400];
-  return new AwsFault(
-    code,
-    `You are not authorized to perform this operation. No identity-based policy allows the ${action} action`,
-    status,
-  );
 };
 
 type Level = { tokens: number; atMs: number };
@@ -212,7 +194,7 @@ export class Gate {
     if (fault !== undefined) throw fault;
     const { accessKey, resources: count = 1 } = caller;
     if (accessKey !== undefined && !mayCall(this.#rights.get(accessKey), action))
-      throw denied(action);
+      throw accessDenied(serviceOf(action), `No identity-based policy allows the ${action} action`);
     const limits = this.#limits;
     const bucket = this.#overrides.get(action) ?? bucketFor(limits, action);
     if (bucket !== undefined && bucket !== 'none' && !this.#take(action, bucket, 1))

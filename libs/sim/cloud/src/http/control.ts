@@ -5,8 +5,10 @@ import { messageOf } from '@dovetail/core-ports';
 import { neighboursOf } from '../foundation/account.js';
 import { AwsFault } from '../foundation/aws-fault.js';
 import type { Bucket, OrderedFailure } from '../foundation/gate.js';
+import { accountPolicy } from '../parts/account-policy.js';
 import type { HealthStatus } from '../parts/instances.js';
 import type { Notice } from '../parts/notices.js';
+import { PolicyError } from '../policy/policy.js';
 import type { CloudEvent, CloudTwin } from '../twin/cloud-twin.js';
 import type { Machine } from '../twin/machine.js';
 import { integerIn, refuseOthers, requiredText, textIn, textsIn } from './json-fields.js';
@@ -147,6 +149,23 @@ function setHealth(twin: CloudTwin, body: JsonObject): unknown {
   return done;
 }
 
+/** Gives an access key its role and policies: texts, with the placeholders of deploy/iam. */
+function putIdentity(twin: CloudTwin, body: JsonObject): unknown {
+  refuseOthers(body, ['accessKey', 'role', 'policies']);
+  twin.identities.put(requiredText(body, 'accessKey'), {
+    role: requiredText(body, 'role'),
+    policies: textsIn(body, 'policies').map((text) => {
+      try {
+        return accountPolicy(text, twin.account);
+      } catch (error) {
+        if (!(error instanceof PolicyError)) throw error;
+        throw new AwsFault('ValidationException', `policies: ${error.message}`);
+      }
+    }),
+  });
+  return done;
+}
+
 /** Adds another team's subnets and security group to the same VPC. */
 function addNeighbours(twin: CloudTwin): unknown {
   const neighbours = neighboursOf(twin.account);
@@ -210,6 +229,7 @@ const controls: Readonly<Record<string, Control>> = {
     twin.gate.setRights(requiredText(body, 'accessKey'), textsIn(body, 'allowed'));
     return done;
   },
+  'POST identities': putIdentity,
   'POST advance': (twin, body) => {
     twin.advance(requiredInteger(body, 'ms'));
     return { nowMs: twin.timeline.nowMs() };

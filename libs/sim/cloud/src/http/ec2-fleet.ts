@@ -9,7 +9,7 @@ import type {
 import type { Fleet, FleetError, FleetGroup } from '../parts/fleets.js';
 import type { CloudTwin } from '../twin/cloud-twin.js';
 import { templateReference } from './ec2-templates.js';
-import type { QueryOperations } from './operation.js';
+import type { Caller, QueryOperations } from './operation.js';
 import { pageOf } from './paging.js';
 import { filtersOf, type Params, tagSpecifications } from './params.js';
 import { items, tagItems, timeText, type Xml } from './xml.js';
@@ -115,10 +115,10 @@ const errorXml = (error: FleetError, lifecycle: string): Xml => ({
   errorMessage: error.message,
 });
 
-function createFleet(twin: CloudTwin, params: Params): Result {
+function createFleet(twin: CloudTwin, params: Params, caller: Caller): Result {
   const input = inputOf(params);
   params.done();
-  const { fleetId, groups, errors } = twin.fleets.create(input);
+  const { fleetId, groups, errors } = twin.fleets.create(input, caller);
   return {
     fleetId,
     errorSet: items(errors.map((error) => errorXml(error, input.capacityType))),
@@ -169,7 +169,7 @@ function describeFleets(twin: CloudTwin, params: Params): Result {
 }
 
 /** Served as a dry run only, because the twin launches through fleets. */
-function runInstances(twin: CloudTwin, params: Params): Result {
+function runInstances(twin: CloudTwin, params: Params, caller: Caller): Result {
   if (params.flag('DryRun') !== true)
     throw new AwsFault(
       'UnsupportedOperation',
@@ -177,17 +177,24 @@ function runInstances(twin: CloudTwin, params: Params): Result {
     );
   params.integer('MinCount');
   params.integer('MaxCount');
-  tagSpecifications(params);
+  const tags = tagSpecifications(params);
+  const market = params.at('InstanceMarketOptions').text('MarketType');
   const interfaces = params.list('NetworkInterface').map((one) => one.scalars());
   const [instanceType, imageId, subnetId] = [
     params.text('InstanceType'),
     params.text('ImageId'),
     params.text('SubnetId') ?? interfaces[0]?.['SubnetId'],
   ];
-  return twin.fleets.dryRun(templateReference(params.at('LaunchTemplate')), {
+  const override = {
     ...(instanceType === undefined ? {} : { instanceType }),
     ...(imageId === undefined ? {} : { imageId }),
     ...(subnetId === undefined ? {} : { subnetId }),
+  };
+  return twin.fleets.dryRun(templateReference(params.at('LaunchTemplate')), override, {
+    ...caller,
+    capacityType: market ?? 'on-demand',
+    instanceTags: tags.get('instance') ?? {},
+    volumeTags: tags.get('volume') ?? {},
   });
 }
 

@@ -114,8 +114,8 @@ export const iamOperations: QueryOperations = {
 /** STS: who the credentials belong to. */
 export const stsOperations: QueryOperations = {
   GetCallerIdentity: {
-    run: ({ account }) => ({
-      Arn: `arn:aws:iam::${account.accountId}:user/dovetail`,
+    run: ({ account, identities }, _params, { accessKey }) => ({
+      Arn: identities.arnOf(accessKey),
       UserId: 'AIDADOVETAILTWIN00000',
       Account: account.accountId,
     }),

@@ -2,11 +2,18 @@ import type { CloudTwin } from '../twin/cloud-twin.js';
 import type { Params } from './params.js';
 import type { Xml } from './xml.js';
 
+/** The owner of the access key that signed the call. */
+export type Caller = { readonly accessKey: string };
+
 /** A query operation (EC2, IAM, STS): parameters in, the elements of its result out. */
 export type QueryOperation = {
   /** How many resources the call names, for resource rate limits. */
   readonly resources?: (params: Params) => number;
-  readonly run: (twin: CloudTwin, params: Params) => { readonly [element: string]: Xml };
+  readonly run: (
+    twin: CloudTwin,
+    params: Params,
+    caller: Caller,
+  ) => { readonly [element: string]: Xml };
 };
 export type QueryOperations = Readonly<Record<string, QueryOperation>>;
 

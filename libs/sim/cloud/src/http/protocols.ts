@@ -1,8 +1,10 @@
 import { AwsFault } from '../foundation/aws-fault.js';
 import { wouldHave } from '../parts/fleets.js';
+import type { AccessRequest } from '../policy/evaluate.js';
 import type { CloudTwin } from '../twin/cloud-twin.js';
+import { jsonAccess, queryAccess } from './access.js';
 import { describeCluster } from './eks-operations.js';
-import type { JsonObject } from './operation.js';
+import type { Caller, JsonObject } from './operation.js';
 import { parseParams } from './params.js';
 import { servedJson, servedQueries } from './served.js';
 import { type Xml, xmlDocument } from './xml.js';
@@ -27,8 +29,10 @@ export type WireCall = {
   /** `service:Operation`, as policies and the gate name it. */
   readonly action: string;
   readonly resources: number;
+  /** What the caller's policies must allow. Throws AwsFault for a body that cannot be read. */
+  access(twin: CloudTwin): readonly AccessRequest[];
   /** Does it and renders the result. */
-  answer(twin: CloudTwin): Promise<WireAnswer>;
+  answer(twin: CloudTwin, caller: Caller): Promise<WireAnswer>;
   /** Renders a fault in the protocol's shape. */
   fault(fault: AwsFault): WireAnswer;
 };
@@ -101,14 +105,17 @@ function queryCall(body: string): WireCall {
     action: `${service}:${name}`,
     resources: operation?.resources?.(params) ?? 1,
     fault: (fault) => queryFault(service, fault),
-    answer: (twin) => {
+    // The parameters are read anew, because the operation must see which of them it did not read.
+    access: (twin) =>
+      operation === undefined ? [] : queryAccess(twin, `${service}:${name}`, parseParams(body)),
+    answer: (twin, caller) => {
       if (operation === undefined)
         throw new AwsFault(
           'InvalidAction',
           `The action ${name} is not valid for this web service: it is not among what the twin serves`,
         );
       if (!ownDryRun.has(name) && params.flag('DryRun') === true) throw wouldHave();
-      const result = operation.run(twin, params);
+      const result = operation.run(twin, params, caller);
       params.done();
       return Promise.resolve(queryResult(service, name, namespace, result));
     },
@@ -156,6 +163,7 @@ function jsonCall(request: WireRequest, target: string): WireCall {
     action: `${service}:${name}`,
     resources: 1,
     fault: (fault) => jsonFault(service, fault),
+    access: (twin) => jsonAccess(twin, `${service}:${name}`, jsonObject(request.body)),
     async answer(twin) {
       const operation = served?.operations[name];
       if (operation === undefined)
@@ -177,6 +185,7 @@ function jsonCall(request: WireRequest, target: string): WireCall {
 }
 
 function eksCall(path: string): WireCall {
+  const name = decodeURIComponent(path.slice('/clusters/'.length));
   return {
     service: 'eks',
     action: 'eks:DescribeCluster',
@@ -185,13 +194,12 @@ function eksCall(path: string): WireCall {
       ...jsonFault('eks', fault),
       body: JSON.stringify({ message: fault.message }),
     }),
+    access: (twin) => jsonAccess(twin, 'eks:DescribeCluster', { name }),
     answer: (twin) =>
       Promise.resolve({
         status: 200,
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(
-          describeCluster(twin, decodeURIComponent(path.slice('/clusters/'.length))),
-        ),
+        body: JSON.stringify(describeCluster(twin, name)),
       }),
   };
 }

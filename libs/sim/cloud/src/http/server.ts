@@ -75,9 +75,11 @@ async function answerCall(
       region: twin.account.region,
       ...(options.accessKeys === undefined ? {} : { accessKeys: options.accessKeys }),
     });
-    return await twin.gate.run(call.action, { accessKey, resources: call.resources }, () =>
-      call.answer(twin),
-    );
+    return await twin.gate.run(call.action, { accessKey, resources: call.resources }, () => {
+      const denial = twin.identities.denial(accessKey, call.service, () => call.access(twin));
+      if (denial !== undefined) throw denial;
+      return call.answer(twin, { accessKey });
+    });
   } catch (error) {
     if (error instanceof AwsFault) return call.fault(error);
     (

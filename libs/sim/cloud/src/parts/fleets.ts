@@ -1,6 +1,6 @@
 import { present } from '@dovetail/core-invariant';
 
-import type { TwinType } from '../foundation/account.js';
+import type { Account, TwinType } from '../foundation/account.js';
 import { AwsFault } from '../foundation/aws-fault.js';
 import { canonical, hexOf } from '../foundation/digest.js';
 import type { CloudSettings } from '../foundation/settings.js';
@@ -10,8 +10,10 @@ import type { Capacity } from './capacity.js';
 import { affordable, type Lifecycle, ordered, type Ranked, rankOf } from './fleet-ranking.js';
 import { checkFleetInput, type FleetInput, type FleetOverride } from './fleet-request.js';
 import type { Iam } from './iam.js';
+import type { Identities } from './identities.js';
 import type { Images } from './images.js';
 import type { InstanceOrder, Instances, TwinInstance } from './instances.js';
+import { checkLaunch, type LaunchAccess, templateTags } from './launch-access.js';
 import type { LaunchTemplates, TemplateReference } from './launch-templates.js';
 import type { Network } from './network.js';
 
@@ -46,10 +48,16 @@ export type Fleet = {
   readonly result: FleetResult;
 };
 
+type Caller = LaunchAccess['caller'];
+/** What a dry run of RunInstances would buy and tag, and who asks. */
+type DryRun = Pick<FleetInput, 'capacityType' | 'instanceTags' | 'volumeTags'> & Caller;
+
 type Deps = {
   readonly timeline: Timeline;
   readonly seed: string;
+  readonly account: Pick<Account, 'accountId' | 'region'>;
   readonly settings: CloudSettings;
+  readonly identities: Identities;
   readonly types: ReadonlyMap<string, TwinType>;
   readonly network: Network;
   readonly images: Images;
@@ -94,11 +102,8 @@ function tagsOf(
   input: FleetInput,
   fleetId: string,
 ): Readonly<Record<string, string>> {
-  const templateTags = version.content.tags
-    .filter((one) => one.resourceType === 'instance')
-    .map((one) => one.tags);
   return {
-    ...(Object.assign({}, ...templateTags) as Record<string, string>),
+    ...templateTags(version.content, 'instance'),
     ...input.instanceTags,
     'aws:ec2:fleet-id': fleetId,
     'aws:ec2launchtemplate:id': template.id,
@@ -186,14 +191,16 @@ type Options = {
  * The overrides that can be launched, and an error for each that cannot. A missing launch template
  * fails the whole request.
  */
-function optionsOf(deps: Deps, input: FleetInput): Options {
+function optionsOf(deps: Deps, input: FleetInput, caller: Caller): Options {
   const candidates: Candidate[] = [];
   const errors: FleetError[] = [];
   for (const { template: reference, overrides } of input.configs) {
     const { template, version } = deps.templates.forLaunch(reference);
     for (const override of overrides.length > 0 ? overrides : [{}]) {
       try {
-        candidates.push(candidateOf(deps, template, version, override));
+        const candidate = candidateOf(deps, template, version, override);
+        checkLaunch({ ...deps, candidate, request: input, caller });
+        candidates.push(candidate);
       } catch (error) {
         errors.push(errorOf(error, template, version.number, override));
       }
@@ -255,8 +262,8 @@ const priceTooLow = ({ candidate }: Ranked): FleetError =>
     candidate.override,
   );
 
-function createFleet(deps: Deps, input: FleetInput, number: number): FleetResult {
-  const options = optionsOf(deps, input);
+function createFleet(deps: Deps, input: FleetInput, caller: Caller, number: number): FleetResult {
+  const options = optionsOf(deps, input, caller);
   const fleetId = fleetIdOf(deps.seed, number);
   const lifecycle = input.capacityType as Lifecycle;
   const strategy = lifecycle === 'spot' ? input.spotStrategy : input.onDemandStrategy;
@@ -283,9 +290,10 @@ export class Fleets {
 
   /**
    * Launches, or returns what the same token gave before. Throws IdempotentParameterMismatch when
-   * the token had other parameters.
+   * the token had other parameters. An override that the caller may not launch is an error of that
+   * override. In process there is no caller, and everything is allowed.
    */
-  create(input: FleetInput): FleetResult {
+  create(input: FleetInput, caller: Caller = {}): FleetResult {
     checkFleetInput(input, this.#deps.settings.overridesPerFleetMax);
     const { clientToken } = input;
     const parameters = canonical(input);
@@ -298,7 +306,7 @@ export class Fleets {
     }
     if (input.dryRun === true) throw wouldHave();
     if (known !== undefined) return known.result;
-    const result = createFleet(this.#deps, input, this.#fleets.length + 1);
+    const result = createFleet(this.#deps, input, caller, this.#fleets.length + 1);
     const createdMs = this.#deps.timeline.nowMs();
     this.#fleets.push({ id: result.fleetId, createdMs, input, result });
     if (clientToken !== undefined) this.#tokens.set(clientToken, { parameters, result });
@@ -309,9 +317,10 @@ export class Fleets {
    * A dry run of RunInstances. Throws DryRunOperation when the launch would be tried, else its
    * fault.
    */
-  dryRun(reference: TemplateReference, override: FleetOverride): never {
+  dryRun(reference: TemplateReference, override: FleetOverride, run: DryRun): never {
     const { template, version } = this.#deps.templates.forLaunch(reference);
-    candidateOf(this.#deps, template, version, override);
+    const candidate = candidateOf(this.#deps, template, version, override);
+    checkLaunch({ ...this.#deps, candidate, request: run, caller: run });
     throw wouldHave();
   }
 

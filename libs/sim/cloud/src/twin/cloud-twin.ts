@@ -10,6 +10,7 @@ import { Capacity, type CapacityOrder } from '../parts/capacity.js';
 import { checkTags } from '../parts/fleet-request.js';
 import { Fleets } from '../parts/fleets.js';
 import { Iam } from '../parts/iam.js';
+import { Identities } from '../parts/identities.js';
 import { Images } from '../parts/images.js';
 import {
   type HealthStatus,
@@ -42,6 +43,7 @@ export type CloudTwin = {
   readonly instances: Instances;
   readonly fleets: Fleets;
   readonly iam: Iam;
+  readonly identities: Identities;
   readonly queue: TwinQueue;
   cluster(): TwinCluster;
   setCluster(change: Partial<Omit<TwinCluster, 'name'>>): void;
@@ -203,6 +205,7 @@ type Parts = Pick<
   | 'images'
   | 'templates'
   | 'iam'
+  | 'identities'
   | 'queue'
   | 'types'
   | 'timeline'
@@ -232,6 +235,7 @@ function createParts({ clock, seed, account, settings: changed }: CloudOptions):
       consistencyMs: settings.launchTemplateConsistencyMs,
     }),
     iam: new Iam({ timeline, account, profileConsistencyMs: settings.profileConsistencyMs }),
+    identities: new Identities(account),
     queue: new TwinQueue({
       timeline,
       seed,
