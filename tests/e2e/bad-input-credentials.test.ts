@@ -25,7 +25,7 @@ describe(`credentials that are refused, on the ${world} world`, () => {
         event.involvedObject.name === name,
     );
   const rights = (allowed: readonly string[]): Promise<unknown> =>
-    at.cloud('POST', 'rights', { accessKey: 'lab', allowed });
+    at.cloud('POST', 'rights', { accessKey: 'launcher', allowed });
   const runs = async (name: string, nodePool: string): Promise<void> => {
     await at.kube.create(
       kubeResources.pods,

@@ -1,8 +1,15 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 import { connectKubernetes } from '@dovetail/adapter-kubernetes';
 import { createLog, offsetClock, stopOnSignals } from '@dovetail/runtime';
-import { accountFor, createCloud, serveCloud } from '@dovetail/sim-cloud';
+import {
+  accountFor,
+  accountPolicy,
+  type CloudTwin,
+  createCloud,
+  serveCloud,
+} from '@dovetail/sim-cloud';
 import { createNodeAgent } from '@dovetail/sim-kube';
 import { bootedInstance } from '@dovetail/sim-stage';
 import { parse } from 'yaml';
@@ -23,6 +30,7 @@ export async function runCloudTwin(): Promise<void> {
     ...(zones === undefined ? {} : { zones: zones.split(',') }),
   });
   const twin = createCloud({ clock, seed: process.env['SEED'] ?? 'lab', account });
+  giveIdentities(twin, required('IAM_POLICIES'));
   const kube = connectKubernetes({ kubeconfigPath, log });
   const agent = createNodeAgent({
     kube,
@@ -48,6 +56,29 @@ export async function runCloudTwin(): Promise<void> {
   await agent.run(stop);
   await server.close();
   twin.close();
+}
+
+/**
+ * The policies of each service, by its access key. `services` stands for all of them in one process.
+ * pod-watcher and the solvers call nothing in AWS, so they may do nothing.
+ */
+const policiesOf: Readonly<Record<string, readonly string[]>> = {
+  launcher: ['launcher'],
+  reaper: ['reaper'],
+  services: ['launcher', 'reaper'],
+  'pod-watcher': [],
+  solver: [],
+};
+
+/** Gives the services the rights of a folder of policies. Any other key may do everything. */
+function giveIdentities(twin: CloudTwin, folder: string): void {
+  for (const [service, names] of Object.entries(policiesOf))
+    twin.identities.put(service, {
+      role: `${twin.account.cluster.name}-${service}`,
+      policies: names.map((name) =>
+        accountPolicy(readFileSync(join(folder, `${name}.json`), 'utf8'), twin.account),
+      ),
+    });
 }
 
 type Kubeconfig = {

@@ -6,7 +6,10 @@ export type LabOptions = {
    * The folder of everything that the lab writes: kubeconfig, logs, stores. Created when missing.
    */
   readonly dir: string;
-  /** The folder of the services' bundles (`npm run build`). */
+  /**
+   * The folder of the services' bundles (`npm run build`). The policies that they work under are
+   * beside it, in deploy/iam.
+   */
   readonly distDir: string;
   readonly world: ControlPlaneKind;
   readonly region: string;

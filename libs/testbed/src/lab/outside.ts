@@ -131,6 +131,7 @@ export async function startCloud(
     AWS_REGION: options.region,
     CLUSTER_NAME: options.clusterName,
     KUBERNETES_VERSION: options.kubernetesVersion,
+    IAM_POLICIES: join(options.distDir, '..', 'deploy', 'iam'),
     ...(options.zones === undefined ? {} : { ZONES: options.zones.join(',') }),
     ...options.env?.['cloud'],
   };

@@ -20,7 +20,6 @@ export function serviceEnv(options: LabOptions, at: Addresses): Readonly<Record<
     KUBECONFIG: at.kubeconfig,
     AWS_REGION: options.region,
     AWS_ENDPOINT_URL: at.cloudUrl,
-    AWS_ACCESS_KEY_ID: 'lab',
     AWS_SECRET_ACCESS_KEY: 'lab',
     INTERRUPTION_QUEUE: options.clusterName,
     DEFAULT_INSTANCE_PROFILE: `KarpenterNodeInstanceProfile-${options.clusterName}`,
@@ -31,6 +30,11 @@ export function serviceEnv(options: LabOptions, at: Addresses): Readonly<Record<
     LOG_LEVEL: 'info',
   };
 }
+
+/** The cloud twin knows each service by an access key of its name. */
+const identityOf = (program: string): Readonly<Record<string, string>> => ({
+  AWS_ACCESS_KEY_ID: program,
+});
 
 /** The services of a lab, by the names of their parts. */
 export const serviceNames = (options: LabOptions): readonly string[] => [
@@ -56,6 +60,7 @@ export async function startService(
     logFile: join(options.dir, 'logs', `${name}.log`),
     env: {
       ...env,
+      ...identityOf(program),
       ...options.env?.['*'],
       ...options.env?.[program],
       HTTP_PORT: String(port),
@@ -88,7 +93,7 @@ export async function startServicesTogether(
     command: process.execPath,
     args: ['--enable-source-maps', join(options.distDir, 'lab.js'), 'services'],
     logFile: join(options.dir, 'logs', 'services.log'),
-    env: Object.assign({ ...env }, ...ofServices, {
+    env: Object.assign({ ...env, ...identityOf('services') }, ...ofServices, {
       SOLVERS: String(options.solvers),
       BUS_PORT: String(at.busPort),
       HTTP_PORT: String(port),
