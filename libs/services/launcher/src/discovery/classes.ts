@@ -26,13 +26,8 @@ import type { LauncherConfig } from '../config.js';
 import type { LauncherDeps } from '../deps.js';
 import type { ClassCatalog } from './class-catalog.js';
 import type { ClusterFacts, Knowledge } from './knowledge.js';
-import {
-  type ClassPart,
-  classSteps,
-  profileNameOf,
-  resolveClass,
-  type ResolvedClass,
-} from './resolve-class.js';
+import { profileNameOf } from './profile-name.js';
+import { type ClassPart, classSteps, resolveClass, type ResolvedClass } from './resolve-class.js';
 import { StoredParts } from './stored-parts.js';
 
 /** The ports and parts that `Classes` works with. */

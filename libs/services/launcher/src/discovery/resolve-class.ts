@@ -23,6 +23,7 @@ import {
 import type { NewCondition } from '@dovetail/service-kit';
 
 import type { ClusterFacts } from './knowledge.js';
+import { profileNameOf } from './profile-name.js';
 
 /** The ports that a class is looked up with. */
 export type ResolveDeps = {
@@ -275,13 +276,6 @@ async function imagesOf(cloud: ImageDiscovery, query: AmiQuery): Promise<readonl
   const id = await cloud.parameter(query.name);
   return id === undefined ? [] : cloud.images({ ids: [id], filters: [] });
 }
-
-/**
- * The name of the profile that is made for a class. It is derived from region, class and role, so
- * that making it twice makes one profile, and a changed role makes another.
- */
-export const profileNameOf = (nodeClass: NodeClass, options: ResolveOptions, hash: Hash): string =>
-  `${options.cluster.identity.name}_${hash.sha256Hex(`${options.region}/${nodeClass.uid}/${nodeClass.role ?? ''}`).slice(0, 20)}`;
 
 async function findProfile(
   deps: ResolveDeps,
