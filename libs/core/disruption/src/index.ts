@@ -6,6 +6,7 @@ export * from './eligibility.js';
 export * from './emptiness.js';
 export * from './ending-claim.js';
 export * from './expiry.js';
+export * from './ghosts.js';
 export * from './interruption.js';
 export * from './methods.js';
 export * from './ownership.js';

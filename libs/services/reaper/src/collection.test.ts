@@ -88,6 +88,23 @@ describe('collection', () => {
     expect(made.map(({ instanceId }) => stateOf(instanceId))).toEqual(names.map(() => 'running'));
   });
 
+  test('ends a claim whose Node was removed by force, and its instance', async () => {
+    await started(never);
+    const { instanceId } = await cluster.node('n1');
+    const { instanceId: other } = await cluster.node('n2');
+    reap();
+    await cluster.pass(2);
+    await cluster.kube.patch(
+      { resource: nodes, name: 'n1' },
+      { type: 'merge', body: { metadata: { finalizers: [] } } },
+    );
+    await cluster.kube.delete({ resource: nodes, name: 'n1' });
+    await cluster.pass(280);
+    expect(stateOf(instanceId)).toBe('running');
+    expect(await cluster.pass(240, gone('claim-n1'), 2_000)).toBe(true);
+    expect([stateOf(instanceId), stateOf(other)]).toEqual(['terminated', 'running']);
+  });
+
   test('leaves a Ready node whose claim was removed by force, and says so', async () => {
     await started(never);
     const { instanceId } = await cluster.node('n1');

@@ -1,4 +1,4 @@
-import type { CollectionLimits, RetirementLimits } from '@dovetail/core-disruption';
+import type { CollectionLimits, GhostLimits, RetirementLimits } from '@dovetail/core-disruption';
 
 /** The settings of the reaper. Times are in milliseconds. */
 export type ReaperConfig = {
@@ -79,15 +79,16 @@ type InterruptionConfig = {
   readonly receivers: number;
 };
 
-type CollectionConfig = CollectionLimits & {
-  /**
-   * Pause between passes at first, and after the given number of passes that went well (Karpenter:
-   * 10 s, then 2 min).
-   */
-  readonly firstIntervalMs: number;
-  readonly firstPasses: number;
-  readonly intervalMs: number;
-};
+type CollectionConfig = CollectionLimits &
+  GhostLimits & {
+    /**
+     * Pause between passes at first, and after the given number of passes that went well (Karpenter:
+     * 10 s, then 2 min).
+     */
+    readonly firstIntervalMs: number;
+    readonly firstPasses: number;
+    readonly intervalMs: number;
+  };
 
 /** The defaults: Karpenter's where it has them. Everything else says why where it is declared. */
 export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
@@ -130,6 +131,7 @@ export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
     instanceAgeMinMs: 30_000,
     claimAgeMinMs: 120_000,
     suspicionMinMs: 120_000,
+    nodeMissingMinMs: 300_000,
     fleetShareMax: 0.1,
     alwaysAllowed: 3,
     firstIntervalMs: 10_000,

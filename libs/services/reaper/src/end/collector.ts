@@ -10,10 +10,12 @@ import { instanceIdOf, instanceIdOfProvider, isRegistered } from '@dovetail/core
 import {
   type Collection,
   type FoundInstance,
+  type Ghosts,
   intentIdOf,
   noMemory,
   note,
   planCollection,
+  planGhosts,
   suspectedClaims,
 } from '@dovetail/core-disruption';
 import type { Node } from '@dovetail/core-kube-model';
@@ -23,6 +25,7 @@ import { aboutClaim, claimFacts } from '@dovetail/service-kit';
 import type { ReaperContext } from '../context.js';
 import { deleteClaim } from '../outside/claim-edits.js';
 import type { ClusterIdentity } from '../outside/identity.js';
+import { readNode } from '../outside/live.js';
 import { releaseNode } from '../outside/node-edits.js';
 
 const brakeCodes = ['collection-brake', 'cluster-mismatch'] as const;
@@ -44,6 +47,7 @@ export class Collector {
   readonly #context: ReaperContext;
   readonly #identity: ClusterIdentity;
   #memory = noMemory;
+  #ghostsSinceMs: ReadonlyMap<string, number> = new Map();
   #last: LastCollection | undefined;
 
   constructor(context: ReaperContext, identity: ClusterIdentity) {
@@ -81,10 +85,12 @@ export class Collector {
     const { collection, claims, alsoHeld } = await this.#plan();
     this.#memory = collection.memory;
     this.#last = { atMs: deps.clock.nowMs(), collection };
-    this.#reportBrakes(collection);
+    const ghosts = this.#ghosts(claims);
+    this.#reportBrakes([...collection.brakes, ...ghosts.brakes]);
     for (const instance of collection.terminate)
       if (!stop.aborted) await this.#endInstance(instance, stop);
     for (const claim of collection.deleteClaims) if (!stop.aborted) await this.#endClaim(claim);
+    for (const claim of ghosts.end) if (!stop.aborted) await this.#endGhost(claim);
     if (collection.brakes.length === 0)
       await this.#releaseNodes(claims, alsoHeld.instanceIds, stop);
   }
@@ -134,7 +140,7 @@ export class Collector {
     return { claims, alsoHeld };
   }
 
-  #reportBrakes({ brakes }: Collection): void {
+  #reportBrakes(brakes: Collection['brakes']): void {
     const { metrics, log } = this.#context.deps;
     for (const code of brakeCodes) {
       const isOn = brakes.some((brake) => brake.code === code);
@@ -191,6 +197,37 @@ export class Collector {
       kind: 'collect',
       summary: `ended ${claim.name}, whose instance is gone`,
       reasons: [note('garbage-collected', "EC2 does not have the claim's instance any more", {})],
+    });
+  }
+
+  #ghosts(claims: readonly NodeClaim[]): Ghosts {
+    const { deps, config, cluster } = this.#context;
+    const ghosts = planGhosts({
+      claims,
+      hasNode: (claim) => cluster.nodeOfClaim(claim) !== undefined,
+      nowMs: deps.clock.nowMs(),
+      limits: config.collection,
+      sinceMs: this.#ghostsSinceMs,
+    });
+    this.#ghostsSinceMs = ghosts.sinceMs;
+    return ghosts;
+  }
+
+  /** Ends a claim without a Node, unless the API server has the Node after all. */
+  async #endGhost(claim: NodeClaim): Promise<void> {
+    const { deps, events, decisions } = this.#context;
+    if ((await readNode(this.#context, claim)) !== undefined) return;
+    await deleteClaim(deps.kube, claim);
+    deps.metrics.count('dovetail_collected_total', { what: 'claim' });
+    const message = 'Disrupting NodeClaim: its Node is gone and its instance still runs';
+    const reason = 'DisruptionTerminating';
+    events.record({ about: aboutClaim(claim), type: 'Warning', reason, message });
+    decisions.tell({
+      ...claimFacts(claim),
+      id: `collect/${claim.uid}`,
+      kind: 'collect',
+      summary: `collected ${claim.name}, whose Node is gone`,
+      reasons: [note('node-missing', 'the Node is gone and its instance still runs', {})],
     });
   }
 
