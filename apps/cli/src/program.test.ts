@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 import { decisionKinds } from '@dovetail/contracts';
 import { expect, test } from '@jest/globals';
 
@@ -51,4 +54,20 @@ test.each(['simulate', 'decisions'])('%s --help has examples and exit codes', as
     text: expect.stringMatching(/Examples:[\s\S]*Exit codes:/),
   }),
 );
+test('--version prints the version of the package', async () => {
+  const file = join(import.meta.dirname, '..', 'package.json');
+  const { version } = JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string };
+  expect(await parse('--version')).toEqual({ code: 'commander.version', text: `${version}\n` });
+});
+test('an empty AWS_REGION counts as none', () => {
+  const simulate = programOf({ AWS_REGION: '' }).commands.find((one) => one.name() === 'simulate');
+  expect(simulate?.opts()['catalog']).toBe('us-east-1');
+});
+test.each([
+  ['--budget', /200ms/],
+  ['--min-values', /strict/],
+])('simulate --help tells the default of %s as it can be written', async (flag, text) => {
+  const help = (await parse('simulate', '--help')).text;
+  expect(help.slice(help.indexOf(flag), help.indexOf(flag) + 260)).toMatch(text);
+});
 test('every kind of decision can be chosen', () => expect(kindChoices).toEqual(decisionKinds));

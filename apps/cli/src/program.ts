@@ -3,6 +3,9 @@ import { Command, CommanderError } from 'commander';
 import { addDecisions } from './commands/decisions.js';
 import { addSimulate } from './commands/simulate.js';
 
+/** The version of the package; a test compares them. */
+const version = '0.1.0';
+
 /** A wrong flag or argument. Other bad input has the same code (EX_USAGE). */
 const usageError = 64;
 
@@ -13,6 +16,7 @@ const usageError = 64;
 export function programOf(environment: Readonly<Record<string, string | undefined>>): Command {
   const program = new Command('dovetail')
     .description('Dovetail launches and retires EC2 nodes for Kubernetes.')
+    .version(version, '-V, --version', 'print the version')
     .showHelpAfterError('(add --help for the flags and examples)')
     .exitOverride();
   addSimulate(program, environment);

@@ -1,5 +1,11 @@
 import type { Pod } from '@dovetail/core-kube-model';
-import type { Plan, Reason, Snapshot } from '@dovetail/core-scheduling';
+import {
+  defaultPlanOptions,
+  type Plan,
+  plan,
+  type Reason,
+  type Snapshot,
+} from '@dovetail/core-scheduling';
 
 import { InputError } from '../manifests/input-error.js';
 import { isEstimated, podName } from './result.js';
@@ -15,6 +21,8 @@ export type Explanation =
       readonly with: number;
       readonly options: readonly Option[];
       readonly notes: readonly Reason[];
+      /** Why the nodes that exist did not take it. */
+      readonly existing: readonly Reason[];
     }
   | {
       readonly pod: string;
@@ -58,12 +66,22 @@ export function podNamed(name: string, pods: readonly Pod[]): Pod {
   );
 }
 
+/**
+ * Why no existing node takes the pod. It is planned alone, without pools, on the nodes as they
+ * are.
+ */
+function refusalsOf(snapshot: Snapshot, pod: Pod): readonly Reason[] {
+  if (snapshot.nodes.length === 0) return [];
+  const { unplaced } = plan({ ...snapshot, pools: [] }, [pod], defaultPlanOptions);
+  return unplaced.flatMap(({ reasons }) => reasons.filter(({ code }) => code !== 'no-pools'));
+}
+
 /** The plan's answer for one pod. */
-export function explanationOf(plan: Plan, snapshot: Snapshot, pod: Pod): Explanation {
+export function explanationOf(made: Plan, snapshot: Snapshot, pod: Pod): Explanation {
   const name = podName(pod);
   const holds = (one: { readonly podUids: readonly string[] }): boolean =>
     one.podUids.includes(pod.uid);
-  const bin = plan.newNodes.find(holds);
+  const bin = made.newNodes.find(holds);
   if (bin !== undefined) {
     const options = bin.options.map((option): Option => ({
       instanceType: option.instanceType,
@@ -80,9 +98,10 @@ export function explanationOf(plan: Plan, snapshot: Snapshot, pod: Pod): Explana
       with: bin.podUids.length - 1,
       options,
       notes: bin.notes,
+      existing: refusalsOf(snapshot, pod),
     };
   }
-  const placement = plan.placements.find(holds);
+  const placement = made.placements.find(holds);
   if (placement !== undefined)
     return {
       pod: name,
@@ -93,7 +112,7 @@ export function explanationOf(plan: Plan, snapshot: Snapshot, pod: Pod): Explana
   return {
     pod: name,
     outcome: 'unschedulable',
-    reasons: plan.unplaced.find((one) => one.podUid === pod.uid)?.reasons ?? [],
+    reasons: made.unplaced.find((one) => one.podUid === pod.uid)?.reasons ?? [],
   };
 }
 
@@ -116,13 +135,16 @@ function reasonLines(reasons: readonly Reason[]): readonly string[] {
   ]);
 }
 
+const othersText = (count: number): string =>
+  count === 0 ? 'alone' : `with ${count} ${count === 1 ? 'other' : 'others'}`;
+
 /** The explanation for people. */
 export function explanationText(explanation: Explanation): string {
   const lines = ((): readonly string[] => {
     switch (explanation.outcome) {
       case 'existing-node':
         return [
-          `${explanation.pod} goes to the existing node ${explanation.node}, with ${explanation.with} others`,
+          `${explanation.pod} goes to the existing node ${explanation.node}, ${othersText(explanation.with)}`,
         ];
       case 'unschedulable':
         return [`${explanation.pod} cannot be placed:`, ...reasonLines(explanation.reasons)];
@@ -137,13 +159,16 @@ export function explanationText(explanation: Explanation): string {
             priceText(one.price, one.priceEstimated),
           ]);
         return [
-          `${explanation.pod} goes to a new node of ${explanation.pool} (${explanation.node}), with ${explanation.with} others`,
+          `${explanation.pod} goes to a new node of ${explanation.pool} (${explanation.node}), ${othersText(explanation.with)}`,
           `${options.length} ways to buy it, cheapest first:`,
           aligned(rows),
           ...(options.length > rows.length ? [`  … and ${options.length - rows.length} more`] : []),
           ...(explanation.notes.length === 0
             ? []
-            : ['why the other types fell out:', ...reasonLines(explanation.notes)]),
+            : ['why this pool and these types:', ...reasonLines(explanation.notes)]),
+          ...(explanation.existing.length === 0
+            ? []
+            : ['why no node that exists:', ...reasonLines(explanation.existing)]),
         ];
       }
     }

@@ -393,7 +393,13 @@ describe('flags', () => {
     };
     expect(
       (await simulate([nodePool(), node, pod('a', '1')], { explain: 'a', output: 'table' })).out,
-    ).toBe('default/a goes to the existing node n1, with 0 others\n');
+    ).toBe('default/a goes to the existing node n1, alone\n');
+    const full = { ...node, status: { allocatable: { cpu: '500m', memory: '8Gi', pods: '10' } } };
+    const bought = await simulate([nodePool(), full, pod('a', '1')], {
+      explain: 'a',
+      output: 'table',
+    });
+    expect(bought.out).toMatch(/why no node that exists:\n {2}node-full/);
   });
   test('--explain of a pod on a new node says why this pool and why the other types fell out', async () =>
     expect(

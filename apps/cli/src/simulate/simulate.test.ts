@@ -652,7 +652,7 @@ test('an explanation says where a pod goes, and in JSON stands beside the plan',
     'all.yaml': [pool(), pod('a', '1'), pod('big', '64')].join('\n---\n'),
   });
   expect((await simulate([folder], { explain: 'a', output: 'table' })).out).toMatch(
-    /default\/a goes to a new node of NodePool\/default \(bin-0\), with 0 others\n6 ways to buy it, cheapest first:\n {2}m5\.large +z1 +on-demand +\$0\.1000/,
+    /default\/a goes to a new node of NodePool\/default \(bin-0\), alone\n6 ways to buy it, cheapest first:\n {2}m5\.large +z1 +on-demand +\$0\.1000/,
   );
   expect((await simulate([folder], { explain: 'default/big', output: 'table' })).out).toMatch(
     /default\/big cannot be placed:\n {2}resources-too-large/,

@@ -48,6 +48,12 @@ const alternativesOf = (plan: PlanMessage['plan']): Decision['alternatives'] =>
     )
     .slice(0, alternativesMax);
 
+/** How far the price may be above the least possible, such as `0.0184`; empty without a bound. */
+function gapOf({ priceMicrosPerHour: price, bound }: PlanMessage['plan']): string {
+  const least = bound.priceMicrosPerHour;
+  return bound.kind === 'none' || least <= 0 ? '' : ((price - least) / least).toFixed(4);
+}
+
 const factsOf = ({ plan, cause, solveMs }: PlanMessage): Decision['facts'] => ({
   group: cause.kind === 'pending' ? cause.group : '',
   pods: String(plan.stats.pods),
@@ -58,6 +64,7 @@ const factsOf = ({ plan, cause, solveMs }: PlanMessage): Decision['facts'] => ({
   steps: String(plan.steps),
   solveMs: String(solveMs),
   bound: plan.bound.kind,
+  gap: gapOf(plan),
 });
 
 /** The reasons for the nodes, for their absence, and for unplaced pods. */

@@ -52,6 +52,10 @@ describe('a batch', () => {
     expect(stage.decisions).toMatchObject([
       { kind: 'plan', planId: stage.plans[0]?.id, priceMicrosPerHour: 192_000 },
     ]);
+    const [told] = stage.decisions;
+    const least = told?.lowerBoundMicrosPerHour ?? 0;
+    expect(least).toBeGreaterThan(0);
+    expect(told?.facts['gap']).toBe((192_000 / least - 1).toFixed(4));
   });
 
   test("is planned by the kubelet settings of a pool's own: two pods a node where it says so", async () => {
