@@ -47,7 +47,7 @@ function resourceTags(twin: CloudTwin, id: string): Tags | undefined {
   return twin.network.subnet(id)?.tags ?? twin.network.securityGroup(id)?.tags;
 }
 
-/** What is missing is not asked about: the operation says that it does not exist. */
+/** IAM is not asked about a resource that is missing: the operation says that it does not exist. */
 function onExisting(
   twin: CloudTwin,
   action: string,
@@ -160,7 +160,7 @@ const query: Readonly<Record<string, Reader<Params>>> = {
   'sts:GetCallerIdentity': () => [],
 };
 
-/** What IAM is asked for a call of the query protocol. */
+/** The requests that IAM decides for a call of the query protocol. */
 export function queryAccess(
   twin: CloudTwin,
   action: string,
@@ -179,7 +179,7 @@ export function queryAccess(
 const queueArn = ({ account }: CloudTwin, name: string): string =>
   `arn:aws:sqs:${account.region}:${account.accountId}:${name}`;
 
-/** What IAM is asked for a call of the JSON protocols and of EKS. */
+/** The requests that IAM decides for a call of the JSON protocols or of EKS. */
 export function jsonAccess(
   twin: CloudTwin,
   action: string,

@@ -29,7 +29,10 @@ export type WireCall = {
   /** `service:Operation`, as policies and the gate name it. */
   readonly action: string;
   readonly resources: number;
-  /** What the caller's policies must allow. Throws AwsFault for a body that cannot be read. */
+  /**
+   * The requests that the caller's policies must allow. Throws AwsFault for a body that it cannot
+   * read.
+   */
   access(twin: CloudTwin): readonly AccessRequest[];
   /** Does it and renders the result. */
   answer(twin: CloudTwin, caller: Caller): Promise<WireAnswer>;

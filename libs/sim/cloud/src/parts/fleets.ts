@@ -49,7 +49,7 @@ export type Fleet = {
 };
 
 type Caller = LaunchAccess['caller'];
-/** What a dry run of RunInstances would buy and tag, and who asks. */
+/** The purchase and the tags of a dry run of RunInstances, and its caller. */
 type DryRun = Pick<FleetInput, 'capacityType' | 'instanceTags' | 'volumeTags'> & Caller;
 
 type Deps = {

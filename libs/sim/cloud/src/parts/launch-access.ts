@@ -42,7 +42,7 @@ function madeBy({ candidate, request }: LaunchAccess): readonly (readonly [strin
   ];
 }
 
-/** What a launch uses, with the tags that each has already. */
+/** The resources that a launch uses, with the tags that each has already. */
 function usedBy({
   account,
   network,

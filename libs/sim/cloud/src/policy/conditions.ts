@@ -1,6 +1,6 @@
 import { matches } from './pattern.js';
 
-/** What a request tells of itself: the values of each condition key, by the key in small letters. */
+/** The values of each condition key that a request has, by the key in small letters. */
 export type RequestContext = ReadonlyMap<string, readonly string[]>;
 
 /** One line of a condition block: a key of the request compared with the policy's values. */
