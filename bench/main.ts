@@ -1,5 +1,6 @@
 import { runMain } from '@dovetail/runtime';
 
+import { differential } from './differential.js';
 import { planner } from './planner.js';
 import { scaleup } from './scaleup.js';
 import { simulate } from './simulate.js';
@@ -10,6 +11,7 @@ import { solvers } from './solvers.js';
  * bench/results/<name>.ndjson.
  */
 const benchmarks: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
+  differential,
   planner,
   scaleup,
   simulate,
@@ -22,6 +24,8 @@ const usage = `usage: npm run bench -- NAME [options]
       from pods to NodeClaims: the latency of one pod, and of many at once
   planner [--quick] [--only NAME] [--worlds 9] [--no-peer] [--list]
       how cheap and how fast plans are, beside Karpenter's scheduler
+  differential [--worlds 1000] [--from 1]
+      where Karpenter's plans of small random worlds are cheaper or fuller, and why
   solvers [--pairs 5] [--batches 40] [--pods 300]
       whether two solver processes share the work of one
   simulate [--runs 15] [--pods 1000] [--rules plain|spread] [--budget 0]

@@ -20,7 +20,7 @@ import (
 
 func main() {
 	catalog := flag.String("catalog", "", "instance types, JSON in the KWOK provider's format")
-	path := flag.String("world", "", "pods, daemonsets and node pools, JSON")
+	path := flag.String("world", "", "pods, daemonsets, nodes and node pools: one JSON value, or several of which each is planned by itself")
 	concurrency := flag.Int("concurrency", 5, "Karpenter's own: how many nodes it tries a pod on at once (its benchmark uses 5)")
 	flag.Parse()
 	log.SetLogger(logging.NopLogger)
@@ -32,14 +32,26 @@ func main() {
 	}
 }
 
+// print plans each world of a file and writes one line for each.
 func print(ctx context.Context, path string, concurrency int) error {
-	w, err := readWorld(path)
+	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	made, err := run(ctx, w, concurrency)
-	if err != nil {
-		return err
+	defer file.Close()
+	worlds, out := json.NewDecoder(file), json.NewEncoder(os.Stdout)
+	for worlds.More() {
+		w := &world{}
+		if err := worlds.Decode(w); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		made, err := run(ctx, w, concurrency)
+		if err != nil {
+			return err
+		}
+		if err := out.Encode(made); err != nil {
+			return err
+		}
 	}
-	return json.NewEncoder(os.Stdout).Encode(made)
+	return nil
 }

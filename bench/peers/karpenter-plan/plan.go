@@ -17,7 +17,6 @@ import (
 
 	kwok "sigs.k8s.io/karpenter/kwok/cloudprovider"
 	karpenter "sigs.k8s.io/karpenter/pkg/apis/v1"
-	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
@@ -26,7 +25,10 @@ import (
 
 // node is one NodeClaim that Karpenter would create, priced as if its cheapest remaining offering were launched.
 type node struct {
+	NodePool     string   `json:"nodePool"`
 	InstanceType string   `json:"instanceType"`
+	Zone         string   `json:"zone"`
+	CapacityType string   `json:"capacityType"`
 	Price        float64  `json:"price"`
 	Pods         []string `json:"pods"`
 }
@@ -34,12 +36,14 @@ type node struct {
 // result is one run. Its own benchmark leaves preparing (the scheduler's topology and caches) out of its figures, so
 // both times are told.
 type result struct {
-	Pods                int     `json:"pods"`
-	Unplaced            int     `json:"unplaced"`
-	Nodes               []node  `json:"nodes"`
-	PricePerHour        float64 `json:"pricePerHour"`
-	PrepareMilliseconds float64 `json:"prepareMilliseconds"`
-	SolveMilliseconds   float64 `json:"solveMilliseconds"`
+	Pods     int    `json:"pods"`
+	Unplaced int    `json:"unplaced"`
+	Nodes    []node `json:"nodes"`
+	// Existing is pods by the node that exists and takes them.
+	Existing            map[string][]string `json:"existing"`
+	PricePerHour        float64             `json:"pricePerHour"`
+	PrepareMilliseconds float64             `json:"prepareMilliseconds"`
+	SolveMilliseconds   float64             `json:"solveMilliseconds"`
 	// SolveCPUMilliseconds is processor time of all threads while solving: a busy machine stretches the clock, not this.
 	SolveCPUMilliseconds float64 `json:"solveCpuMilliseconds"`
 	MaxResidentBytes     int64   `json:"maxResidentBytes"`
@@ -61,6 +65,16 @@ func run(ctx context.Context, w *world, concurrency int) (*result, error) {
 	cluster := state.NewCluster(clock.RealClock{}, api, cloud)
 	for _, set := range w.DaemonSets {
 		if err := cluster.UpdateDaemonSet(ctx, set); err != nil {
+			return nil, err
+		}
+	}
+	for _, node := range w.Nodes {
+		if err := cluster.UpdateNode(ctx, node); err != nil {
+			return nil, err
+		}
+	}
+	for _, pod := range w.Running {
+		if err := cluster.UpdatePod(ctx, pod); err != nil {
 			return nil, err
 		}
 	}
@@ -99,12 +113,21 @@ func cpuOf(used syscall.Rusage) time.Duration {
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 func resultOf(solved scheduling.Results, pods int) *result {
-	made := &result{Pods: pods, Unplaced: len(solved.PodErrors)}
+	made := &result{Pods: pods, Unplaced: len(solved.PodErrors), Nodes: []node{}, Existing: map[string][]string{}}
+	for _, existing := range solved.ExistingNodes {
+		for _, pod := range existing.Pods {
+			made.Existing[existing.Name()] = append(made.Existing[existing.Name()], pod.Name)
+		}
+	}
 	for _, claim := range solved.NewNodeClaims {
-		one := node{Price: math.Inf(1)}
+		one := node{Price: math.Inf(1), NodePool: claim.NodePoolName}
 		for _, instanceType := range claim.InstanceTypeOptions {
-			if price := cheapest(instanceType, claim); price < one.Price {
-				one.InstanceType, one.Price = instanceType.Name, price
+			for _, offering := range instanceType.Offerings.Available().Compatible(claim.Requirements) {
+				if offering.Price < one.Price {
+					one.InstanceType, one.Price = instanceType.Name, offering.Price
+					one.Zone = offering.Requirements.Get(corev1.LabelTopologyZone).Any()
+					one.CapacityType = offering.Requirements.Get(karpenter.CapacityTypeLabelKey).Any()
+				}
 			}
 		}
 		for _, pod := range claim.Pods {
@@ -114,12 +137,4 @@ func resultOf(solved scheduling.Results, pods int) *result {
 		made.PricePerHour += one.Price
 	}
 	return made
-}
-
-func cheapest(instanceType *cloudprovider.InstanceType, claim *scheduling.NodeClaim) float64 {
-	least := math.Inf(1)
-	for _, offering := range instanceType.Offerings.Available().Compatible(claim.Requirements) {
-		least = math.Min(least, offering.Price)
-	}
-	return least
 }

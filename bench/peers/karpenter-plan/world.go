@@ -1,9 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
-	"os"
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
@@ -24,25 +21,16 @@ type podGroup struct {
 
 // world is what the benchmark writes: everything Karpenter's scheduler reads, as Kubernetes objects.
 type world struct {
-	Pods       []podGroup            `json:"pods"`
+	Pods []podGroup `json:"pods"`
+	// Running pods name their nodes.
+	Running    []*corev1.Pod         `json:"running"`
+	Nodes      []*corev1.Node        `json:"nodes"`
 	DaemonSets []*appsv1.DaemonSet   `json:"daemonSets"`
 	NodePools  []*karpenter.NodePool `json:"nodePools"`
 }
 
 // firstCreated makes ages follow the order of the file, as they do in the benchmark's own worlds.
 var firstCreated = time.Unix(1700000000, 0)
-
-func readWorld(path string) (*world, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	w := &world{}
-	if err := json.Unmarshal(text, w); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return w, nil
-}
 
 // pending is every pod, as the API server holds one that kube-scheduler found no node for.
 func (w *world) pending() []*corev1.Pod {
@@ -73,7 +61,10 @@ func (w *world) objects(pods []*corev1.Pod) []client.Object {
 	for _, set := range w.DaemonSets {
 		all = append(all, set)
 	}
-	for _, pod := range pods {
+	for _, node := range w.Nodes {
+		all = append(all, node)
+	}
+	for _, pod := range append(pods, w.Running...) {
 		all = append(all, pod)
 	}
 	return all

@@ -101,6 +101,28 @@ describe('a plan', () => {
 });
 
 describe('a plan for which packing is not enough', () => {
+  test('places pods first that others left out, if more pods find a place then', () => {
+    const zoneKey = 'topology.kubernetes.io/zone';
+    const room = { cpu: 1000, memory: gibibytes(4), pods: 10 };
+    const nodes = ['a', 'b'].map((zone) =>
+      nodeOf(zone, { capacity: room, allocatable: room, labels: { [zoneKey]: zone } }),
+    );
+    const apart = {
+      ...asking(0.1, 1),
+      requiredPodAntiAffinity: [
+        { topologyKey: zoneKey, selector: selecting({ app: 'large' }), namespaces: [] },
+      ],
+    };
+    const pods = [
+      ...podsOf('large', 3, { ...asking(0.5, 1), labels: { app: 'large' } }),
+      ...podsOf('small', 2, apart),
+    ];
+    expect(composed(pods, { snapshot: { nodes, pools: [] } })).toMatchObject({
+      existing: [2, 2],
+      left: 1,
+    });
+  });
+
   test('keeps many types possible where the pool demands it, and opens more nodes for it', () => {
     const requirements = [
       {

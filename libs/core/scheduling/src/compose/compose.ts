@@ -95,16 +95,23 @@ function composeOnce(world: World): Composed {
 
 /**
  * Returns the best of several ways of placing classes one by one. The first is Karpenter's. The
- * second joins a node only where that is no dearer than another node. The third ignores
- * preferences and is tried only if the others leave pods out.
+ * second joins a node only where that is no dearer than another node. The others are tried only if
+ * pods are left out: they place the classes of these pods first, and ignore preferences.
  */
 function composeInSequence(world: World): Composed {
   const built = (manner?: Manner): Composed => ({ ...buildInSequence(world, manner), steps: 0 });
   let best = built();
   if (podsOf(world) <= sequencePodsMax)
     best = better(best, built({ joining: 'thrifty', preferences: 'tried' }));
-  if (podsOf(world) <= rescuePodsMax && leavesPlaceable(world, best))
-    best = better(best, built({ joining: 'always', preferences: 'ignored' }));
+  // Only more pods count here: with as many others, smaller pods would displace larger ones.
+  const rescued = (manner: Manner): void => {
+    if (podsOf(world) > rescuePodsMax || !leavesPlaceable(world, best)) return;
+    const other = built(manner);
+    if (leftIn(other) < leftIn(best)) best = other;
+  };
+  const first = new Set([...best.left.keys()].filter((index) => numberAt(best.left, index) > 0));
+  rescued({ joining: 'always', preferences: 'tried', first });
+  rescued({ joining: 'always', preferences: 'ignored' });
   return best;
 }
 

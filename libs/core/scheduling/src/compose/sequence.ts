@@ -21,6 +21,8 @@ export type Manner = {
   readonly joining: Joining;
   /** Whether preferences are tried before they are given up, or given up at once. */
   readonly preferences: 'tried' | 'ignored';
+  /** The indexes of classes that are placed before the others. */
+  readonly first?: ReadonlySet<number>;
 };
 
 const likeKarpenter: Manner = { joining: 'always', preferences: 'tried' };
@@ -88,7 +90,12 @@ export function placeRest(
 }
 
 function placeUntilStill(engine: Engine, table: ItemTable, left: number[], manner: Manner): void {
-  const { classes, options } = engine.world;
+  const { options } = engine.world;
+  const { first = new Set<number>() } = manner;
+  // Stable: apart from these, the largest pods stay first.
+  const classes = engine.world.classes.toSorted(
+    (a, b) => Number(first.has(b.index)) - Number(first.has(a.index)),
+  );
   const prompt = left.reduce((sum, count) => sum + count, 0) <= promptPodsMax;
   for (let progress = true; progress;) {
     progress = false;

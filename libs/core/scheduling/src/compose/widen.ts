@@ -1,8 +1,8 @@
 import { float64At, numberAt } from '@dovetail/core-invariant';
 
 import type { State } from '../match/states.js';
-import type { Offer } from '../model/templates.js';
-import { chargeOf, cheapestTypes, offersFor } from '../rooms/accounts.js';
+import { chargeOf, type Offer } from '../model/templates.js';
+import { cheapestTypes, offersFor } from '../rooms/accounts.js';
 import type { Bin } from '../rooms/bin.js';
 import type { Engine } from '../rooms/engine.js';
 

@@ -3,9 +3,9 @@ import { formatResources } from '@dovetail/core-kube-model';
 import type { State } from '../match/states.js';
 import type { PodClass } from '../model/classes.js';
 import { valuesAmong } from '../model/min-values.js';
-import type { Template } from '../model/templates.js';
+import { chargeOf, type Template } from '../model/templates.js';
 import type { Reason } from '../plan.js';
-import { Accounts, chargeOf, cheapestTypes, offersFor } from '../rooms/accounts.js';
+import { Accounts, cheapestTypes, offersFor } from '../rooms/accounts.js';
 import type { Engine } from '../rooms/engine.js';
 import { demandOnPool } from './demand.js';
 

@@ -286,3 +286,13 @@ export function templatesOf(snapshot: Snapshot, tables: TemplateTables): readonl
     };
   });
 }
+
+/** Returns the amount that one node counts against a limit: its capacity, or one for `nodes`. */
+export const chargeOf = (offer: Offer, name: string): number =>
+  name === 'nodes' ? 1 : (offer.type.type.capacity[name] ?? 0);
+
+/** Returns the offers of which the pool's limits leave room for one node. */
+export const affordableOffers = ({ offers, remaining }: Template): readonly Offer[] =>
+  offers.filter((offer) =>
+    Object.entries(remaining).every(([name, left]) => chargeOf(offer, name) <= left),
+  );

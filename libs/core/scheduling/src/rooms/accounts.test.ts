@@ -4,6 +4,7 @@ import type { HostPort } from '@dovetail/core-kube-model';
 import { describe, expect, test } from '@jest/globals';
 
 import type { Offer } from '../model/templates.js';
+import { chargeOf } from '../model/templates.js';
 import { defaultPlanOptions } from '../options.js';
 import {
   daemonSetOf,
@@ -17,7 +18,6 @@ import {
 import { worldOf } from '../world/world.js';
 import {
   Accounts,
-  chargeOf,
   cheapestFor,
   cheapestTypes,
   type Load,

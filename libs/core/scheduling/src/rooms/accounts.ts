@@ -3,7 +3,7 @@ import type { HostPort } from '@dovetail/core-kube-model';
 import type { State } from '../match/states.js';
 import { anyClash } from '../model/host-ports.js';
 import { meetsMinValues } from '../model/min-values.js';
-import type { Offer, Template } from '../model/templates.js';
+import { chargeOf, type Offer, type Template } from '../model/templates.js';
 import { type Bin } from './bin.js';
 
 /** The amounts that a node must hold: requests and host ports of its pods. */
@@ -178,10 +178,6 @@ export class Accounts {
     return true;
   }
 }
-
-/** Returns the amount that one node counts against a limit: its capacity, or one for `nodes`. */
-export const chargeOf = (offer: Offer, name: string): number =>
-  name === 'nodes' ? 1 : (offer.type.type.capacity[name] ?? 0);
 
 /** Returns the offers of the `max` cheapest types. `offers` must be sorted by price. */
 export function cheapestTypes(offers: readonly Offer[], max: number): readonly Offer[] {

@@ -4,7 +4,7 @@ import { type PodClass, Selections } from '../model/classes.js';
 import { alternativesOf, type Group, type GroupTable } from '../model/groups.js';
 import { holdsRoom, nodeRequirements } from '../model/nodes.js';
 import type { SelectorKeys } from '../model/selection.js';
-import type { Template } from '../model/templates.js';
+import { affordableOffers, type Template } from '../model/templates.js';
 import type { ExistingNode, Snapshot } from '../snapshot.js';
 import { filterAdmits, templateDomains } from '../topology/domains.js';
 import { Ledger, type Tally } from '../topology/ledger.js';
@@ -113,7 +113,7 @@ function eligibleDomains(
   plain: Map<string, readonly string[]>,
 ): Iterable<string> {
   const found = new Set<string>();
-  // No new node opens in a domain that no pod to place could use, so none is missing there.
+  // No new node opens in a domain that no pod to place could use, or for which no limit leaves room.
   const sets = reachable(group.key, tables.classes);
   for (const template of tables.templates) {
     const filtered =
@@ -121,7 +121,7 @@ function eligibleDomains(
     const known = filtered ? undefined : plain.get(`${template.index} ${group.key}`);
     const domains =
       known ??
-      templateDomains(template, group.key, {
+      templateDomains({ ...template, offers: affordableOffers(template) }, group.key, {
         filter: group.filter,
         wellKnown: tables.wellKnown,
       }).filter((domain) => sets?.some((set) => admits(set, domain)) ?? true);
