@@ -41,7 +41,7 @@ const patchTypes = {
 } as const;
 
 /** The Kubernetes API with a limit on its requests. */
-export type PacedKubeApi = KubeApi & {
+type PacedKubeApi = KubeApi & {
   /** The same API under the same limit; its requests go before all others that wait. */
   readonly urgent: KubeApi;
 };

@@ -23,7 +23,7 @@ import type {
 import type { ReaperConfig } from './config.js';
 
 /** The parts of the Kubernetes API that the reaper uses. */
-export type ReaperKube = KubeWatches &
+type ReaperKube = KubeWatches &
   KubeReads &
   KubeCreates &
   KubePatches &

@@ -7,7 +7,7 @@ import type { ReaperContext } from '../context.js';
 import { kubeBy } from '../deps.js';
 
 /** Why a node is drained, as Events say it, and by when, if that is given. */
-export type Drain = { readonly reason: string; readonly deadlineMs: number | undefined };
+type Drain = { readonly reason: string; readonly deadlineMs: number | undefined };
 
 type Backoff = { readonly untilMs: number; readonly delayMs: number };
 

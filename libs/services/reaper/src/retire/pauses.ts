@@ -1,7 +1,7 @@
 import type { Clock } from '@dovetail/core-ports';
 
 /** How long a key pauses. It doubles with each pause in a row. */
-export type PauseTimes = { readonly firstMs: number; readonly maxMs: number };
+type PauseTimes = { readonly firstMs: number; readonly maxMs: number };
 
 type Pause = { readonly untilMs: number; readonly lengthMs: number };
 
