@@ -8,11 +8,13 @@
 export {
   type CatalogView,
   claimUsage,
+  leastOf,
   type TypesByName,
   typesNamedBy,
   typesOfClaim,
   typesOfPool,
 } from './catalog-view.js';
+export { type Churn, ChurnGuard } from './churn-guard.js';
 export { Cluster, type ClusterChange, type UnreadableObject } from './cluster.js';
 export { nodeInFlight } from './existing-node.js';
 export { existingNodes } from './existing-nodes.js';

@@ -112,6 +112,7 @@ type AdmissionCode =
   | 'constraint-broken'
   | 'not-on-replaced-node'
   | 'already-replaced'
+  | 'no-progress'
   | 'admission-failed';
 
 /**

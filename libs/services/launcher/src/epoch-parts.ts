@@ -1,5 +1,5 @@
 import type { Channel } from '@dovetail/contracts';
-import type { Cluster } from '@dovetail/core-cluster';
+import { ChurnGuard, type Cluster } from '@dovetail/core-cluster';
 import type { Epoch } from '@dovetail/core-ports';
 import { type Decisions, EventRecorder, type Outbox, StatusWriter } from '@dovetail/service-kit';
 
@@ -89,6 +89,7 @@ type SharedParts = EpochDeps & {
   readonly nominations: Nominations;
   readonly feed: LauncherFeed;
   readonly generation: () => string;
+  readonly churn: ChurnGuard;
   /** The checker on the mirror; rounds and placements share the nodes that it keeps. */
   readonly checker: Checker;
 };
@@ -113,6 +114,7 @@ function sharedParts(deps: EpochDeps, config: LauncherConfig): SharedParts {
     nominations: new Nominations({ events, clock: deps.clock }),
     feed,
     generation: () => feed.nextGeneration(),
+    churn: new ChurnGuard(deps.cluster),
     checker: new Checker(deps.cluster, catalog, planOptionsOf(config)),
   };
 }

@@ -54,10 +54,12 @@ export class LauncherEpoch {
     this.#parts = parts;
     const stop = new Stopper(epochStop);
     const endTransitions = recordTransitions(this.#deps.cluster, parts.events);
+    const endChurn = this.#deps.cluster.subscribe((change) => parts.churn.heard(change));
     // A loop that ends or fails ends the others.
     const loops = this.#loops(parts, stop).map((loop) => loop.finally(() => stop.abort()));
     const ended = await Promise.allSettled(loops);
     endTransitions();
+    endChurn();
     const failed = ended.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
   }

@@ -20,6 +20,9 @@ export const launcherMetrics: Readonly<
   dovetail_admission_bins_total: {
     help: 'Bins judged, by outcome and, for refusals, the first reason code',
   },
+  dovetail_pods_held_total: {
+    help: 'Times that a pod got no further node, because those that were bought for it did not run it',
+  },
   dovetail_pools_not_usable_total: { help: 'Times that a pool became unusable, by reason' },
   dovetail_claims_voided_total: {
     help: 'Claims taken back: made by a deposed launcher, or naming pods that another claim names',

@@ -59,6 +59,8 @@ export type StageOptions = {
   readonly controlPlane?: ControllerOptions;
   /** The speed of the kubelets. */
   readonly kubelets?: Partial<NodeAgentOptions>;
+  /** Changes what the kubelet of a machine reports of it. */
+  readonly reports?: (instance: BootedInstance) => BootedInstance;
   /** Which files of deploy/crds are installed. Default: all. */
   readonly crds?: (file: string) => boolean;
 };
@@ -248,8 +250,9 @@ export class Stage {
   #boot(machine: Machine): void {
     const facts = this.twin.types.get(machine.instanceType)?.facts;
     const instance = bootedInstance(machine, facts);
-    if (instance !== undefined)
-      this.agent.boot({ ...instance, nodeName: this.nodeNameOf(machine) });
+    if (instance === undefined) return;
+    const reported = this.#options.reports?.(instance) ?? instance;
+    this.agent.boot({ ...reported, nodeName: this.nodeNameOf(machine) });
   }
 
   #lastLines(): string {

@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto';
 
 import { annotations, type Pool, renderPromise } from '@dovetail/core-api';
 import { claimValue, poolValue } from '@dovetail/core-api/testing';
-import { type CatalogView, Cluster, livePromise, nodesNow } from '@dovetail/core-cluster';
+import {
+  type CatalogView,
+  ChurnGuard,
+  Cluster,
+  livePromise,
+  nodesNow,
+} from '@dovetail/core-cluster';
 import { plainTypeValue, typesByName } from '@dovetail/core-ec2-model/testing';
 import { nodeValue, podValue } from '@dovetail/core-kube-model/testing';
 import type { NewNode } from '@dovetail/core-scheduling';
@@ -27,7 +33,14 @@ const clusterOf = (change: Partial<Pool> = {}): Cluster => {
 };
 const judged = (cluster: Cluster, newNodes: readonly NewNode[], check: CheckBin = () => []) => {
   const judge = new Judge(
-    { cluster, catalog, memory: new AdmissionMemory(), check, sha256Hex },
+    {
+      cluster,
+      catalog,
+      memory: new AdmissionMemory(),
+      churn: new ChurnGuard(cluster),
+      check,
+      sha256Hex,
+    },
     { planAgeMaxMs: 60_000, promiseMs: 1, replacementPromiseMs: 1 },
     { admission: { epoch: 1, number: 2 }, nowMs: 1_000, nodes: nodesNow(cluster, catalog, 1_000) },
   );

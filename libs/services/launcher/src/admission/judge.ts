@@ -2,6 +2,7 @@ import type { AdmissionNumber, PlanMessage } from '@dovetail/contracts';
 import { type Pool, poolKey, type PromiseAnnotation } from '@dovetail/core-api';
 import {
   type CatalogView,
+  type ChurnGuard,
   type Cluster,
   type TypesByName,
   typesOfPool,
@@ -11,16 +12,24 @@ import type { ExistingNode, NewNode, Placement, Reason } from '@dovetail/core-sc
 
 import { admissionText } from '../cluster/admission-mark.js';
 import { BinOptions } from './bin-options.js';
-import { type CheckBin, claimNameOf, type JudgedBin, placementId, refusedBin } from './judged.js';
+import {
+  type CheckBin,
+  claimNameOf,
+  type JudgedBin,
+  placementId,
+  type RefusedBin,
+  refusedBin,
+} from './judged.js';
 import { type AdmissionMemory, Ledger } from './ledger.js';
 import { type Admitted, nodeToBe } from './node-to-be.js';
-import { largestUse } from './options.js';
+import { largestUse, leastOffered } from './options.js';
 import { reason } from './reason.js';
 import { RuleCheck } from './rule-check.js';
 import {
   groupTouched,
   nodeFull,
   nodeRetiring,
+  noProgress,
   olderEpoch,
   podsNotFree,
   poolUnusable,
@@ -39,6 +48,8 @@ export type JudgeDeps = {
   readonly cluster: Cluster;
   readonly catalog: CatalogView;
   readonly memory: AdmissionMemory;
+  /** Knows the pods for which nodes were bought in vain. */
+  readonly churn: Pick<ChurnGuard, 'holds' | 'admitted'>;
   readonly check: CheckBin;
   readonly sha256Hex: (text: string) => string;
 };
@@ -173,7 +184,35 @@ export class Judge {
     const later = { newNodes: message.plan.newNodes.slice(index + 1), placements: [] };
     const broken = this.#rules.broken(message, narrowed, later);
     if (broken.length > 0) return refusedBin(message, bin.id, bin, broken);
-    return this.#admit(message, narrowed, pool, types);
+    return (
+      this.#held(message, narrowed, pool, types) ?? this.#admit(message, narrowed, pool, types)
+    );
+  }
+
+  /** Refuses a node for pods that nodes of its size were bought for in vain. */
+  #held(
+    message: PlanMessage,
+    bin: NewNode,
+    pool: Pool,
+    types: TypesByName,
+  ): RefusedBin | undefined {
+    if (message.cause.kind === 'replacement') return undefined;
+    const offers = leastOffered(bin.options, types);
+    const held = this.#podsOf(bin.podUids).flatMap((pod) => {
+      const churn = this.#deps.churn.holds(pod, { pool, offers }, this.#nowMs);
+      return churn === undefined ? [] : [{ pod, churn }];
+    });
+    return held.length === 0
+      ? undefined
+      : {
+          ...refusedBin(
+            message,
+            bin.id,
+            bin,
+            held.map(({ pod, churn }) => noProgress(pod, churn)),
+          ),
+          heldPodUids: held.map(({ pod }) => pod.uid),
+        };
   }
 
   /** Counts the bin in, so that later bins see it. */
@@ -189,6 +228,13 @@ export class Judge {
       this.#deps.sha256Hex,
     );
     this.#take(message, bin, { pool, types, pods, claimName });
+    if (message.cause.kind === 'pending')
+      for (const pod of pods)
+        this.#deps.churn.admitted(pod, pool, {
+          claimName,
+          atMs: this.#nowMs,
+          offers: leastOffered(bin.options, types),
+        });
     const requests = sumResources(pods.map((pod) => pod.requests));
     return {
       kind: 'new-node',

@@ -49,6 +49,8 @@ export type RefusedBin = {
   readonly podUids: readonly string[];
   readonly pool?: NewNode['pool'];
   readonly reasons: readonly Reason[];
+  /** The pods that the refusal is about, if not all: they back off, the others do not. */
+  readonly heldPodUids?: readonly string[];
 };
 
 export type JudgedBin = AdmittedNode | AdmittedPlacement | RefusedBin;

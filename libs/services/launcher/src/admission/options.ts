@@ -1,3 +1,4 @@
+import { leastOf } from '@dovetail/core-cluster';
 import type { InstanceType } from '@dovetail/core-ec2-model';
 import type { Resources } from '@dovetail/core-kube-model';
 import type { BinOption, Reason } from '@dovetail/core-scheduling';
@@ -153,3 +154,15 @@ export function largestUse(
   }
   return largest;
 }
+
+/** The room that a node offers, whichever of these options it becomes. */
+export const leastOffered = (
+  options: readonly BinOption[],
+  types: ReadonlyMap<string, InstanceType>,
+): Resources =>
+  leastOf(
+    options.flatMap(({ instanceType }) => {
+      const type = types.get(instanceType);
+      return type === undefined ? [] : [type.allocatable];
+    }),
+  );

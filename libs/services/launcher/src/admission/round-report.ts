@@ -2,7 +2,7 @@ import type { AdmissionNumber, Decision, PlanMessage } from '@dovetail/contracts
 import { poolKey, poolLabelOf } from '@dovetail/core-api';
 import type { Cluster } from '@dovetail/core-cluster';
 import { compareText } from '@dovetail/core-kube-model';
-import type { Metrics } from '@dovetail/core-ports';
+import type { Log, Metrics } from '@dovetail/core-ports';
 import type { BinOption, Reason } from '@dovetail/core-scheduling';
 import {
   aboutPod,
@@ -25,6 +25,7 @@ export type RoundReportDeps = {
   readonly decisions: Decisions;
   readonly events: EventRecorder;
   readonly nominations: Nominations;
+  readonly log: Log;
   readonly metrics: Metrics;
   readonly cluster: Cluster;
 };
@@ -112,6 +113,25 @@ export class RoundReport {
       objects: this.#pods(bin.podUids),
       facts: { admission: admissionText(admission), code: bin.reasons[0]?.code ?? '' },
     });
+    this.#held(bin);
+  }
+
+  /** Names the pods for which nodes were bought in vain: Event, log and metric for each. */
+  #held({ heldPodUids = [], reasons }: RefusedBin): void {
+    const { cluster, events, log, metrics } = this.#deps;
+    for (const uid of heldPodUids) {
+      const pod = cluster.pods.get(uid);
+      const why = reasons.find(({ values }) => values['podUid'] === uid);
+      metrics.count('dovetail_pods_held_total');
+      if (pod === undefined || why === undefined) continue;
+      log.warn('no-progress', why.message, why.values);
+      events.record({
+        about: aboutPod(pod),
+        type: 'Warning',
+        reason: 'NoProgress',
+        message: `${why.message}. Remedy: ${why.remedy ?? ''}`,
+      });
+    }
   }
 
   /**

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import { poolValue } from '@dovetail/core-api/testing';
-import { type CatalogView, Cluster, nodesNow } from '@dovetail/core-cluster';
+import { type CatalogView, ChurnGuard, Cluster, nodesNow } from '@dovetail/core-cluster';
 import { plainTypeValue, typesByName } from '@dovetail/core-ec2-model/testing';
 import { podValue } from '@dovetail/core-kube-model/testing';
 import { type Clock, type KubeApi, LeadershipLost, Stopper } from '@dovetail/core-ports';
@@ -57,6 +57,7 @@ function round(hooks: {
       },
       feed: { publishHead: () => Promise.resolve(), publishVerdicts: () => Promise.resolve() },
       report: { record: quiet },
+      churn: new ChurnGuard(cluster),
       epoch: {
         number: 1,
         stop: office,

@@ -1,5 +1,5 @@
 import type { AdmissionNumber, PlanMessage, Verdict } from '@dovetail/contracts';
-import { type CatalogView, classKey, type Cluster } from '@dovetail/core-cluster';
+import { type CatalogView, type ChurnGuard, classKey, type Cluster } from '@dovetail/core-cluster';
 import {
   type Clock,
   type Epoch,
@@ -35,6 +35,7 @@ export type RoundsDeps = {
   readonly checker: Pick<Checker, 'nodesInTurns' | 'asOfNow'>;
   readonly feed: Pick<LauncherFeed, 'publishHead' | 'publishVerdicts'>;
   readonly report: Pick<RoundReport, 'record'>;
+  readonly churn: ChurnGuard;
   readonly epoch: Epoch;
   /** Called when claims were made: there is something to launch. */
   readonly onClaims: () => void;

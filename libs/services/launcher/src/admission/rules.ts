@@ -1,6 +1,7 @@
 import type { AdmissionNumber, PlanCause } from '@dovetail/contracts';
 import { compareAdmissions } from '@dovetail/contracts';
 import type { Pool } from '@dovetail/core-api';
+import type { Churn } from '@dovetail/core-cluster';
 import {
   fits,
   isTerminal,
@@ -194,3 +195,21 @@ export function poolUnusable(
     launchesLastMinute,
   );
 }
+
+/** Refuses another node for a pod that did not come to run on those that were bought for it. */
+export const noProgress = (pod: Pod, { claims, untilMs }: Churn): Reason =>
+  reason(
+    'no-progress',
+    `${claims.length} nodes of this size were launched for pod ${pod.namespace}/${pod.name}, and it runs on none of them; the next is launched after ${new Date(untilMs).toISOString()}`,
+    {
+      podUid: pod.uid,
+      pod: `${pod.namespace}/${pod.name}`,
+      nodes: claims.length,
+      claims: claims.slice(-3).join(' '),
+      untilMs,
+    },
+    {
+      remedy:
+        'compare what the pod and the daemonsets request with what these nodes report as allocatable; a change of the pod, its pool, class or a daemonset lets it go again',
+    },
+  );

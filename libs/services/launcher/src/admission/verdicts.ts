@@ -12,9 +12,11 @@ type Round = { readonly admission: AdmissionNumber; readonly atMs: number };
 /** The outcome of each pod of a bin. */
 export function verdictsOfBin(bin: JudgedBin, round: Round): readonly Verdict[] {
   const outcome = bin.kind === 'refused' ? 'refused' : 'admitted';
+  // Pods that are held back off like pods that fit nowhere: longer each time, until a change.
+  const held = new Set(bin.kind === 'refused' ? bin.heldPodUids : []);
   return bin.podUids.map((podUid) => ({
     podUid,
-    outcome,
+    outcome: held.has(podUid) ? 'unplaced' : outcome,
     planId: bin.plan.id,
     binId: bin.binId,
     ...round,

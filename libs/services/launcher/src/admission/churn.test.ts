@@ -1,0 +1,54 @@
+import { type KubeObject, kubeResources } from '@dovetail/core-ports';
+import { podObject } from '@dovetail/sim-stage';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
+
+import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';
+
+// Time is virtual, but a machine that does much else needs seconds for a virtual hour.
+jest.setTimeout(120_000);
+let self: LauncherStage;
+afterEach(() => {
+  self.end();
+});
+const { pods, nodeClaims, events } = kubeResources;
+
+/** A cause that no plan foresees: every kubelet reports a tenth of its machine's CPU. */
+async function plant(): Promise<void> {
+  self = await launcherStage({
+    reports: (instance) => ({ ...instance, allocatable: { ...instance.allocatable, cpu: '100m' } }),
+  });
+  await self.readyPool();
+  self.launcher('one');
+  await self.planningPossible();
+  await self.kube.create(pods, podObject('a', { cpu: '1500m' }));
+  await self.until("the pod in the solver's view", () => self.planner.cluster.pods.size === 1);
+  self.planner.planAlways();
+}
+
+const claims = (): Promise<readonly KubeObject[]> => self.kube.list(nodeClaims);
+const launched = (): number => self.twin.instances.all().length;
+const eventOf = (reason: string): Promise<KubeObject> =>
+  self.until(`the Event ${reason}`, async () =>
+    (await self.kube.list(events)).find((event) => event['reason'] === reason),
+  );
+
+describe('a pod that no node of its size runs', () => {
+  test('is given two, and then a further one only after waits that double', async () => {
+    await plant();
+    const held = await eventOf('NoProgress');
+    expect(held).toMatchObject({
+      type: 'Warning',
+      involvedObject: { kind: 'Pod', name: 'a' },
+      message: expect.stringMatching(
+        /^2 nodes of this size were launched for pod default\/a, and it runs on none of them; .*Remedy: compare/,
+      ),
+    });
+    expect(launched()).toBe(2);
+    await self.advance(40_000);
+    expect(launched()).toBe(2);
+    await self.until('a third after the wait', () => launched() === 3);
+    await self.advance(60_000);
+    expect([launched(), (await claims()).length]).toEqual([3, 3]);
+    expect(self.log.lines.some((line) => line.startsWith('warn no-progress '))).toBe(true);
+  });
+});
