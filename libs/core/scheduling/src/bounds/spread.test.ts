@@ -68,7 +68,7 @@ const boundOf = (program: Scripted, { prices, rangesMax }: Case): Promise<number
 
 const cases = fc.record({
   prices: fc.array(fc.integer({ min: 0, max: 1000 }), { minLength: 1, maxLength: 40 }),
-  rangesMax: fc.integer({ min: 0, max: 12 }).map((halvings) => 1 + 2 * halvings),
+  rangesMax: fc.integer({ min: 1, max: 25 }),
 });
 
 describe('the bound over ranges of the number of new nodes', () => {

@@ -30,7 +30,7 @@ export async function spreadBound(
     return { ...range, nodes, priceMicrosPerHour: Math.max(within, priceMicrosPerHour) };
   };
   const leaves: Leaf[] = [await solve(what.all, 0)];
-  for (let solved = 1; solved < what.rangesMax; solved += 2) {
+  for (let solved = 1; solved + 2 <= what.rangesMax; solved += 2) {
     leaves.sort((a, b) => a.priceMicrosPerHour - b.priceMicrosPerHour || a.least - b.least);
     const [lowest] = leaves;
     if (

@@ -15,7 +15,7 @@ const roundsMax = 3;
 /** Exchanges that top off a rebuilt node. More of them raise its worth and take more time. */
 const swapsMax = 6;
 
-/** The number of the last node that the search opened. All parts of the search share it. */
+/** The number of the next node that the search opens. All parts of the search share it. */
 export type BinIds = { next: number };
 
 /** The shells of dissolved nodes. If `fixed`, only they may be filled and no node may be opened. */
@@ -89,12 +89,9 @@ export class Rebuild {
       const at = shells.findIndex((shell) => flexibleRoom(this.#context, shell, seed) > 0);
       return at < 0 ? undefined : shells.splice(at, 1)[0];
     }
+    const id = this.#ids.next;
     this.#ids.next += 1;
-    return emptyBin(
-      this.#context,
-      this.#ids.next,
-      at(seed.openings, this.#random.below(seed.openings.length)),
-    );
+    return emptyBin(this.#context, id, at(seed.openings, this.#random.below(seed.openings.length)));
   }
 
   #coverAll(start: PackBin): PackBin | undefined {

@@ -73,6 +73,7 @@ test('any packing stays whole, gets no dearer, and comes out equal for equal see
         const bins = firstFitPack(context, Infinity) ?? [];
         const found = improved(context, bins.map(copyOf), { seed });
         expect(faultsOf(context, found.bins)).toEqual([]);
+        expect(new Set(found.bins.map(({ id }) => id)).size).toBe(found.bins.length);
         expect(totalPrice(found.bins)).toBeLessThanOrEqual(totalPrice(bins));
         expect(totalPrice(found.bins)).toBeGreaterThanOrEqual(context.bound);
         const again = improved(context, bins.map(copyOf), { seed });

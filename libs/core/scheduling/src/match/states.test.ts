@@ -1,7 +1,11 @@
+import { present } from '@dovetail/core-invariant';
+import type { Pod } from '@dovetail/core-kube-model';
 import { describe, expect, test } from '@jest/globals';
 
 import type { Offer } from '../model/templates.js';
-import { legacyWorld, mixedWorld } from '../testing/worlds.js';
+import { defaultPlanOptions } from '../options.js';
+import { podOf, poolOf, snapshotOf } from '../testing/objects.js';
+import { familyTypes, legacyWorld, mixedWorld } from '../testing/worlds.js';
 import { unsized, type World, worldOf } from '../world/world.js';
 import type { State } from './states.js';
 
@@ -120,4 +124,43 @@ describe('openings', () => {
       expect(states.openingOf(second)).toBe(second);
     }
   });
+});
+
+test('which of two pods joins a node first does not matter', () => {
+  const team = (operator: 'In' | 'NotIn', value: string): Partial<Pod> => ({
+    requiredNodeAffinity: [
+      { matchExpressions: [{ key: 'team', operator, values: [value] }], matchFields: [] },
+    ],
+  });
+  const world = worldOf(
+    snapshotOf({ pools: [{ pool: poolOf('default'), instanceTypes: familyTypes() }] }),
+    [podOf('not-red', team('NotIn', 'red')), podOf('blue', team('In', 'blue'))],
+    defaultPlanOptions,
+  );
+  const { states, shapes, templates } = world;
+  const orders = [shapes.shapes, [...shapes.shapes].reverse()].map((order) =>
+    order.reduce<State | undefined>(
+      (state, shape) => state && states.after(state, shape),
+      states.root(present(templates[0], 'the pool is open')),
+    ),
+  );
+  expect(orders).toEqual([undefined, undefined]);
+});
+
+test('in every generated world two shapes lead to one state, in whichever order', () => {
+  for (const { states, shapes, templates } of worlds)
+    for (const template of templates)
+      for (const one of shapes.shapes.slice(0, 12))
+        for (const other of shapes.shapes.slice(0, 12)) {
+          const [there, back] = [
+            [one, other],
+            [other, one],
+          ].map((order) =>
+            order.reduce<State | undefined>(
+              (state, shape) => state && states.after(state, shape),
+              states.root(template),
+            ),
+          );
+          expect(there).toBe(back);
+        }
 });

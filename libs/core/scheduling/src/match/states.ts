@@ -156,8 +156,11 @@ export class StateTable {
 
   #compute(state: State, shape: Shape): State | undefined {
     if (taintAgainst(shape, state.template.pool.taints) !== undefined) return undefined;
-    if (!isCompatible(state.requirements, shape.requirements, { allowUndefined: this.#wellKnown }))
-      return undefined;
+    // Also to the template alone: a pod that excludes a value of a label defines the label for
+    // nobody, and which pod joins first must not matter.
+    const allowUndefined = this.#wellKnown;
+    for (const offered of new Set([state.template.requirements, state.requirements]))
+      if (!isCompatible(offered, shape.requirements, { allowUndefined })) return undefined;
     const requirements = intersectRequirements(state.requirements, shape.requirements);
     if (isUnsatisfiable(requirements)) return undefined;
     const types = new Map<string, boolean>();
