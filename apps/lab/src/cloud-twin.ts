@@ -59,8 +59,8 @@ export async function runCloudTwin(): Promise<void> {
 }
 
 /**
- * The policies of each service, by its access key. `services` stands for all of them in one process.
- * pod-watcher and the solvers call nothing in AWS, so they may do nothing.
+ * The policies of each service, by its access key. `services` stands for all of them in one
+ * process. pod-watcher and the solvers call nothing in AWS, so they may do nothing.
  */
 const policiesOf: Readonly<Record<string, readonly string[]>> = {
   launcher: ['launcher'],

@@ -4,7 +4,7 @@ import type { MalformedMessage } from '@dovetail/contracts';
 import { type Clock, type DebugState, type Log, stackOf, type Vitals } from '@dovetail/core-ports';
 import type { EnginePort, Solved } from '@dovetail/service-solver';
 
-import type { Answer, Question, Notice } from './protocol.js';
+import type { Answer, Notice, Question } from './protocol.js';
 
 /**
  * A thread that answers nothing for longer is hung: each plan is bounded by a budget of seconds.

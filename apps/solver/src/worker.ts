@@ -6,9 +6,9 @@ import { inThread, SolverEngine } from '@dovetail/service-solver';
 
 import {
   type Answer,
+  type Notice,
   type Question,
   sharedOffsetClock,
-  type Notice,
   type WorkerData,
 } from './protocol.js';
 

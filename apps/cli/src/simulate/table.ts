@@ -113,7 +113,9 @@ function summary(result: SimulationResult): string {
   );
 }
 
-/** Closer to the bound than this, a plan is shown as the cheapest: it is what the table rounds to. */
+/**
+ * Closer to the bound than this, a plan is shown as the cheapest: it is what the table rounds to.
+ */
 const gapShown = 0.0005;
 
 function boundText({ gap, lowerBound }: SimulationResult['cost']): string {

@@ -82,8 +82,8 @@ type InterruptionConfig = {
 type CollectionConfig = CollectionLimits &
   GhostLimits & {
     /**
-     * Pause between passes at first, and after the given number of passes that went well (Karpenter:
-     * 10 s, then 2 min).
+     * Pause between passes at first, and after the given number of passes that went well
+     * (Karpenter: 10 s, then 2 min).
      */
     readonly firstIntervalMs: number;
     readonly firstPasses: number;

@@ -133,6 +133,19 @@ function rootKey(group: string | undefined, kind: string): string {
   return `${group === '' ? 'v1' : `${group}/v1`}/${kind}`;
 }
 
+/** Writes the generated module. */
+function write(text: string, version: string): void {
+  writeFileSync(
+    new URL('../src/schema/builtin-protobuf.ts', import.meta.url),
+    `// Written by tools/builtin-protobuf.ts from the .proto files of k8s.io/api and
+// k8s.io/apimachinery ${version}; do not edit.
+/** Field numbers of the built-in kinds as JSON text: messages by name, and the kinds' messages. */
+export const builtinProtobufJson: string =
+  '${text}';
+`,
+  );
+}
+
 function main([root, version]: readonly string[]): void {
   if (root === undefined || version === undefined)
     throw new Error('give the folder k8s.io of a Go module cache, and a version such as v0.34.3');
@@ -163,15 +176,7 @@ function main([root, version]: readonly string[]): void {
       ]),
     ),
   });
-  writeFileSync(
-    new URL('../src/schema/builtin-protobuf.ts', import.meta.url),
-    `// Written by tools/builtin-protobuf.ts from the .proto files of k8s.io/api and
-// k8s.io/apimachinery ${version}; do not edit.
-/** Field numbers of the built-in kinds as JSON text: messages by name, and the kinds' messages. */
-export const builtinProtobufJson: string =
-  '${text}';
-`,
-  );
+  write(text, version);
   process.stdout.write(`${Object.keys(messages).length} messages, ${text.length} characters\n`);
 }
 

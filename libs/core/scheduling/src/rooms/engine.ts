@@ -12,6 +12,7 @@ import { Accounts, cheapestFor, sizesFor } from './accounts.js';
 import { type Bin } from './bin.js';
 import { timesFitting } from './fitting.js';
 import type { Item } from './items.js';
+import { volumeRoomOn } from './volume-room.js';
 
 const noPorts = [] as const;
 
@@ -99,7 +100,7 @@ export class Engine {
     let times = timesFitting(room.free, bin.used, item.cls.requests);
     if (times > 0) times = Math.min(times, this.#hostRoom(bin, item, room.hostPorts));
     if (times > 0 && item.cls.attachments.length > 0)
-      times = Math.min(times, this.#volumeRoom(bin, item));
+      times = Math.min(times, volumeRoomOn(bin, item));
     return times;
   }
 
@@ -226,26 +227,6 @@ export class Engine {
       : Math.min(times, 1);
   }
 
-  /**
-   * Returns how many more of the item the node's volume limits allow. A volume with a name is
-   * attached once, even if several pods share it.
-   */
-  #volumeRoom(bin: Bin, item: Item): number {
-    let times = Infinity;
-    for (const [driver, { limit, attached }] of bin.room?.volumeRoom ?? []) {
-      const names = new Set(attached);
-      let own = 0;
-      for (const [other, copies] of bin.contents) own += attach(other, driver, { names, copies });
-      const each = attach(item, driver, { names: new Set(), copies: 1 });
-      const before = names.size;
-      attach(item, driver, { names, copies: 1 });
-      if (each === 0 && names.size === before) continue;
-      const left = limit - names.size - own;
-      times = Math.min(times, left < 0 ? 0 : each === 0 ? Infinity : Math.floor(left / each));
-    }
-    return times;
-  }
-
   /** Opens an empty new node in one of its template's opening states. */
   open(state: State): Bin {
     const bin: Bin = {
@@ -341,21 +322,3 @@ const portsWith = (bin: Bin | undefined, item: Item): readonly HostPort[] => {
   const taken = bin?.ports ?? noPorts;
   return own.length === 0 ? taken : [...taken, ...own];
 };
-
-/**
- * Adds the named volumes of the item to `names`. Returns how many unnamed volumes `copies` pods
- * bring.
- */
-function attach(
-  item: Item,
-  driver: string,
-  what: { readonly names: Set<string>; readonly copies: number },
-): number {
-  let own = 0;
-  for (const one of item.cls.attachments) {
-    if (one.driver !== driver) continue;
-    if (one.id === undefined) own += what.copies;
-    else what.names.add(one.id);
-  }
-  return own;
-}

@@ -113,7 +113,8 @@ function eligibleDomains(
   plain: Map<string, readonly string[]>,
 ): Iterable<string> {
   const found = new Set<string>();
-  // No new node opens in a domain that no pod to place could use, or for which no limit leaves room.
+  // No new node opens in a domain that no pod to place could use, or for which no limit leaves
+  // room.
   const sets = reachable(group.key, tables.classes);
   for (const template of tables.templates) {
     const filtered =
