@@ -69,7 +69,7 @@ function typeOf(name: string, cores: number, gibibytes: number, price: number): 
 }
 
 /** The types of every world: two families, of which the larger are no cheaper per core. */
-export const types: readonly InstanceType[] = [
+const types: readonly InstanceType[] = [
   typeOf('c-2', 2, 4, 80_000),
   typeOf('m-2', 2, 8, 100_000),
   typeOf('m-4', 4, 16, 200_000),

@@ -191,8 +191,7 @@ const bad = (message: object): Uint8Array => wire.StateRecord.encode(message).fi
 const batchBytes = (message: object): Uint8Array => wire.PendingBatch.encode(message).finish();
 describe('what is wrong is refused by the name of its field', () => {
   test.each([
-    // what                                  bytes                                                  
-    // field                    reason
+    // what, bytes, field, reason
     ['no bytes at all', new Uint8Array(), 'uid', /empty or missing/],
     ['a record without a state', bad({ uid: 'u', generation: 'g' }), '', /unset, or newer/],
     [

@@ -1,8 +1,5 @@
 import { labels, type NodeClaim, nodeClaimOf } from '@dovetail/core-api';
-import { isRecord, type Parsed } from '@dovetail/core-kube-model';
-
-const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  isRecord(value) ? value : {};
+import { type Parsed, recordOf } from '@dovetail/core-kube-model';
 
 /** The fields that end a claim, with stand-ins for those that a claim cannot be read without. */
 function barely(raw: unknown, keepsGrace: boolean): unknown {

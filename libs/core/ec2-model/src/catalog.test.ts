@@ -12,8 +12,7 @@ describe('the catalog of instance types', () => {
   });
 
   test.each([
-    // type          arch     vCPU  MiB     interfaces  addresses  zones                         
-    // $/h
+    // type, architecture, vCPU, MiB, interfaces, addresses, zones, price
     ['m5.large', 'amd64', 2, 8192, 3, 10, 'abcdf', 96_000],
     ['c7gd.metal', 'arm64', 64, 131072, 15, 50, undefined, 2_903_000],
     ['a1.medium', 'arm64', 1, 2048, 2, 4, undefined, 25_500],

@@ -220,8 +220,12 @@ export class Collector {
     await deleteClaim(deps.kube, claim);
     deps.metrics.count('dovetail_collected_total', { what: 'claim' });
     const message = 'Disrupting NodeClaim: its Node is gone and its instance still runs';
-    const reason = 'DisruptionTerminating';
-    events.record({ about: aboutClaim(claim), type: 'Warning', reason, message });
+    events.record({
+      about: aboutClaim(claim),
+      type: 'Warning',
+      reason: 'DisruptionTerminating',
+      message,
+    });
     decisions.tell({
       ...claimFacts(claim),
       id: `collect/${claim.uid}`,

@@ -37,7 +37,7 @@ const operators = {
 } as const;
 
 /** A condition operator of IAM that the evaluator knows. */
-export type Operator = keyof typeof operators;
+type Operator = keyof typeof operators;
 
 const isOperator = (name: string): name is Operator => Object.hasOwn(operators, name);
 
