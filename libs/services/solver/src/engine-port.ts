@@ -4,15 +4,16 @@ import { Wake } from '@dovetail/service-kit';
 
 import type { Solved, SolverEngine } from './engine.js';
 
-/**
- * The engine as the service sees it. It runs in a worker thread in production, and in the same
- * thread in tests.
- */
-export interface EnginePort {
+/** Takes what the two streams deliver. */
+interface EngineFeed {
   /** Applies an event of the state feed. */
   state(event: FollowEvent): void;
   /** Applies an event of the catalog stream. */
   catalog(event: FollowEvent): void;
+}
+
+/** Plans on the mirror of the streams. */
+interface EnginePlanner {
   /**
    * Plans a batch, and improves the plan for at most `budgetMs`. Rejects when the planner fails.
    */
@@ -21,11 +22,21 @@ export interface EnginePort {
   solveRequest(request: PlanRequest): Promise<Solved>;
   /** Resolves when the mirror has changed since the last call, or after `waitMs` at the latest. */
   changed(waitMs: number): Promise<void>;
+}
+
+/** Shows how far the engine is. */
+interface EngineView {
   /** Whether both streams have been read to their ends. */
   ready(): boolean;
   /** The state of the engine, in numbers. */
   debugState(): DebugState;
 }
+
+/**
+ * The engine as the service sees it. It runs in a worker thread in production, and in the same
+ * thread in tests.
+ */
+export type EnginePort = EngineFeed & EnginePlanner & EngineView;
 
 /** The engine in this thread. The clock bounds the waits. */
 export function inThread(engine: SolverEngine, clock: Clock): EnginePort {
