@@ -38,7 +38,6 @@ class Thread {
 
   constructor(file: URL, onEnd: () => void) {
     this.#worker = new Worker(file);
-    this.#holdOrRelease();
     this.#worker.on('message', (reply: Reply) => this.#hear(reply));
     const end = (error: Error): void => {
       onEnd();
@@ -48,6 +47,8 @@ class Thread {
       end(new Error('the thread of HiGHS failed', { cause: error })),
     );
     this.#worker.on('exit', () => end(new Error('the thread of HiGHS has ended')));
+    // A new listener holds the thread again, so it is released after the last one.
+    this.#holdOrRelease();
   }
 
   ask(program: LinearProgram, limits: LpLimits): Promise<LpSolution> {

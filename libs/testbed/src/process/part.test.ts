@@ -74,9 +74,11 @@ test('a program that does not exist is said so', async () => {
 
 test('parts die with their parent, SIGKILL included', async () => {
   const script = fileURLToPath(new URL('../testing/forgetful-parent.ts', import.meta.url));
-  const parent = spawn(process.execPath, ['--import', 'tsx', script, dir], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+  const parent = spawn(
+    process.execPath,
+    ['--import', 'tsx', '--conditions=@dovetail/source', script, dir],
+    { stdio: ['pipe', 'pipe', 'inherit'] },
+  );
   const pid = await new Promise<number>((resolve) =>
     createInterface({ input: parent.stdout }).once('line', (line) => resolve(Number(line))),
   );
