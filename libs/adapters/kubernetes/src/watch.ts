@@ -22,6 +22,7 @@ export type WatchOptions<T> = {
 type Page = { metadata: { resourceVersion: string; continue?: string }; items: KubeObject[] };
 type Identity = { readonly name: string; readonly namespace?: string };
 
+/** Objects in one page of a list, as client-go's pager asks for them. */
 const pageSize = 500;
 /**
  * The wait after a failure doubles from the first to the longest: quick after a hiccup, and gentle

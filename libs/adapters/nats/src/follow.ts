@@ -21,7 +21,15 @@ export type FollowDeps = {
   readonly remake: (stream: string) => Promise<void>;
 };
 
+/**
+ * How often the server shows that it lives, and how often the stream is asked for. It trades
+ * messages on an idle stream for how soon a loss is noticed.
+ */
 const heartbeatMs = 1_000;
+/**
+ * A follower that heard nothing for this long resumes: three heartbeats, and half of one for
+ * delays.
+ */
 const silenceMs = 3_500;
 /**
  * Tombstones live for 10 minutes. A follower that was away for half of that starts over, so it

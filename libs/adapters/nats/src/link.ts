@@ -23,8 +23,17 @@ import {
 } from './options.js';
 import { pause } from './signal.js';
 
+/**
+ * Pause between attempts to connect. It trades attempts in vain for the delay once a server is
+ * back.
+ */
 const retryMs = 500;
+/**
+ * Pause after a server of a version that is too old. It answers, but only an upgrade helps: no
+ * haste.
+ */
 const retryTooOldMs = 3_000;
+/** How long closing waits for unsent messages. It trades the last of them for a prompt end. */
 const drainMs = 1_000;
 /** A lasting cause is logged again after this many attempts, about every 15 s. */
 const sayAgainEvery = 30;
@@ -121,8 +130,11 @@ export class NatsLink {
         name,
         timeout: this.timeoutMs,
         maxReconnectAttempts: -1,
+        // The library waits 2 s. Plans wait for the bus, so ours is shorter; the jitter is the
+        // library's.
         reconnectTimeWait: 250,
         reconnectJitter: 100,
+        // A server that fell silent is noticed within 30 s. The library's 2 min would take six.
         pingInterval: 10_000,
         maxPingOut: 2,
         ignoreAuthErrorAbort: true,

@@ -146,14 +146,19 @@ const launch: LaunchConfig = {
   resendMaxMs: 10 * minute,
   // EC2's answers are eventually consistent; trades a late relaunch for a double one.
   consistencyMs: 30 * second,
+  // Trades a late launch for calls in vain. In 2 s EC2's bucket refills for ten calls of all
+  // claims.
   attemptMs: 2 * second,
+  // Trades a launch that is late by a minute after a long outage for calls in vain during it.
   attemptMaxMs: minute,
   // Karpenter's (pkg/cache: unavailable offerings for 3 minutes); it does not double the time.
   avoidMs: 3 * minute,
+  // Three doublings. Longer would miss capacity that came back; shorter asks in vain more often.
   avoidMaxMs: 24 * minute,
   // The mutating bucket that Karpenter's kwok provider assumes of EC2: 5 a second, 50 at once.
   callsPerSecond: 5,
   callsBurst: 50,
+  // At five calls a second, twenty keep the pace up to four seconds a call.
   callsInParallel: 20,
 };
 
@@ -165,6 +170,7 @@ const lifecycle: LifecycleConfig = {
   placementDeadlineMs: 5 * minute,
   // Longer than any watch lags in a healthy cluster; `npm run trials` shows the effect.
   openAfterMs: second,
+  // As with admission's writes: the API server's share for the time of a burst of joining nodes.
   inParallel: 64,
 };
 
@@ -178,6 +184,7 @@ const discovery: DiscoveryConfig = {
   instanceTypeRefreshMs: 12 * hour,
   // Karpenter's (providers.version: 5 minutes).
   clusterRefreshMs: 5 * minute,
+  // Short beside every refresh above, and six calls a minute to a service that refuses them.
   retryMs: 10 * second,
   // As long as an intent may be sent again.
   templateIdleMs: launch.resendMaxMs,

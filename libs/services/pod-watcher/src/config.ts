@@ -37,13 +37,17 @@ export type PodWatcherConfig = BatchPolicy & {
  * died.
  */
 export const defaultPodWatcherConfig: PodWatcherConfig = {
+  // A longer pause delays each plan. A shorter one cuts a deployment into several batches.
   idleMs: 40,
+  // Bounds the delay when pods never stop coming: no pod waits longer than a second for others.
   maxMs: 1_000,
   ownerIdleMs: 1_000,
   ownerMaxMs: 10_000,
   patienceMs: 5_000,
   patiencePerPodMs: 10,
   patienceMaxMs: 60_000,
+  // As in the launcher's feed: a lost stream fills again within this time.
   reconcileMs: 1_000,
+  // A burst of events makes one look, for five milliseconds of delay.
   settleMs: 5,
 };

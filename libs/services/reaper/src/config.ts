@@ -16,12 +16,25 @@ type DisruptionConfig = RetirementLimits & {
    * cut it short.
    */
   readonly passIntervalMs: number;
-  /** The shortest pause between two passes, however much changes. */
+  /**
+   * The shortest pause between two passes, however much changes. It trades the load of a pass over
+   * all nodes for the time until a change counts.
+   */
   readonly passPauseMs: number;
-  /** The longest wait for a solver's answer to a what-if. */
+  /**
+   * The time that a solver has to improve the plan of a what-if. It trades the price of the
+   * replacement for the place of other pods in the solver's line.
+   */
   readonly planBudgetMs: number;
+  /**
+   * The longest wait for a solver's answer to a what-if. It covers the solver's wait of 2 s for its
+   * mirror, the budget, and the writing of a large plan.
+   */
   readonly planTimeoutMs: number;
-  /** Pause after a what-if that no solver took. */
+  /**
+   * Pause after a what-if that no solver took. It trades the start of a replacement for questions
+   * while every solver is busy or away.
+   */
   readonly askRetryMs: number;
   /**
    * How long an empty node is left alone after its retirement was given up. A watch may be silent
@@ -36,46 +49,74 @@ type DisruptionConfig = RetirementLimits & {
 };
 
 export type TerminationConfig = {
-  /** Nodes worked on side by side. */
+  /** Nodes worked on side by side (Karpenter's node.termination: 100 at least). */
   readonly concurrency: number;
   /**
    * Draining takes at least this long (Karpenter: 5 s): a pod that was just being bound is seen.
    */
   readonly drainMinMs: number;
-  /** Pause between looks at a node that drains or waits for volumes. */
+  /** Pause between looks at a node that drains or waits for volumes (Karpenter: 1 s). */
   readonly drainPauseMs: number;
-  /** Pause between looks at an instance that is ending. */
+  /**
+   * Pause between looks at an instance that is ending. Karpenter waits 5 s; 2 s end a claim sooner,
+   * for more questions to EC2, which are gathered.
+   */
   readonly instancePauseMs: number;
-  /** Wait before a refused eviction is tried again; doubles up to the maximum. */
+  /**
+   * Wait before a refused eviction is tried again; doubles up to the maximum. Karpenter begins with
+   * 100 ms. A PodDisruptionBudget seldom gives way that soon, and each try is a call.
+   */
   readonly evictionRetryMs: number;
+  /** The longest wait between two tries to evict a pod (Karpenter's). */
   readonly evictionRetryMaxMs: number;
-  /** Instances terminated in any minute, by everything together. */
+  /**
+   * Instances terminated in any minute, by everything together. It equals what EC2's bucket for
+   * TerminateInstances refills: 5 calls a second, of one instance each. It bounds the harm of a
+   * fault of ours; more would let large clusters shrink faster.
+   */
   readonly terminationsPerMinute: number;
-  /** Terminations are gathered this long, so that many become one call. */
+  /**
+   * Terminations are gathered this long, so that many become one call. Karpenter gathers for 100 ms
+   * of quiet; a node that ends alone waits half as long here.
+   */
   readonly gatherMs: number;
   /**
    * Questions for the state of an ending instance are gathered this long: nothing hangs on them.
+   * Karpenter's window ends after 1 s, too.
    */
   readonly stateGatherMs: number;
-  /** Lists of the whole cluster are shared by all that ask within this time. */
+  /**
+   * Lists of the whole cluster are shared by all that ask within this time. It trades the age of
+   * the answer for the size of such a list.
+   */
   readonly listGatherMs: number;
 };
 
 type InterruptionConfig = {
   /** How long after a Spot notice the instance is reclaimed (AWS: two minutes). */
   readonly noticeMs: number;
-  /** A reserve within that time, so that the last pods end before the machine does. */
+  /**
+   * A reserve within that time, so that the last pods end before the machine does. It trades time
+   * for the drain against pods that are killed with the machine.
+   */
   readonly marginMs: number;
   /** A type and zone that was interrupted is avoided for Spot for this long (Karpenter: 3 min). */
   readonly avoidMs: number;
   /**
    * A message about an instance that nobody knows yet is left in the queue up to this many
-   * receives.
+   * receives. It trades patience with a claim that is still being written for messages that come
+   * back in vain.
    */
   readonly receivesMax: number;
-  /** Pause after the queue could not be read. */
+  /**
+   * Pause after the queue could not be read. It trades calls in vain for seconds of the two minutes
+   * that a Spot notice leaves.
+   */
   readonly retryMs: number;
-  /** Receives that wait for messages side by side; each brings ten at most. */
+  /**
+   * Receives that wait for messages side by side; each brings ten at most (the limit of SQS). Forty
+   * messages are then in hand; Karpenter works on the ten of one receive.
+   */
   readonly receivers: number;
 };
 

@@ -17,6 +17,7 @@ import { Retirer } from './retire/retirer.js';
 
 /** Delay after a look that failed; short, since most failures are a conflict or a brief outage. */
 const retryMs = 200;
+/** The longest delay. It trades the load on a server that is down for the delay once it is back. */
 const retryMaxMs = 10_000;
 /** Blocked nodes that /debug/state lists; a large cluster has thousands. */
 const blockedMax = 50;

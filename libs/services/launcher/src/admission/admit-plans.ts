@@ -28,6 +28,10 @@ export type AdmitPlansDeps = {
   readonly vitals: Vitals;
 };
 
+/**
+ * How soon the plans of a failed round come again. It trades calls to an API server in trouble for
+ * the age of the plans, which are refused after a minute.
+ */
 const retryMs = 1_000;
 /** A turn that lasts longer is hung: far over the minutes that all retries of its calls take. */
 const roundMsMax = 300_000;

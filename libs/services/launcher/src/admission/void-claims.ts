@@ -15,6 +15,10 @@ export type VoidClaimsDeps = {
   readonly epoch: { readonly number: number; readonly inherited: ReadonlySet<string> };
 };
 
+/**
+ * Pause after a deletion that failed. It trades calls to an API server in trouble for the time that
+ * a void claim stands.
+ */
 const retryMs = 500;
 
 /**

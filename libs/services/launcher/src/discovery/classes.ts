@@ -92,7 +92,10 @@ export class Classes {
     this.#config = config;
     this.#queue = new WorkQueue({
       clock: deps.clock,
+      // Clusters have few classes. More at once would spend the account's calls to EC2, SSM and IAM
+      // in one burst.
       concurrency: 4,
+      // Quick after a hiccup; the pause doubles up to that of a failed discovery.
       retryMs: 1_000,
       retryMaxMs: config.discovery.retryMs,
       watch: { vitals: deps.vitals, name: 'classes' },

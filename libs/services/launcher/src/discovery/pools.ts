@@ -57,7 +57,9 @@ export class Pools {
     this.#deps = deps;
     this.#queue = new WorkQueue({
       clock: deps.clock,
+      // A look is one write, and clusters have few pools: four leave the API server to launches.
       concurrency: 4,
+      // A status may be seconds late: quick after a hiccup, then gentle on a server that is down.
       retryMs: 500,
       retryMaxMs: 10_000,
       watch: { vitals: deps.vitals, name: 'pools' },

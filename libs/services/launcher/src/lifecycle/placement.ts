@@ -36,6 +36,9 @@ export type PlacementDeps = {
   readonly openAfterMs: number;
 };
 
+/**
+ * Bindings written side by side. They trade the API server's share for the time until a node opens.
+ */
 const bindingsInParallel = 32;
 /**
  * How soon to look again whether the watch shows the bindings; it usually does within milliseconds.

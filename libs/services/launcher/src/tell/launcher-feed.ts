@@ -34,6 +34,9 @@ const compareMs = 1_000;
 const auditMs = 10_000;
 /** Changes come in bursts; the promises are derived again once for each burst. */
 const burstMs = 25;
+/**
+ * Verdicts published side by side: enough to fill a round trip to the bus, few beside its feeds.
+ */
 const verdictsInParallel = 32;
 
 /**

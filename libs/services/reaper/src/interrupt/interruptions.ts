@@ -25,6 +25,10 @@ import { applyInterruption } from './apply.js';
 /** `done`: the message may be deleted; `later`: the queue gives it again. */
 type Outcome = 'done' | 'later';
 
+/**
+ * How soon to look again whether the first lists have come. A look only reads memory; messages stay
+ * in the queue meanwhile.
+ */
 const syncPauseMs = 100;
 /** Instances of one message that are handled side by side: a health event may name hundreds. */
 const instancesMax = 10;
