@@ -2,15 +2,14 @@ import {
   limits,
   type PendingBatch,
   type PlanMessage,
-  publishDecision,
   publishPlan,
   type Work,
   workBatches,
 } from '@dovetail/contracts';
 import { BusError, messageOf, Stopper, type StopSignal } from '@dovetail/core-ports';
-import { busOutbox, countMalformed, countText, type Outbox } from '@dovetail/service-kit';
+import { countMalformed } from '@dovetail/service-kit';
 
-import type { SolverConfig, SolverDeps } from './config.js';
+import type { SolverConfig, TellingDeps } from './config.js';
 import { decisionOfPlan, decisionOfUnreadable } from './decisions.js';
 import { Failures } from './failures.js';
 import { observePlan, observeWait } from './observations.js';
@@ -26,25 +25,17 @@ type Batch = Work<PendingBatch>;
 
 /** Plans the batches of the queue, one at a time. */
 export class BatchPlanner {
-  readonly #deps: SolverDeps;
+  readonly #deps: TellingDeps;
   readonly #config: SolverConfig;
   readonly #failures = new Failures();
-  /** Keeps the decisions of plans while the bus is away. */
-  readonly #outbox: Outbox;
 
-  constructor(deps: SolverDeps, config: SolverConfig) {
+  constructor(deps: TellingDeps, config: SolverConfig) {
     this.#deps = deps;
     this.#config = config;
-    const { log, metrics } = deps;
-    this.#outbox = busOutbox({ clock: deps.channel.clock, log, metrics });
   }
 
   /** Plans batches until `stop`. */
   async run(stop: StopSignal): Promise<void> {
-    await Promise.all([this.#outbox.run(stop), this.#planAll(stop)]);
-  }
-
-  async #planAll(stop: StopSignal): Promise<void> {
     for await (const work of workBatches(this.#deps.channel, stop)) {
       try {
         if (work.read.ok) await this.#plan(work, work.read.value, stop);
@@ -109,32 +100,11 @@ export class BatchPlanner {
   }
 
   async #finish(work: Batch, message: PlanMessage): Promise<void> {
-    const { channel } = this.#deps;
+    const { channel, decisions } = this.#deps;
     await publishPlan(channel, message);
     await work.item.ack();
     observePlan(this.#deps, message);
-    this.#report(message);
-    const decision = decisionOfPlan(channel, message);
-    this.#outbox.add({
-      key: `decision/${decision.id}`,
-      send: () => publishDecision(channel, decision),
-    });
-  }
-
-  #report({ id, plan, solveMs }: PlanMessage): void {
-    const { stats, newNodes, placements, unplaced, priceMicrosPerHour } = plan;
-    this.#deps.log.info(
-      'planned',
-      `planned ${countText(stats.pods, 'pod')}: ${countText(newNodes.length, 'new node')}, ${placements.length} existing, ${countText(unplaced.length, 'pod')} unplaced`,
-      {
-        planId: id,
-        pods: stats.pods,
-        newNodes: newNodes.length,
-        unplaced: unplaced.length,
-        solveMs,
-        priceMicrosPerHour,
-      },
-    );
+    decisions.tell(decisionOfPlan(message));
   }
 
   /** Ends an unreadable batch with a decision. Reading it again would not help. */
@@ -142,12 +112,12 @@ export class BatchPlanner {
     { item }: Batch,
     wrong: { readonly field: string; readonly reason: string },
   ): Promise<void> {
-    const { channel, log, metrics } = this.#deps;
+    const { decisions, log, metrics } = this.#deps;
     const { subject } = item.message;
     const { field, reason } = wrong;
     log.error('batch-malformed', `a batch cannot be read: ${field}: ${reason}`, { subject });
     countMalformed(metrics, { message: 'PendingBatch', field });
-    await publishDecision(channel, decisionOfUnreadable(channel, subject, wrong));
+    decisions.tell(decisionOfUnreadable(item.message, wrong));
     await item.ack();
   }
 
@@ -177,12 +147,11 @@ export class BatchPlanner {
   }
 
   async #end({ item }: Batch, failed: number, error: unknown): Promise<void> {
-    const { channel } = this.#deps;
-    const decision = decisionOfUnreadable(channel, item.message.subject, {
+    const wrong = {
       field: 'batch',
       reason: `planning failed ${String(failed)} times: ${messageOf(error)}`,
-    });
-    await publishDecision(channel, decision);
+    };
+    this.#deps.decisions.tell(decisionOfUnreadable(item.message, wrong));
     await item.ack();
   }
 }

@@ -1,5 +1,6 @@
 import type { Channel } from '@dovetail/contracts';
 import type { Log, Metrics, StreamAdmin } from '@dovetail/core-ports';
+import type { Decisions } from '@dovetail/service-kit';
 
 import type { EnginePort } from './engine-port.js';
 
@@ -10,6 +11,9 @@ export type SolverDeps = {
   readonly log: Log;
   readonly metrics: Metrics;
 };
+
+/** The ports, and the teller of decisions that batches and requests share. */
+export type TellingDeps = SolverDeps & { readonly decisions: Pick<Decisions, 'tell'> };
 
 /** The times and counts that a solver keeps. */
 export type SolverConfig = {

@@ -1,15 +1,13 @@
-import { type Channel, type Decision, type PlanMessage } from '@dovetail/contracts';
+import { type Decision, type PlanMessage } from '@dovetail/contracts';
+import type { DeliveredMessage } from '@dovetail/core-ports';
 import type { Reason } from '@dovetail/core-scheduling';
-import { countText } from '@dovetail/service-kit';
+import { countText, type NewDecision } from '@dovetail/service-kit';
 
 /** The most options and reasons that a decision lists: enough to explain it, few enough to read. */
 const alternativesMax = 20;
 
 /** A plan as a decision: its nodes and price, its pods, and the other options of each bin. */
-export function decisionOfPlan(
-  channel: Pick<Channel, 'source' | 'clock'>,
-  message: PlanMessage,
-): Decision {
+export function decisionOfPlan(message: PlanMessage): NewDecision {
   const { plan, cause } = message;
   const pools = new Map(
     plan.newNodes.map((bin) => [`${bin.pool.kind}/${bin.pool.name}`, bin.pool]),
@@ -18,8 +16,6 @@ export function decisionOfPlan(
   return {
     id: `plan/${message.id}`,
     kind: 'plan',
-    atMs: message.createdMs,
-    source: channel.source,
     ...(onlyPool === undefined ? {} : { pool: onlyPool }),
     summary: summaryOf(message),
     objects:
@@ -115,27 +111,24 @@ function summaryOf({ plan, cause }: PlanMessage): string {
   return `${why}${parts.join('; ') || 'nothing to do'}`;
 }
 
-/** A batch that ends without a plan: unreadable, or failed too often. */
+/**
+ * A batch that ends without a plan: unreadable, or failed too often. Its id follows from the
+ * message, so a batch that is delivered again is told once.
+ */
 export function decisionOfUnreadable(
-  channel: Pick<Channel, 'source' | 'clock'>,
-  subject: string,
+  { subject, sequence, timeMs }: Pick<DeliveredMessage, 'subject' | 'sequence' | 'timeMs'>,
   wrong: { readonly field: string; readonly reason: string },
-): Decision {
+): NewDecision {
   const reason: Reason = {
     code: 'unreadable',
     message: `${wrong.field}: ${wrong.reason}`,
     values: { field: wrong.field, subject },
   };
-  const atMs = channel.clock.nowMs();
   return {
-    id: `unplanned/${subject}/${atMs}`,
+    id: `unplanned/${subject}/${String(sequence)}/${String(timeMs)}`,
     kind: 'unschedulable',
-    atMs,
-    source: channel.source,
     summary: `a batch ended without a plan: ${wrong.field}: ${wrong.reason}`,
-    objects: [],
     reasons: [reason],
-    alternatives: [],
     facts: { subject },
   };
 }

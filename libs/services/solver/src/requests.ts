@@ -5,7 +5,8 @@ import {
   publishPlan,
 } from '@dovetail/contracts';
 
-import type { SolverDeps } from './config.js';
+import type { SolverDeps, TellingDeps } from './config.js';
+import { decisionOfPlan } from './decisions.js';
 import type { Solved } from './engine.js';
 import { observePlan, observeWait } from './observations.js';
 
@@ -18,20 +19,24 @@ const requestPatienceMs = 2_000;
 const changeWaitMs = 100;
 
 /**
- * Answers a what-if request. With `commit` in mode `plan`, it also sends the plan to the launcher.
+ * Answers a what-if request. With `commit` in mode `plan`, it also sends the plan to the launcher
+ * and tells its decision.
  */
 export async function answerRequest(
-  deps: SolverDeps,
+  deps: TellingDeps,
   mode: PlannerMode,
   request: PlanRequest,
 ): Promise<PlannerOutcome> {
-  const { channel } = deps;
+  const { channel, decisions } = deps;
   const askedMs = channel.clock.nowMs();
   const solved = await solvePatiently(deps, request);
   if (solved.kind !== 'plan') return refusalOf(solved);
   const { message } = solved;
   observeWait(deps, 'request', channel.clock.nowMs() - askedMs - message.solveMs);
-  if (request.commit !== undefined && mode === 'plan') await publishPlan(channel, message);
+  if (request.commit !== undefined && mode === 'plan') {
+    await publishPlan(channel, message);
+    decisions.tell(decisionOfPlan(message));
+  }
   observePlan(deps, message);
   const { id: planId, plan, statePosition } = message;
   return { ok: true, reply: { planId, plan, statePosition } };

@@ -1,6 +1,6 @@
 import { servePlanner, streamName, streamSpecs, subjects } from '@dovetail/contracts';
 import type { Service, StopSignal } from '@dovetail/core-ports';
-import { untilDone } from '@dovetail/service-kit';
+import { busOutbox, Decisions, untilDone } from '@dovetail/service-kit';
 
 import { BatchPlanner } from './batch-planner.js';
 import type { SolverConfig, SolverDeps } from './config.js';
@@ -13,10 +13,12 @@ import { answerRequest } from './requests.js';
  * If the solver dies earlier, another solver plans the batch.
  */
 export function createSolver(deps: SolverDeps, config: SolverConfig): Service {
-  const { channel, engine } = deps;
+  const { channel, engine, log, metrics } = deps;
+  const outbox = busOutbox({ clock: channel.clock, log, metrics });
+  const telling = { ...deps, decisions: new Decisions({ channel, outbox, log }) };
   const run = async (stop: StopSignal): Promise<void> => {
     await untilDone(
-      { clock: channel.clock, log: deps.log },
+      { clock: channel.clock, log },
       'the streams',
       () => channel.bus.ensureStreams(streamSpecs(channel.cluster)),
       stop,
@@ -24,12 +26,13 @@ export function createSolver(deps: SolverDeps, config: SolverConfig): Service {
     await Promise.all([
       follow(deps, 'state', (event) => engine.state(event), stop),
       follow(deps, 'catalog', (event) => engine.catalog(event), stop),
-      new BatchPlanner(deps, config).run(stop),
+      outbox.run(stop),
+      new BatchPlanner(telling, config).run(stop),
       servePlanner(
         channel,
         (mode, request) => {
           const budgetMs = Math.min(request.budgetMs, config.requestBudgetMaxMs);
-          return answerRequest(deps, mode, { ...request, budgetMs });
+          return answerRequest(telling, mode, { ...request, budgetMs });
         },
         stop,
       ),

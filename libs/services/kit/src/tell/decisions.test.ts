@@ -12,6 +12,7 @@ const launch: NewDecision = {
   summary: 'c is launched as i-0abc',
   claimName: 'c',
   instanceId: 'i-0abc',
+  priceMicrosPerHour: 192_000,
   facts: { fleet: 'f-1' },
   reasons: [{ code: 'existing-room', message: 'there is room', values: {} }],
 };
@@ -57,6 +58,7 @@ describe('a decision', () => {
           reasons: ['existing-room'],
           claim: 'c',
           instance: 'i-0abc',
+          priceMicrosPerHour: 192_000,
         },
       },
     ]);

@@ -64,12 +64,12 @@ export class Decisions {
   }
 }
 
-/** The log line of a decision: its facts, the codes of its reasons, and its objects. */
+/** The log line of a decision: its facts, the codes of its reasons, its objects, and its price. */
 function loggedFields(decision: Decision): LogFields {
   const { id, facts, reasons, claimName, planId, instanceId } = decision;
-  const { instanceType, zone, capacityType } = decision;
+  const { instanceType, zone, capacityType, priceMicrosPerHour } = decision;
   const about = { claim: claimName, plan: planId, instance: instanceId };
-  const named = { ...about, instanceType, zone, capacityType };
+  const named = { ...about, instanceType, zone, capacityType, priceMicrosPerHour };
   return {
     ...facts,
     decision: id,

@@ -23,7 +23,7 @@ import { Stopper } from '@dovetail/core-ports';
 import { reportMalformed } from '@dovetail/service-kit';
 import { clusterName, hash, m5Types, Stage } from '@dovetail/sim-stage';
 
-import { defaultSolverConfig, type SolverConfig } from '../config.js';
+import { defaultSolverConfig, type SolverConfig, type SolverDeps } from '../config.js';
 import { SolverEngine } from '../engine.js';
 import { type EnginePort, inThread } from '../engine-port.js';
 import { createSolver } from '../solver.js';
@@ -153,6 +153,7 @@ export class SolverStage extends Stage {
     options: {
       readonly config?: Partial<SolverConfig>;
       readonly around?: (engine: EnginePort) => EnginePort;
+      readonly bus?: SolverDeps['channel']['bus'];
     } = {},
   ): Stopper {
     const stop = new Stopper(this.stop.signal);
@@ -165,8 +166,9 @@ export class SolverStage extends Stage {
     });
     this.engines.push(engine);
     const port = inThread(engine, this.clock);
+    const channel = this.channelOf('solver');
     const deps = {
-      channel: this.channelOf('solver'),
+      channel: { ...channel, bus: options.bus ?? channel.bus },
       engine: options.around?.(port) ?? port,
       log: this.log,
       metrics: this.metrics,
