@@ -1,11 +1,13 @@
+import { at } from '@dovetail/core-invariant';
 import { describe, expect, test } from '@jest/globals';
 
 import { plan } from './index.js';
 import { assertComplete, assertEachPodOnce, assertLedgersHold, assertPricesAddUp } from './laws.js';
+import { defaultPlanOptions } from './options.js';
 import type { NewNode, Plan } from './plan.js';
 import { Engine } from './rooms/engine.js';
-import { podOf } from './testing/objects.js';
-import { mixedWorld } from './testing/worlds.js';
+import { podOf, podsOf, poolOf, snapshotOf } from './testing/objects.js';
+import { familyTypes, mixedWorld } from './testing/worlds.js';
 import { worldOf } from './world/world.js';
 
 const world = mixedWorld(12);
@@ -61,6 +63,11 @@ describe('the laws of a plan', () => {
       'each new node is for at least one pod',
     ],
     [
+      'a new node without options',
+      () => assertPricesAddUp(withFirst((node) => ({ ...node, options: [] }))),
+      'each new node has at least one option',
+    ],
+    [
       'a price that is not the sum of its nodes',
       () => assertPricesAddUp({ ...made, priceMicrosPerHour: made.priceMicrosPerHour + 1 }),
       'the price of a plan is the sum of its nodes',
@@ -86,6 +93,24 @@ describe('the laws of a plan', () => {
     ],
   ])('refuse %s', (_what, check, law) => {
     expect(check).toThrow(law);
+  });
+
+  test('refuse limits that are overdrawn', () => {
+    const snapshot = snapshotOf({
+      pools: [{ pool: poolOf('default', { limits: { nodes: 1 } }), instanceTypes: familyTypes() }],
+    });
+    const engine = new Engine(worldOf(snapshot, podsOf('p', 3), defaultPlanOptions));
+    const template = at(engine.world.templates, 0);
+    const charge = (): void => {
+      const bin = engine.open(engine.world.states.root(template));
+      engine.accounts.charge(bin, template, at(template.offers, 0));
+    };
+    charge();
+    assertLedgersHold(engine);
+    charge();
+    expect(() => assertLedgersHold(engine)).toThrow(
+      'no account of a limit or reservation is below',
+    );
   });
 
   test('refuse a ledger that counts below zero', () => {

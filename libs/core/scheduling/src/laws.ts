@@ -1,8 +1,8 @@
-import { assert, float64At } from '@dovetail/core-invariant';
+import { assert, float64At, present } from '@dovetail/core-invariant';
 import type { Pod } from '@dovetail/core-kube-model';
 
 import type { State } from './match/states.js';
-import type { Plan } from './plan.js';
+import type { BinOption, NewNode, Plan } from './plan.js';
 import type { Engine } from './rooms/engine.js';
 
 /**
@@ -28,14 +28,17 @@ export function assertComplete(plan: Plan): void {
     assert(podUids.length > 0, 'each new node is for at least one pod');
 }
 
+/** Returns the option that a new node is priced as. Throws InvariantError if it has none. */
+export const cheapestOf = ({ options }: NewNode): BinOption =>
+  present(options[0], 'each new node has at least one option');
+
 /** Asserts that the price of a plan is the sum of each new node's cheapest option. */
 export function assertPricesAddUp(plan: Plan): void {
   let sum = 0;
-  for (const { options } of plan.newNodes) {
-    const [first] = options;
-    if (first === undefined) continue;
+  for (const node of plan.newNodes) {
+    const first = cheapestOf(node);
     assert(
-      options.every((one) => one.priceMicrosPerHour >= first.priceMicrosPerHour),
+      node.options.every((one) => one.priceMicrosPerHour >= first.priceMicrosPerHour),
       'the first option of a node is its cheapest',
     );
     sum += first.priceMicrosPerHour;
@@ -58,9 +61,13 @@ function fits(used: Float64Array, room: Float64Array): boolean {
   return true;
 }
 
-/** Asserts that no count of the ledger is below zero and that no node holds more than its room. */
+/**
+ * Asserts that no count of the ledger is below zero, that no limit or reservation is overdrawn, and
+ * that no node holds more than its room.
+ */
 export function assertLedgersHold(engine: Engine): void {
   assert(engine.ledger.neverNegative(), 'no count of pods per domain is below zero');
+  assert(engine.accounts.neverOverdrawn(), 'no account of a limit or reservation is below zero');
   for (const { room, used, contents } of engine.existing)
     if (room !== undefined && contents.size > 0)
       assert(fits(used, room.free), 'the pods placed on an existing node fit its free room');

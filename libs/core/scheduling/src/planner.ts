@@ -6,7 +6,13 @@ import { finish } from './compose/finish.js';
 import type { Outcome } from './compose/sequence.js';
 import { nodeReasons } from './explain/nodes.js';
 import { poolReasons } from './explain/pools.js';
-import { assertComplete, assertEachPodOnce, assertLedgersHold, assertPricesAddUp } from './laws.js';
+import {
+  assertComplete,
+  assertEachPodOnce,
+  assertLedgersHold,
+  assertPricesAddUp,
+  cheapestOf,
+} from './laws.js';
 import type { Plan, Unplaced } from './plan.js';
 import type { PlanOptions, Snapshot } from './snapshot.js';
 import { type World, worldOf } from './world/world.js';
@@ -43,7 +49,7 @@ function planOf(world: World, outcome: Outcome & { readonly steps: number }): Pl
     placements,
     unplaced: unplacedOf(outcome, restOf),
     priceMicrosPerHour: newNodes.reduce(
-      (sum, node) => sum + (node.options[0]?.priceMicrosPerHour ?? 0),
+      (sum, node) => sum + cheapestOf(node).priceMicrosPerHour,
       0,
     ),
     bound: resourceBound(outcome.engine),

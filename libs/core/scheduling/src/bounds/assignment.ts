@@ -127,9 +127,9 @@ export class AssignmentProgram {
     );
     for (const index of order.slice(0, startingTypes)) this.#chosen.add(index);
     const served = new Uint8Array(classes.length);
-    for (const index of this.#chosen) for (const g of this.#fits[index] ?? []) served[g] = 1;
+    for (const index of this.#chosen) for (const g of at(this.#fits, index)) served[g] = 1;
     for (const index of order) {
-      const fresh = (this.#fits[index] ?? []).filter((g) => served[g] === 0);
+      const fresh = at(this.#fits, index).filter((g) => served[g] === 0);
       if (fresh.length === 0) continue;
       this.#chosen.add(index);
       for (const g of fresh) served[g] = 1;
@@ -218,17 +218,17 @@ export class AssignmentProgram {
     const most = rules.map((rule) => rule.most(range.least));
     return [...buyable.keys()].filter((index) => {
       if (this.#chosen.has(index)) return false;
-      const fits = this.#fits[index] ?? [];
+      const fits = at(this.#fits, index);
       const column = at(buyable, index);
       const limits = [...column.room].map((amount, r) => ({
-        room: Float64Array.from(fits.map((g) => classes[g]?.requests[r] ?? 0)),
+        room: Float64Array.from(fits.map((g) => float64At(at(classes, g).requests, r))),
         price: amount,
       }));
       most.forEach((amount, rule) => {
         if (Number.isFinite(amount))
           limits.push({
             room: Float64Array.from(
-              fits.map((g) => (classes[g]?.limitedBy.includes(rule) === true ? 1 : 0)),
+              fits.map((g) => (at(classes, g).limitedBy.includes(rule) ? 1 : 0)),
             ),
             price: amount,
           });

@@ -1,5 +1,5 @@
 import { labels, poolLabelOf } from '@dovetail/core-api';
-import { at, float64At, numberAt } from '@dovetail/core-invariant';
+import { at, float64At, numberAt, present } from '@dovetail/core-invariant';
 import {
   admits,
   compareText,
@@ -200,7 +200,7 @@ class Rendering {
       requirements: toSpecs(claimRequirements(state, offers, names)),
       labels: labelsOf(this.#engine, state),
       notes: notesOf(this.#engine, state, {
-        cheapest: offers[0]?.type.type.name ?? '',
+        cheapest: at(offers, 0).type.type.name,
         count: types.size,
       }),
       minValuesRelaxed: !meetsMinValues(state.template, offers),
@@ -249,10 +249,10 @@ function newNodeOf(
 }
 
 function placementOf(bin: Bin, source: PodSource): Placement {
-  const node = bin.room?.node;
+  const { node } = present(bin.room, 'each existing node has a room');
   return {
-    nodeName: node?.name ?? '',
-    nodeUid: node?.uid ?? '',
+    nodeName: node.name,
+    nodeUid: node.uid,
     podUids: source.take(bin),
     topologyGroups: groupsOf(bin),
   };
@@ -276,7 +276,7 @@ export function finish(outcome: Outcome): {
     newNodeOf(engine, bin, {
       id: `bin-${index}`,
       source,
-      shared: rendering.of(bin.state as State, choices[index] ?? []),
+      shared: rendering.of(bin.state as State, at(choices, index)),
     }),
   );
   return { newNodes, placements, restOf: (classIndex) => source.rest(engine, classIndex) };

@@ -1,4 +1,4 @@
-import { float64At, numberAt } from '@dovetail/core-invariant';
+import { at, float64At, numberAt, present } from '@dovetail/core-invariant';
 
 import type { State } from '../match/states.js';
 import { chargeOf, type Offer } from '../model/templates.js';
@@ -83,23 +83,23 @@ function withinLimits(engine: Engine, bins: readonly Bin[], choices: (readonly O
     };
     const fits = names.every(
       (name, nameIndex) =>
-        mine.reduce((sum, index) => sum + numberAt(sizesOf(choices[index] ?? []), nameIndex), 0) <=
-        (template.remaining[name] ?? 0),
+        mine.reduce((sum, index) => sum + numberAt(sizesOf(at(choices, index)), nameIndex), 0) <=
+        present(template.remaining[name], 'the names are those of the limits'),
     );
     if (fits) continue;
-    const slack = new Map(names.map((name) => [name, engine.accounts.left(template, name)]));
+    const slack = names.map((name) => engine.accounts.left(template, name));
     for (const index of mine) {
-      const charged = bins[index]?.offer as Offer;
-      const kept = (choices[index] ?? []).filter((offer) =>
+      const charged = present(at(bins, index).offer, 'each node of a limited pool is charged');
+      const kept = at(choices, index).filter((offer) =>
         names.every(
-          (name) => chargeOf(offer, name) <= chargeOf(charged, name) + (slack.get(name) ?? 0),
+          (name, nameIndex) =>
+            chargeOf(offer, name) <= chargeOf(charged, name) + numberAt(slack, nameIndex),
         ),
       );
-      for (const name of names)
-        slack.set(
-          name,
-          (slack.get(name) ?? 0) - Math.max(0, most(kept, name) - chargeOf(charged, name)),
-        );
+      names.forEach((name, nameIndex) => {
+        const more = Math.max(0, most(kept, name) - chargeOf(charged, name));
+        slack[nameIndex] = numberAt(slack, nameIndex) - more;
+      });
       choices[index] = kept;
     }
   }

@@ -1,4 +1,4 @@
-import { at, float64At, int32At } from '@dovetail/core-invariant';
+import { at, float64At, int32At, numberAt } from '@dovetail/core-invariant';
 
 import { emptyBin, flexibleRoom, putKind, settle } from '../pack/bins.js';
 import { filled } from '../pack/fill.js';
@@ -66,7 +66,7 @@ export class Rebuild {
    * better targets at random.
    */
   #next(budget: number, again: PackBin[], places: Places): PackBin | undefined {
-    const index = this.#unpacked.sizes[0]?.kinds[0] ?? 0;
+    const index = numberAt(at(this.#unpacked.sizes, 0).kinds, 0);
     const seed = at(this.#context.kinds, index);
     const start = this.#opened(seed, places);
     if (start === undefined) return undefined;
@@ -96,9 +96,8 @@ export class Rebuild {
 
   #coverAll(start: PackBin): PackBin | undefined {
     const demand = Float64Array.from(start.used);
-    for (const {
-      kinds: [index = 0],
-    } of this.#unpacked.sizes) {
+    for (const { kinds } of this.#unpacked.sizes) {
+      const index = numberAt(kinds, 0);
       const kind = at(this.#context.kinds, index);
       for (let r = 0; r < demand.length; r += 1)
         demand[r] =

@@ -1,7 +1,9 @@
 import type { Pool } from '@dovetail/core-api';
 import type { InstanceType } from '@dovetail/core-ec2-model';
+import { at } from '@dovetail/core-invariant';
 import type { HostPort } from '@dovetail/core-kube-model';
 import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
 
 import type { Offer } from '../model/templates.js';
 import { chargeOf } from '../model/templates.js';
@@ -69,6 +71,11 @@ const load = (cpu: number, ports: readonly HostPort[] = []): Load => ({
 const named = (found: Offer | Refusal | undefined): string | undefined =>
   typeof found === 'object' ? `${found.type.type.name} ${found.offering.zone}` : found;
 const emptyBin = () => ({}) as unknown as Bin;
+const typesMin = (minValues: number): Partial<Pool> => ({
+  requirements: [
+    { key: 'node.kubernetes.io/instance-type', operator: 'Exists', values: [], minValues },
+  ],
+});
 
 describe('the offer that a node is charged as', () => {
   type Over = NonNullable<Parameters<typeof accountsFor>[1]>;
@@ -164,12 +171,64 @@ describe('limits', () => {
   });
 });
 
-describe('minimum values', () => {
-  const typesMin = (minValues: number): Partial<Pool> => ({
-    requirements: [
-      { key: 'node.kubernetes.io/instance-type', operator: 'Exists', values: [], minValues },
+describe('the accounts', () => {
+  const limited: Partial<Pool> = { limits: { cpu: 5000, nodes: 2 } };
+  type Given = ReturnType<typeof accountsFor>;
+  const charged = ({ accounts, state, template }: Given, count: number): Given['accounts'] => {
+    const offer = at(state.offers, 0);
+    for (let done = 0; done < count; done += 1) accounts.charge(emptyBin(), template, offer);
+    return accounts;
+  };
+  const givenBack = ({ accounts, state, template }: Given): Given['accounts'] => {
+    accounts.charge({ offer: at(state.offers, 0) } as unknown as Bin, template, undefined);
+    return accounts;
+  };
+
+  test.each<[string, Given['accounts'], boolean]>([
+    ['hold before any node is charged', accountsFor(limited).accounts, true],
+    ['hold up to the limit', charged(accountsFor(limited), 2), true],
+    ['do not hold above it', charged(accountsFor(limited), 3), false],
+    ['do not hold if a charge is given back twice', givenBack(accountsFor(limited)), false],
+    [
+      'hold for a limit that was overdrawn before',
+      accountsFor({ limits: { cpu: -1 } }).accounts,
+      true,
     ],
+    ['hold while a reservation lasts', charged(accountsFor({}, { types: [reserved(2)] }), 2), true],
+    ['do not hold beyond it', charged(accountsFor({}, { types: [reserved(1)] }), 2), false],
+  ])('%s', (_what, accounts, holds) => expect(accounts.neverOverdrawn()).toBe(holds));
+
+  test('know only the limits that a plan can reach', () => {
+    const { accounts, template } = accountsFor({ limits: { cpu: 1e9 } });
+    expect(() => accounts.left(template, 'cpu')).toThrow('only limits that can bind have accounts');
   });
+
+  test('stay at zero or above, whatever nodes are charged for any loads', () =>
+    fc.assert(
+      fc.property(
+        fc.array(fc.record({ bin: fc.nat({ max: 4 }), cpu: fc.integer({ min: 0, max: 4500 }) })),
+        fc.constantFrom<readonly [Partial<Pool>, readonly InstanceType[]]>(
+          [limited, [coresOf(1), coresOf(2), coresOf(4)]],
+          [{}, [reserved(2), coresOf(4)]],
+          [{ ...limited, requirements: typesMin(2).requirements ?? [] }, [coresOf(1), coresOf(2)]],
+        ),
+        fc.boolean(),
+        (changes, [pool, types], strictReservations) => {
+          const { accounts, state, template } = accountsFor(pool, { types, strictReservations });
+          const bins = Array.from({ length: 5 }, emptyBin);
+          for (const { bin, cpu } of changes) {
+            const node = at(bins, bin);
+            const offer = accounts.choose(state, load(cpu), node);
+            accounts.charge(node, template, typeof offer === 'string' ? undefined : offer);
+            expect(accounts.neverOverdrawn()).toBe(true);
+          }
+        },
+      ),
+      { seed: 1 },
+    ));
+});
+
+describe('minimum values', () => {
   test.each([
     ['are kept while enough types hold the load', 3, 100, true],
     ['are kept exactly', 2, 1500, true],

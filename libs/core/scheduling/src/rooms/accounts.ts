@@ -1,3 +1,4 @@
+import { at, present } from '@dovetail/core-invariant';
 import type { HostPort } from '@dovetail/core-kube-model';
 
 import type { State } from '../match/states.js';
@@ -52,6 +53,7 @@ export type Refusal = 'resources-too-large' | 'pool-limit' | 'reserved-capacity'
  * one plan.
  */
 export class Accounts {
+  readonly #templates: readonly Template[];
   readonly #spent: readonly Map<string, number>[];
   readonly #reservations = new Map<string, number>();
   readonly #strictReservations: boolean;
@@ -66,6 +68,7 @@ export class Accounts {
       readonly typesMax: number;
     },
   ) {
+    this.#templates = templates;
     this.#spent = templates.map(() => new Map());
     this.#strictReservations = options.strictReservations;
     this.#strictMinValues = options.strictMinValues;
@@ -150,24 +153,45 @@ export class Accounts {
 
   /** Returns how much of one limit is left. */
   left(template: Template, name: string): number {
-    return (template.remaining[name] ?? 0) - (this.#spent[template.index]?.get(name) ?? 0);
+    const limit = present(template.remaining[name], 'only limits that can bind have accounts');
+    return limit - (at(this.#spent, template.index).get(name) ?? 0);
+  }
+
+  /**
+   * Whether no account is below zero: each limit covers what new nodes are charged, no charge was
+   * given back twice, and no reservation has more nodes than instances. Invariant: true whenever
+   * `charge` books only offers from `choose`. A limit that was overdrawn before may stay so.
+   */
+  neverOverdrawn(): boolean {
+    return (
+      [...this.#reservations.values()].every((instances) => instances >= 0) &&
+      this.#templates.every((template) =>
+        [...at(this.#spent, template.index)].every(
+          ([name, spent]) => spent >= 0 && (spent === 0 || this.left(template, name) >= 0),
+        ),
+      )
+    );
   }
 
   #book(template: Template, offer: Offer, sign: 1 | -1): void {
-    const spent = this.#spent[template.index];
+    const spent = at(this.#spent, template.index);
     for (const name of Object.keys(template.remaining)) {
-      spent?.set(name, (spent.get(name) ?? 0) + sign * chargeOf(offer, name));
+      spent.set(name, (spent.get(name) ?? 0) + sign * chargeOf(offer, name));
     }
-    const reservation = offer.offering.reservation;
-    if (reservation !== undefined)
-      this.#reservations.set(reservation.id, (this.#reservations.get(reservation.id) ?? 0) - sign);
+    const id = offer.offering.reservation?.id;
+    if (id !== undefined) this.#reservations.set(id, this.#instancesOf(id) - sign);
+  }
+
+  /** The instances of a reservation that are not given out. */
+  #instancesOf(id: string): number {
+    return present(this.#reservations.get(id), 'each reservation of an offer has an account');
   }
 
   #reservable(offer: Offer, bin: Bin | undefined): boolean {
     const id = offer.offering.reservation?.id;
     if (id === undefined) return true;
     const own = bin?.offer?.offering.reservation?.id === id ? 1 : 0;
-    return (this.#reservations.get(id) ?? 0) + own > 0;
+    return this.#instancesOf(id) + own > 0;
   }
 
   #withinLimits(template: Template, offer: Offer, bin: Bin | undefined): boolean {
