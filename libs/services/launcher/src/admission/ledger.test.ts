@@ -1,7 +1,10 @@
+import { poolValue } from '@dovetail/core-api/testing';
+import { type CatalogView, Cluster } from '@dovetail/core-cluster';
+import type { Resources } from '@dovetail/core-kube-model';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
-import { AdmissionMemory } from './ledger.js';
+import { AdmissionMemory, Ledger } from './ledger.js';
 
 const minute = 60_000;
 const second = 1_000;
@@ -40,5 +43,45 @@ describe("the leader's memory", () => {
           }
         },
       ),
+    ));
+});
+
+describe('the limits of a pool in a round', () => {
+  const catalog: CatalogView = { revision: '1', typesOf: () => new Map() };
+  const ledgerOf = (): Ledger => new Ledger(new Cluster(), catalog, { nowMs: 0, nodes: [] });
+  const law = 'an admitted node is within the limits of its pool';
+
+  test.each<[string, Resources, Resources, Resources | string]>([
+    ['cover what is within them', { cpu: 8, nodes: 2 }, { cpu: 3, nodes: 1 }, { cpu: 5, nodes: 1 }],
+    ['may be used up', { cpu: 8 }, { cpu: 8 }, { cpu: 0 }],
+    ['do not concern other resources', { cpu: 8 }, { cpu: 1, memory: 9 }, { cpu: 7 }],
+    ['never go below zero', { cpu: 8 }, { cpu: 9 }, law],
+    ['never go below zero in one resource', { cpu: 8, nodes: 0 }, { cpu: 1, nodes: 1 }, law],
+    ['admit none once they are overdrawn', { cpu: -1 }, { cpu: 0 }, law],
+  ])('%s', (_sentence, limits, amount, expected) => {
+    const ledger = ledgerOf();
+    const pool = poolValue('default', { limits });
+    if (typeof expected === 'string') expect(() => ledger.use(pool, amount)).toThrow(expected);
+    else {
+      ledger.use(pool, amount);
+      expect(ledger.remaining(pool)).toEqual(expected);
+    }
+  });
+
+  test('are what each use leaves, and a refused one changes nothing', () =>
+    fc.assert(
+      fc.property(fc.nat({ max: 30 }), fc.array(fc.nat({ max: 9 })), (cpu, uses) => {
+        const ledger = ledgerOf();
+        const pool = poolValue('default', { limits: { cpu } });
+        let left = cpu;
+        for (const use of uses) {
+          if (use <= left) {
+            ledger.use(pool, { cpu: use });
+            left -= use;
+          } else expect(() => ledger.use(pool, { cpu: use })).toThrow(law);
+          expect(ledger.remaining(pool)).toEqual({ cpu: left });
+        }
+      }),
+      { seed: 1 },
     ));
 });

@@ -7,6 +7,7 @@ import {
   promiseHolding,
   typesOfClaim,
 } from '@dovetail/core-cluster';
+import { assert } from '@dovetail/core-invariant';
 import {
   addResources,
   type Resources,
@@ -134,7 +135,10 @@ export class Ledger {
     return Object.fromEntries(limited.map((name) => [name, remaining[name] ?? 0]));
   }
 
+  /** Counts what an admitted node takes. Throws InvariantError if the limits do not cover it. */
   use(pool: Pool, amount: Resources): void {
+    for (const [name, left] of Object.entries(this.remaining(pool)))
+      assert((amount[name] ?? 0) <= left, 'an admitted node is within the limits of its pool');
     this.#usage.set(poolKey(pool.identity), addResources(this.#usageOf(pool), amount));
   }
 
