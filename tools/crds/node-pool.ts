@@ -83,7 +83,7 @@ const disruption = (): Schema =>
 
 const template = (): Schema =>
   described(
-    'What the nodes of the pool are like.',
+    'The nodes of the pool.',
     fields({
       metadata: fields({
         labels: nodeLabels(),

@@ -79,7 +79,7 @@ const integerOperators = quoted(['Gt', 'Lt', 'Gte', 'Lte']);
  */
 export const requirements = (options: { readonly poolKeys: 'allowed' | 'refused' }): Schema =>
   described(
-    'What the labels of the nodes must satisfy; the entries hold together.',
+    'Requirements that the labels of the nodes meet, all of them together.',
     atomicListOf(
       fields({
         'key!': text({

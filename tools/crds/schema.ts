@@ -58,7 +58,7 @@ export const quantity = (): Schema => ({
 /** Status conditions, one of each type. */
 export const conditions = (): Schema =>
   described(
-    'What is true of the object now.',
+    'The present state of the object, by type.',
     listOf(
       fields({
         'type!': text({ maxLength: 316 }),
