@@ -84,6 +84,8 @@ class QuestionLine {
   readonly #vitals: Vitals;
   #next = 0;
   #refreshing = false;
+  /** Why there are no answers any more. */
+  #dead: Error | undefined;
   /** Ends the turn that waits for the next answer. */
   #heard: () => void = () => undefined;
 
@@ -98,6 +100,7 @@ class QuestionLine {
     );
     worker.on('error', (error) => {
       log.error('worker-died', `the planning thread died: ${stackOf(error)}`);
+      this.#rejectAll(new Error('the planning thread died', { cause: error }));
       process.exitCode = 1;
       process.kill(process.pid, 'SIGTERM');
     });
@@ -108,6 +111,7 @@ class QuestionLine {
   }
 
   ask(question: (id: number) => Question): Promise<unknown> {
+    if (this.#dead !== undefined) return Promise.reject(this.#dead);
     return new Promise((resolve, reject) => {
       const id = this.#next++;
       this.#asked.set(id, { resolve, reject });
@@ -133,6 +137,14 @@ class QuestionLine {
   #awaitAnswer(): void {
     const heard = new Promise<void>((resolve) => (this.#heard = resolve));
     void this.#vitals.turn('planning-thread', answerMsMax, () => heard);
+  }
+
+  /** A question to a dead thread would wait for ever, and its batch with it. */
+  #rejectAll(error: Error): void {
+    this.#dead = error;
+    this.#heard();
+    for (const { reject } of this.#asked.values()) reject(error);
+    this.#asked.clear();
   }
 
   #hear(reply: Answer): void {

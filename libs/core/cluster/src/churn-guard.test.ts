@@ -75,7 +75,7 @@ function stage() {
   };
   const holds = (one: Pod, of = pool): boolean =>
     guard.holds(one, { pool: of, offers: small }, 1) !== undefined;
-  return { cluster, admit, holds };
+  return { cluster, guard, admit, holds };
 }
 
 describe('a pod with two nodes behind it', () => {
@@ -133,5 +133,33 @@ describe('a pod with two nodes behind it', () => {
     cluster.delete('pod', 'a');
     expect(holds(pod('b'))).toBe(false);
     expect(holds(pod('a'))).toBe(false);
+  });
+
+  test('counts one node, whatever the number of its pods that a kubelet refused', () => {
+    const { cluster, guard, holds } = stage();
+    const pods = Array.from({ length: 10 }, (_, index) => pod(`p-${index}`));
+    cluster.set('claim', claimValue('shared', { providerId: 'aws:///shared' }));
+    for (const one of pods) {
+      cluster.set('pod', one);
+      guard.admitted(one, pool, { claimName: 'shared', atMs: 0, offers: small });
+    }
+    for (const one of pods)
+      cluster.set('pod', { ...one, resourceVersion: '2', phase: 'Failed', nodeName: 'n' });
+    expect(holds(pod('next'))).toBe(false);
+  });
+  test('goes again when a daemonset changes, not when one is only seen again', () => {
+    const { cluster, holds } = twice();
+    const agent = daemonSetValue('agent', podValue('agent'));
+    cluster.set('daemonset', agent);
+    expect(holds(pod('a'))).toBe(false);
+    const { cluster: other, admit, holds: held } = stage();
+    other.set('daemonset', agent);
+    admit(pod('a'));
+    admit(pod('a'));
+    other.set('daemonset', { ...agent });
+    expect(held(pod('a'))).toBe(true);
+    const template = podValue('agent', { requests: { cpu: 9 } });
+    other.set('daemonset', daemonSetValue('agent', template));
+    expect(held(pod('a'))).toBe(false);
   });
 });

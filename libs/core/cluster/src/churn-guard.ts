@@ -67,7 +67,12 @@ export class ChurnGuard {
   readonly #attempts = new Map<string, readonly Attempt[]>();
   /** Names of claims that EC2 launched an instance for. */
   readonly #bought = new Set<string>();
-  #daemons: { readonly revision: number; readonly text: string } | undefined;
+  /** The daemonsets as text, and a number that stands for the text. */
+  #daemons: { readonly revision: number; readonly text: string; readonly number: number } = {
+    revision: -1,
+    text: '',
+    number: 0,
+  };
 
   constructor(cluster: Cluster) {
     this.#cluster = cluster;
@@ -86,8 +91,8 @@ export class ChurnGuard {
     nowMs: number,
   ): Churn | undefined {
     const owner = ownerKey(pod);
-    const attempts = [...this.#of(owner), ...this.#of(podKey(pod))].filter(({ claimName }) =>
-      this.#bought.has(claimName),
+    const attempts = byClaim([...this.#of(owner), ...this.#of(podKey(pod))]).filter(
+      ({ claimName }) => this.#bought.has(claimName),
     );
     return attempts.length < triesMax
       ? undefined
@@ -128,7 +133,7 @@ export class ChurnGuard {
     this.#attempts.delete(podKey(pod));
     const owner = ownerKey(pod);
     if (owner === undefined || held.length === 0 || !isTerminal(pod)) return;
-    this.#attempts.set(owner, [...this.#of(owner), ...held].slice(-attemptsMax));
+    this.#attempts.set(owner, byClaim([...this.#of(owner), ...held]).slice(-attemptsMax));
     for (const oldest of this.#attempts.keys()) {
       if (this.#attempts.size <= claimsMax) return;
       this.#attempts.delete(oldest);
@@ -139,27 +144,41 @@ export class ChurnGuard {
     return key === undefined ? [] : (this.#attempts.get(key) ?? []).slice(-attemptsMax);
   }
 
-  #circumstances(pool: Pool): string {
-    const { daemonSets, nodeClasses } = this.#cluster;
-    if (this.#daemons?.revision !== daemonSets.revision)
-      this.#daemons = {
-        revision: daemonSets.revision,
-        text: [...daemonSets.values()]
-          .map(({ uid, template }) =>
-            JSON.stringify([uid, template.requests, template.nodeSelector, template.tolerations]),
-          )
-          .sort()
-          .join(),
-      };
-    const nodeClass = nodeClasses.one('key', classKey(pool.classRef));
+  /** Short, because each attempt keeps its own: daemonsets are a number that changes with them. */
+  #circumstances({ identity, generation, classRef }: Pool): string {
+    const nodeClass = this.#cluster.nodeClasses.one('key', classKey(classRef));
+    this.#readDaemons();
     return [
-      pool.identity.name,
-      pool.generation,
+      identity.kind,
+      identity.name,
+      generation,
       nodeClass?.generation ?? '',
-      this.#daemons.text,
+      this.#daemons.number,
     ].join();
   }
+
+  #readDaemons(): void {
+    const { daemonSets } = this.#cluster;
+    const { revision, text: before, number } = this.#daemons;
+    if (revision === daemonSets.revision) return;
+    const text = [...daemonSets.values()]
+      .map(({ uid, template }) =>
+        JSON.stringify([uid, template.requests, template.nodeSelector, template.tolerations]),
+      )
+      .sort()
+      .join();
+    this.#daemons = {
+      revision: daemonSets.revision,
+      text,
+      number: text === before ? number : number + 1,
+    };
+  }
 }
+
+/** The last attempt of each claim: the pods of one node are one node that was bought. */
+const byClaim = (attempts: readonly Attempt[]): readonly Attempt[] => [
+  ...new Map(attempts.map((one) => [one.claimName, one])).values(),
+];
 
 /** Claims and pods that are remembered: far more than fail at the same time in any cluster. */
 const claimsMax = 100_000;

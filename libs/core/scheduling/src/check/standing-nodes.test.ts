@@ -108,4 +108,13 @@ describe('of 1,000 standing nodes', () => {
     // The new node, and the one that is asked about.
     expect(Math.max(...seen)).toBeLessThanOrEqual(3);
   });
+
+  test('nodes that were read and not kept are dropped, though the kept ones stay the same', () => {
+    const nodes = [nodeOf('a', { labels: { [zoneKey]: 'a' } })];
+    const standing = new StandingNodes(nodes);
+    standing.keep(nodes);
+    standing.read([nodeOf('gone', { labels: { [zoneKey]: 'b' } })]);
+    standing.keep(nodes);
+    expect(standing.domainsWith([], 'name', ({ name }) => name)).toBe(1);
+  });
 });

@@ -51,8 +51,11 @@ export class StandingNodes {
    * counts is each node's value.
    */
   keep(nodes: readonly ExistingNode[]): void {
-    if (nodes.length === this.#nodes.length && nodes.every((node, i) => node === this.#nodes[i]))
-      return;
+    const isSame =
+      this.#hosts.size === nodes.length &&
+      nodes.length === this.#nodes.length &&
+      nodes.every((node, index) => node === this.#nodes[index]);
+    if (isSame) return;
     const wanted = new Set(nodes);
     for (const node of this.#hosts.keys()) if (!wanted.has(node)) this.#remove(node);
     this.read(nodes);

@@ -204,7 +204,9 @@ export class Engine {
       if (typeof this.accounts.choose(state, { used, ports }, bin) === 'string') return false;
       return mayRelax || this.accounts.keepsMinValues(state, { used, ports });
     };
-    let low = 0;
+    // Most nodes that are asked while limits bind hold none, and one probe shows it.
+    if (what.most <= 0 || !fits(1)) return 0;
+    let low = 1;
     let high = Math.min(what.most, 1 << 20);
     while (low < high) {
       const middle = Math.ceil((low + high) / 2);

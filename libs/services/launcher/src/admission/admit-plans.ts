@@ -33,8 +33,11 @@ export type AdmitPlansDeps = {
  * the age of the plans, which are refused after a minute.
  */
 const retryMs = 1_000;
-/** A turn that lasts longer is hung: far over the minutes that all retries of its calls take. */
-const roundMsMax = 300_000;
+/**
+ * A round that lasts longer is hung. A round waits for a bus that is away, so the limit is longer
+ * than an outage of NATS that operators sit out.
+ */
+const roundMsMax = 3_600_000;
 
 /**
  * Admits plans as they arrive; those that arrive during a round are judged together in the next. A

@@ -62,6 +62,8 @@ export class Checker {
       this.#standing.read([node]);
       await turns.give(stop);
     }
+    // A round may ask about no bin, and what has changed would be held twice for ever.
+    this.#standing.keep(nodes);
     return nodes;
   }
 

@@ -19,7 +19,8 @@ import type { AdmittedNode } from './judged.js';
 
 /**
  * A claim's requirements: the bin's, with instance types, zones and capacity types narrowed to the
- * admitted options. A key keeps its `minValues`.
+ * admitted options. A key keeps its `minValues`, unless it names fewer values: planner and judge
+ * count what the types are sold as, and the API refuses a claim that asks for more than it names.
  */
 function claimRequirements(
   bin: Pick<NewNode, 'requirements' | 'options'>,
@@ -41,9 +42,16 @@ function claimRequirements(
     };
   });
   const keys = new Set(named.map(([key]) => key));
-  return [...bin.requirements.filter((spec) => !keys.has(spec.key)), ...narrowed].sort((a, b) =>
-    compareText(a.key, b.key),
-  );
+  return [...bin.requirements.filter((spec) => !keys.has(spec.key)), ...narrowed]
+    .map(withinItsValues)
+    .sort((a, b) => compareText(a.key, b.key));
+}
+
+function withinItsValues(spec: RequirementSpec): RequirementSpec {
+  const { minValues, ...rest } = spec;
+  return spec.operator === 'In' && minValues !== undefined && minValues > spec.values.length
+    ? rest
+    : spec;
 }
 
 /**
