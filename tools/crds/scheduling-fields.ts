@@ -137,7 +137,10 @@ export const classRef = (options: { readonly immutable: 'group-and-kind' | 'by-o
     ),
   );
 
+/** A duration or `Never`, with its default. */
 export const durationOrNever = (description: string, byDefault: string): Schema =>
   described(description, text({ pattern: '^(([0-9]+(s|m|h))+|Never)$', default: byDefault }));
+
+/** A duration in seconds, minutes and hours. */
 export const duration = (description: string): Schema =>
   described(description, text({ pattern: '^([0-9]+(s|m|h))+$' }));

@@ -8,24 +8,43 @@ export const rules = (...all: readonly (readonly [rule: string, message: string]
   'x-kubernetes-validations': all.map(([rule, message]): Rule => ({ message, rule })),
 });
 
+/** A string. */
 export const text = (more: Schema = {}): Schema => ({ type: 'string', ...more });
+
+/** One of these words. */
 export const words = (...allowed: readonly string[]): Schema => ({ type: 'string', enum: allowed });
+
+/** A boolean. */
 export const flag = (more: Schema = {}): Schema => ({ type: 'boolean', ...more });
+
+/** A whole number of 32 bits. */
 export const int32 = (more: Schema = {}): Schema => ({ type: 'integer', format: 'int32', ...more });
+
+/** A whole number of 64 bits. */
 export const int64 = (more: Schema = {}): Schema => ({ type: 'integer', format: 'int64', ...more });
+
+/** A time as RFC 3339 writes it. */
 export const time = (): Schema => ({ type: 'string', format: 'date-time' });
+
+/** A list. */
 export const listOf = (items: Schema, more: Schema = {}): Schema => ({
   type: 'array',
   items,
   ...more,
 });
+
+/** A list that appliers replace as a whole. */
 export const atomicListOf = (items: Schema, more: Schema = {}): Schema =>
   listOf(items, { 'x-kubernetes-list-type': 'atomic', ...more });
+
+/** An object with any keys. */
 export const mapOf = (values: Schema, more: Schema = {}): Schema => ({
   type: 'object',
   additionalProperties: values,
   ...more,
 });
+
+/** The schema with a description. */
 export const described = (description: string, schema: Schema): Schema => ({
   description,
   ...schema,
@@ -72,22 +91,30 @@ export const conditions = (): Schema =>
     ),
   );
 
+/** A column that kubectl prints. */
 export type Column = {
   readonly name: string;
   readonly jsonPath: string;
   readonly type: string;
   readonly priority?: number;
 };
+
+/** A column of that path. Those of priority 1 appear only in wide output. */
 export const column = (name: string, jsonPath: string, type = 'string', priority = 0): Column => ({
   name,
   jsonPath,
   type,
   ...(priority === 0 ? {} : { priority }),
 });
+
+/** The column with the time since creation. */
 export const age = (): Column => column('Age', '.metadata.creationTimestamp', 'date');
+
+/** The column with the status of the condition Ready. */
 export const readyColumn = (priority = 0): Column =>
   column('Ready', '.status.conditions[?(@.type=="Ready")].status', 'string', priority);
 
+/** A CustomResourceDefinition of one version. */
 export type Definition = {
   readonly group: string;
   readonly version: string;

@@ -196,6 +196,7 @@ async function runningPid(): Promise<number | undefined> {
   return text !== '' && Number.isInteger(pid) && isAlive(pid) ? pid : undefined;
 }
 
+/** Ends the lab that runs, and waits up to a minute for its end. Without a lab it only says so. */
 export async function labDown(): Promise<void> {
   const pid = await runningPid();
   if (pid === undefined) {

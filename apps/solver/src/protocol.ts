@@ -18,6 +18,10 @@ export type Question =
   | { readonly kind: 'changed'; readonly id: number; readonly waitMs: number }
   | { readonly kind: 'debug'; readonly id: number };
 
+/**
+ * The worker's answer to the question of that id: a value, or the message of the error. `ready`
+ * says whether the engine can plan.
+ */
 export type Answer =
   | { readonly id: number; readonly ok: true; readonly value: unknown; readonly ready: boolean }
   | { readonly id: number; readonly ok: false; readonly message: string; readonly ready: boolean };

@@ -16,6 +16,7 @@ type Asked = {
   readonly reject: (error: Error) => void;
 };
 
+/** The thread's code, the names that it plans under, and what the main thread does for it. */
 export type WorkerOptions = {
   readonly file: URL;
   readonly cluster: string;
@@ -26,6 +27,8 @@ export type WorkerOptions = {
   /** Watches over the thread: a thread that answers nothing is hung. */
   readonly vitals: Vitals;
 };
+
+/** An engine whose thread ends with `close`. */
 export type WorkerEngine = EnginePort & { close(): Promise<void> };
 
 /**

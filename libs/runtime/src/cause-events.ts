@@ -26,6 +26,7 @@ export const causeEvents: Readonly<Record<string, string>> = {
   'interruption-malformed': 'MessageMalformed',
 };
 
+/** The Lease that Events are written about, and the means to write them. */
 export type CauseEventsOptions = {
   readonly kube: Pick<KubeApi, 'get' | 'create'>;
   readonly clock: Clock;

@@ -83,6 +83,7 @@ function readOffset(file: string): number {
   }
 }
 
+/** SHA-256 by Node's crypto module. */
 export const systemHash: Hash = {
   sha256Hex: (text) => createHash('sha256').update(text).digest('hex'),
 };

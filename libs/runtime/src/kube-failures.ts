@@ -1,5 +1,6 @@
 import { type Clock, type KubeApi, KubeError, type Log, type Metrics } from '@dovetail/core-ports';
 
+/** The means to tell of failed calls to the Kubernetes API. */
 export type KubeFailuresDeps = {
   readonly log: Log;
   readonly metrics: Metrics;

@@ -17,6 +17,7 @@ import {
   type StopSignal,
 } from '@dovetail/core-ports';
 
+/** The Lease to hold, its holder, and how long it lasts. Times are in milliseconds. */
 export type LeaseOptions = {
   readonly kube: KubeReads & KubeCreates & KubeReplaces;
   readonly log: Log;

@@ -1,6 +1,7 @@
 import type { Log } from '@dovetail/core-ports';
 import { pino } from 'pino';
 
+/** The least severe lines that are written. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 /**

@@ -17,6 +17,7 @@ export type Setting<T> = {
   readonly parse: (text: string) => T;
 };
 
+/** The values of these settings, by name. */
 export type SettingsOf<S extends Record<string, Setting<unknown>>> = {
   readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never;
 };
@@ -112,6 +113,9 @@ function shown(name: string, value: unknown): string {
 /** Parsers for settings. Each says in its error which values it accepts. */
 export const text = (given: string): string => given;
 
+/**
+ * Reads a whole number of the range, both ends included. The reader throws Error with the remedy.
+ */
 export function wholeNumber(range: {
   readonly least: number;
   readonly most: number;
@@ -136,6 +140,7 @@ export function durationMs(given: string): number {
   );
 }
 
+/** Reads one of the choices, written exactly so. The reader throws Error with the remedy. */
 export function oneOf<const T extends string>(...choices: readonly T[]): (given: string) => T {
   return (given) => {
     const choice = choices.find((candidate) => candidate === given);

@@ -17,6 +17,7 @@ import { type PlanningInput, planningInputOf } from './planning-input.js';
 import { resultOf, type SimulationResult } from './result.js';
 import { tableOf } from './table.js';
 
+/** The form of the output: a table for people, or the whole plan as JSON or YAML. */
 export type OutputFormat = 'table' | 'json' | 'yaml';
 
 /** The request of one command line. */

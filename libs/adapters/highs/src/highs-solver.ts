@@ -19,6 +19,7 @@ export type HighsSolver = LpSolver & {
   close(): Promise<void>;
 };
 
+/** Options of the solver of linear and integer programs. */
 export type HighsOptions = {
   /** The place of the thread's code. Bundles keep it elsewhere than sources do. */
   readonly threadFile?: URL;

@@ -90,6 +90,10 @@ export function busErrorOf(error: unknown, about: string): BusError {
   return new BusError('unavailable', message, { cause });
 }
 
+/**
+ * The part of JetStream's answer about a stream that we read. `created` tells a stream from one
+ * made anew.
+ */
 export type StreamInfo = {
   readonly created: string;
   readonly config: Readonly<Record<string, unknown>>;
@@ -114,4 +118,5 @@ export async function streamInfo(
   }
 }
 
+/** Milliseconds as nanoseconds, the unit of durations in the JetStream API. */
 export const nanos = (ms: number): number => ms * 1_000_000;

@@ -12,6 +12,7 @@ import type { NatsLink } from './link.js';
 import { delivered, type Delivery, deliveryOf } from './message.js';
 import { Inbox, pause } from './signal.js';
 
+/** The connection, the log, and how to make a lost queue again. */
 export type WorkDeps = {
   readonly link: NatsLink;
   readonly log: Log;

@@ -121,6 +121,7 @@ export type InterruptionFacts = {
   readonly receives: number;
 };
 
+/** How long a message may wait for the claim of its instance. */
 export type InterruptionPatience = {
   /** A younger instance may have a claim that our mirror has not seen, in milliseconds. */
   readonly claimAgeMinMs: number;

@@ -28,6 +28,7 @@ export type Reason = {
   readonly remedy?: string;
 };
 
+/** The stable name of a reason, for decisions, verdicts and tools. */
 export type ReasonCode =
   | 'no-pools'
   | 'pool-not-ready'
@@ -169,8 +170,12 @@ export type Placement = {
   readonly topologyGroups: readonly string[];
 };
 
+/**
+ * A pod that the plan has no place for. It has one reason per pool and per group of existing nodes.
+ */
 export type Unplaced = { readonly podUid: string; readonly reasons: readonly Reason[] };
 
+/** A lower bound: no plan of the same pods costs less, in micro-dollars an hour. */
 export type Bound = {
   /** The relaxation that gave the largest valid lower bound. */
   readonly kind:

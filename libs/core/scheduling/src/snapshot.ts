@@ -70,6 +70,7 @@ export type Snapshot = {
 /** A snapshot but for its nodes, for who keeps those itself. */
 export type Surroundings = Omit<Snapshot, 'nodes'>;
 
+/** The policies and limits of planning. Times enter only through `shouldStop`. */
 export type PlanOptions = {
   /** The seed of every random number. Equal snapshot, pods, seed and steps give equal bytes. */
   readonly seed: number;

@@ -48,6 +48,7 @@ type DisruptionConfig = RetirementLimits & {
   readonly podEventPauseMs: number;
 };
 
+/** How nodes are drained and their instances ended. */
 export type TerminationConfig = {
   /** Nodes worked on side by side (Karpenter's node.termination: 100 at least). */
   readonly concurrency: number;

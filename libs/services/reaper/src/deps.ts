@@ -59,6 +59,7 @@ export const kubeBy = (
   deadlineMs: number | undefined,
 ): ReaperKube => (deadlineMs === undefined ? kube : urgentKube);
 
+/** The name of the reaper as the sender of messages. */
 export const source = 'reaper';
 
 /** How the reaper speaks on the bus. */

@@ -53,6 +53,7 @@ export const nodeClassObject = (name = 'default', spec: object = {}): KubeObject
   },
 });
 
+/** The properties of a test pod that differ from the defaults. */
 export type PodChange = {
   /** Requested CPU; default 1. */
   readonly cpu?: string;

@@ -6,6 +6,7 @@ import { clusterName, type Stage } from './stage.js';
 
 const { nodeClaims, nodePools, nodes, provisioners } = kubeResources;
 
+/** The properties of a ready node that differ from the defaults. */
 export type ReadyNodeOptions = {
   readonly pool?: string;
   readonly poolKind?: 'NodePool' | 'Provisioner';
@@ -18,6 +19,7 @@ export type ReadyNodeOptions = {
   readonly cpu?: string;
 };
 
+/** The names of a node that was made, with its claim and instance. */
 export type ReadyNode = {
   readonly name: string;
   readonly claimName: string;

@@ -1,5 +1,6 @@
 import type { Log, LogFields, Metrics } from '@dovetail/core-ports';
 
+/** A line that was logged. */
 export type LogEntry = {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly name: string;
@@ -44,6 +45,7 @@ export class RecordingLog implements Log {
 const lineOf = ({ level, name, message, fields }: LogEntry): string =>
   `${level} ${name} ${message} ${JSON.stringify(fields)}`;
 
+/** A value that was given to a metric. */
 export type Sample = {
   readonly kind: 'count' | 'set' | 'observe';
   readonly metric: string;

@@ -41,12 +41,16 @@ import { type LogEntry, RecordingLog, RecordingMetrics } from './recording.js';
 
 /** The cluster's name in subjects, tags and user data. */
 export const clusterName = 'lab';
+
+/** The region of every stage. */
 export const region = 'us-west-2';
 /** The start time of every stage, unless a test gives another. */
 export const startMs = Date.UTC(2026, 10, 21, 12);
 
+/** SHA-256 by Node's crypto module. */
 export const hash: Hash = { sha256Hex: (text) => createHash('sha256').update(text).digest('hex') };
 
+/** The parts of a stage that differ from the defaults. */
 export type StageOptions = {
   /** Milliseconds since 1970. Default `startMs`. */
   readonly startMs?: number;

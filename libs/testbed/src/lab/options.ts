@@ -1,6 +1,7 @@
 /** Which Kubernetes the lab uses. NATS is always real where a nats-server can be obtained. */
 export type ControlPlaneKind = 'twin' | 'real';
 
+/** The lab to start. */
 export type LabOptions = {
   /**
    * The folder of everything that the lab writes: kubeconfig, logs, stores. Created when missing.
@@ -36,6 +37,7 @@ export type LabOptions = {
   readonly prepare: (kubeconfig: string) => Promise<void>;
 };
 
+/** The options of a lab that names none. The short Lease makes a takeover quick to watch. */
 export const defaultLabOptions = {
   world: 'twin',
   region: 'us-west-2',

@@ -13,16 +13,21 @@ import { type RunningPart, startPart } from '../process/part.js';
 import { freePort } from '../process/ports.js';
 import type { LabOptions } from './options.js';
 
+/** The bus of a lab. */
 export type Bus = {
   readonly url: string;
   readonly description: string;
   readonly wipeStore: () => Promise<void>;
 };
+
+/** The API server of a lab. */
 export type Kubernetes = {
   readonly kubeconfig: string;
   readonly url: string;
   readonly description: string;
 };
+
+/** The cloud twin of a lab. */
 export type Cloud = { readonly url: string; readonly description: string };
 
 /**
@@ -50,6 +55,7 @@ export async function startBus(
   };
 }
 
+/** Starts the real control plane or its twin, as the lab's options say. */
 export async function startKubernetes(
   options: LabOptions,
   clockFile: string,

@@ -5,6 +5,7 @@ import { type RunningPart, startPart } from '../process/part.js';
 import { freePort } from '../process/ports.js';
 import type { LabOptions } from './options.js';
 
+/** The addresses of the outside parts. */
 export type Addresses = {
   readonly natsUrl: string;
   readonly kubeconfig: string;

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import type { RunningPart } from '../process/part.js';
 
+/** The supervision of parts, until it is stopped. */
 export type Supervisor = {
   /** Leaves this part alone until `release`. */
   hold(name: string): void;

@@ -47,6 +47,7 @@ export const controllersDefault: readonly string[] = [
 const loopback = '127.0.0.1';
 const issuer = 'https://kubernetes.default.svc';
 
+/** The arguments of etcd. */
 export function etcdArgs({ files, ports }: Setup): readonly string[] {
   const client = `http://${loopback}:${ports.etcd}`;
   const peer = `http://${loopback}:${ports.etcdPeer}`;
@@ -65,6 +66,7 @@ export function etcdArgs({ files, ports }: Setup): readonly string[] {
   ];
 }
 
+/** The arguments of kube-apiserver. */
 export function apiserverArgs(setup: Setup): readonly string[] {
   const { files, ports } = setup;
   const admissionOff = [
@@ -92,6 +94,7 @@ export function apiserverArgs(setup: Setup): readonly string[] {
   ];
 }
 
+/** The arguments of kube-controller-manager. */
 export function controllerManagerArgs(setup: Setup): readonly string[] {
   const { files, ports } = setup;
   const controllers = [

@@ -19,6 +19,7 @@ export type ControlPlaneFiles = {
   readonly log: (name: string) => string;
 };
 
+/** The paths of the files of a control plane in this folder. */
 export const filesIn = (dir: string): ControlPlaneFiles => ({
   etcdData: join(dir, 'etcd'),
   certificates: join(dir, 'certificates'),

@@ -10,13 +10,17 @@ const newline = /\r\n|\r|\n/g;
  */
 export const unixLines = (text: string): string => text.replace(newline, '\n');
 
+/** Whether user data is a MIME document: its first line is a header of one. */
 export const isMime = (text: string): boolean =>
   /^(mime-version|content-type):/i.test(text.trimStart());
 
+/** One part of a multipart message. */
 export const part = (contentType: string, body: string): MimePart => ({
   headers: [`Content-Type: ${contentType}`],
   body,
 });
+
+/** A part that cloud-init runs as a shell script. */
 export const shellPart = (body: string): MimePart =>
   part('text/x-shellscript; charset="us-ascii"', body);
 

@@ -14,6 +14,10 @@ const userDataBytesMax = 16_384;
  */
 export const userDataRenderer: UserDataRenderer = { render: renderUserData };
 
+/**
+ * The user data of a node, in base64. Refused, with a message for the class' status, if a field
+ * cannot be written or EC2's limit is exceeded.
+ */
 export function renderUserData(input: UserDataInput): RenderedUserData {
   try {
     refuseQuotes(input);

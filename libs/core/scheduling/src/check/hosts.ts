@@ -22,6 +22,7 @@ import type { ExistingNode, PoolOptions } from '../snapshot.js';
 // read. For speed, nodes with the same options share a blueprint, and each question is answered
 // once per blueprint.
 
+/** Labels of a node, by key. */
 export type Labels = Readonly<Record<string, string>>;
 
 /**

@@ -76,6 +76,7 @@ export class Guards {
   }
 }
 
+/** A value as text, with sets as sorted lists, so that equal values have equal texts. */
 export const textOf = (value: unknown): string =>
   JSON.stringify(value, (_, inner: unknown) => (inner instanceof Set ? [...inner].sort() : inner));
 

@@ -10,6 +10,7 @@ import type { Ledger } from '../topology/ledger.js';
 import { type Role, rolesOf } from '../topology/roles.js';
 import { demandOn, demandPlaced, demandText } from './demand.js';
 
+/** The reason code of a topology rule. */
 export const codeOf = (role: Role): ReasonCode =>
   role.group.kind === 'spread'
     ? 'topology-spread'

@@ -18,6 +18,7 @@ export type CombinationDemand = {
   readonly limits: CombinationLimits;
 };
 
+/** The bounds of a search for combinations of nodes. */
 export type CombinationLimits = {
   /** The fewest and the most nodes besides the given ones. */
   readonly countMin: number;

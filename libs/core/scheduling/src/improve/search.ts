@@ -87,6 +87,7 @@ function widestOpening(portions: readonly Portion[]): State {
 /** The result of a search: the bins, and the number of steps. */
 export type Searched = { readonly bins: readonly PackBin[]; readonly steps: number };
 
+/** When the search ends, and the seed of its random choices. */
 export type SearchLimits = {
   readonly seed: number;
   readonly stepsMax: number;

@@ -41,6 +41,7 @@ export type PodClass = {
   readonly refusal?: Reason;
 };
 
+/** The tables of the snapshot that the classes of pods are made with. */
 export type ClassTables = {
   readonly dimensions: Dimensions;
   readonly selection: SelectorKeys;

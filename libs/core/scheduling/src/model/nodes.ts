@@ -31,6 +31,7 @@ export type NodeRoom = {
   >;
 };
 
+/** The tables of the snapshot that existing nodes are read with. */
 export type NodeTables = {
   readonly dimensions: Dimensions;
   readonly daemons: readonly Daemon[];

@@ -59,6 +59,7 @@ export type Template = {
   readonly minValues: readonly { readonly key: string; readonly count: number }[];
 };
 
+/** The tables of the snapshot that the templates of new nodes are made with. */
 export type TemplateTables = {
   readonly dimensions: Dimensions;
   readonly daemons: readonly Daemon[];

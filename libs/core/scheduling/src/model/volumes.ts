@@ -41,6 +41,10 @@ export type VolumeIndex = {
   readonly defaultClass: StorageClass | undefined;
 };
 
+/**
+ * Indexes the claims, volumes and storage classes of a snapshot. Of several default classes the
+ * newest counts, as in Kubernetes.
+ */
 export function volumeIndexOf(snapshot: Snapshot): VolumeIndex {
   const defaults = snapshot.storageClasses
     .filter((one) => one.isDefault)

@@ -25,6 +25,7 @@ export function afterKind(context: PackContext, state: State, kind: Kind): State
   return next ?? undefined;
 }
 
+/** A new bin of that state without pods. Its price is unknown (Infinity) until pods come. */
 export function emptyBin(context: PackContext, id: number, state: State): PackBin {
   const size = context.perUnit.length;
   return {
@@ -40,6 +41,7 @@ export function emptyBin(context: PackContext, id: number, state: State): PackBi
   };
 }
 
+/** A copy whose contents and tallies may change without changing the original. */
 export function copyOf(bin: PackBin): PackBin {
   return {
     ...bin,

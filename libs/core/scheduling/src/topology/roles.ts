@@ -19,6 +19,10 @@ export type Roles = {
 // groups.
 const known = new WeakMap<Level, Roles>();
 
+/**
+ * The groups of topology rules that a pod of this class has a part in, at this level of its
+ * preferences.
+ */
 export function rolesOf(cls: PodClass, level: Level): Roles {
   let roles = known.get(level);
   if (roles === undefined) known.set(level, (roles = computed(cls, level)));

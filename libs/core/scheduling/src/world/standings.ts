@@ -42,6 +42,7 @@ export type Standings = {
   readonly hosts: ReadonlyMap<string, Map<number, Tally>>;
 };
 
+/** The tables of the snapshot that the standing of topology rules is counted with. */
 export type StandingTables = {
   readonly groups: GroupTable;
   /** The pods to place. */

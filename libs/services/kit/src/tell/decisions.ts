@@ -12,6 +12,7 @@ export type NewDecision = Omit<
 > &
   Partial<Pick<Decision, 'objects' | 'reasons' | 'alternatives' | 'facts'>>;
 
+/** The channel and the outbox of decisions, and the log that repeats them. */
 export type DecisionsDeps = {
   readonly channel: Channel;
   readonly outbox: Outbox;

@@ -20,6 +20,7 @@ import {
 import { inParallel } from '../work/in-parallel.js';
 import { Wake } from '../work/wake.js';
 
+/** The means to write Events and to name them by a hash of their content. */
 export type EventRecorderDeps = {
   readonly kube: KubeCreates & KubePatches;
   readonly clock: Clock;

@@ -25,6 +25,7 @@ export type Held = {
 /** The stream's identity and the last sequence of it that is known here. */
 export type FeedPosition = { readonly incarnation: string; readonly sequence: number };
 
+/** The part of the state feed that is booked, and under which epoch. */
 export type FeedLedgerOptions = {
   readonly cluster: string;
   readonly epoch: number;
@@ -36,6 +37,7 @@ export type FeedLedgerOptions = {
   readonly onDirty: () => void;
 };
 
+/** The kind of state that a record is about, also when it says that the state is gone. */
 export const kindOf = (record: StateRecord): StateKind =>
   record.kind === 'gone' ? record.stateKind : record.state.kind;
 

@@ -14,6 +14,7 @@ import { Wake } from '../work/wake.js';
 import { contentOf, goneContent } from './feed-content.js';
 import { FeedLedger, type FeedPosition, kindOf, type Wanted } from './feed-ledger.js';
 
+/** The part of the state feed that is kept equal, and under which epoch. */
 export type FeedMirrorOptions = {
   readonly channel: Channel;
   readonly log: Log;

@@ -18,6 +18,7 @@ export type OutboxMessage = {
   readonly untilMs?: number;
 };
 
+/** How many messages wait, and what becomes of those that cannot be sent. */
 export type OutboxOptions = {
   readonly clock: Clock;
   /** The most messages that wait. Beyond it, the oldest are dropped. Invariant: 1 <= waitingMax. */

@@ -11,6 +11,7 @@ import {
   type WatchEvent,
 } from '@dovetail/core-ports';
 
+/** The API to watch, and the means to tell of its failures. */
 export type WatchDeps = {
   readonly kube: KubeWatches & Pick<KubeDiscovery, 'serves'>;
   readonly clock: Clock;
@@ -26,6 +27,7 @@ export type Watched<T> = {
   readonly optional: boolean;
 };
 
+/** The receiver of the changes of one resource. */
 export type WatchHandler<T> = {
   readonly event: (event: WatchEvent<T>) => void;
   /** Called each time that the API server turns out not to serve an optional resource. */

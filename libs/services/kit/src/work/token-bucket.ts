@@ -9,6 +9,7 @@ const speedUp = 1.2;
 /** The rate never falls below this part of the full one, so that a lasting throttle is noticed. */
 const leastShare = 16;
 
+/** The pace of a bucket. */
 export type TokenBucketOptions = {
   /** Invariant: 0 < ratePerSecond. */
   readonly ratePerSecond: number;

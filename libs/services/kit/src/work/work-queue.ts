@@ -7,6 +7,7 @@ import { Wake } from './wake.js';
 /** The time of the next look at a key. Undefined: only after a change. */
 export type Again = { readonly afterMs: number } | undefined;
 
+/** How many keys are looked at side by side, and how a failed look is repeated. */
 export type WorkQueueOptions = {
   readonly clock: Clock;
   /** Looks at different keys side by side. Invariant: 1 <= concurrency. */

@@ -23,6 +23,7 @@ type Reading<T> = { readonly value: T; readonly resourceVersion: string };
 /** The object to change. One of the same name and another UID is another object. */
 export type ChangedObject = ObjectRef & { readonly uid: string };
 
+/** A change of one object, made anew from a fresh reading whenever another writer came first. */
 export type GuardedChange<T> = {
   readonly kube: KubeChanges;
   readonly ref: ChangedObject;

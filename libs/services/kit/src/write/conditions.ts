@@ -21,6 +21,7 @@ export const conditionOf = (
   type: string,
 ): Condition | undefined => conditions.find((condition) => condition.type === type);
 
+/** Whether the condition of that type is there and has status True. */
 export const isTrue = (conditions: readonly Condition[], type: string): boolean =>
   conditionOf(conditions, type)?.status === 'True';
 

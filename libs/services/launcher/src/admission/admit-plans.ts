@@ -18,6 +18,7 @@ import { countMalformed, Wake } from '@dovetail/service-kit';
 
 import type { Rounds } from './rounds.js';
 
+/** The queue of plans, the rounds that judge them, and the most plans of a round. */
 export type AdmitPlansDeps = {
   readonly reader: WorkReader;
   readonly clock: Clock;

@@ -36,6 +36,7 @@ import {
   tooOld,
 } from './rules.js';
 
+/** The age limit of plans, and how long admitted pods keep their room. Milliseconds. */
 export type JudgeOptions = {
   readonly planAgeMaxMs: number;
   /** How long room on an initialized node is kept. */
@@ -44,6 +45,7 @@ export type JudgeOptions = {
   readonly replacementPromiseMs: number;
 };
 
+/** The state that plans are judged against, and the checker of their bins. */
 export type JudgeDeps = {
   readonly cluster: Cluster;
   readonly catalog: CatalogView;

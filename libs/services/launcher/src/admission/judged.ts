@@ -42,6 +42,7 @@ export type AdmittedPlacement = {
   readonly promise: PromiseAnnotation;
 };
 
+/** A bin that was refused, with the reasons. Its pods are planned again. */
 export type RefusedBin = {
   readonly kind: 'refused';
   readonly plan: PlanMessage;
@@ -53,6 +54,7 @@ export type RefusedBin = {
   readonly heldPodUids?: readonly string[];
 };
 
+/** The outcome for one bin: a new node, places on an existing node, or a refusal. */
 export type JudgedBin = AdmittedNode | AdmittedPlacement | RefusedBin;
 
 /**

@@ -5,6 +5,7 @@
  */
 export type OpenRound = { readonly number: number; readonly planIds: readonly string[] };
 
+/** The round as the text that `parseRound` reads. */
 export const renderRound = (round: OpenRound): string =>
   JSON.stringify({ number: round.number, planIds: round.planIds });
 

@@ -21,6 +21,7 @@ import type { AdmittedNode, AdmittedPlacement, JudgedBin, RefusedBin } from './j
  */
 const alternativesMax = 20;
 
+/** The outlets of a report, and the cluster whose pods it names. */
 export type RoundReportDeps = {
   readonly decisions: Decisions;
   readonly events: EventRecorder;

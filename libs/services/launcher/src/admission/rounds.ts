@@ -24,6 +24,7 @@ import { reason } from './reason.js';
 import type { RoundReport } from './round-report.js';
 import { claimsOfPlan, repeatedVerdicts, verdictsOfBin, verdictsOfUnplaced } from './verdicts.js';
 
+/** The state, the checker, and the writers of a round. */
 export type RoundsDeps = {
   readonly clock: Clock;
   readonly hash: Hash;

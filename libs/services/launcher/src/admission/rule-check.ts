@@ -12,6 +12,9 @@ export type LaterBins = {
   readonly placements: readonly Placement[];
 };
 
+/**
+ * The checker, the ledger of earlier bins, and the tests of what may have changed since the plan.
+ */
 export type RuleCheckDeps = {
   readonly check: CheckBin;
   readonly ledger: Ledger;

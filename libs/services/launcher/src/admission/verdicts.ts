@@ -95,6 +95,7 @@ const roundVoided = (planId: string): Reason =>
     { planId },
   );
 
+/** A claim with the admission mark that names its plan and bin. */
 export type ClaimOfPlan = {
   readonly claim: NodeClaim;
   readonly mark: NonNullable<ReturnType<typeof parseAdmissionMark>>;

@@ -6,6 +6,7 @@ import { inParallel, Wake } from '@dovetail/service-kit';
 import type { ClusterWriter } from '../cluster/cluster-writer.js';
 import { lateClaims, yieldingClaims } from './take-over.js';
 
+/** The mirror of claims, the means to delete them, and the epoch that judges them. */
 export type VoidClaimsDeps = {
   readonly clock: Clock;
   readonly log: Log;

@@ -17,6 +17,7 @@ export type AdmissionMark = {
   readonly binId: string;
 };
 
+/** The mark as the text of the annotation, which `parseAdmissionMark` reads. */
 export const admissionMark = (mark: AdmissionMark): string =>
   `${admissionText(mark.admission)}/${mark.planId}/${mark.binId}`;
 

@@ -2,6 +2,7 @@ import { type Channel, publishUnavailable, type UnavailableOffering } from '@dov
 import { offeringKey } from '@dovetail/core-ec2-model';
 import type { Outbox } from '@dovetail/service-kit';
 
+/** The channel and outbox of announcements, and the numbers of their records. */
 export type AnnouncementDeps = {
   readonly channel: Channel;
   readonly outbox: Outbox;

@@ -25,6 +25,7 @@ import {
 
 import type { LauncherConfig } from '../config.js';
 
+/** The readings of AWS and the cluster that knowledge is made of. */
 export type KnowledgeDeps = {
   readonly cloud: InstanceCatalog & Prices & EksClusters;
   readonly kube: KubeReads & KubeDiscovery;

@@ -7,6 +7,7 @@ import {
 } from '@dovetail/core-ec2-model';
 import { compareText } from '@dovetail/core-kube-model';
 
+/** How long offerings are avoided. Milliseconds. */
 export type UnavailableOptions = {
   /** How long an offering without capacity is avoided at first. */
   readonly avoidMs: number;

@@ -23,6 +23,7 @@ import type { BuiltRequest } from './request.js';
 import { RequestSource, type RequestSourceDeps } from './request-source.js';
 import { type LaunchUnit, launchUnits } from './units.js';
 
+/** The sources of claims and requests, the pace of EC2, and the writers of outcomes. */
 export type LaunchDeps = OutcomesDeps &
   RequestSourceDeps &
   Omit<FleetRequestsDeps, 'bucket'> & {

@@ -8,6 +8,7 @@ import { isUnpaired } from './intent.js';
 import { buildRequest, type BuiltRequest, type RequestDeps } from './request.js';
 import type { Templates } from './templates.js';
 
+/** The knowledge of classes, types and templates that requests are made of. */
 export type RequestSourceDeps = RequestDeps & {
   readonly cluster: Cluster;
   readonly catalog: ClassCatalog;

@@ -13,6 +13,7 @@ import { notInitialized, placingPods } from './node-readiness.js';
 import type { Placement } from './placement.js';
 import { type StepOutcome, untilChanged } from './step.js';
 
+/** The state of nodes, and the steps that initialization takes. */
 export type InitializationDeps = {
   readonly clock: Clock;
   readonly cluster: Cluster;

@@ -20,6 +20,7 @@ export const taggedAnnotation = 'karpenter.k8s.aws/tagged';
  */
 const paceMs = 1_000;
 
+/** The means to tag instances and to note on claims that it is done. */
 export type InstanceTaggerDeps = {
   readonly cloud: InstanceTags;
   readonly clock: Clock;

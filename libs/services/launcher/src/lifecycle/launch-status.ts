@@ -7,6 +7,7 @@ import type { ClassCatalog } from '../discovery/class-catalog.js';
 import { launchedStatus } from '../launch/launched.js';
 import { type StepOutcome, untilChanged, within } from './step.js';
 
+/** The sources of the facts of a launch, and the writer of the status. */
 export type LaunchStatusDeps = {
   readonly clock: Clock;
   readonly cloud: Instances;

@@ -19,6 +19,7 @@ import { Liveness, type LivenessDeps } from './liveness.js';
 import { Registration, type RegistrationDeps } from './registration.js';
 import type { Step } from './step.js';
 
+/** Everything that the steps of a claim from launch to its end need. */
 export type LifecycleDeps = LaunchStatusDeps &
   RegistrationDeps &
   InitializationDeps &

@@ -13,6 +13,7 @@ import {
 import type { ClusterWriter } from '../cluster/cluster-writer.js';
 import type { LifecycleConfig } from '../config.js';
 
+/** The means to give a claim up, and to tell of it. */
 export type LivenessDeps = {
   readonly clock: Clock;
   readonly metrics: Metrics;

@@ -22,6 +22,9 @@ import type { ClusterWriter } from '../cluster/cluster-writer.js';
 import { cordonedSinceMs, openedNode } from './node-changes.js';
 import { notInitialized } from './node-readiness.js';
 
+/**
+ * The means to bind pods, the checker of their places, and the limits of waiting in milliseconds.
+ */
 export type PlacementDeps = {
   readonly kube: PodBindings;
   readonly clock: Clock;

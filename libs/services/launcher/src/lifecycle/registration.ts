@@ -17,6 +17,7 @@ import { registeredNode } from './node-changes.js';
 import type { Placement } from './placement.js';
 import { type StepOutcome, untilChanged, within } from './step.js';
 
+/** The state of nodes, the writer that registers them, and the outlets of what happened. */
 export type RegistrationDeps = {
   readonly clock: Clock;
   readonly cluster: Cluster;

@@ -14,6 +14,7 @@ import { FeedMirror, inParallel, Wake } from '@dovetail/service-kit';
 
 import { livePromises } from './live-promises.js';
 
+/** The channel of the feed, the mirror of the cluster, and the epoch. */
 export type LauncherFeedDeps = {
   readonly channel: Channel;
   readonly log: Log;

@@ -8,6 +8,7 @@ import {
   type StopSignal,
 } from '@dovetail/core-ports';
 
+/** The AWS account and region that the reaper works in. */
 export type OwnAccount = { readonly accountId: string; readonly region: string };
 
 type IdentityDeps = {

@@ -22,6 +22,7 @@ export function lineOf(event: FollowEvent): string {
   return `${JSON.stringify(line)}\n`;
 }
 
+/** Reads one line of a followed stream. */
 export function eventOf(text: string): FollowEvent {
   const line = JSON.parse(text) as Line;
   return line.kind === 'message'

@@ -3,6 +3,7 @@ import type { Clock, DeliveredMessage, StreamSpec } from '@dovetail/core-ports';
 import { Wakeup } from './signal.js';
 import { MemoryStream } from './stream.js';
 
+/** A service that answers requests. Of the responders of one queue, one answers each request. */
 export type Responder = {
   readonly queue: string;
   readonly answer: (request: DeliveredMessage) => Promise<Uint8Array>;

@@ -19,6 +19,7 @@ export type TwinType = {
   readonly priceEstimated?: boolean;
 };
 
+/** A subnet, with the number of addresses that instances can have. */
 export type TwinSubnet = {
   readonly id: string;
   readonly zone: string;
@@ -27,6 +28,8 @@ export type TwinSubnet = {
   readonly addresses: number;
   readonly tags: Readonly<Record<string, string>>;
 };
+
+/** A security group, without its rules: the twin has no network. */
 export type TwinSecurityGroup = {
   readonly id: string;
   readonly name: string;
@@ -40,6 +43,8 @@ type TwinProfile = {
   readonly roles: readonly string[];
   readonly tags: Readonly<Record<string, string>>;
 };
+
+/** The EKS cluster as DescribeCluster shows it. `certificateAuthority` is base64. */
 export type TwinCluster = {
   readonly name: string;
   readonly version: string;
@@ -62,6 +67,7 @@ export type Account = {
   readonly types: readonly TwinType[];
 };
 
+/** How to make the preset account. */
 export type AccountOptions = {
   /** The cluster's name, which also names the queue, role and profile and appears in the tags. */
   readonly clusterName: string;

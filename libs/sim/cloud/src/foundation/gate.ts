@@ -50,6 +50,7 @@ export type OrderedFailure = {
   readonly when?: 'before' | 'after';
 };
 
+/** How often an action was called, failed and was throttled. */
 export type CallCount = {
   readonly action: string;
   readonly calls: number;

@@ -15,6 +15,7 @@ import { integerIn, refuseOthers, requiredText, textIn, textsIn } from './json-f
 import type { JsonObject } from './operation.js';
 import { servedActions } from './served.js';
 
+/** A request to the control API, under `/_twin/`. */
 export type ControlRequest = {
   readonly method: string;
   readonly path: string;

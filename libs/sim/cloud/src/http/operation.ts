@@ -15,6 +15,8 @@ export type QueryOperation = {
     caller: Caller,
   ) => { readonly [element: string]: Xml };
 };
+
+/** The operations of a service with the query protocol, by name. */
 export type QueryOperations = Readonly<Record<string, QueryOperation>>;
 
 /**
@@ -26,5 +28,9 @@ type JsonOperation = (
   input: JsonObject,
   call: { readonly origin: string; readonly stop: AbortSignal },
 ) => unknown;
+
+/** The operations of a service with a JSON protocol, by name. */
 export type JsonOperations = Readonly<Record<string, JsonOperation>>;
+
+/** A parsed JSON object whose fields nothing has checked yet. */
 export type JsonObject = { readonly [key: string]: unknown };

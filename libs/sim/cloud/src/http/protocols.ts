@@ -9,6 +9,7 @@ import { parseParams } from './params.js';
 import { servedJson, servedQueries } from './served.js';
 import { type Xml, xmlDocument } from './xml.js';
 
+/** A request as it came. `target` is the header of JSON protocols that names the operation. */
 export type WireRequest = {
   readonly method: string;
   readonly path: string;
@@ -17,6 +18,8 @@ export type WireRequest = {
   readonly origin: string;
   readonly stop: AbortSignal;
 };
+
+/** An answer as it is sent. */
 export type WireAnswer = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

@@ -8,6 +8,7 @@ import { controlAnswer, followEvents } from './control.js';
 import { credentialsOf } from './credentials.js';
 import { type WireAnswer, type WireCall, wireCall, type WireRequest } from './protocols.js';
 
+/** Where the twin is served, and to whom. */
 export type ServeOptions = {
   /** Default 0: any free port. */
   readonly port?: number;

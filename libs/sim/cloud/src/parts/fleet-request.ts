@@ -1,13 +1,17 @@
 import { AwsFault, invalidValue, missingParameter } from '../foundation/aws-fault.js';
 import type { TemplateReference } from './launch-templates.js';
 
+/** EC2's allocation strategies for Spot. */
 export type SpotStrategy =
   | 'lowest-price'
   | 'price-capacity-optimized'
   | 'capacity-optimized'
   | 'capacity-optimized-prioritized';
+
+/** EC2's allocation strategies for on-demand instances. */
 export type OnDemandStrategy = 'lowest-price' | 'prioritized';
 
+/** One choice of a fleet request: fields that replace those of the launch template. */
 export type FleetOverride = {
   readonly instanceType?: string;
   readonly subnetId?: string;

@@ -17,6 +17,7 @@ import { checkLaunch, type LaunchAccess, templateTags } from './launch-access.js
 import type { LaunchTemplates, TemplateReference } from './launch-templates.js';
 import type { Network } from './network.js';
 
+/** An error of a fleet that did not launch some choice, in the names of EC2. */
 export type FleetError = {
   readonly code: string;
   readonly message: string;
@@ -25,6 +26,8 @@ export type FleetError = {
   readonly templateVersion?: string;
   readonly override: FleetOverride;
 };
+
+/** The instances that a fleet launched from one template and choice. */
 export type FleetGroup = {
   readonly templateId: string;
   readonly templateName: string;
@@ -35,6 +38,8 @@ export type FleetGroup = {
   readonly lifecycle: 'on-demand' | 'spot';
   readonly instanceIds: readonly string[];
 };
+
+/** The answer to a CreateFleet request: instances and errors side by side. */
 export type FleetResult = {
   readonly fleetId: string;
   readonly groups: readonly FleetGroup[];

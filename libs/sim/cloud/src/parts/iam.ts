@@ -5,6 +5,7 @@ import { AwsFault } from '../foundation/aws-fault.js';
 import { hexOf } from '../foundation/digest.js';
 import type { Timeline } from '../foundation/timeline.js';
 
+/** An IAM role. */
 export type Role = {
   readonly id: string;
   readonly name: string;
@@ -12,6 +13,8 @@ export type Role = {
   readonly arn: string;
   readonly createdMs: number;
 };
+
+/** An IAM instance profile with its roles. */
 export type Profile = {
   readonly id: string;
   readonly name: string;

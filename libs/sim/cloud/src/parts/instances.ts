@@ -9,6 +9,7 @@ import type { Timeline } from '../foundation/timeline.js';
 import type { Place } from './capacity.js';
 import type { Address } from './network.js';
 
+/** EC2's states of an instance, from pending to terminated. */
 export type InstanceState = Instance['state'];
 
 /** The properties of an instance that hold from its launch on. */
@@ -56,8 +57,11 @@ export type TwinInstance = InstanceOrder & {
     readonly notBeforeMs: number;
   }[];
 };
+
+/** The outcome of EC2's status checks. */
 export type HealthStatus = 'ok' | 'impaired' | 'initializing' | 'insufficient-data';
 
+/** A change of state, as StopInstances and TerminateInstances answer it. */
 export type StateChange = {
   readonly id: string;
   readonly previous: InstanceState;

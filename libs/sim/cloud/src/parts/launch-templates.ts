@@ -39,12 +39,15 @@ export type TemplateContent = {
   }[];
 };
 
+/** One version of a launch template. Versions are never changed. */
 export type TemplateVersion = {
   readonly number: number;
   readonly createdMs: number;
   readonly description?: string;
   readonly content: TemplateContent;
 };
+
+/** A launch template with its versions. */
 export type Template = {
   readonly id: string;
   readonly name: string;

@@ -4,6 +4,7 @@ import { AwsFault } from '../foundation/aws-fault.js';
 import { hexOf, uuidOf } from '../foundation/digest.js';
 import type { Timeline } from '../foundation/timeline.js';
 
+/** A message in the queue. */
 export type QueuedMessage = {
   readonly id: string;
   readonly body: string;

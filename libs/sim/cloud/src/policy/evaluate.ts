@@ -14,6 +14,7 @@ export type AccessRequest = {
   readonly context: RequestContext;
 };
 
+/** IAM's decision about one action, with the statement that made it. */
 export type Decision =
   | { readonly kind: 'allow'; readonly sid: string }
   | { readonly kind: 'explicit-deny'; readonly sid: string }

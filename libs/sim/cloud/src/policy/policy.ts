@@ -9,6 +9,8 @@ export type Statement = {
   /** All of them must hold. */
   readonly conditions: readonly Condition[];
 };
+
+/** A policy: its statements in order. */
 export type Policy = readonly Statement[];
 
 /** A policy that the evaluator cannot read exactly. It refuses the policy instead of guessing. */

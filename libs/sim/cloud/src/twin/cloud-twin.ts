@@ -76,6 +76,7 @@ export type CloudTwin = {
   close(): void;
 };
 
+/** The account to simulate, and the clock and seed that make it repeatable. */
 export type CloudOptions = {
   readonly clock: Clock;
   readonly seed: string;

@@ -23,6 +23,7 @@ export type BootConfig = {
   readonly raid0: boolean;
 };
 
+/** Whether a machine with this user data joins the cluster, and how or why not. */
 export type BootOutcome =
   | { readonly joins: true; readonly config: BootConfig }
   | { readonly joins: false; readonly reason: string };

@@ -1,5 +1,7 @@
 /** One part of user data: its type as declared and its text. */
 export type UserDataPart = { readonly contentType: string; readonly body: string };
+
+/** The parts of user data; `problem` says why the text cannot be read. */
 export type UserDataParts = {
   readonly multipart: boolean;
   readonly parts: readonly UserDataPart[];

@@ -7,8 +7,13 @@ import { addressesFrom } from './addresses.js';
 /** A pod as the agent reads it. */
 export type PodView = KubeObject & { readonly spec?: Raw; readonly status?: Raw };
 
+/** The phase of a pod; Pending if its status has none. */
 export const phaseOf = (pod: PodView): string => textOf(recordOf(pod.status)['phase']) || 'Pending';
+
+/** The node that a pod is bound to; empty if none. */
 export const nodeNameOf = (pod: PodView): string => textOf(recordOf(pod.spec)['nodeName']);
+
+/** Whether a pod has ended for good: its phase is Succeeded or Failed. */
 export const hasEnded = (pod: PodView): boolean =>
   phaseOf(pod) === 'Succeeded' || phaseOf(pod) === 'Failed';
 

@@ -27,6 +27,7 @@ export type ControllerContext = {
 /** One controller. It hears of every change, and stops with the others. */
 export type Controller = { readonly heard: (change: Change) => void; readonly stop: () => void };
 
+/** The resource type of pods. */
 export const podsType = (store: KubeStore): ResourceType => store.type('', 'v1', 'pods');
 
 /** The owner reference that makes `owner` the controller of what it makes. */

@@ -24,6 +24,7 @@ export type Exchange = {
 /** The representation that the caller accepts. */
 export type Shape = 'object' | 'table' | 'metadata';
 
+/** The shape that the client accepts first: a Table, metadata only, or the whole object. */
 export function shapeOf(exchange: Exchange): Shape {
   const accept = exchange.request.headers.accept ?? '';
   for (const range of accept.split(',')) {
@@ -36,6 +37,7 @@ export function shapeOf(exchange: Exchange): Shape {
   return 'object';
 }
 
+/** The part of each object that the rows of a Table carry. Default: its metadata. */
 export const includeOf = (exchange: Exchange): IncludeObject => {
   const asked = exchange.query.get('includeObject');
   return asked === 'None' || asked === 'Object' ? asked : 'Metadata';
@@ -116,6 +118,7 @@ export function textOfObject(object: StoredObject): string {
   return text;
 }
 
+/** The object as PartialObjectMetadata. */
 export const metadataOnly = (object: StoredObject): object => ({
   kind: 'PartialObjectMetadata',
   apiVersion: 'meta.k8s.io/v1',

@@ -17,6 +17,7 @@ type FieldErrorType =
   | 'FieldValueTypeInvalid'
   | 'FieldValueNotFound';
 
+/** The details of a Status: the object that an error is about, and its causes. */
 export type StatusDetails = {
   readonly name?: string;
   readonly group?: string;
@@ -81,6 +82,7 @@ const detailsOf = (subject: Subject, name: string): StatusDetails => ({
   kind: subject.plural,
 });
 
+/** 404: no object has the name. */
 export const notFound = (subject: Subject, name: string): StatusError =>
   new StatusError({
     code: 404,
@@ -89,6 +91,7 @@ export const notFound = (subject: Subject, name: string): StatusError =>
     details: detailsOf(subject, name),
   });
 
+/** 409: an object of the name is there already. */
 export const alreadyExists = (subject: Subject, name: string): StatusError =>
   new StatusError({
     code: 409,
@@ -97,6 +100,7 @@ export const alreadyExists = (subject: Subject, name: string): StatusError =>
     details: detailsOf(subject, name),
   });
 
+/** 409: the object changed since it was read, or a precondition fails. */
 export const conflict = (subject: Subject, name: string, why: string): StatusError =>
   new StatusError({
     code: 409,
@@ -109,6 +113,7 @@ export const conflict = (subject: Subject, name: string, why: string): StatusErr
 export const modifiedMeanwhile =
   'the object has been modified; please apply your changes to the latest version and try again';
 
+/** 403: a rule of admission or of the resource refuses the request. */
 export const forbidden = (subject: Subject, name: string, why: string): StatusError =>
   new StatusError({
     code: 403,
@@ -117,11 +122,13 @@ export const forbidden = (subject: Subject, name: string, why: string): StatusEr
     details: detailsOf(subject, name),
   });
 
+/** 400: the request itself cannot be read. */
 export const badRequest = (message: string): StatusError =>
   new StatusError({ code: 400, reason: 'BadRequest', message });
 
 const noSuchPathMessage = 'the server could not find the requested resource';
 
+/** 404: nothing is served at the path. */
 export const noSuchPath = (): StatusError =>
   new StatusError({ code: 404, reason: 'NotFound', message: noSuchPathMessage, details: {} });
 
@@ -129,6 +136,7 @@ export const noSuchPath = (): StatusError =>
 export const isNoSuchPath = (error: StatusError): boolean =>
   error.code === 404 && error.message === noSuchPathMessage;
 
+/** 405: the resource does not have the verb. */
 export const methodNotAllowed = (): StatusError =>
   new StatusError({
     code: 405,
@@ -137,6 +145,7 @@ export const methodNotAllowed = (): StatusError =>
     details: {},
   });
 
+/** 410: the revision is too old to read or watch from. */
 export const expired = (message: string): StatusError =>
   new StatusError({ code: 410, reason: 'Expired', message });
 
@@ -169,21 +178,28 @@ export function invalid(
 export const shownValue = (value: unknown): string =>
   value === undefined ? '' : JSON.stringify(value);
 
+/** The error of a field whose value is not allowed, with the reason. */
 export const invalidValue = (field: string, value: unknown, detail: string): FieldError => ({
   type: 'FieldValueInvalid',
   field,
   message: `Invalid value: ${shownValue(value)}: ${detail}`,
 });
+
+/** The error of a field that is missing. */
 export const requiredValue = (field: string, detail = ''): FieldError => ({
   type: 'FieldValueRequired',
   field,
   message: detail === '' ? 'Required value' : `Required value: ${detail}`,
 });
+
+/** The error of a field that may not be set or changed. */
 export const forbiddenValue = (field: string, detail: string): FieldError => ({
   type: 'FieldValueForbidden',
   field,
   message: `Forbidden: ${detail}`,
 });
+
+/** The error of a field whose value is not among the supported ones, which it lists. */
 export const unsupportedValue = (
   field: string,
   value: unknown,
@@ -193,6 +209,8 @@ export const unsupportedValue = (
   field,
   message: `Unsupported value: ${shownValue(value)}: supported values: ${supported.map((item) => JSON.stringify(item)).join(', ')}`,
 });
+
+/** The error of an item that a list has already. */
 export const duplicateValue = (field: string, value: unknown): FieldError => ({
   type: 'FieldValueDuplicate',
   field,

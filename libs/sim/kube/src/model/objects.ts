@@ -21,6 +21,7 @@ export type ObjectMeta = {
   readonly managedFields?: readonly Raw[];
 };
 
+/** A reference to the owner of an object. */
 export type OwnerReference = {
   readonly apiVersion: string;
   readonly kind: string;
@@ -46,16 +47,20 @@ export type SentObject = {
   readonly [field: string]: unknown;
 };
 
+/** A label selector. All of its parts must match. */
 export type LabelSelectorSpec = {
   readonly matchLabels?: Readonly<Record<string, string>>;
   readonly matchExpressions?: readonly SelectorExpression[];
 };
+
+/** An expression of a selector. */
 export type SelectorExpression = {
   readonly key: string;
   readonly operator: string;
   readonly values?: readonly string[];
 };
 
+/** A condition of a status. */
 export type Condition = {
   readonly type: string;
   readonly status: string;
@@ -68,12 +73,15 @@ export type Condition = {
   readonly observedGeneration?: number;
 };
 
+/** A taint of a node. */
 export type TaintSpec = {
   readonly key: string;
   readonly value?: string;
   readonly effect: string;
   readonly timeAdded?: string;
 };
+
+/** A toleration of a pod. */
 export type TolerationSpec = {
   readonly key?: string;
   readonly operator?: string;
@@ -82,6 +90,8 @@ export type TolerationSpec = {
   readonly tolerationSeconds?: number;
 };
 type Quantities = Readonly<Record<string, string | number>>;
+
+/** The fields of a container that the twin reads. */
 export type ContainerSpec = {
   readonly name: string;
   readonly image?: string;
@@ -96,10 +106,14 @@ export type ContainerSpec = {
     readonly protocol?: string;
   }[];
 };
+
+/** A term of node affinity. All of its expressions must match. */
 export type NodeSelectorTermSpec = {
   readonly matchExpressions?: readonly SelectorExpression[];
   readonly matchFields?: readonly SelectorExpression[];
 };
+
+/** A term of pod affinity or anti-affinity. */
 export type PodAffinityTermSpec = {
   readonly topologyKey: string;
   readonly labelSelector?: LabelSelectorSpec;
@@ -108,6 +122,8 @@ export type PodAffinityTermSpec = {
   readonly matchLabelKeys?: readonly string[];
   readonly mismatchLabelKeys?: readonly string[];
 };
+
+/** A preferred term of pod affinity with its weight. */
 export type WeightedPodTerm = {
   readonly weight: number;
   readonly podAffinityTerm: PodAffinityTermSpec;
@@ -129,6 +145,8 @@ type AffinitySpec = {
   readonly podAffinity?: PodAffinitySpec;
   readonly podAntiAffinity?: PodAffinitySpec;
 };
+
+/** A topology spread constraint. */
 export type SpreadSpec = {
   readonly maxSkew: number;
   readonly topologyKey: string;
@@ -146,6 +164,8 @@ type VolumeSpec = {
     readonly volumeClaimTemplate?: { readonly metadata?: Raw; readonly spec: Raw };
   };
 };
+
+/** The fields of a pod's spec that the twin reads. */
 export type PodSpecView = {
   readonly nodeName?: string;
   readonly schedulerName?: string;
@@ -179,6 +199,8 @@ type PodStatusView = {
   readonly containerStatuses?: readonly ContainerStatusView[];
   readonly initContainerStatuses?: readonly ContainerStatusView[];
 };
+
+/** The fields of a container's status that the twin reads. */
 export type ContainerStatusView = {
   readonly name: string;
   readonly ready: boolean;
@@ -189,7 +211,11 @@ export type ContainerStatusView = {
     readonly running?: { readonly startedAt?: string };
   };
 };
+
+/** A pod. */
 export type Pod = StoredObject & { readonly spec: PodSpecView; readonly status?: PodStatusView };
+
+/** The template of the pods of a workload. */
 export type PodTemplate = {
   readonly metadata?: {
     readonly labels?: Readonly<Record<string, string>>;
@@ -197,6 +223,8 @@ export type PodTemplate = {
   };
   readonly spec: PodSpecView;
 };
+
+/** A node. */
 export type Node = StoredObject & {
   readonly spec?: {
     readonly providerID?: string;
@@ -212,6 +240,8 @@ export type Node = StoredObject & {
     readonly nodeInfo?: Readonly<Record<string, string>>;
   };
 };
+
+/** An object that makes pods from a template: a Deployment, a StatefulSet and others. */
 export type Workload = StoredObject & {
   readonly spec: {
     readonly replicas?: number;
@@ -222,6 +252,8 @@ export type Workload = StoredObject & {
   };
   readonly status?: Raw;
 };
+
+/** A budget of the pods that may be evicted. */
 export type PodDisruptionBudget = StoredObject & {
   readonly spec: {
     readonly minAvailable?: number | string;
@@ -239,15 +271,20 @@ export type PodDisruptionBudget = StoredObject & {
     readonly conditions?: readonly Condition[];
   };
 };
+
+/** A namespace. */
 export type Namespace = StoredObject & {
   readonly spec?: { readonly finalizers?: readonly string[] };
   readonly status?: { readonly phase?: string };
 };
+
+/** A quota of a namespace and its use. */
 export type ResourceQuota = StoredObject & {
   readonly spec?: { readonly hard?: Quantities };
   readonly status?: { readonly hard?: Quantities; readonly used?: Quantities };
 };
 
+/** The limits and defaults of one type of object. */
 export type LimitRangeItem = {
   readonly type: string;
   readonly max?: Quantities;
@@ -255,6 +292,8 @@ export type LimitRangeItem = {
   readonly default?: Quantities;
   readonly defaultRequest?: Quantities;
 };
+
+/** The limits and defaults of a namespace. */
 export type LimitRange = StoredObject & {
   readonly spec?: { readonly limits?: readonly LimitRangeItem[] };
 };

@@ -46,12 +46,14 @@ export function amountsOf(
   return amounts;
 }
 
+/** The sum of two amounts, resource by resource. */
 export function addAmounts(left: Amounts, right: Amounts): Amounts {
   const sum: Record<string, number> = { ...left };
   for (const [name, amount] of Object.entries(right)) sum[name] = (sum[name] ?? 0) + amount;
   return sum;
 }
 
+/** The larger of two amounts, resource by resource. */
 export function maxAmounts(left: Amounts, right: Amounts): Amounts {
   const most: Record<string, number> = { ...left };
   for (const [name, amount] of Object.entries(right))

@@ -2,6 +2,8 @@ import { badRequest } from './errors.js';
 import type { LabelSelectorSpec, SelectorExpression } from './objects.js';
 
 type Labels = Readonly<Record<string, string>>;
+
+/** Whether an object with these labels matches. */
 export type LabelTest = (labels: Labels | undefined) => boolean;
 
 function testOf(key: string, operator: string, values: readonly string[]): LabelTest {
@@ -25,6 +27,7 @@ function testOf(key: string, operator: string, values: readonly string[]): Label
   }
 }
 
+/** The test of one expression of a selector. */
 export const expressionTest = (expression: SelectorExpression): LabelTest =>
   testOf(expression.key, expression.operator, expression.values ?? []);
 

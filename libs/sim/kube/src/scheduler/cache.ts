@@ -5,6 +5,7 @@ import { podRequests } from '../model/pod-requests.js';
 import { addAmounts, type Amounts, amountsOf } from '../model/quantity.js';
 import type { KubeStore } from '../store/store.js';
 
+/** A host port that a pod takes on its node. */
 export type HostPortUse = { readonly ip: string; readonly port: number; readonly protocol: string };
 
 /** One node with the pods on it. Amounts are thousandths. */

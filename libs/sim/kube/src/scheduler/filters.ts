@@ -26,6 +26,7 @@ const refusal = (reason: string, resolvable: boolean): Refusal => ({
   resolvable,
 });
 
+/** The facts about a pod that every filter needs, computed once for all nodes. */
 export function podState(store: KubeStore, pod: Pod, nodes: readonly NodeInfo[]): PodState {
   return {
     pod,

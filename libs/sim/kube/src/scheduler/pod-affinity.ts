@@ -99,6 +99,7 @@ function repelledDomains(
   return repelled;
 }
 
+/** The pod's terms of affinity and the domains of matching pods, computed once for all nodes. */
 export function affinityState(
   store: KubeStore,
   pod: Pod,

@@ -18,6 +18,7 @@ export function presented(type: ResourceType, object: StoredObject): StoredObjec
 export const storable = (type: ResourceType, object: SentObject): SentObject =>
   convertFrom(type, object);
 
+/** The stored object. Throws 404 if there is none. */
 export function readStored(
   state: StoreState,
   type: ResourceType,

@@ -20,7 +20,10 @@ export type Selection = {
   readonly fieldSelector?: string | undefined;
 };
 
+/** The objects to list, and how many in one page. The token continues a list. */
 export type ListQuery = Selection & { readonly limit?: number; readonly continueToken?: string };
+
+/** A page of a list. The token is absent on the last one. */
 export type ListPage = {
   readonly items: readonly StoredObject[];
   readonly resourceVersion: string;

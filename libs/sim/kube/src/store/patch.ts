@@ -12,6 +12,8 @@ type JsonOperation = {
   readonly value?: unknown;
   readonly from?: string;
 };
+
+/** A patch and the rules by which it is merged. */
 export type PatchBody =
   | { readonly type: 'merge'; readonly body: unknown }
   | { readonly type: 'strategic'; readonly body: unknown }

@@ -14,6 +14,8 @@ export type PrinterColumn = {
   readonly format?: string;
   readonly priority?: number;
 };
+
+/** The places of the scale subresource in the object, as paths with dots. */
 export type ScalePaths = {
   readonly specReplicasPath: string;
   readonly statusReplicasPath: string;
@@ -46,6 +48,7 @@ export type ResourceType = {
 export const tableName = (group: string, plural: string): string =>
   group === '' ? plural : `${plural}.${group}`;
 
+/** The `apiVersion` of the type: group and version, or the version alone in the core group. */
 export const apiVersionOf = (type: { readonly group: string; readonly version: string }): string =>
   type.group === '' ? type.version : `${type.group}/${type.version}`;
 

@@ -16,6 +16,8 @@ export type RemoveOptions = {
 
 /** Finalizers that the garbage collector takes off. */
 export const foregroundFinalizer = 'foregroundDeletion';
+
+/** The finalizer of an object whose dependents are to stay. */
 export const orphanFinalizer = 'orphan';
 
 function guard(type: ResourceType, before: StoredObject, options: RemoveOptions): void {

@@ -5,6 +5,7 @@ import { Registry } from './registry.js';
 import type { StrategyOf } from './strategy.js';
 import { type Change, ResourceTable } from './table.js';
 
+/** A receiver of the changes of a store. */
 export type ChangeListener = (change: Change) => void;
 
 /** How to make a store. */

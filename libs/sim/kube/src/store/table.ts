@@ -11,6 +11,7 @@ export type Change = {
   readonly before?: StoredObject;
 };
 
+/** The key of an object in the table of its resource. */
 export const keyOf = (namespace: string | undefined, name: string): string =>
   namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
 

@@ -1,5 +1,6 @@
 import type { StoredObject } from '../../model/objects.js';
 
+/** A cell of a Table. */
 export type Cell = string | number | boolean | null;
 
 /** One column of a Table: what kubectl prints, and in `-o wide` only when `wide`. */
@@ -41,17 +42,22 @@ export function ageText(since: string | undefined | null, nowMs: number): string
   return durationText(nowMs - Date.parse(since));
 }
 
+/** The object's name. */
 export const nameColumn: Column = {
   name: 'Name',
   type: 'string',
   format: 'name',
   cell: (object) => object.metadata.name,
 };
+
+/** The time since the object's creation, as kubectl writes ages. */
 export const ageColumn: Column = {
   name: 'Age',
   type: 'string',
   cell: (object, now) => ageText(object.metadata.creationTimestamp, now),
 };
+
+/** The time of the object's creation. */
 export const createdColumn: Column = {
   name: 'Created At',
   type: 'date',

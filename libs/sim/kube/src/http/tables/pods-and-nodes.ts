@@ -77,6 +77,7 @@ function gatesText(pod: Pod): string {
   return gates.length === 0 ? '<none>' : `${met.length}/${gates.length}`;
 }
 
+/** The columns that kubectl prints for pods. */
 export const podColumns: readonly Column[] = [
   nameColumn,
   column('Ready', asPod(readyText)),
@@ -136,6 +137,7 @@ const known =
   (object: StoredObject): string =>
     read(object) || '<unknown>';
 
+/** The columns that kubectl prints for nodes. */
 export const nodeColumns: readonly Column[] = [
   nameColumn,
   column('Status', asNode(nodeStatusText)),

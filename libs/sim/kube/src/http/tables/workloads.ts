@@ -55,6 +55,7 @@ const readyOf = column(
   (object) => `${status(object, 'readyReplicas')}/${spec(object).replicas ?? 1}`,
 );
 
+/** The columns that kubectl prints for deployments. */
 export const deploymentColumns: readonly Column[] = [
   nameColumn,
   readyOf,
@@ -65,6 +66,7 @@ export const deploymentColumns: readonly Column[] = [
   selector,
 ];
 
+/** The columns that kubectl prints for replica sets. */
 export const replicaSetColumns: readonly Column[] = [
   nameColumn,
   column('Desired', (object) => spec(object).replicas ?? 1, { type: 'integer' }),
@@ -75,6 +77,7 @@ export const replicaSetColumns: readonly Column[] = [
   selector,
 ];
 
+/** The columns that kubectl prints for stateful sets. */
 export const statefulSetColumns: readonly Column[] = [nameColumn, readyOf, ageColumn, ...template];
 
 const nodeSelector = (object: StoredObject): string => {
@@ -84,6 +87,7 @@ const nodeSelector = (object: StoredObject): string => {
   return orNone(wanted.map(([key, value]) => `${key}=${value}`).join(','));
 };
 
+/** The columns that kubectl prints for daemonsets. */
 export const daemonSetColumns: readonly Column[] = [
   nameColumn,
   count('Desired', 'desiredNumberScheduled'),
@@ -122,6 +126,7 @@ function jobDuration(object: StoredObject, nowMs: number): Cell {
   return durationText(endMs - Date.parse(textOf(startTime)));
 }
 
+/** The columns that kubectl prints for jobs. */
 export const jobColumns: readonly Column[] = [
   nameColumn,
   column('Status', jobStatus),
