@@ -92,9 +92,7 @@ describe('NATS that cannot be used when the services start', () => {
             )) > 0,
         );
         expect([name, await status(part(name), 'healthz')]).toEqual([name, 200]);
-        // The reaper can work without a bus: it decides on Kubernetes and EC2 alone.
-        if (name !== 'reaper')
-          expect([name, await status(part(name), 'readyz')]).toEqual([name, 503]);
+        expect([name, await status(part(name), 'readyz')]).toEqual([name, 503]);
       }
       for (const name of ['launcher', 'reaper'])
         await eventually(`the event of ${name}`, () => aboutLease(at, reason, name));

@@ -213,9 +213,10 @@ function startPodWatcher(shared: Shared): Promise<Service> {
     source: 'pod-watcher',
     clock: around.clock,
   };
-  const leads = leadership();
+  // The lab starts its services only once its API server answers.
+  const connection = { answered: () => true };
   const watcher = createPodWatcher(
-    { kube, channel, leadership: leads, log, metrics, vitals: noVitals },
+    { kube, connection, channel, leadership: leadership(), log, metrics, vitals: noVitals },
     { ...defaultPodWatcherConfig, idleMs: batchIdleMs, maxMs: batchMaxMs },
   );
   return serve(watcher);

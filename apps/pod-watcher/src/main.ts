@@ -1,6 +1,5 @@
 import { connectKubernetes } from '@dovetail/adapter-kubernetes';
 import { connectNats, credentialsOf } from '@dovetail/adapter-nats';
-import type { Readiness } from '@dovetail/core-ports';
 import {
   type Assembled,
   commonSettings,
@@ -80,17 +79,12 @@ function assemble(shell: Shell<typeof settings>): Assembled {
     ...credentialsOf(natsCredentials),
   });
   const channel = { bus, cluster: clusterName, hash: systemHash, source: 'pod-watcher', clock };
-  const watcher = createPodWatcher(
-    { kube, channel, leadership: shell.leadership(kube), log, metrics, vitals },
+  const leadership = shell.leadership(kube);
+  const service = createPodWatcher(
+    { kube, connection: kube, channel, leadership, log, metrics, vitals },
     { ...defaultPodWatcherConfig, ...batchPolicy(shell.settings) },
   );
-  // The service does not see whether Kubernetes has ever answered. A waiting replica needs that.
-  const ready = (): Readiness => ({
-    bus: bus.connected(),
-    kubernetes: kube.answered(),
-    ...watcher.ready(),
-  });
-  return { service: { ...watcher, ready }, close: () => bus.close() };
+  return { service, close: () => bus.close() };
 }
 
 function batchPolicy(given: SettingsOf<typeof settings>) {

@@ -1,5 +1,4 @@
 import { connectNats, credentialsOf } from '@dovetail/adapter-nats';
-import type { Readiness } from '@dovetail/core-ports';
 import {
   type Assembled,
   commonSettings,
@@ -63,15 +62,13 @@ function assemble(shell: Shell<typeof settings>): Assembled {
     vitals,
   });
   const channel = { bus, cluster: clusterName, hash: systemHash, source: 'solver', clock };
-  const solver = createSolver(
+  const service = createSolver(
     { channel, engine, log, metrics },
     { ...defaultSolverConfig, budgetMs, requestBudgetMaxMs },
   );
-  // The service does not see the connection.
-  const ready = (): Readiness => ({ bus: bus.connected(), ...solver.ready() });
   const close = async (): Promise<void> => {
     await engine.close();
     await bus.close();
   };
-  return { service: { ...solver, ready }, close };
+  return { service, close };
 }

@@ -1,4 +1,11 @@
-import { type Clock, type KubeApi, KubeError, type Log, type Metrics } from '@dovetail/core-ports';
+import {
+  type Clock,
+  type KubeApi,
+  type KubeConnection,
+  KubeError,
+  type Log,
+  type Metrics,
+} from '@dovetail/core-ports';
 
 /** The means to tell of failed calls to the Kubernetes API. */
 export type KubeFailuresDeps = {
@@ -7,7 +14,7 @@ export type KubeFailuresDeps = {
   readonly clock: Clock;
 };
 /** The Kubernetes API of a service, and whether it has ever let this process in. */
-export type NamedKube = KubeApi & { answered(): boolean };
+export type NamedKube = KubeApi & KubeConnection;
 
 const failures = {
   denied: {

@@ -53,9 +53,10 @@ const starts: Readonly<
   Record<ServiceName, (given: Around, replica: string, stop: StopSignal) => Promise<void>>
 > = {
   'pod-watcher': ({ deps, channel, leadership }, _replica, stop) =>
-    createPodWatcher({ ...deps, channel, leadership: leadership() }, defaultPodWatcherConfig).run(
-      stop,
-    ),
+    createPodWatcher(
+      { ...deps, connection: { answered: () => true }, channel, leadership: leadership() },
+      defaultPodWatcherConfig,
+    ).run(stop),
   solver: ({ deps, channel }, replica, stop) => {
     const { clock } = deps;
     const engine = new SolverEngine({

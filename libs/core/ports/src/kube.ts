@@ -199,6 +199,12 @@ export interface KubeDiscovery {
   serverVersion(): Promise<{ readonly major: number; readonly minor: number }>;
 }
 
+/** The connection to the Kubernetes API. */
+export interface KubeConnection {
+  /** Whether the API has ever answered this process, for readiness. */
+  answered(): boolean;
+}
+
 /**
  * All of the Kubernetes ports in one object. Adapters, twins and tests provide it; a service asks
  * only for the ports that it uses.

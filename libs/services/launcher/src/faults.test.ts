@@ -59,9 +59,9 @@ describe('capacity', () => {
     await self.until('a running pod', () => running(1));
     expect(alive().map((instance) => instance.instanceType)).not.toContain('c5a.large');
     const state = self.launchers()[0]?.debugState() as {
-      term: { avoided: readonly { instanceType: string; untilMs: number }[] };
+      thisEpoch: { avoided: readonly { instanceType: string; untilMs: number }[] };
     };
-    const avoided = state.term.avoided.filter((each) => each.instanceType === 'c5a.large');
+    const avoided = state.thisEpoch.avoided.filter((each) => each.instanceType === 'c5a.large');
     expect(avoided.length).toBeGreaterThan(0);
     expect(avoided[0]?.untilMs).toBeGreaterThan(self.clock.nowMs() + 2 * minute);
   });

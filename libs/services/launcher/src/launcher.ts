@@ -119,7 +119,7 @@ class Launcher implements Service {
           ({ resource, object, failure }) =>
             `${resource.kind}/${object.metadata.name}: ${failure.field}`,
         ),
-      ...(this.#epoch === undefined ? {} : { term: this.#epoch.debugState() }),
+      ...(this.#epoch === undefined ? {} : { thisEpoch: this.#epoch.debugState() }),
     };
   }
 }

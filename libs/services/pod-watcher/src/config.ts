@@ -1,5 +1,7 @@
 import type { Channel } from '@dovetail/contracts';
 import type {
+  BusConnection,
+  KubeConnection,
   KubeDiscovery,
   KubeWatches,
   Leadership,
@@ -14,7 +16,9 @@ import type { BatchPolicy } from './batches.js';
 /** The ports that pod-watcher works with. It writes nothing to Kubernetes. */
 export type PodWatcherDeps = {
   readonly kube: KubeWatches & KubeDiscovery;
-  readonly channel: Channel & { readonly bus: StreamAdmin };
+  /** A replica that waits to lead is ready once Kubernetes has answered it. */
+  readonly connection: KubeConnection;
+  readonly channel: Channel & { readonly bus: StreamAdmin & BusConnection };
   readonly leadership: Leadership;
   readonly log: Log;
   readonly metrics: Metrics;

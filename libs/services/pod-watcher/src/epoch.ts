@@ -126,8 +126,6 @@ export class PodWatcherEpoch {
   /** The state that this epoch believes, in numbers and names. */
   debugState(): DebugState {
     return {
-      leading: true,
-      epoch: this.#epoch.number,
       synced: this.synced,
       waitingFor: this.#intake.unsynced,
       pendingPods: this.#pending.count,

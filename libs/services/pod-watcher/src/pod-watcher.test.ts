@@ -45,7 +45,8 @@ describe('the state feed', () => {
     expect((await stage.bus.position(streamName(clusterName, 'state'))).lastSequence).toBe(
       before + 2,
     );
-    expect(watcher.ready()).toEqual({ watches: true });
+    expect(watcher.ready()).toEqual({ bus: true, kubernetes: true, watches: true });
+    expect(watcher.debugState()).toMatchObject({ leading: true, epoch: 1, synced: true });
   });
 
   test('a deleted object becomes a tombstone', async () => {
@@ -170,7 +171,7 @@ describe('the state feed', () => {
     await begin({ crds: (file) => file.includes('nodeclaims') || file.includes('ec2nodeclasses') });
     const watcher = stage.watcher(1);
     await stage.advance(3_000);
-    expect(watcher.ready()).toEqual({ watches: false });
+    expect(watcher.ready()).toMatchObject({ watches: false });
     expect(
       stage
         .said('resource-not-served')
@@ -179,8 +180,17 @@ describe('the state feed', () => {
     ).toEqual([expect.stringMatching(/nodepools\.karpenter\.sh; apply deploy\/crds/)]);
     await stage.installCrds((file) => file.includes('karpenter.sh_nodepools'));
     await stage.advance(3_000);
-    expect(watcher.ready()).toEqual({ watches: true });
+    expect(watcher.ready()).toMatchObject({ watches: true });
   });
+});
+
+test('a pod-watcher is ready once Kubernetes has answered, and while the bus is there', async () => {
+  const { watcher } = await ready();
+  stage.answered = false;
+  expect(watcher.ready()).toEqual({ bus: true, kubernetes: false, watches: true });
+  stage.answered = true;
+  stage.server.stop();
+  expect(watcher.ready()).toEqual({ bus: false, kubernetes: true, watches: true });
 });
 
 const ready = async (): ReturnType<PodWatcherStage['leader']> => (await begin()).leader();

@@ -32,8 +32,16 @@ export function createPodWatcher(deps: PodWatcherDeps, config: PodWatcherConfig)
   };
   return {
     run: (stop) => deps.leadership.run(stop, lead),
-    // A replica that does not lead has nothing to catch up with.
-    ready: (): Readiness => ({ watches: !isLeading || (current?.synced ?? false) }),
-    debugState: (): DebugState => current?.debugState() ?? { leading: false },
+    ready: (): Readiness => ({
+      bus: deps.channel.bus.connected(),
+      kubernetes: deps.connection.answered(),
+      // A replica that does not lead has nothing to catch up with.
+      watches: !isLeading || (current?.synced ?? false),
+    }),
+    debugState: (): DebugState => ({
+      leading: deps.leadership.held(),
+      epoch: deps.leadership.epoch(),
+      ...current?.debugState(),
+    }),
   };
 }

@@ -169,13 +169,16 @@ test('the state that it shows names what it does', async () => {
   await cluster.node('n1', { nodeAnnotations: { 'karpenter.sh/do-not-disrupt': 'true' } });
   const { reaper } = reap();
   await cluster.pass(5);
-  expect(reaper.ready()).toEqual({ watches: true });
+  expect(reaper.ready()).toEqual({ bus: true, watches: true });
   expect(reaper.debugState()).toMatchObject({
-    leads: true,
+    leading: true,
+    epoch: 1,
     claims: 1,
     nodes: 1,
     unsynced: [],
     ending: [],
     retiring: [],
   });
+  cluster.server.stop();
+  expect(reaper.ready()).toEqual({ bus: false, watches: true });
 });

@@ -24,7 +24,10 @@ function contextOf(deps: ReaperDeps, config: ReaperConfig): ReaperContext {
   };
 }
 
-/** Makes a reaper: several may run, one of them leads. It is ready once every list is complete. */
+/**
+ * Makes a reaper: several may run, one of them leads. It is ready once every list is complete and
+ * the bus takes its decisions. Without the bus it still works, on Kubernetes and EC2 alone.
+ */
 export function createReaper(deps: ReaperDeps, config: ReaperConfig): Service {
   const context = contextOf(deps, config);
   const { cluster, outbox, events } = context;
@@ -45,11 +48,11 @@ export function createReaper(deps: ReaperDeps, config: ReaperConfig): Service {
         outbox.run(stop),
       ]);
     },
-    ready: () => ({ watches: cluster.synced() }),
+    ready: () => ({ bus: deps.bus.connected(), watches: cluster.synced() }),
     debugState: () => ({
-      leads: deps.leadership.held(),
+      leading: deps.leadership.held(),
+      epoch: deps.leadership.epoch(),
       unsynced: cluster.unsynced(),
-      busConnected: deps.bus.connected(),
       claims: cluster.claims.size,
       nodes: cluster.nodes.size,
       pods: cluster.pods.size,

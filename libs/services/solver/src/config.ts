@@ -1,12 +1,12 @@
 import type { Channel } from '@dovetail/contracts';
-import type { Log, Metrics, StreamAdmin } from '@dovetail/core-ports';
+import type { BusConnection, Log, Metrics, StreamAdmin } from '@dovetail/core-ports';
 import type { Decisions } from '@dovetail/service-kit';
 
 import type { EnginePort } from './engine-port.js';
 
 /** The ports that a solver works with: the bus, and the engine beside it. */
 export type SolverDeps = {
-  readonly channel: Channel & { readonly bus: StreamAdmin };
+  readonly channel: Channel & { readonly bus: StreamAdmin & BusConnection };
   readonly engine: EnginePort;
   readonly log: Log;
   readonly metrics: Metrics;

@@ -381,6 +381,16 @@ describe('a what-if request', () => {
   });
 });
 
+test('a solver is ready once it has read both streams, and while the bus is there', async () => {
+  stage.solver('one');
+  const ready = (): unknown => stage.services[0]?.ready();
+  expect(ready()).toEqual({ bus: true, mirror: false });
+  await stage.advance(50);
+  expect(ready()).toEqual({ bus: true, mirror: true });
+  stage.server.stop();
+  expect(ready()).toMatchObject({ bus: false });
+});
+
 test('an engine that has read nothing yet says so', () => {
   const engine = new SolverEngine({ cluster: clusterName, solver: 'x', hash, nowMs: () => 0 });
   expect(engine.ready).toBe(false);

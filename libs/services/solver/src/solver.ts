@@ -38,7 +38,11 @@ export function createSolver(deps: SolverDeps, config: SolverConfig): Service {
       ),
     ]);
   };
-  return { run, ready: () => ({ mirror: engine.ready() }), debugState: () => engine.debugState() };
+  return {
+    run,
+    ready: () => ({ bus: channel.bus.connected(), mirror: engine.ready() }),
+    debugState: () => engine.debugState(),
+  };
 }
 
 async function follow(

@@ -27,6 +27,8 @@ export class PodWatcherStage extends Stage {
   readonly batches: PendingBatch[] = [];
   readonly decisions: Decision[] = [];
   readonly feed: StateEvent[] = [];
+  /** Whether Kubernetes has answered the pod-watchers, as they are told. */
+  answered = true;
   #verdicts = 0;
 
   override async begin(): Promise<this> {
@@ -41,6 +43,7 @@ export class PodWatcherStage extends Stage {
     const view = createPodWatcher(
       {
         kube: this.kube,
+        connection: { answered: () => this.answered },
         channel: this.channelOf('pod-watcher'),
         leadership: leading(epoch, office),
         log: this.log,

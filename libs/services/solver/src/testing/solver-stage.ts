@@ -19,7 +19,7 @@ import {
   type UnavailableOffering,
 } from '@dovetail/contracts';
 import { nodeClassValue, poolValue } from '@dovetail/core-api/testing';
-import { Stopper } from '@dovetail/core-ports';
+import { type Service, Stopper } from '@dovetail/core-ports';
 import { reportMalformed } from '@dovetail/service-kit';
 import { clusterName, hash, m5Types, Stage } from '@dovetail/sim-stage';
 
@@ -33,6 +33,7 @@ export class SolverStage extends Stage {
   readonly plans: PlanMessage[] = [];
   readonly decisions: Decision[] = [];
   readonly engines: SolverEngine[] = [];
+  readonly services: Service[] = [];
   #tellings = 0;
   #rounds = 0;
 
@@ -173,9 +174,9 @@ export class SolverStage extends Stage {
       log: this.log,
       metrics: this.metrics,
     };
-    createSolver(deps, { ...defaultSolverConfig, ...options.config })
-      .run(stop)
-      .catch((error: unknown) => this.log.error('died', String(error)));
+    const service = createSolver(deps, { ...defaultSolverConfig, ...options.config });
+    this.services.push(service);
+    service.run(stop).catch((error: unknown) => this.log.error('died', String(error)));
     return stop;
   }
 
