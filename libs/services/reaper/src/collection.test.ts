@@ -1,4 +1,4 @@
-import { kubeResources } from '@dovetail/core-ports';
+import { CloudError, kubeResources } from '@dovetail/core-ports';
 import { describe, expect, test } from '@jest/globals';
 
 import {
@@ -37,6 +37,19 @@ describe('collection', () => {
     await cluster.cloud.terminate([instanceId]);
     expect(await cluster.pass(60, gone('claim-n1'))).toBe(true);
     expect(cluster.names(nodes)).toEqual([]);
+  });
+
+  test('goes on with the others when the end of one instance is denied', async () => {
+    await started();
+    const strays = [await cluster.strayInstance(), await cluster.strayInstance()];
+    const [denied = '', other = ''] = strays.toSorted();
+    const terminate: typeof cluster.cloud.terminate = (ids) =>
+      ids.includes(denied)
+        ? Promise.reject(new CloudError('denied', 'not ours', 'UnauthorizedOperation'))
+        : cluster.cloud.terminate(ids);
+    reap({ cloud: { ...cluster.cloud, terminate } });
+    expect(await cluster.pass(120, () => stateOf(other) === 'terminated')).toBe(true);
+    expect(stateOf(denied)).toBe('running');
   });
 
   const notReady = (name: string): Promise<unknown> =>

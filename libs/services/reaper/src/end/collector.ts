@@ -20,7 +20,7 @@ import {
 } from '@dovetail/core-disruption';
 import type { Node } from '@dovetail/core-kube-model';
 import { type KubeObject, kubeResources, messageOf, type StopSignal } from '@dovetail/core-ports';
-import { aboutClaim, claimFacts } from '@dovetail/service-kit';
+import { aboutClaim, claimFacts, inParallel } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import { deleteClaim } from '../outside/claim-edits.js';
@@ -87,12 +87,17 @@ export class Collector {
     this.#last = { atMs: deps.clock.nowMs(), collection };
     const ghosts = this.#ghosts(claims);
     this.#reportBrakes([...collection.brakes, ...ghosts.brakes]);
-    for (const instance of collection.terminate)
-      if (!stop.aborted) await this.#endInstance(instance, stop);
-    for (const claim of collection.deleteClaims) if (!stop.aborted) await this.#endClaim(claim);
-    for (const claim of ghosts.end) if (!stop.aborted) await this.#endGhost(claim);
-    if (collection.brakes.length === 0)
-      await this.#releaseNodes(claims, alsoHeld.instanceIds, stop);
+    const release = () => this.#releaseNodes(claims, alsoHeld.instanceIds, stop);
+    const steps: readonly (() => Promise<void>)[] = [
+      ...collection.terminate.map((instance) => () => this.#endInstance(instance, stop)),
+      ...collection.deleteClaims.map((claim) => () => this.#endClaim(claim)),
+      ...ghosts.end.map((claim) => () => this.#endGhost(claim)),
+      ...(collection.brakes.length === 0 ? [release] : []),
+    ];
+    // One that EC2 or the API server refuses must not keep the others from their end.
+    await inParallel(steps, 1, async (step) => {
+      if (!stop.aborted) await step();
+    });
   }
 
   /** Reads instances, then claims, then by id the instances that the list did not show. */
