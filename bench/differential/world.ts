@@ -182,8 +182,8 @@ const daemonSetsOf = (random: Random): readonly DaemonSet[] =>
   random.chance(0.3) ? [daemonSetOf('agent', random.pick([100, 300]), 64)] : [];
 
 /**
- * A small world with the rules that users combine, the same for the same seed: up to 18 pods of
- * three workloads, up to three pools and three nodes.
+ * A small world with the rules that users combine, the same for the same seed. It has up to 18 pods
+ * of three workloads, three pools and three nodes.
  */
 export function smallWorld(seed: number): BenchWorld {
   const random = new Random(seed);

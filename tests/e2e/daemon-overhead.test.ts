@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 /**
  * A LimitRange enlarges the pods of a daemonset whose template asks for nothing. Nodes that are
- * planned by the template alone are too small: the daemon takes the room of planned pods, the node
+ * planned by the template alone are too small. The daemon takes the room of planned pods, the node
  * ends as empty, and the next one is launched, without end.
  */
 const agents = `

@@ -8,8 +8,8 @@ import { accountFor, accountPolicy, createCloud, serveCloud } from '@dovetail/si
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 /**
- * The policies of deploy/iam, evaluated by the cloud twin while the AWS adapter works under them:
- * the launcher launches, the reaper ends, and neither may do more.
+ * The policies of deploy/iam, evaluated by the cloud twin while the AWS adapter works under them.
+ * The launcher launches, the reaper ends, and neither may do more.
  */
 const root = join(import.meta.dirname, '..', '..');
 const account = accountFor('us-east-1', { clusterName: 'lab', zones: ['a', 'b'] });

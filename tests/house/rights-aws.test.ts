@@ -10,9 +10,9 @@ import { accountFor, createCloud, serveCloud } from '@dovetail/sim-cloud';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 /**
- * Compares the policies of deploy/iam with the code: the cloud methods that each service's source
- * calls, and the AWS actions that each method caused on the cloud twin. A service's policy must
- * have exactly these actions.
+ * Compares the policies of deploy/iam with the code. The code is the cloud methods that each
+ * service's source calls, and the AWS actions that each method caused on the cloud twin. A
+ * service's policy must have exactly these actions.
  */
 const root = join(import.meta.dirname, '..', '..');
 type Statement = {

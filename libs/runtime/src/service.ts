@@ -35,8 +35,8 @@ export type Running = {
 
 /**
  * Runs a service to its end. A service that fails, or that returns though nothing stopped it, ends
- * the process with exit code 1 and one line in the log: a supervisor starts it anew, and another
- * replica takes its Lease. Otherwise half of it would go on, alive to every probe.
+ * the process with exit code 1 and one line in the log. A supervisor then starts it anew, and
+ * another replica takes its Lease. Otherwise half of it would go on, alive to every probe.
  */
 export async function runToEnd({ service, close, log, stopping, exit }: Running): Promise<void> {
   try {

@@ -17,8 +17,8 @@ function newestPod(cluster: Cluster, daemonSet: DaemonSet): Pod | undefined {
 
 /**
  * The daemonsets with the amounts that their pods really take. Admission plug-ins and webhooks
- * change pods on their way in, so the newest live pod knows better than the template (Karpenter
- * plans with that pod, too). The places that the pods may go to stay the template's, because the
+ * change pods on their way in, so the newest live pod knows better than the template. Karpenter
+ * plans with that pod, too. The places that the pods may go to stay the template's, because the
  * daemonset controller pins each pod to its node. In order of UID.
  */
 export const liveDaemonSets = (cluster: Cluster): readonly DaemonSet[] =>

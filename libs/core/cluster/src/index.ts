@@ -1,7 +1,7 @@
 /**
  * One mirror of the cluster, and one view of its nodes, for every service and the command line.
  *
- * `Table` and `Cluster` hold objects; `promises` and `retiring` say what binds and what leaves;
+ * `Table` and `Cluster` hold objects; `promises` and `retiring` say what binds and what leaves.
  * `existingNodes` turns nodes, claims, pods and promises into the room that planning and judging
  * see.
  */

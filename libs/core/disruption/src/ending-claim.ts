@@ -24,8 +24,8 @@ function barely(raw: unknown, keepsGrace: boolean): unknown {
 }
 
 /**
- * Reads a NodeClaim. One that is being deleted is also read if only the fields that end it can be:
- * a mistake in its pool's label or its requirements must not keep its instance running.
+ * Reads a NodeClaim. One that is being deleted is also read if only the fields that end it can be.
+ * A mistake in its pool's label or its requirements must not keep its instance running.
  */
 export function endingClaimOf(raw: unknown): Parsed<NodeClaim> {
   const whole = nodeClaimOf(raw);

@@ -1,6 +1,6 @@
 /**
- * Watches over turns of work that must end. A loop that waits for work is well; a turn that began
- * and does not end within its limit is not, and the service counts as dead (`/healthz`).
+ * Watches over turns of work that must end. A loop that waits for work is well. When a turn began
+ * and does not end within its limit, the service counts as dead (`/healthz`).
  */
 export interface Vitals {
   /**

@@ -9,10 +9,10 @@ type Waiter = { readonly pod: Pod; readonly came: number; readonly alike: string
 /**
  * The pods that wait for a place. A pod needs a node once kube-scheduler has found no place for it.
  *
- * So does a later pod that is equal in everything that kube-scheduler reads: kube-scheduler takes
- * equal pods in the order of their creation, so it will find no place for that one either. It
- * reports pods one by one (by default 50 a second), and waiting for that would hold up a large
- * deployment. If room appears meanwhile, the planner sees it, too.
+ * So does a later pod that is equal in everything that kube-scheduler reads. It takes equal pods in
+ * the order of their creation, so it will find no place for that one either. Kube-scheduler reports
+ * pods one by one (by default 50 a second), and waiting for that would hold up a large deployment.
+ * If room appears meanwhile, the planner sees it, too.
  */
 export class Waiting {
   readonly #waiters = new Map<string, Waiter>();

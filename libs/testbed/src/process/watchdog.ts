@@ -3,9 +3,8 @@ import { Socket } from 'node:net';
 
 // The watchdog is a shell that reads lists of process groups from a pipe whose other end only this
 // process holds. However this process ends, SIGKILL included, the kernel closes that end, and the
-// shell kills the groups of the last list. The alternatives cover less: exit handlers do not run on
-// SIGKILL, and PR_SET_PDEATHSIG is Linux only and fires when the thread that spawned the child
-// ends.
+// shell kills the groups of the last list. The alternatives cover less. Exit handlers do not run on
+// SIGKILL. PR_SET_PDEATHSIG is Linux only and fires when the thread that spawned the child ends.
 const script = `
 trap '' HUP INT TERM
 groups=

@@ -57,7 +57,7 @@ export type CallObserver = (call: {
 /**
  * Every call to AWS goes through here. It is paced by action for the whole account, retried where
  * that helps, and fails with a CloudError. A retry after a lost answer is safe, because every call
- * of this adapter is idempotent: reads, deletions, and creations with a name or a token.
+ * of this adapter is idempotent. Calls read, delete, or create with a name or a token.
  */
 export class AwsCalls {
   readonly #clock: Clock;

@@ -6,7 +6,7 @@ export type Pace = { readonly ratePerSecond: number; readonly burst: number };
 /**
  * A token bucket that adapts. EC2 meters the account, and other tools of the account call too. A
  * throttled answer halves the rate, down to a tenth. A success adds a fiftieth of the full rate
- * back, so that recovery takes some dozen calls and does not run into the next throttling at once.
+ * back. Recovery then takes some dozen calls and does not run into the next throttling at once.
  * Invariant: ratePerSecond / 10 <= rate <= ratePerSecond, and tokens <= burst.
  */
 export class Pacer {

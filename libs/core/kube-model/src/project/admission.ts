@@ -18,8 +18,9 @@ const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? val
 type ContainerDefaults = { readonly requests: Raw; readonly limits: Raw };
 
 /**
- * The defaults of one item of a LimitRange, as the API server completes them: limits default to the
- * maximum; requests to the default limits, and else to the minimum (SetDefaults_LimitRangeItem).
+ * The defaults of one item of a LimitRange, as the API server completes them
+ * (SetDefaults_LimitRangeItem). Limits default to the maximum. Requests default to the default
+ * limits, and else to the minimum.
  */
 function defaultsOfItem(item: Raw): ContainerDefaults {
   const limits = { ...record(item['max']), ...record(item['default']) };
@@ -93,7 +94,7 @@ function withRuntimeClass(spec: Raw, runtimeClass: Raw | undefined): Raw {
 
 /**
  * A pod's spec as the API server's admission plug-ins LimitRanger and RuntimeClass make it. A
- * template is not a pod: only the pods that are made of it are changed, so a daemonset's template
+ * template is not a pod: only the pods that are made of it are changed. So a daemonset's template
  * says less than its pods will ask for.
  */
 export function admittedSpec(spec: Raw, namespace: string, objects: AdmissionObjects): Raw {

@@ -28,7 +28,7 @@ const poolOperators = [...nodeOperators, 'Gte', 'Lte'] as const;
 
 /**
  * Reads the values of a selector's expression. Throws Malformed for a number of values that the API
- * server refuses: In and NotIn need one at least, Gt and Lt exactly one, the others take none.
+ * server refuses. In and NotIn need one at least, Gt and Lt exactly one, the others take none.
  */
 function readValues(item: Raw, path: string): readonly string[] {
   const values = readTexts(item['values'], `${path}.values`);

@@ -149,7 +149,7 @@ class WholeNodes {
 
   /**
    * When the last pod under the rule came to a domain, it had at most maxSkew more than the
-   * emptiest, which has at least as many in the end.
+   * emptiest. The emptiest has at least as many in the end.
    */
   #spread(group: Group): (domain: string) => void {
     const { tallies, eligible } = this.#world.standings.ledger.of(group);
@@ -203,9 +203,9 @@ class WholeNodes {
 /**
  * Prices whole nodes for a small world. It knows what fits together on a node beside its
  * daemonsets, host ports, anti-affinity over hostnames, and spread and anti-affinity over zones and
- * capacity types, where each domain counts that a pool offers. It leaves out limits of pools,
- * affinity, and labels of other domains. Returns 0 for a world that is too large, or whose nodes
- * can be filled in too many ways.
+ * capacity types. Each domain counts that a pool offers. It leaves out limits of pools, affinity,
+ * and labels of other domains. Returns 0 for a world that is too large, or whose nodes can be
+ * filled in too many ways.
  */
 export async function wholeNodesBound(
   world: World,

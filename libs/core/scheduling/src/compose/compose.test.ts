@@ -199,7 +199,7 @@ describe('in any world', () => {
 });
 
 test('a plan of few nodes is improved a little though its time is over before it began', () => {
-  // Five pods fit the larger node for less than three of the smaller, and six do not: the first
+  // Five pods fit the larger node for less than three of the smaller, and six do not. The first
   // plan adds a small node to a large one, and three small nodes cost less.
   const spot = typesBy([2, 8, 293], [4, 16, 602]);
   const made = composed(podsOf('worker', 6, asking(0.7, 1)), {

@@ -243,8 +243,8 @@ function cheaperStart(world: World, stop: () => boolean): Start {
 }
 
 /**
- * Plans of few nodes are always improved a little, also when the clock says that the time is over:
- * on a busy machine the first plan alone may take the whole budget. A step on so few nodes takes
+ * Plans of few nodes are always improved a little, also when the clock says that the time is over.
+ * On a busy machine the first plan alone may take the whole budget. A step on so few nodes takes
  * some tenths of a millisecond.
  */
 const smallBinsMax = 8;

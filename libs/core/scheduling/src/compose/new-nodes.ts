@@ -32,8 +32,8 @@ type Choice = { readonly item: Item; readonly bins: EmptiestFirst; closed: boole
 type Found = { readonly choice: Choice; readonly bin: Bin };
 
 /**
- * The condition under which a pod joins a planned node: always, as in Karpenter, or only where that
- * adds no more to the price than a new node.
+ * The condition under which a pod joins a planned node. `always` is as in Karpenter; `thrifty`,
+ * only where that adds no more to the price than a new node.
  */
 export type Joining = 'always' | 'thrifty';
 

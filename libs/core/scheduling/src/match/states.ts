@@ -157,7 +157,7 @@ export class StateTable {
   #compute(state: State, shape: Shape): State | undefined {
     if (taintAgainst(shape, state.template.pool.taints) !== undefined) return undefined;
     // Also to the template alone: a pod that excludes a value of a label defines the label for
-    // nobody, and which pod joins first must not matter.
+    // nobody. The order in which pods join must not matter.
     const allowUndefined = this.#wellKnown;
     for (const offered of new Set([state.template.requirements, state.requirements]))
       if (!isCompatible(offered, shape.requirements, { allowUndefined })) return undefined;

@@ -124,8 +124,8 @@ export function templateRequirements(pool: Pool): Requirements {
 const notNamedYet = 'a new node';
 
 /**
- * Labels that a new node of the pool will carry and that no plan writes: its name, its class, and
- * the marks that it is registered and ready. Pods may ask for them, as with Karpenter.
+ * Labels that a new node of the pool will carry and that no plan writes. They are its name, its
+ * class, and the marks that it is registered and ready. Pods may ask for them, as with Karpenter.
  */
 const laterLabels = ({ classRef }: Pool): Readonly<Record<string, string>> => ({
   [labels.hostname]: notNamedYet,

@@ -45,8 +45,9 @@ export const kindOf = (record: StateRecord): StateKind =>
  * The books of a `FeedMirror`: what the stream should hold, what it does hold, and which subjects
  * differ. It does no I/O.
  *
- * Invariants: a subject is dirty or busy whenever its wanted content differs from the held one and
- * the stream has been read to its end; `held` sequences of a subject only grow until a reset.
+ * Invariants: once the stream has been read to its end, a subject is dirty or busy whenever its
+ * wanted content differs from the held one. The `held` sequences of a subject only grow until a
+ * reset.
  */
 export class FeedLedger {
   readonly #options: FeedLedgerOptions;

@@ -33,8 +33,8 @@ const doublingsMax = 20;
  * Keys that want a look. A look reads the state afresh, so a repeated key costs at most one look,
  * and a lost one only a delay.
  *
- * Invariants: at most one look at a key at a time; at most `concurrency` looks at a time; a key
- * that is added during its look is looked at again; a look that fails is repeated.
+ * Invariants: at most one look at a key at a time; at most `concurrency` looks at a time. A key
+ * that is added during its look is looked at again. A look that fails is repeated.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;

@@ -68,8 +68,8 @@ export const withoutCondition = (
     : conditions.filter((condition) => condition.type !== type);
 
 /**
- * Sets Ready to the conjunction of these steps: False when a step is False, Unknown when one is
- * neither, with Karpenter's reasons for its root condition.
+ * Sets Ready to the conjunction of these steps, with Karpenter's reasons for its root condition. It
+ * is False when a step is False, and Unknown when one is neither.
  */
 export function withRoot(
   conditions: readonly Condition[],

@@ -33,7 +33,7 @@ export const planOptionsOf = (
 
 /**
  * The independent checker on the launcher's own mirror. It keeps the nodes from one question to the
- * next, so a question costs what has changed since the one before, not all nodes and pods.
+ * next. A question then costs what has changed since the one before, not all nodes and pods.
  */
 export class Checker {
   readonly #cluster: Cluster;

@@ -80,7 +80,7 @@ export type LimitRoom = {
 
 /**
  * Keeps the options that stay within the pool's limits, whichever EC2 picks. Options larger than
- * the cheapest may take a fair share of the spare room, so that wide bins do not use up a limit on
+ * the cheapest may take a fair share of the spare room. Otherwise wide bins would use up a limit on
  * paper. Once a node is launched, its true size counts.
  */
 export function withinLimits(

@@ -48,8 +48,8 @@ const registrationLimit: TimeLimit = {
 };
 
 /**
- * Gives up claims that make no progress, as Karpenter's liveness does: one without an instance, and
- * one whose node does not register, each after its time. Their pods are planned again; the reaper
+ * Gives up claims that make no progress, as Karpenter's liveness does. A claim without an instance
+ * and one whose node does not register have a time each. Their pods are planned again; the reaper
  * ends the instance.
  */
 export class Liveness {

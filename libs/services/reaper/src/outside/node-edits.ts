@@ -43,7 +43,7 @@ const taintAdded = (object: KubeObject): { readonly spec?: unknown } =>
 
 /**
  * Changes the retirement of a node by what stands there at the moment of the write. A cause that
- * keeps new pods away from the beginning on adds the taint in the same write, so that a successor
+ * keeps new pods away from the beginning on adds the taint in the same write. A successor then
  * knows what was going on. Answers the retirement that stands afterwards; undefined when there is
  * none, or no node.
  */

@@ -186,9 +186,9 @@ function clusterFor(region: string, options: AccountOptions): TwinCluster {
 }
 
 /**
- * The preset account of the lab and the scenarios: one VPC with a subnet in each zone, the
- * cluster's security group, node role and instance profile, the EKS cluster and its interruption
- * queue. They carry the tags that Karpenter users select by (`karpenter.sh/discovery`,
+ * The preset account of the lab and the scenarios. It has one VPC with a subnet in each zone, and
+ * the cluster's security group, node role and instance profile. It also has the EKS cluster and its
+ * interruption queue. All carry the tags that Karpenter users select by (`karpenter.sh/discovery`,
  * `kubernetes.io/cluster/<name>`, eksctl's).
  */
 export function accountFor(region: string, options: AccountOptions): Account {

@@ -20,7 +20,7 @@ export type Buckets = {
 
 /**
  * The default limits of an account, from the EC2 developer guide ("Request throttling for the
- * Amazon EC2 API"), and the documented defaults of the other services.
+ * Amazon EC2 API"). The other services have their documented defaults.
  */
 export const documentedBuckets: Buckets = {
   ec2Reads: { capacity: 100, refillPerSecond: 20 },

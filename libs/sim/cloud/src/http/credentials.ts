@@ -43,8 +43,8 @@ const anyRegion: ReadonlySet<string> = new Set(['iam', 'sts', 'pricing']);
 
 /**
  * Reads the Authorization header of AWS Signature Version 4. Throws the service's own fault for a
- * missing header, for a key that is not among `accessKeys` (if given), and for a scope of another
- * region.
+ * missing header and for a scope of another region. A key that is not among `accessKeys` (if given)
+ * is such a fault, too.
  */
 export function credentialsOf(
   header: string | undefined,

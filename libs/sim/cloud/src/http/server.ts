@@ -172,9 +172,9 @@ async function listen(server: Server, options: ServeOptions): Promise<number> {
 }
 
 /**
- * Serves the twin to AWS SDK clients at one endpoint: EC2, IAM and STS (query), SSM, SQS and
- * Pricing (JSON), EKS (REST), and the control API under `/_twin/`. Closing ends open calls; the
- * twin lives on.
+ * Serves the twin to AWS SDK clients at one endpoint, with the control API under `/_twin/`. EC2,
+ * IAM and STS use the query protocol, SSM, SQS and Pricing use JSON, and EKS uses REST. Closing
+ * ends open calls; the twin lives on.
  */
 export async function serveCloud(
   twin: CloudTwin,

@@ -62,9 +62,10 @@ function usedBy({
 }
 
 /**
- * Everything that IAM is asked for one launch: ec2:RunInstances on each resource, ec2:CreateTags on
- * what is tagged as it is made, and iam:PassRole on the role of the instance profile. From the
- * service authorization reference of EC2 and "Grant permission to tag resources on creation".
+ * Everything that IAM is asked for one launch. It is asked for ec2:RunInstances on each resource
+ * and ec2:CreateTags on what is tagged as it is made. It is also asked for iam:PassRole on the role
+ * of the instance profile. From the service authorization reference of EC2 and "Grant permission to
+ * tag resources on creation".
  */
 function launchRequests(launch: LaunchAccess): readonly AccessRequest[] {
   const { accountId, region } = launch.account;
@@ -95,9 +96,9 @@ function launchRequests(launch: LaunchAccess): readonly AccessRequest[] {
 }
 
 /**
- * Throws what EC2 answers to a launch that the caller has no right to, or whose template tags Spot
- * requests that an on-demand launch does not make. EC2's message for the latter is known from its
- * users. The code is assumed.
+ * Throws what EC2 answers to a launch that the caller has no right to. So it does if the template
+ * tags Spot requests that an on-demand launch does not make. EC2's message for the latter is known
+ * from its users. The code is assumed.
  */
 export function checkLaunch(launch: LaunchAccess): void {
   const { identities, caller, candidate, request } = launch;

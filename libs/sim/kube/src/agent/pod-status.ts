@@ -167,7 +167,7 @@ const endingAnnotations = {
 } as const;
 
 /**
- * Whether and when the pod ends by itself. Only pods that are not restarted do: by their
+ * Whether and when the pod ends by itself. Only pods that are not restarted do. They end by their
  * annotations, or when the command of the first container consists of `sleep <seconds>`, `exit
  * <code>`, `true`, `false` and `echo …`.
  */

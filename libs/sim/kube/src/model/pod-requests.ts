@@ -5,9 +5,9 @@ import { addAmounts, amountsOf, maxAmounts } from './quantity.js';
 const requestsOf = (container: ContainerSpec): Amounts => amountsOf(container.resources?.requests);
 
 /**
- * The resources that the scheduler reserves for a pod, in thousandths (Kubernetes' PodRequests):
- * the containers together with the sidecars, or an init container together with the sidecars before
- * it, whichever is more. Requests of the pod replace these, and overhead is added.
+ * The resources that the scheduler reserves for a pod, in thousandths (Kubernetes' PodRequests).
+ * The containers together with the sidecars count, or an init container together with the sidecars
+ * before it, if that is more. Requests of the pod replace these, and overhead is added.
  */
 export function specRequests(spec: PodSpecView): Amounts {
   let running: Amounts = {};

@@ -98,8 +98,8 @@ function rangeOf(
 
 /**
  * One page of a list, by namespace and name. Later pages show the objects as they are by then,
- * under the first page's resourceVersion, so that a watch from there sees every change in between.
- * Throws 410 when that revision is no longer watchable.
+ * under the first page's resourceVersion. A watch from there sees every change in between. Throws
+ * 410 when that revision is no longer watchable.
  */
 export function listObjects(state: StoreState, type: ResourceType, query: ListQuery): ListPage {
   const table = state.table(type.table);
