@@ -22,6 +22,7 @@ export { instanceIdOf, instanceIdOfProvider } from './instance-id.js';
 export { KeptNodes } from './kept-nodes.js';
 export { classKey, type ClusterKind, clusterKinds, type ClusterValue } from './kinds.js';
 export {
+  hasEnded,
   hasExpired,
   isWaiting,
   livePromise,

@@ -38,6 +38,20 @@ export const isWaiting = (pod: Pod): boolean => pod.nodeName === undefined && is
 export const hasExpired = (promise: Pick<PromiseAnnotation, 'untilMs'>, nowMs: number): boolean =>
   promise.untilMs !== undefined && promise.untilMs <= nowMs;
 
+/**
+ * Whether the promise binds no more, whatever became of its holder and pods. It ends at `untilMs`.
+ * Room for a replaced node's pods is kept until that node is gone; pods that come back later are
+ * planned like any other pod.
+ */
+export function hasEnded(
+  promise: Pick<PromiseAnnotation, 'untilMs' | 'replaces'>,
+  nowMs: number,
+  isNode: (uid: string) => boolean,
+): boolean {
+  const replaced = promise.replaces?.nodeUid;
+  return hasExpired(promise, nowMs) || (replaced !== undefined && !isNode(replaced));
+}
+
 function holderOf(cluster: Cluster, uid: string): PromiseHolder | undefined {
   const claim = cluster.claims.get(uid);
   if (claim !== undefined) return { kind: 'NodeClaim', value: claim };
@@ -56,13 +70,10 @@ export function livePromise(
   nowMs: number,
 ): LivePromise | undefined {
   const promise = cluster.promises.of(holderUid);
-  if (promise === undefined || hasExpired(promise, nowMs)) return undefined;
+  const isNode = (uid: string): boolean => cluster.nodes.get(uid) !== undefined;
+  if (promise === undefined || hasEnded(promise, nowMs, isNode)) return undefined;
   const holder = holderOf(cluster, holderUid);
   if (holder === undefined || isBeingDeleted(undefined, holder.value)) return undefined;
-  // Room for a replaced node's pods is kept until that node is gone. Pods that come back later are
-  // planned like any other pod.
-  const replaced = promise.replaces?.nodeUid;
-  if (replaced !== undefined && cluster.nodes.get(replaced) === undefined) return undefined;
   const waiting = promise.podUids.flatMap((uid) => cluster.pods.get(uid) ?? []).filter(isWaiting);
   return waiting.length === 0 && promise.reserved === undefined
     ? undefined

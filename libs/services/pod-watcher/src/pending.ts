@@ -21,7 +21,8 @@ export class Pending {
   readonly #ownedPods = new Map<string, Set<string>>();
   readonly #pools = new Map<string, Pool>();
   readonly #owners = new Map<string, number>();
-  readonly #promises = new Promises();
+  readonly #nodes = new Set<string>();
+  readonly #promises = new Promises((uid) => this.#nodes.has(uid));
   /** Claims and nodes. When one goes, limits and zones have room again. */
   readonly #holders = new Set<string>();
   readonly backoff = new Backoff({
@@ -43,6 +44,7 @@ export class Pending {
         ),
       );
     if (state.kind === 'claim' || state.kind === 'node') this.#holders.add(uid);
+    if (state.kind === 'node') this.#nodes.add(uid);
     if (state.kind === 'pool') return this.#setPool(uid, state.value);
     return state.kind === 'nodeclass' || state.kind === 'storageclass' || state.kind === 'pvc';
   }
@@ -69,6 +71,7 @@ export class Pending {
     if (pod?.owner !== undefined) this.#owned(pod.owner.uid).delete(uid);
     this.backoff.forget(uid);
     this.#promises.forget(uid);
+    this.#nodes.delete(uid);
     const room = this.#holders.delete(uid);
     return this.#pools.delete(uid) || room || pod?.nodeName !== undefined;
   }

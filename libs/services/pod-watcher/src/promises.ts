@@ -1,5 +1,8 @@
-/** Room promised to pods. It ends at `untilMs` at the latest, if that is known. */
-type Promised = { readonly podUids: readonly string[]; readonly untilMs?: number | undefined };
+import type { PromiseAnnotation } from '@dovetail/core-api';
+import { hasEnded } from '@dovetail/core-cluster';
+
+/** Room promised to pods. A record of the state feed does not say which node it replaces. */
+type Promised = Pick<PromiseAnnotation, 'podUids' | 'untilMs' | 'replaces'>;
 
 /**
  * How long an admitted pod counts as promised before the annotation of its claim or node shows it.
@@ -18,6 +21,12 @@ export class Promises {
   readonly #written = new Map<string, Promised>();
   readonly #published = new Map<string, Promised>();
   readonly #admittedMs = new Map<string, number>();
+  readonly #isNode: (uid: string) => boolean;
+
+  /** `isNode` tells whether a node with this UID is there. */
+  constructor(isNode: (uid: string) => boolean) {
+    this.#isNode = isNode;
+  }
 
   /** Takes the annotation of a claim or node; undefined when it has none. */
   written(holderUid: string, promise: Promised | undefined): void {
@@ -55,8 +64,8 @@ export class Promises {
   /** All pods that have promised room now. */
   now(nowMs: number): ReadonlySet<string> {
     const uids = new Set<string>();
-    for (const { podUids, untilMs } of this.#all())
-      if (untilMs === undefined || untilMs > nowMs) for (const uid of podUids) uids.add(uid);
+    for (const promise of this.#all())
+      if (!hasEnded(promise, nowMs, this.#isNode)) for (const uid of promise.podUids) uids.add(uid);
     for (const [uid, atMs] of this.#admittedMs) {
       if (atMs + admittedGraceMs > nowMs) uids.add(uid);
       else this.#admittedMs.delete(uid);

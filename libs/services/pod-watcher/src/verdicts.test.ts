@@ -159,6 +159,23 @@ describe('verdicts', () => {
     expect(stage.batches.map((batch) => batch.podUids)).toEqual([[uid], [uid]]);
   }, 30_000);
 
+  test('a promise in place of another node ends with that node', async () => {
+    await ready();
+    const old = await stage.kube.create(kubeResources.nodes, { metadata: { name: 'old' } });
+    const uid = await stage.pod('a', { unschedulable: false });
+    const replaces = { nodeName: 'old', nodeUid: old.metadata.uid ?? '' };
+    const promise = renderPromise({ podUids: [uid], admission: '1.1', replaces });
+    await stage.kube.create(kubeResources.nodes, {
+      metadata: { name: 'new', annotations: { [annotations.promise]: promise } },
+    });
+    await stage.unschedulable('a');
+    await stage.advance(2_000);
+    expect(stage.batches).toEqual([]);
+    await stage.kube.delete({ resource: kubeResources.nodes, name: 'old' });
+    await stage.advance(300);
+    expect(stage.batches).toMatchObject([{ podUids: [uid] }]);
+  });
+
   test('a promise with an end ends then', async () => {
     await ready();
     const uid = await stage.pod('a');
