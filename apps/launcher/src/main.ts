@@ -14,6 +14,7 @@ import {
   systemHash,
   text,
 } from '@dovetail/runtime';
+import { EventRecorder, runBeside } from '@dovetail/service-kit';
 import { createLauncher, defaultLauncherConfig, launcherMetrics } from '@dovetail/service-launcher';
 
 const settings = {
@@ -56,7 +57,9 @@ function assemble(shell: Shell<typeof settings>): Assembled {
       ...(kubeconfig === '' ? {} : { kubeconfigPath: kubeconfig }),
     }),
   );
-  const log = shell.telling(kube);
+  const recording = { kube, clock, log: shell.log, metrics, hash: systemHash };
+  const events = new EventRecorder(recording, 'launcher');
+  const log = shell.telling(kube, (event) => events.record(event));
   const bus = connectNats({
     servers: natsUrl.split(','),
     replicas: shell.settings.natsReplicas,
@@ -78,7 +81,7 @@ function assemble(shell: Shell<typeof settings>): Assembled {
     cloud.close();
     return bus.close();
   };
-  return { service, close };
+  return { service: runBeside(service, (stop) => events.run(stop)), close };
 }
 
 /** The settings of the launcher alone. */

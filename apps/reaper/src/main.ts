@@ -14,6 +14,7 @@ import {
   systemHash,
   text,
 } from '@dovetail/runtime';
+import { EventRecorder, runBeside } from '@dovetail/service-kit';
 import { createReaper, defaultReaperConfig, reaperMetrics } from '@dovetail/service-reaper';
 
 const settings = {
@@ -48,7 +49,9 @@ function assemble(shell: Shell<typeof settings>): Assembled {
     ...(kubeconfig === '' ? {} : { kubeconfigPath: kubeconfig }),
   });
   const kube = shell.watched(api);
-  const log = shell.telling(kube);
+  const recording = { kube, clock, log: shell.log, metrics, hash: systemHash };
+  const events = new EventRecorder(recording, 'reaper');
+  const log = shell.telling(kube, (event) => events.record(event));
   const bus = connectNats({
     servers: natsUrl.split(','),
     replicas: shell.settings.natsReplicas,
@@ -71,7 +74,7 @@ function assemble(shell: Shell<typeof settings>): Assembled {
     aws.close();
     return bus.close();
   };
-  return { service, close };
+  return { service: runBeside(service, (stop) => events.run(stop)), close };
 }
 
 /** The queue of interruption notices, if one is named. */

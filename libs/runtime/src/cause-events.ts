@@ -1,12 +1,10 @@
-import { type KubeEvent, kubeEventObject } from '@dovetail/core-kube-model';
+import type { EventSubject, KubeEvent } from '@dovetail/core-kube-model';
 import {
   type Clock,
   type KubeApi,
-  KubeError,
   kubeResources,
   type Log,
   type LogFields,
-  messageOf,
   type StopSignal,
 } from '@dovetail/core-ports';
 
@@ -28,38 +26,31 @@ export const causeEvents: Readonly<Record<string, string>> = {
 
 /** The Lease that Events are written about, and the means to write them. */
 export type CauseEventsOptions = {
-  readonly kube: Pick<KubeApi, 'get' | 'create'>;
+  readonly kube: Pick<KubeApi, 'get'>;
   readonly clock: Clock;
   readonly stop: StopSignal;
   readonly namespace: string;
   /** The name of the service's Lease. */
   readonly lease: string;
-  /** The service's short name: Events come from `dovetail-<service>`. */
-  readonly service: string;
+  /** Records an Event. The recorder decides about repeats, and nothing waits for it. */
+  readonly record: (event: KubeEvent) => void;
 };
 
-/** An Event of one reason is not repeated sooner (Karpenter's time, as for all our Events). */
-const repeatMs = 120_000;
 const retryMs = 1_000;
 /** At the start the Lease has no UID yet. After a minute the Event names it without one. */
 const attemptsMax = 60;
 
 /**
- * Returns a log that also writes an Event for a warning or an error with one of these causes.
- * Nothing waits for these Events, and one that fails is dropped.
+ * Returns a log that also records an Event for a warning or an error with one of these causes.
+ * Nothing waits for these Events.
  */
 export function tellingCauses(log: Log, options: CauseEventsOptions): Log {
-  const toldMs = new Map<string, number>();
+  let looking: Promise<EventSubject> | undefined;
   const tell = (name: string, message: string): void => {
     const reason = causeEvents[name];
-    const nowMs = options.clock.nowMs();
-    if (reason === undefined || nowMs - (toldMs.get(reason) ?? -Infinity) < repeatMs) return;
-    toldMs.set(reason, nowMs);
-    void write(options, { reason, message, nowMs }).catch((error: unknown) =>
-      log.debug('event-not-written', `the Event ${reason} was not written: ${messageOf(error)}`, {
-        reason,
-      }),
-    );
+    if (reason === undefined) return;
+    looking ??= subjectOf(options).finally(() => (looking = undefined));
+    void looking.then((about) => options.record({ about, type: 'Warning', reason, message }));
   };
   return {
     debug: (...line) => log.debug(...line),
@@ -75,43 +66,18 @@ export function tellingCauses(log: Log, options: CauseEventsOptions): Log {
   };
 }
 
-type Cause = { readonly reason: string; readonly message: string; readonly nowMs: number };
-
-async function write(options: CauseEventsOptions, cause: Cause): Promise<void> {
+/** The Lease with its UID, as soon as it is there and the API server answers. */
+async function subjectOf(options: CauseEventsOptions): Promise<EventSubject> {
   const { kube, clock, stop, namespace, lease: name } = options;
+  const about = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', name, namespace };
   for (let attempt = 1; !stop.aborted; attempt += 1) {
-    try {
-      const lease = await kube.get({ resource: kubeResources.leases, namespace, name });
-      if (lease !== undefined || attempt === attemptsMax) {
-        await kube.create(kubeResources.events, eventOf(options, cause, lease?.metadata.uid));
-        return;
-      }
-    } catch (error) {
-      if (error instanceof KubeError && error.code === 'already-exists') return;
-      if (attempt >= attemptsMax) throw error;
-    }
+    const lease = await kube
+      .get({ resource: kubeResources.leases, namespace, name })
+      .catch(() => undefined);
+    const uid = lease?.metadata.uid;
+    if (uid !== undefined) return { ...about, uid };
+    if (attempt === attemptsMax) break;
     await clock.sleep(retryMs, stop);
   }
-}
-
-function eventOf(
-  { namespace, lease, service }: CauseEventsOptions,
-  { reason, message, nowMs }: Cause,
-  uid: string | undefined,
-) {
-  const about: KubeEvent['about'] = {
-    apiVersion: 'coordination.k8s.io/v1',
-    kind: 'Lease',
-    name: lease,
-    namespace,
-    ...(uid === undefined ? {} : { uid }),
-  };
-  return kubeEventObject(
-    { about, type: 'Warning', reason, message },
-    {
-      name: `${lease}.${reason.toLowerCase()}.${nowMs.toString(16)}`,
-      component: `dovetail-${service}`,
-      atMs: nowMs,
-    },
-  );
+  return about;
 }

@@ -1,3 +1,4 @@
+import type { KubeEvent } from '@dovetail/core-kube-model';
 import {
   type KubeApi,
   KubeError,
@@ -17,10 +18,7 @@ const lease = {
   name: 'dovetail-launcher',
 };
 
-function stage(
-  get: () => Promise<unknown>,
-  create: (...args: unknown[]) => Promise<unknown> = () => Promise.resolve({}),
-) {
+function stage(get: () => Promise<unknown>) {
   const lines: string[] = [];
   const counted: string[] = [];
   let nowMs = 0;
@@ -43,7 +41,7 @@ function stage(
     set: quiet,
     observe: quiet,
   };
-  const kube = { get, create } as unknown as KubeApi;
+  const kube = { get } as unknown as KubeApi;
   return {
     lines,
     counted,
@@ -95,56 +93,66 @@ describe('what keeps a service from the Kubernetes API', () => {
 });
 
 describe("an Event about the service's Lease", () => {
-  const telling = (at: ReturnType<typeof stage>, stop = new AbortController()): Log =>
+  const telling = (at: ReturnType<typeof stage>, recorded: KubeEvent[]): Log =>
     tellingCauses(at.log, {
       kube: at.kube,
       clock: at.clock,
-      stop: stop.signal,
+      stop: new AbortController().signal,
       namespace: 'kube-system',
       lease: 'dovetail-launcher',
-      service: 'launcher',
+      record: (event) => void recorded.push(event),
     });
+  const turns = async (): Promise<void> => {
+    for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const about = {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    name: 'dovetail-launcher',
+    namespace: 'kube-system',
+  };
 
-  test('is written once for a cause that is repeated, when the Lease is there', async () => {
+  test('is recorded for warnings and errors with a cause, once the Lease is there', async () => {
     let looks = 0;
-    const written: { reason: string; involvedObject: unknown }[] = [];
-    const at = stage(
-      () =>
-        Promise.resolve(
-          (looks += 1) < 3 ? undefined : { metadata: { name: 'dovetail-launcher', uid: 'u1' } },
-        ),
-      (_resource, event) => {
-        written.push(event as (typeof written)[number]);
-        return Promise.resolve({});
-      },
+    const recorded: KubeEvent[] = [];
+    const at = stage(() =>
+      Promise.resolve(
+        (looks += 1) < 3 ? undefined : { metadata: { name: 'dovetail-launcher', uid: 'u1' } },
+      ),
     );
-    const log = telling(at);
+    const log = telling(at, recorded);
     log.warn('nats-unreachable', 'NATS does not answer');
-    log.warn('nats-unreachable', 'NATS does not answer');
+    log.error('plan-malformed', 'a plan cannot be read');
     log.warn('batch-failed', 'another matter');
     log.info('resource-not-served', 'nothing is missed');
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(written).toMatchObject([
+    await turns();
+    const type = 'Warning';
+    expect(recorded).toEqual([
       {
-        type: 'Warning',
+        about: { ...about, uid: 'u1' },
+        type,
         reason: 'NATSUnreachable',
         message: 'NATS does not answer',
-        involvedObject: {
-          kind: 'Lease',
-          name: 'dovetail-launcher',
-          namespace: 'kube-system',
-          uid: 'u1',
-        },
+      },
+      {
+        about: { ...about, uid: 'u1' },
+        type,
+        reason: 'MessageMalformed',
+        message: 'a plan cannot be read',
       },
     ]);
-    expect(at.lines).toEqual(['nats-unreachable', 'nats-unreachable', 'batch-failed']);
+    expect(looks).toBe(3);
+    expect(at.lines).toEqual(['nats-unreachable', 'plan-malformed', 'batch-failed']);
   });
 
-  test('that cannot be written for a minute is left out, and said', async () => {
+  test('names the Lease without a UID when a minute did not bring one', async () => {
+    const recorded: KubeEvent[] = [];
     const at = stage(() => Promise.reject(new KubeError('denied', 'no')));
-    telling(at).error('nats-denied', 'refused');
-    for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-    expect(at.lines).toEqual(['nats-denied', 'event-not-written']);
+    telling(at, recorded).error('nats-denied', 'refused');
+    await turns();
+    expect(recorded).toEqual([
+      { about, type: 'Warning', reason: 'NATSDenied', message: 'refused' },
+    ]);
     expect(at.clock.nowMs()).toBe(59_000);
   });
 });

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
+import type { KubeEvent } from '@dovetail/core-kube-model';
 import type { Clock, KubeApi, Leadership, Log, Metrics, Service } from '@dovetail/core-ports';
 
 import { tellingCauses } from './cause-events.js';
@@ -28,10 +29,10 @@ export type Shell<S extends SettingsTable> = {
   /** The same API. Failures that keep the service from it are logged by name and counted. */
   watched(kube: KubeApi): NamedKube;
   /**
-   * The log. It also writes Events about the service's Lease for causes that are no Kubernetes
-   * object's fault, which needs the right to create Events.
+   * The log. For causes that are no Kubernetes object's fault, it also records Events about the
+   * service's Lease.
    */
-  telling(kube: KubeApi): Log;
+  telling(kube: Pick<KubeApi, 'get'>, record: (event: KubeEvent) => void): Log;
 };
 
 /** A service ready to run, and the function that closes its connections. */
@@ -135,8 +136,8 @@ function shellOf<S extends SettingsTable>(
     clock: clockOf(common, log),
     vitals: at.vitals,
     watched: (kube) => namedFailures(kube, { log, metrics, clock: systemClock }),
-    telling: (kube) =>
-      tellingCauses(log, { kube, clock: systemClock, stop, namespace, lease, service }),
+    telling: (kube, record) =>
+      tellingCauses(log, { kube, clock: systemClock, stop, namespace, lease, record }),
     leadership: (kube) =>
       leaseLeadership({
         kube,
