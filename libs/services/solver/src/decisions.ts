@@ -16,6 +16,8 @@ export function decisionOfPlan(message: PlanMessage): NewDecision {
   return {
     id: `plan/${message.id}`,
     kind: 'plan',
+    // It is told once the plan is published, and the launcher may have admitted it by then.
+    atMs: message.createdMs,
     ...(onlyPool === undefined ? {} : { pool: onlyPool }),
     summary: summaryOf(message),
     objects:

@@ -40,6 +40,14 @@ async function stage() {
 }
 
 describe('a decision', () => {
+  test('that was made before it is told keeps its own time', async () => {
+    const { decisions, heard, advance, end } = await stage();
+    decisions.tell({ ...launch, atMs: startMs - 7 });
+    await advance(5);
+    expect(heard).toMatchObject([{ id: launch.id, atMs: startMs - 7 }]);
+    end();
+  });
+
   test('is published with its time and source, and logged with what it is about', async () => {
     const { decisions, heard, advance, lines, end } = await stage();
     decisions.tell(launch);

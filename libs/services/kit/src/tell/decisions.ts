@@ -4,13 +4,14 @@ import type { Log, LogFields } from '@dovetail/core-ports';
 import type { Outbox } from './outbox.js';
 
 /**
- * A decision without what the teller adds: its time and source, and empty lists for absent ones.
+ * A decision without what the teller adds: its source, empty lists for absent ones, and the present
+ * time for one that does not say when it was made.
  */
 export type NewDecision = Omit<
   Decision,
   'atMs' | 'source' | 'objects' | 'reasons' | 'alternatives' | 'facts'
 > &
-  Partial<Pick<Decision, 'objects' | 'reasons' | 'alternatives' | 'facts'>>;
+  Partial<Pick<Decision, 'atMs' | 'objects' | 'reasons' | 'alternatives' | 'facts'>>;
 
 /** The channel and the outbox of decisions, and the log that repeats them. */
 export type DecisionsDeps = {
@@ -47,8 +48,8 @@ export class Decisions {
       reasons: [],
       alternatives: [],
       facts: {},
-      ...decision,
       atMs: channel.clock.nowMs(),
+      ...decision,
       source: channel.source,
     };
     log.info(`decision-${whole.kind}`, whole.summary, loggedFields(whole));
