@@ -34,7 +34,8 @@ export class PromiseIndex {
 
   /** UIDs of the holders whose promise names the pod, in order. */
   holdersOf(podUid: string): readonly string[] {
-    return [...(this.#holders.get(podUid) ?? [])].sort();
+    const holders = [...(this.#holders.get(podUid) ?? [])];
+    return holders.length > 1 ? holders.sort() : holders;
   }
 
   clear(): void {

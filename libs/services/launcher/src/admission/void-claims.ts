@@ -21,6 +21,11 @@ export type VoidClaimsDeps = {
  * a void claim stands.
  */
 const retryMs = 500;
+/**
+ * A round writes its claims in a burst of events, and looking at all claims for each would cost
+ * their square. `isVoid` looks at once, so nothing void is launched meanwhile.
+ */
+const gatherMs = 50;
 
 /**
  * Deletes claims that must not be launched: a deposed launcher made them, or another claim has
@@ -52,6 +57,7 @@ export class VoidClaims {
     this.#wake.raise();
     while (!stop.aborted) {
       await this.#wake.wait(stop);
+      await clock.sleep(gatherMs, stop);
       if (stop.aborted) return;
       try {
         await inParallel([...this.#now().values()], 8, async (claim) => {
