@@ -3,6 +3,7 @@ import { type KubeApi, type KubeObject, kubeResources } from '@dovetail/core-por
 import { nodeClassObject, nodePoolObject, podObject } from '@dovetail/sim-stage';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 
+import { defaultLauncherConfig } from '../config.js';
 import { kubeWith, type LauncherStage, launcherStage } from '../testing/launcher-stage.js';
 
 // Time is virtual, but a machine that does much else needs seconds for a virtual hour.
@@ -161,6 +162,53 @@ describe('a node whose pods are bound', () => {
     ).toEqual([true]);
     show();
     expect((await opened()).metadata.name).toBe(nodeNameOf(await podNamed('a')));
+  });
+
+  test('also takes the pods that a later plan puts on it while it is closed', async () => {
+    const { lifecycle } = defaultLauncherConfig({ clusterName: 'test', region: 'us-east-1' });
+    self = await launcherStage();
+    await self.readyPool();
+    self.launcher('one', { config: { lifecycle: { ...lifecycle, openAfterMs: 60_000 } } });
+    await self.planningPossible();
+    await self.kube.create(pods, podObject('a', { cpu: '2500m' }));
+    await self.until("the pod in the solver's view", () => self.planner.cluster.pods.size === 1);
+    await self.planner.planFor(['a']);
+    await self.until('the pod to be bound', async () => nodeNameOf(await podNamed('a')) !== '');
+    await self.kube.create(pods, podObject('b', { cpu: '100m' }));
+    await self.until(
+      "both in the solver's view, on a node",
+      () =>
+        [...self.planner.cluster.pods.values()].some((pod) => pod.nodeName !== undefined) &&
+        self.planner.cluster.pods.size === 2,
+    );
+    const { plan } = await self.planner.planFor(['b']);
+    expect([plan.newNodes.length, plan.placements.length]).toEqual([0, 1]);
+    await self.until('the other to be bound', async () => nodeNameOf(await podNamed('b')) !== '');
+    expect(nodeNameOf(await podNamed('b'))).toBe(nodeNameOf(await podNamed('a')));
+  });
+});
+
+describe('an open node whose promised room another pod took', () => {
+  test('promises nothing any more to the pods that do not fit, which need not wait for its end', async () => {
+    self = await launcherStage();
+    await self.readyPool();
+    self.launcher('one', { config: { placement: 'scheduler' } });
+    await self.planningPossible();
+    const names = ['a', 'b'];
+    for (const name of names) await self.kube.create(pods, podObject(name, { cpu: '2500m' }));
+    await self.until("both in the solver's view", () => self.planner.cluster.pods.size === 2);
+    expect((await self.planner.planFor(names)).plan.newNodes).toHaveLength(1);
+    const node = await opened();
+    const promised = async (): Promise<number> => {
+      const [claim] = await self.kube.list(nodeClaims);
+      return (parsePromise(claim?.metadata.annotations?.[annotations.promise])?.podUids ?? [])
+        .length;
+    };
+    expect(await promised()).toBe(2);
+    const nodeName = node.metadata.name;
+    const intruder = podObject('intruder', { cpu: '4', spec: { nodeName } });
+    await self.kube.create(pods, intruder);
+    await self.until('one of the two to be free', async () => (await promised()) === 1);
   });
 });
 

@@ -56,7 +56,12 @@ const lookAgainMs = 50;
 const daemonWaitMs = 2_000;
 
 /** The pods that were bound to a node, and since when our watch shows all of them there. */
-type Bound = { readonly podUids: readonly string[]; readonly shownMs?: number };
+type Bound = {
+  readonly podUids: readonly string[];
+  /** All pods that were tried, also those that did not fit or were refused. */
+  readonly tried: ReadonlySet<string>;
+  readonly shownMs?: number;
+};
 
 /**
  * Binds a bin's pods while their node is closed to others; then the node opens. kube-scheduler
@@ -106,10 +111,9 @@ export class Placement {
       );
       metrics.count('dovetail_placements_total', { outcome: 'deadline' });
     } else if (!isRetiring(node, claim)) {
-      if (!this.#bound.has(node.uid)) {
-        if (this.#awaitsDaemons(node)) return { againInMs: lookAgainMs };
-        this.#remember(node.uid, await this.#bindAll(node, claim));
-      }
+      if (!this.#bound.has(node.uid) && this.#awaitsDaemons(node))
+        return { againInMs: lookAgainMs };
+      await this.#bindUntried(node, claim);
       const waitMs = this.#waitMs(node.uid);
       if (waitMs > 0 && leftMs > 0) return { againInMs: waitMs };
     }
@@ -136,11 +140,33 @@ export class Placement {
     return true;
   }
 
-  #remember(nodeUid: string, podUids: readonly string[]): void {
+  /**
+   * Binds the promised pods that were not tried yet. A closed node may be promised to more pods:
+   * a later plan sees its room.
+   */
+  async #bindUntried(node: Node, claim: NodeClaim): Promise<void> {
+    const before = this.#bound.get(node.uid);
+    const wanted = this.bindable(claim).filter((pod) => before?.tried.has(pod.uid) !== true);
+    if (before !== undefined && wanted.length === 0) return;
+    const bound = await this.#bindAll(node, claim, wanted);
     for (const held of [this.#bound, this.#waitingMs])
       for (const uid of held.keys())
         if (this.#deps.cluster.nodes.get(uid) === undefined) held.delete(uid);
-    this.#bound.set(nodeUid, { podUids });
+    this.#bound.set(node.uid, {
+      podUids: [...(before?.podUids ?? []), ...bound],
+      tried: new Set([...(before?.tried ?? []), ...wanted.map((pod) => pod.uid)]),
+    });
+  }
+
+  /**
+   * Ends the promise of pods that no longer fit an open node, as others took their room. They are
+   * planned again at once; otherwise they would wait until the promise ends.
+   */
+  async releaseDisplaced(node: Node, claim: NodeClaim): Promise<void> {
+    const { cluster, clock } = this.#deps;
+    const waiting = livePromise(cluster, claim.uid, clock.nowMs())?.waiting ?? [];
+    if (waiting.length === 0 || isRetiring(node, claim)) return;
+    await this.#giveUp(node, claim, without(waiting, this.#thatHold(node, waiting)));
   }
 
   /**
@@ -163,28 +189,27 @@ export class Placement {
   /**
    * Binds the promised pods that still fit. Answers those that are bound now, here or elsewhere.
    */
-  async #bindAll(node: Node, claim: NodeClaim): Promise<readonly string[]> {
-    const { log, metrics } = this.#deps;
-    const wanted = this.bindable(claim);
+  async #bindAll(node: Node, claim: NodeClaim, wanted: readonly Pod[]): Promise<readonly string[]> {
     const pods = this.#thatHold(node, wanted);
-    const broken = wanted.filter((pod) => !pods.includes(pod));
-    for (const pod of broken) {
+    const bound: string[] = [];
+    await inParallel(pods, bindingsInParallel, async (pod) => {
+      if (await this.#bind(pod, node.name)) bound.push(pod.uid);
+    });
+    await this.#giveUp(node, claim, without(wanted, pods));
+    return bound;
+  }
+
+  /** Takes pods out of the claim's promise, so that they are planned again. */
+  async #giveUp(node: Node, claim: NodeClaim, pods: readonly Pod[]): Promise<void> {
+    const { log, metrics } = this.#deps;
+    if (pods.length === 0) return;
+    for (const pod of pods) {
       log.warn('placement-broken', 'a planned pod no longer fits its node; it is planned again', {
         node: node.name,
         pod: `${pod.namespace}/${pod.name}`,
       });
       metrics.count('dovetail_placements_total', { outcome: 'broken' });
     }
-    const bound: string[] = [];
-    await inParallel(pods, bindingsInParallel, async (pod) => {
-      if (await this.#bind(pod, node.name)) bound.push(pod.uid);
-    });
-    if (broken.length > 0) await this.#release(claim, broken);
-    return bound;
-  }
-
-  /** Takes pods out of the claim's promise, so that they are planned again. */
-  async #release(claim: NodeClaim, pods: readonly Pod[]): Promise<void> {
     await this.#deps.writer.changeClaim(claim, (now) => {
       const held = parsePromise(now.annotations[annotations.promise]);
       if (held === undefined) return undefined;
@@ -260,3 +285,6 @@ export class Placement {
     }
   }
 }
+
+const without = (pods: readonly Pod[], others: readonly Pod[]): readonly Pod[] =>
+  pods.filter((pod) => !others.includes(pod));
