@@ -8,6 +8,7 @@ import {
   streamName,
   subjects,
 } from '@dovetail/contracts';
+import { at } from '@dovetail/core-invariant';
 import { BusError, type Log, messageOf, type Metrics, type StopSignal } from '@dovetail/core-ports';
 
 import { Wake } from '../work/wake.js';
@@ -115,17 +116,22 @@ export class FeedMirror {
 
   /** Returns those of these objects whose state is still to be published. */
   unpublished(kind: StateKind, uids: readonly string[]): readonly string[] {
-    const { cluster } = this.#options.channel;
-    return uids.filter((uid) => !this.#ledger.isPublished(subjects.state(cluster, kind, uid)));
+    return uids.filter((uid) => !this.#ledger.isPublished(this.#subjectOf(kind, uid)));
   }
 
   /** Resolves when the stream holds the state of these objects, or when stopped. */
   async untilPublished(kind: StateKind, uids: readonly string[], stop: StopSignal): Promise<void> {
-    let left = this.unpublished(kind, uids);
-    while (left.length > 0 && !stop.aborted) {
+    // Every publish wakes this, so a wake looks at what is next only, not at all that is left.
+    const left = uids.map((uid) => this.#subjectOf(kind, uid));
+    for (;;) {
+      while (left.length > 0 && this.#ledger.isPublished(at(left, left.length - 1))) left.pop();
+      if (left.length === 0 || stop.aborted) return;
       await this.#published.wait(stop);
-      left = this.unpublished(kind, left);
     }
+  }
+
+  #subjectOf(kind: StateKind, uid: string): string {
+    return subjects.state(this.#options.channel.cluster, kind, uid);
   }
 
   /** Publishes the differences until stopped: many subjects at once, each subject in order. */
