@@ -5,6 +5,7 @@ import { apiRules } from './api-rules.js';
 import { customResources } from './custom-resources.js';
 import type { KubeUnderTest } from './kube-under-test.js';
 import { kubectlUse } from './kubectl-use.js';
+import { kubectlValidation } from './kubectl-validation.js';
 import { pages } from './pages.js';
 import { workloads } from './workloads.js';
 
@@ -59,4 +60,5 @@ export function kubeConformance(start: () => Promise<KubeUnderTest>): void {
   workloads(context);
   pages(context);
   kubectlUse(context);
+  kubectlValidation(context);
 }

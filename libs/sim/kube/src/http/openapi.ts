@@ -57,6 +57,8 @@ function rootSchema(type: ResourceType, refs: Set<string>): Out {
   const out = published(schema, refs);
   refs.add(metadataSchema);
   const properties = {
+    apiVersion: { type: 'string' },
+    kind: { type: 'string' },
     ...(out['properties'] as object | undefined),
     metadata: { allOf: [{ $ref: `#/components/schemas/${metadataSchema}` }] },
   };

@@ -14,6 +14,7 @@ export type Target =
   | { readonly kind: 'group'; readonly group: string }
   | { readonly kind: 'resources'; readonly group: string; readonly version: string }
   | { readonly kind: 'openapi'; readonly path: string | undefined }
+  | { readonly kind: 'openapi-v2' }
   | { readonly kind: 'version' }
   | { readonly kind: 'health' }
   | { readonly kind: 'clock' }
@@ -62,6 +63,7 @@ export function targetOf(path: string): Target {
         : resourceTarget({ group, version }, below);
     }
     case 'openapi':
+      if (rest[0] === 'v2' && rest.length === 1) return { kind: 'openapi-v2' };
       return rest[0] === 'v3'
         ? { kind: 'openapi', path: rest.length > 1 ? rest.slice(1).join('/') : undefined }
         : { kind: 'unknown' };

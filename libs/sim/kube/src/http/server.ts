@@ -9,6 +9,8 @@ import type { KubeStore } from '../store/store.js';
 import { groupList, groupOf, resourceList, versionList } from './discovery.js';
 import { answer, type Exchange, objectBody } from './exchange.js';
 import { openApiDocument, openApiIndex } from './openapi.js';
+import { openApiV2Message, openApiV2Protobuf } from './openapi-protobuf.js';
+import { openApiV2Document } from './openapi-v2.js';
 import { type Target, targetOf } from './request.js';
 import { serveResource } from './resources.js';
 
@@ -74,6 +76,17 @@ function health(exchange: Exchange): void {
   exchange.response.end('ok');
 }
 
+/** The OpenAPI v2 document, as JSON, or in protobuf for clients that accept no other. */
+function serveOpenApiV2(exchange: Exchange): void {
+  const document = openApiV2Document(exchange.store.registry);
+  if (!(exchange.request.headers.accept ?? '').includes('protobuf'))
+    return answer(exchange, 200, document);
+  const bytes = openApiV2Message(document);
+  const headers = { 'Content-Type': openApiV2Protobuf, 'Content-Length': bytes.length };
+  exchange.response.writeHead(200, headers);
+  exchange.response.end(bytes);
+}
+
 async function serveTarget(exchange: Exchange, target: Target): Promise<void> {
   const { registry } = exchange.store;
   switch (target.kind) {
@@ -99,6 +112,8 @@ async function serveTarget(exchange: Exchange, target: Target): Promise<void> {
           ? openApiIndex(registry)
           : orNoSuchPath(openApiDocument(registry, target.path)),
       );
+    case 'openapi-v2':
+      return serveOpenApiV2(exchange);
     case 'version':
       return answer(exchange, 200, version());
     case 'health':
