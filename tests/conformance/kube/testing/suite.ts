@@ -1,6 +1,7 @@
 import { kubeResources } from '@dovetail/core-ports';
 import { afterAll, beforeAll } from '@jest/globals';
 
+import { admission } from './admission.js';
 import { apiRules } from './api-rules.js';
 import { customResources } from './custom-resources.js';
 import type { KubeUnderTest } from './kube-under-test.js';
@@ -56,6 +57,7 @@ export function kubeConformance(start: () => Promise<KubeUnderTest>): void {
   };
   const context = { world: current, namespace };
   apiRules(context);
+  admission(context);
   customResources(context);
   workloads(context);
   pages(context);

@@ -1,7 +1,7 @@
 import { textOf } from '../model/json.js';
 import type { ResourceQuota } from '../model/objects.js';
 import { keyOf } from '../store/table.js';
-import { namespaceUsage, quotaStatus } from '../strategies/quota.js';
+import { quotaStatus, usageUnder } from '../strategies/quota.js';
 import { type Controller, type ControllerContext, writeStatus } from './context.js';
 import { WorkQueue } from './work-queue.js';
 
@@ -16,7 +16,7 @@ export function quotaController(context: ControllerContext): Controller {
       store,
       store.type('', 'v1', 'resourcequotas'),
       quota,
-      quotaStatus(quota, namespaceUsage(store.state, quota.metadata.namespace ?? '')),
+      quotaStatus(quota, usageUnder(quota, store.state)),
     );
   };
   const queue = new WorkQueue({

@@ -89,7 +89,9 @@ export type TolerationSpec = {
   readonly effect?: string;
   readonly tolerationSeconds?: number;
 };
-type Quantities = Readonly<Record<string, string | number>>;
+
+/** Quantities by resource name, as objects have them. */
+export type Quantities = Readonly<Record<string, string | number>>;
 
 /** The fields of a container that the twin reads. */
 export type ContainerSpec = {
@@ -278,9 +280,20 @@ export type Namespace = StoredObject & {
   readonly status?: { readonly phase?: string };
 };
 
+/** One scope of a quota: the pods that it counts. */
+export type QuotaScope = {
+  readonly scopeName: string;
+  readonly operator: string;
+  readonly values?: readonly string[];
+};
+
 /** A quota of a namespace and its use. */
 export type ResourceQuota = StoredObject & {
-  readonly spec?: { readonly hard?: Quantities };
+  readonly spec?: {
+    readonly hard?: Quantities;
+    readonly scopes?: readonly string[];
+    readonly scopeSelector?: { readonly matchExpressions?: readonly QuotaScope[] };
+  };
   readonly status?: { readonly hard?: Quantities; readonly used?: Quantities };
 };
 

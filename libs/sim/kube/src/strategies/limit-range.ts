@@ -2,9 +2,15 @@ import { compareText, isRecord, type Raw, recordOf } from '@dovetail/core-kube-m
 
 import { forbidden } from '../model/errors.js';
 import { listOf } from '../model/json.js';
-import type { LimitRange, LimitRangeItem, Pod, StoredObject } from '../model/objects.js';
-import { podRequests } from '../model/pod-requests.js';
-import { amountsOf } from '../model/quantity.js';
+import type {
+  LimitRange,
+  LimitRangeItem,
+  Pod,
+  Quantities,
+  StoredObject,
+} from '../model/objects.js';
+import { podLimits, podRequests } from '../model/pod-requests.js';
+import { type Amounts, parseMillis, quantityText } from '../model/quantity.js';
 import type { Strategy, StrategyContext } from '../store/strategy.js';
 
 const isContainer = ({ type }: LimitRangeItem): boolean => type === 'Container';
@@ -65,35 +71,65 @@ export function limitedPodSpec(spec: Raw, pod: StoredObject, context: StrategyCo
   };
 }
 
-type Kind = 'maximum' | 'minimum';
+type Uses = { readonly requests: Quantities; readonly limits: Quantities };
 
-function refuse(pod: Pod, kind: Kind, name: string, type: string, bound: unknown): never {
-  throw forbidden(
-    { group: '', plural: 'pods', kind: 'Pod' },
-    pod.metadata.name,
-    `${kind} ${name} usage per ${type} is ${String(bound)}`,
+/** The words for a pod, or one of its containers, that passes one bound; undefined if none is. */
+function passedBound(
+  kind: 'maximum' | 'minimum',
+  { name, type, bound }: { readonly name: string; readonly type: string; readonly bound: string },
+  uses: Uses,
+): string | undefined {
+  const usage = `${kind} ${name} usage per ${type} is ${bound}`;
+  const needed = kind === 'maximum' ? 'limit' : 'request';
+  const values = { request: uses.requests[name], limit: uses.limits[name] };
+  if (values[needed] === undefined) return `${usage}.  No ${needed} is specified`;
+  const order =
+    kind === 'maximum' ? (['limit', 'request'] as const) : (['request', 'limit'] as const);
+  const sign = kind === 'maximum' ? 1 : -1;
+  for (const one of order) {
+    const value = values[one];
+    if (value === undefined) continue;
+    const beyond = sign * ((parseMillis(value) ?? 0) - (parseMillis(bound) ?? 0));
+    if (beyond > 0) return `${usage}, but ${one} is ${value}`;
+  }
+  return undefined;
+}
+
+const textsOf = (amounts: Amounts): Quantities =>
+  Object.fromEntries(
+    Object.entries(amounts).map(([name, amount]) => [name, quantityText(name, amount)]),
   );
+
+function usesUnder(item: LimitRangeItem, pod: Pod): readonly Uses[] {
+  if (isContainer(item))
+    return [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].map(({ resources }) => ({
+      requests: resources?.requests ?? {},
+      limits: resources?.limits ?? {},
+    }));
+  if (item.type !== 'Pod') return [];
+  return [{ requests: textsOf(podRequests(pod)), limits: textsOf(podLimits(pod)) }];
+}
+
+function passedBounds(item: LimitRangeItem, uses: Uses): readonly string[] {
+  const of = (kind: 'maximum' | 'minimum', bounds: Quantities = {}): readonly string[] =>
+    Object.entries(bounds)
+      .sort(([left], [right]) => compareText(left, right))
+      .flatMap(([name, bound]) => {
+        const about = { name, type: item.type, bound: String(bound) };
+        return passedBound(kind, about, uses) ?? [];
+      });
+  return [...of('minimum', item.min), ...of('maximum', item.max)];
 }
 
 /** Throws 403 for a new pod that passes a maximum or minimum of its namespace. */
 export function admitLimitRanges(pod: Pod, context: StrategyContext): void {
-  for (const item of itemsIn(context, pod.metadata.namespace ?? '')) {
-    const [max, min] = [amountsOf(item.max), amountsOf(item.min)];
-    const uses = isContainer(item)
-      ? pod.spec.containers.map(({ resources }) => ({
-          requests: amountsOf(resources?.requests),
-          limits: amountsOf(resources?.limits),
-        }))
-      : item.type === 'Pod'
-        ? [{ requests: podRequests(pod), limits: podRequests(pod) }]
-        : [];
-    for (const { requests, limits } of uses) {
-      for (const [name, most] of Object.entries(max))
-        if ((limits[name] ?? Infinity) > most)
-          refuse(pod, 'maximum', name, item.type, item.max?.[name]);
-      for (const [name, least] of Object.entries(min))
-        if ((requests[name] ?? 0) < least)
-          refuse(pod, 'minimum', name, item.type, item.min?.[name]);
-    }
-  }
+  const passed = itemsIn(context, pod.metadata.namespace ?? '').flatMap((item) =>
+    usesUnder(item, pod).flatMap((uses) => passedBounds(item, uses)),
+  );
+  if (passed.length === 0) return;
+  throw forbidden(
+    { group: '', plural: 'pods', kind: 'Pod' },
+    pod.metadata.name,
+    passed.length === 1 ? (passed[0] ?? '') : `[${passed.join(', ')}]`,
+  );
 }
