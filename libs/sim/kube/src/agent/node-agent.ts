@@ -24,6 +24,7 @@ import {
   type PodView,
   runningStatus,
 } from './pod-status.js';
+import { graceMsOf, stopMsOf } from './pod-stop.js';
 
 /** How the kubelet stand-in behaves. Durations in milliseconds. */
 export type NodeAgentOptions = {
@@ -36,7 +37,7 @@ export type NodeAgentOptions = {
   readonly readyMs?: number;
   /** From binding (on a ready node) until a pod's containers run. Default 200. */
   readonly podStartMs?: number;
-  /** The time that containers take to end, at most the pod's grace period. Default 100. */
+  /** The time that containers take to end after their preStop hooks. Default 100. */
   readonly podStopMs?: number;
   /** The interval at which each node's Lease is renewed. Default: no Leases. */
   readonly leaseMs?: number;
@@ -55,8 +56,18 @@ type Machine = {
   ready: boolean;
 };
 
-/** The step that one pod is in. A machine that halts, or a deletion of the pod, cuts it short. */
-type PodRun = { step: 'starting' | 'running' | 'ending'; readonly cut: AbortController };
+/**
+ * The step that one pod is in. A machine that halts, a deletion of the pod, or another deletion with
+ * a shorter grace period cuts it short.
+ */
+type PodRun = StartedPod | EndingPod;
+type StartedPod = { step: 'starting' | 'running'; readonly cut: AbortController };
+type EndingPod = {
+  readonly step: 'ending';
+  readonly sinceMs: number;
+  readonly graceMs: number;
+  readonly cut: AbortController;
+};
 
 const { nodes, pods } = kubeResources;
 
@@ -193,20 +204,22 @@ export class NodeAgent {
     if (pod === undefined || machine === undefined) return;
     const run = this.#runs.get(uid);
     if (pod.metadata.deletionTimestamp !== undefined) {
-      if (run?.step === 'ending') return;
+      const graceMs = graceMsOf(pod);
+      if (run?.step === 'ending' && run.graceMs <= graceMs) return;
       run?.cut.abort();
-      const ending: PodRun = { step: 'ending', cut: new AbortController() };
+      const sinceMs = run?.step === 'ending' ? run.sinceMs : this.#options.clock.nowMs();
+      const ending = { step: 'ending', sinceMs, graceMs, cut: new AbortController() } as const;
       this.#runs.set(uid, ending);
-      void this.#end(pod, ending.cut.signal);
+      void this.#end(pod, ending);
       return;
     }
     if (run !== undefined || !machine.ready || hasEnded(pod)) return;
-    const starting: PodRun = { step: 'starting', cut: new AbortController() };
+    const starting: StartedPod = { step: 'starting', cut: new AbortController() };
     this.#runs.set(uid, starting);
     void this.#start(pod, machine, starting);
   }
 
-  async #start(pod: PodView, machine: Machine, run: PodRun): Promise<void> {
+  async #start(pod: PodView, machine: Machine, run: StartedPod): Promise<void> {
     const { clock, podStartMs = 200 } = this.#options;
     const signal = run.cut.signal;
     const now = (): string => timeText(clock.nowMs());
@@ -227,10 +240,11 @@ export class NodeAgent {
     await this.#report(pod, () => endedStatus(this.#latest(pod), ending.exitCode, now()), signal);
   }
 
-  async #end(pod: PodView, stop: StopSignal): Promise<void> {
+  async #end(pod: PodView, { sinceMs, cut }: EndingPod): Promise<void> {
     const { kube, clock, podStopMs = 100 } = this.#options;
-    const graceMs = Number(recordOf(pod.metadata)['deletionGracePeriodSeconds'] ?? 30) * 1000;
-    if (!hasEnded(pod)) await clock.sleep(Math.min(podStopMs, graceMs), stop);
+    const stop = cut.signal;
+    const endMs = sinceMs + stopMsOf(pod, podStopMs);
+    if (!hasEnded(pod)) await clock.sleep(Math.max(0, endMs - clock.nowMs()), stop);
     // A finalizer's owner wants to see how the pod ended.
     if ((pod.metadata.finalizers ?? []).length > 0 && !hasEnded(pod))
       await this.#report(

@@ -183,6 +183,10 @@ export function endingOf(pod: PodView): Ending | undefined {
     : endingOfCommand([...listOf(container['command']), ...listOf(container['args'])].map(textOf));
 }
 
+/** The time that a command takes, by the same rules; 0 for any other command. */
+export const afterCommand = (words: readonly string[]): number =>
+  endingOfCommand(words)?.afterMs ?? 0;
+
 function endingOfCommand(words: readonly string[]): Ending | undefined {
   const shell =
     /^(\/bin\/)?(sh|bash|ash)$/.test(words[0] ?? '') && /^-[a-z]*c$/.test(words[1] ?? '');

@@ -1,9 +1,7 @@
-import type { Raw } from '@dovetail/core-kube-model';
-
 import type { Pod, QuotaScope, ResourceQuota } from '../model/objects.js';
 import { qosClass } from './pod-defaults.js';
 
-const isBestEffort = ({ spec }: Pod): boolean => qosClass(spec as unknown as Raw) === 'BestEffort';
+const isBestEffort = ({ spec }: Pod): boolean => qosClass(spec) === 'BestEffort';
 
 const isTerminating = ({ spec }: Pod): boolean => spec.activeDeadlineSeconds !== undefined;
 
