@@ -85,8 +85,10 @@ function sync(context: ControllerContext, queue: WorkQueue, key: string): void {
 function scale(context: ControllerContext, set: Workload): Error | undefined {
   const active = activePods(context.podsByOwner.get(set.metadata.uid) as readonly Pod[]);
   const difference = (set.spec.replicas ?? 1) - active.length;
-  for (const pod of endFirst(active).slice(0, Math.max(0, -difference)))
-    deletePod(context, set, pod, component);
+  // Every change of a pod leads here, so the order is only found when pods are to go.
+  if (difference < 0)
+    for (const pod of endFirst(active).slice(0, -difference))
+      deletePod(context, set, pod, component);
   for (let made = 0; made < difference; made += 1) {
     try {
       createPod(context, set, set.spec.template, { component });
