@@ -6,7 +6,8 @@
  *   `AdmittedTemplates` has daemonsets as their pods will be.
  * - `work/` orders what there is to do. `WorkQueue` looks at keys, one look per key at a time;
  *   `Wake` wakes a loop; `inParallel`, `TokenBucket`, `groupBy` and `untilDone` do what they say.
- *   `runBeside` adds a loop to a service.
+ *   `keepInHand` keeps the bus from delivering work again that is under way. `runBeside` adds a
+ *   loop to a service.
  * - `write/` changes Kubernetes objects, guarded by the version a change was decided on:
  *   `changeGuarded` (from a mirror's reading), `changeLive`, `changeConditions`, `StatusWriter`.
  * - `tell/` informs others, and never holds up the work. `EventRecorder` writes Kubernetes Events.
@@ -48,6 +49,7 @@ export * from './watch/unreadable-objects.js';
 export * from './watch/watch-served.js';
 export * from './work/group-by.js';
 export * from './work/in-parallel.js';
+export * from './work/keep-in-hand.js';
 export * from './work/run-beside.js';
 export * from './work/token-bucket.js';
 export * from './work/turns.js';

@@ -1,5 +1,4 @@
 import {
-  limits,
   type PendingBatch,
   type PlanMessage,
   publishPlan,
@@ -7,7 +6,7 @@ import {
   workBatches,
 } from '@dovetail/contracts';
 import { BusError, messageOf, Stopper, type StopSignal } from '@dovetail/core-ports';
-import { countMalformed } from '@dovetail/service-kit';
+import { countMalformed, keepInHand } from '@dovetail/service-kit';
 
 import type { SolverConfig, TellingDeps } from './config.js';
 import { decisionOfPlan, decisionOfUnreadable } from './decisions.js';
@@ -75,27 +74,12 @@ export class BatchPlanner {
   /** Runs some work while telling the queue that the batch is still in hand. */
   async #keeping<T>(work: Batch, run: () => Promise<T>): Promise<T> {
     const done = new Stopper();
-    void this.#keep(work, done);
+    const { channel, log } = this.#deps;
+    void keepInHand({ clock: channel.clock, log }, [work.item], done);
     try {
       return await run();
     } finally {
       done.abort();
-    }
-  }
-
-  async #keep(work: Batch, done: StopSignal): Promise<void> {
-    const { channel, log } = this.#deps;
-    for (;;) {
-      await channel.clock.sleep(limits.ackWaitMs / 3, done);
-      if (done.aborted) return;
-      await work.item
-        .working()
-        .catch((error: unknown) =>
-          log.debug(
-            'batch-not-kept',
-            `the queue did not learn that a batch is still in work: ${messageOf(error)}`,
-          ),
-        );
     }
   }
 

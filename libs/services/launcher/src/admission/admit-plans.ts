@@ -1,10 +1,4 @@
-import {
-  limits,
-  type PlanMessage,
-  type Work,
-  workPlans,
-  type WorkReader,
-} from '@dovetail/contracts';
+import { type PlanMessage, type Work, workPlans, type WorkReader } from '@dovetail/contracts';
 import {
   type Clock,
   LeadershipLost,
@@ -14,7 +8,7 @@ import {
   type StopSignal,
   type Vitals,
 } from '@dovetail/core-ports';
-import { countMalformed, Wake } from '@dovetail/service-kit';
+import { countMalformed, keepInHand, Wake } from '@dovetail/service-kit';
 
 import type { Rounds } from './rounds.js';
 
@@ -49,9 +43,11 @@ export async function admitPlans(deps: AdmitPlansDeps, stop: StopSignal): Promis
   const scope = new Stopper(stop);
   const plans: Plans = { waiting: [], inHand: new Set(), wake: new Wake(deps.clock) };
   // A loop that ends or fails ends the others.
-  const loops = [receive, admit, keepInHand].map((loop) =>
-    loop(deps, plans, scope).finally(() => scope.abort()),
-  );
+  const loops = [
+    receive(deps, plans, scope),
+    admit(deps, plans, scope),
+    keepInHand(deps, plans.inHand, scope),
+  ].map((loop) => loop.finally(() => scope.abort()));
   const ended = await Promise.allSettled(loops);
   const failed = ended.find((result) => result.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
@@ -61,14 +57,14 @@ type Plans = {
   /** Received, and not in a round yet. */
   readonly waiting: Work<PlanMessage>[];
   /** Received, and not settled yet. */
-  readonly inHand: Set<Work<PlanMessage>>;
+  readonly inHand: Set<Work<PlanMessage>['item']>;
   readonly wake: Wake;
 };
 
 async function receive(deps: AdmitPlansDeps, plans: Plans, stop: StopSignal): Promise<void> {
   for await (const work of workPlans(deps.reader, stop)) {
     plans.waiting.push(work);
-    plans.inHand.add(work);
+    plans.inHand.add(work.item);
     plans.wake.raise();
   }
 }
@@ -80,20 +76,8 @@ async function admit(deps: AdmitPlansDeps, plans: Plans, stop: StopSignal): Prom
     while (waiting.length > 0 && !stop.aborted) {
       const works = waiting.splice(0, deps.plansPerRoundMax);
       await deps.vitals.turn('rounds', roundMsMax, () => admitSome(deps, works));
-      for (const work of works) inHand.delete(work);
+      for (const { item } of works) inHand.delete(item);
     }
-  }
-}
-
-/** Tells the queue that plans are still in hand while a round takes longer than it would wait. */
-async function keepInHand(
-  deps: AdmitPlansDeps,
-  { inHand }: Plans,
-  stop: StopSignal,
-): Promise<void> {
-  while (!stop.aborted) {
-    await deps.clock.sleep(limits.ackWaitMs / 3, stop);
-    for (const { item } of stop.aborted ? [] : inHand) await settle(deps, () => item.working());
   }
 }
 
