@@ -25,6 +25,6 @@ async function pauses(stepMs: number, steps: number): Promise<number> {
 
 test.each([
   ['quick steps go on', 0, 1_000, 0],
-  ['steps of 5 ms pause after every fourth', 5, 100, 25],
+  ['steps of 10 ms pause after every fifth', 10, 100, 20],
   ['long steps pause after each', 200, 10, 10],
 ])('%s', async (_, stepMs, steps, expected) => expect(await pauses(stepMs, steps)).toBe(expected));

@@ -1,10 +1,11 @@
 import type { Clock, StopSignal } from '@dovetail/core-ports';
 
 /**
- * How long a loop may work without a pause, in milliseconds. A tenth of the longest wait that
- * renewals, probes and other loops are to see.
+ * How long a loop may work without a pause, in milliseconds. A quarter of the longest wait that
+ * renewals, probes and other loops are to see. A pause lets in all events that have come, so more
+ * of them would delay what the loop is for.
  */
-const turnMs = 20;
+const turnMs = 50;
 
 /** Gives other work of the process its turn while a long loop runs. */
 export class Turns {
