@@ -1,4 +1,5 @@
 import { AwsFault } from '../foundation/aws-fault.js';
+import { findVolume } from '../parts/volumes.js';
 import { type AccessRequest, contextOf, type RequestFacts } from '../policy/evaluate.js';
 import type { CloudTwin } from '../twin/cloud-twin.js';
 import { type Params, tagsOf, tagSpecifications } from './params.js';
@@ -33,12 +34,14 @@ const kindsById: readonly (readonly [prefix: string, kind: string])[] = [
   ['subnet-', 'subnet'],
   ['sg-', 'security-group'],
   ['fleet-', 'fleet'],
+  ['vol-', 'volume'],
 ];
 
 /** The tags of a resource by its id; undefined if there is none. */
 function resourceTags(twin: CloudTwin, id: string): Tags | undefined {
   try {
     if (id.startsWith('i-')) return twin.instances.get(id).tags;
+    if (id.startsWith('vol-')) return findVolume(twin.instances, id)?.tags;
     if (id.startsWith('lt-')) return twin.templates.get({ id }).tags;
   } catch (error) {
     if (error instanceof AwsFault) return undefined;
@@ -136,6 +139,9 @@ const query: Readonly<Record<string, Reader<Params>>> = {
   'ec2:DeleteLaunchTemplate': onTemplate,
   'ec2:DeleteLaunchTemplateVersions': onTemplate,
   'ec2:TerminateInstances': onInstances,
+  'ec2:StopInstances': onInstances,
+  'ec2:DeleteTags': (twin, params, action) =>
+    onExisting(twin, action, params.texts('ResourceId'), tagsOf(params.list('Tag'))),
   'ec2:CreateTags': (twin, params, action) =>
     onExisting(twin, action, params.texts('ResourceId'), tagsOf(params.list('Tag'))),
   'iam:GetRole': (twin, params, action) => [
@@ -155,6 +161,9 @@ const query: Readonly<Record<string, Reader<Params>>> = {
   'iam:TagInstanceProfile': onProfile,
   'iam:ListInstanceProfiles': (twin, _params, action) => [
     request(twin, action, profileArn(twin, '/', '*')),
+  ],
+  'sts:AssumeRole': (twin, params, action) => [
+    request(twin, action, params.text('RoleArn') ?? '*'),
   ],
   // STS answers it to every identity, whatever its policies are.
   'sts:GetCallerIdentity': () => [],

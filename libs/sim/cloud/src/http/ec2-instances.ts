@@ -3,7 +3,8 @@ import type { Ec2Filter } from '@dovetail/core-ports';
 import { AwsFault, missingParameter } from '../foundation/aws-fault.js';
 import { hexOf } from '../foundation/digest.js';
 import { admitted, type FilterValues } from '../foundation/filters.js';
-import { type InstanceState, stateCodes } from '../parts/instances.js';
+import { type InstanceState, type StateChange, stateCodes } from '../parts/instances.js';
+import { volumesOf } from '../parts/volumes.js';
 import type { CloudTwin, TwinInstance } from '../twin/cloud-twin.js';
 import type { QueryOperations } from './operation.js';
 import { pageOf } from './paging.js';
@@ -107,6 +108,19 @@ function lifeXml(twin: CloudTwin, instance: TwinInstance): { readonly [element: 
   };
 }
 
+const devicesXml = (instance: TwinInstance): Xml =>
+  items(
+    volumesOf(instance).map(({ id, device, deleteOnTermination }) => ({
+      deviceName: device,
+      ebs: {
+        volumeId: id,
+        status: 'attached',
+        attachTime: timeText(instance.launchedMs),
+        deleteOnTermination,
+      },
+    })),
+  );
+
 function instanceXml(twin: CloudTwin, instance: TwinInstance): Xml {
   const subnet = twin.account.subnets.find(({ zone }) => zone === instance.zone);
   return {
@@ -127,6 +141,7 @@ function instanceXml(twin: CloudTwin, instance: TwinInstance): Xml {
     monitoring: { state: instance.monitoring ? 'enabled' : 'disabled' },
     ...lifeXml(twin, instance),
     ...commonXml,
+    blockDeviceMapping: devicesXml(instance),
     metadataOptions: metadataXml(instance.metadataOptions),
     tagSet: tagItems(instance.tags),
   };
@@ -236,21 +251,43 @@ function describeStatus(twin: CloudTwin, params: Params): Result {
   return { instanceStatusSet: items(page.map(statusXml)), nextToken };
 }
 
+const changesXml = (changes: readonly StateChange[]): Result => ({
+  instancesSet: items(
+    changes.map(({ id, previous, current }) => ({
+      instanceId: id,
+      currentState: stateXml(current),
+      previousState: stateXml(previous),
+    })),
+  ),
+});
+
 function terminateInstances(twin: CloudTwin, params: Params): Result {
   const ids = params.texts('InstanceId');
   if (ids.length === 0) throw missingParameter('InstanceId');
   params.done();
-  return {
-    instancesSet: items(
-      twin.instances
-        .terminate(ids)
-        .map(({ id, previous, current }) => ({
-          instanceId: id,
-          currentState: stateXml(current),
-          previousState: stateXml(previous),
-        })),
-    ),
-  };
+  return changesXml(twin.instances.terminate(ids));
+}
+
+/** Stops all of them, or none if one cannot be stopped. */
+function stopInstances(twin: CloudTwin, params: Params): Result {
+  const ids = params.texts('InstanceId');
+  if (ids.length === 0) throw missingParameter('InstanceId');
+  params.flag('Force');
+  params.done();
+  const found = twin.instances.describe({ ids, filters: [] });
+  const spot = found.find(({ capacityType }) => capacityType === 'spot');
+  if (spot !== undefined)
+    throw new AwsFault(
+      'UnsupportedOperation',
+      `You can't stop the Spot Instance '${spot.id}' because it is associated with a one-time Spot Instance request. You can only stop Spot Instances associated with persistent Spot Instance requests.`,
+    );
+  const ended = found.find(({ state }) => state === 'shutting-down' || state === 'terminated');
+  if (ended !== undefined)
+    throw new AwsFault(
+      'IncorrectInstanceState',
+      `This instance '${ended.id}' is not in a state from which it can be stopped.`,
+    );
+  return changesXml(found.map(({ id }) => twin.instances.stop(id)));
 }
 
 function createTags(twin: CloudTwin, params: Params): Result {
@@ -263,6 +300,19 @@ function createTags(twin: CloudTwin, params: Params): Result {
   return { return: true };
 }
 
+/** A tag without a value goes whatever its value is. */
+function deleteTags(twin: CloudTwin, params: Params): Result {
+  const ids = params.texts('ResourceId');
+  if (ids.length === 0) throw missingParameter('ResourceId');
+  const tags = params.list('Tag').map((tag) => {
+    const [key, value] = [tag.required('Key'), tag.text('Value')];
+    return value === undefined ? { key } : { key, value };
+  });
+  params.done();
+  twin.untag(ids, tags.length === 0 ? undefined : tags);
+  return { return: true };
+}
+
 /** Instances and their tags. */
 export const ec2Instances: QueryOperations = {
   DescribeInstances: { run: describeInstances },
@@ -271,5 +321,7 @@ export const ec2Instances: QueryOperations = {
     run: terminateInstances,
     resources: (params) => params.texts('InstanceId').length,
   },
+  StopInstances: { run: stopInstances },
   CreateTags: { run: createTags },
+  DeleteTags: { run: deleteTags },
 };

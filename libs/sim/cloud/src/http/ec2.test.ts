@@ -838,9 +838,9 @@ describe('instances', () => {
 
 describe('an action that is not served', () => {
   test('is refused as unknown, in the shape of EC2', async () => {
-    const { DescribeVolumesCommand } = await import('@aws-sdk/client-ec2');
+    const { DescribeVpcsCommand } = await import('@aws-sdk/client-ec2');
     const error: unknown = await wire.ec2
-      .send(new DescribeVolumesCommand({}))
+      .send(new DescribeVpcsCommand({}))
       .catch((caught: unknown) => caught);
     expect(refusal(error)).toMatchObject({ name: 'InvalidAction', status: 400 });
   });

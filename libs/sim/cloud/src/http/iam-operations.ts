@@ -111,8 +111,33 @@ export const iamOperations: QueryOperations = {
   ListInstanceProfiles: { run: listProfiles },
 };
 
-/** STS: who the credentials belong to. */
+// STS' default length of a session.
+const sessionSeconds = 3_600;
+
+function assumeRole(twin: CloudTwin, params: Params): Result {
+  const [arn, session] = [params.required('RoleArn'), params.required('RoleSessionName')];
+  const seconds = params.integer('DurationSeconds') ?? sessionSeconds;
+  params.text('ExternalId');
+  params.done();
+  const role = twin.iam.role(arn.split('/').at(-1) ?? '');
+  const accessKey = twin.identities.assume(role.name, session);
+  return {
+    Credentials: {
+      AccessKeyId: accessKey,
+      SecretAccessKey: `secret-of-${accessKey}`,
+      SessionToken: `session-of-${accessKey}`,
+      Expiration: timeText(twin.timeline.nowMs() + seconds * 1_000),
+    },
+    AssumedRoleUser: {
+      AssumedRoleId: `${role.id}:${session}`,
+      Arn: twin.identities.arnOf(accessKey),
+    },
+  };
+}
+
+/** STS: who the credentials belong to, and the credentials of a role. */
 export const stsOperations: QueryOperations = {
+  AssumeRole: { run: assumeRole },
   GetCallerIdentity: {
     run: ({ account, identities }, _params, { accessKey }) => ({
       Arn: identities.arnOf(accessKey),

@@ -3,6 +3,7 @@ import { ec2Fleet } from './ec2-fleet.js';
 import { ec2Instances } from './ec2-instances.js';
 import { ec2Network } from './ec2-network.js';
 import { ec2Templates } from './ec2-templates.js';
+import { ec2Volumes } from './ec2-volumes.js';
 import { iamOperations, stsOperations } from './iam-operations.js';
 import type { JsonOperations, QueryOperations } from './operation.js';
 import { pricingOperations } from './pricing-operations.js';
@@ -15,7 +16,14 @@ export const servedQueries: {
   readonly iam: QueryOperations;
   readonly sts: QueryOperations;
 } = {
-  ec2: { ...ec2Catalog, ...ec2Network, ...ec2Templates, ...ec2Fleet, ...ec2Instances },
+  ec2: {
+    ...ec2Catalog,
+    ...ec2Network,
+    ...ec2Templates,
+    ...ec2Fleet,
+    ...ec2Instances,
+    ...ec2Volumes,
+  },
   iam: iamOperations,
   sts: stsOperations,
 };

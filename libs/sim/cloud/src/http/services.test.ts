@@ -43,6 +43,8 @@ test('the list of what is served is this', () => {
       'CreateTags',
       'DeleteLaunchTemplate',
       'DeleteLaunchTemplateVersions',
+      'DeleteTags',
+      'DescribeAvailabilityZones',
       'DescribeFleets',
       'DescribeImages',
       'DescribeInstanceStatus',
@@ -54,7 +56,9 @@ test('the list of what is served is this', () => {
       'DescribeSecurityGroups',
       'DescribeSpotPriceHistory',
       'DescribeSubnets',
+      'DescribeVolumes',
       'RunInstances',
+      'StopInstances',
       'TerminateInstances',
     ].map((name) => `ec2:${name}`),
     'eks:DescribeCluster',
@@ -73,6 +77,7 @@ test('the list of what is served is this', () => {
       (name) => `sqs:${name}`,
     ),
     'ssm:GetParameter',
+    'sts:AssumeRole',
     'sts:GetCallerIdentity',
   ]);
 });

@@ -16,6 +16,7 @@ import type { InstanceOrder, Instances, TwinInstance } from './instances.js';
 import { checkLaunch, type LaunchAccess, templateTags } from './launch-access.js';
 import type { LaunchTemplates, TemplateReference } from './launch-templates.js';
 import type { Network } from './network.js';
+import { launchedVolumes } from './volumes.js';
 
 /** An error of a fleet that did not launch some choice, in the names of EC2. */
 export type FleetError = {
@@ -161,6 +162,7 @@ function launchOne(
     monitoring: monitoring ?? false,
     metadataOptions,
     tags: tagsOf(candidate, input, fleetId),
+    ...launchedVolumes(candidate, input),
     ...(userData === undefined ? {} : { userData }),
     ...(profile === undefined ? {} : { profileArn: profile.arn }),
     fleetId,

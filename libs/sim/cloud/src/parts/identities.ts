@@ -13,6 +13,8 @@ export type Identity = { readonly role: string; readonly policies: readonly Poli
 export class Identities {
   readonly #account: Pick<Account, 'accountId'>;
   readonly #byKey = new Map<string, Identity>();
+  readonly #sessions = new Map<string, string>();
+  #assumed = 0;
 
   constructor(account: Pick<Account, 'accountId'>) {
     this.#account = account;
@@ -23,9 +25,24 @@ export class Identities {
     this.#byKey.set(accessKey, identity);
   }
 
+  /**
+   * Gives a new access key the policies of the keys that work with a role already, and returns it. A
+   * role without such keys may do everything, as the account's administrator.
+   */
+  assume(role: string, session: string): string {
+    const known = [...this.#byKey.values()].find((identity) => identity.role === role);
+    this.#assumed += 1;
+    const accessKey = `ASIATWIN${String(this.#assumed).padStart(12, '0')}`;
+    if (known !== undefined) this.#byKey.set(accessKey, known);
+    this.#sessions.set(accessKey, `assumed-role/${role}/${session}`);
+    return accessKey;
+  }
+
   /** The caller's ARN, as STS and denials name it. */
   arnOf(accessKey: string | undefined): string {
     const { accountId } = this.#account;
+    const session = this.#sessions.get(accessKey ?? '');
+    if (session !== undefined) return `arn:aws:sts::${accountId}:${session}`;
     const identity = this.#byKey.get(accessKey ?? '');
     return identity === undefined
       ? `arn:aws:iam::${accountId}:user/dovetail`

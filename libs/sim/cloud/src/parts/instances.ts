@@ -8,6 +8,7 @@ import type { CloudSettings } from '../foundation/settings.js';
 import type { Timeline } from '../foundation/timeline.js';
 import type { Place } from './capacity.js';
 import type { Address } from './network.js';
+import type { LaunchedVolume } from './volumes.js';
 
 /** EC2's states of an instance, from pending to terminated. */
 export type InstanceState = Instance['state'];
@@ -33,6 +34,9 @@ export type InstanceOrder = {
   readonly metadataOptions: Readonly<Record<string, string>>;
   readonly address: Address;
   readonly place: Place;
+  readonly volumes: readonly LaunchedVolume[];
+  /** The tags that all of its volumes are made with. */
+  readonly volumeTags: Readonly<Record<string, string>>;
 };
 
 /** An instance now. Treat as read-only outside this module. */
@@ -44,6 +48,8 @@ export type TwinInstance = InstanceOrder & {
   state: InstanceState;
   stateReason?: StateReason;
   tags: Readonly<Record<string, string>>;
+  /** The tags of volumes that were tagged later, by the volume's id. */
+  readonly tagsByVolume: Map<string, Readonly<Record<string, string>>>;
   endedMs?: number;
   /** The status checks that DescribeInstanceStatus reports, and since when they hold. */
   health: {
@@ -172,6 +178,7 @@ function createInstance(deps: Deps, order: InstanceOrder, number: number): TwinI
     launchedMs: deps.timeline.nowMs(),
     privateDnsName: privateDns(order.address.ip, deps.region),
     state: 'pending',
+    tagsByVolume: new Map(),
     ...(order.capacityType === 'spot'
       ? { spotRequestId: `sir-${hexOf(8, deps.seed, 'sir', number)}` }
       : {}),
@@ -217,13 +224,15 @@ function endOne(
 }
 
 function stopOne({ timeline, settings, tell }: Deps, instance: TwinInstance): StateChange {
-  if (instance.state !== 'running' && instance.state !== 'pending') {
+  if (isOver(instance)) {
     throw new AwsFault(
       'IncorrectInstanceState',
       `This instance '${instance.id}' is not in a state from which it can be stopped.`,
     );
   }
   const previous = instance.state;
+  if (previous === 'stopping' || previous === 'stopped')
+    return { id: instance.id, previous, current: previous };
   instance.state = 'stopping';
   tell({ kind: 'stopping', instance });
   timeline.after(settings.shutdownDelayMs, () => {
@@ -304,9 +313,9 @@ export class Instances {
     return stopOne(this.#deps, this.get(id));
   }
 
-  tag(id: string, tags: Readonly<Record<string, string>>): boolean {
+  retag(id: string, change: (tags: InstanceOrder['tags']) => InstanceOrder['tags']): boolean {
     const [instance] = this.#visible([id]);
-    if (instance !== undefined) instance.tags = { ...instance.tags, ...tags };
+    if (instance !== undefined) instance.tags = change(instance.tags);
     return instance !== undefined;
   }
 

@@ -258,10 +258,10 @@ export class LaunchTemplates {
   }
 
   /** Adds tags to a template; false when there is none with this id. */
-  tag(id: string, tags: Readonly<Record<string, string>>): boolean {
+  retag(id: string, change: (tags: Template['tags']) => Template['tags']): boolean {
     const template = this.#find({ id });
     if (template === undefined) return false;
-    this.#templates.set(template.name, { ...template, tags: { ...template.tags, ...tags } });
+    this.#templates.set(template.name, { ...template, tags: change(template.tags) });
     return true;
   }
 

@@ -135,14 +135,14 @@ const noGroups = (ids: readonly string[]): AwsFault =>
 
 type Tags = Readonly<Record<string, string>>;
 
-/** Adds tags to the thing with this id; false when there is none. */
-function tagOne<T extends { readonly tags: Tags }>(
+/** Changes the tags of the thing with this id; false when there is none. */
+function retagOne<T extends { readonly tags: Tags }>(
   things: Map<string, T>,
   id: string,
-  tags: Tags,
+  change: (tags: Tags) => Tags,
 ): boolean {
   const thing = things.get(id);
-  if (thing !== undefined) things.set(id, { ...thing, tags: { ...thing.tags, ...tags } });
+  if (thing !== undefined) things.set(id, { ...thing, tags: change(thing.tags) });
   return thing !== undefined;
 }
 
@@ -216,9 +216,9 @@ export class Network {
     this.#groups.set(group.id, group);
   }
 
-  /** Adds tags to a subnet or group; false when there is none with this id. */
-  tag(id: string, tags: Tags): boolean {
-    return tagOne(this.#subnets, id, tags) || tagOne(this.#groups, id, tags);
+  /** Changes the tags of a subnet or group; false when there is none with this id. */
+  retag(id: string, change: (tags: Tags) => Tags): boolean {
+    return retagOne(this.#subnets, id, change) || retagOne(this.#groups, id, change);
   }
 
   #usedIn(subnetId: string): Used {

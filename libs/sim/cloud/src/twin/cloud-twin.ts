@@ -7,7 +7,6 @@ import { documentedBuckets, Gate } from '../foundation/gate.js';
 import type { CloudSettings } from '../foundation/settings.js';
 import { Timeline } from '../foundation/timeline.js';
 import { Capacity, type CapacityOrder } from '../parts/capacity.js';
-import { checkTags } from '../parts/fleet-request.js';
 import { Fleets } from '../parts/fleets.js';
 import { Iam } from '../parts/iam.js';
 import { Identities } from '../parts/identities.js';
@@ -24,6 +23,7 @@ import { type Notice, noticeJson } from '../parts/notices.js';
 import { TwinQueue } from '../parts/queue.js';
 import { type CloudEvent, EventStream } from './event-stream.js';
 import { type Machine, machineReader } from './machine.js';
+import { tagAll, type TagToDelete, untagAll } from './tagging.js';
 
 /**
  * An AWS account in one region, in memory. Each part holds the semantics of one service. Every call
@@ -64,8 +64,13 @@ export type CloudTwin = {
    * and as a Health event.
    */
   scheduleEvent(instanceId: string, code: string): void;
-  /** CreateTags on instances, templates, subnets and groups. Tags none when one does not exist. */
+  /**
+   * CreateTags on instances, volumes, templates, subnets and groups. Tags none when one does not
+   * exist.
+   */
   tag(ids: readonly string[], tags: Readonly<Record<string, string>>): void;
+  /** DeleteTags on the same: the named tags, or all that are not AWS' own. */
+  untag(ids: readonly string[], tags?: readonly TagToDelete[]): void;
   machine(instanceId: string): Machine;
   subscribe(listener: (event: CloudEvent) => void): () => void;
   onBoot(listener: (machine: Machine) => void): () => void;
@@ -183,22 +188,6 @@ const actsOf = (deps: ActDeps): Acts => ({
   },
 });
 
-function tagAll(
-  parts: Pick<CloudTwin, 'instances' | 'templates' | 'network'>,
-  ids: readonly string[],
-  tags: Readonly<Record<string, string>>,
-): void {
-  checkTags(tags);
-  const ofInstances = ids.filter((id) => id.startsWith('i-'));
-  if (ofInstances.length > 0) parts.instances.describe({ ids: ofInstances, filters: [] });
-  for (const id of ids) {
-    const done = id.startsWith('i-')
-      ? parts.instances.tag(id, tags)
-      : parts.templates.tag(id, tags) || parts.network.tag(id, tags);
-    if (!done) throw new AwsFault('InvalidID', `The ID '${id}' is not valid`);
-  }
-}
-
 type Parts = Pick<
   CloudTwin,
   | 'capacity'
@@ -290,6 +279,7 @@ export function createCloud(options: CloudOptions): CloudTwin {
     setCapacity: (order) => parts.capacity.set(order),
     advance: (durationMs) => timeline.advance(durationMs),
     tag: (ids, tags) => tagAll({ ...parts, instances }, ids, tags),
+    untag: (ids, tags) => untagAll({ ...parts, instances }, ids, tags),
     machine: (id) => read(instances.get(id)),
     subscribe: (listener) => stream.subscribe(listener),
     eventsSince: (sequence) => stream.since(sequence),

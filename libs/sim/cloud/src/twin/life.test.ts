@@ -87,6 +87,12 @@ describe('an instance', () => {
     expect(
       (await drained(account)).map((message) => (message['detail'] as { state: string }).state),
     ).toEqual(['stopping', 'stopped']);
+    expect(account.twin.instances.stop(id)).toEqual({
+      id,
+      previous: 'stopped',
+      current: 'stopped',
+    });
+    account.twin.instances.terminate([id]);
     expect(() => account.twin.instances.stop(id)).toThrow(
       'is not in a state from which it can be stopped',
     );

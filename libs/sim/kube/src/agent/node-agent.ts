@@ -57,8 +57,8 @@ type Machine = {
 };
 
 /**
- * The step that one pod is in. A machine that halts, a deletion of the pod, or another deletion with
- * a shorter grace period cuts it short.
+ * The step that one pod is in. A machine that halts, a deletion of the pod, or another deletion
+ * with a shorter grace period cuts it short.
  */
 type PodRun = StartedPod | EndingPod;
 type StartedPod = { step: 'starting' | 'running'; readonly cut: AbortController };
