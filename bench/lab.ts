@@ -25,16 +25,18 @@ export type BenchLab = {
 export async function openLab(options: {
   readonly world: ControlPlaneKind;
   readonly solvers: number;
+  /** Receives a line when a part runs or is restarted. */
+  readonly progress?: (line: string) => void;
 }): Promise<BenchLab> {
   const dir = await mkdtemp(join(tmpdir(), 'dovetail-bench-'));
   // Leases as in production. A lab's short ones are lost on a busy machine.
   const lab = await startLab({
     ...defaultLabOptions,
     leaseMs: 15_000,
+    progress: () => undefined,
     ...options,
     dir,
     distDir: join(root, 'dist'),
-    progress: () => undefined,
     prepare: applyDefinitions,
   });
   return {

@@ -2,6 +2,7 @@ import { runMain } from '@dovetail/runtime';
 
 import { differential } from './differential.js';
 import { planner } from './planner.js';
+import { scale } from './scale.js';
 import { scaleup } from './scaleup.js';
 import { simulate } from './simulate.js';
 import { solvers } from './solvers.js';
@@ -13,6 +14,7 @@ import { solvers } from './solvers.js';
 const benchmarks: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
   differential,
   planner,
+  scale,
   scaleup,
   simulate,
   solvers,
@@ -22,6 +24,9 @@ const usage = `usage: npm run bench -- NAME [options]
 
   scaleup [--real] [--trials 100] [--pods 200,1000] [--solvers 1]
       from pods to NodeClaims: the latency of one pod, and of many at once
+  scale [--real] [--nodes 5000] [--pods 50000] [--step 2500] [--pending 15000] [--notices 500]
+        [--patience 600] [--profile DIR]
+      many nodes: time to claims, memory, event-loop blocks, API calls, Spot notices at once
   planner [--quick] [--only NAME] [--worlds 9] [--no-peer] [--list]
       how cheap and how fast plans are, beside Karpenter's scheduler
   differential [--worlds 1000] [--from 1]

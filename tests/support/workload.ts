@@ -5,6 +5,8 @@ export const poolManifest = (options: {
   readonly clusterName: string;
   readonly instanceTypes?: readonly string[];
   readonly vcpusMax?: number;
+  /** On-demand if absent. */
+  readonly capacityTypes?: readonly string[];
   readonly consolidateAfter?: string;
 }): string => `
 apiVersion: karpenter.sh/v1
@@ -17,7 +19,7 @@ spec:
       requirements:
         - { key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r] }
         - { key: kubernetes.io/arch, operator: In, values: [amd64] }
-        - { key: karpenter.sh/capacity-type, operator: In, values: [on-demand] }
+        - { key: karpenter.sh/capacity-type, operator: In, values: [${(options.capacityTypes ?? ['on-demand']).join(', ')}] }
 ${options.vcpusMax === undefined ? '' : `        - { key: karpenter.k8s.aws/instance-cpu, operator: Lt, values: ["${options.vcpusMax + 1}"] }\n`}${
   options.instanceTypes === undefined
     ? ''

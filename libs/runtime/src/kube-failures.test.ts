@@ -21,6 +21,7 @@ const lease = {
 function stage(get: () => Promise<unknown>) {
   const lines: string[] = [];
   const counted: string[] = [];
+  const calls: string[] = [];
   let nowMs = 0;
   const clock = {
     nowMs: () => nowMs,
@@ -36,8 +37,8 @@ function stage(get: () => Promise<unknown>) {
     error: (name) => void lines.push(name),
   };
   const metrics = {
-    count: (name: string, labels: Readonly<Record<string, string>> = {}) =>
-      void counted.push(`${name} ${labels['reason'] ?? ''}`),
+    count: (name: string, { call, reason = '' }: Readonly<Record<string, string>> = {}) =>
+      void (call === undefined ? counted.push(`${name} ${reason}`) : calls.push(`${name} ${call}`)),
     set: quiet,
     observe: quiet,
   };
@@ -45,6 +46,7 @@ function stage(get: () => Promise<unknown>) {
   return {
     lines,
     counted,
+    calls,
     clock,
     log,
     metrics,
@@ -75,6 +77,19 @@ describe('what keeps a service from the Kubernetes API', () => {
       expect(at.named.answered()).toBe(false);
     },
   );
+
+  test('every call is counted by its name, answered or not', async () => {
+    let answers = 0;
+    const at = stage(() =>
+      (answers += 1) === 1 ? Promise.resolve(undefined) : Promise.reject(new Error('no')),
+    );
+    await at.named.get(lease);
+    await expect(at.named.get(lease)).rejects.toThrow('no');
+    expect(at.calls).toEqual([
+      'dovetail_kubernetes_calls_total get',
+      'dovetail_kubernetes_calls_total get',
+    ]);
+  });
 
   test('a cause that lasts is said again after a while, and the first answer is remembered', async () => {
     let down = true;

@@ -28,7 +28,8 @@ const failures = {
 const sayAgainMs = 15_000;
 
 /**
- * Logs and counts each cause that keeps a service from the Kubernetes API, whichever call fails.
+ * Counts the calls to the Kubernetes API. Logs and counts each cause that keeps a service from it,
+ * whichever call fails.
  * The caller still gets the error. Watches are left out because they retry by themselves, and every
  * replica asks for the Lease all the time.
  */
@@ -45,7 +46,8 @@ export function namedFailures(kube: KubeApi, { log, metrics, clock }: KubeFailur
     saidMs.set(event, nowMs);
     log.warn(event, `${error.message}; ${remedy}`);
   };
-  const told = async <T>(answer: Promise<T>): Promise<T> => {
+  const told = async <T>(call: string, answer: Promise<T>): Promise<T> => {
+    metrics.count('dovetail_kubernetes_calls_total', { call });
     try {
       const value = await answer;
       answered = true;
@@ -58,15 +60,15 @@ export function namedFailures(kube: KubeApi, { log, metrics, clock }: KubeFailur
   return {
     answered: () => answered,
     watch: (options, stop) => kube.watch(options, stop),
-    list: (...args) => told(kube.list(...args)),
-    get: (...args) => told(kube.get(...args)),
-    create: (...args) => told(kube.create(...args)),
-    replace: (...args) => told(kube.replace(...args)),
-    patch: (...args) => told(kube.patch(...args)),
-    delete: (...args) => told(kube.delete(...args)),
-    evict: (...args) => told(kube.evict(...args)),
-    bind: (...args) => told(kube.bind(...args)),
-    serves: (...args) => told(kube.serves(...args)),
-    serverVersion: () => told(kube.serverVersion()),
+    list: (...args) => told('list', kube.list(...args)),
+    get: (...args) => told('get', kube.get(...args)),
+    create: (...args) => told('create', kube.create(...args)),
+    replace: (...args) => told('replace', kube.replace(...args)),
+    patch: (...args) => told('patch', kube.patch(...args)),
+    delete: (...args) => told('delete', kube.delete(...args)),
+    evict: (...args) => told('evict', kube.evict(...args)),
+    bind: (...args) => told('bind', kube.bind(...args)),
+    serves: (...args) => told('serves', kube.serves(...args)),
+    serverVersion: () => told('serverVersion', kube.serverVersion()),
   };
 }

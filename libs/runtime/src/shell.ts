@@ -59,6 +59,9 @@ type LeaderValues = { readonly leaseNamespace: string; readonly leaseDurationMs:
 
 /** Every service may write these. The adapters and this library count them. */
 const sharedMetrics: Readonly<Record<string, MetricDefinition>> = {
+  dovetail_kubernetes_calls_total: {
+    help: 'Calls to the Kubernetes API, without watches, by the name of the call',
+  },
   dovetail_kubernetes_failures_total: {
     help: 'Calls to the Kubernetes API that were refused or not answered, by the name of what was logged',
   },

@@ -1,0 +1,163 @@
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+
+import Table from 'cli-table3';
+
+import type { Use } from './sampled.js';
+import type { Notices, Phase, ScaleResults } from './scale.js';
+
+/** Targets at 5,000 nodes and 50,000 pods. */
+const targets = { lastClaimMs: 2_000, blockMs: 200, taintedMs: 10_000, goneMs: 120_000 } as const;
+const rssMbMax: Readonly<Record<string, number>> = {
+  launcher: 512,
+  reaper: 512,
+  'pod-watcher': 400,
+  'solver-0': 400,
+};
+const results = new URL('results/', import.meta.url);
+
+const number = (value: number): string => Math.round(value).toLocaleString('en-US');
+const against = (value: number, target: number): string =>
+  `≤ ${number(target)}: ${value <= target ? 'met' : 'missed'}`;
+
+/** A phase as one line of progress. */
+export const lineOf = (phase: Phase): string =>
+  `${phase.name}: ${number(phase.tookMs)} ms, ${phase.running} of ${phase.pods} run, ${phase.nodes} nodes, ${phase.claims} claims, the last ${number(phase.lastClaimAfterLastPodMs)} ms after the last pod, load ${phase.load.toFixed(1)}; ${Object.entries(
+    phase.use,
+  )
+    .map(([part, use]) => `${part} ${use.rssMb} MB${blockText(use)}`)
+    .join(', ')}`;
+
+const blockText = ({ blockMs }: Use): string => (blockMs === undefined ? '' : ` ${blockMs} ms`);
+
+const phaseHead = [
+  'phase',
+  'took ms',
+  'run',
+  'nodes',
+  'claims',
+  'last claim after last pod ms',
+  'load',
+];
+const phaseRows = ({ phases }: ScaleResults): readonly (readonly string[])[] =>
+  phases.map((phase) => [
+    phase.name,
+    number(phase.tookMs),
+    `${phase.running} of ${phase.pods}`,
+    String(phase.nodes),
+    String(phase.claims),
+    phase.name.endsWith('more')
+      ? `${number(phase.lastClaimAfterLastPodMs)} (${against(phase.lastClaimAfterLastPodMs, targets.lastClaimMs)})`
+      : number(phase.lastClaimAfterLastPodMs),
+    phase.load.toFixed(1),
+  ]);
+
+const useHead = [
+  'part',
+  'peak RSS MB',
+  'target',
+  'longest block ms',
+  'target',
+  'in phase',
+  'CPU s',
+  'waited for a CPU s',
+  'API calls',
+  'most per second',
+];
+
+/** The use of one part over all phases. */
+function useRow(part: string, phases: readonly Phase[]): readonly string[] {
+  const uses = phases.flatMap(({ name, use }) => {
+    const of = use[part];
+    return of === undefined ? [] : [{ name, ...of }];
+  });
+  const most = (of: (use: Use) => number | undefined): number =>
+    Math.max(0, ...uses.map((use) => of(use) ?? 0));
+  const sum = (of: (use: Use) => number | undefined): number =>
+    uses.reduce((total, use) => total + (of(use) ?? 0), 0);
+  const rssMb = most((use) => use.rssMb);
+  const rssTarget = rssMbMax[part];
+  const head = [part, number(rssMb), rssTarget === undefined ? '' : against(rssMb, rssTarget)];
+  if (uses.every(({ blockMs }) => blockMs === undefined))
+    return [...head, '', '', '', '', number(sum((use) => use.waitedSeconds)), '', ''];
+  const block = most((use) => use.blockMs);
+  return [
+    ...head,
+    number(block),
+    against(block, targets.blockMs),
+    uses.find(({ blockMs }) => blockMs === block)?.name ?? '',
+    number(sum((use) => use.cpuSeconds)),
+    number(sum((use) => use.waitedSeconds)),
+    number(sum((use) => use.calls)),
+    number(most((use) => use.callsPerSecondMost)),
+  ];
+}
+
+const useRows = ({ phases }: ScaleResults): readonly (readonly string[])[] =>
+  [...new Set(phases.flatMap(({ use }) => Object.keys(use)))].map((part) => useRow(part, phases));
+
+const noticesText = (notices: Notices): string =>
+  `${notices.number} Spot notices in ${number(notices.sentMs)} ms: ${notices.tainted} nodes tainted, the last after ${number(notices.allTaintedMs)} ms (${against(notices.allTaintedMs, targets.taintedMs)}); ${notices.gone} gone, the last after ${number(notices.allGoneMs)} ms (${against(notices.allGoneMs, targets.goneMs)}).`;
+
+const tailOf = ({ notices, endedEarly }: ScaleResults): readonly string[] => [
+  ...(notices === undefined ? [] : [noticesText(notices), '']),
+  ...(endedEarly === undefined
+    ? []
+    : [`The run ended early: the phase "${endedEarly}" was too slow.`, '']),
+];
+
+/** One run as text for a terminal. */
+export function tableOf(run: ScaleResults): string {
+  const tables = [
+    { head: phaseHead, rows: phaseRows(run) },
+    { head: useHead, rows: useRows(run) },
+  ].map(({ head, rows }) => {
+    const table = new Table({ head });
+    table.push(...rows.map((row) => [...row]));
+    return table.toString();
+  });
+  return [...tables, ...tailOf(run)].join('\n');
+}
+
+/** Keeps the run as a line and writes the page of the newest run of each size. */
+export async function keep(run: ScaleResults): Promise<void> {
+  await mkdir(results, { recursive: true });
+  const file = new URL('scale.ndjson', results);
+  await appendFile(file, `${JSON.stringify(run)}\n`);
+  const runs = (await readFile(file, 'utf8'))
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as ScaleResults);
+  await writeFile(new URL('scale.md', results), pageOf(runs));
+}
+
+const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+const markdown = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n');
+
+const preamble = [
+  '# Many nodes, measured',
+  '',
+  '`npm run bench -- scale [--real]` writes this page, with all settings at their defaults. EC2 and the kubelets are always twins.',
+  'Everything shares the machine, the benchmark included. Blocks are `nodejs_eventloop_lag_max_seconds`: on a loaded machine they',
+  'also contain the time in which the process waited for a CPU, which has its own column. API calls are calls of the services, without watches and Leases.',
+  '',
+];
+
+const sectionOf = (run: ScaleResults): readonly string[] => [
+  `## ${run.world === 'real' ? 'Real control plane' : 'Twins'}: ${number(run.nodes)} nodes, ${number(run.pods)} pods`,
+  '',
+  `${run.at}, ${run.cpus} CPUs for everything, load ${run.loadBefore.toFixed(1)} before.`,
+  '',
+  markdown(phaseHead, phaseRows(run)),
+  '',
+  markdown(useHead, useRows(run)),
+  '',
+  ...tailOf(run),
+];
+
+/** The newest run of each world and size, the largest first. */
+function pageOf(runs: readonly ScaleResults[]): string {
+  const newest = new Map(runs.map((run) => [`${run.world} ${run.nodes} ${run.pods}`, run]));
+  const largestFirst = [...newest.values()].toSorted((a, b) => b.pods - a.pods);
+  return [...preamble, ...largestFirst.flatMap(sectionOf)].join('\n');
+}
