@@ -56,6 +56,16 @@ describe('requests to the API server', () => {
     expect(gone.slice(5, 8)).toEqual(names('urgent', 3));
   });
 
+  test('that are spare wait until no other waits', async () => {
+    const { clock, gone, send } = paced();
+    for (const name of names('event', 50)) send(name, 'spare');
+    for (const name of names('r', 50)) send(name);
+    await clock.advance(501);
+    expect(gone.slice(5, 55)).toEqual(names('r', 50));
+    await clock.advance(600);
+    expect(gone).toHaveLength(100);
+  });
+
   test('gather no more than a burst while nothing is sent', async () => {
     const { clock, gone, send } = paced();
     await clock.advance(10_000);

@@ -9,8 +9,10 @@ export type RequestPace = {
 /** Karpenter's defaults for its client (`--kube-client-qps`, `--kube-client-burst`). */
 export const defaultPace: RequestPace = { perSecond: 200, burst: 300 };
 
-/** Urgent requests overtake ordinary ones that wait. */
-export type Urgency = 'urgent' | 'ordinary';
+/** Of requests that wait, the urgent go first and the spare ones last. */
+export type Urgency = (typeof urgencies)[number];
+
+const urgencies = ['urgent', 'ordinary', 'spare'] as const;
 
 /** The time of the pacer; tests give their own. */
 export type PacerClock = {
@@ -35,7 +37,11 @@ const processClock: PacerClock = {
 export class RequestPacer {
   readonly #pace: RequestPace;
   readonly #clock: PacerClock;
-  readonly #waiting: Readonly<Record<Urgency, (() => void)[]>> = { urgent: [], ordinary: [] };
+  readonly #waiting: Readonly<Record<Urgency, (() => void)[]>> = {
+    urgent: [],
+    ordinary: [],
+    spare: [],
+  };
   #tokens: number;
   #refilledMs: number;
   #isAwake = false;
@@ -58,17 +64,22 @@ export class RequestPacer {
   #serve(): void {
     this.#refill();
     while (this.#tokens >= 1) {
-      const next = this.#waiting.urgent.shift() ?? this.#waiting.ordinary.shift();
+      const next = this.#next();
       if (next === undefined) return;
       this.#tokens -= 1;
       next();
     }
-    if (this.#isAwake || this.#waiting.urgent.length + this.#waiting.ordinary.length === 0) return;
+    if (this.#isAwake || urgencies.every((each) => this.#waiting[each].length === 0)) return;
     this.#isAwake = true;
     this.#clock.after(Math.ceil(((1 - this.#tokens) / this.#pace.perSecond) * 1_000), () => {
       this.#isAwake = false;
       this.#serve();
     });
+  }
+
+  #next(): (() => void) | undefined {
+    const waiting = urgencies.map((each) => this.#waiting[each]);
+    return waiting.find(({ length }) => length > 0)?.shift();
   }
 
   #refill(): void {

@@ -82,8 +82,11 @@ export function restOver(
 }
 
 /** A Lease is renewed in time or lost, so no other request goes before it. */
-const urgencyOf = ({ path, urgency = 'ordinary' }: RestRequest): Urgency =>
-  path.startsWith('/apis/coordination.k8s.io/') ? 'urgent' : urgency;
+const urgencyOf = ({ path, urgency }: RestRequest): Urgency => {
+  if (path.startsWith('/apis/coordination.k8s.io/')) return 'urgent';
+  // A scale-up writes an Event for each pod; they are not to hold up its bindings.
+  return urgency ?? (/\/events(\/|\?|$)/.test(path) ? 'spare' : 'ordinary');
+};
 
 /** The same connection, whose requests overtake ordinary ones that wait for their turn. */
 export const urgently = ({ send, json }: Rest): Rest => ({
