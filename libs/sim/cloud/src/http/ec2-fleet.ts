@@ -99,11 +99,16 @@ function sourceXml({ templateId, templateVersion, override }: Sourced): Xml {
   };
 }
 
-const groupXml = (group: FleetGroup): Xml => ({
+const groupXml = (group: FleetGroup) => ({
   launchTemplateAndOverrides: sourceXml(group),
   lifecycle: group.lifecycle,
   instanceIds: items(group.instanceIds),
   instanceType: group.instanceType,
+});
+
+/** CreateFleet also says where the instances are, which DescribeFleets does not. */
+const launchedXml = (group: FleetGroup): Xml => ({
+  ...groupXml(group),
   availabilityZone: group.zone,
   subnetId: group.override.subnetId,
 });
@@ -122,7 +127,7 @@ function createFleet(twin: CloudTwin, params: Params, caller: Caller): Result {
   return {
     fleetId,
     errorSet: items(errors.map((error) => errorXml(error, input.capacityType))),
-    fleetInstanceSet: items(groups.map(groupXml)),
+    fleetInstanceSet: items(groups.map(launchedXml)),
   };
 }
 

@@ -26,8 +26,8 @@ export class Identities {
   }
 
   /**
-   * Gives a new access key the policies of the keys that work with a role already, and returns it. A
-   * role without such keys may do everything, as the account's administrator.
+   * Gives a new access key the policies of the keys that work with a role already, and returns it.
+   * A role without such keys may do everything, as the account's administrator.
    */
   assume(role: string, session: string): string {
     const known = [...this.#byKey.values()].find((identity) => identity.role === role);
