@@ -60,8 +60,8 @@ export class Interruptions {
    */
   async run(queue: InterruptionQueue, stop: StopSignal): Promise<void> {
     const { deps, config, cluster } = this.#context;
-    const { retryMs, receivers } = config.interruption;
-    void this.#identity.learnAccount(retryMs, stop);
+    const { receivers } = config.interruption;
+    void this.#identity.learnAccount(stop);
     const isReady = (): boolean => cluster.isSynced('claim') && cluster.isSynced('node');
     // A message we have not received keeps its visibility, so waiting here hides none.
     while (!stop.aborted && !isReady()) await deps.clock.sleep(syncPauseMs, stop);

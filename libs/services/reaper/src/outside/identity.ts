@@ -4,9 +4,9 @@ import {
   type KubeReads,
   kubeResources,
   type Log,
-  messageOf,
   type StopSignal,
 } from '@dovetail/core-ports';
+import { untilDone } from '@dovetail/service-kit';
 
 /** The AWS account and region that the reaper works in. */
 export type OwnAccount = { readonly accountId: string; readonly region: string };
@@ -33,20 +33,13 @@ export class ClusterIdentity {
     return this.#account;
   }
 
-  /** Asks for the account until it is known. */
-  async learnAccount(retryMs: number, stop: StopSignal): Promise<void> {
-    const { cloud, clock, log } = this.#deps;
-    while (!stop.aborted && this.#account === undefined) {
-      try {
-        this.#account = await cloud.identity();
-      } catch (error) {
-        log.warn(
-          'identity-unknown',
-          `AWS does not name our account (${messageOf(error)}); until it does, EC2's tags alone decide whether an interruption notice is ours`,
-        );
-        await clock.sleep(retryMs, stop);
-      }
-    }
+  /**
+   * Asks for the account until it is known. Until then EC2's tags alone decide whether an
+   * interruption notice is ours.
+   */
+  async learnAccount(stop: StopSignal): Promise<void> {
+    const { cloud } = this.#deps;
+    this.#account ??= await untilDone(this.#deps, 'AWS account', () => cloud.identity(), stop);
   }
 
   /** UID of the kube-system namespace, which instances carry as a tag. Rejects with KubeError. */
