@@ -206,6 +206,19 @@ describe('collection', () => {
     },
   );
 
+  test('ends no more than a tenth, however many of the leftovers run a Ready node', () => {
+    const ids = many(40);
+    const [silent, ready] = [ids.slice(0, 3), ids.slice(3, 6)];
+    const stray = collect({
+      instances: ids.map((id) => instance(id)),
+      claims: ids.slice(6).map((id) => owner(`c${id}`, id)),
+      readyInstances: new Set(ready),
+      memory: { ...noMemory, sinceMs: new Map(ready.map((id) => [id, nowMs - 120_000])) },
+    });
+    expect(stray.terminate.map(({ id }) => id)).toEqual(silent);
+    expect(stray.brakes.map(({ code }) => code)).toEqual(['collection-brake']);
+  });
+
   test('leaves instances that carry the name of the cluster and not its UID', () => {
     expect(collect({ instances: [instance('i-1', { tags: {} })] }).terminate).toEqual([]);
   });

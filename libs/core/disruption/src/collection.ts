@@ -233,7 +233,7 @@ function straysToEnd(
       fleet,
       alwaysAllowed: 0,
     },
-    ended,
+    new Map([...ended, ...silent.end.map(({ id }) => [id, input.nowMs] as const)]),
     input,
   );
   return { end: [...silent.end, ...ready.end], brakes: [...silent.brakes, ...ready.brakes] };

@@ -13,7 +13,15 @@ const registered = (name: string, more: Partial<NodeClaim> = {}): NodeClaim =>
     ...more,
   });
 const plan = (claims: readonly NodeClaim[], more: Partial<GhostInput> = {}) =>
-  planGhosts({ claims, hasNode: () => false, nowMs, limits, sinceMs: new Map(), ...more });
+  planGhosts({
+    claims,
+    hasNode: () => false,
+    nowMs,
+    limits,
+    sinceMs: new Map(),
+    endedMs: new Map(),
+    ...more,
+  });
 const since = (claims: readonly NodeClaim[], ageMs: number) =>
   new Map(claims.map(({ uid }) => [uid, nowMs - ageMs]));
 const many = (count: number) =>
@@ -45,6 +53,15 @@ describe('a registered claim without a Node', () => {
     const claims = many(count);
     const ghosts = plan(claims, { sinceMs: since(claims, 300_000) });
     expect([ghosts.end.length, ghosts.brakes.length]).toEqual([ended, brakes]);
+  });
+
+  test.each([
+    ['within an hour counts', 3_599_999, 0],
+    ['an hour ago counts no more', 3_600_000, 3],
+  ])('beside one that was ended %s against the limit of three', (_what, agoMs, ended) => {
+    const claims = many(3);
+    const endedMs = new Map([['uid-before', nowMs - agoMs]]);
+    expect(plan(claims, { sinceMs: since(claims, 300_000), endedMs }).end).toHaveLength(ended);
   });
 
   test('ends beside nine that have theirs, however many claims there are', () => {

@@ -11,7 +11,10 @@ import { conditionTrueSinceMs } from './view.js';
 export type GhostLimits = {
   /** A node may be missing for this long: kubelets register again, and watches are late. */
   readonly nodeMissingMinMs: number;
-  /** With more than this share of the claims without a node, the list of nodes is doubted, */
+  /**
+   * With more than this share of the claims without a node, or ended on a guess within an hour, the
+   * list of nodes is doubted,
+   */
   readonly fleetShareMax: number;
   /** unless these are no more than so many. */
   readonly alwaysAllowed: number;
@@ -25,6 +28,8 @@ export type GhostInput = {
   readonly limits: GhostLimits;
   /** Since when each claim was seen without its node, by UID, from the pass before. */
   readonly sinceMs: ReadonlyMap<string, number>;
+  /** When claims were ended on a guess, by UID. Those of the last hour count against the limit. */
+  readonly endedMs: ReadonlyMap<string, number>;
 };
 
 /** The claims to end, each after the Node was asked for by name, and what the next pass needs. */
@@ -32,7 +37,11 @@ export type Ghosts = {
   readonly end: readonly NodeClaim[];
   readonly brakes: readonly DisruptionNote[];
   readonly sinceMs: ReadonlyMap<string, number>;
+  /** The times of the last hour, with those of the claims to end now. */
+  readonly endedMs: ReadonlyMap<string, number>;
 };
+
+const hourMs = 3_600_000;
 
 const isRegistered = (claim: NodeClaim): boolean =>
   claim.deletionMs === undefined && conditionTrueSinceMs(claim, 'Registered') !== undefined;
@@ -56,9 +65,14 @@ export function planGhosts(input: GhostInput): Ghosts {
     limits.alwaysAllowed,
     Math.floor(registered.length * limits.fleetShareMax),
   );
-  if (due.length === 0 || ghosts.length <= allowed) return { end: due, brakes: [], sinceMs };
-  const [wanted, fleet] = [ghosts.length, registered.length];
-  const message = `${String(wanted)} of ${String(fleet)} NodeClaims have lost their Node, over the limit of ${String(allowed)}: none is ended`;
+  const ended = new Map([...input.endedMs].filter(([, atMs]) => nowMs - atMs < hourMs));
+  const wanted = new Set([...ended.keys(), ...ghosts.map(({ uid }) => uid)]).size;
+  if (due.length === 0 || wanted <= allowed) {
+    const endedMs = new Map([...ended, ...due.map(({ uid }) => [uid, nowMs] as const)]);
+    return { end: due, brakes: [], sinceMs, endedMs };
+  }
+  const fleet = registered.length;
+  const message = `${String(wanted)} of ${String(fleet)} NodeClaims have lost their Node or were ended within an hour, over the limit of ${String(allowed)}: none is ended`;
   const values = { what: 'claims without a node', wanted, fleet, allowed };
-  return { end: [], brakes: [note('collection-brake', message, values)], sinceMs };
+  return { end: [], brakes: [note('collection-brake', message, values)], sinceMs, endedMs: ended };
 }

@@ -48,6 +48,31 @@ describe('a pass', () => {
     expect(pass.exhausted.map(({ note: { code } }) => code)).toEqual(['budget-spent']);
   });
 
+  test('leaves the budget to others while a node pauses after it was given up', () => {
+    const limited = pool({
+      disruption: {
+        policy: 'WhenEmpty',
+        consolidateAfterMs: 30_000,
+        budgets: [{ nodes: { count: 1 } }],
+      },
+    });
+    const given = claim('b', { annotations: emptyAt(90_000) });
+    const pass = decidePass(
+      [due('a', { pool: limited }), due('b', { pool: limited, claim: given })],
+      { ...options, pauses: ({ name }) => name === 'b' },
+    );
+    expect(
+      pass.retire.map(
+        ({
+          view: {
+            claim: { name },
+          },
+        }) => name,
+      ),
+    ).toEqual(['a']);
+    expect(pass.exhausted).toEqual([]);
+  });
+
   test('expired nodes come first, ask no budget, and use it up for the others', () => {
     const limited = pool({
       disruption: {

@@ -92,6 +92,11 @@ const budgetOf = (
 export type PassOptions = EligibilityOptions & {
   /** Absent: the default. */
   readonly expiryLimits?: ExpiryLimits;
+  /**
+   * Whether a claim pauses after a retirement that was given up. It takes nothing from its pool's
+   * budget. Absent: none does.
+   */
+  readonly pauses?: (claim: NodeClaim) => boolean;
 };
 
 type Due = { readonly start: RetirementStart; readonly sinceMs: number };
@@ -100,7 +105,7 @@ const longestFirst = (a: Due, b: Due): number =>
 
 /** Gathers one pass. Invariant: every view is added once. */
 class Pass {
-  readonly #options: EligibilityOptions;
+  readonly #options: PassOptions;
   readonly expired: Due[] = [];
   readonly empty: Due[] = [];
   readonly blocked: { view: NodeView; notes: readonly DisruptionNote[] }[] = [];
@@ -108,7 +113,7 @@ class Pass {
   readonly unmark: NodeClaim[] = [];
   nextDueMs = Infinity;
 
-  constructor(options: EligibilityOptions) {
+  constructor(options: PassOptions) {
     this.#options = options;
   }
 
@@ -145,7 +150,7 @@ class Pass {
         this.nextDueMs = Math.min(this.nextDueMs, emptiness.dueMs);
         return;
       case 'due':
-        if (this.#blocksOf(view).length === 0)
+        if (this.#options.pauses?.(view.claim) !== true && this.#blocksOf(view).length === 0)
           this.empty.push({
             start: { view, cause: 'empty', note: emptiness.note },
             sinceMs: emptiness.sinceMs,

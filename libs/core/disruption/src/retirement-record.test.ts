@@ -38,6 +38,18 @@ describe('beginning a retirement', () => {
     ['on a node that stays, it is written', undefined, expired, expired],
     ['a Spot notice takes over from expiry', expired, spot, spot],
     ['a Spot notice keeps what the expiry has asked for', asked, spot, { ...spot, askedMs: 2_000 }],
+    [
+      'a Spot notice forgets that the expiry found no place',
+      { ...asked, answeredMs: 2_500 },
+      spot,
+      { ...spot, askedMs: 2_000 },
+    ],
+    [
+      'a Spot notice keeps the replacement that the expiry expects',
+      { ...asked, answeredMs: 2_500, expects: 1 },
+      spot,
+      { ...spot, askedMs: 2_000, answeredMs: 2_500, expects: 1 },
+    ],
     ['a Spot notice gives maintenance its deadline', maintenance, spot, spot],
     ['an instance that is going already brings the deadline forward', spot, stopping, stopping],
   ])('%s', (_what, live, wanted, written) => expect(beginning(wanted)(live)).toEqual(written));
@@ -49,11 +61,16 @@ describe('asking for a replacement', () => {
     ['an interruption that came meanwhile keeps its deadline', spot, { ...spot, askedMs: 7_000 }],
   ])('%s', (_what, live, written) => expect(asking(7_000)(live)).toEqual(written));
 
-  const answer = { answered: true, expects: 1 };
+  const answer = { answeredMs: 2_500, expects: 1 };
   test.each<[string, Retirement | undefined, Retirement | undefined]>([
     ['ignores a retirement that was given up', undefined, undefined],
     ['ignores one that asked again since then', { ...asked, askedMs: 9_000 }, undefined],
     ['goes into the retirement that asked', asked, { ...asked, ...answer }],
+    [
+      'keeps the time of the first answer',
+      { ...asked, answeredMs: 1_500 },
+      { ...asked, ...answer, answeredMs: 1_500 },
+    ],
     [
       'keeps the deadline of a notice that came before it',
       { ...spot, askedMs: 2_000 },
@@ -73,12 +90,17 @@ describe('a retirement', () => {
           atMs: fc.nat(),
         }),
         fc.record(
-          { deadlineMs: fc.nat(), askedMs: fc.nat(), expects: fc.nat(), detail: fc.string() },
+          {
+            deadlineMs: fc.nat(),
+            askedMs: fc.nat(),
+            expects: fc.nat(),
+            answeredMs: fc.nat(),
+            detail: fc.string(),
+          },
           { requiredKeys: [] },
         ),
-        fc.boolean(),
-        (must, may, answered) => {
-          const retirement = { ...must, ...may, ...(answered ? { answered: true } : {}) };
+        (must, may) => {
+          const retirement = { ...must, ...may };
           expect(parseRetirement(renderRetirement(retirement))).toEqual(retirement);
         },
       ),

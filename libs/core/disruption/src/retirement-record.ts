@@ -28,8 +28,11 @@ export type Retirement = {
    * placed.
    */
   readonly expects?: number;
-  /** Whether a solver has answered, even if it could not place the pods. */
-  readonly answered?: boolean;
+  /**
+   * When a solver first answered, even if it could not place the pods. The wait for a replacement
+   * counts from here, so that an outage of the solvers takes nothing from it.
+   */
+  readonly answeredMs?: number;
 };
 
 const causes: readonly string[] = [
@@ -37,7 +40,7 @@ const causes: readonly string[] = [
   'expired',
   'interrupted',
 ] satisfies readonly RetirementCause[];
-const numberFields = ['deadlineMs', 'askedMs', 'expects'] as const;
+const numberFields = ['deadlineMs', 'askedMs', 'expects', 'answeredMs'] as const;
 
 /**
  * Reads the annotation. Undefined when it is absent or malformed: then Dovetail is not retiring the
@@ -51,7 +54,7 @@ export function parseRetirement(text: string | undefined): Retirement | undefine
     return undefined;
   }
   if (!isRecord(value)) return undefined;
-  const { cause, atMs, detail, answered } = value;
+  const { cause, atMs, detail } = value;
   if (typeof cause !== 'string' || !causes.includes(cause) || typeof atMs !== 'number')
     return undefined;
   const numbers = Object.fromEntries(
@@ -62,7 +65,6 @@ export function parseRetirement(text: string | undefined): Retirement | undefine
     atMs,
     ...numbers,
     ...(typeof detail === 'string' ? { detail } : {}),
-    ...(answered === true ? { answered } : {}),
   };
 }
 
@@ -74,9 +76,9 @@ export const renderRetirement = ({
   detail,
   askedMs,
   expects,
-  answered,
+  answeredMs,
 }: Retirement): string =>
-  JSON.stringify({ cause, atMs, deadlineMs, detail, askedMs, expects, answered });
+  JSON.stringify({ cause, atMs, deadlineMs, detail, askedMs, expects, answeredMs });
 
 /** A change of the record: the retirement to write, or undefined when the live one stays. */
 export type RetirementChange = (live: Retirement | undefined) => Retirement | undefined;
@@ -86,7 +88,8 @@ const earlier = (a: number | undefined, b: number | undefined): number | undefin
 
 /**
  * Begins a retirement beside one that may be under way. An interruption takes over from every other
- * cause and keeps what was already asked for. Of two interruptions the earlier deadline counts. Any
+ * cause and keeps what was already planned. That a solver found no place for the pods is forgotten:
+ * it may be long ago. Of two interruptions the earlier deadline counts. Any
  * other cause leaves a running retirement alone.
  */
 export const beginning =
@@ -96,7 +99,9 @@ export const beginning =
     if (wanted.cause !== 'interrupted') return undefined;
     const deadlineMs = earlier(live.deadlineMs, wanted.deadlineMs);
     if (live.cause === 'interrupted' && deadlineMs === live.deadlineMs) return undefined;
-    return { ...live, ...wanted, ...(deadlineMs === undefined ? {} : { deadlineMs }) };
+    const { answeredMs: _answeredMs, ...unanswered } = live;
+    const kept = live.expects === undefined ? unanswered : live;
+    return { ...kept, ...wanted, ...(deadlineMs === undefined ? {} : { deadlineMs }) };
   };
 
 /** Notes that a solver is being asked. A retirement that was given up meanwhile stays given up. */
@@ -106,10 +111,19 @@ export const asking =
     live === undefined ? undefined : { ...live, askedMs };
 
 /** The part of a retirement that an answer fills in. */
-export type RetirementAnswer = Pick<Retirement, 'askedMs' | 'expects' | 'answered'>;
+export type RetirementAnswer = Pick<Retirement, 'askedMs' | 'expects' | 'answeredMs'>;
 
-/** Merges the answer into the retirement that still waits for this asking; others ignore it. */
+/**
+ * Merges the answer into the retirement that still waits for this asking; others ignore it. The
+ * time of the first answer stays.
+ */
 export const answering =
   (askedMs: number, answer: RetirementAnswer): RetirementChange =>
   (live) =>
-    live?.askedMs === askedMs ? { ...live, ...answer } : undefined;
+    live?.askedMs === askedMs
+      ? {
+          ...live,
+          ...answer,
+          ...(live.answeredMs === undefined ? {} : { answeredMs: live.answeredMs }),
+        }
+      : undefined;

@@ -46,7 +46,7 @@ describe('a retirement', () => {
       nowMs,
       retiring: true,
     }).kind;
-  const asked = { askedMs: nowMs - 5_000, answered: true };
+  const asked = { askedMs: nowMs - 5_000, answeredMs: nowMs - 5_000 };
   test.each([
     ['empty and still empty: ends', step({ cause: 'empty' }, { pods: [] }), 'end'],
     ['empty, but a pod came before the taint: is let go', step({ cause: 'empty' }), 'abandon'],
@@ -83,8 +83,13 @@ describe('a retirement', () => {
     ],
     [
       'expired, solver answered, waited too long: ends',
-      step({ ...asked, expects: 1, atMs: nowMs - 900_000 }),
+      step({ ...asked, expects: 1, atMs: nowMs - 2_000_000, answeredMs: nowMs - 900_000 }),
       'end',
+    ],
+    [
+      'expired, a solver answered only after a long outage: waits for the replacement',
+      step({ ...asked, expects: 1, atMs: nowMs - 2_000_000 }, { replacements: [replacement('r')] }),
+      'wait',
     ],
     ['expired, no solver ever answered: goes on asking', step({ atMs: nowMs - 9_000_000 }), 'ask'],
     [

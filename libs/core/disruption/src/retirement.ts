@@ -91,10 +91,12 @@ function emptyStep(facts: RetirementFacts): RetirementStep {
  * found no place, or when none answers.
  */
 function waitLimitMs({ retirement, view, limits }: RetirementFacts): number {
-  const { cause, atMs, deadlineMs, expects } = retirement;
-  const isAnswered = retirement.answered === true;
-  if (deadlineMs === undefined)
-    return isAnswered || cause === 'interrupted' ? atMs + limits.expiryWaitMs : Infinity;
+  const { cause, atMs, deadlineMs, expects, answeredMs } = retirement;
+  const isAnswered = answeredMs !== undefined;
+  if (deadlineMs === undefined) {
+    const sinceMs = Math.max(atMs, answeredMs ?? atMs);
+    return isAnswered || cause === 'interrupted' ? sinceMs + limits.expiryWaitMs : Infinity;
+  }
   if (isAnswered && expects === undefined) return atMs;
   const graceMs = 1_000 * Math.max(0, ...view.pods.filter(isReschedulable).map(graceOf));
   const waitMs = isAnswered ? limits.interruptionWaitMs : limits.unansweredWaitMs;

@@ -213,8 +213,12 @@ export class Collector {
       nowMs: deps.clock.nowMs(),
       limits: config.collection,
       sinceMs: this.#ghostsSinceMs,
+      endedMs: this.#memory.endedMs.claims,
     });
     this.#ghostsSinceMs = ghosts.sinceMs;
+    // Claims that end on a guess share one limit, whatever the guess is.
+    const endedMs = { ...this.#memory.endedMs, claims: ghosts.endedMs };
+    this.#memory = { ...this.#memory, endedMs };
     return ghosts;
   }
 

@@ -73,6 +73,7 @@ export class Passes {
       budgetsOf: cluster.budgetsOf,
       podOf: (uid) => cluster.pods.get(uid),
       nowMs: startedMs,
+      pauses: (claim) => this.#retirer.pauses(claim),
     });
     this.#last = decision;
     this.#measure(decision);

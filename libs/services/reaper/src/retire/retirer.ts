@@ -59,6 +59,11 @@ export class Retirer {
     this.#pauses = new Pauses(context.deps.clock, context.config.disruption.abandonPause);
   }
 
+  /** Whether a claim pauses after its retirement was given up. An interruption does not ask. */
+  pauses(claim: NodeClaim): boolean {
+    return this.#pauses.pauses(claim.uid);
+  }
+
   /**
    * Begins to retire a node: taint and annotation in one write. Beside a retirement that is under
    * way, the stronger cause and the earlier deadline count. A claim without a node is deleted at
@@ -67,7 +72,6 @@ export class Retirer {
   async begin(view: NodeView, retirement: Retirement, why: DisruptionNote): Promise<void> {
     const { log } = this.#context.deps;
     const { cause } = retirement;
-    if (cause === 'empty' && this.#pauses.pauses(view.claim.uid)) return;
     const stands =
       (await this.#mark(view.node, retirement)) ??
       (await this.#mark(await readNode(this.#context, view.claim), retirement));
@@ -292,7 +296,10 @@ export class Retirer {
   async #answerTo(view: Retired, asked: Retirement): Promise<RetirementAnswer | undefined> {
     const outcome = await askForReplacement(this.#context, view, asked.cause);
     if (outcome.kind === 'planned')
-      return { answered: true, ...(outcome.complete ? { expects: outcome.newNodes } : {}) };
+      return {
+        answeredMs: this.#context.deps.clock.nowMs(),
+        ...(outcome.complete ? { expects: outcome.newNodes } : {}),
+      };
     // A request that no solver took has planned nothing, so it may be repeated soon.
     return outcome.kind === 'not-taken' ? this.#askedEarlier(asked) : undefined;
   }
