@@ -7,7 +7,7 @@ import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
 export type Region = {
   readonly name: string;
   readonly zones: readonly { readonly name: string; readonly id: string }[];
-  readonly offered: ReadonlyMap<string, number>;
+  readonly offered: Map<string, number>;
 };
 
 /** Facts that DescribeInstanceTypes does not carry, by type, as Karpenter's tables have them. */
@@ -15,6 +15,8 @@ export type KarpenterFacts = {
   readonly prices: ReadonlyMap<string, number>;
   readonly bandwidths: ReadonlyMap<string, number>;
   readonly branches: ReadonlyMap<string, number>;
+  /** The interfaces of the default card, and the addresses of each. */
+  readonly interfaces: ReadonlyMap<string, readonly [interfaces: number, addresses: number]>;
 };
 
 const usageLetters: Readonly<Record<string, string>> = {
@@ -47,7 +49,7 @@ export function encodeType(
       .map((usage) => usageLetters[usage] ?? '')
       .sort()
       .join(''),
-    ...networkOf(type, karpenter.bandwidths.get(name)),
+    ...networkOf(type, karpenter),
     type.EbsInfo?.EbsOptimizedInfo?.BaselineBandwidthInMbps ?? '',
     type.EbsInfo?.EbsOptimizedInfo?.MaximumBandwidthInMbps ?? '',
     type.ProcessorInfo?.Manufacturer ?? '',
@@ -85,9 +87,11 @@ function flagsOf(type: InstanceTypeInfo): string {
 
 /**
  * Interfaces of the default card (the only one that pods' addresses come from), addresses per
- * interface, EFA interfaces, cards, Mbps.
+ * interface, EFA interfaces, cards, Mbps. Karpenter's table of interfaces goes first: EC2 now
+ * states half of it for the two cards of i7ie and i8ge, whose documented pods are the table's.
  */
-function networkOf(type: InstanceTypeInfo, bandwidthMbps: number | undefined): readonly unknown[] {
+function networkOf(type: InstanceTypeInfo, karpenter: KarpenterFacts): readonly unknown[] {
+  const [interfaces, addresses] = karpenter.interfaces.get(type.InstanceType ?? '') ?? [];
   const network = type.NetworkInfo ?? {};
   const cards = network.NetworkCards ?? [];
   const defaultCard = cards.find(
@@ -97,11 +101,11 @@ function networkOf(type: InstanceTypeInfo, bandwidthMbps: number | undefined): r
     cards.reduce((sum, card) => sum + (card.BaselineBandwidthInGbps ?? 0), 0) * 1000,
   );
   return [
-    defaultCard?.MaximumNetworkInterfaces ?? network.MaximumNetworkInterfaces,
-    network.Ipv4AddressesPerInterface,
+    interfaces ?? defaultCard?.MaximumNetworkInterfaces ?? network.MaximumNetworkInterfaces,
+    addresses ?? network.Ipv4AddressesPerInterface,
     network.EfaInfo?.MaximumEfaInterfaces ?? '',
     cards.length > 1 ? cards.length : '',
-    bandwidthMbps ?? (summedMbps || ''),
+    karpenter.bandwidths.get(type.InstanceType ?? '') ?? (summedMbps || ''),
   ];
 }
 

@@ -7,8 +7,8 @@
 // Sources (see NOTICE beside this file):
 //   - moto (PyPI): types in the shape of DescribeInstanceTypes, and the zones of 30 regions that
 //     offer each;
-//   - github.com/aws/karpenter-provider-aws (Go module): on-demand prices of us-east-1, trunk
-//     interfaces and the bandwidth that Karpenter prints on nodes, none of which
+//   - github.com/aws/karpenter-provider-aws (Go module): on-demand prices of us-east-1, interfaces,
+//     trunk interfaces and the bandwidth that Karpenter prints on nodes, none of which
 //     DescribeInstanceTypes carries.
 // Facts are copied, code is not. The Go sources are read as text: compiling them would fetch
 // hundreds of modules.
@@ -23,6 +23,7 @@ import type { InstanceTypeInfo } from '@aws-sdk/client-ec2';
 import { compareText } from '@dovetail/core-kube-model';
 
 import { encodeType, type KarpenterFacts, type Region } from './encode.js';
+import { missingTypes } from './missing-types.js';
 
 const versions = { moto: '5.2.5', karpenter: 'v1.14.0' };
 const here = dirname(fileURLToPath(import.meta.url));
@@ -32,7 +33,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'catalog-'));
 try {
   const moto = fetchMoto(scratch);
   const karpenter = fetchKarpenter(scratch);
-  writeFileSync(output, render(readMoto(moto), readKarpenter(karpenter)));
+  writeFileSync(output, render(withMissing(readMoto(moto)), readKarpenter(karpenter)));
   console.log(`wrote ${output}`);
 } finally {
   rmSync(scratch, { recursive: true, force: true });
@@ -163,6 +164,7 @@ function readKarpenter(folder: string): KarpenterFacts {
       text('instancetype', 'zz_generated.bandwidth.go'),
       /^\s+"([\w.-]+)":\s+(\d+),/gm,
     ),
+    interfaces: interfacesIn(limits),
     branches: new Map(
       branches.map(
         ([, name = '', trunking, count]) =>
@@ -170,6 +172,34 @@ function readKarpenter(folder: string): KarpenterFacts {
       ),
     ),
   };
+}
+
+/** The interfaces of each type's default card in Karpenter's table, and the addresses of each. */
+function interfacesIn(limits: string): KarpenterFacts['interfaces'] {
+  const entries = [...limits.matchAll(/^\t"([\w.-]+)": \{([^]*?)\n\t\},/gm)];
+  return new Map(
+    entries.flatMap(([, name = '', body = '']) => {
+      const cards = [
+        ...body.matchAll(/MaximumNetworkInterfaces: (\d+),\s+NetworkCardIndex:\s+(\d+)/g),
+      ];
+      const [, index] = /DefaultNetworkCardIndex: (\d+)/.exec(body) ?? [];
+      const [, addresses] = /IPv4PerInterface:\s+(\d+)/.exec(body) ?? [];
+      const card = cards.find((one) => one[2] === index);
+      return card === undefined || addresses === undefined
+        ? []
+        : [[name, [Number(card[1]), Number(addresses)]] as const];
+    }),
+  );
+}
+
+/** moto's types and those that it lacks. The latter are offered in us-east-1 only. */
+function withMissing({ types, regions }: Moto): Moto {
+  const known = new Set(types.map((type) => type.InstanceType));
+  const added = missingTypes.filter(({ type }) => !known.has(type.InstanceType));
+  for (const { offered } of regions.filter(({ name }) => name === 'us-east-1'))
+    for (const { type, zonesOf } of added)
+      offered.set(type.InstanceType ?? '', offered.get(zonesOf) ?? 0);
+  return { types: [...types, ...added.map(({ type }) => type)], regions };
 }
 
 /** Macs boot none of our images and can be had only as dedicated hosts. */
@@ -187,6 +217,7 @@ function render(moto: Moto, karpenter: KarpenterFacts): string {
     ['prices', karpenter.prices.size],
     ['bandwidths', karpenter.bandwidths.size],
     ['branches', karpenter.branches.size],
+    ['interfaces', karpenter.interfaces.size],
   ] as const) {
     if (count < 1300)
       throw new Error(`only ${count} ${what} found: has the source's format changed?`);

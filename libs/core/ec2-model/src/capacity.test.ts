@@ -33,12 +33,31 @@ describe('what a node can give to pods', () => {
     ['c1.medium', 1930, 1122, 12, undefined],
     ['c3.8xlarge', 31850, 53903, 234, undefined],
     ['c4.8xlarge', 35840, 53903, 234, undefined],
+    ['g4ad.xlarge', 3920, 14712, 8, 12],
+    ['g4ad.2xlarge', 7910, 29867, 8, 12],
+    ['g4ad.4xlarge', 15890, 59946, 29, 11],
+    ['g4ad.8xlarge', 31850, 120248, 58, 10],
+    ['g4ad.16xlarge', 63770, 239554, 234, 6],
+    ['i7ie.48xlarge', 191450, 1446437, 737, 107],
+    ['i7ie.metal-48xl', 191450, 1446437, 737, 107],
   ])('%s leaves %im of CPU, %i MiB of memory, %i pods', (name, millis, mib, pods, branches) => {
     const allocatable = allocatableOf(factsOf(name), nodeClassWith());
     expect(allocatable).toMatchObject({ cpu: millis, pods, 'ephemeral-storage': 17 * gib });
     expect(mebibytes(allocatable['memory'])).toBe(mib);
     expect(allocatable['vpc.amazonaws.com/pod-eni']).toBe(branches);
   });
+
+  test.each([
+    ['i8ge.48xlarge', 1178],
+    ['i8ge.metal-48xl', 1178],
+  ])('%s with two network cards takes %i pods', (name, pods) =>
+    expect(allocatableOf(factsOf(name), nodeClassWith())['pods']).toBe(pods),
+  );
+
+  test('the GPUs of g4ad are AMD’s', () =>
+    expect(allocatableOf(factsOf('g4ad.16xlarge'), nodeClassWith())).toMatchObject({
+      'amd.com/gpu': 4,
+    }));
 
   test('no type of the catalog leaves more than it has, nor a fraction of anything', () => {
     for (const { facts } of catalogFor('us-east-1')) {
