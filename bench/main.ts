@@ -25,7 +25,7 @@ const usage = `usage: npm run bench -- NAME [options]
   scaleup [--real] [--trials 100] [--pods 200,1000] [--solvers 1]
       from pods to NodeClaims: the latency of one pod, and of many at once
   scale [--real] [--nodes 5000] [--pods 50000] [--step 2500] [--pending 15000] [--notices 500]
-        [--patience 600] [--profile DIR]
+        [--patience 600] [--preload FILE]
       many nodes: time to claims, memory, event-loop blocks, API calls, Spot notices at once
   planner [--quick] [--only NAME] [--worlds 9] [--no-peer] [--list]
       how cheap and how fast plans are, beside Karpenter's scheduler

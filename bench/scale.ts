@@ -7,7 +7,7 @@ import { waitFor } from '@dovetail/testbed';
 import { type BenchLab, openLab } from './lab.js';
 import { sample, type Sampler, type Use } from './sampled.js';
 import { keep, lineOf, tableOf } from './scale-report.js';
-import { type ScaleSeen, watchScale } from './scale-seen.js';
+import { type NodeSeen, type ScaleSeen, watchScale } from './scale-seen.js';
 
 /** One phase of a run. Times count from the order that begins it. */
 export type Phase = {
@@ -55,7 +55,7 @@ const scaleFlags = {
   pending: { type: 'string', default: '15000' },
   notices: { type: 'string', default: '500' },
   patience: { type: 'string', default: '600' },
-  profile: { type: 'string', default: '' },
+  preload: { type: 'string', default: '' },
 } as const;
 
 /** A run in hand. */
@@ -86,9 +86,8 @@ const noticeMs = 120_000;
 export async function scale(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({ args: [...args], options: scaleFlags });
   const world = values.real ? 'real' : 'twin';
-  // Parts inherit the environment, and write their profile when they end.
-  if (values.profile !== '')
-    process.env['NODE_OPTIONS'] = `--cpu-prof --cpu-prof-dir=${values.profile}`;
+  // Parts inherit the environment. --cpu-prof is not allowed there, and a module can do the same.
+  if (values.preload !== '') process.env['NODE_OPTIONS'] = `--import=${values.preload}`;
   const [loadBefore = 0] = loadavg();
   const at = await openLab({ world, solvers: 1, progress: say });
   const seen = watchScale(at.kube);
@@ -201,6 +200,26 @@ function since(
   return { number: known.length, lastMs: Math.round(Math.max(0, ...known)) };
 }
 
+function endsOf(
+  noticed: readonly NodeSeen[],
+  startedMs: number,
+): Omit<Notices, 'number' | 'sentMs'> {
+  const tainted = since(
+    startedMs,
+    noticed.map(({ taintedMs }) => taintedMs),
+  );
+  const gone = since(
+    startedMs,
+    noticed.map(({ goneMs }) => goneMs),
+  );
+  return {
+    tainted: tainted.number,
+    allTaintedMs: tainted.lastMs,
+    gone: gone.number,
+    allGoneMs: gone.lastMs,
+  };
+}
+
 type Noticed = { readonly phase: Phase; readonly notices: Notices };
 
 /** Interrupts this many nodes at once. A node is drained in time if it goes before its instance. */
@@ -215,14 +234,6 @@ async function noticesPhase(run: Run, number: number): Promise<Noticed> {
   const sentMs = performance.now() - startedMs;
   await inTime('taints', noticeMs, () => noticed.every(({ taintedMs }) => taintedMs !== undefined));
   await inTime('ends', noticeMs, () => noticed.every(({ goneMs }) => goneMs !== undefined));
-  const tainted = since(
-    startedMs,
-    noticed.map(({ taintedMs }) => taintedMs),
-  );
-  const gone = since(
-    startedMs,
-    noticed.map(({ goneMs }) => goneMs),
-  );
   return {
     phase: {
       name: `${noticed.length} Spot notices`,
@@ -235,14 +246,7 @@ async function noticesPhase(run: Run, number: number): Promise<Noticed> {
       load: loadavg()[0] ?? 0,
       use: sampler.take(),
     },
-    notices: {
-      number: noticed.length,
-      sentMs: Math.round(sentMs),
-      tainted: tainted.number,
-      allTaintedMs: tainted.lastMs,
-      gone: gone.number,
-      allGoneMs: gone.lastMs,
-    },
+    notices: { number: noticed.length, sentMs: Math.round(sentMs), ...endsOf(noticed, startedMs) },
   };
 }
 

@@ -164,7 +164,7 @@ async function startRole(
   return startPart({
     name: role,
     command: process.execPath,
-    args: ['--enable-source-maps', join(options.distDir, 'lab.js'), `${role}-twin`],
+    args: [join(options.distDir, 'lab.js'), `${role}-twin`],
     logFile: join(options.dir, 'logs', `${role}.log`),
     env,
     ready,

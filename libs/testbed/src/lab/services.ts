@@ -57,7 +57,7 @@ export async function startService(
   const part = await startPart({
     name,
     command: process.execPath,
-    args: ['--enable-source-maps', join(options.distDir, `${program}.js`)],
+    args: [join(options.distDir, `${program}.js`)],
     logFile: join(options.dir, 'logs', `${name}.log`),
     env: {
       ...env,
@@ -92,7 +92,7 @@ export async function startServicesTogether(
   const part = await startPart({
     name: 'services',
     command: process.execPath,
-    args: ['--enable-source-maps', join(options.distDir, 'lab.js'), 'services'],
+    args: [join(options.distDir, 'lab.js'), 'services'],
     logFile: join(options.dir, 'logs', 'services.log'),
     env: Object.assign({ ...env, ...identityOf('services') }, ...ofServices, {
       SOLVERS: String(options.solvers),
