@@ -125,13 +125,13 @@ describe('an index', () => {
         for (const each of steps) {
           if (each.kind === 'set') table.set(row(each.uid, String(each.version), each.key));
           else table[each.kind](each.uid);
+          for (const key of ['x', 'y'])
+            expect(table.by('key', key)).toEqual(
+              [...table.values()]
+                .filter((held) => held.key === key)
+                .sort((a, b) => compareText(a.uid, b.uid)),
+            );
         }
-        for (const key of ['x', 'y'])
-          expect(table.by('key', key)).toEqual(
-            [...table.values()]
-              .filter((held) => held.key === key)
-              .sort((a, b) => compareText(a.uid, b.uid)),
-          );
       }),
     );
   });

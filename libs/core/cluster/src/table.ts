@@ -7,6 +7,16 @@ export type Stored = { readonly uid: string; readonly resourceVersion: string };
 /** Picks the key of a row in one index; undefined keeps the row out of that index. */
 export type KeyOf<T> = (row: T) => string | undefined;
 
+/** The UIDs under one key of an index. `sorted` holds them in order until they change. */
+type Bucket = { readonly uids: Set<string>; sorted?: readonly string[] };
+
+function drop(buckets: Map<string, Bucket>, key: string | undefined, uid: string): void {
+  const bucket = key === undefined ? undefined : buckets.get(key);
+  if (key === undefined || bucket?.uids.delete(uid) !== true) return;
+  delete bucket.sorted;
+  if (bucket.uids.size === 0) buckets.delete(key);
+}
+
 /**
  * How many gone UIDs a table remembers. A late answer to our own write arrives within seconds of
  * the watch's deletion; 10,000 covers many minutes of deletions and costs about a megabyte.
@@ -39,13 +49,13 @@ export class Table<T extends Stored, I extends string = never> {
   #revision = 0;
   readonly #indexes: ReadonlyMap<
     I,
-    { readonly keyOf: KeyOf<T>; readonly uids: Map<string, Set<string>> }
+    { readonly keyOf: KeyOf<T>; readonly buckets: Map<string, Bucket> }
   >;
 
   constructor(indexes: Readonly<Record<I, KeyOf<T>>>) {
     const named = Object.entries(indexes) as [I, KeyOf<T>][];
     this.#indexes = new Map(
-      named.map(([name, keyOf]) => [name, { keyOf, uids: new Map<string, Set<string>>() }]),
+      named.map(([name, keyOf]) => [name, { keyOf, buckets: new Map<string, Bucket>() }]),
     );
   }
 
@@ -78,10 +88,9 @@ export class Table<T extends Stored, I extends string = never> {
     if (this.#gone.has(row.uid)) return undefined;
     if (before !== undefined && isOlder(row.resourceVersion, before.resourceVersion))
       return undefined;
-    if (before !== undefined) this.#unindex(before);
     this.#rows.set(row.uid, row);
     this.#revision += 1;
-    this.#index(row);
+    this.#index(row, before);
     return before === undefined ? {} : { before };
   }
 
@@ -92,7 +101,7 @@ export class Table<T extends Stored, I extends string = never> {
   remove(uid: string): T | undefined {
     const held = this.#rows.get(uid);
     if (held === undefined) return undefined;
-    this.#unindex(held);
+    for (const { keyOf, buckets } of this.#indexes.values()) drop(buckets, keyOf(held), uid);
     this.#rows.delete(uid);
     this.#revision += 1;
     return held;
@@ -114,38 +123,39 @@ export class Table<T extends Stored, I extends string = never> {
     this.#rows.clear();
     this.#revision += 1;
     this.#gone.clear();
-    for (const { uids } of this.#indexes.values()) uids.clear();
+    for (const { buckets } of this.#indexes.values()) buckets.clear();
   }
 
   /** The rows under a key of an index, in order of UID. */
   by(index: I, key: string): readonly T[] {
-    const uids = this.#indexes.get(index)?.uids.get(key);
-    if (uids === undefined) return [];
-    return [...uids].sort().flatMap((uid) => this.#rows.get(uid) ?? []);
+    return this.#sorted(index, key).flatMap((uid) => this.#rows.get(uid) ?? []);
   }
 
   /** The only row under a key; of several, the one with the first UID. No key, no row. */
   one(index: I, key: string | undefined): T | undefined {
-    return key === undefined ? undefined : this.by(index, key)[0];
+    const [uid] = key === undefined ? [] : this.#sorted(index, key);
+    return uid === undefined ? undefined : this.#rows.get(uid);
   }
 
-  #index(row: T): void {
-    for (const { keyOf, uids } of this.#indexes.values()) {
-      const key = keyOf(row);
-      if (key === undefined) continue;
-      const held = uids.get(key);
-      if (held === undefined) uids.set(key, new Set([row.uid]));
-      else held.add(row.uid);
-    }
+  /** Sorts a bucket when it is asked for, once until its UIDs change. */
+  #sorted(index: I, key: string): readonly string[] {
+    const bucket = this.#indexes.get(index)?.buckets.get(key);
+    if (bucket === undefined) return [];
+    return (bucket.sorted ??= [...bucket.uids].sort());
   }
 
-  #unindex(row: T): void {
-    for (const { keyOf, uids } of this.#indexes.values()) {
+  /** A row that keeps its key leaves its bucket as it is. */
+  #index(row: T, before: T | undefined): void {
+    for (const { keyOf, buckets } of this.#indexes.values()) {
       const key = keyOf(row);
+      const keyBefore = before === undefined ? undefined : keyOf(before);
+      if (key === keyBefore) continue;
+      drop(buckets, keyBefore, row.uid);
       if (key === undefined) continue;
-      const held = uids.get(key);
-      held?.delete(row.uid);
-      if (held?.size === 0) uids.delete(key);
+      const bucket = buckets.get(key) ?? { uids: new Set() };
+      bucket.uids.add(row.uid);
+      delete bucket.sorted;
+      buckets.set(key, bucket);
     }
   }
 }

@@ -34,12 +34,13 @@ export type ListPage = {
 /** Whether a selection includes the object. */
 export type ObjectTest = (object: StoredObject) => boolean;
 
-const fieldText = (object: StoredObject, field: string): string => {
+/** How to read a field of an object as text. Paths are parsed once, not once an object. */
+function fieldReader(field: string): (object: StoredObject) => string {
+  const path = field === 'source' ? ['source', 'component'] : field.split('.');
   if (field === 'spec.unschedulable' || field === 'spec.hostNetwork')
-    return String(valueAt(object, field.split('.')) === true);
-  if (field === 'source') return textOf(valueAt(object, ['source', 'component']));
-  return textOf(valueAt(object, field.split('.')));
-};
+    return (object) => String(valueAt(object, path) === true);
+  return (object) => textOf(valueAt(object, path));
+}
 
 function checkedTerms(type: ResourceType, terms: readonly FieldTerm[]): readonly FieldTerm[] {
   for (const { field } of terms) {
@@ -55,12 +56,14 @@ function checkedTerms(type: ResourceType, terms: readonly FieldTerm[]): readonly
  */
 export function selectionTest(type: ResourceType, selection: Selection): ObjectTest {
   const labels: LabelTest = parseLabelSelector(selection.labelSelector);
-  const terms = checkedTerms(type, parseFieldSelector(selection.fieldSelector));
+  const terms = checkedTerms(type, parseFieldSelector(selection.fieldSelector)).map(
+    ({ field, value, equal }) => ({ read: fieldReader(field), value, equal }),
+  );
   const namespace = type.namespaced ? selection.namespace : undefined;
   return (object) =>
     (namespace === undefined || namespace === '' || object.metadata.namespace === namespace) &&
     labels(object.metadata.labels) &&
-    terms.every(({ field, value, equal }) => (fieldText(object, field) === value) === equal);
+    terms.every(({ read, value, equal }) => (read(object) === value) === equal);
 }
 
 type Position = { readonly revision: number; readonly after: string };
