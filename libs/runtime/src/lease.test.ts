@@ -35,11 +35,11 @@ function stage() {
       await settle();
     }
   };
-  /** A replica; `link.isCut` cuts it off from the API server. */
+  /** A replica; `link.isCut` cuts it off from the API server, `link.aheadMs` moves its time on. */
   const replica = (identity: string) => {
     const stop = new Stopper();
     running.push(stop);
-    const link = { isCut: false };
+    const link = { isCut: false, aheadMs: 0 };
     const cut = new Proxy(kube, {
       get: (target, name) => {
         const method = target[name as keyof KubeApi] as (...given: unknown[]) => unknown;
@@ -49,7 +49,8 @@ function stage() {
             : method.apply(target, given);
       },
     });
-    const options = { kube: cut, log, clock, identity, durationMs: 15_000, ...place };
+    const own = { ...clock, nowMs: () => clock.nowMs() + link.aheadMs };
+    const options = { kube: cut, log, clock: own, identity, durationMs: 15_000, ...place };
     const leadership: Leadership = leaseLeadership(options);
     const epochs: Epoch[] = [];
     const ended = leadership.run(stop, async (epoch) => {
@@ -94,6 +95,17 @@ describe('a lease', () => {
     await advance(20_000);
     expect([a.leadership.held(), b.leadership.held()]).toEqual([false, true]);
     expect(a.epochs[0]?.stop.aborted).toBe(true);
+  });
+
+  test('is not held by a leader that wakes from a pause, until it has been renewed', async () => {
+    const { advance, replica } = stage();
+    const a = replica('a');
+    await advance(500);
+    expect(a.leadership.held()).toBe(true);
+    a.link.aheadMs = 15_000;
+    expect(a.leadership.held()).toBe(false);
+    await advance(5_500);
+    expect(a.leadership.held()).toBe(true);
   });
 
   test('keeps the value of the last guarded write for the next epoch', async () => {

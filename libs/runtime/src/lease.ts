@@ -41,7 +41,7 @@ const roundAnnotation = 'dovetail.sh/round';
 export function leaseLeadership(options: LeaseOptions): Leadership {
   const state: LeaseState = { epoch: undefined };
   return {
-    held: () => state.epoch !== undefined && !state.epoch.abort.signal.aborted,
+    held: () => state.epoch?.isHeld() === true,
     epoch: () =>
       state.epoch !== undefined && !state.epoch.abort.signal.aborted ? state.epoch.number : 0,
     async run(stop, onLead) {
@@ -192,6 +192,15 @@ class HeldEpoch {
     this.#renewedMs = renewedMs;
     this.#inherited = inherited;
     setMaxListeners(0, this.abort.signal);
+  }
+
+  /**
+   * Whether the lease counts by its own time. A process that wakes from a pause has not noticed yet
+   * that another may have taken it.
+   */
+  isHeld(): boolean {
+    const { clock, durationMs } = this.#options;
+    return !this.abort.signal.aborted && clock.nowMs() - this.#renewedMs < durationMs;
   }
 
   async serve(stop: StopSignal, onLead: (epoch: Epoch) => Promise<void>): Promise<void> {

@@ -23,7 +23,10 @@ export class LeadershipLost extends Error {
 
 /** Elects one leader among several replicas. */
 export interface Leadership {
-  /** Whether this replica leads now. */
+  /**
+   * Whether this replica leads now. False as well while its lease is too old to keep others away,
+   * as after a pause of the process.
+   */
   held(): boolean;
   /** The number of the current epoch; 0 while this replica does not lead. */
   epoch(): number;

@@ -10,6 +10,7 @@
  *   loop to a service.
  * - `write/` changes Kubernetes objects, guarded by the version a change was decided on:
  *   `changeGuarded` (from a mirror's reading), `changeLive`, `changeConditions`, `StatusWriter`.
+ *   `whileLeading` and `kubeWhileLeading` refuse the writes of a leader whose epoch is over.
  * - `tell/` informs others, and never holds up the work. `EventRecorder` writes Kubernetes Events.
  *   `Decisions` publishes decisions through an `Outbox`. `FeedMirror` keeps a service's part of the
  *   state feed equal to what it should say. `claimFacts` is the part of a decision that is about a
@@ -60,3 +61,4 @@ export * from './write/change-guarded.js';
 export * from './write/conditions.js';
 export * from './write/finalizers.js';
 export * from './write/status-writer.js';
+export * from './write/while-leading.js';

@@ -7,6 +7,7 @@ import type { ReaperContext } from './context.js';
 import { channelOf, type ReaperDeps, source } from './deps.js';
 import { LiveAttachments } from './outside/attachments.js';
 import { Instances } from './outside/instances.js';
+import { inOffice } from './outside/office.js';
 import { watchCluster } from './outside/watches.js';
 import { ReaperEpoch } from './reaper-epoch.js';
 
@@ -37,7 +38,7 @@ export function createReaper(deps: ReaperDeps, config: ReaperConfig): Service {
       // One listener on the caller's signal, however many loops there are.
       const stop = new Stopper(outer);
       const leading = deps.leadership.run(stop, async (epoch) => {
-        current = new ReaperEpoch(context);
+        current = new ReaperEpoch(inOffice(context, epoch.stop));
         await current.run(epoch.stop);
         current = undefined;
       });

@@ -35,6 +35,8 @@ export type ReaperOptions = {
   readonly cloud?: ReaperDeps['cloud'];
   /** Another time of day. */
   readonly clock?: ReaperDeps['clock'];
+  /** Raised when the reaper is no longer the leader, before it can know. */
+  readonly office?: Stopper;
 };
 export type RunningReaper = {
   readonly stop: Stopper;
@@ -84,7 +86,8 @@ export class ReaperStage extends Stage {
   /** Starts a reaper that leads. It lives until `stop` is raised, or dies at the given effect. */
   reaper(options: ReaperOptions = {}): RunningReaper {
     const { kube = this.kube, cloud = this.cloud, clock = this.clock } = options;
-    const ports = { ...this.deps(), kube, cloud, clock };
+    const leadership = leading(1, options.office);
+    const ports = { ...this.deps(), kube, cloud, clock, leadership };
     const life = new Mortal(ports, options.death, this.stop.signal);
     const config = { clusterName, ...defaultReaperConfig, ...options.config };
     const reaper = createReaper(life.ports, config);
