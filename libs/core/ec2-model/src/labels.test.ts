@@ -48,3 +48,52 @@ describe('the labels of a type', () => {
 test.each([...wellKnownLabels])('%s is a label that a pool may require', (key) =>
   expect([isQualifiedName(key), restrictedLabel(key)]).toEqual([true, undefined]),
 );
+
+// karpenter.k8s.aws/ labels in WellKnownLabels of karpenter-provider-aws v1.14.0, pkg/apis/v1.
+const karpenters = [
+  'capacity-reservation-id',
+  'capacity-reservation-interruptible',
+  'capacity-reservation-type',
+  'instance-accelerator-count',
+  'instance-accelerator-manufacturer',
+  'instance-accelerator-name',
+  'instance-capability-flex',
+  'instance-category',
+  'instance-cpu',
+  'instance-cpu-manufacturer',
+  'instance-cpu-sustained-clock-speed-mhz',
+  'instance-ebs-bandwidth',
+  'instance-encryption-in-transit-supported',
+  'instance-family',
+  'instance-generation',
+  'instance-gpu-count',
+  'instance-gpu-manufacturer',
+  'instance-gpu-memory',
+  'instance-gpu-name',
+  'instance-hypervisor',
+  'instance-local-nvme',
+  'instance-memory',
+  'instance-network-bandwidth',
+  'instance-size',
+  'instance-tenancy',
+  'placement-group-id',
+  'placement-group-partition',
+].map((name) => `karpenter.k8s.aws/${name}`);
+
+test.each(karpenters)('%s of Karpenter 1.14 is known, and every type says its value', (key) => {
+  expect(wellKnownLabels.has(key)).toBe(true);
+  for (const { facts } of catalogFor('us-east-1'))
+    expect(factLabels(facts, 'AL2023').has(key)).toBe(true);
+});
+
+test.each([
+  ['instance-gpu-name', 'radeon-pro-v520'],
+  ['instance-gpu-manufacturer', 'amd'],
+  ['instance-gpu-memory', '8192'],
+  ['instance-local-nvme', '150'],
+  ['instance-ebs-bandwidth', '3170'],
+  ['instance-network-bandwidth', '2000'],
+  ['instance-cpu-sustained-clock-speed-mhz', '3000'],
+])('g4ad.xlarge has the documented %s %s', (name, value) =>
+  expect(labelOf('g4ad.xlarge', `karpenter.k8s.aws/${name}`)).toBe(value),
+);

@@ -182,7 +182,7 @@ function ranges(context: Context): void {
   });
 }
 
-/** What the API server's admission refuses by the quotas and LimitRanges of a namespace. */
+/** The API server's admission: the pods that quotas and LimitRanges of a namespace refuse. */
 export function admission(context: Context): void {
   describe('admission', () => {
     quotas(context);
