@@ -12,6 +12,7 @@ import {
 import { presented } from './access.js';
 import type { ResourceType } from './registry.js';
 import type { StoreState } from './state.js';
+import type { ResourceTable } from './table.js';
 
 /** Selects objects by namespace, labels and fields. */
 export type Selection = {
@@ -89,6 +90,14 @@ function firstAfter(keys: readonly string[], key: string): number {
   return low;
 }
 
+/** The keys to look at. A selector of one node has an index, and every other looks at all. */
+function keysFor(table: ResourceTable, { fieldSelector }: Selection): readonly string[] {
+  const onNode = parseFieldSelector(fieldSelector).find(
+    ({ field, value, equal }) => equal && field === 'spec.nodeName' && value !== '',
+  );
+  return onNode === undefined ? table.keys() : table.keysOnNode(onNode.value);
+}
+
 /** Where a namespace's keys begin and end: they stand together. */
 function rangeOf(
   type: ResourceType,
@@ -114,7 +123,7 @@ export function listObjects(state: StoreState, type: ResourceType, query: ListQu
     );
   }
   const revision = position?.revision ?? state.revision;
-  const keys = table.keys();
+  const keys = keysFor(table, query);
   const items: StoredObject[] = [];
   const { prefix, end } = rangeOf(type, keys, query.namespace ?? '');
   let at = firstAfter(keys, position?.after ?? prefix);

@@ -1,5 +1,6 @@
 import { compareText } from '@dovetail/core-kube-model';
 
+import { valueAt } from '../model/json.js';
 import type { StoredObject } from '../model/objects.js';
 
 /** One change of one object. `before` is what it was, for changes and removals. */
@@ -15,6 +16,13 @@ export type Change = {
 export const keyOf = (namespace: string | undefined, name: string): string =>
   namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
 
+const nodeNamePath = ['spec', 'nodeName'];
+
+function nodeNameOf(object: StoredObject): string | undefined {
+  const name = valueAt(object, nodeNamePath);
+  return typeof name === 'string' && name !== '' ? name : undefined;
+}
+
 /**
  * The objects of one resource, and the changes that watches can still replay. Invariant: the log is
  * sorted by revision.
@@ -22,6 +30,8 @@ export const keyOf = (namespace: string | undefined, name: string): string =>
 export class ResourceTable {
   readonly name: string;
   readonly #objects = new Map<string, StoredObject>();
+  /** Keys of the objects on each node. A real API server keeps the same index of pods. */
+  readonly #onNode = new Map<string, Set<string>>();
   readonly #logMax: number;
   #log: Change[] = [];
   #forgottenRevision = 0;
@@ -49,13 +59,32 @@ export class ResourceTable {
     return (this.#sorted ??= [...this.#objects.keys()].sort(compareText));
   }
 
+  /** The keys of the objects whose `spec.nodeName` is this node, in the order of lists. */
+  keysOnNode(nodeName: string): readonly string[] {
+    return [...(this.#onNode.get(nodeName) ?? [])].sort(compareText);
+  }
+
   record(change: Change): void {
     const key = keyOf(change.object.metadata.namespace, change.object.metadata.name);
+    this.#moveToNode(key, change.kind === 'deleted' ? undefined : nodeNameOf(change.object));
     if (change.kind === 'deleted') this.#objects.delete(key);
     else this.#objects.set(key, change.object);
     if (change.kind !== 'modified') this.#sorted = undefined;
     this.#log.push(change);
     if (this.#log.length > this.#logMax * 2) this.forget(this.#log.length - this.#logMax);
+  }
+
+  #moveToNode(key: string, nodeName: string | undefined): void {
+    const held = this.#objects.get(key);
+    const before = held === undefined ? undefined : nodeNameOf(held);
+    if (before === nodeName) return;
+    if (before !== undefined) {
+      const left = this.#onNode.get(before);
+      left?.delete(key);
+      if (left?.size === 0) this.#onNode.delete(before);
+    }
+    if (nodeName === undefined) return;
+    this.#onNode.set(nodeName, (this.#onNode.get(nodeName) ?? new Set()).add(key));
   }
 
   /** Drops the oldest changes. Watches from before them must list again. */
