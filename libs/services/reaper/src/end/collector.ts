@@ -225,7 +225,7 @@ export class Collector {
   /** Ends a claim without a Node, unless the API server has the Node after all. */
   async #endGhost(claim: NodeClaim): Promise<void> {
     const { deps, events, decisions } = this.#context;
-    if ((await readNode(this.#context, claim)) !== undefined) return;
+    if ((await readNode(deps.kube, this.#context.cluster, claim)) !== undefined) return;
     await deleteClaim(deps.kube, claim);
     deps.metrics.count('dovetail_collected_total', { what: 'claim' });
     const message = 'Disrupting NodeClaim: its Node is gone and its instance still runs';

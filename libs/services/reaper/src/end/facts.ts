@@ -5,6 +5,7 @@ import {
   type InstanceState,
   isDrainable,
   isToldToEnd,
+  terminationDeadlineMs,
   type TerminationFacts,
   terminationStep,
 } from '@dovetail/core-disruption';
@@ -12,6 +13,7 @@ import type { Node, Pod, VolumeAttachment } from '@dovetail/core-kube-model';
 import { type KubeReads, kubeResources, type StopSignal } from '@dovetail/core-ports';
 
 import type { ReaperContext } from '../context.js';
+import { kubeBy } from '../deps.js';
 import { readPodsOn } from '../outside/live.js';
 
 /** Names of the volumes that these pods use. */
@@ -105,7 +107,8 @@ export async function liveFacts(
 ): Promise<TerminationFacts> {
   const facts = await beginningsOf(context, ending, stop);
   if (!isLive(facts) || ending.node === undefined) return facts;
-  const pods = await readPodsOn(context.deps.kube, ending.node.name);
+  const kube = kubeBy(context.deps, terminationDeadlineMs(ending.claim));
+  const pods = await readPodsOn(kube, ending.node.name);
   // Volumes are of interest once the pods are gone: the list is of the whole cluster.
   if (terminationStep({ ...facts, pods }).kind !== 'terminate') return { ...facts, pods };
   const attachments = await context.attachments.on(ending.node.name, stop);

@@ -20,6 +20,7 @@ import {
 } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
+import { kubeBy } from '../deps.js';
 import { releaseClaim, writeConditions, writeDeadline } from '../outside/claim-edits.js';
 import type { ClusterIdentity } from '../outside/identity.js';
 import { readClaim, readNode } from '../outside/live.js';
@@ -92,13 +93,15 @@ export class Terminator {
     const waiting = await watchedFacts(this.#context, seen, stop);
     const step = terminationStep(waiting);
     if (waitingSteps.has(step.kind)) return this.#do(step, waiting, stop);
-    return this.#lookLive(name, stop);
+    return this.#lookLive(seen.claim, stop);
   }
 
-  async #lookLive(name: string, stop: StopSignal): Promise<Again> {
-    const claim = await readClaim(this.#context.deps.kube, name);
+  async #lookLive(watched: NodeClaim, stop: StopSignal): Promise<Again> {
+    const { deps, cluster } = this.#context;
+    const kube = kubeBy(deps, terminationDeadlineMs(watched));
+    const claim = await readClaim(kube, watched.name);
     if (claim === undefined || !isToEnd(claim)) return undefined;
-    const ending = await this.#ending(claim, await readNode(this.#context, claim));
+    const ending = await this.#ending(claim, await readNode(kube, cluster, claim));
     const facts = await liveFacts(this.#context, ending, stop);
     return this.#do(terminationStep(facts), facts, stop);
   }
@@ -123,14 +126,15 @@ export class Terminator {
     const retirement = parseRetirement(node?.annotations[annotations.retirement]);
     const deadlineMs = deadlineToWrite(claim, retirement?.deadlineMs);
     if (deadlineMs === undefined) return claim;
-    await writeDeadline(this.#context.deps.kube, claim, deadlineMs);
+    await writeDeadline(kubeBy(this.#context.deps, deadlineMs), claim, deadlineMs);
     const written = { [annotations.terminationTimestamp]: new Date(deadlineMs).toISOString() };
     return { ...claim, annotations: { ...claim.annotations, ...written } };
   }
 
   /** Taint, label and deletion of the Node come before everything that must see them. */
   async #mark(node: Node): Promise<void> {
-    const { kube } = this.#context.deps;
+    const { deadlineMs } = parseRetirement(node.annotations[annotations.retirement]) ?? {};
+    const kube = kubeBy(this.#context.deps, deadlineMs);
     if (!isMarkedTerminating(node)) await markTerminating(kube, node);
     // A deleted Node vanishes with its pods before they are drained, unless a finalizer keeps it.
     if (node.deletionMs === undefined && node.finalizers.includes(terminationFinalizer))
@@ -269,8 +273,9 @@ export class Terminator {
     { claim }: Pick<TerminationFacts, 'claim'>,
     ...wanted: readonly NewCondition[]
   ): Promise<void> {
-    const { kube, clock } = this.#context.deps;
+    const { deps } = this.#context;
     if (wanted.every((condition) => holdsCondition(claim.conditions, condition))) return;
-    await writeConditions(kube, claim, wanted, clock.nowMs());
+    const kube = kubeBy(deps, terminationDeadlineMs(claim));
+    await writeConditions(kube, claim, wanted, deps.clock.nowMs());
   }
 }

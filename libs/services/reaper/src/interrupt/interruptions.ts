@@ -226,7 +226,8 @@ export class Interruptions {
   }
 
   async #claimedInstances(): Promise<ReadonlySet<string>> {
-    const claims = await this.#context.deps.kube.list(kubeResources.nodeClaims);
+    const { kube, urgentKube = kube } = this.#context.deps;
+    const claims = await urgentKube.list(kubeResources.nodeClaims);
     return new Set(
       claims.flatMap((claim) => {
         const { providerID } = (claim['status'] ?? {}) as { readonly providerID?: string };

@@ -32,20 +32,18 @@ async function readLive<T>(
 export const readClaim = (kube: KubeReads, name: string): Promise<NodeClaim | undefined> =>
   readLive(kube, { resource: kubeResources.nodeClaims, name }, endingClaimOf);
 
-/** Where a node is found and read. */
-type NodeReads = {
-  readonly deps: { readonly kube: KubeReads };
-  readonly cluster: Pick<ReaperCluster, 'nodeOfClaim'>;
-};
+/** Where a node is found. */
+type NodeFinder = Pick<ReaperCluster, 'nodeOfClaim'>;
 
 /** The claim's node as it is now, but never another node that has taken its name. */
 export async function readNode(
-  { deps, cluster }: NodeReads,
+  kube: KubeReads,
+  cluster: NodeFinder,
   claim: NodeClaim,
 ): Promise<Node | undefined> {
   const name = cluster.nodeOfClaim(claim)?.name ?? claim.nodeName;
   if (name === undefined) return undefined;
-  const node = await readLive(deps.kube, { resource: kubeResources.nodes, name }, nodeOf);
+  const node = await readLive(kube, { resource: kubeResources.nodes, name }, nodeOf);
   const [claimed, held] = [claim.providerId, node?.providerId];
   const isAnother = claimed !== undefined && held !== undefined && held !== claimed;
   return isAnother ? undefined : node;

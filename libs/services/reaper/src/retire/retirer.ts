@@ -21,7 +21,7 @@ import { kubeResources } from '@dovetail/core-ports';
 import { aboutClaim, aboutNode, type Again, claimFacts, countText } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
-import { kubeBy } from '../deps.js';
+import { kubeBy, type ReaperDeps } from '../deps.js';
 import {
   clearCondition,
   deleteClaim,
@@ -70,20 +70,21 @@ export class Retirer {
    * once. Resolves once the beginning is recorded.
    */
   async begin(view: NodeView, retirement: Retirement, why: DisruptionNote): Promise<void> {
-    const { log } = this.#context.deps;
-    const { cause } = retirement;
+    const { deps, cluster } = this.#context;
+    const { cause, deadlineMs } = retirement;
+    const kube = kubeBy(deps, deadlineMs);
     const stands =
       (await this.#mark(view.node, retirement)) ??
-      (await this.#mark(await readNode(this.#context, view.claim), retirement));
+      (await this.#mark(await readNode(kube, cluster, view.claim), retirement));
     if (stands === undefined) return this.#endAtOnce(view.claim, retirement, why);
     if (stands.cause !== cause || stands.atMs !== retirement.atMs) return;
     const name = view.node?.name ?? view.claim.name;
-    log.info('retirement-began', `retiring ${name}: ${why.message}`, {
+    deps.log.info('retirement-began', `retiring ${name}: ${why.message}`, {
       node: name,
       claim: view.claim.name,
       cause,
     });
-    await this.#setCondition(view.claim, titled(cause), why.message);
+    await this.#setCondition(kube, view.claim, titled(cause), why.message);
   }
 
   /** The retirement that stands on the node afterwards; undefined when there is no such node. */
@@ -105,8 +106,13 @@ export class Retirer {
     this.#tellDisrupted({ claim, pods: [] }, retirement, why);
   }
 
-  async #setCondition(claim: NodeClaim, reason: string, message: string): Promise<void> {
-    const { kube, clock } = this.#context.deps;
+  async #setCondition(
+    kube: ReaperDeps['kube'],
+    claim: NodeClaim,
+    reason: string,
+    message: string,
+  ): Promise<void> {
+    const { clock } = this.#context.deps;
     const condition = { type: disruptionReason, status: 'True', reason, message } as const;
     await writeConditions(kube, claim, [condition], clock.nowMs());
   }
@@ -114,9 +120,10 @@ export class Retirer {
   /** Looks at a node that is being retired. Everything that it rests on is read live. */
   async look(name: string): Promise<Again> {
     const { deps, cluster } = this.#context;
-    const claim = await readClaim(deps.kube, name);
+    const kube = kubeBy(deps, this.#deadlineOf(name));
+    const claim = await readClaim(kube, name);
     if (claim === undefined || claim.deletionMs !== undefined) return undefined;
-    const node = await readNode(this.#context, claim);
+    const node = await readNode(kube, cluster, claim);
     if (node?.annotations[annotations.retirement] === undefined) return undefined;
     const retirement = parseRetirement(node.annotations[annotations.retirement]);
     const isKeptAway = retirement !== undefined && taintsAtOnce(retirement);
@@ -129,7 +136,7 @@ export class Retirer {
     }
     const watched: Retired = { ...cluster.viewOf(claim), claim, node };
     try {
-      const view = { ...watched, pods: await readPodsOn(deps.kube, node.name) };
+      const view = { ...watched, pods: await readPodsOn(kube, node.name) };
       return await this.#do(await this.#stepOf(view, retirement), view, retirement);
     } catch (error) {
       // A node with a pod that cannot be read is not known to be empty.
@@ -137,6 +144,14 @@ export class Retirer {
       await this.#abandon(watched, retirement, [note('not-empty', error.message, {})]);
       return undefined;
     }
+  }
+
+  /** By when the claim's node must be gone, as the watch shows it: its reads overtake others. */
+  #deadlineOf(name: string): number | undefined {
+    const { cluster } = this.#context;
+    const claim = cluster.claims.one('name', name);
+    const node = claim === undefined ? undefined : cluster.nodeOfClaim(claim);
+    return parseRetirement(node?.annotations[annotations.retirement])?.deadlineMs;
   }
 
   async #stepOf(view: Retired, retirement: Retirement): Promise<RetirementStep> {
@@ -279,7 +294,8 @@ export class Retirer {
     const { deps, events } = this.#context;
     const { node } = view;
     const askedMs = deps.clock.nowMs();
-    const asked = await changeRetirement(deps.kube, node, asking(askedMs));
+    const kube = kubeBy(deps, this.#deadlineOf(view.claim.name));
+    const asked = await changeRetirement(kube, node, asking(askedMs));
     if (asked === undefined) return undefined;
     events.record({
       about: aboutNode(node),
@@ -288,7 +304,7 @@ export class Retirer {
       message: `Launching replacements for ${node.name}`,
     });
     const answer = await this.#answerTo(view, asked);
-    if (answer !== undefined) await changeRetirement(deps.kube, node, answering(askedMs, answer));
+    if (answer !== undefined) await changeRetirement(kube, node, answering(askedMs, answer));
     return { afterMs: 0 };
   }
 

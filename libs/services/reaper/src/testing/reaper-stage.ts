@@ -31,6 +31,8 @@ export type ReaperOptions = {
   readonly config?: Partial<ReaperConfig>;
   /** Another view of the API server. */
   readonly kube?: KubeApi;
+  /** The API server for work with a deadline. */
+  readonly urgentKube?: KubeApi;
   /** Another view of EC2. */
   readonly cloud?: ReaperDeps['cloud'];
   /** Another time of day. */
@@ -88,7 +90,12 @@ export class ReaperStage extends Stage {
     const { kube = this.kube, cloud = this.cloud, clock = this.clock } = options;
     const leadership = leading(1, options.office);
     const ports = { ...this.deps(), kube, cloud, clock, leadership };
-    const life = new Mortal(ports, options.death, this.stop.signal);
+    const { urgentKube } = options;
+    const life = new Mortal(
+      urgentKube === undefined ? ports : { ...ports, urgentKube },
+      options.death,
+      this.stop.signal,
+    );
     const config = { clusterName, ...defaultReaperConfig, ...options.config };
     const reaper = createReaper(life.ports, config);
     void reaper.run(life.stop);
