@@ -2,6 +2,7 @@ import { connectNats, credentialsOf } from '@dovetail/adapter-nats';
 import {
   type Assembled,
   commonSettings,
+  dollars,
   durationMs,
   runService,
   type Shell,
@@ -27,6 +28,13 @@ const settings = {
     help: 'The most time for improving a requested plan; a request for more gets this much.',
     fallback: defaultSolverConfig.requestBudgetMaxMs,
     parse: durationMs,
+  },
+  nodeCharge: {
+    env: 'NODE_CHARGE',
+    flag: 'node-charge',
+    help: 'US dollars per hour that a node costs beside its instance; more of it buys fewer, larger nodes.',
+    fallback: 0,
+    parse: dollars,
   },
 } as const;
 
@@ -56,6 +64,7 @@ function assemble(shell: Shell<typeof settings>): Assembled {
     file: new URL('./solver-worker.js', import.meta.url),
     cluster: clusterName,
     solver: replicaName,
+    nodeChargeMicrosPerHour: Math.round(shell.settings.nodeCharge * 1_000_000),
     clock,
     log,
     onMalformed: (malformed) => reportMalformed({ log, metrics }, malformed),

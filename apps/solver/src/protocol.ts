@@ -34,6 +34,7 @@ export type WorkerData = {
   readonly cluster: string;
   readonly solver: string;
   readonly offset: SharedArrayBuffer;
+  readonly nodeChargeMicrosPerHour: number;
 };
 
 /** The machine's clock plus the shared offset. */

@@ -4,7 +4,7 @@ import type { MalformedMessage } from '@dovetail/contracts';
 import { type Clock, type DebugState, type Log, stackOf, type Vitals } from '@dovetail/core-ports';
 import type { EnginePort, Solved } from '@dovetail/service-solver';
 
-import type { Answer, Notice, Question } from './protocol.js';
+import type { Answer, Notice, Question, WorkerData } from './protocol.js';
 
 /**
  * A thread that answers nothing for longer is hung: each plan is bounded by a budget of seconds.
@@ -21,6 +21,8 @@ export type WorkerOptions = {
   readonly file: URL;
   readonly cluster: string;
   readonly solver: string;
+  /** The price of a node beside its instance. */
+  readonly nodeChargeMicrosPerHour: number;
   readonly clock: Clock;
   readonly log: Log;
   readonly onMalformed: (message: MalformedMessage) => void;
@@ -38,7 +40,12 @@ export type WorkerEngine = EnginePort & { close(): Promise<void> };
 export function workerEngine(options: WorkerOptions): WorkerEngine {
   const { offset, release } = sharedOffset(options.clock);
   const worker = new Worker(options.file, {
-    workerData: { cluster: options.cluster, solver: options.solver, offset },
+    workerData: {
+      cluster: options.cluster,
+      solver: options.solver,
+      offset,
+      nodeChargeMicrosPerHour: options.nodeChargeMicrosPerHour,
+    } satisfies WorkerData,
   });
   const line = new QuestionLine(worker, options);
   // Only the worker knows whether it is ready. It is asked regularly, because /readyz must answer

@@ -14,13 +14,14 @@ import {
 
 // The mirror and the planner run here, off the main thread. The main thread only forwards messages
 // and questions.
-const { cluster, solver, offset } = workerData as WorkerData;
+const { cluster, solver, offset, nodeChargeMicrosPerHour } = workerData as WorkerData;
 const nowMs = sharedOffsetClock(offset);
 const engine = new SolverEngine({
   cluster,
   solver,
   hash: systemHash,
   nowMs,
+  planOptions: { nodeChargeMicrosPerHour },
   onMalformed: (malformed) => parentPort?.postMessage({ malformed } satisfies Notice),
 });
 const port = inThread(engine, systemClock);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 
 import {
+  dollars,
   durationMs,
   oneOf,
   readSettings,
@@ -101,3 +102,12 @@ test('choices and booleans take only what they name', () => {
   expect(yesOrNo('true')).toBe(true);
   expect(() => yesOrNo('1')).toThrow('give one of true, false');
 });
+
+test.each([
+  ['0', 0],
+  ['0.02', 0.02],
+  ['12.123456', 12.123456],
+])('%s is %f dollars', (given, expected) => expect(dollars(given)).toBe(expected));
+test.each(['', '-1', '1e3', '0.1234567', '$1'])('%j is not an amount of dollars', (given) =>
+  expect(() => dollars(given)).toThrow('give US dollars with at most six decimals, such as 0.02'),
+);

@@ -127,6 +127,13 @@ export function wholeNumber(range: {
   };
 }
 
+/** Reads US dollars, such as 0.02, with at most six decimals. It throws Error with the remedy. */
+export function dollars(given: string): number {
+  if (!/^[0-9]{1,9}(\.[0-9]{1,6})?$/.test(given))
+    throw new Error('give US dollars with at most six decimals, such as 0.02');
+  return Number(given);
+}
+
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
 /** Turns `250ms`, `10s` or `1h30m` into milliseconds. */

@@ -44,6 +44,7 @@ type Flags = {
   readonly seed: number;
   readonly failOverCost?: number;
   readonly explain?: string;
+  readonly nodeCharge: number;
   readonly hostnameSpread: 'balanced' | 'strict';
   readonly preferences: 'respect' | 'ignore';
   readonly minValues: 'strict' | 'best-effort';
@@ -55,6 +56,7 @@ const requestOf = ({ budget: budgetMs = budgetMsByDefault, ...flags }: Flags): S
   output: flags.output,
   budgetMs,
   seed: flags.seed,
+  nodeChargeMicrosPerHour: Math.round(flags.nodeCharge * 1_000_000),
   boundMs: flags.boundTime ?? (budgetMs > 0 ? boundMsByDefault : 0),
   ...(flags.failOverCost === undefined ? {} : { failOverCost: flags.failOverCost }),
   ...(flags.explain === undefined ? {} : { explain: flags.explain }),
@@ -91,6 +93,12 @@ const withFiles = (command: Command, environment: Environment): Command =>
       new Option('-o, --output <format>', 'how to print the plan')
         .choices(['table', 'json', 'yaml'])
         .default('table'),
+    )
+    .option(
+      '--node-charge <dollars>',
+      'what a node costs per hour beside its instance; more of it buys fewer, larger nodes',
+      dollars,
+      0,
     )
     .option('--fail-over-cost <dollars>', 'end with 3 when the plan costs more per hour', dollars)
     .option('--explain <pod>', 'say where this pod goes and why (name, or namespace/name)');

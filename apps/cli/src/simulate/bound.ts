@@ -6,6 +6,7 @@ import {
   type PlanOptions,
   type Snapshot,
   tightBound,
+  uncharged,
 } from '@dovetail/core-scheduling';
 
 type Planned = {
@@ -48,10 +49,11 @@ export async function tightened(
   if (what.msMax <= 0 || made.newNodes.length === 0) return made;
   const left = new Set(made.unplaced.map((one) => one.podUid));
   try {
-    const bound = await proven(
+    const charged = await proven(
       { ...planned, pods: planned.pods.filter((pod) => !left.has(pod.uid)) },
       what.msMax,
     );
+    const bound = uncharged(charged, made.newNodes.length, planned.options);
     return bound.priceMicrosPerHour > made.bound.priceMicrosPerHour ? { ...made, bound } : made;
   } catch (error) {
     what.tell(`no tight lower bound: ${messageOf(error)}`);

@@ -32,6 +32,8 @@ export type SimulationResult = {
     readonly lowerBound: number;
     readonly gap: number | null;
     readonly bound: string;
+    /** The charge per node that plans are compared with. `hourly` and `lowerBound` leave it out. */
+    readonly nodeCharge: number;
     readonly estimated: boolean;
   };
   readonly stats: {
@@ -90,7 +92,7 @@ function newNodeOf(node: NewNode, { namesOf, snapshot }: Naming): NewNodeResult 
 export function resultOf(
   plan: Plan,
   world: { readonly snapshot: Snapshot; readonly pods: readonly Pod[] },
-  milliseconds: number,
+  what: { readonly milliseconds: number; readonly nodeChargeMicrosPerHour: number },
 ): SimulationResult {
   const names = new Map(world.pods.map((pod) => [pod.uid, podName(pod)]));
   const nameOf = (uid: string): string => names.get(uid) ?? uid;
@@ -112,13 +114,14 @@ export function resultOf(
       lowerBound: dollars(bound),
       gap: comparable ? (plan.priceMicrosPerHour - bound) / bound : null,
       bound: kind,
+      nodeCharge: dollars(what.nodeChargeMicrosPerHour),
       estimated: newNodes.some((node) => node.priceEstimated),
     },
     stats: {
       pods: plan.stats.pods,
       classes: plan.stats.classes,
       types: plan.stats.instanceTypes,
-      milliseconds: Math.round(milliseconds * 1000) / 1000,
+      milliseconds: Math.round(what.milliseconds * 1000) / 1000,
       steps: plan.steps,
     },
   };

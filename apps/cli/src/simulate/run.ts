@@ -33,6 +33,8 @@ export type SimulateRequest = {
   /** US dollars per hour above which the command ends with 3. */
   readonly failOverCost?: number;
   readonly explain?: string;
+  /** The charge per node in micro-dollars an hour. */
+  readonly nodeChargeMicrosPerHour?: number;
   readonly hostnameSpread: 'balanced' | 'strict';
   readonly preferences: 'Respect' | 'Ignore';
   readonly minValues?: 'Strict' | 'BestEffort';
@@ -59,6 +61,7 @@ const planOptionsOf = (request: SimulateRequest): PlanOptions => ({
   seed: request.seed,
   hostnameSpread: request.hostnameSpread,
   preferencePolicy: request.preferences,
+  nodeChargeMicrosPerHour: request.nodeChargeMicrosPerHour ?? 0,
   ...(request.minValues === undefined ? {} : { minValuesPolicy: request.minValues }),
 });
 
@@ -143,7 +146,10 @@ export async function runSimulate(request: SimulateRequest, streams: Streams): P
       { msMax: request.boundMs, tell: (note) => streams.err(`note: ${note}\n`) },
     );
     streams.progress('');
-    const result = resultOf(made, input, planned.milliseconds);
+    const result = resultOf(made, input, {
+      milliseconds: planned.milliseconds,
+      nodeChargeMicrosPerHour: request.nodeChargeMicrosPerHour ?? 0,
+    });
     streams.out(
       await rendered(
         result,

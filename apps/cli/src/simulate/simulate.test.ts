@@ -162,6 +162,7 @@ describe('the result', () => {
       unschedulable: [],
       cost: {
         hourly: 0.1,
+        nodeCharge: 0,
         lowerBound: expect.any(Number),
         gap: result.cost.gap,
         bound: expect.any(String),
@@ -250,6 +251,21 @@ describe('the lower bound', () => {
       ),
     );
     expect([unschedulable.length, cost.lowerBound <= cost.hourly]).toEqual([1, true]);
+  }, 30_000);
+});
+
+describe('the charge per node', () => {
+  const folder = folderOf({
+    'all.yaml': [pool(), pod('a', '1200m'), pod('b', '1200m')].join('\n---\n'),
+  });
+  test('is told beside prices that leave it out, and its bound holds for as few nodes', async () => {
+    const more = { boundMs: 20_000, nodeChargeMicrosPerHour: 20_000 };
+    const { cost, newNodes } = resultOf(await simulate([folder], more));
+    expect(cost.nodeCharge).toBe(0.02);
+    expect(cost.hourly).toBeCloseTo(newNodes.reduce((sum, { price }) => sum + price, 0));
+    expect(cost.lowerBound).toBeLessThanOrEqual(cost.hourly);
+    const { out } = await simulate([folder], { ...more, output: 'table' });
+    expect(out).toContain('with as few nodes; plans compared at $0.0200/h more for each node');
   }, 30_000);
 });
 

@@ -118,11 +118,15 @@ function summary(result: SimulationResult): string {
  */
 const gapShown = 0.0005;
 
-function boundText({ gap, lowerBound }: SimulationResult['cost']): string {
-  if (gap === null) return '';
+/** With a charge per node, the bound holds for plans of as few nodes. */
+function boundText({ gap, lowerBound, nodeCharge }: SimulationResult['cost']): string {
+  const charge =
+    nodeCharge > 0 ? `; plans compared at ${priceText(nodeCharge)}/h more for each node` : '';
+  if (gap === null) return charge;
+  const few = nodeCharge > 0 ? ' with as few nodes' : '';
   return gap < gapShown
-    ? ', the least possible'
-    : `, at most ${(gap * 100).toFixed(1)} % above the least possible (no plan costs less than ${priceText(lowerBound)})`;
+    ? `, the least possible${few}${charge}`
+    : `, at most ${(gap * 100).toFixed(1)} % above the least possible${few} (no plan${few} costs less than ${priceText(lowerBound)})${charge}`;
 }
 
 /** The plan as text for people. */

@@ -11,6 +11,7 @@ export const defaultPlanOptions: PlanOptions = {
   minValuesPolicy: 'Strict',
   hostnameSpread: 'balanced',
   reservedOfferings: 'Strict',
+  nodeChargeMicrosPerHour: 0,
   instanceTypesMax: 600,
   bounds: 'quick',
 };

@@ -175,7 +175,10 @@ export type Placement = {
  */
 export type Unplaced = { readonly podUid: string; readonly reasons: readonly Reason[] };
 
-/** A lower bound: no plan of the same pods costs less, in micro-dollars an hour. */
+/**
+ * A lower bound: no plan of the same pods with as few new nodes costs less, in micro-dollars an
+ * hour. Without a charge per node it holds for any number of nodes.
+ */
 export type Bound = {
   /** The relaxation that gave the largest valid lower bound. */
   readonly kind:

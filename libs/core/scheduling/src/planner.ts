@@ -1,6 +1,7 @@
 import type { Pod } from '@dovetail/core-kube-model';
 
 import { resourceBound } from './bounds/resource-bound.js';
+import { uncharged } from './bounds/uncharged.js';
 import { compose } from './compose/compose.js';
 import { finish } from './compose/finish.js';
 import type { Outcome } from './compose/sequence.js';
@@ -52,7 +53,7 @@ function planOf(world: World, outcome: Outcome & { readonly steps: number }): Pl
       (sum, node) => sum + cheapestOf(node).priceMicrosPerHour,
       0,
     ),
-    bound: resourceBound(outcome.engine),
+    bound: uncharged(resourceBound(outcome.engine), newNodes.length, options),
     stats: {
       pods: world.classes.reduce((sum, cls) => sum + cls.uids.length, 0),
       classes: world.classes.length,

@@ -94,6 +94,11 @@ export type PlanOptions = {
    * spot or on-demand.
    */
   readonly reservedOfferings: 'Strict' | 'Fallback';
+  /**
+   * The price of a node beyond its instance, in micro-dollars an hour: agents, licences, addresses.
+   * Plans are compared with it. Prices in a plan leave it out.
+   */
+  readonly nodeChargeMicrosPerHour: number;
   /** The most instance types that a bin names, cheapest first. */
   readonly instanceTypesMax: number;
   /**

@@ -59,12 +59,12 @@ const groupsOf = (bin: Bin): readonly string[] =>
     ),
   ].sort();
 
-function optionOf({ type, offering }: Offer): BinOption {
+function optionOf({ type, offering }: Offer, nodeChargeMicrosPerHour: number): BinOption {
   return {
     instanceType: type.type.name,
     zone: offering.zone,
     capacityType: offering.capacityType,
-    priceMicrosPerHour: offering.priceMicrosPerHour,
+    priceMicrosPerHour: offering.priceMicrosPerHour - nodeChargeMicrosPerHour,
     ...(offering.reservation === undefined ? {} : { reservationId: offering.reservation.id }),
   };
 }
@@ -220,8 +220,9 @@ class Rendering {
   }
 
   #option(offer: Offer): BinOption {
+    const { nodeChargeMicrosPerHour: charge } = this.#engine.world.options;
     let option = this.#options.get(offer);
-    if (option === undefined) this.#options.set(offer, (option = optionOf(offer)));
+    if (option === undefined) this.#options.set(offer, (option = optionOf(offer, charge)));
     return option;
   }
 }

@@ -15,7 +15,7 @@ import {
   type ValueSet,
 } from '@dovetail/core-kube-model';
 
-import type { ExistingNode, Snapshot } from '../snapshot.js';
+import type { ExistingNode, PlanOptions, Snapshot } from '../snapshot.js';
 import {
   type Daemon,
   daemonsOfTemplate,
@@ -36,7 +36,7 @@ export type TypeRoom = {
 
 /**
  * One way to launch a node of a template. Offers are ordered by price, then type, zone, capacity
- * type and reservation.
+ * type and reservation. The price of `offering` includes the charge per node.
  */
 export type Offer = { readonly type: TypeRoom; readonly offering: Offering };
 
@@ -66,6 +66,7 @@ export type TemplateTables = {
   readonly wellKnown: ReadonlySet<string>;
   /** The number of pods to place. */
   readonly pods: number;
+  readonly options: Pick<PlanOptions, 'nodeChargeMicrosPerHour'>;
 };
 
 /**
@@ -247,6 +248,18 @@ function sizesAmong(
   return sizes.size === 0 ? {} : { sizes };
 }
 
+/**
+ * Returns the offering at its price with the charge per node. The charge is equal for all, so it
+ * never changes their order.
+ */
+const charged = (
+  offering: Offering,
+  { nodeChargeMicrosPerHour: charge }: TemplateTables['options'],
+): Offering =>
+  charge === 0
+    ? offering
+    : { ...offering, priceMicrosPerHour: offering.priceMicrosPerHour + charge };
+
 /** Returns the templates of a snapshot in Karpenter's order of pools. */
 export function templatesOf(snapshot: Snapshot, tables: TemplateTables): readonly Template[] {
   const open = snapshot.pools
@@ -268,7 +281,7 @@ export function templatesOf(snapshot: Snapshot, tables: TemplateTables): readonl
             offering.priceMicrosPerHour <= cap &&
             admitsOffering(requirements, offering),
         )
-        .map((offering) => ({ type, offering })),
+        .map((offering) => ({ type, offering: charged(offering, tables.options) })),
     );
     const minValues = [...requirements].flatMap(([key, set]) =>
       set.minValues === undefined ? [] : [{ key, count: set.minValues }],

@@ -51,7 +51,8 @@ export function worldOf(snapshot: Snapshot, asked: readonly Pod[], options: Plan
   const dimensions = dimensionsOf(pods, snapshot.daemonSets);
   const daemons = daemonsOf(snapshot.daemonSets, dimensions);
   const wellKnown = wellKnownLabels(snapshot);
-  const templates = templatesOf(snapshot, { dimensions, daemons, wellKnown, pods: pods.length });
+  const tables = { dimensions, daemons, wellKnown, pods: pods.length, options };
+  const templates = templatesOf(snapshot, tables);
   const volumes = volumeIndexOf(snapshot);
   const selection = selectorKeysOf(pods, snapshot);
   const shapes = new ShapeTable();
