@@ -177,11 +177,11 @@ function watchTests({ world, namespace }: Context): void {
         (out) => pattern.test(out),
       );
     try {
-      expect(await seen(/there/)).toMatch(
+      expect(await seen(/there.*\n/)).toMatch(
         /^NAME\s+READY\s+STATUS\s+RESTARTS\s+AGE\nthere\s+0\/1\s+Pending\s+0\s+\d+s\n$/,
       );
       await kube.create(kubeResources.pods, pod(own, 'new'));
-      expect(await seen(/new\s+1\/1\s+Running/)).toMatch(
+      expect(await seen(/new\s+1\/1\s+Running.*\n/)).toMatch(
         /\nnew\s+0\/1\s+Pending\s+0\s+\d+s\n(new .*\n)*new\s+1\/1\s+Running\s+0\s+\d+s\n/,
       );
       await kube.delete({ resource: kubeResources.pods, namespace: own, name: 'there' });
