@@ -1,5 +1,5 @@
 import { labels, type NodeClaim } from '@dovetail/core-api';
-import { compareText, type Node } from '@dovetail/core-kube-model';
+import { compareText, type Node, type Pod } from '@dovetail/core-kube-model';
 import type { ExistingNode } from '@dovetail/core-scheduling';
 
 import type { TypesByName } from './catalog-view.js';
@@ -71,19 +71,29 @@ function joinedNode(
     node,
     ...(claim === undefined ? {} : { claim }),
     types: claim === undefined ? none : sources.typesOf(claim),
-    // A daemon pod takes its room from the moment that it is made for the node.
-    pods: [
-      ...cluster.pods.by('node', node.name),
-      ...cluster.pods.by('awaitedBy', node.name),
-    ].filter((pod) => sources.moving?.has(pod.uid) !== true),
+    pods: podsOn(cluster, node, sources),
     promised: claim === undefined ? [own] : [own, sources.promisedTo(claim.uid)],
   };
   // Of the types only the node's own says something of it: its price.
   const type = joined.types.get(
     node.labels[labels.instanceType] ?? claim?.labels[labels.instanceType] ?? '',
   );
-  const parts = [node, claim, type, joined.pods.length, ...joined.pods];
+  // A table answers the same list of pods until one of them changes.
+  const lists = [cluster.pods.by('node', node.name), cluster.pods.by('awaitedBy', node.name)];
+  const parts = [node, claim, type, ...(sources.moving === undefined ? lists : joined.pods)];
   return keep(node.uid, [...parts, ...partsOf(joined.promised)], () => existingNode(joined));
+}
+
+/** A daemon pod takes its room from the moment that it is made for the node. */
+function podsOn(
+  cluster: Cluster,
+  node: Node,
+  { moving }: Pick<RoomSources, 'moving'>,
+): readonly Pod[] {
+  const bound = cluster.pods.by('node', node.name);
+  const awaited = cluster.pods.by('awaitedBy', node.name);
+  const pods = awaited.length === 0 ? bound : [...bound, ...awaited];
+  return moving === undefined ? pods : pods.filter((pod) => !moving.has(pod.uid));
 }
 
 const madeAnew: KeepNode = (_uid, _parts, make) => make();

@@ -106,6 +106,24 @@ describe('a table', () => {
   });
 });
 
+describe('the rows under a key', () => {
+  test.each<[string, boolean, (table: ReturnType<typeof tableOf>) => unknown]>([
+    ['nothing changes', true, () => undefined],
+    ['a row of another key comes', true, (table) => table.set(row('c', '1', 'other'))],
+    ['an older reading is dropped', true, (table) => table.set(row('a', '0', 'k'))],
+    ['one of them changes', false, (table) => table.set(row('a', '2', 'k'))],
+    ['one comes', false, (table) => table.set(row('c', '1', 'k'))],
+    ['one goes to another key', false, (table) => table.set(row('a', '2', 'other'))],
+    ['one is removed', false, (table) => table.remove('a')],
+  ])('when %s: are the same list: %j', (_when, same, change) => {
+    const table = tableOf();
+    for (const uid of ['a', 'b']) table.set(row(uid, '1', 'k'));
+    const before = table.by('key', 'k');
+    change(table);
+    expect(table.by('key', 'k') === before).toBe(same);
+  });
+});
+
 describe('an index', () => {
   const uid = fc.constantFrom('a', 'b', 'c', 'd');
   const step = fc.oneof(

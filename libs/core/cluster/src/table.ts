@@ -7,13 +7,20 @@ export type Stored = { readonly uid: string; readonly resourceVersion: string };
 /** Picks the key of a row in one index; undefined keeps the row out of that index. */
 export type KeyOf<T> = (row: T) => string | undefined;
 
-/** The UIDs under one key of an index. `sorted` holds them in order until they change. */
-type Bucket = { readonly uids: Set<string>; sorted?: readonly string[] };
+/**
+ * The UIDs under one key of an index. `sorted` holds them in order until one comes or goes, and
+ * `rows` holds their rows until one of them changes.
+ */
+type Bucket<T> = {
+  readonly uids: Set<string>;
+  sorted: readonly string[] | undefined;
+  rows: readonly T[] | undefined;
+};
 
-function drop(buckets: Map<string, Bucket>, key: string | undefined, uid: string): void {
+function drop<T>(buckets: Map<string, Bucket<T>>, key: string | undefined, uid: string): void {
   const bucket = key === undefined ? undefined : buckets.get(key);
   if (key === undefined || bucket?.uids.delete(uid) !== true) return;
-  delete bucket.sorted;
+  bucket.sorted = bucket.rows = undefined;
   if (bucket.uids.size === 0) buckets.delete(key);
 }
 
@@ -22,6 +29,8 @@ function drop(buckets: Map<string, Bucket>, key: string | undefined, uid: string
  * the watch's deletion; 10,000 covers many minutes of deletions and costs about a megabyte.
  */
 const goneMax = 10_000;
+
+const none: readonly never[] = [];
 
 const decimal = /^[0-9]+$/;
 
@@ -49,13 +58,13 @@ export class Table<T extends Stored, I extends string = never> {
   #revision = 0;
   readonly #indexes: ReadonlyMap<
     I,
-    { readonly keyOf: KeyOf<T>; readonly buckets: Map<string, Bucket> }
+    { readonly keyOf: KeyOf<T>; readonly buckets: Map<string, Bucket<T>> }
   >;
 
   constructor(indexes: Readonly<Record<I, KeyOf<T>>>) {
     const named = Object.entries(indexes) as [I, KeyOf<T>][];
     this.#indexes = new Map(
-      named.map(([name, keyOf]) => [name, { keyOf, buckets: new Map<string, Bucket>() }]),
+      named.map(([name, keyOf]) => [name, { keyOf, buckets: new Map<string, Bucket<T>>() }]),
     );
   }
 
@@ -126,35 +135,33 @@ export class Table<T extends Stored, I extends string = never> {
     for (const { buckets } of this.#indexes.values()) buckets.clear();
   }
 
-  /** The rows under a key of an index, in order of UID. */
+  /**
+   * The rows under a key of an index, in order of UID. It is the same list as before if none of
+   * them changed.
+   */
   by(index: I, key: string): readonly T[] {
-    return this.#sorted(index, key).flatMap((uid) => this.#rows.get(uid) ?? []);
+    const bucket = this.#indexes.get(index)?.buckets.get(key);
+    if (bucket === undefined) return none;
+    bucket.sorted ??= [...bucket.uids].sort();
+    return (bucket.rows ??= bucket.sorted.flatMap((uid) => this.#rows.get(uid) ?? []));
   }
 
   /** The only row under a key; of several, the one with the first UID. No key, no row. */
   one(index: I, key: string | undefined): T | undefined {
-    const [uid] = key === undefined ? [] : this.#sorted(index, key);
-    return uid === undefined ? undefined : this.#rows.get(uid);
+    return key === undefined ? undefined : this.by(index, key)[0];
   }
 
-  /** Sorts a bucket when it is asked for, once until its UIDs change. */
-  #sorted(index: I, key: string): readonly string[] {
-    const bucket = this.#indexes.get(index)?.buckets.get(key);
-    if (bucket === undefined) return [];
-    return (bucket.sorted ??= [...bucket.uids].sort());
-  }
-
-  /** A row that keeps its key leaves its bucket as it is. */
+  /** A row that keeps its key leaves the order of its bucket as it is. */
   #index(row: T, before: T | undefined): void {
     for (const { keyOf, buckets } of this.#indexes.values()) {
       const key = keyOf(row);
       const keyBefore = before === undefined ? undefined : keyOf(before);
-      if (key === keyBefore) continue;
-      drop(buckets, keyBefore, row.uid);
+      if (key !== keyBefore) drop(buckets, keyBefore, row.uid);
       if (key === undefined) continue;
-      const bucket = buckets.get(key) ?? { uids: new Set() };
+      const bucket = buckets.get(key) ?? { uids: new Set(), sorted: undefined, rows: undefined };
+      if (key !== keyBefore) bucket.sorted = undefined;
+      bucket.rows = undefined;
       bucket.uids.add(row.uid);
-      delete bucket.sorted;
       buckets.set(key, bucket);
     }
   }
