@@ -28,6 +28,8 @@ const cluster = new Map(
     podValue('bound', { nodeName: 'n1' }),
     podValue('on-old', { nodeName: 'old', phase: 'Running' }),
     podValue('ending', { deletionMs: 1 }),
+    podValue('ending-on-old', { nodeName: 'old', phase: 'Running', deletionMs: 1 }),
+    podValue('done-on-old', { nodeName: 'old', phase: 'Succeeded' }),
     podValue('done', { phase: 'Succeeded' }),
     podValue('promised'),
   ].map((pod) => [pod.uid, pod]),
@@ -46,6 +48,13 @@ describe('pods of a bin', () => {
     ['a pod that is bound refuses it', ['bound'], pending, 'pod-bound'],
     ['a pod with a live promise refuses it', ['promised'], pending, 'pod-promised'],
     ['a replacement wants its pods on the node that it replaces', ['on-old'], replacing, undefined],
+    [
+      'one of them that is ending still needs its room there',
+      ['on-old', 'ending-on-old'],
+      replacing,
+      undefined,
+    ],
+    ['one of them that has ended refuses it', ['done-on-old'], replacing, 'pod-gone'],
     [
       'a pod that has left that node refuses the replacement',
       ['on-old', 'free'],

@@ -87,9 +87,13 @@ export type PodFacts = {
   promisedTo(podUid: string): string | undefined;
 };
 
+const isToRun = (pod: Pod, { kind }: PlanCause): boolean =>
+  !isTerminal(pod) && (pod.deletionMs === undefined || kind === 'replacement');
+
 /**
  * Refuses a bin when one of its pods is gone or ending, bound already, or promised elsewhere. The
- * pods of a replacement must be bound on the node that it replaces instead.
+ * pods of a replacement must be bound on the node that it replaces instead. One that is ending
+ * counts as well: its successor needs the same room, and the others must not lose theirs.
  */
 export function podsNotFree(
   podUids: readonly string[],
@@ -98,7 +102,7 @@ export function podsNotFree(
 ): Reason | undefined {
   for (const uid of podUids) {
     const pod = facts.pod(uid);
-    if (pod === undefined || pod.deletionMs !== undefined || isTerminal(pod)) {
+    if (pod === undefined || !isToRun(pod, cause)) {
       return reason(
         'pod-gone',
         `pod ${pod === undefined ? uid : `${pod.namespace}/${pod.name}`} is gone or ending`,
