@@ -5,9 +5,9 @@ import { ReaperCluster } from './cluster/reaper-cluster.js';
 import type { ReaperConfig } from './config.js';
 import type { ReaperContext } from './context.js';
 import { channelOf, type ReaperDeps, source } from './deps.js';
+import { inOffice } from './office.js';
 import { LiveAttachments } from './outside/attachments.js';
 import { Instances } from './outside/instances.js';
-import { inOffice } from './outside/office.js';
 import { watchCluster } from './outside/watches.js';
 import { ReaperEpoch } from './reaper-epoch.js';
 

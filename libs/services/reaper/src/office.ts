@@ -1,8 +1,8 @@
 import { kubeWhileLeading, type Office, whileLeading } from '@dovetail/service-kit';
 
-import type { ReaperContext } from '../context.js';
-import type { ReaperDeps } from '../deps.js';
-import { Instances } from './instances.js';
+import type { ReaperContext } from './context.js';
+import type { ReaperDeps } from './deps.js';
+import { Instances } from './outside/instances.js';
 
 type Kube = ReaperDeps['kube'];
 type Cloud = ReaperDeps['cloud'];
