@@ -1,5 +1,7 @@
 import {
   canonicalJson,
+  catalogFor,
+  catalogRegions,
   type ClusterIdentity,
   type InstanceTypeFacts,
   type PriceBook,
@@ -91,7 +93,7 @@ export class Knowledge {
     return this.#cluster;
   }
 
-  /** Undefined until types and on-demand prices were read once. */
+  /** Undefined until types were read once and prices were asked for once. */
   get region(): RegionFacts | undefined {
     if (this.#types === undefined || this.#quotes === undefined) return undefined;
     return {
@@ -133,7 +135,6 @@ export class Knowledge {
       let waitMs = everyMs;
       try {
         await this.#deps.vitals.turn(`discovery-${what}`, readMsMax, read);
-        for (const listener of this.#listeners) listener();
       } catch (error) {
         waitMs = Math.min(everyMs, this.#config.discovery.retryMs);
         log.warn(
@@ -147,6 +148,8 @@ export class Knowledge {
         );
         metrics.count('dovetail_discovery_failures_total', { what });
       }
+      // After a failure too: bundled prices may stand in for those that could not be read.
+      for (const listener of this.#listeners) listener();
       await clock.sleep(waitMs, stop);
     }
   }
@@ -165,10 +168,13 @@ export class Knowledge {
 
   /**
    * Spot prices may be missing (no spot in the region, or no right to ask). On-demand prices then
-   * stand in, marked as estimated.
+   * stand in, marked as estimated. On-demand prices that never came are the catalog's until then.
    */
   async #readPrices(): Promise<void> {
-    const onDemand = await this.#deps.cloud.onDemandPrices();
+    const onDemand = await this.#deps.cloud.onDemandPrices().catch((error: unknown) => {
+      if (this.#quotes === undefined) this.#believe(bundledPrices(this.#config.region));
+      throw error;
+    });
     const spot = await this.#deps.cloud
       .spotPrices()
       .catch((error: unknown): readonly PriceQuote[] => {
@@ -179,7 +185,10 @@ export class Knowledge {
         );
         return this.#quotes?.quotes.filter((quote) => quote.capacityType === 'spot') ?? [];
       });
-    const quotes = [...onDemand, ...spot];
+    this.#believe([...onDemand, ...spot]);
+  }
+
+  #believe(quotes: readonly PriceQuote[]): void {
     this.#quotes = { quotes, prices: priceBookOf(quotes), revision: this.#revisionOf(quotes) };
   }
 
@@ -217,4 +226,24 @@ export class Knowledge {
   #revisionOf(value: unknown): string {
     return this.#deps.hash.sha256Hex(canonicalJson(value)).slice(0, 12);
   }
+}
+
+/** The region whose prices the catalog knows from a public list. */
+const listedRegion = 'us-east-1';
+
+/** The catalog's on-demand prices, all marked as estimated: they may be old. */
+function bundledPrices(region: string): readonly PriceQuote[] {
+  const known = catalogRegions().includes(region) ? region : listedRegion;
+  return catalogFor(known).flatMap(({ facts, onDemandPriceMicrosPerHour: priceMicrosPerHour }) =>
+    priceMicrosPerHour === undefined
+      ? []
+      : [
+          {
+            instanceType: facts.name,
+            capacityType: 'on-demand' as const,
+            priceMicrosPerHour,
+            estimated: true,
+          },
+        ],
+  );
 }
