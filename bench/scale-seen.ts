@@ -6,7 +6,7 @@ import {
 } from '@dovetail/core-ports';
 
 /** The pods of one deployment: how many exist, how many run, and when the last one appeared. */
-export type PodsSeen = { readonly all: number; readonly running: number; readonly lastMs: number };
+type PodsSeen = { readonly all: number; readonly running: number; readonly lastMs: number };
 
 /** A node: the instance under it, and the time at which it was tainted for its end. */
 export type NodeSeen = {

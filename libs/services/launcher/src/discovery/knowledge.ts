@@ -171,21 +171,29 @@ export class Knowledge {
    * stand in, marked as estimated. On-demand prices that never came are the catalog's until then.
    */
   async #readPrices(): Promise<void> {
-    const onDemand = await this.#deps.cloud.onDemandPrices().catch((error: unknown) => {
-      if (this.#quotes === undefined) this.#believe(bundledPrices(this.#config.region));
-      throw error;
-    });
-    const spot = await this.#deps.cloud
-      .spotPrices()
-      .catch((error: unknown): readonly PriceQuote[] => {
-        this.#deps.log.warn(
-          'spot-prices-missing',
-          'spot prices could not be read; on-demand prices stand in for them',
-          { error: String(error) },
-        );
-        return this.#quotes?.quotes.filter((quote) => quote.capacityType === 'spot') ?? [];
-      });
-    this.#believe([...onDemand, ...spot]);
+    const [onDemand] = await Promise.allSettled([this.#deps.cloud.onDemandPrices()]);
+    const spot = await this.#readSpotPrices();
+    if (onDemand.status === 'fulfilled') return this.#believe([...onDemand.value, ...spot]);
+    this.#believe([...(this.#held('on-demand') ?? bundledPrices(this.#config.region)), ...spot]);
+    throw onDemand.reason;
+  }
+
+  async #readSpotPrices(): Promise<readonly PriceQuote[]> {
+    try {
+      return await this.#deps.cloud.spotPrices();
+    } catch (error) {
+      this.#deps.log.warn(
+        'spot-prices-missing',
+        'spot prices could not be read; on-demand prices stand in for them',
+        { error: String(error) },
+      );
+      return this.#held('spot') ?? [];
+    }
+  }
+
+  /** The prices of this kind that were known before; undefined when none were asked for. */
+  #held(capacityType: PriceQuote['capacityType']): readonly PriceQuote[] | undefined {
+    return this.#quotes?.quotes.filter((quote) => quote.capacityType === capacityType);
   }
 
   #believe(quotes: readonly PriceQuote[]): void {
