@@ -122,10 +122,10 @@ describe('a mirror of the state feed', () => {
     let isDone = false;
     void mirror.untilPublished('namespace', ['a'], new Stopper()).then(() => (isDone = true));
     await at.advance(300);
-    expect([isDone, mirror.unpublished('namespace', ['a', 'b'])]).toEqual([false, ['a']]);
+    expect(isDone).toBe(false);
     link.isAway = false;
     await at.advance(200);
-    expect([isDone, mirror.unpublished('namespace', ['a'])]).toEqual([true, []]);
+    expect(isDone).toBe(true);
   });
 
   test('leaves what a predecessor published as it is, and ends what nothing wants', async () => {

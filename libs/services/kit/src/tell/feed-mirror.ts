@@ -114,11 +114,6 @@ export class FeedMirror {
     this.#published.raise();
   }
 
-  /** Returns those of these objects whose state is still to be published. */
-  unpublished(kind: StateKind, uids: readonly string[]): readonly string[] {
-    return uids.filter((uid) => !this.#ledger.isPublished(this.#subjectOf(kind, uid)));
-  }
-
   /** Resolves when the stream holds the state of these objects, or when stopped. */
   async untilPublished(kind: StateKind, uids: readonly string[], stop: StopSignal): Promise<void> {
     // Every publish wakes this, so a wake looks at what is next only, not at all that is left.
