@@ -60,7 +60,7 @@ describe.each(await worlds())('scenario expiry-upgrade on the %s world', (world)
     await Promise.all([available.close(), seen.close()]);
     expect(available.fewest()).toBe(2);
     expect(seen.closed).toContain(oldName);
-    expect(await evicted(at, 'expired')).toEqual(onOld);
+    expect(await evicted(at, 'expired', onOld.length)).toEqual(onOld);
     expect(await runningPods(at, 'default')).toHaveLength(3);
     const [node, ...others] = await nodes(at);
     expect(others).toEqual([]);
@@ -85,7 +85,7 @@ describe.each(await worlds())('scenario expiry-upgrade on the %s world', (world)
           /evicting pod .* was refused/.test(message ?? ''),
       ),
     );
-    expect(await evicted(at, 'deleted')).toHaveLength(1);
+    expect(await evicted(at, 'deleted', 1)).toHaveLength(1);
     expect(await runningPods(at, 'default')).toHaveLength(2);
     expect((await instances(at)).map(({ instanceId }) => instanceId)).toEqual([
       instance?.instanceId,
@@ -98,7 +98,7 @@ describe.each(await worlds())('scenario expiry-upgrade on the %s world', (world)
     await untilNothingLeft(at, 120_000);
     await seen.close();
     expect(seen.closed).toContain(name);
-    expect(await evicted(at, 'deleted')).toEqual(all);
+    expect(await evicted(at, 'deleted', all.length)).toEqual(all);
     for (const kind of ['drain', 'terminate'] as const)
       expect((await told(at, kind, instance?.instanceId)).map(({ facts }) => facts)).toMatchObject([
         { cause: 'deleted', node: name },
@@ -157,12 +157,18 @@ describe.each(await worlds())('scenario expiry-upgrade on the %s world', (world)
 const podNames = async (at: TestWorld): Promise<readonly string[]> =>
   (await runningPods(at, 'default')).map(({ metadata }) => metadata.name).toSorted();
 
-/** Names of the pods that were evicted for the cause, according to Events. */
-const evicted = async (at: TestWorld, cause: string): Promise<readonly string[]> =>
-  (await events(at))
-    .filter(({ reason, message }) => reason === 'Evicted' && message === `Evicted pod: ${cause}`)
-    .map(({ involvedObject }) => involvedObject?.name ?? '')
-    .toSorted();
+/**
+ * Names of the pods that were evicted for the cause, according to Events, once there are this
+ * many: an Event waits for all other requests, so it may come after what it tells of.
+ */
+const evicted = (at: TestWorld, cause: string, atLeast: number): Promise<readonly string[]> =>
+  eventually(`${atLeast} Events of evicted pods`, async () => {
+    const found = (await events(at))
+      .filter(({ reason, message }) => reason === 'Evicted' && message === `Evicted pod: ${cause}`)
+      .map(({ involvedObject }) => involvedObject?.name ?? '')
+      .toSorted();
+    return found.length >= atLeast && found;
+  });
 
 /** The decisions of a kind about an instance, once there are this many. */
 const told = (
