@@ -57,7 +57,10 @@ async function buildCommand(): Promise<void> {
     splitting: true,
     chunkNames: 'cli-[name]-[hash]',
   });
-  // HiGHS runs in a thread of its own file, with its WebAssembly beside it.
+}
+
+/** Bundles the thread that HiGHS runs in, with its WebAssembly beside it. */
+async function buildHighs(): Promise<void> {
   await build({
     ...bundled,
     entryPoints: { 'highs-thread': 'libs/adapters/highs/src/highs-thread.ts' },
@@ -66,4 +69,7 @@ async function buildCommand(): Promise<void> {
   copyFileSync(createRequire(import.meta.url).resolve('highs/runtime'), 'dist/highs.wasm');
 }
 
-for (const app of process.argv.slice(2)) await (app === 'cli' ? buildCommand() : buildService(app));
+const apps = process.argv.slice(2);
+for (const app of apps) await (app === 'cli' ? buildCommand() : buildService(app));
+// The command and the solvers prove bounds.
+if (apps.includes('cli') || apps.includes('solver')) await buildHighs();

@@ -6,6 +6,7 @@ import { createAwsCloud } from '@dovetail/adapter-aws/cloud';
 import { awsInstances } from '@dovetail/adapter-aws/instances';
 import { awsInterruptionQueue } from '@dovetail/adapter-aws/queue';
 import { userDataRenderer } from '@dovetail/adapter-aws/user-data';
+import { highsSolver, timeBoxed } from '@dovetail/adapter-highs';
 import { connectKubernetes } from '@dovetail/adapter-kubernetes';
 import { type Clock, type Log, noVitals, type Service, Stopper } from '@dovetail/core-ports';
 import {
@@ -223,6 +224,8 @@ function startPodWatcher(shared: Shared): Promise<Service> {
 }
 
 function startSolver(shared: Shared, name: string): Promise<Service> {
+  // It starts with the first proof, and does not keep the lab running.
+  const highs = highsSolver({ background: true });
   const { clusterName, budgetMs } = shared.settings;
   const { log, metrics, serve, bus, hash, clock } = surroundings(shared, name);
   const engine = new SolverEngine({
@@ -230,6 +233,7 @@ function startSolver(shared: Shared, name: string): Promise<Service> {
     solver: name,
     hash,
     nowMs: () => clock.nowMs(),
+    prover: (msMax) => timeBoxed(highs, msMax),
   });
   const port = inThread(engine, systemClock);
   const channel = { bus, cluster: clusterName, hash, source: 'solver', clock };

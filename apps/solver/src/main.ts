@@ -29,6 +29,13 @@ const settings = {
     fallback: defaultSolverConfig.requestBudgetMaxMs,
     parse: durationMs,
   },
+  boundMs: {
+    env: 'BOUND_TIME',
+    flag: 'bound-time',
+    help: 'Time for proving the lower bound in the decision of a plan, after the plan is sent; 0: the quick bound.',
+    fallback: defaultSolverConfig.boundMs,
+    parse: durationMs,
+  },
   nodeCharge: {
     env: 'NODE_CHARGE',
     flag: 'node-charge',
@@ -51,7 +58,7 @@ await runService(
 function assemble(shell: Shell<typeof settings>): Assembled {
   const { log, metrics, clock, vitals } = shell;
   const { clusterName, natsUrl, natsCredentials, replicaName } = shell.settings;
-  const { budgetMs, requestBudgetMaxMs } = shell.settings;
+  const { budgetMs, requestBudgetMaxMs, boundMs } = shell.settings;
   const bus = connectNats({
     servers: natsUrl.split(','),
     replicas: shell.settings.natsReplicas,
@@ -73,7 +80,7 @@ function assemble(shell: Shell<typeof settings>): Assembled {
   const channel = { bus, cluster: clusterName, hash: systemHash, source: 'solver', clock };
   const service = createSolver(
     { channel, engine, log, metrics },
-    { ...defaultSolverConfig, budgetMs, requestBudgetMaxMs },
+    { ...defaultSolverConfig, budgetMs, requestBudgetMaxMs, boundMs },
   );
   const close = async (): Promise<void> => {
     await engine.close();

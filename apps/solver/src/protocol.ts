@@ -16,6 +16,7 @@ export type Question =
    * latest.
    */
   | { readonly kind: 'changed'; readonly id: number; readonly waitMs: number }
+  | { readonly kind: 'bound'; readonly id: number; readonly planId: string; readonly msMax: number }
   | { readonly kind: 'debug'; readonly id: number };
 
 /**

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 
+import { highsSolver, timeBoxed } from '@dovetail/adapter-highs';
 import { stackOf } from '@dovetail/core-ports';
 import { systemClock, systemHash } from '@dovetail/runtime';
 import { inThread, SolverEngine } from '@dovetail/service-solver';
@@ -15,6 +16,8 @@ import {
 // The mirror and the planner run here, off the main thread. The main thread only forwards messages
 // and questions.
 const { cluster, solver, offset, nodeChargeMicrosPerHour } = workerData as WorkerData;
+// HiGHS starts with the first proof, in a thread of its own.
+const highs = highsSolver({ background: true });
 const nowMs = sharedOffsetClock(offset);
 const engine = new SolverEngine({
   cluster,
@@ -22,6 +25,7 @@ const engine = new SolverEngine({
   hash: systemHash,
   nowMs,
   planOptions: { nodeChargeMicrosPerHour },
+  prover: (msMax) => timeBoxed(highs, msMax),
   onMalformed: (malformed) => parentPort?.postMessage({ malformed } satisfies Notice),
 });
 const port = inThread(engine, systemClock);
@@ -36,6 +40,8 @@ parentPort?.on('message', (question: Question) => {
       return void answer(question.id, () => port.solveBatch(question.batch, question.budgetMs));
     case 'request':
       return void answer(question.id, () => port.solveRequest(question.request));
+    case 'bound':
+      return void answer(question.id, () => port.proveBound(question.planId, question.msMax));
     case 'changed':
       return void answer(question.id, () => port.changed(question.waitMs));
     case 'debug':

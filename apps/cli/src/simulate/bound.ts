@@ -1,36 +1,13 @@
-import type { Pod } from '@dovetail/core-kube-model';
 import { messageOf } from '@dovetail/core-ports';
-import {
-  type Bound,
-  type Plan,
-  type PlanOptions,
-  type Snapshot,
-  tightBound,
-  uncharged,
-} from '@dovetail/core-scheduling';
+import { type Bound, type Plan, type Planned, provenBound } from '@dovetail/core-scheduling';
 
-type Planned = {
-  readonly snapshot: Snapshot;
-  readonly pods: readonly Pod[];
-  readonly options: PlanOptions;
-};
-
-/**
- * Ranges of the number of nodes that the spread bound tries, if time permits. Beyond these it
- * hardly grows.
- */
-const rangesMax = 25;
-
-async function proven({ snapshot, pods, options }: Planned, msMax: number): Promise<Bound> {
+async function proven(made: Plan, planned: Planned, msMax: number): Promise<Bound> {
   // HiGHS is loaded only here: it takes longer to start than most plans take.
   const { highsSolver, timeBoxed } = await import('@dovetail/adapter-highs');
   const solver = highsSolver();
   solver.start();
   try {
-    return await tightBound(snapshot, pods, options, timeBoxed(solver, msMax), {
-      programMsMax: msMax,
-      rangesMax,
-    });
+    return await provenBound(made, planned, { lp: timeBoxed(solver, msMax), msMax });
   } finally {
     await solver.close();
   }
@@ -47,14 +24,8 @@ export async function tightened(
   what: { readonly msMax: number; readonly tell: (note: string) => void },
 ): Promise<Plan> {
   if (what.msMax <= 0 || made.newNodes.length === 0) return made;
-  const left = new Set(made.unplaced.map((one) => one.podUid));
   try {
-    const charged = await proven(
-      { ...planned, pods: planned.pods.filter((pod) => !left.has(pod.uid)) },
-      what.msMax,
-    );
-    const bound = uncharged(charged, made.newNodes.length, planned.options);
-    return bound.priceMicrosPerHour > made.bound.priceMicrosPerHour ? { ...made, bound } : made;
+    return { ...made, bound: await proven(made, planned, what.msMax) };
   } catch (error) {
     what.tell(`no tight lower bound: ${messageOf(error)}`);
     return made;

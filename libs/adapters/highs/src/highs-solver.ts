@@ -3,6 +3,9 @@ import { Worker } from 'node:worker_threads';
 
 import type { LinearProgram, LpLimits, LpSolution, LpSolver } from '@dovetail/core-ports';
 
+/** The data that the thread starts with. */
+export type HighsThreadData = { readonly background: boolean };
+
 type Reply =
   | { readonly id: number; readonly solution: LpSolution }
   | { readonly id: number; readonly message: string };
@@ -23,6 +26,8 @@ export type HighsSolver = LpSolver & {
 export type HighsOptions = {
   /** The place of the thread's code. Bundles keep it elsewhere than sources do. */
   readonly threadFile?: URL;
+  /** Whether other threads go first on a busy machine. By default the thread is equal to them. */
+  readonly background?: boolean;
 };
 
 /**
@@ -37,8 +42,8 @@ class Thread {
   #next = 0;
   #ending = false;
 
-  constructor(file: URL, onEnd: () => void) {
-    this.#worker = new Worker(file);
+  constructor(file: URL, data: HighsThreadData, onEnd: () => void) {
+    this.#worker = new Worker(file, { workerData: data });
     this.#worker.on('message', (reply: Reply) => this.#hear(reply));
     const end = (error: Error): void => {
       onEnd();
@@ -102,7 +107,7 @@ export function highsSolver(options: HighsOptions = {}): HighsSolver {
   const file = options.threadFile ?? builtThread();
   let thread: Thread | undefined;
   const started = (): Thread => {
-    const made: Thread = new Thread(file, () => {
+    const made: Thread = new Thread(file, { background: options.background === true }, () => {
       if (thread === made) thread = undefined;
     });
     return made;

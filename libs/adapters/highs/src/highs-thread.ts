@@ -1,7 +1,8 @@
 // The thread that HiGHS runs in. A solve blocks its thread, and WebAssembly memory never shrinks,
 // so neither may be the caller's. The target `gen` compiles it, because a worker thread starts
 // without a loader.
-import { parentPort } from 'node:worker_threads';
+import { constants, setPriority } from 'node:os';
+import { parentPort, workerData } from 'node:worker_threads';
 
 import {
   type LinearProgram,
@@ -11,11 +12,17 @@ import {
 } from '@dovetail/core-ports';
 import loadHighs, { type ModelData } from 'highs';
 
+import type { HighsThreadData } from './highs-solver.js';
+
 type Ask = { readonly id: number; readonly program: LinearProgram; readonly limits: LpLimits };
 
 /** HiGHS' own codes for "optimal" and "infeasible". */
 const optimal = 7;
 const infeasible = 8;
+
+// On Linux this is the priority of the calling thread only; elsewhere it would be the process'.
+if ((workerData as HighsThreadData).background && process.platform === 'linux')
+  setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 // The package types its ES module as CommonJS, where the default export is one level deeper.
 const highs = await (loadHighs as unknown as typeof loadHighs.default)();

@@ -9,9 +9,10 @@ import { BusError, messageOf, Stopper, type StopSignal } from '@dovetail/core-po
 import { countMalformed, keepInHand } from '@dovetail/service-kit';
 
 import type { SolverConfig, TellingDeps } from './config.js';
-import { decisionOfPlan, decisionOfUnreadable } from './decisions.js';
+import { decisionOfUnreadable } from './decisions.js';
 import { Failures } from './failures.js';
-import { observePlan, observeWait } from './observations.js';
+import { observeWait } from './observations.js';
+import { tellPlan } from './plan-teller.js';
 
 /** The longest wait for a change of the mirror before the engine is asked again. */
 const changeWaitMs = 250;
@@ -55,7 +56,7 @@ export class BatchPlanner {
       const solved = await this.#keeping(work, () =>
         engine.solveBatch(batch, this.#config.budgetMs),
       );
-      if (solved.kind === 'plan') return this.#finish(work, solved.message);
+      if (solved.kind === 'plan') return this.#finish(work, solved.message, stop);
       if (solved.kind !== 'behind') return work.item.ack();
       const leftMs = untilMs - channel.clock.nowMs();
       if (leftMs <= 0 || stop.aborted) break;
@@ -83,12 +84,11 @@ export class BatchPlanner {
     }
   }
 
-  async #finish(work: Batch, message: PlanMessage): Promise<void> {
-    const { channel, decisions } = this.#deps;
-    await publishPlan(channel, message);
+  /** Sends a plan. The next batch does not wait for the proof of its bound. */
+  async #finish(work: Batch, message: PlanMessage, stop: StopSignal): Promise<void> {
+    await publishPlan(this.#deps.channel, message);
     await work.item.ack();
-    observePlan(this.#deps, message);
-    decisions.tell(decisionOfPlan(message));
+    void tellPlan(this.#deps, message, { boundMs: this.#config.boundMs, stop });
   }
 
   /** Ends an unreadable batch with a decision. Reading it again would not help. */

@@ -24,6 +24,11 @@ export type SolverConfig = {
    * It keeps one request from holding up the others.
    */
   readonly requestBudgetMaxMs: number;
+  /**
+   * Time for proving the bound of a plan that was sent, in milliseconds. Nothing waits for it but
+   * the plan's decision. 0: decisions carry the quick bound.
+   */
+  readonly boundMs: number;
   /** How long a batch may wait for the mirror before it is given back, in milliseconds. */
   readonly patienceMs: number;
   /** After this many failures here, a batch ends with a decision. */
@@ -33,10 +38,12 @@ export type SolverConfig = {
 /**
  * The budget trades price against the time that pods wait; most of the improvement comes early. The
  * patience is far above the feed's usual delay, so that batches are not handed around needlessly.
+ * The time for bounds is that of `dovetail simulate`: HiGHS answers for most plans within it.
  */
 export const defaultSolverConfig: SolverConfig = {
   budgetMs: 100,
   requestBudgetMaxMs: 2_000,
+  boundMs: 1_000,
   patienceMs: 10_000,
   failuresMax: 3,
 };

@@ -1,5 +1,6 @@
 import type { PendingBatch, PlanRequest } from '@dovetail/contracts';
 import { type Clock, type DebugState, type FollowEvent, neverStopping } from '@dovetail/core-ports';
+import type { Bound } from '@dovetail/core-scheduling';
 import { Wake } from '@dovetail/service-kit';
 
 import type { Solved, SolverEngine } from './engine.js';
@@ -20,6 +21,11 @@ interface EnginePlanner {
   solveBatch(batch: PendingBatch, budgetMs: number): Promise<Solved>;
   /** Plans a what-if request. Rejects when the planner fails. */
   solveRequest(request: PlanRequest): Promise<Solved>;
+  /**
+   * Resolves with the best bound of the newest plan that is proven in `msMax`; undefined if none is
+   * proven. Rejects when the prover fails.
+   */
+  proveBound(planId: string, msMax: number): Promise<Bound | undefined>;
   /** Resolves when the mirror has changed since the last call, or after `waitMs` at the latest. */
   changed(waitMs: number): Promise<void>;
 }
@@ -55,6 +61,7 @@ export function inThread(engine: SolverEngine, clock: Clock): EnginePort {
     catalog: (event) => apply(() => engine.catalog(event)),
     solveBatch: (batch, budgetMs) => ask(() => engine.solveBatch(batch, budgetMs)),
     solveRequest: (request) => ask(() => engine.solveRequest(request)),
+    proveBound: (planId, msMax) => engine.proveBound(planId, msMax),
     changed: (waitMs) => wake.wait(neverStopping, waitMs),
     ready: () => engine.ready,
     debugState: () => engine.debugState(),

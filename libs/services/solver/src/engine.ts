@@ -13,6 +13,7 @@ import { poolKey } from '@dovetail/core-api';
 import { compareText, isUnplaced, type Pod, uprooted } from '@dovetail/core-kube-model';
 import type { DebugState, FollowEvent, Hash } from '@dovetail/core-ports';
 import {
+  type Bound,
   defaultPlanOptions,
   finishMsPerNode,
   plan,
@@ -20,6 +21,7 @@ import {
 } from '@dovetail/core-scheduling';
 
 import { Mirror } from './mirror.js';
+import { Proofs, type Prover } from './proofs.js';
 import { snapshotOf } from './snapshot.js';
 
 /** The identity and the settings of an engine. */
@@ -32,6 +34,8 @@ export type EngineOptions = {
    */
   readonly nowMs: () => number;
   readonly planOptions?: Partial<PlanOptions>;
+  /** Proves bounds beside planning; absent: plans keep their quick bounds. */
+  readonly prover?: Prover;
   /** Called for each unreadable message of the followed streams. The engine skips it. */
   readonly onMalformed?: (message: MalformedMessage) => void;
 };
@@ -60,6 +64,7 @@ export type Solved = { readonly kind: 'plan'; readonly message: PlanMessage } | 
 export class SolverEngine {
   readonly #mirror = new Mirror();
   readonly #options: EngineOptions;
+  readonly #proofs: Proofs;
   /**
    * The time of the last loss of the state feed. pod-watcher publishes it again in the seconds
    * after.
@@ -68,6 +73,7 @@ export class SolverEngine {
 
   constructor(options: EngineOptions) {
     this.#options = options;
+    this.#proofs = new Proofs(options.prover, options.nowMs);
   }
 
   /** Applies an event of the state feed. */
@@ -173,11 +179,8 @@ export class SolverEngine {
       ...this.#options.planOptions,
       shouldStop: (nodes) => this.#options.nowMs() + nodes * finishMsPerNode >= deadlineMs,
     };
-    const made = plan(
-      snapshot,
-      task.pods.toSorted((a, b) => compareText(a.uid, b.uid)),
-      options,
-    );
+    const pods = task.pods.toSorted((a, b) => compareText(a.uid, b.uid));
+    const made = plan(snapshot, pods, options);
     const { incarnation, sequence } = this.#mirror.position;
     const admissionSeen: AdmissionNumber = this.#mirror.admission;
     const draft = {
@@ -189,7 +192,18 @@ export class SolverEngine {
       solver: this.#options.solver,
       solveMs: this.#options.nowMs() - startedMs,
     };
-    return { kind: 'plan', message: { id: planIdOf(this.#options.hash, draft), ...draft } };
+    const id = planIdOf(this.#options.hash, draft);
+    this.#proofs.keep({ planId: id, plan: made, planned: { snapshot, pods, options } });
+    return { kind: 'plan', message: { id, ...draft } };
+  }
+
+  /**
+   * Returns the best bound of the newest plan that is proven in this time, in milliseconds.
+   * Undefined if there is no prover, no time, or the plan is not the newest. Rejects if the prover
+   * fails.
+   */
+  proveBound(planId: string, msMax: number): Promise<Bound | undefined> {
+    return this.#proofs.prove(planId, msMax);
   }
 
   /** The state of the engine, in numbers. */

@@ -17,7 +17,7 @@ export const solverMetrics: Readonly<
     help: 'Batches whose planning failed and that were given back',
   },
   dovetail_solver_gap_ratio: {
-    help: 'How far a plan costs above its lower bound (0.1: 10 %), where there is one',
+    help: 'How far a plan costs above the best lower bound that was proven (0.1: 10 %), where there is one',
     buckets: [0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1],
   },
   dovetail_solver_queue_wait_seconds: {

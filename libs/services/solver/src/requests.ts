@@ -4,11 +4,12 @@ import {
   type PlanRequest,
   publishPlan,
 } from '@dovetail/contracts';
+import type { StopSignal } from '@dovetail/core-ports';
 
-import type { SolverDeps, TellingDeps } from './config.js';
-import { decisionOfPlan } from './decisions.js';
+import type { SolverConfig, SolverDeps, TellingDeps } from './config.js';
 import type { Solved } from './engine.js';
 import { observePlan, observeWait } from './observations.js';
+import { tellPlan } from './plan-teller.js';
 
 /**
  * How long a request waits for the mirror. The caller asks again anyway. A longer wait would
@@ -20,14 +21,15 @@ const changeWaitMs = 100;
 
 /**
  * Answers a what-if request. With `commit` in mode `plan`, it also sends the plan to the launcher
- * and tells its decision.
+ * and tells its decision; the answer does not wait for the proof of its bound.
  */
 export async function answerRequest(
   deps: TellingDeps,
   mode: PlannerMode,
   request: PlanRequest,
+  about: Pick<SolverConfig, 'boundMs'> & { readonly stop: StopSignal },
 ): Promise<PlannerOutcome> {
-  const { channel, decisions } = deps;
+  const { channel } = deps;
   const askedMs = channel.clock.nowMs();
   const solved = await solvePatiently(deps, request);
   if (solved.kind !== 'plan') return refusalOf(solved);
@@ -35,9 +37,8 @@ export async function answerRequest(
   observeWait(deps, 'request', channel.clock.nowMs() - askedMs - message.solveMs);
   if (request.commit !== undefined && mode === 'plan') {
     await publishPlan(channel, message);
-    decisions.tell(decisionOfPlan(message));
-  }
-  observePlan(deps, message);
+    void tellPlan(deps, message, about);
+  } else observePlan(deps, message);
   const { id: planId, plan, statePosition } = message;
   return { ok: true, reply: { planId, plan, statePosition } };
 }

@@ -32,7 +32,8 @@ export function createSolver(deps: SolverDeps, config: SolverConfig): Service {
         channel,
         (mode, request) => {
           const budgetMs = Math.min(request.budgetMs, config.requestBudgetMaxMs);
-          return answerRequest(telling, mode, { ...request, budgetMs });
+          const { boundMs } = config;
+          return answerRequest(telling, mode, { ...request, budgetMs }, { boundMs, stop });
         },
         stop,
       ),

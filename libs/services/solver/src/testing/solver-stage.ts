@@ -26,6 +26,7 @@ import { clusterName, hash, m5Types, Stage } from '@dovetail/sim-stage';
 import { defaultSolverConfig, type SolverConfig, type SolverDeps } from '../config.js';
 import { SolverEngine } from '../engine.js';
 import { type EnginePort, inThread } from '../engine-port.js';
+import type { Prover } from '../proofs.js';
 import { createSolver } from '../solver.js';
 
 /** A stage for solvers. It publishes their input and keeps their output. */
@@ -155,6 +156,7 @@ export class SolverStage extends Stage {
       readonly config?: Partial<SolverConfig>;
       readonly around?: (engine: EnginePort) => EnginePort;
       readonly bus?: SolverDeps['channel']['bus'];
+      readonly prover?: Prover;
     } = {},
   ): Stopper {
     const stop = new Stopper(this.stop.signal);
@@ -164,6 +166,7 @@ export class SolverStage extends Stage {
       hash,
       nowMs: () => this.clock.nowMs(),
       onMalformed: (malformed) => reportMalformed(this, malformed),
+      ...(options.prover === undefined ? {} : { prover: options.prover }),
     });
     this.engines.push(engine);
     const port = inThread(engine, this.clock);

@@ -1,0 +1,51 @@
+import type { PlanMessage } from '@dovetail/contracts';
+import { messageOf, Stopper, type StopSignal } from '@dovetail/core-ports';
+
+import type { SolverConfig, TellingDeps } from './config.js';
+import { decisionOfPlan } from './decisions.js';
+import { observePlan } from './observations.js';
+
+/**
+ * How much longer than its time a proof may take until the decision is told without it. The
+ * planning thread may be making the next plan when the proof ends.
+ */
+const answerMs = 500;
+
+/**
+ * Tells the decision of a published plan once its bound is proven. After the time for proofs, or
+ * at `stop`, it tells the plan's own bound.
+ */
+export async function tellPlan(
+  deps: TellingDeps,
+  message: PlanMessage,
+  { boundMs, stop }: Pick<SolverConfig, 'boundMs'> & { readonly stop: StopSignal },
+): Promise<void> {
+  const bound = boundMs > 0 ? await boundInTime(deps, message.id, { boundMs, stop }) : undefined;
+  const told: PlanMessage =
+    bound === undefined ? message : { ...message, plan: { ...message.plan, bound } };
+  observePlan(deps, told);
+  deps.decisions.tell(decisionOfPlan(told));
+}
+
+type Bound = PlanMessage['plan']['bound'];
+
+async function boundInTime(
+  { engine, channel, log }: TellingDeps,
+  planId: string,
+  what: { readonly boundMs: number; readonly stop: StopSignal },
+): Promise<Bound | undefined> {
+  const over = new Stopper(what.stop);
+  try {
+    return await Promise.race([
+      engine.proveBound(planId, what.boundMs),
+      channel.clock.sleep(what.boundMs + answerMs, over).then(() => undefined),
+    ]);
+  } catch (error) {
+    log.warn('bound-unproven', `the bound of a plan was not proven: ${messageOf(error)}`, {
+      plan: planId,
+    });
+    return undefined;
+  } finally {
+    over.abort();
+  }
+}

@@ -1,0 +1,50 @@
+import type { LpSolver } from '@dovetail/core-ports';
+import { type Bound, type Plan, type Planned, provenBound } from '@dovetail/core-scheduling';
+
+/** Solves the programs of one proof, all of them together within this many milliseconds. */
+export type Prover = (msMax: number) => LpSolver;
+
+type Provable = { readonly planId: string; readonly plan: Plan; readonly planned: Planned };
+
+/**
+ * Proves bounds of plans beside planning, one after the other, so that proofs do not slow each
+ * other down.
+ *
+ * Invariant: it keeps the input of the newest plan, and that of plans whose proofs were asked for
+ * and have not ended.
+ */
+export class Proofs {
+  readonly #prover: Prover | undefined;
+  readonly #nowMs: () => number;
+  #newest: Provable | undefined;
+  #before: Promise<unknown> = Promise.resolve();
+
+  constructor(prover: Prover | undefined, nowMs: () => number) {
+    this.#prover = prover;
+    this.#nowMs = nowMs;
+  }
+
+  /** Keeps the input of a plan until its proof is asked for or another plan is made. */
+  keep(provable: Provable): void {
+    if (this.#prover !== undefined) this.#newest = provable;
+  }
+
+  /**
+   * Returns the best bound that is proven within `msMax`, of the newest plan. The result is
+   * undefined for another plan, without a prover, or if earlier proofs took all the time. Rejects
+   * if the prover fails.
+   */
+  async prove(planId: string, msMax: number): Promise<Bound | undefined> {
+    const [prover, newest] = [this.#prover, this.#newest];
+    if (prover === undefined || newest?.planId !== planId) return undefined;
+    this.#newest = undefined;
+    const untilMs = this.#nowMs() + msMax;
+    const proof = this.#before.then(async () => {
+      const leftMs = untilMs - this.#nowMs();
+      if (leftMs <= 0) return undefined;
+      return await provenBound(newest.plan, newest.planned, { lp: prover(leftMs), msMax: leftMs });
+    });
+    this.#before = proof.catch(() => undefined);
+    return await proof;
+  }
+}
