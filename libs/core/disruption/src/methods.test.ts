@@ -112,6 +112,18 @@ describe('a pass', () => {
     expect(eligible.expired).toBe(8);
   });
 
+  test('gives the turn of an expired node that pauses to the next', () => {
+    const views = Array.from({ length: 7 }, (_, index) =>
+      view({
+        claim: claim(`c${String(index)}`, { createdMs: 1_000 + index, expireAfterMs: 1 }),
+        node: node(`n${String(index)}`),
+      }),
+    );
+    const pauses = ({ name }: { readonly name: string }): boolean => name < 'c3';
+    const { retire } = decidePass(views, { ...options, pauses });
+    expect(retire.map((start) => start.view.claim.name)).toEqual(['c3', 'c4', 'c5', 'c6']);
+  });
+
   test('asks of a node with pods not whether it may be disrupted', () => {
     const busy = view({
       pods: [pod('p', { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } })],

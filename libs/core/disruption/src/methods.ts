@@ -94,7 +94,7 @@ export type PassOptions = EligibilityOptions & {
   readonly expiryLimits?: ExpiryLimits;
   /**
    * Whether a claim pauses after a retirement that was given up. It takes nothing from its pool's
-   * budget. Absent: none does.
+   * budget, nor from the nodes that may expire at a time. Absent: none does.
    */
   readonly pauses?: (claim: NodeClaim) => boolean;
 };
@@ -121,6 +121,7 @@ class Pass {
     if (isEnding(view)) return;
     const expiry = expiryOf(view.claim, this.#options.nowMs);
     if (expiry.kind === 'due') {
+      if (this.#options.pauses?.(view.claim) === true) return;
       this.expired.push({
         start: { view, cause: 'expired', note: expiry.note },
         sinceMs: expiry.dueMs,

@@ -13,6 +13,7 @@ describe('a retirement', () => {
     expiryWaitMs: 900_000,
     interruptionWaitMs: 60_000,
     unansweredWaitMs: 30_000,
+    unansweredExpiryMs: 300_000,
     drainReserveMs: 10_000,
     askAgainMs: 75_000,
     askAgainUrgentMs: 15_000,
@@ -91,7 +92,17 @@ describe('a retirement', () => {
       step({ ...asked, expects: 1, atMs: nowMs - 2_000_000 }, { replacements: [replacement('r')] }),
       'wait',
     ],
-    ['expired, no solver ever answered: goes on asking', step({ atMs: nowMs - 9_000_000 }), 'ask'],
+    ['expired, no solver has answered yet: goes on asking', step({ atMs: nowMs - 299_000 }), 'ask'],
+    [
+      'expired, no solver answered for minutes: lets others have their turn',
+      step({ atMs: nowMs - 300_000, askedMs: nowMs - 1_000 }),
+      'abandon',
+    ],
+    [
+      'expired, no answer was noted, but its replacement is on the way: waits',
+      step({ atMs: nowMs - 300_000 }, { replacements: [replacement('r')] }),
+      'wait',
+    ],
     [
       'interrupted, half the notice over: ends',
       step({ cause: 'interrupted', atMs: nowMs - 60_000, deadlineMs: nowMs + 50_000 }),

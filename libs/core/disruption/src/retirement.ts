@@ -23,6 +23,11 @@ export type RetirementLimits = {
    */
   readonly unansweredWaitMs: number;
   /**
+   * An expired node that no solver has answered for gives its place to the next after this time.
+   * There may be an answer for others.
+   */
+  readonly unansweredExpiryMs: number;
+  /**
    * The time that a drain takes beside the pods' grace, kept free before a deadline: evictions, and
    * the least duration of a drain.
    */
@@ -53,7 +58,8 @@ export type RetirementStep =
   | { readonly kind: 'abandon'; readonly notes: readonly DisruptionNote[] }
   /** Delete the claim. Termination does the rest. */
   | { readonly kind: 'end'; readonly note?: DisruptionNote }
-  | { readonly kind: 'ask' }
+  /** Ask a solver, and look again at `limitMs` (Infinity: never) even if none has answered. */
+  | { readonly kind: 'ask'; readonly limitMs: number }
   /** Taint the node, because its pods have another place now, and look again. */
   | { readonly kind: 'taint' }
   | { readonly kind: 'wait'; readonly untilMs: number };
@@ -133,15 +139,29 @@ export function retirementStep(facts: RetirementFacts): RetirementStep {
     (claim) => conditionTrueSinceMs(claim, 'Initialized') !== undefined,
   ).length;
   if (ready > 0 && ready >= (retirement.expects ?? replacements.length)) return endStep(facts);
+  if (isUnanswered(facts)) return { kind: 'abandon', notes: [unanswered(facts)] };
   const limitMs = waitLimitMs(facts);
   if (nowMs >= limitMs) return endStep(facts, missing(facts, ready));
   const againMs = retirement.deadlineMs === undefined ? limits.askAgainMs : limits.askAgainUrgentMs;
   const askMs = retirement.askedMs === undefined ? nowMs : retirement.askedMs + againMs;
-  if (replacements.length === 0 && nowMs >= askMs) return { kind: 'ask' };
+  if (replacements.length === 0 && nowMs >= askMs) return { kind: 'ask', limitMs };
   return {
     kind: 'wait',
     untilMs: Math.min(limitMs, replacements.length === 0 ? askMs : nowMs + againMs),
   };
+}
+
+/** Whether no solver has answered for an expired node, for so long that another may try. */
+const isUnanswered = ({ retirement, replacements, nowMs, limits }: RetirementFacts): boolean =>
+  retirement.cause === 'expired' &&
+  retirement.answeredMs === undefined &&
+  replacements.length === 0 &&
+  nowMs >= retirement.atMs + limits.unansweredExpiryMs;
+
+function unanswered({ retirement, nowMs }: RetirementFacts): DisruptionNote {
+  const waitedSeconds = Math.floor((nowMs - retirement.atMs) / 1000);
+  const message = `no solver has planned its replacement for ${String(waitedSeconds)} s; others have their turn`;
+  return note('replacement-unanswered', message, { waitedSeconds });
 }
 
 function missing({ retirement, nowMs }: RetirementFacts, ready: number): DisruptionNote {

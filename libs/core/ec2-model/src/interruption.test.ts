@@ -133,6 +133,20 @@ describe('interruption notices', () => {
     ));
 });
 
+test.each([
+  ['upcoming', 'notice'],
+  ['open', 'notice'],
+  ['closed', 'irrelevant'],
+])('a scheduled change that is %s is %s', (statusCode, kind) => {
+  const detail = {
+    service: 'EC2',
+    eventTypeCategory: 'scheduledChange',
+    statusCode,
+    affectedEntities: [{ entityValue: id }],
+  };
+  expect(parseInterruption(event('aws.health', 'AWS Health Event', detail)).kind).toBe(kind);
+});
+
 describe('a message of EventBridge', () => {
   const warning = (changes: object): string =>
     ec2('EC2 Spot Instance Interruption Warning', { 'instance-id': id }, changes);

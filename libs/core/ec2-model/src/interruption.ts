@@ -129,14 +129,19 @@ function stateChange(origin: NoticeOrigin, detail: Raw): ParsedInterruption {
   }
 }
 
-/** Reads a health event. Only EC2's scheduled changes end instances; one event may name many. */
+/**
+ * Reads a health event. Only EC2's scheduled changes end instances; one event may name many. AWS
+ * sends the event again when it is over (`statusCode` is `closed`).
+ */
 function healthEvent(origin: NoticeOrigin, detail: Raw): ParsedInterruption {
-  const { service, eventTypeCategory, affectedEntities } = detail;
+  const { service, eventTypeCategory, statusCode, affectedEntities } = detail;
   if (service !== 'EC2' || eventTypeCategory !== 'scheduledChange')
     return {
       kind: 'irrelevant',
       why: `a health event of ${String(service)}, category ${String(eventTypeCategory)}`,
     };
+  if (statusCode === 'closed')
+    return { kind: 'irrelevant', why: 'a scheduled change that is over' };
   if (!Array.isArray(affectedEntities)) return malformed('detail.affectedEntities is not a list');
   const values = affectedEntities.map((entity: unknown) =>
     isRecord(entity) ? entity['entityValue'] : undefined,

@@ -89,6 +89,8 @@ export type DisruptionCode =
   | 'budget-invalid'
   | 'drain-deadline'
   | 'replacement-missing'
+  | 'replacement-refused'
+  | 'replacement-unanswered'
   | 'interruption-notice'
   | 'collection-brake'
   | 'cluster-mismatch'

@@ -37,8 +37,14 @@ type DisruptionConfig = RetirementLimits & {
    */
   readonly askRetryMs: number;
   /**
-   * How long an empty node is left alone after its retirement was given up. A watch may be silent
-   * for minutes and show as empty what is not.
+   * What-ifs side by side, and as many for nodes with a deadline. A solver plans one at a time;
+   * more would only wait there until they are too late.
+   */
+  readonly askConcurrency: number;
+  /**
+   * How long a node is left alone after its retirement was given up. A watch may be silent for
+   * minutes and show as empty what is not. A fault that keeps a replacement from being planned may
+   * last, too, and other expired nodes have their turn.
    */
   readonly abandonPause: { readonly firstMs: number; readonly maxMs: number };
   /**
@@ -140,11 +146,13 @@ export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
     planBudgetMs: 1_000,
     planTimeoutMs: 5_000,
     askRetryMs: 5_000,
+    askConcurrency: 4,
     abandonPause: { firstMs: 10_000, maxMs: 600_000 },
     podEventPauseMs: 60_000,
     expiryWaitMs: 900_000,
     interruptionWaitMs: 60_000,
     unansweredWaitMs: 30_000,
+    unansweredExpiryMs: 300_000,
     drainReserveMs: 10_000,
     askAgainMs: 75_000,
     askAgainUrgentMs: 15_000,

@@ -1,5 +1,4 @@
 import { annotations } from '@dovetail/core-api';
-import { isTaintedDisrupted } from '@dovetail/core-cluster';
 import { parseRetirement } from '@dovetail/core-disruption';
 import { compareText } from '@dovetail/core-kube-model';
 import { type DebugState, messageOf, Stopper, type StopSignal } from '@dovetail/core-ports';
@@ -11,7 +10,7 @@ import { followNodeDeletion, followPoolDeletion } from './end/follow-deletion.js
 import { Terminator } from './end/terminator.js';
 import { Interruptions } from './interrupt/interruptions.js';
 import { ClusterIdentity } from './outside/identity.js';
-import { abandonRetirement } from './outside/node-edits.js';
+import { LeftoverTaints } from './retire/leftover-taints.js';
 import { Passes } from './retire/passes.js';
 import { Retirer } from './retire/retirer.js';
 
@@ -30,7 +29,11 @@ export class ReaperEpoch {
   readonly #retirer: Retirer;
   readonly #passes: Passes;
   readonly #collector: Collector;
+  readonly #leftovers: LeftoverTaints;
   readonly #queue: WorkQueue;
+  /** Nodes for which a solver is to be asked, by haste: no drain waits for an answer. */
+  readonly #asks: WorkQueue;
+  readonly #urgentAsks: WorkQueue;
 
   constructor(context: ReaperContext) {
     const { deps, config } = context;
@@ -40,12 +43,20 @@ export class ReaperEpoch {
     this.#retirer = new Retirer(context);
     this.#passes = new Passes(context, this.#retirer);
     this.#collector = new Collector(context, this.#identity);
-    this.#queue = new WorkQueue({
+    this.#leftovers = new LeftoverTaints(context);
+    this.#queue = this.#queueOf('claims', config.termination.concurrency);
+    this.#asks = this.#queueOf('asks', config.disruption.askConcurrency);
+    this.#urgentAsks = this.#queueOf('urgent-asks', config.disruption.askConcurrency);
+  }
+
+  #queueOf(name: string, concurrency: number): WorkQueue {
+    const { deps } = this.#context;
+    return new WorkQueue({
       clock: deps.clock,
-      concurrency: config.termination.concurrency,
+      concurrency,
       retryMs,
       retryMaxMs,
-      watch: { vitals: deps.vitals, name: 'claims' },
+      watch: { vitals: deps.vitals, name },
       onError: (claim, error, failures) => {
         deps.metrics.count('dovetail_looks_failed_total');
         deps.log.warn(
@@ -64,6 +75,8 @@ export class ReaperEpoch {
     try {
       await Promise.all([
         this.#queue.run((claimName) => this.#look(claimName, stop), stop),
+        this.#asks.run((claimName) => this.#ask(claimName), stop),
+        this.#urgentAsks.run((claimName) => this.#ask(claimName), stop),
         this.#passes.run(stop),
         this.#collector.run(stop),
         this.#interruptions(stop),
@@ -99,7 +112,7 @@ export class ReaperEpoch {
 
   /** Ends a claim, carries its retirement on, or makes it follow its node or pool. */
   async #look(name: string, stop: StopSignal): Promise<Again> {
-    const { cluster, deps } = this.#context;
+    const { cluster } = this.#context;
     const claim = cluster.claims.one('name', name);
     if (claim === undefined || stop.aborted) return undefined;
     if (claim.deletionMs !== undefined) return this.#terminator.look(name, stop);
@@ -110,9 +123,16 @@ export class ReaperEpoch {
     }
     if (await followPoolDeletion(this.#context, claim)) return undefined;
     if (node === undefined || !cluster.synced()) return undefined;
-    if (node.annotations[annotations.retirement] !== undefined) return this.#retirer.look(name);
-    // We never taint without the annotation: this taint is a leftover that keeps the node useless.
-    if (isTaintedDisrupted(node)) await abandonRetirement(deps.kube, node, undefined);
+    if (node.annotations[annotations.retirement] === undefined)
+      return this.#leftovers.look(claim, node);
+    return this.#retirer.look(name, (isUrgent) =>
+      (isUrgent ? this.#urgentAsks : this.#asks).add(name),
+    );
+  }
+
+  async #ask(name: string): Promise<Again> {
+    await this.#retirer.ask(name);
+    this.#queue.add(name);
     return undefined;
   }
 
@@ -121,6 +141,7 @@ export class ReaperEpoch {
     const ending = [...claims.values()].filter((claim) => claim.deletionMs !== undefined);
     return {
       looks: this.#queue.size(),
+      asks: this.#asks.size() + this.#urgentAsks.size(),
       retiring: [...nodes.values()].flatMap((node) => {
         const retirement = parseRetirement(node.annotations[annotations.retirement]);
         return retirement === undefined ? [] : [{ node: node.name, ...retirement }];

@@ -1,8 +1,10 @@
+import type { PlanRequest } from '@dovetail/contracts';
 import { annotations, renderPromise } from '@dovetail/core-api';
 import { present } from '@dovetail/core-invariant';
 import { type KubeApi, kubeResources } from '@dovetail/core-ports';
 import { describe, expect, test } from '@jest/globals';
 
+import { defaultReaperConfig } from './config.js';
 import {
   cluster,
   decisions,
@@ -319,6 +321,39 @@ test('a pool whose nodes expire together is replaced five nodes at a time, whate
   ]);
 });
 
+test('expired nodes whose replacement is refused leave their turn to the next ones', async () => {
+  await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+  const odd = Array.from({ length: 5 }, (_, index) => `odd-${String(index)}`);
+  for (const name of odd) await cluster.node(name, { cpu: '1', expireAfterMs: 20_000 });
+  await cluster.scale('web', 5);
+  await cluster.pass(3);
+  await cluster.node('plain', { cpu: '1', expireAfterMs: 20_000 });
+  await cluster.scale('web', 6);
+  const refuses = ({ withoutNodes }: PlanRequest) => withoutNodes.join().startsWith('odd');
+  const made = replacements({ afterMs: 5_000, refuses });
+  reap();
+  expect(await cluster.pass(90, gone('claim-plain'))).toBe(true);
+  expect(odd.filter((name) => isDeleting(`claim-${name}`))).toEqual([]);
+  expect(cluster.events('DisruptionBlocked').join()).toContain('the plan broke a rule');
+  // Each of them was asked for a few times, with longer and longer pauses.
+  expect(made.requests.length).toBeLessThan(30);
+});
+
+test('a drain does not wait for solvers that think about other nodes', async () => {
+  await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+  const old = ['old-1', 'old-2', 'old-3', 'old-4'];
+  for (const name of old) await cluster.node(name, { cpu: '1', expireAfterMs: 30_000 });
+  await cluster.scale('web', 4);
+  await cluster.pass(3);
+  await cluster.node('n1');
+  const made = replacements({ afterMs: 600_000, thinkMs: 4_500 });
+  reap({ config: { termination: { ...defaultReaperConfig.termination, concurrency: 2 } } });
+  expect(await cluster.pass(40, () => made.requests.length > 1, 250)).toBe(true);
+  await cluster.kube.delete({ resource: nodeClaims, name: 'claim-n1' });
+  await cluster.pass(1, undefined, 250);
+  expect(tainted('n1')).toBe(true);
+});
+
 test('an empty node of a static pool stays', async () => {
   await started();
   const { metadata: _, ...pool } = present(cluster.find(nodePools, 'default'), 'the pool is there');
@@ -330,17 +365,52 @@ test('an empty node of a static pool stays', async () => {
   expect([isDeleting('claim-n1'), tainted('n1')]).toEqual([false, false]);
 });
 
-test('a taint that somebody else left over is taken away', async () => {
-  await started();
-  await cluster.node('n1');
-  await cluster.kube.patch(
-    { resource: nodes, name: 'n1' },
-    {
-      type: 'merge',
-      body: { spec: { taints: [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }] } },
-    },
-  );
-  reap();
-  await cluster.pass(3);
-  expect(tainted('n1')).toBe(false);
+describe('a taint without a retirement', () => {
+  const taint = (name: string) =>
+    cluster.kube.patch(
+      { resource: nodes, name },
+      {
+        type: 'merge',
+        body: { spec: { taints: [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }] } },
+      },
+    );
+  const ours = { claimAnnotations: { [annotations.admission]: '1.1/plan/bin-0' } };
+
+  test.each<[string, object, number, boolean]>([
+    ['stays on a node of ours for a while', ours, 50, true],
+    ['is then taken away as left over', ours, 70, false],
+    ['stays on a node that Karpenter may be retiring', {}, 3_500, true],
+    ['is taken away there once Karpenter has given up', {}, 3_700, false],
+  ])('%s', async (_sentence, node, seconds, stays) => {
+    await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+    await cluster.node('n1', node);
+    await taint('n1');
+    reap();
+    await cluster.pass(seconds, undefined, 10_000);
+    expect(tainted('n1')).toBe(stays);
+  });
+
+  test('stays on a node whose claim is being deleted, although the watch does not show it', async () => {
+    await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+    await cluster.node('n1', ours);
+    async function* first<T extends { readonly kind: string }>(
+      events: AsyncIterable<T>,
+    ): AsyncGenerator<T> {
+      let isListed = false;
+      for await (const event of events) {
+        if (!isListed) yield event;
+        isListed ||= event.kind === 'synced';
+      }
+    }
+    const watch: KubeApi['watch'] = (watched, stop) =>
+      watched.resource.plural === nodeClaims.plural
+        ? first(cluster.kube.watch(watched, stop))
+        : cluster.kube.watch(watched, stop);
+    reap({ kube: { ...cluster.kube, watch } });
+    await cluster.pass(2);
+    await taint('n1');
+    await cluster.kube.delete({ resource: nodeClaims, name: 'claim-n1' });
+    await cluster.pass(120, undefined, 5_000);
+    expect(tainted('n1')).toBe(true);
+  });
 });

@@ -7,6 +7,7 @@ import {
   isDeleting,
   reap,
   started,
+  stateOf,
   tainted,
 } from './testing/current-cluster.js';
 
@@ -37,6 +38,32 @@ test('a Spot notice is obeyed while calls without a deadline wait', async () => 
   expect(await cluster.pass(60, () => podsLeft() === 0)).toBe(true);
   const { queue } = cluster.twin;
   expect(queue.depth().visible + queue.depth().hidden).toBe(0);
+});
+
+test('the instance of an interrupted node ends while calls without a deadline wait, whatever volumes are there', async () => {
+  await started();
+  const { instanceId } = await cluster.node('n1', { capacityType: 'spot' });
+  await cluster.pod('agent', 'agent', {
+    spec: {
+      nodeName: 'n1',
+      tolerations: [{ operator: 'Exists' }],
+      volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }],
+    },
+  });
+  await cluster.kube.create(kubeResources.persistentVolumeClaims, {
+    metadata: { name: 'data', namespace: 'default' },
+    spec: { volumeName: 'pv-1' },
+  });
+  await cluster.kube.create(kubeResources.volumeAttachments, {
+    metadata: { name: 'va-1' },
+    spec: { attacher: 'ebs.csi.aws.com', nodeName: 'n1', source: { persistentVolumeName: 'pv-1' } },
+    status: { attached: true },
+  });
+  await cluster.pass(2);
+  reap({ kube: full(cluster.kube), urgentKube: cluster.kube });
+  await cluster.pass(3);
+  cluster.twin.notify({ kind: 'spot-interruption', instanceId });
+  expect(await cluster.pass(80, () => stateOf(instanceId) !== 'running')).toBe(true);
 });
 
 /** Whether a pod is still on the node and was not told to end. */

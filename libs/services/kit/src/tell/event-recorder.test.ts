@@ -97,6 +97,23 @@ describe('an Event', () => {
     expect([recorder.waiting(), counts.get('dovetail_events_dropped_total')]).toEqual([5_000, 3]);
   });
 
+  test('that warns is kept and written before others', async () => {
+    const { recorder, run, kube, written, advance } = stage();
+    recorder.record({ ...event('spot'), type: 'Warning' });
+    for (let count = 0; count < 5_003; count += 1) recorder.record(event(String(count)));
+    recorder.record({ ...event('failed'), type: 'Warning' });
+    const made: unknown[] = [];
+    const { create } = kube;
+    kube.create = (resource, object) => {
+      made.push(object['message']);
+      return create.call(kube, resource, object);
+    };
+    void run();
+    await advance(0);
+    expect((await written()).length).toBeGreaterThan(2);
+    expect(made.slice(0, 2)).toEqual(['spot', 'failed']);
+  });
+
   test('has a name that Kubernetes takes, however long that of its object is', async () => {
     const { recorder, run, written, advance } = stage();
     void run();

@@ -39,6 +39,8 @@ const rememberedMax = 20_000;
 const waitingMax = 5_000;
 /** Writes side by side. One at a time would take minutes for a scale-up of a thousand pods. */
 const writesMax = 8;
+/** Events taken at a time, two seconds' worth or so: a new warning waits for no more than these. */
+const batchMax = 128;
 /** Digits of the content's hash in an Event's name; 64 bits do not collide by accident. */
 const suffixLength = 16;
 
@@ -48,8 +50,9 @@ type Told = { readonly atMs: number; readonly count: number };
 /**
  * Records Kubernetes Events behind the work. Nothing waits for an Event, and nothing fails with it.
  *
- * An Event that repeats after a while raises its count. When too many wait, the oldest are dropped
- * and counted in `dovetail_events_dropped_total`. An Event that the API server refuses is logged as
+ * An Event that repeats after a while raises its count. Warnings are written before others. When
+ * too many wait, the oldest are dropped, warnings last, and counted in
+ * `dovetail_events_dropped_total`. An Event that the API server refuses is logged as
  * `event-not-written`.
  *
  * Invariant: at most `waitingMax` Events wait, and `rememberedMax` are remembered.
@@ -60,7 +63,8 @@ export class EventRecorder {
   readonly #wake: Wake;
   /** By content, in the order of their last recording. */
   readonly #told = new Map<string, Told>();
-  #waiting: Waiting[] = [];
+  #warnings: Waiting[] = [];
+  #others: Waiting[] = [];
 
   /** `service` is the service's short name: Events come from `dovetail-<service>`. */
   constructor(deps: EventRecorderDeps, service: string) {
@@ -77,9 +81,9 @@ export class EventRecorder {
     if (before !== undefined && nowMs - before.atMs < repeatMs) return;
     const count = (before?.count ?? 0) + 1;
     this.#remember(key, { atMs: nowMs, count });
-    this.#waiting.push({ event, key, count });
-    if (this.#waiting.length > waitingMax) {
-      this.#waiting.shift();
+    (event.type === 'Warning' ? this.#warnings : this.#others).push({ event, key, count });
+    if (this.waiting() > waitingMax) {
+      (this.#others.length > 0 ? this.#others : this.#warnings).shift();
       this.#deps.metrics.count('dovetail_events_dropped_total');
     }
     this.#wake.raise();
@@ -87,18 +91,18 @@ export class EventRecorder {
 
   /** Events that wait to be written. */
   waiting(): number {
-    return this.#waiting.length;
+    return this.#warnings.length + this.#others.length;
   }
 
   /** Writes the recorded Events, until stopped. */
   async run(stop: StopSignal): Promise<void> {
     while (!stop.aborted) {
-      const batch = this.#waiting;
-      this.#waiting = [];
+      const batch = this.#warnings.splice(0, batchMax);
+      batch.push(...this.#others.splice(0, batchMax - batch.length));
       await inParallel(batch, writesMax, (waiting) =>
         stop.aborted ? Promise.resolve() : this.#write(waiting),
       );
-      if (this.#waiting.length === 0) await this.#wake.wait(stop);
+      if (this.waiting() === 0) await this.#wake.wait(stop);
     }
   }
 

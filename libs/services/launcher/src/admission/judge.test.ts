@@ -158,6 +158,34 @@ describe('a round', () => {
   });
 });
 
+describe('a pool at its limit', () => {
+  const full = { limits: { cpu: 2000 } };
+  const at = (node: Parameters<typeof nodeValue>[1], claim: Parameters<typeof claimValue>[1]) => {
+    const cluster = clusterOf(full);
+    cluster.set(
+      'claim',
+      claimValue('c', { capacity: { cpu: 2000 }, providerId: 'aws:///a/i-1', ...claim }),
+    );
+    cluster.set('node', nodeValue('n', { providerId: 'aws:///a/i-1', ...node }));
+    return judged(cluster, [bin('bin-0', ['a'])]);
+  };
+  const disrupted = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' } as const;
+
+  test.each<[string, string, Parameters<typeof at>]>([
+    ['takes no node beside one that stays', 'pool-limit', [{}, {}]],
+    [
+      'takes one beside an expired node that waits for its replacement',
+      'small',
+      [{ annotations: { [annotations.retirement]: '{"cause":"expired","atMs":1}' } }, {}],
+    ],
+    ['takes one beside a tainted node', 'small', [{ taints: [disrupted] }, {}]],
+    ['takes one beside a node that is being deleted', 'small', [{ deletionMs: 1 }, {}]],
+    ['takes one beside a claim that is being deleted', 'small', [{}, { deletionMs: 1 }]],
+  ])('%s', (_sentence, answer, [node, claim]) =>
+    expect(at(node, claim)).toEqual([`bin-0 ${answer}`]),
+  );
+});
+
 describe("a claim's name", () => {
   test.each([
     ['follows from admission, plan and bin', 'general', /^general-[0-9a-f]{12}$/],

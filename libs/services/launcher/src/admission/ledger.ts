@@ -4,6 +4,7 @@ import {
   type CatalogView,
   claimUsage,
   type Cluster,
+  isRetiring,
   promiseHolding,
   typesOfClaim,
 } from '@dovetail/core-cluster';
@@ -126,7 +127,11 @@ export class Ledger {
     );
   }
 
-  /** The rest of the pool's limited resources; below zero once they are overdrawn. */
+  /**
+   * The rest of the pool's limited resources; below zero once they are overdrawn. Nodes that are
+   * being retired do not count, by our own watches: planning leaves them out as well (Karpenter's
+   * rule), so that a pool at its limit can replace them.
+   */
   remaining(pool: Pool): Resources {
     const limited = Object.keys(pool.limits);
     if (limited.length === 0) return {};
@@ -161,7 +166,7 @@ export class Ledger {
     if (known !== undefined) return known;
     const claims = this.#cluster.claims
       .by('pool', key)
-      .filter((claim) => claim.deletionMs === undefined);
+      .filter((claim) => !isRetiring(this.#cluster.nodeOfClaim(claim), claim));
     const used = sumResources(
       claims.map((claim) => ({
         ...claimUsage(claim, typesOfClaim(this.#catalog, this.#cluster, claim)),

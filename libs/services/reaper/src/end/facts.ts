@@ -33,12 +33,13 @@ async function volumesOf(kube: KubeReads, pods: readonly Pod[]): Promise<Readonl
 /** The attachments to wait for; those of pods that stay on the node are not among them. */
 async function awaited(
   { deps }: ReaperContext,
-  attachments: readonly VolumeAttachment[],
-  pods: readonly Pod[],
+  claim: NodeClaim,
+  on: { readonly attachments: readonly VolumeAttachment[]; readonly pods: readonly Pod[] },
 ): Promise<readonly VolumeAttachment[]> {
-  if (attachments.length === 0) return [];
-  const staying = pods.filter((pod) => !isDrainable(pod, deps.clock.nowMs()));
-  return attachmentsToAwait(attachments, await volumesOf(deps.kube, staying));
+  if (on.attachments.length === 0) return [];
+  const staying = on.pods.filter((pod) => !isDrainable(pod, deps.clock.nowMs()));
+  const kube = kubeBy(deps, terminationDeadlineMs(claim));
+  return attachmentsToAwait(on.attachments, await volumesOf(kube, staying));
 }
 
 /**
@@ -96,7 +97,11 @@ export async function watchedFacts(
   if (!isLive(facts) || ending.node === undefined) return facts;
   const pods = cluster.pods.by('node', ending.node.name);
   const attachments = cluster.attachments.by('node', ending.node.name);
-  return { ...facts, pods, attachments: await awaited(context, attachments, pods) };
+  return {
+    ...facts,
+    pods,
+    attachments: await awaited(context, facts.claim, { attachments, pods }),
+  };
 }
 
 /** The facts as the API server has them now, for the steps that cannot be taken back. */
@@ -107,10 +112,15 @@ export async function liveFacts(
 ): Promise<TerminationFacts> {
   const facts = await beginningsOf(context, ending, stop);
   if (!isLive(facts) || ending.node === undefined) return facts;
-  const kube = kubeBy(context.deps, terminationDeadlineMs(ending.claim));
+  const deadlineMs = terminationDeadlineMs(ending.claim);
+  const kube = kubeBy(context.deps, deadlineMs);
   const pods = await readPodsOn(kube, ending.node.name);
   // Volumes are of interest once the pods are gone: the list is of the whole cluster.
   if (terminationStep({ ...facts, pods }).kind !== 'terminate') return { ...facts, pods };
-  const attachments = await context.attachments.on(ending.node.name, stop);
-  return { ...facts, pods, attachments: await awaited(context, attachments, pods) };
+  const attachments = await context.attachments.on(ending.node.name, deadlineMs, stop);
+  return {
+    ...facts,
+    pods,
+    attachments: await awaited(context, facts.claim, { attachments, pods }),
+  };
 }

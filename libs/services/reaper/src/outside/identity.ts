@@ -13,6 +13,8 @@ export type OwnAccount = { readonly accountId: string; readonly region: string }
 
 type IdentityDeps = {
   readonly kube: Pick<KubeReads, 'get'>;
+  /** The same API for work with a deadline, which may wait for our identity. */
+  readonly urgentKube?: Pick<KubeReads, 'get'>;
   readonly cloud: Account;
   readonly clock: Clock;
   readonly log: Log;
@@ -24,8 +26,8 @@ export class ClusterIdentity {
   #account: OwnAccount | undefined;
   #uid: string | undefined;
 
-  constructor(deps: IdentityDeps) {
-    this.#deps = deps;
+  constructor({ urgentKube, ...deps }: IdentityDeps) {
+    this.#deps = { ...deps, kube: urgentKube ?? deps.kube };
   }
 
   /** Our account and region; undefined until AWS has answered. */

@@ -9,12 +9,14 @@ import { channelOf } from '../deps.js';
 
 /**
  * The outcome of asking. `planned`: a solver has answered; `complete` when every pod found a place,
- * or new nodes are all that can be done. `not-taken`: no solver has seen the request. `unknown`:
- * one may have planned all the same.
+ * or new nodes are all that can be done. `not-taken`: no solver has seen the request, or none is
+ * ready. `refused`: a solver, or the bus, refuses this very request. `unknown`: a solver may have
+ * planned all the same.
  */
 export type Asked =
   | { readonly kind: 'planned'; readonly newNodes: number; readonly complete: boolean }
   | { readonly kind: 'not-taken' }
+  | { readonly kind: 'refused'; readonly code: string; readonly message: string }
   | { readonly kind: 'unknown' };
 
 /** Asks a solver to plan the node's pods without it, and to hand the plan to the launcher. */
@@ -60,7 +62,7 @@ function takeOutcome(
       node,
       code,
     });
-    return { kind: 'not-taken' };
+    return code === 'not-ready' ? { kind: 'not-taken' } : { kind: 'refused', code, message };
   }
   const { plan, planId } = outcome.reply;
   const [newNodes, unplaced] = [plan.newNodes.length, plan.unplaced.length];
@@ -72,8 +74,16 @@ function takeOutcome(
   return { kind: 'planned', newNodes, complete: newNodes > 0 || unplaced === 0 };
 }
 
-function takeFailure({ deps }: ReaperContext, node: string, { code }: BusError): Asked {
+function takeFailure({ deps }: ReaperContext, node: string, error: BusError): Asked {
+  const { code, message } = error;
   deps.metrics.count('dovetail_whatif_total', { outcome: code });
+  if (code === 'too-large') {
+    deps.log.warn('whatif-refused', `the pods of ${node} cannot be asked for: ${message}`, {
+      node,
+      code,
+    });
+    return { kind: 'refused', code, message };
+  }
   deps.log.warn(
     'whatif-failed',
     `no solver answered for the pods of ${node}: ${code}; trying again`,

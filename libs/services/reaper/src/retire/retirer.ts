@@ -1,8 +1,6 @@
 import { annotations, labels, type NodeClaim, parsePromise } from '@dovetail/core-api';
 import { isTaintedDisrupted } from '@dovetail/core-cluster';
 import {
-  answering,
-  asking,
   beginning,
   type DisruptionNote,
   type NodeView,
@@ -11,7 +9,6 @@ import {
   type PodLookup,
   replacementsOf,
   type Retirement,
-  type RetirementAnswer,
   type RetirementStep,
   retirementStep,
   taintsAtOnce,
@@ -30,10 +27,12 @@ import {
 } from '../outside/claim-edits.js';
 import { readClaim, readNode, readPodsOn, UnreadablePod } from '../outside/live.js';
 import { abandonRetirement, changeRetirement, taintRetiring } from '../outside/node-edits.js';
-import { askForReplacement } from './ask.js';
 import { Pauses } from './pauses.js';
+import { ReplacementRequests } from './replacement-requests.js';
 
 type Retired = NodeView & { readonly node: Node };
+/** The steps that a look takes by itself. */
+type OwnStep = Exclude<RetirementStep, { readonly kind: 'ask' }>;
 
 /**
  * Karpenter's condition of a claim whose node is to go, from the taint until it is gone or stays.
@@ -51,11 +50,14 @@ const titled = (cause: Retirement['cause']): string =>
 export class Retirer {
   readonly #context: ReaperContext;
 
+  readonly #requests: ReplacementRequests;
+
   /** Claims whose retirement was given up, by UID: what stopped it may be there for longer. */
   readonly #pauses: Pauses;
 
   constructor(context: ReaperContext) {
     this.#context = context;
+    this.#requests = new ReplacementRequests(context);
     this.#pauses = new Pauses(context.deps.clock, context.config.disruption.abandonPause);
   }
 
@@ -117,8 +119,34 @@ export class Retirer {
     await writeConditions(kube, claim, [condition], clock.nowMs());
   }
 
-  /** Looks at a node that is being retired. Everything that it rests on is read live. */
-  async look(name: string): Promise<Again> {
+  /**
+   * Looks at a node that is being retired. Everything that it rests on is read live. An answer of a
+   * solver takes long, so `onAsk` puts the asking off.
+   */
+  look(name: string, onAsk: (isUrgent: boolean) => void): Promise<Again> {
+    return this.#look(name, (step, view, retirement) => {
+      if (step.kind !== 'ask') return this.#do(step, view, retirement);
+      onAsk(retirement.deadlineMs !== undefined);
+      return Promise.resolve(this.#atLatest(step.limitMs));
+    });
+  }
+
+  /** Asks for the node's replacements, if that is still its next step. */
+  async ask(name: string): Promise<void> {
+    await this.#look(name, async (step, view, { deadlineMs }) => {
+      if (step.kind !== 'ask') return undefined;
+      const refused = await this.#requests.ask(view, deadlineMs);
+      // A node without haste gives its place to others. One with a deadline goes on asking.
+      if (refused?.retirement.cause === 'expired')
+        await this.#abandon(refused.view, refused.retirement, [refused.note]);
+      return undefined;
+    });
+  }
+
+  async #look(
+    name: string,
+    take: (step: RetirementStep, view: Retired, retirement: Retirement) => Promise<Again>,
+  ): Promise<Again> {
     const { deps, cluster } = this.#context;
     const kube = kubeBy(deps, this.#deadlineOf(name));
     const claim = await readClaim(kube, name);
@@ -137,7 +165,8 @@ export class Retirer {
     const watched: Retired = { ...cluster.viewOf(claim), claim, node };
     try {
       const view = { ...watched, pods: await readPodsOn(kube, node.name) };
-      return await this.#do(await this.#stepOf(view, retirement), view, retirement);
+      const step = await this.#stepOf(view, retirement);
+      return await take(step, view, retirement);
     } catch (error) {
       // A node with a pod that cannot be read is not known to be empty.
       if (!(error instanceof UnreadablePod) || retirement.cause !== 'empty') throw error;
@@ -162,13 +191,13 @@ export class Retirer {
       replacements: replacementsOf(cluster.claims.values(), view.node.uid),
       limits: config.disruption,
       budgetsOf: cluster.budgetsOf,
-      podOf: await this.#podLookup(view),
+      podOf: await this.#podLookup(view, retirement),
       nowMs: deps.clock.nowMs(),
       retiring: true,
     });
   }
 
-  async #do(step: RetirementStep, view: Retired, retirement: Retirement): Promise<Again> {
+  async #do(step: OwnStep, view: Retired, retirement: Retirement): Promise<Again> {
     switch (step.kind) {
       case 'abandon':
         await this.#abandon(view, retirement, step.notes);
@@ -176,8 +205,6 @@ export class Retirer {
       case 'end':
         await this.#end(view, retirement, step.note);
         return undefined;
-      case 'ask':
-        return this.#ask(view);
       case 'taint':
         await taintRetiring(this.#context.deps.kube, view.node);
         return { afterMs: 0 };
@@ -188,14 +215,23 @@ export class Retirer {
           reason: 'DisruptionWaitingReadiness',
           message: 'Waiting on readiness to continue disruption',
         });
-        return { afterMs: Math.max(1, step.untilMs - this.#context.deps.clock.nowMs()) };
+        return this.#atLatest(step.untilMs);
     }
   }
 
-  /** Promised pods may be younger than our watch: then all pods without a node are listed live. */
-  async #podLookup({ claim, node }: Retired): Promise<PodLookup> {
+  #atLatest(untilMs: number): Again {
+    const leftMs = Math.max(1, untilMs - this.#context.deps.clock.nowMs());
+    return Number.isFinite(leftMs) ? { afterMs: leftMs } : undefined;
+  }
+
+  /**
+   * Promised pods may be younger than our watch: then all pods without a node are listed live. Only
+   * an empty node is judged by its promises.
+   */
+  async #podLookup({ claim, node }: Retired, { cause }: Retirement): Promise<PodLookup> {
     const { deps, cluster } = this.#context;
     const watched: PodLookup = (uid) => cluster.pods.get(uid);
+    if (cause !== 'empty') return watched;
     const promised = [claim, node].flatMap(
       (holder) => parsePromise(holder.annotations[annotations.promise])?.podUids ?? [],
     );
@@ -284,47 +320,5 @@ export class Retirer {
     if (cause === 'interrupted') return;
     const decision = expects === undefined || expects === 0 ? 'delete' : 'replace';
     metrics.count('karpenter_voluntary_disruption_decisions_total', { reason: cause, decision });
-  }
-
-  /**
-   * Asks for replacements. It is written first: after a crash in between, a successor waits until
-   * no plan of the first asking can arrive any more.
-   */
-  async #ask(view: Retired): Promise<Again> {
-    const { deps, events } = this.#context;
-    const { node } = view;
-    const askedMs = deps.clock.nowMs();
-    const kube = kubeBy(deps, this.#deadlineOf(view.claim.name));
-    const asked = await changeRetirement(kube, node, asking(askedMs));
-    if (asked === undefined) return undefined;
-    events.record({
-      about: aboutNode(node),
-      type: 'Normal',
-      reason: 'DisruptionLaunching',
-      message: `Launching replacements for ${node.name}`,
-    });
-    const answer = await this.#answerTo(view, asked);
-    if (answer !== undefined) await changeRetirement(kube, node, answering(askedMs, answer));
-    return { afterMs: 0 };
-  }
-
-  /** The answer to note; undefined when it may still come. */
-  async #answerTo(view: Retired, asked: Retirement): Promise<RetirementAnswer | undefined> {
-    const outcome = await askForReplacement(this.#context, view, asked.cause);
-    if (outcome.kind === 'planned')
-      return {
-        answeredMs: this.#context.deps.clock.nowMs(),
-        ...(outcome.complete ? { expects: outcome.newNodes } : {}),
-      };
-    // A request that no solver took has planned nothing, so it may be repeated soon.
-    return outcome.kind === 'not-taken' ? this.#askedEarlier(asked) : undefined;
-  }
-
-  /** Dated back, so that the next asking is due after the short pause. */
-  #askedEarlier(asked: Retirement): RetirementAnswer {
-    const { deps, config } = this.#context;
-    const { askAgainMs, askAgainUrgentMs, askRetryMs } = config.disruption;
-    const againMs = asked.deadlineMs === undefined ? askAgainMs : askAgainUrgentMs;
-    return { askedMs: deps.clock.nowMs() - againMs + askRetryMs };
   }
 }

@@ -23,6 +23,8 @@ export class Replacements {
       /** How long the solver takes for its answer. */
       readonly thinkMs?: number;
       readonly room?: boolean;
+      /** Whether the solver refuses a request. */
+      readonly refuses?: (request: PlanRequest) => boolean;
       readonly node?: ReadyNodeOptions;
     },
   ) {
@@ -32,6 +34,8 @@ export class Replacements {
       async (_mode, request) => {
         this.requests.push(request);
         await this.#cluster.clock.sleep(options.thinkMs ?? 0, this.#stop);
+        if (options.refuses?.(request) === true)
+          return { ok: false, code: 'failed', message: 'the plan broke a rule' };
         if (options.room !== true) void this.#launch(request, options);
         return {
           ok: true,

@@ -1,0 +1,100 @@
+import { annotations } from '@dovetail/core-api';
+import {
+  answering,
+  asking,
+  type DisruptionNote,
+  type NodeView,
+  note,
+  renderRetirement,
+  type Retirement,
+  type RetirementAnswer,
+} from '@dovetail/core-disruption';
+import type { Node } from '@dovetail/core-kube-model';
+import { aboutNode } from '@dovetail/service-kit';
+
+import type { ReaperContext } from '../context.js';
+import { kubeBy } from '../deps.js';
+import { changeRetirement } from '../outside/node-edits.js';
+import { type Asked, askForReplacement } from './ask.js';
+
+type Retired = NodeView & { readonly node: Node };
+
+/** A request that is refused, and the retirement that stands on the node since then. */
+type RefusedRequest = {
+  readonly view: Retired;
+  readonly retirement: Retirement;
+  readonly note: DisruptionNote;
+};
+
+/** Asks solvers to replace nodes that are being retired, and notes their answers on the nodes. */
+export class ReplacementRequests {
+  readonly #context: ReaperContext;
+
+  constructor(context: ReaperContext) {
+    this.#context = context;
+  }
+
+  /**
+   * Asks for the node's replacements. It is written first: after a crash in between, a successor
+   * waits until no plan of the first asking can arrive any more. Answers whether it was refused.
+   */
+  async ask(view: Retired, deadlineMs: number | undefined): Promise<RefusedRequest | undefined> {
+    const { deps, events } = this.#context;
+    const { node } = view;
+    const askedMs = deps.clock.nowMs();
+    const kube = kubeBy(deps, deadlineMs);
+    const retirement = await changeRetirement(kube, node, asking(askedMs));
+    if (retirement === undefined) return undefined;
+    events.record({
+      about: aboutNode(node),
+      type: 'Normal',
+      reason: 'DisruptionLaunching',
+      message: `Launching replacements for ${node.name}`,
+    });
+    const asked = await askForReplacement(this.#context, view, retirement.cause);
+    const answer = this.#answerTo(asked, retirement);
+    if (answer === undefined) return undefined;
+    const standing = await changeRetirement(kube, node, answering(askedMs, answer));
+    return asked.kind === 'refused' && standing !== undefined
+      ? { view: withRetirement(view, standing), retirement: standing, note: refusal(node, asked) }
+      : undefined;
+  }
+
+  /** The answer to note; undefined when it may still come. */
+  #answerTo(asked: Asked, retirement: Retirement): RetirementAnswer | undefined {
+    switch (asked.kind) {
+      case 'planned':
+        return {
+          answeredMs: this.#context.deps.clock.nowMs(),
+          ...(asked.complete ? { expects: asked.newNodes } : {}),
+        };
+      // A request that no solver took has planned nothing, so it may be repeated soon.
+      case 'not-taken':
+      case 'refused':
+        return this.#askedEarlier(retirement);
+      case 'unknown':
+        return undefined;
+    }
+  }
+
+  /** Dated back, so that the next asking is due after the short pause. */
+  #askedEarlier({ deadlineMs }: Retirement): RetirementAnswer {
+    const { deps, config } = this.#context;
+    const { askAgainMs, askAgainUrgentMs, askRetryMs } = config.disruption;
+    const againMs = deadlineMs === undefined ? askAgainMs : askAgainUrgentMs;
+    return { askedMs: deps.clock.nowMs() - againMs + askRetryMs };
+  }
+}
+
+const withRetirement = (view: Retired, standing: Retirement): Retired => {
+  const written = { [annotations.retirement]: renderRetirement(standing) };
+  return { ...view, node: { ...view.node, annotations: { ...view.node.annotations, ...written } } };
+};
+
+function refusal(
+  { name }: Node,
+  { code, message }: Extract<Asked, { readonly kind: 'refused' }>,
+): DisruptionNote {
+  const why = `the replacement of ${name} cannot be planned: ${code}: ${message}`;
+  return note('replacement-refused', why, { node: name, code });
+}
