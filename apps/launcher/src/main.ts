@@ -2,54 +2,25 @@ import { createAwsCloud } from '@dovetail/adapter-aws/cloud';
 import { userDataRenderer } from '@dovetail/adapter-aws/user-data';
 import { connectKubernetes } from '@dovetail/adapter-kubernetes';
 import { connectNats, credentialsOf } from '@dovetail/adapter-nats';
-import {
-  type Assembled,
-  awsSettings,
-  commonSettings,
-  leaderSettings,
-  oneOf,
-  runService,
-  type SettingsOf,
-  type Shell,
-  systemHash,
-  text,
-} from '@dovetail/runtime';
+import { type Assembled, runService, type Shell, systemHash } from '@dovetail/runtime';
 import { EventRecorder, runBeside } from '@dovetail/service-kit';
-import { createLauncher, defaultLauncherConfig, launcherMetrics } from '@dovetail/service-launcher';
+import { createLauncher, launcherMetrics } from '@dovetail/service-launcher';
 
-const settings = {
-  ...commonSettings,
-  ...leaderSettings,
-  ...awsSettings,
-  placement: {
-    env: 'PLACEMENT',
-    flag: 'placement',
-    help: 'bind: the launcher binds pods to the node planned for them; scheduler: kube-scheduler chooses, and the launcher needs no right to bind.',
-    fallback: 'bind' as const,
-    parse: oneOf('bind', 'scheduler'),
-  },
-  defaultInstanceProfile: {
-    env: 'DEFAULT_INSTANCE_PROFILE',
-    flag: 'default-instance-profile',
-    help: 'Instance profile for classes that name neither role nor profile (legacy AWSNodeTemplates and inline providers).',
-    fallback: '',
-    parse: text,
-  },
-} as const;
+import { launcherConfigOf, launcherSettings } from './settings.js';
 
 await runService(
   {
     name: 'launcher',
     purpose: 'admits plans and launches their nodes through EC2 Fleet',
-    settings,
+    settings: launcherSettings,
     metrics: launcherMetrics,
   },
   assemble,
 );
 
-function assemble(shell: Shell<typeof settings>): Assembled {
+function assemble(shell: Shell<typeof launcherSettings>): Assembled {
   const { metrics, clock, vitals } = shell;
-  const { clusterName, natsUrl, replicaName, kubeconfig, region, ...given } = shell.settings;
+  const { natsUrl, replicaName, kubeconfig, region, ...given } = shell.settings;
   const kube = shell.watched(
     connectKubernetes({
       log: shell.log,
@@ -75,19 +46,11 @@ function assemble(shell: Shell<typeof settings>): Assembled {
   const outside = { kube, cloud, ...around };
   const service = createLauncher(
     { ...outside, userData: userDataRenderer },
-    { ...defaultLauncherConfig({ clusterName, region }), ...ownConfig(given) },
+    launcherConfigOf(shell.settings),
   );
   const close = (): Promise<void> => {
     cloud.close();
     return bus.close();
   };
   return { service: runBeside(service, (stop) => events.run(stop)), close };
-}
-
-/** The settings of the launcher alone. */
-function ownConfig({
-  placement,
-  defaultInstanceProfile,
-}: Pick<SettingsOf<typeof settings>, 'placement' | 'defaultInstanceProfile'>) {
-  return { placement, ...(defaultInstanceProfile === '' ? {} : { defaultInstanceProfile }) };
 }

@@ -1,5 +1,6 @@
 export * from './cause-events.js';
 export * from './clock.js';
+export * from './cluster-settings.js';
 export * from './common-settings.js';
 export * from './health.js';
 export * from './kube-failures.js';

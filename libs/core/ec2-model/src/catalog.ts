@@ -2,6 +2,8 @@ import { type CatalogLine, parseCatalogLine, zoneMaskAt } from './catalog-line.j
 import type { InstanceTypeFacts } from './facts.js';
 import { catalogPriceRegion, catalogRegionLines, catalogTypeLines } from './generated/catalog.js';
 
+export { catalogPriceRegion };
+
 /**
  * A type as one region offers it, from the committed snapshot of public facts. Production asks EC2
  * instead.

@@ -8,8 +8,12 @@ export type LauncherConfig = {
   readonly region: string;
   /** The API server's address, as nodes reach it. Absent: EKS is asked. */
   readonly clusterEndpoint?: string;
-  /** Base64 of the API server's CA certificate. Absent: EKS is asked. */
+  /** Base64 of the API server's CA certificates. Absent: EKS is asked. */
   readonly clusterCa?: string;
+  /** The addresses of Services, which nodes of AL2023 must know. Absent: EKS is asked. */
+  readonly clusterServiceCidr?: string;
+  /** Services of AWS that have no VPC endpoint are out of reach and are not asked. */
+  readonly isolatedVpc: boolean;
   /** The instance profile of legacy classes that name neither role nor profile. */
   readonly defaultInstanceProfile?: string;
   /**
@@ -107,6 +111,10 @@ type DiscoveryConfig = {
   readonly clusterRefreshMs: number;
   /** Wait after a failed discovery. */
   readonly retryMs: number;
+  /** While something stands in for what could not be read, the wait doubles up to this. */
+  readonly retryMaxMs: number;
+  /** A lasting failure is logged once, and then at most this often. */
+  readonly sayAgainMs: number;
   /** A launch template that no intent uses is deleted this long after its last use. */
   readonly templateIdleMs: number;
   /**
@@ -186,6 +194,10 @@ const discovery: DiscoveryConfig = {
   clusterRefreshMs: 5 * minute,
   // Short beside every refresh above, and six calls a minute to a service that refuses them.
   retryMs: 10 * second,
+  // The cluster's own refresh: what stands in must not cost more calls than the real thing.
+  retryMaxMs: 5 * minute,
+  // Rare enough for a log of days, often enough for an operator who looks at the last minutes.
+  sayAgainMs: 5 * minute,
   // As long as an intent may be sent again.
   templateIdleMs: launch.resendMaxMs,
   // Karpenter's defaults.
@@ -202,6 +214,7 @@ export function defaultLauncherConfig(named: {
     defaultPlanOptions;
   return {
     ...named,
+    isolatedVpc: false,
     placement: 'bind',
     hostnameSpread,
     preferencePolicy,

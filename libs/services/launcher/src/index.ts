@@ -8,6 +8,6 @@
  * config.ts and deps.ts stand below all of them; epoch-parts.ts, launcher-epoch.ts and launcher.ts
  * above.
  */
-export { defaultLauncherConfig } from './config.js';
+export { defaultLauncherConfig, type LauncherConfig } from './config.js';
 export { createLauncher } from './launcher.js';
 export { launcherMetrics } from './metrics.js';

@@ -71,7 +71,7 @@ function clusterConfig({
 }: UserDataInput['cluster']) {
   if (serviceCidr === undefined)
     throw new UserDataProblem(
-      'the cluster’s service CIDR is not known, and AL2023 cannot join without it; allow eks:DescribeCluster or set the CIDR',
+      'the cluster’s service CIDR is not known, and AL2023 cannot join without it; allow eks:DescribeCluster or set CLUSTER_SERVICE_CIDR',
     );
   return { name, apiServerEndpoint: endpoint, certificateAuthority, cidr: serviceCidr };
 }

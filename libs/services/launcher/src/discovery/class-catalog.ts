@@ -79,6 +79,7 @@ export class ClassCatalog implements CatalogView {
     region: RegionFacts,
   ): boolean {
     const key = classKey(nodeClass.ref);
+    const { vmMemoryOverheadPercent, reservedEnis } = this.#deps.settings;
     const revision = this.#deps.hash
       .sha256Hex(
         canonicalJson({
@@ -88,6 +89,7 @@ export class ClassCatalog implements CatalogView {
           store: nodeClass.instanceStorePolicy,
           found: zonesAndImages(nodeClass.status),
           region: region.revision,
+          settings: { vmMemoryOverheadPercent, reservedEnis },
         }),
       )
       .slice(0, 16);

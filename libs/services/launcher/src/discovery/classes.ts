@@ -25,7 +25,8 @@ import {
 import type { LauncherConfig } from '../config.js';
 import type { LauncherDeps } from '../deps.js';
 import type { ClassCatalog } from './class-catalog.js';
-import type { ClusterFacts, Knowledge } from './knowledge.js';
+import type { ClusterFacts } from './cluster-facts.js';
+import type { Knowledge } from './knowledge.js';
 import { profileNameOf } from './profile-name.js';
 import { type ClassPart, classSteps, resolveClass, type ResolvedClass } from './resolve-class.js';
 import { StoredParts } from './stored-parts.js';
@@ -194,7 +195,7 @@ export class Classes {
   }
 
   async #resolve(row: NodeClass, facts: ClusterFacts): Promise<ResolvedClass> {
-    const { discovery, region, defaultInstanceProfile } = this.#config;
+    const { discovery } = this.#config;
     const nowMs = this.#deps.clock.nowMs();
     const made = `${row.generation} ${facts.kubernetesVersion}`;
     const held = this.#known.get(row.uid);
@@ -226,11 +227,7 @@ export class Classes {
       this.#deps,
       row,
       { ...known, due },
-      {
-        region,
-        cluster: facts,
-        ...(defaultInstanceProfile === undefined ? {} : { defaultInstanceProfile }),
-      },
+      { ...this.#config, cluster: facts },
     );
     this.#known.set(row.uid, { ...resolved, made, askedMs });
     return resolved;

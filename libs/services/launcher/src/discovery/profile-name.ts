@@ -1,7 +1,7 @@
 import type { NodeClass } from '@dovetail/core-api';
 import type { Hash } from '@dovetail/core-ports';
 
-import type { ClusterFacts } from './knowledge.js';
+import type { ClusterFacts } from './cluster-facts.js';
 
 /**
  * The name of the profile that is made for a class. It is derived from region, class and role, so

@@ -22,7 +22,7 @@ import {
 } from '@dovetail/core-ports';
 import type { NewCondition } from '@dovetail/service-kit';
 
-import type { ClusterFacts } from './knowledge.js';
+import type { ClusterFacts } from './cluster-facts.js';
 import { profileNameOf } from './profile-name.js';
 
 /** The ports that a class is looked up with. */
@@ -36,6 +36,8 @@ export type ResolveOptions = {
   readonly region: string;
   readonly cluster: ClusterFacts;
   readonly defaultInstanceProfile?: string;
+  /** IAM is out of reach then: it has no endpoint in a VPC. */
+  readonly isolatedVpc: boolean;
 };
 
 /**
@@ -47,9 +49,7 @@ type Part<T> =
   | { readonly kind: 'missing'; readonly condition: NewCondition }
   | { readonly kind: 'keep'; readonly condition: NewCondition };
 
-/**
- * The SSM parameter that named an image, by image id; images that were found otherwise have none.
- */
+/** The SSM parameter that named an image, by image id; images found otherwise have none. */
 export type ImageParameters = ReadonlyMap<string, string>;
 
 /**
@@ -303,7 +303,8 @@ async function findProfile(
       'InstanceProfileNotFound',
       'the class names neither role nor instanceProfile, and the installation has no default instance profile: set one of them',
     );
-  if (await deps.cloud.instanceProfileExists(name)) return { kind: 'found', value: name };
+  if (options.isolatedVpc || (await deps.cloud.instanceProfileExists(name)))
+    return { kind: 'found', value: name };
   return missing(
     'InstanceProfileReady',
     'InstanceProfileNotFound',

@@ -19,7 +19,7 @@ import { maxResources, requirementsOf, type Resources } from '@dovetail/core-kub
 import type { Hash, UserDataRenderer } from '@dovetail/core-ports';
 
 import type { DiscoveredClass } from '../discovery/class-catalog.js';
-import type { ClusterFacts } from '../discovery/knowledge.js';
+import type { ClusterFacts } from '../discovery/cluster-facts.js';
 import type { IntentRequest } from './intent.js';
 
 /** The ports that a request is built with. */

@@ -138,9 +138,9 @@ export class LauncherStage extends Stage {
       : undefined;
   }
 
-  /** A NodePool and its class. */
-  async readyPool(): Promise<void> {
-    await this.kube.create(kubeResources.ec2NodeClasses, nodeClassObject());
+  /** A NodePool and its class, whose spec may differ from the default one. */
+  async readyPool(classSpec: object = {}): Promise<void> {
+    await this.kube.create(kubeResources.ec2NodeClasses, nodeClassObject('default', classSpec));
     await this.kube.create(kubeResources.nodePools, nodePoolObject());
   }
 

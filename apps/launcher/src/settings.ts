@@ -1,0 +1,105 @@
+import {
+  absoluteUrl,
+  awsSettings,
+  caBundle,
+  cidrBlock,
+  commonSettings,
+  leaderSettings,
+  oneOf,
+  type SettingsOf,
+  shareBelowOne,
+  text,
+  wholeNumber,
+  yesOrNo,
+} from '@dovetail/runtime';
+import { defaultLauncherConfig, type LauncherConfig } from '@dovetail/service-launcher';
+
+/** How nodes reach the cluster. Karpenter's names, where it has them. */
+const clusterSettings = {
+  clusterEndpoint: {
+    env: 'CLUSTER_ENDPOINT',
+    flag: 'cluster-endpoint',
+    help: "The API server's URL, as nodes reach it; none: EKS is asked.",
+    fallback: '',
+    parse: absoluteUrl,
+  },
+  clusterCa: {
+    env: 'CLUSTER_CA_BUNDLE',
+    flag: 'cluster-ca-bundle',
+    help: 'CA certificates by which nodes trust the API server, as PEM or as base64 of it; none: EKS is asked.',
+    fallback: '',
+    parse: caBundle,
+  },
+  clusterServiceCidr: {
+    env: 'CLUSTER_SERVICE_CIDR',
+    flag: 'cluster-service-cidr',
+    help: 'Addresses of Services, which nodes of AL2023 must know; none: EKS is asked. With all three of these EKS is never asked.',
+    fallback: '',
+    parse: cidrBlock,
+  },
+} as const;
+
+/** The room of nodes, in Karpenter's names. */
+const capacitySettings = {
+  vmMemoryOverheadPercent: {
+    env: 'VM_MEMORY_OVERHEAD_PERCENT',
+    flag: 'vm-memory-overhead-percent',
+    help: 'Share of memory that a node is planned without, as the hypervisor keeps it: from 0 to less than 1.',
+    fallback: 0.075,
+    parse: shareBelowOne,
+  },
+  reservedEnis: {
+    env: 'RESERVED_ENIS',
+    flag: 'reserved-enis',
+    help: "Network interfaces of a node that pods cannot use, as with the VPC CNI's custom networking; nodes take fewer pods.",
+    fallback: 0,
+    parse: wholeNumber({ least: 0, most: 100 }),
+  },
+} as const;
+
+/** The launcher's settings, by the names under which `launcherConfigOf` reads them. */
+export const launcherSettings = {
+  ...commonSettings,
+  ...leaderSettings,
+  ...awsSettings,
+  ...clusterSettings,
+  isolatedVpc: {
+    env: 'ISOLATED_VPC',
+    flag: 'isolated-vpc',
+    help: 'true: services of AWS without a VPC endpoint are out of reach. Bundled prices stand in, and instance profiles that classes name are not looked up.',
+    fallback: false,
+    parse: yesOrNo,
+  },
+  ...capacitySettings,
+  placement: {
+    env: 'PLACEMENT',
+    flag: 'placement',
+    help: 'bind: the launcher binds pods to the node planned for them; scheduler: kube-scheduler chooses, and the launcher needs no right to bind.',
+    fallback: 'bind' as const,
+    parse: oneOf('bind', 'scheduler'),
+  },
+  defaultInstanceProfile: {
+    env: 'DEFAULT_INSTANCE_PROFILE',
+    flag: 'default-instance-profile',
+    help: 'Instance profile for classes that name neither role nor profile (legacy AWSNodeTemplates and inline providers).',
+    fallback: '',
+    parse: text,
+  },
+} as const;
+
+/** The launcher's config by these settings. */
+export function launcherConfigOf(given: SettingsOf<typeof launcherSettings>): LauncherConfig {
+  const { clusterEndpoint, clusterCa, clusterServiceCidr, defaultInstanceProfile } = given;
+  const { clusterName, region, vmMemoryOverheadPercent, reservedEnis } = given;
+  const defaults = defaultLauncherConfig({ clusterName, region });
+  return {
+    ...defaults,
+    ...(clusterEndpoint === '' ? {} : { clusterEndpoint }),
+    ...(clusterCa === '' ? {} : { clusterCa }),
+    ...(clusterServiceCidr === '' ? {} : { clusterServiceCidr }),
+    ...(defaultInstanceProfile === '' ? {} : { defaultInstanceProfile }),
+    isolatedVpc: given.isolatedVpc,
+    placement: given.placement,
+    discovery: { ...defaults.discovery, vmMemoryOverheadPercent, reservedEnis },
+  };
+}

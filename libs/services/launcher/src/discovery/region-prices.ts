@@ -1,0 +1,128 @@
+import {
+  canonicalJson,
+  catalogFor,
+  catalogPriceRegion,
+  catalogRegions,
+  type PriceBook,
+  priceBookOf,
+  type PriceQuote,
+} from '@dovetail/core-ec2-model';
+import { type Hash, type Log, messageOf, type Prices } from '@dovetail/core-ports';
+
+import type { LauncherConfig } from '../config.js';
+
+/** The prices as they are believed. The revision names the content. */
+type Believed = {
+  readonly quotes: readonly PriceQuote[];
+  readonly prices: PriceBook;
+  readonly revision: string;
+};
+
+/** The means to learn prices. */
+type RegionPricesDeps = { readonly cloud: Prices; readonly hash: Hash; readonly log: Log };
+
+/**
+ * The prices of the region. Bundled on-demand prices, marked as estimated, stand in until the
+ * Pricing API has answered once.
+ */
+export class RegionPrices {
+  readonly #deps: RegionPricesDeps;
+  readonly #config: Pick<LauncherConfig, 'region' | 'isolatedVpc'>;
+  #believed: Believed | undefined;
+  /** Whether the bundled prices stand in. */
+  #bundled = false;
+  /** Whether the last question for spot prices failed. */
+  #withoutSpot = false;
+
+  constructor(deps: RegionPricesDeps, config: Pick<LauncherConfig, 'region' | 'isolatedVpc'>) {
+    this.#deps = deps;
+    this.#config = config;
+  }
+
+  /** Undefined until prices were asked for once. */
+  get believed(): Pick<Believed, 'prices' | 'revision'> | undefined {
+    return this.#believed;
+  }
+
+  /**
+   * Asks for all prices. Rejects when the Pricing API did not answer; then those stand that were
+   * known before, or the bundled ones. An isolated VPC does not reach that API, and is not asked.
+   */
+  async read(): Promise<void> {
+    const { region, isolatedVpc } = this.#config;
+    const [onDemand] = await Promise.allSettled([
+      isolatedVpc ? undefined : this.#deps.cloud.onDemandPrices(),
+    ]);
+    const spot = await this.#readSpot();
+    if (onDemand.status === 'fulfilled' && onDemand.value !== undefined) {
+      this.#bundled = false;
+      return this.#believe([...onDemand.value, ...spot]);
+    }
+    if (this.#bundled || this.#believed === undefined)
+      this.#believe([...this.#standIn(), ...(isInDollars(region) ? spot : [])]);
+    else this.#believe([...this.#held('on-demand'), ...spot]);
+    if (onDemand.status === 'rejected') throw onDemand.reason;
+  }
+
+  async #readSpot(): Promise<readonly PriceQuote[]> {
+    try {
+      const spot = await this.#deps.cloud.spotPrices();
+      this.#withoutSpot = false;
+      return spot;
+    } catch (error) {
+      this.#deps.log[this.#withoutSpot ? 'debug' : 'warn'](
+        'spot-prices-missing',
+        `spot prices could not be read (${messageOf(error)}); on-demand prices stand in for them`,
+        { error: String(error) },
+      );
+      this.#withoutSpot = true;
+      return this.#held('spot');
+    }
+  }
+
+  /** The prices of this kind that were known before. */
+  #held(capacityType: PriceQuote['capacityType']): readonly PriceQuote[] {
+    return (this.#believed?.quotes ?? []).filter((quote) => quote.capacityType === capacityType);
+  }
+
+  /** The bundled prices. It says once whose they are. */
+  #standIn(): readonly PriceQuote[] {
+    const { region } = this.#config;
+    if (!this.#bundled)
+      this.#deps.log.warn(
+        'prices-bundled',
+        `the on-demand prices of ${region} are not known: bundled ones of ${catalogPriceRegion}, in US dollars and marked as estimated, stand in`,
+        { region, pricesOf: catalogPriceRegion },
+      );
+    this.#bundled = true;
+    return bundledPrices(region);
+  }
+
+  #believe(quotes: readonly PriceQuote[]): void {
+    const revision = this.#deps.hash.sha256Hex(canonicalJson(quotes)).slice(0, 12);
+    this.#believed = { quotes, prices: priceBookOf(quotes), revision };
+  }
+}
+
+/**
+ * AWS sells in China for yuan. Spot prices in yuan cannot be compared with bundled prices in
+ * dollars.
+ */
+const isInDollars = (region: string): boolean => !region.startsWith('cn-');
+
+/** The catalog's on-demand prices, marked as estimated: they may be old, or another region's. */
+function bundledPrices(region: string): readonly PriceQuote[] {
+  const known = catalogRegions().includes(region) ? region : catalogPriceRegion;
+  return catalogFor(known).flatMap(({ facts, onDemandPriceMicrosPerHour: priceMicrosPerHour }) =>
+    priceMicrosPerHour === undefined
+      ? []
+      : [
+          {
+            instanceType: facts.name,
+            capacityType: 'on-demand' as const,
+            priceMicrosPerHour,
+            estimated: true,
+          },
+        ],
+  );
+}
