@@ -1,14 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
+import { sampleNode, samplePod } from '../testing/sample-objects.js';
 import {
   sampleBatch,
   sampleCatalog,
   sampleDecision,
-  sampleNode,
   samplePlan,
   samplePlanMessage,
-  samplePod,
   sampleRecords,
   sampleReplacement,
   sampleReply,

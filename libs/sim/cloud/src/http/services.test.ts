@@ -1,8 +1,3 @@
-import {
-  DescribeSecurityGroupsCommand,
-  DescribeSubnetsCommand,
-  EC2Client,
-} from '@aws-sdk/client-ec2';
 import { DescribeClusterCommand } from '@aws-sdk/client-eks';
 import {
   AddRoleToInstanceProfileCommand,
@@ -15,23 +10,18 @@ import {
   TagInstanceProfileCommand,
 } from '@aws-sdk/client-iam';
 import { type Filter, GetProductsCommand, paginateGetProducts } from '@aws-sdk/client-pricing';
-import {
-  DeleteMessageCommand,
-  GetQueueAttributesCommand,
-  GetQueueUrlCommand,
-  ReceiveMessageCommand,
-  SendMessageCommand,
-} from '@aws-sdk/client-sqs';
-import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { GetParameterCommand } from '@aws-sdk/client-ssm';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 import { servedActions } from '../index.js';
 import { startWire, type Wire } from '../testing/wire.js';
 
 let wire: Wire;
+
 beforeAll(async () => {
   wire = await startWire({ region: 'eu-west-1', serve: { accessKeys: ['AKIDTEST'] } });
 });
+
 afterAll(() => wire.close());
 
 test('the list of what is served is this', () => {
@@ -339,189 +329,5 @@ describe('IAM', () => {
     await expect(
       wire.iam.send(new GetInstanceProfileCommand({ InstanceProfileName })),
     ).rejects.toMatchObject({ name: 'NoSuchEntityException' });
-  });
-});
-
-describe('SQS', () => {
-  const url = async (): Promise<string> =>
-    (await wire.sqs.send(new GetQueueUrlCommand({ QueueName: 'lab' }))).QueueUrl ?? '';
-  afterEach(() => {
-    wire.twin.queue.purge();
-  });
-
-  test('names its queue, and no other', async () => {
-    expect(await url()).toBe(`${wire.endpoint}/123456789012/lab`);
-    await expect(
-      wire.sqs.send(new GetQueueUrlCommand({ QueueName: 'other' })),
-    ).rejects.toMatchObject({ name: 'QueueDoesNotExist' });
-  });
-
-  test('hides what was received, shows it again, and forgets what was deleted', async () => {
-    const QueueUrl = await url();
-    await wire.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: '{"a":"ä & <b>"}' }));
-    const receive = async () =>
-      (
-        await wire.sqs.send(
-          new ReceiveMessageCommand({
-            QueueUrl,
-            MaxNumberOfMessages: 10,
-            VisibilityTimeout: 20,
-            MessageSystemAttributeNames: ['SentTimestamp', 'ApproximateReceiveCount'],
-          }),
-        )
-      ).Messages ?? [];
-    const [first] = await receive();
-    expect(first).toMatchObject({
-      Body: '{"a":"ä & <b>"}',
-      Attributes: {
-        ApproximateReceiveCount: '1',
-        SentTimestamp: expect.stringMatching(/^\d{13}$/) as unknown,
-      },
-    });
-    expect(await receive()).toEqual([]);
-    const { Attributes } = await wire.sqs.send(
-      new GetQueueAttributesCommand({
-        QueueUrl,
-        AttributeNames: ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'],
-      }),
-    );
-    expect(Attributes).toEqual({
-      ApproximateNumberOfMessages: '0',
-      ApproximateNumberOfMessagesNotVisible: '1',
-    });
-    wire.twin.advance(21_000);
-    const [again] = await receive();
-    expect(again?.Attributes?.['ApproximateReceiveCount']).toBe('2');
-    await wire.sqs.send(
-      new DeleteMessageCommand({ QueueUrl, ReceiptHandle: again?.ReceiptHandle }),
-    );
-    wire.twin.advance(21_000);
-    expect(await receive()).toEqual([]);
-  });
-
-  test('a long poll ends when a message comes, when its time is over, and when the caller hangs up', async () => {
-    const QueueUrl = await url();
-    const waiting = wire.sqs.send(new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 20 }));
-    await receivers(1);
-    await wire.control('POST', 'messages', { body: 'not json' });
-    expect((await waiting).Messages?.map(({ Body }) => Body)).toEqual(['not json']);
-    const empty = wire.sqs.send(new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 20 }));
-    await receivers(1);
-    wire.twin.advance(20_000);
-    expect((await empty).Messages ?? []).toEqual([]);
-    const hangUp = new AbortController();
-    const aborted = wire.sqs.send(new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 20 }), {
-      abortSignal: hangUp.signal,
-    });
-    await receivers(1);
-    hangUp.abort();
-    await expect(aborted).rejects.toMatchObject({ name: 'AbortError' });
-    await receivers(0);
-    await wire.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: 'kept' }));
-    expect(
-      (await wire.sqs.send(new ReceiveMessageCommand({ QueueUrl }))).Messages?.map(
-        ({ Body }) => Body,
-      ),
-    ).toEqual(['kept']);
-  });
-
-  test('drops messages after its retention', async () => {
-    const QueueUrl = await url();
-    await wire.sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: 'old' }));
-    wire.twin.advance(300_000);
-    expect((await wire.sqs.send(new ReceiveMessageCommand({ QueueUrl }))).Messages ?? []).toEqual(
-      [],
-    );
-  });
-});
-
-/** Asks until so many receivers wait at the queue. */
-async function receivers(count: number): Promise<void> {
-  for (let waiting = -1; waiting !== count;)
-    waiting = ((await wire.control('GET', 'queue')).value as { waiting: number }).waiting;
-}
-
-describe('credentials', () => {
-  const config = (accessKeyId: string, region = 'eu-west-1') => ({
-    endpoint: wire.endpoint,
-    region,
-    credentials: { accessKeyId, secretAccessKey: 'secret' },
-    maxAttempts: 1,
-  });
-
-  test('of a key that nobody issued are refused in the words of each service', async () => {
-    await expect(
-      new EC2Client(config('AKIDWRONG')).send(new DescribeSubnetsCommand({})),
-    ).rejects.toMatchObject({ name: 'AuthFailure', $metadata: { httpStatusCode: 401 } });
-    await expect(
-      new SSMClient(config('AKIDWRONG')).send(new GetParameterCommand({ Name: '/x' })),
-    ).rejects.toMatchObject({ name: 'UnrecognizedClientException' });
-  });
-
-  test('for another region are refused', async () => {
-    await expect(
-      new EC2Client(config('AKIDTEST', 'us-east-1')).send(new DescribeSubnetsCommand({})),
-    ).rejects.toMatchObject({
-      name: 'AuthFailure',
-      message: expect.stringContaining('eu-west-1') as unknown,
-    });
-  });
-
-  test('without the right are denied, and only that', async () => {
-    await wire.control('POST', 'rights', {
-      accessKey: 'AKIDTEST',
-      allowed: ['ssm:*', 'ec2:DescribeImages'],
-    });
-    await expect(wire.ec2.send(new DescribeSubnetsCommand({}))).rejects.toMatchObject({
-      name: 'UnauthorizedOperation',
-      $metadata: { httpStatusCode: 403 },
-    });
-    await expect(wire.eks.send(new DescribeClusterCommand({ name: 'lab' }))).rejects.toMatchObject({
-      name: 'AccessDeniedException',
-    });
-    await wire.control('POST', 'rights', { accessKey: 'AKIDTEST', allowed: ['*'] });
-    expect((await wire.ec2.send(new DescribeSubnetsCommand({}))).Subnets).toHaveLength(3);
-  });
-
-  test('answer who they are', async () => {
-    const authorization =
-      'AWS4-HMAC-SHA256 Credential=AKIDTEST/20261121/us-east-1/sts/aws4_request, SignedHeaders=host, Signature=0';
-    const response = await fetch(wire.endpoint, {
-      method: 'POST',
-      headers: { authorization, 'content-type': 'application/x-www-form-urlencoded' },
-      body: 'Action=GetCallerIdentity&Version=2011-06-15',
-    });
-    expect(await response.text()).toContain('<Account>123456789012</Account>');
-  });
-});
-
-describe('another team in the VPC', () => {
-  test("has a subnet in each zone and a security group, which no selector by the cluster's tags finds", async () => {
-    const subnets = async (filters: { readonly Name: string; readonly Values: string[] }[]) =>
-      (await wire.ec2.send(new DescribeSubnetsCommand({ Filters: filters }))).Subnets ?? [];
-    const ours = [{ Name: 'tag-key', Values: ['kubernetes.io/cluster/lab'] }];
-    const before = await subnets([]);
-    const added = (await wire.control('POST', 'neighbours')).value as {
-      readonly subnets: readonly { readonly id: string }[];
-      readonly securityGroups: readonly { readonly id: string }[];
-    };
-    const after = await subnets([]);
-    expect(after).toHaveLength(2 * before.length);
-    expect(await subnets(ours)).toEqual(before);
-    const theirs = after.filter(({ SubnetId }) => added.subnets.some(({ id }) => id === SubnetId));
-    expect(theirs.map((subnet) => subnet.AvailabilityZone).toSorted()).toEqual(
-      before.map((subnet) => subnet.AvailabilityZone).toSorted(),
-    );
-    expect(
-      Math.min(...theirs.map((subnet) => subnet.AvailableIpAddressCount ?? 0)),
-    ).toBeGreaterThan(Math.max(...before.map((subnet) => subnet.AvailableIpAddressCount ?? 0)));
-    const groups = async (filters: { readonly Name: string; readonly Values: string[] }[]) =>
-      (
-        await wire.ec2.send(new DescribeSecurityGroupsCommand({ Filters: filters }))
-      ).SecurityGroups?.map(({ GroupId }) => GroupId) ?? [];
-    expect(await groups([])).toEqual(
-      expect.arrayContaining(added.securityGroups.map(({ id }) => id)),
-    );
-    expect(await groups(ours)).toHaveLength(1);
   });
 });
