@@ -286,10 +286,14 @@ describe.each(await worlds())('scenario team1-zonal-spread on the %s world', (wo
         claim.metadata.name,
       ]),
     );
-    const told = (await events(at)).filter(
-      (event) => event.involvedObject?.kind === 'Pod' && event.reason === 'Nominated',
-    );
-    for (const pod of await pods(at, 'default')) {
+    const all = await pods(at, 'default');
+    const told = await eventually('two Events of each pod', async () => {
+      const found = (await events(at)).filter(
+        (event) => event.involvedObject?.kind === 'Pod' && event.reason === 'Nominated',
+      );
+      return found.length >= 2 * all.length && found;
+    });
+    for (const pod of all) {
       const claim = `nodeclaim/${claimOf.get(pod.spec.nodeName)}`;
       const messages = told
         .filter((event) => event.involvedObject?.name === pod.metadata.name)
