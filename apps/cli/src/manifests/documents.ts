@@ -18,6 +18,9 @@ type Part = { readonly line: number; readonly text: string };
 function partsOf(text: string): readonly Part[] {
   if (!/^---/m.test(text)) return [{ line: 1, text }];
   const parts: Part[] = [];
+  // Directives belong to the document after them, whose version of YAML is kubectl's all the same.
+  const isDirectives = (lines: readonly string[]): boolean =>
+    lines.some((one) => one.startsWith('%')) && lines.every((one) => /^(?:[%#].*|\s*)$/.test(one));
   let line = 1;
   let current: string[] = [];
   text.split('\n').forEach((one, index) => {
@@ -25,7 +28,7 @@ function partsOf(text: string): readonly Part[] {
       current.push(one);
       return;
     }
-    parts.push({ line, text: current.join('\n') });
+    if (!isDirectives(current)) parts.push({ line, text: current.join('\n') });
     line = index + 1;
     // Text after the marker belongs to the new document. Blanks keep its columns right.
     current = [
@@ -40,11 +43,9 @@ function partsOf(text: string): readonly Part[] {
 
 /** Reads YAML that the quick reader passed on. An error has the library's message and line. */
 async function slowYaml(file: string, part: Part): Promise<unknown> {
-  const { parseDocument, LineCounter } = await import('./yaml.js');
+  const { parseAsKubectl, LineCounter } = await import('./yaml.js');
   const counter = new LineCounter();
-  const document = caught({ file, line: part.line }, () =>
-    parseDocument(part.text, { lineCounter: counter, prettyErrors: false }),
-  );
+  const document = caught({ file, line: part.line }, () => parseAsKubectl(part.text, counter));
   const [error] = document.errors;
   if (error?.message.includes('call stack') === true) throw tooDeep({ file, line: part.line });
   if (error !== undefined) {

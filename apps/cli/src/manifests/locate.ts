@@ -1,4 +1,6 @@
-import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import { isMap, isScalar, isSeq, LineCounter } from 'yaml';
+
+import { parseAsKubectl } from './yaml.js';
 
 /**
  * The entry of a map that a path goes through. Keys may hold dots, so the longest key that fits
@@ -16,7 +18,7 @@ function longestKey(keys: readonly string[], path: string): string | undefined {
  */
 export function lineOfField(document: string, path: string): number {
   const counter = new LineCounter();
-  let node: unknown = parseDocument(document, { lineCounter: counter }).contents;
+  let node: unknown = parseAsKubectl(document, counter).contents;
   let offset = (node as { range?: readonly number[] } | null)?.range?.[0] ?? 0;
   for (let rest = path; rest !== '';) {
     const index = /^\[([0-9]+)\]/.exec(rest);

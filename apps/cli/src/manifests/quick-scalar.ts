@@ -4,9 +4,11 @@
  */
 export class NotPlain extends Error {}
 
-const integer = /^[-+]?[0-9]+$/;
+const integer = /^[-+]?(?:0|[1-9][0-9]*)$/;
 const float = /^[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)[eE][-+]?[0-9]+)$/;
-const unusual = /^(?:0o[0-7]+|0x[0-9a-fA-F]+|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
+/** Other bases, digits with underscores, infinity, and YAML 1.1's further words for booleans. */
+const unusual =
+  /^(?:[-+]?(?:0[0-9_]+|0[xob][0-9a-f_]+|[0-9.]+_[0-9._e+-]*|\.(?:inf|nan|[0-9_]+))|y|yes|on|n|no|off)$/i;
 const words: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['', null],
   ['~', null],
@@ -21,12 +23,17 @@ const words: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['FALSE', false],
 ]);
 
-/** The value of an unquoted scalar by YAML 1.2's core schema. */
+/** The value of an unquoted scalar, as far as it is plain. */
 function plainValue(text: string): unknown {
   if (words.has(text)) return words.get(text);
-  if (integer.test(text) || float.test(text)) return Number(text);
+  if (integer.test(text) || float.test(text)) return finite(Number(text));
   if (unusual.test(text)) throw new NotPlain();
   return text;
+}
+
+function finite(value: number): number {
+  if (!Number.isFinite(value)) throw new NotPlain();
+  return value;
 }
 
 const controls = /[\u0000-\u001f]/;
@@ -99,7 +106,7 @@ const commonKey = /^[A-Za-z_$/][-\w.:/${}]*$/;
  * such as true.
  */
 export function plainKey(text: string): string {
-  if (!commonKey.test(text) || words.has(text)) throw new NotPlain();
+  if (!commonKey.test(text) || words.has(text) || unusual.test(text)) throw new NotPlain();
   return text;
 }
 
