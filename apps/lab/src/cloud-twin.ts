@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { connectKubernetes } from '@dovetail/adapter-kubernetes';
+import type { Log } from '@dovetail/core-ports';
 import { createLog, offsetClock, stopOnSignals } from '@dovetail/runtime';
 import {
   accountFor,
@@ -52,11 +53,19 @@ export async function runCloudTwin(): Promise<void> {
       );
   });
   twin.onTerminate((machine) => schedule.halt(machine.privateDnsName));
-  const server = await serveCloud(twin, { port: Number(required('PORT')) });
+  const server = await serveTwin(twin, log);
   await agent.run(stop);
   await server.close();
   twin.close();
 }
+
+/** Serves the twin, and logs each call of a client that AWS would answer and the twin does not. */
+const serveTwin = (twin: CloudTwin, log: Log) =>
+  serveCloud(twin, {
+    port: Number(required('PORT')),
+    onNotServed: ({ action, reason }) =>
+      log.warn('call-not-served', `${action}: ${reason}`, { action }),
+  });
 
 /**
  * The policies of each service, by its access key. `services` stands for all of them in one

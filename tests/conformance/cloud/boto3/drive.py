@@ -68,6 +68,7 @@ def drive_catalog(ec2):
     ):
         for _ in ec2.get_paginator(operation).paginate(**query):
             pass
+    ec2.describe_spot_price_history()
     ec2.describe_instance_type_offerings(LocationType="availability-zone")
     ec2.describe_availability_zones()
     ec2.describe_availability_zones(Filters=[{"Name": "state", "Values": ["available"]}])
@@ -88,6 +89,9 @@ def drive_templates(ec2, image):
         ],
         "MetadataOptions": {"HttpTokens": "required", "HttpPutResponseHopLimit": 1},
         "Monitoring": {"Enabled": True},
+        "Placement": {"Tenancy": "dedicated"},
+        "EnclaveOptions": {"Enabled": False},
+        "CapacityReservationSpecification": {"CapacityReservationPreference": "none"},
         "TagSpecifications": [tags("volume", team="a")],
     }
     ec2.create_launch_template(

@@ -13,6 +13,12 @@ export class AwsFault extends Error {
   }
 }
 
+/**
+ * The refusal of a call that AWS would answer and the twin does not serve: an operation, a
+ * parameter or a value. The owner of a foreign client wants to hear of each.
+ */
+export class NotServedFault extends AwsFault {}
+
 /** EC2's fault for ids that do not exist (yet): all missing ids in one message. */
 export function notFound(code: string, noun: string, ids: readonly string[]): AwsFault {
   const list = ids.join(', ');

@@ -1,6 +1,6 @@
 import type { Ec2Filter } from '@dovetail/core-ports';
 
-import { AwsFault } from './aws-fault.js';
+import { AwsFault, NotServedFault } from './aws-fault.js';
 
 /** The values of a thing under a filter's name; undefined when there is no such filter for it. */
 export type FilterValues = (name: string) => readonly string[] | undefined;
@@ -57,7 +57,7 @@ export function admitted<T>(
       name !== 'tag-key' &&
       name !== 'tag-value'
     ) {
-      throw new AwsFault('InvalidParameterValue', `The filter '${name}' is invalid`);
+      throw new NotServedFault('InvalidParameterValue', `The filter '${name}' is invalid`);
     }
   }
   const plain = filters.map(({ name, values }) => ({

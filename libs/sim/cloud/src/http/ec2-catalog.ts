@@ -1,13 +1,12 @@
 import type { TwinType } from '../foundation/account.js';
 import { AwsFault, invalidValue } from '../foundation/aws-fault.js';
 import { admitted, type FilterValues } from '../foundation/filters.js';
-import { dollarsOf, spotHistory, type SpotPrice } from '../foundation/prices.js';
 import type { CloudTwin } from '../twin/cloud-twin.js';
 import { instanceTypeXml } from './instance-type-xml.js';
 import type { QueryOperations } from './operation.js';
 import { pageOf } from './paging.js';
 import { filtersOf, type Params } from './params.js';
-import { items, timeText, type Xml } from './xml.js';
+import { items, type Xml } from './xml.js';
 
 const typeFilters: ReadonlySet<string> = new Set([
   'instance-type',
@@ -113,72 +112,8 @@ function describeOfferings(twin: CloudTwin, params: Params): { readonly [element
   };
 }
 
-const products: ReadonlySet<string> = new Set(['Linux/UNIX', 'Linux/UNIX (Amazon VPC)']);
-const spotFilters: ReadonlySet<string> = new Set([
-  'availability-zone',
-  'instance-type',
-  'product-description',
-  'spot-price',
-  'timestamp',
-]);
-
-/**
- * Prices of every pool in the period, by type and zone, newest first. Only Linux has prices here.
- */
-function spotPrices(twin: CloudTwin, params: Params): readonly SpotPrice[] {
-  const names = new Set(params.texts('InstanceType'));
-  const wanted = params.texts('ProductDescription');
-  const zone = params.text('AvailabilityZone');
-  const endMs = params.timeMs('EndTime') ?? twin.timeline.nowMs();
-  const startMs = Math.min(params.timeMs('StartTime') ?? endMs - 90 * 86_400_000, endMs);
-  if (wanted.length > 0 && !wanted.some((product) => products.has(product))) return [];
-  return twin.account.types
-    .filter(({ facts }) => names.size === 0 || names.has(facts.name))
-    .flatMap((type) =>
-      type.zones
-        .filter((one) => zone === undefined || one === zone)
-        .flatMap((one) => spotHistory(twin.seed, type, one, { startMs, endMs, stepsMax: 400 })),
-    );
-}
-
-function describeSpotPrices(twin: CloudTwin, params: Params): { readonly [element: string]: Xml } {
-  const found = admitted(
-    spotPrices(twin, params),
-    filtersOf(params),
-    (price) => (name) => {
-      switch (name) {
-        case 'availability-zone':
-          return [price.zone];
-        case 'instance-type':
-          return [price.instanceType];
-        case 'product-description':
-          return ['Linux/UNIX'];
-        case 'spot-price':
-          return [dollarsOf(price.priceMicros)];
-        default:
-          return [timeText(price.sinceMs)];
-      }
-    },
-    spotFilters,
-  );
-  const { page, nextToken } = pageOf(found, params, { min: 1, max: 1000, default: 1000 });
-  return {
-    spotPriceHistorySet: items(
-      page.map((price) => ({
-        instanceType: price.instanceType,
-        productDescription: 'Linux/UNIX',
-        spotPrice: dollarsOf(price.priceMicros),
-        timestamp: timeText(price.sinceMs),
-        availabilityZone: price.zone,
-      })),
-    ),
-    nextToken: nextToken ?? '',
-  };
-}
-
-/** The operations on instance types, offerings and Spot prices. */
+/** The operations on instance types and their offerings. */
 export const ec2Catalog: QueryOperations = {
   DescribeInstanceTypes: { run: describeInstanceTypes },
   DescribeInstanceTypeOfferings: { run: describeOfferings },
-  DescribeSpotPriceHistory: { run: describeSpotPrices },
 };

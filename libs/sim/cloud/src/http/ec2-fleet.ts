@@ -1,4 +1,4 @@
-import { AwsFault, invalidValue } from '../foundation/aws-fault.js';
+import { AwsFault, invalidValue, NotServedFault } from '../foundation/aws-fault.js';
 import { dollarsOf } from '../foundation/prices.js';
 import type {
   FleetInput,
@@ -155,7 +155,7 @@ function fleetXml(fleet: Fleet): Xml {
 function describeFleets(twin: CloudTwin, params: Params): Result {
   const ids = params.texts('FleetId');
   if (filtersOf(params).length > 0)
-    throw new AwsFault(
+    throw new NotServedFault(
       'UnsupportedOperation',
       'Filters of DescribeFleets are not served here; give FleetIds',
     );
@@ -176,7 +176,7 @@ function describeFleets(twin: CloudTwin, params: Params): Result {
 /** Served as a dry run only, because the twin launches through fleets. */
 function runInstances(twin: CloudTwin, params: Params, caller: Caller): Result {
   if (params.flag('DryRun') !== true)
-    throw new AwsFault(
+    throw new NotServedFault(
       'UnsupportedOperation',
       'RunInstances is served with DryRun=true only; launch through CreateFleet',
     );

@@ -136,7 +136,7 @@ function instanceXml(twin: CloudTwin, instance: TwinInstance): Xml {
       availabilityZone: instance.zone,
       availabilityZoneId: subnet?.zoneId,
       groupName: '',
-      tenancy: 'default',
+      tenancy: instance.tenancy,
     },
     monitoring: { state: instance.monitoring ? 'enabled' : 'disabled' },
     ...lifeXml(twin, instance),

@@ -1,4 +1,4 @@
-import { AwsFault, missingParameter } from '../foundation/aws-fault.js';
+import { AwsFault, missingParameter, NotServedFault } from '../foundation/aws-fault.js';
 import { checkTags } from '../parts/fleet-request.js';
 import {
   type Template,
@@ -70,25 +70,62 @@ function profileOf(params: Params): NonNullable<TemplateContent['instanceProfile
   return { ...(name === undefined ? {} : { name }), ...(arn === undefined ? {} : { arn }) };
 }
 
+/** Other members of a placement stay unread, and so are refused. */
+function tenancyOf(params: Params): TemplateContent['tenancy'] {
+  const tenancy = params.text('Tenancy');
+  if (tenancy === undefined || tenancy === 'default' || tenancy === 'dedicated') return tenancy;
+  throw new NotServedFault(
+    'InvalidParameterValue',
+    `Placement.Tenancy ${tenancy} is not served here; use default or dedicated`,
+  );
+}
+
+/** The members that the twin keeps as they are, and the values that it can launch. */
+const launchable: Readonly<Record<string, RegExp>> = {
+  EnclaveOptions: /^Enabled=(true|false)$/,
+  CapacityReservationSpecification: /^CapacityReservationPreference=(none|open)$/,
+};
+
+/**
+ * Members that change nothing that the twin shows: it has no capacity reservations and no enclaves.
+ * Throws AwsFault for a reservation.
+ */
+function keptMembers(params: Params): TemplateContent['kept'] {
+  return Object.fromEntries(
+    Object.entries(launchable).flatMap(([name, values]) => {
+      const member = params.at(name).scalars();
+      const other = Object.entries(member).find(([key, value]) => !values.test(`${key}=${value}`));
+      if (other !== undefined)
+        throw new NotServedFault(
+          'InvalidParameterValue',
+          `${name}.${other[0]} ${other[1]} is not served here`,
+        );
+      return Object.keys(member).length === 0 ? [] : [[name, member]];
+    }),
+  );
+}
+
 /** Launch template data as the twin keeps it. Unknown members are refused as unknown parameters. */
 function contentOf(params: Params): TemplateContent {
   if (params.isEmpty()) throw missingParameter('LaunchTemplateData');
-  const optional = {
+  const known = {
     imageId: params.text('ImageId'),
     instanceType: params.text('InstanceType'),
     userData: params.text('UserData'),
     monitoring: params.at('Monitoring').flag('Enabled'),
     ebsOptimized: params.flag('EbsOptimized'),
     instanceProfile: profileOf(params.at('IamInstanceProfile')),
+    tenancy: tenancyOf(params.at('Placement')),
   };
   return {
     ...(Object.fromEntries(
-      Object.entries(optional).filter(([, value]) => value !== undefined),
+      Object.entries(known).filter(([, value]) => value !== undefined),
     ) as Partial<TemplateContent>),
     securityGroupIds: params.texts('SecurityGroupId'),
     interfaces: params.list('NetworkInterface').map(interfaceOf),
     blockDevices: params.list('BlockDeviceMapping').map(deviceOf),
     metadataOptions: params.at('MetadataOptions').scalars(),
+    kept: keptMembers(params),
     tags: params
       .list('TagSpecification')
       .map((one) => ({
@@ -99,13 +136,25 @@ function contentOf(params: Params): TemplateContent {
 }
 
 /** Wire names in answers begin with a small letter. */
-const lowered = (values: Readonly<Record<string, string>>): Xml =>
+const lowered = (values: Readonly<Record<string, string>>): { readonly [name: string]: Xml } =>
   Object.fromEntries(
     Object.entries(values).map(([name, value]) => [
       name.charAt(0).toLowerCase() + name.slice(1),
       value,
     ]),
   );
+
+/** Members without values are left out. */
+const optional = (values: Readonly<Record<string, string>>): Xml =>
+  Object.keys(values).length === 0 ? undefined : lowered(values);
+
+const interfaceXml = (one: TemplateContent['interfaces'][number]): Xml => ({
+  deviceIndex: one.deviceIndex,
+  associatePublicIpAddress: one.associatePublicIpAddress,
+  subnetId: one.subnetId,
+  groupSet: { groupId: one.groups },
+  ...lowered(Object.fromEntries(Object.entries(one.other).filter(([name]) => !name.includes('.')))),
+});
 
 function contentXml(content: TemplateContent): Xml {
   return {
@@ -116,10 +165,14 @@ function contentXml(content: TemplateContent): Xml {
     iamInstanceProfile: content.instanceProfile,
     monitoring: content.monitoring === undefined ? undefined : { enabled: content.monitoring },
     securityGroupIdSet: items(content.securityGroupIds),
-    metadataOptions:
-      Object.keys(content.metadataOptions).length === 0
-        ? undefined
-        : lowered(content.metadataOptions),
+    metadataOptions: optional(content.metadataOptions),
+    placement: content.tenancy === undefined ? undefined : { tenancy: content.tenancy },
+    ...Object.fromEntries(
+      Object.entries(content.kept).map(([name, member]) => [
+        name.charAt(0).toLowerCase() + name.slice(1),
+        lowered(member),
+      ]),
+    ),
     blockDeviceMappingSet: items(
       content.blockDevices.map(({ deviceName, virtualName, ebs }) => ({
         deviceName,
@@ -127,19 +180,7 @@ function contentXml(content: TemplateContent): Xml {
         ebs: ebs === undefined ? undefined : lowered(ebs),
       })),
     ),
-    networkInterfaceSet: items(
-      content.interfaces.map((one) => ({
-        deviceIndex: one.deviceIndex,
-        associatePublicIpAddress: one.associatePublicIpAddress,
-        subnetId: one.subnetId,
-        groupSet: { groupId: one.groups },
-        ...Object.fromEntries(
-          Object.entries(one.other)
-            .filter(([name]) => !name.includes('.'))
-            .map(([name, value]) => [name.charAt(0).toLowerCase() + name.slice(1), value]),
-        ),
-      })),
-    ),
+    networkInterfaceSet: items(content.interfaces.map(interfaceXml)),
     tagSpecificationSet: items(
       content.tags.map(({ resourceType, tags }) => ({ resourceType, tagSet: tagItems(tags) })),
     ),

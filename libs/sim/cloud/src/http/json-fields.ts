@@ -1,4 +1,4 @@
-import { AwsFault } from '../foundation/aws-fault.js';
+import { AwsFault, NotServedFault } from '../foundation/aws-fault.js';
 import type { JsonObject } from './operation.js';
 
 const invalid = (message: string): AwsFault => new AwsFault('ValidationException', message);
@@ -49,5 +49,8 @@ export function objectsIn(input: JsonObject, name: string): readonly JsonObject[
 export function refuseOthers(input: JsonObject, known: readonly string[]): void {
   const other = Object.keys(input).find((name) => !known.includes(name));
   if (other !== undefined)
-    throw invalid(`${other} is not served here; served: ${known.join(', ')}`);
+    throw new NotServedFault(
+      'ValidationException',
+      `${other} is not served here; served: ${known.join(', ')}`,
+    );
 }

@@ -7,7 +7,8 @@ import type { Params } from './params.js';
  */
 export type PageRule = { readonly min: number; readonly max: number; readonly default?: number };
 
-const encode = (from: number): string => Buffer.from(`from:${from}`).toString('base64url');
+/** The token of the page that begins there. */
+export const tokenOf = (from: number): string => Buffer.from(`from:${from}`).toString('base64url');
 
 /** Where the page that a token names begins. */
 export function offsetOf(token: string | undefined): number {
@@ -26,8 +27,20 @@ export function slice<T>(
   const until = from + size;
   return {
     page: things.slice(from, until),
-    ...(until < things.length ? { nextToken: encode(until) } : {}),
+    ...(until < things.length ? { nextToken: tokenOf(until) } : {}),
   };
+}
+
+/** The size of the page that an EC2 request asks for. Throws AwsFault below the rule's smallest. */
+export function pageSize(params: Params, rule: PageRule): number {
+  const wanted = params.integer('MaxResults');
+  if (wanted !== undefined && wanted < rule.min)
+    throw invalidValue(
+      'maxResults',
+      String(wanted),
+      `Expecting a value between ${rule.min} and ${rule.max}.`,
+    );
+  return Math.min(wanted ?? rule.default ?? Number.MAX_SAFE_INTEGER, rule.max);
 }
 
 /** The page that an EC2 request asks for. */
@@ -36,16 +49,6 @@ export function pageOf<T>(
   params: Params,
   rule: PageRule,
 ): { readonly page: readonly T[]; readonly nextToken?: string } {
-  const wanted = params.integer('MaxResults');
-  if (wanted !== undefined && wanted < rule.min)
-    throw invalidValue(
-      'maxResults',
-      String(wanted),
-      `Expecting a value between ${rule.min} and ${rule.max}.`,
-    );
-  return slice(
-    things,
-    offsetOf(params.text('NextToken')),
-    Math.min(wanted ?? rule.default ?? Number.MAX_SAFE_INTEGER, rule.max),
-  );
+  const size = pageSize(params, rule);
+  return slice(things, offsetOf(params.text('NextToken')), size);
 }

@@ -1,6 +1,6 @@
 import type { Ec2Filter } from '@dovetail/core-ports';
 
-import { AwsFault, invalidValue, missingParameter } from '../foundation/aws-fault.js';
+import { invalidValue, missingParameter, NotServedFault } from '../foundation/aws-fault.js';
 
 /**
  * The parameters of a query request (`Filter.1.Name=…`), read by name. Parameters that no operation
@@ -96,7 +96,7 @@ function paramsAt(source: Source, prefix: string): Params {
     done() {
       const unread = [...source.values.keys()].find((key) => !source.read.has(key));
       if (unread !== undefined)
-        throw new AwsFault('UnknownParameter', `The parameter ${unread} is not recognized`);
+        throw new NotServedFault('UnknownParameter', `The parameter ${unread} is not recognized`);
     },
     isEmpty: () => ![...source.values.keys()].some((key) => key.startsWith(prefix)),
   };

@@ -1,5 +1,5 @@
 import type { TwinType } from '../foundation/account.js';
-import { AwsFault } from '../foundation/aws-fault.js';
+import { AwsFault, NotServedFault } from '../foundation/aws-fault.js';
 import { hexOf } from '../foundation/digest.js';
 import type { CloudTwin } from '../twin/cloud-twin.js';
 import { integerIn, objectsIn, refuseOthers, requiredText, textIn } from './json-fields.js';
@@ -77,6 +77,10 @@ function priceListText({ productFamily, attributes, sku, priceMicros }: Product)
   });
 }
 
+/** The service code may be written in several ways, as clients do write it. */
+const attributeOf = ({ attributes }: Product, field: string): string | undefined =>
+  field.toLowerCase() === 'servicecode' ? attributes['servicecode'] : attributes[field];
+
 function fits(product: Product, filters: readonly JsonObject[]): boolean {
   return filters.every((filter) => {
     const [type, field, value] = [
@@ -85,16 +89,11 @@ function fits(product: Product, filters: readonly JsonObject[]): boolean {
       requiredText(filter, 'Value'),
     ];
     if (type !== 'TERM_MATCH')
-      throw new AwsFault(
+      throw new NotServedFault(
         'InvalidParameterException',
         `Filter type ${type} is not served here; use TERM_MATCH`,
       );
-    const actual =
-      field === 'productFamily'
-        ? product.productFamily
-        : field === 'ServiceCode'
-          ? 'AmazonEC2'
-          : product.attributes[field];
+    const actual = field === 'productFamily' ? product.productFamily : attributeOf(product, field);
     return actual?.toLowerCase() === value.toLowerCase();
   });
 }
@@ -105,7 +104,7 @@ export const pricingOperations: JsonOperations = {
     refuseOthers(input, ['ServiceCode', 'Filters', 'FormatVersion', 'NextToken', 'MaxResults']);
     const service = requiredText(input, 'ServiceCode');
     if (service !== 'AmazonEC2')
-      throw new AwsFault(
+      throw new NotServedFault(
         'InvalidParameterException',
         `Service code ${service} is not served here; use AmazonEC2`,
       );

@@ -1,4 +1,4 @@
-import { AwsFault } from '../foundation/aws-fault.js';
+import { AwsFault, NotServedFault } from '../foundation/aws-fault.js';
 import { wouldHave } from '../parts/fleets.js';
 import type { AccessRequest } from '../policy/evaluate.js';
 import type { CloudTwin } from '../twin/cloud-twin.js';
@@ -116,7 +116,7 @@ function queryCall(body: string): WireCall {
       operation === undefined ? [] : queryAccess(twin, `${service}:${name}`, parseParams(body)),
     answer: (twin, caller) => {
       if (operation === undefined)
-        throw new AwsFault(
+        throw new NotServedFault(
           'InvalidAction',
           `The action ${name} is not valid for this web service: it is not among what the twin serves`,
         );
@@ -173,7 +173,7 @@ function jsonCall(request: WireRequest, target: string): WireCall {
     async answer(twin) {
       const operation = served?.operations[name];
       if (operation === undefined)
-        throw new AwsFault(
+        throw new NotServedFault(
           'UnknownOperationException',
           `${target} is not among what the twin serves`,
         );

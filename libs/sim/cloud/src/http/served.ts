@@ -2,6 +2,7 @@ import { ec2Catalog } from './ec2-catalog.js';
 import { ec2Fleet } from './ec2-fleet.js';
 import { ec2Instances } from './ec2-instances.js';
 import { ec2Network } from './ec2-network.js';
+import { ec2Spot } from './ec2-spot.js';
 import { ec2Templates } from './ec2-templates.js';
 import { ec2Volumes } from './ec2-volumes.js';
 import { iamOperations, stsOperations } from './iam-operations.js';
@@ -18,6 +19,7 @@ export const servedQueries: {
 } = {
   ec2: {
     ...ec2Catalog,
+    ...ec2Spot,
     ...ec2Network,
     ...ec2Templates,
     ...ec2Fleet,

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 
 import { messageOf } from '@dovetail/core-ports';
 
-import { AwsFault } from '../foundation/aws-fault.js';
+import { AwsFault, NotServedFault } from '../foundation/aws-fault.js';
 import type { CloudTwin } from '../twin/cloud-twin.js';
 import { controlAnswer, followEvents } from './control.js';
 import { credentialsOf } from './credentials.js';
@@ -21,6 +21,8 @@ export type ServeOptions = {
    * error.
    */
   readonly onDefect?: (error: unknown) => void;
+  /** Receives each call that AWS would answer and the twin does not serve. */
+  readonly onNotServed?: (call: { readonly action: string; readonly reason: string }) => void;
 };
 
 /** The twin behind its wire protocols. */
@@ -82,6 +84,8 @@ async function answerCall(
       return call.answer(twin, { accessKey });
     });
   } catch (error) {
+    if (error instanceof NotServedFault)
+      options.onNotServed?.({ action: call.action, reason: error.message });
     if (error instanceof AwsFault) return call.fault(error);
     (
       options.onDefect ??
@@ -115,14 +119,12 @@ async function serveAws(
     ...(typeof target === 'string' ? { target } : {}),
   };
   const call = wireCall(wire);
-  if (call === undefined)
-    send(
-      response,
-      json(404, {
-        message: `${wire.method} ${wire.path} is in none of the AWS protocols that the cloud twin serves`,
-      }),
-    );
-  else send(response, await answerCall(twin, options, call, request.headers.authorization));
+  if (call === undefined) {
+    const action = `${wire.method} ${wire.path}`;
+    const reason = `${action} is in none of the AWS protocols that the cloud twin serves`;
+    options.onNotServed?.({ action, reason });
+    send(response, json(404, { message: reason }));
+  } else send(response, await answerCall(twin, options, call, request.headers.authorization));
 }
 
 async function serveControl(

@@ -188,10 +188,9 @@ describe('Pricing', () => {
   };
   const pricesFor = async (values: Record<string, string>): Promise<Map<string, string>> => {
     const prices = new Map<string, string>();
-    const { serviceCode: _service, ...fields } = values;
     for await (const page of paginateGetProducts(
       { client: wire.pricing },
-      { ServiceCode: 'AmazonEC2', Filters: filters(fields) },
+      { ServiceCode: 'AmazonEC2', Filters: filters(values) },
     )) {
       for (const text of page.PriceList ?? []) {
         const { product, terms } = JSON.parse(String(text)) as Entry;

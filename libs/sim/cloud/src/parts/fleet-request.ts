@@ -1,4 +1,9 @@
-import { AwsFault, invalidValue, missingParameter } from '../foundation/aws-fault.js';
+import {
+  AwsFault,
+  invalidValue,
+  missingParameter,
+  NotServedFault,
+} from '../foundation/aws-fault.js';
 import type { TemplateReference } from './launch-templates.js';
 
 /** EC2's allocation strategies for Spot. */
@@ -82,7 +87,7 @@ export function checkTags(tags: Readonly<Record<string, string>>): void {
 
 function checkCapacity(input: FleetInput): void {
   if (input.type !== 'instant')
-    throw new AwsFault(
+    throw new NotServedFault(
       'UnsupportedOperation',
       `Fleet type ${input.type}: only instant fleets are served here; give Type=instant`,
     );

@@ -147,7 +147,7 @@ function launchOne(
 ): TwinInstance {
   const lifecycle = input.capacityType as Lifecycle;
   const { type, subnet, image, version, template, profile } = candidate;
-  const { userData, monitoring, metadataOptions } = version.content;
+  const { userData, monitoring, metadataOptions, tenancy } = version.content;
   checkQuota(deps, candidate, lifecycle);
   return deps.instances.launch({
     ...reserve(deps, candidate, lifecycle),
@@ -161,6 +161,7 @@ function launchOne(
     securityGroupIds: candidate.securityGroupIds,
     monitoring: monitoring ?? false,
     metadataOptions,
+    tenancy: tenancy ?? 'default',
     tags: tagsOf(candidate, input, fleetId),
     ...launchedVolumes(candidate, input),
     ...(userData === undefined ? {} : { userData }),

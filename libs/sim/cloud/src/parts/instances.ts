@@ -32,6 +32,7 @@ export type InstanceOrder = {
   readonly templateId?: string;
   readonly templateVersion?: number;
   readonly metadataOptions: Readonly<Record<string, string>>;
+  readonly tenancy: 'default' | 'dedicated';
   readonly address: Address;
   readonly place: Place;
   readonly volumes: readonly LaunchedVolume[];

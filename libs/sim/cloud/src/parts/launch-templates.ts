@@ -33,6 +33,9 @@ export type TemplateContent = {
   readonly metadataOptions: Readonly<Record<string, string>>;
   readonly monitoring?: boolean;
   readonly ebsOptimized?: boolean;
+  readonly tenancy?: 'default' | 'dedicated';
+  /** Members that are kept and answered, and change no launch: `EnclaveOptions` and the like. */
+  readonly kept: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly tags: readonly {
     readonly resourceType: string;
     readonly tags: Readonly<Record<string, string>>;
