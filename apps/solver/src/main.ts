@@ -1,4 +1,11 @@
 import { connectNats, credentialsOf } from '@dovetail/adapter-nats';
+import { present } from '@dovetail/core-invariant';
+import {
+  assumedRequestsOf,
+  defaultAssumedRequests,
+  defaultSizing,
+  permilleOf,
+} from '@dovetail/core-scheduling/sizing';
 import {
   type Assembled,
   commonSettings,
@@ -12,6 +19,17 @@ import { reportMalformed } from '@dovetail/service-kit';
 import { createSolver, defaultSolverConfig, solverMetrics } from '@dovetail/service-solver';
 
 import { workerEngine } from './worker-engine.js';
+
+function assumedRequests(given: string): string {
+  if (assumedRequestsOf(given) !== undefined) return given;
+  throw new Error(`give cpu and memory, such as ${defaultAssumedRequests}, or none`);
+}
+
+function percent(given: string): number {
+  const permille = permilleOf(given);
+  if (permille !== undefined) return permille / 10;
+  throw new Error('give a percentage from 0 to 10 with at most one decimal, such as 1.5');
+}
 
 const settings = {
   ...commonSettings,
@@ -40,8 +58,22 @@ const settings = {
     env: 'NODE_CHARGE',
     flag: 'node-charge',
     help: 'US dollars per hour that a node costs beside its instance; more of it buys fewer, larger nodes.',
-    fallback: 0,
+    fallback: defaultSizing.nodeChargeMicrosPerHour / 1_000_000,
     parse: dollars,
+  },
+  fewerNodesWithin: {
+    env: 'FEWER_NODES_WITHIN',
+    flag: 'fewer-nodes-within',
+    help: 'Of plans within this many percent of the least price, the one with the fewest nodes is taken.',
+    fallback: defaultSizing.fewerNodesPermille / 10,
+    parse: percent,
+  },
+  assumedRequests: {
+    env: 'ASSUMED_REQUESTS',
+    flag: 'assumed-requests',
+    help: 'The cpu and memory that a new node counts for a pod that requests none; none counts requests alone.',
+    fallback: defaultAssumedRequests,
+    parse: assumedRequests,
   },
 } as const;
 
@@ -71,7 +103,14 @@ function assemble(shell: Shell<typeof settings>): Assembled {
     file: new URL('./solver-worker.js', import.meta.url),
     cluster: clusterName,
     solver: replicaName,
-    nodeChargeMicrosPerHour: Math.round(shell.settings.nodeCharge * 1_000_000),
+    sizing: {
+      nodeChargeMicrosPerHour: Math.round(shell.settings.nodeCharge * 1_000_000),
+      fewerNodesPermille: Math.round(shell.settings.fewerNodesWithin * 10),
+      assumedRequests: present(
+        assumedRequestsOf(shell.settings.assumedRequests),
+        'settings are checked when they are read',
+      ),
+    },
     clock,
     log,
     onMalformed: (malformed) => reportMalformed({ log, metrics }, malformed),

@@ -1,5 +1,6 @@
 import type { MalformedMessage, PendingBatch, PlanRequest } from '@dovetail/contracts';
 import type { FollowEvent } from '@dovetail/core-ports';
+import type { Sizing } from '@dovetail/core-scheduling';
 
 /** Messages from the main thread to its worker. Events carry bytes, never a cloned mirror. */
 export type Question =
@@ -35,7 +36,7 @@ export type WorkerData = {
   readonly cluster: string;
   readonly solver: string;
   readonly offset: SharedArrayBuffer;
-  readonly nodeChargeMicrosPerHour: number;
+  readonly sizing: Sizing;
 };
 
 /** The machine's clock plus the shared offset. */

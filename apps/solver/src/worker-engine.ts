@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 
 import type { MalformedMessage } from '@dovetail/contracts';
 import { type Clock, type DebugState, type Log, stackOf, type Vitals } from '@dovetail/core-ports';
-import type { Bound } from '@dovetail/core-scheduling';
+import type { Bound, Sizing } from '@dovetail/core-scheduling';
 import type { EnginePort, Solved } from '@dovetail/service-solver';
 
 import type { Answer, Notice, Question, WorkerData } from './protocol.js';
@@ -22,8 +22,7 @@ export type WorkerOptions = {
   readonly file: URL;
   readonly cluster: string;
   readonly solver: string;
-  /** The price of a node beside its instance. */
-  readonly nodeChargeMicrosPerHour: number;
+  readonly sizing: Sizing;
   readonly clock: Clock;
   readonly log: Log;
   readonly onMalformed: (message: MalformedMessage) => void;
@@ -45,7 +44,7 @@ export function workerEngine(options: WorkerOptions): WorkerEngine {
       cluster: options.cluster,
       solver: options.solver,
       offset,
-      nodeChargeMicrosPerHour: options.nodeChargeMicrosPerHour,
+      sizing: options.sizing,
     } satisfies WorkerData,
   });
   const line = new QuestionLine(worker, options);

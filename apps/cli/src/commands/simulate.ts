@@ -1,4 +1,10 @@
-import { parseDurationMs } from '@dovetail/core-kube-model';
+import { parseDurationMs, type Resources } from '@dovetail/core-kube-model';
+import {
+  assumedRequestsOf,
+  defaultAssumedRequests,
+  defaultSizing,
+  permilleOf,
+} from '@dovetail/core-scheduling/sizing';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
 import type { OutputFormat, SimulateRequest } from '../simulate/run.js';
@@ -33,6 +39,22 @@ function dollars(text: string): number {
   return Number(text);
 }
 
+function permille(text: string): number {
+  const read = permilleOf(text);
+  if (read === undefined)
+    throw new InvalidArgumentError('write a percentage from 0 to 10, such as 1 or 1.5.');
+  return read;
+}
+
+function amounts(text: string): Resources {
+  const read = assumedRequestsOf(text);
+  if (read === undefined)
+    throw new InvalidArgumentError(
+      `write cpu and memory, such as ${defaultAssumedRequests}, or none.`,
+    );
+  return read;
+}
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 type Flags = {
@@ -45,6 +67,8 @@ type Flags = {
   readonly failOverCost?: number;
   readonly explain?: string;
   readonly nodeCharge: number;
+  readonly fewerNodesWithin: number;
+  readonly assumedRequests: Resources;
   readonly hostnameSpread: 'balanced' | 'strict';
   readonly preferences: 'respect' | 'ignore';
   readonly minValues: 'strict' | 'best-effort';
@@ -56,7 +80,11 @@ const requestOf = ({ budget: budgetMs = budgetMsByDefault, ...flags }: Flags): S
   output: flags.output,
   budgetMs,
   seed: flags.seed,
-  nodeChargeMicrosPerHour: Math.round(flags.nodeCharge * 1_000_000),
+  sizing: {
+    nodeChargeMicrosPerHour: Math.round(flags.nodeCharge * 1_000_000),
+    fewerNodesPermille: flags.fewerNodesWithin,
+    assumedRequests: flags.assumedRequests,
+  },
   boundMs: flags.boundTime ?? (budgetMs > 0 ? boundMsByDefault : 0),
   ...(flags.failOverCost === undefined ? {} : { failOverCost: flags.failOverCost }),
   ...(flags.explain === undefined ? {} : { explain: flags.explain }),
@@ -98,7 +126,23 @@ const withFiles = (command: Command, environment: Environment): Command =>
       '--node-charge <dollars>',
       'what a node costs per hour beside its instance; more of it buys fewer, larger nodes',
       dollars,
-      0,
+      defaultSizing.nodeChargeMicrosPerHour / 1_000_000,
+    )
+    .addOption(
+      new Option(
+        '--fewer-nodes-within <percent>',
+        'of plans within this much of the least price, take the one with the fewest nodes',
+      )
+        .argParser(permille)
+        .default(defaultSizing.fewerNodesPermille, String(defaultSizing.fewerNodesPermille / 10)),
+    )
+    .addOption(
+      new Option(
+        '--assumed-requests <amounts>',
+        'the cpu and memory that a new node counts for a pod that requests none, or none',
+      )
+        .argParser(amounts)
+        .default(assumedRequestsOf(defaultAssumedRequests), defaultAssumedRequests),
     )
     .option('--fail-over-cost <dollars>', 'end with 3 when the plan costs more per hour', dollars)
     .option('--explain <pod>', 'say where this pod goes and why (name, or namespace/name)');

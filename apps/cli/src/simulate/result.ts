@@ -1,6 +1,6 @@
 import { poolKey } from '@dovetail/core-api';
 import { formatResources, type Pod, type Taint } from '@dovetail/core-kube-model';
-import type { BinOption, NewNode, Plan, Reason, Snapshot } from '@dovetail/core-scheduling';
+import type { BinOption, NewNode, Plan, Reason, Sizing, Snapshot } from '@dovetail/core-scheduling';
 
 /** A node to launch, in the form of `-o json`. Prices are US dollars per hour. */
 export type NewNodeResult = {
@@ -92,7 +92,7 @@ function newNodeOf(node: NewNode, { namesOf, snapshot }: Naming): NewNodeResult 
 export function resultOf(
   plan: Plan,
   world: { readonly snapshot: Snapshot; readonly pods: readonly Pod[] },
-  what: { readonly milliseconds: number; readonly nodeChargeMicrosPerHour: number },
+  what: { readonly milliseconds: number; readonly sizing: Sizing },
 ): SimulationResult {
   const names = new Map(world.pods.map((pod) => [pod.uid, podName(pod)]));
   const nameOf = (uid: string): string => names.get(uid) ?? uid;
@@ -114,7 +114,7 @@ export function resultOf(
       lowerBound: dollars(bound),
       gap: comparable ? (plan.priceMicrosPerHour - bound) / bound : null,
       bound: kind,
-      nodeCharge: dollars(what.nodeChargeMicrosPerHour),
+      nodeCharge: dollars(what.sizing.nodeChargeMicrosPerHour),
       estimated: newNodes.some((node) => node.priceEstimated),
     },
     stats: {

@@ -1,9 +1,11 @@
 import {
   defaultPlanOptions,
+  defaultSizing,
   finishMsPerNode,
   type Plan,
   plan,
   type PlanOptions,
+  type Sizing,
 } from '@dovetail/core-scheduling';
 
 import { readManifests } from '../manifests/files.js';
@@ -33,8 +35,8 @@ export type SimulateRequest = {
   /** US dollars per hour above which the command ends with 3. */
   readonly failOverCost?: number;
   readonly explain?: string;
-  /** The charge per node in micro-dollars an hour. */
-  readonly nodeChargeMicrosPerHour?: number;
+  /** How large new nodes are, where it differs from the defaults. */
+  readonly sizing?: Partial<Sizing>;
   readonly hostnameSpread: 'balanced' | 'strict';
   readonly preferences: 'Respect' | 'Ignore';
   readonly minValues?: 'Strict' | 'BestEffort';
@@ -61,7 +63,8 @@ const planOptionsOf = (request: SimulateRequest): PlanOptions => ({
   seed: request.seed,
   hostnameSpread: request.hostnameSpread,
   preferencePolicy: request.preferences,
-  nodeChargeMicrosPerHour: request.nodeChargeMicrosPerHour ?? 0,
+  ...defaultSizing,
+  ...request.sizing,
   ...(request.minValues === undefined ? {} : { minValuesPolicy: request.minValues }),
 });
 
@@ -148,7 +151,7 @@ export async function runSimulate(request: SimulateRequest, streams: Streams): P
     streams.progress('');
     const result = resultOf(made, input, {
       milliseconds: planned.milliseconds,
-      nodeChargeMicrosPerHour: request.nodeChargeMicrosPerHour ?? 0,
+      sizing: planOptionsOf(request),
     });
     streams.out(
       await rendered(

@@ -162,7 +162,7 @@ describe('the result', () => {
       unschedulable: [],
       cost: {
         hourly: 0.1,
-        nodeCharge: 0,
+        nodeCharge: 0.005,
         lowerBound: expect.any(Number),
         gap: result.cost.gap,
         bound: expect.any(String),
@@ -259,7 +259,7 @@ describe('the charge per node', () => {
     'all.yaml': [pool(), pod('a', '1200m'), pod('b', '1200m')].join('\n---\n'),
   });
   test('is told beside prices that leave it out, and its bound holds for as few nodes', async () => {
-    const more = { boundMs: 20_000, nodeChargeMicrosPerHour: 20_000 };
+    const more = { boundMs: 20_000, sizing: { nodeChargeMicrosPerHour: 20_000 } };
     const { cost, newNodes } = resultOf(await simulate([folder], more));
     expect(cost.nodeCharge).toBe(0.02);
     expect(cost.hourly).toBeCloseTo(newNodes.reduce((sum, { price }) => sum + price, 0));
@@ -267,6 +267,34 @@ describe('the charge per node', () => {
     const { out } = await simulate([folder], { ...more, output: 'table' });
     expect(out).toContain('with as few nodes; plans compared at $0.0200/h more for each node');
   }, 30_000);
+});
+
+describe('fifty pods without requests', () => {
+  const folder = folderOf({
+    'all.yaml': `${pool().replaceAll('kwok.sh, kind: KWOK', 'k8s.aws, kind: EC2')}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 50
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: c}]}`,
+  });
+  test('have at most two nodes of the real types', async () => {
+    const { newNodes, unschedulable } = resultOf(
+      await simulate([folder], { catalog: 'us-east-1' }),
+    );
+    expect(unschedulable).toEqual([]);
+    expect(newNodes.reduce((sum, { pods }) => sum + pods.length, 0)).toBe(50);
+    expect(newNodes.length).toBeLessThanOrEqual(2);
+  });
+  test('have many of the smallest type where only prices and requests count', async () => {
+    const sizing = { nodeChargeMicrosPerHour: 0, fewerNodesPermille: 0, assumedRequests: {} };
+    const { newNodes } = resultOf(await simulate([folder], { catalog: 'us-east-1', sizing }));
+    expect(newNodes).toHaveLength(13);
+  });
 });
 
 describe('the exit code', () => {

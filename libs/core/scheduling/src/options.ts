@@ -1,8 +1,9 @@
+import { leastPrice } from './sizing.js';
 import type { PlanOptions } from './snapshot.js';
 
 /**
- * The options of the services unless their settings differ: no improvement steps, and Karpenter's
- * defaults elsewhere.
+ * The options of a plan at the least price: no charge per node, pods by their requests, no
+ * improvement steps, and Karpenter's defaults elsewhere. Services and commands add `defaultSizing`.
  */
 export const defaultPlanOptions: PlanOptions = {
   seed: 1,
@@ -11,7 +12,7 @@ export const defaultPlanOptions: PlanOptions = {
   minValuesPolicy: 'Strict',
   hostnameSpread: 'balanced',
   reservedOfferings: 'Strict',
-  nodeChargeMicrosPerHour: 0,
+  ...leastPrice,
   instanceTypesMax: 600,
   bounds: 'quick',
 };

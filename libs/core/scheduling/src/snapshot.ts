@@ -99,6 +99,17 @@ export type PlanOptions = {
    * Plans are compared with it. Prices in a plan leave it out.
    */
   readonly nodeChargeMicrosPerHour: number;
+  /**
+   * Of plans within this many thousandths of the least price found, charges included, the one with
+   * the fewest nodes is taken. With 0 only the price counts.
+   */
+  readonly fewerNodesPermille: number;
+  /**
+   * The cpu and memory that a pod counts as on a new node where it requests none. Existing nodes
+   * take pods by their requests alone, as kube-scheduler does. A pod that would find no place so
+   * counts by its requests.
+   */
+  readonly assumedRequests: Resources;
   /** The most instance types that a bin names, cheapest first. */
   readonly instanceTypesMax: number;
   /**

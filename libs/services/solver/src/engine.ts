@@ -15,6 +15,7 @@ import type { DebugState, FollowEvent, Hash } from '@dovetail/core-ports';
 import {
   type Bound,
   defaultPlanOptions,
+  defaultSizing,
   finishMsPerNode,
   plan,
   type PlanOptions,
@@ -175,6 +176,7 @@ export class SolverEngine {
     const stepsMax = Math.max(0, task.pods.length - 1) * stepsPerPod;
     const options: PlanOptions = {
       ...defaultPlanOptions,
+      ...defaultSizing,
       stepsMax,
       ...this.#options.planOptions,
       shouldStop: (nodes) => this.#options.nowMs() + nodes * finishMsPerNode >= deadlineMs,

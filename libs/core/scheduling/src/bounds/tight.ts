@@ -3,7 +3,7 @@ import type { LpSolver } from '@dovetail/core-ports';
 
 import type { Bound } from '../plan.js';
 import type { PlanOptions, Snapshot } from '../snapshot.js';
-import { worldOf } from '../world/world.js';
+import { unassumed, type World, worldOf } from '../world/world.js';
 import { aggregateBound, integerAggregateBound, resourcePriceBound } from './aggregate.js';
 import { AssignmentProgram } from './assignment.js';
 import { type BoundProblem, problemOf } from './problem.js';
@@ -19,6 +19,16 @@ export type BoundLimits = {
 };
 
 const defaultBoundLimits: BoundLimits = { programMsMax: 2_000, rangesMax: 25 };
+
+/**
+ * Returns the world in which each class requests the amounts that it counts as. Existing nodes take
+ * pods by their requests alone, so beside such nodes nothing is assumed.
+ */
+function boundedWorld(world: World): World {
+  if (world.nodes.length > 0) return unassumed(world);
+  const classes = world.classes.map((cls) => ({ ...cls, requests: cls.newNodeRequests }));
+  return { ...world, classes };
+}
 
 /** The bound of each kind, in micro-dollars an hour; 0 if a kind gives none. */
 export type Bounds = Readonly<Record<Exclude<Bound['kind'], 'none'>, number>>;
@@ -69,7 +79,7 @@ export async function boundsOf(
   lp: LpSolver,
   limits: BoundLimits = defaultBoundLimits,
 ): Promise<Bounds> {
-  const world = worldOf(snapshot, pods, options);
+  const world = boundedWorld(worldOf(snapshot, pods, options));
   const problem = problemOf(world);
   if (problem.classes.length === 0 || problem.buyable.length === 0)
     return {

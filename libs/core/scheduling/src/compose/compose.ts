@@ -6,6 +6,7 @@ import { improve } from '../improve/search.js';
 import { type Balanced, balancedPack, type Standing } from '../pack/balanced.js';
 import { totalPrice } from '../pack/bins.js';
 import { packContextOf } from '../pack/context.js';
+import { priceWithin, withFewerNodes } from '../pack/fewer-nodes.js';
 import { firstFitPack } from '../pack/first-fit.js';
 import { greedyPack } from '../pack/greedy.js';
 import { type Kind, kindsOf } from '../pack/kinds.js';
@@ -15,7 +16,7 @@ import { withoutSurplus } from '../pack/surplus.js';
 import type { DomainPreference } from '../rooms/domain-room.js';
 import { Engine } from '../rooms/engine.js';
 import { ItemTable } from '../rooms/items.js';
-import { unsized, type World } from '../world/world.js';
+import { isAssuming, unassumed, unsized, type World } from '../world/world.js';
 import { assignAll } from './assign.js';
 import { replay } from './replay.js';
 import { buildInSequence, type Manner, type Outcome, placeRest } from './sequence.js';
@@ -30,7 +31,8 @@ function cheaper(
   return difference < 0 || (difference === 0 && b.length < a.length) ? b : a;
 }
 
-type Composed = Outcome & { readonly steps: number };
+/** An outcome, and by how much its new nodes are dearer than the cheapest that were found. */
+type Composed = Outcome & { readonly steps: number; readonly dearer: number };
 
 /**
  * Plans of at most this many pods are always placed one by one as well. The number trades the time
@@ -48,10 +50,19 @@ const leftIn = ({ left }: Pick<Outcome, 'left'>): number =>
 const dollarsOf = ({ engine }: Outcome): number =>
   engine.fresh.reduce((sum, bin) => sum + engine.priceOf(bin), 0);
 
-/** Returns the outcome that places more pods, or the cheaper one if both place as many. */
+/**
+ * Returns the outcome that places more pods. If both place as many, it returns the one with fewer
+ * nodes, unless that one is too much dearer than the least price found; then the cheaper one.
+ */
 function better(a: Composed, b: Composed): Composed {
   const difference = leftIn(a) - leftIn(b);
-  return difference > 0 || (difference === 0 && dollarsOf(b) < dollarsOf(a)) ? b : a;
+  if (difference !== 0) return difference > 0 ? b : a;
+  const [priceOfA, priceOfB] = [dollarsOf(a), dollarsOf(b)];
+  const { fewerNodesPermille: permille } = a.engine.world.options;
+  const most = priceWithin(Math.min(priceOfA - a.dearer, priceOfB - b.dearer), permille);
+  if (Math.max(priceOfA, priceOfB) > most) return priceOfB < priceOfA ? b : a;
+  const fewer = b.engine.fresh.length - a.engine.fresh.length || priceOfB - priceOfA;
+  return fewer < 0 ? b : a;
 }
 
 const podsOf = (world: World): number =>
@@ -60,10 +71,21 @@ const leavesPlaceable = (world: World, { left }: Outcome): boolean =>
   world.classes.some((cls) => cls.levels.length > 0 && numberAt(left, cls.index) > 0);
 
 /**
+ * Builds a plan. If pods are left over and new nodes count some pods as more than their requests,
+ * it builds a second plan by the requests alone and returns it if it places more pods.
+ */
+export function compose(world: World): Composed {
+  const counted = composeSized(world);
+  if (!isAssuming(world) || !leavesPlaceable(world, counted)) return counted;
+  const plain = composeSized(unassumed(world));
+  return leftIn(plain) < leftIn(counted) ? plain : counted;
+}
+
+/**
  * Builds a plan, with nodes sized by the types that the templates name. If pods are left over, it
  * builds a second plan with every type and returns it if it places more pods.
  */
-export function compose(world: World): Composed {
+function composeSized(world: World): Composed {
   const sized = composeOnce(world);
   if (
     !world.templates.some((template) => template.sizes !== undefined) ||
@@ -99,7 +121,11 @@ function composeOnce(world: World): Composed {
  * pods are left out: they place the classes of these pods first, and ignore preferences.
  */
 function composeInSequence(world: World): Composed {
-  const built = (manner?: Manner): Composed => ({ ...buildInSequence(world, manner), steps: 0 });
+  const built = (manner?: Manner): Composed => ({
+    ...buildInSequence(world, manner),
+    steps: 0,
+    dearer: 0,
+  });
   let best = built();
   if (podsOf(world) <= sequencePodsMax)
     best = better(best, built({ joining: 'thrifty', preferences: 'tried' }));
@@ -260,8 +286,13 @@ function composePacked(world: World): Composed | undefined {
     shouldStop: () => stopAt(first.bins.length),
   };
   const { bins, steps } = improve(first.context, first.bins, limits);
-  const engine = new Engine(world, base);
-  if (!replay(engine, kinds, bins)) return undefined;
-  placeRest(engine, table, left);
-  return { engine, left, steps };
+  const fewer = withFewerNodes(first.context, bins, world.options.fewerNodesPermille);
+  // Limits may allow the nodes and forbid those that they are joined to.
+  for (const packing of [fewer, { bins, dearer: 0 }]) {
+    const engine = new Engine(world, base);
+    if (!replay(engine, kinds, packing.bins)) continue;
+    placeRest(engine, table, left);
+    return { engine, left, steps, dearer: packing.dearer };
+  }
+  return undefined;
 }

@@ -21,7 +21,7 @@ import {
   withoutLaterLabels,
 } from '../model/templates.js';
 import type { BinOption, NewNode, Placement } from '../plan.js';
-import type { Bin } from '../rooms/bin.js';
+import { type Bin, requestsIn } from '../rooms/bin.js';
 import type { Engine } from '../rooms/engine.js';
 import type { Outcome } from './sequence.js';
 import { widen } from './widen.js';
@@ -142,7 +142,7 @@ function labelsOf(engine: Engine, state: State): Readonly<Record<string, string>
  * claim.
  */
 function requestsOf(engine: Engine, bin: Bin, overhead: Float64Array): Resources {
-  const total = Float64Array.from(bin.used);
+  const total = requestsIn(bin);
   addTo(total, overhead, 1);
   return resourcesOf(engine.world.dimensions, total);
 }

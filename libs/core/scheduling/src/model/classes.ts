@@ -1,4 +1,4 @@
-import { at } from '@dovetail/core-invariant';
+import { at, float64At } from '@dovetail/core-invariant';
 import {
   compareText,
   intersectRequirements,
@@ -6,6 +6,7 @@ import {
   type Requirements,
   requirementsFromSelector,
   requirementsOf,
+  type Resources,
 } from '@dovetail/core-kube-model';
 
 import type { Reason } from '../plan.js';
@@ -33,6 +34,11 @@ export type PodClass = {
   /** The uids of all pods of the class, oldest first. */
   readonly uids: readonly string[];
   readonly requests: Float64Array;
+  /**
+   * The amounts that one pod counts as on a new node. Invariant: none is below its request, and it
+   * is the vector of `requests` itself if nothing is assumed.
+   */
+  readonly newNodeRequests: Float64Array;
   readonly levels: readonly Level[];
   /** Groups that select these pods, with or without being carried by them. */
   readonly selectedBy: readonly Group[];
@@ -49,6 +55,8 @@ export type ClassTables = {
   readonly groups: GroupTable;
   readonly volumes: VolumeIndex;
   readonly preferences: 'Respect' | 'Ignore';
+  /** The amounts that a new node counts for a pod that requests none. */
+  readonly assumed: Resources;
   /**
    * Whether some pool has a taint with PreferNoSchedule. Tolerating it is then the last relaxation.
    */
@@ -68,8 +76,17 @@ function largestFirst(a: Pod, b: Pod): number {
   );
 }
 
+/** Returns the requests, with the assumed amounts where they are zero. */
+function withAssumed(requests: Float64Array, assumed: Float64Array): Float64Array {
+  const lacks = assumed.some((amount, r) => amount > 0 && float64At(requests, r) === 0);
+  return lacks
+    ? requests.map((amount, r) => (amount > 0 ? amount : float64At(assumed, r)))
+    : requests;
+}
+
 /** Groups pods into classes, largest pods first. Invariant: each pod is in exactly one class. */
 export function classesOf(pods: readonly Pod[], tables: ClassTables): readonly PodClass[] {
+  const assumed = vectorOf(tables.dimensions, tables.assumed);
   const lists = equalPods(pods, {
     names: tables.dimensions.names,
     selection: tables.selection,
@@ -87,11 +104,13 @@ export function classesOf(pods: readonly Pod[], tables: ClassTables): readonly P
   return lists.map(({ pods: members, demands }, index) => {
     const { levels, attachments, refusal, selectedBy } = drafts.get(demands) as Draft;
     const pod = at(members, 0);
+    const requests = vectorOf(tables.dimensions, pod.requests);
     const mine = {
       index,
       pod,
       uids: members.map((one) => one.uid),
-      requests: vectorOf(tables.dimensions, pod.requests),
+      requests,
+      newNodeRequests: withAssumed(requests, assumed),
       levels,
       attachments,
       selectedBy,

@@ -109,7 +109,7 @@ function draftsOf(assigned: ReadonlyMap<Item, number>): readonly Draft[] {
     const text = rulesText(roles, item);
     const rule = rules.get(text) ?? rules.size;
     rules.set(text, rule);
-    const at = placeOf(known.after(item.shape.id).after(rule), item.cls.requests);
+    const at = placeOf(known.after(item.shape.id).after(rule), item.cls.newNodeRequests);
     if (at.value === undefined)
       drafts.push((at.value = { first: item, roles, rule, items: [], count: 0 }));
     at.value.items.push({ item, count });
@@ -124,7 +124,7 @@ function draftsOf(assigned: ReadonlyMap<Item, number>): readonly Draft[] {
 export function kindsOf(world: World, assigned: ReadonlyMap<Item, number>): readonly Kind[] {
   return draftsOf(assigned).map(({ first, roles, rule, items, count }, index) => {
     const {
-      requests,
+      newNodeRequests: requests,
       pod: { hostPorts: ports },
     } = first.cls;
     return {

@@ -1,6 +1,7 @@
 import type { HostPort } from '@dovetail/core-kube-model';
 
 import type { State } from '../match/states.js';
+import { addTo } from '../model/dimensions.js';
 import type { NodeRoom } from '../model/nodes.js';
 import type { Offer } from '../model/templates.js';
 import type { Tally } from '../topology/ledger.js';
@@ -15,7 +16,10 @@ export type Bin = {
   readonly room?: NodeRoom;
   /** Present on new nodes only. */
   state?: State;
-  /** The requests of the pods that this plan places here. */
+  /**
+   * The amounts of the pods that this plan places here: their requests, and on a new node also what
+   * is assumed of pods that request none.
+   */
   readonly used: Float64Array;
   readonly contents: Map<Item, number>;
   pods: number;
@@ -30,3 +34,10 @@ export type Bin = {
   offer?: Offer;
   minValuesRelaxed: boolean;
 };
+
+/** Returns the requests of the pods that this plan places on a bin, without assumed amounts. */
+export function requestsIn({ contents, used }: Bin): Float64Array {
+  const total = new Float64Array(used.length);
+  for (const [item, count] of contents) addTo(total, item.cls.requests, count);
+  return total;
+}

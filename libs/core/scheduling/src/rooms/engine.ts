@@ -141,7 +141,7 @@ export class Engine {
     const state = this.world.states.after(before, item.shape);
     if (state === undefined) return Infinity;
     const used = Float64Array.from(bin?.used ?? this.#zero());
-    addTo(used, item.cls.requests, 1);
+    addTo(used, item.cls.newNodeRequests, 1);
     const load = { used, ports: portsWith(bin, item) };
     const offer = Accounts.applies(state.template)
       ? this.accounts.choose(state, load, bin)
@@ -160,7 +160,7 @@ export class Engine {
       state !== undefined &&
       this.accounts.choose(
         state,
-        { used: item.cls.requests, ports: item.cls.pod.hostPorts },
+        { used: item.cls.newNodeRequests, ports: item.cls.pod.hostPorts },
         undefined,
       ) === 'reserved-capacity'
     );
@@ -176,10 +176,10 @@ export class Engine {
     let times = 0;
     if (ports.length === 0) {
       for (const room of state.widest)
-        times = Math.max(times, timesFitting(room, used, item.cls.requests));
+        times = Math.max(times, timesFitting(room, used, item.cls.newNodeRequests));
     } else {
       for (const offer of sizesFor(state, { used, ports }))
-        times = Math.max(times, timesFitting(offer.type.room, used, item.cls.requests));
+        times = Math.max(times, timesFitting(offer.type.room, used, item.cls.newNodeRequests));
     }
     times = Math.min(times, what.most);
     return times <= 0 || !Accounts.applies(state.template)
@@ -200,7 +200,7 @@ export class Engine {
     const mayRelax = bin === undefined && this.world.options.minValuesPolicy === 'BestEffort';
     const fits = (times: number): boolean => {
       const used = Float64Array.from(bin?.used ?? this.#zero());
-      addTo(used, item.cls.requests, times);
+      addTo(used, item.cls.newNodeRequests, times);
       if (typeof this.accounts.choose(state, { used, ports }, bin) === 'string') return false;
       return mayRelax || this.accounts.keepsMinValues(state, { used, ports });
     };
@@ -260,7 +260,8 @@ export class Engine {
    * full.
    */
   add(bin: Bin, item: Item, count: number): void {
-    addTo(bin.used, item.cls.requests, count);
+    const { requests, newNodeRequests } = item.cls;
+    addTo(bin.used, bin.room === undefined ? newNodeRequests : requests, count);
     bin.contents.set(item, (bin.contents.get(item) ?? 0) + count);
     bin.pods += count;
     if (item.cls.pod.hostPorts.length > 0) bin.ports = [...bin.ports, ...item.cls.pod.hostPorts];

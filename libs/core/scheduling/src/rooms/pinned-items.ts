@@ -94,7 +94,7 @@ function pinnedShapes(engine: Engine, shape: Shape, roles: Roles): readonly Pinn
 /** Whether some template can open a node for one pod of an item. Later nodes are not considered. */
 export function canOpen(engine: Engine, item: Item): boolean {
   const { states, templates } = engine.world;
-  const used = item.cls.requests;
+  const used = item.cls.newNodeRequests;
   return templates.some((template) => {
     const state = states.after(states.root(template), item.shape);
     if (

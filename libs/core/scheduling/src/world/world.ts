@@ -11,6 +11,7 @@ import { ShapeTable } from '../model/shapes.js';
 import { isOpen, type Template, templatesOf, wellKnownLabels } from '../model/templates.js';
 import { volumeIndexOf } from '../model/volumes.js';
 import type { PlanOptions, Snapshot } from '../snapshot.js';
+import { fitting } from './assumed.js';
 import { registerRunning, type Standings, standingsOf } from './standings.js';
 
 /** A snapshot and the pods to place, in the form that the search works on. */
@@ -34,12 +35,27 @@ export function unsized(world: World): World {
   return { ...world, templates, states: new StateTable(templates, world.wellKnown) };
 }
 
+/** Returns the same world without assumed amounts: new nodes count pods by their requests. */
+export const unassumed = (world: World): World => ({
+  ...world,
+  classes: world.classes.map((cls) => ({ ...cls, newNodeRequests: cls.requests })),
+});
+
+/** Whether a world counts some pods as more than their requests. */
+export const isAssuming = ({ classes }: World): boolean =>
+  classes.some((cls) => cls.newNodeRequests !== cls.requests);
+
 /** Keeps the first pod of each uid. */
 function onlyOnce(pods: readonly Pod[], uids: ReadonlySet<string>): readonly Pod[] {
   if (uids.size === pods.length) return pods;
   const left = new Set(uids);
   return pods.filter((pod) => left.delete(pod.uid));
 }
+
+const someTaintIsPreference = ({ pools }: Snapshot): boolean =>
+  pools.some(
+    ({ pool }) => isOpen(pool) && pool.taints.some((taint) => taint.effect === 'PreferNoSchedule'),
+  );
 
 /**
  * Builds the world of one plan. The search afterwards compares numbers and never reads text of the
@@ -58,9 +74,6 @@ export function worldOf(snapshot: Snapshot, asked: readonly Pod[], options: Plan
   const shapes = new ShapeTable();
   const groups = new GroupTable(snapshot.namespaces);
   registerRunning(snapshot, groups);
-  const taintPreferences = snapshot.pools.some(
-    ({ pool }) => isOpen(pool) && pool.taints.some((taint) => taint.effect === 'PreferNoSchedule'),
-  );
   const classes = classesOf(pods, {
     dimensions,
     selection,
@@ -68,19 +81,21 @@ export function worldOf(snapshot: Snapshot, asked: readonly Pod[], options: Plan
     groups,
     volumes,
     preferences: options.preferencePolicy,
-    taintPreferences,
+    assumed: options.assumedRequests,
+    taintPreferences: someTaintIsPreference(snapshot),
   });
+  const states = new StateTable(templates, wellKnown);
   return {
     snapshot,
     options,
     dimensions,
     wellKnown,
     templates,
-    classes,
+    classes: classes.map((cls) => fitting(cls, { templates, states })),
     shapes,
     groups,
     nodes: nodeRoomsOf(snapshot, { dimensions, daemons, volumes, moving }),
-    states: new StateTable(templates, wellKnown),
+    states,
     standings: standingsOf(snapshot, { groups, classes, selection, templates, wellKnown, moving }),
   };
 }
