@@ -25,6 +25,7 @@ export {
   hasEnded,
   hasExpired,
   isWaiting,
+  type LivePromise,
   livePromise,
   type PromisedRoom,
   promisedRoom,

@@ -5,6 +5,7 @@ import { type Decisions, EventRecorder, type Outbox, StatusWriter } from '@dovet
 
 import { Checker, planOptionsOf } from './admission/checker.js';
 import { parseRound } from './admission/open-round.js';
+import { PromiseWriter } from './admission/promise-writer.js';
 import { RoundReport } from './admission/round-report.js';
 import { Rounds } from './admission/rounds.js';
 import { VoidClaims } from './admission/void-claims.js';
@@ -18,6 +19,7 @@ import { Pools } from './discovery/pools.js';
 import { UnavailableOfferings } from './discovery/unavailable.js';
 import { Launch } from './launch/launch.js';
 import { Templates } from './launch/templates.js';
+import { DisplacedPods } from './lifecycle/displaced-pods.js';
 import { Finalization } from './lifecycle/finalization.js';
 import { InstanceTagger } from './lifecycle/instance-tagger.js';
 import { Lifecycle } from './lifecycle/lifecycle.js';
@@ -43,6 +45,7 @@ export type EpochParts = SharedParts & {
   readonly rounds: Rounds;
   readonly tagger: InstanceTagger;
   readonly lifecycle: Lifecycle;
+  readonly displacedPods: DisplacedPods;
   readonly classes: Classes;
   readonly pools: Pools;
 };
@@ -123,10 +126,14 @@ function lifecycleParts(
   shared: SharedParts,
   config: LauncherConfig,
   launch: Launch,
-): Pick<EpochParts, 'tagger' | 'lifecycle'> {
+): Pick<EpochParts, 'tagger' | 'lifecycle' | 'displacedPods'> {
   const tagger = new InstanceTagger(shared);
+  const { cluster, writer, clock } = shared;
+  const promises = new PromiseWriter(cluster, writer, () => clock.nowMs());
+  const displacedPods = new DisplacedPods({ ...shared, promises });
   const placement = new Placement({
     ...shared,
+    promises,
     placement: config.placement,
     deadlineMs: config.lifecycle.placementDeadlineMs,
     openAfterMs: config.lifecycle.openAfterMs,
@@ -141,7 +148,7 @@ function lifecycleParts(
     { ...shared, tagger, placement, finalization, isLaunching },
     config,
   );
-  return { tagger, lifecycle };
+  return { tagger, lifecycle, displacedPods };
 }
 
 function discoveryParts(

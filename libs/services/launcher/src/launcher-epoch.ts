@@ -72,6 +72,7 @@ export class LauncherEpoch {
       parts.voidClaims.run(stop),
       parts.launch.run(stop),
       parts.lifecycle.run(stop),
+      parts.displacedPods.run(stop),
       parts.tagger.run(stop),
       parts.classes.run(stop),
       parts.pools.run(stop),

@@ -218,17 +218,12 @@ describe('promises', () => {
       { podUids: ['a', 'b'], admission: '1.2' },
     ],
     [
-      'one that has ended is forgotten',
-      { podUids: ['a'], admission: '1.1', untilMs: 4 },
-      { podUids: ['b'], admission: '1.2', untilMs: 9 },
-    ],
-    [
       'kept room adds up',
       { podUids: [], admission: '1.1', untilMs: 20, reserved: { cpu: 1 } },
       { podUids: ['b'], admission: '1.2', untilMs: 20, reserved: { cpu: 1 } },
     ],
   ])('%s', (_sentence, held, expected) =>
-    expect(mergedPromise(held, { podUids: ['b'], admission: '1.2', untilMs: 9 }, waits, 5)).toEqual(
+    expect(mergedPromise(held, { podUids: ['b'], admission: '1.2', untilMs: 9 }, waits)).toEqual(
       expected,
     ),
   );
@@ -242,6 +237,20 @@ describe('promises', () => {
     expect(
       promiseWithout({ podUids: ['b'], admission: '1.2' }, { podUids: ['b'], admission: '1.2' }),
     ).toBeUndefined();
+  });
+  const replaces = { nodeName: 'n', nodeUid: 'n' };
+  test('room for a replaced node outlives the last pod that shares its promise', () => {
+    const held = { podUids: ['b'], admission: '1.2', reserved: { cpu: 1 }, replaces };
+    expect(promiseWithout(held, { podUids: ['b'], admission: '' })).toEqual({
+      ...held,
+      podUids: [],
+    });
+    expect(
+      promiseWithout(
+        { ...held, podUids: ['a'] },
+        { podUids: [], admission: '1.2', reserved: { cpu: 1 } },
+      ),
+    ).toEqual({ podUids: ['a'], admission: '1.2' });
   });
 });
 

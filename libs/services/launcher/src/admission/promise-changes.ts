@@ -1,18 +1,16 @@
 import type { PromiseAnnotation } from '@dovetail/core-api';
-import { hasExpired } from '@dovetail/core-cluster';
 import { addResources } from '@dovetail/core-kube-model';
 
 /**
  * A holder's promise once pods are added: the held pods that still wait, and the new ones. Of two
- * ends the later counts, and a promise without an end keeps none. An expired promise is forgotten.
+ * ends the later counts, and a promise without an end keeps none. `live` is the promise that binds
+ * so far; undefined if there is none.
  */
 export function mergedPromise(
-  held: PromiseAnnotation | undefined,
+  live: PromiseAnnotation | undefined,
   added: PromiseAnnotation,
   stillWaits: (podUid: string) => boolean,
-  nowMs: number,
 ): PromiseAnnotation {
-  const live = held === undefined || hasExpired(held, nowMs) ? undefined : held;
   const podUids = [
     ...new Set([...(live?.podUids ?? []).filter(stillWaits), ...added.podUids]),
   ].sort();
@@ -35,15 +33,14 @@ export function mergedPromise(
   };
 }
 
-/** The promise without these pods; undefined when none is left. */
+/** The promise without these pods; undefined when it keeps no room any more. */
 export function promiseWithout(
   held: PromiseAnnotation,
   removed: PromiseAnnotation,
 ): PromiseAnnotation | undefined {
   const gone = new Set(removed.podUids);
   const podUids = held.podUids.filter((uid) => !gone.has(uid));
-  const { reserved: _all, ...rest } = held;
-  return podUids.length === 0
-    ? undefined
-    : { ...(removed.reserved === undefined ? held : rest), podUids };
+  const { reserved: _reserved, replaces: _replaces, ...rest } = held;
+  const left: PromiseAnnotation = removed.reserved === undefined ? held : rest;
+  return podUids.length === 0 && left.reserved === undefined ? undefined : { ...left, podUids };
 }

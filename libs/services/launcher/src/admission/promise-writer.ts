@@ -5,14 +5,28 @@ import {
   type PromiseAnnotation,
   renderPromise,
 } from '@dovetail/core-api';
-import { type Cluster, isRetiring, isWaiting } from '@dovetail/core-cluster';
-import type { Node } from '@dovetail/core-kube-model';
+import {
+  type Cluster,
+  hasEnded,
+  isRetiring,
+  isWaiting,
+  type LivePromise,
+} from '@dovetail/core-cluster';
+import type { Node, Pod } from '@dovetail/core-kube-model';
 import type { Reason } from '@dovetail/core-scheduling';
+import { type Change, isTrue } from '@dovetail/service-kit';
 
 import type { ClusterWriter } from '../cluster/cluster-writer.js';
 import type { AdmittedPlacement } from './judged.js';
 import { mergedPromise, promiseWithout } from './promise-changes.js';
 import { reason } from './reason.js';
+
+/** The claim or node that carries a promise. */
+export type PromiseHolder = LivePromise['holder'];
+
+/** A claim or node, as far as its promise stands on it. */
+type Annotated = { readonly annotations: Readonly<Record<string, string>> };
+type PromiseChange = NonNullable<Change>;
 
 /**
  * Writes promises on nodes and claims that exist. The promise is written first, then the node is
@@ -45,9 +59,7 @@ export class PromiseWriter {
       const written =
         node === undefined
           ? undefined
-          : await this.#writer.changeNode(node, (now) =>
-              this.#adding(now.annotations, placement.promise),
-            );
+          : await this.#writer.changeNode(node, (now) => this.#adding(now, placement.promise));
       if (written === undefined) return gone;
       // The answer is the node as of our write: a taint that is not on it comes after our promise.
       return isRetiring(written, this.#cluster.claimOfNode(written))
@@ -59,7 +71,7 @@ export class PromiseWriter {
       claim === undefined
         ? undefined
         : await this.#writer.changeClaim(claim, (now) =>
-            this.#adding(now.annotations, placement.promise),
+            this.#adding(now, lasting(now, placement.promise)),
           );
     if (written === undefined) return gone;
     const joined = this.#cluster.nodeOfClaim(written);
@@ -69,21 +81,27 @@ export class PromiseWriter {
     return retiring ? this.#takeBack(placement, node, written) : undefined;
   }
 
-  #adding(
-    held: Readonly<Record<string, string>>,
-    promise: PromiseAnnotation,
-  ): { readonly metadata: Readonly<Record<string, unknown>> } {
+  /** Takes pods out of a promise, so that they are planned again. Rejects with KubeError. */
+  async release(holder: PromiseHolder, pods: readonly Pod[]): Promise<void> {
+    if (pods.length === 0) return;
+    const removed = { podUids: pods.map(({ uid }) => uid), admission: '' };
+    const change = (now: Annotated): PromiseChange | undefined => without(now, removed);
+    if (holder.kind === 'Node') await this.#writer.changeNode(holder.value, change);
+    else await this.#writer.changeClaim(holder.value, change);
+  }
+
+  /** A promise that has ended binds no more, and what it kept must not end the new one. */
+  #adding({ annotations: held }: Annotated, promise: PromiseAnnotation): PromiseChange {
+    const { pods, nodes } = this.#cluster;
     const waits = (uid: string): boolean => {
-      const pod = this.#cluster.pods.get(uid);
+      const pod = pods.get(uid);
       return pod !== undefined && isWaiting(pod);
     };
-    const merged = mergedPromise(
-      parsePromise(held[annotations.promise]),
-      promise,
-      waits,
-      this.#nowMs(),
-    );
-    return { metadata: { annotations: { [annotations.promise]: renderPromise(merged) } } };
+    const stands = parsePromise(held[annotations.promise]);
+    const isNode = (uid: string): boolean => nodes.get(uid) !== undefined;
+    const binding =
+      stands === undefined || hasEnded(stands, this.#nowMs(), isNode) ? undefined : stands;
+    return written(mergedPromise(binding, promise, waits));
   }
 
   async #takeBack(
@@ -91,24 +109,33 @@ export class PromiseWriter {
     node: Node | undefined,
     claim: NodeClaim | undefined,
   ): Promise<Reason> {
-    const change = (
-      held: Readonly<Record<string, string>>,
-    ): { readonly metadata: Readonly<Record<string, unknown>> } | undefined => {
-      const promise = parsePromise(held[annotations.promise]);
-      if (promise === undefined) return undefined;
-      const left = promiseWithout(promise, placement.promise);
-      return {
-        metadata: {
-          annotations: { [annotations.promise]: left === undefined ? null : renderPromise(left) },
-        },
-      };
-    };
-    if (claim !== undefined)
-      await this.#writer.changeClaim(claim, (now) => change(now.annotations));
-    else if (node !== undefined)
-      await this.#writer.changeNode(node, (now) => change(now.annotations));
+    const change = (now: Annotated): PromiseChange | undefined => without(now, placement.promise);
+    if (claim !== undefined) await this.#writer.changeClaim(claim, change);
+    else if (node !== undefined) await this.#writer.changeNode(node, change);
     return reason('node-retiring', `${placement.holder.name} began to be retired`, {
       node: placement.holder.name,
     });
   }
 }
+
+/**
+ * The promise as a claim carries it. Until the claim is initialized it has no end, because its node
+ * may take longer to come than room on a node is kept.
+ */
+function lasting({ conditions }: NodeClaim, promise: PromiseAnnotation): PromiseAnnotation {
+  if (isTrue(conditions, 'Initialized')) return promise;
+  const { untilMs: _untilMs, ...rest } = promise;
+  return rest;
+}
+
+/** The change that takes this out of the promise; undefined when there is none. */
+function without(now: Annotated, removed: PromiseAnnotation): PromiseChange | undefined {
+  const held = parsePromise(now.annotations[annotations.promise]);
+  return held === undefined ? undefined : written(promiseWithout(held, removed));
+}
+
+const written = (promise: PromiseAnnotation | undefined): PromiseChange => ({
+  metadata: {
+    annotations: { [annotations.promise]: promise === undefined ? null : renderPromise(promise) },
+  },
+});

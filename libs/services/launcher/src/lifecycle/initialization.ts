@@ -46,10 +46,7 @@ export class Initialization {
     if (node === undefined) return untilChanged;
     tagger.tag(claim, node);
     const placed = await placement.place(node, claim);
-    if (isTrue(claim.conditions, 'Initialized')) {
-      await placement.releaseDisplaced(node, claim);
-      return this.#endPromise(claim);
-    }
+    if (isTrue(claim.conditions, 'Initialized')) return this.#endPromise(claim);
     const now = cluster.nodes.get(node.uid) ?? node;
     const waiting = notInitialized(now, claim);
     if (waiting === undefined && placed === 'open') return this.#initialize(now, claim);

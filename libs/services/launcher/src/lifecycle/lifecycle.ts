@@ -76,15 +76,13 @@ export class Lifecycle {
   }
 
   /**
-   * Works until `stop`: on every claim at first, then on each that changes, or whose node does, or
-   * whose promised room another pod takes.
+   * Works until `stop`: on every claim at first, then on each that changes, or whose node does.
    */
   async run(stop: StopSignal): Promise<void> {
     const { cluster } = this.#deps;
     const end = cluster.subscribe(({ kind, uid }) => {
       if (kind === 'claim' && uid !== '') this.#queue.add(uid);
       if (kind === 'node') this.#nodeChanged(uid);
-      if (kind === 'pod') this.#podChanged(uid);
     });
     for (const claim of cluster.claims.values()) this.#queue.add(claim.uid);
     await this.#queue.run((uid) => this.#look(uid), stop);
@@ -96,15 +94,6 @@ export class Lifecycle {
     const node = cluster.nodes.get(nodeUid);
     const claim = node === undefined ? undefined : cluster.claimOfNode(node);
     if (claim !== undefined && !isTrue(claim.conditions, 'Initialized')) this.#queue.add(claim.uid);
-  }
-
-  #podChanged(podUid: string): void {
-    const { cluster } = this.#deps;
-    const nodeName = cluster.pods.get(podUid)?.nodeName;
-    const node = nodeName === undefined ? undefined : cluster.nodes.one('name', nodeName);
-    const claim = node === undefined ? undefined : cluster.claimOfNode(node);
-    const promised = claim === undefined ? undefined : cluster.promises.of(claim.uid)?.podUids;
-    if (claim !== undefined && promised?.includes(podUid) === false) this.#queue.add(claim.uid);
   }
 
   async #look(uid: string): Promise<Again> {

@@ -1,4 +1,4 @@
-import { annotations, parsePromise } from '@dovetail/core-api';
+import { annotations, parsePromise, renderPromise } from '@dovetail/core-api';
 import { type KubeApi, type KubeObject, kubeResources } from '@dovetail/core-ports';
 import { nodeClassObject, nodePoolObject, podObject } from '@dovetail/sim-stage';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
@@ -188,6 +188,39 @@ describe('a node whose pods are bound', () => {
   });
 });
 
+test('a pod is promised room on a claim whose promise has ended, without its end', async () => {
+  await pending(podObject('a'));
+  const { admissionSeen } = await self.planner.planFor(['a']);
+  const [claim] = await self.until('a claim', async () => {
+    const claims = await self.kube.list(nodeClaims);
+    return claims.length > 0 && claims;
+  });
+  const replaces = { nodeName: 'gone', nodeUid: 'gone' };
+  const ended = { podUids: [], admission: '1.1', reserved: { cpu: 1 }, replaces, untilMs: 1 };
+  await self.kube.patch(
+    { resource: nodeClaims, name: claim?.metadata.name ?? '' },
+    {
+      type: 'merge',
+      body: { metadata: { annotations: { [annotations.promise]: renderPromise(ended) } } },
+    },
+  );
+  await self.until(
+    'the claim in the view of solver and launcher',
+    async () =>
+      [...self.planner.cluster.claims.values()].some(({ annotations: held }) =>
+        held[annotations.promise]?.includes('gone'),
+      ) && (await self.head())?.number !== admissionSeen.number,
+  );
+  expect((await self.planner.planFor(['a'])).plan.placements).toHaveLength(1);
+  const promise = await self.until('the promise', async () => {
+    const [now] = await self.kube.list(nodeClaims);
+    const held = parsePromise(now?.metadata.annotations?.[annotations.promise]);
+    return held?.podUids.length === 1 && held;
+  });
+  expect(promise).toEqual({ podUids: promise.podUids, admission: promise.admission });
+  expect((await opened()).metadata.name).toBe(nodeNameOf(await podNamed('a')));
+});
+
 describe('an open node whose promised room another pod took', () => {
   test('promises nothing any more to the pods that do not fit, which need not wait for its end', async () => {
     self = await launcherStage();
@@ -209,6 +242,28 @@ describe('an open node whose promised room another pod took', () => {
     const intruder = podObject('intruder', { cpu: '4', spec: { nodeName } });
     await self.kube.create(pods, intruder);
     await self.until('one of the two to be free', async () => (await promised()) === 1);
+  });
+
+  test('ends the promise of an initialized node as well, to which a plan gave pods when it was open', async () => {
+    self = await launcherStage();
+    await self.readyPool();
+    self.launcher('one');
+    await self.planningPossible();
+    await self.kube.create(pods, podObject('a', { cpu: '2500m' }));
+    await self.until("the pod in the solver's view", () => self.planner.cluster.pods.size === 1);
+    await self.planner.planFor(['a']);
+    const { metadata } = await opened();
+    await self.kube.create(pods, podObject('b', { cpu: '500m' }));
+    await self.until("both in the solver's view", () => self.planner.cluster.pods.size === 2);
+    expect((await self.planner.planFor(['b'])).plan.placements).toHaveLength(1);
+    const promise = async (): Promise<string | undefined> =>
+      (await self.kube.get({ resource: nodes, name: metadata.name }))?.metadata.annotations?.[
+        annotations.promise
+      ];
+    await self.until('the promise', async () => (await promise()) !== undefined);
+    const intruder = podObject('intruder', { cpu: '2', spec: { nodeName: metadata.name } });
+    await self.kube.create(pods, intruder);
+    await self.until('its end', async () => (await promise()) === undefined, 10_000);
   });
 });
 

@@ -1,4 +1,4 @@
-import { annotations, type NodeClaim, parsePromise, renderPromise } from '@dovetail/core-api';
+import type { NodeClaim } from '@dovetail/core-api';
 import { type Cluster, isRetiring, livePromise } from '@dovetail/core-cluster';
 import {
   needsScheduler,
@@ -6,38 +6,28 @@ import {
   type PersistentVolumeClaim,
   type Pod,
 } from '@dovetail/core-kube-model';
-import {
-  type Clock,
-  KubeError,
-  type Log,
-  type Metrics,
-  type PodBindings,
-} from '@dovetail/core-ports';
+import { KubeError, type PodBindings } from '@dovetail/core-ports';
 import { expectedDaemonSets } from '@dovetail/core-scheduling';
 import { inParallel } from '@dovetail/service-kit';
 
-import type { Checker } from '../admission/checker.js';
-import { promiseWithout } from '../admission/promise-changes.js';
 import type { ClusterWriter } from '../cluster/cluster-writer.js';
 import { cordonedSinceMs, openedNode } from './node-changes.js';
 import { notInitialized } from './node-readiness.js';
+import { type FitDeps, podsThatFit, type ReleaseDeps, releaseUnfit } from './pods-that-fit.js';
 
 /**
  * The means to bind pods, the checker of their places, and the limits of waiting in milliseconds.
  */
-export type PlacementDeps = {
-  readonly kube: PodBindings;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly cluster: Cluster;
-  readonly writer: ClusterWriter;
-  readonly checker: Pick<Checker, 'nodes' | 'asOfNow'>;
-  readonly placement: 'bind' | 'scheduler';
-  readonly deadlineMs: number;
-  /** How long a node stays closed after our own watch has shown the last of its bindings. */
-  readonly openAfterMs: number;
-};
+export type PlacementDeps = FitDeps &
+  ReleaseDeps & {
+    readonly kube: PodBindings;
+    readonly cluster: Cluster;
+    readonly writer: ClusterWriter;
+    readonly placement: 'bind' | 'scheduler';
+    readonly deadlineMs: number;
+    /** How long a node stays closed after our own watch has shown the last of its bindings. */
+    readonly openAfterMs: number;
+  };
 
 /**
  * Bindings written side by side. They trade the API server's share for the time until a node opens.
@@ -159,17 +149,6 @@ export class Placement {
   }
 
   /**
-   * Ends the promise of pods that no longer fit an open node, as others took their room. They are
-   * planned again at once; otherwise they would wait until the promise ends.
-   */
-  async releaseDisplaced(node: Node, claim: NodeClaim): Promise<void> {
-    const { cluster, clock } = this.#deps;
-    const waiting = livePromise(cluster, claim.uid, clock.nowMs())?.waiting ?? [];
-    if (waiting.length === 0 || isRetiring(node, claim)) return;
-    await this.#giveUp(node, claim, without(waiting, this.#thatHold(node, waiting)));
-  }
-
-  /**
    * How long the node stays closed, in milliseconds; 0 once every watch must have shown its pods.
    */
   #waitMs(nodeUid: string): number {
@@ -190,71 +169,15 @@ export class Placement {
    * Binds the promised pods that still fit. Answers those that are bound now, here or elsewhere.
    */
   async #bindAll(node: Node, claim: NodeClaim, wanted: readonly Pod[]): Promise<readonly string[]> {
-    const pods = this.#thatHold(node, wanted);
+    const pods = podsThatFit(this.#deps, node, wanted);
     const bound: string[] = [];
     await inParallel(pods, bindingsInParallel, async (pod) => {
       if (await this.#bind(pod, node.name)) bound.push(pod.uid);
     });
-    await this.#giveUp(node, claim, without(wanted, pods));
+    const holder = { kind: 'NodeClaim', value: claim } as const;
+    const unfit = wanted.filter((pod) => !pods.includes(pod));
+    await releaseUnfit(this.#deps, { node, holder }, unfit);
     return bound;
-  }
-
-  /** Takes pods out of the claim's promise, so that they are planned again. */
-  async #giveUp(node: Node, claim: NodeClaim, pods: readonly Pod[]): Promise<void> {
-    const { log, metrics } = this.#deps;
-    if (pods.length === 0) return;
-    for (const pod of pods) {
-      log.warn('placement-broken', 'a planned pod no longer fits its node; it is planned again', {
-        node: node.name,
-        pod: `${pod.namespace}/${pod.name}`,
-      });
-      metrics.count('dovetail_placements_total', { outcome: 'broken' });
-    }
-    await this.#deps.writer.changeClaim(claim, (now) => {
-      const held = parsePromise(now.annotations[annotations.promise]);
-      if (held === undefined) return undefined;
-      const left = promiseWithout(held, {
-        podUids: pods.map((pod) => pod.uid),
-        admission: held.admission,
-      });
-      return {
-        metadata: {
-          annotations: { [annotations.promise]: left === undefined ? null : renderPromise(left) },
-        },
-      };
-    });
-  }
-
-  /** All of the pods if they fit together; otherwise those that fit one after the other. */
-  #thatHold(node: Node, pods: readonly Pod[]): readonly Pod[] {
-    const { clock, checker } = this.#deps;
-    const uids = new Set(pods.map((pod) => pod.uid));
-    // Room that the bin's own pods were promised is not taken: each of them is checked by itself.
-    const nodes = checker
-      .nodes(clock.nowMs())
-      .map((each) =>
-        each.uid === node.uid
-          ? { ...each, promisedPods: each.promisedPods.filter((pod) => !uids.has(pod.uid)) }
-          : each,
-      );
-    const check = checker.asOfNow();
-    const holds = (some: readonly Pod[]): boolean =>
-      check({
-        bin: {
-          nodeName: node.name,
-          nodeUid: node.uid,
-          podUids: some.map((pod) => pod.uid),
-          topologyGroups: [],
-        },
-        pods: some,
-        nodes,
-        beside: { newNodes: [], placements: [] },
-      }).length === 0;
-    if (pods.length === 0 || holds(pods)) return pods;
-    return pods.reduce<readonly Pod[]>(
-      (kept, pod) => (holds([...kept, pod]) ? [...kept, pod] : kept),
-      [],
-    );
   }
 
   /** Answers false when the pod is left to kube-scheduler. */
@@ -285,6 +208,3 @@ export class Placement {
     }
   }
 }
-
-const without = (pods: readonly Pod[], others: readonly Pod[]): readonly Pod[] =>
-  pods.filter((pod) => !others.includes(pod));
