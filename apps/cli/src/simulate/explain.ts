@@ -1,4 +1,4 @@
-import type { Pod } from '@dovetail/core-kube-model';
+import { formatResources, type Pod } from '@dovetail/core-kube-model';
 import {
   defaultPlanOptions,
   type Plan,
@@ -9,7 +9,7 @@ import {
 
 import { InputError } from '../manifests/input-error.js';
 import { isEstimated, podName } from './result.js';
-import { aligned, priceText } from './table.js';
+import { aligned, assumedText, priceText } from './table.js';
 
 /** A pod's place and the reason, or the reason why it has none. Prices are US dollars per hour. */
 export type Explanation =
@@ -21,6 +21,10 @@ export type Explanation =
       readonly with: number;
       readonly options: readonly Option[];
       readonly notes: readonly Reason[];
+      /** The charge per node that plans were compared with. Prices leave it out. */
+      readonly nodeCharge: number;
+      /** The amounts that new nodes count for pods that request none. */
+      readonly assumedRequests: Readonly<Record<string, string>>;
       /** Why the nodes that exist did not take it. */
       readonly existing: readonly Reason[];
     }
@@ -98,6 +102,8 @@ export function explanationOf(made: Plan, snapshot: Snapshot, pod: Pod): Explana
       with: bin.podUids.length - 1,
       options,
       notes: bin.notes,
+      nodeCharge: (made.nodeChargeMicrosPerHour ?? 0) / 1_000_000,
+      assumedRequests: formatResources(made.assumedRequests ?? {}),
       existing: refusalsOf(snapshot, pod),
     };
   }
@@ -135,6 +141,16 @@ function reasonLines(reasons: readonly Reason[]): readonly string[] {
   ]);
 }
 
+/** Says how nodes are sized beyond prices and requests. */
+const sizingLines = ({
+  nodeCharge,
+  assumedRequests,
+}: Extract<Explanation, { readonly outcome: 'new-node' }>): readonly string[] =>
+  [
+    nodeCharge > 0 ? `plans are compared at ${priceText(nodeCharge)}/h more for each node` : '',
+    assumedText(assumedRequests),
+  ].filter((text) => text !== '');
+
 const othersText = (count: number): string =>
   count === 0 ? 'alone' : `with ${count} ${count === 1 ? 'other' : 'others'}`;
 
@@ -163,6 +179,7 @@ export function explanationText(explanation: Explanation): string {
           `${options.length} ways to buy it, cheapest first:`,
           aligned(rows),
           ...(options.length > rows.length ? [`  … and ${options.length - rows.length} more`] : []),
+          ...sizingLines(explanation),
           ...(explanation.notes.length === 0
             ? []
             : ['why this pool and these types:', ...reasonLines(explanation.notes)]),

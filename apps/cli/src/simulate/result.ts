@@ -1,6 +1,6 @@
 import { poolKey } from '@dovetail/core-api';
 import { formatResources, type Pod, type Taint } from '@dovetail/core-kube-model';
-import type { BinOption, NewNode, Plan, Reason, Sizing, Snapshot } from '@dovetail/core-scheduling';
+import type { BinOption, NewNode, Plan, Reason, Snapshot } from '@dovetail/core-scheduling';
 
 /** A node to launch, in the form of `-o json`. Prices are US dollars per hour. */
 export type NewNodeResult = {
@@ -34,6 +34,8 @@ export type SimulationResult = {
     readonly bound: string;
     /** The charge per node that plans are compared with. `hourly` and `lowerBound` leave it out. */
     readonly nodeCharge: number;
+    /** The amounts that new nodes count for pods that request none; empty if none count so. */
+    readonly assumedRequests: Readonly<Record<string, string>>;
     readonly estimated: boolean;
   };
   readonly stats: {
@@ -92,7 +94,7 @@ function newNodeOf(node: NewNode, { namesOf, snapshot }: Naming): NewNodeResult 
 export function resultOf(
   plan: Plan,
   world: { readonly snapshot: Snapshot; readonly pods: readonly Pod[] },
-  what: { readonly milliseconds: number; readonly sizing: Sizing },
+  what: { readonly milliseconds: number },
 ): SimulationResult {
   const names = new Map(world.pods.map((pod) => [pod.uid, podName(pod)]));
   const nameOf = (uid: string): string => names.get(uid) ?? uid;
@@ -114,7 +116,8 @@ export function resultOf(
       lowerBound: dollars(bound),
       gap: comparable ? (plan.priceMicrosPerHour - bound) / bound : null,
       bound: kind,
-      nodeCharge: dollars(what.sizing.nodeChargeMicrosPerHour),
+      nodeCharge: dollars(plan.nodeChargeMicrosPerHour ?? 0),
+      assumedRequests: formatResources(plan.assumedRequests ?? {}),
       estimated: newNodes.some((node) => node.priceEstimated),
     },
     stats: {

@@ -149,10 +149,7 @@ export async function runSimulate(request: SimulateRequest, streams: Streams): P
       { msMax: request.boundMs, tell: (note) => streams.err(`note: ${note}\n`) },
     );
     streams.progress('');
-    const result = resultOf(made, input, {
-      milliseconds: planned.milliseconds,
-      sizing: planOptionsOf(request),
-    });
+    const result = resultOf(made, input, { milliseconds: planned.milliseconds });
     streams.out(
       await rendered(
         result,

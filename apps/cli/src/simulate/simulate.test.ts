@@ -163,6 +163,7 @@ describe('the result', () => {
       cost: {
         hourly: 0.1,
         nodeCharge: 0.005,
+        assumedRequests: {},
         lowerBound: expect.any(Number),
         gap: result.cost.gap,
         bound: expect.any(String),
@@ -289,6 +290,14 @@ spec:
     expect(unschedulable).toEqual([]);
     expect(newNodes.reduce((sum, { pods }) => sum + pods.length, 0)).toBe(50);
     expect(newNodes.length).toBeLessThanOrEqual(2);
+  });
+  test('are told to count as more than they request, with the charge per node', async () => {
+    const counted = 'new nodes count 25m cpu and 250Mi memory for a pod that requests none';
+    const table = await simulate([folder], { catalog: 'us-east-1', output: 'table' });
+    expect(table.out).toContain(counted);
+    const more = { catalog: 'us-east-1', output: 'table', explain: 'web-7' } as const;
+    const { out } = await simulate([folder], more);
+    expect(out).toContain(`plans are compared at $0.0050/h more for each node\n${counted}`);
   });
   test('have many of the smallest type where only prices and requests count', async () => {
     const sizing = { nodeChargeMicrosPerHour: 0, fewerNodesPermille: 0, assumedRequests: {} };

@@ -118,6 +118,14 @@ function summary(result: SimulationResult): string {
  */
 const gapShown = 0.0005;
 
+/** Says what new nodes count for pods without requests; empty if they count requests alone. */
+export function assumedText(amounts: SimulationResult['cost']['assumedRequests']): string {
+  const shown = Object.entries(amounts).map(([name, amount]) => `${amount} ${name}`);
+  return shown.length === 0
+    ? ''
+    : `new nodes count ${shown.join(' and ')} for a pod that requests none`;
+}
+
 /** With a charge per node, the bound holds for plans of as few nodes. */
 function boundText({ gap, lowerBound, nodeCharge }: SimulationResult['cost']): string {
   const charge =
@@ -148,6 +156,7 @@ export function tableOf(result: SimulationResult): string {
     ),
     ...section('UNSCHEDULABLE', ['POD', 'REASON', 'OF', 'WHY'], unschedulableRows(result)),
     summary(result),
+    ...[assumedText(result.cost.assumedRequests)].filter((text) => text !== ''),
     ...(result.cost.estimated
       ? [
           "~ estimated: no source has this price offline; another region's, or for spot the on-demand price, stands for it",

@@ -114,6 +114,8 @@ const flatPlan = message<FlatPlan>({
   unplaced: list(message<FlatUnplaced>({ podUid: name, reasonIndexes: list(uint) })),
   priceMicrosPerHour: int,
   bound,
+  nodeChargeMicrosPerHour: optional(int),
+  assumedRequests: optional(resources),
   stats: message<Plan['stats']>({ pods: int, classes: int, instanceTypes: int }),
 });
 

@@ -157,6 +157,8 @@ export const samplePlan: Plan = {
   admissionHead: '3.11',
   seed: 42,
   steps: 17,
+  nodeChargeMicrosPerHour: 5000,
+  assumedRequests: { cpu: 25, memory: 262_144_000 },
   newNodes: [
     {
       id: 'bin-0',

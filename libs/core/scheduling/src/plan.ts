@@ -211,6 +211,13 @@ export type Plan = {
   /** The sum of each new node's cheapest option. */
   readonly priceMicrosPerHour: number;
   readonly bound: Bound;
+  /** The charge per new node that plans were compared with; absent: none. Prices leave it out. */
+  readonly nodeChargeMicrosPerHour?: number;
+  /**
+   * The amounts that the new nodes count for pods that request none of a resource. Absent if each
+   * pod counts by its requests.
+   */
+  readonly assumedRequests?: Resources;
   readonly stats: {
     readonly pods: number;
     readonly classes: number;

@@ -80,8 +80,14 @@ describe('pods without requests', () => {
   });
   test('count by their requests where a limit would leave them out', () => {
     const pool = poolOf('default', { limits: { memory: mebibytes(2048) } });
-    const { unplaced } = planned(bare(11), { pools: [{ pool, instanceTypes }] });
-    expect(unplaced).toEqual([]);
+    const { unplaced, assumedRequests } = planned(bare(11), { pools: [{ pool, instanceTypes }] });
+    expect([unplaced, assumedRequests]).toEqual([[], undefined]);
+  });
+  test('are told in the plan with what they count as, and with the charge per node', () => {
+    const { assumedRequests, nodeChargeMicrosPerHour } = planned(bare(3));
+    expect(assumedRequests).toEqual({ cpu: 25, memory: mebibytes(250) });
+    expect(nodeChargeMicrosPerHour).toBe(5_000);
+    expect(planned(podsOf('asks', 3))).not.toHaveProperty('assumedRequests');
   });
   test('are never left out for what they count as, in generated worlds', () => {
     for (let seed = 1; seed <= 60; seed += 1) {

@@ -16,7 +16,7 @@ import {
 } from './laws.js';
 import type { Plan, Unplaced } from './plan.js';
 import type { PlanOptions, Snapshot } from './snapshot.js';
-import { type World, worldOf } from './world/world.js';
+import { isAssuming, type World, worldOf } from './world/world.js';
 
 function unplacedOf(
   outcome: Outcome,
@@ -33,6 +33,14 @@ function unplacedOf(
     return uids.map((podUid) => ({ podUid, reasons }));
   });
 }
+
+/** Returns how the nodes were sized, as the plan says it. */
+const sizingOf = (world: World): Pick<Plan, 'nodeChargeMicrosPerHour' | 'assumedRequests'> => ({
+  ...(world.options.nodeChargeMicrosPerHour === 0
+    ? {}
+    : { nodeChargeMicrosPerHour: world.options.nodeChargeMicrosPerHour }),
+  ...(isAssuming(world) ? { assumedRequests: world.options.assumedRequests } : {}),
+});
 
 function planOf(world: World, outcome: Outcome & { readonly steps: number }): Plan {
   const { snapshot, options } = world;
@@ -53,6 +61,7 @@ function planOf(world: World, outcome: Outcome & { readonly steps: number }): Pl
       (sum, node) => sum + cheapestOf(node).priceMicrosPerHour,
       0,
     ),
+    ...sizingOf(outcome.engine.world),
     bound: uncharged(resourceBound(outcome.engine), newNodes.length, options),
     stats: {
       pods: world.classes.reduce((sum, cls) => sum + cls.uids.length, 0),

@@ -1,4 +1,5 @@
 import { type Decision, type PlanMessage } from '@dovetail/contracts';
+import { formatResources } from '@dovetail/core-kube-model';
 import type { DeliveredMessage } from '@dovetail/core-ports';
 import type { Reason } from '@dovetail/core-scheduling';
 import { countText, type NewDecision } from '@dovetail/service-kit';
@@ -52,6 +53,12 @@ function gapOf({ priceMicrosPerHour: price, bound }: PlanMessage['plan']): strin
   return bound.kind === 'none' || least <= 0 ? '' : ((price - least) / least).toFixed(4);
 }
 
+/** The amounts that pods without requests count as, such as `cpu=25m,memory=250Mi`. */
+const assumedText = ({ assumedRequests = {} }: PlanMessage['plan']): string =>
+  Object.entries(formatResources(assumedRequests))
+    .map(([name, amount]) => `${name}=${amount}`)
+    .join(',');
+
 const factsOf = ({ plan, cause, solveMs }: PlanMessage): Decision['facts'] => ({
   group: cause.kind === 'pending' ? cause.group : '',
   pods: String(plan.stats.pods),
@@ -63,6 +70,8 @@ const factsOf = ({ plan, cause, solveMs }: PlanMessage): Decision['facts'] => ({
   solveMs: String(solveMs),
   bound: plan.bound.kind,
   gap: gapOf(plan),
+  nodeChargeMicrosPerHour: String(plan.nodeChargeMicrosPerHour ?? 0),
+  assumedRequests: assumedText(plan),
 });
 
 /** The reasons for the nodes, for their absence, and for unplaced pods. */

@@ -56,6 +56,7 @@ describe('a batch', () => {
     const least = told?.lowerBoundMicrosPerHour ?? 0;
     expect(least).toBeGreaterThan(0);
     expect(told?.facts['gap']).toBe((192_000 / least - 1).toFixed(4));
+    expect(told?.facts).toMatchObject({ nodeChargeMicrosPerHour: '5000', assumedRequests: '' });
   });
 
   test("is planned by the kubelet settings of a pool's own: two pods a node where it says so", async () => {

@@ -33,7 +33,7 @@ export async function provenBound(
   const charged = await tightBound(
     snapshot,
     pods.filter((pod) => !left.has(pod.uid)),
-    options,
+    { ...options, assumedRequests: made.assumedRequests ?? {} },
     proof.lp,
     { programMsMax: proof.msMax, rangesMax },
   );
