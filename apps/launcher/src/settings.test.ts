@@ -34,6 +34,8 @@ test.each<[string, string, Partial<LauncherConfig>]>([
     { discovery: { ...discovery, vmMemoryOverheadPercent: 0.2 } },
   ],
   ['RESERVED_ENIS', '1', { discovery: { ...discovery, reservedEnis: 1 } }],
+  ['MIN_VALUES_POLICY', 'BestEffort', { minValuesPolicy: 'BestEffort' }],
+  ['HOSTNAME_SPREAD', 'strict', { hostnameSpread: 'strict' }],
   ['PLACEMENT', 'scheduler', { placement: 'scheduler' }],
   ['DEFAULT_INSTANCE_PROFILE', 'nodes', { defaultInstanceProfile: 'nodes' }],
 ])('%s=%s changes the config', (name, value, change) =>

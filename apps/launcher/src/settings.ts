@@ -6,6 +6,7 @@ import {
   commonSettings,
   leaderSettings,
   oneOf,
+  planningSettings,
   type SettingsOf,
   shareBelowOne,
   text,
@@ -71,6 +72,7 @@ export const launcherSettings = {
     parse: yesOrNo,
   },
   ...capacitySettings,
+  ...planningSettings,
   placement: {
     env: 'PLACEMENT',
     flag: 'placement',
@@ -100,6 +102,8 @@ export function launcherConfigOf(given: SettingsOf<typeof launcherSettings>): La
     ...(defaultInstanceProfile === '' ? {} : { defaultInstanceProfile }),
     isolatedVpc: given.isolatedVpc,
     placement: given.placement,
+    minValuesPolicy: given.minValuesPolicy,
+    hostnameSpread: given.hostnameSpread,
     discovery: { ...defaults.discovery, vmMemoryOverheadPercent, reservedEnis },
   };
 }

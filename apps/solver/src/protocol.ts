@@ -1,6 +1,7 @@
 import type { MalformedMessage, PendingBatch, PlanRequest } from '@dovetail/contracts';
 import type { FollowEvent } from '@dovetail/core-ports';
-import type { Sizing } from '@dovetail/core-scheduling';
+
+import type { PlanRules } from './settings.js';
 
 /** Messages from the main thread to its worker. Events carry bytes, never a cloned mirror. */
 export type Question =
@@ -36,7 +37,7 @@ export type WorkerData = {
   readonly cluster: string;
   readonly solver: string;
   readonly offset: SharedArrayBuffer;
-  readonly sizing: Sizing;
+  readonly rules: PlanRules;
 };
 
 /** The machine's clock plus the shared offset. */

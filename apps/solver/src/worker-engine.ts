@@ -2,10 +2,11 @@ import { Worker } from 'node:worker_threads';
 
 import type { MalformedMessage } from '@dovetail/contracts';
 import { type Clock, type DebugState, type Log, stackOf, type Vitals } from '@dovetail/core-ports';
-import type { Bound, Sizing } from '@dovetail/core-scheduling';
+import type { Bound } from '@dovetail/core-scheduling';
 import type { EnginePort, Solved } from '@dovetail/service-solver';
 
 import type { Answer, Notice, Question, WorkerData } from './protocol.js';
+import type { PlanRules } from './settings.js';
 
 /**
  * A thread that answers nothing for longer is hung: each plan is bounded by a budget of seconds.
@@ -22,7 +23,7 @@ export type WorkerOptions = {
   readonly file: URL;
   readonly cluster: string;
   readonly solver: string;
-  readonly sizing: Sizing;
+  readonly rules: PlanRules;
   readonly clock: Clock;
   readonly log: Log;
   readonly onMalformed: (message: MalformedMessage) => void;
@@ -44,7 +45,7 @@ export function workerEngine(options: WorkerOptions): WorkerEngine {
       cluster: options.cluster,
       solver: options.solver,
       offset,
-      sizing: options.sizing,
+      rules: options.rules,
     } satisfies WorkerData,
   });
   const line = new QuestionLine(worker, options);

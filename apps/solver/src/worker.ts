@@ -15,7 +15,7 @@ import {
 
 // The mirror and the planner run here, off the main thread. The main thread only forwards messages
 // and questions.
-const { cluster, solver, offset, sizing } = workerData as WorkerData;
+const { cluster, solver, offset, rules } = workerData as WorkerData;
 // HiGHS starts with the first proof, in a thread of its own.
 const highs = highsSolver({ background: true });
 const nowMs = sharedOffsetClock(offset);
@@ -24,7 +24,7 @@ const engine = new SolverEngine({
   solver,
   hash: systemHash,
   nowMs,
-  planOptions: sizing,
+  planOptions: rules,
   prover: (msMax) => timeBoxed(highs, msMax),
   onMalformed: (malformed) => parentPort?.postMessage({ malformed } satisfies Notice),
 });

@@ -110,6 +110,27 @@ export const leaderSettings = {
 } as const;
 
 /**
+ * Rules by which solvers plan and the launcher checks. Invariant: both are given the same ones, as
+ * the launcher refuses a plan that was made by laxer rules.
+ */
+export const planningSettings = {
+  minValuesPolicy: setting({
+    env: 'MIN_VALUES_POLICY',
+    flag: 'min-values-policy',
+    help: 'Strict: a new node must keep the minValues of its pool; BestEffort: they are relaxed where a pod would find no node. The same for solvers and launcher.',
+    fallback: 'Strict' as const,
+    parse: oneOf('Strict', 'BestEffort'),
+  }),
+  hostnameSpread: setting({
+    env: 'HOSTNAME_SPREAD',
+    flag: 'hostname-spread',
+    help: 'balanced: a spread over hostnames counts every eligible node, as kube-scheduler; strict: the emptiest counts as 0, as Karpenter. The same for solvers and launcher.',
+    fallback: 'balanced' as const,
+    parse: oneOf('balanced', 'strict'),
+  }),
+} as const;
+
+/**
  * The further settings of services that talk to AWS. The AWS SDK finds the credentials in its usual
  * places.
  */

@@ -101,6 +101,13 @@ spec:
             - { name: LEASE_NAMESPACE, valueFrom: { fieldRef: { fieldPath: metadata.namespace } } }
             - { name: LEASE_DURATION, value: {{ .root.Values.leaseDuration | quote }} }
             {{- end }}
+            {{- if or (eq .component "solver") (eq .component "launcher") }}
+            - { name: MIN_VALUES_POLICY, value: {{ .root.Values.minValuesPolicy | quote }} }
+            - { name: HOSTNAME_SPREAD, value: {{ .root.Values.hostnameSpread | quote }} }
+            {{- end }}
+            {{- if eq .component "solver" }}
+            - { name: PREFERENCE_POLICY, value: {{ .root.Values.preferencePolicy | quote }} }
+            {{- end }}
             {{- if eq .component "launcher" }}
             - { name: PLACEMENT, value: {{ .root.Values.placement | quote }} }
             - { name: DEFAULT_INSTANCE_PROFILE, value: {{ .root.Values.defaultInstanceProfile | quote }} }

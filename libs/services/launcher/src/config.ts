@@ -25,12 +25,8 @@ export type LauncherConfig = {
    * Invariant: equal to the solvers' PlanOptions, as the checker must judge by the planner's rules.
    */
   readonly hostnameSpread: 'balanced' | 'strict';
-  /** As `hostnameSpread`; Karpenter's PREFERENCE_POLICY. */
-  readonly preferencePolicy: 'Respect' | 'Ignore';
   /** As `hostnameSpread`; Karpenter's MIN_VALUES_POLICY. */
   readonly minValuesPolicy: 'Strict' | 'BestEffort';
-  /** As `hostnameSpread`; Strict is what Karpenter's provisioner does. */
-  readonly reservedOfferings: 'Strict' | 'Fallback';
   readonly admission: AdmissionConfig;
   readonly launch: LaunchConfig;
   readonly lifecycle: LifecycleConfig;
@@ -210,16 +206,13 @@ export function defaultLauncherConfig(named: {
   readonly clusterName: string;
   readonly region: string;
 }): LauncherConfig {
-  const { hostnameSpread, preferencePolicy, minValuesPolicy, reservedOfferings } =
-    defaultPlanOptions;
+  const { hostnameSpread, minValuesPolicy } = defaultPlanOptions;
   return {
     ...named,
     isolatedVpc: false,
     placement: 'bind',
     hostnameSpread,
-    preferencePolicy,
     minValuesPolicy,
-    reservedOfferings,
     admission,
     launch,
     lifecycle,

@@ -59,6 +59,24 @@ describe('a batch', () => {
     expect(told?.facts).toMatchObject({ nodeChargeMicrosPerHour: '5000', assumedRequests: '' });
   });
 
+  test.each([
+    ['Respect', 'm5.2xlarge'],
+    ['Ignore', 'm5.large'],
+  ] as const)('is planned by the rules of the solver: %s preferences', async (policy, type) => {
+    await stage.basics();
+    const term = {
+      matchExpressions: [
+        { key: 'node.kubernetes.io/instance-type', operator: 'In', values: ['m5.2xlarge'] },
+      ],
+      matchFields: [],
+    } as const;
+    await stage.tell('pod', podValue('a', { preferredNodeAffinity: [{ weight: 1, term }] }));
+    stage.solver('one', { planOptions: { preferencePolicy: policy } });
+    await stage.batch(['a']);
+    await stage.advance(50);
+    expect(stage.planOf(0).newNodes[0]?.options[0]?.instanceType).toBe(type);
+  });
+
   test("is planned by the kubelet settings of a pool's own: two pods a node where it says so", async () => {
     await stage.basics();
     await stage.tell(

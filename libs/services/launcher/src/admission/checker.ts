@@ -17,18 +17,14 @@ import { Turns } from '@dovetail/service-kit';
 import type { LauncherConfig } from '../config.js';
 import type { CheckBin } from './judged.js';
 
-/** The planner's options. Invariant: plans are judged by the rules that they are made by. */
-export const planOptionsOf = (
-  config: Pick<
-    LauncherConfig,
-    'hostnameSpread' | 'preferencePolicy' | 'minValuesPolicy' | 'reservedOfferings'
-  >,
-): PlanOptions => ({
+/** The options that the checker looks at. Invariant: plans are made by the same ones. */
+export const planOptionsOf = ({
+  hostnameSpread,
+  minValuesPolicy,
+}: Pick<LauncherConfig, 'hostnameSpread' | 'minValuesPolicy'>): PlanOptions => ({
   ...defaultPlanOptions,
-  hostnameSpread: config.hostnameSpread,
-  preferencePolicy: config.preferencePolicy,
-  minValuesPolicy: config.minValuesPolicy,
-  reservedOfferings: config.reservedOfferings,
+  hostnameSpread,
+  minValuesPolicy,
 });
 
 /**

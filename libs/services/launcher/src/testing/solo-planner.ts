@@ -14,7 +14,7 @@ import {
 } from '@dovetail/core-cluster';
 import { type InstanceType, typesWithPoolKubelet } from '@dovetail/core-ec2-model';
 import { compareText, type Pod } from '@dovetail/core-kube-model';
-import { defaultPlanOptions, plan } from '@dovetail/core-scheduling';
+import { defaultPlanOptions, plan, type PlanOptions } from '@dovetail/core-scheduling';
 import { hash } from '@dovetail/sim-stage';
 
 import { watchCluster, watchedKinds } from '../cluster/watches.js';
@@ -23,6 +23,8 @@ import type { LauncherStage } from './launcher-stage.js';
 export type Planning = {
   /** Default: the pods are pending. */
   readonly cause?: PlanCause;
+  /** How the planner differs from the default one. */
+  readonly options?: Partial<PlanOptions>;
   /** Changes the plan before it is published. */
   readonly change?: (plan: PlanMessage) => PlanMessage;
 };
@@ -67,7 +69,10 @@ export class SoloPlanner {
     };
     const content = {
       cause,
-      plan: plan(this.#snapshot(cause), pods.map(unbound), defaultPlanOptions),
+      plan: plan(this.#snapshot(cause), pods.map(unbound), {
+        ...defaultPlanOptions,
+        ...planning.options,
+      }),
       statePosition: { incarnation: 'test', sequence: 1 },
       admissionSeen: (await this.#stage.head()) ?? { epoch: 0, number: 0 },
       createdMs: clock.nowMs(),

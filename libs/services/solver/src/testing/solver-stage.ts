@@ -20,6 +20,7 @@ import {
 } from '@dovetail/contracts';
 import { nodeClassValue, poolValue } from '@dovetail/core-api/testing';
 import { type Service, Stopper } from '@dovetail/core-ports';
+import type { PlanOptions } from '@dovetail/core-scheduling';
 import { reportMalformed } from '@dovetail/service-kit';
 import { clusterName, hash, m5Types, Stage } from '@dovetail/sim-stage';
 
@@ -157,6 +158,7 @@ export class SolverStage extends Stage {
       readonly around?: (engine: EnginePort) => EnginePort;
       readonly bus?: SolverDeps['channel']['bus'];
       readonly prover?: Prover;
+      readonly planOptions?: Partial<PlanOptions>;
     } = {},
   ): Stopper {
     const stop = new Stopper(this.stop.signal);
@@ -167,6 +169,7 @@ export class SolverStage extends Stage {
       nowMs: () => this.clock.nowMs(),
       onMalformed: (malformed) => reportMalformed(this, malformed),
       ...(options.prover === undefined ? {} : { prover: options.prover }),
+      ...(options.planOptions === undefined ? {} : { planOptions: options.planOptions }),
     });
     this.engines.push(engine);
     const port = inThread(engine, this.clock);
