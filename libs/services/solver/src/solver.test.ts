@@ -56,7 +56,10 @@ describe('a batch', () => {
     const least = told?.lowerBoundMicrosPerHour ?? 0;
     expect(least).toBeGreaterThan(0);
     expect(told?.facts['gap']).toBe((192_000 / least - 1).toFixed(4));
-    expect(told?.facts).toMatchObject({ nodeChargeMicrosPerHour: '5000', assumedRequests: '' });
+    expect(told?.facts).toMatchObject({
+      nodeChargeMicrosPerHour: '5000',
+      assumedRequests: 'cpu=25m,memory=250Mi',
+    });
   });
 
   test.each([
