@@ -128,6 +128,21 @@ describe('a pod with two nodes behind it', () => {
     cluster.set('pod', pod('c', { phase: 'Running', nodeName: 'n' }));
     expect(holds(pod('b'))).toBe(false);
   });
+  test.each<[string, Partial<Pod>]>([
+    ['is evicted', { deletionMs: 1 }],
+    ['is gone', {}],
+  ])('leaves its nodes to its owner when it %s from its node before it ran', (_what, over) => {
+    const { cluster, holds } = twice();
+    cluster.set('pod', pod('a', { nodeName: 'n', resourceVersion: '2' }));
+    expect(holds(pod('b'))).toBe(false);
+    cluster.set('pod', pod('a', { nodeName: 'n', resourceVersion: '3', ...over }));
+    if (over.deletionMs === undefined) cluster.delete('pod', 'a');
+    expect(holds(pod('b'))).toBe(true);
+    cluster.delete('pod', 'a');
+    expect(holds(pod('b'))).toBe(true);
+    cluster.set('pod', pod('c', { phase: 'Succeeded', nodeName: 'n' }));
+    expect(holds(pod('b'))).toBe(false);
+  });
   test('is forgotten when it is deleted', () => {
     const { cluster, holds } = twice();
     cluster.delete('pod', 'a');

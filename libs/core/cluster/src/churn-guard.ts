@@ -1,5 +1,5 @@
 import type { Pool } from '@dovetail/core-api';
-import { fits, isTerminal, type Pod, type Resources } from '@dovetail/core-kube-model';
+import { fits, type Pod, type Resources } from '@dovetail/core-kube-model';
 
 import type { Cluster, ClusterChange } from './cluster.js';
 import { classKey } from './kinds.js';
@@ -59,7 +59,7 @@ const podKey = ({ uid, requests }: Pod): string => `${uid}/${JSON.stringify(requ
 
 /**
  * Remembers the nodes that were bought for pods that do not run. A pod that runs is forgotten. One
- * that a kubelet refused leaves its nodes to its owner's next pod.
+ * that a kubelet refused, or that went with its node, leaves its nodes to its owner's next pod.
  */
 export class ChurnGuard {
   readonly #cluster: Cluster;
@@ -108,9 +108,14 @@ export class ChurnGuard {
     if (change.kind === 'claim' && change.after?.providerId !== undefined) this.#buy(change.name);
     if (change.kind !== 'pod') return;
     const { before, after } = change;
-    if (after?.phase === 'Running') this.#runs(after);
-    else if (after?.phase === 'Failed') this.#refused(after);
-    else if (after === undefined && before !== undefined) this.#attempts.delete(podKey(before));
+    const last = after ?? before;
+    if (last === undefined) return;
+    if (last.phase === 'Running' || last.phase === 'Succeeded') this.#runs(last);
+    else if (last.phase === 'Failed') this.#fails(last);
+    else if (after !== undefined && after.deletionMs === undefined) return;
+    // Its node fell silent or was taken away. A pod that was never bound has tried nothing.
+    else if (last.nodeName !== undefined) this.#fails(last);
+    else if (after === undefined) this.#attempts.delete(podKey(last));
   }
 
   #buy(claimName: string): void {
@@ -127,12 +132,12 @@ export class ChurnGuard {
     if (owner !== undefined) this.#attempts.delete(owner);
   }
 
-  /** A pod that ended without having run was refused by its node. */
-  #refused(pod: Pod): void {
+  /** A bound pod that ends without having run leaves its tries to its owner's next pod. */
+  #fails(pod: Pod): void {
     const held = this.#of(podKey(pod));
     this.#attempts.delete(podKey(pod));
     const owner = ownerKey(pod);
-    if (owner === undefined || held.length === 0 || !isTerminal(pod)) return;
+    if (owner === undefined || held.length === 0) return;
     this.#attempts.set(owner, byClaim([...this.#of(owner), ...held]).slice(-attemptsMax));
     for (const oldest of this.#attempts.keys()) {
       if (this.#attempts.size <= claimsMax) return;

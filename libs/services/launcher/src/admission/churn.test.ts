@@ -1,5 +1,5 @@
 import { type KubeObject, kubeResources } from '@dovetail/core-ports';
-import { podObject } from '@dovetail/sim-stage';
+import { podObject, Workloads } from '@dovetail/sim-stage';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 
 import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';
@@ -10,7 +10,7 @@ let self: LauncherStage;
 afterEach(() => {
   self.end();
 });
-const { pods, nodeClaims, events } = kubeResources;
+const { pods, nodes, nodeClaims, events } = kubeResources;
 
 /** A cause that no plan foresees: every kubelet reports a tenth of its machine's CPU. */
 async function plant(): Promise<void> {
@@ -50,5 +50,32 @@ describe('a pod that no node of its size runs', () => {
     await self.advance(60_000);
     expect([launched(), (await claims()).length]).toEqual([3, 3]);
     expect(self.log.lines.some((line) => line.startsWith('warn no-progress '))).toBe(true);
+  });
+});
+
+describe('pods that a ReplicaSet makes anew, because their nodes fail before they run', () => {
+  test('are tries of one thing: after two nodes the next waits', async () => {
+    self = await launcherStage({ controlPlane: {}, kubelets: { podStartMs: 3_600_000 } });
+    await self.readyPool();
+    self.launcher('one');
+    await self.planningPossible();
+    await new Workloads(self).scale('web', 1);
+    self.planner.planAlways();
+    const failed = new Set<string>();
+    const taints = [{ key: 'example.com/broken', effect: 'NoExecute' }];
+    await self.until('a hold', async () => {
+      for (const { metadata } of self.list(nodes)) {
+        const { name, labels } = metadata;
+        if (labels?.['karpenter.sh/initialized'] !== 'true' || failed.has(name)) continue;
+        failed.add(name);
+        self.agent.halt(name);
+        await self.kube.patch(
+          { resource: nodes, name },
+          { type: 'merge', body: { spec: { taints } } },
+        );
+      }
+      return failed.size > 2 || self.events('NoProgress').length > 0;
+    });
+    expect([launched(), self.events('NoProgress').length]).toEqual([2, 1]);
   });
 });
