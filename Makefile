@@ -4,6 +4,7 @@ export REGION ?= us-west-2
 export SOLVERS ?= 1
 export CLUSTER_NAME ?= lab
 export REAL ?=
+export AUTOSCALER ?=
 
 .PHONY: help demo lab lab-down test check bench build
 help: ## list the commands
@@ -12,7 +13,7 @@ help: ## list the commands
 demo: build ## watch pods become nodes and nodes go away, in a minute
 	@node dist/lab.js demo
 
-lab: build ## start the lab and leave it running (REGION=, SOLVERS=3, CLUSTER_NAME=, REAL=1)
+lab: build ## start the lab and leave it running (REGION=, SOLVERS=3, CLUSTER_NAME=, REAL=1, with it AUTOSCALER=karpenter)
 	@node dist/lab.js up
 
 lab-down: ## end the lab

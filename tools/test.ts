@@ -159,8 +159,10 @@ async function systemTests(): Promise<Counts> {
 }
 
 // The projects' tests compare the Kubernetes twin with the real control plane, and the AWS adapter
-// with moto. If these are missing, the tests say so.
-if (process.env.REAL === '1') for (const part of ['control-plane', 'moto']) await obtained(part);
+// with moto. Karpenter's controller is a client of the cloud twin. If these are missing, the tests
+// say so.
+if (process.env.REAL === '1')
+  for (const part of ['control-plane', 'moto', 'karpenter']) await obtained(part);
 const results: Counts[] = [];
 if (only !== 'system') results.push(await withSecondRun("projects' tests", unitTests, unitTests));
 if (only !== 'unit') results.push(await systemTests());

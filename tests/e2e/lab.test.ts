@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { type Ended, ranCommand } from '@dovetail/test-support/command';
 import { isUnavailable, obtainKubectl, run, waitFor } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
@@ -29,24 +30,11 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-type Ended = { readonly code: number | null; readonly output: string };
-
-async function program(
+const program = (
   name: 'lab' | 'cli',
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
-): Promise<Ended> {
-  const child = spawn(process.execPath, [join(root, 'dist', `${name}.js`), ...args], {
-    cwd: folder,
-    env: { ...process.env, NO_COLOR: '1', REAL: '', ...env },
-  });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (chunk: string) => {
-      output += chunk;
-    });
-  return new Promise((resolve) => child.on('close', (code) => resolve({ code, output })));
-}
+): Promise<Ended> => ranCommand({ name, folder, args, env });
 
 function firstLine(reader: ChildProcessWithoutNullStreams): Promise<string> {
   let text = '';

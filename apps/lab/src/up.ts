@@ -11,6 +11,7 @@ import {
   isUnavailable,
   type Lab,
   type LabOptions,
+  obtainKarpenter,
   obtainKubectl,
   startLab,
   TestbedError,
@@ -25,6 +26,9 @@ const pidFile = join(labDir, 'pid');
 /** The file in which `dovetail decisions` finds the bus of this folder's lab. */
 const addressFile = join(labDir, 'nats-url');
 
+/** Enough to build a control plane and Karpenter on two busy cores. */
+const startDeadlineMs = 45 * 60_000;
+
 /** Options from the environment, as the Makefile passes them. */
 export function labOptions(dir: string, progress: (line: string) => void): LabOptions {
   const env = process.env;
@@ -34,6 +38,7 @@ export function labOptions(dir: string, progress: (line: string) => void): LabOp
       failed: `SOLVERS is ${env['SOLVERS'] ?? ''}`,
       remedy: 'give a number of solver processes from 1 to 20',
     });
+  autoscalerOf(env);
   return {
     ...defaultLabOptions,
     dir,
@@ -49,6 +54,39 @@ export function labOptions(dir: string, progress: (line: string) => void): LabOp
       ? {}
       : { zones: env['ZONES'].split(',') }),
     placement: env['PLACEMENT'] === 'scheduler' ? 'scheduler' : 'bind',
+  };
+}
+
+/** Which autoscaler the environment asks for. Throws TestbedError for another word. */
+function autoscalerOf(env: NodeJS.ProcessEnv): 'dovetail' | 'karpenter' {
+  const name = env['AUTOSCALER'] || 'dovetail';
+  if (name !== 'dovetail' && name !== 'karpenter')
+    throw new TestbedError({
+      failed: `AUTOSCALER is ${name}`,
+      remedy: "give karpenter for Karpenter's AWS controller, or dovetail (the default)",
+    });
+  if (name === 'karpenter' && env['REAL'] !== '1')
+    throw new TestbedError({
+      failed: 'AUTOSCALER=karpenter was only tried on the real control plane',
+      remedy: 'run make lab REAL=1 AUTOSCALER=karpenter',
+    });
+  return name;
+}
+
+/** The options, with Karpenter and its definitions where it is asked for. */
+async function withAutoscaler(options: LabOptions): Promise<LabOptions> {
+  if (autoscalerOf(process.env) === 'dovetail') return options;
+  const karpenter = await obtainKarpenter({ log: options.progress });
+  if (isUnavailable(karpenter))
+    throw new TestbedError({
+      failed: `no Karpenter: ${karpenter.unavailable}`,
+      remedy: 'or run without AUTOSCALER=karpenter to use Dovetail',
+    });
+  const { definitions } = karpenter;
+  return {
+    ...options,
+    karpenter,
+    prepare: (kubeconfig) => applyCustomResources(kubeconfig, definitions),
   };
 }
 
@@ -86,10 +124,11 @@ export async function labUp({ detach }: { readonly detach: boolean }): Promise<v
     () =>
       existsSync(join(labDir, 'ready')) ||
       (child.pid !== undefined && !isAlive(child.pid) ? failStart() : false),
-    { what: 'the lab to be ready', deadlineMs: 900_000, everyMs: 200 },
-  );
-  stop.abort();
-  await telling;
+    { what: 'the lab to be ready', deadlineMs: startDeadlineMs, everyMs: 200 },
+  ).finally(async () => {
+    stop.abort();
+    await telling;
+  });
   process.stdout.write(await readFile(join(labDir, 'ready'), 'utf8'));
 }
 
@@ -114,10 +153,10 @@ function failStart(): never {
 async function supervise(): Promise<void> {
   const stop = stopOnSignals().signal;
   const progress = (line: string): void => void process.stdout.write(`${line}\n`);
-  const lab = await startLab(labOptions(labDir, progress));
+  const lab = await startLab(await withAutoscaler(labOptions(labDir, progress)));
   if (lab.kubeconfig !== join(labDir, 'kubeconfig'))
     await copyFile(lab.kubeconfig, join(labDir, 'kubeconfig'));
-  await writeFile(addressFile, lab.natsUrl);
+  if (lab.natsUrl !== '') await writeFile(addressFile, lab.natsUrl);
   await writeFile(
     join(labDir, 'ready'),
     welcome(lab, { kubectl: await kubectlHint(progress), example: await exampleFor(lab) }),
@@ -179,11 +218,19 @@ ${kubectl}  # a NodePool, its class and a deployment
   kubectl wait nodepool/default --for=condition=Ready
   kubectl scale deployment/inflate --replicas=20
   kubectl get nodeclaims -o wide
-  # what was decided, with reasons and prices; --follow goes on
-  npx dovetail decisions${clusterFlag(lab)}
-  kubectl scale deployment/inflate --replicas=0
+${decisionsHint(lab)}  kubectl scale deployment/inflate --replicas=0
   # end it
   make lab-down
+`;
+
+/** Karpenter publishes no decisions; its log says what it did. */
+const decisionsHint = (lab: Lab): string =>
+  lab.options.karpenter === undefined
+    ? `  # what was decided, with reasons and prices; --follow goes on
+  npx dovetail decisions${clusterFlag(lab)}
+`
+    : `  # what Karpenter did
+  tail -f ${labDir}/logs/karpenter.log
 `;
 
 /** The `--cluster` flag for the command line; empty for the lab's default name. */

@@ -2,6 +2,7 @@ import {
   isUnavailable,
   obtainControlPlane,
   obtainHelm,
+  obtainKarpenter,
   obtainKubectl,
   obtainMoto,
   obtainNatsServer,
@@ -22,6 +23,7 @@ const obtainable: Readonly<Record<string, () => Promise<Row[]>>> = {
   kubectl: () => single('kubectl', obtainKubectl(options)),
   helm: () => single('helm', obtainHelm(options)),
   moto: () => single('moto', obtainMoto(options)),
+  karpenter: () => single('karpenter', obtainKarpenter(options)),
   'control-plane': controlPlaneRows,
 };
 

@@ -3,6 +3,7 @@ export { startLab } from './lab/lab.js';
 export type { ControlPlaneKind, LabOptions } from './lab/options.js';
 export { defaultLabOptions } from './lab/options.js';
 export { obtainControlPlane } from './obtain/control-plane.js';
+export { obtainKarpenter } from './obtain/karpenter.js';
 export { obtainHelm, obtainKubectl } from './obtain/kubectl.js';
 export { obtainNatsServer } from './obtain/nats-server.js';
 export type { ObtainOptions, Program, Unavailable } from './obtain/obtained.js';

@@ -5,6 +5,7 @@ import { isUnavailable, type Unavailable } from '../obtain/obtained.js';
 import { TestbedError } from '../process/errors.js';
 import type { RunningPart } from '../process/part.js';
 import { freePort } from '../process/ports.js';
+import { startKarpenter } from './karpenter.js';
 import type { LabOptions } from './options.js';
 import { type Bus, type Kubernetes, startBus, startCloud, startKubernetes } from './outside.js';
 import {
@@ -20,12 +21,15 @@ import { supervise, type Supervisor } from './supervisor.js';
 export type Lab = {
   readonly options: LabOptions;
   readonly kubeconfig: string;
-  /** nats://…, or http://… without a nats-server: others can then only follow its streams. */
+  /**
+   * nats://…, or http://… without a nats-server: others can then only follow its streams. Empty
+   * with Karpenter, which needs no bus.
+   */
   readonly natsUrl: string;
   readonly cloudUrl: string;
   /**
    * nats-server, the parts of Kubernetes, cloud, pod-watcher, solver-0…, launcher and reaper.
-   * Without a nats-server, `services` stands for all services.
+   * Without a nats-server, `services` stands for all services. With Karpenter, `karpenter` does.
    */
   readonly parts: ReadonlyMap<string, RunningPart>;
   readonly bus: Bus;
@@ -60,7 +64,7 @@ async function startAll(
   parts: Map<string, RunningPart>,
 ): Promise<Lab> {
   const [found, kubernetes] = await Promise.all([
-    startBus(options, parts),
+    options.karpenter === undefined ? startBus(options, parts) : withoutBus,
     startKubernetes(options, clockFile, parts),
   ]);
   for (const part of [found, kubernetes])
@@ -69,9 +73,7 @@ async function startAll(
   const cloud = await startCloud(options, { clockFile, kubeconfig: kubernetes.kubeconfig }, parts);
   options.progress(cloud.description);
   const at = { kubeconfig: kubernetes.kubeconfig, cloudUrl: cloud.url, clockFile };
-  const { bus, services } = isUnavailable(found)
-    ? await startTogether(options, found, at, parts)
-    : await startApart(options, found, at, parts);
+  const { bus, services } = await startAutoscaler(options, found, at, parts);
   options.progress(services);
   const supervisor = options.supervise ? supervise(parts, options.progress) : undefined;
   return {
@@ -110,6 +112,26 @@ type Services = {
   readonly services: string;
 };
 type At = Omit<Addresses, 'natsUrl'>;
+
+/** The bus of a lab with Karpenter. */
+const withoutBus: Bus = {
+  url: '',
+  description: 'nats-server: left out, because Karpenter needs no bus',
+  wipeStore: () => Promise.resolve(),
+};
+
+async function startAutoscaler(
+  options: LabOptions,
+  found: Bus | Unavailable,
+  at: At,
+  parts: Map<string, RunningPart>,
+): Promise<Services> {
+  if (isUnavailable(found)) return await startTogether(options, found, at, parts);
+  if (options.karpenter === undefined) return await startApart(options, found, at, parts);
+  parts.set('karpenter', await startKarpenter(options, options.karpenter, at));
+  const services = `Karpenter ${options.karpenter.version}: real, its AWS controller instead of our services`;
+  return { bus: found, services };
+}
 
 async function startApart(
   options: LabOptions,

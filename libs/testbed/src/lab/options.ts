@@ -1,3 +1,5 @@
+import type { KarpenterProgram } from '../obtain/karpenter.js';
+
 /** Which Kubernetes the lab uses. NATS is always real where a nats-server can be obtained. */
 export type ControlPlaneKind = 'twin' | 'real';
 
@@ -26,6 +28,8 @@ export type LabOptions = {
   readonly placement: 'bind' | 'scheduler';
   /** Further environment for one service or all (`*`). */
   readonly env?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** Runs Karpenter's AWS controller instead of the services and their bus. */
+  readonly karpenter?: KarpenterProgram;
   /** Restarts parts that have died, as a Deployment would. */
   readonly supervise: boolean;
   /** Receives a line when a part runs, is downloaded, built or restarted. */

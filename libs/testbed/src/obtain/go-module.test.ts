@@ -2,9 +2,18 @@ import { expect, test } from '@jest/globals';
 
 import { goModText, toolsGoText } from './go-module.js';
 
-test("go.mod repeats Kubernetes' replacements with the published versions", () =>
+test('go.mod requires the module', () =>
   expect(
-    goModText({ go: '1.24.0', kubernetes: '1.34.3', staged: ['k8s.io/api', 'k8s.io/client-go'] }),
+    goModText({ go: '1.26.5', requires: { path: 'example.org/one', version: 'v1.2.3' } }),
+  ).toBe('module dovetail.sh/testbed\n\ngo 1.26.5\n\nrequire example.org/one v1.2.3\n'));
+
+test('go.mod replaces modules', () =>
+  expect(
+    goModText({
+      go: '1.24.0',
+      requires: { path: 'k8s.io/kubernetes', version: 'v1.34.3' },
+      replaces: { 'k8s.io/api': 'v0.34.3', 'k8s.io/client-go': 'v0.34.3' },
+    }),
   ).toBe(
     [
       'module dovetail.sh/testbed',

@@ -1,32 +1,25 @@
 /**
- * The Go module that requires Kubernetes, so that `go build` makes its programs. Its texts are
- * code, because a bundle has no files beside it.
+ * A Go module that requires another, so that `go build` makes its programs. Its texts are code,
+ * because a bundle has no files beside it.
  */
 export type GoModule = {
   readonly go: string;
-  readonly kubernetes: string;
-  /** Kubernetes' own libraries, which it requires at v0.0.0. */
-  readonly staged: readonly string[];
+  readonly requires: { readonly path: string; readonly version: string };
+  /** Modules that it takes at another version than the required one asks for. */
+  readonly replaces?: Readonly<Record<string, string>>;
 };
 
-/**
- * The text of `go.mod`.
- *
- * Kubernetes replaces its own libraries by folders of its tree. That works for the main module
- * only, so a module that depends on it repeats the replacements with the published versions.
- */
-export function goModText({ go, kubernetes, staged }: GoModule): string {
-  const published = kubernetes.replace(/^1\./, 'v0.');
+/** The text of `go.mod`. */
+export function goModText({ go, requires, replaces = {} }: GoModule): string {
+  const replaced = Object.entries(replaces).map(
+    ([path, version]) => `\t${path} => ${path} ${version}`,
+  );
   return `module dovetail.sh/testbed
 
 go ${go}
 
-require k8s.io/kubernetes v${kubernetes}
-
-replace (
-${staged.map((path) => `\t${path} => ${path} ${published}`).join('\n')}
-)
-`;
+require ${requires.path} ${requires.version}
+${replaced.length === 0 ? '' : `\nreplace (\n${replaced.join('\n')}\n)\n`}`;
 }
 
 /** The text of `tools.go`: it names the programs, so that `go mod tidy` keeps what they need. */
