@@ -99,8 +99,13 @@ export type PodPromise = {
   readonly admission: AdmissionNumber;
   /** When it ends at the latest. Absent while its claim is not initialised yet. */
   readonly untilMs?: number;
-  /** For replacements: room held by owner and class instead of by UID. */
+  /** For replacements: room held by amount, for pods that come back under other UIDs. */
   readonly reserved: Resources;
+  /**
+   * The pods whose successors that room is for. A pod's share ends once it needs no other place.
+   * Absent: the whole amount is held until the promise ends.
+   */
+  readonly forPodUids?: readonly string[];
 };
 
 /** The outcome of a plan for one of its pods. pod-watcher decides what follows. */

@@ -236,6 +236,9 @@ function writeFields(fields: readonly Plain[], value: Wire): Wire {
   return written;
 }
 
+/** A field that was not written reads as 0, or as a list without entries. */
+const isZero = (part: unknown): boolean => part === 0 || (Array.isArray(part) && part.length === 0);
+
 function readFields(fields: readonly Plain[], from: unknown): Wire {
   if (from === null || from === undefined) throw new Malformed('is missing; it is required');
   const read: Record<string, unknown> = {};
@@ -246,7 +249,7 @@ function readFields(fields: readonly Plain[], from: unknown): Wire {
       const part = (from as Wire)[field.wireName];
       if (
         field.optional &&
-        (part === null || part === undefined || (field.zeroIsAbsent && part === 0))
+        (part === null || part === undefined || (field.zeroIsAbsent && isZero(part)))
       )
         continue;
       read[field.key] = field.codec.read(part);

@@ -52,18 +52,22 @@ const stateKind = oneOf<StateKind>({
   verdict: S.STATE_KIND_VERDICT,
   admission: S.STATE_KIND_ADMISSION,
 });
-const promise = message<PodPromise>({
-  holderUid: name,
-  holderName: name,
-  podUids: list(name),
-  admission: admissionNumber,
-  untilMs: optional(int),
-  reserved: resources,
-  holderKind: oneOf<PodPromise['holderKind']>({
-    NodeClaim: w.HolderKind.HOLDER_KIND_NODE_CLAIM,
-    Node: w.HolderKind.HOLDER_KIND_NODE,
-  }),
-});
+const promise = message<PodPromise>(
+  {
+    holderUid: name,
+    holderName: name,
+    podUids: list(name),
+    admission: admissionNumber,
+    untilMs: optional(int),
+    reserved: resources,
+    forPodUids: optional(list(name)),
+    holderKind: oneOf<PodPromise['holderKind']>({
+      NodeClaim: w.HolderKind.HOLDER_KIND_NODE_CLAIM,
+      Node: w.HolderKind.HOLDER_KIND_NODE,
+    }),
+  },
+  ['forPodUids'],
+);
 const verdict = message<Verdict>({
   podUid: name,
   planId: name,

@@ -108,6 +108,7 @@ const sampleStates: readonly StateValue[] = [
       admission: { epoch: 3, number: 12 },
       untilMs: 99,
       reserved: { cpu: 1 },
+      forPodUids: ['c'],
     },
   },
   {

@@ -11,6 +11,7 @@ const anyPromise: fc.Arbitrary<PromiseAnnotation> = fc.record(
     admission: fc.constantFrom('1.2', '7.0'),
     untilMs: fc.nat(),
     reserved: fc.dictionary(fc.constantFrom('cpu', 'memory'), fc.nat()),
+    forPodUids: fc.uniqueArray(fc.uuid(), { maxLength: 4 }).map((uids) => uids.sort()),
     replaces: fc.record({ nodeName: fc.string(), nodeUid: fc.uuid() }),
   },
   { requiredKeys: ['podUids', 'admission'] },
@@ -30,6 +31,8 @@ describe('a promise', () => {
 
   test.each<[string, object, object]>([
     ['a UID that is no text', { podUids: ['a', 7] }, { podUids: ['a'] }],
+    ['a replaced pod that is no text', { forPodUids: ['b', 7] }, { forPodUids: ['b'] }],
+    ['replaced pods that are no list', { forPodUids: 'b' }, {}],
     ['an end that is no number', { untilMs: 'soon' }, {}],
     ['an amount that is no number', { reserved: { cpu: '1' } }, {}],
     ['a replaced node without a UID', { replaces: { nodeName: 'n' } }, {}],

@@ -14,11 +14,17 @@ export type PromiseAnnotation = {
   /** Room that is kept by amount, for pods that come back under other UIDs (replacements). */
   readonly reserved?: Resources;
   /**
-   * The node that this claim replaces, so that the reaper finds the replacement of a node that it
-   * retires.
+   * The pods on replaced nodes whose successors that room is for. A pod's share ends once it needs
+   * no other place: its successor takes that room as any other pod. Absent: all of it is kept until
+   * the replaced node is gone.
    */
+  readonly forPodUids?: readonly string[];
+  /** A node that this claim or node replaces, with the first promise that named one. */
   readonly replaces?: { readonly nodeName: string; readonly nodeUid: string };
 };
+
+const textsOf = (values: readonly unknown[]): readonly string[] =>
+  values.filter((value): value is string => typeof value === 'string');
 
 const resourcesOf = (value: unknown): Resources | undefined =>
   isRecord(value) && Object.values(value).every((amount) => typeof amount === 'number')
@@ -37,7 +43,7 @@ export function parsePromise(text: string | undefined): PromiseAnnotation | unde
     typeof value['admission'] !== 'string'
   )
     return undefined;
-  const podUids = value['podUids'].filter((uid): uid is string => typeof uid === 'string');
+  const forPods = value['forPodUids'];
   const reserved = resourcesOf(value['reserved']);
   const replaces = value['replaces'];
   const replaced =
@@ -47,10 +53,11 @@ export function parsePromise(text: string | undefined): PromiseAnnotation | unde
       ? { nodeName: replaces['nodeName'], nodeUid: replaces['nodeUid'] }
       : undefined;
   return {
-    podUids,
+    podUids: textsOf(value['podUids']),
     admission: value['admission'],
     ...(typeof value['untilMs'] === 'number' ? { untilMs: value['untilMs'] } : {}),
     ...(reserved === undefined ? {} : { reserved }),
+    ...(Array.isArray(forPods) ? { forPodUids: textsOf(forPods) } : {}),
     ...(replaced === undefined ? {} : { replaces: replaced }),
   };
 }
@@ -60,12 +67,13 @@ export function parsePromise(text: string | undefined): PromiseAnnotation | unde
  * text.
  */
 export function renderPromise(promise: PromiseAnnotation): string {
-  const { podUids, admission, untilMs, reserved, replaces } = promise;
+  const { podUids, admission, untilMs, reserved, forPodUids, replaces } = promise;
   return JSON.stringify({
     podUids: podUids.toSorted(compareText),
     admission,
     untilMs,
     reserved,
+    forPodUids: forPodUids?.toSorted(compareText),
     replaces,
   });
 }

@@ -30,6 +30,8 @@ export {
   type PromisedRoom,
   promisedRoom,
   promiseHolding,
+  reservedNow,
+  roomFor,
 } from './promises.js';
 export { isRegistered, isSameTaint, poolOfLabels, registeredTaints } from './registration.js';
 export { isBeingDeleted, isRetiring, isTaintedDisrupted } from './retiring.js';

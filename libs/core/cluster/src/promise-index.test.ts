@@ -31,6 +31,18 @@ describe('the index of promises', () => {
     expect([...index.holders()]).toEqual([]);
   });
 
+  test('finds a holder by the pods that it keeps room for, until its promise changes', () => {
+    const index = new PromiseIndex();
+    const room = { podUids: ['a'], admission: '1.1', forPodUids: ['x', 'y'] };
+    index.set('claim', renderPromise(room));
+    index.set('node', renderPromise({ ...room, forPodUids: ['y'] }));
+    expect([index.roomsOf('x'), index.roomsOf('y')]).toEqual([['claim'], ['claim', 'node']]);
+    index.set('claim', textOf('a'));
+    expect([index.roomsOf('x'), index.roomsOf('y')]).toEqual([[], ['node']]);
+    index.clear();
+    expect(index.roomsOf('y')).toEqual([]);
+  });
+
   test('is empty once cleared', () => {
     const index = new PromiseIndex();
     index.set('claim', textOf('a'));

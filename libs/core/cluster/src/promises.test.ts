@@ -5,7 +5,14 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
 import { Cluster } from './cluster.js';
-import { hasExpired, isWaiting, livePromise, promisedRoom, promiseHolding } from './promises.js';
+import {
+  hasExpired,
+  isWaiting,
+  livePromise,
+  promisedRoom,
+  promiseHolding,
+  roomFor,
+} from './promises.js';
 
 const nowMs = 1_000;
 const promising = (promise: Partial<PromiseAnnotation>): Readonly<Record<string, string>> => ({
@@ -70,6 +77,56 @@ describe('the promise of a claim', () => {
       {},
     ],
   ])('ends %s', (_when, promise, over) => expect(liveOf(promise, over)).toBeUndefined());
+});
+
+describe('room for the pods of a replaced node', () => {
+  const stateful = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 's', uid: 's' };
+  const moving = { nodeName: 'replaced', phase: 'Running', requests: { cpu: 2 } } as const;
+  const clusterWith = (pod: Parameters<typeof podValue>[1] | undefined): Cluster => {
+    const cluster = clusterOf();
+    if (pod !== undefined) cluster.set('pod', podValue('x', { ...moving, ...pod }));
+    cluster.set('pod', podValue('y', moving));
+    const room = { reserved: { cpu: 4 }, forPodUids: ['x', 'y'], podUids: ['a'] };
+    cluster.set('claim', claimValue('c1', { annotations: promising(room) }));
+    return cluster;
+  };
+
+  test.each<[string, Parameters<typeof podValue>[1] | undefined, number]>([
+    ['is kept while the pod runs there', {}, 4],
+    ['ends for a pod that is gone', undefined, 2],
+    ['ends for a pod that is being deleted: its successor takes it', { deletionMs: 1 }, 2],
+    [
+      'is kept for a pod whose successor comes only after it',
+      { deletionMs: 1, owner: stateful },
+      4,
+    ],
+    ['ends for a pod that has ended', { phase: 'Succeeded' }, 2],
+  ])('%s', (_when, pod, cpu) =>
+    expect(promisedRoom(clusterWith(pod), 'claim-c1', nowMs)).toMatchObject({
+      pods: [{ uid: 'a' }],
+      reserved: { cpu },
+    }),
+  );
+
+  test('is found by the pod, for as long as the promise binds', () => {
+    const cluster = clusterWith({});
+    const holders = (uid: string) =>
+      roomFor(cluster, uid, nowMs).map(({ holder }) => holder.value.name);
+    expect([holders('x'), holders('a')]).toEqual([['c1'], []]);
+    cluster.set('claim', claimValue('c1', { deletionMs: 1, annotations: promising({}) }));
+    expect(holders('x')).toEqual([]);
+  });
+
+  test('does not end the promises beside it with the replaced node', () => {
+    const cluster = clusterWith({});
+    const replaces = { nodeName: 'gone', nodeUid: 'gone' };
+    const room = { reserved: { cpu: 4 }, forPodUids: ['gone'], podUids: ['a'], replaces };
+    cluster.set('node', nodeValue('n1', { annotations: promising(room) }));
+    expect(promisedRoom(cluster, 'node-n1', nowMs)).toMatchObject({
+      pods: [{ uid: 'a' }],
+      reserved: {},
+    });
+  });
 });
 
 describe('who holds a pod', () => {

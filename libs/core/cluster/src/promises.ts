@@ -1,10 +1,12 @@
 import type { NodeClaim, PromiseAnnotation } from '@dovetail/core-api';
 import {
   isActive,
+  isReschedulable,
   type Node,
   noResources,
   type Pod,
   type Resources,
+  sumResources,
 } from '@dovetail/core-kube-model';
 
 import type { Cluster } from './cluster.js';
@@ -21,6 +23,8 @@ export type LivePromise = {
   readonly promise: PromiseAnnotation;
   /** The promised pods that exist and are not bound yet. */
   readonly waiting: readonly Pod[];
+  /** The room by amount that is still kept. */
+  readonly reserved: Resources;
 };
 
 /** The room that a promise keeps on a claim or node. */
@@ -40,16 +44,33 @@ export const hasExpired = (promise: Pick<PromiseAnnotation, 'untilMs'>, nowMs: n
 
 /**
  * Whether the promise binds no more, whatever became of its holder and pods. It ends at `untilMs`.
- * Room for a replaced node's pods is kept until that node is gone; pods that come back later are
- * planned like any other pod.
+ * Room for a replaced node's pods that does not name them is kept until that node is gone; pods
+ * that come back later are planned like any other pod.
  */
 export function hasEnded(
-  promise: Pick<PromiseAnnotation, 'untilMs' | 'replaces'>,
+  promise: Pick<PromiseAnnotation, 'untilMs' | 'replaces' | 'forPodUids'>,
   nowMs: number,
   isNode: (uid: string) => boolean,
 ): boolean {
-  const replaced = promise.replaces?.nodeUid;
+  const replaced = promise.forPodUids === undefined ? promise.replaces?.nodeUid : undefined;
   return hasExpired(promise, nowMs) || (replaced !== undefined && !isNode(replaced));
+}
+
+/** Whether a pod runs where it must leave, and its successor will need another place. */
+const isToMove = (pod: Pod): boolean => pod.nodeName !== undefined && isReschedulable(pod);
+
+/**
+ * The room by amount that a promise still keeps. Each pod's share is kept until its successor may
+ * be there, who then finds it free: bought once, it is used by those that it was bought for.
+ */
+export function reservedNow(
+  promise: Pick<PromiseAnnotation, 'reserved' | 'forPodUids'>,
+  podOf: (uid: string) => Pod | undefined,
+): Resources {
+  const { reserved = noResources, forPodUids = [] } = promise;
+  if (forPodUids.length === 0) return reserved;
+  const left = forPodUids.flatMap((uid) => podOf(uid) ?? []).filter(isToMove);
+  return left.length === 0 ? noResources : sumResources(left.map(({ requests }) => requests));
 }
 
 function holderOf(cluster: Cluster, uid: string): PromiseHolder | undefined {
@@ -62,7 +83,7 @@ function holderOf(cluster: Cluster, uid: string): PromiseHolder | undefined {
 /**
  * Returns the holder's promise if it binds now. A promise ends with its holder, and a holder that
  * is being deleted promises nothing. It also ends at `untilMs`. A promise that only names pods ends
- * once none of them waits any more.
+ * once none of them waits any more, or has to move.
  */
 export function livePromise(
   cluster: Cluster,
@@ -75,9 +96,11 @@ export function livePromise(
   const holder = holderOf(cluster, holderUid);
   if (holder === undefined || isBeingDeleted(undefined, holder.value)) return undefined;
   const waiting = promise.podUids.flatMap((uid) => cluster.pods.get(uid) ?? []).filter(isWaiting);
-  return waiting.length === 0 && promise.reserved === undefined
+  const reserved = reservedNow(promise, (uid) => cluster.pods.get(uid));
+  const isAmount = promise.reserved !== undefined && promise.forPodUids === undefined;
+  return waiting.length === 0 && !isAmount && reserved === noResources
     ? undefined
-    : { holder, promise, waiting };
+    : { holder, promise, waiting, reserved };
 }
 
 /**
@@ -99,5 +122,11 @@ export function promiseHolding(
 /** The room that the holder's own promise keeps now. */
 export function promisedRoom(cluster: Cluster, holderUid: string, nowMs: number): PromisedRoom {
   const live = livePromise(cluster, holderUid, nowMs);
-  return { pods: live?.waiting ?? [], reserved: live?.promise.reserved ?? noResources };
+  return { pods: live?.waiting ?? [], reserved: live?.reserved ?? noResources };
 }
+
+/** The live promises that keep room for the successor of a pod, in order of the holder's UID. */
+export const roomFor = (cluster: Cluster, podUid: string, nowMs: number): readonly LivePromise[] =>
+  cluster.promises
+    .roomsOf(podUid)
+    .flatMap((holderUid) => livePromise(cluster, holderUid, nowMs) ?? []);

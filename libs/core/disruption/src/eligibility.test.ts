@@ -168,4 +168,12 @@ describe('promises on a node', () => {
     expect(live(reserved(nowMs + 1), () => undefined)).toEqual(['reserved']);
     expect(live(reserved(nowMs), () => undefined)).toEqual([]);
   });
+
+  test('keep room by amount for pods that are still to move, also before there is an end', () => {
+    const room = { podUids: [], admission: '1.1', reserved: { cpu: 1 }, forPodUids: ['uid-m'] };
+    const text = renderPromise(room);
+    expect(live(text, () => pod('m'))).toEqual(['reserved']);
+    expect(live(text, () => pod('m', { deletionMs: 1 }))).toEqual([]);
+    expect(live(text, () => undefined)).toEqual([]);
+  });
 });

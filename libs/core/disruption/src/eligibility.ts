@@ -1,5 +1,5 @@
-import { annotations, parsePromise, taints } from '@dovetail/core-api';
-import { hasExpired, isWaiting } from '@dovetail/core-cluster';
+import { annotations, parsePromise, type PromiseAnnotation, taints } from '@dovetail/core-api';
+import { hasExpired, isWaiting, reservedNow } from '@dovetail/core-cluster';
 import {
   compareText,
   isActive,
@@ -19,7 +19,8 @@ export type PodLookup = (uid: string) => Pod | undefined;
 /**
  * The live promises on a node or its claim: the sorted UIDs of pods for which room is kept.
  * `reserved` stands for room that is kept by amount. A promise ends with `untilMs`, or when all of
- * its pods have a node or are gone. Room by amount is kept until `untilMs`.
+ * its pods have a node or are gone. Room by amount is kept until the pods that it is for have left
+ * their nodes.
  */
 export function livePromises(
   view: Pick<NodeView, 'claim' | 'node'>,
@@ -37,9 +38,16 @@ export function livePromises(
       const pod = podOf(uid);
       if (pod !== undefined && isWaiting(pod)) waiting.add(uid);
     }
-    if (promise.reserved !== undefined && promise.untilMs !== undefined) waiting.add('reserved');
+    if (keepsRoom(promise, podOf)) waiting.add('reserved');
   }
   return [...waiting].sort(compareText);
+}
+
+/** Whether room by amount counts. Of a promise that does not say for whom, only an end is safe. */
+function keepsRoom(promise: PromiseAnnotation, podOf: PodLookup): boolean {
+  if (promise.reserved === undefined) return false;
+  if (promise.forPodUids === undefined) return promise.untilMs !== undefined;
+  return Object.keys(reservedNow(promise, podOf)).length > 0;
 }
 
 /**

@@ -40,15 +40,15 @@ describe('beginning a retirement', () => {
     ['a Spot notice keeps what the expiry has asked for', asked, spot, { ...spot, askedMs: 2_000 }],
     [
       'a Spot notice forgets that the expiry found no place',
-      { ...asked, answeredMs: 2_500 },
+      { ...asked, answeredMs: 2_500, unplaced: 1 },
       spot,
       { ...spot, askedMs: 2_000 },
     ],
     [
-      'a Spot notice keeps the replacement that the expiry expects',
-      { ...asked, answeredMs: 2_500, expects: 1 },
+      'a Spot notice keeps that the expiry found a place for all',
+      { ...asked, answeredMs: 2_500 },
       spot,
-      { ...spot, askedMs: 2_000, answeredMs: 2_500, expects: 1 },
+      { ...spot, askedMs: 2_000, answeredMs: 2_500 },
     ],
     ['a Spot notice gives maintenance its deadline', maintenance, spot, spot],
     ['an instance that is going already brings the deadline forward', spot, stopping, stopping],
@@ -61,7 +61,7 @@ describe('asking for a replacement', () => {
     ['an interruption that came meanwhile keeps its deadline', spot, { ...spot, askedMs: 7_000 }],
   ])('%s', (_what, live, written) => expect(asking(7_000)(live)).toEqual(written));
 
-  const answer = { answeredMs: 2_500, expects: 1 };
+  const answer = { answeredMs: 2_500, unplaced: 1 };
   test.each<[string, Retirement | undefined, Retirement | undefined]>([
     ['ignores a retirement that was given up', undefined, undefined],
     ['ignores one that asked again since then', { ...asked, askedMs: 9_000 }, undefined],
@@ -79,6 +79,11 @@ describe('asking for a replacement', () => {
   ])('its answer %s', (_what, live, written) =>
     expect(answering(2_000, answer)(live)).toEqual(written),
   );
+
+  test('its answer with a place for all forgets that there was none', () =>
+    expect(answering(2_000, { answeredMs: 2_500, unplaced: 0 })({ ...asked, unplaced: 3 })).toEqual(
+      { ...asked, answeredMs: 2_500 },
+    ));
 });
 
 describe('a retirement', () => {
@@ -93,7 +98,7 @@ describe('a retirement', () => {
           {
             deadlineMs: fc.nat(),
             askedMs: fc.nat(),
-            expects: fc.nat(),
+            unplaced: fc.nat(),
             answeredMs: fc.nat(),
             detail: fc.string(),
           },

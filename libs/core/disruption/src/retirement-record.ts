@@ -24,10 +24,10 @@ export type Retirement = {
    */
   readonly askedMs?: number;
   /**
-   * The number of new nodes in the solver's answer. Absent: no answer yet, or the pods could not be
-   * placed.
+   * The number of pods for which the solver's last answer had no place. Absent: none, or no answer
+   * yet.
    */
-  readonly expects?: number;
+  readonly unplaced?: number;
   /**
    * When a solver first answered, even if it could not place the pods. The wait for a replacement
    * counts from here, so that an outage of the solvers takes nothing from it.
@@ -40,7 +40,7 @@ const causes: readonly string[] = [
   'expired',
   'interrupted',
 ] satisfies readonly RetirementCause[];
-const numberFields = ['deadlineMs', 'askedMs', 'expects', 'answeredMs'] as const;
+const numberFields = ['deadlineMs', 'askedMs', 'unplaced', 'answeredMs'] as const;
 
 /**
  * Reads the annotation. Undefined when it is absent or malformed: then Dovetail is not retiring the
@@ -75,10 +75,10 @@ export const renderRetirement = ({
   deadlineMs,
   detail,
   askedMs,
-  expects,
+  unplaced,
   answeredMs,
 }: Retirement): string =>
-  JSON.stringify({ cause, atMs, deadlineMs, detail, askedMs, expects, answeredMs });
+  JSON.stringify({ cause, atMs, deadlineMs, detail, askedMs, unplaced, answeredMs });
 
 /** A change of the record: the retirement to write, or undefined when the live one stays. */
 export type RetirementChange = (live: Retirement | undefined) => Retirement | undefined;
@@ -99,8 +99,8 @@ export const beginning =
     if (wanted.cause !== 'interrupted') return undefined;
     const deadlineMs = earlier(live.deadlineMs, wanted.deadlineMs);
     if (live.cause === 'interrupted' && deadlineMs === live.deadlineMs) return undefined;
-    const { answeredMs: _answeredMs, ...unanswered } = live;
-    const kept = live.expects === undefined ? unanswered : live;
+    const { answeredMs: _answeredMs, unplaced: _unplaced, ...unanswered } = live;
+    const kept = live.unplaced === undefined ? live : unanswered;
     return { ...kept, ...wanted, ...(deadlineMs === undefined ? {} : { deadlineMs }) };
   };
 
@@ -110,8 +110,11 @@ export const asking =
   (live) =>
     live === undefined ? undefined : { ...live, askedMs };
 
-/** The part of a retirement that an answer fills in. */
-export type RetirementAnswer = Pick<Retirement, 'askedMs' | 'expects' | 'answeredMs'>;
+/**
+ * The part of a retirement that an answer fills in. An answer of a solver says with `unplaced` how
+ * many pods have no place; 0 when all have one.
+ */
+export type RetirementAnswer = Pick<Retirement, 'askedMs' | 'unplaced' | 'answeredMs'>;
 
 /**
  * Merges the answer into the retirement that still waits for this asking; others ignore it. The
@@ -119,11 +122,12 @@ export type RetirementAnswer = Pick<Retirement, 'askedMs' | 'expects' | 'answere
  */
 export const answering =
   (askedMs: number, answer: RetirementAnswer): RetirementChange =>
-  (live) =>
-    live?.askedMs === askedMs
-      ? {
-          ...live,
-          ...answer,
-          ...(live.answeredMs === undefined ? {} : { answeredMs: live.answeredMs }),
-        }
-      : undefined;
+  (live) => {
+    if (live?.askedMs !== askedMs) return undefined;
+    const { unplaced, ...rest } = { ...live, ...answer };
+    return {
+      ...rest,
+      ...(unplaced === undefined || unplaced === 0 ? {} : { unplaced }),
+      ...(live.answeredMs === undefined ? {} : { answeredMs: live.answeredMs }),
+    };
+  };

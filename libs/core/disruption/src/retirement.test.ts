@@ -1,10 +1,9 @@
-import { type NodeClaim, renderPromise } from '@dovetail/core-api';
 import type { Pod } from '@dovetail/core-kube-model';
 import { describe, expect, test } from '@jest/globals';
 
-import { replacementsOf, retirementStep } from './retirement.js';
+import { type PodRoom, podsWithoutRoom, retirementStep } from './retirement.js';
 import type { Retirement } from './retirement-record.js';
-import { claim, daemon, node, nowMs, pod, view } from './testing/objects.js';
+import { daemon, node, nowMs, pod, view } from './testing/objects.js';
 
 const disrupted = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' } as const;
 
@@ -18,35 +17,23 @@ describe('a retirement', () => {
     askAgainMs: 75_000,
     askAgainUrgentMs: 15_000,
   };
-  const initialized = [
-    { type: 'Initialized', status: 'True', reason: '', message: '', lastTransitionMs: nowMs },
-  ] as const;
-  const replacement = (name: string, more: Partial<NodeClaim> = {}): NodeClaim =>
-    claim(name, {
-      conditions: [],
-      annotations: {
-        'dovetail.sh/promise': renderPromise({
-          podUids: [],
-          admission: '1.1',
-          replaces: { nodeName: 'n1', nodeUid: 'uid-n1' },
-        }),
-      },
-      ...more,
-    });
-  const step = (
+  const coming = { a: 'coming' } as const;
+  const ready = { a: 'ready' } as const;
+  const stepOf = (
     retirement: Partial<Retirement>,
-    more: { pods?: readonly Pod[]; replacements?: readonly NodeClaim[] } = {},
+    more: { pods?: readonly Pod[]; rooms?: Readonly<Record<string, PodRoom>> } = {},
   ) =>
     retirementStep({
       retirement: { cause: 'expired', atMs: nowMs - 10_000, ...retirement },
       view: view({ pods: more.pods ?? [pod('a')], node: node('n1', { taints: [disrupted] }) }),
-      replacements: more.replacements ?? [],
+      rooms: new Map(Object.entries(more.rooms ?? {}).map(([name, room]) => [`uid-${name}`, room])),
       limits,
       budgetsOf: () => [],
       podOf: () => undefined,
       nowMs,
       retiring: true,
-    }).kind;
+    });
+  const step = (...given: Parameters<typeof stepOf>) => stepOf(...given).kind;
   const asked = { askedMs: nowMs - 5_000, answeredMs: nowMs - 5_000 };
   test.each([
     ['empty and still empty: ends', step({ cause: 'empty' }, { pods: [] }), 'end'],
@@ -60,36 +47,33 @@ describe('a retirement', () => {
       step({ cause: 'interrupted', deadlineMs: nowMs + 60_000, askedMs: nowMs - 15_000 }),
       'ask',
     ],
-    ['room on nodes that exist: ends', step({ ...asked, expects: 0 }), 'end'],
+    ['planned, and the launcher has not promised it yet: waits', step(asked), 'wait'],
     [
-      'replacement not initialised: waits',
-      step({ ...asked, expects: 1 }, { replacements: [replacement('r')] }),
+      'planned, and promised nowhere after the life of a plan: asks again',
+      step({ ...asked, askedMs: nowMs - 75_000 }),
+      'ask',
+    ],
+    ['promised on a node that is coming: waits', step(asked, { rooms: coming }), 'wait'],
+    [
+      'promised on a node that is coming, asked long ago: waits',
+      step({ ...asked, askedMs: nowMs - 75_000 }, { rooms: coming }),
       'wait',
     ],
     [
-      'one of two initialised: waits',
-      step(
-        { ...asked, expects: 2 },
-        { replacements: [replacement('r', { conditions: initialized })] },
-      ),
+      'one of two pods promised ready room: waits',
+      step(asked, { pods: [pod('a'), pod('b')], rooms: { ...ready, b: 'coming' } }),
       'wait',
     ],
-    [
-      'all initialised: ends',
-      step(
-        { ...asked, expects: 1 },
-        { replacements: [replacement('r', { conditions: initialized })] },
-      ),
-      'end',
-    ],
+    ['promised ready room: ends', step(asked, { rooms: ready }), 'end'],
+    ['promised ready room, the answer was lost: ends', step({}, { rooms: ready }), 'end'],
     [
       'expired, solver answered, waited too long: ends',
-      step({ ...asked, expects: 1, atMs: nowMs - 2_000_000, answeredMs: nowMs - 900_000 }),
+      step({ ...asked, atMs: nowMs - 2_000_000, answeredMs: nowMs - 900_000 }),
       'end',
     ],
     [
       'expired, a solver answered only after a long outage: waits for the replacement',
-      step({ ...asked, expects: 1, atMs: nowMs - 2_000_000 }, { replacements: [replacement('r')] }),
+      step({ ...asked, atMs: nowMs - 2_000_000 }, { rooms: coming }),
       'wait',
     ],
     ['expired, no solver has answered yet: goes on asking', step({ atMs: nowMs - 299_000 }), 'ask'],
@@ -100,7 +84,7 @@ describe('a retirement', () => {
     ],
     [
       'expired, no answer was noted, but its replacement is on the way: waits',
-      step({ atMs: nowMs - 300_000 }, { replacements: [replacement('r')] }),
+      step({ atMs: nowMs - 300_000 }, { rooms: coming }),
       'wait',
     ],
     [
@@ -110,12 +94,28 @@ describe('a retirement', () => {
     ],
     [
       'interrupted, a solver answered, time is left: waits',
-      step({ cause: 'interrupted', ...asked, expects: 1, deadlineMs: nowMs + 100_000 }),
+      step({ cause: 'interrupted', ...asked, deadlineMs: nowMs + 100_000 }),
       'wait',
     ],
     [
       'interrupted, a solver found no place: ends at once',
-      step({ cause: 'interrupted', ...asked, deadlineMs: nowMs + 100_000 }),
+      step({ cause: 'interrupted', ...asked, unplaced: 1, deadlineMs: nowMs + 100_000 }),
+      'end',
+    ],
+    [
+      'interrupted, a solver found a place for one of two, which is coming: waits',
+      step(
+        { cause: 'interrupted', ...asked, unplaced: 1, deadlineMs: nowMs + 100_000 },
+        { pods: [pod('a'), pod('b')], rooms: coming },
+      ),
+      'wait',
+    ],
+    [
+      'interrupted, all that has a place is ready: ends',
+      step(
+        { cause: 'interrupted', ...asked, unplaced: 1, deadlineMs: nowMs + 100_000 },
+        { pods: [pod('a'), pod('b')], rooms: ready },
+      ),
       'end',
     ],
     [
@@ -126,7 +126,7 @@ describe('a retirement', () => {
     [
       'interrupted, a pod needs all that is left to end: ends at once',
       step(
-        { cause: 'interrupted', ...asked, expects: 1, deadlineMs: nowMs + 110_000 },
+        { cause: 'interrupted', ...asked, deadlineMs: nowMs + 110_000 },
         { pods: [pod('a'), pod('slow', { terminationGracePeriodSeconds: 100 })] },
       ),
       'end',
@@ -134,7 +134,7 @@ describe('a retirement', () => {
     [
       'interrupted, its pods end within the time left: waits',
       step(
-        { cause: 'interrupted', ...asked, expects: 1, deadlineMs: nowMs + 111_000 },
+        { cause: 'interrupted', ...asked, deadlineMs: nowMs + 111_000 },
         { pods: [pod('a'), pod('slow', { terminationGracePeriodSeconds: 100 })] },
       ),
       'wait',
@@ -151,7 +151,7 @@ describe('a retirement', () => {
     ],
     [
       'announced maintenance: waits for its replacement as expiry does',
-      step({ ...asked, cause: 'interrupted', atMs: nowMs - 60_000, expects: 1 }),
+      step({ ...asked, cause: 'interrupted', atMs: nowMs - 60_000 }),
       'wait',
     ],
   ])('%s', (_what, kind, expected) => expect(kind).toBe(expected));
@@ -163,9 +163,9 @@ describe('a retirement', () => {
   ])('room elsewhere, %s', (_what, cause, tainted, kind) => {
     const taints = tainted ? [disrupted] : [];
     const given = retirementStep({
-      retirement: { cause, atMs: nowMs - 10_000, ...asked, expects: 0 },
+      retirement: { cause, atMs: nowMs - 10_000, ...asked },
       view: view({ pods: [pod('a')], node: node('n1', { taints }) }),
-      replacements: [],
+      rooms: new Map([['uid-a', 'ready']]),
       limits,
       budgetsOf: () => [],
       podOf: () => undefined,
@@ -174,11 +174,10 @@ describe('a retirement', () => {
     expect(given.kind).toBe(kind);
   });
 
-  test('its replacements are the living claims that name the node', () => {
-    const found = replacementsOf(
-      [replacement('r'), replacement('gone', { deletionMs: nowMs }), claim('other')],
-      'uid-n1',
-    );
-    expect(found.map(({ name }) => name)).toEqual(['r']);
+  test('asks only for pods that need a place and are promised none', () => {
+    const pods = [pod('a'), pod('b'), daemon('d')];
+    const given = stepOf({}, { pods, rooms: coming });
+    expect(given).toMatchObject({ kind: 'ask', pods: [{ name: 'b' }] });
+    expect(podsWithoutRoom(pods, new Map()).map(({ name }) => name)).toEqual(['a', 'b']);
   });
 });

@@ -1,4 +1,3 @@
-import { annotations, type NodeClaim, parsePromise } from '@dovetail/core-api';
 import { isTaintedDisrupted } from '@dovetail/core-cluster';
 import { isReschedulable, type Pod } from '@dovetail/core-kube-model';
 
@@ -6,7 +5,7 @@ import { disruptionBlocks, type EligibilityOptions } from './eligibility.js';
 import { podsThatCount } from './emptiness.js';
 import { type DisruptionNote, note } from './refusal.js';
 import type { Retirement } from './retirement-record.js';
-import { conditionTrueSinceMs, type NodeView } from './view.js';
+import type { NodeView } from './view.js';
 
 /** How long a retirement waits. The values trade the pods' wait against nodes bought too many. */
 export type RetirementLimits = {
@@ -44,12 +43,18 @@ export type RetirementLimits = {
   readonly askAgainUrgentMs: number;
 };
 
+/**
+ * The room that promises keep for the successor of a pod: on a node that is `ready` to take it, or
+ * on one that is `coming`.
+ */
+export type PodRoom = 'ready' | 'coming';
+
 /** Everything that one step of a retirement reads. */
 export type RetirementFacts = EligibilityOptions & {
   readonly retirement: Retirement;
   readonly view: NodeView;
-  /** The claims whose promise replaces this node. */
-  readonly replacements: readonly NodeClaim[];
+  /** The room promised for pods of this node, by UID, as claims and nodes say. */
+  readonly rooms: ReadonlyMap<string, PodRoom>;
   readonly limits: RetirementLimits;
 };
 
@@ -58,22 +63,20 @@ export type RetirementStep =
   | { readonly kind: 'abandon'; readonly notes: readonly DisruptionNote[] }
   /** Delete the claim. Termination does the rest. */
   | { readonly kind: 'end'; readonly note?: DisruptionNote }
-  /** Ask a solver, and look again at `limitMs` (Infinity: never) even if none has answered. */
-  | { readonly kind: 'ask'; readonly limitMs: number }
+  /**
+   * Ask a solver for these pods, and look again at `limitMs` (Infinity: never) even if none has
+   * answered.
+   */
+  | { readonly kind: 'ask'; readonly pods: readonly Pod[]; readonly limitMs: number }
   /** Taint the node, because its pods have another place now, and look again. */
   | { readonly kind: 'taint' }
   | { readonly kind: 'wait'; readonly untilMs: number };
 
-/** The living claims whose promise replaces the node. */
-export const replacementsOf = (
-  claims: Iterable<NodeClaim>,
-  nodeUid: string,
-): readonly NodeClaim[] =>
-  [...claims].filter(
-    (claim) =>
-      claim.deletionMs === undefined &&
-      parsePromise(claim.annotations[annotations.promise])?.replaces?.nodeUid === nodeUid,
-  );
+/** The pods of a node that need another place and are promised none. */
+export const podsWithoutRoom = (
+  pods: readonly Pod[],
+  rooms: ReadonlyMap<string, PodRoom>,
+): readonly Pod[] => pods.filter((pod) => isReschedulable(pod) && !rooms.has(pod.uid));
 
 /** Looks at an empty node again after the taint. Pods and promises that came in between win. */
 function emptyStep(facts: RetirementFacts): RetirementStep {
@@ -96,14 +99,15 @@ function emptyStep(facts: RetirementFacts): RetirementStep {
  * working. With one, every pod keeps its grace, and there is nothing to wait for when a solver
  * found no place, or when none answers.
  */
-function waitLimitMs({ retirement, view, limits }: RetirementFacts): number {
-  const { cause, atMs, deadlineMs, expects, answeredMs } = retirement;
+function waitLimitMs(facts: RetirementFacts): number {
+  const { retirement, view, limits } = facts;
+  const { cause, atMs, deadlineMs, answeredMs } = retirement;
   const isAnswered = answeredMs !== undefined;
   if (deadlineMs === undefined) {
     const sinceMs = Math.max(atMs, answeredMs ?? atMs);
     return isAnswered || cause === 'interrupted' ? sinceMs + limits.expiryWaitMs : Infinity;
   }
-  if (isAnswered && expects === undefined) return atMs;
+  if (isAnswered && isAllThatCanBe(facts)) return atMs;
   const graceMs = 1_000 * Math.max(0, ...view.pods.filter(isReschedulable).map(graceOf));
   const waitMs = isAnswered ? limits.interruptionWaitMs : limits.unansweredWaitMs;
   return Math.min(atMs + waitMs, deadlineMs - graceMs - limits.drainReserveMs);
@@ -124,38 +128,41 @@ function endStep({ retirement, view }: RetirementFacts, why?: DisruptionNote): R
   return why === undefined ? { kind: 'end' } : { kind: 'end', note: why };
 }
 
+/** Whether every pod is either promised ready room, or without any place for all that is known. */
+function isAllThatCanBe({ retirement, view, rooms }: RetirementFacts): boolean {
+  const waiting = view.pods.filter(
+    (pod) => isReschedulable(pod) && rooms.get(pod.uid) !== 'ready',
+  ).length;
+  return waiting <= (retirement.unplaced ?? 0);
+}
+
 /**
  * Decides the next step of a retirement. An empty node is looked at again and ends, or is let go.
- * Any other node ends if no pod needs another place, or if the planner found room on existing
- * nodes. It also ends once as many replacements as planned are Initialized, or when a longer wait
- * would cost the pods their grace.
+ * Any other node ends once each of its pods that needs another place is promised ready room, by
+ * what the launcher wrote on claims and nodes: a plan is not enough, for it may be refused. Pods
+ * without room are asked for again. The node also ends when a longer wait would cost its pods their
+ * grace.
  */
 export function retirementStep(facts: RetirementFacts): RetirementStep {
-  const { retirement, view, replacements, nowMs, limits } = facts;
+  const { retirement, view, rooms, nowMs, limits } = facts;
   if (retirement.cause === 'empty') return emptyStep(facts);
-  if (!view.pods.some((pod) => isReschedulable(pod))) return endStep(facts);
-  if (retirement.expects === 0) return endStep(facts);
-  const ready = replacements.filter(
-    (claim) => conditionTrueSinceMs(claim, 'Initialized') !== undefined,
-  ).length;
-  if (ready > 0 && ready >= (retirement.expects ?? replacements.length)) return endStep(facts);
+  const needy = view.pods.filter(isReschedulable);
+  if (needy.every(({ uid }) => rooms.get(uid) === 'ready')) return endStep(facts);
   if (isUnanswered(facts)) return { kind: 'abandon', notes: [unanswered(facts)] };
   const limitMs = waitLimitMs(facts);
-  if (nowMs >= limitMs) return endStep(facts, missing(facts, ready));
+  if (nowMs >= limitMs) return endStep(facts, missing(facts, needy));
   const againMs = retirement.deadlineMs === undefined ? limits.askAgainMs : limits.askAgainUrgentMs;
   const askMs = retirement.askedMs === undefined ? nowMs : retirement.askedMs + againMs;
-  if (replacements.length === 0 && nowMs >= askMs) return { kind: 'ask', limitMs };
-  return {
-    kind: 'wait',
-    untilMs: Math.min(limitMs, replacements.length === 0 ? askMs : nowMs + againMs),
-  };
+  const pods = podsWithoutRoom(needy, rooms);
+  if (pods.length > 0 && nowMs >= askMs) return { kind: 'ask', pods, limitMs };
+  return { kind: 'wait', untilMs: Math.min(limitMs, pods.length > 0 ? askMs : nowMs + againMs) };
 }
 
 /** Whether no solver has answered for an expired node, for so long that another may try. */
-const isUnanswered = ({ retirement, replacements, nowMs, limits }: RetirementFacts): boolean =>
+const isUnanswered = ({ retirement, rooms, nowMs, limits }: RetirementFacts): boolean =>
   retirement.cause === 'expired' &&
   retirement.answeredMs === undefined &&
-  replacements.length === 0 &&
+  rooms.size === 0 &&
   nowMs >= retirement.atMs + limits.unansweredExpiryMs;
 
 function unanswered({ retirement, nowMs }: RetirementFacts): DisruptionNote {
@@ -164,11 +171,15 @@ function unanswered({ retirement, nowMs }: RetirementFacts): DisruptionNote {
   return note('replacement-unanswered', message, { waitedSeconds });
 }
 
-function missing({ retirement, nowMs }: RetirementFacts, ready: number): DisruptionNote {
+function missing(
+  { retirement, rooms, nowMs }: RetirementFacts,
+  needy: readonly Pod[],
+): DisruptionNote {
   const waitedSeconds = Math.floor((nowMs - retirement.atMs) / 1000);
+  const ready = needy.filter(({ uid }) => rooms.get(uid) === 'ready').length;
   return note(
     'replacement-missing',
     `no replacement after ${String(waitedSeconds)} s; draining all the same`,
-    { waitedSeconds, ready, expected: retirement.expects ?? 0 },
+    { waitedSeconds, ready, expected: needy.length },
   );
 }

@@ -2,7 +2,7 @@ import type { PromiseAnnotation } from '@dovetail/core-api';
 import { hasEnded } from '@dovetail/core-cluster';
 
 /** Room promised to pods. A record of the state feed does not say which node it replaces. */
-type Promised = Pick<PromiseAnnotation, 'podUids' | 'untilMs' | 'replaces'>;
+type Promised = Pick<PromiseAnnotation, 'podUids' | 'untilMs' | 'replaces' | 'forPodUids'>;
 
 /**
  * How long an admitted pod counts as promised before the annotation of its claim or node shows it.

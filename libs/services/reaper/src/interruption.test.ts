@@ -224,7 +224,6 @@ describe('an interruption', () => {
     expect(retirementOn('n1')).toMatchObject({
       cause: 'interrupted',
       answeredMs: expect.any(Number),
-      expects: 1,
     });
     expect(await cluster.pass(100, () => isDeleting('claim-n1'))).toBe(true);
     expect(deadlineOf('claim-n1')).toBeLessThanOrEqual(cluster.clock.nowMs() + 120_000);

@@ -245,11 +245,11 @@ describe('an expired node', () => {
     await cluster.pass(15);
     // It goes on taking pods until its own have another place.
     expect([
-      retirementOn('n1')?.expects,
+      retirementOn('n1')?.answeredMs === undefined,
       tainted('n1'),
       isDeleting('claim-n1'),
       cluster.workloads.nodesOf('web'),
-    ]).toEqual([1, false, false, ['n1']]);
+    ]).toEqual([false, false, false, ['n1']]);
     expect(await cluster.pass(60, gone('claim-n1'))).toBe(true);
     await cluster.pass(3);
     expect([
@@ -282,6 +282,44 @@ describe('an expired node', () => {
     );
     await cluster.pass(5);
     expect([made.requests.length, cluster.workloads.nodesOf('web')]).toEqual([1, ['n2']]);
+  });
+
+  test.each([
+    ['room on nodes that are there', true],
+    ['a new node', false],
+  ])('whose plan for %s is refused stays, and is asked for again', async (_what, room) => {
+    await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+    await cluster.node('n1', { expireAfterMs: 30_000 });
+    await cluster.scale('web', 3);
+    await cluster.pass(2);
+    await cluster.node('n2');
+    const admits = (podUids: readonly string[], request: number) => (request === 1 ? [] : podUids);
+    const made = replacements({ afterMs: 1_000, room, admits });
+    reap();
+    await cluster.pass(60);
+    expect([made.requests.length, tainted('n1'), isDeleting('claim-n1')]).toEqual([
+      1,
+      false,
+      false,
+    ]);
+    expect(await cluster.pass(60, gone('claim-n1'))).toBe(true);
+    expect(made.requests.length).toBe(2);
+  });
+
+  test('is asked for again with the pods alone whose part of the plan was refused', async () => {
+    await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+    await cluster.node('n1', { expireAfterMs: 30_000 });
+    await cluster.scale('web', 3);
+    const admits = (podUids: readonly string[], request: number) =>
+      request === 1 ? podUids.slice(1) : podUids;
+    const made = replacements({ afterMs: 1_000, admits });
+    reap();
+    expect(await cluster.pass(150, gone('claim-n1'))).toBe(true);
+    const [first, second] = made.requests;
+    expect([made.requests.length, second?.podUids]).toEqual([2, first?.podUids.slice(0, 1)]);
+    expect((await decisions()).find(({ kind }) => kind === 'disrupt')).toMatchObject({
+      summary: 'ending n1: expired, replaced by 2 new nodes',
+    });
   });
 
   test.each([

@@ -5,7 +5,8 @@ import type {
   StateKind,
   StateValue,
 } from '@dovetail/contracts';
-import { Cluster, isWaiting, type PromisedRoom } from '@dovetail/core-cluster';
+import { Cluster, isWaiting, type PromisedRoom, reservedNow } from '@dovetail/core-cluster';
+import type { Pod } from '@dovetail/core-kube-model';
 
 import { CatalogMirror } from './catalog-mirror.js';
 
@@ -65,7 +66,8 @@ export class Mirror {
   promisedTo(holderUid: string): PromisedRoom {
     const promise = this.promises.get(holderUid);
     const pods = (promise?.podUids ?? []).flatMap((uid) => this.cluster.pods.get(uid) ?? []);
-    return { pods: pods.filter(isWaiting), reserved: promise?.reserved ?? {} };
+    const podOf = (uid: string): Pod | undefined => this.cluster.pods.get(uid);
+    return { pods: pods.filter(isWaiting), reserved: reservedNow(promise ?? {}, podOf) };
   }
 
   /** Applies one event of the state feed. */

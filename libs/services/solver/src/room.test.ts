@@ -33,6 +33,26 @@ describe('room that is there', () => {
     });
   });
 
+  test("the room of a replaced pod is its successor's as soon as the pod is being deleted", async () => {
+    await stage.basics();
+    await stage.tell('claim', m5Claim('c1'));
+    const old = { nodeName: 'old', phase: 'Running', requests: { cpu: 4_000, pods: 1 } } as const;
+    await stage.tell('pod', podValue('old', old));
+    await stage.tell('pod', podValue('new', { requests: old.requests }));
+    await stage.promise('claim-c1', [], { reserved: old.requests, forPodUids: ['old'] });
+    stage.solver('one');
+    await stage.batch(['new']);
+    await stage.advance(50);
+    await stage.tell('pod', podValue('old', { ...old, deletionMs: 1, resourceVersion: '2' }));
+    await stage.batch(['new']);
+    await stage.advance(50);
+    expect(stage.planOf(0)).toMatchObject({ placements: [], newNodes: [{ podUids: ['new'] }] });
+    expect(stage.planOf(1)).toMatchObject({
+      placements: [{ nodeName: 'c1', podUids: ['new'] }],
+      newNodes: [],
+    });
+  });
+
   test('a claim in flight counts with what every one of its options has', async () => {
     await stage.basics();
     await stage.tell('claim', m5Claim('c1'));

@@ -186,6 +186,68 @@ describe('a pool at its limit', () => {
   );
 });
 
+describe('the replacement of a node', () => {
+  const cause = { kind: 'replacement', nodeName: 'old', nodeUid: 'node-old', reason: 'x' } as const;
+  const room = (podUids: readonly string[]) => ({
+    [annotations.promise]: renderPromise({
+      podUids: [],
+      admission: '1.1',
+      reserved: { cpu: 1 },
+      forPodUids: podUids,
+    }),
+  });
+  const clusterWith = (...holders: readonly ReturnType<typeof claimValue>[]): Cluster => {
+    const cluster = new Cluster();
+    cluster.set('pool', pool);
+    cluster.set('node', nodeValue('old'));
+    for (const uid of ['a', 'b', 'c'])
+      cluster.set('pod', podValue(uid, { nodeName: 'old', phase: 'Running' }));
+    for (const holder of holders) cluster.set('claim', holder);
+    return cluster;
+  };
+  const judgeOf = (cluster: Cluster, memory = new AdmissionMemory()) => {
+    const deps = { cluster, catalog, memory, churn: new ChurnGuard(cluster), check: () => [] };
+    return new Judge(
+      { ...deps, sha256Hex },
+      { planAgeMaxMs: 60_000, promiseMs: 1, replacementPromiseMs: 1 },
+      { admission: { epoch: 1, number: 2 }, nowMs: 1_000, nodes: nodesNow(cluster, catalog, 0) },
+    );
+  };
+  const answers = (judge: Judge, id: string, ...newNodes: readonly NewNode[]) => {
+    const plan = planValue(id, { cause });
+    return [...judge.judge({ ...plan, plan: { ...plan.plan, newNodes } })].map((each) =>
+      each.kind === 'refused' ? each.reasons[0]?.code : each.kind,
+    );
+  };
+
+  test.each<[string, Cluster, readonly (string | undefined)[]]>([
+    ['is admitted once for each of its pods', clusterWith(), ['new-node', 'new-node']],
+    [
+      'is refused for a pod that has room already, and admitted for the others',
+      clusterWith(claimValue('c', { annotations: room(['a', 'c']) })),
+      ['already-replaced', 'new-node'],
+    ],
+    [
+      'is admitted again once the claim of the first is going',
+      clusterWith(claimValue('c', { annotations: room(['a']), deletionMs: 1 })),
+      ['new-node', 'new-node'],
+    ],
+  ])('%s', (_sentence, cluster, expected) =>
+    expect(answers(judgeOf(cluster), 'p', bin('bin-0', ['a']), bin('bin-1', ['b']))).toEqual(
+      expected,
+    ),
+  );
+
+  test('is refused to another plan before any watch shows the first', () => {
+    const judge = judgeOf(clusterWith());
+    expect(answers(judge, 'first', bin('bin-0', ['a']))).toEqual(['new-node']);
+    expect(answers(judge, 'second', bin('bin-0', ['a', 'b']), bin('bin-1', ['c']))).toEqual([
+      'already-replaced',
+      'new-node',
+    ]);
+  });
+});
+
 describe("a claim's name", () => {
   test.each([
     ['follows from admission, plan and bin', 'general', /^general-[0-9a-f]{12}$/],
@@ -227,6 +289,16 @@ describe('promises', () => {
       expected,
     ),
   );
+  test('kept room says for which pods it is, of several nodes, unless a part of it does not', () => {
+    const first = { podUids: [], admission: '1.1', reserved: { cpu: 1 }, forPodUids: ['x'] };
+    const second = { ...first, admission: '1.2', forPodUids: ['y'] };
+    const both = { ...second, reserved: { cpu: 2 }, forPodUids: ['x', 'y'] };
+    expect(mergedPromise(first, second, waits)).toEqual(both);
+    const { forPodUids: _for, ...unnamed } = first;
+    expect(mergedPromise(unnamed, second, waits)).not.toHaveProperty('forPodUids');
+    expect(promiseWithout(both, second)).toEqual({ ...first, admission: '1.2' });
+    expect(promiseWithout(second, second)).toBeUndefined();
+  });
   test('taken back, it leaves what others were promised', () => {
     expect(
       promiseWithout(

@@ -4,6 +4,7 @@ import {
   type CatalogView,
   type ChurnGuard,
   type Cluster,
+  roomFor,
   type TypesByName,
   typesOfPool,
 } from '@dovetail/core-cluster';
@@ -100,8 +101,7 @@ export class Judge {
   *judge(message: PlanMessage): Generator<JudgedBin> {
     const whole =
       tooOld(message, this.#nowMs, this.#options.planAgeMaxMs) ??
-      olderEpoch(message.admissionSeen, this.#admission.epoch) ??
-      this.#alreadyReplaced(message);
+      olderEpoch(message.admissionSeen, this.#admission.epoch);
     for (const [index, placement] of message.plan.placements.entries())
       yield whole === undefined
         ? this.#placement(message, placement, index)
@@ -113,24 +113,25 @@ export class Judge {
   }
 
   /**
-   * Refuses a second replacement for one node, which the reaper may ask for after a crash. Claims
-   * show the first; of the last seconds, which no watch may show yet, the leader's memory does.
+   * Refuses a second replacement for a pod, which the reaper may ask for after a crash. Claims and
+   * nodes show the first; of the last seconds, which no watch may show yet, the leader's memory
+   * does.
    */
-  #alreadyReplaced({ cause, id }: PlanMessage): Reason | undefined {
+  #alreadyReplaced({ cause, id }: PlanMessage, podUids: readonly string[]): Reason | undefined {
     if (cause.kind !== 'replacement') return undefined;
-    const { claims } = this.#deps.cluster;
-    const standing = [...claims.values()].find(
-      (claim) =>
-        claim.deletionMs === undefined &&
-        this.#deps.cluster.promises.of(claim.uid)?.replaces?.nodeUid === cause.nodeUid,
-    );
-    const remembered = this.#deps.memory.replacedBy(cause.nodeUid, this.#nowMs);
-    if (standing === undefined && (remembered === undefined || remembered === id)) return undefined;
-    return reason(
-      'already-replaced',
-      `${cause.nodeName} already has a replacement: ${standing?.name ?? `plan ${remembered ?? ''}`}`,
-      { node: cause.nodeName, replacement: standing?.name ?? remembered ?? '' },
-    );
+    const { cluster, memory } = this.#deps;
+    for (const uid of podUids) {
+      const standing = roomFor(cluster, uid, this.#nowMs)[0]?.holder.value.name;
+      const remembered = memory.replacedBy(uid, this.#nowMs);
+      if (standing === undefined && (remembered === undefined || remembered === id)) continue;
+      const replacement = standing ?? `plan ${remembered ?? ''}`;
+      return reason(
+        'already-replaced',
+        `a pod of ${cause.nodeName} already has room in its replacement: ${replacement}`,
+        { node: cause.nodeName, podUid: uid, replacement },
+      );
+    }
+    return undefined;
   }
 
   #placement(message: PlanMessage, placement: Placement, index: number): JudgedBin {
@@ -151,6 +152,7 @@ export class Judge {
     );
     if (violations.length > 0) return refusedBin(message, binId, placement, violations);
     const replacement = message.cause.kind === 'replacement';
+    if (replacement) this.#deps.memory.replaced(placement.podUids, message.id, this.#nowMs);
     this.#deps.memory.touch(placement.topologyGroups, this.#admission, message.id);
     this.#ledger.replaceNode(
       placement.nodeUid,
@@ -258,6 +260,7 @@ export class Judge {
     };
     return (
       podsNotFree(bin.podUids, message.cause, facts) ??
+      this.#alreadyReplaced(message, bin.podUids) ??
       groupTouched(bin, message, this.#deps.memory.touched)
     );
   }
@@ -267,7 +270,7 @@ export class Judge {
     this.#ledger.addNode(nodeToBe(bin, as, message.cause.kind === 'replacement'));
     this.#deps.memory.launched(poolKey(as.pool.identity), this.#nowMs);
     if (message.cause.kind === 'replacement')
-      this.#deps.memory.replaced(message.cause.nodeUid, message.id, this.#nowMs);
+      this.#deps.memory.replaced(bin.podUids, message.id, this.#nowMs);
     this.#deps.memory.touch(bin.topologyGroups, this.#admission, message.id);
   }
 
@@ -286,6 +289,7 @@ export class Judge {
       ...shared,
       podUids: [],
       reserved: requests,
+      forPodUids: podUids,
       replaces: { nodeName: message.cause.nodeName, nodeUid: message.cause.nodeUid },
     };
   }

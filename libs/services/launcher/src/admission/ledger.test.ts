@@ -24,8 +24,8 @@ describe("the leader's memory", () => {
     ['not after that', 10 * second, undefined],
   ])('knows the plan that replaced a node %s', (_sentence, nowMs, planId) => {
     const memory = new AdmissionMemory();
-    memory.replaced('node', 'plan', 0);
-    expect(memory.replacedBy('node', nowMs)).toBe(planId);
+    memory.replaced(['pod'], 'plan', 0);
+    expect(memory.replacedBy('pod', nowMs)).toBe(planId);
     expect(memory.replacedBy('other', nowMs)).toBeUndefined();
   });
   test('knows the last admission that touched a group, whatever came before', () =>

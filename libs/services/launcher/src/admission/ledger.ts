@@ -56,17 +56,17 @@ export class AdmissionMemory {
   }
 
   /**
-   * A plan has just replaced this node. It is remembered until the watches must have shown the
-   * claim.
+   * A plan has just given the successors of these pods room. It is remembered until the watches
+   * must have shown the promise.
    */
-  replaced(nodeUid: string, planId: string, atMs: number): void {
+  replaced(podUids: readonly string[], planId: string, atMs: number): void {
     for (const [uid, entry] of this.#replaced)
       if (entry.atMs <= atMs - watchLagMs) this.#replaced.delete(uid);
-    this.#replaced.set(nodeUid, { planId, atMs });
+    for (const uid of podUids) this.#replaced.set(uid, { planId, atMs });
   }
 
-  replacedBy(nodeUid: string, nowMs: number): string | undefined {
-    const entry = this.#replaced.get(nodeUid);
+  replacedBy(podUid: string, nowMs: number): string | undefined {
+    const entry = this.#replaced.get(podUid);
     return entry !== undefined && entry.atMs > nowMs - watchLagMs ? entry.planId : undefined;
   }
 

@@ -1,5 +1,5 @@
 import type { PromiseAnnotation } from '@dovetail/core-api';
-import { addResources } from '@dovetail/core-kube-model';
+import { addResources, subtractResources } from '@dovetail/core-kube-model';
 
 /**
  * A holder's promise once pods are added: the held pods that still wait, and the new ones. Of two
@@ -14,11 +14,6 @@ export function mergedPromise(
   const podUids = [
     ...new Set([...(live?.podUids ?? []).filter(stillWaits), ...added.podUids]),
   ].sort();
-  const reserved =
-    live?.reserved === undefined
-      ? added.reserved
-      : addResources(live.reserved, added.reserved ?? {});
-  const replaces = live?.replaces ?? added.replaces;
   // A claim that is not initialized promises without an end.
   const untilMs =
     live !== undefined && live.untilMs === undefined
@@ -28,19 +23,47 @@ export function mergedPromise(
     podUids,
     admission: added.admission,
     ...(untilMs === undefined ? {} : { untilMs }),
-    ...(reserved === undefined ? {} : { reserved }),
+    ...mergedRoom(live, added),
+  };
+}
+
+type KeptRoom = Pick<PromiseAnnotation, 'reserved' | 'forPodUids' | 'replaces'>;
+
+/** The room by amount of both. If one of them does not say for which pods, the whole does not. */
+function mergedRoom(live: PromiseAnnotation | undefined, added: PromiseAnnotation): KeptRoom {
+  const kept = [live, added].filter((one) => one?.reserved !== undefined);
+  if (kept.length === 0) return {};
+  const isNamed = kept.every((one) => one?.forPodUids !== undefined);
+  const forPodUids = [...new Set(kept.flatMap((one) => one?.forPodUids ?? []))].sort();
+  const replaces = live?.replaces ?? added.replaces;
+  return {
+    reserved: addResources(live?.reserved ?? {}, added.reserved ?? {}),
+    ...(isNamed ? { forPodUids } : {}),
     ...(replaces === undefined ? {} : { replaces }),
   };
 }
 
-/** The promise without these pods; undefined when it keeps no room any more. */
+/** The promise without these pods and this room; undefined when nothing is left. */
 export function promiseWithout(
   held: PromiseAnnotation,
   removed: PromiseAnnotation,
 ): PromiseAnnotation | undefined {
   const gone = new Set(removed.podUids);
   const podUids = held.podUids.filter((uid) => !gone.has(uid));
-  const { reserved: _reserved, replaces: _replaces, ...rest } = held;
-  const left: PromiseAnnotation = removed.reserved === undefined ? held : rest;
-  return podUids.length === 0 && left.reserved === undefined ? undefined : { ...left, podUids };
+  const { reserved: _reserved, forPodUids: _pods, replaces: _node, ...rest } = held;
+  const room = roomWithout(held, removed);
+  const isKept = podUids.length > 0 || room.reserved !== undefined;
+  return isKept ? { ...rest, ...room, podUids } : undefined;
+}
+
+function roomWithout(held: PromiseAnnotation, removed: PromiseAnnotation): KeptRoom {
+  const { reserved, forPodUids, replaces } = held;
+  const gone = new Set(removed.forPodUids);
+  const left = forPodUids?.filter((uid) => !gone.has(uid)) ?? [];
+  if (reserved === undefined || (removed.reserved !== undefined && left.length === 0)) return {};
+  return {
+    reserved: subtractResources(reserved, removed.reserved ?? {}),
+    ...(forPodUids === undefined ? {} : { forPodUids: left }),
+    ...(replaces === undefined ? {} : { replaces }),
+  };
 }

@@ -54,6 +54,12 @@ describe('pods of a bin', () => {
       replacing,
       undefined,
     ],
+    [
+      'a replacement for nothing but ending pods is refused',
+      ['ending-on-old'],
+      replacing,
+      'pod-gone',
+    ],
     ['one of them that has ended refuses it', ['done-on-old'], replacing, 'pod-gone'],
     [
       'a pod that has left that node refuses the replacement',

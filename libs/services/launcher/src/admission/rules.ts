@@ -4,6 +4,7 @@ import type { Pool } from '@dovetail/core-api';
 import type { Churn } from '@dovetail/core-cluster';
 import {
   fits,
+  isReschedulable,
   isTerminal,
   type Pod,
   type Resources,
@@ -100,8 +101,9 @@ export function podsNotFree(
   cause: PlanCause,
   facts: PodFacts,
 ): Reason | undefined {
-  for (const uid of podUids) {
-    const pod = facts.pod(uid);
+  const pods = podUids.map((uid) => facts.pod(uid));
+  for (const [index, uid] of podUids.entries()) {
+    const pod = pods[index];
     if (pod === undefined || !isToRun(pod, cause)) {
       return reason(
         'pod-gone',
@@ -130,8 +132,17 @@ export function podsNotFree(
         holder,
       });
   }
-  return undefined;
+  return cause.kind === 'replacement' ? nothingToReplace(pods, cause) : undefined;
 }
+
+/** Refuses room for pods whose successors are there already: they are planned for themselves. */
+const nothingToReplace = (
+  pods: readonly (Pod | undefined)[],
+  { nodeName }: Extract<PlanCause, { readonly kind: 'replacement' }>,
+): Reason | undefined =>
+  pods.some((pod) => pod !== undefined && isReschedulable(pod))
+    ? undefined
+    : reason('pod-gone', `no pod of ${nodeName} needs another place any more`, { node: nodeName });
 
 /** Refuses a placement whose node (or claim in flight) is gone or being retired. */
 export function nodeRetiring(

@@ -23,6 +23,8 @@ function podPromiseOf(cluster: Cluster, holderUid: string, nowMs: number): PodPr
     // A promise that someone wrote by hand may lack its admission: it then precedes all others.
     admission: parseAdmission(promise.admission) ?? { epoch: 0, number: 0 },
     ...(promise.untilMs === undefined ? {} : { untilMs: promise.untilMs }),
+    // The shares of pods that have moved are left out by the reader, who may know of it before us.
     reserved: promise.reserved ?? {},
+    ...(promise.forPodUids === undefined ? {} : { forPodUids: promise.forPodUids }),
   };
 }

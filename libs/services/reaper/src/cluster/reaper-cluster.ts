@@ -1,6 +1,12 @@
 import { annotations, type NodeClaim, parsePromise, poolKey } from '@dovetail/core-api';
-import { Cluster, type ClusterChange, type ClusterKind } from '@dovetail/core-cluster';
-import type { NodeView } from '@dovetail/core-disruption';
+import {
+  Cluster,
+  type ClusterChange,
+  type ClusterKind,
+  isRetiring,
+  roomFor,
+} from '@dovetail/core-cluster';
+import { conditionTrueSinceMs, type NodeView, type PodRoom } from '@dovetail/core-disruption';
 import {
   isDaemonPod,
   isTerminal,
@@ -89,6 +95,28 @@ export class ReaperCluster extends Cluster {
       .by('namespace', pod.namespace)
       .filter((pdb) => selectorMatches(pdb.selector, pod.labels));
 
+  /**
+   * The room that claims and nodes promise to the successors of these pods, by UID, and the claims
+   * among them. Holders that are being retired themselves do not count.
+   */
+  roomsFor(pods: readonly Pod[]): {
+    readonly rooms: ReadonlyMap<string, PodRoom>;
+    readonly claims: ReadonlySet<string>;
+  } {
+    const rooms = new Map<string, PodRoom>();
+    const claims = new Set<string>();
+    for (const { uid } of pods)
+      for (const { holder } of roomFor(this, uid, this.#nowMs())) {
+        const isClaim = holder.kind === 'NodeClaim';
+        const node = isClaim ? this.nodeOfClaim(holder.value) : holder.value;
+        if (isRetiring(node, isClaim ? holder.value : undefined)) continue;
+        if (isClaim) claims.add(holder.value.name);
+        const isReady = !isClaim || conditionTrueSinceMs(holder.value, 'Initialized') !== undefined;
+        if (rooms.get(uid) !== 'ready') rooms.set(uid, isReady ? 'ready' : 'coming');
+      }
+    return { rooms, claims };
+  }
+
   /** Claims whose last pod event is later than their status says, with its time. */
   podEventsToWrite(): readonly { readonly claim: NodeClaim; readonly atMs: number }[] {
     return [...this.#podEvents].flatMap(([name, atMs]) => {
@@ -115,8 +143,10 @@ export class ReaperCluster extends Cluster {
         const claim = change.after ?? change.before;
         return claim === undefined ? [] : [claim.name, ...this.#replacedBy(claim)];
       }
-      case 'node':
-        return this.#claimOf(change.after ?? change.before);
+      case 'node': {
+        const node = change.after ?? change.before;
+        return node === undefined ? [] : [...this.#claimOf(node), ...this.#replacedBy(node)];
+      }
       case 'attachment':
         return this.#claimsOn((change.after ?? change.before)?.nodeName);
       case 'pool': {
@@ -145,9 +175,9 @@ export class ReaperCluster extends Cluster {
     return claim === undefined ? [] : [claim.name];
   }
 
-  /** The claim whose node this one replaces: it waits for it. */
-  #replacedBy(claim: NodeClaim): readonly string[] {
-    const replaces = parsePromise(claim.annotations[annotations.promise])?.replaces;
-    return replaces === undefined ? [] : this.#claimOf(this.nodes.get(replaces.nodeUid));
+  /** The claims whose pods this claim or node keeps room for: they wait for it. */
+  #replacedBy({ annotations: held }: Pick<NodeClaim, 'annotations'>): readonly string[] {
+    const moving = parsePromise(held[annotations.promise])?.forPodUids ?? [];
+    return this.#claimsOn(...moving.map((uid) => this.pods.get(uid)?.nodeName));
   }
 }

@@ -1,6 +1,5 @@
 import { type PlannerOutcome, requestPlan } from '@dovetail/contracts';
-import type { NodeView } from '@dovetail/core-disruption';
-import { compareText, isReschedulable, type Node } from '@dovetail/core-kube-model';
+import { compareText, type Node, type Pod } from '@dovetail/core-kube-model';
 import { BusError } from '@dovetail/core-ports';
 import { countText } from '@dovetail/service-kit';
 
@@ -8,30 +7,26 @@ import type { ReaperContext } from '../context.js';
 import { channelOf } from '../deps.js';
 
 /**
- * The outcome of asking. `planned`: a solver has answered; `complete` when every pod found a place,
- * or new nodes are all that can be done. `not-taken`: no solver has seen the request, or none is
- * ready. `refused`: a solver, or the bus, refuses this very request. `unknown`: a solver may have
- * planned all the same.
+ * The outcome of asking. `planned`: a solver has answered, and has no place for `unplaced` pods.
+ * `not-taken`: no solver has seen the request, or none is ready. `refused`: a solver, or the bus,
+ * refuses this very request. `unknown`: a solver may have planned all the same.
  */
 export type Asked =
-  | { readonly kind: 'planned'; readonly newNodes: number; readonly complete: boolean }
+  | { readonly kind: 'planned'; readonly unplaced: number }
   | { readonly kind: 'not-taken' }
   | { readonly kind: 'refused'; readonly code: string; readonly message: string }
   | { readonly kind: 'unknown' };
 
-/** Asks a solver to plan the node's pods without it, and to hand the plan to the launcher. */
+/** Asks a solver to plan these pods without their node, and to hand the plan to the launcher. */
 export async function askForReplacement(
   context: ReaperContext,
-  view: NodeView & { readonly node: Node },
-  reason: string,
+  node: Node,
+  { pods, reason }: { readonly pods: readonly Pod[]; readonly reason: string },
 ): Promise<Asked> {
   const { deps, config } = context;
-  const { name: nodeName, uid: nodeUid } = view.node;
+  const { name: nodeName, uid: nodeUid } = node;
   const { planBudgetMs, planTimeoutMs } = config.disruption;
-  const podUids = view.pods
-    .filter(isReschedulable)
-    .map(({ uid }) => uid)
-    .sort(compareText);
+  const podUids = pods.map(({ uid }) => uid).sort(compareText);
   const request = {
     podUids,
     withoutNodes: [nodeName],
@@ -71,7 +66,7 @@ function takeOutcome(
     `planned ${countText(pods, 'pod')} of ${node}: ${countText(newNodes, 'new node')}, ${String(plan.placements.length)} existing, ${countText(unplaced, 'pod')} unplaced`,
     { node, plan: planId },
   );
-  return { kind: 'planned', newNodes, complete: newNodes > 0 || unplaced === 0 };
+  return { kind: 'planned', unplaced };
 }
 
 function takeFailure({ deps }: ReaperContext, node: string, error: BusError): Asked {

@@ -9,7 +9,7 @@ import {
   type Retirement,
   type RetirementAnswer,
 } from '@dovetail/core-disruption';
-import type { Node } from '@dovetail/core-kube-model';
+import type { Node, Pod } from '@dovetail/core-kube-model';
 import { aboutNode } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
@@ -35,10 +35,15 @@ export class ReplacementRequests {
   }
 
   /**
-   * Asks for the node's replacements. It is written first: after a crash in between, a successor
-   * waits until no plan of the first asking can arrive any more. Answers whether it was refused.
+   * Asks for a place for these pods of the node. It is written first: after a crash in between, a
+   * successor waits until no plan of the first asking can arrive any more. Answers whether it was
+   * refused.
    */
-  async ask(view: Retired, deadlineMs: number | undefined): Promise<RefusedRequest | undefined> {
+  async ask(
+    view: Retired,
+    pods: readonly Pod[],
+    deadlineMs: number | undefined,
+  ): Promise<RefusedRequest | undefined> {
     const { deps, events } = this.#context;
     const { node } = view;
     const askedMs = deps.clock.nowMs();
@@ -51,7 +56,8 @@ export class ReplacementRequests {
       reason: 'DisruptionLaunching',
       message: `Launching replacements for ${node.name}`,
     });
-    const asked = await askForReplacement(this.#context, view, retirement.cause);
+    const { cause } = retirement;
+    const asked = await askForReplacement(this.#context, node, { pods, reason: cause });
     const answer = this.#answerTo(asked, retirement);
     if (answer === undefined) return undefined;
     const standing = await changeRetirement(kube, node, answering(askedMs, answer));
@@ -64,10 +70,7 @@ export class ReplacementRequests {
   #answerTo(asked: Asked, retirement: Retirement): RetirementAnswer | undefined {
     switch (asked.kind) {
       case 'planned':
-        return {
-          answeredMs: this.#context.deps.clock.nowMs(),
-          ...(asked.complete ? { expects: asked.newNodes } : {}),
-        };
+        return { answeredMs: this.#context.deps.clock.nowMs(), unplaced: asked.unplaced };
       // A request that no solver took has planned nothing, so it may be repeated soon.
       case 'not-taken':
       case 'refused':

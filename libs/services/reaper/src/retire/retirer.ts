@@ -7,7 +7,6 @@ import {
   note,
   parseRetirement,
   type PodLookup,
-  replacementsOf,
   type Retirement,
   type RetirementStep,
   retirementStep,
@@ -135,7 +134,7 @@ export class Retirer {
   async ask(name: string): Promise<void> {
     await this.#look(name, async (step, view, { deadlineMs }) => {
       if (step.kind !== 'ask') return undefined;
-      const refused = await this.#requests.ask(view, deadlineMs);
+      const refused = await this.#requests.ask(view, step.pods, deadlineMs);
       // A node without haste gives its place to others. One with a deadline goes on asking.
       if (refused?.retirement.cause === 'expired')
         await this.#abandon(refused.view, refused.retirement, [refused.note]);
@@ -188,7 +187,7 @@ export class Retirer {
     return retirementStep({
       retirement,
       view,
-      replacements: replacementsOf(cluster.claims.values(), view.node.uid),
+      rooms: cluster.roomsFor(view.pods).rooms,
       limits: config.disruption,
       budgetsOf: cluster.budgetsOf,
       podOf: await this.#podLookup(view, retirement),
@@ -290,12 +289,12 @@ export class Retirer {
 
   #tellDisrupted(view: NodeView, retirement: Retirement, why?: DisruptionNote): void {
     const { claim, node } = view;
-    const { cause, detail, expects } = retirement;
+    const { cause, detail } = retirement;
     const name = node?.name ?? claim.name;
-    this.#countDisrupted(claim, retirement);
+    const newNodes = this.#context.cluster.roomsFor(view.pods).claims.size;
+    this.#countDisrupted(claim, retirement, newNodes);
     const inFull = `${name} is ${cause}${detail === undefined ? '' : ` (${detail})`}`;
-    const successors =
-      expects === undefined ? '' : `, replaced by ${countText(expects, 'new node')}`;
+    const successors = newNodes === 0 ? '' : `, replaced by ${countText(newNodes, 'new node')}`;
     this.#context.decisions.tell({
       ...claimFacts(claim),
       id: `disrupt/${claim.uid}`,
@@ -310,7 +309,7 @@ export class Retirer {
     });
   }
 
-  #countDisrupted(claim: NodeClaim, { cause, detail, expects }: Retirement): void {
+  #countDisrupted(claim: NodeClaim, { cause, detail }: Retirement, newNodes: number): void {
     const { metrics } = this.#context.deps;
     metrics.count('karpenter_nodeclaims_disrupted_total', {
       reason: detail ?? cause,
@@ -318,7 +317,7 @@ export class Retirer {
       capacity_type: claim.labels[labels.capacityType] ?? '',
     });
     if (cause === 'interrupted') return;
-    const decision = expects === undefined || expects === 0 ? 'delete' : 'replace';
+    const decision = newNodes === 0 ? 'delete' : 'replace';
     metrics.count('karpenter_voluntary_disruption_decisions_total', { reason: cause, decision });
   }
 }

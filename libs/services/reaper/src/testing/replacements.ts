@@ -1,6 +1,6 @@
 import { type PlanRequest, servePlanner } from '@dovetail/contracts';
 import { annotations, renderPromise } from '@dovetail/core-api';
-import { Stopper } from '@dovetail/core-ports';
+import { kubeResources, Stopper } from '@dovetail/core-ports';
 import type { Plan } from '@dovetail/core-scheduling';
 import type { ReadyNodeOptions } from '@dovetail/sim-stage';
 
@@ -23,6 +23,8 @@ export class Replacements {
       /** How long the solver takes for its answer. */
       readonly thinkMs?: number;
       readonly room?: boolean;
+      /** The pods that the launcher admits of the n-th request (from 1); default: all. */
+      readonly admits?: (podUids: readonly string[], request: number) => readonly string[];
       /** Whether the solver refuses a request. */
       readonly refuses?: (request: PlanRequest) => boolean;
       readonly node?: ReadyNodeOptions;
@@ -36,7 +38,10 @@ export class Replacements {
         await this.#cluster.clock.sleep(options.thinkMs ?? 0, this.#stop);
         if (options.refuses?.(request) === true)
           return { ok: false, code: 'failed', message: 'the plan broke a rule' };
-        if (options.room !== true) void this.#launch(request, options);
+        const admitted = options.admits?.(request.podUids, this.requests.length);
+        const taken = { ...request, podUids: admitted ?? request.podUids };
+        if (taken.podUids.length > 0)
+          void (options.room === true ? this.#place(taken) : this.#launch(taken, options));
         return {
           ok: true,
           reply: {
@@ -54,21 +59,38 @@ export class Replacements {
     this.#stop.abort();
   }
 
-  async #launch(
-    { commit }: PlanRequest,
-    options: { readonly afterMs: number; readonly node?: ReadyNodeOptions },
-  ): Promise<void> {
-    if (commit === undefined) return;
-    await this.#cluster.clock.sleep(options.afterMs, this.#stop);
-    const name = `new-${String(this.made.length + 1)}`;
-    this.made.push(name);
-    const promise = renderPromise({
+  /** Keeps room for the pods on the node `n2`. */
+  async #place(request: PlanRequest): Promise<void> {
+    const text = this.#promiseFor(request);
+    if (text === undefined) return;
+    await this.#cluster.kube.patch(
+      { resource: kubeResources.nodes, name: 'n2' },
+      { type: 'merge', body: { metadata: { annotations: { [annotations.promise]: text } } } },
+    );
+  }
+
+  #promiseFor({ commit, podUids }: PlanRequest): string | undefined {
+    if (commit === undefined) return undefined;
+    return renderPromise({
       podUids: [],
       admission: '1.1',
       replaces: { nodeName: commit.nodeName, nodeUid: commit.nodeUid },
       reserved: { cpu: 1000 },
-      untilMs: this.#cluster.clock.nowMs() + 60_000,
+      forPodUids: podUids,
+      // As the launcher's `replacementPromiseMs`.
+      untilMs: this.#cluster.clock.nowMs() + 600_000,
     });
+  }
+
+  async #launch(
+    request: PlanRequest,
+    options: { readonly afterMs: number; readonly node?: ReadyNodeOptions },
+  ): Promise<void> {
+    if (request.commit === undefined) return;
+    await this.#cluster.clock.sleep(options.afterMs, this.#stop);
+    const name = `new-${String(this.made.length + 1)}`;
+    this.made.push(name);
+    const promise = this.#promiseFor(request) ?? '';
     await this.#cluster.node(name, {
       ...options.node,
       claimAnnotations: { [annotations.promise]: promise },

@@ -6,6 +6,7 @@ import {
   payloadOf,
   type PendingBatch,
   type PlanMessage,
+  type PodPromise,
   publishBatch,
   publishClassCatalog,
   publishHead,
@@ -116,7 +117,11 @@ export class SolverStage extends Stage {
     });
   }
 
-  async promise(holderUid: string, podUids: readonly string[]): Promise<void> {
+  async promise(
+    holderUid: string,
+    podUids: readonly string[],
+    room: Partial<Pick<PodPromise, 'reserved' | 'forPodUids'>> = {},
+  ): Promise<void> {
     await publishPromise(
       this.channel,
       {
@@ -126,6 +131,7 @@ export class SolverStage extends Stage {
         podUids,
         admission: { epoch: 1, number: 1 },
         reserved: {},
+        ...room,
       },
       { generation: `1.${String(this.#tellings++)}` },
     );
