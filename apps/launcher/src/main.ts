@@ -2,7 +2,7 @@ import { createAwsCloud } from '@dovetail/adapter-aws/cloud';
 import { userDataRenderer } from '@dovetail/adapter-aws/user-data';
 import { connectKubernetes } from '@dovetail/adapter-kubernetes';
 import { connectNats, credentialsOf } from '@dovetail/adapter-nats';
-import { type Assembled, runService, type Shell, systemHash } from '@dovetail/runtime';
+import { type Assembled, awsPlaceOf, runService, type Shell, systemHash } from '@dovetail/runtime';
 import { EventRecorder, runBeside } from '@dovetail/service-kit';
 import { createLauncher, launcherMetrics } from '@dovetail/service-launcher';
 
@@ -20,7 +20,7 @@ await runService(
 
 function assemble(shell: Shell<typeof launcherSettings>): Assembled {
   const { metrics, clock, vitals } = shell;
-  const { natsUrl, replicaName, kubeconfig, region, ...given } = shell.settings;
+  const { natsUrl, replicaName, kubeconfig, ...given } = shell.settings;
   const kube = shell.watched(
     connectKubernetes({
       log: shell.log,
@@ -39,8 +39,7 @@ function assemble(shell: Shell<typeof launcherSettings>): Assembled {
     metrics,
     ...credentialsOf(given.natsCredentials),
   });
-  const endpoint = given.endpoint === '' ? {} : { endpoint: given.endpoint };
-  const cloud = createAwsCloud({ region, ...endpoint, clock, log });
+  const cloud = createAwsCloud({ ...awsPlaceOf(shell.settings), clock, log });
   const leadership = shell.leadership(kube);
   const around = { bus, clock, log, metrics, vitals, hash: systemHash, leadership };
   const outside = { kube, cloud, ...around };

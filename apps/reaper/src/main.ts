@@ -6,6 +6,7 @@ import { connectKubernetes } from '@dovetail/adapter-kubernetes';
 import { connectNats, credentialsOf } from '@dovetail/adapter-nats';
 import {
   type Assembled,
+  awsPlaceOf,
   awsSettings,
   commonSettings,
   leaderSettings,
@@ -60,8 +61,7 @@ function assemble(shell: Shell<typeof settings>): Assembled {
     metrics,
     ...credentialsOf(given.natsCredentials),
   });
-  const endpoint = given.endpoint === '' ? {} : { endpoint: given.endpoint };
-  const aws = new AwsSession({ region: given.region, ...endpoint, clock, log });
+  const aws = new AwsSession({ ...awsPlaceOf(shell.settings), clock, log });
   const cloud = { ...awsInstances(aws), ...awsAccount(aws) };
   const leadership = shell.leadership(kube);
   const around = { bus, clock, log, metrics, vitals, hash: systemHash, leadership };

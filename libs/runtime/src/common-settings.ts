@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 
-import { durationMs, oneOf, type Setting, text, wholeNumber } from './settings.js';
+import { durationMs, oneOf, type Setting, type SettingsOf, text, wholeNumber } from './settings.js';
 
 const setting = <T>(definition: Setting<T>): Setting<T> => definition;
 
@@ -148,7 +148,42 @@ export const awsSettings = {
     fallback: '',
     parse: text,
   }),
+  assumeRoleArn: setting({
+    env: 'ASSUME_ROLE_ARN',
+    flag: 'assume-role-arn',
+    help: 'Role as which AWS is called, for example in the account of the nodes; none: the credentials that were found are used.',
+    fallback: '',
+    parse: roleArn,
+  }),
+  assumeRoleDurationMs: setting({
+    env: 'ASSUME_ROLE_DURATION',
+    flag: 'assume-role-duration',
+    help: "How long credentials of that role last, 15m to 12h and at most the role's own limit.",
+    fallback: 900_000,
+    parse: sessionDuration,
+  }),
 } as const;
+
+/** The region, endpoint and role of a connection to AWS, as the adapter takes them. */
+export type AwsPlace = {
+  readonly region: string;
+  readonly endpoint?: string;
+  readonly role?: { readonly arn: string; readonly durationSeconds: number };
+};
+
+/** The connection to AWS by these settings. */
+export const awsPlaceOf = (given: SettingsOf<typeof awsSettings>): AwsPlace => ({
+  region: given.region,
+  ...(given.endpoint === '' ? {} : { endpoint: given.endpoint }),
+  ...(given.assumeRoleArn === ''
+    ? {}
+    : {
+        role: {
+          arn: given.assumeRoleArn,
+          durationSeconds: Math.ceil(given.assumeRoleDurationMs / 1_000),
+        },
+      }),
+});
 
 /** Subjects, tags and Lease names contain it. */
 function clusterNameOf(given: string): string {
@@ -167,5 +202,17 @@ function testClockFile(given: string): string {
 function leaseDuration(given: string): number {
   const value = durationMs(given);
   if (value < 1_000) throw new Error('give at least 1s');
+  return value;
+}
+
+function roleArn(given: string): string {
+  if (/^arn:[a-z-]+:iam::\d{12}:role\/\S+$/.test(given)) return given;
+  throw new Error('give the ARN of a role, such as arn:aws:iam::111122223333:role/dovetail');
+}
+
+/** STS gives sessions of 15 minutes to 12 hours. */
+function sessionDuration(given: string): number {
+  const value = durationMs(given);
+  if (value < 900_000 || value > 43_200_000) throw new Error('give 15m to 12h');
   return value;
 }

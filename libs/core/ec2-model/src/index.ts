@@ -18,4 +18,5 @@ export * from './launch-choice.js';
 export * from './launch-template.js';
 export * from './offering.js';
 export * from './pool-kubelet.js';
+export * from './pricing-region.js';
 export * from './selectors.js';

@@ -8,15 +8,18 @@ import { Pacer } from './pacer.js';
 import { allPages, inPieces } from './paging.js';
 
 /** A clock on which sleeping takes no time but passes it. */
-function sleepingClock(): Clock & { passedMs(): number } {
+function sleepingClock(): Clock & { passedMs(): number; readonly sleptMs: number[] } {
   let nowMs = 0;
+  const sleptMs: number[] = [];
   return {
     nowMs: () => nowMs,
     sleep: (durationMs) => {
       nowMs += durationMs;
+      sleptMs.push(durationMs);
       return Promise.resolve();
     },
     passedMs: () => nowMs,
+    sleptMs,
   };
 }
 
@@ -61,18 +64,39 @@ describe('pacing', () => {
 });
 
 describe('calls', () => {
-  test('the delay between tries doubles up to its limit', async () => {
-    const clock = sleepingClock();
-    const calls = new AwsCalls({
-      clock,
-      limits: { attemptsMax: 5, backoffMs: 100, backoffMsMax: 300 },
-    });
-    await expect(
-      calls.run('other', 'a:B', () =>
-        Promise.reject(Object.assign(new Error('x'), { name: 'ServiceUnavailable' })),
-      ),
-    ).rejects.toMatchObject({ code: 'unavailable' });
-    expect(clock.passedMs()).toBe(100 + 200 + 300 + 300);
+  test.each([
+    ['none', 0, [100, 200, 300, 300]],
+    ['half', 0.5, [75, 150, 225, 225]],
+    ['nearly all', 0.999, [50, 100, 150, 150]],
+  ])(
+    'the delay between tries doubles up to its limit; %s of its random half is left out',
+    async (_part, random, delays) => {
+      const clock = sleepingClock();
+      const calls = new AwsCalls({
+        clock,
+        limits: { attemptsMax: 5, backoffMs: 100, backoffMsMax: 300 },
+        random: () => random,
+      });
+      await expect(
+        calls.run('other', 'a:B', () =>
+          Promise.reject(Object.assign(new Error('x'), { name: 'ServiceUnavailable' })),
+        ),
+      ).rejects.toMatchObject({ code: 'unavailable' });
+      expect(clock.sleptMs).toEqual(delays);
+    },
+  );
+
+  test('two callers that fail together do not try again together', async () => {
+    const once = async (): Promise<number> => {
+      const clock = sleepingClock();
+      await expect(
+        new AwsCalls({ clock }).run('other', 'a:B', () =>
+          Promise.reject(Object.assign(new Error('x'), { name: 'ServiceUnavailable' })),
+        ),
+      ).rejects.toMatchObject({ code: 'unavailable' });
+      return clock.passedMs();
+    };
+    expect(new Set([await once(), await once(), await once()]).size).toBeGreaterThan(1);
   });
 
   test('a call is not retried once its caller has stopped', async () => {

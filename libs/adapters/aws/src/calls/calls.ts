@@ -34,9 +34,12 @@ const accountPaces: Readonly<Record<CallKind, Pace>> = {
 export type CallLimits = {
   /** Attempts of one call, the first included. Invariant: 1 <= attemptsMax. */
   readonly attemptsMax: number;
-  /** The wait before the second attempt. Each later wait is twice as long. */
+  /**
+   * The wait before the second attempt. Each later wait is twice as long. A random part, up to half
+   * of each, is left out: replicas and clusters of one account then do not retry in step.
+   */
   readonly backoffMs: number;
-  /** The longest wait between two attempts. */
+  /** The longest wait between two attempts, before its random part is left out. */
   readonly backoffMsMax: number;
 };
 
@@ -67,6 +70,7 @@ export class AwsCalls {
   readonly #pacers = new Map<string, Pacer>();
   readonly #log: Log | undefined;
   readonly #observe: CallObserver | undefined;
+  readonly #random: () => number;
 
   constructor(options: {
     readonly clock: Clock;
@@ -74,12 +78,15 @@ export class AwsCalls {
     readonly paces?: Readonly<Record<CallKind, Pace>>;
     readonly log?: Log;
     readonly observe?: CallObserver;
+    /** Numbers from 0 to less than 1; a parameter so that tests repeat. */
+    readonly random?: () => number;
   }) {
     this.#clock = options.clock;
     this.#limits = options.limits ?? defaultCallLimits;
     this.#paces = options.paces ?? accountPaces;
     this.#log = options.log;
     this.#observe = options.observe;
+    this.#random = options.random ?? Math.random;
   }
 
   /**
@@ -100,10 +107,7 @@ export class AwsCalls {
       const { error } = outcome;
       const retryable = error.code === 'throttled' || error.code === 'unavailable';
       if (!retryable || attempt >= this.#limits.attemptsMax || stop.aborted) throw error;
-      const delayMs = Math.min(
-        this.#limits.backoffMsMax,
-        this.#limits.backoffMs * 2 ** (attempt - 1),
-      );
+      const delayMs = this.#delayAfter(attempt);
       this.#log?.warn('aws-call-retried', `${action} failed and will be retried`, {
         action,
         awsCode: error.awsCode,
@@ -112,6 +116,12 @@ export class AwsCalls {
       });
       await this.#clock.sleep(delayMs, stop);
     }
+  }
+
+  #delayAfter(attempt: number): number {
+    const { backoffMs, backoffMsMax } = this.#limits;
+    const fullMs = Math.min(backoffMsMax, backoffMs * 2 ** (attempt - 1));
+    return Math.round(fullMs * (1 - this.#random() / 2));
   }
 
   #pacerOf(kind: CallKind, action: string): Pacer {

@@ -1,7 +1,16 @@
+import { EC2Client } from '@aws-sdk/client-ec2';
+import { STSClient } from '@aws-sdk/nested-clients/sts';
 import type { Clock, Log } from '@dovetail/core-ports';
 
 import { AwsCalls, type CallKind, type CallLimits, type CallObserver } from './calls.js';
 import type { Pace } from './pacer.js';
+import { type AssumedRole, roleCredentials } from './role.js';
+
+type Keys = {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+};
 
 /** Where and as whom AWS is called. */
 export type AwsConnection = {
@@ -10,11 +19,9 @@ export type AwsConnection = {
   /** One endpoint for all services, for twins and private stand-ins. Absent: AWS' own endpoints. */
   readonly endpoint?: string;
   /** Absent: the SDK's own chain finds them (environment, profile, IRSA, Pod Identity, IMDS). */
-  readonly credentials?: {
-    readonly accessKeyId: string;
-    readonly secretAccessKey: string;
-    readonly sessionToken?: string;
-  };
+  readonly credentials?: Keys;
+  /** AWS is called as this role. The credentials above only ask STS for those of the role. */
+  readonly role?: AssumedRole;
   /**
    * How long one call may take. The default of 60 s leaves room for CreateFleet, which answers when
    * its instances exist.
@@ -37,12 +44,14 @@ export type AwsSessionOptions = AwsConnection & {
 
 type Client = { destroy(): void };
 
+type Credentials = Keys | (() => Promise<Keys>) | undefined;
+
 /** Retries are off: AwsCalls paces and retries in one place. */
-const clientSettings = (connection: AwsConnection, region: string) => ({
+const clientSettings = (connection: AwsConnection, region: string, credentials: Credentials) => ({
   region,
   maxAttempts: 1,
   ...(connection.endpoint === undefined ? {} : { endpoint: connection.endpoint }),
-  ...(connection.credentials === undefined ? {} : { credentials: { ...connection.credentials } }),
+  ...(credentials === undefined ? {} : { credentials }),
   requestHandler: {
     connectionTimeout: 5_000,
     requestTimeout: connection.callTimeoutMs ?? 60_000,
@@ -62,6 +71,10 @@ export class AwsSession {
   readonly clock: Clock;
   readonly calls: AwsCalls;
   readonly #clients = new Map<new (settings: ClientSettings) => Client, Client>();
+  readonly #credentials: Credentials;
+  /** The session that may take the role, if there is one. */
+  readonly #base: AwsSession | undefined;
+  #sts: STSClient | undefined;
 
   constructor(options: AwsSessionOptions) {
     // The SDK's versions are pinned, so its warning about versions to come would only break the
@@ -70,6 +83,13 @@ export class AwsSession {
     this.connection = options;
     this.clock = options.clock;
     this.calls = new AwsCalls(options);
+    const { role, credentials, ...others } = options;
+    const own = credentials === undefined ? {} : { credentials };
+    this.#base = role === undefined ? undefined : new AwsSession({ ...others, ...own });
+    this.#credentials =
+      role === undefined || this.#base === undefined
+        ? credentials
+        : roleCredentials(this.#base, role);
   }
 
   /** The session's client of this class, made at first use. `region` counts at first use only. */
@@ -79,13 +99,27 @@ export class AwsSession {
   ): T {
     const known = this.#clients.get(type);
     if (known !== undefined) return known as T;
-    const made = new type(clientSettings(this.connection, region));
+    const made = new type(clientSettings(this.connection, region, this.#credentials));
     this.#clients.set(type, made);
     return made;
+  }
+
+  /**
+   * STS, by the client that the SDK's own credential providers use. That one finds no credentials
+   * by itself, so it takes those that another client found.
+   */
+  sts(): STSClient {
+    const { credentials } = this.client(EC2Client).config;
+    this.#sts ??= new STSClient(
+      clientSettings(this.connection, this.connection.region, credentials),
+    );
+    return this.#sts;
   }
 
   /** Ends the connections of every client. The session must not be used afterwards. */
   close(): void {
     for (const client of this.#clients.values()) client.destroy();
+    this.#sts?.destroy();
+    this.#base?.close();
   }
 }

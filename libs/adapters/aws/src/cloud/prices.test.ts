@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 
-import { priceOf } from './prices.js';
+import { AwsSession } from '../calls/session.js';
+import { systemClock } from '../testing/account.js';
+import { awsPrices, priceOf } from './prices.js';
 
 describe('lines of the price list', () => {
   const line = (price: object, instanceType: string | undefined = 'm5.large') => ({
@@ -23,4 +25,18 @@ describe('lines of the price list', () => {
     ],
     ['nothing without terms', { product: { attributes: { instanceType: 'x' } } }, undefined],
   ])('give %s', (_what, text, price) => expect(priceOf(text)).toEqual(price));
+});
+
+test('a partition without the Pricing API is told as such, without a call', async () => {
+  const called: string[] = [];
+  const session = new AwsSession({
+    region: 'us-gov-west-1',
+    clock: systemClock,
+    observe: ({ action }) => called.push(action),
+  });
+  await expect(awsPrices(session).onDemandPrices()).rejects.toMatchObject({
+    code: 'unavailable',
+    awsCode: 'NoPricingApi',
+  });
+  expect(called).toEqual([]);
 });

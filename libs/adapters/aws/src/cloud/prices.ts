@@ -1,6 +1,6 @@
 import { DescribeSpotPriceHistoryCommand, EC2Client } from '@aws-sdk/client-ec2';
 import { type Filter, GetProductsCommand, PricingClient } from '@aws-sdk/client-pricing';
-import type { PriceQuote } from '@dovetail/core-ec2-model';
+import { type PriceQuote, pricingRegionOf } from '@dovetail/core-ec2-model';
 import { compareText } from '@dovetail/core-kube-model';
 import { CloudError, type Prices } from '@dovetail/core-ports';
 
@@ -42,7 +42,14 @@ async function products(
   kind: { readonly tenancy: string; readonly productFamily: string },
 ): Promise<ReadonlyMap<string, ListedPrice>> {
   const { calls, connection } = session;
-  const pricing = session.client(PricingClient, pricingRegionOf(connection.region));
+  const answering = pricingRegionOf(connection.region);
+  if (answering === undefined)
+    throw new CloudError(
+      'unavailable',
+      'NoPricingApi',
+      `the partition of ${connection.region} has no Pricing API`,
+    );
+  const pricing = session.client(PricingClient, answering);
   const equals = (Field: string, Value: string): Filter => ({ Type: 'TERM_MATCH', Field, Value });
   const Filters = [
     equals('regionCode', connection.region),
@@ -63,16 +70,6 @@ async function products(
     (page) => ({ items: page.PriceList as readonly unknown[] | undefined, next: page.NextToken }),
   );
   return new Map(lines.map(priceOf).filter((price) => price !== undefined));
-}
-
-/**
- * The Pricing API answers in a few regions, for all regions: the nearest one, as Karpenter chooses
- * it.
- */
-function pricingRegionOf(region: string): string {
-  if (region.startsWith('ap-')) return 'ap-south-1';
-  if (region.startsWith('cn-')) return 'cn-northwest-1';
-  return region.startsWith('eu-') ? 'eu-central-1' : 'us-east-1';
 }
 
 type ListedPrice = { readonly micros: number; readonly estimated: boolean };

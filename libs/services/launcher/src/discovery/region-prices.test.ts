@@ -119,6 +119,12 @@ describe('without the Pricing API', () => {
   );
 });
 
+test('in a partition without the Pricing API it is never asked', async () => {
+  await readyWith({}, { region: 'us-gov-west-1' });
+  await self.pass(60 * 60);
+  expect([asked, warned('discovery-failed')]).toEqual([0, []]);
+});
+
 describe('an isolated VPC', () => {
   test('never asks the Pricing API, and says once that bundled prices stand in', async () => {
     await readyWith({}, { isolatedVpc: true });

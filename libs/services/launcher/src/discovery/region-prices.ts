@@ -6,6 +6,7 @@ import {
   type PriceBook,
   priceBookOf,
   type PriceQuote,
+  pricingRegionOf,
 } from '@dovetail/core-ec2-model';
 import { type Hash, type Log, messageOf, type Prices } from '@dovetail/core-ports';
 
@@ -46,12 +47,14 @@ export class RegionPrices {
 
   /**
    * Asks for all prices. Rejects when the Pricing API did not answer; then those stand that were
-   * known before, or the bundled ones. An isolated VPC does not reach that API, and is not asked.
+   * known before, or the bundled ones. Where that API is out of reach it is not asked: in an
+   * isolated VPC, and in a partition without it.
    */
   async read(): Promise<void> {
     const { region, isolatedVpc } = this.#config;
+    const isReachable = !isolatedVpc && pricingRegionOf(region) !== undefined;
     const [onDemand] = await Promise.allSettled([
-      isolatedVpc ? undefined : this.#deps.cloud.onDemandPrices(),
+      isReachable ? this.#deps.cloud.onDemandPrices() : undefined,
     ]);
     const spot = await this.#readSpot();
     if (onDemand.status === 'fulfilled' && onDemand.value !== undefined) {
