@@ -21,10 +21,12 @@ await runService(
 function assemble(shell: Shell<typeof launcherSettings>): Assembled {
   const { metrics, clock, vitals } = shell;
   const { natsUrl, replicaName, kubeconfig, ...given } = shell.settings;
+  const mayWrite = (): boolean => leadership.keepsOthersAway();
   const kube = shell.watched(
     connectKubernetes({
       log: shell.log,
       pace: { perSecond: given.kubeQps, burst: given.kubeBurst },
+      mayWrite,
       ...(kubeconfig === '' ? {} : { kubeconfigPath: kubeconfig }),
     }),
   );
@@ -39,7 +41,7 @@ function assemble(shell: Shell<typeof launcherSettings>): Assembled {
     metrics,
     ...credentialsOf(given.natsCredentials),
   });
-  const cloud = createAwsCloud({ ...awsPlaceOf(shell.settings), clock, log });
+  const cloud = createAwsCloud({ ...awsPlaceOf(shell.settings), clock, log, mayWrite });
   const leadership = shell.leadership(kube);
   const around = { bus, clock, log, metrics, vitals, hash: systemHash, leadership };
   const outside = { kube, cloud, ...around };

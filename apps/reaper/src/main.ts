@@ -44,9 +44,11 @@ await runService(
 function assemble(shell: Shell<typeof settings>): Assembled {
   const { metrics, clock, vitals } = shell;
   const { clusterName, natsUrl, replicaName, kubeconfig, ...given } = shell.settings;
+  const mayWrite = (): boolean => leadership.keepsOthersAway();
   const api = connectKubernetes({
     log: shell.log,
     pace: { perSecond: given.kubeQps, burst: given.kubeBurst },
+    mayWrite,
     ...(kubeconfig === '' ? {} : { kubeconfigPath: kubeconfig }),
   });
   const kube = shell.watched(api);
@@ -61,7 +63,7 @@ function assemble(shell: Shell<typeof settings>): Assembled {
     metrics,
     ...credentialsOf(given.natsCredentials),
   });
-  const aws = new AwsSession({ ...awsPlaceOf(shell.settings), clock, log });
+  const aws = new AwsSession({ ...awsPlaceOf(shell.settings), clock, log, mayWrite });
   const cloud = { ...awsInstances(aws), ...awsAccount(aws) };
   const leadership = shell.leadership(kube);
   const around = { bus, clock, log, metrics, vitals, hash: systemHash, leadership };

@@ -3,7 +3,6 @@ import {
   type KubeApi,
   KubeError,
   kubeResources,
-  type Leadership,
   LeadershipLost,
   Stopper,
 } from '@dovetail/core-ports';
@@ -36,7 +35,7 @@ function stage() {
     }
   };
   /** A replica; `link.isCut` cuts it off from the API server, `link.aheadMs` moves its time on. */
-  const replica = (identity: string) => {
+  const replica = (identity: string, workInHand: Promise<void> = Promise.resolve()) => {
     const stop = new Stopper();
     running.push(stop);
     const link = { isCut: false, aheadMs: 0 };
@@ -51,11 +50,12 @@ function stage() {
     });
     const own = { ...clock, nowMs: () => clock.nowMs() + link.aheadMs };
     const options = { kube: cut, log, clock: own, identity, durationMs: 15_000, ...place };
-    const leadership: Leadership = leaseLeadership(options);
+    const leadership = leaseLeadership(options);
     const epochs: Epoch[] = [];
     const ended = leadership.run(stop, async (epoch) => {
       epochs.push(epoch);
       await new Promise<void>((resolve) => epoch.stop.addEventListener('abort', resolve));
+      await workInHand;
     });
     return { leadership, link, epochs, stop, ended };
   };
@@ -106,6 +106,42 @@ describe('a lease', () => {
     expect(a.leadership.held()).toBe(false);
     await advance(5_500);
     expect(a.leadership.held()).toBe(true);
+  });
+
+  test('keeps others away until it is given up, lost, or too old', async () => {
+    const { kube, advance, replica } = stage();
+    let end = (): void => undefined;
+    const workInHand = new Promise<void>((resolve) => (end = resolve));
+    const ending = replica('a', workInHand);
+    const seen: boolean[][] = [];
+    const look = ({ leadership }: typeof ending): unknown =>
+      seen.push([leadership.held(), leadership.keepsOthersAway()]);
+    await advance(500);
+    look(ending);
+    ending.stop.abort();
+    await advance(500);
+    look(ending);
+    end();
+    await advance(500);
+    look(ending);
+    const b = replica('b', new Promise(() => undefined));
+    await advance(500);
+    b.link.aheadMs = 15_000;
+    look(b);
+    b.link.aheadMs = 0;
+    const ref = { resource: kubeResources.leases, ...place };
+    await kube.patch(ref, { type: 'merge', body: { spec: { holderIdentity: 'successor' } } });
+    look(b);
+    await expect(b.epochs[0]?.guardedWrite('late')).rejects.toBeInstanceOf(LeadershipLost);
+    look(b);
+    expect(seen).toEqual([
+      [true, true],
+      [false, true],
+      [false, false],
+      [false, false],
+      [true, true],
+      [false, false],
+    ]);
   });
 
   test('keeps the value of the last guarded write for the next epoch', async () => {

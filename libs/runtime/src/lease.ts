@@ -34,14 +34,24 @@ export type LeaseOptions = {
 const epochAnnotation = 'dovetail.sh/epoch';
 const roundAnnotation = 'dovetail.sh/round';
 
+/** Leadership by a lease that lasts for a time. */
+export type LeaseLeadership = Leadership & {
+  /**
+   * Whether the lease still keeps other replicas away, by its own time. As `held`, but true as well
+   * while an epoch ends in good order, so that work in hand can be finished.
+   */
+  keepsOthersAway(): boolean;
+};
+
 /**
  * Leadership by a Lease of coordination.k8s.io. The lease does not fence by itself: an effect that
  * must not happen twice goes through `guardedWrite` first.
  */
-export function leaseLeadership(options: LeaseOptions): Leadership {
+export function leaseLeadership(options: LeaseOptions): LeaseLeadership {
   const state: LeaseState = { epoch: undefined };
   return {
     held: () => state.epoch?.isHeld() === true,
+    keepsOthersAway: () => state.epoch?.keepsOthersAway() === true,
     epoch: () =>
       state.epoch !== undefined && !state.epoch.abort.signal.aborted ? state.epoch.number : 0,
     async run(stop, onLead) {
@@ -177,6 +187,8 @@ class HeldEpoch {
   readonly #inherited: string;
   #lease: Lease;
   #renewedMs: number;
+  /** Another process holds the lease, or may take it: it was given up. */
+  #isGone = false;
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -199,8 +211,12 @@ class HeldEpoch {
    * that another may have taken it.
    */
   isHeld(): boolean {
+    return !this.abort.signal.aborted && this.keepsOthersAway();
+  }
+
+  keepsOthersAway(): boolean {
     const { clock, durationMs } = this.#options;
-    return !this.abort.signal.aborted && clock.nowMs() - this.#renewedMs < durationMs;
+    return !this.#isGone && clock.nowMs() - this.#renewedMs < durationMs;
   }
 
   async serve(stop: StopSignal, onLead: (epoch: Epoch) => Promise<void>): Promise<void> {
@@ -283,6 +299,7 @@ class HeldEpoch {
       throw error;
     const found = (await this.#options.kube.get(refOf(this.#options))) as Lease | undefined;
     if (found?.spec?.holderIdentity !== this.#options.identity) {
+      this.#isGone = true;
       this.abort.abort();
       throw new LeadershipLost(
         `the lease is held by ${found?.spec?.holderIdentity ?? 'nobody'} now`,
@@ -310,7 +327,8 @@ class HeldEpoch {
    * itself.
    */
   async #release(): Promise<void> {
-    if (this.#options.clock.nowMs() - this.#renewedMs >= this.#options.durationMs) return;
+    if (!this.keepsOthersAway()) return;
+    this.#isGone = true;
     await this.#enqueue(() =>
       this.#options.kube.replace(
         kubeResources.leases,

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 
 import type { KubeEvent } from '@dovetail/core-kube-model';
-import type { Clock, KubeApi, Leadership, Log, Metrics, Service } from '@dovetail/core-ports';
+import type { Clock, KubeApi, Log, Metrics, Service } from '@dovetail/core-ports';
 
 import { tellingCauses } from './cause-events.js';
 import { offsetClock, systemClock } from './clock.js';
 import { serveHealth } from './health.js';
 import { namedFailures, type NamedKube } from './kube-failures.js';
-import { leaseLeadership } from './lease.js';
+import { type LeaseLeadership, leaseLeadership } from './lease.js';
 import { createLog, type LogLevel } from './log.js';
 import { createMetrics, type MetricDefinition } from './metrics.js';
 import { exitOnUncaught, runMain, runToEnd, stopOnSignals } from './service.js';
@@ -25,7 +25,7 @@ export type Shell<S extends SettingsTable> = {
   readonly clock: Clock;
   /** Watches over the turns of the loops; /healthz fails while one is hung. */
   readonly vitals: ProcessVitals;
-  leadership(kube: KubeApi): Leadership;
+  leadership(kube: KubeApi): LeaseLeadership;
   /** The same API. Failures that keep the service from it are logged by name and counted. */
   watched(kube: KubeApi): NamedKube;
   /**

@@ -30,6 +30,8 @@ export type KubernetesOptions = {
   readonly timeoutMs?: number;
   /** How fast requests may go, all together. Absent: Karpenter's 200 a second, 300 at once. */
   readonly pace?: RequestPace;
+  /** Whether this process may write, asked again when a write's turn has come. Absent: always. */
+  readonly mayWrite?: () => boolean;
   readonly log: Log;
 };
 
@@ -60,8 +62,12 @@ export function restOf(options: KubernetesOptions): Rest {
   const config = new KubeConfig();
   if (options.kubeconfigPath === undefined) config.loadFromDefault();
   else config.loadFromFile(options.kubeconfigPath);
-  const { timeoutMs = 30_000, pace } = options;
-  return restOver(config, { timeoutMs, ...(pace === undefined ? {} : { pace }) });
+  const { timeoutMs = 30_000, pace, mayWrite } = options;
+  return restOver(config, {
+    timeoutMs,
+    ...(pace === undefined ? {} : { pace }),
+    ...(mayWrite === undefined ? {} : { mayWrite }),
+  });
 }
 
 /** The port over a connection. */

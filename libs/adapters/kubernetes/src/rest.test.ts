@@ -1,7 +1,11 @@
-import { kubeResources } from '@dovetail/core-ports';
-import { describe, expect, test } from '@jest/globals';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 
-import { codeOf, pathOf } from './rest.js';
+import { kubeResources, LeadershipLost } from '@dovetail/core-ports';
+import { describe, expect, test } from '@jest/globals';
+import { KubeConfig } from '@kubernetes/client-node';
+
+import { codeOf, pathOf, restOver, type RestRequest } from './rest.js';
 
 describe('the path of a request', () => {
   const { pods, nodes, nodeClaims } = kubeResources;
@@ -44,4 +48,37 @@ describe('an HTTP status', () => {
   ] as const)('%i with %j means %s', (status, body, code) =>
     expect(codeOf(status, body)).toBe(code),
   );
+});
+
+describe('a process that lost its Lease while its requests waited for their turn', () => {
+  const claim = '/apis/karpenter.sh/v1/nodeclaims/a';
+  const lease = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/dovetail-reaper';
+  test.each<[string, RestRequest, boolean]>([
+    ['writes nothing', { method: 'PATCH', path: claim }, false],
+    ['deletes nothing', { method: 'DELETE', path: claim }, false],
+    ['reads', { method: 'GET', path: claim }, true],
+    ['asks for the Lease', { method: 'PUT', path: lease }, true],
+    ['tells of it', { method: 'POST', path: '/api/v1/namespaces/default/events' }, true],
+  ])('%s', async (_sentence, request, goes) => {
+    const arrived: string[] = [];
+    const server = createServer(({ method }, response) => {
+      arrived.push(method ?? '');
+      response.setHeader('connection', 'close').end('{}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const config = new KubeConfig();
+    const cluster = { name: 'c', server: `http://127.0.0.1:${String(port)}`, skipTLSVerify: true };
+    config.loadFromClusterAndUser(cluster, { name: 'u' });
+    let leads = true;
+    const pace = { perSecond: 20, burst: 1 };
+    const rest = restOver(config, { timeoutMs: 5_000, pace, mayWrite: () => leads });
+    await rest.json({ method: 'PATCH', path: claim });
+    const waiting = rest.json(request);
+    leads = false;
+    if (goes) await waiting;
+    else await expect(waiting).rejects.toBeInstanceOf(LeadershipLost);
+    expect(arrived).toEqual(['PATCH', ...(goes ? [request.method] : [])]);
+    await new Promise((resolve) => server.close(resolve));
+  });
 });

@@ -2,6 +2,7 @@ import {
   KubeError,
   type KubeErrorCode,
   type KubeResource,
+  LeadershipLost,
   messageOf,
   type StopSignal,
 } from '@dovetail/core-ports';
@@ -39,14 +40,22 @@ export type Rest = {
   readonly json: <T>(request: RestRequest) => Promise<T>;
 };
 
+/** How patiently and how fast a connection asks. */
+export type RestOptions = {
+  readonly timeoutMs: number;
+  readonly pace?: RequestPace;
+  /**
+   * Whether this process may write, asked when the turn of a write has come: it may have waited
+   * while another replica became the leader. Leases and Events do not ask. Absent: it always may.
+   */
+  readonly mayWrite?: () => boolean;
+};
+
 /**
  * Raw JSON in and out, with the library's authentication and TLS. The library's typed clients turn
  * timestamps into Dates and drop fields they do not know, and so would break projections and CRDs.
  */
-export function restOver(
-  config: KubeConfig,
-  options: { readonly timeoutMs: number; readonly pace?: RequestPace },
-): Rest {
+export function restOver(config: KubeConfig, options: RestOptions): Rest {
   const server = config.getCurrentCluster()?.server.replace(/\/$/, '');
   if (server === undefined)
     throw new KubeError(
@@ -58,6 +67,8 @@ export function restOver(
   const send = async (request: RestRequest): Promise<RestResponse> => {
     await pacer.take(urgencyOf(request));
     const { headers, dispatcher } = await connections.to(request.kind ?? 'request');
+    if (isLeadersWrite(request) && options.mayWrite?.() === false)
+      throw new LeadershipLost(`${request.method} ${request.path}: another replica may lead`);
     const response = await ask(urlOf(server, request), {
       method: request.method,
       dispatcher,
@@ -81,11 +92,18 @@ export function restOver(
   };
 }
 
+const isOfLease = ({ path }: RestRequest): boolean => path.startsWith('/apis/coordination.k8s.io/');
+const isOfEvent = ({ path }: RestRequest): boolean => /\/events(\/|\?|$)/.test(path);
+
+/** A standby writes to the Lease as well, and tells of what keeps it from its work. */
+const isLeadersWrite = (request: RestRequest): boolean =>
+  request.method !== 'GET' && !isOfLease(request) && !isOfEvent(request);
+
 /** A Lease is renewed in time or lost, so no other request goes before it. */
-const urgencyOf = ({ path, urgency }: RestRequest): Urgency => {
-  if (path.startsWith('/apis/coordination.k8s.io/')) return 'urgent';
+const urgencyOf = (request: RestRequest): Urgency => {
+  if (isOfLease(request)) return 'urgent';
   // A scale-up writes an Event for each pod; they are not to hold up its bindings.
-  return urgency ?? (/\/events(\/|\?|$)/.test(path) ? 'spare' : 'ordinary');
+  return request.urgency ?? (isOfEvent(request) ? 'spare' : 'ordinary');
 };
 
 /** The same connection, whose requests overtake ordinary ones that wait for their turn. */

@@ -1,5 +1,5 @@
 import { type Clock, neverStopping } from '@dovetail/core-ports';
-import { CloudError } from '@dovetail/core-ports';
+import { CloudError, LeadershipLost } from '@dovetail/core-ports';
 import { describe, expect, test } from '@jest/globals';
 
 import { AwsCalls } from './calls.js';
@@ -186,4 +186,29 @@ describe('paging', () => {
   });
   test('pieces keep every item, in order', () =>
     expect([inPieces([1, 2, 3, 4, 5], 2), inPieces([], 2)]).toEqual([[[1, 2], [3, 4], [5]], []]));
+});
+
+describe('a process that may no longer write', () => {
+  test.each<['terminate' | 'write' | 'tag' | 'read' | 'queue', readonly string[]]>([
+    ['terminate', ['first']],
+    ['write', ['first']],
+    ['tag', ['first']],
+    ['read', ['first', 'second']],
+    ['queue', ['first', 'second']],
+  ])('repeats only what changes nothing: a call of kind %s', async (kind, expected) => {
+    const made: string[] = [];
+    let leads = true;
+    const calls = new AwsCalls({ clock: sleepingClock(), mayWrite: () => leads });
+    const work = (): Promise<void> => {
+      made.push(made.length === 0 ? 'first' : 'second');
+      leads = false;
+      return made.length > 1
+        ? Promise.resolve()
+        : Promise.reject(Object.assign(new Error('slow down'), { name: 'RequestLimitExceeded' }));
+    };
+    const running = calls.run(kind, 'a:B', work);
+    if (expected.length > 1) await running;
+    else await expect(running).rejects.toBeInstanceOf(LeadershipLost);
+    expect(made).toEqual(expected);
+  });
 });

@@ -1,6 +1,7 @@
 import {
   type Clock,
   type CloudError,
+  LeadershipLost,
   type Log,
   neverStopping,
   type StopSignal,
@@ -12,6 +13,9 @@ import { type Pace, Pacer } from './pacer.js';
 /** Kinds of calls. AWS meters the calls of one kind alike. */
 export type CallKind =
   'read' | 'write' | 'terminate' | 'tag' | 'parameter' | 'price' | 'queue' | 'other';
+
+/** Kinds of calls that change instances, fleets or templates. */
+const writes: ReadonlySet<CallKind> = new Set(['write', 'terminate', 'tag']);
 
 /**
  * EC2's documented request buckets of an account and region, one for each action. The other
@@ -71,6 +75,7 @@ export class AwsCalls {
   readonly #log: Log | undefined;
   readonly #observe: CallObserver | undefined;
   readonly #random: () => number;
+  readonly #mayWrite: () => boolean;
 
   constructor(options: {
     readonly clock: Clock;
@@ -80,6 +85,7 @@ export class AwsCalls {
     readonly observe?: CallObserver;
     /** Numbers from 0 to less than 1; a parameter so that tests repeat. */
     readonly random?: () => number;
+    readonly mayWrite?: () => boolean;
   }) {
     this.#clock = options.clock;
     this.#limits = options.limits ?? defaultCallLimits;
@@ -87,11 +93,12 @@ export class AwsCalls {
     this.#log = options.log;
     this.#observe = options.observe;
     this.#random = options.random ?? Math.random;
+    this.#mayWrite = options.mayWrite ?? (() => true);
   }
 
   /**
-   * Runs a call of AWS' API. Rejects with CloudError. Once `stop` is aborted there is no further
-   * attempt.
+   * Runs a call of AWS' API. Rejects with CloudError, or with LeadershipLost for a write that came
+   * too late. Once `stop` is aborted there is no further attempt.
    */
   async run<T>(
     kind: CallKind,
@@ -102,6 +109,8 @@ export class AwsCalls {
     for (let attempt = 1; ; attempt += 1) {
       const pacer = this.#pacerOf(kind, action);
       await pacer.take(stop);
+      if (writes.has(kind) && !this.#mayWrite())
+        throw new LeadershipLost(`${action}: another replica may lead`);
       const outcome = await this.#once(pacer, action, attempt, work);
       if (outcome.ok) return outcome.value;
       const { error } = outcome;

@@ -38,6 +38,11 @@ export type AwsSessionOptions = AwsConnection & {
   readonly observe?: CallObserver;
   /** How fast each kind of call may go. The default is EC2's documented buckets. */
   readonly paces?: Readonly<Record<CallKind, Pace>>;
+  /**
+   * Whether this process may change instances, fleets and templates. It is asked before each
+   * attempt, because another replica may lead by then. Absent: it always may.
+   */
+  readonly mayWrite?: () => boolean;
   /** How often and how patiently a call is retried. */
   readonly limits?: CallLimits;
 };
