@@ -36,7 +36,7 @@ export const commonSettings = {
   httpPort: setting({
     env: 'HTTP_PORT',
     flag: 'http-port',
-    help: 'Port for /healthz, /readyz, /metrics and /debug/state; 0: any free one.',
+    help: 'Port for /healthz, /readyz and /metrics, and on the same host for /debug/state; 0: any free one.',
     fallback: 8080,
     parse: wholeNumber({ least: 0, most: 65_535 }),
   }),

@@ -3,7 +3,7 @@ import { networkInterfaces } from 'node:os';
 import type { Readiness } from '@dovetail/core-ports';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
-import { serveHealth } from './health.js';
+import { isLoopback, serveHealth } from './health.js';
 
 const quiet = (): void => undefined;
 const log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
@@ -48,6 +48,47 @@ test('a service that listens on :: is reached over IPv6 and IPv4', async () => {
   );
   await both.close();
   expect(new Set(statuses)).toEqual(new Set([200]));
+});
+
+describe('the debug state is shown to callers of the same host only', () => {
+  test.each([
+    ['127.0.0.1', true],
+    ['127.8.8.8', true],
+    ['::1', true],
+    ['::ffff:127.0.0.1', true],
+    ['10.0.0.1', false],
+    ['::ffff:10.0.0.1', false],
+    ['fd00::1', false],
+    [undefined, false],
+  ])('%s: %j', (address, shown) => expect(isLoopback(address)).toBe(shown));
+
+  test('others are told how to ask, and get the other pages', async () => {
+    const outer = Object.values(networkInterfaces())
+      .flat()
+      .find((each) => each?.family === 'IPv4' && !each.internal)?.address;
+    if (outer === undefined) {
+      process.stderr.write('LEFT OUT: a foreign caller, as the machine has no other address\n');
+      return;
+    }
+    const open = await serveHealth(
+      {
+        service: { ready: () => ({}), debugState: () => ({ secret: 1 }) },
+        metricsText: () => Promise.resolve('pods 1\n'),
+        metricsType: 'text/plain',
+      },
+      { port: 0, host: '0.0.0.0', log },
+    );
+    const ask = (page: string): Promise<Response> =>
+      fetch(`http://${outer}:${String(open.port)}/${page}`);
+    const refused = await ask('debug/state');
+    const others = await Promise.all(['healthz', 'readyz', 'metrics'].map(ask));
+    await open.close();
+    expect([refused.status, await refused.text()]).toEqual([
+      403,
+      expect.stringContaining('kubectl port-forward'),
+    ]);
+    expect(others.map(({ status }) => status)).toEqual([200, 200, 200]);
+  });
 });
 
 describe('the pages of a service', () => {

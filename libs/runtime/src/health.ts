@@ -14,7 +14,10 @@ export type HealthView = {
   readonly metricsType: string;
 };
 
-/** Serves /healthz, /readyz, /metrics and /debug/state. Returns the port that it listens on. */
+/**
+ * Serves /healthz, /readyz, /metrics and /debug/state. Returns the port that it listens on. The
+ * state names nodes, claims and pods, so only callers of the same host get it.
+ */
 export async function serveHealth(
   { service, vitals, metricsText, metricsType }: HealthView,
   options: { readonly port: number; readonly host: string; readonly log: Log },
@@ -35,8 +38,10 @@ export async function serveHealth(
   server.get('/metrics', async (_request, reply) =>
     reply.type(metricsType).send(await metricsText()),
   );
-  server.get('/debug/state', async (_request, reply) =>
-    reply.type('application/json').send(JSON.stringify(service.debugState(), readable, 2)),
+  server.get('/debug/state', async ({ socket }, reply) =>
+    isLoopback(socket.remoteAddress)
+      ? reply.type('application/json').send(JSON.stringify(service.debugState(), readable, 2))
+      : reply.code(403).send({ error: 'ask from the same host, or by kubectl port-forward' }),
   );
   await listen(server, options);
   const address = server.server.address();
@@ -46,6 +51,10 @@ export async function serveHealth(
   });
   return { port, close: () => server.close() };
 }
+
+/** Whether a caller is on this host. `kubectl port-forward` calls from within the pod. */
+export const isLoopback = (address: string | undefined): boolean =>
+  address !== undefined && /^(::ffff:)?127\.|^::1$/.test(address);
 
 /** Listens. A machine without IPv6 cannot listen on `::`; it listens on its IPv4 addresses. */
 async function listen(
