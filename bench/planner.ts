@@ -10,6 +10,7 @@ import { existingCases, existingRow } from './planner/existing.js';
 import { buildPeer } from './planner/peer.js';
 import { keep, type Measured } from './planner/record.js';
 import { markdownOf } from './planner/report.js';
+import { sizesCases, sizesRow } from './planner/sizes.js';
 import { speedCases, speedRow } from './planner/speed.js';
 
 type What = {
@@ -32,6 +33,10 @@ function casesOf(what: What): readonly Case[] {
       measure: () => speedRow(one, what),
     })),
     ...costCases(what.quick).map((one) => ({ name: one.name, measure: () => costRow(one, what) })),
+    ...sizesCases(what.quick).map((one) => ({
+      name: one.name,
+      measure: () => sizesRow(one, what),
+    })),
     ...budgetCases(what.quick).map((one) => ({ name: one.name, measure: () => budgetRow(one) })),
     ...curveCases(what.quick).map((one) => ({ name: one.name, measure: () => curveRow(one) })),
     ...existingCases(what.quick).map((one) => ({

@@ -5,6 +5,7 @@ import type { CostRow } from './cost.js';
 import type { CurveRow } from './curve.js';
 import type { ExistingRow } from './existing.js';
 import { markdownOf } from './report.js';
+import type { SizesRow } from './sizes.js';
 import type { SpeedRow } from './speed.js';
 
 /**
@@ -17,7 +18,7 @@ export type Measured = {
   readonly load: number;
   /** True for a gate with fewer worlds, which is never part of the published table. */
   readonly quick: boolean;
-  readonly row: SpeedRow | CostRow | BudgetRow | CurveRow | ExistingRow;
+  readonly row: SpeedRow | CostRow | BudgetRow | CurveRow | ExistingRow | SizesRow;
 };
 
 const results = new URL('../results/', import.meta.url);

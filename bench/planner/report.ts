@@ -3,6 +3,7 @@ import type { CostRow } from './cost.js';
 import type { CurveRow } from './curve.js';
 import type { ExistingRow } from './existing.js';
 import type { Measured } from './record.js';
+import type { SizesRow } from './sizes.js';
 import type { SpeedRow } from './speed.js';
 
 const percent = (value: number | undefined): string =>
@@ -95,6 +96,30 @@ const costCells = (one: CostRow): readonly (readonly string[])[] =>
     one.digest.slice(0, 12),
   ]);
 
+const sizesCells = (one: SizesRow): readonly string[] => [
+  one.name,
+  String(one.worlds),
+  whole(one.least.nodes),
+  dollars(one.least.cost),
+  dollars(one.least.charged),
+  one.first.ms.toFixed(1),
+  whole(one.first.nodes),
+  dollars(one.first.cost),
+  dollars(one.first.charged),
+  whole(one.improved.nodes),
+  dollars(one.improved.cost),
+  dollars(one.improved.charged),
+  dollars(one.bound),
+  percent(one.gap),
+  whole(one.fewest),
+  whole(one.karpenter?.nodes),
+  dollars(one.karpenter?.cost),
+  dollars(one.karpenter?.charged),
+  percent(one.karpenter?.below),
+  met(one.karpenter?.met),
+  one.digest.slice(0, 12),
+];
+
 const budgetCells = (one: BudgetRow): readonly string[] => [
   one.name,
   `${one.tookMs.toFixed(0)} ms`,
@@ -163,6 +188,29 @@ const costHead = [
   'below Karpenter',
   'digest',
 ];
+const sizesHead = [
+  'worlds',
+  'n',
+  'least price: nodes',
+  'cost',
+  'charged',
+  'default sizes: ms',
+  'nodes',
+  'cost',
+  'charged',
+  'after 1 s: nodes',
+  'cost',
+  'charged',
+  'bound',
+  'gap',
+  'fewest nodes',
+  "Karpenter's nodes",
+  'cost',
+  'charged',
+  'below it, least',
+  'met',
+  'digest',
+];
 const budgetHead = [
   'world and budget',
   'took',
@@ -192,10 +240,15 @@ export function markdownOf(all: readonly Measured[]): string {
     '',
     `Each row is its newest whole measurement, on ${cpuCounts} CPUs. Times and budgets are the smaller of clock and processor time, on both sides, so that`,
     "a busy machine distorts less. Karpenter's time is its Solve alone, without preparing its scheduler; Dovetail's is everything from snapshot to plan. Every plan is proven by the checker.",
+    'Costs count instances alone, but for the table of sizes: there, `charged` adds the default charge per node, and the bound has it too. No plan within 5 % of that bound has fewer than the `fewest nodes`.',
     '',
     ...table('First plan, beside Karpenter', all, 'speed', {
       head: speedHead,
       cells: (one) => [speedCells(one)],
+    }),
+    ...table('Sizes of nodes', all, 'sizes', {
+      head: sizesHead,
+      cells: (one) => [sizesCells(one)],
     }),
     ...table('Cost over the best lower bound', all, 'cost', { head: costHead, cells: costCells }),
     ...table('Budgets', all, 'budget', { head: budgetHead, cells: (one) => [budgetCells(one)] }),

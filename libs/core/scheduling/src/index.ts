@@ -1,5 +1,5 @@
-export { type Planned, provenBound } from './bounds/proven.js';
-export { boundsOf, tightBound } from './bounds/tight.js';
+export { provenBound } from './bounds/proven.js';
+export { boundsOf, fewestNodes, type Planned, tightBound } from './bounds/tight.js';
 export { checkBin, checkBinAmong, checkPlan } from './check/check.js';
 export { StandingNodes } from './check/standing-nodes.js';
 export { expectedDaemonSets } from './model/expected-daemons.js';

@@ -2,7 +2,12 @@ import { highsSolver } from '@dovetail/adapter-highs';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
-import { aggregateBound, integerAggregateBound, resourcePriceBound } from './aggregate.js';
+import {
+  aggregateBound,
+  fewestNodesWithin,
+  integerAggregateBound,
+  resourcePriceBound,
+} from './aggregate.js';
 import type { Column } from './columns.js';
 import type { BoundProblem, DemandClass, HostRule } from './problem.js';
 
@@ -87,6 +92,24 @@ describe('dollars an hour by one resource, by all in fractions, and by all in wh
   ])('whole nodes are as many as rules demand: %s', async (_, over, nodes) => {
     const one = problem([1, 1], [small], over);
     expect(await integerAggregateBound(one, lp, limits)).toBeCloseTo(nodes * 1e6, 0);
+  });
+});
+
+describe('the fewest nodes', () => {
+  const small = column([2, 2], 1);
+  const large = column([8, 8], 5);
+  test.each<[string, number, readonly number[], number]>([
+    ['is that of the large type where the price allows it', 5, [8, 8], 1],
+    ['is that of the small type where only that is cheap enough', 4, [8, 8], 4],
+    ['is mixed where the price allows some large ones', 9, [14, 14], 4],
+    ['is none for nothing', 0, [0, 0], 0],
+  ])('%s', async (_, dollars, demand, nodes) => {
+    const one = problem(demand, [small, large]);
+    expect(await fewestNodesWithin(one, dollars * 1e6, lp, limits)).toBe(nodes);
+  });
+  test('counts what existing nodes have no room for', async () => {
+    const one = problem([8, 8], [small], { existing: [column([5, 5], 0, 1)] });
+    expect(await fewestNodesWithin(one, 9e6, lp, limits)).toBe(2);
   });
 });
 

@@ -86,3 +86,25 @@ export async function integerAggregateBound(
   const { bound } = await lp.solve(program.build('whole-numbers'), limits);
   return Number.isFinite(bound) ? bound * microsPerDollar : 0;
 }
+
+/**
+ * Returns a number of new nodes below which no plan for at most `priceMicrosPerHourMax` goes; 0 if
+ * the solver found none. It covers all resources together with whole nodes.
+ */
+export async function fewestNodesWithin(
+  problem: BoundProblem,
+  priceMicrosPerHourMax: number,
+  lp: LpSolver,
+  limits: LpLimits,
+): Promise<number> {
+  const program = new ProgramBuilder();
+  const rows = [...uncovered(problem)].map((amount) => program.row(amount * (1 - 1e-9), Infinity));
+  const price = program.row(-Infinity, (priceMicrosPerHourMax / microsPerDollar) * (1 + 1e-9));
+  for (const { room, priceMicrosPerHour, most } of problem.buyable)
+    program.column(1, most, [
+      ...rows.map((row, r) => [row, float64At(room, r)] as const),
+      [price, priceMicrosPerHour / microsPerDollar],
+    ]);
+  const { bound } = await lp.solve(program.build('whole-numbers'), limits);
+  return Number.isFinite(bound) ? Math.max(0, Math.ceil(bound - 1e-6)) : 0;
+}

@@ -1,17 +1,8 @@
-import type { Pod } from '@dovetail/core-kube-model';
 import type { LpSolver } from '@dovetail/core-ports';
 
 import type { Bound, Plan } from '../plan.js';
-import type { PlanOptions, Snapshot } from '../snapshot.js';
-import { tightBound } from './tight.js';
+import { type Planned, tightBound } from './tight.js';
 import { uncharged } from './uncharged.js';
-
-/** The input that a plan was made from. */
-export type Planned = {
-  readonly snapshot: Snapshot;
-  readonly pods: readonly Pod[];
-  readonly options: PlanOptions;
-};
 
 /**
  * Ranges of the number of nodes that the spread bound tries, if time permits. Beyond these it

@@ -4,11 +4,23 @@ import type { LpSolver } from '@dovetail/core-ports';
 import type { Bound } from '../plan.js';
 import type { PlanOptions, Snapshot } from '../snapshot.js';
 import { unassumed, type World, worldOf } from '../world/world.js';
-import { aggregateBound, integerAggregateBound, resourcePriceBound } from './aggregate.js';
+import {
+  aggregateBound,
+  fewestNodesWithin,
+  integerAggregateBound,
+  resourcePriceBound,
+} from './aggregate.js';
 import { AssignmentProgram } from './assignment.js';
 import { type BoundProblem, problemOf } from './problem.js';
 import { spreadBound } from './spread.js';
 import { wholeNodesBound } from './whole-nodes.js';
+
+/** The input that a plan was made from. */
+export type Planned = {
+  readonly snapshot: Snapshot;
+  readonly pods: readonly Pod[];
+  readonly options: PlanOptions;
+};
 
 /** The limits on the effort for bounds. */
 export type BoundLimits = {
@@ -131,4 +143,18 @@ export async function tightBound(
       bounds[kind] > best.priceMicrosPerHour ? { kind, priceMicrosPerHour: bounds[kind] } : best,
     { kind: 'none', priceMicrosPerHour: 0 },
   );
+}
+
+/**
+ * Returns a number of new nodes below which no plan of `pods` goes that costs at most
+ * `priceMicrosPerHourMax`, charges per node included.
+ */
+export async function fewestNodes(
+  { snapshot, pods, options }: Planned,
+  priceMicrosPerHourMax: number,
+  lp: LpSolver,
+): Promise<number> {
+  const problem = problemOf(boundedWorld(worldOf(snapshot, pods, options)));
+  const { programMsMax: timeMsMax } = defaultBoundLimits;
+  return fewestNodesWithin(problem, priceMicrosPerHourMax, lp, { timeMsMax });
 }
