@@ -9,6 +9,7 @@ import {
   gone,
   isDeleting,
   reap,
+  replacements,
   started,
   stateOf,
   tainted,
@@ -68,6 +69,30 @@ describe('deleted by hand', () => {
       'terminated',
       [],
     ]);
+  });
+
+  const evicted = () =>
+    cluster.list(pods).filter(({ metadata }) => metadata.deletionTimestamp !== undefined).length;
+
+  test.each<[string, (podUids: readonly string[]) => readonly string[], number]>([
+    ['evicts its pods once they are promised room', (podUids) => podUids, 2_500],
+    ['evicts its pods after five seconds without such a promise', () => [], 5_500],
+  ])('is replaced beside the drain, and %s', async (_what, admits, byMs) => {
+    await busy();
+    const made = replacements({ afterMs: 500, thinkMs: 1_000, admits });
+    reap();
+    await cluster.pass(2);
+    await cluster.kube.delete({ resource: nodeClaims, name: 'claim-n1' });
+    await cluster.pass(byMs / 1_000 - 1.5, undefined, 250);
+    expect([evicted(), made.requests.length]).toEqual([0, 1]);
+    await cluster.pass(1.75, undefined, 250);
+    expect(evicted()).toBeGreaterThan(0);
+    expect(made.requests[0]).toMatchObject({
+      withoutNodes: ['n1'],
+      commit: { nodeName: 'n1', reason: 'deleted' },
+    });
+    await cluster.pass(60, gone('claim-n1'));
+    expect(made.requests.length).toBe(1);
   });
 
   test('shows its progress in the conditions of its claim', async () => {

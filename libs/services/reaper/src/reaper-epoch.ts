@@ -39,7 +39,7 @@ export class ReaperEpoch {
     const { deps, config } = context;
     this.#context = context;
     this.#identity = new ClusterIdentity(deps);
-    this.#terminator = new Terminator(context, this.#identity);
+    this.#terminator = new Terminator(context, this.#identity, (name) => this.#asks.add(name));
     this.#retirer = new Retirer(context);
     this.#passes = new Passes(context, this.#retirer);
     this.#collector = new Collector(context, this.#identity);
@@ -131,9 +131,11 @@ export class ReaperEpoch {
   }
 
   async #ask(name: string): Promise<Again> {
-    await this.#retirer.ask(name);
+    const claim = this.#context.cluster.claims.one('name', name);
+    const isEnding = claim?.deletionMs !== undefined;
+    const again = await (isEnding ? this.#terminator : this.#retirer).ask(name);
     this.#queue.add(name);
-    return undefined;
+    return again;
   }
 
   debugState(): DebugState {

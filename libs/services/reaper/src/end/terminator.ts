@@ -29,6 +29,7 @@ import { causeOf, reasonOf } from './causes.js';
 import { Drainer } from './drainer.js';
 import { type Ending, liveFacts, watchedFacts } from './facts.js';
 import { Owners } from './owners.js';
+import { Successors } from './successors.js';
 import { TerminationTimes } from './termination-times.js';
 
 const drained: NewCondition = { type: 'Drained', status: 'True', reason: 'Drained' };
@@ -71,9 +72,18 @@ export class Terminator {
   readonly #drainer: Drainer;
   readonly #times: TerminationTimes;
   readonly #owners: Owners;
+  readonly #successors: Successors;
+  readonly #onAsk: (claimName: string) => void;
 
-  constructor(context: ReaperContext, identity: ClusterIdentity) {
+  /** `onAsk` is called with claims for whose pods a solver is to be asked, by `ask`. */
+  constructor(
+    context: ReaperContext,
+    identity: ClusterIdentity,
+    onAsk: (claimName: string) => void,
+  ) {
     this.#context = context;
+    this.#onAsk = onAsk;
+    this.#successors = new Successors(context);
     this.#owners = new Owners(context, identity);
     this.#drainer = new Drainer(context);
     this.#times = new TerminationTimes(context.deps);
@@ -94,6 +104,11 @@ export class Terminator {
     const step = terminationStep(waiting);
     if (waitingSteps.has(step.kind)) return this.#do(step, waiting, stop);
     return this.#lookLive(seen.claim, stop);
+  }
+
+  /** Asks a solver for a place for the claim's pods, beside the drain. */
+  ask(name: string): Promise<Again> {
+    return this.#successors.ask(name);
   }
 
   async #lookLive(watched: NodeClaim, stop: StopSignal): Promise<Again> {
@@ -173,6 +188,9 @@ export class Terminator {
     const { claim, node } = facts;
     if (node === undefined) return;
     await this.#setConditions(facts, draining);
+    const successors = this.#successors.look(facts);
+    if (successors.ask) this.#onAsk(claim.name);
+    if (successors.wait && drain.force.length === 0) return;
     const deadlineMs = terminationDeadlineMs(claim);
     if (deadlineMs !== undefined) this.#recordDeadline(claim, node, deadlineMs);
     await this.#drainer.step(node, drain, { reason: causeOf(node), deadlineMs });

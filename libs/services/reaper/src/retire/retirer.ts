@@ -131,8 +131,8 @@ export class Retirer {
   }
 
   /** Asks for the node's replacements, if that is still its next step. */
-  async ask(name: string): Promise<void> {
-    await this.#look(name, async (step, view, { deadlineMs }) => {
+  async ask(name: string): Promise<Again> {
+    return this.#look(name, async (step, view, { deadlineMs }) => {
       if (step.kind !== 'ask') return undefined;
       const refused = await this.#requests.ask(view, step.pods, deadlineMs);
       // A node without haste gives its place to others. One with a deadline goes on asking.
