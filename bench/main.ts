@@ -2,6 +2,7 @@ import { runMain } from '@dovetail/runtime';
 
 import { differential } from './differential.js';
 import { planner } from './planner.js';
+import { prices } from './prices.js';
 import { scale } from './scale.js';
 import { scaleup } from './scaleup.js';
 import { simulate } from './simulate.js';
@@ -14,6 +15,7 @@ import { solvers } from './solvers.js';
 const benchmarks: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
   differential,
   planner,
+  prices,
   scale,
   scaleup,
   simulate,
@@ -29,6 +31,8 @@ const usage = `usage: npm run bench -- NAME [options]
       many nodes: time to claims, memory, event-loop blocks, API calls, Spot notices at once
   planner [--quick] [--only NAME] [--worlds 9] [--no-peer] [--list]
       how cheap and how fast plans are, beside Karpenter's scheduler
+  prices [--cases "small,plain 200,..."] [--worlds 6] [--budgets 0,1s,5s] [--bound-time 20s] [--seed N]
+      how far plans of the built command cost above the best lower bound, on new seeds
   differential [--worlds 1000] [--from 1]
       where Karpenter's plans of small random worlds are cheaper or fuller, and why
   solvers [--pairs 5] [--batches 40] [--pods 300]

@@ -4,10 +4,9 @@ import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
-import { formatResources, type Pod, type PodAffinityTerm } from '@dovetail/core-kube-model';
 import Table from 'cli-table3';
-import { stringify } from 'yaml';
 
+import { manifestsOf } from './worlds/deployments.js';
 import { generatedWorld, type Rules } from './worlds/generated.js';
 
 const root = join(import.meta.dirname, '..');
@@ -36,73 +35,6 @@ type SimulateResults = {
   readonly wanted?: number;
   readonly met?: boolean;
 };
-
-const pool = {
-  apiVersion: 'karpenter.sh/v1',
-  kind: 'NodePool',
-  metadata: { name: 'default' },
-  spec: {
-    template: {
-      spec: {
-        nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' },
-        requirements: [
-          { key: 'kubernetes.io/arch', operator: 'In', values: ['amd64'] },
-          { key: 'karpenter.sh/capacity-type', operator: 'In', values: ['on-demand'] },
-        ],
-      },
-    },
-  },
-};
-
-const labelSelector = (app: string): object => ({ labelSelector: { matchLabels: { app } } });
-
-/** The rules of a deployment's pods, which all select their own app. */
-function rulesOf(app: string, pod: Pod | undefined): object {
-  const spread = (pod?.topologySpread ?? []).map(({ selector: _own, ...constraint }) => ({
-    ...constraint,
-    ...labelSelector(app),
-  }));
-  const apart = (pod?.requiredPodAntiAffinity ?? []).map(({ topologyKey }: PodAffinityTerm) => ({
-    topologyKey,
-    ...labelSelector(app),
-  }));
-  return {
-    ...(spread.length === 0 ? {} : { topologySpreadConstraints: spread }),
-    ...(apart.length === 0
-      ? {}
-      : {
-          affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: apart } },
-        }),
-  };
-}
-
-/** A world's pods as Deployments. */
-function deploymentsOf(pods: readonly Pod[]): readonly object[] {
-  const apps = new Map<string, Pod[]>();
-  for (const pod of pods) {
-    const app = pod.labels['app'] ?? '';
-    apps.set(app, [...(apps.get(app) ?? []), pod]);
-  }
-  return [...apps].map(([app, replicas]) => {
-    const { pods: _slots, ...requests } = replicas[0]?.requests ?? {};
-    const spec = {
-      containers: [
-        { name: 'main', image: 'app', resources: { requests: formatResources(requests) } },
-      ],
-      ...rulesOf(app, replicas[0]),
-    };
-    return {
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata: { name: app, namespace: 'default' },
-      spec: {
-        replicas: replicas.length,
-        selector: { matchLabels: { app } },
-        template: { metadata: { labels: { app } }, spec },
-      },
-    };
-  });
-}
 
 /**
  * Runs the command line as a user would. Returns the milliseconds from its start to its end;
@@ -138,12 +70,12 @@ export async function simulate(args: readonly string[]): Promise<void> {
     vcpusMax: Infinity,
     rules,
   });
-  const deployments = deploymentsOf(pods);
+  const { text, deployments } = manifestsOf(pods);
   const [loadBefore = 0] = loadavg();
   const dir = await mkdtemp(join(tmpdir(), 'dovetail-simulate-'));
   try {
     const file = join(dir, 'manifests.yaml');
-    await writeFile(file, [pool, ...deployments].map((object) => stringify(object)).join('---\n'));
+    await writeFile(file, text);
     const took: number[] = [];
     for (let run = 0; run < Number(values.runs); run += 1)
       took.push(await timed(file, values.budget));
@@ -154,7 +86,7 @@ export async function simulate(args: readonly string[]): Promise<void> {
       cpus: cpus().length,
       loadBefore,
       pods: pods.length,
-      deployments: deployments.length,
+      deployments,
       rules,
       budget: values.budget,
       milliseconds: took.map(Math.round),

@@ -18,7 +18,20 @@ export type Load = { readonly counts: readonly number[]; readonly priceMicrosPer
 /** The most loads that are looked at. More make a program that takes longer than bounds may. */
 const loadsMax = 4_000;
 /** The most ways to fill nodes that are looked at: about 50 ms. */
-const fillingsMax = 100_000;
+const fillingsMax = 400_000;
+
+/** Whether a node can take the place of another: it holds as much, of as many items. */
+const replaces = (other: Purchase, { room, admits }: Purchase): boolean =>
+  room.every((amount, r) => amount <= float64At(other.room, r)) &&
+  admits.every((admitted, item) => !admitted || other.admits[item] === true);
+
+/** The nodes that no other node replaces at a price that is no higher, cheapest first. */
+function worthBuying(nodes: readonly Purchase[]): readonly Purchase[] {
+  const kept: Purchase[] = [];
+  for (const node of [...nodes].sort((a, b) => a.priceMicrosPerHour - b.priceMicrosPerHour))
+    if (!kept.some((other) => replaces(other, node))) kept.push(node);
+  return kept;
+}
 
 const atLeast = (a: readonly number[], b: readonly number[]): boolean =>
   a.every((count, index) => count >= at(b, index));
@@ -67,9 +80,11 @@ class Filling {
       taken += 1;
     }
     let goesOn = this.from(index + 1);
+    // With fewer pods of the last item, one more would fit.
+    const last = index === this.#items.length - 1;
     for (; taken > 0; taken -= 1) {
       this.#put(index, -1);
-      goesOn &&= this.from(index + 1);
+      if (!last) goesOn &&= this.from(index + 1);
     }
     return goesOn;
   }
@@ -103,7 +118,7 @@ export function fullestLoads(
 ): readonly Load[] | undefined {
   const kept = new Kept();
   let seen = 0;
-  for (const node of [...nodes].sort((a, b) => a.priceMicrosPerHour - b.priceMicrosPerHour)) {
+  for (const node of worthBuying(nodes)) {
     const goesOn = new Filling(node, { items, mayShare }, (counts, fullest) => {
       if (fullest && counts.some((count) => count > 0)) kept.add(counts, node.priceMicrosPerHour);
       seen += 1;

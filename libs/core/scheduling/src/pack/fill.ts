@@ -33,7 +33,7 @@ export function stillBuys(state: State, target: Target): boolean {
 }
 
 /** Returns how many of a kind may join, apart from resources; 0 if it may not. */
-function allowedIn(
+export function allowedIn(
   context: PackContext,
   bin: PackBin,
   what: { readonly kind: Kind; readonly target: Target },

@@ -64,9 +64,30 @@ export const evensOut = (roles: Roles): boolean =>
 
 /**
  * The domain that a spread's next pod is given: the emptiest, or the cheapest that its skew allows.
- * The first keeps the most room for later pods, the other needs fewer or cheaper nodes.
+ * The first keeps the most room for later pods, the other needs fewer or cheaper nodes. `draw` is
+ * any that the skew allows: it returns a whole number from 0 to below its argument.
  */
-export type DomainPreference = 'emptiest' | 'cheapest';
+export type DomainPreference =
+  'emptiest' | 'cheapest' | { readonly draw: (choices: number) => number };
+
+/** Returns the candidate for the next pod: the first of equal ones, undefined if none has room. */
+function preferred(
+  engine: Engine,
+  candidates: readonly Item[],
+  preference: DomainPreference,
+): Item | undefined {
+  if (typeof preference === 'object') {
+    const open = candidates.filter(({ pins }) => domainRoom(engine, pins) > 0);
+    return open.length === 0 ? undefined : open[preference.draw(open.length)];
+  }
+  let best: Item | undefined;
+  let least = Infinity;
+  for (const item of candidates) {
+    const crowd = preference === 'emptiest' ? crowding(engine, item.pins) : 0;
+    if (crowd < least && domainRoom(engine, item.pins) > 0) [best, least] = [item, crowd];
+  }
+  return best;
+}
 
 /**
  * Distributes up to `count` pods over candidates, notes them in their domains and returns them by
@@ -81,15 +102,9 @@ export function assignDomains(
   const [first] = candidates;
   if (first === undefined) return assigned;
   const single = evensOut(first.roles);
-  const level = single && what.preference === 'emptiest';
   let left = what.count;
   while (left > 0) {
-    let best: Item | undefined;
-    let least = Infinity;
-    for (const item of candidates) {
-      const crowd = level ? crowding(engine, item.pins) : 0;
-      if (crowd < least && domainRoom(engine, item.pins) > 0) [best, least] = [item, crowd];
-    }
+    const best = preferred(engine, candidates, single ? what.preference : 'cheapest');
     if (best === undefined) break;
     const chunk = single ? 1 : Math.min(left, domainRoom(engine, best.pins));
     noteDomains(engine, best.pins, chunk);
