@@ -1,0 +1,101 @@
+import { kubeResources } from '@dovetail/core-ports';
+import { ourNodes, untilRunning } from '@dovetail/test-support/cluster';
+import { podObject, poolReady } from '@dovetail/test-support/placement';
+import { poolManifest } from '@dovetail/test-support/workload';
+import { openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+
+const aws = (name: string): string => `karpenter.k8s.aws/${name}`;
+
+/** The well-known labels of Karpenter 1.14 on the Linux nodes of each type, in us-west-2. */
+const cases = [
+  [
+    'm5d.large',
+    {
+      'node.kubernetes.io/instance-type': 'm5d.large',
+      'kubernetes.io/arch': 'amd64',
+      'kubernetes.io/os': 'linux',
+      'topology.kubernetes.io/region': 'us-west-2',
+      'topology.kubernetes.io/zone': expect.stringMatching(/^us-west-2[a-d]$/),
+      'topology.k8s.aws/zone-id': expect.stringMatching(/^usw2-az[1-4]$/),
+      'karpenter.sh/capacity-type': 'on-demand',
+      'karpenter.sh/nodepool': 'default',
+      [aws('ec2nodeclass')]: 'default',
+      [aws('instance-category')]: 'm',
+      [aws('instance-family')]: 'm5d',
+      [aws('instance-generation')]: '5',
+      [aws('instance-size')]: 'large',
+      [aws('instance-cpu')]: '2',
+      [aws('instance-cpu-manufacturer')]: 'intel',
+      [aws('instance-cpu-sustained-clock-speed-mhz')]: '3100',
+      [aws('instance-memory')]: '8192',
+      [aws('instance-ebs-bandwidth')]: '4750',
+      [aws('instance-network-bandwidth')]: '750',
+      [aws('instance-local-nvme')]: '75',
+      [aws('instance-hypervisor')]: 'nitro',
+      [aws('instance-encryption-in-transit-supported')]: 'false',
+      [aws('instance-capability-flex')]: 'false',
+      [aws('instance-tenancy')]: 'default',
+    },
+  ],
+  [
+    'g4dn.xlarge',
+    {
+      [aws('instance-gpu-name')]: 't4',
+      [aws('instance-gpu-manufacturer')]: 'nvidia',
+      [aws('instance-gpu-count')]: '1',
+      [aws('instance-gpu-memory')]: '16384',
+      [aws('instance-encryption-in-transit-supported')]: 'true',
+    },
+  ],
+  [
+    'inf2.xlarge',
+    {
+      [aws('instance-accelerator-name')]: 'inferentia2',
+      [aws('instance-accelerator-manufacturer')]: 'aws',
+      [aws('instance-accelerator-count')]: '1',
+    },
+  ],
+] as const;
+
+/** Labels that a node of such a type must not have, because the type has no such part. */
+const absent = {
+  'm5d.large': ['instance-gpu-name', 'instance-accelerator-name', 'capacity-reservation-id'],
+  'g4dn.xlarge': ['instance-accelerator-name', 'placement-group-id'],
+  'inf2.xlarge': ['instance-gpu-name', 'instance-local-nvme'],
+};
+
+describe.each(await worlds())('a node on the %s world', (kind) => {
+  let world: TestWorld;
+  beforeAll(async () => {
+    world = await openWorld({ world: kind });
+    const names = cases.map(([name]) => name);
+    await world.kube.putManifests(
+      poolManifest({ clusterName: 'lab', instanceTypes: names }).replace(
+        'values: [c, m, r]',
+        'values: [m, g, inf]',
+      ),
+    );
+    await poolReady(world);
+    for (const name of names)
+      await world.kube.create(
+        kubeResources.pods,
+        podObject(
+          name.replace('.', '-'),
+          { cpu: '1' },
+          { nodeSelector: { 'node.kubernetes.io/instance-type': name } },
+        ),
+      );
+    await untilRunning(world, 'default', names.length, 90_000);
+  }, 180_000);
+  afterAll(() => world.close());
+
+  test.each(cases)('of type %s has every well-known label of its type', async (name, labels) => {
+    const node = (await ourNodes(world)).find(
+      ({ metadata }) => metadata.labels?.['node.kubernetes.io/instance-type'] === name,
+    );
+    expect(node?.metadata.labels).toMatchObject(labels);
+    const own = Object.keys(node?.metadata.labels ?? {});
+    expect(absent[name].filter((label) => own.includes(aws(label)))).toEqual([]);
+  });
+});
