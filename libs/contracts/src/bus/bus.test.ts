@@ -312,6 +312,17 @@ describe('decisions', () => {
       seen.map((event) => (event.kind === 'decision' ? event.decision.kind : event.kind)),
     ).toEqual(['plan', 'plan']);
   });
+  test('come once each, also if one was published again after the window of the bus', async () => {
+    const ids = ['a', 'b', 'a', 'c', 'b'];
+    for (const id of ids) {
+      await publishDecision(channel, { ...sampleDecision, id });
+      await clock.advance(limits.duplicateWindowMs + 1_000);
+    }
+    const seen = await heard(followDecisions(channel, stop));
+    expect(
+      seen.map((event) => (event.kind === 'decision' ? event.decision.id : event.kind)),
+    ).toEqual(['a', 'b', 'c']);
+  });
   test('name at most twenty alternatives', async () => {
     await publishDecision(channel, {
       ...sampleDecision,

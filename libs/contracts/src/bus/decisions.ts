@@ -49,8 +49,8 @@ export type FollowDecisionsOptions = {
 
 /**
  * Follows decisions, until `stop` is aborted. Anyone may: it needs the right to read
- * `dovetail.<cluster>.decision.v1.>` and nothing else. The same fact may come twice, with the same
- * `id`.
+ * `dovetail.<cluster>.decision.v1.>` and nothing else. A fact that is on the stream twice, with one
+ * `id`, comes once.
  *
  * ```ts
  * const bus = connectNatsReader({ servers: ['nats://127.0.0.1:4222'], name: 'my-tool', log });
@@ -74,6 +74,7 @@ export async function* followDecisions(
     filters,
     from: options.from ?? 'first',
   } as const;
+  const heard = new HeardIds();
   for await (const event of reader.bus.follow(follow, stop)) {
     if (event.kind !== 'message') {
       yield event;
@@ -82,8 +83,32 @@ export async function* followDecisions(
     const { subject, sequence, timeMs } = event.message;
     const bytes = await payloadOf(reader, event.message);
     const decoded = bytes.ok ? decodeDecision(bytes.value) : bytes;
-    yield decoded.ok
-      ? { kind: 'decision', decision: decoded.value, sequence, timeMs }
-      : { kind: 'malformed', subject, sequence, field: decoded.field, reason: decoded.reason };
+    if (!decoded.ok)
+      yield { kind: 'malformed', subject, sequence, field: decoded.field, reason: decoded.reason };
+    else if (heard.isNew(decoded.value.id))
+      yield { kind: 'decision', decision: decoded.value, sequence, timeMs };
+  }
+}
+
+/**
+ * Ids that a follower remembers: those of a large cluster's day, in a few megabytes. A publisher
+ * repeats a decision after an outage of the bus or a change of leaders, which take minutes.
+ */
+const heardMax = 20_000;
+
+/** The ids of the last decisions, to recognise one that was published twice. */
+class HeardIds {
+  /** In the order of their first occurrence. */
+  readonly #ids = new Set<string>();
+
+  /** Whether the id comes for the first time. It is remembered. */
+  isNew(id: string): boolean {
+    if (this.#ids.has(id)) return false;
+    this.#ids.add(id);
+    for (const oldest of this.#ids) {
+      if (this.#ids.size <= heardMax) break;
+      this.#ids.delete(oldest);
+    }
+    return true;
   }
 }

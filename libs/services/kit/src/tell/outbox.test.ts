@@ -158,4 +158,13 @@ describe('the outbox of a bus', () => {
     ]);
     expect(outbox.waiting()).toBe(1);
   });
+  test('keeps the decisions on a thousand nodes while the bus is away', () => {
+    const { log } = recordingLog();
+    const { metrics, counts } = countingMetrics();
+    const outbox = busOutbox({ clock: virtualClock(0), log, metrics });
+    const send = (): Promise<void> => Promise.resolve();
+    for (const kind of ['interrupt', 'disrupt', 'drain', 'terminate'])
+      for (let node = 0; node < 1_000; node += 1) outbox.add({ key: `${kind}/${node}`, send });
+    expect([outbox.waiting(), counts.size]).toEqual([4_000, 0]);
+  });
 });

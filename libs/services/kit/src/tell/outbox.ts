@@ -98,8 +98,11 @@ export class Outbox {
   }
 }
 
-/** Decisions of about a quarter of an hour of a busy cluster, in a few megabytes. */
-const waitingMax = 1_000;
+/**
+ * The four decisions for each of 1,000 nodes that are interrupted while the bus is away, in some
+ * ten megabytes.
+ */
+const waitingMax = 4_000;
 /** Long enough not to hammer a bus that comes back, short enough for people who watch decisions. */
 const retryMs = 2_000;
 
