@@ -1,9 +1,11 @@
 // Bundles apps into dist/: one ESM file each, so that a service starts in a fraction of a second.
 // Usage: tsx tools/build.ts APP...
-import { copyFileSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-import { build, type BuildOptions } from 'esbuild';
+import { build, type BuildOptions, type BuildResult } from 'esbuild';
+
+import { noticesOf } from './notices.js';
 
 // Some CommonJS dependencies ask for built-in modules at run time, and ESM has no `require` of its
 // own.
@@ -15,7 +17,7 @@ const requireForBundles = [
   "const __dirname = __fileURLToPath(new URL('.', import.meta.url));",
 ].join(' ');
 
-const bundled: BuildOptions = {
+const bundled = {
   outdir: 'dist',
   bundle: true,
   platform: 'node',
@@ -27,21 +29,30 @@ const bundled: BuildOptions = {
   sourcesContent: false,
   keepNames: true,
   minifySyntax: true,
+  // The licences of what is bundled are in a file of their own, as most packages keep them in one.
   legalComments: 'none',
+  metafile: true,
   logLevel: 'warning',
   banner: { js: requireForBundles },
-};
+} satisfies BuildOptions;
+
+type Built = BuildResult<typeof bundled>;
+
+/** Writes the licences of the packages in a bundle beside it. */
+const writeNotices = (name: string, { metafile }: Built): void =>
+  writeFileSync(`dist/${name}.notices.txt`, noticesOf(Object.keys(metafile.inputs)));
 
 /** Bundles a service, and the worker beside it if it has one. */
 async function buildService(app: string): Promise<void> {
   const worker = `apps/${app}/src/worker.ts`;
-  await build({
+  const built = await build({
     ...bundled,
     entryPoints: {
       [app]: `apps/${app}/src/main.ts`,
       ...(existsSync(worker) ? { [`${app}-worker`]: worker } : {}),
     },
   });
+  writeNotices(app, built);
 }
 
 /**
@@ -51,21 +62,23 @@ async function buildService(app: string): Promise<void> {
 async function buildCommand(): Promise<void> {
   const parts = existsSync('dist') ? readdirSync('dist') : [];
   for (const part of parts.filter((file) => file.startsWith('cli-'))) rmSync(`dist/${part}`);
-  await build({
+  const command = await build({
     ...bundled,
     entryPoints: { cli: 'apps/cli/src/main.ts' },
     splitting: true,
     chunkNames: 'cli-[name]-[hash]',
   });
+  writeNotices('cli', command);
 }
 
 /** Bundles the thread that HiGHS runs in, with its WebAssembly beside it. */
 async function buildHighs(): Promise<void> {
-  await build({
+  const thread = await build({
     ...bundled,
     entryPoints: { 'highs-thread': 'libs/adapters/highs/src/highs-thread.ts' },
     outExtension: { '.js': '.mjs' },
   });
+  writeNotices('highs-thread', thread);
   copyFileSync(createRequire(import.meta.url).resolve('highs/runtime'), 'dist/highs.wasm');
 }
 

@@ -78,6 +78,29 @@ describe('the image', () => {
       cost: { hourly: expect.any(Number), bound: expect.any(String) },
     });
   });
+  test.each(['pod-watcher', 'solver', 'launcher', 'reaper', 'cli', 'highs-thread'])(
+    'carries the licences of all packages in %s',
+    (program) => {
+      const dist = join(root, 'dist');
+      const inputs = readdirSync(dist)
+        .filter((file) => file.startsWith(program) && file.endsWith('.map'))
+        .flatMap(
+          (file) =>
+            (JSON.parse(readFileSync(join(dist, file), 'utf8')) as { sources: string[] }).sources,
+        );
+      const packages = inputs.flatMap(
+        (input) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input)?.[1] ?? [],
+      );
+      const notices = `\n${readFileSync(join(app, `${program}.notices.txt`), 'utf8')}`;
+      expect(packages.length).toBeGreaterThan(0);
+      expect([...new Set(packages)].filter((name) => !notices.includes(`\n${name} `))).toEqual([]);
+      expect(notices).toContain('Permission is hereby granted');
+    },
+  );
+  test('carries its own licence and the sources of the catalog', () => {
+    expect(readFileSync(join(app, 'LICENSE'), 'utf8')).toContain('Apache License');
+    expect(readFileSync(join(app, 'NOTICE'), 'utf8')).toContain('moto');
+  });
   test('is no root and needs no network to be described', () => {
     expect(wordsOf('USER')).toEqual([['65532:65532']]);
     expect(wordsOf('RUN')).toEqual([]);
