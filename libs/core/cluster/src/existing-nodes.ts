@@ -67,33 +67,37 @@ function joinedNode(
 ): ExistingNode {
   const claim = cluster.claimOfNode(node);
   const own = sources.promisedTo(node.uid);
+  const lists = podsOn(cluster, node, sources);
   const joined = {
     node,
     ...(claim === undefined ? {} : { claim }),
     types: claim === undefined ? none : sources.typesOf(claim),
-    pods: podsOn(cluster, node, sources),
+    pods: lists.flat(),
     promised: claim === undefined ? [own] : [own, sources.promisedTo(claim.uid)],
   };
   // Of the types only the node's own says something of it: its price.
   const type = joined.types.get(
     node.labels[labels.instanceType] ?? claim?.labels[labels.instanceType] ?? '',
   );
-  // A table answers the same list of pods until one of them changes.
-  const lists = [cluster.pods.by('node', node.name), cluster.pods.by('awaitedBy', node.name)];
-  const parts = [node, claim, type, ...(sources.moving === undefined ? lists : joined.pods)];
+  const parts = [node, claim, type, ...lists];
   return keep(node.uid, [...parts, ...partsOf(joined.promised)], () => existingNode(joined));
 }
 
-/** A daemon pod takes its room from the moment that it is made for the node. */
+/**
+ * The pods that take room on a node, in lists. A table gives the same list until a pod of it
+ * changes, and so does this where none moves. A daemon pod takes its room from the moment that it
+ * is made for the node.
+ */
 function podsOn(
   cluster: Cluster,
   node: Node,
   { moving }: Pick<RoomSources, 'moving'>,
-): readonly Pod[] {
-  const bound = cluster.pods.by('node', node.name);
-  const awaited = cluster.pods.by('awaitedBy', node.name);
-  const pods = awaited.length === 0 ? bound : [...bound, ...awaited];
-  return moving === undefined ? pods : pods.filter((pod) => !moving.has(pod.uid));
+): readonly (readonly Pod[])[] {
+  const isMoving = (pod: Pod): boolean => moving?.has(pod.uid) === true;
+  return (['node', 'awaitedBy'] as const).map((index) => {
+    const pods = cluster.pods.by(index, node.name);
+    return pods.some(isMoving) ? pods.filter((pod) => !isMoving(pod)) : pods;
+  });
 }
 
 const madeAnew: KeepNode = (_uid, _parts, make) => make();

@@ -19,7 +19,7 @@ export { Cluster, type ClusterChange, type UnreadableObject } from './cluster.js
 export { nodeInFlight } from './existing-node.js';
 export { existingNodes } from './existing-nodes.js';
 export { instanceIdOf, instanceIdOfProvider } from './instance-id.js';
-export { KeptNodes } from './kept-nodes.js';
+export { KeptNodes, KeptRoom } from './kept-nodes.js';
 export { classKey, type ClusterKind, clusterKinds, type ClusterValue } from './kinds.js';
 export {
   hasEnded,

@@ -4,9 +4,10 @@ import { nodeValue as nodeOf, podValue as podOf } from '@dovetail/core-kube-mode
 import { expect, test } from '@jest/globals';
 
 import { Cluster } from './cluster.js';
-import { KeptNodes } from './kept-nodes.js';
+import { KeptNodes, KeptRoom } from './kept-nodes.js';
 import { nodesNow } from './snapshot.js';
 
+const noRoom = {};
 const typesAt = (priceMicrosPerHour: number) =>
   typesByName(plainTypeValue('a', 2_000, { priceMicrosPerHour }));
 let types = typesAt(1);
@@ -46,4 +47,20 @@ test.each<[string, (cluster: Cluster) => void, number, readonly string[]]>([
   const after = kept.now(nowMs);
   expect(after.filter((node) => !before.has(node)).map(({ name }) => name)).toEqual(fresh);
   expect(after).toEqual(nodesNow(cluster, catalog, nowMs));
+});
+
+test('a what-if changes only the nodes that it names, or that a moving pod leaves', () => {
+  const cluster = clusterOf();
+  cluster.set('node', nodeOf('n3'));
+  cluster.set('pod', podOf('on-n3', { nodeName: 'n3' }));
+  const sources = { typesOf: () => types, promisedTo: () => ({ pods: [], reserved: noRoom }) };
+  const room = new KeptRoom(cluster);
+  const before = new Set(room.by({ ...sources, moving: new Set(['unbound']) }));
+  const moving = new Set([podOf('on-n3').uid]);
+  const after = room.by({ ...sources, without: new Set(['n1']), moving });
+  expect(after.map((node) => [node.name, before.has(node), node.pods.length])).toEqual([
+    ['c1', true, 0],
+    ['n2', true, 0],
+    ['n3', false, 0],
+  ]);
 });

@@ -5,7 +5,13 @@ import type {
   StateKind,
   StateValue,
 } from '@dovetail/contracts';
-import { Cluster, isWaiting, type PromisedRoom, reservedNow } from '@dovetail/core-cluster';
+import {
+  Cluster,
+  isWaiting,
+  KeptRoom,
+  type PromisedRoom,
+  reservedNow,
+} from '@dovetail/core-cluster';
 import type { Pod } from '@dovetail/core-kube-model';
 
 import { CatalogMirror } from './catalog-mirror.js';
@@ -30,6 +36,8 @@ const noAdmission: AdmissionHead = { epoch: 0, number: 0 };
  */
 export class Mirror {
   readonly cluster = new Cluster([]);
+  /** The nodes of the cluster as planning sees them, kept from plan to plan. */
+  readonly room = new KeptRoom(this.cluster);
   /** Promises that hold now, by holder UID. The launcher publishes and ends them. */
   readonly promises = new Map<string, PodPromise>();
   readonly catalog = new CatalogMirror();

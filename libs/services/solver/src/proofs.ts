@@ -4,6 +4,12 @@ import { type Bound, type Plan, type Planned, provenBound } from '@dovetail/core
 /** Solves the programs of one proof, all of them together within this many milliseconds. */
 export type Prover = (msMax: number) => LpSolver;
 
+/**
+ * The most proofs in hand: one that runs and one that waits. Each keeps the snapshot of its plan,
+ * with every node and pod, and a proof that waits longer has no time left.
+ */
+const inHandMax = 2;
+
 type Provable = { readonly planId: string; readonly plan: Plan; readonly planned: Planned };
 
 /**
@@ -11,13 +17,14 @@ type Provable = { readonly planId: string; readonly plan: Plan; readonly planned
  * other down.
  *
  * Invariant: it keeps the input of the newest plan, and that of plans whose proofs were asked for
- * and have not ended.
+ * and have not ended, `inHandMax` at most.
  */
 export class Proofs {
   readonly #prover: Prover | undefined;
   readonly #nowMs: () => number;
   #newest: Provable | undefined;
   #before: Promise<unknown> = Promise.resolve();
+  #inHand = 0;
 
   constructor(prover: Prover | undefined, nowMs: () => number) {
     this.#prover = prover;
@@ -31,20 +38,22 @@ export class Proofs {
 
   /**
    * Returns the best bound that is proven within `msMax`, of the newest plan. The result is
-   * undefined for another plan, without a prover, or if earlier proofs took all the time. Rejects
+   * undefined for another plan, without a prover, or if earlier proofs take all the time. Rejects
    * if the prover fails.
    */
   async prove(planId: string, msMax: number): Promise<Bound | undefined> {
     const [prover, newest] = [this.#prover, this.#newest];
     if (prover === undefined || newest?.planId !== planId) return undefined;
     this.#newest = undefined;
+    if (this.#inHand >= inHandMax) return undefined;
+    this.#inHand += 1;
     const untilMs = this.#nowMs() + msMax;
     const proof = this.#before.then(async () => {
       const leftMs = untilMs - this.#nowMs();
       if (leftMs <= 0) return undefined;
       return await provenBound(newest.plan, newest.planned, { lp: prover(leftMs), msMax: leftMs });
     });
-    this.#before = proof.catch(() => undefined);
+    this.#before = proof.catch(() => undefined).finally(() => (this.#inHand -= 1));
     return await proof;
   }
 }

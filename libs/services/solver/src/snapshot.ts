@@ -2,7 +2,6 @@ import { type KubeletConfiguration, type NodeClass, type Pool } from '@dovetail/
 import {
   byUid,
   type CatalogView,
-  existingNodes,
   snapshotObjects,
   type TypesByName,
   typesOfClaim,
@@ -35,7 +34,7 @@ export function snapshotOf(mirror: Mirror, choices: SnapshotChoices): Snapshot {
     catalogRevision: catalog.revision,
     admissionHead: `${admission.epoch}.${admission.number}`,
     pools: byUid(cluster.pools).map((pool) => poolOptions(mirror, catalog, pool, choices)),
-    nodes: existingNodes(cluster, {
+    nodes: mirror.room.by({
       typesOf: (claim) => typesOfClaim(catalog, cluster, claim),
       promisedTo: (holderUid) => mirror.promisedTo(holderUid),
       without: choices.without,
@@ -49,20 +48,24 @@ const none: TypesByName = new Map();
 /** Stands for the settings of a pool that has none, as a key. */
 const ofClass: KubeletConfiguration = {};
 
+/** The types of one revision of a class, under the settings of each pool. */
+const typesKnown = new WeakMap<
+  NodeClass,
+  {
+    readonly types: readonly InstanceType[];
+    readonly by: WeakMap<KubeletConfiguration, TypesByName>;
+  }
+>();
+
 /**
- * The catalog as one snapshot sees it. Types are computed once for each class and pool's settings.
+ * The catalog as one snapshot sees it. The same class, revision and settings give the same types:
+ * nodes that are kept between snapshots are made of them.
  */
 function catalogOf(mirror: Mirror): CatalogView {
-  const known = new Map<string, Map<KubeletConfiguration, TypesByName>>();
-  const typesOf: CatalogView['typesOf'] = (key, kubelet) => {
-    const bySettings = known.get(key) ?? new Map<KubeletConfiguration, TypesByName>();
-    known.set(key, bySettings);
-    const types =
-      bySettings.get(kubelet ?? ofClass) ?? typesByName(mirror, classUnder(mirror, key), kubelet);
-    bySettings.set(kubelet ?? ofClass, types);
-    return types;
+  return {
+    revision: mirror.catalog.revision(),
+    typesOf: (key, kubelet) => typesByName(mirror, classUnder(mirror, key), kubelet),
   };
-  return { revision: mirror.catalog.revision(), typesOf };
 }
 
 /**
@@ -76,9 +79,17 @@ function typesByName(
   nodeClass: NodeClass | undefined,
   kubelet: KubeletConfiguration | undefined,
 ): TypesByName {
-  if (nodeClass === undefined) return none;
-  const types = mirror.catalog.of(nodeClass.uid)?.types ?? [];
-  return new Map(typesWithPoolKubelet(types, nodeClass, kubelet).map((type) => [type.name, type]));
+  const types = nodeClass === undefined ? undefined : mirror.catalog.of(nodeClass.uid)?.types;
+  if (nodeClass === undefined || types === undefined) return none;
+  const held = typesKnown.get(nodeClass);
+  const known =
+    held?.types === types ? held : { types, by: new WeakMap<KubeletConfiguration, TypesByName>() };
+  typesKnown.set(nodeClass, known);
+  const made =
+    known.by.get(kubelet ?? ofClass) ??
+    new Map(typesWithPoolKubelet(types, nodeClass, kubelet).map((type) => [type.name, type]));
+  known.by.set(kubelet ?? ofClass, made);
+  return made;
 }
 
 function poolOptions(

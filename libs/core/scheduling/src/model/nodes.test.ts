@@ -173,3 +173,10 @@ describe('the volumes attached to a node', () => {
     expect(attachedOn([podOf('a', shared)], { csiNodes: [] })).toEqual([]);
   });
 });
+
+test('a node that one plan has read is read the same by a plan that moves its pods', () => {
+  const nodes = [node({ pods: [podOf('a', cores(1000)), podOf('b', cores(500))] })];
+  const freeWith = (moving: readonly string[]): readonly number[] =>
+    roomsOf({ nodes }, moving).flatMap(({ free }) => [free[0] ?? 0]);
+  expect([freeWith([]), freeWith(['a']), freeWith([])]).toEqual([[2500], [3500], [2500]]);
+});

@@ -8,6 +8,8 @@ import {
   type Pod,
   type Requirements,
   requirementsFromLabels,
+  type Resources,
+  sumResources,
 } from '@dovetail/core-kube-model';
 
 import type { ExistingNode, Snapshot } from '../snapshot.js';
@@ -50,8 +52,18 @@ export function readyFirst(a: ExistingNode, b: ExistingNode): number {
 export const holdsRoom = (pod: Pod, moving: ReadonlySet<string>): boolean =>
   pod.phase !== 'Succeeded' && pod.phase !== 'Failed' && !moving.has(pod.uid);
 
+/** The parts of nodes that every plan reads. Solvers keep nodes from plan to plan. */
+const requirementsKnown = new WeakMap<ExistingNode, Requirements>();
+const requestsKnown = new WeakMap<ExistingNode, Resources>();
+
 /** Returns a node's labels as requirements. A node without a hostname label uses its name. */
 export function nodeRequirements(node: ExistingNode): Requirements {
+  const known = requirementsKnown.get(node) ?? requirementsOfLabels(node);
+  requirementsKnown.set(node, known);
+  return known;
+}
+
+function requirementsOfLabels(node: ExistingNode): Requirements {
   const own = requirementsFromLabels({ [labels.hostname]: node.name, ...node.labels });
   return node.requirements.size === 0 ? own : intersectRequirements(node.requirements, own);
 }
@@ -100,6 +112,21 @@ function volumeRoomOf(
   return room;
 }
 
+/** The requests of the pods that take room on a node. Most nodes have no pod that moves. */
+function requestsOn(
+  node: ExistingNode,
+  pods: readonly Pod[],
+  moving: ReadonlySet<string>,
+): Resources {
+  const requestsOf = (some: readonly Pod[]): Resources =>
+    sumResources(some.map(({ requests }) => requests));
+  const isMoving = (pod: Pod): boolean => moving.has(pod.uid);
+  if (node.pods.some(isMoving) || node.promisedPods.some(isMoving)) return requestsOf(pods);
+  const known = requestsKnown.get(node) ?? requestsOf(pods);
+  requestsKnown.set(node, known);
+  return known;
+}
+
 function roomOf(
   node: ExistingNode,
   index: number,
@@ -108,7 +135,7 @@ function roomOf(
   const requirements = nodeRequirements(node);
   const pods = [...node.pods, ...node.promisedPods].filter((pod) => holdsRoom(pod, tables.moving));
   const free = vectorOf(tables.dimensions, node.allocatable);
-  for (const pod of pods) addTo(free, vectorOf(tables.dimensions, pod.requests), -1);
+  addTo(free, vectorOf(tables.dimensions, requestsOn(node, pods, tables.moving)), -1);
   addTo(free, vectorOf(tables.dimensions, node.reserved), -1);
   const missing = missingDaemons(node, requirements, tables.daemons);
   for (const daemon of missing) addTo(free, daemon.requests, -1);

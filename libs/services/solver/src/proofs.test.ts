@@ -1,0 +1,25 @@
+import { defaultPlanOptions, plan } from '@dovetail/core-scheduling';
+import { snapshotOf } from '@dovetail/core-scheduling/testing';
+import { expect, test } from '@jest/globals';
+
+import { Proofs } from './proofs.js';
+
+const planned = { snapshot: snapshotOf(), pods: [], options: defaultPlanOptions };
+const made = plan(planned.snapshot, planned.pods, planned.options);
+
+test('of proofs that are asked for at once, one runs, one waits, and the others are left out', async () => {
+  const times: number[] = [];
+  const prover = (msMax: number) => {
+    times.push(msMax);
+    return { solve: () => Promise.reject(new Error('not reached')) };
+  };
+  const proofs = new Proofs(prover, () => 0);
+  const prove = (planId: string, msMax: number) => {
+    proofs.keep({ planId, plan: made, planned });
+    return proofs.prove(planId, msMax);
+  };
+  await Promise.all([1, 2, 3, 4].map((ms) => prove(`plan-${ms}`, ms)));
+  expect(times).toEqual([1, 2]);
+  await prove('plan-5', 5);
+  expect(times).toEqual([1, 2, 5]);
+});
