@@ -15,6 +15,7 @@ import type { LauncherConfig } from './config.js';
 import type { LauncherDeps } from './deps.js';
 import { Knowledge } from './discovery/knowledge.js';
 import { LauncherEpoch } from './launcher-epoch.js';
+import { inOffice } from './office.js';
 
 /**
  * The launcher admits plans, launches what was admitted, takes nodes from launch to initialized,
@@ -71,7 +72,7 @@ class Launcher implements Service {
   async #lead(epoch: Epoch): Promise<void> {
     this.#epoch = new LauncherEpoch(
       {
-        ...this.#deps,
+        ...inOffice(this.#deps, epoch.stop),
         cluster: this.#cluster,
         knowledge: this.#knowledge,
         channel: this.#channel,

@@ -4,7 +4,6 @@ import { describe, expect, test } from '@jest/globals';
 import { kubeWhileLeading } from './while-leading.js';
 
 const ref = { resource: kubeResources.nodes, name: 'n1' };
-const pod = { namespace: 'default', name: 'p', uid: 'u' };
 
 /** A leader, the names of the writes that arrive, and each write by its name. */
 function leader(held: () => boolean = () => true) {
@@ -23,19 +22,17 @@ function leader(held: () => boolean = () => true) {
       create: arrive('create', object),
       patch: arrive('patch', object),
       delete: arrive('delete', undefined),
-      evict: arrive('evict', 'evicted' as const),
     },
   );
   const writes: Readonly<Record<string, () => Promise<unknown>>> = {
     create: () => kube.create(kubeResources.nodes, object),
     patch: () => kube.patch(ref, { metadata: {} } as never),
     delete: () => kube.delete(ref),
-    evict: () => kube.evict(pod),
   };
   return { stop, arrived, writes };
 }
 
-describe.each(['create', 'patch', 'delete', 'evict'])('the write "%s" of a leader', (name) => {
+describe.each(['create', 'patch', 'delete'])('the write "%s" of a leader', (name) => {
   test('arrives while its epoch lasts', async () => {
     const { arrived, writes } = leader();
     await writes[name]?.();

@@ -4,7 +4,6 @@ import {
   type KubePatches,
   type Leadership,
   LeadershipLost,
-  type PodEvictions,
   type StopSignal,
 } from '@dovetail/core-ports';
 
@@ -26,13 +25,12 @@ export const whileLeading =
       ? Promise.reject(new LeadershipLost('the epoch has ended: another replica may lead'))
       : write(...given);
 
-/** The writes of a leader that ends nodes. */
-type LeaderWrites = KubeCreates & KubePatches & KubeDeletes & PodEvictions;
+/** The writes that every leader makes. */
+type LeaderWrites = KubeCreates & KubePatches & KubeDeletes;
 
 /** The same writes, each refused once the office is over. */
 export const kubeWhileLeading = (office: Office, kube: LeaderWrites): LeaderWrites => ({
   create: whileLeading(office, (resource, object) => kube.create(resource, object)),
   patch: whileLeading(office, (ref, patch, options) => kube.patch(ref, patch, options)),
   delete: whileLeading(office, (ref, options) => kube.delete(ref, options)),
-  evict: whileLeading(office, (pod) => kube.evict(pod)),
 });

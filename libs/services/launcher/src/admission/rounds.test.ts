@@ -58,6 +58,7 @@ function round(hooks: {
       feed: { publishHead: () => Promise.resolve(), publishVerdicts: () => Promise.resolve() },
       report: { record: quiet },
       churn: new ChurnGuard(cluster),
+      leadership: { held: () => !office.aborted },
       epoch: {
         number: 1,
         stop: office,

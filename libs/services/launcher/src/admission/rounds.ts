@@ -4,6 +4,7 @@ import {
   type Clock,
   type Epoch,
   type Hash,
+  type Leadership,
   LeadershipLost,
   type Log,
   type Metrics,
@@ -38,6 +39,7 @@ export type RoundsDeps = {
   readonly report: Pick<RoundReport, 'record'>;
   readonly churn: ChurnGuard;
   readonly epoch: Epoch;
+  readonly leadership: Pick<Leadership, 'held'>;
   /** Called when claims were made: there is something to launch. */
   readonly onClaims: () => void;
 };
@@ -104,7 +106,9 @@ export class Rounds {
         ...verdictsOfUnplaced(plan, round),
       ]);
     }
+    this.#leads();
     await feed.publishHead(admission, epoch.stop);
+    this.#leads();
     await feed.publishVerdicts(fresh.flatMap((plan) => this.#judged.get(plan.id) ?? []));
     report.record(outcomes, fresh, admission);
     metrics.observe('dovetail_admission_round_seconds', (clock.nowMs() - startedMs) / 1000);
@@ -142,8 +146,9 @@ export class Rounds {
 
   /** Throws LeadershipLost once the epoch has ended: nothing more may be written. */
   #leads(): void {
-    const { epoch } = this.#deps;
-    if (epoch.stop.aborted) throw new LeadershipLost(`epoch ${epoch.number} has ended`);
+    const { epoch, leadership } = this.#deps;
+    if (epoch.stop.aborted || !leadership.held())
+      throw new LeadershipLost(`epoch ${epoch.number} has ended`);
   }
 
   #wasJudged(plan: PlanMessage): boolean {
@@ -202,6 +207,7 @@ export class Rounds {
       );
       return bin;
     } catch (error) {
+      if (error instanceof LeadershipLost) throw error;
       log.warn('claim-not-made', 'a NodeClaim could not be made; its pods are planned again', {
         claim: bin.claimName,
         error: String(error),
@@ -215,6 +221,7 @@ export class Rounds {
       const why = await this.#promises.give(bin);
       return why === undefined ? bin : refusedFor(bin, why);
     } catch (error) {
+      if (error instanceof LeadershipLost) throw error;
       this.#deps.log.warn(
         'promise-not-written',
         'a promise could not be written; its pods are planned again',

@@ -8,12 +8,14 @@ import {
   kubeResources,
   noVitals,
   type Service,
+  type Stopper,
 } from '@dovetail/core-ports';
 import { leaseLeadership } from '@dovetail/runtime';
 import { catalogTypes } from '@dovetail/sim-cloud';
 import {
   clusterName,
   hash,
+  leading,
   Mortal,
   type MortalPorts,
   nodeClassObject,
@@ -67,6 +69,8 @@ export class LauncherStage extends Stage {
       readonly ports?: LauncherPorts;
       readonly life?: Mortal<LauncherPorts>;
       readonly config?: Partial<LauncherConfig>;
+      /** Aborted when the launcher is to lose its Lease; without it a Lease is campaigned for. */
+      readonly office?: Stopper;
     } = {},
   ): RunningLauncher {
     const life =
@@ -80,13 +84,17 @@ export class LauncherStage extends Stage {
       hash,
       userData: userDataRenderer,
     };
-    const leadership = leaseLeadership({
-      ...deps,
-      namespace: 'kube-system',
-      name: 'dovetail-launcher',
-      identity: name,
-      durationMs: this.#leaseMs,
-    });
+    const { office } = change;
+    const leadership =
+      office === undefined
+        ? leaseLeadership({
+            ...deps,
+            namespace: 'kube-system',
+            name: 'dovetail-launcher',
+            identity: name,
+            durationMs: this.#leaseMs,
+          })
+        : leading(1, office);
     const launcher = createLauncher({ ...deps, leadership }, { ...testConfig(), ...change.config });
     void launcher.run(life.stop);
     this.#running.push(launcher);
