@@ -46,6 +46,16 @@ describe('draining', () => {
     ],
   ])('evicts %s', (_what, pods, names) => expect(evicted(pods)).toEqual(names));
 
+  test.each<[string, number | undefined, boolean]>([
+    ['was seen first a moment ago', nowMs - 1_000, true],
+    ['was never seen before', undefined, true],
+    ['had its grace and a minute more by our clock', nowMs - 90_000, false],
+  ])('waits for a pod that seems stuck to a clock ahead, if it %s', (_when, seenMs, waits) => {
+    const ending = pod('a', { deletionMs: nowMs - 60_000, terminationGracePeriodSeconds: 30 });
+    const { waitingFor } = planDrain([ending], { nowMs, endingSeenMs: () => seenMs });
+    expect(waitingFor.length > 0).toBe(waits);
+  });
+
   test('is done when only pods that stay are left', () => {
     expect(
       planDrain(

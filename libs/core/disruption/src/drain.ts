@@ -30,14 +30,31 @@ const criticalClasses = new Set(['system-cluster-critical', 'system-node-critica
 export const drainTier = (pod: Pod): number =>
   (criticalClasses.has(pod.priorityClassName ?? '') ? 2 : 0) + (isDaemonPod(pod) ? 1 : 0);
 
+/** The time by our clock, and when a terminating pod was first seen so, by the same clock. */
+export type DrainClock = {
+  readonly nowMs: number;
+  /** Undefined: it was not seen before. Absent: the API server's clock is ours. */
+  readonly endingSeenMs?: (pod: Pod) => number | undefined;
+};
+
+/**
+ * When a terminating pod is stuck. Its deletion time is of the API server's clock. Ours may be
+ * ahead of that, so the pod also has its grace from when we saw it first.
+ */
+function stuckMs(pod: Pod, deletionMs: number, { nowMs, endingSeenMs }: DrainClock): number {
+  const graceMs = pod.terminationGracePeriodSeconds * 1_000;
+  const ownMs = endingSeenMs === undefined ? deletionMs : (endingSeenMs(pod) ?? nowMs) + graceMs;
+  return Math.max(deletionMs, ownMs) + stuckTerminatingMs;
+}
+
 /**
  * Whether draining waits for the pod: it has not ended, is not static or stuck, and does not
  * tolerate the taint.
  */
-export function isDrainable(pod: Pod, nowMs: number): boolean {
+export function isDrainable(pod: Pod, clock: DrainClock): boolean {
   if (isTerminal(pod) || isStaticPod(pod)) return false;
   if (pod.tolerations.some((toleration) => tolerates(taints.disrupted, toleration))) return false;
-  return pod.deletionMs === undefined || nowMs < pod.deletionMs + stuckTerminatingMs;
+  return pod.deletionMs === undefined || clock.nowMs < stuckMs(pod, pod.deletionMs, clock);
 }
 
 /** A pod to delete past its budgets. Invariant: gracePeriodSeconds >= 1. */
@@ -95,10 +112,10 @@ function forced(
  */
 export function planDrain(
   pods: readonly Pod[],
-  when: { readonly nowMs: number; readonly deadlineMs?: number },
+  when: DrainClock & { readonly deadlineMs?: number },
 ): DrainPlan {
   const { nowMs, deadlineMs } = when;
-  const left = pods.filter((pod) => isDrainable(pod, nowMs)).sort(inOrder);
+  const left = pods.filter((pod) => isDrainable(pod, when)).sort(inOrder);
   const force = left.flatMap((pod) => forced(pod, deadlineMs, nowMs) ?? []);
   const going = new Set(force.map(({ pod }) => pod.uid));
   const tier = Math.min(...left.map(drainTier));

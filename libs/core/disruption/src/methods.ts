@@ -183,12 +183,9 @@ export function decidePass(views: readonly NodeView[], options: PassOptions): Pa
   const census = censusOf(
     views.map((view) => (expiring.has(view) ? asRetiring(view, options.nowMs) : view)),
   );
-  const allowed = new Map<string, number>();
+  const answers = emptyBudgets(views, census, options.nowMs);
   const exhausted = new Map<string, { pool: Pool; note: DisruptionNote }>();
-  for (const { pool } of views) {
-    if (pool !== undefined && !allowed.has(poolKey(pool.identity)))
-      allowed.set(poolKey(pool.identity), budgetOf(pool, 'Empty', census, options.nowMs).allowed);
-  }
+  const allowed = new Map([...answers].map(([key, answer]) => [key, answer.allowed]));
   const left = new Map(allowed);
   const empty = pass.empty
     .sort(longestFirst)
@@ -198,9 +195,8 @@ export function decidePass(views: readonly NodeView[], options: PassOptions): Pa
       const key = poolKey(pool.identity);
       const remaining = present(left.get(key), 'every pool of a view has an allowance');
       left.set(key, remaining - 1);
-      const answer =
-        remaining > 0 ? undefined : budgetOf(pool, 'Empty', census, options.nowMs).note;
-      if (answer !== undefined) exhausted.set(key, { pool, note: answer });
+      const held = remaining > 0 ? undefined : answers.get(key)?.note;
+      if (held !== undefined) exhausted.set(key, { pool, note: held });
       return remaining > 0;
     });
   return {
@@ -213,6 +209,21 @@ export function decidePass(views: readonly NodeView[], options: PassOptions): Pa
     eligible: { expired: pass.expired.length, empty: pass.empty.length },
     ...(Number.isFinite(pass.nextDueMs) ? { nextDueMs: pass.nextDueMs } : {}),
   };
+}
+
+/** What the budgets of each pool allow for empty nodes. */
+function emptyBudgets(
+  views: readonly NodeView[],
+  census: ReadonlyMap<string, PoolCensus>,
+  nowMs: number,
+): ReadonlyMap<string, BudgetAnswer> {
+  const answers = new Map<string, BudgetAnswer>();
+  for (const { pool } of views) {
+    const key = pool === undefined ? undefined : poolKey(pool.identity);
+    if (pool !== undefined && key !== undefined && !answers.has(key))
+      answers.set(key, budgetOf(pool, 'Empty', census, nowMs));
+  }
+  return answers;
 }
 
 /** The expired nodes that may be replaced now, the longest expired first. */

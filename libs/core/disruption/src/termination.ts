@@ -19,6 +19,8 @@ export type TerminationFacts = {
   readonly attachments: readonly VolumeAttachment[];
   readonly instance: InstanceState;
   readonly nowMs: number;
+  /** When this process first saw a pod terminating, by the same clock. Absent: clocks agree. */
+  readonly podEndingSeenMs?: (pod: Pod) => number | undefined;
   /**
    * When this process first saw the claim being deleted, by its own clock, which may differ from
    * the API server's.
@@ -97,8 +99,10 @@ export function terminationStep(facts: TerminationFacts): TerminationStep {
   if (node === undefined || isUnseen(facts)) return { kind: 'terminate' };
   if (!isTaintedDisrupted(node)) return { kind: 'taint' };
   const deadlineMs = terminationDeadlineMs(claim);
+  const { podEndingSeenMs: endingSeenMs } = facts;
   const drain = planDrain(facts.pods, {
     nowMs,
+    ...(endingSeenMs === undefined ? {} : { endingSeenMs }),
     ...(deadlineMs === undefined ? {} : { deadlineMs }),
   });
   const settled =

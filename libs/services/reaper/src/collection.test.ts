@@ -1,4 +1,4 @@
-import { CloudError, kubeResources } from '@dovetail/core-ports';
+import { CloudError, type KubeApi, kubeResources } from '@dovetail/core-ports';
 import { describe, expect, test } from '@jest/globals';
 
 import {
@@ -87,6 +87,34 @@ describe('collection', () => {
     expect(
       cluster.metrics.value('dovetail_collection_stopped', { brake: 'collection-brake' }),
     ).toBe(1);
+  });
+
+  test('keeps a node whose claim came while the pass was at work', async () => {
+    await started(never);
+    await cluster.node('n0');
+    const { instanceId } = await cluster.node('n1');
+    await notReady('n1');
+    await cluster.pass(1);
+    let lists = 0;
+    const list: KubeApi['list'] = async (resource, options) => {
+      const all = await cluster.kube.list(resource, options);
+      lists += resource === nodeClaims ? 1 : 0;
+      const isEarly = resource === nodeClaims && lists === 1;
+      return isEarly ? all.filter(({ metadata }) => metadata.name !== 'claim-n1') : all;
+    };
+    const { cloud } = cluster;
+    const known = <T extends { readonly id: string }>(found: readonly T[]) =>
+      found.filter(({ id }) => id !== instanceId);
+    reap({
+      kube: { ...cluster.kube, list },
+      cloud: {
+        ...cloud,
+        instancesByTag: async (filters) => known(await cloud.instancesByTag(filters)),
+        instancesById: async (ids) => known(await cloud.instancesById(ids)),
+      },
+    });
+    await cluster.pass(15);
+    expect([lists, cluster.names(nodes)]).toEqual([2, ['n0', 'n1']]);
   });
 
   test('ends nothing on a partial list of EC2: it asks for what is missing by id', async () => {

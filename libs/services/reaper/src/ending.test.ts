@@ -119,6 +119,22 @@ describe('deleted by hand', () => {
     ]);
   });
 
+  test('waits for a pod that takes long to end, also with a clock ahead of the API server', async () => {
+    await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+    const { instanceId } = await cluster.node('n1');
+    await cluster.pod('slow', 'db', {
+      annotations: { 'pod-delete.stage.kwok.x-k8s.io/delay': '20s' },
+      spec: { terminationGracePeriodSeconds: 30 },
+    });
+    await cluster.pass(2);
+    reap({ clock: { ...cluster.clock, nowMs: () => cluster.clock.nowMs() + 120_000 } });
+    await cluster.pass(2);
+    await cluster.kube.delete({ resource: nodeClaims, name: 'claim-n1' });
+    await cluster.pass(15);
+    expect([cluster.names(pods), stateOf(instanceId)]).toEqual([['slow'], 'running']);
+    expect(await cluster.pass(30, gone('claim-n1'))).toBe(true);
+  });
+
   test('deleting a pool with --cascade=orphan leaves its nodes', async () => {
     await busy();
     reap();

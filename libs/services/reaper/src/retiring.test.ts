@@ -403,6 +403,21 @@ test('an empty node of a static pool stays', async () => {
   expect([isDeleting('claim-n1'), tainted('n1')]).toEqual([false, false]);
 });
 
+test('a retirement that this release cannot read is taken off with its taint', async () => {
+  await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+  await cluster.node('n1');
+  const taints = [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }];
+  const newer = { [annotations.retirement]: '{"cause":"drifted","atMs":1}' };
+  await cluster.kube.patch(
+    { resource: nodes, name: 'n1' },
+    { type: 'merge', body: { metadata: { annotations: newer }, spec: { taints } } },
+  );
+  reap();
+  await cluster.pass(3);
+  const held = cluster.find(nodes, 'n1')?.metadata.annotations?.[annotations.retirement];
+  expect([tainted('n1'), held]).toEqual([false, undefined]);
+});
+
 describe('a taint without a retirement', () => {
   const taint = (name: string) =>
     cluster.kube.patch(

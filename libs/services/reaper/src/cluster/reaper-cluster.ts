@@ -48,12 +48,17 @@ function isPodEvent(before: Pod | undefined, after: Pod | undefined): boolean {
 export class ReaperCluster extends Cluster {
   /** When a pod last came or went, by claim name, as seen here; ahead of the claim's status. */
   readonly #podEvents = new Map<string, number>();
+  /** When each terminating pod was first seen so, by UID. */
+  readonly #endingPods = new Map<string, number>();
   readonly #nowMs: () => number;
 
   constructor(nowMs: () => number) {
     super(reaperKinds);
     this.#nowMs = nowMs;
-    this.subscribe((change) => this.#notePodEvent(change));
+    this.subscribe((change) => {
+      this.#noteEnding(change);
+      this.#notePodEvent(change);
+    });
   }
 
   /**
@@ -88,6 +93,10 @@ export class ReaperCluster extends Cluster {
   views(): readonly NodeView[] {
     return [...this.claims.values()].map((claim) => this.viewOf(claim));
   }
+
+  /** When this process first saw the pod terminating, by its own clock. */
+  readonly podEndingSeenMs = ({ uid }: Pick<Pod, 'uid'>): number | undefined =>
+    this.#endingPods.get(uid);
 
   /** The disruption budgets that select a pod. */
   readonly budgetsOf = (pod: Pod): readonly PodDisruptionBudget[] =>
@@ -125,6 +134,12 @@ export class ReaperCluster extends Cluster {
         ? []
         : [{ claim, atMs }];
     });
+  }
+
+  #noteEnding({ kind, uid, after }: ClusterChange): void {
+    if (kind !== 'pod') return;
+    if (after?.deletionMs === undefined) this.#endingPods.delete(uid);
+    else if (!this.#endingPods.has(uid)) this.#endingPods.set(uid, this.#nowMs());
   }
 
   #notePodEvent(change: ClusterChange): void {

@@ -82,12 +82,12 @@ export class Collector {
 
   async #pass(stop: StopSignal): Promise<void> {
     const { deps } = this.#context;
-    const { collection, claims, alsoHeld } = await this.#plan();
+    const { collection, claims } = await this.#plan();
     this.#memory = collection.memory;
     this.#last = { atMs: deps.clock.nowMs(), collection };
     const ghosts = this.#ghosts(claims);
     this.#reportBrakes([...collection.brakes, ...ghosts.brakes]);
-    const release = () => this.#releaseNodes(claims, alsoHeld.instanceIds, stop);
+    const release = () => this.#releaseNodes(stop);
     const steps: readonly (() => Promise<void>)[] = [
       ...collection.terminate.map((instance) => () => this.#endInstance(instance, stop)),
       ...collection.deleteClaims.map((claim) => () => this.#endClaim(claim)),
@@ -101,7 +101,7 @@ export class Collector {
   }
 
   /** Reads instances, then claims, then by id the instances that the list did not show. */
-  async #plan(): Promise<LiveClaims & { readonly collection: Collection }> {
+  async #plan(): Promise<Pick<LiveClaims, 'claims'> & { readonly collection: Collection }> {
     const { deps, config, cluster } = this.#context;
     const clusterUid = await this.#identity.liveClusterUid();
     const listed = [{ name: `tag:${tags.clusterName}`, values: [config.clusterName] }];
@@ -130,7 +130,7 @@ export class Collector {
       clusterUid,
       memory: this.#memory,
     });
-    return { collection, claims, alsoHeld };
+    return { collection, claims };
   }
 
   /** All claims as they are now, and what those hold that cannot be read. */
@@ -246,15 +246,13 @@ export class Collector {
 
   /**
    * Releases nodes of ours that belong to no claim and whose instance is gone: nothing else does.
+   * Claims are listed again, because the steps before may have taken minutes.
    */
-  async #releaseNodes(
-    claims: readonly NodeClaim[],
-    alsoHeld: ReadonlySet<string>,
-    stop: StopSignal,
-  ): Promise<void> {
+  async #releaseNodes(stop: StopSignal): Promise<void> {
     const { deps, cluster } = this.#context;
+    const { claims, alsoHeld } = await this.#liveClaims();
     const names = claims.flatMap((claim) => [claim.nodeName ?? [], instanceIdOf(claim) ?? []]);
-    const known = new Set([...alsoHeld, ...names.flat()]);
+    const known = new Set([...alsoHeld.instanceIds, ...names.flat()]);
     for (const node of [...cluster.nodes.values()].filter((each) => isOrphan(each, known))) {
       const isGone = await this.#isInstanceGone(node, stop);
       if (stop.aborted || !isGone) continue;

@@ -32,12 +32,13 @@ async function volumesOf(kube: KubeReads, pods: readonly Pod[]): Promise<Readonl
 
 /** The attachments to wait for; those of pods that stay on the node are not among them. */
 async function awaited(
-  { deps }: ReaperContext,
+  { deps, cluster }: ReaperContext,
   claim: NodeClaim,
   on: { readonly attachments: readonly VolumeAttachment[]; readonly pods: readonly Pod[] },
 ): Promise<readonly VolumeAttachment[]> {
   if (on.attachments.length === 0) return [];
-  const staying = on.pods.filter((pod) => !isDrainable(pod, deps.clock.nowMs()));
+  const clock = { nowMs: deps.clock.nowMs(), endingSeenMs: cluster.podEndingSeenMs };
+  const staying = on.pods.filter((pod) => !isDrainable(pod, clock));
   const kube = kubeBy(deps, terminationDeadlineMs(claim));
   return attachmentsToAwait(on.attachments, await volumesOf(kube, staying));
 }
@@ -75,7 +76,9 @@ async function beginningsOf(
   const instance = await instanceOf(context, claim, node, stop);
   const nowMs = deps.clock.nowMs();
   const { drainMinMs } = config.termination;
-  const facts = { claim, instance, nowMs, endingSinceMs, drainMinMs, pods: [], attachments: [] };
+  const { podEndingSeenMs } = context.cluster;
+  const times = { nowMs, endingSinceMs, drainMinMs, podEndingSeenMs };
+  const facts = { claim, instance, ...times, pods: [], attachments: [] };
   return node === undefined ? facts : { ...facts, node };
 }
 
