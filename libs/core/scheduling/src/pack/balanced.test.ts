@@ -102,6 +102,40 @@ describe('pods of a hostname spread', () => {
     );
     expect(podsPerNode(balance(packing, 12))).toEqual([3, 3, 3, 3, 2, 2, 2]);
   });
+
+  test('share as many nodes as all pods together need, however many those are', () => {
+    const packing = packingOf(
+      [
+        ...podsOf('one', 150, { ...asking(0.1, 0.1), ...spread }),
+        ...podsOf('beside', 400, asking(1, 4)),
+      ],
+      { types },
+    );
+    const { bins = [], context = packing.context } = balance(packing, 150) ?? {};
+    expect(bins.length).toBeGreaterThan(50);
+    expect(bins.length).toBeLessThan(100);
+    expect(faultsOf(context, bins)).toEqual([]);
+  });
+
+  test('that spread over zones too get as many nodes in each zone', () => {
+    const overZones = spread.topologySpread.map((one) => ({
+      ...one,
+      topologyKey: 'topology.kubernetes.io/zone',
+    }));
+    const both = { ...spread, topologySpread: [...overZones, ...spread.topologySpread] };
+    const packing = packingOf(
+      [
+        ...podsOf('one', 24, { ...asking(0.5, 1), ...both }),
+        ...podsOf('zonal', 30, { ...asking(1, 4), ...rules.zone() }),
+      ],
+      { types },
+    );
+    const { bins = [], context = packing.context } = balance(packing, 24) ?? {};
+    const zones = bins.map(({ opened }) => opened?.offers[0]?.offering.zone);
+    expect(zones.length).toBeGreaterThan(0);
+    expect(zones.filter((zone) => zone === 'zone-a')).toHaveLength(zones.length / 2);
+    expect(faultsOf(context, bins)).toEqual([]);
+  });
 });
 
 /** Pods of each hostname spread on each node. */

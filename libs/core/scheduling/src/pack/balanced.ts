@@ -4,6 +4,7 @@ import type { State } from '../match/states.js';
 import type { Group } from '../model/groups.js';
 import { totalPrice } from './bins.js';
 import { afterKind, emptyBin, putKind, ruleRoom } from './bins.js';
+import { demandOf } from './context.js';
 import { worthOf } from './fill.js';
 import { type Fleet, greedyPack } from './greedy.js';
 import type { Kind } from './kinds.js';
@@ -62,6 +63,23 @@ function sharedOf(context: PackContext): readonly Shared[] {
  */
 const hostsPerSpread = 3;
 
+/**
+ * Returns the number of nodes that some resource needs, if every node has as much of it as the
+ * largest. Smaller numbers cannot hold the pods, and trying them takes time.
+ */
+function nodesByRoom(context: PackContext): number {
+  const demand = demandOf(
+    context.kinds.map((kind) => ({ kind, count: kind.count })),
+    context.perUnit.length,
+  );
+  const states = new Set(context.kinds.flatMap(({ openings }) => openings));
+  const rooms = [...states].flatMap(({ widest }) => widest);
+  return demand.reduce((most, amount, r) => {
+    const largest = rooms.reduce((room, other) => Math.max(room, float64At(other, r)), 0);
+    return amount > 0 && largest > 0 ? Math.max(most, Math.ceil(amount / largest)) : most;
+  }, 1);
+}
+
 /** Returns the number of nodes that anti-affinity and host ports need to keep pods apart. */
 function fewestNodes(context: PackContext): number {
   const counts = new Map<string, number>();
@@ -92,8 +110,18 @@ function isWider(state: State, other: State): boolean {
   );
 }
 
-/** Returns the opening states of the nodes, each as often as its share of the demand requires. */
-function slotStates(context: PackContext, nodes: number): readonly State[] | undefined {
+/**
+ * How often each opening state occurs among the nodes: as its share of the demand requires, or all
+ * as often. Pods that spread over zones and hosts need as many nodes in each zone.
+ */
+type Division = 'by-demand' | 'equal';
+
+/** Returns the opening states of the nodes: `nodes`, or a few more to divide them equally. */
+function slotStates(
+  context: PackContext,
+  nodes: number,
+  division: Division,
+): readonly State[] | undefined {
   const demands = new Map<State, number>();
   for (const kind of context.kinds) {
     const [opening] = kind.openings;
@@ -108,6 +136,10 @@ function slotStates(context: PackContext, nodes: number): readonly State[] | und
   for (const state of states)
     if (states.some((other) => other !== state && isWider(state, other))) demands.delete(state);
   if (demands.size > nodes) return undefined;
+  if (division === 'equal') {
+    const each = Math.ceil(nodes / demands.size);
+    return [...demands.keys()].flatMap((state) => Array<State>(each).fill(state));
+  }
   const total = [...demands.values()].reduce((sum, demand) => sum + demand, 0);
   const given = new Map([...demands.keys()].map((state) => [state, 0]));
   const slots: State[] = [];
@@ -168,11 +200,12 @@ export type Standing = (group: Group) => number;
 function fleetOf(
   context: PackContext,
   shared: readonly Shared[],
-  what: { readonly nodes: number; readonly standing: Standing },
+  what: { readonly nodes: number; readonly standing: Standing; readonly division: Division },
 ): (Fleet & { readonly context: PackContext }) | undefined {
-  const { nodes, standing } = what;
-  const slots = slotStates(context, nodes);
+  const { standing, division } = what;
+  const slots = slotStates(context, what.nodes, division);
   if (slots === undefined) return undefined;
+  const nodes = slots.length;
   const bins = slots.map((state, index) => emptyBin(context, index, state));
   const left = Int32Array.from(context.kinds.map((kind) => kind.count));
   // The floors are lifted while shares are dealt, so no node is limited. The result is checked
@@ -226,7 +259,7 @@ export function balancedPack(
     (most, { count, group }) => Math.max(most, count / group.maxSkew),
     0,
   );
-  let count = Math.max(fewestNodes(context), hostsPerSpread);
+  let count = Math.max(fewestNodes(context), nodesByRoom(context), hostsPerSpread);
   let best: Balanced | undefined;
   for (
     let attempt = 0, successes = 0;
@@ -236,17 +269,22 @@ export function balancedPack(
     !shouldStop();
     attempt += 1
   ) {
-    const fleet = fleetOf(context, shared, { nodes: count, standing });
+    const fleet =
+      fleetOf(context, shared, { nodes: count, standing, division: 'by-demand' }) ??
+      fleetOf(context, shared, { nodes: count, standing, division: 'equal' });
     const bins =
       fleet === undefined ? undefined : greedyPack(fleet.context, true, () => false, fleet);
     if (fleet !== undefined && bins !== undefined) {
-      successes += 1;
+      successes += best === undefined || totalPrice(bins) >= totalPrice(best.bins) ? 1 : 0;
       if (best === undefined || totalPrice(bins) < totalPrice(best.bins))
         best = { context: fleet.context, bins };
     }
     count = Math.max(
       count + 1,
-      Math.ceil(count * (successes > 0 ? growthAfterSuccess : growthBeforeSuccess)),
+      Math.ceil(
+        Math.max(count, fleet?.bins.length ?? 0) *
+          (successes > 0 ? growthAfterSuccess : growthBeforeSuccess),
+      ),
     );
   }
   return best;
