@@ -345,6 +345,68 @@ describe('an interruption', () => {
     },
   );
 
+  /** Bodies that mean nothing, and notices that no effect can follow. */
+  const noise = (): readonly string[] => {
+    const whole = JSON.parse(spotNotice('i-0123456789abcdef0')) as Readonly<
+      Record<string, unknown>
+    >;
+    const changed = (change: object): string => JSON.stringify({ ...whole, ...change });
+    const health = { source: 'aws.health', 'detail-type': 'AWS Health Event' };
+    const scheduled = { service: 'EC2', eventTypeCategory: 'scheduledChange' };
+    return [
+      'null',
+      '[]',
+      '{',
+      '"x"',
+      changed({}),
+      changed({ detail: null }),
+      changed({ detail: { 'instance-id': 7 } }),
+      changed({ detail: { 'instance-id': 'i-zz' } }),
+      changed({ time: 'yesterday' }),
+      changed({ time: '+275760-09-13T00:00:00Z' }),
+      changed({ version: '9' }),
+      changed({ account: null }),
+      changed({
+        ...health,
+        detail: { ...scheduled, affectedEntities: [null, {}, { entityValue: 1 }] },
+      }),
+      changed({ ...health, detail: { ...scheduled, affectedEntities: 'all' } }),
+      'x'.repeat(200_000),
+    ];
+  };
+
+  test.each([1, 2, 3, 4, 5])(
+    'is obeyed at once by its earliest deadline among others that come twice, late and broken (order %i)',
+    async (seed) => {
+      const { instanceId } = await spot();
+      reap();
+      await cluster.pass(2);
+      const sentMs = cluster.clock.nowMs();
+      const at = (aheadMs: number): string =>
+        JSON.stringify({
+          ...(JSON.parse(spotNotice(instanceId)) as object),
+          time: new Date(sentMs + aheadMs).toISOString(),
+        });
+      const notices = [at(0), at(-30_000), at(-30_000), at(20_000), at(400_000_000)];
+      const far = JSON.stringify({
+        ...(JSON.parse(spotNotice(instanceId)) as object),
+        time: '+275760-09-13T00:00:00Z',
+      });
+      const bodies = [...notices, far, ...noise()].map((body, index) => ({
+        body,
+        rank: Math.sin(seed * 97 + index * 13),
+      }));
+      for (const { body } of bodies.sort((a, b) => a.rank - b.rank)) cluster.twin.queue.send(body);
+      await cluster.pass(2);
+      expect(tainted('n1')).toBe(true);
+      expect(retirementOn('n1')?.deadlineMs).toBe(sentMs - 30_000 + 110_000);
+      await cluster.pass(80, () => isDeleting('claim-n1'));
+      expect(deadlineOf('claim-n1')).toBeLessThanOrEqual(sentMs + 80_000);
+      await cluster.pass(120);
+      expect(cluster.twin.queue.depth()).toMatchObject({ visible: 0, hidden: 0 });
+    },
+  );
+
   const endNotice = (instanceId: string): string =>
     JSON.stringify({
       ...(JSON.parse(spotNotice(instanceId)) as object),
