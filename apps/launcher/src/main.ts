@@ -1,6 +1,6 @@
 import { createAwsCloud } from '@dovetail/adapter-aws/cloud';
 import { userDataRenderer } from '@dovetail/adapter-aws/user-data';
-import { connectKubernetes } from '@dovetail/adapter-kubernetes';
+import { connectKubernetes, trustedCa } from '@dovetail/adapter-kubernetes';
 import { connectNats, credentialsOf } from '@dovetail/adapter-nats';
 import { type Assembled, awsPlaceOf, runService, type Shell, systemHash } from '@dovetail/runtime';
 import { EventRecorder, runBeside } from '@dovetail/service-kit';
@@ -47,7 +47,7 @@ function assemble(shell: Shell<typeof launcherSettings>): Assembled {
   const outside = { kube, cloud, ...around };
   const service = createLauncher(
     { ...outside, userData: userDataRenderer },
-    launcherConfigOf(shell.settings),
+    launcherConfigOf(shell.settings, trustedCa(kubeconfig === '' ? undefined : kubeconfig)),
   );
   const close = (): Promise<void> => {
     cloud.close();

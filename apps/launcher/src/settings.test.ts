@@ -6,13 +6,13 @@ import { launcherConfigOf, launcherSettings } from './settings.js';
 
 const named = { clusterName: 'lab', region: 'us-west-2' };
 
-function configOf(env: Readonly<Record<string, string>>): LauncherConfig {
+function configOf(env: Readonly<Record<string, string>>, ownCa?: string): LauncherConfig {
   const read = readSettings({ name: 'launcher', purpose: 'launches' }, launcherSettings, {
     env: { CLUSTER_NAME: named.clusterName, AWS_REGION: named.region, ...env },
     args: [],
   });
   if (read.kind === 'help') throw new Error('no help was asked for');
-  return launcherConfigOf(read.settings);
+  return launcherConfigOf(read.settings, ownCa);
 }
 
 const defaults = defaultLauncherConfig(named);
@@ -20,6 +20,9 @@ const { discovery } = defaults;
 const ca = Buffer.from('-----BEGIN CERTIFICATE-----\n').toString('base64');
 
 test('without settings the config is the default', () => expect(configOf({})).toEqual(defaults));
+
+test('the CA by which the launcher trusts the API server is in the config', () =>
+  expect(configOf({}, ca)).toEqual({ ...defaults, ownCa: ca }));
 
 test.each<[string, string, Partial<LauncherConfig>]>([
   ['CLUSTER_NAME', 'prod', { clusterName: 'prod' }],

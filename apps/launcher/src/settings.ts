@@ -27,14 +27,14 @@ const clusterSettings = {
   clusterCa: {
     env: 'CLUSTER_CA_BUNDLE',
     flag: 'cluster-ca-bundle',
-    help: 'CA certificates by which nodes trust the API server, as PEM or as base64 of it; none: EKS is asked.',
+    help: 'CA certificates by which nodes trust the API server, as PEM or as base64 of it; none: EKS is asked, or else those by which the launcher trusts it.',
     fallback: '',
     parse: caBundle,
   },
   clusterServiceCidr: {
     env: 'CLUSTER_SERVICE_CIDR',
     flag: 'cluster-service-cidr',
-    help: 'Addresses of Services, which nodes of AL2023 must know; none: EKS is asked. With all three of these EKS is never asked.',
+    help: 'Addresses of Services, which nodes of AL2023 must know; none: EKS is asked. With this and the endpoint EKS is not asked.',
     fallback: '',
     parse: cidrBlock,
   },
@@ -89,8 +89,11 @@ export const launcherSettings = {
   },
 } as const;
 
-/** The launcher's config by these settings. */
-export function launcherConfigOf(given: SettingsOf<typeof launcherSettings>): LauncherConfig {
+/** The launcher's config by these settings, and by the CA that the launcher itself trusts. */
+export function launcherConfigOf(
+  given: SettingsOf<typeof launcherSettings>,
+  ownCa: string | undefined,
+): LauncherConfig {
   const { clusterEndpoint, clusterCa, clusterServiceCidr, defaultInstanceProfile } = given;
   const { clusterName, region, vmMemoryOverheadPercent, reservedEnis } = given;
   const defaults = defaultLauncherConfig({ clusterName, region });
@@ -98,6 +101,7 @@ export function launcherConfigOf(given: SettingsOf<typeof launcherSettings>): La
     ...defaults,
     ...(clusterEndpoint === '' ? {} : { clusterEndpoint }),
     ...(clusterCa === '' ? {} : { clusterCa }),
+    ...(ownCa === undefined ? {} : { ownCa }),
     ...(clusterServiceCidr === '' ? {} : { clusterServiceCidr }),
     ...(defaultInstanceProfile === '' ? {} : { defaultInstanceProfile }),
     isolatedVpc: given.isolatedVpc,

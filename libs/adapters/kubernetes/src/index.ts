@@ -1,1 +1,2 @@
+export { trustedCa } from './cluster-ca.js';
 export { connectKubernetes } from './kube-api.js';

@@ -13,8 +13,8 @@ import {
   type PodBindings,
   type PodEvictions,
 } from '@dovetail/core-ports';
-import { KubeConfig } from '@kubernetes/client-node';
 
+import { kubeConfigAt } from './cluster-ca.js';
 import type { RequestPace } from './request-pacer.js';
 import { pathOf, type Rest, restOver, urgently } from './rest.js';
 import { watchResource } from './watch.js';
@@ -59,9 +59,7 @@ export function connectKubernetes(options: KubernetesOptions): PacedKubeApi {
 
 /** The connection that the options name. */
 export function restOf(options: KubernetesOptions): Rest {
-  const config = new KubeConfig();
-  if (options.kubeconfigPath === undefined) config.loadFromDefault();
-  else config.loadFromFile(options.kubeconfigPath);
+  const config = kubeConfigAt(options.kubeconfigPath);
   const { timeoutMs = 30_000, pace, mayWrite } = options;
   return restOver(config, {
     timeoutMs,

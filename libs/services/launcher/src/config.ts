@@ -10,6 +10,11 @@ export type LauncherConfig = {
   readonly clusterEndpoint?: string;
   /** Base64 of the API server's CA certificates. Absent: EKS is asked. */
   readonly clusterCa?: string;
+  /**
+   * Base64 of the CA certificates by which the launcher itself trusts the API server. Nodes get
+   * them when neither `clusterCa` nor EKS names others.
+   */
+  readonly ownCa?: string;
   /** The addresses of Services, which nodes of AL2023 must know. Absent: EKS is asked. */
   readonly clusterServiceCidr?: string;
   /** Services of AWS that have no VPC endpoint are out of reach and are not asked. */

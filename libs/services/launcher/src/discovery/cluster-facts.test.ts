@@ -84,6 +84,29 @@ describe('the cluster in settings', () => {
     expect([asked, warnings()]).toEqual([0, []]);
   });
 
+  test.each([
+    ['EKS knows the cluster', undefined],
+    ['EKS refuses to describe it', refused],
+  ])('needs no CA where %s: nodes get that of the launcher', async (_how, answer) => {
+    self = await launcherStage();
+    const { clusterCa: _none, ...given } = settings();
+    await launcherWith(answer ?? ((name) => self.cloud.clusterInfo(name)), {
+      ...given,
+      ownCa: 'b3du',
+    });
+    const { boot } = await firstMachine();
+    expect(boot).toMatchObject({ joins: true, config: { certificateAuthority: 'b3du' } });
+    expect(asked).toBe(0);
+  });
+
+  test('is not needed for EKS, whose CA goes before that of the launcher', async () => {
+    self = await launcherStage();
+    await launcherWith((name) => self.cloud.clusterInfo(name), { ownCa: 'b3du' });
+    const { boot } = await firstMachine();
+    const { certificateAuthority } = self.twin.cluster();
+    expect(boot).toMatchObject({ joins: true, config: { certificateAuthority } });
+  });
+
   test('is what nodes boot with in part: EKS is asked for what is not set', async () => {
     self = await launcherStage();
     await launcherWith((name) => self.cloud.clusterInfo(name), {

@@ -32,7 +32,7 @@ export type ClusterFactsDeps = {
 /** The settings that say how nodes reach the cluster. A setting wins over EKS' answer. */
 export type ClusterSettings = Pick<
   LauncherConfig,
-  'clusterName' | 'clusterEndpoint' | 'clusterCa' | 'clusterServiceCidr'
+  'clusterName' | 'clusterEndpoint' | 'clusterCa' | 'ownCa' | 'clusterServiceCidr'
 >;
 
 /** The facts, and why EKS did not answer if the settings had to stand in. */
@@ -71,11 +71,11 @@ export async function readClusterFacts(
 
 /** How nodes reach the cluster; undefined when neither settings nor EKS say it. */
 function reachedBy(
-  { clusterEndpoint, clusterCa, clusterServiceCidr }: ClusterSettings,
+  { clusterEndpoint, clusterCa, ownCa, clusterServiceCidr }: ClusterSettings,
   info: EksCluster | undefined,
 ): Pick<ClusterFacts, 'endpoint' | 'certificateAuthority' | 'serviceCidr'> | undefined {
   const endpoint = clusterEndpoint ?? info?.endpoint;
-  const certificateAuthority = clusterCa ?? info?.certificateAuthority;
+  const certificateAuthority = clusterCa ?? info?.certificateAuthority ?? ownCa;
   const serviceCidr = clusterServiceCidr ?? info?.serviceCidr;
   if (endpoint === undefined || certificateAuthority === undefined) return undefined;
   return { endpoint, certificateAuthority, ...(serviceCidr === undefined ? {} : { serviceCidr }) };
@@ -100,7 +100,7 @@ function dnsOf(service: KubeObject | undefined): Pick<ClusterFacts, 'dnsIp'> {
 /** The variables of the settings that are not given. */
 const missingIn = (settings: ClusterSettings): readonly string[] => [
   ...(settings.clusterEndpoint === undefined ? ['CLUSTER_ENDPOINT'] : []),
-  ...(settings.clusterCa === undefined ? ['CLUSTER_CA_BUNDLE'] : []),
+  ...((settings.clusterCa ?? settings.ownCa) === undefined ? ['CLUSTER_CA_BUNDLE'] : []),
   ...(settings.clusterServiceCidr === undefined ? ['CLUSTER_SERVICE_CIDR'] : []),
 ];
 
