@@ -376,17 +376,23 @@ test('a claim that has no node yet says so in an Event', async () => {
   );
 });
 
-test('terminations are capped per minute', async () => {
+test('terminations are capped per minute; each instance that waits has its own turn, told once', async () => {
   await started({
     consolidationPolicy: 'WhenEmpty',
     consolidateAfter: '0s',
     budgets: [{ nodes: '100%' }],
   });
-  for (const name of ['n1', 'n2', 'n3']) await cluster.node(name);
+  const names = ['n1', 'n2', 'n3', 'n4', 'n5'];
+  for (const name of names) await cluster.node(name);
   reap({
     config: { termination: { ...defaultReaperConfig.termination, terminationsPerMinute: 2 } },
   });
+  const running = () => cluster.runningInstances().length;
+  const capped = () => cluster.metrics.value('dovetail_terminations_capped_total');
+  const told = () => cluster.log.entries.filter(({ name }) => name === 'terminations-capped');
   await cluster.pass(40);
-  expect(cluster.runningInstances()).toHaveLength(1);
-  expect(await cluster.pass(60, () => cluster.runningInstances().length === 0)).toBe(true);
+  expect([running(), capped(), told().length]).toEqual([3, 3, 1]);
+  expect(await cluster.pass(40, () => running() === 1)).toBe(true);
+  expect(await cluster.pass(70, () => running() === 0)).toBe(true);
+  expect(capped()).toBe(3);
 });

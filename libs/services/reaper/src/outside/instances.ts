@@ -1,4 +1,5 @@
 import type { InstanceState } from '@dovetail/core-disruption';
+import { at } from '@dovetail/core-invariant';
 import type {
   Clock,
   Instance,
@@ -57,6 +58,9 @@ export class Instances {
   readonly #endings: Gathered<ReadonlyMap<string, Refusal>>;
   /** When each instance of the last minute was ended. */
   readonly #endedMs = new Map<string, number>();
+  /** When each instance that waits for the cap has its turn. */
+  readonly #turnsMs = new Map<string, number>();
+  #cappedToldMs = -Infinity;
 
   constructor(
     deps: InstancesDeps,
@@ -93,6 +97,7 @@ export class Instances {
     this.#forgetEnded(nowMs);
     if (!this.#endedMs.has(id) && this.#endedMs.size >= this.#perMinuteMax)
       return this.#putOff(id, nowMs);
+    this.#turnsMs.delete(id);
     this.#endedMs.set(id, nowMs);
     const refusal = (await this.#endings.ask(id, stop)).get(id);
     if (refusal === undefined) return { kind: 'accepted' };
@@ -103,15 +108,32 @@ export class Instances {
     for (const [id, atMs] of this.#endedMs) if (nowMs - atMs >= minuteMs) this.#endedMs.delete(id);
   }
 
+  /** Gives each instance that waits a turn of its own, as earlier ends leave the minute. */
   #putOff(id: string, nowMs: number): TerminationAnswer {
+    for (const [other, turnMs] of this.#turnsMs) if (turnMs <= nowMs) this.#turnsMs.delete(other);
+    const known = this.#turnsMs.get(id);
+    const turnMs = known ?? this.#nextTurnMs();
+    this.#turnsMs.set(id, turnMs);
+    if (known === undefined) this.#tellCapped(id, nowMs);
+    return { kind: 'later', afterMs: Math.max(1, turnMs - nowMs) };
+  }
+
+  #nextTurnMs(): number {
+    const ends = [...this.#endedMs.values()].sort((a, b) => a - b);
+    const waiting = this.#turnsMs.size;
+    const minutes = 1 + Math.floor(waiting / ends.length);
+    return at(ends, waiting % ends.length) + minutes * minuteMs;
+  }
+
+  #tellCapped(id: string, nowMs: number): void {
     const { metrics, log } = this.#deps;
     metrics.count('dovetail_terminations_capped_total');
+    if (nowMs - this.#cappedToldMs < minuteMs) return;
+    this.#cappedToldMs = nowMs;
     log.warn(
       'terminations-capped',
-      `${String(this.#endedMs.size)} instances were ended within a minute, the most that is allowed; ${id} waits`,
+      `${String(this.#endedMs.size)} instances were ended within a minute, the most that is allowed; ${id} waits, and others may`,
       { instance: id },
     );
-    const oldestMs = Math.min(...this.#endedMs.values());
-    return { kind: 'later', afterMs: Math.max(1, oldestMs + minuteMs - nowMs) };
   }
 }
