@@ -211,7 +211,7 @@ export function decidePass(views: readonly NodeView[], options: PassOptions): Pa
   };
 }
 
-/** What the budgets of each pool allow for empty nodes. */
+/** Asks the budgets of each pool how many empty nodes may go. */
 function emptyBudgets(
   views: readonly NodeView[],
   census: ReadonlyMap<string, PoolCensus>,
