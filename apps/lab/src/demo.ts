@@ -152,7 +152,7 @@ function sentence({ summary, reasons, ...decision }: Decision): string {
   const bound =
     !whole || decision.lowerBoundMicrosPerHour === undefined
       ? ''
-      : ` (no plan can cost less than $${(decision.lowerBoundMicrosPerHour / 1e6).toFixed(4)}/h)`;
+      : ` (no plan with as few nodes costs less than $${(decision.lowerBoundMicrosPerHour / 1e6).toFixed(4)}/h)`;
   // Other summaries contain their reason. A plan gives the reason for its choice of pool only among
   // its reasons.
   const why = whole
