@@ -1,8 +1,14 @@
-import { type Parsed, type Pod, podOf, type Raw, recordOf } from '@dovetail/core-kube-model';
+import {
+  type AdmissionObjects,
+  admittedSpec,
+  type Parsed,
+  type Pod,
+  podOf,
+  type Raw,
+  recordOf,
+} from '@dovetail/core-kube-model';
 
 import type { Inventory, Item } from './kinds.js';
-
-const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
@@ -12,8 +18,11 @@ const systemPriorities: readonly (readonly [string, number])[] = [
   ['system-node-critical', 2_000_001_000],
 ];
 
-/** Changes that the API server makes to a pod's spec on its way in. */
-export type Admission = (spec: Raw) => Raw;
+/**
+ * Changes that the API server makes to a pod's spec on its way into a namespace. No namespace: the
+ * pod is there already, and the defaults of LimitRanges leave it alone.
+ */
+export type Admission = (spec: Raw, namespace: string | undefined) => Raw;
 
 /** Reads a pod as the API server would admit it. Without containers it would not. */
 export function admittedPod(object: Raw, admit: Admission): Parsed<Pod> {
@@ -27,7 +36,9 @@ export function admittedPod(object: Raw, admit: Admission): Parsed<Pod> {
       value: none ? '(absent)' : '[]',
       remedy: 'write at least one container',
     };
-  return podOf({ ...object, spec: admit(recordOf(spec)) });
+  const { namespace, creationTimestamp } = recordOf(object['metadata']);
+  const isMade = typeof creationTimestamp === 'string';
+  return podOf({ ...object, spec: admit(recordOf(spec), isMade ? undefined : textOf(namespace)) });
 }
 
 function withPriority(
@@ -39,28 +50,6 @@ function withPriority(
   const name = spec['priorityClassName'];
   const priority = typeof name === 'string' && name !== '' ? priorities.get(name) : byDefault;
   return priority === undefined ? spec : { ...spec, priority };
-}
-
-function withRuntime(spec: Raw, classes: ReadonlyMap<string, Raw>): Raw {
-  const runtime = classes.get(textOf(spec['runtimeClassName']));
-  if (runtime === undefined) return spec;
-  const scheduling = recordOf(runtime['scheduling']);
-  const overhead = recordOf(runtime['overhead'])['podFixed'];
-  return {
-    ...spec,
-    ...(spec['overhead'] === undefined && overhead !== undefined ? { overhead } : {}),
-    ...(scheduling['nodeSelector'] === undefined
-      ? {}
-      : {
-          nodeSelector: {
-            ...recordOf(spec['nodeSelector']),
-            ...recordOf(scheduling['nodeSelector']),
-          },
-        }),
-    ...(scheduling['tolerations'] === undefined
-      ? {}
-      : { tolerations: [...list(spec['tolerations']), ...list(scheduling['tolerations'])] }),
-  };
 }
 
 const valueOf = (item: Item): number | undefined =>
@@ -79,9 +68,21 @@ function addMissing(
   if (runtime !== '' && !known.runtimes.has(runtime)) missing.add(`RuntimeClass/${runtime}`);
 }
 
+/** The LimitRanges and RuntimeClasses of the input. */
+export function admissionObjectsOf(inventory: Inventory): AdmissionObjects {
+  const limitRanges = inventory.of('LimitRange');
+  const runtimes = new Map(inventory.of('RuntimeClass').map((item) => [item.name, item.object]));
+  return {
+    limitRanges: (namespace) =>
+      limitRanges.filter((item) => item.namespace === namespace).map(({ object }) => object),
+    runtimeClass: (name) => runtimes.get(name),
+  };
+}
+
 /**
- * Priorities by PriorityClass, and overhead and placement by RuntimeClass, as their admission
- * plug-ins write them in. `missing` fills with the classes that pods name and the input lacks.
+ * Priorities by PriorityClass, overhead and placement by RuntimeClass, and defaults by LimitRange,
+ * as their admission plug-ins write them in. `missing` fills with the classes that pods name and the
+ * input lacks.
  */
 export function admissionOf(inventory: Inventory): {
   readonly admit: Admission;
@@ -96,12 +97,16 @@ export function admissionOf(inventory: Inventory): {
     }),
   ]);
   const byDefault = classes.filter((item) => item.object['globalDefault'] === true).map(valueOf)[0];
-  const runtimes = new Map(inventory.of('RuntimeClass').map((item) => [item.name, item.object]));
+  const objects = admissionObjectsOf(inventory);
   const missing = new Set<string>();
-  const known = { priorities: new Set(priorities.keys()), runtimes: new Set(runtimes.keys()) };
-  const admit: Admission = (spec) => {
+  const runtimes = new Set(inventory.of('RuntimeClass').map(({ name }) => name));
+  const known = { priorities: new Set(priorities.keys()), runtimes };
+  const admit: Admission = (spec, namespace) => {
     addMissing(missing, spec, known);
-    return withRuntime(withPriority(spec, priorities, byDefault), runtimes);
+    const admitted = withPriority(spec, priorities, byDefault);
+    return namespace === undefined
+      ? admittedSpec(admitted, '', { ...objects, limitRanges: () => [] })
+      : admittedSpec(admitted, namespace, objects);
   };
   return { admit, missing };
 }

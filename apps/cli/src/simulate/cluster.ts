@@ -13,10 +13,12 @@ import {
   pvOf,
   type Raw,
   storageClassOf,
+  withAdmittedTemplate,
 } from '@dovetail/core-kube-model';
 import type { ExistingNode, PoolOptions } from '@dovetail/core-scheduling';
 
 import { valueOf } from '../manifests/objects.js';
+import { admissionObjectsOf } from './admission.js';
 import type { Catalog } from './catalog.js';
 import type { Inventory } from './kinds.js';
 import { claimWithOurClass } from './pools.js';
@@ -73,7 +75,10 @@ export async function clusterOf(
   for (const claim of await all(inventory, 'NodeClaim', readClaim)) cluster.set('claim', claim);
   for (const budget of await all(inventory, 'PodDisruptionBudget', pdbOf))
     cluster.set('pdb', budget);
-  for (const one of await all(inventory, 'DaemonSet', daemonSetOf)) cluster.set('daemonset', one);
+  const admission = admissionObjectsOf(inventory);
+  const readDaemonSet = (raw: unknown): ReturnType<typeof daemonSetOf> =>
+    daemonSetOf(withAdmittedTemplate(raw as Raw, admission));
+  for (const one of await all(inventory, 'DaemonSet', readDaemonSet)) cluster.set('daemonset', one);
   for (const one of await all(inventory, 'PersistentVolume', pvOf)) cluster.set('pv', one);
   for (const one of await all(inventory, 'PersistentVolumeClaim', pvcOf)) cluster.set('pvc', one);
   for (const one of await all(inventory, 'StorageClass', storageClassOf))

@@ -24,6 +24,7 @@ const readVersions: ReadonlyMap<string, string> = new Map([
   ['PodDisruptionBudget', 'policy/v1'],
   ['PriorityClass', 'scheduling.k8s.io/v1'],
   ['RuntimeClass', 'node.k8s.io/v1'],
+  ['LimitRange', 'v1'],
 ]);
 const namespaced = new Set([
   'Pod',
@@ -36,6 +37,7 @@ const namespaced = new Set([
   'DaemonSet',
   'PersistentVolumeClaim',
   'PodDisruptionBudget',
+  'LimitRange',
 ]);
 
 /** Kinds in lower case, as a misspelt manifest may name them. */

@@ -42,7 +42,7 @@ function sharedText(object: Raw): string | undefined {
   )
     return undefined;
   return Object.keys(metadata).every((key) => identity.has(key))
-    ? JSON.stringify([spec, metadata['labels']])
+    ? JSON.stringify([spec, metadata['labels'], metadata['namespace']])
     : undefined;
 }
 

@@ -386,6 +386,27 @@ describe('workloads stand for their pods', () => {
       result.newNodes.map((node) => [node.instanceTypes[0], node.requests['cpu'], node.pods]),
     ).toEqual([['m5.xlarge', '2', ['default/a']]]);
   });
+  test.each([
+    [
+      'the defaults of a LimitRange',
+      'apiVersion: v1\nkind: LimitRange\nmetadata: {name: l, namespace: default}\nspec: {limits: [{type: Container, default: {cpu: 500m}}]}\n',
+    ],
+    [
+      'the overhead of a RuntimeClass',
+      'apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: vm}\nhandler: vm\noverhead: {podFixed: {cpu: 500m}}\n',
+    ],
+  ])('a DaemonSet and a Deployment ask for %s, as their pods will', async (_what, object) => {
+    const bare =
+      '  template:\n    metadata: {labels: {app: web}}\n    spec:\n      runtimeClassName: vm\n      containers: [{name: c}]\n';
+    const texts = [
+      pool(),
+      object,
+      workload('Deployment', `  replicas: 2\n${bare}`),
+      workload('DaemonSet', bare),
+    ];
+    const result = resultOf(await simulate([folderOf({ 'all.yaml': texts.join('\n---\n') })]));
+    expect(result.newNodes.map((node) => node.requests['cpu'])).toEqual(['1500m']);
+  });
   test('pods that are there already are not asked for again', async () => {
     const list = {
       apiVersion: 'v1',
