@@ -8,7 +8,11 @@ import { existingNode, nodeInFlight } from './existing-node.js';
 import type { PromisedRoom } from './promises.js';
 
 /** Answers the value that was made of the same parts before, or makes it. */
-type KeepNode = (uid: string, parts: readonly unknown[], make: () => ExistingNode) => ExistingNode;
+export type KeepNode = (
+  uid: string,
+  parts: readonly unknown[],
+  make: () => ExistingNode,
+) => ExistingNode;
 
 /** The parts of the view that its users know from different sources. */
 export type RoomSources = {
@@ -60,7 +64,8 @@ function claimInFlight(
   );
 }
 
-function joinedNode(
+/** A node that has joined, as `existingNodes` has it. */
+export function joinedNode(
   cluster: Cluster,
   node: Node,
   { keep = madeAnew, ...sources }: RoomSources,

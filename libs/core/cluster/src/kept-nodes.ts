@@ -1,9 +1,12 @@
+import type { Node } from '@dovetail/core-kube-model';
 import type { ExistingNode } from '@dovetail/core-scheduling';
 
 import { type CatalogView, typesOfClaim } from './catalog-view.js';
 import type { Cluster } from './cluster.js';
-import { existingNodes, type RoomSources } from './existing-nodes.js';
+import { existingNodes, joinedNode, type KeepNode, type RoomSources } from './existing-nodes.js';
 import { promisedRoom } from './promises.js';
+
+type Kept = { readonly parts: readonly unknown[]; readonly node: ExistingNode };
 
 /**
  * Nodes kept from one look to the next. A node of which nothing has changed is the same value as
@@ -11,7 +14,7 @@ import { promisedRoom } from './promises.js';
  */
 export class KeptRoom {
   readonly #cluster: Cluster;
-  #known = new Map<string, { readonly parts: readonly unknown[]; readonly node: ExistingNode }>();
+  #known = new Map<string, Kept>();
 
   constructor(cluster: Cluster) {
     this.#cluster = cluster;
@@ -20,18 +23,22 @@ export class KeptRoom {
   /** The nodes and claims in flight, as `existingNodes` gives them. */
   by(sources: Omit<RoomSources, 'keep'>): readonly ExistingNode[] {
     const before = this.#known;
-    const known: typeof before = new Map();
-    this.#known = known;
-    return existingNodes(this.#cluster, {
-      ...sources,
-      keep: (uid, parts, make) => {
-        const held = before.get(uid);
-        const kept =
-          held !== undefined && isSame(held.parts, parts) ? held : { parts, node: make() };
-        known.set(uid, kept);
-        return kept.node;
-      },
-    });
+    this.#known = new Map();
+    return existingNodes(this.#cluster, { ...sources, keep: this.#keepFrom(before) });
+  }
+
+  /** One node that has joined. It costs nothing for the others. */
+  one(node: Node, sources: Omit<RoomSources, 'keep'>): ExistingNode {
+    return joinedNode(this.#cluster, node, { ...sources, keep: this.#keepFrom(this.#known) });
+  }
+
+  #keepFrom(before: ReadonlyMap<string, Kept>): KeepNode {
+    return (uid, parts, make) => {
+      const held = before.get(uid);
+      const kept = held !== undefined && isSame(held.parts, parts) ? held : { parts, node: make() };
+      this.#known.set(uid, kept);
+      return kept.node;
+    };
   }
 }
 
@@ -49,10 +56,19 @@ export class KeptNodes {
 
   /** The nodes and claims in flight, as they are at `nowMs`. */
   now(nowMs: number): readonly ExistingNode[] {
-    return this.#room.by({
+    return this.#room.by(this.#sourcesAt(nowMs));
+  }
+
+  /** One node that has joined, as it is at `nowMs`. */
+  oneNow(node: Node, nowMs: number): ExistingNode {
+    return this.#room.one(node, this.#sourcesAt(nowMs));
+  }
+
+  #sourcesAt(nowMs: number): RoomSources {
+    return {
       typesOf: (claim) => typesOfClaim(this.#catalog, this.#cluster, claim),
       promisedTo: (holderUid) => promisedRoom(this.#cluster, holderUid, nowMs),
-    });
+    };
   }
 }
 

@@ -4,6 +4,7 @@ import {
   KeptNodes,
   snapshotWithoutNodes,
 } from '@dovetail/core-cluster';
+import type { Node } from '@dovetail/core-kube-model';
 import type { Clock, StopSignal } from '@dovetail/core-ports';
 import {
   checkBinAmong,
@@ -28,6 +29,12 @@ export const planOptionsOf = ({
 });
 
 /**
+ * How old the other nodes may be when pods come to one. Their promises keep what belongs to them
+ * from the admission on, and a watch may lag as much.
+ */
+const aroundMs = 250;
+
+/**
  * The independent checker on the launcher's own mirror. It keeps the nodes from one question to the
  * next. A question then costs what has changed since the one before, not all nodes and pods.
  */
@@ -37,6 +44,7 @@ export class Checker {
   readonly #options: PlanOptions;
   readonly #kept: KeptNodes;
   readonly #standing = new StandingNodes();
+  #last: { readonly atMs: number; readonly nodes: readonly ExistingNode[] } | undefined;
 
   constructor(cluster: Cluster, catalog: CatalogView, options: PlanOptions) {
     this.#cluster = cluster;
@@ -47,7 +55,21 @@ export class Checker {
 
   /** The nodes as they are now; those that did not change are the values of the last call. */
   nodes(nowMs: number): readonly ExistingNode[] {
-    return this.#kept.now(nowMs);
+    const nodes = this.#kept.now(nowMs);
+    this.#last = { atMs: nowMs, nodes };
+    return nodes;
+  }
+
+  /**
+   * The nodes around one that pods come to. That one is as it is now; the others are those of the
+   * last look, if it is not long ago: nodes become ready by the hundred.
+   */
+  nodesAround(node: Node, nowMs: number): readonly ExistingNode[] {
+    const last = this.#last;
+    const isRecent = last !== undefined && nowMs - last.atMs < aroundMs;
+    if (!isRecent || last.nodes.every(({ uid }) => uid !== node.uid)) return this.nodes(nowMs);
+    const fresh = this.#kept.oneNow(node, nowMs);
+    return last.nodes.map((each) => (each.uid === node.uid ? fresh : each));
   }
 
   /** As `nodes`; other work of the process gets its turn while many of them are new. */

@@ -7,7 +7,7 @@ import type { PromiseHolder, PromiseWriter } from '../admission/promise-writer.j
 /** The checker of places, and the time at which promises are judged. */
 export type FitDeps = {
   readonly clock: Clock;
-  readonly checker: Pick<Checker, 'nodes' | 'asOfNow'>;
+  readonly checker: Pick<Checker, 'nodesAround' | 'asOfNow'>;
 };
 
 /** All of the pods if they fit on the node together; else those that fit one after the other. */
@@ -16,10 +16,11 @@ export function podsThatFit(
   node: Node,
   pods: readonly Pod[],
 ): readonly Pod[] {
+  if (pods.length === 0) return pods;
   const uids = new Set(pods.map((pod) => pod.uid));
   // Room that these pods were promised is not taken: each of them is checked by itself.
   const nodes = checker
-    .nodes(clock.nowMs())
+    .nodesAround(node, clock.nowMs())
     .map((each) =>
       each.uid === node.uid
         ? { ...each, promisedPods: each.promisedPods.filter((pod) => !uids.has(pod.uid)) }
@@ -38,7 +39,7 @@ export function podsThatFit(
       nodes,
       beside: { newNodes: [], placements: [] },
     }).length === 0;
-  if (pods.length === 0 || fit(pods)) return pods;
+  if (fit(pods)) return pods;
   return pods.reduce<readonly Pod[]>(
     (kept, pod) => (fit([...kept, pod]) ? [...kept, pod] : kept),
     [],

@@ -3,16 +3,16 @@ import {
   type AdmissionNumber,
   type Channel,
   followState,
-  type PodPromise,
   publishVerdict,
   type StateKind,
   type Verdict,
 } from '@dovetail/contracts';
 import type { Cluster } from '@dovetail/core-cluster';
+import { compareText } from '@dovetail/core-kube-model';
 import { type Log, messageOf, type Metrics, type StopSignal } from '@dovetail/core-ports';
 import { FeedMirror, inParallel, Wake } from '@dovetail/service-kit';
 
-import { livePromises } from './live-promises.js';
+import { holdersToCompare, podPromiseOf } from './live-promises.js';
 
 /** The channel of the feed, the mirror of the cluster, and the epoch. */
 export type LauncherFeedDeps = {
@@ -33,7 +33,7 @@ const kinds = ['promise', 'admission'] as const satisfies readonly StateKind[];
 const compareMs = 1_000;
 /** How often the stream itself is read for messages that were deleted one by one. */
 const auditMs = 10_000;
-/** Changes come in bursts; the promises are derived again once for each burst. */
+/** Changes come in bursts; the changed promises are derived again once for each burst. */
 const burstMs = 25;
 /**
  * Verdicts published side by side: enough to fill a round trip to the bus, few beside its feeds.
@@ -51,6 +51,8 @@ export class LauncherFeed {
   readonly #changed: Wake;
   /** The promises that the mirror was given, as text by holder. */
   readonly #promises = new Map<string, string>();
+  /** Holders whose promises may have changed since they were last derived, by UID. */
+  #changedHolders = new Set<string>();
   /**
    * Whether head and promises have been set: until then, what the stream holds may still be right.
    */
@@ -101,11 +103,24 @@ export class LauncherFeed {
 
   #wakeOnChanges(): () => void {
     const { cluster } = this.#deps;
+    this.#changedHolders = new Set([...this.#promises.keys(), ...cluster.promises.holders()]);
     this.#changed.raise();
     return cluster.subscribe(({ kind, uid }) => {
-      const isPromised = kind === 'pod' && cluster.promises.holdersOf(uid).length > 0;
-      if (kind === 'claim' || kind === 'node' || isPromised) this.#changed.raise();
+      if (kind === 'claim' || kind === 'node') this.#holdersChanged([uid]);
+      if (kind === 'pod') this.#podChanged(uid);
     });
+  }
+
+  #podChanged(uid: string): void {
+    const { promises } = this.#deps.cluster;
+    this.#holdersChanged(promises.holdersOf(uid));
+    // Readers leave out the share of a pod that has moved by themselves: that has time.
+    for (const holderUid of promises.roomsOf(uid)) this.#changedHolders.add(holderUid);
+  }
+
+  #holdersChanged(uids: readonly string[]): void {
+    for (const uid of uids) this.#changedHolders.add(uid);
+    if (uids.length > 0) this.#changed.raise();
   }
 
   async #follow(stop: StopSignal): Promise<void> {
@@ -114,12 +129,12 @@ export class LauncherFeed {
   }
 
   async #derivePromises(stop: StopSignal): Promise<void> {
-    const { channel, cluster } = this.#deps;
+    const { channel } = this.#deps;
     while (!stop.aborted) {
       await this.#changed.wait(stop);
       if (stop.aborted) return;
       const startedMs = channel.clock.nowMs();
-      this.#set(livePromises(cluster, startedMs));
+      this.#derive(startedMs);
       this.#isComplete.promises = true;
       // With many promises it takes as long a pause as it worked.
       const tookMs = channel.clock.nowMs() - startedMs;
@@ -127,19 +142,21 @@ export class LauncherFeed {
     }
   }
 
-  #set(promises: readonly PodPromise[]): void {
-    const ended = new Set(this.#promises.keys());
-    for (const promise of promises) {
-      const { holderUid } = promise;
-      ended.delete(holderUid);
-      const text = JSON.stringify(promise);
+  /** Derives the promises of the holders that changed, in order of their UIDs. */
+  #derive(nowMs: number): void {
+    const holders = [...this.#changedHolders].sort(compareText);
+    this.#changedHolders = new Set();
+    for (const holderUid of holders) {
+      const promise = podPromiseOf(this.#deps.cluster, holderUid, nowMs);
+      const text = promise === undefined ? undefined : JSON.stringify(promise);
       if (this.#promises.get(holderUid) === text) continue;
-      this.#promises.set(holderUid, text);
-      this.#mirror.set(holderUid, { kind: 'promise', value: promise });
-    }
-    for (const holderUid of ended) {
-      this.#promises.delete(holderUid);
-      this.#mirror.gone('promise', holderUid);
+      if (promise === undefined || text === undefined) {
+        this.#promises.delete(holderUid);
+        this.#mirror.gone('promise', holderUid);
+      } else {
+        this.#promises.set(holderUid, text);
+        this.#mirror.set(holderUid, { kind: 'promise', value: promise });
+      }
     }
   }
 
@@ -147,6 +164,7 @@ export class LauncherFeed {
     const { clock } = this.#deps.channel;
     while (!stop.aborted) {
       await clock.sleep(compareMs, stop);
+      for (const uid of holdersToCompare(this.#deps.cluster)) this.#changedHolders.add(uid);
       this.#changed.raise();
       const { head, promises } = this.#isComplete;
       this.#mirror.reconcile({ complete: head && promises });

@@ -11,7 +11,12 @@ export function livePromises(cluster: Cluster, nowMs: number): readonly PodPromi
     .sort((a, b) => compareText(a.holderUid, b.holderUid));
 }
 
-function podPromiseOf(cluster: Cluster, holderUid: string, nowMs: number): PodPromise | undefined {
+/** The holder's promise, as the state feed carries it; undefined when none binds now. */
+export function podPromiseOf(
+  cluster: Cluster,
+  holderUid: string,
+  nowMs: number,
+): PodPromise | undefined {
   const live = livePromise(cluster, holderUid, nowMs);
   if (live === undefined) return undefined;
   const { holder, promise, waiting } = live;
@@ -28,3 +33,13 @@ function podPromiseOf(cluster: Cluster, holderUid: string, nowMs: number): PodPr
     ...(promise.forPodUids === undefined ? {} : { forPodUids: promise.forPodUids }),
   };
 }
+
+/**
+ * The holders of promises that may end by what no change of themselves or of their pods shows: the
+ * time, or the end of the node that they replace.
+ */
+export const holdersToCompare = ({ promises }: Cluster): readonly string[] =>
+  [...promises.holders()].filter((uid) => {
+    const { untilMs, replaces, forPodUids } = promises.of(uid) ?? {};
+    return untilMs !== undefined || (replaces !== undefined && forPodUids === undefined);
+  });
