@@ -358,6 +358,30 @@ test('deleting a Provisioner ends its nodes, and leaves those of a NodePool of t
   expect([cluster.names(nodes), cluster.runningInstances().length]).toEqual([['n2'], 1]);
 });
 
+test('a pool that cannot be read costs no reads for each look at its nodes, and its deletion is followed', async () => {
+  await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
+  await cluster.node('n1');
+  let reads = 0;
+  const get: KubeApi['get'] = (ref) => {
+    if (ref.resource === nodePools) reads += 1;
+    return cluster.kube.get(ref);
+  };
+  const odd = { template: { spec: { requirements: 7 } } };
+  const watch: KubeApi['watch'] = (watched, stop) => {
+    const { resource, project } = watched;
+    return resource === nodePools
+      ? cluster.kube.watch({ ...watched, project: (one) => project({ ...one, spec: odd }) }, stop)
+      : cluster.kube.watch(watched, stop);
+  };
+  reap({ kube: { ...cluster.kube, get, watch } });
+  await cluster.scale('web', 3);
+  await cluster.pass(30);
+  expect([reads, isDeleting('claim-n1')]).toEqual([0, false]);
+  await cluster.kube.delete({ resource: nodePools, name: 'default' });
+  await cluster.scale('web', 4);
+  expect(await cluster.pass(10, () => isDeleting('claim-n1'))).toBe(true);
+});
+
 test('a claim that has no node yet says so in an Event', async () => {
   await started();
   await cluster.node('n1');

@@ -48,6 +48,8 @@ function isPodEvent(before: Pod | undefined, after: Pod | undefined): boolean {
 export class ReaperCluster extends Cluster {
   /** When a pod last came or went, by claim name, as seen here; ahead of the claim's status. */
   readonly #podEvents = new Map<string, number>();
+  /** Keys of pools that are there and cannot be read, by UID. */
+  readonly #unreadablePools = new Map<string, string>();
   /** When each terminating pod was first seen so, by UID. */
   readonly #endingPods = new Map<string, number>();
   readonly #nowMs: () => number;
@@ -92,6 +94,17 @@ export class ReaperCluster extends Cluster {
   /** The view of every claim. */
   views(): readonly NodeView[] {
     return [...this.claims.values()].map((claim) => this.viewOf(claim));
+  }
+
+  /** Notes a pool (`NodePool/default`) that is there and cannot be read; undefined: it is not. */
+  noteUnreadablePool(uid: string, key: string | undefined): void {
+    if (key === undefined) this.#unreadablePools.delete(uid);
+    else this.#unreadablePools.set(uid, key);
+  }
+
+  /** Whether the watch shows a pool of this key that cannot be read. */
+  hasUnreadablePool(key: string): boolean {
+    return [...this.#unreadablePools.values()].includes(key);
   }
 
   /** When this process first saw the pod terminating, by its own clock. */

@@ -30,8 +30,10 @@ export async function followPoolDeletion(
 ): Promise<boolean> {
   const { deps, cluster } = context;
   if (!cluster.synced()) return false;
-  const pool = cluster.pools.one('key', poolKey(claim.pool));
+  const key = poolKey(claim.pool);
+  const pool = cluster.pools.one('key', key);
   if (pool !== undefined && pool.deletionMs === undefined) return false;
+  if (pool === undefined && cluster.hasUnreadablePool(key)) return false;
   const state = await poolState(context, claim);
   if (state === 'there' || !(await isOwnedByPool(context, claim))) return false;
   deps.log.info(

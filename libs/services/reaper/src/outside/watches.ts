@@ -87,12 +87,16 @@ function take<K extends ReaperKind>(
   event: Exclude<WatchEvent<Seen<K>>, { readonly kind: 'synced' }>,
 ): void {
   if (event.kind === 'gone') {
+    cluster.noteUnreadablePool(event.uid, undefined);
     unreadable.forget(event.uid);
     cluster.delete(kind, event.uid);
     return;
   }
   const { metadata, parsed } = event.value;
   const { name, uid = '' } = metadata;
+  const isUnreadablePool =
+    !parsed.ok && kind === 'pool' && metadata.deletionTimestamp === undefined;
+  cluster.noteUnreadablePool(uid, isUnreadablePool ? `${resource.kind}/${name}` : undefined);
   if (!parsed.ok) {
     unreadable.report({ kind: resource.kind, name, uid }, parsed);
     return;
