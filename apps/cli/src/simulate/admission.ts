@@ -81,8 +81,8 @@ export function admissionObjectsOf(inventory: Inventory): AdmissionObjects {
 
 /**
  * Priorities by PriorityClass, overhead and placement by RuntimeClass, and defaults by LimitRange,
- * as their admission plug-ins write them in. `missing` fills with the classes that pods name and the
- * input lacks.
+ * as their admission plug-ins write them in. `missing` fills with the classes that pods name and
+ * the input lacks.
  */
 export function admissionOf(inventory: Inventory): {
   readonly admit: Admission;
