@@ -42,6 +42,12 @@ function boundedWorld(world: World): World {
   return { ...world, classes };
 }
 
+/**
+ * The share of the time for the bound that knows the most. If it does not end by then, the rest is
+ * left to the weaker bounds.
+ */
+const wholeNodesShare = 0.7;
+
 /** The bound of each kind, in micro-dollars an hour; 0 if a kind gives none. */
 export type Bounds = Readonly<Record<Exclude<Bound['kind'], 'none'>, number>>;
 
@@ -108,12 +114,15 @@ export async function boundsOf(
     'resource-price': safe(resourcePriceBound(problem)),
     'aggregate-lp': safe(aggregateBound(problem)),
   };
-  const whole = safe(await integerAggregateBound(problem, lp, { timeMsMax: limits.programMsMax }));
-  const small = safe(await wholeNodesBound(world, lp, { timeMsMax: limits.programMsMax }));
+  // Of small worlds the bound that knows the most comes before those that know less.
+  const small = await wholeNodesBound(world, lp, {
+    timeMsMax: limits.programMsMax * wholeNodesShare,
+  });
+  const whole = await integerAggregateBound(problem, lp, { timeMsMax: limits.programMsMax });
   return {
     ...aggregate,
-    'integer-aggregate': whole,
-    'whole-nodes': small,
+    'integer-aggregate': safe(whole),
+    'whole-nodes': safe(small),
     ...(await programBounds(problem, lp, limits)),
   };
 }
