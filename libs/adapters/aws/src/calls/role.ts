@@ -1,4 +1,4 @@
-import { AssumeRoleCommand } from '@aws-sdk/nested-clients/sts';
+import { AssumeRoleCommand } from '@aws-sdk/client-sts';
 
 import type { AwsSession } from './session.js';
 

@@ -1,5 +1,5 @@
 import { EC2Client } from '@aws-sdk/client-ec2';
-import { STSClient } from '@aws-sdk/nested-clients/sts';
+import { STSClient } from '@aws-sdk/client-sts';
 import type { Clock, Log } from '@dovetail/core-ports';
 
 import { AwsCalls, type CallKind, type CallLimits, type CallObserver } from './calls.js';
