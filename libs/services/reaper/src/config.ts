@@ -27,6 +27,11 @@ type DisruptionConfig = RetirementLimits & {
    */
   readonly planBudgetMs: number;
   /**
+   * The same for a node with a deadline: as long as pending pods get. Hundreds of nodes may be
+   * noticed in one second, and their what-ifs stand in one line.
+   */
+  readonly urgentPlanBudgetMs: number;
+  /**
    * The longest wait for a solver's answer to a what-if. It covers the solver's wait of 2 s for its
    * mirror, the budget, and the writing of a large plan.
    */
@@ -37,10 +42,15 @@ type DisruptionConfig = RetirementLimits & {
    */
   readonly askRetryMs: number;
   /**
-   * What-ifs side by side, and as many for nodes with a deadline. A solver plans one at a time;
-   * more would only wait there until they are too late.
+   * What-ifs side by side. A solver plans one at a time; more would only wait there until they are
+   * too late.
    */
   readonly askConcurrency: number;
+  /**
+   * The same for nodes with a deadline. Each what-if makes five calls to the API server, which wait
+   * among those of all noticed nodes; with four, the solver had no work.
+   */
+  readonly urgentAskConcurrency: number;
   /**
    * How long a node is left alone after its retirement was given up. A watch may be silent for
    * minutes and show as empty what is not. A fault that keeps a replacement from being planned may
@@ -144,9 +154,11 @@ export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
     passIntervalMs: 10_000,
     passPauseMs: 500,
     planBudgetMs: 1_000,
+    urgentPlanBudgetMs: 100,
     planTimeoutMs: 5_000,
     askRetryMs: 5_000,
     askConcurrency: 4,
+    urgentAskConcurrency: 16,
     abandonPause: { firstMs: 10_000, maxMs: 600_000 },
     podEventPauseMs: 60_000,
     expiryWaitMs: 900_000,

@@ -211,6 +211,18 @@ describe('an interruption', () => {
     expect(deadlineOf('claim-n1')).toBeLessThanOrEqual(cluster.clock.nowMs() + 110_000);
   });
 
+  test('a noticed node is planned in the time of pending pods: hundreds may stand in one line', async () => {
+    await started();
+    const { instanceId } = await cluster.node('n1', { capacityType: 'spot' });
+    await cluster.scale('web', 3);
+    await cluster.pass(3);
+    const made = replacements({ afterMs: 600_000 });
+    reap();
+    cluster.twin.notify({ kind: 'spot-interruption', instanceId });
+    expect(await cluster.pass(20, () => made.requests.length > 0, 250)).toBe(true);
+    expect(made.requests[0]?.budgetMs).toBe(100);
+  });
+
   test('a Spot notice that comes while a solver thinks about the expired node keeps its deadline', async () => {
     await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
     const { instanceId } = await cluster.node('n1', { capacityType: 'spot', expireAfterMs: 5_000 });

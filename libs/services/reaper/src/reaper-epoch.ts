@@ -46,7 +46,7 @@ export class ReaperEpoch {
     this.#leftovers = new LeftoverTaints(context);
     this.#queue = this.#queueOf('claims', config.termination.concurrency);
     this.#asks = this.#queueOf('asks', config.disruption.askConcurrency);
-    this.#urgentAsks = this.#queueOf('urgent-asks', config.disruption.askConcurrency);
+    this.#urgentAsks = this.#queueOf('urgent-asks', config.disruption.urgentAskConcurrency);
   }
 
   #queueOf(name: string, concurrency: number): WorkQueue {

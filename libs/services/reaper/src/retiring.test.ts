@@ -261,6 +261,7 @@ describe('an expired node', () => {
     expect(made.requests[0]).toMatchObject({
       withoutNodes: ['n1'],
       commit: { nodeName: 'n1', reason: 'expired' },
+      budgetMs: 1_000,
     });
     expect((await decisions()).find(({ kind }) => kind === 'disrupt')).toMatchObject({
       summary: 'ending n1: expired, replaced by 1 new node',

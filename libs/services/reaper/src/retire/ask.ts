@@ -17,21 +17,28 @@ export type Asked =
   | { readonly kind: 'refused'; readonly code: string; readonly message: string }
   | { readonly kind: 'unknown' };
 
+/** The pods to plan, and why they must move. `isUrgent`: by a deadline. */
+type Moving = {
+  readonly pods: readonly Pod[];
+  readonly reason: string;
+  readonly isUrgent?: boolean;
+};
+
 /** Asks a solver to plan these pods without their node, and to hand the plan to the launcher. */
 export async function askForReplacement(
   context: ReaperContext,
   node: Node,
-  { pods, reason }: { readonly pods: readonly Pod[]; readonly reason: string },
+  { pods, reason, isUrgent = false }: Moving,
 ): Promise<Asked> {
   const { deps, config } = context;
   const { name: nodeName, uid: nodeUid } = node;
-  const { planBudgetMs, planTimeoutMs } = config.disruption;
+  const { planBudgetMs, urgentPlanBudgetMs, planTimeoutMs } = config.disruption;
   const podUids = pods.map(({ uid }) => uid).sort(compareText);
   const request = {
     podUids,
     withoutNodes: [nodeName],
     commit: { nodeName, nodeUid, reason },
-    budgetMs: planBudgetMs,
+    budgetMs: isUrgent ? urgentPlanBudgetMs : planBudgetMs,
   };
   try {
     const channel = channelOf(deps, config);

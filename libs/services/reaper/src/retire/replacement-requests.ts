@@ -57,7 +57,11 @@ export class ReplacementRequests {
       message: `Launching replacements for ${node.name}`,
     });
     const { cause } = retirement;
-    const asked = await askForReplacement(this.#context, node, { pods, reason: cause });
+    const asked = await askForReplacement(this.#context, node, {
+      pods,
+      reason: cause,
+      isUrgent: deadlineMs !== undefined,
+    });
     const answer = this.#answerTo(asked, retirement);
     if (answer === undefined) return undefined;
     const standing = await changeRetirement(kube, node, answering(askedMs, answer));
