@@ -1,5 +1,5 @@
 import { kubeResources } from '@dovetail/core-ports';
-import { ourNodes, untilRunning } from '@dovetail/test-support/cluster';
+import { claims, ourNodes, untilRunning } from '@dovetail/test-support/cluster';
 import { podObject, poolReady } from '@dovetail/test-support/placement';
 import { poolManifest } from '@dovetail/test-support/workload';
 import { openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
@@ -58,6 +58,20 @@ const cases = [
   ],
 ] as const;
 
+/** A pool of dedicated hosts beside the other. */
+const dedicatedPool = `
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: { name: dedicated }
+spec:
+  template:
+    spec:
+      nodeClassRef: { group: karpenter.k8s.aws, kind: EC2NodeClass, name: default }
+      requirements:
+        - { key: karpenter.k8s.aws/instance-tenancy, operator: In, values: [dedicated] }
+        - { key: node.kubernetes.io/instance-type, operator: In, values: [m5.large] }
+`;
+
 /** Labels that a node of such a type must not have, because the type has no such part. */
 const absent = {
   'm5d.large': ['instance-gpu-name', 'instance-accelerator-name', 'capacity-reservation-id'],
@@ -98,4 +112,36 @@ describe.each(await worlds())('a node on the %s world', (kind) => {
     const own = Object.keys(node?.metadata.labels ?? {});
     expect(absent[name].filter((label) => own.includes(aws(label)))).toEqual([]);
   });
+
+  test('is on a dedicated host where its pool says so, at the price of one', async () => {
+    await world.kube.putManifests(dedicatedPool);
+    await poolReady(world);
+    const nodeSelector = { [aws('instance-tenancy')]: 'dedicated' };
+    await world.kube.create(kubeResources.pods, podObject('alone', { cpu: '1' }, { nodeSelector }));
+    await untilRunning(world, 'default', cases.length + 1, 90_000);
+    const claim = (await claims(world)).find(
+      ({ metadata }) => metadata.labels?.['karpenter.sh/nodepool'] === 'dedicated',
+    );
+    const node = (await ourNodes(world)).find(
+      ({ metadata }) => metadata.labels?.['karpenter.sh/nodepool'] === 'dedicated',
+    );
+    expect(node?.metadata.labels).toMatchObject(nodeSelector);
+    // m5.large costs 0.096 on shared hosts, and the twin adds a tenth.
+    expect(claim?.metadata.annotations?.['dovetail.sh/price-per-hour']).toMatch(/^~?0\.1056/);
+    const machines = await world.cloud<readonly { tenancy: string; privateDnsName: string }[]>(
+      'GET',
+      'instances',
+    );
+    expect(
+      machines.map(({ tenancy, privateDnsName }) => [
+        tenancy,
+        privateDnsName === node?.metadata.name,
+      ]),
+    ).toEqual(
+      expect.arrayContaining([
+        ['dedicated', true],
+        ['default', false],
+      ]),
+    );
+  }, 120_000);
 });

@@ -83,16 +83,18 @@ describe('the AWS adapter when things go wrong', () => {
     ).length;
   };
 
-  test('on-demand prices come from the price list, m5.large at 0.096 dollars', async () => {
-    const prices = new Map(
-      (await cloud.onDemandPrices()).map((price) => [price.instanceType, price]),
-    );
-    expect(prices.get('m5.large')).toMatchObject({
+  test('on-demand prices come from the price list, m5.large at 0.096 dollars, dedicated hosts apart', async () => {
+    const quotes = await cloud.onDemandPrices();
+    const quoteOf = (name: string, tenancy?: 'dedicated') =>
+      quotes.find((quote) => quote.instanceType === name && quote.tenancy === tenancy);
+    expect(quoteOf('m5.large')).toMatchObject({
       capacityType: 'on-demand',
       priceMicrosPerHour: 96_000,
       estimated: false,
     });
-    expect(prices.get('m5.metal')?.priceMicrosPerHour).toBe(4_608_000);
+    expect(quoteOf('m5.large', 'dedicated')?.priceMicrosPerHour).toBe(105_600);
+    for (const tenancy of [undefined, 'dedicated'] as const)
+      expect(quoteOf('m5.metal', tenancy)?.priceMicrosPerHour).toBe(4_608_000);
   });
 
   test('the cluster’s endpoint, certificate and service network', async () => {

@@ -153,6 +153,7 @@ describe('a node class becomes nodes', () => {
             instanceProfileName: nodeClass.status.instanceProfile ?? '',
             cluster,
             capacityType: choice.capacityType,
+            tenancy: 'default',
           },
           hash,
         );

@@ -64,6 +64,9 @@ const instanceType = message<InstanceType>({
   name,
   requirements: requirementMap,
   offerings: list(offering),
+  dedicatedPrice: optional(
+    message<NonNullable<InstanceType['dedicatedPrice']>>({ micros: int, estimated: flag }),
+  ),
   capacity: resources,
   allocatable: resources,
 });

@@ -267,6 +267,7 @@ export const sampleCatalog: ClassCatalog = {
           priceEstimated: true,
         },
       ],
+      dedicatedPrice: { micros: 102_000, estimated: true },
       capacity: { cpu: 2000, memory: 8 * 2 ** 30 },
       allocatable: { cpu: 1930 },
     },

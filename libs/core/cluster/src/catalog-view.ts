@@ -5,7 +5,7 @@ import {
   type Pool,
   poolKey,
 } from '@dovetail/core-api';
-import type { InstanceType } from '@dovetail/core-ec2-model';
+import { type InstanceType, tenancyOfPool, withTenancy } from '@dovetail/core-ec2-model';
 import {
   admits,
   compareText,
@@ -38,16 +38,20 @@ export interface CatalogView {
 /** The types that a pool may launch. */
 export const typesOfPool = (
   catalog: CatalogView,
-  pool: Pick<Pool, 'classRef' | 'kubelet'>,
-): TypesByName => catalog.typesOf(classKey(pool.classRef), pool.kubelet);
+  pool: Pick<Pool, 'classRef' | 'kubelet' | 'requirements' | 'labels'>,
+): TypesByName =>
+  withTenancy(catalog.typesOf(classKey(pool.classRef), pool.kubelet), tenancyOfPool(pool));
 
-/** The types that a claim may have become: its class's, with its pool's kubelet settings. */
+/** The types that a claim may have become: its class's, with its pool's settings and tenancy. */
 export const typesOfClaim = (
   catalog: CatalogView,
   cluster: Pick<Cluster, 'pools'>,
   claim: Pick<NodeClaim, 'classRef' | 'pool'>,
-): TypesByName =>
-  catalog.typesOf(classKey(claim.classRef), cluster.pools.one('key', poolKey(claim.pool))?.kubelet);
+): TypesByName => {
+  const pool = cluster.pools.one('key', poolKey(claim.pool));
+  const types = catalog.typesOf(classKey(claim.classRef), pool?.kubelet);
+  return pool === undefined ? types : withTenancy(types, tenancyOfPool(pool));
+};
 
 /** The catalog's types that a set of requirements admits, in order of name. */
 export function typesNamedBy(

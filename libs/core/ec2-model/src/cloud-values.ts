@@ -105,4 +105,6 @@ export type LaunchTemplateSpec = {
   readonly tags: Readonly<Record<string, string>>;
   /** The spot requests of its instances get the tags too. Absent: it is not for spot. */
   readonly forSpot?: true;
+  /** Absent: its instances share their hosts with other accounts. */
+  readonly tenancy?: 'dedicated';
 };

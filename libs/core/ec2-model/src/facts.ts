@@ -69,6 +69,8 @@ export type PriceQuote = {
   readonly instanceType: string;
   readonly zone?: string;
   readonly capacityType: CapacityType;
+  /** Set for the price on dedicated hosts. */
+  readonly tenancy?: 'dedicated';
   readonly priceMicrosPerHour: number;
   /** Whether it is another region's price, because none is published for this one. */
   readonly estimated: boolean;

@@ -20,3 +20,4 @@ export * from './offering.js';
 export * from './pool-kubelet.js';
 export * from './pricing-region.js';
 export * from './selectors.js';
+export * from './tenancy.js';

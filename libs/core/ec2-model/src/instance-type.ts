@@ -35,6 +35,11 @@ export type InstanceType = {
    */
   readonly requirements: Requirements;
   readonly offerings: readonly Offering[];
+  /**
+   * The on-demand price on dedicated hosts, in millionths of a US dollar per hour. Absent where
+   * none is known; then the type is not sold on them.
+   */
+  readonly dedicatedPrice?: { readonly micros: number; readonly estimated: boolean };
   readonly capacity: Resources;
   readonly allocatable: Resources;
 };

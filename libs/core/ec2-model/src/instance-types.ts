@@ -99,10 +99,12 @@ function instanceTypeOf(
   requirements.set(labels.zone, oneOf(offerings.map((offering) => offering.zone)));
   requirements.set(labels.zoneId, oneOf(offerings.flatMap((offering) => offering.zoneId ?? [])));
   requirements.set(labels.capacityType, oneOf(offerings.map((offering) => offering.capacityType)));
+  const dedicatedPrice = region.prices.dedicated(facts.name);
   return {
     name: facts.name,
     requirements,
     offerings,
+    ...(dedicatedPrice === undefined ? {} : { dedicatedPrice }),
     capacity: capacityOf(facts, nodeClass, settings),
     allocatable: allocatableOf(facts, nodeClass, settings),
   };

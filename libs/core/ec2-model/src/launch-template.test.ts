@@ -26,6 +26,7 @@ describe('launch templates', () => {
     changes: Parameters<typeof nodeClassWith>[0] = {},
     userDataBase64 = 'dXNlcg==',
     capacityType: 'spot' | 'on-demand' = 'on-demand',
+    tenancy: 'default' | 'dedicated' = 'default',
   ) => {
     if (group === undefined) throw new Error('no group');
     return launchTemplateFor(
@@ -36,6 +37,7 @@ describe('launch templates', () => {
         instanceProfileName: 'profile',
         cluster: { name: 'lab', uid: 'uid-1' },
         capacityType,
+        tenancy,
       },
       hash,
     );
@@ -45,6 +47,12 @@ describe('launch templates', () => {
     const [spot, onDemand] = [specOf({}, 'dXNlcg==', 'spot'), specOf()];
     expect([spot.forSpot, onDemand.forSpot]).toEqual([true, undefined]);
     expect(spot.name).not.toBe(onDemand.name);
+  });
+
+  test('dedicated hosts have a template of their own', () => {
+    const [dedicated, shared] = [specOf({}, 'dXNlcg==', 'on-demand', 'dedicated'), specOf()];
+    expect([dedicated.tenancy, shared.tenancy]).toEqual(['dedicated', undefined]);
+    expect(dedicated.name).not.toBe(shared.name);
   });
 
   test('types are grouped by image and pods', () =>

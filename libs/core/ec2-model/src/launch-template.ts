@@ -14,6 +14,7 @@ import { canonicalJson } from './canonical-json.js';
 import type { LaunchTemplateSpec } from './cloud-values.js';
 import type { CapacityType, InstanceType } from './instance-type.js';
 import { instanceLabels } from './labels.js';
+import type { Tenancy } from './tenancy.js';
 
 /**
  * The types of one launch template. They boot one image, take the same pods and get the same
@@ -112,6 +113,7 @@ export type LaunchTemplateInput = {
   readonly cluster: ClusterIdentity;
   /** How the nodes are bought. EC2 checks the tags of a spot request as it does an instance's. */
   readonly capacityType: CapacityType;
+  readonly tenancy: Tenancy;
 };
 
 /**
@@ -147,6 +149,7 @@ export function launchTemplateFor(
     detailedMonitoring: nodeClass.detailedMonitoring,
     tags: classTags(nodeClass, input.cluster),
     ...(input.capacityType === 'spot' ? { forSpot: true as const } : {}),
+    ...(input.tenancy === 'dedicated' ? { tenancy: input.tenancy } : {}),
   };
   return {
     name: `${launchTemplatePrefix}${hash.sha256Hex(canonicalJson(content)).slice(0, 40)}`,

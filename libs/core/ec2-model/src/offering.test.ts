@@ -36,6 +36,14 @@ describe('a price book', () => {
     expect(book.spot('m5.large', 'b')).toEqual({ micros: 30_000, estimated: false });
   });
 
+  test('keeps the price on dedicated hosts apart', () => {
+    const dedicated = { ...quote('on-demand', 102_000), tenancy: 'dedicated' as const };
+    const book = priceBookOf([dedicated, quote('on-demand', 96_000)]);
+    expect([book.onDemand('m5.large')?.micros, book.dedicated('m5.large')?.micros]).toEqual([
+      96_000, 102_000,
+    ]);
+  });
+
   test('does not take a spot quote without a zone for any zone', () =>
     expect(priceBookOf([quote('spot', 1)]).spot('m5.large', 'a')).toBeUndefined());
 

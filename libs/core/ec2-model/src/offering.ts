@@ -19,6 +19,10 @@ export type PriceBook = {
   onDemand(
     instanceType: string,
   ): { readonly micros: number; readonly estimated: boolean } | undefined;
+  /** The on-demand price on dedicated hosts. */
+  dedicated(
+    instanceType: string,
+  ): { readonly micros: number; readonly estimated: boolean } | undefined;
   spot(
     instanceType: string,
     zone: string,
@@ -33,13 +37,17 @@ export type PriceBook = {
 export function priceBookOf(quotes: readonly PriceQuote[]): PriceBook {
   const onDemand = new Map<string, { micros: number; estimated: boolean }>();
   const spot = new Map<string, { micros: number; estimated: boolean }>();
-  for (const { instanceType, zone, capacityType, priceMicrosPerHour, estimated } of quotes) {
+  const dedicated = new Map<string, { micros: number; estimated: boolean }>();
+  for (const quote of quotes) {
+    const { instanceType, zone, capacityType, priceMicrosPerHour, estimated } = quote;
     const price = { micros: priceMicrosPerHour, estimated };
-    if (capacityType === 'on-demand') onDemand.set(instanceType, price);
+    if (capacityType === 'on-demand')
+      (quote.tenancy === 'dedicated' ? dedicated : onDemand).set(instanceType, price);
     if (capacityType === 'spot' && zone !== undefined) spot.set(`${instanceType}:${zone}`, price);
   }
   return {
     onDemand: (instanceType) => onDemand.get(instanceType),
+    dedicated: (instanceType) => dedicated.get(instanceType),
     spot: (instanceType, zone) => {
       if (spot.size > 0) return spot.get(`${instanceType}:${zone}`);
       const fallback = onDemand.get(instanceType);

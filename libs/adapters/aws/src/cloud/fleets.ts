@@ -126,6 +126,7 @@ function templateData(spec: LaunchTemplateSpec): RequestLaunchTemplateData {
     })),
     MetadataOptions: { ...spec.metadataOptions },
     NetworkInterfaces: interfacesOf(spec),
+    ...(spec.tenancy === undefined ? {} : { Placement: { Tenancy: spec.tenancy } }),
     ...tagged(
       spec.tags,
       'network-interface',

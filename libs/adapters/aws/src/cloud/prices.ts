@@ -8,13 +8,14 @@ import { allPages } from '../calls/paging.js';
 import type { AwsSession } from '../calls/session.js';
 
 /**
- * On-demand prices of Linux on shared hosts and of bare metal, and the current spot prices. Prices
- * are micros an hour.
+ * On-demand prices of Linux on shared and dedicated hosts and of bare metal, and the current spot
+ * prices. Prices are micros an hour.
  */
 export const awsPrices = (session: AwsSession): Prices => ({
   async onDemandPrices() {
-    const [shared, metal] = await Promise.all([
+    const [shared, dedicated, metal] = await Promise.all([
       products(session, { tenancy: 'Shared', productFamily: 'Compute Instance' }),
+      products(session, { tenancy: 'Dedicated', productFamily: 'Compute Instance' }),
       products(session, { tenancy: 'Dedicated', productFamily: 'Compute Instance (bare metal)' }),
     ]);
     // No price at all is a wrong answer. Believing it would take every ordinary type out of the
@@ -25,17 +26,28 @@ export const awsPrices = (session: AwsSession): Prices => ({
         'NoPrices',
         `the Pricing API listed no on-demand price for ${session.connection.region}`,
       );
-    return [...new Map([...metal, ...shared])]
-      .sort(([a], [b]) => compareText(a, b))
-      .map(([instanceType, { micros, estimated }]) => ({
-        instanceType,
-        capacityType: 'on-demand',
-        priceMicrosPerHour: micros,
-        estimated,
-      }));
+    // A machine without a hypervisor shares its host with nobody, at one price.
+    return [
+      ...quotesOf(new Map([...metal, ...shared])),
+      ...quotesOf(new Map([...metal, ...dedicated]), 'dedicated'),
+    ];
   },
   spotPrices: () => spotPrices(session),
 });
+
+const quotesOf = (
+  prices: ReadonlyMap<string, ListedPrice>,
+  tenancy?: 'dedicated',
+): readonly PriceQuote[] =>
+  [...prices]
+    .sort(([a], [b]) => compareText(a, b))
+    .map(([instanceType, { micros, estimated }]) => ({
+      instanceType,
+      capacityType: 'on-demand',
+      ...(tenancy === undefined ? {} : { tenancy }),
+      priceMicrosPerHour: micros,
+      estimated,
+    }));
 
 async function products(
   session: AwsSession,

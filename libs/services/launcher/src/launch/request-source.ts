@@ -1,5 +1,5 @@
 import { type NodeClaim, poolKey } from '@dovetail/core-api';
-import { classKey, type Cluster } from '@dovetail/core-cluster';
+import { classKey, type Cluster, typesOfClaim } from '@dovetail/core-cluster';
 import { at } from '@dovetail/core-invariant';
 
 import type { ClassCatalog } from '../discovery/class-catalog.js';
@@ -65,7 +65,7 @@ export class RequestSource {
     return buildRequest(this.#deps, {
       claims,
       discovered,
-      types: catalog.typesOf(key, kubelet),
+      types: typesOfClaim(catalog, cluster, first),
       cluster: knowledge.cluster,
       typesMax: this.#typesMax,
       ...(maxPriceMicrosPerHour === undefined ? {} : { maxPriceMicrosPerHour }),

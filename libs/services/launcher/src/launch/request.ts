@@ -13,6 +13,7 @@ import {
   launchTemplateFor,
   type LaunchTemplateSpec,
   mergedKubelet,
+  tenancyOf,
 } from '@dovetail/core-ec2-model';
 import { at } from '@dovetail/core-invariant';
 import { maxResources, requirementsOf, type Resources } from '@dovetail/core-kube-model';
@@ -180,6 +181,7 @@ function templateOf(
       userDataBase64: rendered.base64,
       cluster: input.cluster.identity,
       capacityType,
+      tenancy: tenancyOf(requirementsOf(at(input.claims, 0).requirements)),
       ...(instanceProfile === undefined ? {} : { instanceProfileName: instanceProfile }),
     },
     deps.hash,

@@ -177,6 +177,7 @@ function addNeighbours(twin: CloudTwin): unknown {
 
 type InstanceView = Machine & {
   readonly state: string;
+  readonly tenancy: string;
   readonly subnetId: string;
   readonly securityGroupIds: readonly string[];
   readonly fleetId?: string;
@@ -184,10 +185,12 @@ type InstanceView = Machine & {
 };
 
 function instanceView(twin: CloudTwin, id: string): InstanceView {
-  const { state, subnetId, securityGroupIds, fleetId, clientToken } = twin.instances.get(id);
+  const { state, tenancy, subnetId, securityGroupIds, fleetId, clientToken } =
+    twin.instances.get(id);
   return {
     ...twin.machine(id),
     state,
+    tenancy,
     subnetId,
     securityGroupIds,
     ...(fleetId === undefined ? {} : { fleetId }),

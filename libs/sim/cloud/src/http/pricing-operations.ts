@@ -1,6 +1,7 @@
 import type { TwinType } from '../foundation/account.js';
 import { AwsFault, NotServedFault } from '../foundation/aws-fault.js';
 import { hexOf } from '../foundation/digest.js';
+import { dedicatedPriceOf } from '../foundation/prices.js';
 import type { CloudTwin } from '../twin/cloud-twin.js';
 import { integerIn, objectsIn, refuseOthers, requiredText, textIn } from './json-fields.js';
 import type { JsonObject, JsonOperations } from './operation.js';
@@ -14,16 +15,17 @@ type Product = {
 };
 
 /**
- * The on-demand, Linux, nothing-preinstalled products of a type: shared tenancy; bare metal is
- * listed for dedicated tenancy too.
+ * The on-demand, Linux, nothing-preinstalled products of a type, for shared and dedicated
+ * tenancy.
  */
 function productsOf(twin: CloudTwin, type: TwinType): readonly Product[] {
   const { facts, onDemandPriceMicros } = type;
   if (onDemandPriceMicros === undefined) return [];
-  return (facts.bareMetal ? ['Shared', 'Dedicated'] : ['Shared']).map((tenancy) => ({
+  return ['Shared', 'Dedicated'].map((tenancy) => ({
     productFamily: facts.bareMetal ? 'Compute Instance (bare metal)' : 'Compute Instance',
     sku: hexOf(16, twin.account.region, facts.name, tenancy).toUpperCase(),
-    priceMicros: onDemandPriceMicros,
+    priceMicros:
+      tenancy === 'Shared' ? onDemandPriceMicros : dedicatedPriceOf(type, onDemandPriceMicros),
     attributes: {
       servicecode: 'AmazonEC2',
       regionCode: twin.account.region,
@@ -41,9 +43,20 @@ function productsOf(twin: CloudTwin, type: TwinType): readonly Product[] {
       currentGeneration: 'Yes',
       // AWS has no such attribute. It marks a price that stands in for one that is not published
       // for offline use.
-      ...(type.priceEstimated === true ? { dovetailEstimated: 'true' } : {}),
+      ...(type.priceEstimated === true || (tenancy === 'Dedicated' && !facts.bareMetal)
+        ? { dovetailEstimated: 'true' }
+        : {}),
     },
   }));
+}
+
+// Prices are constant, and a client reads them in dozens of pages.
+const listed = new WeakMap<CloudTwin, readonly Product[]>();
+
+function allProducts(twin: CloudTwin): readonly Product[] {
+  const made = listed.get(twin) ?? twin.account.types.flatMap((type) => productsOf(twin, type));
+  listed.set(twin, made);
+  return made;
 }
 
 /** One entry of the price list, as the text that the API answers. */
@@ -115,9 +128,7 @@ export const pricingOperations: JsonOperations = {
         `MaxResults ${size} is out of range; use 1 to 100`,
       );
     const filters = objectsIn(input, 'Filters');
-    const found = twin.account.types
-      .flatMap((type) => productsOf(twin, type))
-      .filter((product) => fits(product, filters));
+    const found = allProducts(twin).filter((product) => fits(product, filters));
     const { page, nextToken } = slice(found, offsetOf(textIn(input, 'NextToken')), size);
     return {
       FormatVersion: 'aws_v1',

@@ -10,7 +10,7 @@ import type {
 } from '@dovetail/core-ports';
 
 import type { TwinType } from '../foundation/account.js';
-import { spotPriceAt } from '../foundation/prices.js';
+import { dedicatedPriceOf, spotPriceAt } from '../foundation/prices.js';
 import type { TwinImage } from '../parts/eks-images.js';
 import type { CloudTwin } from '../twin/cloud-twin.js';
 import type { Run } from './runner.js';
@@ -26,6 +26,14 @@ const onDemandQuote = (type: TwinType): readonly PriceQuote[] =>
           estimated: type.priceEstimated ?? false,
         },
       ];
+
+const dedicatedQuote = (type: TwinType): readonly PriceQuote[] =>
+  onDemandQuote(type).map((quote) => ({
+    ...quote,
+    tenancy: 'dedicated',
+    priceMicrosPerHour: dedicatedPriceOf(type, quote.priceMicrosPerHour),
+    estimated: quote.estimated || !type.facts.bareMetal,
+  }));
 
 const spotQuotes = (twin: CloudTwin, type: TwinType): readonly PriceQuote[] =>
   type.zones.flatMap((zone) => {
@@ -58,7 +66,11 @@ export function catalogOf({ account }: CloudTwin, run: Run): InstanceCatalog {
 export function pricesOf(twin: CloudTwin, run: Run): Prices {
   const { types } = twin.account;
   return {
-    onDemandPrices: () => run('pricing:GetProducts', () => types.flatMap(onDemandQuote)),
+    onDemandPrices: () =>
+      run('pricing:GetProducts', () => [
+        ...types.flatMap(onDemandQuote),
+        ...types.flatMap(dedicatedQuote),
+      ]),
     spotPrices: () =>
       run('ec2:DescribeSpotPriceHistory', () => types.flatMap((type) => spotQuotes(twin, type))),
   };

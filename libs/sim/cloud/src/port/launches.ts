@@ -37,6 +37,7 @@ const contentOf = (spec: LaunchTemplateSpec): TemplateContent => ({
     ...(ebs === undefined ? {} : { ebs: stringsOf(ebs) }),
   })),
   metadataOptions: stringsOf(spec.metadataOptions),
+  ...(spec.tenancy === undefined ? {} : { tenancy: spec.tenancy }),
   kept: {},
   tags: [],
 });
