@@ -3,6 +3,5 @@ export { type Solved, SolverEngine } from './engine.js';
 export { type EnginePort, inThread } from './engine-port.js';
 export { solverMetrics } from './metrics.js';
 export { Mirror } from './mirror.js';
-export type { Prover } from './proofs.js';
 export { snapshotOf } from './snapshot.js';
 export { createSolver } from './solver.js';

@@ -23,7 +23,7 @@ export type GoBuild = {
 };
 
 /** A module that a go.mod requires. */
-export type GoRequirement = { readonly Path: string; readonly Version: string };
+type GoRequirement = { readonly Path: string; readonly Version: string };
 
 type GoMod = { readonly Go: string; readonly Require: readonly GoRequirement[] };
 

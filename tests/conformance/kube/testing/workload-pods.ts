@@ -3,7 +3,7 @@ import { type KubeObject, kubeResources } from '@dovetail/core-ports';
 import { type Context, eventually } from './suite.js';
 
 /** The resources that these tests read. */
-export const { pods, nodes, events, podDisruptionBudgets, daemonSets } = kubeResources;
+export const { pods, nodes, podDisruptionBudgets, daemonSets } = kubeResources;
 
 /** The fields of a pod that these tests look at. */
 export type PodShape = KubeObject & {
@@ -49,6 +49,6 @@ export const messagesIn = async (
   namespace: string,
   reason: string,
 ): Promise<readonly string[]> =>
-  (await world().kube.list(events, { namespace }))
+  (await world().kube.list(kubeResources.events, { namespace }))
     .filter((event) => event['reason'] === reason)
     .map((event) => String(event['message']));
