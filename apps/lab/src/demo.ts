@@ -126,6 +126,7 @@ async function tellDecisions(
       event.decision.source,
       steps[event.decision.kind] ?? event.decision.kind,
       sentence(event.decision),
+      event.decision.atMs,
     );
   }
 }
@@ -136,9 +137,14 @@ async function tellDecisions(
 async function tellBatches(lab: Lab, timeline: Timeline, stop: AbortSignal): Promise<void> {
   const part = lab.parts.get('pod-watcher') ?? lab.parts.get('services');
   if (part === undefined) return;
-  for await (const { service, event, msg } of followLog(part.logFile, stop)) {
+  for await (const { service, event, msg, time } of followLog(part.logFile, stop)) {
     if (service === 'pod-watcher' && event === 'batch')
-      timeline.say('pod-watcher', 'batch', msg ?? '');
+      timeline.say(
+        'pod-watcher',
+        'batch',
+        msg ?? '',
+        time === undefined ? undefined : Date.parse(time),
+      );
   }
 }
 

@@ -2,7 +2,13 @@ import { open } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** The fields of a service's log line that the lab reads. */
-export type LogLine = { readonly service?: string; readonly event?: string; readonly msg?: string };
+export type LogLine = {
+  /** When it was written, as ISO 8601. */
+  readonly time?: string;
+  readonly service?: string;
+  readonly event?: string;
+  readonly msg?: string;
+};
 
 const lookMs = 25;
 

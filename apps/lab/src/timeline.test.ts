@@ -15,3 +15,12 @@ test('a timeline knows which steps of the story are missing, and when each was f
   );
   expect(lines).toHaveLength(story.length + 1);
 });
+
+test('a line that is told late has the time at which it happened', () => {
+  const lines: string[] = [];
+  const timeline = new Timeline((line) => lines.push(line));
+  const startedMs = Date.now();
+  timeline.say('launcher', 'fleet', 'launched', startedMs + 4_000);
+  timeline.say('solver', 'plan', 'planned', startedMs + 2_000);
+  expect(lines.map((line) => Math.round(Number(/(\d+\.\d\d) s/.exec(line)?.[1])))).toEqual([4, 2]);
+});

@@ -22,9 +22,12 @@ export const story = [
   'node gone',
 ] as const;
 
-/** Prints lines with the time since the start, the speaker, the step and the text. */
+/**
+ * Prints lines with the time since the start, the speaker, the step and the text. A line may come
+ * after later ones: a plan, for instance, is told once its bound is proven.
+ */
 export class Timeline {
-  readonly #startedMs = performance.now();
+  readonly #startedMs = Date.now();
   readonly #firstSeconds = new Map<string, string>();
   readonly #write: (line: string) => void;
 
@@ -32,8 +35,9 @@ export class Timeline {
     this.#write = write;
   }
 
-  say(who: string, step: string, what: string): void {
-    const seconds = ((performance.now() - this.#startedMs) / 1_000).toFixed(2);
+  /** `atMs`: when it happened, in milliseconds since 1970; now unless it is given. */
+  say(who: string, step: string, what: string, atMs = Date.now()): void {
+    const seconds = ((atMs - this.#startedMs) / 1_000).toFixed(2);
     if (!this.#firstSeconds.has(step)) this.#firstSeconds.set(step, seconds);
     this.#write(
       `${colors.dim(`${seconds.padStart(6)} s`)}  ${(paint[who] ?? String)(who.padEnd(11))}  ${colors.bold(step.padEnd(12))}  ${what}`,
