@@ -90,10 +90,12 @@ test.each([
   ['10s', 10_000],
   ['1h30m', 5_400_000],
   ['0s', 0],
+  ['0', 0],
 ])('the duration %s is %i ms', (given, expected) => expect(durationMs(given)).toBe(expected));
 
-test.each(['', '10', '1d', 's', '10s ', '1.5h', '-1s'])('the duration %j is refused', (given) =>
-  expect(() => durationMs(given)).toThrow(/give a duration/),
+test.each(['', '10', '00', '1d', 's', '10s ', '1.5h', '-1s'])(
+  'the duration %j is refused',
+  (given) => expect(() => durationMs(given)).toThrow(/give a duration/),
 );
 
 test('choices and booleans take only what they name', () => {

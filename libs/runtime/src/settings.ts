@@ -136,8 +136,9 @@ export function dollars(given: string): number {
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
-/** Turns `250ms`, `10s` or `1h30m` into milliseconds. */
+/** Turns `250ms`, `10s`, `1h30m` or `0` into milliseconds. It throws Error with the remedy. */
 export function durationMs(given: string): number {
+  if (given === '0') return 0;
   const parts = [...given.matchAll(/(\d+)(ms|s|m|h)/g)];
   if (parts.length === 0 || parts.map(([whole]) => whole).join('') !== given)
     throw new Error('give a duration such as 250ms, 10s or 1h30m');

@@ -5,15 +5,9 @@ import type { LauncherDeps } from './deps.js';
 type Kube = LauncherDeps['kube'];
 type Cloud = LauncherDeps['cloud'];
 
-/** Reads pass through; every write asks first whether this replica still leads. */
 const kubeOf = (office: Office, kube: Kube): Kube => ({
   ...kubeWhileLeading(office, kube),
   bind: whileLeading(office, (pod, nodeName) => kube.bind(pod, nodeName)),
-  watch: (options, stop) => kube.watch(options, stop),
-  list: (resource, options) => kube.list(resource, options),
-  get: (ref) => kube.get(ref),
-  serves: (resource) => kube.serves(resource),
-  serverVersion: () => kube.serverVersion(),
 });
 
 const cloudOf = (office: Office, cloud: Cloud): Cloud => ({

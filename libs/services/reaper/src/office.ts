@@ -7,15 +7,9 @@ import { Instances } from './outside/instances.js';
 type Kube = ReaperDeps['kube'];
 type Cloud = ReaperDeps['cloud'];
 
-/** Reads pass through; every write asks first whether this replica still leads. */
 const kubeOf = (office: Office, kube: Kube): Kube => ({
   ...kubeWhileLeading(office, kube),
   evict: whileLeading(office, (pod) => kube.evict(pod)),
-  watch: (options, stop) => kube.watch(options, stop),
-  list: (resource, options) => kube.list(resource, options),
-  get: (ref) => kube.get(ref),
-  serves: (resource) => kube.serves(resource),
-  serverVersion: () => kube.serverVersion(),
 });
 
 const cloudOf = (office: Office, cloud: Cloud): Cloud => ({

@@ -9,6 +9,7 @@ import {
   copyOf,
   emptyBin,
   flexibleRoom,
+  joinedBin,
   putKind,
   ruleRoom,
   settle,
@@ -45,6 +46,19 @@ const contentsOf = ({ used, contents, pods, ports, hosts }: PackBin): object => 
   hosts: [...(hosts ?? [])]
     .filter(([, { selected, carriers }]) => selected + carriers > 0)
     .map(([group, tally]) => [group, { ...tally }]),
+});
+
+describe('two nodes joined', () => {
+  const joined = (...[into, small]: readonly Readonly<Record<string, number>>[]) => {
+    const bin = joinedBin(context, binWith(packing, into ?? {}), binWith(packing, small ?? {}, 1));
+    return bin === undefined ? undefined : [bin.pods, bin.price];
+  };
+  test.each<[string, Record<string, number>, Record<string, number>, number[] | undefined]>([
+    ['cost what a type for both costs', { small: 2 }, { small: 3 }, [5, 50]],
+    ['may cost more than both did', { small: 2 }, { small: 1 }, [3, 25]],
+    ['do not exist without a type for both', { large: 2 }, { large: 1 }, undefined],
+    ['do not exist where pods keep apart', { apart: 1 }, { apart: 1 }, undefined],
+  ])('%s', (_, into, small, expected) => expect(joined(into, small)).toEqual(expected));
 });
 
 describe('room in a node', () => {

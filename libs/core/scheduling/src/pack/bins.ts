@@ -189,6 +189,21 @@ export function settle(bin: PackBin): boolean {
   return offer !== undefined;
 }
 
+/** Returns a node with the contents of two; undefined if the rules or the types forbid it. */
+export function joinedBin(
+  context: PackContext,
+  into: PackBin,
+  small: PackBin,
+): PackBin | undefined {
+  const bin = copyOf(into);
+  for (const [index, count] of small.contents) {
+    const kind = at(context.kinds, index);
+    if (flexibleRoom(context, bin, kind) < count) return undefined;
+    putKind(context, bin, kind, count);
+  }
+  return settle(bin) ? bin : undefined;
+}
+
 /** Returns the price of all nodes together in micro-dollars an hour. */
 export const totalPrice = (bins: readonly PackBin[]): number =>
   bins.reduce((sum, bin) => sum + bin.price, 0);

@@ -1,4 +1,3 @@
-import { at } from '@dovetail/core-invariant';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
@@ -7,16 +6,15 @@ import {
   asking,
   binWith,
   faultsOf,
-  type Packing,
+  onePerNode,
   packingOf,
   rules,
   typesBy,
   workloadPods,
   workloadsOf,
 } from '../testing/packing.js';
-import { copyOf, emptyBin, putKind, settle, totalPrice } from './bins.js';
+import { copyOf, totalPrice } from './bins.js';
 import { priceWithin, withFewerNodes } from './fewer-nodes.js';
-import type { PackBin } from './packing.js';
 
 const pods = [
   ...podsOf('small', 40, asking(1, 1)),
@@ -65,16 +63,6 @@ describe('nodes are joined', () => {
     expect(withFewerNodes(packing.context, bins, 10).bins).toHaveLength(2);
   });
 });
-
-const onePerNode = ({ context, kinds }: Packing): readonly PackBin[] =>
-  kinds
-    .flatMap((kind) => Array.from({ length: kind.count }, () => kind))
-    .map((kind, id) => {
-      const bin = emptyBin(context, id, at(kind.openings, 0));
-      putKind(context, bin, kind, 1);
-      settle(bin);
-      return bin;
-    });
 
 test('the joined nodes lose no pod, break no rule, are no more, and cost little more than the least', () => {
   let fewer = 0;

@@ -1,7 +1,5 @@
-import { at } from '@dovetail/core-invariant';
-
 import { cheapestFor } from '../rooms/accounts.js';
-import { copyOf, flexibleRoom, putKind, settle, totalPrice } from './bins.js';
+import { joinedBin, totalPrice } from './bins.js';
 import { worthOf } from './fill.js';
 import { type PackBin, type PackContext } from './packing.js';
 
@@ -22,17 +20,6 @@ type Pair = {
   readonly joined: PackBin;
   readonly extra: number;
 };
-
-/** Returns a node with the contents of two; undefined if the rules or the types forbid it. */
-function joinedOf(context: PackContext, into: PackBin, small: PackBin): PackBin | undefined {
-  const bin = copyOf(into);
-  for (const [index, count] of small.contents) {
-    const kind = at(context.kinds, index);
-    if (flexibleRoom(context, bin, kind) < count) return undefined;
-    putKind(context, bin, kind, count);
-  }
-  return settle(bin) ? bin : undefined;
-}
 
 /** Returns the least price of a node for both loads, as far as the state of `into` tells. */
 function leastPrice(into: PackBin, small: PackBin): number {
@@ -59,7 +46,7 @@ function pairFor(
     .sort((a, b) => a.least - b.least)
     .slice(0, trialsMax);
   for (const { into } of hopeful) {
-    const joined = joinedOf(context, into, small);
+    const joined = joinedBin(context, into, small);
     const extra = joined === undefined ? Infinity : joined.price - into.price - small.price;
     if (joined !== undefined && extra <= what.extraMax) return { small, into, joined, extra };
   }

@@ -1,4 +1,3 @@
-import { at } from '@dovetail/core-invariant';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
@@ -7,16 +6,15 @@ import {
   asking,
   binWith,
   faultsOf,
-  type Packing,
+  onePerNode,
   packingOf,
   rules,
   typesBy,
   workloadPods,
   workloadsOf,
 } from '../testing/packing.js';
-import { copyOf, emptyBin, putKind, settle, totalPrice } from './bins.js';
+import { copyOf, totalPrice } from './bins.js';
 import { mergeSmallest } from './merge.js';
-import type { PackBin } from './packing.js';
 
 const pods = [
   ...podsOf('small', 40, asking(1, 1)),
@@ -93,16 +91,6 @@ describe('small nodes', () => {
     );
   });
 });
-
-const onePerNode = ({ context, kinds }: Packing): readonly PackBin[] =>
-  kinds
-    .flatMap((kind) => Array.from({ length: kind.count }, () => kind))
-    .map((kind, id) => {
-      const bin = emptyBin(context, id, at(kind.openings, 0));
-      putKind(context, bin, kind, 1);
-      settle(bin);
-      return bin;
-    });
 
 test('merging loses no pod, breaks no rule, costs no more and leaves the nodes given as they were', () => {
   let fewer = 0;

@@ -1,6 +1,4 @@
-import { at } from '@dovetail/core-invariant';
-
-import { copyOf, flexibleRoom, putKind, settle } from './bins.js';
+import { joinedBin } from './bins.js';
 import { type PackBin, type PackContext } from './packing.js';
 
 /**
@@ -9,20 +7,6 @@ import { type PackBin, type PackContext } from './packing.js';
  */
 const smallestMax = 4;
 const othersMax = 256;
-
-/**
- * Returns a node with the contents of two; undefined if the rules forbid it or it is dearer than
- * both together.
- */
-function merged(context: PackContext, into: PackBin, small: PackBin): PackBin | undefined {
-  const bin = copyOf(into);
-  for (const [index, count] of small.contents) {
-    const kind = at(context.kinds, index);
-    if (flexibleRoom(context, bin, kind) < count) return undefined;
-    putKind(context, bin, kind, count);
-  }
-  return settle(bin) && bin.price <= into.price + small.price ? bin : undefined;
-}
 
 /**
  * Moves the pods of the smallest nodes to others if that costs no more. Prices rise nearly in
@@ -38,8 +22,8 @@ export function mergeSmallest(context: PackContext, bins: readonly PackBin[]): r
     const others = result.filter((bin) => bin !== small);
     if (others.length === result.length) continue;
     for (const into of others.slice(0, othersMax)) {
-      const bin = merged(context, into, small);
-      if (bin === undefined) continue;
+      const bin = joinedBin(context, into, small);
+      if (bin === undefined || bin.price > into.price + small.price) continue;
       result.splice(result.indexOf(small), 1);
       result[result.indexOf(into)] = bin;
       break;

@@ -1,4 +1,5 @@
 import type { InstanceType } from '@dovetail/core-ec2-model';
+import { at } from '@dovetail/core-invariant';
 import { type Pod } from '@dovetail/core-kube-model';
 import fc from 'fast-check';
 
@@ -211,3 +212,14 @@ export const workloadsOf = (
     }),
     { minLength: 1, maxLength: 6 },
   );
+
+/** Each pod on a node of its own. */
+export const onePerNode = ({ context, kinds }: Packing): readonly PackBin[] =>
+  kinds
+    .flatMap((kind) => Array.from({ length: kind.count }, () => kind))
+    .map((kind, id) => {
+      const bin = emptyBin(context, id, at(kind.openings, 0));
+      putKind(context, bin, kind, 1);
+      settle(bin);
+      return bin;
+    });

@@ -22,14 +22,33 @@ function leader(held: () => boolean = () => true) {
       create: arrive('create', object),
       patch: arrive('patch', object),
       delete: arrive('delete', undefined),
+      get: arrive('get', object),
+      list: arrive('list', []),
+      serves: arrive('serves', true),
+      serverVersion: arrive('serverVersion', { major: 1, minor: 34 }),
+      watch: async function* () {
+        await arrive('watch', undefined)();
+        yield { kind: 'synced' } as const;
+      },
     },
   );
+  const reads: Readonly<Record<string, () => Promise<unknown>>> = {
+    get: () => kube.get(ref),
+    list: () => kube.list(kubeResources.nodes),
+    serves: () => kube.serves(kubeResources.nodes),
+    serverVersion: () => kube.serverVersion(),
+    watch: () =>
+      kube
+        .watch({ resource: kubeResources.nodes, project: (each) => each }, stop)
+        [Symbol.asyncIterator]()
+        .next(),
+  };
   const writes: Readonly<Record<string, () => Promise<unknown>>> = {
     create: () => kube.create(kubeResources.nodes, object),
     patch: () => kube.patch(ref, { metadata: {} } as never),
     delete: () => kube.delete(ref),
   };
-  return { stop, arrived, writes };
+  return { stop, arrived, reads, writes };
 }
 
 describe.each(['create', 'patch', 'delete'])('the write "%s" of a leader', (name) => {
@@ -52,3 +71,13 @@ describe.each(['create', 'patch', 'delete'])('the write "%s" of a leader', (name
     expect(arrived).toEqual([]);
   });
 });
+
+test.each(['get', 'list', 'serves', 'serverVersion', 'watch'])(
+  'the read "%s" of a leader goes on after its epoch',
+  async (name) => {
+    const { stop, arrived, reads } = leader();
+    stop.abort();
+    await reads[name]?.();
+    expect(arrived).toEqual([name]);
+  },
+);

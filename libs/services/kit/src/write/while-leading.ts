@@ -1,7 +1,10 @@
 import {
   type KubeCreates,
   type KubeDeletes,
+  type KubeDiscovery,
   type KubePatches,
+  type KubeReads,
+  type KubeWatches,
   type Leadership,
   LeadershipLost,
   type StopSignal,
@@ -25,11 +28,16 @@ export const whileLeading =
       ? Promise.reject(new LeadershipLost('the epoch has ended: another replica may lead'))
       : write(...given);
 
-/** The writes that every leader makes. */
-type LeaderWrites = KubeCreates & KubePatches & KubeDeletes;
+/** The calls that every leader makes. */
+type LeaderKube = KubeWatches & KubeReads & KubeDiscovery & KubeCreates & KubePatches & KubeDeletes;
 
-/** The same writes, each refused once the office is over. */
-export const kubeWhileLeading = (office: Office, kube: LeaderWrites): LeaderWrites => ({
+/** The same calls. Reads pass through; each write is refused once the office is over. */
+export const kubeWhileLeading = (office: Office, kube: LeaderKube): LeaderKube => ({
+  watch: (options, stop) => kube.watch(options, stop),
+  list: (resource, options) => kube.list(resource, options),
+  get: (ref) => kube.get(ref),
+  serves: (resource) => kube.serves(resource),
+  serverVersion: () => kube.serverVersion(),
   create: whileLeading(office, (resource, object) => kube.create(resource, object)),
   patch: whileLeading(office, (ref, patch, options) => kube.patch(ref, patch, options)),
   delete: whileLeading(office, (ref, options) => kube.delete(ref, options)),

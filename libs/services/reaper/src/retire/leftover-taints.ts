@@ -16,8 +16,8 @@ const oursMs = 60_000;
 const karpentersMs = 3_600_000;
 
 /**
- * Takes the taint of a retirement off nodes that nobody retires. It would keep them useless and,
- * as retiring nodes, for ever.
+ * Takes the taint of a retirement off nodes without a retirement. Such a node takes no pods, and it
+ * is never ended.
  */
 export class LeftoverTaints {
   readonly #context: ReaperContext;

@@ -14,7 +14,7 @@ import {
 } from '@aws-sdk/client-ec2';
 import { describe, expect, test } from '@jest/globals';
 
-import { fleet, imageId, template, useEc2, wire } from '../testing/ec2-use.js';
+import { fleet, imageId, template, templateData, useEc2, wire } from '../testing/ec2-use.js';
 
 useEc2();
 
@@ -44,23 +44,7 @@ describe('launch templates', () => {
         Versions: ['$Latest'],
       }),
     );
-    expect(version?.LaunchTemplateData).toMatchObject({
-      ImageId: imageId,
-      UserData: Buffer.from('x & <y>').toString('base64'),
-      IamInstanceProfile: { Name: 'KarpenterNodeInstanceProfile-lab' },
-      Monitoring: { Enabled: true },
-      NetworkInterfaces: [
-        {
-          DeviceIndex: 0,
-          AssociatePublicIpAddress: false,
-          Groups: wire.twin.account.securityGroups.map(({ id }) => id),
-        },
-      ],
-      BlockDeviceMappings: [
-        { DeviceName: '/dev/xvda', Ebs: { VolumeSize: 20, VolumeType: 'gp3', Encrypted: true } },
-      ],
-      MetadataOptions: { HttpTokens: 'required', HttpPutResponseHopLimit: 1 },
-    });
+    expect(version?.LaunchTemplateData).toMatchObject(templateData());
     await wire.ec2.send(new DeleteLaunchTemplateCommand({ LaunchTemplateName: name }));
     await expect(
       wire.ec2.send(new DeleteLaunchTemplateCommand({ LaunchTemplateName: name })),

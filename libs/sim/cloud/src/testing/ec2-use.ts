@@ -2,6 +2,7 @@ import {
   type _InstanceType,
   type CreateFleetCommandInput,
   CreateLaunchTemplateCommand,
+  type RequestLaunchTemplateData,
 } from '@aws-sdk/client-ec2';
 import { GetParameterCommand } from '@aws-sdk/client-ssm';
 import { afterAll, beforeAll } from '@jest/globals';
@@ -33,6 +34,25 @@ export function useEc2(): void {
 
 let named = 0;
 
+/** The data of a launch template like the launcher's. */
+export const templateData = (): RequestLaunchTemplateData => ({
+  ImageId: imageId,
+  UserData: Buffer.from('x & <y>').toString('base64'),
+  IamInstanceProfile: { Name: 'KarpenterNodeInstanceProfile-lab' },
+  Monitoring: { Enabled: true },
+  NetworkInterfaces: [
+    {
+      DeviceIndex: 0,
+      AssociatePublicIpAddress: false,
+      Groups: wire.twin.account.securityGroups.map(({ id }) => id),
+    },
+  ],
+  BlockDeviceMappings: [
+    { DeviceName: '/dev/xvda', Ebs: { VolumeSize: 20, VolumeType: 'gp3', Encrypted: true } },
+  ],
+  MetadataOptions: { HttpTokens: 'required', HttpPutResponseHopLimit: 1 },
+});
+
 /** Creates a launch template like the launcher's, changed by `data`; its name. */
 export async function template(data: Record<string, unknown> = {}): Promise<string> {
   const name = `karpenter.k8s.aws/${(named += 1)}`;
@@ -42,24 +62,7 @@ export async function template(data: Record<string, unknown> = {}): Promise<stri
       TagSpecifications: [
         { ResourceType: 'launch-template', Tags: [{ Key: 'eks:eks-cluster-name', Value: 'lab' }] },
       ],
-      LaunchTemplateData: {
-        ImageId: imageId,
-        UserData: Buffer.from('x & <y>').toString('base64'),
-        IamInstanceProfile: { Name: 'KarpenterNodeInstanceProfile-lab' },
-        Monitoring: { Enabled: true },
-        NetworkInterfaces: [
-          {
-            DeviceIndex: 0,
-            AssociatePublicIpAddress: false,
-            Groups: wire.twin.account.securityGroups.map(({ id }) => id),
-          },
-        ],
-        BlockDeviceMappings: [
-          { DeviceName: '/dev/xvda', Ebs: { VolumeSize: 20, VolumeType: 'gp3', Encrypted: true } },
-        ],
-        MetadataOptions: { HttpTokens: 'required', HttpPutResponseHopLimit: 1 },
-        ...data,
-      },
+      LaunchTemplateData: { ...templateData(), ...data },
     }),
   );
   return name;
