@@ -45,4 +45,28 @@ describe('a status writer', () => {
     await writer.write({ ...ref, uid: 'another' }, ready({ phase: 'Running' }));
     expect((await read()).metadata.resourceVersion).toBe(before);
   });
+
+  test('remembers its own text where the API server stores another form, until it is told to forget', async () => {
+    const { ref, kube } = await stage();
+    let writes = 0;
+    const otherForm = {
+      get: async (where: typeof ref) => {
+        const object = await kube.get(where);
+        return object && { ...object, status: { ...(object['status'] ?? {}), phase: 'RUNNING' } };
+      },
+      patch: (...given: Parameters<typeof kube.patch>) => {
+        writes += 1;
+        return kube.patch(...given);
+      },
+    };
+    const writer = new StatusWriter({
+      kube: { ...kube, ...otherForm } as typeof kube,
+      clock: outside().clock,
+    });
+    for (const _again of [1, 2]) await writer.write(ref, ready({ phase: 'Running' }));
+    expect(writes).toBe(1);
+    writer.forget(ref.uid);
+    await writer.write(ref, ready({ phase: 'Running' }));
+    expect(writes).toBe(2);
+  });
 });

@@ -29,6 +29,11 @@ export class StatusWriter {
     this.#clock = clock;
   }
 
+  /** Forgets an object that is gone. */
+  forget(uid: string): void {
+    this.#written.delete(uid);
+  }
+
   /** Resolves once the object has the wanted status or is gone. Rejects with KubeError. */
   async write(ref: ChangedObject, wish: StatusWish): Promise<void> {
     let text = '';

@@ -35,16 +35,12 @@ export class VoidClaims {
   readonly #deps: VoidClaimsDeps;
   readonly #wake: Wake;
   #known: ReadonlyMap<string, NodeClaim> | undefined;
+  /** Whether changes of claims are heard of, so that `#known` may be kept until the next. */
+  #isListening = false;
 
   constructor(deps: VoidClaimsDeps) {
     this.#deps = deps;
     this.#wake = new Wake(deps.clock);
-    deps.cluster.subscribe(({ kind }) => {
-      if (kind === 'claim') {
-        this.#known = undefined;
-        this.#wake.raise();
-      }
-    });
   }
 
   /** Whether the claim must not be launched. */
@@ -52,36 +48,49 @@ export class VoidClaims {
     return this.#now().has(claim.uid);
   }
 
+  /** Deletes void claims until `stop`. */
   async run(stop: StopSignal): Promise<void> {
-    const { log, metrics, writer, clock } = this.#deps;
+    const end = this.#deps.cluster.subscribe(({ kind }) => {
+      if (kind !== 'claim') return;
+      this.#known = undefined;
+      this.#wake.raise();
+    });
+    this.#isListening = true;
     this.#wake.raise();
-    while (!stop.aborted) {
-      await this.#wake.wait(stop);
-      await clock.sleep(gatherMs, stop);
-      if (stop.aborted) return;
-      try {
-        await inParallel([...this.#now().values()], 8, async (claim) => {
-          log.warn(
-            'claim-void',
-            'a claim is deleted: a deposed launcher made it, or another claim names its pods',
-            { claim: claim.name },
-          );
-          metrics.count('dovetail_claims_voided_total', {});
-          await writer.deleteClaim(claim);
-        });
-      } catch (error) {
-        log.warn('claim-not-voided', 'a void claim could not be deleted; trying again', {
-          error: String(error),
-        });
-        await clock.sleep(retryMs, stop);
-        this.#wake.raise();
-      }
+    while (!stop.aborted) await this.#deleteSome(stop);
+    this.#isListening = false;
+    this.#known = undefined;
+    end();
+  }
+
+  async #deleteSome(stop: StopSignal): Promise<void> {
+    const { log, metrics, writer, clock } = this.#deps;
+    await this.#wake.wait(stop);
+    await clock.sleep(gatherMs, stop);
+    if (stop.aborted) return;
+    try {
+      await inParallel([...this.#now().values()], 8, async (claim) => {
+        log.warn(
+          'claim-void',
+          'a claim is deleted: a deposed launcher made it, or another claim names its pods',
+          { claim: claim.name },
+        );
+        metrics.count('dovetail_claims_voided_total', {});
+        await writer.deleteClaim(claim);
+      });
+    } catch (error) {
+      log.warn('claim-not-voided', 'a void claim could not be deleted; trying again', {
+        error: String(error),
+      });
+      await clock.sleep(retryMs, stop);
+      this.#wake.raise();
     }
   }
 
   #now(): ReadonlyMap<string, NodeClaim> {
     const { cluster, epoch, clock } = this.#deps;
-    this.#known ??= new Map(
+    if (this.#isListening && this.#known !== undefined) return this.#known;
+    this.#known = new Map(
       [...lateClaims(cluster, epoch), ...yieldingClaims(cluster, clock.nowMs())].map((claim) => [
         claim.uid,
         claim,

@@ -310,6 +310,7 @@ export class Classes {
 
   #forget(uid: string): void {
     const key = this.#keys.get(uid);
+    if (this.#deps.cluster.pools.get(uid) === undefined) this.#deps.status.forget(uid);
     for (const held of [this.#known, this.#published, this.#everPublished, this.#keys])
       held.delete(uid);
     if (key === undefined || this.#deps.cluster.nodeClasses.one('key', key) !== undefined) return;

@@ -105,7 +105,7 @@ export class Pools {
       return undefined;
     }
     const pool = cluster.pools.get(uid);
-    if (pool === undefined) return undefined;
+    if (pool === undefined) return this.#forget(uid);
     const ready = this.#classReadyOf(pool);
     this.#reportProblem(pool, ready);
     const valid = {
@@ -126,6 +126,12 @@ export class Pools {
       },
     );
     return { afterMs: refreshMs };
+  }
+
+  /** The UID is a class', or a pool's that is gone. */
+  #forget(uid: string): undefined {
+    this.#reported.delete(uid);
+    if (this.#deps.cluster.nodeClasses.get(uid) === undefined) this.#deps.status.forget(uid);
   }
 
   /** The status that Karpenter writes of a NodePool; of a Provisioner only the resources. */

@@ -1,4 +1,5 @@
 import { type NodeClaim, tags } from '@dovetail/core-api';
+import type { Cluster } from '@dovetail/core-cluster';
 import type { FleetOutcome } from '@dovetail/core-ec2-model';
 import {
   type Clock,
@@ -13,13 +14,15 @@ import type { TokenBucket } from '@dovetail/service-kit';
 
 import type { LaunchConfig } from '../config.js';
 import { remedyOf, type Shortage, shortageOf } from './errors.js';
-import { fleetRequestOf, isUnpaired, type LaunchIntent } from './intent.js';
+import { carriedIds, fleetRequestOf, isUnpaired, type LaunchIntent } from './intent.js';
+import { IntentNotes } from './intent-notes.js';
 import type { LaunchedInstance } from './pairing.js';
 import type { Templates } from './templates.js';
 
 /** The ports and parts that `FleetRequests` works with. */
 export type FleetRequestsDeps = {
   readonly cloud: Fleets & Instances;
+  readonly cluster: Cluster;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -53,11 +56,12 @@ export class FleetRequests {
   readonly #deps: FleetRequestsDeps;
   readonly #config: LaunchConfig;
   /** Ids of intents whose templates were made again. */
-  readonly #remade = new Set<string>();
+  readonly #remade: IntentNotes;
 
   constructor(deps: FleetRequestsDeps, config: LaunchConfig) {
     this.#deps = deps;
     this.#config = config;
+    this.#remade = new IntentNotes(() => carriedIds(deps.cluster));
   }
 
   /**

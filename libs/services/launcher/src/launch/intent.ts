@@ -1,4 +1,5 @@
 import { annotations, type NodeClaim, tags } from '@dovetail/core-api';
+import type { Cluster } from '@dovetail/core-cluster';
 import { canonicalJson, type FleetRequest } from '@dovetail/core-ec2-model';
 
 /** A fleet request without its ClientToken, which is derived from the intent. */
@@ -57,6 +58,10 @@ export const renderIntent = (intent: LaunchIntent): string => `${intent.id} ${co
 /** The id of the intent that the claim carries, without reading the rest. */
 export const intentIdOf = (claim: NodeClaim): string | undefined =>
   claim.annotations[annotations.launchIntent]?.split(' ', 1)[0];
+
+/** The ids of the intents that claims carry. */
+export const carriedIds = (cluster: Cluster): readonly string[] =>
+  [...cluster.claims.values()].flatMap((claim) => intentIdOf(claim) ?? []);
 
 /**
  * The intent in an annotation's text; undefined when absent, or when the text does not hash to its

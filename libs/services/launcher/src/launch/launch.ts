@@ -8,6 +8,7 @@ import type { LauncherConfig } from '../config.js';
 import { type FailedCall, launchFailureReason } from './errors.js';
 import { FleetRequests, type FleetRequestsDeps, type IntentOutcome } from './fleet-requests.js';
 import {
+  carriedIds,
   carriedIntent,
   intentIdOf,
   intentOf,
@@ -16,6 +17,7 @@ import {
   parseIntent,
   renderIntent,
 } from './intent.js';
+import { IntentNotes } from './intent-notes.js';
 import { attemptDelayMs, LaunchPacing } from './launch-pacing.js';
 import { Outcomes, type OutcomesDeps } from './outcomes.js';
 import type { LaunchedInstance } from './pairing.js';
@@ -61,12 +63,13 @@ export class Launch {
    * Ids of intents whose outcome is written down: what they left without an instance may start
    * anew.
    */
-  readonly #settled = new Set<string>();
+  readonly #settled: IntentNotes;
   #running = 0;
 
   constructor(deps: LaunchDeps, config: LauncherConfig) {
     this.#deps = deps;
     this.#config = config;
+    this.#settled = new IntentNotes(() => carriedIds(deps.cluster));
     this.#wake = new Wake(deps.clock);
     this.#pacing = new LaunchPacing(deps.clock, () => this.wake());
     this.#requests = new RequestSource(deps, config.launch);

@@ -46,7 +46,10 @@ export class Templates {
 
   /** Remembers the content of templates, so that they can be made when they are needed. */
   learn(specs: readonly LaunchTemplateSpec[]): void {
-    for (const spec of specs) this.#specs.set(spec.name, spec);
+    for (const spec of specs) {
+      this.#specs.set(spec.name, spec);
+      this.#usedMs.set(spec.name, this.#deps.clock.nowMs());
+    }
   }
 
   /**
@@ -93,6 +96,7 @@ export class Templates {
     );
     const classes = new Set([...cluster.nodeClasses.values()].map(({ ref }) => ref.name));
     const inUse = this.#inUse();
+    this.#forgetIdle(inUse);
     for (const template of found) {
       if (inUse.has(template.name)) continue;
       const orphan = !classes.has(template.tags[tags.nodeClass] ?? '');
@@ -104,6 +108,15 @@ export class Templates {
         template: template.name,
         class: template.tags[tags.nodeClass] ?? '',
       });
+    }
+  }
+
+  /** A template holds its user data, and each image or setting makes another one. */
+  #forgetIdle(inUse: ReadonlySet<string>): void {
+    const { clock, idleMs } = this.#deps;
+    for (const [name, usedMs] of this.#usedMs) {
+      if (inUse.has(name) || clock.nowMs() - usedMs < idleMs) continue;
+      for (const held of [this.#specs, this.#madeMs, this.#usedMs]) held.delete(name);
     }
   }
 

@@ -1,5 +1,5 @@
 import { annotations, parsePromise, renderPromise } from '@dovetail/core-api';
-import { type KubeApi, type KubeObject, kubeResources } from '@dovetail/core-ports';
+import { type KubeApi, KubeError, type KubeObject, kubeResources } from '@dovetail/core-ports';
 import { nodeClassObject, nodePoolObject, podObject } from '@dovetail/sim-stage';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 
@@ -162,6 +162,38 @@ describe('a node whose pods are bound', () => {
     ).toEqual([true]);
     show();
     expect((await opened()).metadata.name).toBe(nodeNameOf(await podNamed('a')));
+  });
+
+  test('waits for all of them, also for those that were bound before another one failed', async () => {
+    const { lifecycle } = defaultLauncherConfig({ clusterName: 'test', region: 'us-east-1' });
+    const openAfterMs = 20_000;
+    self = await launcherStage();
+    await self.readyPool();
+    const atMs = { bound: 0, opened: 0 };
+    const bind: KubeApi['bind'] = async (pod, nodeName) => {
+      if (pod.name === 'b') {
+        await self.kube.delete({ resource: pods, namespace: 'default', name: 'b' });
+        throw new KubeError('unavailable', 'the API server is away');
+      }
+      await self.kube.bind(pod, nodeName);
+      atMs.bound = self.clock.nowMs();
+    };
+    const patch: KubeApi['patch'] = (ref, change, ...rest) => {
+      const text = JSON.stringify(change.body);
+      if (text.includes(`"${annotations.placementCordon}":null`)) atMs.opened = self.clock.nowMs();
+      return self.kube.patch(ref, change, ...rest);
+    };
+    self.launcher('one', {
+      config: { lifecycle: { ...lifecycle, openAfterMs } },
+      ports: { ...self.ports(), kube: kubeWith(self.kube, { bind, patch }) },
+    });
+    await self.planningPossible();
+    for (const name of ['a', 'b']) await self.kube.create(pods, podObject(name));
+    await self.until("both in the solver's view", () => self.planner.cluster.pods.size === 2);
+    expect((await self.planner.planFor(['a', 'b'])).plan.newNodes).toHaveLength(1);
+    await opened();
+    expect(atMs.bound).toBeGreaterThan(0);
+    expect(atMs.opened - atMs.bound).toBeGreaterThanOrEqual(openAfterMs);
   });
 
   test('also takes the pods that a later plan puts on it while it is closed', async () => {

@@ -47,10 +47,10 @@ const daemonWaitMs = 2_000;
 
 /** The pods that were bound to a node, and since when our watch shows all of them there. */
 type Bound = {
-  readonly podUids: readonly string[];
+  readonly podUids: Set<string>;
   /** All pods that were tried, also those that did not fit or were refused. */
-  readonly tried: ReadonlySet<string>;
-  readonly shownMs?: number;
+  readonly tried: Set<string>;
+  shownMs: number | undefined;
 };
 
 /**
@@ -138,14 +138,17 @@ export class Placement {
     const before = this.#bound.get(node.uid);
     const wanted = this.bindable(claim).filter((pod) => before?.tried.has(pod.uid) !== true);
     if (before !== undefined && wanted.length === 0) return;
-    const bound = await this.#bindAll(node, claim, wanted);
+    this.#forgetGone();
+    const bound: Bound = before ?? { podUids: new Set(), tried: new Set(), shownMs: undefined };
+    this.#bound.set(node.uid, bound);
+    await this.#bindAll({ node, claim, bound }, wanted);
+    for (const { uid } of wanted) bound.tried.add(uid);
+  }
+
+  #forgetGone(): void {
     for (const held of [this.#bound, this.#waitingMs])
       for (const uid of held.keys())
         if (this.#deps.cluster.nodes.get(uid) === undefined) held.delete(uid);
-    this.#bound.set(node.uid, {
-      podUids: [...(before?.podUids ?? []), ...bound],
-      tried: new Set([...(before?.tried ?? []), ...wanted.map((pod) => pod.uid)]),
-    });
   }
 
   /**
@@ -154,30 +157,39 @@ export class Placement {
   #waitMs(nodeUid: string): number {
     const { cluster, clock, openAfterMs } = this.#deps;
     const bound = this.#bound.get(nodeUid);
-    if (bound === undefined || bound.podUids.length === 0) return 0;
-    const shown = bound.podUids.every((uid) => {
+    if (bound === undefined || bound.podUids.size === 0) return 0;
+    const shown = [...bound.podUids].every((uid) => {
       const pod = cluster.pods.get(uid);
       return pod === undefined || pod.nodeName !== undefined;
     });
     if (!shown) return lookAgainMs;
-    const shownMs = bound.shownMs ?? clock.nowMs();
-    this.#bound.set(nodeUid, { ...bound, shownMs });
-    return Math.max(0, shownMs + openAfterMs - clock.nowMs());
+    bound.shownMs ??= clock.nowMs();
+    return Math.max(0, bound.shownMs + openAfterMs - clock.nowMs());
   }
 
   /**
-   * Binds the promised pods that still fit. Answers those that are bound now, here or elsewhere.
+   * Binds the promised pods that still fit. Each one that is bound now, here or elsewhere, is
+   * remembered at once: another one may fail, and the next try finds the node with the pods on it.
    */
-  async #bindAll(node: Node, claim: NodeClaim, wanted: readonly Pod[]): Promise<readonly string[]> {
+  async #bindAll(
+    {
+      node,
+      claim,
+      bound,
+    }: { readonly node: Node; readonly claim: NodeClaim; readonly bound: Bound },
+    wanted: readonly Pod[],
+  ): Promise<void> {
     const pods = podsThatFit(this.#deps, node, wanted);
-    const bound: string[] = [];
     await inParallel(pods, bindingsInParallel, async (pod) => {
-      if (await this.#bind(pod, node.name)) bound.push(pod.uid);
+      if (await this.#bind(pod, node.name)) {
+        bound.podUids.add(pod.uid);
+        bound.shownMs = undefined;
+      }
+      bound.tried.add(pod.uid);
     });
     const holder = { kind: 'NodeClaim', value: claim } as const;
     const unfit = wanted.filter((pod) => !pods.includes(pod));
     await releaseUnfit(this.#deps, { node, holder }, unfit);
-    return bound;
   }
 
   /** Answers false when the pod is left to kube-scheduler. */

@@ -1,0 +1,35 @@
+import { Cluster } from '@dovetail/core-cluster';
+import type { LaunchTemplateSpec } from '@dovetail/core-ec2-model';
+import { virtualClock } from '@dovetail/sim-clock';
+import { hash } from '@dovetail/sim-stage';
+import { expect, test } from '@jest/globals';
+
+import { Templates } from './templates.js';
+
+const quiet = (): void => undefined;
+
+test('the content of a template is remembered until it has been idle, and its user data with it', async () => {
+  const clock = virtualClock(0);
+  const templates = new Templates({
+    cloud: {
+      launchTemplates: () => Promise.resolve([]),
+      ensureLaunchTemplate: () => Promise.resolve(),
+      deleteLaunchTemplate: () => Promise.resolve(),
+    },
+    clock,
+    hash,
+    log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    cluster: new Cluster(),
+    clusterName: 'lab',
+    idleMs: 60_000,
+  });
+  const spec = { name: 'dovetail.sh/1' } as LaunchTemplateSpec;
+  const isKnown = (): Promise<boolean> => templates.ensure([spec.name], { anew: false });
+  templates.learn([spec]);
+  await clock.advance(59_000);
+  await templates.sweep();
+  expect(await isKnown()).toBe(true);
+  await clock.advance(61_000);
+  await templates.sweep();
+  expect(await isKnown()).toBe(false);
+});
