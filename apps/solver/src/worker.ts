@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 
 import { highsSolver, timeBoxed } from '@dovetail/adapter-highs';
@@ -26,6 +27,7 @@ const engine = new SolverEngine({
   nowMs,
   planOptions: rules,
   prover: (msMax) => timeBoxed(highs, msMax),
+  pause: async (ms) => setTimeout(ms),
   onMalformed: (malformed) => parentPort?.postMessage({ malformed } satisfies Notice),
 });
 const port = inThread(engine, systemClock);

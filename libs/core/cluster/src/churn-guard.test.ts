@@ -70,7 +70,7 @@ function stage() {
   const admit = (one: Pod, bought = true): void => {
     claims += 1;
     const claimName = `claim-${claims}`;
-    guard.admitted(one, pool, { claimName, atMs: 0, offers: small });
+    guard.admitted([one], pool, { claimName, atMs: 0, offers: small });
     cluster.set('claim', claimValue(claimName, bought ? { providerId: `aws:///${claims}` } : {}));
   };
   const holds = (one: Pod, of = pool): boolean =>
@@ -156,7 +156,7 @@ describe('a pod with two nodes behind it', () => {
     cluster.set('claim', claimValue('shared', { providerId: 'aws:///shared' }));
     for (const one of pods) {
       cluster.set('pod', one);
-      guard.admitted(one, pool, { claimName: 'shared', atMs: 0, offers: small });
+      guard.admitted([one], pool, { claimName: 'shared', atMs: 0, offers: small });
     }
     for (const one of pods)
       cluster.set('pod', { ...one, resourceVersion: '2', phase: 'Failed', nodeName: 'n' });

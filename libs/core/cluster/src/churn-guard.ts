@@ -78,10 +78,10 @@ export class ChurnGuard {
     this.#cluster = cluster;
   }
 
-  /** A node of this pool was admitted for the pod. */
-  admitted(pod: Pod, pool: Pool, attempt: Omit<Attempt, 'circumstances'>): void {
+  /** A node of this pool was admitted for the pods, which share one record of it. */
+  admitted(pods: readonly Pod[], pool: Pool, attempt: Omit<Attempt, 'circumstances'>): void {
     const made = { ...attempt, circumstances: this.#circumstances(pool) };
-    this.#attempts.set(podKey(pod), [...this.#of(podKey(pod)), made]);
+    for (const pod of pods) this.#attempts.set(podKey(pod), [...this.#of(podKey(pod)), made]);
   }
 
   /** Why the pod gets no node of the pool with this room now; undefined when it may have one. */

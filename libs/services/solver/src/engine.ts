@@ -22,7 +22,7 @@ import {
 } from '@dovetail/core-scheduling';
 
 import { Mirror } from './mirror.js';
-import { Proofs, type Prover } from './proofs.js';
+import { type Pause, Proofs, type Prover } from './proofs.js';
 import { snapshotOf } from './snapshot.js';
 
 /** The identity and the settings of an engine. */
@@ -37,6 +37,8 @@ export type EngineOptions = {
   readonly planOptions?: Partial<PlanOptions>;
   /** Proves bounds beside planning; absent: plans keep their quick bounds. */
   readonly prover?: Prover;
+  /** Waits before a proof, so that the plan is carried out first; absent: proofs begin at once. */
+  readonly pause?: Pause;
   /** Called for each unreadable message of the followed streams. The engine skips it. */
   readonly onMalformed?: (message: MalformedMessage) => void;
 };
@@ -74,7 +76,7 @@ export class SolverEngine {
 
   constructor(options: EngineOptions) {
     this.#options = options;
-    this.#proofs = new Proofs(options.prover, options.nowMs);
+    this.#proofs = new Proofs(options.prover, options.nowMs, options.pause);
   }
 
   /** Applies an event of the state feed. */

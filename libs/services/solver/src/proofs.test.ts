@@ -23,3 +23,30 @@ test('of proofs that are asked for at once, one runs, one waits, and the others 
   await prove('plan-5', 5);
   expect(times).toEqual([1, 2, 5]);
 });
+
+test.each([
+  [1_000, 300, 700],
+  [100, 30, 70],
+  [60_000, 300, 59_700],
+])(
+  'of %d ms, the plan is carried out for %d ms before its proof begins',
+  async (msMax, paused, left) => {
+    let nowMs = 0;
+    const times: number[] = [];
+    const prover = (ms: number) => {
+      times.push(ms);
+      return { solve: () => Promise.reject(new Error('not reached')) };
+    };
+    const proofs = new Proofs(
+      prover,
+      () => nowMs,
+      (ms) => {
+        nowMs += ms;
+        return Promise.resolve();
+      },
+    );
+    proofs.keep({ planId: 'plan', plan: made, planned });
+    await proofs.prove('plan', msMax);
+    expect({ nowMs, times }).toEqual({ nowMs: paused, times: [left] });
+  },
+);

@@ -233,12 +233,11 @@ export class Judge {
     );
     this.#take(message, bin, { pool, types, pods, claimName });
     if (message.cause.kind === 'pending')
-      for (const pod of pods)
-        this.#deps.churn.admitted(pod, pool, {
-          claimName,
-          atMs: this.#nowMs,
-          offers: leastOffered(bin.options, types),
-        });
+      this.#deps.churn.admitted(pods, pool, {
+        claimName,
+        atMs: this.#nowMs,
+        offers: leastOffered(bin.options, types),
+      });
     const requests = sumResources(pods.map((pod) => pod.requests));
     return {
       kind: 'new-node',
