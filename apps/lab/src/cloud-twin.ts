@@ -18,6 +18,12 @@ import { parse } from 'yaml';
 import { BootSchedule } from './boot-schedule.js';
 import { required } from './environment.js';
 
+/**
+ * One client stands for the kubelets of all machines. Each real one may send 50 requests a second,
+ * 100 at once (`kubeAPIQPS` and `kubeAPIBurst` of its configuration), so 100 machines send this.
+ */
+const kubeletsPace = { perSecond: 5_000, burst: 10_000 };
+
 /** Runs the cloud twin and the kubelets of the machines that it boots, as a process of its own. */
 export async function runCloudTwin(): Promise<void> {
   const log = createLog({ service: 'cloud-twin', level: 'info' });
@@ -32,7 +38,7 @@ export async function runCloudTwin(): Promise<void> {
   });
   const twin = createCloud({ clock, seed: process.env['SEED'] ?? 'lab', account });
   giveIdentities(twin, required('IAM_POLICIES'));
-  const kube = connectKubernetes({ kubeconfigPath, log });
+  const kube = connectKubernetes({ kubeconfigPath, log, pace: kubeletsPace });
   const agent = createNodeAgent({
     kube,
     clock,
