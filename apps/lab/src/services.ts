@@ -249,7 +249,9 @@ function startLauncher(shared: Shared): Promise<Service> {
   const launcher = createLauncher(
     { ...around, cloud, leadership: leadership(), userData: userDataRenderer },
     {
-      ...defaultLauncherConfig({ clusterName, region }),
+      clusterName,
+      region,
+      ...defaultLauncherConfig,
       placement,
       defaultInstanceProfile: instanceProfile,
     },

@@ -15,7 +15,7 @@ function configOf(env: Readonly<Record<string, string>>, ownCa?: string): Launch
   return launcherConfigOf(read.settings, ownCa);
 }
 
-const defaults = defaultLauncherConfig(named);
+const defaults = { ...named, ...defaultLauncherConfig };
 const { discovery } = defaults;
 const ca = Buffer.from('-----BEGIN CERTIFICATE-----\n').toString('base64');
 

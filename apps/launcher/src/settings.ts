@@ -96,7 +96,7 @@ export function launcherConfigOf(
 ): LauncherConfig {
   const { clusterEndpoint, clusterCa, clusterServiceCidr, defaultInstanceProfile } = given;
   const { clusterName, region, vmMemoryOverheadPercent, reservedEnis } = given;
-  const defaults = defaultLauncherConfig({ clusterName, region });
+  const defaults = { clusterName, region, ...defaultLauncherConfig };
   return {
     ...defaults,
     ...(clusterEndpoint === '' ? {} : { clusterEndpoint }),

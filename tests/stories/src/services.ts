@@ -71,7 +71,7 @@ const starts: Readonly<
   launcher: ({ deps, leadership }, _replica, stop) =>
     createLauncher(
       { ...deps, leadership: leadership(), userData: userDataRenderer },
-      defaultLauncherConfig({ clusterName, region: 'us-west-2' }),
+      { clusterName, region: 'us-west-2', ...defaultLauncherConfig },
     ).run(stop),
   reaper: ({ deps, leadership }, _replica, stop) =>
     createReaper(

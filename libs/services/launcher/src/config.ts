@@ -207,20 +207,13 @@ const discovery: DiscoveryConfig = {
 };
 
 /** The defaults: Karpenter's times where it has them, otherwise what each constant says. */
-export function defaultLauncherConfig(named: {
-  readonly clusterName: string;
-  readonly region: string;
-}): LauncherConfig {
-  const { hostnameSpread, minValuesPolicy } = defaultPlanOptions;
-  return {
-    ...named,
-    isolatedVpc: false,
-    placement: 'bind',
-    hostnameSpread,
-    minValuesPolicy,
-    admission,
-    launch,
-    lifecycle,
-    discovery,
-  };
-}
+export const defaultLauncherConfig: Omit<LauncherConfig, 'clusterName' | 'region'> = {
+  isolatedVpc: false,
+  placement: 'bind',
+  hostnameSpread: defaultPlanOptions.hostnameSpread,
+  minValuesPolicy: defaultPlanOptions.minValuesPolicy,
+  admission,
+  launch,
+  lifecycle,
+  discovery,
+};

@@ -54,8 +54,8 @@ export class Proofs {
 
   /**
    * Returns the best bound that is proven within `msMax`, of the newest plan. The proof begins a
-   * little later, because the plan is carried out meanwhile. The result is undefined for another plan, without a prover, or if earlier proofs take all the time. Rejects
-   * if the prover fails.
+   * little later, because the plan is carried out meanwhile. The result is undefined for another
+   * plan, without a prover, or if earlier proofs take all the time. Rejects if the prover fails.
    */
   async prove(planId: string, msMax: number): Promise<Bound | undefined> {
     const [prover, newest] = [this.#prover, this.#newest];

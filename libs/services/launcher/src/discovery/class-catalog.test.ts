@@ -19,7 +19,7 @@ afterEach(() => {
   self.end();
 });
 
-const { discovery } = defaultLauncherConfig({ clusterName, region });
+const { discovery } = defaultLauncherConfig;
 type CapacityChange = Partial<Pick<typeof discovery, 'vmMemoryOverheadPercent' | 'reservedEnis'>>;
 
 const launch = (change: CapacityChange): void =>

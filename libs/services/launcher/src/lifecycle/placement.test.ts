@@ -165,7 +165,7 @@ describe('a node whose pods are bound', () => {
   });
 
   test('waits for all of them, also for those that were bound before another one failed', async () => {
-    const { lifecycle } = defaultLauncherConfig({ clusterName: 'test', region: 'us-east-1' });
+    const { lifecycle } = defaultLauncherConfig;
     const openAfterMs = 20_000;
     self = await launcherStage();
     await self.readyPool();
@@ -197,7 +197,7 @@ describe('a node whose pods are bound', () => {
   });
 
   test('also takes the pods that a later plan puts on it while it is closed', async () => {
-    const { lifecycle } = defaultLauncherConfig({ clusterName: 'test', region: 'us-east-1' });
+    const { lifecycle } = defaultLauncherConfig;
     self = await launcherStage();
     await self.readyPool();
     self.launcher('one', { config: { lifecycle: { ...lifecycle, openAfterMs: 60_000 } } });

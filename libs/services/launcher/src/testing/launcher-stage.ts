@@ -167,7 +167,9 @@ export class LauncherStage extends Stage {
 }
 
 const testConfig = (): LauncherConfig => ({
-  ...defaultLauncherConfig({ clusterName, region }),
+  clusterName,
+  region,
+  ...defaultLauncherConfig,
   defaultInstanceProfile: `KarpenterNodeInstanceProfile-${clusterName}`,
 });
 
