@@ -15,6 +15,7 @@ import {
   createLog,
   createMetrics,
   durationMs,
+  featureGatesSetting,
   leaderSettings,
   leaseLeadership,
   type MetricDefinition,
@@ -99,6 +100,7 @@ const settings = {
     help: 'As in the reaper.',
     parse: text,
   },
+  featureGates: featureGatesSetting,
 } as const;
 
 type Settings = SettingsOf<typeof settings>;
@@ -264,14 +266,14 @@ function startLauncher(shared: Shared): Promise<Service> {
 }
 
 function startReaper(shared: Shared): Promise<Service> {
-  const { clusterName, region, endpoint, queueName } = shared.settings;
+  const { clusterName, region, endpoint, queueName, featureGates } = shared.settings;
   const { serve, leadership, ...around } = surroundings(shared, 'reaper', reaperMetrics);
   const aws = new AwsSession({ region, endpoint, clock: around.clock, log: around.log });
   const cloud = { ...awsInstances(aws), ...awsAccount(aws) };
   const queue = awsInterruptionQueue(aws, { queueName });
   const reaper = createReaper(
     { ...around, cloud, queue, leadership: leadership() },
-    { clusterName, ...defaultReaperConfig },
+    { clusterName, ...defaultReaperConfig, ...featureGates },
   );
   return serve({
     run: (stop) => reaper.run(stop).finally(() => aws.close()),

@@ -9,6 +9,7 @@ import {
   awsPlaceOf,
   awsSettings,
   commonSettings,
+  featureGatesSetting,
   leaderSettings,
   runService,
   type Shell,
@@ -29,6 +30,7 @@ const settings = {
     fallback: '',
     parse: text,
   },
+  featureGates: featureGatesSetting,
 } as const;
 
 await runService(
@@ -70,7 +72,7 @@ function assemble(shell: Shell<typeof settings>): Assembled {
   const deps = { kube, urgentKube: shell.watched(api.urgent), cloud, ...around };
   const service = createReaper(
     { ...deps, ...queueOf(aws, given.interruptionQueue) },
-    { clusterName, ...defaultReaperConfig },
+    { clusterName, ...defaultReaperConfig, ...given.featureGates },
   );
   const close = (): Promise<void> => {
     aws.close();

@@ -2,6 +2,7 @@ export * from './cause-events.js';
 export * from './clock.js';
 export * from './cluster-settings.js';
 export * from './common-settings.js';
+export * from './feature-gates.js';
 export * from './health.js';
 export * from './kube-failures.js';
 export * from './lease.js';

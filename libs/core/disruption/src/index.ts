@@ -11,6 +11,7 @@ export * from './interruption.js';
 export * from './methods.js';
 export * from './ownership.js';
 export * from './refusal.js';
+export * from './repair.js';
 export * from './retirement.js';
 export * from './retirement-record.js';
 export * from './termination.js';

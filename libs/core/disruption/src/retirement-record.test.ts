@@ -21,6 +21,12 @@ const spot: Retirement = {
   deadlineMs: 115_000,
   detail: 'spot_interrupted',
 };
+const unhealthy: Retirement = {
+  cause: 'unhealthy',
+  atMs: 6_000,
+  deadlineMs: 6_000,
+  detail: 'StorageReady',
+};
 const stopping: Retirement = {
   ...spot,
   atMs: 6_000,
@@ -51,6 +57,16 @@ describe('beginning a retirement', () => {
       { ...spot, askedMs: 2_000, answeredMs: 2_500 },
     ],
     ['a Spot notice gives maintenance its deadline', maintenance, spot, spot],
+    ['a repair takes over from expiry', expired, unhealthy, unhealthy],
+    ['a repair brings the deadline of a Spot notice forward', spot, unhealthy, unhealthy],
+    ['a Spot notice after a repair changes nothing', unhealthy, spot, undefined],
+    ['expiry beside a repair changes nothing', unhealthy, expired, undefined],
+    [
+      'a repair that is decided twice changes nothing',
+      unhealthy,
+      { ...unhealthy, deadlineMs: 9_000 },
+      undefined,
+    ],
     ['an instance that is going already brings the deadline forward', spot, stopping, stopping],
   ])('%s', (_what, live, wanted, written) => expect(beginning(wanted)(live)).toEqual(written));
 });

@@ -1,7 +1,7 @@
 import { isRecord } from '@dovetail/core-kube-model';
 
 /** Why a node is retired. */
-export type RetirementCause = 'empty' | 'expired' | 'interrupted';
+export type RetirementCause = 'empty' | 'expired' | 'interrupted' | 'unhealthy';
 
 /**
  * A retirement in progress, as in the annotation `dovetail.sh/retirement` of its Node. It holds all
@@ -16,7 +16,7 @@ export type Retirement = {
    * When the instance goes away by itself: two minutes after a spot notice (AWS' documentation).
    */
   readonly deadlineMs?: number;
-  /** The kind of interruption. */
+  /** The kind of interruption, or the type of the unhealthy condition. */
   readonly detail?: string;
   /**
    * When a solver was last asked for a replacement. Written before asking, so a crash costs a wait
@@ -39,6 +39,7 @@ const causes: readonly string[] = [
   'empty',
   'expired',
   'interrupted',
+  'unhealthy',
 ] satisfies readonly RetirementCause[];
 const numberFields = ['deadlineMs', 'askedMs', 'unplaced', 'answeredMs'] as const;
 
@@ -80,25 +81,33 @@ export const renderRetirement = ({
 }: Retirement): string =>
   JSON.stringify({ cause, atMs, deadlineMs, detail, askedMs, unplaced, answeredMs });
 
+/** The cause as Karpenter's metrics name it: an interruption by its kind. */
+export const shownCause = ({ cause, detail }: Pick<Retirement, 'cause' | 'detail'>): string =>
+  cause === 'interrupted' ? (detail ?? cause) : cause;
+
 /** A change of the record: the retirement to write, or undefined when the live one stays. */
 export type RetirementChange = (live: Retirement | undefined) => Retirement | undefined;
 
 const earlier = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 
+/** Whether the cause may leave a node no time: it takes over from causes that wait. */
+const isUrgent = ({ cause }: Pick<Retirement, 'cause'>): boolean =>
+  cause === 'interrupted' || cause === 'unhealthy';
+
 /**
- * Begins a retirement beside one that may be under way. An interruption takes over from every other
- * cause and keeps what was already planned. That a solver found no place for the pods is forgotten:
- * it may be long ago. Of two interruptions the earlier deadline counts. Any
+ * Begins a retirement beside one that may be under way. An interruption or a repair takes over from
+ * every other cause and keeps what was already planned. That a solver found no place for the pods
+ * is forgotten: it may be long ago. Of two of them the earlier deadline counts. Any
  * other cause leaves a running retirement alone.
  */
 export const beginning =
   (wanted: Retirement): RetirementChange =>
   (live) => {
     if (live === undefined) return wanted;
-    if (wanted.cause !== 'interrupted') return undefined;
+    if (!isUrgent(wanted)) return undefined;
     const deadlineMs = earlier(live.deadlineMs, wanted.deadlineMs);
-    if (live.cause === 'interrupted' && deadlineMs === live.deadlineMs) return undefined;
+    if (isUrgent(live) && deadlineMs === live.deadlineMs) return undefined;
     const { answeredMs: _answeredMs, unplaced: _unplaced, ...unanswered } = live;
     const kept = live.unplaced === undefined ? live : unanswered;
     return { ...kept, ...wanted, ...(deadlineMs === undefined ? {} : { deadlineMs }) };

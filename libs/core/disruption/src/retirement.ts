@@ -138,14 +138,15 @@ function isAllThatCanBe({ retirement, view, rooms }: RetirementFacts): boolean {
 
 /**
  * Decides the next step of a retirement. An empty node is looked at again and ends, or is let go.
- * Any other node ends once each of its pods that needs another place is promised ready room, by
- * what the launcher wrote on claims and nodes: a plan is not enough, for it may be refused. Pods
- * without room are asked for again. The node also ends when a longer wait would cost its pods their
- * grace.
+ * An unhealthy node ends at once. Any other node ends once each of its pods that needs another
+ * place is promised ready room, by what the launcher wrote on claims and nodes: a plan is not
+ * enough, for it may be refused. Pods without room are asked for again. The node also ends when a
+ * longer wait would cost its pods their grace.
  */
 export function retirementStep(facts: RetirementFacts): RetirementStep {
   const { retirement, view, rooms, nowMs, limits } = facts;
   if (retirement.cause === 'empty') return emptyStep(facts);
+  if (retirement.cause === 'unhealthy') return { kind: 'end' };
   const needy = view.pods.filter(isReschedulable);
   if (needy.every(({ uid }) => rooms.get(uid) === 'ready')) return endStep(facts);
   if (isUnanswered(facts)) return { kind: 'abandon', notes: [unanswered(facts)] };

@@ -92,6 +92,8 @@ export type DisruptionCode =
   | 'replacement-refused'
   | 'replacement-unanswered'
   | 'interruption-notice'
+  | 'unhealthy'
+  | 'repair-blocked'
   | 'collection-brake'
   | 'cluster-mismatch'
   | 'instance-of-another-claim'

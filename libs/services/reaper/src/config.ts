@@ -4,6 +4,8 @@ import type { CollectionLimits, GhostLimits, RetirementLimits } from '@dovetail/
 export type ReaperConfig = {
   /** The cluster's name: on EC2 tags and in subjects. */
   readonly clusterName: string;
+  /** Whether unhealthy nodes are repaired: Karpenter's feature gate NodeRepair. */
+  readonly nodeRepair: boolean;
   readonly disruption: DisruptionConfig;
   readonly termination: TerminationConfig;
   readonly interruption: InterruptionConfig;
@@ -150,6 +152,7 @@ type CollectionConfig = CollectionLimits &
 
 /** The defaults: Karpenter's where it has them. Everything else says why where it is declared. */
 export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
+  nodeRepair: false,
   disruption: {
     passIntervalMs: 10_000,
     passPauseMs: 500,

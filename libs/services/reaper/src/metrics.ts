@@ -9,6 +9,9 @@ export const reaperMetrics: Readonly<Record<string, { readonly help: string }>> 
   karpenter_nodeclaims_disrupted_total: {
     help: 'NodeClaims that were disrupted, by reason, pool and capacity type.',
   },
+  karpenter_nodeclaims_unhealthy_disrupted_total: {
+    help: 'NodeClaims that node repair ended, by condition, pool, capacity type and image.',
+  },
   karpenter_nodeclaims_terminated_total: { help: 'NodeClaims whose instance is gone.' },
   karpenter_nodeclaims_termination_duration_seconds: {
     help: 'From the deletion of a NodeClaim to the end of its finalizer.',

@@ -10,6 +10,7 @@ import { followNodeDeletion, followPoolDeletion } from './end/follow-deletion.js
 import { Terminator } from './end/terminator.js';
 import { Interruptions } from './interrupt/interruptions.js';
 import { ClusterIdentity } from './outside/identity.js';
+import { Repairs } from './repair/repairs.js';
 import { LeftoverTaints } from './retire/leftover-taints.js';
 import { Passes } from './retire/passes.js';
 import { Retirer } from './retire/retirer.js';
@@ -28,6 +29,7 @@ export class ReaperEpoch {
   readonly #terminator: Terminator;
   readonly #retirer: Retirer;
   readonly #passes: Passes;
+  readonly #repairs: Repairs;
   readonly #collector: Collector;
   readonly #leftovers: LeftoverTaints;
   readonly #queue: WorkQueue;
@@ -42,6 +44,7 @@ export class ReaperEpoch {
     this.#terminator = new Terminator(context, this.#identity, (name) => this.#asks.add(name));
     this.#retirer = new Retirer(context);
     this.#passes = new Passes(context, this.#retirer);
+    this.#repairs = new Repairs(context, this.#retirer);
     this.#collector = new Collector(context, this.#identity);
     this.#leftovers = new LeftoverTaints(context);
     this.#queue = this.#queueOf('claims', config.termination.concurrency);
@@ -78,6 +81,7 @@ export class ReaperEpoch {
         this.#asks.run((claimName) => this.#ask(claimName), stop),
         this.#urgentAsks.run((claimName) => this.#ask(claimName), stop),
         this.#passes.run(stop),
+        this.#repairs.run(stop),
         this.#collector.run(stop),
         this.#interruptions(stop),
       ]);
@@ -151,6 +155,7 @@ export class ReaperEpoch {
       ending: ending.map(({ name }) => name).sort(compareText),
       lastPass: this.#lastPass(),
       lastCollection: this.#lastCollection(),
+      lastRepair: this.#lastRepair(),
     };
   }
 
@@ -165,6 +170,17 @@ export class ReaperEpoch {
       blocked: pass.blocked
         .slice(0, blockedMax)
         .map(({ view, notes }) => ({ claim: view.claim.name, notes })),
+    };
+  }
+
+  #lastRepair(): DebugState | undefined {
+    const last = this.#repairs.last();
+    if (last === undefined) return undefined;
+    const { repair, blocked, nextDueMs } = last;
+    return {
+      repair: repair.map(({ node, note }) => ({ node: node.name, note })),
+      blocked: blocked.slice(0, blockedMax).map(({ node, note }) => ({ node: node.name, note })),
+      nextDueMs,
     };
   }
 

@@ -6,7 +6,12 @@ import {
   isRetiring,
   roomFor,
 } from '@dovetail/core-cluster';
-import { conditionTrueSinceMs, type NodeView, type PodRoom } from '@dovetail/core-disruption';
+import {
+  conditionTrueSinceMs,
+  type NodeHealth,
+  type NodeView,
+  type PodRoom,
+} from '@dovetail/core-disruption';
 import {
   isDaemonPod,
   isTerminal,
@@ -15,6 +20,8 @@ import {
   type PodDisruptionBudget,
   selectorMatches,
 } from '@dovetail/core-kube-model';
+
+import { UnhealthyNodes } from './unhealthy-nodes.js';
 
 /** The kinds of objects that the reaper watches. */
 export type ReaperKind = Extract<
@@ -52,6 +59,8 @@ export class ReaperCluster extends Cluster {
   readonly #unreadablePools = new Map<string, string>();
   /** When each terminating pod was first seen so, by UID. */
   readonly #endingPods = new Map<string, number>();
+  /** The nodes that repair may end. */
+  readonly unhealthy = new UnhealthyNodes();
   readonly #nowMs: () => number;
 
   constructor(nowMs: () => number) {
@@ -94,6 +103,19 @@ export class ReaperCluster extends Cluster {
   /** The view of every claim. */
   views(): readonly NodeView[] {
     return [...this.claims.values()].map((claim) => this.viewOf(claim));
+  }
+
+  /** Every node of the cluster with its claim and its health. */
+  health(): readonly NodeHealth[] {
+    return [...this.nodes.values()].map((node) => {
+      const claim = this.claimOfNode(node);
+      const condition = this.unhealthy.of(node.uid);
+      return {
+        node,
+        ...(claim === undefined ? {} : { claim }),
+        ...(condition === undefined ? {} : { condition }),
+      };
+    });
   }
 
   /** Notes a pool (`NodePool/default`) that is there and cannot be read; undefined: it is not. */

@@ -1,11 +1,11 @@
 import { annotations } from '@dovetail/core-api';
-import { type DisruptionNote, note, parseRetirement } from '@dovetail/core-disruption';
+import { type DisruptionNote, note, parseRetirement, shownCause } from '@dovetail/core-disruption';
 import type { Node } from '@dovetail/core-kube-model';
 
 /** The cause that a claim ends for, as Events and decisions name it: its node's, or `deleted`. */
 export const causeOf = (node: Node | undefined): string => {
   const retirement = parseRetirement(node?.annotations[annotations.retirement]);
-  return retirement === undefined ? 'deleted' : (retirement.detail ?? retirement.cause);
+  return retirement === undefined ? 'deleted' : shownCause(retirement);
 };
 
 /** The same as a reason of decisions. */

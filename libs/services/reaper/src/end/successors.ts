@@ -1,10 +1,11 @@
 import { annotations, type NodeClaim } from '@dovetail/core-api';
-import { podsWithoutRoom, type TerminationFacts } from '@dovetail/core-disruption';
+import { parseRetirement, podsWithoutRoom, type TerminationFacts } from '@dovetail/core-disruption';
 import type { Node, Pod } from '@dovetail/core-kube-model';
 import type { Again } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import { askForReplacement } from '../retire/ask.js';
+import { causeOf } from './causes.js';
 
 /** The asking for one claim. */
 type Asking = {
@@ -18,9 +19,10 @@ type Asking = {
 };
 
 /**
- * Asks solvers for a place for the pods of a node that ends without a retirement: someone deleted
- * it, its claim, or its pool. Its pods are evicted once they have room, or after a few seconds.
- * Pods that are evicted earlier would be planned a second time, as pending ones.
+ * Asks solvers for a place for the pods of a node that ends without waiting for it: someone deleted
+ * it, its claim, or its pool, or it is repaired. Its pods are evicted once they have room, or after
+ * a few seconds; those of a repaired node at once. Pods that are evicted before they are asked for
+ * would be planned a second time, as pending ones.
  */
 export class Successors {
   readonly #context: ReaperContext;
@@ -58,7 +60,7 @@ export class Successors {
     if (!isToAsk(asking) || deps.clock.nowMs() < asking.dueMs) return undefined;
     const pods = this.#without(cluster.pods.by('node', node.name));
     if (pods.length === 0) return undefined;
-    const asked = await askForReplacement(this.#context, node, { pods, reason: 'deleted' });
+    const asked = await askForReplacement(this.#context, node, { pods, reason: causeOf(node) });
     switch (asked.kind) {
       case 'planned':
         this.#note(claim, { ...asking, state: 'answered', unplaced: asked.unplaced });
@@ -96,6 +98,8 @@ const begun = (nowMs: number): Asking => ({
 
 const isToAsk = ({ state }: Asking): boolean => state === 'first' || state === 'open';
 
-/** A retirement has asked by itself. */
-const isRetired = ({ annotations: held }: Node): boolean =>
-  held[annotations.retirement] !== undefined;
+/** A retirement asks by itself; a repair has no time for it before the node ends. */
+function isRetired({ annotations: held }: Node): boolean {
+  const text = held[annotations.retirement];
+  return text !== undefined && parseRetirement(text)?.cause !== 'unhealthy';
+}

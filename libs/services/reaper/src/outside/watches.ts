@@ -1,6 +1,10 @@
 import { nodePoolOf, provisionerOf } from '@dovetail/core-api';
 import type { ClusterValue } from '@dovetail/core-cluster';
-import { endingClaimOf } from '@dovetail/core-disruption';
+import {
+  endingClaimOf,
+  type UnhealthyCondition,
+  unhealthyConditionOf,
+} from '@dovetail/core-disruption';
 import { nodeOf, type Parsed, pdbOf, podOf, volumeAttachmentOf } from '@dovetail/core-kube-model';
 import {
   type KubeObject,
@@ -25,6 +29,8 @@ type Source<K extends ReaperKind> = {
 type Seen<K extends ReaperKind> = {
   readonly metadata: KubeObject['metadata'];
   readonly parsed: Parsed<ClusterValue[K]>;
+  /** Of a node that is unhealthy. */
+  readonly condition?: UnhealthyCondition;
 };
 
 const source = <K extends ReaperKind>(
@@ -47,10 +53,11 @@ export async function watchCluster(
 ): Promise<void> {
   const unreadable = new UnreadableObjects(deps);
   const watch = <K extends ReaperKind>(from: Source<K>, synced: () => void): Promise<void> => {
-    const project = (object: KubeObject): Seen<K> => ({
-      metadata: object.metadata,
-      parsed: from.read(object),
-    });
+    const project = (object: KubeObject): Seen<K> => {
+      const seen = { metadata: object.metadata, parsed: from.read(object) };
+      const condition = from.kind === 'node' ? unhealthyConditionOf(object) : undefined;
+      return condition === undefined ? seen : { ...seen, condition };
+    };
     return watchServed(
       deps,
       { resource: from.resource, project, optional: from.optional },
@@ -88,12 +95,14 @@ function take<K extends ReaperKind>(
 ): void {
   if (event.kind === 'gone') {
     cluster.noteUnreadablePool(event.uid, undefined);
+    if (kind === 'node') cluster.unhealthy.note(event.uid, undefined);
     unreadable.forget(event.uid);
     cluster.delete(kind, event.uid);
     return;
   }
-  const { metadata, parsed } = event.value;
+  const { metadata, parsed, condition } = event.value;
   const { name, uid = '' } = metadata;
+  if (kind === 'node') cluster.unhealthy.note(uid, condition);
   const isUnreadablePool =
     !parsed.ok && kind === 'pool' && metadata.deletionTimestamp === undefined;
   cluster.noteUnreadablePool(uid, isUnreadablePool ? `${resource.kind}/${name}` : undefined);

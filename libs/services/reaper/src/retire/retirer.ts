@@ -10,6 +10,7 @@ import {
   type Retirement,
   type RetirementStep,
   retirementStep,
+  shownCause,
   taintsAtOnce,
 } from '@dovetail/core-disruption';
 import { isReschedulable, type Node, type Pod, podOf } from '@dovetail/core-kube-model';
@@ -41,6 +42,10 @@ const disruptionReason = 'DisruptionReason';
 /** `expired` → `Expired`, as Events and conditions name causes. */
 const titled = (cause: Retirement['cause']): string =>
   `${cause.charAt(0).toUpperCase()}${cause.slice(1)}`;
+
+/** `StorageReady` → `storage_ready`, as Karpenter's metrics name conditions. */
+const snakeCase = (type: string): string =>
+  type.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, '_').toLowerCase();
 
 /**
  * Begins retirements and carries them on until their claim is deleted or they are given up. All
@@ -309,14 +314,22 @@ export class Retirer {
     });
   }
 
-  #countDisrupted(claim: NodeClaim, { cause, detail }: Retirement, newNodes: number): void {
+  #countDisrupted(claim: NodeClaim, retirement: Retirement, newNodes: number): void {
     const { metrics } = this.#context.deps;
-    metrics.count('karpenter_nodeclaims_disrupted_total', {
-      reason: detail ?? cause,
+    const { cause, detail = cause } = retirement;
+    const held = {
       nodepool: claim.pool.name,
       capacity_type: claim.labels[labels.capacityType] ?? '',
-    });
-    if (cause === 'interrupted') return;
+    };
+    const reason = shownCause(retirement);
+    metrics.count('karpenter_nodeclaims_disrupted_total', { reason, ...held });
+    if (cause === 'unhealthy')
+      metrics.count('karpenter_nodeclaims_unhealthy_disrupted_total', {
+        condition: snakeCase(detail),
+        ...held,
+        image_id: claim.imageId ?? '',
+      });
+    if (cause === 'interrupted' || cause === 'unhealthy') return;
     const decision = newNodes === 0 ? 'delete' : 'replace';
     metrics.count('karpenter_voluntary_disruption_decisions_total', { reason: cause, decision });
   }

@@ -1,0 +1,132 @@
+import { kubeResources } from '@dovetail/core-ports';
+import { describe, expect, test } from '@jest/globals';
+
+import {
+  cluster,
+  decisions,
+  gone,
+  isDeleting,
+  reap,
+  replacements,
+  retirementOn,
+  started,
+  stateOf,
+  tainted,
+} from './testing/current-cluster.js';
+
+const minuteMs = 60_000;
+const repairing = { config: { nodeRepair: true } };
+
+/** Sets a condition of a node, as the kubelet or a monitoring agent does. */
+const become = (name: string, type: string, status: string): Promise<unknown> =>
+  cluster.kube.patch(
+    { resource: kubeResources.nodes, name },
+    {
+      type: 'merge',
+      body: {
+        status: {
+          conditions: [
+            ...(type === 'Ready' ? [] : [{ type: 'Ready', status: 'True' }]),
+            { type, status, lastTransitionTime: new Date(cluster.clock.nowMs()).toISOString() },
+          ],
+        },
+      },
+    },
+    { subresource: 'status' },
+  );
+
+/** Begins a cluster with so many nodes, and three pods on the first of them. */
+async function nodes(count: number): Promise<readonly string[]> {
+  await started({
+    consolidationPolicy: 'WhenEmpty',
+    consolidateAfter: 'Never',
+    budgets: [{ nodes: '0' }],
+  });
+  const { instanceId } = await cluster.node('n1', { nodeAnnotations: {} });
+  await cluster.scale('web', 3);
+  await cluster.pass(3);
+  const ids = [instanceId];
+  for (let index = 2; index <= count; index += 1)
+    ids.push((await cluster.node(`n${String(index)}`)).instanceId);
+  return ids;
+}
+
+describe('a node that is unhealthy', () => {
+  test('is ended by force after the tolerated time: no budget of pool or pods holds it', async () => {
+    const [id = ''] = await nodes(1);
+    await cluster.budget('web', 3);
+    const asked = replacements({ afterMs: 5_000 });
+    reap(repairing);
+    await cluster.pass(2);
+    await become('n1', 'StorageReady', 'False');
+    await cluster.advance(30 * minuteMs - 5_000);
+    expect([tainted('n1'), isDeleting('claim-n1')]).toEqual([false, false]);
+    await cluster.pass(10);
+    expect(await cluster.pass(60, gone('claim-n1'))).toBe(true);
+    await cluster.pass(5);
+    expect(stateOf(id)).not.toBe('running');
+    expect(asked.requests.map(({ commit }) => commit?.reason)).toEqual(['unhealthy']);
+    expect([asked.made, cluster.workloads.nodesOf('web')]).toEqual([['new-1'], ['new-1']]);
+    const held = { nodepool: 'default', capacity_type: 'on-demand' };
+    const value = (name: string, more: object): number | undefined =>
+      cluster.metrics.value(name, { ...held, ...more });
+    expect([
+      value('karpenter_nodeclaims_disrupted_total', { reason: 'unhealthy' }),
+      value('karpenter_nodeclaims_unhealthy_disrupted_total', {
+        condition: 'storage_ready',
+        image_id: '',
+      }),
+    ]).toEqual([1, 1]);
+    expect(await decisions()).toMatchObject([
+      { kind: 'disrupt', summary: 'ending n1: unhealthy', facts: { cause: 'unhealthy' } },
+      { kind: 'drain' },
+      { kind: 'terminate', facts: { cause: 'unhealthy' } },
+    ]);
+  });
+
+  test('stays when it recovers in time', async () => {
+    await nodes(1);
+    reap(repairing);
+    await become('n1', 'Ready', 'False');
+    await cluster.advance(29 * minuteMs);
+    await become('n1', 'Ready', 'True');
+    await cluster.advance(40 * minuteMs);
+    expect([retirementOn('n1'), isDeleting('claim-n1')]).toEqual([undefined, false]);
+  });
+
+  test('stays while the feature gate is off', async () => {
+    await nodes(1);
+    reap();
+    await become('n1', 'KernelReady', 'False');
+    await cluster.advance(60 * minuteMs);
+    expect([retirementOn('n1'), isDeleting('claim-n1')]).toEqual([undefined, false]);
+  });
+
+  test('stays while more than a fifth of its pool is unhealthy, which an Event says', async () => {
+    await nodes(3);
+    reap(repairing);
+    await become('n1', 'KernelReady', 'False');
+    await become('n2', 'KernelReady', 'False');
+    await cluster.advance(31 * minuteMs);
+    expect([isDeleting('claim-n1'), isDeleting('claim-n2')]).toEqual([false, false]);
+    expect([...new Set(cluster.events('NodeRepairBlocked'))]).toEqual([
+      'more than 20% nodes are unhealthy in the nodepool',
+    ]);
+    await become('n2', 'Ready', 'True');
+    await cluster.pass(3);
+    expect([isDeleting('claim-n1'), isDeleting('claim-n2')]).toEqual([true, false]);
+  });
+
+  test('that drains without a limit is given one', async () => {
+    await nodes(1);
+    await cluster.budget('web', 3);
+    reap(repairing);
+    await cluster.pass(2);
+    await cluster.kube.delete({ resource: kubeResources.nodeClaims, name: 'claim-n1' });
+    await cluster.pass(20);
+    expect(gone('claim-n1')()).toBe(false);
+    await become('n1', 'NetworkingReady', 'False');
+    await cluster.advance(30 * minuteMs);
+    expect(await cluster.pass(60, gone('claim-n1'))).toBe(true);
+  });
+});
