@@ -2,7 +2,7 @@ import { classKey } from '@dovetail/core-cluster';
 import type { Resources } from '@dovetail/core-kube-model';
 import { kubeResources } from '@dovetail/core-ports';
 import type { Machine } from '@dovetail/sim-cloud';
-import { clusterName, podObject, region } from '@dovetail/sim-stage';
+import { podObject } from '@dovetail/sim-stage';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 
 import { defaultLauncherConfig } from '../config.js';
