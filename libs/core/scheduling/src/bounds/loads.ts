@@ -16,7 +16,7 @@ export type Item = { readonly requests: Float64Array; readonly count: number };
 export type Load = { readonly counts: readonly number[]; readonly priceMicrosPerHour: number };
 
 /** The most loads that are looked at. More make a program that takes longer than bounds may. */
-const loadsMax = 4_000;
+export const loadsMax = 4_000;
 /** The most ways to fill nodes that are looked at: about 50 ms. */
 const fillingsMax = 400_000;
 
@@ -25,8 +25,8 @@ const replaces = (other: Purchase, { room, admits }: Purchase): boolean =>
   room.every((amount, r) => amount <= float64At(other.room, r)) &&
   admits.every((admitted, item) => !admitted || other.admits[item] === true);
 
-/** The nodes that no other node replaces at a price that is no higher, cheapest first. */
-function worthBuying(nodes: readonly Purchase[]): readonly Purchase[] {
+/** Returns the nodes that no other node replaces at a price that is no higher, cheapest first. */
+export function worthBuying(nodes: readonly Purchase[]): readonly Purchase[] {
   const kept: Purchase[] = [];
   for (const node of [...nodes].sort((a, b) => a.priceMicrosPerHour - b.priceMicrosPerHour))
     if (!kept.some((other) => replaces(other, node))) kept.push(node);
@@ -37,10 +37,13 @@ const atLeast = (a: readonly number[], b: readonly number[]): boolean =>
   a.every((count, index) => count >= at(b, index));
 
 /** Collects the loads that no other load covers at a price that is no higher. */
-class Kept {
-  loads: Load[] = [];
+export class Kept {
+  readonly loads: Load[] = [];
 
-  /** Nodes come in order of price, so a new load can only be covered, and never covers. */
+  /**
+   * Adds a load of one node. Nodes come in order of price, so a new load can only be covered, and
+   * never covers.
+   */
   add(counts: readonly number[], priceMicrosPerHour: number): void {
     if (this.loads.some((load) => atLeast(load.counts, counts))) return;
     this.loads.push({ counts, priceMicrosPerHour });
