@@ -230,6 +230,7 @@ export const persistentVolumeClaim = message<PersistentVolumeClaim>({
   volumeName: optional(text),
   bindCompleted: flag,
   storageClassName: optional(text),
+  onePod: optional(flag),
 });
 /** A StorageClass with its topologies. */
 export const storageClass = message<StorageClass>({

@@ -79,6 +79,7 @@ const sampleStates: readonly StateValue[] = [
       volumeName: 'v',
       bindCompleted: true,
       storageClassName: 'gp3',
+      onePod: true,
     },
   },
   {

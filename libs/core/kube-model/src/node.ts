@@ -60,6 +60,8 @@ export type PersistentVolumeClaim = {
   readonly bindCompleted: boolean;
   /** Absent: the default class. Empty: no class. */
   readonly storageClassName?: string;
+  /** True if only one pod may use it: its access modes have ReadWriteOncePod. */
+  readonly onePod?: boolean;
 };
 
 /** A storage class, projected to what decides where volumes can be made. */

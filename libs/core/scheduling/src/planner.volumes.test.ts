@@ -1,6 +1,7 @@
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
+  Pod,
   PodVolume,
   StorageClass,
 } from '@dovetail/core-kube-model';
@@ -209,4 +210,51 @@ describe('attachment limits of existing nodes', () => {
         snapshot: snapshot([podOf('run', { phase: 'Running', volumes: [{ claimName: 'other' }] })]),
       }).placements[0]?.podUids,
     ).toHaveLength(1));
+});
+
+describe('a claim with ReadWriteOncePod has one pod', () => {
+  const volumes = [{ claimName: 'single' }];
+  const storage = (onePod: boolean) => ({
+    persistentVolumeClaims: [claim('single', { onePod })],
+    persistentVolumes: [volume('single')],
+  });
+  const node = (user: Partial<Pod>) =>
+    nodeOf('n1', { pods: [podOf('user', { phase: 'Running', volumes, ...user })] });
+
+  test.each<[string, boolean, Partial<Pod>, readonly string[]]>([
+    ['a pod of a claim that a running pod uses has no place', true, {}, ['volume']],
+    ['a pod of a shared claim has one', false, {}, []],
+    ['a pod follows one that is being deleted', true, { deletionMs: 5 }, []],
+    ['a pod follows one that has ended', true, { phase: 'Succeeded' }, []],
+    ['a claim of another namespace is another claim', true, { namespace: 'other' }, []],
+  ])('%s', (_, onePod, user, codes) =>
+    expect(
+      codesOf(
+        planScenario({
+          pods: [podOf('p', { volumes })],
+          snapshot: { nodes: [node(user)], ...storage(onePod) },
+        }),
+        'p',
+      ),
+    ).toEqual(codes),
+  );
+  test('of several pods to place the oldest gets it', () => {
+    const made = planScenario({
+      pods: [
+        podOf('a', { volumes, createdMs: 2 }),
+        podOf('b', { volumes, createdMs: 1 }),
+        podOf('c', { volumes, createdMs: 2 }),
+      ],
+      snapshot: storage(true),
+    });
+    expect(made.unplaced.map(({ podUid }) => podUid).sort()).toEqual(['a', 'c']);
+    expect(made.unplaced[0]?.reasons[0]?.values).toEqual({ claim: 'default/single' });
+  });
+  test('the pod that has it may move', () =>
+    expect(
+      planScenario({
+        pods: [podOf('user', { volumes })],
+        snapshot: { nodes: [node({})], ...storage(true) },
+      }).unplaced,
+    ).toEqual([]));
 });

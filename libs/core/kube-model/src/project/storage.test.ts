@@ -40,6 +40,13 @@ describe('volumes', () => {
     expect(valueOf(pvcOf({ metadata, spec: { storageClassName: '' } })).storageClassName).toBe('');
     expect(valueOf(pvcOf({ metadata, spec: {} })).storageClassName).toBeUndefined();
   });
+  test.each([
+    [['ReadWriteOncePod'], true],
+    [['ReadWriteOnce', 'ReadOnlyMany'], undefined],
+    [undefined, undefined],
+  ])('a claim with access modes %j is for one pod: %j', (accessModes, onePod) =>
+    expect(valueOf(pvcOf({ metadata, spec: { accessModes } })).onePod).toBe(onePod),
+  );
   test('a claim is bound when its binding has completed', () =>
     expect(
       valueOf(

@@ -125,6 +125,9 @@ export function pvcOf(raw: unknown): Parsed<PersistentVolumeClaim> {
       ...optional('volumeName', readText(spec['volumeName'], 'spec.volumeName') || undefined),
       bindCompleted: Object.hasOwn(meta.annotations, 'pv.kubernetes.io/bind-completed'),
       ...optional('storageClassName', className),
+      ...(readTexts(spec['accessModes'], 'spec.accessModes').includes('ReadWriteOncePod')
+        ? { onePod: true }
+        : {}),
     };
   });
 }

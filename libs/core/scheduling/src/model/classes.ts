@@ -61,6 +61,8 @@ export type ClassTables = {
    * Whether some pool has a taint with PreferNoSchedule. Tolerating it is then the last relaxation.
    */
   readonly taintPreferences: boolean;
+  /** Returns the claim for one pod that another pod than this one uses. */
+  readonly takenClaim: (pod: Pod) => string | undefined;
 };
 
 const older = (a: Pod, b: Pod): number => a.createdMs - b.createdMs || compareText(a.uid, b.uid);
@@ -91,6 +93,7 @@ export function classesOf(pods: readonly Pod[], tables: ClassTables): readonly P
     names: tables.dimensions.names,
     selection: tables.selection,
     claims: tables.volumes.claims,
+    takenClaim: tables.takenClaim,
   });
   const first = ({ pods: [pod] }: EqualPods): Pod => pod as Pod;
   for (const list of lists) list.pods.sort(older);
@@ -127,7 +130,7 @@ type Draft = Pick<PodClass, 'levels' | 'attachments' | 'refusal'> & {
 
 function draftOf(pod: Pod, tables: ClassTables): Draft {
   const demand = volumeDemandOf(pod, tables.volumes);
-  const refusal = refusalOf(pod, demand);
+  const refusal = refusalOf(pod, demand, tables.takenClaim(pod));
   if (refusal !== undefined || 'code' in demand)
     return {
       pod,
@@ -148,7 +151,11 @@ function draftOf(pod: Pod, tables: ClassTables): Draft {
   };
 }
 
-function refusalOf(pod: Pod, demand: VolumeDemand | Reason): Reason | undefined {
+function refusalOf(
+  pod: Pod,
+  demand: VolumeDemand | Reason,
+  takenClaim: string | undefined,
+): Reason | undefined {
   if (pod.schedulingGates.length > 0) {
     return {
       code: 'scheduling-gate',
@@ -180,8 +187,15 @@ function refusalOf(pod: Pod, demand: VolumeDemand | Reason): Reason | undefined 
         values: { terms: String(pod.requiredNodeAffinity.length) },
       };
   }
-  return 'code' in demand ? demand : undefined;
+  if ('code' in demand) return demand;
+  return takenClaim === undefined ? undefined : claimTaken(takenClaim);
 }
+
+const claimTaken = (claim: string): Reason => ({
+  code: 'volume',
+  message: `claim ${claim} is ReadWriteOncePod and another pod uses it; wait for that pod to end, or use ReadWriteOnce`,
+  values: { claim },
+});
 
 function nodeRequirements(pod: Pod, demands: Demands): Requirements {
   let requirements = requirementsFromSelector(pod.nodeSelector);

@@ -8,6 +8,7 @@ const reading: Reading = {
   names: ['cpu', 'memory'],
   selection: { any: false, keys: [] },
   claims: new Set<string>(),
+  takenClaim: () => undefined,
 };
 const listsOf = (
   pods: readonly Pod[],

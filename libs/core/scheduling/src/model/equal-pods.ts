@@ -21,6 +21,8 @@ export type Reading = {
   readonly names: readonly string[];
   readonly selection: SelectorKeys;
   readonly claims: { has(id: string): boolean };
+  /** Returns the claim for one pod that another pod uses; undefined if there is none. */
+  readonly takenClaim: (pod: Pod) => string | undefined;
 };
 
 /** Returns a list as text; an empty list gives empty text. */
@@ -75,6 +77,7 @@ function demandsText(pod: Pod, reading: Reading): string {
     said('y', listText(pod.preferredPodAntiAffinity)) +
     said('h', listText(pod.hostPorts)) +
     said('v', volumesText(pod, reading)) +
+    said('o', reading.takenClaim(pod) ?? '') +
     said('c', pod.resourceClaims.join(',')) +
     said('g', pod.schedulingGates.join(','))
   );

@@ -8,6 +8,7 @@ import { GroupTable } from '../model/groups.js';
 import { type NodeRoom, nodeRoomsOf } from '../model/nodes.js';
 import { selectorKeysOf } from '../model/selection.js';
 import { ShapeTable } from '../model/shapes.js';
+import { takenClaims } from '../model/taken-claims.js';
 import { isOpen, type Template, templatesOf, wellKnownLabels } from '../model/templates.js';
 import { volumeIndexOf } from '../model/volumes.js';
 import type { PlanOptions, Snapshot } from '../snapshot.js';
@@ -83,6 +84,7 @@ export function worldOf(snapshot: Snapshot, asked: readonly Pod[], options: Plan
     preferences: options.preferencePolicy,
     assumed: options.assumedRequests,
     taintPreferences: someTaintIsPreference(snapshot),
+    takenClaim: takenClaims(pods, snapshot, moving),
   });
   const states = new StateTable(templates, wellKnown);
   return {
