@@ -1,6 +1,13 @@
 import { poolKey } from '@dovetail/core-api';
 import { formatResources, type Pod, type Taint } from '@dovetail/core-kube-model';
-import type { BinOption, NewNode, Plan, Reason, Snapshot } from '@dovetail/core-scheduling';
+import {
+  type BinOption,
+  hasSizedNodes,
+  type NewNode,
+  type Plan,
+  type Reason,
+  type Snapshot,
+} from '@dovetail/core-scheduling';
 
 /** A node to launch, in the form of `-o json`. Prices are US dollars per hour. */
 export type NewNodeResult = {
@@ -25,13 +32,18 @@ export type SimulationResult = {
   readonly unschedulable: readonly { readonly pod: string; readonly reasons: readonly Reason[] }[];
   /**
    * `gap` is the share of the bound by which the cost may exceed the best possible; null while
-   * there is no bound.
+   * there is no bound, or if it does not apply (`sized`).
    */
   readonly cost: {
     readonly hourly: number;
     readonly lowerBound: number;
     readonly gap: number | null;
     readonly bound: string;
+    /**
+     * Whether some nodes are sized by a part of the types, as those of a Provisioner that names
+     * none. The bound counts every type and does not apply to such nodes.
+     */
+    readonly sized: boolean;
     /** The charge per node that plans are compared with. `hourly` and `lowerBound` leave it out. */
     readonly nodeCharge: number;
     /** The amounts that new nodes count for pods that request none; empty if none count so. */
@@ -100,7 +112,8 @@ export function resultOf(
   const nameOf = (uid: string): string => names.get(uid) ?? uid;
   const namesOf = (uids: readonly string[]): readonly string[] => uids.map(nameOf).sort();
   const { priceMicrosPerHour: bound, kind } = plan.bound;
-  const comparable = kind !== 'none' && bound > 0;
+  const sized = hasSizedNodes(plan);
+  const comparable = kind !== 'none' && bound > 0 && !sized;
   const newNodes = plan.newNodes.map((node) =>
     newNodeOf(node, { namesOf, snapshot: world.snapshot }),
   );
@@ -116,6 +129,7 @@ export function resultOf(
       lowerBound: dollars(bound),
       gap: comparable ? (plan.priceMicrosPerHour - bound) / bound : null,
       bound: kind,
+      sized,
       nodeCharge: dollars(plan.nodeChargeMicrosPerHour ?? 0),
       assumedRequests: formatResources(plan.assumedRequests ?? {}),
       estimated: newNodes.some((node) => node.priceEstimated),

@@ -167,6 +167,7 @@ describe('the result', () => {
         lowerBound: expect.any(Number),
         gap: result.cost.gap,
         bound: expect.any(String),
+        sized: false,
         estimated: false,
       },
       stats: {
@@ -817,6 +818,15 @@ describe('the scenarios, offline', () => {
     expect(
       new Set(result.newNodes.map((node) => `${node.nodePool} ${node.capacityTypes.join()}`)),
     ).toEqual(new Set(['team1 on-demand']));
+    expect(result.cost).toMatchObject({ sized: true, gap: null });
+  });
+  test('team1-zonal-spread: says that the bound does not apply to nodes of some sizes', async () => {
+    const { out } = await simulate([scenario('team1-zonal-spread')], {
+      catalog: 'eu-west-1',
+      output: 'table',
+    });
+    expect(out).toContain('with nodes sized by a part of the types (see --explain)');
+    expect(out).not.toContain('least possible');
   });
 });
 test.each(['web', 'mixed'])('the example %s plans as its comments say', async (name) => {

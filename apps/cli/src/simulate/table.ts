@@ -127,9 +127,11 @@ export function assumedText(amounts: SimulationResult['cost']['assumedRequests']
 }
 
 /** With a charge per node, the bound holds for plans of as few nodes. */
-function boundText({ gap, lowerBound, nodeCharge }: SimulationResult['cost']): string {
+function boundText({ gap, lowerBound, nodeCharge, sized }: SimulationResult['cost']): string {
   const charge =
     nodeCharge > 0 ? `; plans compared at ${priceText(nodeCharge)}/h more for each node` : '';
+  if (sized)
+    return `, with nodes sized by a part of the types (see --explain), so no least price is shown${charge}`;
   if (gap === null) return charge;
   const few = nodeCharge > 0 ? ' with as few nodes' : '';
   return gap < gapShown

@@ -6,5 +6,6 @@ export { expectedDaemonSets } from './model/expected-daemons.js';
 export { defaultPlanOptions, finishMsPerNode } from './options.js';
 export * from './plan.js';
 export { plan } from './planner.js';
+export { hasSizedNodes } from './sized-nodes.js';
 export * from './sizing.js';
 export * from './snapshot.js';

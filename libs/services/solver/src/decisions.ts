@@ -4,6 +4,8 @@ import type { DeliveredMessage } from '@dovetail/core-ports';
 import type { Reason } from '@dovetail/core-scheduling';
 import { countText, type NewDecision } from '@dovetail/service-kit';
 
+import { gapOf } from './observations.js';
+
 /** The most options and reasons that a decision lists: enough to explain it, few enough to read. */
 const alternativesMax = 20;
 
@@ -47,11 +49,11 @@ const alternativesOf = (plan: PlanMessage['plan']): Decision['alternatives'] =>
     )
     .slice(0, alternativesMax);
 
-/** How far the price may be above the least possible, such as `0.0184`; empty without a bound. */
-function gapOf({ priceMicrosPerHour: price, bound }: PlanMessage['plan']): string {
-  const least = bound.priceMicrosPerHour;
-  return bound.kind === 'none' || least <= 0 ? '' : ((price - least) / least).toFixed(4);
-}
+/**
+ * How far the price may be above the least possible, such as `0.0184`; empty without a bound that
+ * applies.
+ */
+const gapText = (plan: PlanMessage['plan']): string => gapOf(plan)?.toFixed(4) ?? '';
 
 /** The amounts that pods without requests count as, such as `cpu=25m,memory=250Mi`. */
 const assumedText = ({ assumedRequests = {} }: PlanMessage['plan']): string =>
@@ -69,7 +71,7 @@ const factsOf = ({ plan, cause, solveMs }: PlanMessage): Decision['facts'] => ({
   steps: String(plan.steps),
   solveMs: String(solveMs),
   bound: plan.bound.kind,
-  gap: gapOf(plan),
+  gap: gapText(plan),
   nodeChargeMicrosPerHour: String(plan.nodeChargeMicrosPerHour ?? 0),
   assumedRequests: assumedText(plan),
 });

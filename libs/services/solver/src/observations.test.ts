@@ -2,7 +2,8 @@ import { expect, test } from '@jest/globals';
 
 import { gapOf } from './observations.js';
 
-const bin = {} as never;
+const bin = { notes: [] } as never;
+const sized = { notes: [{ code: 'pool-chosen', values: { sizes: 'c, m, r' } }] } as never;
 test.each<[string, Parameters<typeof gapOf>[0], number | undefined]>([
   [
     'a tenth above the bound',
@@ -16,6 +17,15 @@ test.each<[string, Parameters<typeof gapOf>[0], number | undefined]>([
   [
     'nothing for a plan without a bound',
     { newNodes: [bin], bound: { kind: 'none', priceMicrosPerHour: 0 }, priceMicrosPerHour: 110 },
+    undefined,
+  ],
+  [
+    'nothing for a plan whose nodes are sized by a part of the types',
+    {
+      newNodes: [bin, sized],
+      bound: { kind: 'quick', priceMicrosPerHour: 100 } as never,
+      priceMicrosPerHour: 110,
+    },
     undefined,
   ],
   [

@@ -1,5 +1,6 @@
 import type { PlanMessage } from '@dovetail/contracts';
 import type { Metrics } from '@dovetail/core-ports';
+import { hasSizedNodes } from '@dovetail/core-scheduling';
 
 type Measured = { readonly metrics: Metrics };
 
@@ -27,13 +28,13 @@ export function observePlan({ metrics }: Measured, { plan, solveMs }: PlanMessag
 
 /**
  * The cost of a plan above its lower bound (0.1: 10 %); undefined if it buys nothing or has no
- * bound.
+ * bound that applies.
  */
 export const gapOf = ({
   newNodes,
   bound,
   priceMicrosPerHour,
 }: Pick<PlanMessage['plan'], 'newNodes' | 'bound' | 'priceMicrosPerHour'>): number | undefined =>
-  bound.priceMicrosPerHour > 0 && newNodes.length > 0
+  bound.priceMicrosPerHour > 0 && newNodes.length > 0 && !hasSizedNodes({ newNodes })
     ? priceMicrosPerHour / bound.priceMicrosPerHour - 1
     : undefined;

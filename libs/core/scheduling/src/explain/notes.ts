@@ -5,6 +5,7 @@ import type { State } from '../match/states.js';
 import type { Offer } from '../model/templates.js';
 import type { Reason } from '../plan.js';
 import type { Engine } from '../rooms/engine.js';
+import { sizesValue } from '../sized-nodes.js';
 import { templateReason } from './pools.js';
 import { narrowing } from './types.js';
 
@@ -14,15 +15,26 @@ function typesIn(offers: readonly Offer[]): number {
   return types.size;
 }
 
-/** Describes the types that a pool's nodes are sized by; empty if all types count. */
-function sizesText({ template, sized }: State): string {
-  const sizes = [...requirementsOf((sized ? sizesOf(template.pool) : undefined) ?? [])].map(
-    ([key, set]) => `${key} ${describeSet(set)}`,
-  );
-  return sizes.length === 0
+/** Names the types that a pool's nodes are sized by; empty if all types count. */
+const sizesIn = ({ template, sized }: State): string =>
+  [...requirementsOf((sized ? sizesOf(template.pool) : undefined) ?? [])]
+    .map(([key, set]) => `${key} ${describeSet(set)}`)
+    .join(' and ');
+
+/** Says which types a pool's nodes are sized by; empty if all types count. */
+function sizesText(state: State): string {
+  const { template } = state;
+  const sizes = sizesIn(state);
+  return sizes === ''
     ? ''
-    : `, and its nodes are sized by types with ${sizes.join(' and ')}, as for every ${template.pool.identity.kind} that names no types; any type that holds one may be launched`;
+    : `, and its nodes are sized by types with ${sizes}, as for every ${template.pool.identity.kind} that names no types; any type that holds one may be launched`;
 }
+
+const poolValues = ({ world }: Engine, state: State): Reason['values'] => ({
+  weight: String(state.template.pool.weight),
+  pools: String(world.templates.length),
+  ...(sizesIn(state) === '' ? {} : { [sizesValue]: sizesIn(state) }),
+});
 
 /**
  * Explains the choice of the pool. The other pools are lighter or dearer, or could not take the
@@ -34,7 +46,7 @@ function poolNote(engine: Engine, state: State): Reason {
   const { templates } = engine.world;
   const weight = template.pool.weight;
   const shared = { code: 'pool-chosen' as const, subject: template.key };
-  const values = { weight: String(weight), pools: String(templates.length) };
+  const values = poolValues(engine, state);
   if (templates.length === 1)
     return {
       ...shared,
