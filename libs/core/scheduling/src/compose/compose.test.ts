@@ -156,6 +156,33 @@ describe('a plan for which packing is not enough', () => {
   });
 });
 
+describe('joining nodes for the rule of fewest nodes', () => {
+  // Two small nodes cost less than the large one, by less than 1 %, and have more room together.
+  const pair = typesBy([2, 8, 1000], [3.2, 16, 2010]);
+  const db = podsOf('db', 140, { ...asking(1.5, 1), labels: { app: 'db' } });
+  const follower: Partial<Pod> = {
+    ...asking(0.4, 1),
+    requiredPodAffinity: [
+      { topologyKey: 'kubernetes.io/hostname', selector: selecting({ app: 'db' }), namespaces: [] },
+    ],
+  };
+  const composedWithin = (fewerNodesPermille: number, pods: readonly Pod[]) =>
+    composed(pods, {
+      snapshot: { pools: [{ pool: poolOf('default'), instanceTypes: pair }] },
+      options: { fewerNodesPermille },
+    });
+
+  test('halves the nodes of pods that others do not follow', () =>
+    expect(composedWithin(10, db)).toMatchObject({ left: 0, price: 70 * 2010 }));
+
+  test('leaves room for pods that follow others onto a node', () => {
+    const pods = [...db, ...podsOf('follower', 140, follower)];
+    const expected = { left: 0, price: 140 * 1000 };
+    expect(composedWithin(0, pods)).toMatchObject(expected);
+    expect(composedWithin(10, pods)).toMatchObject(expected);
+  });
+});
+
 describe('in any world', () => {
   const anySeed = fc.integer({ min: 1, max: 10_000 });
 

@@ -1,7 +1,8 @@
 import { numberAt } from '@dovetail/core-invariant';
 
 import { improve } from '../improve/search.js';
-import { priceWithin, withFewerNodes } from '../pack/fewer-nodes.js';
+import { totalPrice } from '../pack/bins.js';
+import { type Fewer, priceWithin, withFewerNodes } from '../pack/fewer-nodes.js';
 import { Engine } from '../rooms/engine.js';
 import { isAssuming, unassumed, unsized, type World } from '../world/world.js';
 import { replay } from './replay.js';
@@ -129,12 +130,25 @@ function composePacked(world: World): Composed | undefined {
   };
   const { bins, steps } = improve(first.context, first.bins, limits);
   const fewer = withFewerNodes(first.context, bins, world.options.fewerNodesPermille);
-  // Limits may allow the nodes and forbid those that they are joined to.
-  for (const packing of [fewer, { bins, dearer: 0 }]) {
+  const built = (packing: Fewer): Composed | undefined => {
     const engine = new Engine(world, base);
-    if (!replay(engine, kinds, packing.bins)) continue;
-    placeRest(engine, table, left);
-    return { engine, left, steps: redraws + steps, dearer: packing.dearer };
-  }
-  return undefined;
+    if (!replay(engine, kinds, packing.bins)) return undefined;
+    const rest = [...left];
+    placeRest(engine, table, rest);
+    return { engine, left: rest, steps: redraws + steps, dearer: packing.dearer };
+  };
+  const joined = built(fewer);
+  if (fewer.bins === bins || (joined !== undefined && isWhole(world, joined, fewer))) return joined;
+  const apart = built({ bins, dearer: 0 });
+  return joined === undefined || apart === undefined ? (joined ?? apart) : better(joined, apart);
 }
+
+/**
+ * Whether the nodes of a packing were enough. Limits may allow nodes and forbid those that they are
+ * joined to. Joined nodes may also lack the room for pods that follow others onto a node, which
+ * then need a larger node, another one, or have no place.
+ */
+const isWhole = (world: World, made: Composed, { bins }: Fewer): boolean =>
+  made.engine.fresh.length <= bins.length &&
+  dollarsOf(made) <= totalPrice(bins) &&
+  !leavesPlaceable(world, made);
