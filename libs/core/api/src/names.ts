@@ -47,6 +47,11 @@ export const annotations = {
   /** On a Node: the launcher cordoned it, until the bin's pods are bound. */
   placementCordon: 'dovetail.sh/placement-cordon',
   /**
+   * On a Node: it did not become usable in time, RFC 3339. It counts as it is until it is
+   * initialized, and no longer as it was planned to be.
+   */
+  overdue: 'dovetail.sh/overdue',
+  /**
    * On a NodeClaim: the hourly price of its instance at launch, in US dollars; `~` means estimated.
    */
   pricePerHour: 'dovetail.sh/price-per-hour',

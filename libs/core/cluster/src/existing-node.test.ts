@@ -113,6 +113,16 @@ describe('until a node is initialised', () => {
     expect(seen.allocatable).toEqual({ cpu: 5, gpu: 1 });
   });
 
+  test('it counts as it is when it is overdue, so that nothing is planned on what may never come', () => {
+    const overdue = { 'dovetail.sh/overdue': '2026-11-21T12:00:00Z' };
+    const seen = joined(
+      { labels: registered, annotations: overdue, taints: [startup], allocatable: { cpu: 5 } },
+      { startupTaints: [startup], allocatable: { cpu: 3, gpu: 1 } },
+    );
+    expect(seen).toMatchObject({ state: 'uninitialized', taints: [startup] });
+    expect(seen.allocatable).toEqual({ cpu: 5 });
+  });
+
   test('once it is, a zero is a zero', () => {
     const seen = joined({ labels: initialized, capacity: { gpu: 0 } }, { capacity: { gpu: 1 } });
     expect(seen.capacity).toEqual({ gpu: 0 });

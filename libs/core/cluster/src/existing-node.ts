@@ -75,12 +75,14 @@ export type ClaimInFlight = {
  * it is registered it already has its claim's labels and taints, which registration will copy.
  * Until it is initialised, its startup and ephemeral taints do not count. The claim's figures then
  * replace those that the kubelet does not report or reports as zero. Our own cordon does not count,
- * because it ends when the bin's pods are bound and others may plan on the remaining room.
+ * because it ends when the bin's pods are bound and others may plan on the remaining room. A node
+ * that is overdue counts as it is, because its startup taints may never go.
  */
 export function existingNode({ node, claim, types, pods, promised }: JoinedNode): ExistingNode {
   const pool = claim?.pool ?? poolOfLabels(node.labels);
   const managed = claim !== undefined || (pool !== undefined && isRegistered(node));
   const starting = managed && node.labels[labels.initialized] !== 'true';
+  const expected = starting && node.annotations[annotations.overdue] === undefined;
   const joining = claim !== undefined && starting && !isRegistered(node);
   const nodeLabels = joining ? registeredLabels(node, claim) : node.labels;
   const nodeTaints = (joining ? registeredTaints(node, claim) : node.taints).filter(
@@ -95,10 +97,10 @@ export function existingNode({ node, claim, types, pods, promised }: JoinedNode)
     state: isRetiring(node, claim) ? 'deleting' : starting ? 'uninitialized' : 'ready',
     labels: nodeLabels,
     requirements: undecided,
-    taints: starting ? lastingTaints(nodeTaints, claim?.startupTaints ?? []) : nodeTaints,
+    taints: expected ? lastingTaints(nodeTaints, claim?.startupTaints ?? []) : nodeTaints,
     cordoned: node.cordoned && node.annotations[annotations.placementCordon] === undefined,
-    capacity: starting ? filledFrom(node.capacity, claim?.capacity) : node.capacity,
-    allocatable: starting ? filledFrom(node.allocatable, claim?.allocatable) : node.allocatable,
+    capacity: expected ? filledFrom(node.capacity, claim?.capacity) : node.capacity,
+    allocatable: expected ? filledFrom(node.allocatable, claim?.allocatable) : node.allocatable,
     ...(type === undefined ? {} : { instanceType: type }),
     ...priceOf(nodeLabels, types),
     pods: pods.filter((pod) => !isTerminal(pod)),

@@ -98,6 +98,8 @@ export type LifecycleConfig = {
    * it empty.
    */
   readonly openAfterMs: number;
+  /** A node that is not usable this long after it registered keeps no room for pods any more. */
+  readonly initializationTimeoutMs: number;
   /** Claims that are taken a step further side by side. */
   readonly inParallel: number;
 };
@@ -179,6 +181,8 @@ const lifecycle: LifecycleConfig = {
   placementDeadlineMs: 5 * minute,
   // Longer than any watch lags in a healthy cluster; `npm run trials` shows the effect.
   openAfterMs: second,
+  // As long as a node may take to register. Drivers behind startup taints need up to ten minutes.
+  initializationTimeoutMs: 15 * minute,
   // As with admission's writes: the API server's share for the time of a burst of joining nodes.
   inParallel: 64,
 };

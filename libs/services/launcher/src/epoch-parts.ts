@@ -23,6 +23,7 @@ import { DisplacedPods } from './lifecycle/displaced-pods.js';
 import { Finalization } from './lifecycle/finalization.js';
 import { InstanceTagger } from './lifecycle/instance-tagger.js';
 import { Lifecycle } from './lifecycle/lifecycle.js';
+import { Overdue } from './lifecycle/overdue.js';
 import { Placement } from './lifecycle/placement.js';
 import { LauncherFeed } from './tell/launcher-feed.js';
 import { Nominations } from './tell/nominations.js';
@@ -138,6 +139,7 @@ function lifecycleParts(
     deadlineMs: config.lifecycle.placementDeadlineMs,
     openAfterMs: config.lifecycle.openAfterMs,
   });
+  const overdue = new Overdue({ ...shared, promises }, config.lifecycle);
   const finalization = new Finalization({
     ...shared,
     isSettled: (claim) => launch.isSettled(claim),
@@ -145,7 +147,7 @@ function lifecycleParts(
   });
   const isLaunching = launch.isBusy.bind(launch);
   const lifecycle = new Lifecycle(
-    { ...shared, tagger, placement, finalization, isLaunching },
+    { ...shared, tagger, placement, overdue, finalization, isLaunching },
     config,
   );
   return { tagger, lifecycle, displacedPods };

@@ -38,6 +38,9 @@ export const launcherMetrics: Readonly<
   dovetail_placements_total: {
     help: 'Pods of bins: bound, broken (no longer fit), refused by the API server; and nodes that opened at their deadline',
   },
+  dovetail_nodes_overdue_total: {
+    help: 'Nodes that registered and did not become usable in time; their pods are planned again',
+  },
   dovetail_catalog_refused_total: {
     help: 'Catalogs of node classes that the bus refused for their size, by code',
   },

@@ -71,7 +71,7 @@ export class PromiseWriter {
       claim === undefined
         ? undefined
         : await this.#writer.changeClaim(claim, (now) =>
-            this.#adding(now, lasting(now, placement.promise)),
+            this.#adding(now, this.#lasting(now, placement.promise)),
           );
     if (written === undefined) return gone;
     const joined = this.#cluster.nodeOfClaim(written);
@@ -90,6 +90,14 @@ export class PromiseWriter {
     else await this.#writer.changeClaim(holder.value, change);
   }
 
+  /** Ends all that the holder promises. Rejects with KubeError. */
+  async end(holder: PromiseHolder): Promise<void> {
+    const change = (now: Annotated): PromiseChange | undefined =>
+      now.annotations[annotations.promise] === undefined ? undefined : written(undefined);
+    if (holder.kind === 'Node') await this.#writer.changeNode(holder.value, change);
+    else await this.#writer.changeClaim(holder.value, change);
+  }
+
   /** A promise that has ended binds no more, and what it kept must not end the new one. */
   #adding({ annotations: held }: Annotated, promise: PromiseAnnotation): PromiseChange {
     const { pods, nodes } = this.#cluster;
@@ -104,6 +112,18 @@ export class PromiseWriter {
     return written(mergedPromise(binding, promise, waits));
   }
 
+  /**
+   * The promise as a claim carries it. Until the claim is initialized it has no end, because its
+   * node may take longer to come than room on a node is kept. A node that is overdue may never.
+   */
+  #lasting(claim: NodeClaim, promise: PromiseAnnotation): PromiseAnnotation {
+    const node = this.#cluster.nodeOfClaim(claim);
+    const isOverdue = node?.annotations[annotations.overdue] !== undefined;
+    if (isOverdue || isTrue(claim.conditions, 'Initialized')) return promise;
+    const { untilMs: _untilMs, ...rest } = promise;
+    return rest;
+  }
+
   async #takeBack(
     placement: AdmittedPlacement,
     node: Node | undefined,
@@ -116,16 +136,6 @@ export class PromiseWriter {
       node: placement.holder.name,
     });
   }
-}
-
-/**
- * The promise as a claim carries it. Until the claim is initialized it has no end, because its node
- * may take longer to come than room on a node is kept.
- */
-function lasting({ conditions }: NodeClaim, promise: PromiseAnnotation): PromiseAnnotation {
-  if (isTrue(conditions, 'Initialized')) return promise;
-  const { untilMs: _untilMs, ...rest } = promise;
-  return rest;
 }
 
 /** The change that takes this out of the promise; undefined when there is none. */

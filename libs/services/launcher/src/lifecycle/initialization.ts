@@ -10,8 +10,9 @@ import { initializeDecision } from './claim-decisions.js';
 import type { InstanceTagger } from './instance-tagger.js';
 import { initializedNode } from './node-changes.js';
 import { notInitialized, placingPods } from './node-readiness.js';
+import type { Overdue } from './overdue.js';
 import type { Placement } from './placement.js';
-import { type StepOutcome, untilChanged } from './step.js';
+import { type StepOutcome, untilChanged, within } from './step.js';
 
 /** The state of nodes, and the steps that initialization takes. */
 export type InitializationDeps = {
@@ -20,6 +21,7 @@ export type InitializationDeps = {
   readonly writer: ClusterWriter;
   readonly tagger: InstanceTagger;
   readonly placement: Placement;
+  readonly overdue: Overdue;
   readonly decisions: Decisions;
 };
 
@@ -51,7 +53,10 @@ export class Initialization {
     const waiting = notInitialized(now, claim);
     if (waiting === undefined && placed === 'open') return this.#initialize(now, claim);
     await writer.setClaimCondition(claim, waiting ?? placingPods);
-    return placed === 'open' ? untilChanged : { again: { afterMs: placed.againInMs } };
+    const overdueMs = await this.#deps.overdue.check(now, claim, (waiting ?? placingPods).reason);
+    const placedMs = placed === 'open' ? undefined : placed.againInMs;
+    const againMs = Math.min(overdueMs ?? Infinity, placedMs ?? Infinity);
+    return againMs === Infinity ? untilChanged : within(againMs);
   }
 
   async #initialize(node: Node, claim: NodeClaim): Promise<StepOutcome> {

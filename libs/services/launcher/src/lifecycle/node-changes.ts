@@ -72,11 +72,29 @@ export const openedNode = (now: Node): Change =>
         spec: { unschedulable: null },
       };
 
-/** Sets Karpenter's label of an initialized node; undefined when it is set. */
+/**
+ * Sets Karpenter's label of an initialized node, which is not overdue any more; undefined when it is
+ * set.
+ */
 export const initializedNode = (now: Node): Change =>
   now.labels[labels.initialized] === 'true'
     ? undefined
-    : { metadata: { labels: { [labels.initialized]: 'true' } } };
+    : {
+        metadata: {
+          labels: { [labels.initialized]: 'true' },
+          ...(isOverdue(now) ? { annotations: { [annotations.overdue]: null } } : {}),
+        },
+      };
+
+/** Whether the node did not become usable in time, and has not since. */
+export const isOverdue = (node: Pick<Node, 'annotations'>): boolean =>
+  node.annotations[annotations.overdue] !== undefined;
+
+/** Marks a node as overdue; undefined when it is marked. */
+export const overdueNode = (now: Node, nowMs: number): Change =>
+  isOverdue(now)
+    ? undefined
+    : { metadata: { annotations: { [annotations.overdue]: isoSeconds(nowMs) } } };
 
 const copiedAnnotations = (claim: NodeClaim): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(claim.annotations).filter(([key]) => !ownOfClaim.has(key)));

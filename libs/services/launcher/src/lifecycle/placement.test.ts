@@ -329,6 +329,33 @@ describe('a node that does not become usable', () => {
   });
 });
 
+describe('a node that registers and never becomes usable', () => {
+  test('keeps no room for its pods after its time: they are planned again, onto another node', async () => {
+    self = await launcherStage();
+    await self.kube.create(ec2NodeClasses, nodeClassObject());
+    const stuck = { startupTaints: [{ key: 'example.com/cni', effect: 'NoSchedule' }] };
+    await self.kube.create(nodePools, nodePoolObject('general', { node: stuck }));
+    await planned([podObject('a')]);
+    await self.planner.planFor(['a']);
+    const promises = async (): Promise<readonly (string | undefined)[]> =>
+      (await self.kube.list(nodeClaims)).map(
+        ({ metadata }) => metadata.annotations?.[annotations.promise],
+      );
+    await self.until('a node', async () => (await self.kube.list(nodes)).length === 1);
+    await self.advance(10 * 60_000);
+    expect(await promises()).toEqual([expect.stringContaining('podUids')]);
+    await self.until('the end of the promise', async () => (await promises())[0] === undefined);
+    expect(self.said('node-overdue')).toHaveLength(1);
+    await self.until('the mark in the view of the solver', () =>
+      [...self.planner.cluster.nodes.values()].some(
+        (node) => node.annotations[annotations.overdue] !== undefined,
+      ),
+    );
+    const { plan } = await self.planner.planFor(['a']);
+    expect([plan.newNodes.length, plan.placements.length]).toEqual([1, 0]);
+  });
+});
+
 describe('a bin that no longer holds', () => {
   test('what still fits is bound, and what does not is promised nothing any more, so that it is planned again', async () => {
     const names = ['a', 'b', 'c'];
