@@ -45,6 +45,7 @@ describe('an HTTP status', () => {
     [429, {}, 'too-many-requests'],
     [500, {}, 'unavailable'],
     [503, {}, 'unavailable'],
+    [504, { message: 'Timeout: Too large resource version: 2, current: 1' }, 'gone'],
   ] as const)('%i with %j means %s', (status, body, code) =>
     expect(codeOf(status, body)).toBe(code),
   );

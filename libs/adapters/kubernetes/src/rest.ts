@@ -151,11 +151,25 @@ export function pathOf(
   return `${root}${scope}/${resource.plural}${name}${at.subresource === undefined ? '' : `/${at.subresource}`}`;
 }
 
-type Status = {
+/** The parts of a Status of the Kubernetes API that decide what an error means. */
+export type Status = {
   message?: string;
   reason?: string;
-  details?: { retryAfterSeconds?: number; name?: string };
+  details?: {
+    retryAfterSeconds?: number;
+    name?: string;
+    causes?: readonly { reason?: string; message?: string }[];
+  };
 };
+
+/**
+ * Whether the server has not reached the version that was asked for, and may never: its etcd was
+ * restored from a backup, or another server answers. Since 1.19 a cause names it; before, only the
+ * message did (k8s.io/apimachinery, NewTooLargeResourceVersionError).
+ */
+export const isVersionTooLarge = ({ details, message = '' }: Status): boolean =>
+  details?.causes?.some(({ reason }) => reason === 'ResourceVersionTooLarge') === true ||
+  /too large resource version/i.test(message);
 
 async function errorOf(request: RestRequest, response: RestResponse): Promise<KubeError> {
   const text = await response.body.text().catch(() => '');
@@ -204,7 +218,7 @@ export function codeOf(httpStatus: number, status: Status): KubeErrorCode {
     case 429:
       return 'too-many-requests';
     default:
-      return 'unavailable';
+      return isVersionTooLarge(status) ? 'gone' : 'unavailable';
   }
 }
 

@@ -9,7 +9,7 @@ import {
 } from '@dovetail/core-ports';
 import { expect, test } from '@jest/globals';
 
-import type { Rest, RestRequest, RestResponse } from './rest.js';
+import { codeOf, type Rest, type RestRequest, type RestResponse } from './rest.js';
 import { watchResource } from './watch.js';
 
 const silent = {
@@ -27,7 +27,11 @@ const line = (type: string, of: object): string => `${JSON.stringify({ type, obj
  * A server that answers lists and watches from a script, in order. A watch is the chunks of its
  * body.
  */
-function scripted(script: readonly (readonly KubeObject[] | readonly string[] | KubeError)[]) {
+function scripted(
+  script: readonly (readonly KubeObject[] | readonly string[] | KubeError)[],
+  versions: readonly string[],
+) {
+  const [...listed] = versions;
   const asked: RestRequest[] = [];
   const next = (request: RestRequest): readonly unknown[] => {
     const answer = script[asked.length];
@@ -39,7 +43,10 @@ function scripted(script: readonly (readonly KubeObject[] | readonly string[] | 
   const rest: Rest = {
     json: (request) => {
       const items = next(request);
-      return Promise.resolve({ metadata: { resourceVersion: '10' }, items } as never);
+      return Promise.resolve({
+        metadata: { resourceVersion: listed.shift() ?? '10' },
+        items,
+      } as never);
     },
     send: (request) => {
       const chunks = next(request) as readonly string[];
@@ -54,8 +61,9 @@ function scripted(script: readonly (readonly KubeObject[] | readonly string[] | 
 async function eventsOf(
   script: Parameters<typeof scripted>[0],
   count: number,
+  versions: readonly string[] = [],
 ): Promise<{ readonly events: readonly string[]; readonly asked: readonly RestRequest[] }> {
-  const { rest, asked } = scripted(script);
+  const { rest, asked } = scripted(script, versions);
   const stop = new Stopper();
   const events: string[] = [];
   const shown = (event: WatchEvent<string>): string =>
@@ -101,4 +109,36 @@ test.each([
 ])('a forgotten version, %s, lists again and reports what vanished', async (_how, forgotten) => {
   const { events } = await eventsOf([[object('a')], forgotten, [object('b')]], 5);
   expect(events).toEqual(['name-a', 'synced', 'name-b', 'gone a', 'synced']);
+});
+
+describe('a server whose etcd was restored from a backup', () => {
+  const tooLarge = 'Timeout: Too large resource version: 200, current: 100';
+  const causes = [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }];
+  test.each([
+    ['as an error event', [line('ERROR', { code: 504, reason: 'Timeout', details: { causes } })]],
+    ['as an event of an old server', [line('ERROR', { code: 500, message: tooLarge })]],
+    ['as a status', new KubeError(codeOf(504, { message: tooLarge }), tooLarge)],
+  ])('is listed again, and its versions are said to have gone back: %s', async (_how, refusal) => {
+    const { events, asked } = await eventsOf(
+      [[object('a', '150')], refusal, [object('a', '90')], [line('ADDED', object('b', '101'))]],
+      6,
+      ['200', '100'],
+    );
+    expect(events).toEqual(['name-a', 'synced', 'restored', 'name-a', 'synced', 'name-b']);
+    expect(asked.map(({ query }) => query?.['resourceVersion'])).toEqual([
+      undefined,
+      '200',
+      undefined,
+      '100',
+    ]);
+  });
+
+  test('is not taken for one when the list is newer', async () => {
+    const { events } = await eventsOf(
+      [[object('a')], new KubeError('gone', 'too old'), [object('a')]],
+      4,
+      ['99', '100'],
+    );
+    expect(events).toEqual(['name-a', 'synced', 'name-a', 'synced']);
+  });
 });

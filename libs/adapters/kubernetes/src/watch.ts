@@ -9,7 +9,15 @@ import {
   type WatchEvent,
 } from '@dovetail/core-ports';
 
-import { abortOn, messageWithCause, pathOf, type Rest, type RestResponse } from './rest.js';
+import {
+  abortOn,
+  codeOf,
+  messageWithCause,
+  pathOf,
+  type Rest,
+  type RestResponse,
+  type Status,
+} from './rest.js';
 
 /** Which objects to watch, and how to project each of them. */
 export type WatchOptions<T> = {
@@ -37,8 +45,9 @@ const silenceMaxMs = 150_000;
 
 /**
  * Watches one resource until `stop`. It lists in pages and then follows. When the connection ends
- * it resumes at the last event. It lists again when the server has forgotten that point (410), and
- * reports objects that vanished in between as gone.
+ * it resumes at the last event. It lists again when the server has forgotten that point (410) or
+ * has not reached it (504 with "too large resource version"), and reports objects that vanished in
+ * between as gone. If the versions have gone back meanwhile, it says so before the list.
  */
 export async function* watchResource<T>(
   rest: Rest,
@@ -48,18 +57,25 @@ export async function* watchResource<T>(
 ): AsyncGenerator<WatchEvent<T>> {
   const known = new Map<string, Identity>();
   let version: string | undefined;
+  // The last version that was reached, also while `version` is unknown.
+  let reached = '';
   let failures = 0;
+  let relists = 0;
   const aborter = abortOn(stop);
   try {
     while (!stop.aborted) {
       try {
-        if (version === undefined) version = yield* listAll(rest, options, known, aborter.signal);
-        version = yield* follow(rest, options, known, version, aborter.signal);
-        failures = 0;
+        version ??= yield* listAll(rest, options, { known, reached }, aborter.signal);
+        reached = version;
+        version = reached = yield* follow(rest, options, known, version, aborter.signal);
+        failures = relists = 0;
       } catch (error) {
         if (stop.aborted) return;
-        if (error instanceof KubeError && error.code === 'gone') version = undefined;
-        else await pause(log, options.resource, error, failures++, aborter.signal);
+        const isGone = error instanceof KubeError && error.code === 'gone';
+        if (isGone) version = undefined;
+        // A list helps at once, unless the watch after it is refused as well.
+        if (!isGone || ++relists > 1)
+          await pause(log, options.resource, error, failures++, aborter.signal);
       }
     }
   } finally {
@@ -89,12 +105,12 @@ async function pause(
 async function* listAll<T>(
   rest: Rest,
   options: WatchOptions<T>,
-  known: Map<string, Identity>,
+  { known, reached }: { readonly known: Map<string, Identity>; readonly reached: string },
   signal: AbortSignal,
 ): AsyncGenerator<WatchEvent<T>, string> {
   const seen = new Set<string>();
   let next: string | undefined;
-  let version: string;
+  let version = '';
   do {
     const page: Page = await rest.json<Page>({
       method: 'GET',
@@ -107,6 +123,8 @@ async function* listAll<T>(
         labelSelector: options.labelSelector,
       },
     });
+    if (version === '' && isBehind(page.metadata.resourceVersion, reached))
+      yield { kind: 'restored' };
     for (const object of page.items) {
       const uid = remember(known, object);
       seen.add(uid);
@@ -123,6 +141,12 @@ async function* listAll<T>(
   yield { kind: 'synced' };
   return version;
 }
+
+const decimal = /^[0-9]+$/;
+
+/** Whether a version is known to be before another. The API server's are decimal numbers. */
+const isBehind = (version: string, reached: string): boolean =>
+  decimal.test(version) && decimal.test(reached) && BigInt(version) < BigInt(reached);
 
 function remember(known: Map<string, Identity>, object: KubeObject): string {
   const { uid = '', name, namespace } = object.metadata;
@@ -208,7 +232,7 @@ async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<strin
   yield begun;
 }
 
-type RawEvent = { type: string; object: KubeObject & { code?: number; message?: string } };
+type RawEvent = { type: string; object: KubeObject & Status & { code?: number } };
 
 function eventOf(line: string): RawEvent | undefined {
   if (line.trim() === '') return undefined;
@@ -221,7 +245,7 @@ function eventOf(line: string): RawEvent | undefined {
   }
   if (event.type !== 'ERROR') return event;
   throw new KubeError(
-    event.object.code === 410 ? 'gone' : 'unavailable',
+    codeOf(event.object.code ?? 0, event.object) === 'gone' ? 'gone' : 'unavailable',
     `the watch ended: ${event.object.message ?? 'no reason given'}`,
   );
 }

@@ -37,6 +37,12 @@ describe('a change', () => {
     expect(changes).toEqual([]);
   });
 
+  test('is published for a reading that is the newest by its order, whatever its version', () => {
+    cluster.set('pod', podValue('a', { resourceVersion: '2' }));
+    cluster.replace('pod', podValue('a', { resourceVersion: '1' }));
+    expect(cluster.pods.get('a')?.resourceVersion).toBe('1');
+  });
+
   test('names pools and classes by their identity', () => {
     cluster.set('pool', poolValue('web'));
     cluster.set('nodeclass', nodeClassValue('default'));

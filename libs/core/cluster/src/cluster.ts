@@ -56,6 +56,8 @@ type Rows<T extends Stored> = {
   remove(uid: string): T | undefined;
   delete(uid: string): T | undefined;
   clear(): void;
+  forgetVersions(): void;
+  forgetVersion(uid: string): void;
 };
 
 /**
@@ -143,6 +145,17 @@ export class Cluster {
     if (kind === 'claim' || kind === 'node')
       this.promises.set(value.uid, (value as Node | NodeClaim).annotations[annotations.promise]);
     this.#publish({ kind, uid: value.uid, name: nameOf(value), ...put, after: value });
+  }
+
+  /** Puts a reading that is the newest whatever its version, as from a source in order. */
+  replace<K extends ClusterKind>(kind: K, value: ClusterValue[K]): void {
+    this.#tables[kind].forgetVersion(value.uid);
+    this.set(kind, value);
+  }
+
+  /** The server was restored: its next readings of the kind count, whatever their versions. */
+  forgetVersions(kind: ClusterKind): void {
+    this.#tables[kind].forgetVersions();
   }
 
   /** Removes an object that is gone. Its UID never comes back. */

@@ -96,6 +96,16 @@ describe('a table', () => {
     expect(table.set(row('u1', '1'))).toBeUndefined();
   });
 
+  test('takes the readings of a server that was restored, whatever their versions, once', () => {
+    const table = tableOf();
+    for (const uid of ['u', 'gone']) table.set(row(uid, '200'));
+    table.delete('gone');
+    table.forgetVersions();
+    expect(table.set(row('u', '100'))).toEqual({ before: row('u', '200') });
+    expect(table.set(row('gone', '100'))).toEqual({});
+    expect(table.set(row('u', '99'))).toBeUndefined();
+  });
+
   test('has no row for no key', () => expect(tableOf().one('key', undefined)).toBeUndefined());
 
   test('orders rows of one key by UID', () => {

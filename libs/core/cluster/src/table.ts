@@ -55,6 +55,8 @@ export function isOlder(left: string, right: string): boolean {
 export class Table<T extends Stored, I extends string = never> {
   readonly #rows = new Map<string, T>();
   readonly #gone = new Set<string>();
+  /** UIDs of rows whose version says nothing about the next reading's. */
+  #unversioned = new Set<string>();
   #revision = 0;
   readonly #indexes: ReadonlyMap<
     I,
@@ -95,12 +97,26 @@ export class Table<T extends Stored, I extends string = never> {
   set(row: T): { readonly before?: T } | undefined {
     const before = this.#rows.get(row.uid);
     if (this.#gone.has(row.uid)) return undefined;
-    if (before !== undefined && isOlder(row.resourceVersion, before.resourceVersion))
-      return undefined;
+    const isVersioned = before !== undefined && !this.#unversioned.delete(row.uid);
+    if (isVersioned && isOlder(row.resourceVersion, before.resourceVersion)) return undefined;
     this.#rows.set(row.uid, row);
     this.#revision += 1;
     this.#index(row, before);
     return before === undefined ? {} : { before };
+  }
+
+  /**
+   * Lets the next reading of each row in, whatever its version, and what was gone come back. A
+   * server that was restored from a backup counts its versions from there again.
+   */
+  forgetVersions(): void {
+    this.#gone.clear();
+    this.#unversioned = new Set(this.#rows.keys());
+  }
+
+  /** As `forgetVersions`, of one row. */
+  forgetVersion(uid: string): void {
+    if (this.#rows.has(uid)) this.#unversioned.add(uid);
   }
 
   /**
@@ -112,6 +128,7 @@ export class Table<T extends Stored, I extends string = never> {
     if (held === undefined) return undefined;
     for (const { keyOf, buckets } of this.#indexes.values()) drop(buckets, keyOf(held), uid);
     this.#rows.delete(uid);
+    this.#unversioned.delete(uid);
     this.#revision += 1;
     return held;
   }
@@ -132,6 +149,7 @@ export class Table<T extends Stored, I extends string = never> {
     this.#rows.clear();
     this.#revision += 1;
     this.#gone.clear();
+    this.#unversioned.clear();
     for (const { buckets } of this.#indexes.values()) buckets.clear();
   }
 

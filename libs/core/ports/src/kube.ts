@@ -74,7 +74,8 @@ export class KubeError extends Error {
 
 /**
  * An event of a watch. `synced` follows every complete list; until the first one, absence proves
- * nothing.
+ * nothing. `restored` comes before a list of a server whose versions have gone back, as after a
+ * restore of etcd: what was read before may be newer than what is true now.
  */
 export type WatchEvent<T> =
   | { readonly kind: 'set'; readonly value: T }
@@ -84,7 +85,8 @@ export type WatchEvent<T> =
       readonly name: string;
       readonly namespace?: string;
     }
-  | { readonly kind: 'synced' };
+  | { readonly kind: 'synced' }
+  | { readonly kind: 'restored' };
 
 /** A merge patch (RFC 7386) or a JSON patch (RFC 6902). */
 export type Patch =

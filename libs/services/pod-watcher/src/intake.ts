@@ -93,6 +93,8 @@ export class Intake {
   #apply(source: Source, event: WatchEvent<Projection>): void {
     if (event.kind === 'synced') this.#markSynced(source);
     else if (event.kind === 'gone') this.#drop(event.uid);
+    // The feed takes every reading in the order of the watch, whatever its version.
+    else if (event.kind === 'restored') return;
     else if (event.value.ok) this.#take(event.value);
     else {
       // The object stays in the feed as in its last readable state.

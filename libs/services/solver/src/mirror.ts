@@ -115,7 +115,7 @@ export class Mirror {
   #set(uid: string, state: StateValue): void {
     if (state.kind === 'admission') this.#admission = state.value;
     else if (state.kind === 'promise') this.promises.set(uid, state.value);
-    else if (isOfCluster(state)) this.cluster.set(state.kind, state.value);
+    else if (isOfCluster(state)) this.cluster.replace(state.kind, state.value);
   }
 
   #drop(kind: StateKind, uid: string): void {

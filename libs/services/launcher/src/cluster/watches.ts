@@ -188,6 +188,7 @@ export async function watchCluster(
           absent: () => listed(source),
           event: (event) => {
             if (event.kind === 'synced') listed(source);
+            else if (event.kind === 'restored') restored(cluster, source);
             else if (event.kind === 'set') take(cluster, unreadable, source, event.value);
             else drop(cluster, unreadable, source, event.uid);
           },
@@ -196,6 +197,10 @@ export async function watchCluster(
       ),
     ),
   );
+}
+
+function restored(cluster: Cluster, { kinds }: Source): void {
+  for (const kind of kinds) cluster.forgetVersions(kind);
 }
 
 function take(

@@ -72,10 +72,7 @@ export const openedNode = (now: Node): Change =>
         spec: { unschedulable: null },
       };
 
-/**
- * Sets Karpenter's label of an initialized node, which is not overdue any more; undefined when it is
- * set.
- */
+/** Sets Karpenter's label of an initialized node; undefined when it is set. */
 export const initializedNode = (now: Node): Change =>
   now.labels[labels.initialized] === 'true'
     ? undefined

@@ -93,6 +93,7 @@ function take<K extends ReaperKind>(
   { kind, resource }: Source<K>,
   event: Exclude<WatchEvent<Seen<K>>, { readonly kind: 'synced' }>,
 ): void {
+  if (event.kind === 'restored') return cluster.forgetVersions(kind);
   if (event.kind === 'gone') {
     cluster.noteUnreadablePool(event.uid, undefined);
     if (kind === 'node') cluster.unhealthy.note(event.uid, undefined);
