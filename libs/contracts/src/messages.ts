@@ -135,15 +135,27 @@ export type PendingBatch = {
   readonly youngestMs: number;
 };
 
-/** The reason for a plan: pending pods, or a node to replace. */
+/** A node that goes. */
+export type ReplacedNode = { readonly nodeName: string; readonly nodeUid: string };
+
+/** A node to replace, and the others that go at the same time. `replacedNodes` lists all. */
+export type Replacement = ReplacedNode & {
+  readonly reason: string;
+  /** Replaced by the same plan, for the same reason. Absent: none. */
+  readonly others?: readonly ReplacedNode[];
+};
+
+/** Every node of a replacement. */
+export const replacedNodes = ({
+  nodeName,
+  nodeUid,
+  others = [],
+}: Omit<Replacement, 'reason'>): readonly ReplacedNode[] => [{ nodeName, nodeUid }, ...others];
+
+/** The reason for a plan: pending pods, or nodes to replace. */
 export type PlanCause =
   | { readonly kind: 'pending'; readonly group: string; readonly round: string }
-  | {
-      readonly kind: 'replacement';
-      readonly nodeName: string;
-      readonly nodeUid: string;
-      readonly reason: string;
-    };
+  | ({ readonly kind: 'replacement' } & Replacement);
 
 /** A plan on its way to the launcher. Its id is the hash of its content. */
 export type PlanMessage = {
@@ -186,12 +198,11 @@ export type PlanRequest = {
   readonly podUids: readonly string[];
   /** Nodes to leave out, by name, as if they were gone. */
   readonly withoutNodes: readonly string[];
-  /** Present: the solver also publishes the plan for admission, as a replacement of this node. */
-  readonly commit?: {
-    readonly nodeName: string;
-    readonly nodeUid: string;
-    readonly reason: string;
-  };
+  /**
+   * Present: the solver also publishes the plan for admission, as a replacement of these nodes. Of
+   * several, pods that the state feed does not have are left out of the plan.
+   */
+  readonly commit?: Replacement;
   /** Only options cheaper than this, for replacements that must save. */
   readonly maxPriceMicrosPerHour?: number;
   readonly budgetMs: number;
@@ -201,6 +212,11 @@ export type PlanReply = {
   readonly planId: string;
   readonly plan: Plan;
   readonly statePosition: { readonly incarnation: string; readonly sequence: number };
+  /**
+   * The nodes that the published plan replaces, by UID. Absent: it was not published, or the solver
+   * is of a release that does not say.
+   */
+  readonly replacedNodeUids?: readonly string[];
 };
 
 /** Every kind of decision, as they stand in subjects. Kinds are added, never renamed. */

@@ -1,3 +1,4 @@
+import { compareText } from '@dovetail/core-kube-model';
 import type {
   Hash,
   PublishAck,
@@ -14,7 +15,13 @@ import {
   encodePlanMessage,
 } from '../codec/index.js';
 import { traceparentOf } from '../headers.js';
-import type { Decoded, PendingBatch, PlanCause, PlanMessage } from '../messages.js';
+import {
+  type Decoded,
+  type PendingBatch,
+  type PlanCause,
+  type PlanMessage,
+  replacedNodes,
+} from '../messages.js';
 import { subjects, workers } from '../subjects.js';
 import { type Channel, contentId, payloadOf, post, type Reader } from './channel.js';
 
@@ -31,18 +38,23 @@ export const publishBatch = (channel: Channel, batch: PendingBatch): Promise<Pub
     traceparent: traceparentOf(channel.hash, { trace: traceOf(batch), span: 'batch' }),
   });
 
-/** The trace of a planning round. A replacement has the trace of its node. */
+/** The trace of a planning round. A replacement has the trace of its nodes. */
 const traceOf = (about: { readonly group: string; readonly round: string }): string =>
   `${about.group}/${about.round}`;
-const traceOfCause = (cause: PlanCause): string =>
-  cause.kind === 'pending' ? traceOf(cause) : `replace/${cause.nodeUid}`;
+const traceOfCause = (hash: Hash, cause: PlanCause): string =>
+  cause.kind === 'pending' ? traceOf(cause) : groupOf(hash, cause);
 
 /**
- * The group of a plan. Plans of one group replace each other; each replacement is a group of its
- * own.
+ * The group of a plan. Plans of one group replace each other. Each replacement is a group of its
+ * own: of its node, or of its set of nodes, because a plan for some of them must not displace the
+ * plan for all.
  */
-export const groupOf = (cause: PlanCause): string =>
-  cause.kind === 'pending' ? cause.group : `replace/${cause.nodeUid}`;
+function groupOf(hash: Hash, cause: PlanCause): string {
+  if (cause.kind === 'pending') return cause.group;
+  const uids = replacedNodes(cause).map(({ nodeUid }) => nodeUid);
+  if (uids.length === 1) return `replace/${cause.nodeUid}`;
+  return `replace/${hash.sha256Hex(uids.sort(compareText).join(' ')).slice(0, 32)}`;
+}
 
 /**
  * A plan's id: the hash of its content and of the state it was based on. Solver, time and duration
@@ -60,11 +72,14 @@ export const planIdOf = (hash: Hash, plan: Omit<PlanMessage, 'id'>): string =>
  */
 export const publishPlan = (channel: Channel, plan: PlanMessage): Promise<PublishAck> =>
   post(channel, {
-    subject: subjects.plan(channel.cluster, groupOf(plan.cause)),
+    subject: subjects.plan(channel.cluster, groupOf(channel.hash, plan.cause)),
     type: 'PlanMessage',
     payload: encodePlanMessage(plan),
     messageId: `plan/${plan.id}/${String(plan.createdMs)}`,
-    traceparent: traceparentOf(channel.hash, { trace: traceOfCause(plan.cause), span: plan.id }),
+    traceparent: traceparentOf(channel.hash, {
+      trace: traceOfCause(channel.hash, plan.cause),
+      span: plan.id,
+    }),
   });
 
 /** A reader that also takes work. */

@@ -6,6 +6,9 @@ import {
   sampleBatch,
   sampleCatalog,
   sampleDecision,
+  sampleJointReplacement,
+  sampleJointReply,
+  sampleJointRequest,
   samplePlan,
   samplePlanMessage,
   sampleRecords,
@@ -46,7 +49,7 @@ describe('every message survives the wire', () => {
     expect(decodeStateRecord(encodeStateRecord(record))).toEqual({ ok: true, value: record });
   });
   test('a plan with its tables', () => {
-    for (const message of [samplePlanMessage, sampleReplacement])
+    for (const message of [samplePlanMessage, sampleReplacement, sampleJointReplacement])
       expect(decodePlanMessage(encodePlanMessage(message))).toEqual({ ok: true, value: message });
   });
   test('batches, requests, answers, catalogs, decisions', () => {
@@ -58,7 +61,10 @@ describe('every message survives the wire', () => {
       ok: true,
       value: sampleRequest,
     });
-    expect(decodePlanReply(encodePlanReply(sampleReply))).toEqual({ ok: true, value: sampleReply });
+    for (const request of [sampleRequest, sampleJointRequest])
+      expect(decodePlanRequest(encodePlanRequest(request))).toEqual({ ok: true, value: request });
+    for (const reply of [sampleReply, sampleJointReply])
+      expect(decodePlanReply(encodePlanReply(reply))).toEqual({ ok: true, value: reply });
     for (const answer of [
       { kind: 'reply', reply: sampleReply },
       { kind: 'refusal', code: 'not-ready', message: 'm' },
@@ -269,6 +275,13 @@ describe('what is wrong is refused by the name of its field', () => {
       field: 'plan',
       reason: expect.stringMatching(/3 names no row; the table has 0/),
     });
+  });
+  test('a replacement of several nodes, for a reader that knows one node only', () => {
+    const isOfOneNode = { cause: '', replacement: null };
+    const former = wire.PlanMessage.decode(encodePlanMessage(sampleJointReplacement));
+    expect(former).toMatchObject({ ...isOfOneNode, cause: 'jointReplacement' });
+    const asked = wire.PlanRequest.decode(encodePlanRequest(sampleJointRequest));
+    expect(asked.commit).toBeNull();
   });
   test('any bytes are read or refused, never thrown on', () =>
     fc.assert(

@@ -1,6 +1,15 @@
 import type { BinOption, Bound, NewNode, Placement, Plan, Reason } from '@dovetail/core-scheduling';
 
-import type { PendingBatch, PlanCause, PlanMessage, PlanReply, PlanRequest } from '../messages.js';
+import {
+  type PendingBatch,
+  type PlanCause,
+  type PlanMessage,
+  type PlanReply,
+  type PlanRequest,
+  type ReplacedNode,
+  replacedNodes,
+  type Replacement,
+} from '../messages.js';
 import {
   type Codec,
   flag,
@@ -200,22 +209,42 @@ export const plan: Codec<Plan> = {
 };
 
 type Pending = Omit<Extract<PlanCause, { kind: 'pending' }>, 'kind'>;
-type Replacement = Omit<Extract<PlanCause, { kind: 'replacement' }>, 'kind'>;
 const pendingCause = message<Pending>({ group: name, round: name });
-const replacementCause = message<Replacement>({ nodeName: name, nodeUid: name, reason: text });
+const lone = message<Omit<Replacement, 'others'>>({ nodeName: name, nodeUid: name, reason: text });
+const jointNodes = message<{ readonly nodes: readonly ReplacedNode[]; readonly reason: string }>({
+  nodes: list(message<ReplacedNode>({ nodeName: name, nodeUid: name })),
+  reason: text,
+});
+/** Several nodes. Readers of earlier releases must not take them for the first one alone. */
+const joint: Codec<Replacement> = {
+  write: (value) => jointNodes.write({ nodes: replacedNodes(value), reason: value.reason }),
+  read: (from) => {
+    const { nodes, reason: why } = jointNodes.read(from);
+    const [first, ...others] = nodes;
+    if (first === undefined) throw new Malformed('nodes is empty; one at least is required');
+    return { ...first, reason: why, ...(others.length === 0 ? {} : { others }) };
+  },
+};
+const isJoint = ({ others = [] }: Replacement): boolean => others.length > 0;
 /** The cause is a oneof of the message itself. */
 const cause: Codec<PlanCause> = {
-  write: (value) =>
-    value.kind === 'pending'
-      ? { pending: pendingCause.write(value) }
-      : { replacement: replacementCause.write(value) },
+  write: (value) => {
+    if (value.kind === 'pending') return { pending: pendingCause.write(value) };
+    return isJoint(value)
+      ? { jointReplacement: joint.write(value) }
+      : { replacement: lone.write(value) };
+  },
   read: (from) => {
     const set = from as Wire;
     if (Object.hasOwn(set, 'pending'))
       return { kind: 'pending', ...pendingCause.read(set['pending']) };
     if (Object.hasOwn(set, 'replacement'))
-      return { kind: 'replacement', ...replacementCause.read(set['replacement']) };
-    throw new Malformed('cause is unset, or newer than this build (known: pending, replacement)');
+      return { kind: 'replacement', ...lone.read(set['replacement']) };
+    if (Object.hasOwn(set, 'jointReplacement'))
+      return { kind: 'replacement', ...joint.read(set['jointReplacement']) };
+    throw new Malformed(
+      'cause is unset, or newer than this build (known: pending, replacement, joint_replacement)',
+    );
   },
 };
 const planRest = message<Omit<PlanMessage, 'cause'>>({
@@ -242,18 +271,37 @@ export const pendingBatch = message<PendingBatch>({
   cutAtMs: int,
   youngestMs: int,
 });
-/** A request to plan without a batch. */
-export const planRequest = message<PlanRequest>({
+const requestRest = message<Omit<PlanRequest, 'commit'>>({
   podUids: list(name),
   withoutNodes: list(name),
-  commit: optional(
-    message<NonNullable<PlanRequest['commit']>>({ nodeName: name, nodeUid: name, reason: text }),
-  ),
   maxPriceMicrosPerHour: optional(int),
   budgetMs: int,
 });
+const commits = message<{ commit?: Omit<Replacement, 'others'>; jointCommit?: Replacement }>({
+  commit: optional(lone),
+  jointCommit: optional(joint),
+});
+/** A request to plan without a batch. */
+export const planRequest: Codec<PlanRequest> = {
+  write: ({ commit, ...rest }) => {
+    const written = requestRest.write(rest) as Wire;
+    if (commit === undefined) return written;
+    const field = isJoint(commit) ? { jointCommit: commit } : { commit };
+    return { ...written, ...(commits.write(field) as Wire) };
+  },
+  read: (from) => {
+    const { commit, jointCommit = commit } = commits.read(from);
+    return {
+      ...requestRest.read(from),
+      ...(jointCommit === undefined ? {} : { commit: jointCommit }),
+    };
+  },
+};
 /** The plan that answers a request. */
-export const planReply = message<PlanReply>({ planId: name, plan, statePosition: streamPosition });
+export const planReply = message<PlanReply>(
+  { planId: name, plan, statePosition: streamPosition, replacedNodeUids: optional(list(name)) },
+  ['replacedNodeUids'],
+);
 
 /** The place of a message that is too large to be sent whole. */
 export type BlobManifest = { readonly id: string; readonly parts: number; readonly bytes: number };

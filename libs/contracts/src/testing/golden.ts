@@ -38,9 +38,15 @@ const bytesOfSamples = (): readonly (readonly [string, Uint8Array])[] => [
   ['batch-full', codec.encodePendingBatch(samples.sampleBatch)],
   ['plan-pending', codec.encodePlanMessage(samples.samplePlanMessage)],
   ['plan-replacement', codec.encodePlanMessage(samples.sampleReplacement)],
+  ['plan-joint-replacement', codec.encodePlanMessage(samples.sampleJointReplacement)],
   ['catalog-class', codec.encodeClassCatalog(samples.sampleCatalog)],
   ['unavailable-full', codec.encodeUnavailableOffering(samples.sampleUnavailable)],
   ['request-commit', codec.encodePlanRequest(samples.sampleRequest)],
+  ['request-joint-commit', codec.encodePlanRequest(samples.sampleJointRequest)],
+  [
+    'answer-joint-reply',
+    codec.encodePlannerAnswer({ kind: 'reply', reply: samples.sampleJointReply }),
+  ],
   ['answer-reply', codec.encodePlannerAnswer({ kind: 'reply', reply: samples.sampleReply })],
   [
     'answer-refusal',

@@ -216,6 +216,17 @@ export const sampleReplacement: PlanMessage = {
   cause: { kind: 'replacement', nodeName: 'n', nodeUid: 'nu', reason: 'interrupted' },
 };
 
+export const sampleJointReplacement: PlanMessage = {
+  ...samplePlanMessage,
+  cause: {
+    kind: 'replacement',
+    nodeName: 'n',
+    nodeUid: 'nu',
+    reason: 'interrupted',
+    others: [{ nodeName: 'n2', nodeUid: 'nu2' }],
+  },
+};
+
 export const sampleBatch: PendingBatch = {
   group: 'g1',
   podUids: ['a', 'b'],
@@ -231,6 +242,25 @@ export const sampleRequest: PlanRequest = {
   commit: { nodeName: 'n', nodeUid: 'nu', reason: 'expired' },
   maxPriceMicrosPerHour: 5,
   budgetMs: 200,
+};
+
+export const sampleJointRequest: PlanRequest = {
+  podUids: ['a', 'b'],
+  withoutNodes: ['n', 'n2'],
+  commit: {
+    nodeName: 'n',
+    nodeUid: 'nu',
+    reason: 'expired',
+    others: [{ nodeName: 'n2', nodeUid: 'nu2' }],
+  },
+  budgetMs: 200,
+};
+
+export const sampleJointReply: PlanReply = {
+  planId: 'p',
+  plan: samplePlan,
+  statePosition: position,
+  replacedNodeUids: ['nu', 'nu2'],
 };
 
 export const sampleReply: PlanReply = { planId: 'p', plan: samplePlan, statePosition: position };

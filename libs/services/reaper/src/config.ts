@@ -44,15 +44,18 @@ type DisruptionConfig = RetirementLimits & {
    */
   readonly askRetryMs: number;
   /**
-   * What-ifs side by side. A solver plans one at a time; more would only wait there until they are
-   * too late.
+   * Nodes that go for one reason are asked for together once no further one has come for `quietMs`,
+   * and after `maxMs` at the latest. It trades half a second of the two minutes of a Spot notice
+   * for one plan of all noticed nodes. Karpenter's batch of pending pods waits for 1 s and 10 s.
+   */
+  readonly askGather: { readonly quietMs: number; readonly maxMs: number };
+  /** Nodes that wait for an answer side by side: as many as may be noticed in one moment. */
+  readonly askNodesMax: number;
+  /**
+   * What-ifs side by side where nodes are asked for one by one. A solver plans one at a time; more
+   * would only wait there until they are too late.
    */
   readonly askConcurrency: number;
-  /**
-   * The same for nodes with a deadline. Each what-if makes five calls to the API server, which wait
-   * among those of all noticed nodes; with four, the solver had no work.
-   */
-  readonly urgentAskConcurrency: number;
   /**
    * How long a node is left alone after its retirement was given up. A watch may be silent for
    * minutes and show as empty what is not. A fault that keeps a replacement from being planned may
@@ -160,8 +163,9 @@ export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
     urgentPlanBudgetMs: 100,
     planTimeoutMs: 5_000,
     askRetryMs: 5_000,
-    askConcurrency: 4,
-    urgentAskConcurrency: 16,
+    askGather: { quietMs: 500, maxMs: 5_000 },
+    askNodesMax: 1_000,
+    askConcurrency: 16,
     abandonPause: { firstMs: 10_000, maxMs: 600_000 },
     podEventPauseMs: 60_000,
     expiryWaitMs: 900_000,

@@ -5,6 +5,7 @@ import type { ReaperConfig } from './config.js';
 import type { ReaperDeps } from './deps.js';
 import type { LiveAttachments } from './outside/attachments.js';
 import type { Instances } from './outside/instances.js';
+import type { PlanRequests } from './outside/plan-requests.js';
 
 /** The parts that all of the reaper works with. They live as long as the process. */
 export type ReaperContext = {
@@ -17,4 +18,5 @@ export type ReaperContext = {
   readonly outbox: Outbox;
   readonly instances: Instances;
   readonly attachments: LiveAttachments;
+  readonly requests: PlanRequests;
 };

@@ -64,7 +64,7 @@ export const source = 'reaper';
 
 /** How the reaper speaks on the bus. */
 export const channelOf = (
-  deps: ReaperDeps,
+  deps: Pick<ReaperDeps, 'bus' | 'clock' | 'hash'>,
   config: Pick<ReaperConfig, 'clusterName'>,
 ): Channel => ({
   bus: deps.bus,

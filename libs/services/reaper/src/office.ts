@@ -3,6 +3,7 @@ import { kubeWhileLeading, type Office, whileLeading } from '@dovetail/service-k
 import type { ReaperContext } from './context.js';
 import type { ReaperDeps } from './deps.js';
 import { Instances } from './outside/instances.js';
+import { planRequestsOf } from './outside/plan-requests.js';
 
 type Kube = ReaperDeps['kube'];
 type Cloud = ReaperDeps['cloud'];
@@ -32,5 +33,10 @@ export function inOffice(context: ReaperContext, stop: Office['stop']): ReaperCo
     ...(urgentKube === undefined ? {} : { urgentKube: kubeOf(office, urgentKube) }),
     cloud: cloudOf(office, cloud),
   };
-  return { ...context, deps, instances: new Instances(deps, context.config.termination) };
+  return {
+    ...context,
+    deps,
+    instances: new Instances(deps, context.config.termination),
+    requests: planRequestsOf(deps, context, stop),
+  };
 }

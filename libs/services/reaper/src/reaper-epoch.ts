@@ -48,8 +48,9 @@ export class ReaperEpoch {
     this.#collector = new Collector(context, this.#identity);
     this.#leftovers = new LeftoverTaints(context);
     this.#queue = this.#queueOf('claims', config.termination.concurrency);
-    this.#asks = this.#queueOf('asks', config.disruption.askConcurrency);
-    this.#urgentAsks = this.#queueOf('urgent-asks', config.disruption.urgentAskConcurrency);
+    const { askNodesMax } = config.disruption;
+    this.#asks = this.#queueOf('asks', askNodesMax);
+    this.#urgentAsks = this.#queueOf('urgent-asks', askNodesMax);
   }
 
   #queueOf(name: string, concurrency: number): WorkQueue {

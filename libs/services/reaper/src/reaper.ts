@@ -1,4 +1,4 @@
-import { type Service, Stopper } from '@dovetail/core-ports';
+import { neverStopping, type Service, Stopper } from '@dovetail/core-ports';
 import { busOutbox, Decisions, EventRecorder } from '@dovetail/service-kit';
 
 import { ReaperCluster } from './cluster/reaper-cluster.js';
@@ -8,20 +8,23 @@ import { channelOf, type ReaperDeps, source } from './deps.js';
 import { inOffice } from './office.js';
 import { LiveAttachments } from './outside/attachments.js';
 import { Instances } from './outside/instances.js';
+import { planRequestsOf } from './outside/plan-requests.js';
 import { watchCluster } from './outside/watches.js';
 import { ReaperEpoch } from './reaper-epoch.js';
 
 function contextOf(deps: ReaperDeps, config: ReaperConfig): ReaperContext {
   const outbox = busOutbox(deps);
+  const cluster = new ReaperCluster(() => deps.clock.nowMs());
   return {
     deps,
     config,
-    cluster: new ReaperCluster(() => deps.clock.nowMs()),
+    cluster,
     events: new EventRecorder(deps, source),
     decisions: new Decisions({ channel: channelOf(deps, config), outbox, log: deps.log }),
     outbox,
     instances: new Instances(deps, config.termination),
     attachments: new LiveAttachments(deps, config.termination.listGatherMs),
+    requests: planRequestsOf(deps, { config, cluster }, neverStopping),
   };
 }
 

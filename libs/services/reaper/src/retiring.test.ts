@@ -353,11 +353,8 @@ test('a pool whose nodes expire together is replaced five nodes at a time, whate
   const jumped = { ...cluster.clock, nowMs: () => cluster.clock.nowMs() + 721 * 3_600_000 };
   reap({ clock: jumped });
   await cluster.pass(60);
-  expect([made.requests.length, names.filter(tainted), cluster.runningInstances().length]).toEqual([
-    5,
-    [],
-    8,
-  ]);
+  expect(made.requests.map(({ withoutNodes }) => withoutNodes.length)).toEqual([5]);
+  expect([names.filter(tainted), cluster.runningInstances().length]).toEqual([[], 8]);
 });
 
 test('expired nodes whose replacement is refused leave their turn to the next ones', async () => {
@@ -387,7 +384,7 @@ test('a drain does not wait for solvers that think about other nodes', async () 
   await cluster.node('n1');
   const made = replacements({ afterMs: 600_000, thinkMs: 4_500 });
   reap({ config: { termination: { ...defaultReaperConfig.termination, concurrency: 2 } } });
-  expect(await cluster.pass(40, () => made.requests.length > 1, 250)).toBe(true);
+  expect(await cluster.pass(40, () => made.requests.length > 0, 250)).toBe(true);
   await cluster.kube.delete({ resource: nodeClaims, name: 'claim-n1' });
   await cluster.pass(1, undefined, 250);
   expect(tainted('n1')).toBe(true);

@@ -1,4 +1,9 @@
-import { type Decision, type PlanMessage } from '@dovetail/contracts';
+import {
+  type Decision,
+  type PlanMessage,
+  replacedNodes,
+  type Replacement,
+} from '@dovetail/contracts';
 import { formatResources } from '@dovetail/core-kube-model';
 import type { DeliveredMessage } from '@dovetail/core-ports';
 import type { Reason } from '@dovetail/core-scheduling';
@@ -25,7 +30,11 @@ export function decisionOfPlan(message: PlanMessage): NewDecision {
     summary: summaryOf(message),
     objects:
       cause.kind === 'replacement'
-        ? [{ kind: 'Node', name: cause.nodeName, uid: cause.nodeUid }]
+        ? replacedNodes(cause).map((node) => ({
+            kind: 'Node',
+            name: node.nodeName,
+            uid: node.nodeUid,
+          }))
         : [],
     reasons: reasonsOf(plan),
     alternatives: alternativesOf(plan),
@@ -99,6 +108,12 @@ function reasonsOf({ newNodes, placements, unplaced }: PlanMessage['plan']): rea
     : reasons.slice(0, alternativesMax);
 }
 
+/** `ip-10-0-0-1`, or `ip-10-0-0-1 and 199 others`. */
+function namesOf({ nodeName, others = [] }: Replacement): string {
+  if (others.length === 0) return nodeName;
+  return `${nodeName} and ${countText(others.length, 'other')}`;
+}
+
 function summaryOf({ plan, cause }: PlanMessage): string {
   const placed = plan.newNodes.reduce((sum, bin) => sum + bin.podUids.length, 0);
   const cheapest = plan.newNodes.map((bin) => bin.options[0]?.instanceType ?? 'nothing');
@@ -120,7 +135,7 @@ function summaryOf({ plan, cause }: PlanMessage): string {
       : []),
   ];
   const why =
-    cause.kind === 'replacement' ? `to replace ${cause.nodeName} (${cause.reason}): ` : '';
+    cause.kind === 'replacement' ? `to replace ${namesOf(cause)} (${cause.reason}): ` : '';
   return `${why}${parts.join('; ') || 'nothing to do'}`;
 }
 

@@ -3,6 +3,7 @@ import {
   type PlannerOutcome,
   type PlanRequest,
   publishPlan,
+  replacedNodes,
 } from '@dovetail/contracts';
 import type { StopSignal } from '@dovetail/core-ports';
 
@@ -31,16 +32,32 @@ export async function answerRequest(
 ): Promise<PlannerOutcome> {
   const { channel } = deps;
   const askedMs = channel.clock.nowMs();
-  const solved = await solvePatiently(deps, request);
+  const solved = await solveAll(deps, request);
   if (solved.kind !== 'plan') return refusalOf(solved);
   const { message } = solved;
   observeWait(deps, 'request', channel.clock.nowMs() - askedMs - message.solveMs);
-  if (request.commit !== undefined && mode === 'plan') {
-    await publishPlan(channel, message);
-    void tellPlan(deps, message, about);
-  } else observePlan(deps, message);
   const { id: planId, plan, statePosition } = message;
-  return { ok: true, reply: { planId, plan, statePosition } };
+  const reply = { planId, plan, statePosition };
+  if (request.commit === undefined || mode !== 'plan') {
+    observePlan(deps, message);
+    return { ok: true, reply };
+  }
+  await publishPlan(channel, message);
+  void tellPlan(deps, message, about);
+  const replacedNodeUids = replacedNodes(request.commit).map(({ nodeUid }) => nodeUid);
+  return { ok: true, reply: { ...reply, replacedNodeUids } };
+}
+
+/**
+ * Of the hundreds of pods of many nodes, one is always just gone. It must not hold up the others.
+ */
+async function solveAll(deps: SolverDeps, request: PlanRequest): Promise<Solved> {
+  const solved = await solvePatiently(deps, request);
+  const isJoint = (request.commit?.others ?? []).length > 0;
+  if (solved.kind !== 'unknown-pods' || !isJoint) return solved;
+  const unknown = new Set(solved.podUids);
+  const podUids = request.podUids.filter((uid) => !unknown.has(uid));
+  return podUids.length === 0 ? solved : deps.engine.solveRequest({ ...request, podUids });
 }
 
 async function solvePatiently(

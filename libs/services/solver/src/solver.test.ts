@@ -345,6 +345,27 @@ describe('a what-if request', () => {
     ]);
   });
 
+  test('plans the pods of several nodes at once, leaves out what is gone, and says which nodes it replaces', async () => {
+    await stage.basics();
+    const nodes = ['n1', 'n2', 'n3'];
+    for (const name of nodes) await stage.tell('node', m5Node(name));
+    for (const [uid, nodeName] of Object.entries({ a: 'n1', b: 'n2', c: 'n3' }))
+      await stage.tell('pod', podValue(uid, { nodeName, phase: 'Running', unschedulable: false }));
+    stage.solver('one');
+    await stage.advance(50);
+    const node = (name: string) => ({ nodeName: name, nodeUid: `node-${name}` });
+    const commit = { ...node('n1'), reason: 'interrupted', others: [node('n2'), node('n3')] };
+    const answer = await ask({ podUids: ['a', 'b', 'c', 'gone'], withoutNodes: nodes, commit });
+    expect(answer).toMatchObject({
+      ok: true,
+      reply: {
+        replacedNodeUids: ['node-n1', 'node-n2', 'node-n3'],
+        plan: { newNodes: [{ podUids: ['a', 'b', 'c'] }], placements: [], unplaced: [] },
+      },
+    });
+    expect(stage.plans.map(({ cause }) => cause)).toEqual([{ kind: 'replacement', ...commit }]);
+  });
+
   test('a price may be named that every option must undercut', async () => {
     await stage.basics();
     await stage.tell('pod', podValue('a'));

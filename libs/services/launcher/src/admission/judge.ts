@@ -1,4 +1,4 @@
-import type { AdmissionNumber, PlanMessage } from '@dovetail/contracts';
+import { type AdmissionNumber, type PlanMessage, replacedNodes } from '@dovetail/contracts';
 import { type Pool, poolKey, type PromiseAnnotation } from '@dovetail/core-api';
 import {
   type CatalogView,
@@ -125,10 +125,11 @@ export class Judge {
       const remembered = memory.replacedBy(uid, this.#nowMs);
       if (standing === undefined && (remembered === undefined || remembered === id)) continue;
       const replacement = standing ?? `plan ${remembered ?? ''}`;
+      const node = cluster.pods.get(uid)?.nodeName ?? cause.nodeName;
       return reason(
         'already-replaced',
-        `a pod of ${cause.nodeName} already has room in its replacement: ${replacement}`,
-        { node: cause.nodeName, podUid: uid, replacement },
+        `a pod of ${node} already has room in its replacement: ${replacement}`,
+        { node, podUid: uid, replacement },
       );
     }
     return undefined;
@@ -284,12 +285,17 @@ export class Judge {
       ...(untilMs === undefined ? {} : { untilMs }),
     };
     if (message.cause.kind === 'pending') return { ...shared, podUids };
+    const left = new Set(this.#podsOf(podUids).map(({ nodeName }) => nodeName));
+    const { nodeName, nodeUid } = message.cause;
     return {
       ...shared,
       podUids: [],
       reserved: requests,
       forPodUids: podUids,
-      replaces: { nodeName: message.cause.nodeName, nodeUid: message.cause.nodeUid },
+      replaces: replacedNodes(message.cause).find((node) => left.has(node.nodeName)) ?? {
+        nodeName,
+        nodeUid,
+      },
     };
   }
 

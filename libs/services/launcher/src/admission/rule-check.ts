@@ -1,4 +1,4 @@
-import type { PlanMessage } from '@dovetail/contracts';
+import { type PlanMessage, replacedNodes } from '@dovetail/contracts';
 import type { Pod } from '@dovetail/core-kube-model';
 import type { NewNode, Placement, Reason, Violation } from '@dovetail/core-scheduling';
 
@@ -36,6 +36,9 @@ export class RuleCheck {
   broken(message: PlanMessage, bin: NewNode | Placement, later: LaterBins): readonly Reason[] {
     const { check, ledger, podsOf } = this.#deps;
     const { cause } = message;
+    const replaced = new Set(
+      cause.kind === 'replacement' ? replacedNodes(cause).map(({ nodeUid }) => nodeUid) : [],
+    );
     const beside = this.#companions(message, bin, later);
     const pods = podsOf(
       [bin, ...beside.placements, ...beside.newNodes].flatMap(({ podUids }) => podUids),
@@ -45,7 +48,7 @@ export class RuleCheck {
         ? check({
             bin,
             pods: pods.map(withoutNode),
-            nodes: ledger.nodes.filter((node) => node.uid !== cause.nodeUid),
+            nodes: ledger.nodes.filter(({ uid }) => !replaced.has(uid)),
             beside,
           })
         : check({ bin, pods, nodes: ledger.nodes, beside });

@@ -22,6 +22,7 @@ const replacing: PlanCause = {
   nodeUid: 'uid-old',
   reason: 'expired',
 };
+const replacingBoth: PlanCause = { ...replacing, others: [{ nodeName: 'n1', nodeUid: 'uid-1' }] };
 const cluster = new Map(
   [
     podValue('free'),
@@ -48,6 +49,8 @@ describe('pods of a bin', () => {
     ['a pod that is bound refuses it', ['bound'], pending, 'pod-bound'],
     ['a pod with a live promise refuses it', ['promised'], pending, 'pod-promised'],
     ['a replacement wants its pods on the node that it replaces', ['on-old'], replacing, undefined],
+    ['of several nodes, on any of them', ['on-old', 'bound'], replacingBoth, undefined],
+    ['and on no other', ['free', 'bound'], replacingBoth, 'not-on-replaced-node'],
     [
       'one of them that is ending still needs its room there',
       ['on-old', 'ending-on-old'],

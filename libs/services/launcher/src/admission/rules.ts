@@ -1,5 +1,10 @@
-import type { AdmissionNumber, PlanCause } from '@dovetail/contracts';
-import { compareAdmissions } from '@dovetail/contracts';
+import {
+  type AdmissionNumber,
+  compareAdmissions,
+  type PlanCause,
+  replacedNodes,
+  type Replacement,
+} from '@dovetail/contracts';
 import type { Pool } from '@dovetail/core-api';
 import type { Churn } from '@dovetail/core-cluster';
 import {
@@ -93,7 +98,7 @@ const isToRun = (pod: Pod, { kind }: PlanCause): boolean =>
 
 /**
  * Refuses a bin when one of its pods is gone or ending, bound already, or promised elsewhere. The
- * pods of a replacement must be bound on the node that it replaces instead. One that is ending
+ * pods of a replacement must be bound on a node that it replaces instead. One that is ending
  * counts as well: its successor needs the same room, and the others must not lose theirs.
  */
 export function podsNotFree(
@@ -102,6 +107,7 @@ export function podsNotFree(
   facts: PodFacts,
 ): Reason | undefined {
   const pods = podUids.map((uid) => facts.pod(uid));
+  const replaced = replacedBy(cause);
   for (const [index, uid] of podUids.entries()) {
     const pod = pods[index];
     if (pod === undefined || !isToRun(pod, cause)) {
@@ -113,8 +119,8 @@ export function podsNotFree(
     }
     const named = { podUid: uid, pod: `${pod.namespace}/${pod.name}` };
     if (cause.kind === 'replacement') {
-      if (pod.nodeName === cause.nodeName) continue;
-      return reason('not-on-replaced-node', `pod ${named.pod} is not on ${cause.nodeName}`, {
+      if (replaced.has(pod.nodeName)) continue;
+      return reason('not-on-replaced-node', `pod ${named.pod} is not on ${namesOf(cause)}`, {
         ...named,
         node: pod.nodeName ?? '',
         replaced: cause.nodeName,
@@ -135,14 +141,29 @@ export function podsNotFree(
   return cause.kind === 'replacement' ? nothingToReplace(pods, cause) : undefined;
 }
 
+/** Names of the nodes that the plan replaces. */
+const replacedBy = (cause: PlanCause): ReadonlySet<string | undefined> =>
+  new Set(cause.kind === 'pending' ? [] : replacedNodes(cause).map(({ nodeName }) => nodeName));
+
+/** Replaced nodes that a refusal names; more would only make it longer. */
+const namesMax = 5;
+
 /** Refuses room for pods whose successors are there already: they are planned for themselves. */
 const nothingToReplace = (
   pods: readonly (Pod | undefined)[],
-  { nodeName }: Extract<PlanCause, { readonly kind: 'replacement' }>,
+  cause: Replacement,
 ): Reason | undefined =>
   pods.some((pod) => pod !== undefined && isReschedulable(pod))
     ? undefined
-    : reason('pod-gone', `no pod of ${nodeName} needs another place any more`, { node: nodeName });
+    : reason('pod-gone', `no pod of ${namesOf(cause)} needs another place any more`, {
+        node: cause.nodeName,
+      });
+
+const namesOf = (cause: Replacement): string =>
+  replacedNodes(cause)
+    .slice(0, namesMax)
+    .map(({ nodeName }) => nodeName)
+    .join(', ');
 
 /** Refuses a placement whose node (or claim in flight) is gone or being retired. */
 export function nodeRetiring(

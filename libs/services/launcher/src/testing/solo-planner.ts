@@ -4,6 +4,7 @@ import {
   planIdOf,
   type PlanMessage,
   publishPlan,
+  replacedNodes,
 } from '@dovetail/contracts';
 import {
   type CatalogView,
@@ -105,7 +106,8 @@ export class SoloPlanner {
   #snapshot(cause: PlanCause): ReturnType<typeof snapshotOf> {
     const snapshot = snapshotOf(this.cluster, this.catalog, this.#stage.clock.nowMs());
     if (cause.kind === 'pending') return snapshot;
-    return { ...snapshot, nodes: snapshot.nodes.filter((node) => node.uid !== cause.nodeUid) };
+    const replaced = replacedNodes(cause).map(({ nodeUid }) => nodeUid);
+    return { ...snapshot, nodes: snapshot.nodes.filter(({ uid }) => !replaced.includes(uid)) };
   }
 
   async #followCatalog(): Promise<void> {

@@ -4,7 +4,6 @@ import type { Node, Pod } from '@dovetail/core-kube-model';
 import type { Again } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
-import { askForReplacement } from '../retire/ask.js';
 import { causeOf } from './causes.js';
 
 /** The asking for one claim. */
@@ -60,7 +59,8 @@ export class Successors {
     if (!isToAsk(asking) || deps.clock.nowMs() < asking.dueMs) return undefined;
     const pods = this.#without(cluster.pods.by('node', node.name));
     if (pods.length === 0) return undefined;
-    const asked = await askForReplacement(this.#context, node, { pods, reason: causeOf(node) });
+    const moving = { node, pods, reason: causeOf(node), isUrgent: false };
+    const asked = await this.#context.requests.ask(moving);
     switch (asked.kind) {
       case 'planned':
         this.#note(claim, { ...asking, state: 'answered', unplaced: asked.unplaced });

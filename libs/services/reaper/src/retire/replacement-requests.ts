@@ -15,7 +15,7 @@ import { aboutNode } from '@dovetail/service-kit';
 import type { ReaperContext } from '../context.js';
 import { kubeBy } from '../deps.js';
 import { changeRetirement } from '../outside/node-edits.js';
-import { type Asked, askForReplacement } from './ask.js';
+import type { Asked } from '../outside/plan-requests.js';
 
 type Retired = NodeView & { readonly node: Node };
 
@@ -57,7 +57,8 @@ export class ReplacementRequests {
       message: `Launching replacements for ${node.name}`,
     });
     const { cause } = retirement;
-    const asked = await askForReplacement(this.#context, node, {
+    const asked = await this.#context.requests.ask({
+      node,
       pods,
       reason: cause,
       isUrgent: deadlineMs !== undefined,

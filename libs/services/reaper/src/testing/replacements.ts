@@ -1,4 +1,4 @@
-import { type PlanRequest, servePlanner } from '@dovetail/contracts';
+import { type PlanRequest, replacedNodes, servePlanner } from '@dovetail/contracts';
 import { annotations, renderPromise } from '@dovetail/core-api';
 import { kubeResources, Stopper } from '@dovetail/core-ports';
 import type { Plan } from '@dovetail/core-scheduling';
@@ -25,9 +25,13 @@ export class Replacements {
       readonly room?: boolean;
       /** The pods that the launcher admits of the n-th request (from 1); default: all. */
       readonly admits?: (podUids: readonly string[], request: number) => readonly string[];
+      /** The pods that the solver has a place for; default: all. */
+      readonly places?: (podUids: readonly string[]) => readonly string[];
       /** Whether the solver refuses a request. */
       readonly refuses?: (request: PlanRequest) => boolean;
       readonly node?: ReadyNodeOptions;
+      /** An earlier release of the solver: of several nodes it plans the pods and no more. */
+      readonly isFormer?: boolean;
     },
   ) {
     this.#cluster = cluster;
@@ -38,7 +42,8 @@ export class Replacements {
         await this.#cluster.clock.sleep(options.thinkMs ?? 0, this.#stop);
         if (options.refuses?.(request) === true)
           return { ok: false, code: 'failed', message: 'the plan broke a rule' };
-        const admitted = options.admits?.(request.podUids, this.requests.length);
+        const isForgotten = options.isFormer === true && request.commit?.others !== undefined;
+        const admitted = isForgotten ? [] : options.admits?.(request.podUids, this.requests.length);
         const taken = { ...request, podUids: admitted ?? request.podUids };
         if (taken.podUids.length > 0)
           void (options.room === true ? this.#place(taken) : this.#launch(taken, options));
@@ -46,8 +51,14 @@ export class Replacements {
           ok: true,
           reply: {
             planId: 'plan',
-            plan: planFor(request, options.room === true),
+            plan: planFor(
+              { podUids: options.places?.(request.podUids) ?? request.podUids },
+              options.room === true,
+            ),
             statePosition: { incarnation: 'one', sequence: 1 },
+            ...(request.commit === undefined || options.isFormer === true
+              ? {}
+              : { replacedNodeUids: replacedNodes(request.commit).map(({ nodeUid }) => nodeUid) }),
           },
         };
       },
@@ -98,7 +109,7 @@ export class Replacements {
   }
 }
 
-function planFor(request: PlanRequest, room: boolean): Plan {
+function planFor(request: Pick<PlanRequest, 'podUids'>, room: boolean): Plan {
   const bound = { kind: 'none', priceMicrosPerHour: 0 } as const;
   const placement = {
     nodeName: 'n2',
