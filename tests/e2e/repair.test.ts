@@ -69,6 +69,23 @@ describe.each(await worlds())('node repair, on the %s world', (world) => {
     expect((await instances(at)).filter(({ state }) => state === 'running')).toHaveLength(3);
   });
 
+  test('a node whose instance fails its status checks is replaced', async () => {
+    const [first] = await ourNodes(at);
+    const name = first?.metadata.name ?? '';
+    const instanceId = String(first?.spec?.providerID).split('/').at(-1);
+    await at.cloud('POST', 'health', { instanceId, instance: 'impaired' });
+    await at.lab.advanceClock(130_000);
+    await eventually(
+      'the node to go',
+      async () => !(await ourNodes(at)).some(({ metadata }) => metadata.name === name),
+      150_000,
+    );
+    await untilRunning(at, 'default', 3);
+    expect(
+      at.decisions.all.filter(({ facts }) => facts['cause'] === 'instance_status').length,
+    ).toBeGreaterThan(0);
+  });
+
   test('no node is repaired while more than a fifth of the pool is unhealthy', async () => {
     const names = (await ourNodes(at)).map(({ metadata }) => metadata.name).sort();
     const [first = '', second = ''] = names;

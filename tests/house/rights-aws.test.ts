@@ -129,6 +129,7 @@ async function seen(
   await during('tagInstances', () => cloud.tagInstances(ids, { Name: 'node' }));
   await during('instancesById', () => cloud.instancesById(ids));
   await during('instancesByTag', () => cloud.instancesByTag([]));
+  await during('impairedInstances', () => cloud.impairedInstances());
   await during('terminate', () => cloud.terminate(ids));
   await during('deleteLaunchTemplate', () => cloud.deleteLaunchTemplate('dovetail/t'));
   const profile = { name: 'p', path: '/dovetail/', tags: ownTags };

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { AwsSession } from '@dovetail/adapter-aws';
 import { awsAccount } from '@dovetail/adapter-aws/account';
 import { createAwsCloud } from '@dovetail/adapter-aws/cloud';
+import { awsInstanceStatuses } from '@dovetail/adapter-aws/instance-statuses';
 import { awsInstances } from '@dovetail/adapter-aws/instances';
 import { awsInterruptionQueue } from '@dovetail/adapter-aws/queue';
 import { userDataRenderer } from '@dovetail/adapter-aws/user-data';
@@ -269,7 +270,7 @@ function startReaper(shared: Shared): Promise<Service> {
   const { clusterName, region, endpoint, queueName, featureGates } = shared.settings;
   const { serve, leadership, ...around } = surroundings(shared, 'reaper', reaperMetrics);
   const aws = new AwsSession({ region, endpoint, clock: around.clock, log: around.log });
-  const cloud = { ...awsInstances(aws), ...awsAccount(aws) };
+  const cloud = { ...awsInstances(aws), ...awsInstanceStatuses(aws), ...awsAccount(aws) };
   const queue = awsInterruptionQueue(aws, { queueName });
   const reaper = createReaper(
     { ...around, cloud, queue, leadership: leadership() },

@@ -1,5 +1,6 @@
 import { AwsSession } from '@dovetail/adapter-aws';
 import { awsAccount } from '@dovetail/adapter-aws/account';
+import { awsInstanceStatuses } from '@dovetail/adapter-aws/instance-statuses';
 import { awsInstances } from '@dovetail/adapter-aws/instances';
 import { awsInterruptionQueue } from '@dovetail/adapter-aws/queue';
 import { connectKubernetes } from '@dovetail/adapter-kubernetes';
@@ -66,7 +67,7 @@ function assemble(shell: Shell<typeof settings>): Assembled {
     ...credentialsOf(given.natsCredentials),
   });
   const aws = new AwsSession({ ...awsPlaceOf(shell.settings), clock, log, mayWrite });
-  const cloud = { ...awsInstances(aws), ...awsAccount(aws) };
+  const cloud = { ...awsInstances(aws), ...awsInstanceStatuses(aws), ...awsAccount(aws) };
   const leadership = shell.leadership(kube);
   const around = { bus, clock, log, metrics, vitals, hash: systemHash, leadership };
   const deps = { kube, urgentKube: shell.watched(api.urgent), cloud, ...around };

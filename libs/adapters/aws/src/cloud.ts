@@ -5,6 +5,7 @@ import { awsAccount } from './cloud/account.js';
 import { awsDiscovery } from './cloud/discovery.js';
 import { awsFleets } from './cloud/fleets.js';
 import { awsInstanceProfiles } from './cloud/instance-profiles.js';
+import { awsInstanceStatuses } from './cloud/instance-statuses.js';
 import { awsInstanceTypes } from './cloud/instance-types.js';
 import { awsInstances } from './cloud/instances.js';
 import { awsPrices } from './cloud/prices.js';
@@ -21,6 +22,7 @@ export function createAwsCloud(options: AwsSessionOptions): Cloud & { close(): v
     ...awsDiscovery(session),
     ...awsFleets(session),
     ...awsInstances(session),
+    ...awsInstanceStatuses(session),
     ...awsInstanceProfiles(session),
     ...awsAccount(session),
     close: () => session.close(),

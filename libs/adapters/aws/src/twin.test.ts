@@ -214,6 +214,24 @@ describe('the AWS adapter when things go wrong', () => {
     ).toBe(true);
   });
 
+  test('failing checks and scheduled events are found, each instance once', async () => {
+    const { instances } = await cloud.createFleet(fleet('impaired', { count: 3 }));
+    account.settle();
+    const [checked = '', announced = ''] = instances.map(({ id }) => id);
+    expect(await cloud.impairedInstances()).toEqual([]);
+    const sinceMs = Math.floor(account.twin.timeline.nowMs() / 1_000) * 1_000;
+    account.twin.setHealth(checked, { instance: 'impaired', system: 'impaired' });
+    account.twin.scheduleEvent(announced, 'instance-retirement');
+    const found = await cloud.impairedInstances();
+    expect(found.map(({ id }) => id)).toEqual([checked, announced].toSorted(compareText));
+    const findingsOf = (id: string) => found.find((one) => one.id === id)?.findings ?? [];
+    expect(findingsOf(announced)).toEqual([{ kind: 'event', code: 'instance-retirement' }]);
+    expect(findingsOf(checked).map(({ kind }) => kind)).toEqual(['instance-check', 'system-check']);
+    for (const finding of findingsOf(checked))
+      expect(finding.kind === 'event' ? 0 : finding.sinceMs).toBeGreaterThanOrEqual(sinceMs);
+    await cloud.terminate(instances.map(({ id }) => id));
+  });
+
   test('an endpoint where nobody listens is unavailable', async () => {
     const left = await twinAccount();
     await left.stop();

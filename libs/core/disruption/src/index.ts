@@ -7,6 +7,7 @@ export * from './emptiness.js';
 export * from './ending-claim.js';
 export * from './expiry.js';
 export * from './ghosts.js';
+export * from './impairment.js';
 export * from './interruption.js';
 export * from './methods.js';
 export * from './ownership.js';

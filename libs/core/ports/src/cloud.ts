@@ -5,6 +5,7 @@ import type {
   FleetOutcome,
   FleetRequest,
   Image,
+  ImpairedInstance,
   InstanceTypeFacts,
   LaunchTemplateSpec,
   PriceQuote,
@@ -138,6 +139,15 @@ export interface Instances {
   instancesById(ids: readonly string[]): Promise<readonly Instance[]>;
 }
 
+/** Reads EC2's own status checks and scheduled events. */
+export interface InstanceStatuses {
+  /**
+   * Every running instance of the region that fails a check or has an event scheduled. Events that
+   * are over or cancelled are left out, and so are checks of volumes.
+   */
+  impairedInstances(): Promise<readonly ImpairedInstance[]>;
+}
+
 /** Writes the tags of instances. */
 export interface InstanceTags {
   tagInstances(ids: readonly string[], tags: Readonly<Record<string, string>>): Promise<void>;
@@ -187,6 +197,7 @@ export type Cloud = InstanceCatalog &
   LaunchTemplates &
   Fleets &
   Instances &
+  InstanceStatuses &
   InstanceTags &
   Terminations &
   InstanceProfiles &

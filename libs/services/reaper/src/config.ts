@@ -122,6 +122,8 @@ type InterruptionConfig = {
    * for the drain against pods that are killed with the machine.
    */
   readonly marginMs: number;
+  /** Pause between two readings of EC2's status checks and scheduled events (Karpenter: 1 min). */
+  readonly statusIntervalMs: number;
   /** A type and zone that was interrupted is avoided for Spot for this long (Karpenter: 3 min). */
   readonly avoidMs: number;
   /**
@@ -191,6 +193,7 @@ export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
   interruption: {
     noticeMs: 120_000,
     marginMs: 10_000,
+    statusIntervalMs: 60_000,
     avoidMs: 180_000,
     receivesMax: 5,
     retryMs: 5_000,

@@ -5,6 +5,7 @@ import type {
   Clock,
   Hash,
   Instances,
+  InstanceStatuses,
   InterruptionQueue,
   KubeCreates,
   KubeDeletes,
@@ -38,7 +39,7 @@ export type ReaperDeps = {
    * The same API for work with a deadline; its calls overtake others that wait. Absent: `kube`.
    */
   readonly urgentKube?: ReaperKube;
-  readonly cloud: Instances & Terminations & Account;
+  readonly cloud: Instances & InstanceStatuses & Terminations & Account;
   /**
    * Absent: no queue is configured, and interruptions are noticed only when the instance is gone.
    */

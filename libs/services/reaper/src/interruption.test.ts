@@ -156,13 +156,12 @@ describe('an interruption', () => {
   }, 60_000);
 
   test.each([
-    // There is no time to replace what is going already: its pods are pending, and planned as any
-    // others.
+    // There is no time to wait: a solver is asked for the pods as they are drained.
     [
       'a stopping instance',
       'InstanceStopping',
       (id: string) => ({ kind: 'state-change', instanceId: id, state: 'stopping' }) as const,
-      'none',
+      'new-1',
     ],
     [
       'a capacity reservation that ends',

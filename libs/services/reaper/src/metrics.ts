@@ -45,6 +45,9 @@ export const reaperMetrics: Readonly<Record<string, { readonly help: string }>> 
   karpenter_interruption_message_queue_duration_seconds: {
     help: 'How long a message was in the queue before it was dealt with.',
   },
+  karpenter_interruption_instance_status_unhealthy_total: {
+    help: "Instances of claims that fail EC2's status checks or have an event scheduled, by category.",
+  },
   dovetail_interruption_foreign_total: {
     help: 'Interruption messages about another account, another region, or instances that are not ours.',
   },

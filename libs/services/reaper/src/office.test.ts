@@ -44,6 +44,7 @@ async function writesOf(lastWrite: number): Promise<number> {
     cloud: {
       instancesById: (ids) => cloud.instancesById(ids),
       instancesByTag: (filters) => cloud.instancesByTag(filters),
+      impairedInstances: () => cloud.impairedInstances(),
       identity: () => cloud.identity(),
       terminate: (ids) => {
         told();

@@ -16,6 +16,7 @@ const kubeOf = (office: Office, kube: Kube): Kube => ({
 const cloudOf = (office: Office, cloud: Cloud): Cloud => ({
   instancesById: (ids) => cloud.instancesById(ids),
   instancesByTag: (filters) => cloud.instancesByTag(filters),
+  impairedInstances: () => cloud.impairedInstances(),
   identity: () => cloud.identity(),
   terminate: whileLeading(office, (ids) => cloud.terminate(ids)),
 });

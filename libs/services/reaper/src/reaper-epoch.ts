@@ -8,6 +8,7 @@ import type { ReaperContext } from './context.js';
 import { Collector } from './end/collector.js';
 import { followNodeDeletion, followPoolDeletion } from './end/follow-deletion.js';
 import { Terminator } from './end/terminator.js';
+import { ImpairedInstances } from './interrupt/impaired-instances.js';
 import { Interruptions } from './interrupt/interruptions.js';
 import { ClusterIdentity } from './outside/identity.js';
 import { Repairs } from './repair/repairs.js';
@@ -85,6 +86,7 @@ export class ReaperEpoch {
         this.#repairs.run(stop),
         this.#collector.run(stop),
         this.#interruptions(stop),
+        new ImpairedInstances(this.#context, this.#retirer).run(stop),
       ]);
     } finally {
       unsubscribe();

@@ -19,8 +19,8 @@ type Asking = {
 
 /**
  * Asks solvers for a place for the pods of a node that ends without waiting for it: someone deleted
- * it, its claim, or its pool, or it is repaired. Its pods are evicted once they have room, or after
- * a few seconds; those of a repaired node at once. Pods that are evicted before they are asked for
+ * it, its claim, or its pool, or it has no time. Its pods are evicted once they have room, or after
+ * a few seconds; those without time at once. Pods that are evicted before they are asked for
  * would be planned a second time, as pending ones.
  */
 export class Successors {
@@ -37,7 +37,7 @@ export class Successors {
     readonly ask: boolean;
     readonly wait: boolean;
   } {
-    if (node === undefined || isRetired(node) || this.#without(pods).length === 0)
+    if (node === undefined || hasAsked(node) || this.#without(pods).length === 0)
       return { ask: false, wait: false };
     const asking = this.#askings.get(claim.uid) ?? begun(nowMs);
     this.#note(claim, asking);
@@ -45,7 +45,7 @@ export class Successors {
     const isInTime = nowMs < asking.sinceMs + this.#context.config.termination.drainMinMs;
     return {
       ask: isToAsk(asking) && nowMs >= asking.dueMs,
-      wait: isNew && isInTime && this.#without(pods).length > asking.unplaced,
+      wait: isNew && isInTime && !isRetired(node) && this.#without(pods).length > asking.unplaced,
     };
   }
 
@@ -59,7 +59,7 @@ export class Successors {
     if (!isToAsk(asking) || deps.clock.nowMs() < asking.dueMs) return undefined;
     const pods = this.#without(cluster.pods.by('node', node.name));
     if (pods.length === 0) return undefined;
-    const moving = { node, pods, reason: causeOf(node), isUrgent: false };
+    const moving = { node, pods, reason: causeOf(node), isUrgent: isRetired(node) };
     const asked = await this.#context.requests.ask(moving);
     switch (asked.kind) {
       case 'planned':
@@ -98,8 +98,12 @@ const begun = (nowMs: number): Asking => ({
 
 const isToAsk = ({ state }: Asking): boolean => state === 'first' || state === 'open';
 
-/** A retirement asks by itself; a repair has no time for it before the node ends. */
-function isRetired({ annotations: held }: Node): boolean {
-  const text = held[annotations.retirement];
-  return text !== undefined && parseRetirement(text)?.cause !== 'unhealthy';
+const isRetired = ({ annotations: held }: Node): boolean =>
+  held[annotations.retirement] !== undefined;
+
+/** A retirement asks by itself, unless it has no time for it before the node ends. */
+function hasAsked({ annotations: held }: Node): boolean {
+  const retirement = parseRetirement(held[annotations.retirement]);
+  if (retirement === undefined) return held[annotations.retirement] !== undefined;
+  return retirement.askedMs !== undefined || retirement.deadlineMs === undefined;
 }

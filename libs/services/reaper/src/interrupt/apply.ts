@@ -1,7 +1,6 @@
 import { publishUnavailable } from '@dovetail/contracts';
 import { labels, type NodeClaim } from '@dovetail/core-api';
 import { type InterruptionPolicy, note } from '@dovetail/core-disruption';
-import type { InterruptionNotice } from '@dovetail/core-ec2-model';
 import { aboutClaim, aboutNode, claimFacts } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
@@ -12,7 +11,8 @@ import type { Retirer } from '../retire/retirer.js';
 export type Interruption = {
   readonly policy: InterruptionPolicy;
   readonly claim: NodeClaim;
-  readonly notice: InterruptionNotice;
+  /** Its kind, and since when it stands: together they identify it. */
+  readonly notice: { readonly kind: string; readonly timeMs: number };
 };
 
 /** Does what the policy calls for. Resolves once the retirement is recorded. */

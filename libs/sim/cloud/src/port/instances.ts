@@ -1,7 +1,13 @@
+import {
+  type ImpairedInstance,
+  type InstanceFinding,
+  scheduledEventCodes,
+} from '@dovetail/core-ec2-model';
 import type {
   Ec2Filter,
   Instance,
   Instances,
+  InstanceStatuses,
   InstanceTags,
   Terminations,
 } from '@dovetail/core-ports';
@@ -80,8 +86,23 @@ async function terminate(
   return refused.filter((one) => one !== undefined);
 }
 
+function impairedOf({ id, health, scheduledEvents }: TwinInstance): readonly ImpairedInstance[] {
+  const { sinceMs } = health;
+  const findings: readonly InstanceFinding[] = [
+    ...(health.instance === 'impaired' ? [{ kind: 'instance-check', sinceMs } as const] : []),
+    ...(health.system === 'impaired' ? [{ kind: 'system-check', sinceMs } as const] : []),
+    ...scheduledEvents
+      .filter(({ code }) => scheduledEventCodes.includes(code))
+      .map(({ code }) => ({ kind: 'event', code }) as const),
+  ];
+  return findings.length === 0 ? [] : [{ id, findings }];
+}
+
 /** Reads, ends and tags instances. */
-export function instancesOf(twin: CloudTwin, run: Run): Instances & Terminations & InstanceTags {
+export function instancesOf(
+  twin: CloudTwin,
+  run: Run,
+): Instances & InstanceStatuses & Terminations & InstanceTags {
   const describe = (filters: readonly Ec2Filter[]): Promise<readonly Instance[]> =>
     run('ec2:DescribeInstances', () => twin.instances.describe({ filters }).map(instanceOf));
   return {
@@ -95,6 +116,12 @@ export function instancesOf(twin: CloudTwin, run: Run): Instances & Terminations
       }
       return found;
     },
+    impairedInstances: () =>
+      run('ec2:DescribeInstanceStatus', () =>
+        twin.instances
+          .describe({ filters: [{ name: 'instance-state-name', values: ['running'] }] })
+          .flatMap(impairedOf),
+      ),
     terminate: (ids) => terminate(twin, run, ids),
     tagInstances: (ids, tags) => run('ec2:CreateTags', () => twin.tag(ids, tags)),
   };
