@@ -13,6 +13,7 @@ import {
 import { notesOf } from '../explain/notes.js';
 import type { State } from '../match/states.js';
 import { addTo, resourcesOf } from '../model/dimensions.js';
+import type { Group } from '../model/groups.js';
 import { meetsMinValues } from '../model/min-values.js';
 import {
   type Offer,
@@ -50,14 +51,14 @@ class PodSource {
   }
 }
 
-const groupsOf = (bin: Bin): readonly string[] =>
-  [
-    ...new Set(
-      [...bin.contents.keys()].flatMap((item) =>
-        [...item.roles.onHost, ...item.roles.onDomain].map((role) => role.group.text),
-      ),
-    ),
-  ].sort();
+function groupsOf(bin: Bin): readonly string[] {
+  const groups = new Set<Group>();
+  for (const { roles } of bin.contents.keys()) {
+    for (const { group } of roles.onHost) groups.add(group);
+    for (const { group } of roles.onDomain) groups.add(group);
+  }
+  return [...new Set([...groups].map(({ text }) => text))].sort();
+}
 
 function optionOf({ type, offering }: Offer, nodeChargeMicrosPerHour: number): BinOption {
   return {
@@ -173,7 +174,7 @@ function leastOverhead(types: Iterable<TypeRoom>): Float64Array {
  */
 class Rendering {
   readonly #engine: Engine;
-  readonly #options = new Map<Offer, BinOption>();
+  readonly #options = new Map<readonly Offer[], readonly BinOption[]>();
   readonly #sorted = new Map<Template, readonly TypeRoom[]>();
   readonly #known = new Map<readonly Offer[], Map<State, Shared>>();
 
@@ -196,7 +197,7 @@ class Rendering {
       .filter((type) => types.has(type))
       .map(({ type }) => type.name);
     return {
-      options: offers.map((offer) => this.#option(offer)),
+      options: this.#optionsOf(state, offers),
       requirements: toSpecs(claimRequirements(state, offers, names)),
       labels: labelsOf(this.#engine, state),
       notes: notesOf(this.#engine, state, {
@@ -219,11 +220,21 @@ class Rendering {
     return sorted;
   }
 
-  #option(offer: Offer): BinOption {
-    const { nodeChargeMicrosPerHour: charge } = this.#engine.world.options;
-    let option = this.#options.get(offer);
-    if (option === undefined) this.#options.set(offer, (option = optionOf(offer, charge)));
-    return option;
+  /** Returns the options of some offers of a state. Invariant: they are in the state's order. */
+  #optionsOf(state: State, offers: readonly Offer[]): readonly BinOption[] {
+    let all = this.#options.get(state.offers);
+    if (all === undefined) {
+      const { nodeChargeMicrosPerHour: charge } = this.#engine.world.options;
+      all = state.offers.map((offer) => optionOf(offer, charge));
+      this.#options.set(state.offers, all);
+    }
+    const options: BinOption[] = [];
+    let place = 0;
+    for (const offer of offers) {
+      while (place < all.length && state.offers[place] !== offer) place += 1;
+      options.push(at(all, place));
+    }
+    return options;
   }
 }
 

@@ -6,10 +6,17 @@ import { cheapestTypes, offersFor } from '../rooms/accounts.js';
 import type { Bin } from '../rooms/bin.js';
 import type { Engine } from '../rooms/engine.js';
 
-/** Lists of offers that hold a load. Loads that lie between the same sizes share one list. */
+const equal = (a: readonly Offer[], b: readonly Offer[]): boolean =>
+  a.length === b.length && a.every((offer, index) => offer === b[index]);
+
+/**
+ * Lists of offers that hold a load. Loads that lie between the same sizes share one list, and so do
+ * others with equal lists, because each list is rendered once.
+ */
 class OfferLists {
   readonly #sizes = new Map<State, readonly Float64Array[]>();
   readonly #known = new Map<string, readonly Offer[]>();
+  readonly #byCheapest = new Map<Offer | undefined, (readonly Offer[])[]>();
   readonly #typesMax: number;
 
   constructor(typesMax: number) {
@@ -29,9 +36,19 @@ class OfferLists {
     this.#sizesOf(state).forEach((sizes, r) => {
       text += ` ${rank(sizes, float64At(bin.used, r))}`;
     });
-    const known = this.#known.get(text) ?? choose();
+    const known = this.#known.get(text) ?? this.#shared(choose());
     this.#known.set(text, known);
     return known;
+  }
+
+  /** Returns the list that was made before with the same offers, if there is one. */
+  #shared(offers: readonly Offer[]): readonly Offer[] {
+    const others = this.#byCheapest.get(offers[0]) ?? [];
+    const known = others.find((other) => equal(other, offers));
+    if (known !== undefined) return known;
+    others.push(offers);
+    this.#byCheapest.set(offers[0], others);
+    return offers;
   }
 
   /** Returns the distinct sizes of a state's types per resource, ascending. */

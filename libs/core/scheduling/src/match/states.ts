@@ -72,16 +72,23 @@ function cheapestOfTypes(offers: readonly Offer[]): readonly Offer[] {
  */
 function frontierOf(offers: readonly Offer[]): readonly Offer[] {
   const kept: Offer[] = [];
+  // The most of each resource among those kept. Most offers have more of one, and replace nothing.
+  const most = Float64Array.from(offers[0]?.type.room ?? [], () => -Infinity);
   for (const offer of offers) {
     const dominated =
       offer.offering.reservation === undefined &&
+      holdsAll(most, offer.type.room) &&
       kept.some(
         (cheaper) =>
           cheaper.offering.reservation === undefined &&
           cheaper.type.hostPorts === offer.type.hostPorts &&
           holdsAll(cheaper.type.room, offer.type.room),
       );
-    if (!dominated) kept.push(offer);
+    if (dominated) continue;
+    kept.push(offer);
+    offer.type.room.forEach((amount, r) => {
+      most[r] = Math.max(most[r] as number, amount);
+    });
   }
   return kept;
 }

@@ -41,16 +41,19 @@ export function emptyBin(context: PackContext, id: number, state: State): PackBi
   };
 }
 
+function copyOfTallies(hosts: ReadonlyMap<number, Tally>): Map<number, Tally> {
+  const copy = new Map<number, Tally>();
+  for (const [group, tally] of hosts) copy.set(group, { ...tally });
+  return copy;
+}
+
 /** A copy whose contents and tallies may change without changing the original. */
 export function copyOf(bin: PackBin): PackBin {
   return {
     ...bin,
     used: bin.used.slice(),
     contents: new Map(bin.contents),
-    hosts:
-      bin.hosts === undefined
-        ? undefined
-        : new Map([...bin.hosts].map(([group, tally]) => [group, { ...tally }])),
+    hosts: bin.hosts === undefined ? undefined : copyOfTallies(bin.hosts),
   };
 }
 

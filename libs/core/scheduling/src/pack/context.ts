@@ -1,19 +1,31 @@
-import { float64At } from '@dovetail/core-invariant';
+import { float64At, int32At } from '@dovetail/core-invariant';
 
 import type { State } from '../match/states.js';
-import type { Offer } from '../model/templates.js';
+import type { Offer, TypeRoom } from '../model/templates.js';
 import type { World } from '../world/world.js';
 import type { Kind, Portion } from './kinds.js';
 import { type PackContext, type Target } from './packing.js';
 import { dot, resourcePrices } from './prices.js';
 import { UsableRooms } from './usable.js';
 
-/** Returns every offer on the frontier of a state in which some kind may open a node. */
+/**
+ * Returns the offers on the frontiers of the states in which some kind may open a node. Of equal
+ * offers, as those of a type in several zones, the first is enough to judge prices.
+ */
 function offersOf(kinds: readonly Kind[]): readonly Offer[] {
-  const states = new Set(kinds.flatMap((kind) => kind.openings));
-  const offers = new Set<Offer>();
-  for (const state of states) for (const offer of state.frontier) offers.add(offer);
-  return [...offers];
+  const states = new Set<State>();
+  for (const { openings } of kinds) for (const state of openings) states.add(state);
+  const prices = new Map<TypeRoom, Set<number>>();
+  const offers: Offer[] = [];
+  for (const state of states)
+    for (const offer of state.frontier) {
+      const { priceMicrosPerHour } = offer.offering;
+      const known = prices.get(offer.type) ?? new Set<number>();
+      if (known.has(priceMicrosPerHour)) continue;
+      prices.set(offer.type, known.add(priceMicrosPerHour));
+      offers.push(offer);
+    }
+  return offers;
 }
 
 /** Returns the sum of the pods' requests. */
@@ -47,8 +59,12 @@ function byValueOf(state: State, worths: Float64Array): ReturnType<PackContext['
   const value = (at: number): number =>
     float64At(worths, at) / Math.max(1, state.frontier[at]?.offering.priceMicrosPerHour ?? 1);
   const places = Int32Array.from(worths.keys()).sort((a, b) => value(b) - value(a) || b - a);
-  return { places, mostWorth: worths.reduce((most, worth) => Math.max(most, worth), 0) };
+  const mostWorth = worths.reduce((most, worth) => Math.max(most, worth), 0);
+  return { places, mostWorth, bestRatio: places.length === 0 ? 0 : value(int32At(places, 0)) };
 }
+
+const offerPricesOf = ({ frontier }: State): Float64Array =>
+  Float64Array.from(frontier, ({ offering }) => offering.priceMicrosPerHour);
 
 /** Returns the targets of nodes that open in a state, in the order of its frontier. */
 const targetsOf = (state: State, usable: UsableRooms): readonly Target[] =>
@@ -133,6 +149,7 @@ export function packContextOf(
     bound,
     hostFloors,
     roomWorths,
+    offerPrices: byState(offerPricesOf),
     byValue: byState((state) => byValueOf(state, roomWorths(state))),
     targets: byState((state) => targetsOf(state, usable)),
     perUnit: worths,

@@ -27,32 +27,53 @@ export type Ask = {
   readonly most: number;
 };
 
+/** Returns the first place of sorted prices that is above `price`. */
+function firstAbove(prices: Float64Array, price: number): number {
+  let low = 0;
+  let high = prices.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((prices[middle] as number) > price) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** Tolerance for rounding, so that a scan does not end before a target as good as its bound. */
+const rounding = 1 + 1e-9;
+
 /**
  * Returns the targets of a state that hold `need`, those that promise most worth per price first.
+ * Of equal ones the dearer comes first.
  */
 export function targetsFor(context: PackContext, state: State, ask: Ask): readonly Estimate[] {
-  const { need, grow } = ask;
-  const { places, mostWorth } = context.byValue(state);
-  if (grow === undefined && ask.supplyWorth >= mostWorth)
+  const { need, grow, supplyWorth } = ask;
+  const { places, mostWorth, bestRatio } = context.byValue(state);
+  if (grow === undefined && supplyWorth >= mostWorth)
     return firstHolding(context, state, ask, places);
   const base = grow === undefined ? 0 : worthOf(context, grow);
   const paid = grow?.price ?? 0;
   const worths = context.roomWorths(state);
+  const prices = context.offerPrices(state);
   const best: Estimate[] = [];
-  for (let entry = state.frontier.length - 1; entry >= 0; entry -= 1) {
-    // This read is unchecked for speed: `entry` counts down from the frontier's own length.
-    const { type, offering } = state.frontier[entry] as Offer;
-    const price = offering.priceMicrosPerHour;
-    if (grow !== undefined && price <= paid) break;
-    const ratio =
-      Math.min(float64At(worths, entry) - base, ask.supplyWorth) / Math.max(1, price - paid);
-    const last = best[best.length - 1];
-    if (best.length >= ask.most && last !== undefined && ratio <= last.ratio) continue;
+  let leastRatio = -Infinity;
+  const start = grow === undefined ? 0 : firstAbove(prices, paid);
+  for (let entry = start; entry < prices.length; entry += 1) {
+    // These reads are unchecked for speed: `entry` is an index of this frontier.
+    const price = prices[entry] as number;
+    const more = Math.max(1, price - paid);
+    // No room is worth more than `bestRatio` of its price, so this falls as prices rise.
+    const most = Math.min(supplyWorth, bestRatio * price - base) / more;
+    if (bestRatio * paid >= base && most * rounding < leastRatio) break;
+    const ratio = Math.min((worths[entry] as number) - base, supplyWorth) / more;
+    if (ratio < leastRatio) continue;
+    const { type } = state.frontier[entry] as Offer;
     if (!holds(type.room, need)) continue;
     if (best.length >= ask.most) best.pop();
     let place = best.length;
-    while (place > 0 && at(best, place - 1).ratio < ratio) place -= 1;
+    while (place > 0 && at(best, place - 1).ratio <= ratio) place -= 1;
     best.splice(place, 0, { target: { room: type.room, price }, state, ratio, grow });
+    if (best.length >= ask.most) leastRatio = at(best, best.length - 1).ratio;
   }
   return best;
 }

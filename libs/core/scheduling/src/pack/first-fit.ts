@@ -42,10 +42,10 @@ class ByPods {
 }
 
 /**
- * Pods placed between two checks of the price. A check prices every node, so fewer checks cost less
- * time, and more checks give up sooner.
+ * The fewest pods placed between two checks of the price. A check prices every node, so there are
+ * at least as many pods as nodes between them. More checks give up sooner.
  */
-const podsPerCheck = 512;
+const podsPerCheck = 64;
 
 /**
  * Packs kinds first-fit-decreasing in the order of Karpenter's scheduler. A pod joins the node with
@@ -64,7 +64,7 @@ export function firstFitPack(
   for (const kind of context.kinds) {
     const count = counts?.[kind.index] ?? kind.count;
     placed += count;
-    if (placed > podsPerCheck) {
+    if (placed > Math.max(podsPerCheck, bins.length)) {
       placed = 0;
       if (sumOf(bins) > mostPrice) return undefined;
     }

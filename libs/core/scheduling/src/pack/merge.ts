@@ -1,3 +1,6 @@
+import { float64At } from '@dovetail/core-invariant';
+
+import { cheapestFor } from '../rooms/accounts.js';
 import { joinedBin } from './bins.js';
 import { type PackBin, type PackContext } from './packing.js';
 
@@ -7,6 +10,16 @@ import { type PackBin, type PackContext } from './packing.js';
  */
 const smallestMax = 4;
 const othersMax = 256;
+
+/**
+ * Whether some offer for a node's state holds the pods of two nodes for at most a price. More pods
+ * only narrow the state.
+ */
+function mayCost(into: PackBin, small: PackBin, priceMax: number): boolean {
+  const used = into.used.map((amount, r) => amount + float64At(small.used, r));
+  const offer = cheapestFor(into.state, { used, ports: into.ports });
+  return offer !== undefined && offer.offering.priceMicrosPerHour <= priceMax;
+}
 
 /**
  * Moves the pods of the smallest nodes to others if that costs no more. Prices rise nearly in
@@ -22,6 +35,7 @@ export function mergeSmallest(context: PackContext, bins: readonly PackBin[]): r
     const others = result.filter((bin) => bin !== small);
     if (others.length === result.length) continue;
     for (const into of others.slice(0, othersMax)) {
+      if (!mayCost(into, small, into.price + small.price)) continue;
       const bin = joinedBin(context, into, small);
       if (bin === undefined || bin.price > into.price + small.price) continue;
       result.splice(result.indexOf(small), 1);

@@ -60,11 +60,17 @@ export type PackContext = {
   readonly next: readonly (State | null)[][];
   /** The worth of the rooms of a state's frontier, in its order. */
   readonly roomWorths: (state: State) => Float64Array;
+  /** The prices of a state's frontier, in its order. */
+  readonly offerPrices: (state: State) => Float64Array;
   /**
-   * Indices into a state's frontier by the rooms' worth per price, the best first, and the largest
-   * worth of any room.
+   * Indices into a state's frontier by the rooms' worth per price, the best first, the largest
+   * worth of any room, and the best worth per price.
    */
-  readonly byValue: (state: State) => { readonly places: Int32Array; readonly mostWorth: number };
+  readonly byValue: (state: State) => {
+    readonly places: Int32Array;
+    readonly mostWorth: number;
+    readonly bestRatio: number;
+  };
   /**
    * A lower bound on the price of the kinds, whatever nodes they are packed on, in micro-dollars an
    * hour.

@@ -72,9 +72,15 @@ export function resourcePrices(offers: readonly Buyable[], demand: Float64Array)
   if (active.length === 0 || offers.length === 0)
     return { perUnit, total: 0, nodes: new Float64Array(offers.length) };
   // Amounts span twelve orders of magnitude, so each resource is scaled to a demand of 1.
-  const rows = offers.map(({ room, price }) =>
-    Float64Array.from([...active.map((r) => float64At(room, r) / float64At(demand, r)), price]),
-  );
+  const rows = offers.map(({ room, price }) => {
+    const row = new Float64Array(active.length + 1);
+    for (let index = 0; index < active.length; index += 1) {
+      const r = numberAt(active, index);
+      row[index] = float64At(room, r) / float64At(demand, r);
+    }
+    row[active.length] = price;
+    return row;
+  });
   const objective = Float64Array.from([...active.map(() => 1), 0]);
   const columns = active.map((_, index) => index);
   // The slack of a row has the number -1 minus its index.

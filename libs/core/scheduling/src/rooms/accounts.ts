@@ -205,10 +205,12 @@ export class Accounts {
 
 /** Returns the offers of the `max` cheapest types. `offers` must be sorted by price. */
 export function cheapestTypes(offers: readonly Offer[], max: number): readonly Offer[] {
+  if (offers.length <= max) return offers;
   const names = new Set<string>();
   for (const offer of offers) {
     if (names.size >= max) break;
     names.add(offer.type.type.name);
   }
+  if (names.size < max) return offers;
   return offers.filter((offer) => names.has(offer.type.type.name));
 }

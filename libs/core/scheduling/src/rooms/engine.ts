@@ -7,6 +7,7 @@ import type { NodeRoom } from '../model/nodes.js';
 import { type Shape, taintAgainst } from '../model/shapes.js';
 import type { Template } from '../model/templates.js';
 import type { Ledger, Tally } from '../topology/ledger.js';
+import type { Roles } from '../topology/roles.js';
 import type { World } from '../world/world.js';
 import { Accounts, cheapestFor, sizesFor } from './accounts.js';
 import { type Bin } from './bin.js';
@@ -37,6 +38,11 @@ export class Engine {
   readonly pinned = new Map<
     string,
     readonly { readonly shape: Shape; readonly specs: readonly PinSpec[]; readonly price: number }[]
+  >();
+  /** Shapes and pins of pods with the same roles, kept for `candidatesOf`. */
+  readonly choices = new Map<
+    Roles,
+    readonly { readonly shape: Shape; readonly pins: Item['pins'] }[]
   >();
   readonly #nodeMatch = new Map<number, Map<number, boolean>>();
   #made: number;

@@ -112,6 +112,31 @@ export function canOpen(engine: Engine, item: Item): boolean {
   });
 }
 
+const pinsOf = (roles: Roles, specs: readonly Spec[]): readonly Pin[] =>
+  specs.flatMap(({ key, values }) =>
+    roles.onDomain
+      .filter((role) => role.group.key === key)
+      .map((role) => ({ role, domain: values[0] ?? '' })),
+  );
+
+/**
+ * Returns the shapes that pods with these roles may have on new nodes, each with its pins. Classes
+ * that differ only in their requests share their roles and shapes.
+ */
+function choicesFor(
+  engine: Engine,
+  shapes: readonly Shape[],
+  roles: Roles,
+): readonly Pick<Item, 'shape' | 'pins'>[] {
+  const known = engine.choices.get(roles);
+  if (known !== undefined) return known;
+  const made = shapes
+    .flatMap((shape) => pinnedShapes(engine, shape, roles))
+    .map(({ shape, specs }) => ({ shape, pins: pinsOf(roles, specs) }));
+  engine.choices.set(roles, made);
+  return made;
+}
+
 /**
  * Returns the items that pods of a class may become on new nodes, cheapest domains first, then by
  * name. Some of them may only join planned nodes (`openableOf`).
@@ -123,17 +148,11 @@ export function candidatesOf(
 ): readonly Item[] {
   const { cls, level, roles } = what;
   const shapes = cls.levels[level]?.shapes ?? [];
-  const pinsOf = (specs: readonly Spec[]): readonly Pin[] =>
-    specs.flatMap(({ key, values }) =>
-      roles.onDomain
-        .filter((role) => role.group.key === key)
-        .map((role) => ({ role, domain: values[0] ?? '' })),
-    );
   return roles.domainKeys.length === 0
     ? shapes.map((shape) => table.intern({ cls, level, roles, shape, pins: [] }))
-    : shapes
-        .flatMap((shape) => pinnedShapes(engine, shape, roles))
-        .map(({ shape, specs }) => table.intern({ cls, level, roles, shape, pins: pinsOf(specs) }));
+    : choicesFor(engine, shapes, roles).map((choice) =>
+        table.intern({ cls, level, roles, ...choice }),
+      );
 }
 
 /** Returns those of the candidates for which a node may be opened, in the same order. */
