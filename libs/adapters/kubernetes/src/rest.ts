@@ -167,7 +167,7 @@ export type Status = {
  * restored from a backup, or another server answers. Since 1.19 a cause names it; before, only the
  * message did (k8s.io/apimachinery, NewTooLargeResourceVersionError).
  */
-export const isVersionTooLarge = ({ details, message = '' }: Status): boolean =>
+const isVersionTooLarge = ({ details, message = '' }: Status): boolean =>
   details?.causes?.some(({ reason }) => reason === 'ResourceVersionTooLarge') === true ||
   /too large resource version/i.test(message);
 

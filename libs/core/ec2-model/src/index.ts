@@ -17,6 +17,7 @@ export * from './kubelet.js';
 export * from './labels.js';
 export * from './launch-choice.js';
 export * from './launch-template.js';
+export * from './learnt-capacity.js';
 export * from './offering.js';
 export * from './pool-kubelet.js';
 export * from './pricing-region.js';

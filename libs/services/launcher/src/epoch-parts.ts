@@ -15,6 +15,7 @@ import type { LauncherDeps } from './deps.js';
 import { ClassCatalog } from './discovery/class-catalog.js';
 import { Classes } from './discovery/classes.js';
 import type { Knowledge } from './discovery/knowledge.js';
+import { LearntCapacity } from './discovery/learnt-capacity.js';
 import { Pools } from './discovery/pools.js';
 import { UnavailableOfferings } from './discovery/unavailable.js';
 import { Launch } from './launch/launch.js';
@@ -103,6 +104,7 @@ function sharedParts(deps: EpochDeps, config: LauncherConfig): SharedParts {
   const catalog = new ClassCatalog({
     hash: deps.hash,
     unavailable,
+    learnt: new LearntCapacity(deps.cluster, config.discovery),
     nowMs: () => deps.clock.nowMs(),
     region: config.region,
     settings: config.discovery,

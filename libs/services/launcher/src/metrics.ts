@@ -41,6 +41,9 @@ export const launcherMetrics: Readonly<
   dovetail_nodes_overdue_total: {
     help: 'Nodes that registered and did not become usable in time; their pods are planned again',
   },
+  dovetail_capacity_difference_bytes: {
+    help: 'Allocatable memory of nodes beyond what was planned of their type and image, as learnt',
+  },
   dovetail_catalog_refused_total: {
     help: 'Catalogs of node classes that the bus refused for their size, by code',
   },

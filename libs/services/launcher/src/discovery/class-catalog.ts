@@ -12,6 +12,7 @@ import { compareText } from '@dovetail/core-kube-model';
 import type { Hash } from '@dovetail/core-ports';
 
 import type { RegionFacts } from './knowledge.js';
+import type { Learnt, LearntCapacity } from './learnt-capacity.js';
 import type { ImageParameters } from './resolve-class.js';
 import type { UnavailableOfferings } from './unavailable.js';
 
@@ -27,6 +28,11 @@ export type DiscoveredClass = {
 
 type CatalogEntry = DiscoveredClass & {
   readonly revision: string;
+  /** The revision of `planned`, before anything was learnt. */
+  readonly plannedRevision: string;
+  /** The types as the rules of AWS and Kubernetes give them. */
+  readonly planned: ReadonlyMap<string, InstanceType>;
+  /** The types as their nodes turned out to be. */
   readonly types: ReadonlyMap<string, InstanceType>;
 };
 /** The types of a class for one set of kubelet settings, as available until `untilMs`. */
@@ -39,26 +45,24 @@ type Overlay = {
 
 const none: ReadonlyMap<string, InstanceType> = new Map();
 
+/** The parts that a catalog is computed with. */
+type ClassCatalogDeps = {
+  readonly hash: Hash;
+  readonly unavailable: UnavailableOfferings;
+  readonly learnt: LearntCapacity;
+  readonly nowMs: () => number;
+  readonly region: string;
+  readonly settings: CapacitySettings;
+};
+
 /** The instance types that each node class can boot, with the offerings that are available now. */
 export class ClassCatalog implements CatalogView {
-  readonly #deps: {
-    readonly hash: Hash;
-    readonly unavailable: UnavailableOfferings;
-    readonly nowMs: () => number;
-    readonly region: string;
-    readonly settings: CapacitySettings;
-  };
+  readonly #deps: ClassCatalogDeps;
   readonly #entries = new Map<string, CatalogEntry>();
   /** By class, then by the kubelet settings of a pool's own. */
   readonly #overlays = new Map<string, Map<string, Overlay>>();
 
-  constructor(deps: {
-    readonly hash: Hash;
-    readonly unavailable: UnavailableOfferings;
-    readonly nowMs: () => number;
-    readonly region: string;
-    readonly settings: CapacitySettings;
-  }) {
+  constructor(deps: ClassCatalogDeps) {
     this.#deps = deps;
   }
 
@@ -80,27 +84,54 @@ export class ClassCatalog implements CatalogView {
   ): boolean {
     const key = classKey(nodeClass.ref);
     const { vmMemoryOverheadPercent, reservedEnis } = this.#deps.settings;
-    const revision = this.#deps.hash
-      .sha256Hex(
-        canonicalJson({
-          family: nodeClass.amiFamily,
-          kubelet: nodeClass.kubelet,
-          devices: nodeClass.blockDeviceMappings,
-          store: nodeClass.instanceStorePolicy,
-          found: zonesAndImages(nodeClass.status),
-          region: region.revision,
-          settings: { vmMemoryOverheadPercent, reservedEnis },
-        }),
-      )
-      .slice(0, 16);
+    const plannedRevision = this.#shortHash({
+      family: nodeClass.amiFamily,
+      kubelet: nodeClass.kubelet,
+      devices: nodeClass.blockDeviceMappings,
+      store: nodeClass.instanceStorePolicy,
+      found: zonesAndImages(nodeClass.status),
+      region: region.revision,
+      settings: { vmMemoryOverheadPercent, reservedEnis },
+    });
     const held = this.#entries.get(key);
-    const types = held?.revision === revision ? held.types : this.#typesOf(nodeClass, region);
-    this.#entries.set(key, { nodeClass, subnets, imageParameters, revision, types });
+    const planned =
+      held?.plannedRevision === plannedRevision ? held.planned : this.#typesOf(nodeClass, region);
+    return this.#put(key, { nodeClass, subnets, imageParameters, plannedRevision, planned });
+  }
+
+  /** Learns from the nodes of a class what its types really hold. Answers what is new. */
+  learn(key: string): readonly Learnt[] {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return [];
+    const learnt = this.#deps.learnt.look(entry.nodeClass, entry.planned);
+    if (learnt.length > 0) this.#put(key, entry);
+    return learnt;
+  }
+
+  /** Puts an entry with all that was learnt of its types. True when it is another than before. */
+  #put(key: string, made: Omit<CatalogEntry, 'revision' | 'types'>): boolean {
+    const { learnt } = this.#deps;
+    const differences = learnt
+      .of(made.nodeClass)
+      .map(({ instanceType, imageId, difference }) => [instanceType, imageId, difference]);
+    const revision =
+      differences.length === 0
+        ? made.plannedRevision
+        : this.#shortHash([made.plannedRevision, differences]);
+    const held = this.#entries.get(key);
+    const types =
+      held?.revision === revision ? held.types : learnt.applied(made.planned, made.nodeClass);
+    this.#entries.set(key, { ...made, revision, types });
     if (held?.revision !== revision) this.#overlays.delete(key);
     return held?.revision !== revision;
   }
 
+  #shortHash(content: unknown): string {
+    return this.#deps.hash.sha256Hex(canonicalJson(content)).slice(0, 16);
+  }
+
   forget(key: string): void {
+    this.#deps.learnt.forget(key);
     this.#entries.delete(key);
     this.#overlays.delete(key);
   }

@@ -1,18 +1,11 @@
 import { type Channel, dropCatalogParts, publishClassCatalog } from '@dovetail/contracts';
 import type { NodeClass, NodeClassStatus } from '@dovetail/core-api';
-import { classKey, type Cluster } from '@dovetail/core-cluster';
-import { amiStatusOf } from '@dovetail/core-ec2-model';
-import {
-  BusError,
-  type KubeResource,
-  kubeResources,
-  messageOf,
-  type StopSignal,
-} from '@dovetail/core-ports';
+import { classKey, type Cluster, type ClusterChange } from '@dovetail/core-cluster';
+import { BusError, messageOf, type StopSignal } from '@dovetail/core-ports';
 import {
   type Again,
-  type ChangedObject,
   changeLive,
+  isTrue,
   type NewCondition,
   type StatusWriter,
   withCondition,
@@ -25,8 +18,10 @@ import {
 import type { LauncherConfig } from '../config.js';
 import type { LauncherDeps } from '../deps.js';
 import type { ClassCatalog } from './class-catalog.js';
+import { foundFields, objectOf } from './class-object.js';
 import type { ClusterFacts } from './cluster-facts.js';
 import type { Knowledge } from './knowledge.js';
+import { reportLearnt } from './learnt-report.js';
 import { profileNameOf } from './profile-name.js';
 import { type ClassPart, classSteps, resolveClass, type ResolvedClass } from './resolve-class.js';
 import { StoredParts } from './stored-parts.js';
@@ -59,18 +54,8 @@ const profileRefreshMs = 15 * 60_000;
 const classFinalizer = 'karpenter.k8s.aws/termination';
 /** Looks again for a class' last claim; a claim's deletion wakes it sooner. */
 const waitingForClaimsMs = 10_000;
-const resourceOf = (row: NodeClass): KubeResource =>
-  row.ref.kind === 'EC2NodeClass'
-    ? kubeResources.ec2NodeClasses
-    : row.ref.kind === 'AWSNodeTemplate'
-      ? kubeResources.awsNodeTemplates
-      : kubeResources.provisioners;
-
-const objectOf = (row: NodeClass): ChangedObject => ({
-  resource: resourceOf(row),
-  name: row.ref.name,
-  uid: row.uid,
-});
+/** Nodes of a launch become ready one after the other; their class is looked at once for many. */
+const learnMs = 2_000;
 
 /** Keeps the status and the catalog of each class equal to AWS, each at its own pace. */
 export class Classes {
@@ -147,11 +132,22 @@ export class Classes {
         if (kind === 'nodeclass' && uid !== '') this.#queue.add(uid);
         if (kind === 'claim' && cluster.claims.get(uid) === undefined) leaving();
       }),
+      cluster.subscribe((change) => this.#learnFrom(change)),
       knowledge.subscribe(all),
     ];
     all();
     await this.#queue.run((uid) => this.#look(uid), stop);
     for (const end of ends) end();
+  }
+
+  /** A node that is initialized shows what its type holds. */
+  #learnFrom(change: ClusterChange): void {
+    if (change.kind !== 'claim' || change.after === undefined) return;
+    const { before, after } = change;
+    if (!isTrue(after.conditions, 'Initialized')) return;
+    if (before !== undefined && isTrue(before.conditions, 'Initialized')) return;
+    const row = this.#deps.cluster.nodeClasses.one('key', classKey(after.classRef));
+    if (row !== undefined) this.#queue.addAfter(row.uid, learnMs);
   }
 
   /** Publishes all catalogs again after the stream was lost. */
@@ -185,6 +181,7 @@ export class Classes {
       resolved.status.amis.length > 0;
     const before = catalog.discovered(classKey(row.ref))?.nodeClass.ready;
     catalog.update({ ...row, status: resolved.status, ready }, resolved, region);
+    for (const learnt of catalog.learn(classKey(row.ref))) reportLearnt(this.#deps, learnt);
     await this.#keepFinalizer(row);
     await this.#publish(row);
     await this.#writeStatus(row, resolved.status, resolved.conditions);
@@ -318,18 +315,3 @@ export class Classes {
     this.#deps.onChange(key);
   }
 }
-
-/** The findings, in the fields that Karpenter's EC2NodeClass status has for them. */
-const foundFields = (status: NodeClassStatus): Readonly<Record<string, unknown>> => ({
-  subnets: status.subnets.map(({ id, zone, zoneId }) => ({
-    id,
-    zone,
-    ...(zoneId === undefined ? {} : { zoneID: zoneId }),
-  })),
-  securityGroups: status.securityGroups.map(({ id, name }) => ({
-    id,
-    ...(name === undefined ? {} : { name }),
-  })),
-  amis: amiStatusOf(status.amis),
-  ...(status.instanceProfile === undefined ? {} : { instanceProfile: status.instanceProfile }),
-});

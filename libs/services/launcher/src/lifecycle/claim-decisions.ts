@@ -1,5 +1,5 @@
 import { type NodeClaim } from '@dovetail/core-api';
-import type { Node } from '@dovetail/core-kube-model';
+import { formatResources, type Node } from '@dovetail/core-kube-model';
 import { claimFacts, conditionOf, type NewDecision } from '@dovetail/service-kit';
 
 /** The decision that a node joined as the claim's. */
@@ -38,8 +38,18 @@ export const initializeDecision = (claim: NodeClaim, node: Node, nowMs: number):
       values: {},
     },
   ],
-  facts: { secondsSinceLaunch: secondsSinceLaunch(claim, nowMs) },
+  facts: { secondsSinceLaunch: secondsSinceLaunch(claim, nowMs), ...memoryFacts(claim, node) },
 });
+
+/** The memory for pods as it was planned and as the node reports it, where they differ. */
+function memoryFacts(claim: NodeClaim, node: Node): Readonly<Record<string, string>> {
+  const memoryOf = ({ allocatable }: Pick<Node, 'allocatable'>): string =>
+    formatResources({ memory: allocatable['memory'] ?? 0 })['memory'] ?? '';
+  const [memoryPlanned, memory] = [memoryOf(claim), memoryOf(node)];
+  return memoryPlanned === memory || claim.allocatable['memory'] === undefined
+    ? {}
+    : { memoryPlanned, memory };
+}
 
 const nodeFacts = (claim: NodeClaim, node: Node): ReturnType<typeof claimFacts> => ({
   ...claimFacts(claim),

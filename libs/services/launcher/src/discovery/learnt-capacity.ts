@@ -1,0 +1,138 @@
+import { annotations, labels, type NodeClaim, type NodeClass, poolKey } from '@dovetail/core-api';
+import { classKey, type Cluster, type TypesByName } from '@dovetail/core-cluster';
+import {
+  amiOfType,
+  type CapacityDifference,
+  capacityDifference,
+  type InstanceType,
+  leastDifference,
+  withDifference,
+} from '@dovetail/core-ec2-model';
+import { compareText, type Node } from '@dovetail/core-kube-model';
+import { isTrue } from '@dovetail/service-kit';
+
+/** What nodes of a type and image differ by from the plan, and the node that showed it. */
+export type Learnt = {
+  readonly instanceType: string;
+  readonly imageId: string;
+  readonly difference: CapacityDifference;
+  readonly nodeName: string;
+};
+
+/** The findings of one class, as long as its content stays. */
+type OfClass = { readonly hash: string; readonly found: Map<string, Learnt> };
+
+const foundKey = (instanceType: string, imageId: string): string => `${instanceType} ${imageId}`;
+
+/**
+ * Learns from initialized nodes how much a type really holds with an image. No API tells how much
+ * memory hypervisor and firmware keep, and user data may reserve more. Of several nodes the least
+ * counts, as in Karpenter. The nodes that live are all that it needs: a successor learns the same
+ * from them.
+ */
+export class LearntCapacity {
+  readonly #cluster: Cluster;
+  readonly #limits: { readonly vmMemoryOverheadPercent: number };
+  readonly #byClass = new Map<string, OfClass>();
+
+  constructor(cluster: Cluster, limits: { readonly vmMemoryOverheadPercent: number }) {
+    this.#cluster = cluster;
+    this.#limits = limits;
+  }
+
+  /**
+   * Compares the nodes of a class with its types as planned, before anything learnt. Answers what
+   * is new.
+   */
+  look(nodeClass: NodeClass, planned: TypesByName): readonly Learnt[] {
+    const key = classKey(nodeClass.ref);
+    const held = this.#byClass.get(key);
+    // Another content may reserve other amounts, so nodes of the former one say nothing of it.
+    const ofClass: OfClass =
+      held?.hash === nodeClass.hash ? held : { hash: nodeClass.hash, found: new Map() };
+    this.#byClass.set(key, ofClass);
+    const images = imagesOf(nodeClass);
+    for (const [each, { imageId }] of ofClass.found)
+      if (!images.has(imageId)) ofClass.found.delete(each);
+    return this.#cluster.claims.by('class', key).flatMap((claim) => {
+      const learnt = this.#fromNodeOf(claim, nodeClass, planned);
+      return learnt === undefined ? [] : (this.#keep(ofClass, learnt) ?? []);
+    });
+  }
+
+  /** The differences that count for the class' images now, by type. */
+  of(nodeClass: NodeClass): readonly Learnt[] {
+    const held = this.#byClass.get(classKey(nodeClass.ref));
+    if (held?.hash !== nodeClass.hash) return [];
+    const images = imagesOf(nodeClass);
+    return [...held.found.values()]
+      .filter(({ imageId, difference }) => images.has(imageId) && textOf(difference) !== nothing)
+      .sort(
+        (a, b) => compareText(a.instanceType, b.instanceType) || compareText(a.imageId, b.imageId),
+      );
+  }
+
+  /** The types as their nodes turned out to be. */
+  applied(types: TypesByName, nodeClass: NodeClass): TypesByName {
+    const learnt = this.of(nodeClass);
+    if (learnt.length === 0) return types;
+    const changed = new Map<string, InstanceType>(types);
+    for (const { instanceType, imageId, difference } of learnt) {
+      const type = types.get(instanceType);
+      if (type !== undefined && amiOfType(nodeClass.status.amis, type)?.id === imageId)
+        changed.set(instanceType, withDifference(type, difference));
+    }
+    return changed;
+  }
+
+  /** Forgets a class that is gone. */
+  forget(key: string): void {
+    this.#byClass.delete(key);
+  }
+
+  #fromNodeOf(claim: NodeClaim, nodeClass: NodeClass, planned: TypesByName): Learnt | undefined {
+    const { imageId } = claim;
+    const node = this.#cluster.nodeOfClaim(claim);
+    if (node === undefined || imageId === undefined) return undefined;
+    if (!imagesOf(nodeClass).has(imageId)) return undefined;
+    if (!isTrue(claim.conditions, 'Initialized')) return undefined;
+    if (claim.annotations[annotations.nodeClassHash] !== nodeClass.hash) return undefined;
+    // A pool with kubelet settings of its own has other reservations than its class.
+    if (this.#cluster.pools.one('key', poolKey(claim.pool))?.kubelet !== undefined)
+      return undefined;
+    const type = planned.get(node.labels[labels.instanceType] ?? '');
+    if (type === undefined) return undefined;
+    return this.#compared(type, imageId, node);
+  }
+
+  #compared(type: InstanceType, imageId: string, node: Node): Learnt {
+    const difference = capacityDifference(type, node, this.#limits);
+    return {
+      instanceType: type.name,
+      imageId,
+      difference: difference ?? { capacity: {}, allocatable: {} },
+      nodeName: node.name,
+    };
+  }
+
+  /** Keeps the lesser of what is known and what was found; answers it when it is new. */
+  #keep({ found }: OfClass, learnt: Learnt): Learnt | undefined {
+    const key = foundKey(learnt.instanceType, learnt.imageId);
+    const held = found.get(key);
+    const difference =
+      held === undefined ? learnt.difference : leastDifference(held.difference, learnt.difference);
+    if (held !== undefined && textOf(held.difference) === textOf(difference)) return undefined;
+    const kept = { ...learnt, difference };
+    found.set(key, kept);
+    return held === undefined && textOf(difference) === nothing ? undefined : kept;
+  }
+}
+
+const imagesOf = ({ status }: NodeClass): ReadonlySet<string> =>
+  new Set(status.amis.map(({ id }) => id));
+
+const textOf = ({ capacity, allocatable }: CapacityDifference): string =>
+  JSON.stringify([sorted(capacity), sorted(allocatable)]);
+const sorted = (resources: Readonly<Record<string, number>>): readonly (readonly unknown[])[] =>
+  Object.entries(resources).sort(([a], [b]) => compareText(a, b));
+const nothing = textOf({ capacity: {}, allocatable: {} });
