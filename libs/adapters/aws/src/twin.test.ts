@@ -1,6 +1,7 @@
 import type { FleetRequest, LaunchTemplateSpec, Subnet } from '@dovetail/core-ec2-model';
 import { compareText } from '@dovetail/core-kube-model';
 import type { Cloud } from '@dovetail/core-ports';
+import { accountPolicy } from '@dovetail/sim-cloud';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 
 import { createAwsCloud } from './cloud.js';
@@ -58,6 +59,14 @@ describe('the AWS adapter when things go wrong', () => {
     await account.stop();
   });
 
+  const policy = (...statements: readonly object[]) =>
+    accountPolicy(
+      JSON.stringify({
+        Version: '2012-10-17',
+        Statement: statements.map((one) => ({ Effect: 'Allow', Resource: '*', ...one })),
+      }),
+      account.twin.account,
+    );
   const fleet = (clientToken: string, changes: Partial<FleetRequest> = {}): FleetRequest => ({
     clientToken,
     capacityType: 'on-demand',
@@ -192,6 +201,47 @@ describe('the AWS adapter when things go wrong', () => {
         }),
       ),
     ).rejects.toMatchObject({ code: 'launch-template-missing' });
+  });
+
+  test('one instance that may not be ended does not keep the others alive', async () => {
+    const { instances } = await cloud.createFleet(fleet('tagged', { count: 9 }));
+    account.settle();
+    const ids = instances.map((one) => one.id);
+    const [untagged = '', ...others] = ids;
+    await cloud.tagInstances(others, { mine: 'yes' });
+    const { accessKeyId } = account.connection.credentials;
+    const withTag = { Condition: { StringEquals: { 'aws:ResourceTag/mine': 'yes' } } };
+    account.twin.identities.put(accessKeyId, {
+      role: 'reaper',
+      policies: [
+        policy({ Action: 'ec2:TerminateInstances', ...withTag }, { Action: 'ec2:Describe*' }),
+      ],
+    });
+    try {
+      expect(await cloud.terminate(ids)).toMatchObject([
+        { id: untagged, awsCode: 'UnauthorizedOperation' },
+      ]);
+    } finally {
+      account.twin.identities.put(accessKeyId, {
+        role: 'all',
+        policies: [policy({ Action: '*' })],
+      });
+    }
+    const states = new Map((await cloud.instancesById(ids)).map(({ id, state }) => [id, state]));
+    expect(states.get(untagged)).toBe('running');
+    expect(others.filter((id) => states.get(id) === 'running')).toEqual([]);
+  });
+
+  test('a missing right to end instances is not asked for once for each of them', async () => {
+    account.twin.gate.setRights(account.connection.credentials.accessKeyId, ['sts:*']);
+    const ids = Array.from({ length: 64 }, (_, index) => `i-${String(index).padStart(17, '0')}`);
+    try {
+      const refused = await cloud.terminate(ids);
+      expect(refused.map(({ id }) => id).sort()).toEqual(ids);
+      expect(callsOf('ec2:TerminateInstances')).toBeLessThan(20);
+    } finally {
+      account.twin.gate.setRights(account.connection.credentials.accessKeyId, ['*']);
+    }
   });
 
   test('one unknown id among many does not keep the others alive', async () => {

@@ -20,6 +20,34 @@ describe('the policy for a notice', () => {
   });
 });
 
+describe('the deadline of a notice', () => {
+  const spot = 'spot-interrupted';
+  const change = 'scheduled-change';
+  test.each<[string, Parameters<typeof policyOf>[0], object]>([
+    ['counts from the notice', { kind: spot, timeMs: 990_000 }, { deadlineMs: 1_100_000 }],
+    [
+      'counts from now if it is dated later',
+      { kind: spot, timeMs: 8.64e15 },
+      { deadlineMs: 1_110_000 },
+    ],
+    [
+      'is the begin of a change',
+      { kind: change, timeMs: 0, startMs: 1_300_000 },
+      { deadlineMs: 1_290_000 },
+    ],
+    [
+      'is now if that is close',
+      { kind: change, timeMs: 0, startMs: 1_005_000 },
+      { deadlineMs: 1_000_000 },
+    ],
+    ['is none for a change that is far', { kind: change, timeMs: 0, startMs: 9e9 }, {}],
+    ['is none for a change that has begun', { kind: change, timeMs: 0, startMs: 999_999 }, {}],
+    ['is none for a change without a begin', { kind: change, timeMs: 0 }, {}],
+  ])('%s', (_what, notice, retire) =>
+    expect(policyOf(notice, 1_000_000, times).retire).toEqual(retire),
+  );
+});
+
 type Asked = NonNullable<InterruptionFacts['instance']>;
 const ours = (ageMs = 600_000): Asked => ({ kind: 'ours', ageMs });
 const facts: InterruptionFacts = { instance: ours(), hasClaim: false, ending: false, receives: 1 };

@@ -86,16 +86,31 @@ export type NoticeTimes = {
   readonly marginMs: number;
 };
 
-/** The policy for a notice that is handled at `nowMs`. */
-export function policyOf(
-  notice: Pick<InterruptionNotice, 'kind' | 'timeMs'>,
-  nowMs: number,
-  times: NoticeTimes,
-): InterruptionPolicy {
+/** The parts of a notice that decide the response. */
+type Noticed = Pick<InterruptionNotice, 'kind' | 'timeMs'> & { readonly startMs?: number };
+
+/**
+ * A scheduled change that begins sooner than this sets a deadline. A later one leaves the node as
+ * much time for its replacement as an expired node has.
+ */
+const soonMs = 900_000;
+
+/** The deadline of a change that begins soon. Of one that has begun, nobody knows when it ends. */
+function deadlineOfChange({ startMs }: Noticed, nowMs: number, marginMs: number) {
+  if (startMs === undefined || startMs <= nowMs || startMs - nowMs > soonMs) return {};
+  return { deadlineMs: Math.max(nowMs, startMs - marginMs) };
+}
+
+/**
+ * The policy for a notice that is handled at `nowMs`. A notice is never of the future: one that is
+ * dated later is of a clock ahead of ours, and counts from now.
+ */
+export function policyOf(notice: Noticed, nowMs: number, times: NoticeTimes): InterruptionPolicy {
   const { deadline, ...policy } = kinds[notice.kind];
   if (deadline === undefined) return policy;
-  if (deadline === 'none') return { ...policy, retire: {} };
-  const endMs = notice.timeMs + times.noticeMs - times.marginMs;
+  if (deadline === 'none')
+    return { ...policy, retire: deadlineOfChange(notice, nowMs, times.marginMs) };
+  const endMs = Math.min(notice.timeMs, nowMs) + times.noticeMs - times.marginMs;
   return { ...policy, retire: { deadlineMs: deadline === 'now' ? nowMs : endMs } };
 }
 

@@ -111,8 +111,18 @@ describe('ending a node', () => {
     ],
     ['nothing without either', {}, undefined, undefined],
   ] as const)('the deadline to write: %s', (_what, more, askedMs, deadlineMs) =>
-    expect(deadlineToWrite({ ...ending, ...more }, askedMs)).toBe(deadlineMs),
+    expect(deadlineToWrite({ ...ending, ...more }, { askedMs, seenMs: nowMs - 10_000 })).toBe(
+      deadlineMs,
+    ),
   );
+});
+
+test.each([
+  ['is ahead of the API server’s', 90_000, nowMs + 60_000],
+  ['is behind it', -90_000, nowMs + 90_000 + 60_000],
+])('a claim keeps its whole grace period where our clock %s', (_what, aheadMs, deadlineMs) => {
+  const one = claim('c1', { deletionMs: nowMs - aheadMs, terminationGracePeriodMs: 60_000 });
+  expect(deadlineToWrite(one, { seenMs: nowMs })).toBe(deadlineMs);
 });
 
 describe('the deadline of a claim', () => {
@@ -129,7 +139,7 @@ describe('the deadline of a claim', () => {
     fc.assert(
       fc.property(fc.nat({ max: 100_000 }), fc.nat({ max: 100_000 }), (carried, asked) => {
         const one = at(new Date(nowMs + carried).toISOString());
-        expect(deadlineToWrite(one, nowMs + asked)).toBe(
+        expect(deadlineToWrite(one, { askedMs: nowMs + asked, seenMs: nowMs })).toBe(
           asked < carried ? nowMs + asked : undefined,
         );
       }),

@@ -56,13 +56,17 @@ export function terminationDeadlineMs(claim: NodeClaim): number | undefined {
 
 /**
  * The deadline to write on a claim, or undefined when it need not change. A deadline only moves
- * earlier. A claim that is being deleted asks for its deletion time plus its
- * terminationGracePeriod.
+ * earlier. A claim that is being deleted asks for its terminationGracePeriod, counted from its
+ * deletion time. That is of the API server's clock and the deadline is kept by ours, which may be
+ * ahead: so it counts from `seenMs` if the deletion was first seen later.
  */
-export function deadlineToWrite(claim: NodeClaim, askedMs?: number): number | undefined {
+export function deadlineToWrite(
+  claim: NodeClaim,
+  { askedMs, seenMs }: { readonly askedMs?: number | undefined; readonly seenMs: number },
+): number | undefined {
   const own =
     claim.deletionMs !== undefined && claim.terminationGracePeriodMs !== undefined
-      ? claim.deletionMs + claim.terminationGracePeriodMs
+      ? Math.max(claim.deletionMs, seenMs) + claim.terminationGracePeriodMs
       : undefined;
   const wanted = [askedMs, own].filter((ms) => ms !== undefined);
   if (wanted.length === 0) return undefined;

@@ -58,6 +58,20 @@ describe('interruption notices', () => {
     }),
   );
 
+  test.each([
+    ['Mon, 23 Nov 2026 08:00:00 GMT', Date.UTC(2026, 10, 23, 8)],
+    ['soon', undefined],
+    [undefined, undefined],
+  ])('a health event that starts at %j has the start %j', (startTime, startMs) => {
+    const affectedEntities = [{ entityValue: id }];
+    const detail = { service: 'EC2', eventTypeCategory: 'scheduledChange', affectedEntities };
+    const parsed = parseInterruption(
+      event('aws.health', 'AWS Health Event', { ...detail, startTime }),
+    );
+    const notice = parsed.kind === 'notice' ? parsed.notice : undefined;
+    expect(notice?.kind === 'scheduled-change' ? notice.startMs : 'none').toBe(startMs);
+  });
+
   test('a health event names many instances, each once, and what is no instance is left out', () => {
     const body = event('aws.health', 'AWS Health Event', {
       service: 'EC2',

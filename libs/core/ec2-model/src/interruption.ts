@@ -22,7 +22,12 @@ export type InterruptionNotice =
       readonly state: string;
       readonly instanceIds: readonly string[];
     })
-  | (NoticeOrigin & { readonly kind: 'scheduled-change'; readonly instanceIds: readonly string[] })
+  | (NoticeOrigin & {
+      readonly kind: 'scheduled-change';
+      readonly instanceIds: readonly string[];
+      /** When the change begins. Absent: the event does not say. */
+      readonly startMs?: number;
+    })
   | (NoticeOrigin & {
       readonly kind: 'reservation-interrupted';
       readonly instanceIds: readonly string[];
@@ -134,7 +139,7 @@ function stateChange(origin: NoticeOrigin, detail: Raw): ParsedInterruption {
  * sends the event again when it is over (`statusCode` is `closed`).
  */
 function healthEvent(origin: NoticeOrigin, detail: Raw): ParsedInterruption {
-  const { service, eventTypeCategory, statusCode, affectedEntities } = detail;
+  const { service, eventTypeCategory, statusCode, affectedEntities, startTime } = detail;
   if (service !== 'EC2' || eventTypeCategory !== 'scheduledChange')
     return {
       kind: 'irrelevant',
@@ -155,5 +160,7 @@ function healthEvent(origin: NoticeOrigin, detail: Raw): ParsedInterruption {
   ].sort(compareText);
   if (instanceIds.length === 0)
     return { kind: 'irrelevant', why: 'a scheduled change that names no instance' };
-  return { kind: 'notice', notice: { ...origin, kind: 'scheduled-change', instanceIds } };
+  const startMs = typeof startTime === 'string' ? Date.parse(startTime) : Number.NaN;
+  const start = Number.isNaN(startMs) ? {} : { startMs };
+  return { kind: 'notice', notice: { ...origin, kind: 'scheduled-change', instanceIds, ...start } };
 }

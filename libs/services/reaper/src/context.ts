@@ -14,7 +14,7 @@ export type ReaperContext = {
   readonly cluster: ReaperCluster;
   readonly events: EventRecorder;
   readonly decisions: Decisions;
-  /** For messages that are not decisions: offerings to avoid. */
+  /** For offerings to avoid. Decisions have an outbox of their own, which may be long. */
   readonly outbox: Outbox;
   readonly instances: Instances;
   readonly attachments: LiveAttachments;

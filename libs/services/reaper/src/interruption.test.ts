@@ -16,6 +16,29 @@ import {
   tainted,
 } from './testing/current-cluster.js';
 
+/** The last instant that a date can hold: nothing can be added to it. */
+const farTime = '+275760-09-13T00:00:00Z';
+
+/** A bus on which messages with this in their subject are taken and never confirmed. */
+const slowFor = (
+  part: string,
+  bus: ReturnType<typeof cluster.connect>,
+  published: string[],
+): ReturnType<typeof cluster.connect> =>
+  new Proxy(bus, {
+    get: (target, name) => {
+      const member: unknown = Reflect.get(target, name);
+      if (typeof member !== 'function') return member;
+      if (name !== 'publish') return member.bind(target) as unknown;
+      return (message: { readonly subject: string }) => {
+        published.push(message.subject);
+        return message.subject.includes(part)
+          ? new Promise(() => undefined)
+          : (Reflect.apply(member, target, [message]) as unknown);
+      };
+    },
+  });
+
 describe('an interruption', () => {
   const spot = async (): Promise<{ readonly instanceId: string }> => {
     await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
@@ -62,6 +85,31 @@ describe('an interruption', () => {
       break;
     }
     stop.abort();
+  });
+
+  test('says first what is to be avoided, however many decisions wait for the bus', async () => {
+    const { instanceId } = await spot();
+    const published: string[] = [];
+    const bus = slowFor('.decision.', cluster.connect(), published);
+    reap({ bus });
+    await cluster.pass(2);
+    const other = await cluster.node('n2', { capacityType: 'spot' });
+    cluster.twin.notify({ kind: 'rebalance', instanceId: other.instanceId });
+    await cluster.pass(3);
+    cluster.twin.notify({ kind: 'spot-interruption', instanceId });
+    await cluster.pass(3);
+    expect(published.filter((subject) => subject.includes('.unavailable.'))).toHaveLength(1);
+  });
+
+  test('that is dated far in the future is over as soon as one of now', async () => {
+    const { instanceId } = await spot();
+    await cluster.budget('web', 3);
+    reap();
+    await cluster.pass(2);
+    const far = { ...(JSON.parse(spotNotice(instanceId)) as object), time: farTime };
+    cluster.twin.queue.send(JSON.stringify(far));
+    expect(await cluster.pass(70, () => isDeleting('claim-n1'))).toBe(true);
+    expect(deadlineOf('claim-n1')).toBeLessThanOrEqual(cluster.clock.nowMs() + 110_000);
   });
 
   test('without a bus drains after half a minute, and forces what a budget holds before the notice is over', async () => {

@@ -1,5 +1,5 @@
 import { neverStopping, type Service, Stopper } from '@dovetail/core-ports';
-import { busOutbox, Decisions, EventRecorder } from '@dovetail/service-kit';
+import { busOutbox, Decisions, EventRecorder, type Outbox } from '@dovetail/service-kit';
 
 import { ReaperCluster } from './cluster/reaper-cluster.js';
 import type { ReaperConfig } from './config.js';
@@ -12,16 +12,19 @@ import { planRequestsOf } from './outside/plan-requests.js';
 import { watchCluster } from './outside/watches.js';
 import { ReaperEpoch } from './reaper-epoch.js';
 
-function contextOf(deps: ReaperDeps, config: ReaperConfig): ReaperContext {
-  const outbox = busOutbox(deps);
+function contextOf(deps: ReaperDeps, config: ReaperConfig, decisionsOutbox: Outbox): ReaperContext {
   const cluster = new ReaperCluster(() => deps.clock.nowMs());
   return {
     deps,
     config,
     cluster,
     events: new EventRecorder(deps, source),
-    decisions: new Decisions({ channel: channelOf(deps, config), outbox, log: deps.log }),
-    outbox,
+    decisions: new Decisions({
+      channel: channelOf(deps, config),
+      outbox: decisionsOutbox,
+      log: deps.log,
+    }),
+    outbox: busOutbox(deps),
     instances: new Instances(deps, config.termination),
     attachments: new LiveAttachments(deps, config.termination.listGatherMs),
     requests: planRequestsOf(deps, { config, cluster }, neverStopping),
@@ -33,7 +36,8 @@ function contextOf(deps: ReaperDeps, config: ReaperConfig): ReaperContext {
  * the bus takes its decisions. Without the bus it still works, on Kubernetes and EC2 alone.
  */
 export function createReaper(deps: ReaperDeps, config: ReaperConfig): Service {
-  const context = contextOf(deps, config);
+  const told = busOutbox(deps);
+  const context = contextOf(deps, config, told);
   const { cluster, outbox, events } = context;
   let current: ReaperEpoch | undefined;
   return {
@@ -50,6 +54,7 @@ export function createReaper(deps: ReaperDeps, config: ReaperConfig): Service {
         leading,
         events.run(stop),
         outbox.run(stop),
+        told.run(stop),
       ]);
     },
     ready: () => ({ bus: deps.bus.connected(), watches: cluster.synced() }),
@@ -60,7 +65,7 @@ export function createReaper(deps: ReaperDeps, config: ReaperConfig): Service {
       claims: cluster.claims.size,
       nodes: cluster.nodes.size,
       pods: cluster.pods.size,
-      decisionsWaiting: outbox.waiting(),
+      decisionsWaiting: told.waiting(),
       ...current?.debugState(),
     }),
   };

@@ -25,6 +25,12 @@ import { filtersOf, filterValuesMax, tagList, tagsOf } from '../calls/tags.js';
  */
 const idsPerCall = 500;
 
+/**
+ * After so many denied ids of one piece, others that are denied together are not asked for one by
+ * one any more. Then the right to terminate is missing, and not the tag of an instance.
+ */
+const denialsMax = 4;
+
 /** Instances of the account: find, tag and terminate them. */
 export const awsInstances = (session: AwsSession): Instances & InstanceTags & Terminations => ({
   instancesByTag: (filters) => describe(session, filters),
@@ -39,7 +45,9 @@ export const awsInstances = (session: AwsSession): Instances & InstanceTags & Te
   },
   async terminate(ids) {
     const refused = await Promise.all(
-      inPieces([...new Set(ids)], idsPerCall).map((piece) => terminate(session, piece)),
+      inPieces([...new Set(ids)], idsPerCall).map((piece) =>
+        terminate(session, piece, { left: denialsMax }),
+      ),
     );
     return refused.flat();
   },
@@ -83,12 +91,13 @@ async function describe(
 /**
  * Terminates instances together, and returns the ids that EC2 refused. One bad id fails the whole
  * call, so a call that fails for its ids is halved until each bad id is alone. An id that EC2 does
- * not know counts as terminated. Any other error (throttling, rights, outage) rejects: then the
- * state of every id is unknown.
+ * not know counts as terminated. IAM denies a whole call for one instance without our tag. Any
+ * other error (throttling, outage) rejects: then the state of every id is unknown.
  */
 async function terminate(
   session: AwsSession,
   ids: readonly string[],
+  denials: { left: number },
 ): Promise<readonly RefusedTermination[]> {
   try {
     await session.calls.run('terminate', 'ec2:TerminateInstances', () =>
@@ -96,30 +105,49 @@ async function terminate(
     );
     return [];
   } catch (error) {
-    if (!(error instanceof CloudError) || !concernsIds(error)) throw error;
-    const [only] = ids;
-    if (ids.length > 1 || only === undefined) return terminateHalves(session, ids);
-    return error.code === 'not-found'
-      ? []
-      : [{ id: only, awsCode: error.awsCode, message: error.message }];
+    if (!(error instanceof CloudError) || !idErrors.has(error.code)) throw error;
+    const isDenied = error.code === 'denied';
+    if (ids.length > 1 && !(isDenied && denials.left <= 0))
+      return isDenied
+        ? terminateInTurn(session, ids, denials)
+        : terminateSideBySide(session, ids, denials);
+    if (isDenied && ids.length === 1) denials.left -= 1;
+    const { awsCode, message } = error;
+    return error.code === 'not-found' ? [] : ids.map((id) => ({ id, awsCode, message }));
   }
 }
 
-async function terminateHalves(
+/** Errors that may concern one id only. */
+const idErrors: ReadonlySet<CloudError['code']> = new Set([
+  'not-found',
+  'invalid-request',
+  'denied',
+]);
+
+function halvesOf(ids: readonly string[]): readonly (readonly string[])[] {
+  const middle = Math.ceil(ids.length / 2);
+  return [ids.slice(0, middle), ids.slice(middle)].filter((half) => half.length > 0);
+}
+
+async function terminateSideBySide(
   session: AwsSession,
   ids: readonly string[],
+  denials: { left: number },
 ): Promise<readonly RefusedTermination[]> {
-  const middle = Math.ceil(ids.length / 2);
-  const halves = await Promise.all(
-    [ids.slice(0, middle), ids.slice(middle)]
-      .filter((half) => half.length > 0)
-      .map((half) => terminate(session, half)),
-  );
+  const halves = await Promise.all(halvesOf(ids).map((half) => terminate(session, half, denials)));
   return halves.flat();
 }
 
-const concernsIds = (error: CloudError): boolean =>
-  error.code === 'not-found' || error.code === 'invalid-request';
+/** The first halves show whether it is worth asking for the others. */
+async function terminateInTurn(
+  session: AwsSession,
+  ids: readonly string[],
+  denials: { left: number },
+): Promise<readonly RefusedTermination[]> {
+  const refused: RefusedTermination[] = [];
+  for (const half of halvesOf(ids)) refused.push(...(await terminate(session, half, denials)));
+  return refused;
+}
 
 function instanceOf(instance: Ec2Instance): Instance | undefined {
   const { InstanceId: id, State, Placement, LaunchTime } = instance;

@@ -129,17 +129,22 @@ export class Terminator {
   }
 
   async #ending(claim: NodeClaim, node: Node | undefined): Promise<Ending> {
-    const dated = await this.#withDeadline(claim, node);
-    return { claim: dated, node, endingSinceMs: this.#times.begun(claim) };
+    const endingSinceMs = this.#times.begun(claim);
+    const dated = await this.#withDeadline(claim, node, endingSinceMs);
+    return { claim: dated, node, endingSinceMs };
   }
 
   /**
    * The claim with the time by which its node must be gone, written if it has to be. A notice that
    * came beside the deletion is on the Node.
    */
-  async #withDeadline(claim: NodeClaim, node: Node | undefined): Promise<NodeClaim> {
+  async #withDeadline(
+    claim: NodeClaim,
+    node: Node | undefined,
+    seenMs: number,
+  ): Promise<NodeClaim> {
     const retirement = parseRetirement(node?.annotations[annotations.retirement]);
-    const deadlineMs = deadlineToWrite(claim, retirement?.deadlineMs);
+    const deadlineMs = deadlineToWrite(claim, { askedMs: retirement?.deadlineMs, seenMs });
     if (deadlineMs === undefined) return claim;
     await writeDeadline(kubeBy(this.#context.deps, deadlineMs), claim, deadlineMs);
     const written = { [annotations.terminationTimestamp]: new Date(deadlineMs).toISOString() };

@@ -35,6 +35,8 @@ export type ReaperOptions = {
   readonly urgentKube?: KubeApi;
   /** Another view of EC2. */
   readonly cloud?: ReaperDeps['cloud'];
+  /** Another connection to the bus. */
+  readonly bus?: ReaperDeps['bus'];
   /** Another time of day. */
   readonly clock?: ReaperDeps['clock'];
   /** Raised when the reaper is no longer the leader, before it can know. */
@@ -88,8 +90,9 @@ export class ReaperStage extends Stage {
   /** Starts a reaper that leads. It lives until `stop` is raised, or dies at the given effect. */
   reaper(options: ReaperOptions = {}): RunningReaper {
     const { kube = this.kube, cloud = this.cloud, clock = this.clock } = options;
+    const { bus = this.connect() } = options;
     const leadership = leading(1, options.office);
-    const ports = { ...this.deps(), kube, cloud, clock, leadership };
+    const ports = { ...this.deps(), kube, cloud, clock, bus, leadership };
     const { urgentKube } = options;
     const life = new Mortal(
       urgentKube === undefined ? ports : { ...ports, urgentKube },
