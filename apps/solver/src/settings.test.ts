@@ -49,3 +49,9 @@ test.each<[string, string, Partial<typeof defaultSolverConfig>]>([
     ...change,
   }),
 );
+
+test.each(['31s', '1h', '-1s', '5', '1.5s'])('BOUND_TIME=%s is refused', (value) =>
+  expect(() => settingsOf({ BOUND_TIME: value })).toThrow(
+    new RegExp(`BOUND_TIME\\) is "${value}": give `),
+  ),
+);

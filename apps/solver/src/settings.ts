@@ -21,6 +21,18 @@ function assumedRequests(given: string): string {
   throw new Error(`give cpu and memory, such as ${defaultAssumedRequests}, or none`);
 }
 
+/**
+ * The most time for a proof. The launcher waits `planToldMs` (40 s) for the decision of a plan, and
+ * tells it without the proof then.
+ */
+const boundMsMax = 30_000;
+
+function boundTime(given: string): number {
+  const ms = durationMs(given);
+  if (ms <= boundMsMax) return ms;
+  throw new Error('give at most 30s: the decision of a plan does not wait longer');
+}
+
 function percent(given: string): number {
   const permille = permilleOf(given);
   if (permille !== undefined) return permille / 10;
@@ -55,9 +67,9 @@ export const solverSettings = {
   boundMs: {
     env: 'BOUND_TIME',
     flag: 'bound-time',
-    help: 'Time for proving the lower bound in the decision of a plan, after the plan is sent; 0: the quick bound.',
+    help: 'Time for proving the lower bound in the decision of a plan, after the plan is sent, at most 30s; 0: the quick bound.',
     fallback: defaultSolverConfig.boundMs,
-    parse: durationMs,
+    parse: boundTime,
   },
   nodeCharge: {
     env: 'NODE_CHARGE',

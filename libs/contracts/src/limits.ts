@@ -38,6 +38,12 @@ export const limits = {
   ackWaitMs: 5_000,
   /** The most batches or plans in work at once. */
   inFlightMax: 64,
+  /**
+   * The time in which a solver tells the decision of a plan that it has published. After it the
+   * launcher tells the decision of a plan that it has received, in case the solver is gone. It is
+   * shorter than `duplicateWindowMs`, so the bus discards the second of the two.
+   */
+  planToldMs: 40_000,
   /** The failed attempts after which a batch ends with the decision `unschedulable`. */
   deliveriesMax: 3,
   /** The most alternatives in one decision. */

@@ -14,7 +14,8 @@
  * - `tell/` informs others, and never holds up the work. `EventRecorder` writes Kubernetes Events.
  *   `Decisions` publishes decisions through an `Outbox`. `FeedMirror` keeps a service's part of the
  *   state feed equal to what it should say. `claimFacts` is the part of a decision that is about a
- *   claim; `aboutPod`, `aboutNode` and others are the subjects of Events.
+ *   claim, and `decisionOfPlan` makes that of a plan. `aboutPod`, `aboutNode` and others are the
+ *   subjects of Events.
  *
  * The folders `watch`, `work` and `write` do not know each other; `tell` uses `work`.
  *
@@ -45,6 +46,7 @@ export * from './tell/event-recorder.js';
 export * from './tell/feed-mirror.js';
 export * from './tell/malformed-messages.js';
 export { busOutbox, Outbox } from './tell/outbox.js';
+export * from './tell/plan-decision.js';
 export * from './watch/admitted-templates.js';
 export * from './watch/unreadable-objects.js';
 export * from './watch/watch-served.js';

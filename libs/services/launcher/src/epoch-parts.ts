@@ -28,6 +28,7 @@ import { Overdue } from './lifecycle/overdue.js';
 import { Placement } from './lifecycle/placement.js';
 import { LauncherFeed } from './tell/launcher-feed.js';
 import { Nominations } from './tell/nominations.js';
+import type { UntoldPlans } from './tell/untold-plans.js';
 
 /** The tools of an epoch: the ports, and the parts that live as long as the process. */
 export type EpochDeps = LauncherDeps & {
@@ -36,6 +37,7 @@ export type EpochDeps = LauncherDeps & {
   readonly channel: Channel;
   readonly outbox: Outbox;
   readonly decisions: Decisions;
+  readonly untoldPlans: UntoldPlans;
   readonly epoch: Epoch;
 };
 

@@ -16,6 +16,7 @@ import type { LauncherDeps } from './deps.js';
 import { Knowledge } from './discovery/knowledge.js';
 import { LauncherEpoch } from './launcher-epoch.js';
 import { inOffice } from './office.js';
+import { UntoldPlans } from './tell/untold-plans.js';
 
 /**
  * The launcher admits plans, launches what was admitted, takes nodes from launch to initialized,
@@ -35,6 +36,8 @@ class Launcher implements Service {
   /** It outlives epochs: what a leader has decided stays true after it. */
   readonly #outbox: Outbox;
   readonly #decisions: Decisions;
+  /** It outlives epochs, so that it hears what solvers told before one began. */
+  readonly #untoldPlans: UntoldPlans;
   /** Undefined while another launcher leads. */
   #epoch: LauncherEpoch | undefined;
 
@@ -46,6 +49,11 @@ class Launcher implements Service {
     this.#channel = { bus, cluster: config.clusterName, hash, source: 'launcher', clock };
     this.#outbox = busOutbox(deps);
     this.#decisions = new Decisions({ channel: this.#channel, outbox: this.#outbox, log });
+    this.#untoldPlans = new UntoldPlans({
+      channel: this.#channel,
+      decisions: this.#decisions,
+      log,
+    });
   }
 
   async run(outer: StopSignal): Promise<void> {
@@ -61,7 +69,9 @@ class Launcher implements Service {
     if (kubernetes === undefined) return;
     const streams = streamSpecs(this.#config.clusterName);
     await Promise.all([
-      untilDone(this.#deps, 'streams', () => bus.ensureStreams(streams), stop),
+      untilDone(this.#deps, 'streams', () => bus.ensureStreams(streams), stop).then(() =>
+        this.#untoldPlans.run(stop),
+      ),
       watchCluster(this.#deps, this.#cluster, kubernetes, stop),
       this.#knowledge.run(stop),
       this.#outbox.run(stop),
@@ -78,6 +88,7 @@ class Launcher implements Service {
         channel: this.#channel,
         outbox: this.#outbox,
         decisions: this.#decisions,
+        untoldPlans: this.#untoldPlans,
         epoch,
       },
       this.#config,

@@ -1,6 +1,6 @@
 import type { PlanMessage } from '@dovetail/contracts';
 import type { Metrics } from '@dovetail/core-ports';
-import { hasSizedNodes } from '@dovetail/core-scheduling';
+import { gapOf } from '@dovetail/service-kit';
 
 type Measured = { readonly metrics: Metrics };
 
@@ -25,16 +25,3 @@ export function observePlan({ metrics }: Measured, { plan, solveMs }: PlanMessag
   for (const { reasons } of plan.unplaced)
     metrics.count('dovetail_solver_unplaced_total', { reason: reasons[0]?.code ?? 'none' });
 }
-
-/**
- * The cost of a plan above its lower bound (0.1: 10 %); undefined if it buys nothing or has no
- * bound that applies.
- */
-export const gapOf = ({
-  newNodes,
-  bound,
-  priceMicrosPerHour,
-}: Pick<PlanMessage['plan'], 'newNodes' | 'bound' | 'priceMicrosPerHour'>): number | undefined =>
-  bound.priceMicrosPerHour > 0 && newNodes.length > 0 && !hasSizedNodes({ newNodes })
-    ? priceMicrosPerHour / bound.priceMicrosPerHour - 1
-    : undefined;

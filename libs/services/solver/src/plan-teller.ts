@@ -1,8 +1,8 @@
 import type { PlanMessage } from '@dovetail/contracts';
 import { messageOf, Stopper, type StopSignal } from '@dovetail/core-ports';
+import { decisionOfPlan } from '@dovetail/service-kit';
 
 import type { SolverConfig, TellingDeps } from './config.js';
-import { decisionOfPlan } from './decisions.js';
 import { observePlan } from './observations.js';
 
 /**
@@ -13,7 +13,8 @@ const answerMs = 500;
 
 /**
  * Tells the decision of a published plan once its bound is proven. After the time for proofs, or
- * at `stop`, it tells the plan's own bound.
+ * at `stop`, it tells the plan's own bound. If this process dies before, the launcher tells the
+ * decision.
  */
 export async function tellPlan(
   deps: TellingDeps,

@@ -34,6 +34,7 @@ async function admitting(
       ...{ clock, log, metrics, vitals: noVitals },
       reader: reader as typeof channel,
       rounds: { admit } as unknown as Rounds,
+      untoldPlans: { add: () => undefined },
       plansPerRoundMax: 8,
     },
     stop,

@@ -10,6 +10,7 @@ import {
 } from '@dovetail/core-ports';
 import { countMalformed, keepInHand, Wake } from '@dovetail/service-kit';
 
+import type { UntoldPlans } from '../tell/untold-plans.js';
 import type { Rounds } from './rounds.js';
 
 /** The queue of plans, the rounds that judge them, and the most plans of a round. */
@@ -19,6 +20,7 @@ export type AdmitPlansDeps = {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly rounds: Rounds;
+  readonly untoldPlans: Pick<UntoldPlans, 'add'>;
   readonly plansPerRoundMax: number;
   readonly vitals: Vitals;
 };
@@ -82,7 +84,7 @@ async function admit(deps: AdmitPlansDeps, plans: Plans, stop: StopSignal): Prom
 }
 
 async function admitSome(deps: AdmitPlansDeps, works: readonly Work<PlanMessage>[]): Promise<void> {
-  const { log, metrics, rounds } = deps;
+  const { log, metrics, rounds, untoldPlans } = deps;
   const read = works.flatMap((work) =>
     work.read.ok ? [{ item: work.item, plan: work.read.value }] : [],
   );
@@ -99,6 +101,7 @@ async function admitSome(deps: AdmitPlansDeps, works: readonly Work<PlanMessage>
   if (read.length === 0) return;
   try {
     await rounds.admit(read.map(({ plan }) => plan));
+    for (const { plan } of read) untoldPlans.add(plan);
     for (const { item } of read) await settle(deps, () => item.ack());
   } catch (error) {
     if (error instanceof LeadershipLost) throw error;

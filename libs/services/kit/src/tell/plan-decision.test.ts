@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 
-import { gapOf } from './observations.js';
+import { gapOf } from './plan-decision.js';
 
 const bin = { notes: [] } as never;
 const sized = { notes: [{ code: 'pool-chosen', values: { sizes: 'c, m, r' } }] } as never;
