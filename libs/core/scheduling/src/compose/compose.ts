@@ -1,10 +1,10 @@
 import { numberAt } from '@dovetail/core-invariant';
 
-import { improve } from '../improve/search.js';
 import { totalPrice } from '../pack/bins.js';
 import { type Fewer, priceWithin, withFewerNodes } from '../pack/fewer-nodes.js';
 import { Engine } from '../rooms/engine.js';
 import { isAssuming, unassumed, unsized, type World } from '../world/world.js';
+import { improvedStart } from './improved.js';
 import { replay } from './replay.js';
 import { buildInSequence, type Manner, type Outcome, placeRest } from './sequence.js';
 import { cheaperStart, leftIn, podsOf, redrawn, rescuePodsMax } from './start.js';
@@ -121,14 +121,14 @@ function composePacked(world: World): Composed | undefined {
   const stopAt = (nodes: number): boolean => world.options.shouldStop?.(nodes) === true;
   const stop = (): boolean => stopAt(0);
   const { start, steps: redraws } = redrawn(world, cheaperStart(world, stop), stop);
-  const { base, table, left, kinds, first } = start;
-  const limits = {
+  const found = improvedStart(world, start, {
     seed: world.options.seed,
     stepsMax: world.options.stepsMax - redraws,
-    stepsMin: first.bins.length <= smallBinsMax ? smallStepsMin : 0,
-    shouldStop: () => stopAt(first.bins.length),
-  };
-  const { bins, steps } = improve(first.context, first.bins, limits);
+    stepsMin: start.first.bins.length <= smallBinsMax ? smallStepsMin : 0,
+    shouldStop: () => stopAt(start.first.bins.length),
+  });
+  const { base, table, left, kinds, first } = found.start;
+  const { bins, steps } = found;
   const fewer = withFewerNodes(first.context, bins, world.options.fewerNodesPermille);
   const built = (packing: Fewer): Composed | undefined => {
     const engine = new Engine(world, base);

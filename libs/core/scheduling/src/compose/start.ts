@@ -180,7 +180,7 @@ function betterStart(a: Start, b: Start): Start {
 }
 
 /** Whether pods spread over domains other than hosts. Other divisions of them may be cheaper. */
-const hasDomains = ({ classes }: World): boolean =>
+export const hasDomains = ({ classes }: World): boolean =>
   classes.some((cls) =>
     cls.levels.some(({ carries }) =>
       carries.some(({ kind, onHost }) => kind === 'spread' && !onHost),
@@ -197,6 +197,14 @@ export function cheaperStart(world: World, stop: () => boolean): Start {
     ? betterStart(even, started(world, 'cheapest', { stop, thorough: false }))
     : even;
 }
+
+/** Returns a start whose pods are divided over domains at random, within what the rules allow. */
+export const drawnStart = (world: World, random: RandomNumbers): Start =>
+  started(
+    world,
+    { draw: (below: number) => random.below(below) },
+    { stop: () => false, thorough: false },
+  );
 
 /**
  * Divisions over domains that are drawn at random for few pods. More of them may find a cheaper one
