@@ -34,11 +34,14 @@ function stage() {
       await settle();
     }
   };
-  /** A replica; `link.isCut` cuts it off from the API server, `link.aheadMs` moves its time on. */
+  /**
+   * A replica; `link.isCut` cuts it off from the API server, `link.aheadMs` moves its time on,
+   * and `link.steppedMs` only what its clock shows.
+   */
   const replica = (identity: string, workInHand: Promise<void> = Promise.resolve()) => {
     const stop = new Stopper();
     running.push(stop);
-    const link = { isCut: false, aheadMs: 0 };
+    const link = { isCut: false, aheadMs: 0, steppedMs: 0 };
     const cut = new Proxy(kube, {
       get: (target, name) => {
         const method = target[name as keyof KubeApi] as (...given: unknown[]) => unknown;
@@ -48,8 +51,17 @@ function stage() {
             : method.apply(target, given);
       },
     });
-    const own = { ...clock, nowMs: () => clock.nowMs() + link.aheadMs };
-    const options = { kube: cut, log, clock: own, identity, durationMs: 15_000, ...place };
+    const monotonicMs = (): number => clock.nowMs() + link.aheadMs;
+    const own = { ...clock, nowMs: () => monotonicMs() + link.steppedMs };
+    const options = {
+      kube: cut,
+      log,
+      clock: own,
+      monotonicMs,
+      identity,
+      durationMs: 15_000,
+      ...place,
+    };
     const leadership = leaseLeadership(options);
     const epochs: Epoch[] = [];
     const ended = leadership.run(stop, async (epoch) => {
@@ -106,6 +118,24 @@ describe('a lease', () => {
     expect(a.leadership.held()).toBe(false);
     await advance(5_500);
     expect(a.leadership.held()).toBe(true);
+  });
+
+  test.each([
+    ['ahead', 3_600_000],
+    ['back', -3_600_000],
+  ])('is neither lost nor prolonged when a clock steps an hour %s', async (_way, steppedMs) => {
+    const { advance, replica } = stage();
+    const a = replica('a');
+    await advance(500);
+    const b = replica('b');
+    await advance(5_000);
+    for (const { link } of [a, b]) link.steppedMs = steppedMs;
+    expect([a.leadership.held(), b.leadership.held()]).toEqual([true, false]);
+    await advance(20_000);
+    expect([a.leadership.held(), b.leadership.held()]).toEqual([true, false]);
+    a.link.isCut = true;
+    await advance(28_000);
+    expect([a.leadership.held(), b.leadership.held()]).toEqual([false, true]);
   });
 
   test('keeps others away until it is given up, lost, or too old', async () => {

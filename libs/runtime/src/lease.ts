@@ -17,12 +17,19 @@ import {
   type StopSignal,
 } from '@dovetail/core-ports';
 
+import { type Lease, leaseObject } from './lease-object.js';
+
 /** The Lease to hold, its holder, and how long it lasts. Times are in milliseconds. */
 export type LeaseOptions = {
   readonly kube: KubeReads & KubeCreates & KubeReplaces;
   readonly log: Log;
-  /** The machine's own clock. Ages are measured by it alone, never by times that others wrote. */
+  /** The machine's own clock, for waiting and for the times that are written. */
   readonly clock: Clock;
+  /**
+   * A time in milliseconds that no one sets. Ages are measured by it alone, so that a step of the
+   * clock neither prolongs nor ends a term. Absent: the clock's, for tests under a virtual one.
+   */
+  readonly monotonicMs?: () => number;
   readonly namespace: string;
   readonly name: string;
   /** Unique to this process: a restart is a new holder. */
@@ -85,12 +92,8 @@ export function leaseLeadership(options: LeaseOptions): LeaseLeadership {
 
 type LeaseState = { epoch: HeldEpoch | undefined };
 type Observation = { readonly resourceVersion: string; readonly sinceMs: number };
-type LeaseSpec = {
-  holderIdentity?: string | null;
-  leaseDurationSeconds?: number;
-  leaseTransitions?: number;
-};
-type Lease = KubeObject & { spec?: LeaseSpec };
+const elapsedMs = ({ monotonicMs, clock }: LeaseOptions): number =>
+  monotonicMs === undefined ? clock.nowMs() : monotonicMs();
 
 const refOf = (options: LeaseOptions): ObjectRef => ({
   resource: kubeResources.leases,
@@ -105,7 +108,7 @@ async function tryAcquire(
   { kind: 'held'; epoch: HeldEpoch } | { kind: 'waiting'; seen: Observation | undefined }
 > {
   const lease = (await options.kube.get(refOf(options))) as Lease | undefined;
-  const nowMs = options.clock.nowMs();
+  const nowMs = elapsedMs(options);
   if (lease !== undefined && (lease.spec?.holderIdentity ?? '') !== '') {
     const version = lease.metadata.resourceVersion ?? '';
     const observation =
@@ -136,7 +139,7 @@ async function take(options: LeaseOptions, lease: Lease | undefined): Promise<He
     Number(before[epochAnnotation] ?? 0) + 1,
     Math.floor(options.clock.nowMs() / 1_000),
   );
-  const takenMs = options.clock.nowMs();
+  const takenMs = elapsedMs(options);
   const wanted = leaseObject(
     options,
     { ...before, [epochAnnotation]: String(epoch) },
@@ -148,32 +151,6 @@ async function take(options: LeaseOptions, lease: Lease | undefined): Promise<He
       ? await options.kube.create(kubeResources.leases, wanted)
       : await options.kube.replace(kubeResources.leases, wanted);
   return new HeldEpoch(options, written, epoch, takenMs, before[roundAnnotation] ?? '');
-}
-
-function leaseObject(
-  options: LeaseOptions,
-  annotations: Readonly<Record<string, string>>,
-  transitions: number,
-  resourceVersion: string | undefined,
-  holder = options.identity,
-): KubeObject {
-  const now = new Date(options.clock.nowMs()).toISOString().replace('Z', '000Z');
-  return {
-    apiVersion: 'coordination.k8s.io/v1',
-    kind: 'Lease',
-    metadata: {
-      name: options.name,
-      namespace: options.namespace,
-      annotations,
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
-    },
-    spec: {
-      holderIdentity: holder,
-      leaseDurationSeconds: Math.max(1, Math.ceil(options.durationMs / 1_000)),
-      renewTime: now,
-      leaseTransitions: transitions,
-    },
-  };
 }
 
 /**
@@ -215,8 +192,12 @@ class HeldEpoch {
   }
 
   keepsOthersAway(): boolean {
-    const { clock, durationMs } = this.#options;
-    return !this.#isGone && clock.nowMs() - this.#renewedMs < durationMs;
+    return !this.#isGone && this.#ageMs() < this.#options.durationMs;
+  }
+
+  /** Time since the last renewal began. */
+  #ageMs(): number {
+    return elapsedMs(this.#options) - this.#renewedMs;
   }
 
   async serve(stop: StopSignal, onLead: (epoch: Epoch) => Promise<void>): Promise<void> {
@@ -258,11 +239,10 @@ class HeldEpoch {
       // A renewal that hangs must not keep a dead epoch alive, so a deadline runs beside it. A
       // process that was held up may still ask: if the renewal succeeds, no other process took the
       // lease meanwhile.
-      const leftMs = this.#renewedMs + (durationMs * 2) / 3 - clock.nowMs();
+      const leftMs = (durationMs * 2) / 3 - this.#ageMs();
       const beforeMs = this.#renewedMs;
       await Promise.race([renewal, clock.sleep(Math.max(durationMs, leftMs), this.abort.signal)]);
-      if (this.#renewedMs === beforeMs && clock.nowMs() - this.#renewedMs >= (durationMs * 2) / 3)
-        this.abort.abort();
+      if (this.#renewedMs === beforeMs && this.#ageMs() >= (durationMs * 2) / 3) this.abort.abort();
     }
   }
 
@@ -272,7 +252,7 @@ class HeldEpoch {
   }
 
   async #write(annotations: Readonly<Record<string, string>>): Promise<void> {
-    const startedMs = this.#options.clock.nowMs();
+    const startedMs = elapsedMs(this.#options);
     const wanted = leaseObject(
       this.#options,
       { ...this.#lease.metadata.annotations, ...annotations },

@@ -146,6 +146,7 @@ function shellOf<S extends SettingsTable>(
         kube,
         log,
         clock: systemClock,
+        monotonicMs: () => performance.now(),
         namespace,
         name: lease,
         identity: `${common.replicaName}-${randomBytes(4).toString('hex')}`,

@@ -50,6 +50,7 @@ export * from './tell/plan-decision.js';
 export * from './watch/admitted-templates.js';
 export * from './watch/unreadable-objects.js';
 export * from './watch/watch-served.js';
+export * from './work/gate.js';
 export * from './work/group-by.js';
 export * from './work/in-parallel.js';
 export * from './work/keep-in-hand.js';

@@ -5,6 +5,7 @@ import { BusError, messageOf, type StopSignal } from '@dovetail/core-ports';
 import {
   type Again,
   changeLive,
+  Gate,
   isTrue,
   type NewCondition,
   type StatusWriter,
@@ -57,11 +58,20 @@ const waitingForClaimsMs = 10_000;
 /** Nodes of a launch become ready one after the other; their class is looked at once for many. */
 const learnMs = 2_000;
 
+/**
+ * A look waits for AWS nearly all of its time, and the calls to AWS are paced for the account.
+ * Fewer looks at once would let slow classes hold up the others.
+ */
+const looksMax = 1_000;
+/** A catalog of three megabytes is encoded and sent as a whole; more at once would take memory. */
+const publishesMax = 4;
+
 /** Keeps the status and the catalog of each class equal to AWS, each at its own pace. */
 export class Classes {
   readonly #deps: ClassesDeps;
   readonly #config: LauncherConfig;
   readonly #queue: WorkQueue;
+  readonly #publishing = new Gate(publishesMax);
   /** The parts of catalogs on the stream, as far as they have been read. */
   readonly stored = new StoredParts();
   /** By UID. */
@@ -70,6 +80,8 @@ export class Classes {
   readonly #published = new Map<string, string>();
   /** Classes whose catalog was published at least once. */
   readonly #everPublished = new Set<string>();
+  /** Since when classes are not usable, and with which content, by UID. */
+  readonly #broken = new Map<string, { readonly generation: number; readonly sinceMs: number }>();
   /** `classKey` by UID, for classes that are gone. */
   readonly #keys = new Map<string, string>();
 
@@ -78,9 +90,7 @@ export class Classes {
     this.#config = config;
     this.#queue = new WorkQueue({
       clock: deps.clock,
-      // Clusters have few classes. More at once would spend the account's calls to EC2, SSM and IAM
-      // in one burst.
-      concurrency: 4,
+      concurrency: looksMax,
       // Quick after a hiccup; the pause doubles up to that of a failed discovery.
       retryMs: 1_000,
       retryMaxMs: config.discovery.retryMs,
@@ -183,12 +193,25 @@ export class Classes {
     catalog.update({ ...row, status: resolved.status, ready }, resolved, region);
     for (const learnt of catalog.learn(classKey(row.ref))) reportLearnt(this.#deps, learnt);
     await this.#keepFinalizer(row);
-    await this.#publish(row);
+    await this.#publishing.pass(() => this.#publish(row));
     await this.#writeStatus(row, resolved.status, resolved.conditions);
     if (before !== ready) onChange(classKey(row.ref));
-    return {
-      afterMs: ready ? this.#config.discovery.subnetRefreshMs : this.#config.discovery.retryMs,
-    };
+    return { afterMs: this.#againMs(row, ready) };
+  }
+
+  /**
+   * A broken class is looked at soon, then less often, and at last as often as a usable one: what
+   * it selects may appear at any time.
+   */
+  #againMs({ uid, generation }: NodeClass, ready: boolean): number {
+    const { subnetRefreshMs, retryMs } = this.#config.discovery;
+    const held = this.#broken.get(uid);
+    if (ready) this.#broken.delete(uid);
+    if (ready) return subnetRefreshMs;
+    const nowMs = this.#deps.clock.nowMs();
+    const sinceMs = held?.generation === generation ? held.sinceMs : nowMs;
+    this.#broken.set(uid, { generation, sinceMs });
+    return Math.min(subnetRefreshMs, Math.max(retryMs, nowMs - sinceMs));
   }
 
   async #resolve(row: NodeClass, facts: ClusterFacts): Promise<ResolvedClass> {
@@ -308,7 +331,13 @@ export class Classes {
   #forget(uid: string): void {
     const key = this.#keys.get(uid);
     if (this.#deps.cluster.pools.get(uid) === undefined) this.#deps.status.forget(uid);
-    for (const held of [this.#known, this.#published, this.#everPublished, this.#keys])
+    for (const held of [
+      this.#known,
+      this.#published,
+      this.#everPublished,
+      this.#broken,
+      this.#keys,
+    ])
       held.delete(uid);
     if (key === undefined || this.#deps.cluster.nodeClasses.one('key', key) !== undefined) return;
     this.#deps.catalog.forget(key);
