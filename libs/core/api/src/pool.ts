@@ -8,6 +8,16 @@ import type { KubeletConfiguration, NodeClassRef } from './node-class.js';
  */
 export type PoolIdentity = { readonly kind: 'NodePool' | 'Provisioner'; readonly name: string };
 
+/**
+ * Stands for the pool of a NodeClaim that a person has made without one. No pool can have this
+ * name, because a Kubernetes name begins with a letter or digit.
+ */
+export const noPool: PoolIdentity = { kind: 'NodePool', name: '-' };
+
+/** Whether a claim was made without a pool. */
+export const isWithoutPool = ({ pool }: { readonly pool: PoolIdentity }): boolean =>
+  pool.kind === noPool.kind && pool.name === noPool.name;
+
 /** Why a node may be disrupted voluntarily, in Karpenter's words. */
 export type DisruptionReason = 'Empty' | 'Drifted' | 'Underutilized';
 

@@ -16,7 +16,7 @@ export {
 } from './catalog-view.js';
 export { type Churn, ChurnGuard } from './churn-guard.js';
 export { Cluster, type ClusterChange, type UnreadableObject } from './cluster.js';
-export { nodeInFlight } from './existing-node.js';
+export { decidedLabels, nodeInFlight } from './existing-node.js';
 export { existingNodes } from './existing-nodes.js';
 export { instanceIdOf, instanceIdOfProvider } from './instance-id.js';
 export { KeptNodes, KeptRoom } from './kept-nodes.js';

@@ -18,11 +18,13 @@ const claim = (metadata: object, more: object = {}): unknown => ({
 const deleted = { deletionTimestamp: '2026-11-21T13:00:00Z' };
 const pool = { labels: { 'karpenter.sh/nodepool': 'default' } };
 
-describe('a claim without its pool label', () => {
-  test('cannot be read while it stays', () => expect(endingClaimOf(claim({})).ok).toBe(false));
+describe('a claim with unreadable labels', () => {
+  const unreadable = { labels: 7 };
+  test('cannot be read while it stays', () =>
+    expect(endingClaimOf(claim(unreadable)).ok).toBe(false));
 
   test('is read for its end', () =>
-    expect(endingClaimOf(claim(deleted))).toMatchObject({
+    expect(endingClaimOf(claim({ ...deleted, ...unreadable }))).toMatchObject({
       ok: true,
       value: {
         name: 'c1',

@@ -1,16 +1,14 @@
-import { labels, type NodeClaim, nodeClaimOf } from '@dovetail/core-api';
+import { type NodeClaim, nodeClaimOf } from '@dovetail/core-api';
 import { type Parsed, recordOf } from '@dovetail/core-kube-model';
 
 /** The fields that end a claim, with stand-ins for those that a claim cannot be read without. */
 function barely(raw: unknown, keepsGrace: boolean): unknown {
   const object = recordOf(raw);
   const metadata = recordOf(object['metadata']);
-  const held = recordOf(metadata['labels']);
-  const isOfPool = labels.nodePool in held || labels.provisioner in held;
   const spec = recordOf(object['spec']);
   const status = recordOf(object['status']);
   return {
-    metadata: { ...metadata, labels: isOfPool ? held : { ...held, [labels.nodePool]: 'unknown' } },
+    metadata: { ...metadata, labels: recordOf(metadata['labels']) },
     spec: {
       nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'unknown' },
       ...(keepsGrace ? { terminationGracePeriod: spec['terminationGracePeriod'] } : {}),
@@ -25,7 +23,7 @@ function barely(raw: unknown, keepsGrace: boolean): unknown {
 
 /**
  * Reads a NodeClaim. One that is being deleted is also read if only the fields that end it can be.
- * A mistake in its pool's label or its requirements must not keep its instance running.
+ * A mistake in its labels or its requirements must not keep its instance running.
  */
 export function endingClaimOf(raw: unknown): Parsed<NodeClaim> {
   const whole = nodeClaimOf(raw);

@@ -1,5 +1,6 @@
 import {
   type BlockDeviceMapping,
+  isWithoutPool,
   labels,
   type NodeClass,
   type PoolIdentity,
@@ -100,7 +101,9 @@ export const instanceTags = (
   cluster: ClusterIdentity,
 ): Readonly<Record<string, string>> => ({
   ...classTags(nodeClass, cluster),
-  [pool.kind === 'NodePool' ? tags.nodePool : tags.provisioner]: pool.name,
+  ...(isWithoutPool({ pool })
+    ? {}
+    : { [pool.kind === 'NodePool' ? tags.nodePool : tags.provisioner]: pool.name }),
 });
 
 /** The parts of a launch template. */

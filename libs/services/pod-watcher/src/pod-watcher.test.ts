@@ -153,14 +153,17 @@ describe('the state feed', () => {
     await stage.advance(50);
     await kube.patch(
       { resource: kubeResources.nodeClaims, name: 'c' },
-      { type: 'merge', body: { metadata: { labels: { 'karpenter.sh/nodepool': null } } } },
+      {
+        type: 'merge',
+        body: { metadata: { annotations: { 'dovetail.sh/planned': 'yesterday' } } },
+      },
     );
     const pod = await stage.pod('a');
     await stage.advance(1_500);
     expect((await stage.held('claim')).get(claim.metadata.uid as string)).toBe('c');
     expect(stage.said('object-unreadable').map((line) => line.message)).toEqual([
       expect.stringMatching(
-        /NodeClaim c: metadata\.labels\.karpenter\.sh\/nodepool is .*: label the claim with its pool/,
+        /NodeClaim c: metadata\.annotations\[dovetail\.sh\/planned\] is .*yesterday.* write a time/,
       ),
     ]);
     expect(stage.metrics.value('dovetail_unreadable_objects_total')).toBe(1);

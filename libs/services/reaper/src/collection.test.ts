@@ -168,7 +168,10 @@ describe('collection', () => {
     const { instanceId } = await cluster.node('n1');
     await cluster.kube.patch(
       { resource: nodeClaims, name: 'claim-n1' },
-      { type: 'merge', body: { metadata: { labels: { 'karpenter.sh/nodepool': null } } } },
+      {
+        type: 'merge',
+        body: { metadata: { annotations: { 'dovetail.sh/planned': 'yesterday' } } },
+      },
     );
     const stray = await cluster.strayInstance();
     reap();

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 
+import { isWithoutPool, noPool } from '../pool.js';
 import { nodeClaimOf } from './claim.js';
 import { wholeNodeClaim } from './testing/whole.js';
 import { mistakenKinds, mistakenNulls } from './testing/wrong-kinds.js';
@@ -56,11 +57,17 @@ test('a claim is read with its status', () =>
       lastPodEventMs: 1_767_225_600_000,
     },
   }));
-test('a claim without a pool is refused', () =>
-  expect(nodeClaimOf({ metadata: { name: 'c', uid: 'u' }, spec: {} })).toMatchObject({
-    ok: false,
-    field: 'metadata.labels.karpenter.sh/nodepool',
-  }));
+test('a claim that a person has made without a pool is read', () => {
+  const read = nodeClaimOf(claim({}, { labels: {} }));
+  expect(read).toMatchObject({ ok: true, value: { pool: noPool } });
+  expect(read.ok && isWithoutPool(read.value)).toBe(true);
+});
+test('a claim of another provider is refused', () =>
+  expect(
+    nodeClaimOf(
+      claim({ nodeClassRef: { ...nodeClassRef, kind: 'KWOKNodeClass' } }, { labels: {} }),
+    ),
+  ).toMatchObject({ ok: false, field: 'spec.nodeClassRef.kind' }));
 
 test.each<[string, object, string]>([
   ['without a class', claim({ nodeClassRef: undefined }), 'spec.nodeClassRef.group'],

@@ -1,6 +1,5 @@
 import type { Meta, Parsed, Raw } from '@dovetail/core-kube-model';
 import {
-  Malformed,
   optional,
   parsed,
   readMeta,
@@ -15,7 +14,7 @@ import {
 
 import type { NodeClaim } from '../claim.js';
 import { annotations, labels } from '../names.js';
-import type { PoolIdentity } from '../pool.js';
+import { noPool, type PoolIdentity } from '../pool.js';
 import { readConditions, readDurationMs } from './fields.js';
 import { readClassRef } from './node-pool.js';
 
@@ -24,11 +23,7 @@ function readPool(meta: Meta): PoolIdentity {
   if (nodePool !== undefined) return { kind: 'NodePool', name: nodePool };
   const provisioner = meta.labels[labels.provisioner];
   if (provisioner !== undefined) return { kind: 'Provisioner', name: provisioner };
-  throw new Malformed(
-    `metadata.labels.${labels.nodePool}`,
-    undefined,
-    `label the claim with its pool: ${labels.nodePool} or ${labels.provisioner}`,
-  );
+  return noPool;
 }
 
 type StatusPart = Pick<
@@ -65,8 +60,8 @@ const readPlannedMs = (meta: Meta): number | undefined =>
   readTimeMs(meta.annotations[annotations.planned], `metadata.annotations[${annotations.planned}]`);
 
 /**
- * Reads a NodeClaim of karpenter.sh/v1. A claim without a pool's label is refused, because its pool
- * decides how its node is kept.
+ * Reads a NodeClaim of karpenter.sh/v1. A claim without a pool's label is one that a person has
+ * made: its pool is `noPool`.
  */
 export function nodeClaimOf(raw: unknown): Parsed<NodeClaim> {
   return parsed((): NodeClaim => {

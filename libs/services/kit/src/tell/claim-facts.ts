@@ -1,5 +1,5 @@
 import type { Decision } from '@dovetail/contracts';
-import { labels, type NodeClaim, nodePriceOf } from '@dovetail/core-api';
+import { isWithoutPool, labels, type NodeClaim, nodePriceOf } from '@dovetail/core-api';
 import { instanceIdOf } from '@dovetail/core-cluster';
 
 /** The part of a decision that follows from the claim it is about. */
@@ -22,7 +22,7 @@ export function claimFacts(claim: NodeClaim): ClaimFacts {
   const instanceType = claim.labels[labels.instanceType];
   const zone = claim.labels[labels.zone];
   return {
-    pool: claim.pool,
+    ...(isWithoutPool(claim) ? {} : { pool: claim.pool }),
     claimName: claim.name,
     ...nodePriceOf(claim),
     ...capacityTypeOf(claim),

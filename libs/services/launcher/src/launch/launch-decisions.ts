@@ -1,4 +1,4 @@
-import { type NodeClaim, poolKey } from '@dovetail/core-api';
+import { isWithoutPool, type NodeClaim, poolKey } from '@dovetail/core-api';
 import type { CapacityType, InstanceType } from '@dovetail/core-ec2-model';
 import type { NewDecision } from '@dovetail/service-kit';
 
@@ -28,7 +28,7 @@ export function launchDecision(record: LaunchRecord): NewDecision {
   return {
     id: `launch/${claim.uid}/${instance.id}`,
     kind: 'launch',
-    pool: claim.pool,
+    ...poolOf(claim),
     claimName: claim.name,
     instanceId: instance.id,
     ...offeringFields(instance),
@@ -59,12 +59,16 @@ export const noCapacityDecision = (
 ): NewDecision => ({
   id: `launch-failed/${claim.uid}`,
   kind: 'launch-failed',
-  pool: claim.pool,
+  ...poolOf(claim),
   claimName: claim.name,
   summary: `no capacity for ${claim.name}: ${message}`,
   reasons: [{ code: 'no-capacity', message, values: { awsCode }, subject: poolKey(claim.pool) }],
   objects: [{ kind: 'NodeClaim', name: claim.name, uid: claim.uid }],
 });
+
+/** A claim that a person has made may be without a pool. */
+const poolOf = (claim: NodeClaim): Pick<NewDecision, 'pool'> =>
+  isWithoutPool(claim) ? {} : { pool: claim.pool };
 
 const offeringFields = ({
   instanceType,

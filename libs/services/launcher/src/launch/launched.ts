@@ -1,10 +1,13 @@
 import {
   annotations,
+  classLabelOf,
   type Condition,
+  isWithoutPool,
   labels,
   type NodeClaim,
   nodePriceText,
 } from '@dovetail/core-api';
+import { decidedLabels } from '@dovetail/core-cluster';
 import type { InstanceType, Offering } from '@dovetail/core-ec2-model';
 import { formatResources } from '@dovetail/core-kube-model';
 import {
@@ -46,6 +49,15 @@ function labelsOfInstance(
   };
 }
 
+/**
+ * The labels that a person's claim leaves out: of requirements with one value, and of its class. A
+ * bin's claim has them from its pool and plan.
+ */
+const ownLabels = (claim: NodeClaim): Readonly<Record<string, string>> =>
+  isWithoutPool(claim)
+    ? { ...decidedLabels(claim.requirements), [classLabelOf(claim.classRef)]: claim.classRef.name }
+    : {};
+
 /** The offering of the instance, as the catalog has it now. */
 export const offeringOf = (
   instance: LaunchedInstance,
@@ -72,7 +84,7 @@ export function pairingChange(
   return {
     metadata: {
       annotations: { [annotations.instanceId]: instance.id, ...price },
-      labels: { ...labelsOfInstance(instance, type), ...now.labels },
+      labels: { ...labelsOfInstance(instance, type), ...ownLabels(now), ...now.labels },
     },
   };
 }

@@ -1,4 +1,4 @@
-import { type NodeClaim, poolKey } from '@dovetail/core-api';
+import { isWithoutPool, type NodeClaim, poolKey } from '@dovetail/core-api';
 import type { Node } from '@dovetail/core-kube-model';
 import { kubeResources } from '@dovetail/core-ports';
 
@@ -29,7 +29,7 @@ export async function followPoolDeletion(
   claim: NodeClaim,
 ): Promise<boolean> {
   const { deps, cluster } = context;
-  if (!cluster.synced()) return false;
+  if (!cluster.synced() || isWithoutPool(claim)) return false;
   const key = poolKey(claim.pool);
   const pool = cluster.pools.one('key', key);
   if (pool !== undefined && pool.deletionMs === undefined) return false;
