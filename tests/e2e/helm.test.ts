@@ -11,6 +11,7 @@ import {
   obtainKubectl,
   run,
   type RunningControlPlane,
+  serviceHeapMiB,
   startControlPlane,
 } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -254,7 +255,10 @@ const needed: Readonly<Record<Service, readonly string[]>> = {
       const service = metadata.name.replace('dovetail-', '');
       const [container] = spec.template.spec.containers;
       expect(spec.template.spec.serviceAccountName).toBe(metadata.name);
-      expect(container?.args).toEqual([`/app/${service}.js`]);
+      expect(container?.args).toEqual([
+        `--max-old-space-size=${serviceHeapMiB[service]}`,
+        `/app/${service}.js`,
+      ]);
       const env = Object.fromEntries(
         (container?.env ?? []).map(({ name, value }) => [name, value]),
       );

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 
 import { highsSolver, timeBoxed } from '@dovetail/adapter-highs';
-import { stackOf } from '@dovetail/core-ports';
+import { type FollowEvent, stackOf } from '@dovetail/core-ports';
 import { systemClock, systemHash } from '@dovetail/runtime';
 import { inThread, SolverEngine } from '@dovetail/service-solver';
 
@@ -35,9 +35,9 @@ const port = inThread(engine, systemClock);
 parentPort?.on('message', (question: Question) => {
   switch (question.kind) {
     case 'state':
-      return port.state(question.event);
+      return port.state(inBuffer(question.event));
     case 'catalog':
-      return port.catalog(question.event);
+      return port.catalog(inBuffer(question.event));
     case 'batch':
       return void answer(question.id, () => port.solveBatch(question.batch, question.budgetMs));
     case 'request':
@@ -50,6 +50,17 @@ parentPort?.on('message', (question: Question) => {
       return void answer(question.id, () => Promise.resolve(engine.debugState()));
   }
 });
+
+/**
+ * The event with its bytes as a Buffer again, which they are not after the way between threads.
+ * protobufjs reads a Buffer faster, and into strings that take less memory.
+ */
+function inBuffer(event: FollowEvent): FollowEvent {
+  if (event.kind !== 'message') return event;
+  const { buffer, byteOffset, byteLength } = event.message.payload;
+  const payload = Buffer.from(buffer, byteOffset, byteLength);
+  return { ...event, message: { ...event.message, payload } };
+}
 
 async function answer(id: number, work: () => Promise<unknown>): Promise<void> {
   let reply: Answer;

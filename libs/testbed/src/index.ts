@@ -2,6 +2,7 @@ export type { Lab } from './lab/lab.js';
 export { startLab } from './lab/lab.js';
 export type { ControlPlaneKind, LabOptions } from './lab/options.js';
 export { defaultLabOptions } from './lab/options.js';
+export { serviceHeapMiB } from './lab/services.js';
 export { obtainControlPlane } from './obtain/control-plane.js';
 export { obtainKarpenter } from './obtain/karpenter.js';
 export { obtainHelm, obtainKubectl } from './obtain/kubectl.js';

@@ -73,7 +73,7 @@ spec:
         - name: {{ .component }}
           image: "{{ .root.Values.image.repository }}:{{ .root.Values.image.tag | default .root.Chart.AppVersion }}"
           imagePullPolicy: {{ .root.Values.image.pullPolicy }}
-          args: ["/app/{{ .component }}.js"]
+          args: ["--max-old-space-size={{ int .values.heapMiB }}", "/app/{{ .component }}.js"]
           securityContext:
             allowPrivilegeEscalation: false
             readOnlyRootFilesystem: true

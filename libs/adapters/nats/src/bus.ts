@@ -18,7 +18,7 @@ import type { Msg, MsgHdrs, NatsConnection } from '@nats-io/transport-node';
 
 import { busErrorOf, parsed } from './api.js';
 import { NatsLink } from './link.js';
-import { headersOf, natsHeaders } from './message.js';
+import { headersOf, natsHeaders, payloadOf } from './message.js';
 import type { NatsOptions, NatsState } from './options.js';
 import { JetStreamReader } from './reader.js';
 import { serve } from './serve.js';
@@ -142,7 +142,7 @@ class JetStreamBus implements NatsBus {
     const headers = headersOf(answer.headers);
     const failure = headers['Nats-Service-Error'];
     if (failure !== undefined) throw new BusError('unavailable', `${subject}: ${failure}`);
-    return { subject, payload: answer.data, headers, sequence: 0, timeMs: Date.now() };
+    return { subject, payload: payloadOf(answer.data), headers, sequence: 0, timeMs: Date.now() };
   }
 
   serve(

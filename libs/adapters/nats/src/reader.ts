@@ -14,7 +14,7 @@ import type { Msg } from '@nats-io/transport-node';
 import { api, ApiError, busErrorOf, type StreamInfo, streamInfo } from './api.js';
 import { follow } from './follow.js';
 import { NatsLink } from './link.js';
-import { headersOf } from './message.js';
+import { headersOf, payloadOf } from './message.js';
 import type { NatsOptions, NatsState } from './options.js';
 
 /** A reader of streams, with the state of its connection. `close` ends the connection. */
@@ -145,7 +145,7 @@ function directMessage(answer: Msg, subject: string): DeliveredMessage | undefin
   const timeMs = Date.parse(headers['Nats-Time-Stamp'] ?? '');
   return {
     subject: headers['Nats-Subject'] ?? subject,
-    payload: answer.data,
+    payload: payloadOf(answer.data),
     headers,
     sequence: Number(headers['Nats-Sequence'] ?? 0),
     timeMs: Number.isNaN(timeMs) ? 0 : timeMs,

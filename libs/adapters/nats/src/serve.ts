@@ -4,7 +4,7 @@ import type { NatsConnection } from '@nats-io/transport-node';
 
 import { busErrorOf } from './api.js';
 import type { NatsLink } from './link.js';
-import { headersOf } from './message.js';
+import { headersOf, payloadOf } from './message.js';
 import { pause } from './signal.js';
 
 /**
@@ -53,7 +53,7 @@ async function serveOn(
       if (error !== null) return;
       const request: DeliveredMessage = {
         subject: message.subject,
-        payload: message.data,
+        payload: payloadOf(message.data),
         headers: headersOf(message.headers),
         sequence: 0,
         timeMs: Date.now(),
