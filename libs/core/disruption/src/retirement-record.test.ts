@@ -75,7 +75,15 @@ describe('asking for a replacement', () => {
   test.each<[string, Retirement | undefined, Retirement | undefined]>([
     ['a retirement that was given up stays given up', undefined, undefined],
     ['an interruption that came meanwhile keeps its deadline', spot, { ...spot, askedMs: 7_000 }],
-  ])('%s', (_what, live, written) => expect(asking(7_000)(live)).toEqual(written));
+    [
+      'one that was asked for meanwhile is not asked for again',
+      { ...spot, askedMs: 6_999 },
+      undefined,
+    ],
+  ])('%s', (_what, live, written) => expect(asking(7_000, undefined)(live)).toEqual(written));
+
+  test('the next asking follows on the last one that was seen', () =>
+    expect(asking(7_000, 2_000)({ ...spot, askedMs: 2_000 })?.askedMs).toBe(7_000));
 
   const answer = { answeredMs: 2_500, unplaced: 1 };
   test.each<[string, Retirement | undefined, Retirement | undefined]>([

@@ -113,11 +113,14 @@ export const beginning =
     return { ...kept, ...wanted, ...(deadlineMs === undefined ? {} : { deadlineMs }) };
   };
 
-/** Notes that a solver is being asked. A retirement that was given up meanwhile stays given up. */
+/**
+ * Notes that a solver is being asked, as decided when it was last asked at `lastMs`. A retirement
+ * that was given up meanwhile stays given up, and one that was asked for meanwhile is not again.
+ */
 export const asking =
-  (askedMs: number): RetirementChange =>
+  (askedMs: number, lastMs: number | undefined): RetirementChange =>
   (live) =>
-    live === undefined ? undefined : { ...live, askedMs };
+    live === undefined || live.askedMs !== lastMs ? undefined : { ...live, askedMs };
 
 /**
  * The part of a retirement that an answer fills in. An answer of a solver says with `unplaced` how

@@ -5,7 +5,11 @@ import { type KubeDeletes, type KubeObject, kubeResources } from '@dovetail/core
 import {
   changeConditions,
   type ChangedObject,
+  changeGuarded,
   changeLive,
+  conditionObjects,
+  conditionsIn,
+  holdsCondition,
   type KubeChanges,
   type NewCondition,
   withCondition,
@@ -26,20 +30,30 @@ const place = ({ name, uid }: ClaimRef): ChangedObject => ({
 export const deleteClaim = (kube: KubeDeletes, claim: ClaimRef): Promise<void> =>
   kube.delete({ resource: kubeResources.nodeClaims, name: claim.name }, { uid: claim.uid });
 
-/** Writes the time by which the node must be gone; an earlier one that stands already stays. */
-export const writeDeadline = (
+/**
+ * Writes the time by which the node must be gone; an earlier one that stands already stays. It
+ * begins with the claim as it was read: a deadline only moves earlier, so what stands there holds.
+ */
+export async function writeDeadline(
   kube: KubeChanges,
-  claim: ClaimRef,
+  claim: NodeClaim,
   deadlineMs: number,
-): Promise<KubeObject | undefined> =>
-  changeLive(kube, place(claim), ({ metadata }) => {
-    const held = metadata.annotations?.[annotations.terminationTimestamp] ?? '';
-    return Date.parse(held) <= deadlineMs
-      ? undefined
-      : {
-          metadata: { annotations: { [annotations.terminationTimestamp]: isoSeconds(deadlineMs) } },
-        };
+): Promise<void> {
+  await changeGuarded({
+    kube,
+    ref: place(claim),
+    read: ({ metadata }) => metadata.annotations ?? {},
+    first: { value: claim.annotations, resourceVersion: claim.resourceVersion },
+    change: (held) =>
+      Date.parse(held[annotations.terminationTimestamp] ?? '') <= deadlineMs
+        ? undefined
+        : {
+            metadata: {
+              annotations: { [annotations.terminationTimestamp]: isoSeconds(deadlineMs) },
+            },
+          },
   });
+}
 
 /**
  * Writes since when the node is empty; undefined: it is not. A time that stands already stays,
@@ -77,6 +91,29 @@ export const writeConditions = (
   changeConditions(kube, place(claim), (held) =>
     wanted.reduce((conditions, next) => withCondition(conditions, next, nowMs), held),
   );
+
+/**
+ * Sets a condition of a claim as the watch has shown it. That costs one call, or none if it stands.
+ */
+export async function writeWatchedCondition(
+  kube: KubeChanges,
+  claim: NodeClaim,
+  wanted: NewCondition,
+  nowMs: number,
+): Promise<void> {
+  if (holdsCondition(claim.conditions, wanted)) return;
+  const { conditions: value, resourceVersion } = claim;
+  await changeGuarded({
+    kube,
+    ref: place(claim),
+    read: conditionsIn,
+    subresource: 'status',
+    first: { value, resourceVersion },
+    change: (held) => ({
+      status: { conditions: conditionObjects(withCondition(held, wanted, nowMs)) },
+    }),
+  });
+}
 
 /** Takes a condition away, if it stands. */
 export const clearCondition = (

@@ -12,6 +12,7 @@ import { type KubeDeletes, type KubeObject, kubeResources } from '@dovetail/core
 import {
   type Change,
   type ChangedObject,
+  changeGuarded,
   changeLive,
   type KubeChanges,
   withoutFinalizer,
@@ -41,18 +42,33 @@ const retirementOf = ({ metadata }: KubeObject): Retirement | undefined =>
 const taintAdded = (object: KubeObject): { readonly spec?: unknown } =>
   isTainted(object) ? {} : { spec: { taints: [...taintsOf(object), taints.disrupted] } };
 
+/** The node as the watch has shown it, with the parts that changes of its retirement read. */
+const watched = (node: Node): KubeObject => ({
+  metadata: { name: node.name, uid: node.uid, annotations: { ...node.annotations } },
+  spec: { taints: node.taints },
+});
+
 /**
- * Changes the retirement of a node by what stands there at the moment of the write. A cause that
+ * Whether a patch may be made from the watched node. The times of NoExecute taints are not in it.
+ */
+const isWhole = ({ resourceVersion, taints: held }: Node): boolean =>
+  resourceVersion !== '' && held.every(({ effect }) => effect !== 'NoExecute');
+
+/**
+ * Changes the retirement of a node by what stands there at the moment of the write. The patch is
+ * made from what the watch has shown, which costs one call: the API server refuses it if the node
+ * has moved on, and then the node is read. It is also read where nothing seems to be left to write.
+ * A cause that
  * keeps new pods away from the beginning on adds the taint in the same write. A successor then
  * knows what was going on. Answers the retirement that stands afterwards; undefined when there is
  * none, or no node.
  */
 export async function changeRetirement(
   kube: KubeChanges,
-  node: NodeRef,
+  node: Node,
   change: RetirementChange,
 ): Promise<Retirement | undefined> {
-  const written = await changeLive(kube, place(node), (object): Change => {
+  const decide = (object: KubeObject): Change => {
     const live = retirementOf(object);
     const next = change(live) ?? live;
     if (next === undefined) return undefined;
@@ -61,7 +77,12 @@ export async function changeRetirement(
     const isWritten = object.metadata.annotations?.[annotations.retirement] === text;
     if (isWritten && taint.spec === undefined) return undefined;
     return { ...taint, metadata: { annotations: { [annotations.retirement]: text } } };
-  });
+  };
+  const first = { value: watched(node), resourceVersion: node.resourceVersion };
+  const isToWrite = isWhole(node) && decide(first.value) !== undefined;
+  const written = await (isToWrite
+    ? changeGuarded({ kube, ref: place(node), read: (object) => object, change: decide, first })
+    : changeLive(kube, place(node), decide));
   return written === undefined ? undefined : retirementOf(written);
 }
 

@@ -8,16 +8,18 @@ import {
   renderRetirement,
   type Retirement,
   type RetirementAnswer,
+  type RetirementChange,
 } from '@dovetail/core-disruption';
 import type { Node, Pod } from '@dovetail/core-kube-model';
 import { aboutNode } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
-import { kubeBy } from '../deps.js';
+import { kubeBy, type ReaperDeps } from '../deps.js';
 import { changeRetirement } from '../outside/node-edits.js';
 import type { Asked } from '../outside/plan-requests.js';
 
 type Retired = NodeView & { readonly node: Node };
+type Asking = Retired & { readonly retirement: Retirement };
 
 /** A request that is refused, and the retirement that stands on the node since then. */
 type RefusedRequest = {
@@ -29,6 +31,8 @@ type RefusedRequest = {
 /** Asks solvers to replace nodes that are being retired, and notes their answers on the nodes. */
 export class ReplacementRequests {
   readonly #context: ReaperContext;
+  /** What was written last about the asking, by node: the watch may be behind. */
+  readonly #written = new Map<string, Retirement>();
 
   constructor(context: ReaperContext) {
     this.#context = context;
@@ -40,7 +44,7 @@ export class ReplacementRequests {
    * refused.
    */
   async ask(
-    view: Retired,
+    view: Asking,
     pods: readonly Pod[],
     deadlineMs: number | undefined,
   ): Promise<RefusedRequest | undefined> {
@@ -48,8 +52,9 @@ export class ReplacementRequests {
     const { node } = view;
     const askedMs = deps.clock.nowMs();
     const kube = kubeBy(deps, deadlineMs);
-    const retirement = await changeRetirement(kube, node, asking(askedMs));
-    if (retirement === undefined) return undefined;
+    const { askedMs: lastMs } = view.retirement;
+    const retirement = await this.#change(kube, node, asking(askedMs, lastMs));
+    if (retirement?.askedMs !== askedMs) return undefined;
     events.record({
       about: aboutNode(node),
       type: 'Normal',
@@ -65,10 +70,31 @@ export class ReplacementRequests {
     });
     const answer = this.#answerTo(asked, retirement);
     if (answer === undefined) return undefined;
-    const standing = await changeRetirement(kube, node, answering(askedMs, answer));
+    const standing = await this.#change(kube, node, answering(askedMs, answer));
     return asked.kind === 'refused' && standing !== undefined
       ? { view: withRetirement(view, standing), retirement: standing, note: refusal(node, asked) }
       : undefined;
+  }
+
+  /** The retirement of a node, as the watch shows it or as it was written here since. */
+  newest({ uid }: Node, seen: Retirement): Retirement {
+    const own = this.#written.get(uid);
+    if (own?.atMs !== seen.atMs || own.cause !== seen.cause) return seen;
+    return (own.askedMs ?? 0) > (seen.askedMs ?? 0) ? own : seen;
+  }
+
+  async #change(
+    kube: ReaperDeps['kube'],
+    node: Node,
+    change: RetirementChange,
+  ): Promise<Retirement | undefined> {
+    const { nodes } = this.#context.cluster;
+    const standing = await changeRetirement(kube, nodes.get(node.uid) ?? node, change);
+    for (const uid of this.#written.keys())
+      if (nodes.get(uid) === undefined) this.#written.delete(uid);
+    if (standing === undefined) this.#written.delete(node.uid);
+    else this.#written.set(node.uid, standing);
+    return standing;
   }
 
   /** The answer to note; undefined when it may still come. */

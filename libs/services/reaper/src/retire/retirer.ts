@@ -1,4 +1,4 @@
-import { annotations, labels, type NodeClaim, parsePromise } from '@dovetail/core-api';
+import { annotations, type NodeClaim, parsePromise } from '@dovetail/core-api';
 import { isTaintedDisrupted } from '@dovetail/core-cluster';
 import {
   beginning,
@@ -10,23 +10,23 @@ import {
   type Retirement,
   type RetirementStep,
   retirementStep,
-  shownCause,
   taintsAtOnce,
 } from '@dovetail/core-disruption';
-import { isReschedulable, type Node, type Pod, podOf } from '@dovetail/core-kube-model';
+import { type Node, type Pod, podOf } from '@dovetail/core-kube-model';
 import { kubeResources } from '@dovetail/core-ports';
-import { aboutClaim, aboutNode, type Again, claimFacts, countText } from '@dovetail/service-kit';
+import { aboutClaim, aboutNode, type Again } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import { kubeBy, type ReaperDeps } from '../deps.js';
 import {
   clearCondition,
   deleteClaim,
-  writeConditions,
   writeDeadline,
+  writeWatchedCondition,
 } from '../outside/claim-edits.js';
 import { readClaim, readNode, readPodsOn, UnreadablePod } from '../outside/live.js';
 import { abandonRetirement, changeRetirement, taintRetiring } from '../outside/node-edits.js';
+import { tellDisrupted, titled } from './disrupted.js';
 import { Pauses } from './pauses.js';
 import { ReplacementRequests } from './replacement-requests.js';
 
@@ -34,18 +34,20 @@ type Retired = NodeView & { readonly node: Node };
 /** The steps that a look takes by itself. */
 type OwnStep = Exclude<RetirementStep, { readonly kind: 'ask' }>;
 
+/** A node that is being retired, and its next step as far as the watches show. */
+type Seen = {
+  readonly view: Retired;
+  readonly retirement: Retirement;
+  readonly step: RetirementStep;
+};
+
+/** How long a watch may be behind the API server, usually. */
+const behindMs = 1_000;
+
 /**
  * Karpenter's condition of a claim whose node is to go, from the taint until it is gone or stays.
  */
 const disruptionReason = 'DisruptionReason';
-
-/** `expired` → `Expired`, as Events and conditions name causes. */
-const titled = (cause: Retirement['cause']): string =>
-  `${cause.charAt(0).toUpperCase()}${cause.slice(1)}`;
-
-/** `StorageReady` → `storage_ready`, as Karpenter's metrics name conditions. */
-const snakeCase = (type: string): string =>
-  type.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, '_').toLowerCase();
 
 /**
  * Begins retirements and carries them on until their claim is deleted or they are given up. All
@@ -109,7 +111,7 @@ export class Retirer {
       await writeDeadline(kube, claim, retirement.deadlineMs);
     if (claim.deletionMs !== undefined) return;
     await deleteClaim(kube, claim);
-    this.#tellDisrupted({ claim, pods: [] }, retirement, why);
+    tellDisrupted(this.#context, { claim, pods: [] }, retirement, why);
   }
 
   async #setCondition(
@@ -120,37 +122,74 @@ export class Retirer {
   ): Promise<void> {
     const { clock } = this.#context.deps;
     const condition = { type: disruptionReason, status: 'True', reason, message } as const;
-    await writeConditions(kube, claim, [condition], clock.nowMs());
+    await writeWatchedCondition(kube, claim, condition, clock.nowMs());
   }
 
   /**
-   * Looks at a node that is being retired. Everything that it rests on is read live. An answer of a
-   * solver takes long, so `onAsk` puts the asking off.
+   * Looks at a node that is being retired. The watches tell what to wait and to ask for. A node
+   * that ends or stays is looked at live first. An answer of a solver takes long, so `onAsk` puts
+   * the asking off.
    */
-  look(name: string, onAsk: (isUrgent: boolean) => void): Promise<Again> {
-    return this.#look(name, (step, view, retirement) => {
-      if (step.kind !== 'ask') return this.#do(step, view, retirement);
-      onAsk(retirement.deadlineMs !== undefined);
-      return Promise.resolve(this.#atLatest(step.limitMs));
-    });
+  async look(name: string, onAsk: (isUrgent: boolean) => void): Promise<Again> {
+    const seen = await this.#seen(name);
+    const step = seen?.step;
+    if (seen === undefined || (step?.kind !== 'ask' && step?.kind !== 'wait'))
+      return this.#confirm(name, seen);
+    if (step.kind === 'wait') return this.#do(step, seen.view, seen.retirement);
+    onAsk(seen.retirement.deadlineMs !== undefined);
+    return this.#atLatest(step.limitMs);
   }
 
   /** Asks for the node's replacements, if that is still its next step. */
   async ask(name: string): Promise<Again> {
-    return this.#look(name, async (step, view, { deadlineMs }) => {
-      if (step.kind !== 'ask') return undefined;
-      const refused = await this.#requests.ask(view, step.pods, deadlineMs);
-      // A node without haste gives its place to others. One with a deadline goes on asking.
-      if (refused?.retirement.cause === 'expired')
-        await this.#abandon(refused.view, refused.retirement, [refused.note]);
-      return undefined;
-    });
+    const seen = await this.#seen(name);
+    if (seen?.step.kind !== 'ask') return undefined;
+    const { view, retirement } = seen;
+    const asking = { ...view, retirement };
+    const refused = await this.#requests.ask(asking, seen.step.pods, retirement.deadlineMs);
+    // A node without haste gives its place to others. One with a deadline goes on asking.
+    if (refused?.retirement.cause === 'expired')
+      await this.#abandon(refused.view, refused.retirement, [refused.note]);
+    return undefined;
   }
 
-  async #look(
-    name: string,
-    take: (step: RetirementStep, view: Retired, retirement: Retirement) => Promise<Again>,
-  ): Promise<Again> {
+  /**
+   * The node as the watches show it, and its next step by them. Undefined where they do not
+   * suffice: for an empty node, and where the annotation or the taint is not as we left it.
+   */
+  async #seen(name: string): Promise<Seen | undefined> {
+    const { cluster } = this.#context;
+    const claim = cluster.claims.one('name', name);
+    if (claim === undefined || claim.deletionMs !== undefined) return undefined;
+    const view = cluster.viewOf(claim);
+    const { node } = view;
+    const written = parseRetirement(node?.annotations[annotations.retirement]);
+    if (node === undefined || written === undefined || written.cause === 'empty') return undefined;
+    if (taintsAtOnce(written) && !isTaintedDisrupted(node)) return undefined;
+    const retirement = this.#requests.newest(node, written);
+    const retired = { ...view, node };
+    return { view: retired, retirement, step: await this.#stepOf(retired, retirement) };
+  }
+
+  /**
+   * Takes a step that cannot be taken back. A node with a deadline ends whatever pods it has: it is
+   * enough that its retirement still stands, and that the claim has the UID that was judged.
+   */
+  async #confirm(name: string, seen: Seen | undefined): Promise<Again> {
+    const { deps, cluster } = this.#context;
+    if (seen?.step.kind !== 'end' || seen.retirement.deadlineMs === undefined)
+      return this.#lookLive(name);
+    const { view, retirement } = seen;
+    const node = await readNode(kubeBy(deps, retirement.deadlineMs), cluster, view.claim);
+    const standing = parseRetirement(node?.annotations[annotations.retirement]);
+    const isStanding = standing?.atMs === retirement.atMs && standing.cause === retirement.cause;
+    if (node === undefined || !isStanding || !isTaintedDisrupted(node)) return this.#lookLive(name);
+    await this.#end({ ...view, node }, standing, seen.step.note);
+    return undefined;
+  }
+
+  /** Decides again on what the API server has now, and takes the step unless it is to ask. */
+  async #lookLive(name: string): Promise<Again> {
     const { deps, cluster } = this.#context;
     const kube = kubeBy(deps, this.#deadlineOf(name));
     const claim = await readClaim(kube, name);
@@ -170,7 +209,9 @@ export class Retirer {
     try {
       const view = { ...watched, pods: await readPodsOn(kube, node.name) };
       const step = await this.#stepOf(view, retirement);
-      return await take(step, view, retirement);
+      // The watches are behind: their next change shows what is to be asked for.
+      if (step.kind === 'ask') return { afterMs: behindMs };
+      return await this.#do(step, view, retirement);
     } catch (error) {
       // A node with a pod that cannot be read is not known to be empty.
       if (!(error instanceof UnreadablePod) || retirement.cause !== 'empty') throw error;
@@ -281,7 +322,7 @@ export class Retirer {
     if (retirement.deadlineMs !== undefined)
       await writeDeadline(kube, claim, retirement.deadlineMs);
     await deleteClaim(kube, claim);
-    this.#tellDisrupted(view, retirement, why);
+    tellDisrupted(this.#context, view, retirement, why);
     const cause = titled(retirement.cause);
     for (const about of [aboutNode(node), aboutClaim(claim)])
       events.record({
@@ -290,47 +331,5 @@ export class Retirer {
         reason: 'DisruptionTerminating',
         message: `Disrupting ${about.kind}: ${cause}`,
       });
-  }
-
-  #tellDisrupted(view: NodeView, retirement: Retirement, why?: DisruptionNote): void {
-    const { claim, node } = view;
-    const { cause, detail } = retirement;
-    const name = node?.name ?? claim.name;
-    const newNodes = this.#context.cluster.roomsFor(view.pods).claims.size;
-    this.#countDisrupted(claim, retirement, newNodes);
-    const inFull = `${name} is ${cause}${detail === undefined ? '' : ` (${detail})`}`;
-    const successors = newNodes === 0 ? '' : `, replaced by ${countText(newNodes, 'new node')}`;
-    this.#context.decisions.tell({
-      ...claimFacts(claim),
-      id: `disrupt/${claim.uid}`,
-      kind: 'disrupt',
-      reasons: [why ?? note(cause, inFull)],
-      summary: `ending ${name}: ${cause}${successors}`,
-      facts: {
-        cause,
-        ...(node === undefined ? {} : { node: node.name }),
-        pods: String(view.pods.filter(isReschedulable).length),
-      },
-    });
-  }
-
-  #countDisrupted(claim: NodeClaim, retirement: Retirement, newNodes: number): void {
-    const { metrics } = this.#context.deps;
-    const { cause, detail = cause } = retirement;
-    const held = {
-      nodepool: claim.pool.name,
-      capacity_type: claim.labels[labels.capacityType] ?? '',
-    };
-    const reason = shownCause(retirement);
-    metrics.count('karpenter_nodeclaims_disrupted_total', { reason, ...held });
-    if (cause === 'unhealthy')
-      metrics.count('karpenter_nodeclaims_unhealthy_disrupted_total', {
-        condition: snakeCase(detail),
-        ...held,
-        image_id: claim.imageId ?? '',
-      });
-    if (cause === 'interrupted' || cause === 'unhealthy') return;
-    const decision = newNodes === 0 ? 'delete' : 'replace';
-    metrics.count('karpenter_voluntary_disruption_decisions_total', { reason: cause, decision });
   }
 }
