@@ -27,6 +27,9 @@ export const launcherMetrics: Readonly<
   dovetail_claims_voided_total: {
     help: 'Claims taken back: made by a deposed launcher, or naming pods that another claim names',
   },
+  dovetail_claims_delayed_total: {
+    help: 'NodeClaims that the API server asked to make later (429)',
+  },
   dovetail_create_fleet_seconds: {
     help: 'Duration of CreateFleet calls, with the wait for a token',
     buckets: seconds,

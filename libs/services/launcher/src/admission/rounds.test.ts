@@ -4,7 +4,7 @@ import { poolValue } from '@dovetail/core-api/testing';
 import { type CatalogView, ChurnGuard, Cluster, nodesNow } from '@dovetail/core-cluster';
 import { plainTypeValue, typesByName } from '@dovetail/core-ec2-model/testing';
 import { podValue } from '@dovetail/core-kube-model/testing';
-import { type Clock, type KubeApi, LeadershipLost, Stopper } from '@dovetail/core-ports';
+import { type Clock, type KubeApi, KubeError, LeadershipLost, Stopper } from '@dovetail/core-ports';
 import { describe, expect, test } from '@jest/globals';
 
 import { ClusterWriter } from '../cluster/cluster-writer.js';
@@ -26,10 +26,13 @@ function round(hooks: {
   readonly msPerCheck?: number;
 }) {
   let [nowMs, checks, creates, pauses, fences] = [0, 0, 0, 0, 0];
+  const waited: number[] = [];
+  const refused: string[] = [];
   const office = new Stopper();
   const clock: Clock = {
     nowMs: () => nowMs,
-    sleep: () => {
+    sleep: (durationMs) => {
+      if (durationMs >= 1_000) waited.push(durationMs);
       pauses += 1;
       return Promise.resolve();
     },
@@ -56,7 +59,11 @@ function round(hooks: {
         },
       },
       feed: { publishHead: () => Promise.resolve(), publishVerdicts: () => Promise.resolve() },
-      report: { record: quiet },
+      report: {
+        record: (outcomes) => {
+          for (const { kind, binId } of outcomes) if (kind === 'refused') refused.push(binId);
+        },
+      },
       churn: new ChurnGuard(cluster),
       leadership: { held: () => !office.aborted },
       epoch: {
@@ -83,7 +90,7 @@ function round(hooks: {
   );
   const plan = planValue('plan');
   const admit = () => rounds.admit([{ ...plan, plan: { ...plan.plan, newNodes } }]);
-  return { admit, done: () => ({ checks, creates, pauses, fences }) };
+  return { admit, waited, refused, done: () => ({ checks, creates, pauses, fences }) };
 }
 
 describe('a round', () => {
@@ -102,6 +109,22 @@ describe('a round', () => {
     const self = round({ msPerCheck: 300 });
     await self.admit();
     expect(self.done()).toEqual({ checks: bins, creates: bins, pauses: bins, fences: 2 });
+  });
+
+  test.each([
+    ['that can make its claims later waits as long as it is asked to', 2, [2_000, 2_000], []],
+    ['gives a claim up that cannot be made for long', 5, [2_000, 2_000, 2_000, 2_000], ['bin-19']],
+  ])('%s', async (_what, times, waited, refused) => {
+    let left = times;
+    const self = round({
+      onCreate: (creates) => {
+        if (creates < bins || left === 0) return;
+        left -= 1;
+        throw new KubeError('too-many-requests', 'busy', { retryAfterSeconds: 2 });
+      },
+    });
+    await self.admit();
+    expect([self.waited, self.refused]).toEqual([waited, refused]);
   });
 
   test('that judges quickly is fenced once, and pauses for nothing', async () => {

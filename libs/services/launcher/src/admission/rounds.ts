@@ -20,6 +20,7 @@ import { Judge } from './judge.js';
 import type { AdmittedNode, AdmittedPlacement, JudgedBin, RefusedBin } from './judged.js';
 import { AdmissionMemory } from './ledger.js';
 import { type OpenRound, renderRound } from './open-round.js';
+import { createPatiently } from './patient-create.js';
 import { PromiseWriter } from './promise-writer.js';
 import { reason } from './reason.js';
 import type { RoundReport } from './round-report.js';
@@ -202,9 +203,13 @@ export class Rounds {
   async #createClaim(bin: AdmittedNode, admission: AdmissionNumber): Promise<JudgedBin> {
     const { cluster, writer, log } = this.#deps;
     try {
-      await writer.createClaim(
-        claimObject(bin, admission, cluster.nodeClasses.one('key', classKey(bin.pool.classRef))),
-      );
+      const nodeClass = cluster.nodeClasses.one('key', classKey(bin.pool.classRef));
+      const object = claimObject(bin, admission, nodeClass);
+      const create = (): Promise<unknown> => {
+        this.#leads();
+        return writer.createClaim(object);
+      };
+      await createPatiently(this.#deps, bin.claimName, create, this.#deps.epoch.stop);
       return bin;
     } catch (error) {
       if (error instanceof LeadershipLost) throw error;

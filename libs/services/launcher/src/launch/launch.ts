@@ -38,6 +38,9 @@ export type LaunchDeps = OutcomesDeps &
     readonly isVoid: (claim: NodeClaim) => boolean;
   };
 
+/** How soon EC2 is asked again for the instances of an abandoned intent. */
+const adoptAgainMs = 2_000;
+
 /**
  * A failure that claims survive: it stands in their condition Launched, and another attempt
  * follows.
@@ -92,7 +95,10 @@ export class Launch {
    */
   isSettled(claim: NodeClaim): boolean {
     const id = intentIdOf(claim);
-    return id === undefined || this.#settled.has(id) || !this.#isInForce(claim);
+    if (id === undefined || this.#settled.has(id)) return true;
+    const intent = this.#intentOn(claim);
+    if (intent === undefined) return true;
+    return !carriedIntent(intent, this.#claimByName).inForce && this.#unseenMs(intent) <= 0;
   }
 
   /** Whether the claim is being worked on now: its status may be about to be written. */
@@ -168,7 +174,9 @@ export class Launch {
     // As far as the claims say, these intents were never sent. Looking costs less than an instance
     // without a claim.
     for (const id of superseded) {
-      if (await this.#adopt(id, claims)) return;
+      const { isAdopted, againMs } = await this.#adopt(id, claims);
+      if (isAdopted) return;
+      if (againMs > 0) return this.#pacing.postpone(claims, againMs, stop);
       this.#settled.add(id);
     }
     const built = this.#requests.build(claims);
@@ -182,7 +190,9 @@ export class Launch {
       this.#sha256Hex,
     );
     if (await this.#writeIntent(intent, claims))
-      await this.#resolve(intent, { isFresh: true }, stop);
+      return this.#resolve(intent, { isFresh: true }, stop);
+    // It was not sent, and nobody sends it who does not see it on all of its claims.
+    this.#settled.add(intent.id);
   }
 
   async #notBuilt(
@@ -245,15 +255,29 @@ export class Launch {
     return written.every((isWritten) => isWritten);
   }
 
-  /** Pairs instances that an abandoned intent brought after all. True when there were some. */
-  async #adopt(intentId: string, claims: readonly NodeClaim[]): Promise<boolean> {
+  /**
+   * Pairs instances that an abandoned intent brought after all. If there are none yet, another
+   * leader may just have sent it: EC2 is then asked again until it must have shown them.
+   */
+  async #adopt(
+    intentId: string,
+    claims: readonly NodeClaim[],
+  ): Promise<{ readonly isAdopted: boolean; readonly againMs: number }> {
     const carriers = claims.filter((claim) => intentIdOf(claim) === intentId);
     const intent = this.#intentOn(carriers[0]);
     const instances = await this.lookUp(intentId);
-    if (intent === undefined || instances.length === 0) return false;
+    if (intent === undefined) return { isAdopted: false, againMs: 0 };
+    if (instances.length === 0)
+      return { isAdopted: false, againMs: Math.min(adoptAgainMs, this.#unseenMs(intent)) };
     const shortage = { kind: 'none' } as const;
     await this.#outcomes.write(intent, carriers, { kind: 'done', instances, shortage, errors: [] });
-    return true;
+    return { isAdopted: true, againMs: 0 };
+  }
+
+  /** How long an instance of the intent may still be missing from EC2's answers. */
+  #unseenMs({ createdMs }: LaunchIntent): number {
+    const { clock } = this.#deps;
+    return Math.max(0, createdMs + this.#config.launch.consistencyMs - clock.nowMs());
   }
 
   async #reportSetback(
@@ -278,11 +302,6 @@ export class Launch {
         message,
       });
     });
-  }
-
-  #isInForce(claim: NodeClaim): boolean {
-    const intent = this.#intentOn(claim);
-    return intent !== undefined && carriedIntent(intent, this.#claimByName).inForce;
   }
 
   #intentOn(claim: NodeClaim | undefined): LaunchIntent | undefined {

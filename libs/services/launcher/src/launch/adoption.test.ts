@@ -1,0 +1,43 @@
+import { instanceIdOf } from '@dovetail/core-cluster';
+import { kubeResources } from '@dovetail/core-ports';
+import { Mortal, podObject } from '@dovetail/sim-stage';
+import { afterEach, expect, jest, test } from '@jest/globals';
+
+import { claimFrom } from '../cluster/readings.js';
+import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';
+
+// Time is virtual, but a machine that does much else needs seconds for a virtual hour.
+jest.setTimeout(60_000);
+let self: LauncherStage;
+afterEach(() => {
+  self.end();
+});
+const { pods, nodeClaims } = kubeResources;
+
+test('an instance that EC2 shows late is adopted by the claim that is left of its intent, not bought again', async () => {
+  self = await launcherStage({ leaseMs: 1_000, cloud: { consistencyMs: 20_000 } });
+  await self.readyPool();
+  const death = { when: 'after', effect: 'createFleet' } as const;
+  const victim = new Mortal(self.ports(), death, self.stop.signal);
+  self.launcher('victim', { life: victim });
+  await self.planningPossible();
+  const names = ['p0', 'p1', 'p2', 'p3', 'p4', 'p5'];
+  for (const name of names) await self.kube.create(pods, podObject(name, { cpu: '5' }));
+  await self.until('the pods in view', () => self.planner.cluster.pods.size === names.length);
+  await self.planner.planFor(names);
+  await self.until('its death', () => victim.dead());
+  const bought = self.twin.instances.all().map(({ id }) => id);
+  expect(bought).toHaveLength(2);
+  // A person takes one of the two claims away, with its finalizer.
+  const [lost] = self.list(nodeClaims);
+  const ref = { resource: nodeClaims, name: lost?.metadata.name ?? '' };
+  await self.kube.patch(ref, { type: 'merge', body: { metadata: { finalizers: null } } });
+  await self.kube.delete(ref);
+  self.launcher('successor');
+  const paired = await self.until('the other with its instance', () => {
+    const claims = self.list(nodeClaims).map(claimFrom);
+    return claims.length === 1 && claims.flatMap((claim) => instanceIdOf(claim) ?? [])[0];
+  });
+  expect(bought).toContain(paired);
+  expect(self.twin.instances.all()).toHaveLength(2);
+});
