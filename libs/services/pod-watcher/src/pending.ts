@@ -120,10 +120,9 @@ export class Pending {
 
   /** Groups of pods to plan now. */
   groups(nowMs: number): ReadonlyMap<string, readonly Pod[]> {
-    const promised = this.#promises.now(nowMs);
     const wanted = this.#waiting
       .inNeed()
-      .filter((pod) => !promised.has(pod.uid) && !this.backoff.waits(pod.uid, nowMs));
+      .filter(({ uid }) => !this.#promises.has(uid, nowMs) && !this.backoff.waits(uid, nowMs));
     return groupsOf(
       wanted.toSorted((a, b) => compareText(a.uid, b.uid)),
       [...this.#pools.values()],
@@ -137,15 +136,13 @@ export class Pending {
    */
   arrivalOf(pods: readonly Pod[], nowMs: number): Arrival {
     const batch = new Set(pods.map((pod) => pod.uid));
-    const promised = this.#promises.now(nowMs);
     const owners = [...new Set(pods.map((pod) => pod.owner?.uid ?? ''))].map((uid) => ({
       uid,
       wanted: this.#owners.get(uid),
     }));
     if (
       owners.every(
-        ({ uid, wanted }) =>
-          wanted !== undefined && this.#settledOf(uid, batch, promised) >= wanted,
+        ({ uid, wanted }) => wanted !== undefined && this.#settledOf(uid, batch, nowMs) >= wanted,
       )
     )
       return 'complete';
@@ -184,12 +181,12 @@ export class Pending {
    * The number of an owner's pods that are bound to stay, have promised room, or are in the batch.
    * A pod that is being deleted does not count, because its successor is still to come.
    */
-  #settledOf(ownerUid: string, batch: ReadonlySet<string>, promised: ReadonlySet<string>): number {
+  #settledOf(ownerUid: string, batch: ReadonlySet<string>, nowMs: number): number {
     let settled = 0;
     for (const uid of this.#ownedPods.get(ownerUid) ?? []) {
       const pod = this.#pods.get(uid);
-      if (batch.has(uid) || promised.has(uid) || (pod?.nodeName !== undefined && isActive(pod)))
-        settled += 1;
+      const isBound = pod?.nodeName !== undefined && isActive(pod);
+      if (isBound || batch.has(uid) || this.#promises.has(uid, nowMs)) settled += 1;
     }
     return settled;
   }

@@ -20,6 +20,11 @@ const admittedGraceMs = 10_000;
 export class Promises {
   readonly #written = new Map<string, Promised>();
   readonly #published = new Map<string, Promised>();
+  /**
+   * The promises that name a pod, by its UID. A look at the pods that wait then costs nothing for
+   * those that run: the promises of 5,000 nodes name 50,000 pods.
+   */
+  readonly #byPod = new Map<string, Set<Promised>>();
   readonly #admittedMs = new Map<string, number>();
   readonly #isNode: (uid: string) => boolean;
 
@@ -30,27 +35,30 @@ export class Promises {
 
   /** Takes the annotation of a claim or node; undefined when it has none. */
   written(holderUid: string, promise: Promised | undefined): void {
-    put(this.#written, holderUid, promise);
+    this.#put(this.#written, holderUid, promise);
   }
 
   /** Takes the state feed's record of a promise; undefined when it has ended. */
   published(holderUid: string, promise: Promised | undefined): void {
-    put(this.#published, holderUid, promise);
+    this.#put(this.#published, holderUid, promise);
   }
 
   /** The state feed was lost. */
   forgetPublished(): void {
-    this.#published.clear();
+    for (const holderUid of [...this.#published.keys()])
+      this.#put(this.#published, holderUid, undefined);
   }
 
   /** A pod was admitted at a time, or (undefined) was not admitted. */
   judged(podUid: string, admittedMs: number | undefined): void {
-    put(this.#admittedMs, podUid, admittedMs);
+    if (admittedMs === undefined) this.#admittedMs.delete(podUid);
+    else this.#admittedMs.set(podUid, admittedMs);
   }
 
   /** The claim, node or pod is gone. */
   forget(uid: string): void {
-    for (const held of [this.#written, this.#published, this.#admittedMs]) held.delete(uid);
+    for (const held of [this.#written, this.#published]) this.#put(held, uid, undefined);
+    this.#admittedMs.delete(uid);
   }
 
   /** The pods that have room promised on a claim or node. */
@@ -61,16 +69,13 @@ export class Promises {
     ];
   }
 
-  /** All pods that have promised room now. */
-  now(nowMs: number): ReadonlySet<string> {
-    const uids = new Set<string>();
-    for (const promise of this.#all())
-      if (!hasEnded(promise, nowMs, this.#isNode)) for (const uid of promise.podUids) uids.add(uid);
-    for (const [uid, atMs] of this.#admittedMs) {
-      if (atMs + admittedGraceMs > nowMs) uids.add(uid);
-      else this.#admittedMs.delete(uid);
-    }
-    return uids;
+  /** Whether the pod has promised room now. */
+  has(podUid: string, nowMs: number): boolean {
+    const admittedMs = this.#admittedMs.get(podUid);
+    if (admittedMs !== undefined && admittedMs + admittedGraceMs > nowMs) return true;
+    for (const promise of this.#byPod.get(podUid) ?? [])
+      if (!hasEnded(promise, nowMs, this.#isNode)) return true;
+    return false;
   }
 
   /** The next time at which a promise ends; undefined when none has an end. */
@@ -80,7 +85,9 @@ export class Promises {
       if (endMs !== undefined && endMs > nowMs) next = Math.min(next, endMs);
     };
     for (const { untilMs } of this.#all()) consider(untilMs);
-    for (const atMs of this.#admittedMs.values()) consider(atMs + admittedGraceMs);
+    for (const [uid, atMs] of this.#admittedMs)
+      if (atMs + admittedGraceMs > nowMs) consider(atMs + admittedGraceMs);
+      else this.#admittedMs.delete(uid);
     return next === Number.POSITIVE_INFINITY ? undefined : next;
   }
 
@@ -88,9 +95,29 @@ export class Promises {
     yield* this.#written.values();
     yield* this.#published.values();
   }
-}
 
-function put<T>(held: Map<string, T>, key: string, value: T | undefined): void {
-  if (value === undefined) held.delete(key);
-  else held.set(key, value);
+  #put(held: Map<string, Promised>, holderUid: string, promise: Promised | undefined): void {
+    const before = held.get(holderUid);
+    if (before !== undefined) this.#unname(before);
+    if (promise === undefined) {
+      held.delete(holderUid);
+      return;
+    }
+    // A value of its own: another holder may give the same one.
+    const own = { ...promise };
+    held.set(holderUid, own);
+    for (const podUid of own.podUids) {
+      const naming = this.#byPod.get(podUid);
+      if (naming === undefined) this.#byPod.set(podUid, new Set([own]));
+      else naming.add(own);
+    }
+  }
+
+  #unname(promise: Promised): void {
+    for (const podUid of promise.podUids) {
+      const naming = this.#byPod.get(podUid);
+      naming?.delete(promise);
+      if (naming?.size === 0) this.#byPod.delete(podUid);
+    }
+  }
 }
