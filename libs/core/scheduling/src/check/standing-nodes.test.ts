@@ -50,16 +50,24 @@ const ask = (standing: StandingNodes, node: string, kind: Partial<Pod>): readonl
 test('nodes kept through changes answer as nodes that were read at once', () => {
   const pods = fc.array(fc.tuple(fc.integer({ min: 0, max: 2 }), fc.boolean()), { maxLength: 3 });
   const nodes = fc.uniqueArray(
-    fc.record({ name: fc.constantFrom('a', 'b', 'c', 'd'), zone: fc.constantFrom('x', 'y'), pods }),
+    fc.record({
+      name: fc.constantFrom('a', 'b', 'c', 'd'),
+      zone: fc.constantFrom('x', 'y'),
+      pods,
+      asBefore: fc.boolean(),
+    }),
     { selector: ({ name }) => name, maxLength: 4 },
   );
   fc.assert(
     fc.property(fc.array(nodes, { minLength: 2, maxLength: 4 }), (looks) => {
       const standing = new StandingNodes();
+      const held = new Map<string, ExistingNode>();
       let uid = 0;
       for (const look of looks) {
-        const now = look.map(({ name, zone, pods: its }) =>
-          nodeOf(name, {
+        const now = look.map(({ name, zone, pods: its, asBefore }) => {
+          const before = held.get(name);
+          if (asBefore && before !== undefined) return before;
+          const fresh = nodeOf(name, {
             labels: { [zoneKey]: zone },
             pods: its.map(([kind, web]) =>
               podOf(`p-${(uid += 1)}`, {
@@ -68,8 +76,10 @@ test('nodes kept through changes answer as nodes that were read at once', () => 
                 ...kinds[kind],
               }),
             ),
-          }),
-        );
+          });
+          held.set(name, fresh);
+          return fresh;
+        });
         standing.keep(now);
         for (const { name } of now)
           for (const kind of kinds)

@@ -51,14 +51,17 @@ export class StandingNodes {
    * counts is each node's value.
    */
   keep(nodes: readonly ExistingNode[]): void {
-    const isSame =
-      this.#hosts.size === nodes.length &&
-      nodes.length === this.#nodes.length &&
-      nodes.every((node, index) => node === this.#nodes[index]);
-    if (isSame) return;
-    const wanted = new Set(nodes);
-    for (const node of this.#hosts.keys()) if (!wanted.has(node)) this.#remove(node);
-    this.read(nodes);
+    const before = this.#nodes;
+    const isComparable = this.#hosts.size === before.length && nodes.length === before.length;
+    const fresh = isComparable ? nodes.filter((node, index) => node !== before[index]) : nodes;
+    if (isComparable && fresh.length === 0) return;
+    // Where only some places of the list differ, only these are looked at.
+    const gone = new Set(
+      isComparable ? before.filter((node, index) => node !== nodes[index]) : this.#hosts.keys(),
+    );
+    for (const node of fresh) gone.delete(node);
+    for (const node of gone) this.#remove(node);
+    this.read(fresh);
     this.#nodes = [...nodes];
   }
 

@@ -124,8 +124,7 @@ export class Placement {
       ({ uid }) => cluster.pods.by('daemonset', uid).length === 0,
     );
     if (unseen.length === 0 || nowMs >= sinceMs + daemonWaitMs) return false;
-    const existing = checker.nodesAround(node, nowMs).find(({ uid }) => uid === node.uid);
-    if (existing === undefined || expectedDaemonSets(existing, unseen).length === 0) return false;
+    if (expectedDaemonSets(checker.node(node, nowMs), unseen).length === 0) return false;
     this.#waitingMs.set(node.uid, sinceMs);
     return true;
   }

@@ -7,7 +7,7 @@ import type { PromiseHolder, PromiseWriter } from '../admission/promise-writer.j
 /** The checker of places, and the time at which promises are judged. */
 export type FitDeps = {
   readonly clock: Clock;
-  readonly checker: Pick<Checker, 'nodesAround' | 'asOfNow'>;
+  readonly checker: Pick<Checker, 'node' | 'nodesAround' | 'asOfNow'>;
 };
 
 /** All of the pods if they fit on the node together; else those that fit one after the other. */
