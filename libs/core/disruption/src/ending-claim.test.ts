@@ -18,8 +18,10 @@ const claim = (metadata: object, more: object = {}): unknown => ({
 const deleted = { deletionTimestamp: '2026-11-21T13:00:00Z' };
 const pool = { labels: { 'karpenter.sh/nodepool': 'default' } };
 
-describe('a claim with unreadable labels', () => {
-  const unreadable = { labels: 7 };
+describe.each<[string, object]>([
+  ['labels', { labels: 7 }],
+  ['a time of planning', { annotations: { 'dovetail.sh/planned': 'yesterday' } }],
+])('a claim with unreadable %s', (_what, unreadable) => {
   test('cannot be read while it stays', () =>
     expect(endingClaimOf(claim(unreadable)).ok).toBe(false));
 

@@ -1,14 +1,17 @@
-import { type NodeClaim, nodeClaimOf } from '@dovetail/core-api';
+import { annotations as annotationNames, type NodeClaim, nodeClaimOf } from '@dovetail/core-api';
 import { type Parsed, recordOf } from '@dovetail/core-kube-model';
+
+const plannedKey = annotationNames.planned;
 
 /** The fields that end a claim, with stand-ins for those that a claim cannot be read without. */
 function barely(raw: unknown, keepsGrace: boolean): unknown {
   const object = recordOf(raw);
   const metadata = recordOf(object['metadata']);
+  const { [plannedKey]: _planned, ...annotations } = recordOf(metadata['annotations']);
   const spec = recordOf(object['spec']);
   const status = recordOf(object['status']);
   return {
-    metadata: { ...metadata, labels: recordOf(metadata['labels']) },
+    metadata: { ...metadata, labels: recordOf(metadata['labels']), annotations },
     spec: {
       nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'unknown' },
       ...(keepsGrace ? { terminationGracePeriod: spec['terminationGracePeriod'] } : {}),
@@ -23,7 +26,7 @@ function barely(raw: unknown, keepsGrace: boolean): unknown {
 
 /**
  * Reads a NodeClaim. One that is being deleted is also read if only the fields that end it can be.
- * A mistake in its labels or its requirements must not keep its instance running.
+ * A mistake in its labels, requirements or time of planning must not keep its instance running.
  */
 export function endingClaimOf(raw: unknown): Parsed<NodeClaim> {
   const whole = nodeClaimOf(raw);

@@ -62,7 +62,14 @@ export const noCapacityDecision = (
   ...poolOf(claim),
   claimName: claim.name,
   summary: `no capacity for ${claim.name}: ${message}`,
-  reasons: [{ code: 'no-capacity', message, values: { awsCode }, subject: poolKey(claim.pool) }],
+  reasons: [
+    {
+      code: 'no-capacity',
+      message,
+      values: { awsCode },
+      ...(isWithoutPool(claim) ? {} : { subject: poolKey(claim.pool) }),
+    },
+  ],
   objects: [{ kind: 'NodeClaim', name: claim.name, uid: claim.uid }],
 });
 
