@@ -2,7 +2,7 @@ import { at } from '@dovetail/core-invariant';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
-import { podsOf } from '../testing/objects.js';
+import { gibibytes, podsOf } from '../testing/objects.js';
 import {
   asking,
   type Packing,
@@ -51,6 +51,20 @@ describe('the demand of portions', () => {
     );
     expect([...found]).toEqual(demand);
   });
+});
+
+// One type of 4 GiB a core. Fifty pods want little memory for their cpu, the others much.
+test.each<[string, number, readonly [cpu: boolean, memory: boolean]]>([
+  ['cpu alone has a price if much memory is left over', 20, [true, false]],
+  ['both have one if a tenth more memory would be too much', 58, [true, true]],
+  ['both have one if a tenth more cpu would be too much', 64, [true, true]],
+  ['memory alone has one if much cpu is left over', 200, [false, true]],
+])('%s', (_, count, priced) => {
+  const pods = [...podsOf('flat', 50, asking(4, 1)), ...podsOf('tall', count, asking(1, 16))];
+  const { duals } = packingOf(pods, { types: typesBy([16, 64, 160]) }).context;
+  expect([0, 1].map((r) => (duals[r] ?? 0) > 0)).toEqual(priced);
+  // No node costs less than its room is worth.
+  expect(dot(duals, Float64Array.of(16_000, gibibytes(64), 110))).toBeLessThanOrEqual(160);
 });
 
 describe('the worth of a pod', () => {

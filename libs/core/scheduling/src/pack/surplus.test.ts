@@ -25,6 +25,14 @@ describe('nodes beyond those that anti-affinity needs', () => {
     expect(made.priceMicrosPerHour).toBeLessThanOrEqual(priceBefore);
   });
 
+  test('a mix of cpu and memory that is nearly balanced leaves neither to the end', () => {
+    const world = diverseWorld(500);
+    const made = plan(world.snapshot, world.pods, { ...defaultPlanOptions, stepsMax: 0 });
+    expect(made.newNodes).toHaveLength(100);
+    // With a price for cpu alone, memory was left to the end, and the plan cost $119.29.
+    expect(made.priceMicrosPerHour).toBeLessThan(115_000_000);
+  });
+
   test('are kept where it would cost more to do without: large pods beside small ones that must be apart', () => {
     const apart = {
       labels: { app: 'apart' },

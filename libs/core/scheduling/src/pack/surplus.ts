@@ -11,6 +11,11 @@ import { type PackBin, type PackContext, type Size } from './packing.js';
  */
 const surplusMax = 16;
 /**
+ * The price without the surplus nodes, as a multiple of that with them, up to which they are given
+ * up. A higher limit saves more nodes and costs more.
+ */
+const priceMost = 1.002;
+/**
  * The smallest other nodes that are tried as receivers of a surplus node. More may find a better
  * receiver and take more time.
  */
@@ -99,9 +104,9 @@ function spread(
 }
 
 /**
- * Removes nodes that no hostname rule needs, if the other nodes can take their pods at no higher
- * price. The other nodes exist in any case, because hostname rules decide their number, and each
- * has a little room to spare.
+ * Removes nodes that no hostname rule needs, if the other nodes can take their pods at hardly a
+ * higher price. The other nodes exist in any case, because hostname rules decide their number, and
+ * each has a little room to spare.
  */
 export function withoutSurplus(
   context: PackContext,
@@ -112,10 +117,11 @@ export function withoutSurplus(
     [...bin.contents.keys()].some((index) => Number.isFinite(context.kinds[index]?.perHost));
   const surplus = new Set(bins.filter((bin) => !limited(bin)));
   if (surplus.size === 0 || surplus.size > surplusMax || surplus.size === bins.length) return bins;
-  let best = bins;
+  let best: readonly PackBin[] | undefined;
   for (const fleet of [spread(context, bins, surplus), handedOver(context, bins, surplus)]) {
     const grown = greedyPack(context, false, shouldStop, fleet);
-    if (grown !== undefined && totalPrice(grown) <= totalPrice(best)) best = grown;
+    if (grown === undefined) continue;
+    if (best === undefined || totalPrice(grown) <= totalPrice(best)) best = grown;
   }
-  return best;
+  return best !== undefined && totalPrice(best) <= totalPrice(bins) * priceMost ? best : bins;
 }

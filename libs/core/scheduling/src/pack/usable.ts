@@ -11,7 +11,7 @@ export type Usable = {
 };
 
 /** The resources that pods trade against each other: cpu and memory, which lead every vector. */
-const traded = [0, 1] as const;
+export const traded = [0, 1] as const;
 /**
  * The share of a resource's demand whose most extreme pods judge a type. A smaller share would
  * judge types by pods that fill only few nodes.
