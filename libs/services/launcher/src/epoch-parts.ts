@@ -19,6 +19,7 @@ import { LearntCapacity } from './discovery/learnt-capacity.js';
 import { Pools } from './discovery/pools.js';
 import { UnavailableOfferings } from './discovery/unavailable.js';
 import { Launch } from './launch/launch.js';
+import { SubnetUse } from './launch/subnet-use.js';
 import { Templates } from './launch/templates.js';
 import { DisplacedPods } from './lifecycle/displaced-pods.js';
 import { Finalization } from './lifecycle/finalization.js';
@@ -70,8 +71,9 @@ export function epochParts(
     clusterName: config.clusterName,
     idleMs: config.discovery.templateIdleMs,
   });
+  const subnetUse = new SubnetUse();
   const isVoid = voidClaims.isVoid.bind(voidClaims);
-  const launch = new Launch({ ...shared, templates, isVoid }, config);
+  const launch = new Launch({ ...shared, templates, subnetUse, isVoid }, config);
   const rounds = new Rounds(
     { ...shared, report: new RoundReport(shared), onClaims: () => launch.wake() },
     config.admission,

@@ -114,8 +114,26 @@ export function offeringsFailed(
     overrides.map(({ instanceType, zone }) => ({ instanceType, zone, capacityType })),
   );
   if (scope === 'capacity-type') return requested;
+  // A subnet without addresses takes no type at all.
+  const named = scope === 'subnet' ? undefined : error.instanceType;
   return requested.filter(
     ({ instanceType, zone }) =>
-      (error.instanceType ?? instanceType) === instanceType && (error.zone ?? zone) === zone,
+      (named ?? instanceType) === instanceType && (error.zone ?? zone) === zone,
   );
+}
+
+/** The request's subnets, with their zones, that an error says have no free address. */
+export function subnetsRefused(
+  intent: LaunchIntent,
+  error: FleetOutcome['errors'][number],
+): readonly { readonly subnetId: string; readonly zone: string }[] {
+  const { scope } = classifyFleetError(error.awsCode, error.message);
+  const { subnetId, zone } = error;
+  // Without either the error may be of any of the request's subnets.
+  if (scope !== 'subnet' || (subnetId === undefined && zone === undefined)) return [];
+  const named = intent.request.configs
+    .flatMap(({ overrides }) => overrides)
+    .filter((each) => (subnetId ?? each.subnetId) === each.subnetId)
+    .filter((each) => (zone ?? each.zone) === each.zone);
+  return [...new Map(named.map((each) => [each.subnetId, each])).values()];
 }

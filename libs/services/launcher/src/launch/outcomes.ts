@@ -17,12 +17,13 @@ import type { ClusterWriter } from '../cluster/cluster-writer.js';
 import { type AnnouncementDeps, announceUnavailable } from '../discovery/announcement.js';
 import type { ClassCatalog, DiscoveredClass } from '../discovery/class-catalog.js';
 import type { UnavailableOfferings } from '../discovery/unavailable.js';
-import { type FailedCall, isCapacityError, offeringsFailed } from './errors.js';
+import { type FailedCall, isCapacityError, offeringsFailed, subnetsRefused } from './errors.js';
 import type { IntentOutcome } from './fleet-requests.js';
 import type { LaunchIntent } from './intent.js';
 import { launchDecision, noCapacityDecision } from './launch-decisions.js';
 import { launchedStatus, pairingChange } from './launched.js';
 import { type LaunchedInstance, pair } from './pairing.js';
+import type { SubnetUse } from './subnet-use.js';
 
 /** The ports and parts that `Outcomes` works with. */
 export type OutcomesDeps = AnnouncementDeps & {
@@ -35,6 +36,7 @@ export type OutcomesDeps = AnnouncementDeps & {
   readonly unavailable: UnavailableOfferings;
   readonly decisions: Decisions;
   readonly events: EventRecorder;
+  readonly subnetUse: SubnetUse;
 };
 type Done = Exclude<IntentOutcome, { readonly kind: 'again' }>;
 
@@ -70,7 +72,7 @@ export class Outcomes {
         'more instances were launched than claims are left; collection ends them',
         { intent: intent.id, instances: over.map((instance) => instance.id) },
       );
-    this.#avoid(intent, outcome.errors);
+    this.#avoid(intent, carriers, outcome.errors);
     this.#reportErrors(intent, outcome.errors);
     const wanting = left.filter((claim) => claim.deletionMs === undefined);
     if (outcome.shortage.kind !== 'capacity') return wanting;
@@ -162,11 +164,33 @@ export class Outcomes {
     }
   }
 
+  /**
+   * Notes that subnets have no address left. True when their zones have others: then the offerings
+   * can still be bought.
+   */
+  #hasOtherSubnet(
+    intent: LaunchIntent,
+    claim: NodeClaim | undefined,
+    error: FleetOutcome['errors'][number],
+  ): boolean {
+    const { catalog, subnetUse } = this.#deps;
+    const full = subnetsRefused(intent, error);
+    if (claim === undefined || full.length === 0) return false;
+    const subnets = catalog.discovered(classKey(claim.classRef))?.subnets ?? [];
+    for (const { subnetId } of full) subnetUse.fill(subnets, subnetId);
+    return full.every(({ zone }) => subnetUse.hasRoom(subnets, zone));
+  }
+
   /** Marks what an intent's errors name as unavailable, here and for the solvers. */
-  #avoid(intent: LaunchIntent, errors: FleetOutcome['errors']): void {
+  #avoid(
+    intent: LaunchIntent,
+    carriers: readonly NodeClaim[],
+    errors: FleetOutcome['errors'],
+  ): void {
     const marked = new Map<string, UnavailableOffering>();
     const nowMs = this.#deps.clock.nowMs();
     for (const error of errors) {
+      if (this.#hasOtherSubnet(intent, carriers[0], error)) continue;
       for (const offering of offeringsFailed(intent, error)) {
         const mark = this.#deps.unavailable.fail(offering, error.awsCode, nowMs);
         marked.set(offeringKey(mark), mark);

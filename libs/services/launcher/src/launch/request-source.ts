@@ -6,6 +6,7 @@ import type { ClassCatalog } from '../discovery/class-catalog.js';
 import type { Knowledge } from '../discovery/knowledge.js';
 import { isUnpaired } from './intent.js';
 import { buildRequest, type BuiltRequest, type RequestDeps } from './request.js';
+import type { SubnetUse } from './subnet-use.js';
 import type { Templates } from './templates.js';
 
 /** The knowledge of classes, types and templates that requests are made of. */
@@ -14,6 +15,7 @@ export type RequestSourceDeps = RequestDeps & {
   readonly catalog: ClassCatalog;
   readonly knowledge: Knowledge;
   readonly templates: Templates;
+  readonly subnetUse: SubnetUse;
 };
 
 /**
@@ -34,8 +36,8 @@ export class RequestSource {
    * least one claim.
    */
   build(claims: readonly NodeClaim[]): BuiltRequest | undefined {
-    const built = this.#build(claims);
-    if (built?.ok === true) this.#deps.templates.learn(built.templates);
+    const built = this.#built(claims);
+    if (built?.ok === true) this.#takeAddresses(claims, built);
     return built;
   }
 
@@ -45,7 +47,31 @@ export class RequestSource {
    */
   relearnTemplates(carriers: readonly NodeClaim[]): void {
     const unpaired = carriers.filter(isUnpaired);
-    if (unpaired.length > 0) this.build(unpaired);
+    if (unpaired.length > 0) this.#built(unpaired);
+  }
+
+  #built(claims: readonly NodeClaim[]): BuiltRequest | undefined {
+    const built = this.#build(claims);
+    if (built?.ok === true) this.#deps.templates.learn(built.templates);
+    return built;
+  }
+
+  /** A node takes at most an address for each of its pods; Karpenter counts the same. */
+  #takeAddresses(
+    claims: readonly NodeClaim[],
+    { request }: BuiltRequest & { readonly ok: true },
+  ): void {
+    const { catalog, cluster, subnetUse } = this.#deps;
+    const first = at(claims, 0);
+    const subnets = catalog.discovered(classKey(first.classRef))?.subnets ?? [];
+    const types = typesOfClaim(catalog, cluster, first);
+    const overrides = request.configs.flatMap((config) => config.overrides);
+    for (const subnetId of new Set(overrides.map((override) => override.subnetId))) {
+      const pods = overrides
+        .filter((override) => override.subnetId === subnetId)
+        .map(({ instanceType }) => types.get(instanceType)?.capacity['pods'] ?? 1);
+      subnetUse.take(subnets, subnetId, claims.length * Math.min(...pods));
+    }
   }
 
   #build(claims: readonly NodeClaim[]): BuiltRequest | undefined {
@@ -64,7 +90,7 @@ export class RequestSource {
     const { maxPriceMicrosPerHour, kubelet } = pool ?? {};
     return buildRequest(this.#deps, {
       claims,
-      discovered,
+      discovered: { ...discovered, subnets: this.#deps.subnetUse.free(discovered.subnets) },
       types: typesOfClaim(catalog, cluster, first),
       cluster: knowledge.cluster,
       typesMax: this.#typesMax,
