@@ -41,3 +41,32 @@ test('an instance that EC2 shows late is adopted by the claim that is left of it
   expect(bought).toContain(paired);
   expect(self.twin.instances.all()).toHaveLength(2);
 });
+
+test('instances that EC2 leaves out of the answer to a repeated request are found by their tag', async () => {
+  self = await launcherStage({ leaseMs: 1_000 });
+  await self.readyPool();
+  const ports = self.ports();
+  const sent = new Set<string>();
+  const createFleet: typeof ports.cloud.createFleet = async (request) => {
+    const isRepeated = sent.has(request.clientToken);
+    sent.add(request.clientToken);
+    const outcome = await ports.cloud.createFleet(request);
+    return isRepeated ? { ...outcome, instances: [], errors: [] } : outcome;
+  };
+  const answering = { ...ports, cloud: { ...ports.cloud, createFleet } };
+  const death = { when: 'after', effect: 'createFleet' } as const;
+  const victim = new Mortal(answering, death, self.stop.signal);
+  self.launcher('victim', { life: victim });
+  await self.planningPossible();
+  await self.kube.create(pods, podObject('p0'));
+  await self.until('the pod in view', () => self.planner.cluster.pods.size === 1);
+  await self.planner.planFor(['p0']);
+  await self.until('its death', () => victim.dead());
+  const [bought] = self.twin.instances.all().map(({ id }) => id);
+  self.launcher('successor', { ports: { ...answering, bus: self.connect() } });
+  const paired = await self.until('the claim with its instance', () => {
+    const claims = self.list(nodeClaims).map(claimFrom);
+    return claims.flatMap((claim) => instanceIdOf(claim) ?? [])[0];
+  });
+  expect([paired, sent.size, self.twin.instances.all().length]).toEqual([bought, 1, 1]);
+});

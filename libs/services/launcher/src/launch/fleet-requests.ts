@@ -81,7 +81,7 @@ export class FleetRequests {
     if (ageMs > this.#config.resendMaxMs || (unwanted && !options.isFresh))
       return this.#lookedUp(intent, ageMs);
     if (unwanted) return { kind: 'done', instances: [], shortage: { kind: 'none' }, errors: [] };
-    return this.#send(intent, ageMs, stop);
+    return this.#send(intent, { ...options, ageMs }, stop);
   }
 
   /** Instances that carry the intent's tag and have not ended. Rejects with CloudError. */
@@ -101,7 +101,11 @@ export class FleetRequests {
     return { kind: 'done', instances, shortage: { kind: 'none' }, errors: [] };
   }
 
-  async #send(intent: LaunchIntent, ageMs: number, stop: StopSignal): Promise<IntentOutcome> {
+  async #send(
+    intent: LaunchIntent,
+    { ageMs, isFresh }: { readonly ageMs: number; readonly isFresh: boolean },
+    stop: StopSignal,
+  ): Promise<IntentOutcome> {
     const { cloud, templates, bucket, metrics, clock } = this.#deps;
     const request = fleetRequestOf(intent);
     const names = request.configs.map((config) => config.launchTemplateName);
@@ -113,6 +117,9 @@ export class FleetRequests {
       bucket.succeeded();
       metrics.observe('dovetail_create_fleet_seconds', (clock.nowMs() - startedMs) / 1000);
       const shortage = shortageOf(outcome, intent.members.length);
+      // EC2 does not promise that a repeated token is answered with the instances of the first.
+      if (!isFresh && shortage.kind !== 'none' && outcome.errors.length === 0)
+        return await this.#lookedUp(intent, ageMs);
       if (shortage.kind === 'template-missing' && outcome.instances.length === 0)
         return await this.#remakeTemplates(
           intent,
