@@ -25,7 +25,7 @@ export type Asked =
   | { readonly kind: 'unknown' };
 
 /** A node to replace, its pods, and why they must move. `isUrgent`: by a deadline. */
-export type Moving = {
+type Moving = {
   readonly node: Node;
   readonly pods: readonly Pod[];
   readonly reason: string;
@@ -57,7 +57,7 @@ const podsMax = 5_000;
  */
 const alonePauseMs = 60_000;
 
-/** What the asking needs from outside, and the way to see whether pods have room. */
+/** The ports of the asking, and the way to see whether pods have room. */
 type RequestDeps = Pick<ReaperDeps, 'bus' | 'clock' | 'hash' | 'log' | 'metrics'> & {
   readonly hasRoom: (pods: readonly Pod[]) => boolean;
 };

@@ -31,7 +31,7 @@ type RefusedRequest = {
 /** Asks solvers to replace nodes that are being retired, and notes their answers on the nodes. */
 export class ReplacementRequests {
   readonly #context: ReaperContext;
-  /** What was written last about the asking, by node: the watch may be behind. */
+  /** The retirement as it was written last, by node: the watch may be behind. */
   readonly #written = new Map<string, Retirement>();
 
   constructor(context: ReaperContext) {
