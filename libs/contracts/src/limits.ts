@@ -9,6 +9,11 @@ export const limits = {
    */
   messageBytesMax: 512 * 1024,
   /**
+   * The most bytes of one part of a class's catalog. Every service reads each part in one go: 512
+   * KiB held a busy service for a third of a second.
+   */
+  catalogPartBytesMax: 64 * 1024,
+  /**
    * The most parts of one blob, 64 MiB. A manifest of more is refused before its parts are
    * collected.
    */

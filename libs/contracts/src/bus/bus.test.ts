@@ -6,7 +6,7 @@ import { memoryBus, MemoryBusServer } from '@dovetail/sim-bus';
 import { virtualClock } from '@dovetail/sim-clock';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
-import { encodeStateRecord } from '../codec/index.js';
+import { encodeClassCatalog, encodeStateRecord } from '../codec/index.js';
 import {
   blobHeader,
   type Channel,
@@ -257,6 +257,8 @@ describe('the catalog', () => {
     const seen = await heard(followCatalog(channel, stop));
     const parts = seen.flatMap((event) => (event.kind === 'class' ? [event.part] : []));
     expect(parts.length).toBeGreaterThan(1);
+    for (const part of parts)
+      expect(encodeClassCatalog(part).length).toBeLessThanOrEqual(limits.catalogPartBytesMax);
     expect(parts.every((part) => part.parts === parts.length && part.revision === 'r9')).toBe(true);
     expect(
       parts
@@ -270,9 +272,29 @@ describe('the catalog', () => {
   });
 });
 
+test('other work gets its turn while a large class is cut into parts', async () => {
+  const [type] = sampleCatalog.instanceTypes;
+  let nowMs = 0;
+  let turns = 0;
+  // A clock on which each look takes a millisecond.
+  const slow = {
+    nowMs: () => (nowMs += 1),
+    sleep: () => {
+      turns += 1;
+      return Promise.resolve();
+    },
+  };
+  await publishClassCatalog(
+    { ...channel, clock: slow },
+    { classUid: 'c', revision: 'r1', instanceTypes: Array.from({ length: 1_000 }, () => type!) },
+    { generation: '1' },
+  );
+  expect(turns).toBeGreaterThanOrEqual(19);
+});
+
 describe('the catalog of a class', () => {
   const [type] = sampleCatalog.instanceTypes;
-  const large = Array.from({ length: 6_000 }, (_, index) => ({ ...type!, name: `t${index}` }));
+  const large = Array.from({ length: 750 }, (_, index) => ({ ...type!, name: `t${index}` }));
   const revision = (name: string, instanceTypes: readonly InstanceType[]) =>
     publishClassCatalog(
       channel,

@@ -1,5 +1,11 @@
 import type { InstanceType } from '@dovetail/core-ec2-model';
-import type { PublishAck, StopSignal, StreamPosition } from '@dovetail/core-ports';
+import {
+  type Clock,
+  neverStopping,
+  type PublishAck,
+  type StopSignal,
+  type StreamPosition,
+} from '@dovetail/core-ports';
 
 import {
   decodeClassCatalog,
@@ -13,27 +19,35 @@ import { streamName, subjects } from '../subjects.js';
 import { type Channel, post, type Reader } from './channel.js';
 import type { MalformedMessage } from './state.js';
 
+/** How long measuring goes on without a pause, in milliseconds: as the loops of the services do. */
+const turnMs = 50;
+
 /**
- * Cuts a class's instance types into parts that fit a message, in order. There is at least one
- * part, which may be empty.
+ * Cuts a class's instance types into parts of a small size, in order. There is at least one part,
+ * which may be empty. A class has a thousand types, so other work gets its turn in between.
  */
-function catalogParts(
+async function catalogParts(
+  clock: Clock,
   catalog: Pick<ClassCatalog, 'classUid' | 'revision' | 'instanceTypes'>,
-): readonly ClassCatalog[] {
+): Promise<readonly ClassCatalog[]> {
   const sizeOf = (instanceTypes: readonly InstanceType[]): number =>
     encodeClassCatalog({ ...catalog, instanceTypes, part: 0xffff, parts: 0xffff }).length;
   const frame = sizeOf([]);
   const parts: InstanceType[][] = [[]];
   let size = frame;
+  let sinceMs = clock.nowMs();
   // Each type is measured alone, because measuring whole parts would encode each type many times.
   for (const type of catalog.instanceTypes) {
     const more = sizeOf([type]) - frame;
-    if (size + more > limits.messageBytesMax && (parts.at(-1)?.length ?? 0) > 0) {
+    if (size + more > limits.catalogPartBytesMax && (parts.at(-1)?.length ?? 0) > 0) {
       parts.push([]);
       size = frame;
     }
     parts.at(-1)?.push(type);
     size += more;
+    if (clock.nowMs() - sinceMs < turnMs) continue;
+    await clock.sleep(1, neverStopping);
+    sinceMs = clock.nowMs();
   }
   return parts.map((instanceTypes, part) => ({
     classUid: catalog.classUid,
@@ -55,7 +69,7 @@ export async function publishClassCatalog(
   catalog: Pick<ClassCatalog, 'classUid' | 'revision' | 'instanceTypes'>,
   options: { readonly generation: string; readonly stored?: Iterable<number> },
 ): Promise<void> {
-  const parts = catalogParts(catalog);
+  const parts = await catalogParts(channel.clock, catalog);
   const surplus = [...(options.stored ?? [])].filter((part) => part >= parts.length);
   await dropCatalogParts(channel, catalog.classUid, surplus, options);
   for (const part of parts) {
