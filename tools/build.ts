@@ -29,6 +29,9 @@ const bundled = {
   sourcesContent: false,
   keepNames: true,
   minifySyntax: true,
+  // V8 keeps a source as long as the process, comments too. Names stay, for stack traces.
+  minifyWhitespace: true,
+  lineLimit: 200,
   // The licences of what is bundled are in a file of their own, as most packages keep them in one.
   legalComments: 'none',
   metafile: true,

@@ -18,3 +18,11 @@ describe.each(readdirSync(dist).filter((file) => /\.m?js$/.test(file)))('dist/%s
     ).toEqual([]);
   });
 });
+
+test.each(['pod-watcher', 'solver', 'solver-worker', 'launcher', 'reaper'])(
+  "dist/%s.js is ASCII, so that its source takes one byte a character of the service's memory",
+  (name) => {
+    const text = readFileSync(join(dist, `${name}.js`), 'utf8');
+    expect([...text].filter((letter) => letter > '\u007f')).toEqual([]);
+  },
+);

@@ -8,7 +8,7 @@ const checks: Readonly<Record<string, (value: string) => boolean>> = {
     /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/.test(value) &&
     !Number.isNaN(Date.parse(value)),
   date: (value) => /^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(Date.parse(value)),
-  duration: (value) => /^[-+]?(\d+(\.\d+)?\s*(ns|us|µs|ms|s|m|h|d|w)\s*)+$/.test(value),
+  duration: (value) => /^[-+]?(\d+(\.\d+)?\s*(ns|us|\u00b5s|ms|s|m|h|d|w)\s*)+$/.test(value),
   uuid: (value) =>
     /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i.test(value),
   ipv4: (value) =>
