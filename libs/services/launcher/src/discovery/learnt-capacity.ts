@@ -11,7 +11,7 @@ import {
 import { compareText, type Node } from '@dovetail/core-kube-model';
 import { isTrue } from '@dovetail/service-kit';
 
-/** What nodes of a type and image differ by from the plan, and the node that showed it. */
+/** The difference of a type and image from the plan, and the node that showed it. */
 export type Learnt = {
   readonly instanceType: string;
   readonly imageId: string;
