@@ -35,7 +35,9 @@ test.each([
         progress: () => undefined,
       },
     );
-    const { gap } = (JSON.parse(out) as SimulationResult).cost;
+    const { hourly, lowerBound } = (JSON.parse(out) as SimulationResult).cost;
+    // The bound holds for nodes of some sizes as well, where no gap is shown.
+    const gap = hourly / lowerBound - 1;
     expect(gap).toBeGreaterThanOrEqual(0);
     expect(gap).toBeLessThanOrEqual(0.02);
   },
