@@ -47,7 +47,7 @@ function ratesOf(room: Float64Array, entries: readonly Omit<Entry, 'rated'>[]): 
 class Filling {
   readonly #entries: readonly Entry[];
   readonly #rates: Float64Array;
-  /** What the items from an entry on are worth beyond their requests at the rates. */
+  /** The worth of the items from an entry on, beyond their requests at the rates. */
   readonly #beyond: Float64Array;
   readonly #free: Float64Array;
   readonly #counts: number[];
