@@ -1,3 +1,4 @@
+import { compareText } from '@dovetail/core-kube-model';
 import { type KubeApi, kubeResources } from '@dovetail/core-ports';
 import { expect, test } from '@jest/globals';
 
@@ -56,7 +57,7 @@ function counted(calls: readonly Call[]): Readonly<Record<string, number>> {
   const counts = new Map<string, number>();
   for (const { verb, kind } of calls)
     counts.set(`${verb} ${kind}`, (counts.get(`${verb} ${kind}`) ?? 0) + 1);
-  return Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1)));
+  return Object.fromEntries([...counts].toSorted(([a], [b]) => compareText(a, b)));
 }
 
 /** Whether a call is of a look at a node. Collection lists all claims now and then. */

@@ -10,7 +10,7 @@ const microsPerDollar = 1_000_000;
  * The price of whole and partial nodes of these loads that hold everything, in dollars an hour, and
  * the worth of one more pod of each item in each place.
  */
-export type Priced = { readonly price: number; readonly worths: readonly Float64Array[] };
+type Priced = { readonly price: number; readonly worths: readonly Float64Array[] };
 
 /** The places where nodes can be bought, and the program that prices their loads. */
 export type Shopping = {

@@ -66,7 +66,7 @@ function launcherOn(): UntoldPlans {
 const bound = { kind: 'aggregate-lp', priceMicrosPerHour: 70 } as const;
 const plan = planValue('a', { plan: { ...planValue('a').plan, bound, priceMicrosPerHour: 100 } });
 
-/** What a solver tells once it has proven more. */
+/** The solver's decision once it has proven more. */
 const proven = (): Promise<unknown> => {
   const channel = stage.channelOf('solver');
   const told = { ...plan, plan: { ...plan.plan, bound: { ...bound, priceMicrosPerHour: 90 } } };
