@@ -56,4 +56,18 @@ describe('who needs a node', () => {
     waiting.delete('a');
     expect(waiting.inNeed()).toEqual([]);
   });
+
+  test('a pod that changes counts among those that it is equal to now', () => {
+    const waiting = new Waiting();
+    const after = (...pods: readonly Pod[]): readonly string[] => {
+      for (const pod of pods) waiting.set(pod);
+      return waiting.inNeed().map((pod) => pod.uid);
+    };
+    const labels = { app: 'x' };
+    expect(after(seen('a'), unseen('b'))).toEqual(['a', 'b']);
+    expect(after(unseen('b', { labels }))).toEqual(['a']);
+    expect(after(seen('a', { labels }))).toEqual(['a', 'b']);
+    expect(after(seen('a', { nodeName: 'n' }))).toEqual([]);
+    expect(after(seen('c', { labels }))).toEqual(['c']);
+  });
 });

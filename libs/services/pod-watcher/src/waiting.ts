@@ -1,10 +1,10 @@
 import { isUnplaced, type Pod } from '@dovetail/core-kube-model';
 
-/**
- * A pod that waits for a place. `came` is its turn among all pods seen. `alike` is the same text
- * for equal pods.
- */
-type Waiter = { readonly pod: Pod; readonly came: number; readonly alike: string };
+/** The pods that are equal in all that kube-scheduler reads: one value for all of them. */
+type Kind = { readonly text: string; pods: number };
+
+/** A pod that waits for a place. `came` is its turn among all pods seen. */
+type Waiter = { readonly pod: Pod; readonly came: number; readonly kind: Kind };
 
 /**
  * The pods that wait for a place. A pod needs a node once kube-scheduler has found no place for it.
@@ -16,21 +16,43 @@ type Waiter = { readonly pod: Pod; readonly came: number; readonly alike: string
  */
 export class Waiting {
   readonly #waiters = new Map<string, Waiter>();
+  /** By text. Each pod with a text of its own would make every look compare thousands of texts. */
+  readonly #kinds = new Map<string, Kind>();
   #came = 0;
 
   /** The pod has this state now. */
   set(pod: Pod): void {
     if (!isUnplaced(pod)) {
-      this.#waiters.delete(pod.uid);
+      this.delete(pod.uid);
       return;
     }
-    const came = this.#waiters.get(pod.uid)?.came ?? (this.#came += 1);
-    this.#waiters.set(pod.uid, { pod, came, alike: textOf(pod) });
+    const before = this.#waiters.get(pod.uid);
+    const kind = this.#kindOf(pod);
+    kind.pods += 1;
+    this.#waiters.set(pod.uid, { pod, came: before?.came ?? (this.#came += 1), kind });
+    this.#left(before?.kind);
   }
 
   /** The pod is gone. */
   delete(podUid: string): void {
+    const kind = this.#waiters.get(podUid)?.kind;
     this.#waiters.delete(podUid);
+    this.#left(kind);
+  }
+
+  #left(kind: Kind | undefined): void {
+    if (kind === undefined) return;
+    kind.pods -= 1;
+    if (kind.pods === 0) this.#kinds.delete(kind.text);
+  }
+
+  #kindOf(pod: Pod): Kind {
+    const text = textOf(pod);
+    const known = this.#kinds.get(text);
+    if (known !== undefined) return known;
+    const fresh = { text, pods: 0 };
+    this.#kinds.set(text, fresh);
+    return fresh;
   }
 
   /** Whether the pod waits for a place. */
@@ -42,14 +64,14 @@ export class Waiting {
    * The pods that need a node. kube-scheduler has reported each of them, or an equal earlier one.
    */
   inNeed(): readonly Pod[] {
-    const first = new Map<string, Waiter>();
+    const first = new Map<Kind, Waiter>();
     for (const waiter of this.#waiters.values()) {
-      const before = first.get(waiter.alike);
+      const before = first.get(waiter.kind);
       if (waiter.pod.unschedulable && (before === undefined || isAfter(before, waiter)))
-        first.set(waiter.alike, waiter);
+        first.set(waiter.kind, waiter);
     }
     const needs = (waiter: Waiter): boolean => {
-      const before = first.get(waiter.alike);
+      const before = first.get(waiter.kind);
       return waiter.pod.unschedulable || (before !== undefined && isAfter(waiter, before));
     };
     return [...this.#waiters.values()].filter(needs).map(({ pod }) => pod);
