@@ -1,0 +1,25 @@
+import { classShape, templateShape } from './karpenter-shapes.js';
+import type { AmiFamily } from './node-class.js';
+import { setHash, textHash } from './structure-hash.js';
+
+/** The version of a NodePool's hash in Karpenter 1.14. */
+export const nodePoolHashVersion = 'v3';
+/** The version of an EC2NodeClass' hash in Karpenter 1.14. */
+export const nodeClassHashVersion = 'v5';
+
+/**
+ * Hashes `spec.template` of a NodePool, as the API server has it, to Karpenter's own number.
+ * Requirements do not count. A duration counts in whole milliseconds, and the time that a taint
+ * was added does not count.
+ */
+export const karpenterPoolHash = (template: unknown): string => templateShape(template).toString();
+
+/**
+ * Hashes `spec` of an EC2NodeClass, as the API server has it, to Karpenter's own number. The bundle
+ * is the authority of the cluster that nodes get in their user data, in base64.
+ */
+export const karpenterClassHash = (
+  spec: unknown,
+  family: AmiFamily,
+  caBundle: string | undefined,
+): string => setHash([classShape(spec), textHash(family), textHash(caBundle ?? '')]).toString();
