@@ -1,4 +1,4 @@
-import { parseDurationMs } from '@dovetail/core-kube-model';
+import { parseDurationMs, recordOf } from '@dovetail/core-kube-model';
 
 import { mapHash, numberHash, setHash, structHash, textHash } from './structure-hash.js';
 
@@ -46,8 +46,6 @@ function sizeText(written: string): string {
 }
 const size: ValueHash = (raw) => textHash(sizeText(textOf(raw)));
 
-const recordOf = (raw: unknown): Readonly<Record<string, unknown>> =>
-  typeof raw === 'object' && raw !== null ? (raw as Readonly<Record<string, unknown>>) : {};
 const map =
   (value: ValueHash): ValueHash =>
   (raw) =>
