@@ -18,25 +18,36 @@ export function lateClaims(
   cluster: Cluster,
   epoch: { readonly number: number; readonly inherited: ReadonlySet<string> },
 ): readonly NodeClaim[] {
-  return [...cluster.claims.values()].filter((claim) => {
-    const mark = markOf(claim);
-    return (
-      mark !== undefined &&
-      mark.admission.epoch < epoch.number &&
-      !epoch.inherited.has(claim.uid) &&
-      claim.deletionMs === undefined &&
-      isUnpaired(claim)
-    );
-  });
+  return [...cluster.claims.values()].filter((claim) => isLate(claim, epoch));
+}
+
+/** Whether the claim is one of `lateClaims`. */
+export function isLate(
+  claim: NodeClaim,
+  epoch: { readonly number: number; readonly inherited: ReadonlySet<string> },
+): boolean {
+  const mark = markOf(claim);
+  return (
+    mark !== undefined &&
+    mark.admission.epoch < epoch.number &&
+    !epoch.inherited.has(claim.uid) &&
+    claim.deletionMs === undefined &&
+    isUnpaired(claim)
+  );
 }
 
 /** The claims that yield: of two that name one pod the later, unless it alone has an instance. */
-export function yieldingClaims(cluster: Cluster, nowMs: number): readonly NodeClaim[] {
-  const yielding = new Map<string, NodeClaim>();
-  for (const claim of cluster.claims.values()) {
-    if (claim.deletionMs !== undefined || !isUnpaired(claim)) continue;
-    const live = livePromise(cluster, claim.uid, nowMs);
-    const earlier = live?.waiting.some((pod) =>
+export const yieldingClaims = (cluster: Cluster, nowMs: number): readonly NodeClaim[] =>
+  [...cluster.claims.values()]
+    .filter((claim) => yields(cluster, claim, nowMs))
+    .sort((a, b) => compareText(a.name, b.name));
+
+/** Whether the claim is one of `yieldingClaims`. It costs the claim's own pods. */
+export function yields(cluster: Cluster, claim: NodeClaim, nowMs: number): boolean {
+  if (claim.deletionMs !== undefined || !isUnpaired(claim)) return false;
+  const live = livePromise(cluster, claim.uid, nowMs);
+  return (
+    live?.waiting.some((pod) =>
       cluster.promises.holdersOf(pod.uid).some((holder) => {
         const other = cluster.claims.get(holder);
         return (
@@ -46,10 +57,8 @@ export function yieldingClaims(cluster: Cluster, nowMs: number): readonly NodeCl
           isEarlier(other, claim)
         );
       }),
-    );
-    if (earlier === true) yielding.set(claim.uid, claim);
-  }
-  return [...yielding.values()].sort((a, b) => compareText(a.name, b.name));
+    ) === true
+  );
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Clock, Log, Metrics, StopSignal } from '@dovetail/core-ports';
 import { inParallel, Wake } from '@dovetail/service-kit';
 
 import type { ClusterWriter } from '../cluster/cluster-writer.js';
-import { lateClaims, yieldingClaims } from './take-over.js';
+import { isLate, lateClaims, yieldingClaims, yields } from './take-over.js';
 
 /** The mirror of claims, the means to delete them, and the epoch that judges them. */
 export type VoidClaimsDeps = {
@@ -23,9 +23,9 @@ export type VoidClaimsDeps = {
 const retryMs = 500;
 /**
  * A round writes its claims in a burst of events, and looking at all claims for each would cost
- * their square. `isVoid` looks at once, so nothing void is launched meanwhile.
+ * their square. `isVoid` looks at one claim at once, so nothing void is launched meanwhile.
  */
-const gatherMs = 50;
+const gatherMs = 500;
 
 /**
  * Deletes claims that must not be launched: a deposed launcher made them, or another claim has
@@ -34,9 +34,6 @@ const gatherMs = 50;
 export class VoidClaims {
   readonly #deps: VoidClaimsDeps;
   readonly #wake: Wake;
-  #known: ReadonlyMap<string, NodeClaim> | undefined;
-  /** Whether changes of claims are heard of, so that `#known` may be kept until the next. */
-  #isListening = false;
 
   constructor(deps: VoidClaimsDeps) {
     this.#deps = deps;
@@ -45,21 +42,21 @@ export class VoidClaims {
 
   /** Whether the claim must not be launched. */
   isVoid(claim: NodeClaim): boolean {
-    return this.#now().has(claim.uid);
+    const { cluster, epoch, clock } = this.#deps;
+    // The claim may have changed since the caller read it.
+    const newest = cluster.claims.get(claim.uid);
+    return (
+      newest !== undefined && (isLate(newest, epoch) || yields(cluster, newest, clock.nowMs()))
+    );
   }
 
   /** Deletes void claims until `stop`. */
   async run(stop: StopSignal): Promise<void> {
     const end = this.#deps.cluster.subscribe(({ kind }) => {
-      if (kind !== 'claim') return;
-      this.#known = undefined;
-      this.#wake.raise();
+      if (kind === 'claim') this.#wake.raise();
     });
-    this.#isListening = true;
     this.#wake.raise();
     while (!stop.aborted) await this.#deleteSome(stop);
-    this.#isListening = false;
-    this.#known = undefined;
     end();
   }
 
@@ -69,7 +66,7 @@ export class VoidClaims {
     await clock.sleep(gatherMs, stop);
     if (stop.aborted) return;
     try {
-      await inParallel([...this.#now().values()], 8, async (claim) => {
+      await inParallel(this.#now(), 8, async (claim) => {
         log.warn(
           'claim-void',
           'a claim is deleted: a deposed launcher made it, or another claim names its pods',
@@ -87,15 +84,8 @@ export class VoidClaims {
     }
   }
 
-  #now(): ReadonlyMap<string, NodeClaim> {
+  #now(): readonly NodeClaim[] {
     const { cluster, epoch, clock } = this.#deps;
-    if (this.#isListening && this.#known !== undefined) return this.#known;
-    this.#known = new Map(
-      [...lateClaims(cluster, epoch), ...yieldingClaims(cluster, clock.nowMs())].map((claim) => [
-        claim.uid,
-        claim,
-      ]),
-    );
-    return this.#known;
+    return [...new Set([...lateClaims(cluster, epoch), ...yieldingClaims(cluster, clock.nowMs())])];
   }
 }
