@@ -2,11 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { kubeResources } from '@dovetail/core-ports';
 import { claims, instances, nodes, ourNodes, untilRunning } from '@dovetail/test-support/cluster';
 import { poolReady } from '@dovetail/test-support/placement';
 import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
-import { openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
+import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 /** A NodeClaim without a pool, as a person applies it. */
@@ -75,7 +74,8 @@ describe.each(await worlds())('nodes that people make and delete, on the %s worl
       );
       expect(about[replaced]?.claimName).not.toBe(claim?.metadata.name);
       expect(replaced).toBeLessThan(drained);
-      expect(await at.list(kubeResources.nodeClaims)).toHaveLength(1);
+      // A Node goes before its NodeClaim does.
+      await eventually('one claim', async () => (await claims(at)).length === 1);
     },
   );
 });

@@ -21,6 +21,12 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 const root = join(import.meta.dirname, '..', '..');
 
+/** How often SSM was asked for images. */
+async function imagesAsked(at: TestWorld): Promise<number> {
+  const counts = await at.cloud<readonly { action: string; calls: number }[]>('GET', 'calls');
+  return counts.find(({ action }) => action === 'ssm:GetParameter')?.calls ?? 0;
+}
+
 describe.each(await worlds())('scenario expiry-upgrade on the %s world', (world) => {
   let at: TestWorld;
   beforeAll(async () => {
@@ -39,10 +45,16 @@ describe.each(await worlds())('scenario expiry-upgrade on the %s world', (world)
     const [old] = await instances(at);
     expect(old?.kubernetesVersion).toBe('1.33');
     const [oldName, onOld] = [old?.privateDnsName ?? '', await podNames(at)];
+    const asked = await imagesAsked(at);
     await at.cloud('POST', 'cluster', { version: '1.34' });
+    await at.lab.advanceClock(600_000);
+    await eventually(
+      'the launcher asks for the images of the new version',
+      async () => (await imagesAsked(at)) > asked,
+    );
     const [available, seen] = [await watchAvailable(at, 'app=inflate'), await watchNodes(at)];
     expect(available.now()).toBe(3);
-    await at.lab.advanceClock(1_801_000);
+    await at.lab.advanceClock(1_201_000);
     await eventually(
       'a node of the new version with all pods, and the old one gone',
       async () => {
