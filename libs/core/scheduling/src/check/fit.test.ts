@@ -1,4 +1,4 @@
-import type { HostPort, Pod } from '@dovetail/core-kube-model';
+import { type HostPort, type Pod, requirementsOf } from '@dovetail/core-kube-model';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
@@ -134,6 +134,22 @@ describe('a node of four cores that exists', () => {
       [],
     ],
     [
+      'keeps room for a daemonset of a zone that it may be launched in',
+      podsOf('p', 4, cores(1)),
+      {
+        state: 'in-flight',
+        requirements: requirementsOf([
+          { key: 'topology.kubernetes.io/zone', operator: 'In', values: ['a', 'b'] },
+        ]),
+      },
+      {
+        daemonSets: [
+          daemonSetOf('d', { ...cores(1), nodeSelector: { 'topology.kubernetes.io/zone': 'b' } }),
+        ],
+      },
+      ['node-full'],
+    ],
+    [
       'that is short of memory takes pods that ask for none',
       [podOf('p', { requests: { cpu: 1, memory: 0 } })],
       { pods: [over] },
@@ -191,6 +207,7 @@ describe('a new node', () => {
     ],
   });
   const one = [podOf('p')];
+  const inZone = (zone: string) => ({ nodeSelector: { 'topology.kubernetes.io/zone': zone } });
   test.each<[string, readonly string[], readonly string[]]>([
     ['holds pods on every option', onNew(podsOf('p', 2, cores(1)), [option(2), option(4)]), []],
     [
@@ -202,6 +219,27 @@ describe('a new node', () => {
       'keeps room for daemonsets',
       onNew(podsOf('p', 2, cores(1)), [option(2)], {
         snapshot: { daemonSets: [daemonSetOf('d')] },
+      }),
+      ['resources-too-large'],
+    ],
+    [
+      'keeps no room for daemonsets of other zones',
+      onNew(podsOf('p', 2, cores(1)), [option(2)], {
+        snapshot: { daemonSets: [daemonSetOf('d', inZone('b'))] },
+      }),
+      [],
+    ],
+    [
+      'keeps room for daemonsets of one of its zones',
+      onNew(podsOf('p', 2, cores(1)), [option(2), option(2, 'b')], {
+        snapshot: { daemonSets: [daemonSetOf('d', inZone('b'))] },
+      }),
+      ['resources-too-large'],
+    ],
+    [
+      'keeps room for daemonsets where its claim lets another type be launched',
+      onNew(podsOf('p', 2, cores(1)), [option(2), option(4, 'b')], {
+        snapshot: { daemonSets: [daemonSetOf('d', inZone('b'))] },
       }),
       ['resources-too-large'],
     ],

@@ -1,4 +1,4 @@
-import { poolKey } from '@dovetail/core-api';
+import { labels, poolKey } from '@dovetail/core-api';
 import type { InstanceType } from '@dovetail/core-ec2-model';
 import { at } from '@dovetail/core-invariant';
 import {
@@ -23,9 +23,10 @@ import {
   type Host,
   type Labels,
   labelsSatisfy,
-  podAccepts,
+  podMayAccept,
   type Variant,
 } from './hosts.js';
+import { otherForms } from './new-hosts.js';
 import { volumeViolations } from './volumes.js';
 
 const broken = (code: Violation['code'], host: Host, message: string): Violation => ({
@@ -40,7 +41,7 @@ const lifecycle: Labels = { 'karpenter.sh/registered': 'true', 'karpenter.sh/ini
 function daemonRuns(daemon: DaemonSet, variant: Variant, taints: readonly Taint[]): boolean {
   return (
     firstUntolerated(taints, daemon.template.tolerations) === undefined &&
-    podAccepts(daemon.template, variant, lifecycle)
+    podMayAccept(daemon.template, variant, lifecycle)
   );
 }
 
@@ -123,6 +124,17 @@ function optionFaults(host: Host, { option, ...variant }: Variant): readonly Fau
   return found;
 }
 
+const placeKeys: ReadonlySet<string> = new Set([labels.zone, labels.zoneId, labels.capacityType]);
+
+/** Whether a daemonset may run in one zone or capacity type and not in another. */
+const asksForPlace = ({ template }: DaemonSet): boolean =>
+  [
+    ...Object.keys(template.nodeSelector),
+    ...(template.requiredNodeAffinity ?? []).flatMap(({ matchExpressions }) =>
+      matchExpressions.map(({ key }) => key),
+    ),
+  ].some((key) => placeKeys.has(canonicalKey(key)));
+
 /** The types of a blueprint that run the same daemonsets. */
 type Crew = { readonly daemons: readonly Pod[]; readonly types: Set<InstanceType> };
 /** The facts about a blueprint that do not depend on its pods. */
@@ -138,7 +150,9 @@ function outlookOf(host: Host, snapshot: Surroundings): Outlook {
   const known = outlooks.get(host.blueprint);
   if (known?.daemonSets === snapshot.daemonSets) return known;
   const crews = new Map<string, Crew>();
-  for (const variant of host.blueprint.variants) {
+  const { variants } = host.blueprint;
+  const elsewhere = snapshot.daemonSets.some(asksForPlace) ? otherForms(variants) : [];
+  for (const variant of [...variants, ...elsewhere]) {
     if (variant.option === undefined) continue;
     const daemons = snapshot.daemonSets
       .filter((daemon) => daemonRuns(daemon, variant, host.taints))

@@ -3,6 +3,7 @@ import type { InstanceType, Offering } from '@dovetail/core-ec2-model';
 import {
   admits,
   admitsAbsence,
+  hasIntersection,
   type NodeSelectorTerm,
   type Pod,
   type Requirements,
@@ -182,6 +183,30 @@ export function podAccepts(pod: Pod, bare: Variant, more: Labels = {}): boolean 
   return (
     pod.requiredNodeAffinity === undefined ||
     pod.requiredNodeAffinity.some((term) => termMatches(variant, term))
+  );
+}
+
+/** Whether some value that a label may have is among those admitted. */
+const mayAdmit = (variant: Variant, key: string, set: ValueSet): boolean => {
+  const open = variant.labels[key] === undefined ? variant.open?.get(key) : undefined;
+  return open === undefined ? labelSatisfies(variant, key, set) : hasIntersection(open, set);
+};
+
+/**
+ * Whether a pod accepts a node with some value of each undecided label. A daemonset may then come
+ * to run there.
+ */
+export function podMayAccept(pod: Pod, bare: Variant, more: Labels): boolean {
+  const variant = { ...bare, labels: { ...bare.labels, ...more } };
+  const may = (wanted: Requirements): boolean =>
+    [...wanted].every(([key, set]) => mayAdmit(variant, key, set));
+  return (
+    may(requirementsFromSelector(pod.nodeSelector)) &&
+    (pod.requiredNodeAffinity === undefined ||
+      pod.requiredNodeAffinity.some(
+        ({ matchFields, matchExpressions }) =>
+          matchFields.length === 0 && matchExpressions.length > 0 && may(read(matchExpressions)),
+      ))
   );
 }
 

@@ -121,6 +121,28 @@ function variantsOf(bin: NewNode, pool: PoolOptions | undefined): readonly Varia
   });
 }
 
+/**
+ * The forms that a claim allows beside the options of its bin. It names types, zones and capacity
+ * types apart, so a type may be launched where only another one is an option.
+ */
+export function otherForms(variants: readonly Variant[]): readonly Variant[] {
+  const options = variants.flatMap(({ option }) => option ?? []);
+  const zones = new Set(options.map(({ offering }) => offering.zone));
+  const capacityTypes = new Set(options.map(({ offering }) => offering.capacityType));
+  const named = new Map(variants.map((variant) => [variant.option?.type, variant]));
+  const known = new Set(options.map(({ offering }) => offering));
+  return [...named.values()].flatMap(({ labels: own, option }) =>
+    (option?.type.offerings ?? []).flatMap((offering) =>
+      option === undefined ||
+      known.has(offering) ||
+      !zones.has(offering.zone) ||
+      !capacityTypes.has(offering.capacityType)
+        ? []
+        : [{ labels: { ...own, ...offeringLabels(offering) }, option: { ...option, offering } }],
+    ),
+  );
+}
+
 type Drawn = {
   readonly bin: NewNode;
   readonly pool: PoolOptions | undefined;

@@ -15,12 +15,8 @@ import type { State } from '../match/states.js';
 import { addTo, resourcesOf } from '../model/dimensions.js';
 import type { Group } from '../model/groups.js';
 import { meetsMinValues } from '../model/min-values.js';
-import {
-  type Offer,
-  type Template,
-  type TypeRoom,
-  withoutLaterLabels,
-} from '../model/templates.js';
+import { type Offer, type Template, withoutLaterLabels } from '../model/templates.js';
+import type { TypeRoom } from '../model/type-rooms.js';
 import type { BinOption, NewNode, Placement } from '../plan.js';
 import { type Bin, requestsIn } from '../rooms/bin.js';
 import type { Engine } from '../rooms/engine.js';
@@ -202,7 +198,7 @@ class Rendering {
       labels: labelsOf(this.#engine, state),
       notes: notesOf(this.#engine, state, {
         cheapest: at(offers, 0).type.type.name,
-        count: types.size,
+        count: new Set(names).size,
       }),
       minValuesRelaxed: !meetsMinValues(state.template, offers),
       overhead: leastOverhead(types),

@@ -5,6 +5,7 @@ import { chargeOf, type Offer } from '../model/templates.js';
 import { cheapestTypes, offersFor } from '../rooms/accounts.js';
 import type { Bin } from '../rooms/bin.js';
 import type { Engine } from '../rooms/engine.js';
+import { holdingAnywhere } from './anywhere.js';
 
 const equal = (a: readonly Offer[], b: readonly Offer[]): boolean =>
   a.length === b.length && a.every((offer, index) => offer === b[index]);
@@ -26,12 +27,15 @@ class OfferLists {
   of(bin: Bin): readonly Offer[] {
     const state = bin.state as State;
     const reservation = bin.offer?.offering.reservation?.id;
-    const choose = (): readonly Offer[] =>
-      cheapestTypes(
-        offersFor(state, bin).filter(({ offering }) => offering.reservation?.id === reservation),
-        this.#typesMax,
+    const choose = (): readonly Offer[] => {
+      const holding = offersFor(state, bin).filter(
+        ({ offering }) => offering.reservation?.id === reservation,
       );
-    if (bin.ports.length > 0) return choose();
+      return cheapestTypes(holdingAnywhere(holding, bin), this.#typesMax);
+    };
+    // What a node is charged as is always among its offers, so it has a part in the choice.
+    const byPlace = state.template.roomsByPlace !== undefined;
+    if (bin.ports.length > 0 || (byPlace && bin.offer !== undefined)) return choose();
     let text = `${state.id} ${reservation ?? ''}`;
     this.#sizesOf(state).forEach((sizes, r) => {
       text += ` ${rank(sizes, float64At(bin.used, r))}`;
@@ -55,7 +59,7 @@ class OfferLists {
   #sizesOf(state: State): readonly Float64Array[] {
     const known = this.#sizes.get(state);
     if (known !== undefined) return known;
-    const rooms = [...new Set(state.offers.map(({ type }) => type.room))];
+    const rooms = [...new Set(roomsOf(state))];
     const sizes = [...(rooms[0] ?? [])].map((_, r) =>
       Float64Array.from(new Set(rooms.map((room) => float64At(room, r)))).sort(),
     );
@@ -63,6 +67,14 @@ class OfferLists {
     return sizes;
   }
 }
+
+/** Returns the rooms that decide which offers of a state hold a load. */
+const roomsOf = ({ offers, template }: State): readonly Float64Array[] =>
+  template.roomsByPlace === undefined
+    ? offers.map(({ type }) => type.room)
+    : [...template.roomsByPlace.values()].flatMap(({ type, roomAs }) =>
+        type.offerings.flatMap((offering) => roomAs(offering)?.room ?? []),
+      );
 
 /** Returns how many of the sorted sizes are smaller than `used`. */
 function rank(sizes: Float64Array, used: number): number {

@@ -1,4 +1,5 @@
 import { sizesOf } from '@dovetail/core-api';
+import type { InstanceType } from '@dovetail/core-ec2-model';
 import { describeSet, type Requirements, requirementsOf, toSpecs } from '@dovetail/core-kube-model';
 
 import type { State } from '../match/states.js';
@@ -10,8 +11,8 @@ import { templateReason } from './pools.js';
 import { narrowing } from './types.js';
 
 function typesIn(offers: readonly Offer[]): number {
-  const types = new Set<Offer['type']>();
-  for (const { type } of offers) types.add(type);
+  const types = new Set<InstanceType>();
+  for (const { type } of offers) types.add(type.type);
   return types.size;
 }
 

@@ -3,7 +3,8 @@ import type { InstanceType } from '@dovetail/core-ec2-model';
 import { present } from '@dovetail/core-invariant';
 
 import { intersects } from '../model/daemons.js';
-import { admitsOffering, type Template } from '../model/templates.js';
+import type { Template } from '../model/templates.js';
+import { admitsOffering } from '../model/type-rooms.js';
 import type { Reason } from '../plan.js';
 import type { Engine } from '../rooms/engine.js';
 

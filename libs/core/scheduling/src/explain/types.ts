@@ -8,7 +8,8 @@ import {
 
 import { intersects } from '../model/daemons.js';
 import type { Shape } from '../model/shapes.js';
-import { admitsOffering, type Offer, type Template } from '../model/templates.js';
+import type { Offer, Template } from '../model/templates.js';
+import { admitsOffering } from '../model/type-rooms.js';
 import type { Reason } from '../plan.js';
 import { closest, closestOffered } from './hints.js';
 import { before, type Step, stepsText, typeNames } from './steps.js';

@@ -9,7 +9,8 @@ import {
 
 import { intersects } from '../model/daemons.js';
 import { type Shape, taintAgainst } from '../model/shapes.js';
-import { admitsOffering, type Offer, type Template, type TypeRoom } from '../model/templates.js';
+import type { Offer, Template } from '../model/templates.js';
+import { admitsOffering, type TypeRoom } from '../model/type-rooms.js';
 
 /**
  * The choices that a new node still has: the requirements of its pool combined with those of its

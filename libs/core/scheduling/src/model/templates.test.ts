@@ -17,13 +17,13 @@ import {
 } from '../testing/objects.js';
 import { worldOf } from '../world/world.js';
 import {
-  admitsOffering,
   heavierFirst,
   isOpen,
   templateRequirements,
   wellKnownLabels,
   withoutLaterLabels,
 } from './templates.js';
+import { admitsOffering } from './type-rooms.js';
 
 const zone = 'topology.kubernetes.io/zone';
 const capacityType = 'karpenter.sh/capacity-type';

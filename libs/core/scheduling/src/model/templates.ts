@@ -1,10 +1,7 @@
 import { classLabelOf, labels, type Pool, poolKey, poolLabelOf, sizesOf } from '@dovetail/core-api';
 import type { InstanceType, Offering } from '@dovetail/core-ec2-model';
-import { float64At } from '@dovetail/core-invariant';
 import {
-  admits,
   compareText,
-  type HostPort,
   intersectRequirements,
   type Requirements,
   requirementsFromLabels,
@@ -12,27 +9,18 @@ import {
   type Resources,
   subtractResources,
   sumResources,
-  type ValueSet,
 } from '@dovetail/core-kube-model';
 
 import type { ExistingNode, PlanOptions, Snapshot } from '../snapshot.js';
+import { type Daemon, daemonsOfTemplate, intersects } from './daemons.js';
+import type { Dimensions } from './dimensions.js';
 import {
-  type Daemon,
-  daemonsOfTemplate,
-  daemonsOfType,
-  intersects,
-  overheadOf,
-} from './daemons.js';
-import { type Dimensions, vectorOf } from './dimensions.js';
-
-/** An instance type as one template boots it. `room` is the part that daemonsets leave. */
-export type TypeRoom = {
-  readonly type: InstanceType;
-  /** Allocatable amounts less daemonsets. Invariant: no entry is below zero. */
-  readonly room: Float64Array;
-  readonly overhead: Float64Array;
-  readonly hostPorts: readonly HostPort[];
-};
+  admitsOffering,
+  dependOnPlace,
+  type SoldType,
+  type TypeRoom,
+  TypeRooms,
+} from './type-rooms.js';
 
 /**
  * One way to launch a node of a template. Offers are ordered by price, then type, zone, capacity
@@ -47,6 +35,11 @@ export type Template = {
   readonly pool: Pool;
   readonly requirements: Requirements;
   readonly offers: readonly Offer[];
+  /**
+   * The types by name, with their rooms by place. Present only if some daemonset runs in some zones
+   * or capacity types and not in others.
+   */
+  readonly roomsByPlace?: ReadonlyMap<string, SoldType>;
   /** The types that nodes are sized by; absent if all types count. */
   readonly sizes?: ReadonlySet<TypeRoom>;
   /**
@@ -184,15 +177,6 @@ function limitsOf(
   return { remaining: Object.fromEntries(reachable), limited: reachable.length > 0 };
 }
 
-const admitted = (set: ValueSet | undefined, value: string | undefined): boolean =>
-  set === undefined || (value === undefined ? !set.present : admits(set, value));
-
-/** Whether requirements admit this offering's zone, zone id and capacity type. */
-export const admitsOffering = (requirements: Requirements, offering: Offering): boolean =>
-  admitted(requirements.get(labels.zone), offering.zone) &&
-  admitted(requirements.get(labels.capacityType), offering.capacityType) &&
-  (offering.zoneId === undefined || admitted(requirements.get(labels.zoneId), offering.zoneId));
-
 const cheapestFirst = (a: Offer, b: Offer): number =>
   a.offering.priceMicrosPerHour - b.offering.priceMicrosPerHour ||
   compareText(a.type.type.name, b.type.type.name) ||
@@ -203,31 +187,50 @@ const cheapestFirst = (a: Offer, b: Offer): number =>
 const usable = (offering: Offering): boolean =>
   offering.available && (offering.reservation === undefined || offering.reservation.remaining > 0);
 
-function typeRooms(
+/** The types that a pool admits, with their rooms. */
+type Sold = Pick<Template, 'roomsByPlace'> & { readonly types: readonly SoldType[] };
+
+/**
+ * Returns the types that requirements admit, with their rooms. A pool with minValues counts a
+ * daemonset of some places on all offerings, because its nodes must keep many of them.
+ */
+function soldTypes(
   types: readonly InstanceType[],
-  requirements: Requirements,
-  daemons: readonly Daemon[],
-  tables: TemplateTables,
-): readonly TypeRoom[] {
-  const overheads = new Map<
-    string,
-    { readonly overhead: Float64Array; readonly hostPorts: readonly HostPort[] }
-  >();
-  return types
+  of: { readonly requirements: Requirements; readonly daemons: readonly Daemon[] },
+  { dimensions }: TemplateTables,
+): Sold {
+  const { requirements, daemons } = of;
+  const varied = [...requirements.values()].some(({ minValues }) => minValues !== undefined);
+  const byPlace = !varied && dependOnPlace(daemons);
+  const rooms = new TypeRooms(daemons, { dimensions, byPlace });
+  const sold = types
     .filter((type) => intersects(type.requirements, requirements))
-    .flatMap((type) => {
-      const mine = daemonsOfType(daemons, type.requirements);
-      const groupText = mine.map((daemon) => daemon.uid).join(',');
-      const known = overheads.get(groupText) ?? {
-        overhead: overheadOf(mine, tables.dimensions),
-        hostPorts: mine.flatMap((daemon) => daemon.hostPorts),
-      };
-      overheads.set(groupText, known);
-      const room = vectorOf(tables.dimensions, type.allocatable).map(
-        (amount, index) => amount - float64At(known.overhead, index),
-      );
-      return room.some((amount) => amount < 0) ? [] : [{ type, room, ...known }];
-    });
+    .map((type) => rooms.of(type));
+  return {
+    types: sold,
+    ...(byPlace ? { roomsByPlace: new Map(sold.map((one) => [one.type.name, one])) } : {}),
+  };
+}
+
+/** Returns the offers that can be bought now, for no more than the pool's cap. */
+function offersOf(
+  { types }: Sold,
+  { pool, requirements }: Pick<Template, 'pool' | 'requirements'>,
+  options: TemplateTables['options'],
+): Offer[] {
+  const cap = pool.maxPriceMicrosPerHour ?? Infinity;
+  return types.flatMap(({ type, roomAs }) =>
+    type.offerings.flatMap((offering) => {
+      if (
+        !usable(offering) ||
+        offering.priceMicrosPerHour > cap ||
+        !admitsOffering(requirements, offering)
+      )
+        return [];
+      const room = roomAs(offering);
+      return room === undefined ? [] : [{ type: room, offering: charged(offering, options) }];
+    }),
+  );
 }
 
 /**
@@ -272,17 +275,8 @@ export function templatesOf(snapshot: Snapshot, tables: TemplateTables): readonl
       { requirements, taints: pool.taints },
       tables.wellKnown,
     );
-    const cap = pool.maxPriceMicrosPerHour ?? Infinity;
-    const offers = typeRooms(instanceTypes, requirements, daemons, tables).flatMap((type) =>
-      type.type.offerings
-        .filter(
-          (offering) =>
-            usable(offering) &&
-            offering.priceMicrosPerHour <= cap &&
-            admitsOffering(requirements, offering),
-        )
-        .map((offering) => ({ type, offering: charged(offering, tables.options) })),
-    );
+    const { roomsByPlace, ...sold } = soldTypes(instanceTypes, { requirements, daemons }, tables);
+    const offers = offersOf(sold, { pool, requirements }, tables.options);
     const minValues = [...requirements].flatMap(([key, set]) =>
       set.minValues === undefined ? [] : [{ key, count: set.minValues }],
     );
@@ -293,6 +287,7 @@ export function templatesOf(snapshot: Snapshot, tables: TemplateTables): readonl
       pool,
       requirements,
       offers: offers.sort(cheapestFirst),
+      ...(roomsByPlace === undefined ? {} : { roomsByPlace }),
       minValues,
       reserves,
       ...limitsOf(pool, { nodes: snapshot.nodes, offers, pods: tables.pods }),

@@ -1,7 +1,8 @@
 import { float64At, int32At } from '@dovetail/core-invariant';
 
 import type { State } from '../match/states.js';
-import type { Offer, TypeRoom } from '../model/templates.js';
+import type { Offer } from '../model/templates.js';
+import type { TypeRoom } from '../model/type-rooms.js';
 import type { World } from '../world/world.js';
 import type { Kind, Portion } from './kinds.js';
 import { type PackContext, type Target } from './packing.js';

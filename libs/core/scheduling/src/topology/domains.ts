@@ -9,7 +9,8 @@ import {
 
 import { intersects } from '../model/daemons.js';
 import type { NodeFilter } from '../model/groups.js';
-import { admitsOffering, type Offer, type Template } from '../model/templates.js';
+import type { Offer, Template } from '../model/templates.js';
+import { admitsOffering } from '../model/type-rooms.js';
 
 /** Returns an offering's value for a label that offerings decide; undefined for every other key. */
 function offeringValue(offering: Offering, key: string): string | undefined {
