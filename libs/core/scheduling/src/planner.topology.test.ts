@@ -1,8 +1,13 @@
-import type { Pod, PodAffinityTerm, TopologySpreadConstraint } from '@dovetail/core-kube-model';
+import {
+  type Pod,
+  type PodAffinityTerm,
+  requirementsOf,
+  type TopologySpreadConstraint,
+} from '@dovetail/core-kube-model';
 import { describe, expect, test } from '@jest/globals';
 
 import { nodeOf, podOf, podsOf, poolOf, selecting } from './testing/objects.js';
-import { codesOf, perNode, planScenario, zoneCounts } from './testing/scenario.js';
+import { codesOf, perNode, planScenario, valuesAt, zoneCounts } from './testing/scenario.js';
 
 const zoneKey = 'topology.kubernetes.io/zone';
 const hostKey = 'kubernetes.io/hostname';
@@ -378,6 +383,28 @@ describe('pod affinity', () => {
         'w',
       ),
     ).toEqual([9]));
+  test.each<[string, readonly string[], boolean, readonly string[]]>([
+    [
+      'may come to two zones: they wait for it',
+      ['zone-a', 'zone-b'],
+      true,
+      ['pod-affinity', 'node-cordoned'],
+    ],
+    ['is surely in one zone: they join it', ['zone-a'], true, []],
+    ['has no pod like them: they start a zone', ['zone-a', 'zone-b'], false, []],
+  ])('pods that follow their own on a cordoned claim that %s', (_, zones, runs, codes) => {
+    const follow = web({ requiredPodAffinity: [term(zoneKey, 'web')] });
+    const claim = nodeOf('claim', {
+      state: 'in-flight',
+      cordoned: true,
+      requirements: requirementsOf([{ key: zoneKey, operator: 'In', values: zones }]),
+      promisedPods: runs ? [podOf('first', follow)] : [],
+    });
+    const made = planScenario({ pods: podsOf('w', 2, follow), snapshot: { nodes: [claim] } });
+    expect([codesOf(made, 'w-0'), codesOf(made, 'w-1')]).toEqual([codes, codes]);
+    expect(made.unplaced[0]?.reasons[0]?.message ?? 'not decided yet').toMatch('not decided yet');
+    if (codes.length === 0 && runs) expect(valuesAt(made, 'w-0', 'zone')).toEqual(zones);
+  });
   test('affinity to nobody is explained', () =>
     expect(
       codesOf(

@@ -8,13 +8,18 @@ export type Seat = { readonly host: Host; readonly pod: Pod; readonly planned: b
 const labelText = (namespace: string, key: string, value: string): string =>
   JSON.stringify([namespace, key, value]);
 
+/** The volume claims of a pod, as `namespace/name`. */
+export const claimsOf = ({ namespace, volumes }: Pod): readonly string[] =>
+  volumes.map(({ claimName }) => `${namespace}/${claimName}`);
+
 /**
- * The counted pods by label, so that each rule reads only the pods that it may select. Running pods
- * that are being deleted are not found.
+ * The counted pods by label and by volume claim, so that each rule reads only the pods that it may
+ * select. Running pods that are being deleted are not found.
  */
 export class Census {
   readonly #byNamespace = new Map<string, Set<Seat>>();
   readonly #byLabel = new Map<string, Set<Seat>>();
+  readonly #byClaim = new Map<string, Set<Seat>>();
   readonly #byHost = new Map<Host, readonly Seat[]>();
   /** Pods that keep others away from where they are. */
   readonly #guards = new Set<Seat>();
@@ -54,6 +59,11 @@ export class Census {
     return this.#guards;
   }
 
+  /** Returns the pods that use a volume claim, named as `claimsOf` does. */
+  users(claim: string): readonly Seat[] {
+    return [...(this.#byClaim.get(claim) ?? [])];
+  }
+
   /** Returns the pods in these namespaces that a selector selects. */
   matching(selector: LabelSelector | undefined, namespaces: Iterable<string>): readonly Seat[] {
     const found: Seat[] = [];
@@ -82,6 +92,7 @@ export class Census {
     join(this.#byNamespace, namespace, seat);
     for (const [key, value] of Object.entries(labels))
       join(this.#byLabel, labelText(namespace, key, value), seat);
+    for (const claim of claimsOf(seat.pod)) join(this.#byClaim, claim, seat);
   }
 
   #unseat(seat: Seat): void {
@@ -89,6 +100,7 @@ export class Census {
     leave(this.#byNamespace, namespace, seat);
     for (const [key, value] of Object.entries(labels))
       leave(this.#byLabel, labelText(namespace, key, value), seat);
+    for (const claim of claimsOf(seat.pod)) leave(this.#byClaim, claim, seat);
     this.#guards.delete(seat);
   }
 }

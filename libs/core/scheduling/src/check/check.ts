@@ -4,6 +4,7 @@ import type { Pod } from '@dovetail/core-kube-model';
 import type { NewNode, Placement, Plan, Violation } from '../plan.js';
 import type { PlanOptions, Snapshot, Surroundings } from '../snapshot.js';
 import { Census, type Seat } from './census.js';
+import { claimViolations } from './claims.js';
 import { hostViolations } from './fit.js';
 import { type Host, planning } from './hosts.js';
 import { limitViolations, reservationViolations } from './limits.js';
@@ -139,6 +140,7 @@ function together(
     ...spreadViolations(world),
     ...affinityViolations(world),
     ...antiAffinityViolations(world),
+    ...claimViolations({ asked, running: standing.census, planned, stays }, around),
     ...reservationViolations(fresh, around),
   ];
 }
@@ -158,7 +160,8 @@ const unknownNodes = (
 /**
  * Verifies a whole plan from the snapshot and the pods alone. It checks resources with daemonsets,
  * taints, node affinity, spread, (anti-)affinity in both directions, and host ports. It also checks
- * volumes, limits, reservations and prices, and that every pod is in exactly one place. Every
+ * volumes, claims of one pod, limits, reservations and prices, and that every pod is in exactly one
+ * place. Every
  * option of a new node must hold all its pods. A plan without violations may be carried out.
  */
 export function checkPlan(

@@ -124,6 +124,27 @@ describe('a pod that must be with others', () => {
       ['pod-affinity at b'],
     ],
     [
+      'does not start where one runs in a zone that is not decided',
+      {
+        a: { planned: [near('p', 'web', 'web')] },
+        x: { node: open, running: [plain('w', 'web')] },
+      },
+      ['pod-affinity at a'],
+    ],
+    [
+      'is in a zone that the others may not come to',
+      { a: { planned: [near('p', 'web', 'db')] }, x: { node: open, running: [plain('db', 'db')] } },
+      ['pod-affinity at a'],
+    ],
+    [
+      'starts where one runs on a node without a zone',
+      {
+        a: { planned: [near('p', 'web', 'web')] },
+        x: { node: { labels: {} }, running: [plain('w', 'web')] },
+      },
+      [],
+    ],
+    [
       'is on a node without a zone',
       { a: { node: { labels: {} }, planned: [near('p', 'web', 'web')] } },
       ['pod-affinity at a'],

@@ -125,12 +125,11 @@ const selectedBy = (
 ): boolean =>
   namespacesFor(term, owner, all).has(pod.namespace) && selectorMatches(term.selector, pod.labels);
 
-/**
- * The pods that a rule selects in one domain. A pod counts in every domain that its node may be in.
- */
+/** The pods that a rule selects in one domain. Only pods count whose node is surely there. */
 type Mates = { running: number; waiting: number; others: number };
 type Affinity = {
   readonly counts: ReadonlyMap<string, Mates>;
+  /** Whether a selected pod runs anywhere, also on a node whose domain is undecided. */
   readonly someRun: boolean;
   /** Domains in which pods wait for the rule and no other pod anchors it. */
   readonly started: ReadonlySet<string>;
@@ -140,22 +139,20 @@ const anchored = (mates: Mates): boolean => mates.running + mates.others > 0;
 
 function affinityOf(seats: readonly Seat[], key: string, waits: (pod: Pod) => boolean): Affinity {
   const counts = new Map<string, Mates>();
+  let someRun = false;
   for (const { host, pod, planned } of seats) {
-    for (const domain of domainsOf(host, key)) {
-      if (domain === undefined) continue;
-      const mates = counts.get(domain) ?? { running: 0, waiting: 0, others: 0 };
-      counts.set(domain, mates);
-      mates[!planned ? 'running' : waits(pod) ? 'waiting' : 'others'] += 1;
-    }
+    const domains = domainsOf(host, key);
+    const [domain] = domains;
+    someRun ||= !planned && domains.some((one) => one !== undefined);
+    if (domains.length !== 1 || domain === undefined) continue;
+    const mates = counts.get(domain) ?? { running: 0, waiting: 0, others: 0 };
+    counts.set(domain, mates);
+    mates[!planned ? 'running' : waits(pod) ? 'waiting' : 'others'] += 1;
   }
   const started = [...counts]
     .filter(([, mates]) => !anchored(mates) && mates.waiting > 0)
     .map(([domain]) => domain);
-  return {
-    counts,
-    someRun: [...counts.values()].some((mates) => mates.running > 0),
-    started: new Set(started),
-  };
+  return { counts, someRun, started: new Set(started) };
 }
 
 /**

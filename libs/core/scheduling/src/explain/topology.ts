@@ -70,10 +70,12 @@ function hostReason(engine: Engine, subject: string, role: Role): Reason {
 }
 
 /** Explains why a rule counts no pod in any domain. */
-const nobody = ({ group }: Role): string =>
-  group.kind === 'affinity'
-    ? 'the cluster has no pod that it selects'
-    : `no node that it may use has ${group.key}`;
+function nobody(ledger: Ledger, { group }: Role): string {
+  if (group.kind !== 'affinity') return `no node that it may use has ${group.key}`;
+  return ledger.of(group).undecided > 0
+    ? `the pods that it selects are on claims whose ${group.key} is not decided yet`
+    : 'the cluster has no pod that it selects';
+}
 
 /**
  * Returns the reason why no domain or no host is open to the class. It is the first rule that
@@ -98,7 +100,10 @@ export function topologyReason(engine: Engine, subject: string, cls: PodClass): 
   const [first] = blamed;
   if (first === undefined) return undefined;
   const details = blamed
-    .map((role) => `${ruleText(role)} (${countsOf(engine.ledger, role) || nobody(role)})`)
+    .map(
+      (role) =>
+        `${ruleText(role)} (${countsOf(engine.ledger, role) || nobody(engine.ledger, role)})`,
+    )
     .join(' and ');
   return {
     code: codeOf(first),

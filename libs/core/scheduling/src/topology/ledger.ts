@@ -19,6 +19,8 @@ export class DomainTallies {
   /** Domains over which the spread takes its minimum. */
   readonly eligible = new Set<string>();
   total = 0;
+  /** Selected pods of an affinity whose node may still come to be in any of several domains. */
+  undecided = 0;
 
   at(domain: string): Tally {
     let tally = this.tallies.get(domain);
@@ -31,6 +33,7 @@ export class DomainTallies {
     for (const [domain, tally] of other.tallies) this.tallies.set(domain, { ...tally });
     for (const domain of other.eligible) this.eligible.add(domain);
     this.total = other.total;
+    this.undecided = other.undecided;
   }
 
   /**
@@ -144,7 +147,7 @@ export class Ledger {
       role,
       tallies.tallies.get(domain),
       role.group.kind === 'spread' ? tallies.least(role.group) : 0,
-      tallies.total,
+      tallies.total + tallies.undecided,
       this.lenient,
     );
   }

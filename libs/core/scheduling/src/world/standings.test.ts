@@ -49,6 +49,7 @@ function standing(
     selected: Object.fromEntries([...tallies.tallies].map(([key, one]) => [key, one.selected])),
     carriers: Object.fromEntries([...tallies.tallies].map(([key, one]) => [key, one.carriers])),
     eligible: [...tallies.eligible].sort(),
+    undecided: tallies.undecided,
     onHosts: nodes.map((node) => standings.hosts.get(node.uid)?.get(0)?.selected ?? 0),
   };
 }
@@ -96,6 +97,17 @@ describe('a node in flight that may be in one of two zones', () => {
     expect(standing([inFlight({ promisedPods: [podOf('a', web())] })])).toMatchObject({
       selected: {},
       eligible: [],
+    });
+  });
+  test('counts in neither for affinity, and lets no pod start another zone', () => {
+    const node = inFlight({ promisedPods: [podOf('a', web())] });
+    expect(standing([node], { requiredPodAffinity: [apart(zone)] })).toMatchObject({
+      selected: {},
+      undecided: 1,
+    });
+    expect(standing([node], { requiredPodAffinity: [apart(host)] })).toMatchObject({
+      undecided: 0,
+      onHosts: [1],
     });
   });
   test('counts in both for anti-affinity', () => {

@@ -83,9 +83,11 @@ function notePod(
     }
     const domains = domainsOf(place, group.key);
     // A node in flight may end up in any of several domains. Anti-affinity avoids them all; a
-    // spread counts none.
+    // spread counts none. Affinity joins none of them, and no pod may start another one.
     if (domains.length === 1 || group.kind === 'anti')
       for (const domain of domains) tables.ledger.note(role, domain, 1, true);
+    else if (group.kind === 'affinity' && selected && domains.length > 1)
+      tables.ledger.of(group).undecided += 1;
   }
 }
 
