@@ -1,5 +1,6 @@
 export * from './budgets.js';
 export * from './collection.js';
+export * from './consolidation/command.js';
 export * from './cron.js';
 export * from './drain.js';
 export * from './eligibility.js';
