@@ -1,4 +1,5 @@
 import { present } from '@dovetail/core-invariant';
+import type { Pod } from '@dovetail/core-kube-model';
 import {
   checkPlan,
   defaultPlanOptions,
@@ -128,6 +129,14 @@ function reasonFor(world: BenchWorld, ours: Plan, theirs: Plan): string | undefi
   if (limited && unmet(theirs) > 0) return 'a limit makes Karpenter give up other preferences';
   if (weightOf(world, ours) > weightOf(world, theirs)) return 'Karpenter uses lighter pools';
   return undefined;
+}
+
+/** Returns the pods that have a place here and none in Karpenter's plan. */
+export function placedOnlyHere(world: BenchWorld, peer: PeerResult): readonly Pod[] {
+  const ours = plan(world.snapshot, world.pods, options);
+  const left = new Set(ours.unplaced.map(({ podUid }) => podUid));
+  const leftThere = new Set(theirPlan(world, peer, ours).unplaced.map(({ podUid }) => podUid));
+  return world.pods.filter(({ uid }) => !left.has(uid) && leftThere.has(uid));
 }
 
 /** Plans a world and says where Karpenter's plan of it is better. */

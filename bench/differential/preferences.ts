@@ -54,7 +54,8 @@ export function beyondSkew(
     if (domain !== undefined && selectorMatches(spread.selector, pod.labels))
       counts.set(domain, (counts.get(domain) ?? 0) + 1);
   }
-  const least = Math.min(...counts.values());
+  // The emptiest node of a spread over hostnames counts 0, as Karpenter has it.
+  const least = spread.topologyKey === hostKey ? 0 : Math.min(...counts.values());
   return [...counts.values()].reduce(
     (sum, count) => sum + Math.max(0, count - least - spread.maxSkew),
     0,
