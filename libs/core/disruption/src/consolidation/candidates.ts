@@ -1,0 +1,197 @@
+import { type NodeClaim, type Pool, poolKey } from '@dovetail/core-api';
+import { assert, present } from '@dovetail/core-invariant';
+import { compareText, isReschedulable, type Node, type Pod } from '@dovetail/core-kube-model';
+
+import { allowedDisruptions } from '../budgets.js';
+import { disruptionBlocks, type EligibilityOptions } from '../eligibility.js';
+import { podsThatCount } from '../emptiness.js';
+import { censusOf } from '../methods.js';
+import { type DisruptionNote, note } from '../refusal.js';
+import { conditionTrueSinceMs, isEnding, isInitialized, type NodeView } from '../view.js';
+import { balancedScore, disruptionCostOf, isBalanced, poolTotalsOf, priceOf } from './costs.js';
+
+/** A node that consolidation may give up, if its pods have another place. */
+export type Candidate = {
+  readonly view: NodeView & { readonly node: Node; readonly pool: Pool };
+  /** The pods that would need another place. */
+  readonly pods: readonly Pod[];
+  /** 0 if the price is unknown. */
+  readonly priceMicrosPerHour: number;
+  readonly disruptionCost: number;
+};
+
+/** The nodes that consolidation looks at, and the others with their reasons. */
+export type Candidates = {
+  /** The best saving per disruption first, the pools in turn. All are within their budgets. */
+  readonly candidates: readonly Candidate[];
+  /** Nodes that stay whatever a solver would say, for Events. */
+  readonly stays: readonly { readonly view: NodeView; readonly notes: readonly DisruptionNote[] }[];
+  /** When the next node may be consolidated. Absent: no time is waited for. */
+  readonly nextDueMs?: number;
+  /** How many more under-used nodes of each pool (`NodePool/default`) may be disrupted. */
+  readonly allowed: ReadonlyMap<string, number>;
+};
+
+/** Everything beside the nodes that finding candidates reads. */
+export type CandidateOptions = EligibilityOptions & {
+  /** Whether a claim is left alone for a while. Absent: none is. */
+  readonly pauses?: (claim: NodeClaim) => boolean;
+};
+
+/**
+ * Since when a node may be consolidated, or will be: `consolidateAfter` past its last pod event, or
+ * past its initialisation if no pod came. It is Karpenter's rule for the condition Consolidatable.
+ * Undefined: never.
+ */
+export function consolidatableMs({ claim, pool }: NodeView): number | undefined {
+  const afterMs = pool?.disruption.consolidateAfterMs;
+  const initializedMs = conditionTrueSinceMs(claim, 'Initialized');
+  if (afterMs === undefined || initializedMs === undefined) return undefined;
+  return (claim.lastPodEventMs ?? initializedMs) + afterMs;
+}
+
+type Verdict =
+  | { readonly kind: 'candidate'; readonly candidate: Candidate }
+  | { readonly kind: 'stays'; readonly notes: readonly DisruptionNote[] }
+  | { readonly kind: 'later'; readonly dueMs: number }
+  /** Not for consolidation: another method, or none, is responsible. */
+  | { readonly kind: 'other' };
+
+const other: Verdict = { kind: 'other' };
+
+function verdictOn(view: NodeView, options: CandidateOptions): Verdict {
+  const { node, pool, claim } = view;
+  if (node === undefined || pool === undefined || isEnding(view) || !isInitialized(view))
+    return other;
+  if (pool.replicas !== undefined || podsThatCount(view.pods).length === 0) return other;
+  if (options.pauses?.(claim) === true) return other;
+  const disabled = disabledBy(pool);
+  if (disabled !== undefined) return { kind: 'stays', notes: [disabled] };
+  const dueMs = consolidatableMs(view);
+  if (dueMs === undefined) return other;
+  if (dueMs > options.nowMs) return { kind: 'later', dueMs };
+  const notes = disruptionBlocks(view, options);
+  if (notes.length > 0) return { kind: 'stays', notes };
+  const pods = view.pods.filter(isReschedulable);
+  const priceMicrosPerHour = priceOf(view);
+  const disruptionCost = disruptionCostOf(pods);
+  return {
+    kind: 'candidate',
+    candidate: { view: { ...view, node, pool }, pods, priceMicrosPerHour, disruptionCost },
+  };
+}
+
+/** Why a pool consolidates none of its nodes with pods, in Karpenter's words. */
+function disabledBy({ identity: { name }, disruption }: Pool): DisruptionNote | undefined {
+  if (disruption.consolidateAfterMs === undefined)
+    return note('disruption-disabled', `NodePool "${name}" has consolidation disabled`, {
+      pool: name,
+    });
+  return disruption.policy === 'WhenEmpty'
+    ? note('disruption-disabled', `NodePool "${name}" has non-empty consolidation disabled`, {
+        pool: name,
+        policy: disruption.policy,
+      })
+    : undefined;
+}
+
+/** Finds the nodes that consolidation may give up now. The order of the views does not count. */
+export function consolidationCandidates(
+  views: readonly NodeView[],
+  options: CandidateOptions,
+): Candidates {
+  const candidates: Candidate[] = [];
+  const stays: Candidates['stays'][number][] = [];
+  let nextDueMs = Infinity;
+  for (const view of views.toSorted((a, b) => compareText(a.claim.name, b.claim.name))) {
+    const verdict = verdictOn(view, options);
+    if (verdict.kind === 'candidate') candidates.push(verdict.candidate);
+    if (verdict.kind === 'stays') stays.push({ view, notes: verdict.notes });
+    if (verdict.kind === 'later') nextDueMs = Math.min(nextDueMs, verdict.dueMs);
+  }
+  const worthwhile = withoutUnbalanced(candidates, views, stays);
+  const allowed = allowances(views, options.nowMs);
+  const inTurn = poolsInTurn(worthwhile.toSorted(bestFirst));
+  return {
+    candidates: withinBudgets(inTurn, allowed),
+    stays,
+    allowed,
+    ...(Number.isFinite(nextDueMs) ? { nextDueMs } : {}),
+  };
+}
+
+/** The most money per disruption first (Karpenter's SavingsRatio). */
+function bestFirst(a: Candidate, b: Candidate): number {
+  const byRatio = b.priceMicrosPerHour / b.disruptionCost - a.priceMicrosPerHour / a.disruptionCost;
+  return byRatio || compareText(a.view.claim.name, b.view.claim.name);
+}
+
+/** Leaves out what the policy Balanced would not do even if nothing had to be bought for it. */
+function withoutUnbalanced(
+  candidates: readonly Candidate[],
+  views: readonly NodeView[],
+  stays: Candidates['stays'][number][],
+): readonly Candidate[] {
+  const totals = poolTotalsOf(views);
+  return candidates.filter(({ view, priceMicrosPerHour, disruptionCost }) => {
+    if (view.pool.disruption.policy !== 'Balanced') return true;
+    const total = present(totals.get(poolKey(view.pool.identity)), 'a candidate has its pool');
+    const score = balancedScore({ savedMicrosPerHour: priceMicrosPerHour, disruptionCost }, total);
+    if (isBalanced(score)) return true;
+    const message = `its removal would save too little for its disruption: score ${score.toFixed(2)}, least 0.50`;
+    stays.push({ view, notes: [note('not-worthwhile', message, { score: score.toFixed(2) })] });
+    return false;
+  });
+}
+
+/** Takes one node of each pool after the other, so that no pool waits for a large one. */
+function poolsInTurn(candidates: readonly Candidate[]): readonly Candidate[] {
+  const byPool = new Map<string, Candidate[]>();
+  for (const candidate of candidates) {
+    const key = poolKey(candidate.view.pool.identity);
+    byPool.set(key, [...(byPool.get(key) ?? []), candidate]);
+  }
+  const rounds = Math.max(0, ...[...byPool.values()].map(({ length }) => length));
+  return Array.from({ length: rounds }).flatMap((_none, round) =>
+    [...byPool.values()].flatMap((ofPool) => ofPool.slice(round, round + 1)),
+  );
+}
+
+function allowances(views: readonly NodeView[], nowMs: number): ReadonlyMap<string, number> {
+  const census = censusOf(views);
+  const pools = new Map(
+    views.flatMap(({ pool }) => (pool === undefined ? [] : [[poolKey(pool.identity), pool]])),
+  );
+  return new Map(
+    [...pools].map(([key, { disruption }]) => {
+      const counted = census.get(key) ?? { nodes: 0, disrupted: 0 };
+      return [key, allowedDisruptions(disruption.budgets, 'Underutilized', counted, nowMs).allowed];
+    }),
+  );
+}
+
+/** The candidates whose pool may lose a node now at all. */
+const withinBudgets = (
+  candidates: readonly Candidate[],
+  allowed: ReadonlyMap<string, number>,
+): readonly Candidate[] =>
+  candidates.filter(({ view }) => (allowed.get(poolKey(view.pool.identity)) ?? 0) > 0);
+
+/**
+ * The longest beginning of the list whose nodes may all go at once, by the budgets of their pools.
+ * Later nodes of a pool that is spent are passed over.
+ */
+export function allAtOnce(
+  candidates: readonly Candidate[],
+  allowed: ReadonlyMap<string, number>,
+): readonly Candidate[] {
+  const left = new Map(allowed);
+  return candidates.filter(({ view }) => {
+    const key = poolKey(view.pool.identity);
+    const remaining = left.get(key) ?? 0;
+    assert(remaining >= 0, 'no more nodes are taken from a pool than it allows');
+    if (remaining === 0) return false;
+    left.set(key, remaining - 1);
+    return true;
+  });
+}
