@@ -102,6 +102,13 @@ const settings = {
     parse: text,
   },
   featureGates: featureGatesSetting,
+  consolidation: {
+    env: 'CONSOLIDATION',
+    flag: 'consolidation',
+    help: 'As in the reaper.',
+    fallback: 'none' as const,
+    parse: oneOf('none', 'delete'),
+  },
 } as const;
 
 type Settings = SettingsOf<typeof settings>;
@@ -268,13 +275,15 @@ function startLauncher(shared: Shared): Promise<Service> {
 
 function startReaper(shared: Shared): Promise<Service> {
   const { clusterName, region, endpoint, queueName, featureGates } = shared.settings;
+  const mode = shared.settings.consolidation;
+  const consolidation = { ...defaultReaperConfig.consolidation, mode };
   const { serve, leadership, ...around } = surroundings(shared, 'reaper', reaperMetrics);
   const aws = new AwsSession({ region, endpoint, clock: around.clock, log: around.log });
   const cloud = { ...awsInstances(aws), ...awsInstanceStatuses(aws), ...awsAccount(aws) };
   const queue = awsInterruptionQueue(aws, { queueName });
   const reaper = createReaper(
     { ...around, cloud, queue, leadership: leadership() },
-    { clusterName, ...defaultReaperConfig, ...featureGates },
+    { clusterName, ...defaultReaperConfig, consolidation, ...featureGates },
   );
   return serve({
     run: (stop) => reaper.run(stop).finally(() => aws.close()),

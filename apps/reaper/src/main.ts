@@ -12,13 +12,19 @@ import {
   commonSettings,
   featureGatesSetting,
   leaderSettings,
+  oneOf,
   runService,
   type Shell,
   systemHash,
   text,
 } from '@dovetail/runtime';
 import { EventRecorder, runBeside } from '@dovetail/service-kit';
-import { createReaper, defaultReaperConfig, reaperMetrics } from '@dovetail/service-reaper';
+import {
+  createReaper,
+  defaultReaperConfig,
+  type ReaperConfig,
+  reaperMetrics,
+} from '@dovetail/service-reaper';
 
 const settings = {
   ...commonSettings,
@@ -32,6 +38,13 @@ const settings = {
     parse: text,
   },
   featureGates: featureGatesSetting,
+  consolidation: {
+    env: 'CONSOLIDATION',
+    flag: 'consolidation',
+    help: 'delete: under-used nodes whose pods all fit on other nodes are given up; none: only empty nodes are.',
+    fallback: 'none' as const,
+    parse: oneOf('none', 'delete'),
+  },
 } as const;
 
 await runService(
@@ -46,7 +59,7 @@ await runService(
 
 function assemble(shell: Shell<typeof settings>): Assembled {
   const { metrics, clock, vitals } = shell;
-  const { clusterName, natsUrl, replicaName, kubeconfig, ...given } = shell.settings;
+  const { natsUrl, replicaName, kubeconfig, ...given } = shell.settings;
   const mayWrite = (): boolean => leadership.keepsOthersAway();
   const api = connectKubernetes({
     log: shell.log,
@@ -73,13 +86,19 @@ function assemble(shell: Shell<typeof settings>): Assembled {
   const deps = { kube, urgentKube: shell.watched(api.urgent), cloud, ...around };
   const service = createReaper(
     { ...deps, ...queueOf(aws, given.interruptionQueue) },
-    { clusterName, ...defaultReaperConfig, ...given.featureGates },
+    configOf(shell.settings),
   );
   const close = (): Promise<void> => {
     aws.close();
     return bus.close();
   };
   return { service: runBeside(service, (stop) => events.run(stop)), close };
+}
+
+function configOf(given: Shell<typeof settings>['settings']): ReaperConfig {
+  const { clusterName, featureGates, consolidation: mode } = given;
+  const consolidation = { ...defaultReaperConfig.consolidation, mode };
+  return { clusterName, ...defaultReaperConfig, consolidation, ...featureGates };
 }
 
 /** The queue of interruption notices, if one is named. */

@@ -1,7 +1,7 @@
 import { isRecord } from '@dovetail/core-kube-model';
 
 /** Why a node is retired. */
-export type RetirementCause = 'empty' | 'expired' | 'interrupted' | 'unhealthy';
+export type RetirementCause = 'empty' | 'expired' | 'interrupted' | 'unhealthy' | 'underutilized';
 
 /**
  * A retirement in progress, as in the annotation `dovetail.sh/retirement` of its Node. It holds all
@@ -16,7 +16,10 @@ export type Retirement = {
    * When the instance goes away by itself: two minutes after a spot notice (AWS' documentation).
    */
   readonly deadlineMs?: number;
-  /** The kind of interruption, or the type of the unhealthy condition. */
+  /**
+   * The kind of interruption, the type of the unhealthy condition, or the name of the command that
+   * gives up an under-used node.
+   */
   readonly detail?: string;
   /**
    * When a solver was last asked for a replacement. Written before asking, so a crash costs a wait
@@ -40,6 +43,7 @@ const causes: readonly string[] = [
   'expired',
   'interrupted',
   'unhealthy',
+  'underutilized',
 ] satisfies readonly RetirementCause[];
 const numberFields = ['deadlineMs', 'askedMs', 'unplaced', 'answeredMs'] as const;
 

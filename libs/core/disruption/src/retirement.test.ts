@@ -13,6 +13,7 @@ describe('a retirement', () => {
     interruptionWaitMs: 60_000,
     unansweredWaitMs: 30_000,
     unansweredExpiryMs: 300_000,
+    consolidationWaitMs: 600_000,
     drainReserveMs: 10_000,
     askAgainMs: 75_000,
     askAgainUrgentMs: 15_000,
@@ -38,6 +39,38 @@ describe('a retirement', () => {
   test.each([
     ['empty and still empty: ends', step({ cause: 'empty' }, { pods: [] }), 'end'],
     ['empty, but a pod came before the taint: is let go', step({ cause: 'empty' }), 'abandon'],
+    ['under-used: asks', step({ cause: 'underutilized' }), 'ask'],
+    [
+      'under-used, promised ready room: ends',
+      step({ cause: 'underutilized', ...asked }, { rooms: ready }),
+      'end',
+    ],
+    [
+      'under-used, promised on a node that is coming: waits',
+      step({ cause: 'underutilized', ...asked }, { rooms: coming }),
+      'wait',
+    ],
+    [
+      'under-used, and a solver has no place for a pod: is let go',
+      step({ cause: 'underutilized', ...asked, unplaced: 1 }),
+      'abandon',
+    ],
+    [
+      'under-used, and without room for too long: is let go',
+      step({ cause: 'underutilized', atMs: nowMs - 600_000 }),
+      'abandon',
+    ],
+    [
+      'under-used, and a pod says do-not-disrupt by now: is let go',
+      step(
+        { cause: 'underutilized', ...asked },
+        {
+          rooms: ready,
+          pods: [pod('a', { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } })],
+        },
+      ),
+      'abandon',
+    ],
     ['expired without pods: ends', step({}, { pods: [daemon('d')] }), 'end'],
     ['expired with pods: asks', step({}), 'ask'],
     ['asked a moment ago: waits', step({ askedMs: nowMs - 5_000 }), 'wait'],

@@ -27,6 +27,10 @@ export type RetirementLimits = {
    */
   readonly unansweredExpiryMs: number;
   /**
+   * An under-used node is kept if its pods have no other place after this time.
+   */
+  readonly consolidationWaitMs: number;
+  /**
    * The time that a drain takes beside the pods' grace, kept free before a deadline: evictions, and
    * the least duration of a drain.
    */
@@ -138,25 +142,57 @@ function isAllThatCanBe({ retirement, view, rooms }: RetirementFacts): boolean {
 
 /**
  * Decides the next step of a retirement. An empty node is looked at again and ends, or is let go.
- * An unhealthy node ends at once. Any other node ends once each of its pods that needs another
- * place is promised ready room, by what the launcher wrote on claims and nodes: a plan is not
- * enough, for it may be refused. Pods without room are asked for again. The node also ends when a
- * longer wait would cost its pods their grace.
+ * An unhealthy node ends at once. An under-used one is let go if its pods find no room. Any other
+ * node ends once each of its pods that needs another place is promised ready room, by what the
+ * launcher wrote on claims and nodes: a plan is not enough, for it may be refused. Pods without
+ * room are asked for again. The node also ends when a longer wait would cost its pods their grace.
  */
 export function retirementStep(facts: RetirementFacts): RetirementStep {
-  const { retirement, view, rooms, nowMs, limits } = facts;
+  const { retirement, view, rooms, nowMs } = facts;
   if (retirement.cause === 'empty') return emptyStep(facts);
   if (retirement.cause === 'unhealthy') return { kind: 'end' };
+  if (retirement.cause === 'underutilized') return consolidationStep(facts);
   const needy = view.pods.filter(isReschedulable);
   if (needy.every(({ uid }) => rooms.get(uid) === 'ready')) return endStep(facts);
   if (isUnanswered(facts)) return { kind: 'abandon', notes: [unanswered(facts)] };
   const limitMs = waitLimitMs(facts);
   if (nowMs >= limitMs) return endStep(facts, missing(facts, needy));
+  return askOrWait(facts, limitMs);
+}
+
+/** Asks for the pods without room, unless they were asked for a moment ago. */
+function askOrWait(
+  { retirement, view, rooms, nowMs, limits }: RetirementFacts,
+  limitMs: number,
+): RetirementStep {
   const againMs = retirement.deadlineMs === undefined ? limits.askAgainMs : limits.askAgainUrgentMs;
   const askMs = retirement.askedMs === undefined ? nowMs : retirement.askedMs + againMs;
-  const pods = podsWithoutRoom(needy, rooms);
+  const pods = podsWithoutRoom(view.pods, rooms);
   if (pods.length > 0 && nowMs >= askMs) return { kind: 'ask', pods, limitMs };
   return { kind: 'wait', untilMs: Math.min(limitMs, pods.length > 0 ? askMs : nowMs + againMs) };
+}
+
+/**
+ * Decides the next step for an under-used node, which is tainted by now. It ends once all of its
+ * pods are promised ready room. It is kept when anything speaks against its end, when a solver has
+ * no place for a pod, or when the wait gets too long.
+ */
+function consolidationStep(facts: RetirementFacts): RetirementStep {
+  const { retirement, view, rooms, nowMs, limits } = facts;
+  const blocks = disruptionBlocks(view, { ...facts, retiring: true });
+  if (blocks.length > 0) return { kind: 'abandon', notes: blocks };
+  const needy = view.pods.filter(isReschedulable);
+  if (needy.every(({ uid }) => rooms.get(uid) === 'ready')) return { kind: 'end' };
+  const unplaced = retirement.unplaced ?? 0;
+  const limitMs = retirement.atMs + limits.consolidationWaitMs;
+  if (unplaced === 0 && nowMs < limitMs) return askOrWait(facts, limitMs);
+  const seconds = Math.floor((nowMs - retirement.atMs) / 1000);
+  const message =
+    unplaced > 0
+      ? `${String(unplaced)} of its pods have no other place any more`
+      : `its pods have no other place after ${String(seconds)} s`;
+  const values = { waitedSeconds: seconds, unplaced, pods: needy.length };
+  return { kind: 'abandon', notes: [note('pods-without-place', message, values)] };
 }
 
 /** Whether no solver has answered for an expired node, for so long that another may try. */

@@ -6,6 +6,7 @@ export type ReaperConfig = {
   readonly clusterName: string;
   /** Whether unhealthy nodes are repaired: Karpenter's feature gate NodeRepair. */
   readonly nodeRepair: boolean;
+  readonly consolidation: ConsolidationConfig;
   readonly disruption: DisruptionConfig;
   readonly termination: TerminationConfig;
   readonly interruption: InterruptionConfig;
@@ -67,6 +68,19 @@ type DisruptionConfig = RetirementLimits & {
    * node costs two calls each time. The countdown of an empty node has a mark of its own.
    */
   readonly podEventPauseMs: number;
+};
+
+/** How under-used nodes are given up. */
+export type ConsolidationConfig = {
+  /** `delete`: nodes whose pods all fit on others are given up. `none`: only empty nodes are. */
+  readonly mode: 'none' | 'delete';
+  /**
+   * A command waits this long and is then judged again (Karpenter: 15 s). It trades the saving for
+   * moves that the next pods would have made needless.
+   */
+  readonly validationDelayMs: number;
+  /** The longest search of one pass (Karpenter's timeout of single-node consolidation). */
+  readonly searchMsMax: number;
 };
 
 /** How nodes are drained and their instances ended. */
@@ -158,6 +172,7 @@ type CollectionConfig = CollectionLimits &
 /** The defaults: Karpenter's where it has them. Everything else says why where it is declared. */
 export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
   nodeRepair: false,
+  consolidation: { mode: 'none', validationDelayMs: 15_000, searchMsMax: 180_000 },
   disruption: {
     passIntervalMs: 10_000,
     passPauseMs: 500,
@@ -174,6 +189,7 @@ export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
     interruptionWaitMs: 60_000,
     unansweredWaitMs: 30_000,
     unansweredExpiryMs: 300_000,
+    consolidationWaitMs: 600_000,
     drainReserveMs: 10_000,
     askAgainMs: 75_000,
     askAgainUrgentMs: 15_000,

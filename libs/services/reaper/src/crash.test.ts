@@ -2,6 +2,7 @@ import { kubeResources } from '@dovetail/core-ports';
 import type { Death } from '@dovetail/sim-stage';
 import { describe, expect, test } from '@jest/globals';
 
+import { defaultReaperConfig } from './config.js';
 import { ReaperStage } from './testing/reaper-stage.js';
 import { Replacements } from './testing/replacements.js';
 
@@ -16,6 +17,8 @@ type Story = {
   readonly happens: (cluster: ReaperStage, instances: readonly string[]) => void | Promise<void>;
   readonly nodesLeft: readonly string[];
   readonly replacements: number;
+  /** Whether the pods have room on `n2`, so that under-used nodes go. */
+  readonly room?: boolean;
   readonly seconds: number;
 };
 
@@ -74,6 +77,30 @@ const stories: readonly Story[] = [
     replacements: 1,
     seconds: 150,
   },
+  {
+    name: 'the end of an under-used node whose pods fit on another',
+    begin: async (cluster) => {
+      await cluster.nodePool('default', {
+        consolidationPolicy: 'WhenEmptyOrUnderutilized',
+        consolidateAfter: '5s',
+        budgets: [{ nodes: '100%' }],
+      });
+      const { instanceId } = await cluster.node('n1', { cpu: '2' });
+      await cluster.scale('web', 2);
+      await cluster.budget('web', 1);
+      await cluster.pass(1);
+      await cluster.node('n2', {
+        cpu: '8',
+        nodeAnnotations: { 'karpenter.sh/do-not-disrupt': 'true' },
+      });
+      return [instanceId];
+    },
+    happens: () => undefined,
+    nodesLeft: ['n2'],
+    replacements: 0,
+    room: true,
+    seconds: 150,
+  },
 ];
 
 /**
@@ -84,10 +111,13 @@ async function play(
   death?: Death,
 ): Promise<{ readonly effects: number; readonly end: unknown }> {
   const cluster = await new ReaperStage().begin();
-  const made = new Replacements(cluster, { afterMs: 5_000, node: { cpu: '8' } });
+  const room = story.room === true;
+  const made = new Replacements(cluster, { afterMs: 5_000, node: { cpu: '8' }, room });
+  const { consolidation } = defaultReaperConfig;
+  const config = room ? { consolidation: { ...consolidation, mode: 'delete' } as const } : {};
   const instances = await story.begin(cluster);
   await cluster.pass(2);
-  const first = cluster.reaper(death === undefined ? {} : { death });
+  const first = cluster.reaper(death === undefined ? { config } : { config, death });
   await cluster.pass(3);
   await story.happens(cluster, instances);
   const settled = (): boolean =>
@@ -97,7 +127,7 @@ async function play(
   const effects = first.life.effects.length;
   if (first.life.dead()) {
     await cluster.pass(3);
-    const second = cluster.reaper();
+    const second = cluster.reaper({ config });
     const { queue } = cluster.twin;
     // A message that was received and not deleted comes back after its visibility timeout.
     await cluster.pass(

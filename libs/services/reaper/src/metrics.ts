@@ -32,6 +32,9 @@ export const reaperMetrics: Readonly<Record<string, { readonly help: string }>> 
   karpenter_voluntary_disruption_decision_evaluation_duration_seconds: {
     help: 'How long a pass over all nodes took.',
   },
+  karpenter_voluntary_disruption_failed_validations_total: {
+    help: 'Commands that no longer held when they were judged again.',
+  },
   karpenter_voluntary_disruption_queue_failures_total: { help: 'Retirements that were given up.' },
   karpenter_pods_eviction_requests_total: {
     help: 'Evictions asked for, by the status code that came back.',

@@ -4,6 +4,7 @@ import { compareText } from '@dovetail/core-kube-model';
 import { type DebugState, messageOf, Stopper, type StopSignal } from '@dovetail/core-ports';
 import { type Again, WorkQueue } from '@dovetail/service-kit';
 
+import { Consolidations } from './consolidate/consolidations.js';
 import type { ReaperContext } from './context.js';
 import { Collector } from './end/collector.js';
 import { followNodeDeletion, followPoolDeletion } from './end/follow-deletion.js';
@@ -31,6 +32,7 @@ export class ReaperEpoch {
   readonly #retirer: Retirer;
   readonly #passes: Passes;
   readonly #repairs: Repairs;
+  readonly #consolidations: Consolidations;
   readonly #collector: Collector;
   readonly #leftovers: LeftoverTaints;
   readonly #queue: WorkQueue;
@@ -46,6 +48,7 @@ export class ReaperEpoch {
     this.#retirer = new Retirer(context);
     this.#passes = new Passes(context, this.#retirer);
     this.#repairs = new Repairs(context, this.#retirer);
+    this.#consolidations = new Consolidations(context, this.#retirer);
     this.#collector = new Collector(context, this.#identity);
     this.#leftovers = new LeftoverTaints(context);
     this.#queue = this.#queueOf('claims', config.termination.concurrency);
@@ -84,6 +87,7 @@ export class ReaperEpoch {
         this.#urgentAsks.run((claimName) => this.#ask(claimName), stop),
         this.#passes.run(stop),
         this.#repairs.run(stop),
+        this.#consolidations.run(stop),
         this.#collector.run(stop),
         this.#interruptions(stop),
         new ImpairedInstances(this.#context, this.#retirer).run(stop),

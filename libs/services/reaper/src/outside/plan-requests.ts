@@ -24,12 +24,16 @@ export type Asked =
   | { readonly kind: 'refused'; readonly code: string; readonly message: string }
   | { readonly kind: 'unknown' };
 
-/** A node to replace, its pods, and why they must move. `isUrgent`: by a deadline. */
+/**
+ * A node to replace, its pods, and why they must move. `isUrgent`: by a deadline. New nodes cost
+ * less than `priceBelowMicrosPerHour` each; with 0, none is bought.
+ */
 type Moving = {
   readonly node: Node;
   readonly pods: readonly Pod[];
   readonly reason: string;
   readonly isUrgent: boolean;
+  readonly priceBelowMicrosPerHour?: number;
 };
 
 /** A node whose asker waits for the answer. */
@@ -72,9 +76,9 @@ export class PlanRequests {
   readonly #deps: RequestDeps;
   readonly #config: RequestConfig;
   readonly #stop: StopSignal;
-  /** Nodes that wait to be asked for, by reason and haste. */
+  /** Nodes that wait to be asked for, by reason, haste and price. */
   readonly #waiting = new Map<string, Waiting[]>();
-  /** The nodes of the last joint plan, by reason and haste. */
+  /** The nodes of the last joint plan, by reason, haste and price. */
   readonly #planned = new Map<string, readonly Moving[]>();
   #aloneUntilMs = -Infinity;
 
@@ -86,7 +90,8 @@ export class PlanRequests {
 
   /** Asks for a place for the pods of this node. Answers for this node alone. */
   ask(moving: Moving): Promise<Asked> {
-    const key = `${moving.reason} ${String(moving.isUrgent)}`;
+    const { reason, isUrgent, priceBelowMicrosPerHour: below = '' } = moving;
+    const key = `${reason} ${String(isUrgent)} ${String(below)}`;
     const waiting = this.#waiting.get(key);
     return new Promise((resolve, reject) => {
       const added = { ...moving, resolve, reject };
@@ -256,6 +261,7 @@ function requestFor(together: readonly Moving[], budgetMs: number) {
   const [first, ...others] = together
     .map(({ node, reason }) => ({ nodeName: node.name, nodeUid: node.uid, reason }))
     .sort((a, b) => compareText(a.nodeUid, b.nodeUid));
+  const below = together[0]?.priceBelowMicrosPerHour;
   const commit: Replacement | undefined =
     first === undefined || others.length === 0
       ? first
@@ -264,6 +270,7 @@ function requestFor(together: readonly Moving[], budgetMs: number) {
     podUids: together.flatMap(({ pods }) => pods.map(({ uid }) => uid)).sort(compareText),
     withoutNodes: together.map(({ node }) => node.name).sort(compareText),
     ...(commit === undefined ? {} : { commit }),
+    ...(below === undefined ? {} : { maxPriceMicrosPerHour: below }),
     budgetMs,
   };
 }

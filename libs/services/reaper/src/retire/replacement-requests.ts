@@ -67,6 +67,8 @@ export class ReplacementRequests {
       pods,
       reason: cause,
       isUrgent: deadlineMs !== undefined,
+      // An under-used node goes only if nothing has to be bought for it.
+      ...(cause === 'underutilized' ? { priceBelowMicrosPerHour: 0 } : {}),
     });
     const answer = this.#answerTo(asked, retirement);
     if (answer === undefined) return undefined;

@@ -41,6 +41,10 @@ type Seen = {
   readonly step: RetirementStep;
 };
 
+/** Whether a node goes only if nothing speaks against it. */
+const isVoluntary = ({ cause }: Retirement): boolean =>
+  cause === 'empty' || cause === 'underutilized';
+
 /** How long a watch may be behind the API server, usually. */
 const behindMs = 1_000;
 
@@ -148,7 +152,8 @@ export class Retirer {
     const asking = { ...view, retirement };
     const refused = await this.#requests.ask(asking, seen.step.pods, retirement.deadlineMs);
     // A node without haste gives its place to others. One with a deadline goes on asking.
-    if (refused?.retirement.cause === 'expired')
+    const cause = refused?.retirement.cause;
+    if (refused !== undefined && (cause === 'expired' || cause === 'underutilized'))
       await this.#abandon(refused.view, refused.retirement, [refused.note]);
     return undefined;
   }
@@ -213,8 +218,8 @@ export class Retirer {
       if (step.kind === 'ask') return { afterMs: behindMs };
       return await this.#do(step, view, retirement);
     } catch (error) {
-      // A node with a pod that cannot be read is not known to be empty.
-      if (!(error instanceof UnreadablePod) || retirement.cause !== 'empty') throw error;
+      // A pod that cannot be read may speak against the end of its node.
+      if (!(error instanceof UnreadablePod) || !isVoluntary(retirement)) throw error;
       await this.#abandon(watched, retirement, [note('not-empty', error.message, {})]);
       return undefined;
     }
@@ -271,12 +276,12 @@ export class Retirer {
 
   /**
    * Promised pods may be younger than our watch: then all pods without a node are listed live. Only
-   * an empty node is judged by its promises.
+   * an empty or under-used node is judged by its promises.
    */
-  async #podLookup({ claim, node }: Retired, { cause }: Retirement): Promise<PodLookup> {
+  async #podLookup({ claim, node }: Retired, retirement: Retirement): Promise<PodLookup> {
     const { deps, cluster } = this.#context;
     const watched: PodLookup = (uid) => cluster.pods.get(uid);
-    if (cause !== 'empty') return watched;
+    if (!isVoluntary(retirement)) return watched;
     const promised = [claim, node].flatMap(
       (holder) => parsePromise(holder.annotations[annotations.promise])?.podUids ?? [],
     );

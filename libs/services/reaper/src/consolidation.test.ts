@@ -1,0 +1,130 @@
+import type { PlanRequest } from '@dovetail/contracts';
+import { kubeResources } from '@dovetail/core-ports';
+import { describe, expect, test } from '@jest/globals';
+
+import { defaultReaperConfig } from './config.js';
+import {
+  cluster,
+  decisions,
+  gone,
+  isDeleting,
+  reap,
+  replacements,
+  retirementOn,
+  started,
+  stateOf,
+  tainted,
+} from './testing/current-cluster.js';
+import type { Replacements } from './testing/replacements.js';
+
+const { nodes } = kubeResources;
+const { consolidation } = defaultReaperConfig;
+const deleting = { config: { consolidation: { ...consolidation, mode: 'delete' } as const } };
+const underused = (budget = '100%') => ({
+  consolidationPolicy: 'WhenEmptyOrUnderutilized',
+  consolidateAfter: '5s',
+  budgets: [{ nodes: budget }],
+});
+const commits = ({ requests }: Replacements): readonly PlanRequest[] =>
+  requests.filter(({ commit }) => commit !== undefined);
+
+/** Two pods fill `n1`, and `n2` has room for them. `n2` itself stays. */
+async function twoNodes(disruption: object = underused()): Promise<string> {
+  await started(disruption);
+  const { instanceId } = await cluster.node('n1', { cpu: '2' });
+  await cluster.scale('web', 2);
+  await cluster.pass(2);
+  const nodeAnnotations = { 'karpenter.sh/do-not-disrupt': 'true' };
+  await cluster.node('n2', { cpu: '8', nodeAnnotations });
+  return instanceId;
+}
+
+describe('an under-used node', () => {
+  test('whose pods fit on another is given up after two looks, once they are promised room', async () => {
+    const instanceId = await twoNodes();
+    const solver = replacements({ afterMs: 0, room: true });
+    reap(deleting);
+    expect(await cluster.pass(30, () => solver.requests.length === 1, 1_000)).toBe(true);
+    await cluster.pass(14);
+    expect([tainted('n1'), solver.requests.length]).toEqual([false, 1]);
+    expect(await cluster.pass(60, gone('claim-n1'))).toBe(true);
+    expect(cluster.names(nodes)).toEqual(['n2']);
+    expect(stateOf(instanceId)).toBe('terminated');
+    expect(cluster.workloads.nodesOf('web')).toEqual(['n2']);
+    expect(commits(solver)).toMatchObject([
+      { maxPriceMicrosPerHour: 0, withoutNodes: ['n1'], commit: { reason: 'underutilized' } },
+    ]);
+    const told = await decisions();
+    expect(told[0]).toMatchObject({
+      kind: 'disrupt',
+      summary: 'ending n1: underutilized',
+      reasons: [{ code: 'underutilized' }],
+    });
+  });
+
+  test.each<[string, object, (() => Promise<unknown>) | undefined]>([
+    ['its budget is zero', underused('0'), undefined],
+    ['its policy is WhenEmpty', { ...underused(), consolidationPolicy: 'WhenEmpty' }, undefined],
+    ['its consolidateAfter is Never', { ...underused(), consolidateAfter: 'Never' }, undefined],
+    ['a PodDisruptionBudget allows no eviction', underused(), () => cluster.budget('web', 2)],
+  ])('stays while %s', async (_what, disruption, begin) => {
+    await twoNodes(disruption);
+    await begin?.();
+    const solver = replacements({ afterMs: 0, room: true });
+    reap(deleting);
+    await cluster.pass(60);
+    expect([isDeleting('claim-n1'), tainted('n1'), solver.requests.length]).toEqual([
+      false,
+      false,
+      0,
+    ]);
+  });
+
+  test('stays while consolidation is off', async () => {
+    await twoNodes();
+    const solver = replacements({ afterMs: 0, room: true });
+    reap();
+    await cluster.pass(60);
+    expect([isDeleting('claim-n1'), solver.requests.length]).toEqual([false, 0]);
+  });
+
+  test('stays while a node would have to be bought for its pods, and an Event says so', async () => {
+    await twoNodes();
+    const solver = replacements({ afterMs: 0 });
+    reap(deleting);
+    await cluster.pass(60);
+    expect([isDeleting('claim-n1'), tainted('n1'), commits(solver)]).toEqual([false, false, []]);
+    expect(cluster.events('Unconsolidatable')).toContain(
+      "Can't remove without creating 1 candidates",
+    );
+  });
+
+  test('stays untouched when its pods fit nowhere any more at the second look', async () => {
+    await twoNodes();
+    let looks = 0;
+    const solver = replacements({
+      afterMs: 0,
+      room: true,
+      places: (podUids) => ((looks += 1) === 1 ? podUids : []),
+    });
+    reap(deleting);
+    await cluster.pass(30, () => solver.requests.length === 2, 1_000);
+    await cluster.pass(5);
+    expect([isDeleting('claim-n1'), tainted('n1'), commits(solver)]).toEqual([false, false, []]);
+  });
+
+  test('is given back its place when its pods fit nowhere any more after the taint', async () => {
+    await twoNodes();
+    const solver = replacements({
+      afterMs: 0,
+      room: true,
+      admits: (podUids, request) => (request < 3 ? podUids : []),
+      places: (podUids) => (commits(solver).length === 0 ? podUids : []),
+    });
+    reap(deleting);
+    expect(await cluster.pass(60, () => tainted('n1'), 500)).toBe(true);
+    expect(await cluster.pass(30, () => !tainted('n1'), 500)).toBe(true);
+    expect([isDeleting('claim-n1'), retirementOn('n1')]).toEqual([false, undefined]);
+    expect(cluster.workloads.nodesOf('web')).toEqual(['n1']);
+  });
+});

@@ -1,0 +1,44 @@
+import { type PlanReply, requestPlan } from '@dovetail/contracts';
+import { compareText, type Node, type Pod } from '@dovetail/core-kube-model';
+import { BusError } from '@dovetail/core-ports';
+
+import type { ReaperContext } from '../context.js';
+import { channelOf } from '../deps.js';
+
+/** Nodes that might go, their pods, and the price below which new nodes would be bought. */
+type Question = {
+  readonly nodes: readonly Node[];
+  readonly pods: readonly Pod[];
+  readonly priceBelowMicrosPerHour: number;
+};
+
+/**
+ * Asks a solver where these pods would go if these nodes were gone. The plan is not carried out.
+ * Undefined: no solver has answered, or it refuses.
+ */
+export async function askWhatIf(
+  { deps, config }: Pick<ReaperContext, 'config' | 'deps'>,
+  { nodes, pods, priceBelowMicrosPerHour }: Question,
+): Promise<PlanReply | undefined> {
+  const { metrics, log } = deps;
+  const { planBudgetMs, planTimeoutMs } = config.disruption;
+  const request = {
+    podUids: pods.map(({ uid }) => uid).sort(compareText),
+    withoutNodes: nodes.map(({ name }) => name).sort(compareText),
+    maxPriceMicrosPerHour: priceBelowMicrosPerHour,
+    budgetMs: planBudgetMs,
+  };
+  const about = { nodes: request.withoutNodes };
+  const options = { timeoutMs: planTimeoutMs };
+  try {
+    const outcome = await requestPlan(channelOf(deps, config), 'plan', request, options);
+    metrics.count('dovetail_whatif_total', { outcome: outcome.ok ? 'explored' : outcome.code });
+    if (outcome.ok) return outcome.reply;
+    log.info('consolidation-refused', `no what-if: ${outcome.code}: ${outcome.message}`, about);
+  } catch (error) {
+    if (!(error instanceof BusError)) throw error;
+    metrics.count('dovetail_whatif_total', { outcome: error.code });
+    log.info('consolidation-unanswered', `no what-if: no solver answered: ${error.code}`, about);
+  }
+  return undefined;
+}
