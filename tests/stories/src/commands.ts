@@ -77,8 +77,8 @@ const makeClass: Command['run'] = (stage, { name = '' }) =>
   stage.kube.create(ec2NodeClasses, nodeClassObject(name));
 
 /**
- * Settings: capacity (on-demand, spot), types (comma between), expire, empty (after how long),
- * class.
+ * Settings: capacity (on-demand, spot), types (comma between), expire, class, and after how long
+ * nodes go that are empty, or also under-used ones (consolidate).
  */
 const makePool: Command['run'] = (stage, { name = '', settings = '' }) => {
   const set = new Map(
@@ -107,8 +107,8 @@ const makePool: Command['run'] = (stage, { name = '', settings = '' }) => {
       ],
     },
     disruption: {
-      consolidationPolicy: 'WhenEmpty',
-      consolidateAfter: set.get('empty') ?? 'Never',
+      consolidationPolicy: set.has('consolidate') ? 'WhenEmptyOrUnderutilized' : 'WhenEmpty',
+      consolidateAfter: set.get('consolidate') ?? set.get('empty') ?? 'Never',
       budgets: [{ nodes: '100%' }],
     },
   });
