@@ -4,6 +4,7 @@ export * from './consolidation/candidates.js';
 export * from './consolidation/command.js';
 export * from './consolidation/costs.js';
 export * from './consolidation/removal.js';
+export * from './consolidation/replacement.js';
 export * from './cron.js';
 export * from './drain.js';
 export * from './eligibility.js';

@@ -1,9 +1,16 @@
-import type { Placement, Plan } from '@dovetail/core-scheduling';
+import type { NewNode, Placement, Plan } from '@dovetail/core-scheduling';
 
 import { type DisruptionNote, note } from '../refusal.js';
 import { isEnding, isInitialized, type NodeView } from '../view.js';
 import { type Candidate, consolidatableMs } from './candidates.js';
-import { type Command, commandOf, type JudgedPosition, type PodMove } from './command.js';
+import {
+  type Command,
+  commandOf,
+  type Destination,
+  type JudgedPosition,
+  type NodeOut,
+  type PodMove,
+} from './command.js';
 
 /** A solver's plan for the pods of a candidate, and the state that it is based on. */
 export type WhatIf = { readonly plan: Plan; readonly position: JudgedPosition };
@@ -31,6 +38,51 @@ export function unsettledUids(views: readonly NodeView[], nowMs: number): Readon
   );
 }
 
+/** The moves of all pods, or the reason why one of them cannot move. */
+export type Moves =
+  | { readonly kind: 'moves'; readonly moves: readonly PodMove[] }
+  | Extract<Judged, { readonly kind: 'stays' }>;
+
+/** Finds the place of each pod of the candidates in a plan. Each place has settled, or is new. */
+export function movesOf(
+  candidates: readonly Candidate[],
+  { placements, newNodes }: Pick<Plan, 'newNodes' | 'placements'>,
+  unsettled: ReadonlySet<string>,
+): Moves {
+  const placed = new Map<string, Placement | NewNode>(
+    [...placements, ...newNodes].flatMap((to) => to.podUids.map((uid) => [uid, to] as const)),
+  );
+  const going = new Set(candidates.map(({ view }) => view.node.uid));
+  const moves: PodMove[] = [];
+  for (const { view, pods } of candidates)
+    for (const { uid, namespace, name } of pods) {
+      const to = placed.get(uid);
+      if (to === undefined)
+        return withoutPlace(`pod ${namespace}/${name} fits on no other node`, uid);
+      const isTaken = 'nodeUid' in to && (unsettled.has(to.nodeUid) || going.has(to.nodeUid));
+      if (isTaken)
+        return withoutPlace(
+          `pod ${namespace}/${name} fits only on ${to.nodeName}, which is too new`,
+          uid,
+        );
+      moves.push({ podUid: uid, namespace, name, fromNodeUid: view.node.uid, to: placeOf(to) });
+    }
+  return { kind: 'moves', moves };
+}
+
+const placeOf = (to: Placement | NewNode): Destination =>
+  'nodeUid' in to
+    ? { kind: 'node', nodeName: to.nodeName, nodeUid: to.nodeUid }
+    : { kind: 'bin', binId: to.id };
+
+const withoutPlace = (
+  message: string,
+  podUid: string,
+): Extract<Judged, { readonly kind: 'stays' }> => ({
+  kind: 'stays',
+  note: note('pods-without-place', message, { podUid }),
+});
+
 /**
  * Judges whether a node can go without another being bought: each of its pods has a place on a node
  * that stays and has settled.
@@ -40,51 +92,45 @@ export function judgeRemoval(
   { plan, position }: WhatIf,
   unsettled: ReadonlySet<string>,
 ): Judged {
-  const placed = new Map(
-    plan.placements.flatMap((to) => to.podUids.map((uid): [string, Placement] => [uid, to])),
-  );
-  const { node } = candidate.view;
-  if (plan.newNodes.length > 0) {
-    const count = String(plan.newNodes.length);
-    const message = `Can't remove without creating ${count} candidates`;
-    return { kind: 'stays', note: note('needs-new-node', message, { newNodes: count }) };
-  }
-  const moves: PodMove[] = [];
-  for (const { uid, namespace, name } of candidate.pods) {
-    const to = placed.get(uid);
-    if (to === undefined) return stays(`pod ${namespace}/${name} fits on no other node`, uid);
-    if (unsettled.has(to.nodeUid) || to.nodeUid === node.uid)
-      return stays(`pod ${namespace}/${name} fits only on ${to.nodeName}, which is too new`, uid);
-    const place = { kind: 'node', nodeName: to.nodeName, nodeUid: to.nodeUid } as const;
-    moves.push({ podUid: uid, namespace, name, fromNodeUid: node.uid, to: place });
-  }
-  return { kind: 'command', command: removalOf(candidate, moves, position) };
+  if (plan.newNodes.length > 0) return needsNewNodes(plan.newNodes.length);
+  const found = movesOf([candidate], plan, unsettled);
+  if (found.kind === 'stays') return found;
+  return { kind: 'command', command: removalOf([candidate], found.moves, position) };
 }
 
-const stays = (message: string, podUid: string): Judged => ({
+/** The note that nodes would have to be bought, in Karpenter's words. */
+export const needsNewNodes = (count: number): Extract<Judged, { readonly kind: 'stays' }> => ({
   kind: 'stays',
-  note: note('pods-without-place', message, { podUid }),
+  note: note('needs-new-node', `Can't remove without creating ${String(count)} candidates`, {
+    newNodes: count,
+  }),
 });
 
-function removalOf(
-  { view: { node, claim, pool }, priceMicrosPerHour, disruptionCost }: Candidate,
+/** The command that gives up these nodes and buys none. */
+export const removalOf = (
+  candidates: readonly Candidate[],
   moves: readonly PodMove[],
   position: JudgedPosition,
-): Command {
-  const out = {
-    nodeUid: node.uid,
-    nodeName: node.name,
-    claimUid: claim.uid,
-    claimName: claim.name,
-    pool: pool.identity,
-    priceMicrosPerHour,
-  };
-  return commandOf({
+): Command =>
+  commandOf({
     cause: 'underutilized',
-    nodesOut: [out],
+    nodesOut: candidates.map(nodeOutOf),
     nodesIn: [],
     moves,
-    disruptionCost,
+    disruptionCost: costOfAll(candidates),
     position,
   });
-}
+
+/** The cost of disrupting all of these nodes. */
+export const costOfAll = (candidates: readonly Candidate[]): number =>
+  candidates.reduce((sum, { disruptionCost }) => sum + disruptionCost, 0);
+
+/** The candidate as a command names it. */
+export const nodeOutOf = ({ view, priceMicrosPerHour }: Candidate): NodeOut => ({
+  nodeUid: view.node.uid,
+  nodeName: view.node.name,
+  claimUid: view.claim.uid,
+  claimName: view.claim.name,
+  pool: view.pool.identity,
+  priceMicrosPerHour,
+});

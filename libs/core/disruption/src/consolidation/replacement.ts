@@ -1,0 +1,162 @@
+import { labels } from '@dovetail/core-api';
+import type { RequirementSpec } from '@dovetail/core-kube-model';
+import type { BinOption, NewNode } from '@dovetail/core-scheduling';
+
+import { type DisruptionNote, note } from '../refusal.js';
+import type { Candidate } from './candidates.js';
+import { commandOf } from './command.js';
+import {
+  costOfAll,
+  type Judged,
+  movesOf,
+  needsNewNodes,
+  nodeOutOf,
+  removalOf,
+  type WhatIf,
+} from './removal.js';
+
+/** The rules that a replacement must satisfy beside being cheaper. */
+export type ReplacementRules = {
+  /** Karpenter's feature gate SpotToSpotConsolidation. */
+  readonly spotToSpot: boolean;
+  /** A smaller saving is left, in micro-dollars an hour: it is not worth the disruption. */
+  readonly savingMin: number;
+  /** The same as a share of the price before. */
+  readonly savingShareMin: number;
+};
+
+/**
+ * Types that must be cheaper before one Spot node replaces another, so that the new one is not the
+ * next to be interrupted (Karpenter's MinInstanceTypesForSpotToSpotConsolidation).
+ */
+const spotTypesMin = 15;
+
+type Kept =
+  | { readonly kind: 'kept'; readonly options: readonly BinOption[] }
+  | { readonly kind: 'none'; readonly note: DisruptionNote };
+
+/**
+ * Judges whether nodes can go together, with one cheaper node for them at most (Karpenter's single-
+ * and multi-node consolidation). Only types stay whose dearest option costs less than all nodes
+ * that go: a launch may take any of a type's options.
+ */
+export function judgeReplacement(
+  candidates: readonly Candidate[],
+  { plan, position }: WhatIf,
+  unsettled: ReadonlySet<string>,
+  rules: ReplacementRules,
+): Judged {
+  const found = movesOf(candidates, plan, unsettled);
+  if (found.kind === 'stays') return found;
+  const [bin] = plan.newNodes;
+  if (bin === undefined)
+    return { kind: 'command', command: removalOf(candidates, found.moves, position) };
+  if (plan.newNodes.length > 1) return needsNewNodes(plan.newNodes.length);
+  const kept = optionsFor(candidates, bin, rules);
+  if (kept.kind === 'none') return { kind: 'stays', note: kept.note };
+  const prices = kept.options.map(({ priceMicrosPerHour }) => priceMicrosPerHour);
+  const command = commandOf({
+    cause: 'underutilized',
+    nodesOut: candidates.map(nodeOutOf),
+    nodesIn: [
+      {
+        bin: narrowed(bin, kept.options),
+        priceMicrosPerHour: Math.min(...prices),
+        priceCapMicrosPerHour: Math.max(...prices),
+      },
+    ],
+    moves: found.moves,
+    disruptionCost: costOfAll(candidates),
+    position,
+  });
+  return { kind: 'command', command };
+}
+
+/** The options that the replacement may be launched as, the cheapest first. */
+function optionsFor(candidates: readonly Candidate[], bin: NewNode, rules: ReplacementRules): Kept {
+  const before = candidates.reduce((sum, { priceMicrosPerHour }) => sum + priceMicrosPerHour, 0);
+  const isAllSpot = candidates.every(({ view }) => labelOf(view, labels.capacityType) === 'spot');
+  const offersSpot = bin.options.some(({ capacityType }) => capacityType === 'spot');
+  if (isAllSpot && offersSpot && !rules.spotToSpot)
+    return none(
+      "SpotToSpotConsolidation is disabled, can't replace a spot node with a spot node",
+      before,
+    );
+  const saving = Math.max(rules.savingMin, rules.savingShareMin * before);
+  const below = Math.min(before - saving, sameTypePriceOf(candidates, bin));
+  const ofOneKind = isAllSpot && offersSpot ? bin.options.filter(isSpot) : bin.options;
+  const cheaper = cheaperTypes(ofOneKind, below);
+  // Launched as either, the on-demand one might be the dearer: Karpenter pins it to Spot.
+  const pinned = cheaper.some(isSpot) ? cheaper.filter(isSpot) : cheaper;
+  const lack = lackOf(pinned, bin, { isSpotToSpot: isAllSpot && offersSpot, candidates });
+  return lack === undefined ? { kind: 'kept', options: pinned } : none(lack, before);
+}
+
+const isSpot = ({ capacityType }: BinOption): boolean => capacityType === 'spot';
+
+const labelOf = ({ claim, node }: Candidate['view'], key: string): string | undefined =>
+  node.labels[key] ?? claim.labels[key];
+
+/**
+ * If the replacement may be of a type that also goes, it must be cheaper than the cheapest such
+ * node: else it would be enough to keep that one (Karpenter's filterOutSameInstanceType). A single
+ * node is compared by its price alone.
+ */
+function sameTypePriceOf(candidates: readonly Candidate[], { options }: NewNode): number {
+  if (candidates.length < 2) return Infinity;
+  const offered = new Set(options.map(({ instanceType }) => instanceType));
+  const same = candidates.filter(({ view }) =>
+    offered.has(labelOf(view, labels.instanceType) ?? ''),
+  );
+  return Math.min(...same.map(({ priceMicrosPerHour }) => priceMicrosPerHour));
+}
+
+function cheaperTypes(options: readonly BinOption[], below: number): readonly BinOption[] {
+  const dear = new Set(
+    options
+      .filter(({ priceMicrosPerHour }) => priceMicrosPerHour >= below)
+      .map(({ instanceType, capacityType }) => `${instanceType} ${capacityType}`),
+  );
+  return options.filter(
+    ({ instanceType, capacityType }) => !dear.has(`${instanceType} ${capacityType}`),
+  );
+}
+
+/** Why the options that are left are too few; undefined when they suffice. */
+function lackOf(
+  options: readonly BinOption[],
+  { requirements }: NewNode,
+  of: { readonly isSpotToSpot: boolean; readonly candidates: readonly Candidate[] },
+): string | undefined {
+  const types = new Set(options.map(({ instanceType }) => instanceType)).size;
+  if (types === 0)
+    return of.isSpotToSpot
+      ? "Can't replace spot node with a cheaper spot node"
+      : "Can't replace with a cheaper node";
+  const wanted = requirements.find(({ key }) => key === labels.instanceType)?.minValues ?? 0;
+  if (types < wanted)
+    return `minValues needs ${String(wanted)} cheaper types, got ${String(types)}`;
+  if (of.isSpotToSpot && of.candidates.length === 1 && types < spotTypesMin)
+    return `SpotToSpotConsolidation requires ${String(spotTypesMin)} cheaper instance type options than the current candidate to consolidate, got ${String(types)}`;
+  return undefined;
+}
+
+const none = (message: string, before: number): Kept => ({
+  kind: 'none',
+  note: note('not-worthwhile', message, { priceBeforeMicrosPerHour: before }),
+});
+
+/** The bin with these options alone, in its requirements, too. */
+function narrowed(bin: NewNode, options: readonly BinOption[]): NewNode {
+  const values: Readonly<Record<string, ReadonlySet<string>>> = {
+    [labels.instanceType]: new Set(options.map(({ instanceType }) => instanceType)),
+    [labels.zone]: new Set(options.map(({ zone }) => zone)),
+    [labels.capacityType]: new Set<string>(options.map(({ capacityType }) => capacityType)),
+  };
+  const requirements = bin.requirements.map((each): RequirementSpec => {
+    const left = values[each.key];
+    if (left === undefined || each.operator !== 'In') return each;
+    return { ...each, values: each.values.filter((value) => left.has(value)) };
+  });
+  return { ...bin, options, requirements };
+}
