@@ -33,7 +33,7 @@ class OfferLists {
       );
       return cheapestTypes(holdingAnywhere(holding, bin), this.#typesMax);
     };
-    // What a node is charged as is always among its offers, so it has a part in the choice.
+    // A node keeps the offer that it is charged as, so that offer has a part in the choice.
     const byPlace = state.template.roomsByPlace !== undefined;
     if (bin.ports.length > 0 || (byPlace && bin.offer !== undefined)) return choose();
     let text = `${state.id} ${reservation ?? ''}`;
