@@ -2,8 +2,8 @@ import { type PlanReply, requestPlan } from '@dovetail/contracts';
 import { compareText, type Node, type Pod } from '@dovetail/core-kube-model';
 import { BusError } from '@dovetail/core-ports';
 
-import type { ReaperContext } from '../context.js';
-import { channelOf } from '../deps.js';
+import type { ReaperConfig } from '../config.js';
+import { channelOf, type ReaperDeps } from '../deps.js';
 
 /** Nodes that might go, their pods, and the price below which new nodes would be bought. */
 type Question = {
@@ -17,7 +17,7 @@ type Question = {
  * Undefined: no solver has answered, or it refuses.
  */
 export async function askWhatIf(
-  { deps, config }: Pick<ReaperContext, 'config' | 'deps'>,
+  { deps, config }: { readonly deps: ReaperDeps; readonly config: ReaperConfig },
   { nodes, pods, priceBelowMicrosPerHour }: Question,
 ): Promise<PlanReply | undefined> {
   const { metrics, log } = deps;
