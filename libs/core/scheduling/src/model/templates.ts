@@ -219,18 +219,14 @@ function offersOf(
   options: TemplateTables['options'],
 ): Offer[] {
   const cap = pool.maxPriceMicrosPerHour ?? Infinity;
-  return types.flatMap(({ type, roomAs }) =>
-    type.offerings.flatMap((offering) => {
-      if (
-        !usable(offering) ||
-        offering.priceMicrosPerHour > cap ||
-        !admitsOffering(requirements, offering)
-      )
-        return [];
-      const room = roomAs(offering);
-      return room === undefined ? [] : [{ type: room, offering: charged(offering, options) }];
-    }),
-  );
+  const offers: Offer[] = [];
+  for (const { type, roomAs } of types)
+    for (const offering of type.offerings) {
+      if (!usable(offering) || offering.priceMicrosPerHour > cap) continue;
+      const room = admitsOffering(requirements, offering) ? roomAs(offering) : undefined;
+      if (room !== undefined) offers.push({ type: room, offering: charged(offering, options) });
+    }
+  return offers;
 }
 
 /**
