@@ -71,7 +71,7 @@ type DisruptionConfig = RetirementLimits & {
 };
 
 /** How under-used nodes are given up. */
-export type ConsolidationConfig = {
+type ConsolidationConfig = {
   /** `delete`: nodes whose pods all fit on others are given up. `none`: only empty nodes are. */
   readonly mode: 'none' | 'delete';
   /**

@@ -4,7 +4,7 @@ import { compareText } from '@dovetail/core-kube-model';
 import type { NewNode } from '@dovetail/core-scheduling';
 
 /** Why a command exists. */
-export type CommandCause = 'empty' | 'underutilized' | 'drifted';
+type CommandCause = 'empty' | 'underutilized' | 'drifted';
 
 /** A node that a command gives up. */
 export type NodeOut = {
@@ -43,7 +43,7 @@ export type PodMove = {
 };
 
 /** The nodes that a command takes from the budget of a pool. */
-export type BudgetCharge = {
+type BudgetCharge = {
   readonly pool: PoolIdentity;
   readonly reason: DisruptionReason;
   readonly nodes: number;
@@ -92,7 +92,7 @@ const reasons = {
 } as const satisfies Readonly<Record<CommandCause, DisruptionReason>>;
 
 /** The reason by which a pool's budgets know the cause. */
-export const budgetReasonOf = (cause: CommandCause): DisruptionReason => reasons[cause];
+const budgetReasonOf = (cause: CommandCause): DisruptionReason => reasons[cause];
 
 /** Makes the command of a proposal. The order of its lists does not count. */
 export function commandOf(proposal: Proposal): Command {
