@@ -106,7 +106,6 @@ export default tseslint.config(
     extends: [tseslint.configs.disableTypeChecked],
     rules: {
       'max-lines-per-function': 'off',
-      'max-lines': 'off',
       '@typescript-eslint/switch-exhaustiveness-check': 'off',
     },
   },

@@ -16,13 +16,18 @@ import {
 } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
+import { everyone, needed, sensitive, type Service, services, writes } from './helm-rights.js';
+
 /**
  * The chart, installed by a real Helm on a real API server. Nothing runs there; the test looks at
  * the objects and their rights.
  */
 const root = join(import.meta.dirname, '..', '..');
+
 const chart = join(root, 'deploy', 'helm', 'dovetail');
+
 const wanted = process.env['DOVETAIL_REAL'] !== '';
+
 const parts = wanted
   ? {
       helm: await obtainHelm(),
@@ -30,10 +35,12 @@ const parts = wanted
       plane: await obtainControlPlane({ cachedOnly: process.env['DOVETAIL_REAL'] !== '1' }),
     }
   : undefined;
+
 const missing =
   parts === undefined
     ? 'run with REAL=1 to include it'
     : Object.values(parts).flatMap((part) => (isUnavailable(part) ? [part.unavailable] : []))[0];
+
 if (missing !== undefined)
   process.stdout.write(`LEFT OUT: the Helm chart on a real API server: ${missing}\n`);
 
@@ -43,10 +50,10 @@ const settings = [
   'nats.url=nats://nats.nats:4222',
   'interruptionQueue=lab',
 ];
+
 const flags = (more: readonly string[] = []): readonly string[] =>
   [...settings, ...more].flatMap((value) => ['--set', value]);
-const services = ['pod-watcher', 'solver', 'launcher', 'reaper'] as const;
-type Service = (typeof services)[number];
+
 const accessReviews = {
   group: 'authorization.k8s.io',
   version: 'v1',
@@ -54,6 +61,7 @@ const accessReviews = {
   plural: 'subjectaccessreviews',
   namespaced: false,
 } as const;
+
 const deploymentResource = {
   group: 'apps',
   version: 'v1',
@@ -61,6 +69,7 @@ const deploymentResource = {
   plural: 'deployments',
   namespaced: true,
 } as const;
+
 type Deployment = KubeObject & {
   spec: {
     replicas: number;
@@ -71,79 +80,6 @@ type Deployment = KubeObject & {
       };
     };
   };
-};
-
-/**
- * The rights that each service needs, and those that it must not have: verb, resource, and
- * subresource or namespace if it matters.
- */
-const everyone = [
-  'get pods',
-  'list nodes',
-  'watch nodepools.karpenter.sh',
-  'list ec2nodeclasses.karpenter.k8s.aws',
-  'watch persistentvolumeclaims',
-  'watch replicasets.apps',
-  'list poddisruptionbudgets.policy',
-  'watch csinodes.storage.k8s.io',
-];
-const writes = [
-  'create pods',
-  'delete pods',
-  'patch pods',
-  'create pods/binding',
-  'create pods/eviction',
-  'patch nodes',
-  'delete nodes',
-  'create nodes',
-  'create nodeclaims.karpenter.sh',
-  'patch nodeclaims.karpenter.sh',
-  'patch nodeclaims.karpenter.sh/status',
-  'delete nodeclaims.karpenter.sh',
-  'patch nodepools.karpenter.sh',
-  'patch nodepools.karpenter.sh/status',
-  'patch ec2nodeclasses.karpenter.k8s.aws/status',
-  'delete nodepools.karpenter.sh',
-  'delete ec2nodeclasses.karpenter.k8s.aws',
-  'create events',
-  'create serviceaccounts',
-  'create clusterrolebindings.rbac.authorization.k8s.io',
-] as const;
-const sensitive = [
-  'get secrets',
-  'list secrets',
-  'get configmaps',
-  'create pods/exec',
-  'create deployments.apps',
-  'impersonate users',
-];
-const needed: Readonly<Record<Service, readonly string[]>> = {
-  'pod-watcher': everyone,
-  solver: [],
-  launcher: [
-    ...everyone,
-    'create pods/binding',
-    'patch nodes',
-    'create nodeclaims.karpenter.sh',
-    'patch nodeclaims.karpenter.sh',
-    'patch nodeclaims.karpenter.sh/status',
-    'delete nodeclaims.karpenter.sh',
-    'patch nodepools.karpenter.sh',
-    'patch nodepools.karpenter.sh/status',
-    'patch ec2nodeclasses.karpenter.k8s.aws/status',
-    'create events',
-  ],
-  reaper: [
-    ...everyone,
-    'delete pods',
-    'create pods/eviction',
-    'patch nodes',
-    'delete nodes',
-    'patch nodeclaims.karpenter.sh',
-    'patch nodeclaims.karpenter.sh/status',
-    'delete nodeclaims.karpenter.sh',
-    'create events',
-  ],
 };
 
 (missing === undefined ? describe : describe.skip)('the Helm chart on a real API server', () => {

@@ -14,12 +14,10 @@ import {
 } from '@dovetail/test-support/cluster';
 import { untilSeenEmpty } from '@dovetail/test-support/emptiness';
 import { launchTemplates } from '@dovetail/test-support/launch-templates';
-import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
-import type { ControlPlaneKind } from '@dovetail/testbed';
+import { eventually, type TestWorld, worlds } from '@dovetail/test-support/world';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
-const nodeClass = { amiFamily: 'Bottlerocket', kubelet: {}, blockDeviceMappings: [] } as const;
-const subnetZones = ['eu-west-1a', 'eu-west-1b'];
+import { nodeClass, openTeam1, subnetZones } from './team1.js';
 
 /**
  * Every type sold in a zone that holds two of the pods and the daemonsets (2125m, 512M, 4 pods),
@@ -35,43 +33,6 @@ const typesForTwo = (zone: string): readonly { readonly name: string; readonly p
         : [];
     })
     .toSorted((a, b) => a.price - b.price);
-
-const daemonSet = (name: string, cpu: string): string => `
-apiVersion: apps/v1
-kind: DaemonSet
-metadata: { name: ${name}, namespace: kube-system }
-spec:
-  selector: { matchLabels: { app: ${name} } }
-  template:
-    metadata: { labels: { app: ${name} } }
-    spec:
-      tolerations: [{ operator: Exists }]
-      containers: [{ name: main, image: public.ecr.aws/eks-distro/kubernetes/pause:3.9, resources: { requests: { cpu: ${cpu} } } }]
-`;
-
-async function openTeam1(options: {
-  readonly world: ControlPlaneKind;
-  readonly placement?: 'scheduler';
-}): Promise<TestWorld> {
-  const at = await openWorld({ ...options, region: 'eu-west-1', zones: [...subnetZones] });
-  await at.kube.putManifests(
-    `${daemonSet('aws-node', '25m')}---${daemonSet('kube-proxy', '100m')}`,
-  );
-  await at.applyScenario('team1-zonal-spread', ['provisioners.yaml']);
-  await eventually(
-    'team1 to be ready',
-    async () =>
-      (await at.kubectl(
-        'get',
-        'provisioner',
-        'team1',
-        '-o',
-        'jsonpath={.status.conditions[?(@.type=="Ready")].status}',
-      )) === 'True',
-  );
-  await at.applyScenario('team1-zonal-spread', ['workload.yaml']);
-  return at;
-}
 
 /**
  * Two packings of two pods each, at the price of the cheapest type that holds them. Two claims, one
@@ -133,6 +94,7 @@ type Configs = readonly {
   readonly launchTemplateName: string;
   readonly overrides: readonly (readonly [instanceType: string, ...rest: unknown[]])[];
 }[];
+
 const configsOf = (intent: string): Configs =>
   (
     JSON.parse(intent.slice(intent.indexOf(' ') + 1)) as {

@@ -1,54 +1,27 @@
-import { annotations, parsePromise, renderPromise } from '@dovetail/core-api';
+import { annotations, renderPromise } from '@dovetail/core-api';
 import { instanceIdOf } from '@dovetail/core-cluster';
 import { type KubeObject, kubeResources } from '@dovetail/core-ports';
-import { conditionOf, conditionsIn } from '@dovetail/service-kit';
-import { nodeClassObject, nodePoolObject, podObject } from '@dovetail/sim-stage';
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { conditionOf } from '@dovetail/service-kit';
+import { podObject } from '@dovetail/sim-stage';
+import { describe, expect, jest, test } from '@jest/globals';
 
-import { claimFrom } from './cluster/readings.js';
 import {
-  kubeWith,
-  type LauncherStage,
-  launcherStage,
-  type LauncherStageOptions,
-} from './testing/launcher-stage.js';
+  alive,
+  claims,
+  minute,
+  nodeClaims,
+  open,
+  pending,
+  pods,
+  ready,
+  reasonsOf,
+  running,
+  self,
+} from './testing/faults.js';
+import { kubeWith } from './testing/launcher-stage.js';
 
 // Time is virtual, but a machine that does much else needs seconds for a virtual hour.
 jest.setTimeout(60_000);
-let self: LauncherStage;
-afterEach(() => {
-  self.end();
-});
-const { pods, nodes, nodeClaims, events, nodePools, ec2NodeClasses } = kubeResources;
-const minute = 60_000;
-
-const running = async (count: number): Promise<boolean> =>
-  (await self.kube.list(pods)).filter(
-    (pod) => (pod['status'] as { phase?: string }).phase === 'Running',
-  ).length === count;
-const claims = async () => (await self.kube.list(nodeClaims)).map(claimFrom);
-const alive = () =>
-  self.twin.instances
-    .all()
-    .filter((instance) => instance.state === 'pending' || instance.state === 'running');
-const reasonsOf = async (kind: string): Promise<readonly string[]> =>
-  (await self.kube.list(events))
-    .filter((event) => (event['involvedObject'] as { kind?: string }).kind === kind)
-    .map((event) => `${String(event['reason'])}: ${String(event['message'])}`);
-
-async function ready(options: LauncherStageOptions = {}): Promise<void> {
-  self = await launcherStage(options);
-  await self.readyPool();
-  self.launcher('one');
-  await self.planningPossible();
-}
-
-async function pending(...names: readonly string[]): Promise<void> {
-  for (const name of names) await self.kube.create(pods, podObject(name));
-  await self.until("the pods in the solver's view", () =>
-    names.every((name) => [...self.planner.cluster.pods.values()].some((pod) => pod.name === name)),
-  );
-}
 
 describe('capacity', () => {
   test('a type without capacity is passed over by the fleet, and avoided for three minutes', async () => {
@@ -210,7 +183,7 @@ describe('claims that get nowhere', () => {
 
 describe('two leaders', () => {
   test('a paused leader that wakes fails at the fence: nothing of its round comes to be', async () => {
-    self = await launcherStage({ leaseMs: 300 });
+    await open({ leaseMs: 300 });
     await self.readyPool();
     let paused: (() => void) | undefined;
     const gate: { wait: Promise<void> | undefined } = { wait: undefined };
@@ -281,7 +254,7 @@ describe('two leaders', () => {
   });
 
   test('of two claims that name one pod the later yields', async () => {
-    self = await launcherStage();
+    await open();
     await self.readyPool();
     await self.kube.create(pods, podObject('a'));
     const [pod] = await self.kube.list(pods);
@@ -292,144 +265,5 @@ describe('two leaders', () => {
     await self.until('the first to run the pod', () => running(1));
     expect((await claims()).map((claim) => claim.name)).toEqual(['first']);
     expect(self.twin.instances.all()).toHaveLength(1);
-  });
-});
-
-describe('room on nodes that exist', () => {
-  async function withNode(): Promise<KubeObject> {
-    await ready();
-    await self.kube.create(pods, podObject('first', { cpu: '1500m' }));
-    await self.until('the pod in view', () => self.planner.cluster.pods.size === 1);
-    await self.planner.planFor(['first']);
-    await self.until('a running pod', () => running(1));
-    return self.until('an initialised node', async () =>
-      (await self.kube.list(nodes)).find(
-        (node) => node.metadata.labels?.['karpenter.sh/initialized'] === 'true',
-      ),
-    );
-  }
-
-  test('is promised on the node, and the promise is told', async () => {
-    const node = await withNode();
-    await self.kube.create(pods, podObject('second', { cpu: '100m', memory: '100Mi' }));
-    await self.until(
-      'the pod in view',
-      () =>
-        [...self.planner.cluster.nodes.values()].some(
-          (each) => each.labels['karpenter.sh/initialized'] === 'true',
-        ) && self.planner.cluster.pods.size === 2,
-    );
-    const planned = await self.planner.planFor(['second']);
-    expect(planned.plan.placements).toHaveLength(1);
-    const promise = await self.until('a promise on the node', async () =>
-      parsePromise(
-        (await self.kube.get({ resource: nodes, name: node.metadata.name }))?.metadata
-          .annotations?.[annotations.promise],
-      ),
-    );
-    expect(promise.podUids).toEqual(planned.plan.placements[0]?.podUids);
-    expect(promise.untilMs).toBeGreaterThan(self.clock.nowMs());
-  });
-
-  test('is not promised on a node whose retirement began meanwhile: the promise is taken back', async () => {
-    const node = await withNode();
-    await self.kube.create(pods, podObject('second', { cpu: '100m', memory: '100Mi' }));
-    await self.until(
-      'the pod in view',
-      () =>
-        [...self.planner.cluster.nodes.values()].some(
-          (each) => each.labels['karpenter.sh/initialized'] === 'true',
-        ) && self.planner.cluster.pods.size === 2,
-    );
-    // The taint comes between the launcher's judgement and its promise: just before its write
-    // reaches the API server.
-    const tainted = self.beforePatch('nodes', async () => {
-      await self.kube.patch(
-        { resource: nodes, name: node.metadata.name },
-        {
-          type: 'merge',
-          body: { spec: { taints: [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }] } },
-        },
-      );
-    });
-    await self.planner.planFor(['second']);
-    await tainted();
-    await self.until('the refusal', () =>
-      self.log.lines.some(
-        (line) => line.includes('decision-refuse') && line.includes('node-retiring'),
-      ),
-    );
-    expect(
-      (await self.kube.get({ resource: nodes, name: node.metadata.name }))?.metadata.annotations?.[
-        annotations.promise
-      ],
-    ).toBeUndefined();
-  });
-});
-
-describe('bad input', () => {
-  test('a pool whose class does not exist is not ready and says what would help', async () => {
-    self = await launcherStage();
-    await self.kube.create(nodePools, nodePoolObject());
-    self.launcher('one');
-    const condition = await self.until('its condition', async () =>
-      conditionOf(
-        conditionsIn((await self.kube.list(nodePools))[0] as KubeObject),
-        'NodeClassReady',
-      ),
-    );
-    expect(condition).toMatchObject({
-      status: 'False',
-      reason: 'NodeClassNotFound',
-      message: expect.stringContaining('create it'),
-    });
-  });
-
-  test('a selector that finds nothing is named in the class and in the pool', async () => {
-    self = await launcherStage();
-    const broken = nodeClassObject();
-    await self.kube.create(ec2NodeClasses, {
-      ...broken,
-      spec: { ...(broken['spec'] as object), subnetSelectorTerms: [{ tags: { team: 'nobody' } }] },
-    });
-    await self.kube.create(nodePools, nodePoolObject());
-    self.launcher('one');
-    const ofClass = await self.until("the class' condition", async () => {
-      const held = conditionOf(
-        conditionsIn((await self.kube.list(ec2NodeClasses))[0] as KubeObject),
-        'SubnetsReady',
-      );
-      return held?.status === 'False' && held;
-    });
-    expect(ofClass).toMatchObject({
-      reason: 'SubnetsNotFound',
-      message: expect.stringContaining('"team":"nobody"'),
-    });
-    await self.until(
-      "the pool's condition",
-      async () =>
-        conditionOf(
-          conditionsIn((await self.kube.list(nodePools))[0] as KubeObject),
-          'NodeClassReady',
-        )?.reason === 'SubnetsNotFound',
-    );
-  });
-
-  test('a bus that loses everything hears the head, the promises and the catalog again', async () => {
-    await ready({ cloud: { bootDelayMs: 3_600_000 } });
-    await pending('a');
-    await self.planner.planFor(['a']);
-    await self.until('a claim', async () => (await claims()).length === 1);
-    self.server.stop();
-    self.server.start({ wiped: true });
-    const told = async (part: string): Promise<boolean> => {
-      const stream = part === 'class' ? 'DOVETAIL_CATALOG_lab' : 'DOVETAIL_STATE_lab';
-      const held = await self.bus
-        .lastSequences(stream, 'dovetail.lab.>')
-        .catch(() => new Map<string, number>());
-      return [...held.keys()].some((subject) => subject.includes(`.${part}.`));
-    };
-    for (const part of ['admission', 'promise', 'class'])
-      await self.until(`${part} to be told again`, () => told(part));
   });
 });

@@ -1,76 +1,27 @@
 import { annotations, parsePromise, renderPromise } from '@dovetail/core-api';
-import { type KubeApi, KubeError, type KubeObject, kubeResources } from '@dovetail/core-ports';
+import { type KubeApi, KubeError } from '@dovetail/core-ports';
 import { nodeClassObject, nodePoolObject, podObject } from '@dovetail/sim-stage';
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 
 import { defaultLauncherConfig } from '../config.js';
-import { kubeWith, type LauncherStage, launcherStage } from '../testing/launcher-stage.js';
+import { kubeWith } from '../testing/launcher-stage.js';
+import {
+  ec2NodeClasses,
+  nodeClaims,
+  nodeNameOf,
+  nodePools,
+  nodes,
+  opened,
+  openStage,
+  pending,
+  planned,
+  podNamed,
+  pods,
+  self,
+} from '../testing/placing.js';
 
 // Time is virtual, but a machine that does much else needs seconds for a virtual hour.
 jest.setTimeout(60_000);
-let self: LauncherStage;
-afterEach(() => {
-  self.end();
-});
-const {
-  pods,
-  nodes,
-  nodeClaims,
-  nodePools,
-  ec2NodeClasses,
-  persistentVolumeClaims,
-  storageClasses,
-  daemonSets,
-} = kubeResources;
-
-const nodeNameOf = (pod: KubeObject | undefined): string =>
-  (pod?.['spec'] as { readonly nodeName?: string } | undefined)?.nodeName ?? '';
-const podNamed = (name: string): Promise<KubeObject | undefined> =>
-  self.kube.get({ resource: pods, namespace: 'default', name });
-const opened = (): Promise<KubeObject> =>
-  self.until('an open node', async () =>
-    (await self.kube.list(nodes)).find(
-      (node) =>
-        node.metadata.labels?.['karpenter.sh/initialized'] === 'true' &&
-        node.metadata.annotations?.[annotations.placementCordon] === undefined,
-    ),
-  );
-
-async function pending(...objects: readonly KubeObject[]): Promise<void> {
-  self = await launcherStage();
-  await self.readyPool();
-  await planned(objects);
-}
-
-async function planned(objects: readonly KubeObject[]): Promise<void> {
-  self.launcher('one');
-  await self.planningPossible();
-  await self.kube.create(storageClasses, {
-    apiVersion: 'storage.k8s.io/v1',
-    kind: 'StorageClass',
-    metadata: { name: 'waiting' },
-    provisioner: 'ebs.csi.aws.com',
-    volumeBindingMode: 'WaitForFirstConsumer',
-  });
-  await self.kube.create(persistentVolumeClaims, {
-    apiVersion: 'v1',
-    kind: 'PersistentVolumeClaim',
-    metadata: { name: 'data', namespace: 'default' },
-    spec: {
-      accessModes: ['ReadWriteOnce'],
-      storageClassName: 'waiting',
-      resources: { requests: { storage: '1Gi' } },
-    },
-  });
-  for (const object of objects) await self.kube.create(pods, object);
-  await self.until(
-    "all of it in the solver's view",
-    () =>
-      self.planner.cluster.pods.size === objects.length &&
-      self.planner.cluster.persistentVolumeClaims.size === 1 &&
-      self.planner.cluster.storageClasses.size === 1,
-  );
-}
 
 // No scheduler runs on these stages: what is bound was bound by the launcher.
 describe("pods whose place is the scheduler's to choose are left to it, and their neighbours are bound", () => {
@@ -129,7 +80,7 @@ describe("pods whose place is the scheduler's to choose are left to it, and thei
 
 describe('a node whose pods are bound', () => {
   test('stays closed until the watch shows the bindings, as until then kube-scheduler may take it for empty', async () => {
-    self = await launcherStage();
+    await openStage();
     await self.readyPool();
     let show = (): void => undefined;
     const shown = new Promise<void>((resolve) => {
@@ -167,7 +118,7 @@ describe('a node whose pods are bound', () => {
   test('waits for all of them, also for those that were bound before another one failed', async () => {
     const { lifecycle } = defaultLauncherConfig;
     const openAfterMs = 20_000;
-    self = await launcherStage();
+    await openStage();
     await self.readyPool();
     const atMs = { bound: 0, opened: 0 };
     const bind: KubeApi['bind'] = async (pod, nodeName) => {
@@ -198,7 +149,7 @@ describe('a node whose pods are bound', () => {
 
   test('also takes the pods that a later plan puts on it while it is closed', async () => {
     const { lifecycle } = defaultLauncherConfig;
-    self = await launcherStage();
+    await openStage();
     await self.readyPool();
     self.launcher('one', { config: { lifecycle: { ...lifecycle, openAfterMs: 60_000 } } });
     await self.planningPossible();
@@ -255,7 +206,7 @@ test('a pod is promised room on a claim whose promise has ended, without its end
 
 describe('an open node whose promised room another pod took', () => {
   test('promises nothing any more to the pods that do not fit, which need not wait for its end', async () => {
-    self = await launcherStage();
+    await openStage();
     await self.readyPool();
     self.launcher('one', { config: { placement: 'scheduler' } });
     await self.planningPossible();
@@ -277,7 +228,7 @@ describe('an open node whose promised room another pod took', () => {
   });
 
   test('ends the promise of an initialized node as well, to which a plan gave pods when it was open', async () => {
-    self = await launcherStage();
+    await openStage();
     await self.readyPool();
     self.launcher('one');
     await self.planningPossible();
@@ -301,7 +252,7 @@ describe('an open node whose promised room another pod took', () => {
 
 describe('a node that does not become usable', () => {
   test('is closed for five minutes; then it opens to everyone, and its pods are left to the scheduler', async () => {
-    self = await launcherStage();
+    await openStage();
     await self.kube.create(ec2NodeClasses, nodeClassObject());
     await self.kube.create(
       nodePools,
@@ -331,7 +282,7 @@ describe('a node that does not become usable', () => {
 
 describe('a node that registers and never becomes usable', () => {
   test('keeps no room for its pods after its time: they are planned again, onto another node', async () => {
-    self = await launcherStage();
+    await openStage();
     await self.kube.create(ec2NodeClasses, nodeClassObject());
     const stuck = { startupTaints: [{ key: 'example.com/cni', effect: 'NoSchedule' }] };
     await self.kube.create(nodePools, nodePoolObject('general', { node: stuck }));
@@ -353,116 +304,5 @@ describe('a node that registers and never becomes usable', () => {
     );
     const { plan } = await self.planner.planFor(['a']);
     expect([plan.newNodes.length, plan.placements.length]).toEqual([1, 0]);
-  });
-});
-
-describe('a bin that no longer holds', () => {
-  test('what still fits is bound, and what does not is promised nothing any more, so that it is planned again', async () => {
-    const names = ['a', 'b', 'c'];
-    await pending(...names.map((name) => podObject(name, { cpu: '2500m' })));
-    const intruded = self.beforePatch('nodes', async () => {
-      const [node] = await self.kube.list(nodes);
-      const {
-        metadata: { uid = '' },
-      } = await self.kube.create(pods, podObject('intruder', { cpu: '2500m' }));
-      await self.kube.bind(
-        { namespace: 'default', name: 'intruder', uid },
-        node?.metadata.name ?? '',
-      );
-      await self.until('the intruder to be seen', () =>
-        [...self.planner.cluster.pods.values()].some(
-          (pod) => pod.name === 'intruder' && pod.nodeName !== undefined,
-        ),
-      );
-    });
-    const { plan } = await self.planner.planFor(names);
-    expect(plan.newNodes).toHaveLength(1);
-    await intruded();
-    const node = await opened();
-    const placed = await Promise.all(names.map(podNamed));
-    expect(placed.map(nodeNameOf).toSorted()).toEqual(['', node.metadata.name, node.metadata.name]);
-    const [claim] = await self.kube.list(nodeClaims);
-    const waiting = placed.find((pod) => nodeNameOf(pod) === '');
-    expect(
-      parsePromise(claim?.metadata.annotations?.[annotations.promise])?.podUids ?? [],
-    ).not.toContain(waiting?.metadata.uid);
-    self.planner.planAlways();
-    await self.until(
-      'the other to be bound to a node of its own',
-      async () => nodeNameOf(await podNamed(waiting?.metadata.name ?? '')) !== '',
-    );
-  });
-});
-
-describe('a daemonset of which no pod has been seen', () => {
-  const agent = (cpu: string): object => ({
-    containers: [{ name: 'agent', image: 'pause:3.9', resources: { requests: { cpu } } }],
-  });
-  const withDaemonSet = async (names: readonly string[]): Promise<KubeObject> => {
-    self = await launcherStage();
-    await self.readyPool();
-    const made = await self.kube.create(daemonSets, {
-      apiVersion: 'apps/v1',
-      kind: 'DaemonSet',
-      metadata: { name: 'agent', namespace: 'default' },
-      spec: {
-        selector: { matchLabels: { app: 'agent' } },
-        template: { metadata: { labels: { app: 'agent' } }, spec: agent('100m') },
-      },
-    });
-    await planned(names.map((name) => podObject(name, { cpu: '2500m' })));
-    await self.until('the daemonset to be seen', () => self.planner.cluster.daemonSets.size === 1);
-    return made;
-  };
-  const daemonPod = (set: KubeObject, nodeName: string): KubeObject =>
-    podObject('agent-1', {
-      cpu: '2500m',
-      metadata: {
-        ownerReferences: [
-          {
-            apiVersion: 'apps/v1',
-            kind: 'DaemonSet',
-            name: 'agent',
-            uid: set.metadata.uid,
-            controller: true,
-          },
-        ],
-      },
-      spec: {
-        affinity: {
-          nodeAffinity: {
-            requiredDuringSchedulingIgnoredDuringExecution: {
-              nodeSelectorTerms: [
-                { matchFields: [{ key: 'metadata.name', operator: 'In', values: [nodeName] }] },
-              ],
-            },
-          },
-        },
-      },
-    });
-
-  test('has its room before planned pods: one that is larger than its template sends one of them back', async () => {
-    const names = ['a', 'b', 'c'];
-    const set = await withDaemonSet(names);
-    const joined = self.beforePatch('nodes', async () => {
-      const [node] = await self.kube.list(nodes);
-      await self.kube.create(pods, daemonPod(set, node?.metadata.name ?? ''));
-    });
-    const { plan } = await self.planner.planFor(names);
-    expect(plan.newNodes).toHaveLength(1);
-    await joined();
-    const node = await opened();
-    const placed = await Promise.all(names.map(podNamed));
-    expect(placed.map(nodeNameOf).toSorted()).toEqual(['', node.metadata.name, node.metadata.name]);
-    const [claim] = await self.kube.list(nodeClaims);
-    expect(claim?.metadata.annotations?.[annotations.promise] ?? '').not.toContain(
-      placed.find((pod) => nodeNameOf(pod) === '')?.metadata.uid,
-    );
-  });
-
-  test('is waited for shortly, and its pods that never come keep no planned pod from its node', async () => {
-    await withDaemonSet(['a']);
-    await self.planner.planFor(['a']);
-    expect((await opened()).metadata.name).toBe(nodeNameOf(await podNamed('a')));
   });
 });

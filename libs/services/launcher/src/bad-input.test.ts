@@ -1,0 +1,76 @@
+import { type KubeObject } from '@dovetail/core-ports';
+import { conditionOf, conditionsIn } from '@dovetail/service-kit';
+import { nodeClassObject, nodePoolObject } from '@dovetail/sim-stage';
+import { describe, expect, jest, test } from '@jest/globals';
+
+import { claims, ec2NodeClasses, nodePools, open, pending, ready, self } from './testing/faults.js';
+
+// Time is virtual, but a machine that does much else needs seconds for a virtual hour.
+jest.setTimeout(60_000);
+
+describe('bad input', () => {
+  test('a pool whose class does not exist is not ready and says what would help', async () => {
+    await open();
+    await self.kube.create(nodePools, nodePoolObject());
+    self.launcher('one');
+    const condition = await self.until('its condition', async () =>
+      conditionOf(
+        conditionsIn((await self.kube.list(nodePools))[0] as KubeObject),
+        'NodeClassReady',
+      ),
+    );
+    expect(condition).toMatchObject({
+      status: 'False',
+      reason: 'NodeClassNotFound',
+      message: expect.stringContaining('create it'),
+    });
+  });
+
+  test('a selector that finds nothing is named in the class and in the pool', async () => {
+    await open();
+    const broken = nodeClassObject();
+    await self.kube.create(ec2NodeClasses, {
+      ...broken,
+      spec: { ...(broken['spec'] as object), subnetSelectorTerms: [{ tags: { team: 'nobody' } }] },
+    });
+    await self.kube.create(nodePools, nodePoolObject());
+    self.launcher('one');
+    const ofClass = await self.until("the class' condition", async () => {
+      const held = conditionOf(
+        conditionsIn((await self.kube.list(ec2NodeClasses))[0] as KubeObject),
+        'SubnetsReady',
+      );
+      return held?.status === 'False' && held;
+    });
+    expect(ofClass).toMatchObject({
+      reason: 'SubnetsNotFound',
+      message: expect.stringContaining('"team":"nobody"'),
+    });
+    await self.until(
+      "the pool's condition",
+      async () =>
+        conditionOf(
+          conditionsIn((await self.kube.list(nodePools))[0] as KubeObject),
+          'NodeClassReady',
+        )?.reason === 'SubnetsNotFound',
+    );
+  });
+
+  test('a bus that loses everything hears the head, the promises and the catalog again', async () => {
+    await ready({ cloud: { bootDelayMs: 3_600_000 } });
+    await pending('a');
+    await self.planner.planFor(['a']);
+    await self.until('a claim', async () => (await claims()).length === 1);
+    self.server.stop();
+    self.server.start({ wiped: true });
+    const told = async (part: string): Promise<boolean> => {
+      const stream = part === 'class' ? 'DOVETAIL_CATALOG_lab' : 'DOVETAIL_STATE_lab';
+      const held = await self.bus
+        .lastSequences(stream, 'dovetail.lab.>')
+        .catch(() => new Map<string, number>());
+      return [...held.keys()].some((subject) => subject.includes(`.${part}.`));
+    };
+    for (const part of ['admission', 'promise', 'class'])
+      await self.until(`${part} to be told again`, () => told(part));
+  });
+});

@@ -1,0 +1,178 @@
+import { streamName, subjects } from '@dovetail/contracts';
+import { kubeResources } from '@dovetail/core-ports';
+import { clusterName } from '@dovetail/sim-stage';
+import { afterEach, describe, expect, test } from '@jest/globals';
+
+import { PodWatcherStage } from './testing/pod-watcher-stage.js';
+
+let stage: PodWatcherStage;
+
+const begin = async (
+  options: { readonly crds?: (file: string) => boolean } = {},
+): Promise<PodWatcherStage> => {
+  stage = await new PodWatcherStage(options).begin();
+  return stage;
+};
+
+afterEach(() => {
+  expect(stage.said('died')).toEqual([]);
+  stage.end();
+});
+
+const ready = async (): ReturnType<PodWatcherStage['leader']> => (await begin()).leader();
+
+/** A ReplicaSet that wants this many pods, and the metadata of a pod of its own. */
+async function ownedByReplicaSet(replicas: number): Promise<object> {
+  const template = {
+    metadata: { labels: { app: 'web' } },
+    spec: { containers: [{ name: 'main', image: 'pause' }] },
+  };
+  const owner = await stage.kube.create(kubeResources.replicaSets, {
+    metadata: { name: 'web', namespace: 'default' },
+    spec: { replicas, selector: { matchLabels: { app: 'web' } }, template },
+  });
+  return {
+    ownerReferences: [
+      {
+        apiVersion: 'apps/v1',
+        kind: 'ReplicaSet',
+        name: 'web',
+        uid: owner.metadata.uid,
+        controller: true,
+      },
+    ],
+  };
+}
+
+describe('batches', () => {
+  test('a lone pod leaves soon, named with what the feed must hold for it to be known', async () => {
+    await ready();
+    const uid = await stage.pod('a');
+    await stage.advance(60);
+    expect(stage.batches).toMatchObject([{ podUids: [uid], round: '1.1' }]);
+    const last = await stage.bus.lastMessage(
+      streamName(clusterName, 'state'),
+      subjects.state(clusterName, 'pod', uid),
+    );
+    const [batch] = stage.batches;
+    expect(batch?.statePosition.sequence).toBeGreaterThanOrEqual(last?.sequence ?? Infinity);
+    expect(batch?.statePosition.incarnation).toBe(
+      (await stage.bus.position(streamName(clusterName, 'state'))).incarnation,
+    );
+  });
+
+  test('pods that keep arriving leave together once they stop, and never later than a second', async () => {
+    await ready();
+    for (let index = 0; index < 40; index += 1) {
+      await stage.pod(`p${String(index)}`);
+      await stage.advance(30);
+    }
+    await stage.advance(100);
+    expect(stage.batches.length).toBe(1);
+    expect(stage.batches[0]?.podUids.length).toBeGreaterThan(20);
+    expect(stage.batches[0]?.podUids.length).toBeLessThan(40);
+  });
+
+  test('an owner is waited for while its replicas come, and no longer', async () => {
+    await ready();
+    const metadata = await ownedByReplicaSet(3);
+    for (const name of ['a', 'b']) await stage.pod(name, { metadata });
+    await stage.advance(900);
+    expect(stage.batches).toHaveLength(0);
+    await stage.pod('c', { metadata });
+    await stage.advance(15);
+    expect(stage.batches).toMatchObject([
+      { podUids: expect.arrayContaining([expect.any(String)]) },
+    ]);
+    expect(stage.batches[0]?.podUids).toHaveLength(3);
+  });
+
+  test('a pod that is being deleted is not one that its owner has: its successor is waited for', async () => {
+    await ready();
+    const metadata = await ownedByReplicaSet(2);
+    await stage.pod('leaving', {
+      metadata: { ...metadata, finalizers: ['example.com/hold'] },
+      spec: { nodeName: 'n1' },
+    });
+    await stage.kube.delete({
+      resource: kubeResources.pods,
+      namespace: 'default',
+      name: 'leaving',
+    });
+    await stage.pod('first', { metadata });
+    await stage.advance(15);
+    expect(stage.batches).toHaveLength(0);
+    await stage.pod('second', { metadata });
+    await stage.advance(15);
+    expect(stage.batches.map((batch) => batch.podUids.length)).toEqual([2]);
+  });
+
+  test('an owner that makes no more pods is waited for a second', async () => {
+    await ready();
+    const metadata = await ownedByReplicaSet(3);
+    const uid = await stage.pod('a', { metadata });
+    await stage.advance(1_100);
+    expect(stage.batches).toMatchObject([{ podUids: [uid] }]);
+  });
+
+  test('pods that are bound, gated, daemons or not yet looked at by the scheduler are left alone', async () => {
+    await ready();
+    await stage.pod('fresh', { unschedulable: false });
+    await stage.pod('daemon', {
+      metadata: {
+        ownerReferences: [
+          { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd', uid: 'd', controller: true },
+        ],
+      },
+    });
+    await stage.pod('gated', { spec: { schedulingGates: [{ name: 'wait' }] } });
+    await stage.pod('bound', { spec: { nodeName: 'n1' } });
+    await stage.advance(1_500);
+    expect(stage.batches).toEqual([]);
+  });
+
+  test('an equal pod that came after one without a place is not waited for', async () => {
+    await ready();
+    await stage.pod('before', { unschedulable: false });
+    const needy = [await stage.pod('one'), await stage.pod('two', { unschedulable: false })];
+    await stage.pod('other', { unschedulable: false, spec: { nodeSelector: { zone: 'x' } } });
+    await stage.advance(60);
+    expect(stage.batches.map((batch) => batch.podUids.toSorted())).toEqual([needy.toSorted()]);
+  });
+
+  test('pods of pools that share nothing are batches of their own', async () => {
+    await ready();
+    await stage.pool('red', { taints: [{ key: 'red', value: 'true', effect: 'NoSchedule' }] });
+    await stage.pool('blue', { taints: [{ key: 'blue', value: 'true', effect: 'NoSchedule' }] });
+    await stage.advance(20);
+    for (const colour of ['red', 'blue']) {
+      await stage.pod(colour, {
+        spec: {
+          nodeSelector: { 'karpenter.sh/nodepool': colour },
+          tolerations: [{ key: colour, operator: 'Exists' }],
+        },
+      });
+    }
+    await stage.advance(80);
+    expect(stage.batches.map((batch) => batch.podUids.length)).toEqual([1, 1]);
+    expect(new Set(stage.batches.map((batch) => batch.group)).size).toBe(2);
+  });
+
+  test('nothing is batched before every watch has seen everything', async () => {
+    await begin({ crds: (file) => !file.includes('nodeclaims') });
+    stage.watcher(1);
+    await stage.pod('a');
+    await stage.advance(1_500);
+    expect(stage.batches).toEqual([]);
+  });
+
+  test('a queue that was lost gets the batch again', async () => {
+    await ready();
+    const uid = await stage.pod('a');
+    await stage.advance(60);
+    stage.server.deleteStream(streamName(clusterName, 'pending'));
+    await stage.advance(6_000);
+    expect(stage.batches.map((batch) => batch.podUids)).toEqual([[uid], [uid]]);
+    expect(stage.batches.map((batch) => batch.round)).toEqual(['1.1', '1.2']);
+  });
+});

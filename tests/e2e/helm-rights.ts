@@ -1,0 +1,79 @@
+export const services = ['pod-watcher', 'solver', 'launcher', 'reaper'] as const;
+
+export type Service = (typeof services)[number];
+
+/**
+ * The rights that each service needs, and those that it must not have: verb, resource, and
+ * subresource or namespace if it matters.
+ */
+export const everyone = [
+  'get pods',
+  'list nodes',
+  'watch nodepools.karpenter.sh',
+  'list ec2nodeclasses.karpenter.k8s.aws',
+  'watch persistentvolumeclaims',
+  'watch replicasets.apps',
+  'list poddisruptionbudgets.policy',
+  'watch csinodes.storage.k8s.io',
+];
+
+export const writes = [
+  'create pods',
+  'delete pods',
+  'patch pods',
+  'create pods/binding',
+  'create pods/eviction',
+  'patch nodes',
+  'delete nodes',
+  'create nodes',
+  'create nodeclaims.karpenter.sh',
+  'patch nodeclaims.karpenter.sh',
+  'patch nodeclaims.karpenter.sh/status',
+  'delete nodeclaims.karpenter.sh',
+  'patch nodepools.karpenter.sh',
+  'patch nodepools.karpenter.sh/status',
+  'patch ec2nodeclasses.karpenter.k8s.aws/status',
+  'delete nodepools.karpenter.sh',
+  'delete ec2nodeclasses.karpenter.k8s.aws',
+  'create events',
+  'create serviceaccounts',
+  'create clusterrolebindings.rbac.authorization.k8s.io',
+] as const;
+
+export const sensitive = [
+  'get secrets',
+  'list secrets',
+  'get configmaps',
+  'create pods/exec',
+  'create deployments.apps',
+  'impersonate users',
+];
+
+export const needed: Readonly<Record<Service, readonly string[]>> = {
+  'pod-watcher': everyone,
+  solver: [],
+  launcher: [
+    ...everyone,
+    'create pods/binding',
+    'patch nodes',
+    'create nodeclaims.karpenter.sh',
+    'patch nodeclaims.karpenter.sh',
+    'patch nodeclaims.karpenter.sh/status',
+    'delete nodeclaims.karpenter.sh',
+    'patch nodepools.karpenter.sh',
+    'patch nodepools.karpenter.sh/status',
+    'patch ec2nodeclasses.karpenter.k8s.aws/status',
+    'create events',
+  ],
+  reaper: [
+    ...everyone,
+    'delete pods',
+    'create pods/eviction',
+    'patch nodes',
+    'delete nodes',
+    'patch nodeclaims.karpenter.sh',
+    'patch nodeclaims.karpenter.sh/status',
+    'delete nodeclaims.karpenter.sh',
+    'create events',
+  ],
+};
