@@ -8,6 +8,8 @@ export const poolManifest = (options: {
   /** On-demand if absent. */
   readonly capacityTypes?: readonly string[];
   readonly consolidateAfter?: string;
+  /** WhenEmpty if absent. */
+  readonly consolidationPolicy?: string;
 }): string => `
 apiVersion: karpenter.sh/v1
 kind: NodePool
@@ -25,7 +27,7 @@ ${options.vcpusMax === undefined ? '' : `        - { key: karpenter.k8s.aws/inst
     ? ''
     : `        - { key: node.kubernetes.io/instance-type, operator: In, values: [${options.instanceTypes.join(', ')}] }\n`
 }
-  disruption: { consolidationPolicy: WhenEmpty, consolidateAfter: ${options.consolidateAfter ?? '10s'}, budgets: [{ nodes: "100%" }] }
+  disruption: { consolidationPolicy: ${options.consolidationPolicy ?? 'WhenEmpty'}, consolidateAfter: ${options.consolidateAfter ?? '10s'}, budgets: [{ nodes: "100%" }] }
 ---
 apiVersion: karpenter.k8s.aws/v1
 kind: EC2NodeClass

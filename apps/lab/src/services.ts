@@ -274,9 +274,7 @@ function startLauncher(shared: Shared): Promise<Service> {
 }
 
 function startReaper(shared: Shared): Promise<Service> {
-  const { clusterName, region, endpoint, queueName, featureGates } = shared.settings;
-  const mode = shared.settings.consolidation;
-  const consolidation = { ...defaultReaperConfig.consolidation, mode };
+  const { clusterName, region, endpoint, queueName, consolidation, featureGates } = shared.settings;
   const { serve, leadership, ...around } = surroundings(shared, 'reaper', reaperMetrics);
   const aws = new AwsSession({ region, endpoint, clock: around.clock, log: around.log });
   const cloud = { ...awsInstances(aws), ...awsInstanceStatuses(aws), ...awsAccount(aws) };

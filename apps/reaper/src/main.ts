@@ -19,12 +19,7 @@ import {
   text,
 } from '@dovetail/runtime';
 import { EventRecorder, runBeside } from '@dovetail/service-kit';
-import {
-  createReaper,
-  defaultReaperConfig,
-  type ReaperConfig,
-  reaperMetrics,
-} from '@dovetail/service-reaper';
+import { createReaper, defaultReaperConfig, reaperMetrics } from '@dovetail/service-reaper';
 
 const settings = {
   ...commonSettings,
@@ -59,7 +54,7 @@ await runService(
 
 function assemble(shell: Shell<typeof settings>): Assembled {
   const { metrics, clock, vitals } = shell;
-  const { natsUrl, replicaName, kubeconfig, ...given } = shell.settings;
+  const { clusterName, natsUrl, replicaName, kubeconfig, consolidation, ...given } = shell.settings;
   const mayWrite = (): boolean => leadership.keepsOthersAway();
   const api = connectKubernetes({
     log: shell.log,
@@ -86,19 +81,13 @@ function assemble(shell: Shell<typeof settings>): Assembled {
   const deps = { kube, urgentKube: shell.watched(api.urgent), cloud, ...around };
   const service = createReaper(
     { ...deps, ...queueOf(aws, given.interruptionQueue) },
-    configOf(shell.settings),
+    { clusterName, ...defaultReaperConfig, consolidation, ...given.featureGates },
   );
   const close = (): Promise<void> => {
     aws.close();
     return bus.close();
   };
   return { service: runBeside(service, (stop) => events.run(stop)), close };
-}
-
-function configOf(given: Shell<typeof settings>['settings']): ReaperConfig {
-  const { clusterName, featureGates, consolidation: mode } = given;
-  const consolidation = { ...defaultReaperConfig.consolidation, mode };
-  return { clusterName, ...defaultReaperConfig, consolidation, ...featureGates };
 }
 
 /** The queue of interruption notices, if one is named. */

@@ -49,9 +49,6 @@ function around(stage: Stage, name: ServiceName, replica: string, life: Process)
 }
 type Around = ReturnType<typeof around>;
 
-/** Under-used nodes go, where a story's pool says so. */
-const consolidation = { ...defaultReaperConfig.consolidation, mode: 'delete' } as const;
-
 const starts: Readonly<
   Record<ServiceName, (given: Around, replica: string, stop: StopSignal) => Promise<void>>
 > = {
@@ -79,7 +76,8 @@ const starts: Readonly<
   reaper: ({ deps, leadership }, _replica, stop) =>
     createReaper(
       { ...deps, leadership: leadership() },
-      { clusterName, ...defaultReaperConfig, consolidation },
+      // Under-used nodes go where a story's pool says so.
+      { clusterName, ...defaultReaperConfig, consolidation: 'delete' },
     ).run(stop),
 };
 

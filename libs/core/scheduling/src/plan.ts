@@ -95,7 +95,6 @@ export type DisruptionCode =
   | 'not-worthwhile'
   | 'pods-without-place'
   | 'needs-new-node'
-  | 'command-outdated'
   | 'interruption-notice'
   | 'unhealthy'
   | 'repair-blocked'

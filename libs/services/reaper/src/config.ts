@@ -6,7 +6,8 @@ export type ReaperConfig = {
   readonly clusterName: string;
   /** Whether unhealthy nodes are repaired: Karpenter's feature gate NodeRepair. */
   readonly nodeRepair: boolean;
-  readonly consolidation: ConsolidationConfig;
+  /** `delete`: nodes whose pods all fit on others are given up. `none`: only empty nodes are. */
+  readonly consolidation: 'none' | 'delete';
   readonly disruption: DisruptionConfig;
   readonly termination: TerminationConfig;
   readonly interruption: InterruptionConfig;
@@ -68,19 +69,13 @@ type DisruptionConfig = RetirementLimits & {
    * node costs two calls each time. The countdown of an empty node has a mark of its own.
    */
   readonly podEventPauseMs: number;
-};
-
-/** How under-used nodes are given up. */
-type ConsolidationConfig = {
-  /** `delete`: nodes whose pods all fit on others are given up. `none`: only empty nodes are. */
-  readonly mode: 'none' | 'delete';
   /**
    * A command waits this long and is then judged again (Karpenter: 15 s). It trades the saving for
    * moves that the next pods would have made needless.
    */
   readonly validationDelayMs: number;
-  /** The longest search of one pass (Karpenter's timeout of single-node consolidation). */
-  readonly searchMsMax: number;
+  /** The longest search for a command (Karpenter's timeout of single-node consolidation). */
+  readonly consolidationSearchMsMax: number;
 };
 
 /** How nodes are drained and their instances ended. */
@@ -172,7 +167,7 @@ type CollectionConfig = CollectionLimits &
 /** The defaults: Karpenter's where it has them. Everything else says why where it is declared. */
 export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
   nodeRepair: false,
-  consolidation: { mode: 'none', validationDelayMs: 15_000, searchMsMax: 180_000 },
+  consolidation: 'none',
   disruption: {
     passIntervalMs: 10_000,
     passPauseMs: 500,
@@ -190,6 +185,8 @@ export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
     unansweredWaitMs: 30_000,
     unansweredExpiryMs: 300_000,
     consolidationWaitMs: 600_000,
+    validationDelayMs: 15_000,
+    consolidationSearchMsMax: 180_000,
     drainReserveMs: 10_000,
     askAgainMs: 75_000,
     askAgainUrgentMs: 15_000,

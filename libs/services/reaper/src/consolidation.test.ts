@@ -2,7 +2,6 @@ import type { PlanRequest } from '@dovetail/contracts';
 import { kubeResources } from '@dovetail/core-ports';
 import { describe, expect, test } from '@jest/globals';
 
-import { defaultReaperConfig } from './config.js';
 import {
   cluster,
   decisions,
@@ -18,8 +17,7 @@ import {
 import type { Replacements } from './testing/replacements.js';
 
 const { nodes } = kubeResources;
-const { consolidation } = defaultReaperConfig;
-const deleting = { config: { consolidation: { ...consolidation, mode: 'delete' } as const } };
+const deleting = { config: { consolidation: 'delete' } } as const;
 const underused = (budget = '100%') => ({
   consolidationPolicy: 'WhenEmptyOrUnderutilized',
   consolidateAfter: '5s',
@@ -62,12 +60,28 @@ describe('an under-used node', () => {
     });
   });
 
-  test.each<[string, object, (() => Promise<unknown>) | undefined]>([
-    ['its budget is zero', underused('0'), undefined],
-    ['its policy is WhenEmpty', { ...underused(), consolidationPolicy: 'WhenEmpty' }, undefined],
-    ['its consolidateAfter is Never', { ...underused(), consolidateAfter: 'Never' }, undefined],
-    ['a PodDisruptionBudget allows no eviction', underused(), () => cluster.budget('web', 2)],
-  ])('stays while %s', async (_what, disruption, begin) => {
+  type Row = readonly [why: string, pool: object, event: string, begin?: () => Promise<unknown>];
+  const rows: readonly Row[] = [
+    ['its budget is zero', underused('0'), ''],
+    [
+      'its policy is WhenEmpty',
+      { ...underused(), consolidationPolicy: 'WhenEmpty' },
+      'Unconsolidatable: NodePool "default" has non-empty consolidation disabled',
+    ],
+    [
+      'its consolidateAfter is Never',
+      { ...underused(), consolidateAfter: 'Never' },
+      'Unconsolidatable: NodePool "default" has consolidation disabled',
+    ],
+    [
+      'a PodDisruptionBudget allows no eviction',
+      underused(),
+      'DisruptionBlocked: Pdb prevents pod evictions',
+      () => cluster.budget('web', 2),
+    ],
+  ];
+  test.each(rows.map((row) => ({ why: row[0], row })))('stays while $why', async ({ row }) => {
+    const [, disruption, event, begin] = row;
     await twoNodes(disruption);
     await begin?.();
     const solver = replacements({ afterMs: 0, room: true });
@@ -78,6 +92,10 @@ describe('an under-used node', () => {
       false,
       0,
     ]);
+    const told = ['Unconsolidatable', 'DisruptionBlocked'].flatMap((reason) =>
+      cluster.events(reason).map((message) => `${reason}: ${message}`),
+    );
+    expect(told.join('\n')).toContain(event);
   });
 
   test('stays while consolidation is off', async () => {

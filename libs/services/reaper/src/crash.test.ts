@@ -2,7 +2,6 @@ import { kubeResources } from '@dovetail/core-ports';
 import type { Death } from '@dovetail/sim-stage';
 import { describe, expect, test } from '@jest/globals';
 
-import { defaultReaperConfig } from './config.js';
 import { ReaperStage } from './testing/reaper-stage.js';
 import { Replacements } from './testing/replacements.js';
 
@@ -113,8 +112,7 @@ async function play(
   const cluster = await new ReaperStage().begin();
   const room = story.room === true;
   const made = new Replacements(cluster, { afterMs: 5_000, node: { cpu: '8' }, room });
-  const { consolidation } = defaultReaperConfig;
-  const config = room ? { consolidation: { ...consolidation, mode: 'delete' } as const } : {};
+  const config = room ? ({ consolidation: 'delete' } as const) : {};
   const instances = await story.begin(cluster);
   await cluster.pass(2);
   const first = cluster.reaper(death === undefined ? { config } : { config, death });

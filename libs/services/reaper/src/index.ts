@@ -1,3 +1,3 @@
-export { defaultReaperConfig, type ReaperConfig } from './config.js';
+export { defaultReaperConfig } from './config.js';
 export { reaperMetrics } from './metrics.js';
 export { createReaper } from './reaper.js';

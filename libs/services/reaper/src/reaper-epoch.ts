@@ -163,6 +163,7 @@ export class ReaperEpoch {
       lastPass: this.#lastPass(),
       lastCollection: this.#lastCollection(),
       lastRepair: this.#lastRepair(),
+      lastConsolidation: this.#lastConsolidation(),
     };
   }
 
@@ -188,6 +189,20 @@ export class ReaperEpoch {
       repair: repair.map(({ node, note }) => ({ node: node.name, note })),
       blocked: blocked.slice(0, blockedMax).map(({ node, note }) => ({ node: node.name, note })),
       nextDueMs,
+    };
+  }
+
+  #lastConsolidation(): DebugState | undefined {
+    const last = this.#consolidations.last();
+    if (last === undefined) return undefined;
+    const { candidates, stays, nextDueMs, allowed } = last;
+    return {
+      candidates: candidates.map(({ view }) => view.claim.name),
+      stays: stays
+        .slice(0, blockedMax)
+        .map(({ view, notes }) => ({ claim: view.claim.name, notes })),
+      nextDueMs,
+      allowed,
     };
   }
 

@@ -3,12 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 
 import { claim, node, nowMs, pdb, pod, pool, view } from '../testing/objects.js';
 import type { NodeView } from '../view.js';
-import {
-  allAtOnce,
-  type CandidateOptions,
-  consolidatableMs,
-  consolidationCandidates,
-} from './candidates.js';
+import { type CandidateOptions, consolidatableMs, consolidationCandidates } from './candidates.js';
 import { balancedScore, disruptionCostOf, isBalanced } from './costs.js';
 
 const underused = pool({
@@ -107,13 +102,6 @@ describe('a candidate of consolidation', () => {
     });
     expect(consolidatableMs(waiting)).toBe(nowMs + 40_000);
     expect(found([waiting])).toMatchObject({ candidates: [], nextDueMs: nowMs + 40_000 });
-  });
-
-  test('may go with others only as far as the budgets of their pools allow', () => {
-    const views = ['a', 'b', 'c'].map((name) => priced(name, '0.1'));
-    const { candidates } = found(views);
-    const taken = allAtOnce(candidates, new Map([['NodePool/default', 2]]));
-    expect(taken.map(({ view: each }) => each.claim.name)).toEqual(['a', 'b']);
   });
 });
 

@@ -1,5 +1,5 @@
 import { type NodeClaim, type Pool, poolKey } from '@dovetail/core-api';
-import { assert, present } from '@dovetail/core-invariant';
+import { present } from '@dovetail/core-invariant';
 import { compareText, isReschedulable, type Node, type Pod } from '@dovetail/core-kube-model';
 
 import { allowedDisruptions } from '../budgets.js';
@@ -146,15 +146,14 @@ function withoutUnbalanced(
 
 /** Takes one node of each pool after the other, so that no pool waits for a large one. */
 function poolsInTurn(candidates: readonly Candidate[]): readonly Candidate[] {
-  const byPool = new Map<string, Candidate[]>();
-  for (const candidate of candidates) {
+  const counts = new Map<string, number>();
+  const ranked = candidates.map((candidate) => {
     const key = poolKey(candidate.view.pool.identity);
-    byPool.set(key, [...(byPool.get(key) ?? []), candidate]);
-  }
-  const rounds = Math.max(0, ...[...byPool.values()].map(({ length }) => length));
-  return Array.from({ length: rounds }).flatMap((_none, round) =>
-    [...byPool.values()].flatMap((ofPool) => ofPool.slice(round, round + 1)),
-  );
+    const rank = counts.get(key) ?? 0;
+    counts.set(key, rank + 1);
+    return { candidate, rank };
+  });
+  return ranked.sort((a, b) => a.rank - b.rank).map(({ candidate }) => candidate);
 }
 
 function allowances(views: readonly NodeView[], nowMs: number): ReadonlyMap<string, number> {
@@ -176,22 +175,3 @@ const withinBudgets = (
   allowed: ReadonlyMap<string, number>,
 ): readonly Candidate[] =>
   candidates.filter(({ view }) => (allowed.get(poolKey(view.pool.identity)) ?? 0) > 0);
-
-/**
- * The longest beginning of the list whose nodes may all go at once, by the budgets of their pools.
- * Later nodes of a pool that is spent are passed over.
- */
-export function allAtOnce(
-  candidates: readonly Candidate[],
-  allowed: ReadonlyMap<string, number>,
-): readonly Candidate[] {
-  const left = new Map(allowed);
-  return candidates.filter(({ view }) => {
-    const key = poolKey(view.pool.identity);
-    const remaining = left.get(key) ?? 0;
-    assert(remaining >= 0, 'no more nodes are taken from a pool than it allows');
-    if (remaining === 0) return false;
-    left.set(key, remaining - 1);
-    return true;
-  });
-}

@@ -114,17 +114,6 @@ export function commandOf(proposal: Proposal): Command {
   };
 }
 
-/** The micro-dollars an hour that a command saves. Negative: it costs more than it gives up. */
-export const savingOf = ({
-  priceBeforeMicrosPerHour,
-  priceAfterMicrosPerHour,
-}: Pick<Command, 'priceAfterMicrosPerHour' | 'priceBeforeMicrosPerHour'>): number =>
-  priceBeforeMicrosPerHour - priceAfterMicrosPerHour;
-
-/** Orders commands: the best saving per disruption first, then by name. */
-export const bestFirst = (a: Command, b: Command): number =>
-  b.score - a.score || compareText(a.name, b.name);
-
 const sumOf = (priced: readonly { readonly priceMicrosPerHour: number }[]): number =>
   priced.reduce((sum, { priceMicrosPerHour }) => sum + priceMicrosPerHour, 0);
 

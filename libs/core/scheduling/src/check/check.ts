@@ -161,8 +161,8 @@ const unknownNodes = (
  * Verifies a whole plan from the snapshot and the pods alone. It checks resources with daemonsets,
  * taints, node affinity, spread, (anti-)affinity in both directions, and host ports. It also checks
  * volumes, claims of one pod, limits, reservations and prices, and that every pod is in exactly one
- * place. Every
- * option of a new node must hold all its pods. A plan without violations may be carried out.
+ * place. Every option of a new node must hold all its pods. A plan without violations may be
+ * carried out.
  */
 export function checkPlan(
   snapshot: Snapshot,

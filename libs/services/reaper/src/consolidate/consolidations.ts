@@ -4,11 +4,14 @@ import {
   type Candidates,
   type Command,
   consolidationCandidates,
+  type DisruptionNote,
   judgeRemoval,
+  type NodeView,
   note,
   parseRetirement,
   unsettledUids,
 } from '@dovetail/core-disruption';
+import { at } from '@dovetail/core-invariant';
 import { messageOf, type StopSignal } from '@dovetail/core-ports';
 import { aboutClaim, aboutNode, countText } from '@dovetail/service-kit';
 
@@ -21,6 +24,14 @@ const turnMsMax = 900_000;
 
 /** Prices, budgets and solvers change without a change of the cluster (Karpenter: 5 min). */
 const idleMsMax = 300_000;
+
+/** The reasons that come from consolidation itself. Others block any voluntary disruption. */
+const unconsolidatable: ReadonlySet<string> = new Set<DisruptionNote['code']>([
+  'disruption-disabled',
+  'needs-new-node',
+  'not-worthwhile',
+  'pods-without-place',
+]);
 
 /**
  * Consolidation: gives up under-used nodes whose pods fit on others, one at a time. A command is
@@ -43,14 +54,14 @@ export class Consolidations {
     this.#retirer = retirer;
   }
 
-  /** The candidates of the last turn, for /debug/state. */
+  /** The nodes that the last search looked at, for /debug/state. */
   last(): Candidates | undefined {
     return this.#last;
   }
 
   async run(stop: StopSignal): Promise<void> {
     const { deps, config, cluster } = this.#context;
-    if (config.consolidation.mode === 'none') return;
+    if (config.consolidation === 'none') return;
     const unsubscribe = cluster.subscribe(() => (this.#changes += 1));
     try {
       while (!stop.aborted) {
@@ -85,10 +96,11 @@ export class Consolidations {
 
   async #consolidate(stop: StopSignal): Promise<void> {
     const { deps, config } = this.#context;
-    const { candidates, nextDueMs = Infinity } = (this.#last = this.#find());
     const [startMs, changes] = [deps.clock.nowMs(), this.#changes];
     if (changes === this.#idle.changes && startMs < this.#idle.untilMs) return;
-    const untilMs = startMs + config.consolidation.searchMsMax;
+    const { candidates, stays, nextDueMs = Infinity } = (this.#last = this.#find());
+    for (const { view, notes } of stays) this.#tell(view, at(notes, 0));
+    const untilMs = startMs + config.disruption.consolidationSearchMsMax;
     const fresh = candidates.filter(({ view }) => !this.#looked.has(view.claim.uid));
     for (const candidate of fresh) {
       if (stop.aborted || deps.clock.nowMs() >= untilMs) return;
@@ -114,23 +126,31 @@ export class Consolidations {
 
   /** The command that gives up the candidate, if its pods fit elsewhere. */
   async #judge(candidate: Candidate): Promise<Command | undefined> {
-    const { deps, cluster, events } = this.#context;
-    const { node, claim } = candidate.view;
-    const question = { nodes: [node], pods: candidate.pods, priceBelowMicrosPerHour: 0 };
+    const { deps, cluster } = this.#context;
+    const question = {
+      nodes: [candidate.view.node],
+      pods: candidate.pods,
+      priceBelowMicrosPerHour: 0,
+    };
     const reply = await askWhatIf(this.#context, question);
     if (reply === undefined) return undefined;
     const unsettled = unsettledUids(cluster.views(), deps.clock.nowMs());
     const whatIf = { plan: reply.plan, position: reply.statePosition };
     const judged = judgeRemoval(candidate, whatIf, unsettled);
     if (judged.kind === 'command') return judged.command;
-    for (const about of [aboutNode(node), aboutClaim(claim)])
-      events.record({
+    this.#tell(candidate.view, judged.note);
+    return undefined;
+  }
+
+  /** Tells why a node stays, as Karpenter does: for its pool or its place, or blocked for now. */
+  #tell({ node, claim }: NodeView, { code, message }: DisruptionNote): void {
+    for (const about of [aboutClaim(claim), ...(node === undefined ? [] : [aboutNode(node)])])
+      this.#context.events.record({
         about,
         type: 'Normal',
-        reason: 'Unconsolidatable',
-        message: judged.note.message,
+        reason: unconsolidatable.has(code) ? 'Unconsolidatable' : 'DisruptionBlocked',
+        message,
       });
-    return undefined;
   }
 
   /** Waits, judges the command again on what is there then, and begins it if it still stands. */
@@ -140,7 +160,7 @@ export class Consolidations {
     const about = { command: name, node: judged.view.node.name, claim: judged.view.claim.name };
     const pods = countText(moves.length, 'pod');
     deps.log.info('consolidation-proposed', `${about.node} may go: ${pods} fit elsewhere`, about);
-    await deps.clock.sleep(config.consolidation.validationDelayMs, stop);
+    await deps.clock.sleep(config.disruption.validationDelayMs, stop);
     if (stop.aborted || this.#isUnderWay()) return;
     const { uid } = judged.view.claim;
     const again = this.#find().candidates.find(({ view }) => view.claim.uid === uid);
