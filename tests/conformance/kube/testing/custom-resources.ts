@@ -1,21 +1,21 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { type KubeObject, type KubeResource, kubeResources } from '@dovetail/core-ports';
+import { type KubeObject, type KubeResource } from '@dovetail/core-ports';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 
 import { describeWithKubectl } from './kubectl.js';
+import {
+  classRef,
+  definitions,
+  ec2NodeClasses,
+  nodeClaims,
+  nodePools,
+  pool,
+  provisioners,
+} from './pools.js';
+import { printing } from './printed-columns.js';
 import { type Context, eventually } from './suite.js';
-
-const folder = new URL('../../../../deploy/crds/', import.meta.url).pathname;
-const { nodePools, provisioners, ec2NodeClasses, nodeClaims, events } = kubeResources;
-
-type Spec = Readonly<Record<string, unknown>>;
-const classRef = { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'default' };
-const pool = (name: string, template: Spec = {}, spec: Spec = {}): KubeObject => ({
-  metadata: { name },
-  spec: { template: { spec: { nodeClassRef: classRef, requirements: [], ...template } }, ...spec },
-});
 
 const badPools: readonly (readonly [string, KubeObject, RegExp])[] = [
   [
@@ -134,6 +134,7 @@ function validation({ world }: Context): void {
 }
 
 const terms = [{ tags: { a: 'b' } }];
+
 const reservation = {
   id: 'cr-1',
   instanceType: 'm5.large',
@@ -143,6 +144,7 @@ const reservation = {
   endTime: '2026-01-01T00:00:00Z',
   interruptible: false,
 };
+
 const holds = (type: string): object => ({
   type,
   status: 'True',
@@ -221,146 +223,15 @@ function statusTests({ world }: Context): void {
   );
 }
 
-function printing({ world }: Context): void {
-  test('kubectl applies the definitions over those that are there, and waits until they are established', async () => {
-    const { kubectl } = world();
-    expect(
-      await kubectl(['apply', '--server-side', '--force-conflicts', '-f', folder]),
-    ).toMatchObject({
-      code: 0,
-      out: expect.stringContaining('nodepools.karpenter.sh serverside-applied') as unknown,
-    });
-    expect(
-      await kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=20s']),
-    ).toMatchObject({ code: 0 });
-  });
-
-  test('kubectl shows the printer columns, the wide ones too', async () => {
-    const { kubectl, kube } = world();
-    await kube.create(nodeClaims, {
-      metadata: {
-        name: 'printed',
-        labels: { 'karpenter.sh/nodepool': 'p', 'node.kubernetes.io/instance-type': 'm5.large' },
-      },
-      spec: { nodeClassRef: classRef, requirements: [] },
-    });
-    const { out } = await kubectl(['get', 'nodeclaims.karpenter.sh', 'printed', '-o', 'wide']);
-    const [header = '', row = ''] = out.split('\n');
-    expect(header.split(/\s{2,}/).map((name) => name.trim())).toEqual(
-      expect.arrayContaining([
-        'NAME',
-        'TYPE',
-        'CAPACITY',
-        'ZONE',
-        'NODE',
-        'READY',
-        'AGE',
-        'IMAGEID',
-        'ID',
-        'NODEPOOL',
-        'NODECLASS',
-      ]),
-    );
-    expect(row).toMatch(/^printed\s+m5\.large\s/);
-    await kube.delete({ resource: nodeClaims, name: 'printed' });
-  });
-
-  test('kubectl describes a pool: its fields in words, its conditions and its events', async () => {
-    const { kubectl, kube } = world();
-    const made = await kube.create(
-      nodePools,
-      pool('described', { expireAfter: '336h' }, { weight: 7, limits: { cpu: '100' } }),
-    );
-    const ready = {
-      type: 'Ready',
-      status: 'True',
-      reason: 'Ready',
-      message: '',
-      lastTransitionTime: '2026-01-01T00:00:00Z',
-    };
-    await kube.patch(
-      { resource: nodePools, name: 'described' },
-      { type: 'merge', body: { status: { conditions: [ready] } } },
-      { subresource: 'status' },
-    );
-    const now = new Date().toISOString().replace(/\.\d+Z/, 'Z');
-    await kube.create(events, {
-      metadata: { name: 'described.1', namespace: 'default' },
-      type: 'Warning',
-      reason: 'NoCompatibleInstanceTypes',
-      message: 'nothing fits',
-      firstTimestamp: now,
-      lastTimestamp: now,
-      count: 1,
-      source: { component: 'conformance' },
-      involvedObject: {
-        apiVersion: 'karpenter.sh/v1',
-        kind: 'NodePool',
-        name: 'described',
-        uid: made.metadata.uid,
-      },
-    } as KubeObject);
-    const { code, out } = await kubectl(['describe', 'nodepools.karpenter.sh', 'described']);
-    const words = out.split('\n').map((line) => line.trim().replace(/\s+/g, ' '));
-    expect(words).toEqual(
-      expect.arrayContaining([
-        'Name: described',
-        'Namespace:',
-        'API Version: karpenter.sh/v1',
-        'Kind: NodePool',
-        'Weight: 7',
-        'Cpu: 100',
-        'Expire After: 336h',
-        'Node Class Ref:',
-        'Group: karpenter.k8s.aws',
-        'Consolidation Policy: WhenEmptyOrUnderutilized',
-        'Nodes: 10%',
-        'Last Transition Time: 2026-01-01T00:00:00Z',
-        'Status: True',
-        'Type Reason Age From Message',
-      ]),
-    );
-    expect(out).toMatch(
-      /Warning\s+NoCompatibleInstanceTypes\s+\S+\s+conformance\s+nothing fits\n$/,
-    );
-    expect(code).toBe(0);
-    await kube.delete({ resource: nodePools, name: 'described' });
-  });
-
-  test('get nodepools -w shows the columns of the definition, and a change', async () => {
-    const { kubectl, kube } = world();
-    await kube.create(nodePools, pool('watched'));
-    const watching = kubectl.start(['get', 'nodepools.karpenter.sh', 'watched', '-w']);
-    const seen = (pattern: RegExp): Promise<string> =>
-      eventually(
-        () => Promise.resolve(watching.out()),
-        (out) => pattern.test(out),
-      );
-    try {
-      expect(await seen(/watched/)).toMatch(
-        /^NAME\s+NODECLASS\s+NODES\s+READY\s+AGE\nwatched\s+default\s+\d*s\n$/,
-      );
-      await kube.patch(
-        { resource: nodePools, name: 'watched' },
-        { type: 'merge', body: { status: { nodes: 3 } } },
-        { subresource: 'status' },
-      );
-      expect(await seen(/watched\s+default\s+3/)).toMatch(/\nwatched\s+default\s+3\s+\d+s\n$/);
-    } finally {
-      await watching.end();
-      await kube.delete({ resource: nodePools, name: 'watched' });
-    }
-  });
-}
-
 /** Custom resources of our own definitions. */
 export function customResources(context: Context): void {
   describe('custom resources', () => {
     beforeAll(async () => {
       const { kube } = context.world();
-      const files = (await readdir(folder)).filter((name) => name.endsWith('.yaml'));
+      const files = (await readdir(definitions)).filter((name) => name.endsWith('.yaml'));
       expect(files.length).toBeGreaterThan(0);
-      for (const file of files) await kube.putManifests(await readFile(join(folder, file), 'utf8'));
+      for (const file of files)
+        await kube.putManifests(await readFile(join(definitions, file), 'utf8'));
       await eventually(
         async () =>
           (await kube.serves(nodePools)) &&
