@@ -4,7 +4,13 @@ import { join } from 'node:path';
 
 import { connectKubernetes, type ManifestApi } from '@dovetail/adapter-kubernetes/manifests';
 import type { KubeApi, Log } from '@dovetail/core-ports';
-import { type ControlPlaneKind, defaultLabOptions, type Lab, startLab } from '@dovetail/testbed';
+import {
+  type ControlPlaneKind,
+  defaultLabOptions,
+  type Lab,
+  type LabOptions,
+  startLab,
+} from '@dovetail/testbed';
 
 const root = join(import.meta.dirname, '..');
 const quiet: Log = {
@@ -21,13 +27,16 @@ export type BenchLab = {
   close(): Promise<void>;
 };
 
-/** Starts a lab. `KEEP_LAB=1` keeps its files, including the services' logs. */
-export async function openLab(options: {
+/** The lab to measure. */
+export type BenchLabOptions = Pick<LabOptions, 'env' | 'karpenter'> & {
   readonly world: ControlPlaneKind;
   readonly solvers: number;
   /** Receives a line when a part runs or is restarted. */
   readonly progress?: (line: string) => void;
-}): Promise<BenchLab> {
+};
+
+/** Starts a lab. `KEEP_LAB=1` keeps its files, including the services' logs. */
+export async function openLab(options: BenchLabOptions): Promise<BenchLab> {
   const dir = await mkdtemp(join(tmpdir(), 'dovetail-bench-'));
   // Leases as in production. A lab's short ones are lost on a busy machine.
   const lab = await startLab({
@@ -37,7 +46,8 @@ export async function openLab(options: {
     ...options,
     dir,
     distDir: join(root, 'dist'),
-    prepare: applyDefinitions,
+    prepare: (kubeconfig) =>
+      applyDefinitions(kubeconfig, options.karpenter?.definitions ?? join(root, 'deploy', 'crds')),
   });
   return {
     lab,
@@ -51,9 +61,8 @@ export async function openLab(options: {
   };
 }
 
-async function applyDefinitions(kubeconfigPath: string): Promise<void> {
+async function applyDefinitions(kubeconfigPath: string, folder: string): Promise<void> {
   const kube = connectKubernetes({ kubeconfigPath, log: quiet });
-  const folder = join(root, 'deploy', 'crds');
   for (const file of (await readdir(folder)).filter((name) => name.endsWith('.yaml')).toSorted())
     await kube.putManifests(await readFile(join(folder, file), 'utf8'));
 }

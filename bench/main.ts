@@ -1,5 +1,6 @@
 import { runMain } from '@dovetail/runtime';
 
+import { day } from './day.js';
 import { differential } from './differential.js';
 import { planner } from './planner.js';
 import { prices } from './prices.js';
@@ -13,6 +14,7 @@ import { solvers } from './solvers.js';
  * bench/results/<name>.ndjson.
  */
 const benchmarks: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
+  day,
   differential,
   planner,
   prices,
@@ -29,6 +31,8 @@ const usage = `usage: npm run bench -- NAME [options]
   scale [--real] [--nodes 5000] [--pods 50000] [--step 2500] [--pending 15000] [--notices 500]
         [--patience 600] [--preload FILE]
       many nodes: time to claims, memory, event-loop blocks, API calls, Spot notices at once
+  day [--real] [--minutes 20] [--apps 30] [--seed N] [--by karpenter,dovetail,dovetail:delete]
+      a compressed day of deployments, rollouts and Spot interruptions: dollars, waiting, evictions
   planner [--quick] [--only NAME] [--worlds 9] [--no-peer] [--list]
       how cheap and how fast plans are, beside Karpenter's scheduler
   prices [--cases "small,plain 200,..."] [--worlds 6] [--budgets 0,1s,5s] [--bound-time 20s] [--seed N]

@@ -10,6 +10,7 @@ import type { HealthStatus } from '../parts/instances.js';
 import type { Notice } from '../parts/notices.js';
 import { PolicyError } from '../policy/policy.js';
 import type { CloudEvent, CloudTwin } from '../twin/cloud-twin.js';
+import { hourlyPriceOf } from '../twin/instance-price.js';
 import type { Machine } from '../twin/machine.js';
 import { integerIn, refuseOthers, requiredText, textIn, textsIn } from './json-fields.js';
 import type { JsonObject } from './operation.js';
@@ -178,6 +179,8 @@ function addNeighbours(twin: CloudTwin): unknown {
 type InstanceView = Machine & {
   readonly state: string;
   readonly tenancy: string;
+  /** Micro-dollars, at the price of now. */
+  readonly hourlyPriceMicros?: number;
   readonly subnetId: string;
   readonly securityGroupIds: readonly string[];
   readonly fleetId?: string;
@@ -185,14 +188,16 @@ type InstanceView = Machine & {
 };
 
 function instanceView(twin: CloudTwin, id: string): InstanceView {
-  const { state, tenancy, subnetId, securityGroupIds, fleetId, clientToken } =
-    twin.instances.get(id);
+  const instance = twin.instances.get(id);
+  const { state, tenancy, subnetId, securityGroupIds, fleetId, clientToken } = instance;
+  const hourlyPriceMicros = hourlyPriceOf(twin, instance);
   return {
     ...twin.machine(id),
     state,
     tenancy,
     subnetId,
     securityGroupIds,
+    ...(hourlyPriceMicros === undefined ? {} : { hourlyPriceMicros }),
     ...(fleetId === undefined ? {} : { fleetId }),
     ...(clientToken === undefined ? {} : { clientToken }),
   };
