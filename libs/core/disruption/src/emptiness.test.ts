@@ -64,6 +64,11 @@ describe('emptiness', () => {
       'counting',
     ],
     [
+      'with the label and not the condition Initialized: disabled, since it is not Consolidatable',
+      { claim: claim('c1', { annotations: emptyAt(600_000), conditions: [] }) },
+      'disabled',
+    ],
+    [
       'initialised 10 s ago: counting',
       {
         claim: claim('c1', {
@@ -118,7 +123,7 @@ describe('emptiness', () => {
 describe('the countdown of an empty node', () => {
   const empty = (ageMs: number, consolidateAfterMs = 30_000): NodeView =>
     view({
-      claim: claim('c1', { annotations: emptyAt(ageMs), conditions: [] }),
+      claim: claim('c1', { annotations: emptyAt(ageMs) }),
       pool: pool({ disruption: { policy: 'WhenEmpty', consolidateAfterMs, budgets: [] } }),
     });
 

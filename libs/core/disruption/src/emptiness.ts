@@ -1,7 +1,8 @@
 import { evictionCost, isReschedulable, type Pod } from '@dovetail/core-kube-model';
 
+import { consolidatableMs } from './consolidatable.js';
 import { type DisruptionNote, note } from './refusal.js';
-import { conditionTrueSinceMs, type NodeView } from './view.js';
+import type { NodeView } from './view.js';
 
 /**
  * On a NodeClaim: since when its node was seen empty, RFC 3339. With it the countdown survives a
@@ -49,6 +50,9 @@ const disabled = (pool: NodeView['pool']): Emptiness => ({
   ),
 });
 
+const notInitialized = (claim: string): DisruptionNote =>
+  note('node-not-initialized', "Node isn't initialized", { claim });
+
 /** The countdown from `sinceMs`: still counting, or due. */
 function countdown(sinceMs: number, afterMs: number, nowMs: number): Emptiness {
   const dueMs = sinceMs + afterMs;
@@ -68,9 +72,10 @@ function countdown(sinceMs: number, afterMs: number, nowMs: number): Emptiness {
  * reschedulable pod with a positive eviction cost is on it. This holds under every consolidation
  * policy, because Karpenter deletes empty nodes under each.
  *
- * The countdown is `consolidateAfter`, or `ttlSecondsAfterEmpty` of a Provisioner. It runs from the
- * latest of three times: the node was initialised, a pod last came or went, the node was first seen
- * empty. A pod that arrives stops it, because the mark of an occupied node is removed.
+ * The countdown is `consolidateAfter`, or `ttlSecondsAfterEmpty` of a Provisioner. No node is due
+ * before its claim is Consolidatable, which is Karpenter's gate. The countdown also runs from the
+ * time at which the node was first seen empty, for pods that went while no reaper watched. A pod
+ * that arrives stops it, because the mark of an occupied node is removed.
  */
 export function emptinessOf(view: NodeView, nowMs: number): Emptiness {
   const { claim, pool, pods } = view;
@@ -88,10 +93,9 @@ export function emptinessOf(view: NodeView, nowMs: number): Emptiness {
   }
   const afterMs = pool?.disruption.consolidateAfterMs;
   if (afterMs === undefined || isStatic(view)) return disabled(pool);
+  const gateMs = consolidatableMs(view);
+  if (gateMs === undefined) return { kind: 'disabled', note: notInitialized(claim.name) };
   const markedMs = timeOf(mark);
   if (markedMs === undefined) return { kind: 'mark', sinceMs: nowMs };
-  // Absence of the two other times is allowed: no pod came yet, or the condition is not True.
-  const initializedMs = conditionTrueSinceMs(claim, 'Initialized') ?? 0;
-  const sinceMs = Math.max(markedMs, claim.lastPodEventMs ?? 0, initializedMs);
-  return countdown(sinceMs, afterMs, nowMs);
+  return countdown(Math.max(markedMs, gateMs - afterMs), afterMs, nowMs);
 }

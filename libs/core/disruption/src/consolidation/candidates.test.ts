@@ -1,9 +1,10 @@
 import { annotations } from '@dovetail/core-api';
 import { describe, expect, test } from '@jest/globals';
 
+import { consolidatableMs } from '../consolidatable.js';
 import { claim, node, nowMs, pdb, pod, pool, view } from '../testing/objects.js';
 import type { NodeView } from '../view.js';
-import { type CandidateOptions, consolidatableMs, consolidationCandidates } from './candidates.js';
+import { type CandidateOptions, consolidationCandidates } from './candidates.js';
 import { balancedScore, disruptionCostOf, isBalanced } from './costs.js';
 
 const underused = pool({

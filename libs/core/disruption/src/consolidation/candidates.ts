@@ -3,11 +3,12 @@ import { present } from '@dovetail/core-invariant';
 import { compareText, isReschedulable, type Node, type Pod } from '@dovetail/core-kube-model';
 
 import { allowedDisruptions } from '../budgets.js';
+import { consolidatableMs } from '../consolidatable.js';
 import { disruptionBlocks, type EligibilityOptions } from '../eligibility.js';
 import { podsThatCount } from '../emptiness.js';
 import { censusOf } from '../methods.js';
 import { type DisruptionNote, note } from '../refusal.js';
-import { conditionTrueSinceMs, isEnding, isInitialized, type NodeView } from '../view.js';
+import { isEnding, isInitialized, type NodeView } from '../view.js';
 import { balancedScore, disruptionCostOf, isBalanced, poolTotalsOf, priceOf } from './costs.js';
 
 /** A node that consolidation may give up, if its pods have another place. */
@@ -37,18 +38,6 @@ export type CandidateOptions = EligibilityOptions & {
   /** Whether a claim is left alone for a while. Absent: none is. */
   readonly pauses?: (claim: NodeClaim) => boolean;
 };
-
-/**
- * Since when a node may be consolidated, or will be: `consolidateAfter` past its last pod event, or
- * past its initialisation if no pod came. It is Karpenter's rule for the condition Consolidatable.
- * Undefined: never.
- */
-export function consolidatableMs({ claim, pool }: NodeView): number | undefined {
-  const afterMs = pool?.disruption.consolidateAfterMs;
-  const initializedMs = conditionTrueSinceMs(claim, 'Initialized');
-  if (afterMs === undefined || initializedMs === undefined) return undefined;
-  return (claim.lastPodEventMs ?? initializedMs) + afterMs;
-}
 
 type Verdict =
   | { readonly kind: 'candidate'; readonly candidate: Candidate }

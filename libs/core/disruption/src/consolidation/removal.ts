@@ -1,8 +1,9 @@
 import type { NewNode, Placement, Plan } from '@dovetail/core-scheduling';
 
+import { consolidatableMs } from '../consolidatable.js';
 import { type DisruptionNote, note } from '../refusal.js';
 import { isEnding, isInitialized, type NodeView } from '../view.js';
-import { type Candidate, consolidatableMs } from './candidates.js';
+import type { Candidate } from './candidates.js';
 import {
   type Command,
   commandOf,

@@ -1,5 +1,10 @@
-import { annotations, type NodeClaim, terminationFinalizer } from '@dovetail/core-api';
-import { emptySinceAnnotation } from '@dovetail/core-disruption';
+import {
+  annotations,
+  type Condition,
+  type NodeClaim,
+  terminationFinalizer,
+} from '@dovetail/core-api';
+import { consolidatableType, emptySinceAnnotation } from '@dovetail/core-disruption';
 import { isoSeconds } from '@dovetail/core-kube-model';
 import { type KubeDeletes, type KubeObject, kubeResources } from '@dovetail/core-ports';
 import {
@@ -71,15 +76,52 @@ export const writeEmptySince = (
     return { metadata: { annotations: { [emptySinceAnnotation]: text } } };
   });
 
-/** Writes when a pod last came or went. */
-export const writePodEvent = (
+/** The parts of a claim's status that tell how long its node has been at rest. Absent: as it is. */
+export type RestStatus = {
+  /** When a pod last came or went. */
+  readonly lastPodEventMs?: number;
+  /** Whether the claim has the condition Consolidatable. */
+  readonly consolidatable?: boolean;
+};
+
+/**
+ * Writes how long a node has been at rest, to a claim as the watch has shown it. That costs one
+ * call, or none if all of it stands.
+ */
+export async function writeRest(
   kube: KubeChanges,
-  claim: ClaimRef,
-  atMs: number,
-): Promise<KubeObject | undefined> =>
-  changeLive(kube, place(claim), () => ({ status: { lastPodEventTime: isoSeconds(atMs) } }), {
+  claim: NodeClaim,
+  { lastPodEventMs, consolidatable }: RestStatus,
+  nowMs: number,
+): Promise<void> {
+  const time = lastPodEventMs === undefined ? {} : { lastPodEventTime: isoSeconds(lastPodEventMs) };
+  const { conditions: value, resourceVersion } = claim;
+  await changeGuarded({
+    kube,
+    ref: place(claim),
+    read: conditionsIn,
     subresource: 'status',
+    first: { value, resourceVersion },
+    change: (held) => {
+      const wanted = consolidatable === undefined ? held : withRest(held, consolidatable, nowMs);
+      if (wanted === held) return lastPodEventMs === undefined ? undefined : { status: time };
+      return { status: { ...time, conditions: conditionObjects(wanted) } };
+    },
   });
+}
+
+const withRest = (
+  held: readonly Condition[],
+  consolidatable: boolean,
+  nowMs: number,
+): readonly Condition[] =>
+  consolidatable
+    ? withCondition(
+        held,
+        { type: consolidatableType, status: 'True', reason: consolidatableType },
+        nowMs,
+      )
+    : withoutCondition(held, consolidatableType);
 
 /** Sets these conditions and keeps all others. */
 export const writeConditions = (

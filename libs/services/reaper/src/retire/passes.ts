@@ -4,11 +4,17 @@ import { messageOf, type StopSignal } from '@dovetail/core-ports';
 import { aboutClaim, aboutNode, aboutPool, inParallel, Wake } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
-import { writeEmptySince, writePodEvent } from '../outside/claim-edits.js';
+import { writeEmptySince, writeRest } from '../outside/claim-edits.js';
+import { Rests } from './rests.js';
 import type { Retirer } from './retirer.js';
 
 /** Claims written to side by side: the API server answers in milliseconds, a pass has hundreds. */
 const writesMax = 16;
+/**
+ * Statuses written in one pass. The first pass after an upgrade writes to every claim, and nodes
+ * that are due must not wait for all of these writes.
+ */
+const restWritesMax = 500;
 /** A large cluster that never rests spends a fifth of the time on passes: 1 to 4. */
 const restShare = 4;
 /** A turn that lasts longer is hung: far over the minutes that all retries of its calls take. */
@@ -22,13 +28,13 @@ export class Passes {
   readonly #context: ReaperContext;
   readonly #retirer: Retirer;
   readonly #wake: Wake;
-  /** When the last pod event of a claim was written, by UID. */
-  readonly #writtenMs = new Map<string, number>();
+  readonly #rests: Rests;
   #last: PassDecision | undefined;
 
   constructor(context: ReaperContext, retirer: Retirer) {
     this.#context = context;
     this.#retirer = retirer;
+    this.#rests = new Rests(context.cluster, context.config.disruption.podEventPauseMs);
     this.#wake = new Wake(context.deps.clock);
   }
 
@@ -67,7 +73,6 @@ export class Passes {
   async #pass(stop: StopSignal): Promise<number> {
     const { deps, config, cluster } = this.#context;
     const { kube, clock } = deps;
-    await this.#writePodEvents(stop);
     const startedMs = clock.nowMs();
     const decision = decidePass(cluster.views(), {
       budgetsOf: cluster.budgetsOf,
@@ -88,7 +93,8 @@ export class Passes {
     await this.#each(decision.retire, stop, ({ view, cause, note }) =>
       this.#retirer.begin(view, { cause, atMs: clock.nowMs() }, note),
     );
-    const dueMs = (decision.nextDueMs ?? Infinity) - clock.nowMs();
+    const restDueMs = await this.#writeRests(stop);
+    const dueMs = Math.min(decision.nextDueMs ?? Infinity, restDueMs) - clock.nowMs();
     return Math.max(restShare * tookMs, Math.min(config.disruption.passIntervalMs, dueMs));
   }
 
@@ -114,20 +120,19 @@ export class Passes {
     });
   }
 
-  async #writePodEvents(stop: StopSignal): Promise<void> {
-    const { deps, config, cluster } = this.#context;
-    const { podEventPauseMs } = config.disruption;
+  /**
+   * Writes how long nodes have been at rest, a part of a large cluster at a time. Returns when the
+   * next such write is due.
+   */
+  async #writeRests(stop: StopSignal): Promise<number> {
+    const { deps, cluster } = this.#context;
     const nowMs = deps.clock.nowMs();
-    const due = cluster
-      .podEventsToWrite()
-      .filter(
-        ({ claim }) => nowMs - (this.#writtenMs.get(claim.uid) ?? -Infinity) >= podEventPauseMs,
-      );
-    await this.#each(due, stop, ({ claim, atMs }) => {
-      this.#writtenMs.set(claim.uid, nowMs);
-      return writePodEvent(deps.kube, claim, atMs);
+    const { writes, nextDueMs = Infinity } = this.#rests.due(cluster.views(), nowMs);
+    await this.#each(writes.slice(0, restWritesMax), stop, ({ claim, rest }) => {
+      this.#rests.noteWritten({ claim, rest }, nowMs);
+      return writeRest(deps.kube, claim, rest, nowMs);
     });
-    if (this.#writtenMs.size > 2 * cluster.claims.size + 100) this.#writtenMs.clear();
+    return writes.length > restWritesMax ? nowMs : nextDueMs;
   }
 
   #measure({ allowed, eligible }: PassDecision): void {
