@@ -2,6 +2,7 @@ export * from './claim.js';
 export * from './claim-object.js';
 export * from './claim-price.js';
 export * from './content-hash.js';
+export * from './hash-annotations.js';
 export * from './karpenter-hash.js';
 export * from './label-rules.js';
 export { sizesOf } from './legacy-sizes.js';

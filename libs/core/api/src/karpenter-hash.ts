@@ -23,3 +23,7 @@ export const karpenterClassHash = (
   family: AmiFamily,
   caBundle: string | undefined,
 ): string => setHash([classShape(spec), textHash(family), textHash(caBundle ?? '')]).toString();
+
+/** Adds the bundle to a hash that `karpenterClassHash` has made without one. */
+export const withBundle = (hash: string, caBundle: string): string =>
+  setHash([BigInt(hash), textHash(''), textHash(caBundle)]).toString();

@@ -8,6 +8,7 @@ export * from './consolidation/removal.js';
 export * from './consolidation/replacement.js';
 export * from './cron.js';
 export * from './drain.js';
+export * from './drift.js';
 export * from './eligibility.js';
 export * from './emptiness.js';
 export * from './ending-claim.js';

@@ -6,6 +6,7 @@
  *   `AdmittedTemplates` has daemonsets as their pods will be.
  * - `work/` orders what there is to do. `WorkQueue` looks at keys, one look per key at a time;
  *   `Wake` wakes a loop; `inParallel`, `TokenBucket`, `groupBy` and `untilDone` do what they say.
+ *   `Gathered` makes one call of what many ask for in one moment.
  *   `keepInHand` keeps the bus from delivering work again that is under way. `runBeside` adds a
  *   loop to a service.
  * - `write/` changes Kubernetes objects, guarded by the version a change was decided on:
@@ -51,6 +52,7 @@ export * from './watch/admitted-templates.js';
 export * from './watch/unreadable-objects.js';
 export * from './watch/watch-served.js';
 export * from './work/gate.js';
+export * from './work/gathered.js';
 export * from './work/group-by.js';
 export * from './work/in-parallel.js';
 export * from './work/keep-in-hand.js';

@@ -18,6 +18,7 @@ import type { Knowledge } from './discovery/knowledge.js';
 import { LearntCapacity } from './discovery/learnt-capacity.js';
 import { Pools } from './discovery/pools.js';
 import { UnavailableOfferings } from './discovery/unavailable.js';
+import { Drifts } from './drift/drifts.js';
 import { Launch } from './launch/launch.js';
 import { SubnetUse } from './launch/subnet-use.js';
 import { Templates } from './launch/templates.js';
@@ -53,6 +54,7 @@ export type EpochParts = SharedParts & {
   readonly displacedPods: DisplacedPods;
   readonly classes: Classes;
   readonly pools: Pools;
+  readonly drifts: Drifts;
 };
 
 /**
@@ -75,7 +77,12 @@ export function epochParts(
   const isVoid = voidClaims.isVoid.bind(voidClaims);
   const launch = new Launch({ ...shared, templates, subnetUse, isVoid }, config);
   const rounds = new Rounds(
-    { ...shared, report: new RoundReport(shared), onClaims: () => launch.wake() },
+    {
+      ...shared,
+      classOf: (key) => shared.catalog.discovered(key)?.nodeClass,
+      report: new RoundReport(shared),
+      onClaims: () => launch.wake(),
+    },
     config.admission,
     parseRound(deps.epoch.inherited),
   );
@@ -87,6 +94,7 @@ export function epochParts(
     rounds,
     ...lifecycleParts(shared, config, launch),
     ...discoveryParts(shared, config, launch),
+    drifts: new Drifts(shared),
   };
 }
 

@@ -76,6 +76,7 @@ export class LauncherEpoch {
       parts.tagger.run(stop),
       parts.classes.run(stop),
       parts.pools.run(stop),
+      parts.drifts.run(stop),
       parts.templates.run(stop),
       followCatalogStream(parts, stop),
     ];

@@ -2,7 +2,7 @@ import { contentHash } from '../content-hash.js';
 import type { NodeClass } from '../node-class.js';
 
 /**
- * Hashes the parts of a class that a launched node keeps. A change of any is drift. Drift of
+ * Hashes the parts of a legacy class that a launched node keeps. A change of any is drift. Drift of
  * selectors shows in what they find.
  */
 export function classHash(nodeClass: Omit<NodeClass, 'hash'>): string {
@@ -36,7 +36,7 @@ export function classHash(nodeClass: Omit<NodeClass, 'hash'>): string {
   });
 }
 
-/** Adds the hash of its content to a class. */
+/** Adds the hash of its content to a legacy class. */
 export const hashed = (nodeClass: Omit<NodeClass, 'hash'>): NodeClass => ({
   ...nodeClass,
   hash: classHash(nodeClass),

@@ -14,6 +14,7 @@ import {
   readTextMap,
 } from '@dovetail/core-kube-model';
 
+import { karpenterClassHash } from '../karpenter-hash.js';
 import {
   aliasFamilies,
   type AmiFamily,
@@ -27,7 +28,6 @@ import {
   readMetadataOptions,
   readTags,
 } from './class-fields.js';
-import { hashed } from './class-hash.js';
 import { conditionIsTrue, readConditions } from './fields.js';
 import { readKubelet } from './kubelet.js';
 
@@ -311,17 +311,19 @@ export function ec2NodeClassOf(raw: unknown): Parsed<NodeClass> {
     const spec = readRecord(object['spec'], 'spec');
     const status = readRecord(object['status'], 'status');
     refuseUnsupported(spec);
-    return hashed({
+    const selection = readSelection(spec);
+    return {
       ref: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: meta.name },
       uid: meta.uid,
       resourceVersion: meta.resourceVersion,
       generation: meta.generation,
       ...optional('deletionMs', meta.deletionMs),
       ready: conditionIsTrue(readConditions(status), 'Ready'),
-      ...readSelection(spec),
+      ...selection,
       ...readIdentity(spec),
       ...readSettings(spec),
       status: readClassStatus(status, 'status'),
-    });
+      hash: karpenterClassHash(spec, selection.amiFamily, undefined),
+    };
   });
 }

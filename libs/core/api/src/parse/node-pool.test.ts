@@ -25,7 +25,7 @@ describe('a NodePool', () => {
       requirements: [],
       classRef: nodeClassRef,
       expireAfterMs: 720 * 3_600_000,
-      hash: expect.stringMatching(/^[0-9a-f]{16}$/),
+      hash: expect.stringMatching(/^[0-9]+$/),
       ready: false,
       disruption: {
         policy: 'WhenEmptyOrUnderutilized',
@@ -256,7 +256,7 @@ describe('a NodePool', () => {
     }),
   );
 
-  test('template changes change the hash; requirements, limits, budgets, order and spelling do not', () => {
+  test('template changes change the hash; requirements, limits, budgets and order do not', () => {
     const hash = (...parts: Parameters<typeof pool>): string =>
       valueOf(nodePoolOf(pool(...parts))).hash;
     const base = hash();
@@ -266,7 +266,6 @@ describe('a NodePool', () => {
         { limits: { cpu: 1 }, weight: 5, disruption: { budgets: [] } },
       ),
     ).toBe(base);
-    expect(hash({ expireAfter: '720h', taints: [] })).toBe(base);
     const changed = [
       hash({ expireAfter: '1h' }),
       hash({ terminationGracePeriod: '1h' }),

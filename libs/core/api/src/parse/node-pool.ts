@@ -16,7 +16,7 @@ import {
   readTextMap,
 } from '@dovetail/core-kube-model';
 
-import { contentHash } from '../content-hash.js';
+import { karpenterPoolHash } from '../karpenter-hash.js';
 import type { NodeClassRef } from '../node-class.js';
 import type { DisruptionBudget, DisruptionReason, Pool } from '../pool.js';
 import {
@@ -171,15 +171,6 @@ function readTemplate(spec: Raw): Template {
   };
 }
 
-/**
- * Hashes the part of a template by which drift is found. Requirements are compared by value
- * instead.
- */
-function templateHash(template: Template): string {
-  const { requirements: _requirements, ...content } = template;
-  return contentHash(content);
-}
-
 function checkStatic(spec: Raw, replicas: number | undefined, limits: Pool['limits']): void {
   if (replicas === undefined) return;
   if (spec['weight'] !== undefined && spec['weight'] !== null)
@@ -223,7 +214,7 @@ export function nodePoolOf(raw: unknown): Parsed<Pool> {
       weight: readInteger(spec['weight'], 'spec.weight', { min: 1, max: 100 }) ?? 0,
       limits,
       ...template,
-      hash: templateHash(template),
+      hash: karpenterPoolHash(spec['template']),
       ready: conditionIsTrue(readConditions(readRecord(object['status'], 'status')), 'Ready'),
       disruption: readDisruption(spec),
       ...optional('replicas', replicas),

@@ -1,12 +1,13 @@
 import type { AdmissionNumber } from '@dovetail/contracts';
 import {
   annotations,
-  hashVersion,
+  classHashAnnotations,
   labels,
   type NodeClaim,
   nodeClaimObject,
   type NodeClass,
   type Pool,
+  poolHashAnnotations,
   renderPromise,
 } from '@dovetail/core-api';
 import type { RequirementSpec } from '@dovetail/core-kube-model';
@@ -102,14 +103,8 @@ const hashAnnotations = (
   pool: Pool,
   nodeClass: NodeClass | undefined,
 ): Readonly<Record<string, string>> => ({
-  [annotations.nodePoolHash]: pool.hash,
-  [annotations.nodePoolHashVersion]: hashVersion,
-  ...(nodeClass === undefined
-    ? {}
-    : {
-        [annotations.nodeClassHash]: nodeClass.hash,
-        [annotations.nodeClassHashVersion]: hashVersion,
-      }),
+  ...poolHashAnnotations(pool),
+  ...(nodeClass === undefined ? {} : classHashAnnotations(nodeClass)),
 });
 
 const admissionAnnotations = (

@@ -49,6 +49,7 @@ function round(hooks: {
   const rounds = new Rounds(
     {
       ...{ clock, log, metrics, cluster, catalog, hash: { sha256Hex }, onClaims: quiet },
+      classOf: () => undefined,
       writer: new ClusterWriter({ kube: { create } as unknown as KubeApi, clock, cluster }),
       checker: {
         nodesInTurns: () => Promise.resolve(nodesNow(cluster, catalog, 0)),

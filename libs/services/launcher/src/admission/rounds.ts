@@ -1,4 +1,5 @@
 import type { AdmissionNumber, PlanMessage, Verdict } from '@dovetail/contracts';
+import type { NodeClass } from '@dovetail/core-api';
 import { type CatalogView, type ChurnGuard, classKey, type Cluster } from '@dovetail/core-cluster';
 import {
   type Clock,
@@ -35,6 +36,8 @@ export type RoundsDeps = {
   readonly cluster: Cluster;
   readonly writer: ClusterWriter;
   readonly catalog: CatalogView;
+  /** The class as discovery knows it, with the hash that its claims carry. */
+  readonly classOf: (key: string) => NodeClass | undefined;
   readonly checker: Pick<Checker, 'nodesInTurns' | 'asOfNow'>;
   readonly feed: Pick<LauncherFeed, 'publishHead' | 'publishVerdicts'>;
   readonly report: Pick<RoundReport, 'record'>;
@@ -201,9 +204,9 @@ export class Rounds {
   }
 
   async #createClaim(bin: AdmittedNode, admission: AdmissionNumber): Promise<JudgedBin> {
-    const { cluster, writer, log } = this.#deps;
+    const { classOf, writer, log } = this.#deps;
     try {
-      const nodeClass = cluster.nodeClasses.one('key', classKey(bin.pool.classRef));
+      const nodeClass = classOf(classKey(bin.pool.classRef));
       const object = claimObject(bin, admission, nodeClass);
       const create = (): Promise<unknown> => {
         this.#leads();

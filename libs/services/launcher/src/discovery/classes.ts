@@ -1,5 +1,5 @@
 import { type Channel, dropCatalogParts, publishClassCatalog } from '@dovetail/contracts';
-import type { NodeClass, NodeClassStatus } from '@dovetail/core-api';
+import { hashedWithBundle, type NodeClass, type NodeClassStatus } from '@dovetail/core-api';
 import { classKey, type Cluster, type ClusterChange } from '@dovetail/core-cluster';
 import { BusError, messageOf, type StopSignal } from '@dovetail/core-ports';
 import {
@@ -10,7 +10,6 @@ import {
   type NewCondition,
   type StatusWriter,
   withCondition,
-  withFinalizer,
   withoutFinalizer,
   withRoot,
   WorkQueue,
@@ -19,6 +18,7 @@ import {
 import type { LauncherConfig } from '../config.js';
 import type { LauncherDeps } from '../deps.js';
 import type { ClassCatalog } from './class-catalog.js';
+import { bundleOf, classFinalizer, keepMetadata } from './class-metadata.js';
 import { foundFields, objectOf } from './class-object.js';
 import type { ClusterFacts } from './cluster-facts.js';
 import type { Knowledge } from './knowledge.js';
@@ -51,8 +51,6 @@ type Known = ResolvedClass & {
 /** IAM's rate limits are low and profiles change rarely; Karpenter keeps them for as long. */
 const profileRefreshMs = 15 * 60_000;
 
-/** Karpenter's finalizer of an EC2NodeClass: it stays until what was made for it is gone. */
-const classFinalizer = 'karpenter.k8s.aws/termination';
 /** Looks again for a class' last claim; a claim's deletion wakes it sooner. */
 const waitingForClaimsMs = 10_000;
 /** Nodes of a launch become ready one after the other; their class is looked at once for many. */
@@ -190,9 +188,10 @@ export class Classes {
       resolved.status.subnets.length > 0 &&
       resolved.status.amis.length > 0;
     const before = catalog.discovered(classKey(row.ref))?.nodeClass.ready;
-    catalog.update({ ...row, status: resolved.status, ready }, resolved, region);
+    const hashed = hashedWithBundle(row, bundleOf(this.#config, facts));
+    catalog.update({ ...hashed, status: resolved.status, ready }, resolved, region);
     for (const learnt of catalog.learn(classKey(row.ref))) reportLearnt(this.#deps, learnt);
-    await this.#keepFinalizer(row);
+    await keepMetadata(this.#deps.kube, hashed);
     await this.#publishing.pass(() => this.#publish(row));
     await this.#writeStatus(row, resolved.status, resolved.conditions);
     if (before !== ready) onChange(classKey(row.ref));
@@ -297,13 +296,6 @@ export class Classes {
               nowMs,
             ),
     });
-  }
-
-  async #keepFinalizer(row: NodeClass): Promise<void> {
-    if (row.ref.kind === 'EC2NodeClass')
-      await changeLive(this.#deps.kube, objectOf(row), ({ metadata }) =>
-        withFinalizer(metadata, classFinalizer),
-      );
   }
 
   /**

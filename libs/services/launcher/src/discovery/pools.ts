@@ -1,4 +1,4 @@
-import { type Pool, poolKey } from '@dovetail/core-api';
+import { type Pool, poolHashAnnotations, poolKey } from '@dovetail/core-api';
 import { classKey, type Cluster, type UnreadableObject } from '@dovetail/core-cluster';
 import { kubeletProblems } from '@dovetail/core-ec2-model';
 import { formatResources, type Resources, sumResources } from '@dovetail/core-kube-model';
@@ -15,8 +15,11 @@ import {
 import {
   aboutPool,
   type Again,
+  type ChangedObject,
+  changeLive,
   type EventRecorder,
   isTrue,
+  type KubeChanges,
   type NewCondition,
   type StatusWriter,
   withCondition,
@@ -25,9 +28,11 @@ import {
 } from '@dovetail/service-kit';
 
 import type { ClassCatalog } from './class-catalog.js';
+import { withAnnotations } from './kept-annotations.js';
 
 /** The ports and parts that `Pools` works with. */
 export type PoolsDeps = {
+  readonly kube: KubeChanges;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -113,19 +118,21 @@ export class Pools {
       status: 'True',
       reason: 'ValidationSucceeded',
     } as const;
-    await status.write(
-      { resource: resourceOf(pool), name: pool.identity.name, uid: pool.uid },
-      {
-        fields: this.#statusOf(pool),
-        conditions: (held, nowMs) =>
-          withRoot(
-            withCondition(withCondition(held, valid, nowMs), ready, nowMs),
-            poolSteps,
-            nowMs,
-          ),
-      },
-    );
+    await this.#keepHash(pool);
+    await status.write(objectOf(pool), {
+      fields: this.#statusOf(pool),
+      conditions: (held, nowMs) =>
+        withRoot(withCondition(withCondition(held, valid, nowMs), ready, nowMs), poolSteps, nowMs),
+    });
     return { afterMs: refreshMs };
+  }
+
+  /** Keeps the hash on a NodePool, by which Karpenter's tools find drift. */
+  async #keepHash(pool: Pool): Promise<void> {
+    if (pool.identity.kind !== 'NodePool') return;
+    await changeLive(this.#deps.kube, objectOf(pool), ({ metadata }) =>
+      withAnnotations(metadata, poolHashAnnotations(pool)),
+    );
   }
 
   /** The UID is a class', or a pool's that is gone. */
@@ -239,6 +246,12 @@ export class Pools {
 
 const resourceOf = (pool: Pool): KubeResource =>
   pool.identity.kind === 'NodePool' ? kubeResources.nodePools : kubeResources.provisioners;
+
+const objectOf = (pool: Pool): ChangedObject => ({
+  resource: resourceOf(pool),
+  name: pool.identity.name,
+  uid: pool.uid,
+});
 
 /**
  * Karpenter's own kinds, other than NodeClaims, have a status that says why they cannot be read.

@@ -1,9 +1,8 @@
 import { type VolumeAttachment, volumeAttachmentOf } from '@dovetail/core-kube-model';
 import { type KubeReads, kubeResources, type StopSignal } from '@dovetail/core-ports';
-import { groupBy } from '@dovetail/service-kit';
+import { Gathered, groupBy } from '@dovetail/service-kit';
 
 import type { ReaperDeps } from '../deps.js';
-import { Gathered } from './gathered.js';
 
 type ByNode = Gathered<ReadonlyMap<string, readonly VolumeAttachment[]>>;
 

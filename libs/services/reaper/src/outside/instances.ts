@@ -9,9 +9,9 @@ import type {
   StopSignal,
   Terminations,
 } from '@dovetail/core-ports';
+import { Gathered } from '@dovetail/service-kit';
 
 import type { TerminationConfig } from '../config.js';
-import { Gathered } from './gathered.js';
 
 const stateOf = (instance: Instance | undefined): InstanceState => {
   switch (instance?.state) {
