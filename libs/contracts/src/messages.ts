@@ -155,7 +155,14 @@ export const replacedNodes = ({
 /** The reason for a plan: pending pods, or nodes to replace. */
 export type PlanCause =
   | { readonly kind: 'pending'; readonly group: string; readonly round: string }
-  | ({ readonly kind: 'replacement' } & Replacement);
+  | ({
+      readonly kind: 'replacement';
+      /**
+       * The name of the command that the plan carries out. Then all of the plan is admitted, or
+       * nothing. Absent: its bins are judged one by one.
+       */
+      readonly command?: string;
+    } & Replacement);
 
 /** A plan on its way to the launcher. Its id is the hash of its content. */
 export type PlanMessage = {

@@ -5,6 +5,7 @@ import { sampleNode, samplePod } from '../testing/sample-objects.js';
 import {
   sampleBatch,
   sampleCatalog,
+  sampleCommandPlan,
   sampleDecision,
   sampleJointReplacement,
   sampleJointReply,
@@ -280,6 +281,8 @@ describe('what is wrong is refused by the name of its field', () => {
     const isOfOneNode = { cause: '', replacement: null };
     const former = wire.PlanMessage.decode(encodePlanMessage(sampleJointReplacement));
     expect(former).toMatchObject({ ...isOfOneNode, cause: 'jointReplacement' });
+    const command = wire.PlanMessage.decode(encodePlanMessage(sampleCommandPlan));
+    expect(command).toMatchObject({ ...isOfOneNode, cause: 'commandCause' });
     const asked = wire.PlanRequest.decode(encodePlanRequest(sampleJointRequest));
     expect(asked.commit).toBeNull();
   });

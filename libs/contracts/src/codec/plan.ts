@@ -225,11 +225,20 @@ const joint: Codec<Replacement> = {
     return { ...first, reason: why, ...(others.length === 0 ? {} : { others }) };
   },
 };
+type ReplacementCause = Omit<Extract<PlanCause, { kind: 'replacement' }>, 'kind'>;
+const command = message<{ readonly command: string }>({ command: name });
+/** A command. Readers of earlier releases would admit a part of it, so they must not read it. */
+const commandCause: Codec<Required<Pick<ReplacementCause, 'command'>> & Replacement> = {
+  write: (value) => ({ ...(joint.write(value) as Wire), ...(command.write(value) as Wire) }),
+  read: (from) => ({ ...joint.read(from), ...command.read(from) }),
+};
 const isJoint = ({ others = [] }: Replacement): boolean => others.length > 0;
 /** The cause is a oneof of the message itself. */
 const cause: Codec<PlanCause> = {
   write: (value) => {
     if (value.kind === 'pending') return { pending: pendingCause.write(value) };
+    if (value.command !== undefined)
+      return { commandCause: commandCause.write({ ...value, command: value.command }) };
     return isJoint(value)
       ? { jointReplacement: joint.write(value) }
       : { replacement: lone.write(value) };
@@ -242,8 +251,10 @@ const cause: Codec<PlanCause> = {
       return { kind: 'replacement', ...lone.read(set['replacement']) };
     if (Object.hasOwn(set, 'jointReplacement'))
       return { kind: 'replacement', ...joint.read(set['jointReplacement']) };
+    if (Object.hasOwn(set, 'commandCause'))
+      return { kind: 'replacement', ...commandCause.read(set['commandCause']) };
     throw new Malformed(
-      'cause is unset, or newer than this build (known: pending, replacement, joint_replacement)',
+      'cause is unset, or newer than this build (known: pending, replacement, joint_replacement, command_cause)',
     );
   },
 };

@@ -39,6 +39,7 @@ const bytesOfSamples = (): readonly (readonly [string, Uint8Array])[] => [
   ['plan-pending', codec.encodePlanMessage(samples.samplePlanMessage)],
   ['plan-replacement', codec.encodePlanMessage(samples.sampleReplacement)],
   ['plan-joint-replacement', codec.encodePlanMessage(samples.sampleJointReplacement)],
+  ['plan-command', codec.encodePlanMessage(samples.sampleCommandPlan)],
   ['catalog-class', codec.encodeClassCatalog(samples.sampleCatalog)],
   ['unavailable-full', codec.encodeUnavailableOffering(samples.sampleUnavailable)],
   ['request-commit', codec.encodePlanRequest(samples.sampleRequest)],

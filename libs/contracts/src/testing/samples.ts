@@ -227,6 +227,11 @@ export const sampleJointReplacement: PlanMessage = {
   },
 };
 
+export const sampleCommandPlan: PlanMessage = {
+  ...samplePlanMessage,
+  cause: { ...sampleJointReplacement.cause, command: 'underutilized-1' } as PlanMessage['cause'],
+};
+
 export const sampleBatch: PendingBatch = {
   group: 'g1',
   podUids: ['a', 'b'],

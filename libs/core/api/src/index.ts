@@ -18,4 +18,5 @@ export {
 export { nodePoolOf } from './parse/node-pool.js';
 export { provisionerOf } from './parse/provisioner.js';
 export * from './pool.js';
+export * from './price-cap.js';
 export * from './promise.js';

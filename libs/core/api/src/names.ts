@@ -55,7 +55,10 @@ export const annotations = {
    * On a NodeClaim: the hourly price of its instance at launch, in US dollars; `~` means estimated.
    */
   pricePerHour: 'dovetail.sh/price-per-hour',
-  /** On a pool: the most that one node may cost an hour, in US dollars. */
+  /**
+   * On a pool: the most that one node may cost an hour, in US dollars. On a NodeClaim that a
+   * command buys: the same for this node, at each attempt to launch it.
+   */
   maxPricePerHour: 'dovetail.sh/max-price-per-hour',
   /** On a pool: the most nodes that may be launched in a minute. */
   maxLaunchesPerMinute: 'dovetail.sh/max-launches-per-minute',

@@ -121,6 +121,7 @@ type AdmissionCode =
   | 'constraint-broken'
   | 'not-on-replaced-node'
   | 'already-replaced'
+  | 'command-incomplete'
   | 'no-progress'
   | 'admission-failed';
 

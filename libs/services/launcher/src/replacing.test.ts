@@ -1,6 +1,7 @@
 import { type KubeObject, kubeResources } from '@dovetail/core-ports';
+import type { BinOption } from '@dovetail/core-scheduling';
 import { conditionOf } from '@dovetail/service-kit';
-import { podObject } from '@dovetail/sim-stage';
+import { nodeClassObject, nodePoolObject, podObject } from '@dovetail/sim-stage';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 
 import { claimFrom } from './cluster/readings.js';
@@ -15,7 +16,7 @@ afterEach(() => {
   self.end();
 });
 
-const { pods, nodes, nodeClaims } = kubeResources;
+const { ec2NodeClasses, nodePools, pods, nodes, nodeClaims } = kubeResources;
 
 const running = async (count: number): Promise<boolean> =>
   (await self.kube.list(pods)).filter(
@@ -68,4 +69,68 @@ describe('a replacement', () => {
     );
     expect(self.twin.instances.all()).toHaveLength(2);
   });
+
+  test('by a command is never launched as a mix of its options that costs more than each', async () => {
+    self = await launcherStage();
+    const onSpot = { key: 'karpenter.sh/capacity-type', operator: 'In', values: ['spot'] };
+    await self.kube.create(ec2NodeClasses, nodeClassObject());
+    await self.kube.create(
+      nodePools,
+      nodePoolObject('general', { node: { requirements: [onSpot] } }),
+    );
+    const node = await runOne();
+    await self.until('the bound pod in view', () =>
+      [...self.planner.cluster.pods.values()].every((pod) => pod.nodeName !== undefined),
+    );
+    let dear: Mix | undefined;
+    await self.planner.planFor(['a'], {
+      cause: {
+        kind: 'replacement',
+        nodeName: node.metadata.name,
+        nodeUid: node.metadata.uid ?? '',
+        reason: 'underutilized',
+        command: 'underutilized-1',
+      },
+      change: (message) => {
+        const [bin] = message.plan.newNodes;
+        if (bin === undefined) throw new Error('the plan buys nothing');
+        dear = mixOf(bin.options);
+        const newNodes = [{ ...bin, options: [...dear.options] }];
+        return { ...message, plan: { ...message.plan, newNodes } };
+      },
+    });
+    const bought = await self.until('a launched claim', async () =>
+      (await claims()).find(
+        ({ annotations }) =>
+          annotations['dovetail.sh/max-price-per-hour'] !== undefined &&
+          annotations['dovetail.sh/price-per-hour'] !== undefined,
+      ),
+    );
+    const { options = [], type, zone } = dear ?? {};
+    const cap = Number(bought.annotations['dovetail.sh/max-price-per-hour']) * 1e6;
+    expect(cap).toBe(Math.max(...options.map(({ priceMicrosPerHour }) => priceMicrosPerHour)));
+    const intent = bought.annotations['dovetail.sh/launch-intent'] ?? '';
+    for (const option of options) expect(intent).toContain(`"${option.instanceType}"`);
+    expect(intent).not.toMatch(new RegExp(`"${String(type)}","[^"]*","${String(zone)}"`));
+  });
 });
+
+type Mix = { readonly options: readonly BinOption[]; readonly type: string; readonly zone: string };
+
+/** Two options, and the type of one in the zone of the other, which costs more than both. */
+function mixOf(options: readonly BinOption[]): Mix {
+  for (const a of options)
+    for (const b of options)
+      for (const { instanceType: type, zone, priceMicrosPerHour } of options)
+        if (
+          a.instanceType !== b.instanceType &&
+          type === a.instanceType &&
+          zone === b.zone &&
+          priceMicrosPerHour > Math.max(a.priceMicrosPerHour, b.priceMicrosPerHour)
+        )
+          return { options: [a, b].sort(cheapestFirst), type, zone };
+  throw new Error('no mix is dearer than its options');
+}
+
+const cheapestFirst = (a: BinOption, b: BinOption): number =>
+  a.priceMicrosPerHour - b.priceMicrosPerHour;

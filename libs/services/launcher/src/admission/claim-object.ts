@@ -8,6 +8,7 @@ import {
   type NodeClass,
   type Pool,
   poolHashAnnotations,
+  priceCapText,
   renderPromise,
 } from '@dovetail/core-api';
 import type { RequirementSpec } from '@dovetail/core-kube-model';
@@ -16,7 +17,7 @@ import type { KubeObject } from '@dovetail/core-ports';
 import type { BinOption, NewNode } from '@dovetail/core-scheduling';
 
 import { admissionMark } from '../cluster/admission-mark.js';
-import type { AdmittedNode } from './judged.js';
+import { type AdmittedNode, isOfCommand } from './judged.js';
 
 /**
  * A claim's requirements: the bin's, with instance types, zones and capacity types narrowed to the
@@ -107,11 +108,17 @@ const hashAnnotations = (
   ...(nodeClass === undefined ? {} : classHashAnnotations(nodeClass)),
 });
 
+const dearestOf = ({ options }: Pick<NewNode, 'options'>): number =>
+  Math.max(...options.map(({ priceMicrosPerHour }) => priceMicrosPerHour));
+
 const admissionAnnotations = (
-  { plan, binId, promise }: AdmittedNode,
+  { plan, bin, binId, promise }: AdmittedNode,
   admission: AdmissionNumber,
 ): Readonly<Record<string, string>> => ({
   [annotations.planned]: new Date(plan.createdMs).toISOString(),
   [annotations.promise]: renderPromise(promise),
   [annotations.admission]: admissionMark({ admission, planId: plan.id, binId }),
+  // The requirements allow any mix of the options' types, zones and capacity types. A mix that is
+  // dearer than each option would not save what the command was judged by.
+  ...(isOfCommand(plan) ? { [annotations.maxPricePerHour]: priceCapText(dearestOf(bin)) } : {}),
 });

@@ -1,3 +1,4 @@
+import type { PlanCause } from '@dovetail/contracts';
 import { annotations, renderPromise } from '@dovetail/core-api';
 import { claimValue } from '@dovetail/core-api/testing';
 import { ChurnGuard, Cluster, nodesNow } from '@dovetail/core-cluster';
@@ -170,8 +171,14 @@ describe('the replacement of a node', () => {
       { admission: { epoch: 1, number: 2 }, nowMs: 1_000, nodes: nodesNow(cluster, catalog, 0) },
     );
   };
-  const answers = (judge: Judge, id: string, ...newNodes: readonly NewNode[]) => {
-    const plan = planValue(id, { cause });
+  const answers = (judge: Judge, id: string, ...newNodes: readonly NewNode[]) =>
+    answersTo({ judge, id, cause }, newNodes);
+  const answersTo = (
+    to: { readonly judge: Judge; readonly id: string; readonly cause: PlanCause },
+    newNodes: readonly NewNode[],
+  ) => {
+    const { judge } = to;
+    const plan = planValue(to.id, { cause: to.cause });
     return [...judge.judge({ ...plan, plan: { ...plan.plan, newNodes } })].map((each) =>
       each.kind === 'refused' ? each.reasons[0]?.code : each.kind,
     );
@@ -194,6 +201,17 @@ describe('the replacement of a node', () => {
       expected,
     ),
   );
+
+  test.each<[string, readonly string[], readonly string[]]>([
+    ['is refused whole if one of its bins is', ['a', 'gone'], ['command-incomplete', 'pod-gone']],
+    ['is admitted whole if all of its bins hold', ['a', 'b'], ['new-node', 'new-node']],
+  ])('by a command %s', (_sentence, podUids, expected) => {
+    const judge = judgeOf(clusterWith());
+    const bins = podUids.map((uid, index) => bin(`bin-${String(index)}`, [uid]));
+    expect(answersTo({ judge, id: 'p', cause: { ...cause, command: 'c' } }, bins)).toEqual(
+      expected,
+    );
+  });
 
   test('is refused to another plan before any watch shows the first', () => {
     const judge = judgeOf(clusterWith());

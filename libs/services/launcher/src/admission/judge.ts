@@ -16,10 +16,12 @@ import { BinOptions } from './bin-options.js';
 import {
   type CheckBin,
   claimNameOf,
+  isOfCommand,
   type JudgedBin,
   placementId,
   type RefusedBin,
   refusedBin,
+  wholeOrNothing,
 } from './judged.js';
 import { type AdmissionMemory, Ledger } from './ledger.js';
 import { type Admitted, nodeToBe } from './node-to-be.js';
@@ -96,9 +98,14 @@ export class Judge {
 
   /**
    * Judges the bins of one plan, each when it is asked for; placements come first. The caller may
-   * do other work between two of them.
+   * do other work between two of them. The plan of a command is admitted whole or not at all.
    */
   *judge(message: PlanMessage): Generator<JudgedBin> {
+    const bins = this.#bins(message);
+    yield* isOfCommand(message) ? wholeOrNothing(message, [...bins]) : bins;
+  }
+
+  *#bins(message: PlanMessage): Generator<JudgedBin> {
     const whole =
       tooOld(message, this.#nowMs, this.#options.planAgeMaxMs) ??
       olderEpoch(message.admissionSeen, this.#admission.epoch);

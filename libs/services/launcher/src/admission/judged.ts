@@ -10,6 +10,8 @@ import type {
   Violation,
 } from '@dovetail/core-scheduling';
 
+import { reason } from './reason.js';
+
 /**
  * A bin that holds: a node to launch under this name, its options narrowed to what may be launched
  * now.
@@ -117,3 +119,32 @@ export const refusedBin = (
   ...('pool' in bin ? { pool: bin.pool } : {}),
   reasons,
 });
+
+/** Whether a plan carries out a command, which is admitted whole or not at all. */
+export const isOfCommand = ({ cause }: Pick<PlanMessage, 'cause'>): boolean =>
+  cause.kind === 'replacement' && cause.command !== undefined;
+
+/**
+ * The bins of a command as they are if all of them hold and no pod is left over. Otherwise all are
+ * refused. Until the round ends, other plans still see the room of those that held as taken.
+ */
+export function wholeOrNothing(
+  plan: PlanMessage,
+  bins: readonly JudgedBin[],
+): readonly JudgedBin[] {
+  const refused = bins.find((bin) => bin.kind === 'refused');
+  const left = plan.plan.unplaced.length;
+  if (refused === undefined && left === 0) return bins;
+  const why = reason(
+    'command-incomplete',
+    refused === undefined
+      ? `${String(left)} pods of the command have no place`
+      : `${refused.binId} of the command is refused, and a part of it is not carried out`,
+    { unplaced: left, bin: refused?.binId ?? '' },
+  );
+  return bins.map((bin) =>
+    bin.kind === 'refused'
+      ? bin
+      : refusedBin(plan, bin.binId, bin.kind === 'new-node' ? bin.bin : bin.placement, [why]),
+  );
+}

@@ -1,4 +1,10 @@
-import { type KubeletConfiguration, labels, type NodeClaim } from '@dovetail/core-api';
+import {
+  annotations,
+  type KubeletConfiguration,
+  labels,
+  type NodeClaim,
+  priceCapOf,
+} from '@dovetail/core-api';
 import { typesNamedBy } from '@dovetail/core-cluster';
 import {
   aliasOf,
@@ -69,6 +75,7 @@ export const equalityKey = (claim: NodeClaim): string =>
     claim.labels,
     claim.expireAfterMs ?? null,
     (claim.requests[efa] ?? 0) > 0,
+    claim.annotations[annotations.maxPricePerHour] ?? null,
   ]);
 
 /** The fleet request of some equal claims, and the launch templates that it names. */
@@ -76,7 +83,7 @@ export function buildRequest(deps: RequestDeps, input: RequestInput): BuiltReque
   const first = at(input.claims, 0);
   const requests = largestRequests(input.claims);
   const choice = chooseForLaunch(
-    affordable(typesNamedBy(first.requirements, input.types), input.maxPriceMicrosPerHour),
+    affordable(typesNamedBy(first.requirements, input.types), mostFor(first, input)),
     { requirements: requirementsOf(first.requirements), requests },
     input.typesMax,
   );
@@ -121,6 +128,15 @@ const largestRequests = (claims: readonly NodeClaim[]): Resources =>
 /** Karpenter leaves the context out for claims whose minValues were relaxed. */
 const isRelaxed = (claim: NodeClaim): boolean =>
   claim.annotations['karpenter.sh/nodeclaim-min-values-relaxed'] === 'true';
+
+/** The most that the node of a claim may cost: its pool and its command each set a cap. */
+function mostFor(
+  claim: NodeClaim,
+  { maxPriceMicrosPerHour: pool }: Pick<RequestInput, 'maxPriceMicrosPerHour'>,
+): number | undefined {
+  const own = priceCapOf(claim);
+  return pool === undefined || own === undefined ? (pool ?? own) : Math.min(pool, own);
+}
 
 /**
  * The types with those of their offerings that cost at most `most`; all of them when it is absent.
