@@ -198,11 +198,7 @@ type Deployment = KubeObject & {
       const env = Object.fromEntries(
         (container?.env ?? []).map(({ name, value }) => [name, value]),
       );
-      expect(env).toMatchObject({
-        CLUSTER_NAME: 'lab',
-        AWS_REGION: 'us-west-2',
-        NATS_URL: 'nats://nats.nats:4222',
-      });
+      expect(env).toMatchObject({ CLUSTER_NAME: 'lab', NATS_URL: 'nats://nats.nats:4222' });
       expect(env['PLACEMENT']).toBe(service === 'launcher' ? 'bind' : undefined);
       expect(env['INTERRUPTION_QUEUE']).toBe(service === 'reaper' ? 'lab' : undefined);
     }

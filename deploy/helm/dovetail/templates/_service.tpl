@@ -8,8 +8,27 @@ app.kubernetes.io/component: {{ .component }}
 {{ .root.Release.Name }}-{{ .component }}
 {{- end -}}
 
+{{/* Refuses further environment that the chart sets itself: the variable would be there twice. */}}
+{{- define "dovetail.checkEnv" -}}
+{{- $ours := dict "CLUSTER_NAME" "cluster.name" "NATS_URL" "nats.url" "NATS_REPLICAS" "nats.replicas"
+  "NATS_CREDENTIALS" "nats.credentialsSecret" "AWS_REGION" "cluster.region" "LEASE_DURATION" "leaseDuration"
+  "MIN_VALUES_POLICY" "minValuesPolicy" "HOSTNAME_SPREAD" "hostnameSpread" "PREFERENCE_POLICY" "preferencePolicy"
+  "NODE_CHARGE" "nodeCharge" "FEWER_NODES_WITHIN" "fewerNodesWithin" "ASSUMED_REQUESTS" "assumedRequests"
+  "PLACEMENT" "placement" "DEFAULT_INSTANCE_PROFILE" "defaultInstanceProfile" "INTERRUPTION_QUEUE" "interruptionQueue" -}}
+{{- $fixed := list "HTTP_PORT" "REPLICA_NAME" "LEASE_NAMESPACE" "TEST_CLOCK_FILE" -}}
+{{- $component := .component -}}
+{{- range $name, $value := .values.env -}}
+{{- if hasKey $ours $name -}}
+{{- fail (printf "env of %s names %s: set the value %s of the chart instead" $component $name (get $ours $name)) -}}
+{{- else if has $name $fixed -}}
+{{- fail (printf "env of %s names %s: leave it out, the chart decides it" $component $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* One service: its account and its Deployment. Called with root, component (pod-watcher, solver, …) and values (its block). */}}
 {{- define "dovetail.service" -}}
+{{- include "dovetail.checkEnv" . -}}
 apiVersion: v1
 kind: ServiceAccount
 metadata:
@@ -87,19 +106,25 @@ spec:
             httpGet: { path: /readyz, port: http }
           env:
             - { name: CLUSTER_NAME, value: {{ .root.Values.cluster.name | quote }} }
-            - { name: AWS_REGION, value: {{ .root.Values.cluster.region | quote }} }
             - { name: NATS_URL, value: {{ .root.Values.nats.url | quote }} }
             - { name: NATS_REPLICAS, value: {{ .root.Values.nats.replicas | quote }} }
             {{- if .root.Values.nats.credentialsSecret }}
             - { name: NATS_CREDENTIALS, value: /etc/nats/creds }
             {{- end }}
             - { name: HTTP_PORT, value: "8080" }
+            {{- if not (hasKey .values.env "HTTP_HOST") }}
             - { name: HTTP_HOST, value: "::" }
+            {{- end }}
+            {{- if not (hasKey .values.env "LOG_LEVEL") }}
             - { name: LOG_LEVEL, value: {{ .root.Values.logLevel | quote }} }
+            {{- end }}
             - { name: REPLICA_NAME, valueFrom: { fieldRef: { fieldPath: metadata.name } } }
             {{- if ne .component "solver" }}
             - { name: LEASE_NAMESPACE, valueFrom: { fieldRef: { fieldPath: metadata.namespace } } }
             - { name: LEASE_DURATION, value: {{ .root.Values.leaseDuration | quote }} }
+            {{- end }}
+            {{- if or (eq .component "launcher") (eq .component "reaper") }}
+            - { name: AWS_REGION, value: {{ .root.Values.cluster.region | quote }} }
             {{- end }}
             {{- if or (eq .component "solver") (eq .component "launcher") }}
             - { name: MIN_VALUES_POLICY, value: {{ .root.Values.minValuesPolicy | quote }} }
@@ -107,6 +132,10 @@ spec:
             {{- end }}
             {{- if eq .component "solver" }}
             - { name: PREFERENCE_POLICY, value: {{ .root.Values.preferencePolicy | quote }} }
+            # Plain decimals: Helm would write a small number as 1e-05.
+            - { name: NODE_CHARGE, value: {{ printf "%.6f" (float64 .root.Values.nodeCharge) | quote }} }
+            - { name: FEWER_NODES_WITHIN, value: {{ printf "%.1f" (float64 .root.Values.fewerNodesWithin) | quote }} }
+            - { name: ASSUMED_REQUESTS, value: {{ .root.Values.assumedRequests | quote }} }
             {{- end }}
             {{- if eq .component "launcher" }}
             - { name: PLACEMENT, value: {{ .root.Values.placement | quote }} }

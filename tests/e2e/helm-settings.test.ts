@@ -1,0 +1,183 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { at, present } from '@dovetail/core-invariant';
+import { isUnavailable, obtainHelm, run } from '@dovetail/testbed';
+import { describe, expect, test } from '@jest/globals';
+import { parseAllDocuments } from 'yaml';
+
+/**
+ * Every setting on the settings page reaches its service through the chart, as a real Helm renders
+ * it. `npm run settings-reference -- --check` holds the page to the settings of the services.
+ */
+const root = join(import.meta.dirname, '..', '..');
+const chart = join(root, 'deploy', 'helm', 'dovetail');
+const helm = process.env['DOVETAIL_REAL'] === '' ? undefined : await obtainHelm();
+const missing =
+  helm === undefined
+    ? 'run with REAL=1 to include it'
+    : isUnavailable(helm)
+      ? helm.unavailable
+      : undefined;
+if (missing !== undefined) process.stdout.write(`LEFT OUT: settings in the chart: ${missing}\n`);
+
+/** Each service, as its heading on the page and as its block of values. */
+const blocks = {
+  'pod-watcher': 'podWatcher',
+  solver: 'solver',
+  launcher: 'launcher',
+  reaper: 'reaper',
+} as const;
+type Service = keyof typeof blocks;
+const services = Object.keys(blocks) as readonly Service[];
+
+/** The value of the chart that a variable comes from, and another than its default. */
+const ownValues: Readonly<Record<string, readonly [value: string, other: string]>> = {
+  CLUSTER_NAME: ['cluster.name', 'other'],
+  NATS_URL: ['nats.url', 'tls://other:4222'],
+  NATS_REPLICAS: ['nats.replicas', '3'],
+  // A Secret with the key `creds`, and the place where the chart mounts it.
+  NATS_CREDENTIALS: ['nats.credentialsSecret', '/etc/nats/creds'],
+  LOG_LEVEL: ['logLevel', 'debug'],
+  LEASE_DURATION: ['leaseDuration', '1m30s'],
+  AWS_REGION: ['cluster.region', 'eu-west-1'],
+  MIN_VALUES_POLICY: ['minValuesPolicy', 'BestEffort'],
+  HOSTNAME_SPREAD: ['hostnameSpread', 'strict'],
+  PREFERENCE_POLICY: ['preferencePolicy', 'Ignore'],
+  NODE_CHARGE: ['nodeCharge', '0.000010'],
+  FEWER_NODES_WITHIN: ['fewerNodesWithin', '2.5'],
+  ASSUMED_REQUESTS: ['assumedRequests', 'none'],
+  PLACEMENT: ['placement', 'scheduler'],
+  DEFAULT_INSTANCE_PROFILE: ['defaultInstanceProfile', 'nodes'],
+  INTERRUPTION_QUEUE: ['interruptionQueue', 'notices'],
+};
+/** Variables that follow from what else the chart makes. */
+const fixed: Readonly<Record<string, string>> = {
+  HTTP_PORT: 'the port of the probes',
+  REPLICA_NAME: "the pod's name",
+  LEASE_NAMESPACE: "the release's namespace",
+  TEST_CLOCK_FILE: 'refused in a cluster',
+};
+/** Variables that the chart sets unless a service has its own. */
+const ownMayDiffer = ['LOG_LEVEL', 'HTTP_HOST'];
+
+const page = readFileSync(join(root, 'docs', 'reference', 'settings.md'), 'utf8');
+const settingsUnder = (heading: string): readonly string[] =>
+  [
+    ...at(page.split(`\n## ${heading}\n`), 1)
+      .split('\n## ', 1)
+      .join('')
+      .matchAll(/^\| `(\w+)`/gm),
+  ].map((row) => at(row, 1));
+const every = settingsUnder('Every service');
+const settingsOf = (service: Service): readonly string[] => [...every, ...settingsUnder(service)];
+const rows = services.flatMap((service) =>
+  settingsOf(service).map((name) => [service, name] as const),
+);
+
+const required = ['cluster.name=lab', 'cluster.region=us-west-2', 'nats.url=nats://nats:4222'];
+
+type Variable = { readonly name: string; readonly value?: string };
+
+/** The variables of a service in the chart rendered with these values. */
+async function variables(
+  service: Service,
+  ...values: readonly string[]
+): Promise<readonly Variable[]> {
+  if (helm === undefined || isUnavailable(helm)) throw new Error('no helm');
+  const flags = [...required, ...values].flatMap((value) => ['--set', value]);
+  const { stdout } = await run(helm.path, ['template', 'dovetail', chart, ...flags], {
+    deadlineMs: 60_000,
+    remedy: 'read its output',
+  });
+  const deployment = parseAllDocuments(stdout)
+    .map((document) => document.toJS() as Partial<Deployment> | null)
+    .find(
+      (object) => object?.kind === 'Deployment' && object.metadata?.name.endsWith(service) === true,
+    ) as Deployment | undefined;
+  return at(present(deployment, 'each service has one').spec.template.spec.containers, 0).env;
+}
+
+type Deployment = {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec: {
+    readonly template: {
+      readonly spec: { readonly containers: readonly { readonly env: readonly Variable[] }[] };
+    };
+  };
+};
+
+const given = (all: readonly Variable[], name: string): readonly (string | undefined)[] =>
+  all.filter((variable) => variable.name === name).map(({ value }) => value);
+
+(missing === undefined ? describe : describe.skip)('settings in the chart', () => {
+  test('the page lists settings of each service', () =>
+    expect(services.filter((service) => settingsUnder(service).length < 5)).toEqual([]));
+
+  test.each(services)(
+    'the chart sets nothing on %s that it does not read, and nothing twice',
+    async (service) => {
+      const names = (await variables(service, 'nats.credentialsSecret=nats')).map(
+        ({ name }) => name,
+      );
+      expect(names.filter((name) => !settingsOf(service).includes(name))).toEqual([]);
+      expect(names).toEqual([...new Set(names)]);
+    },
+  );
+
+  test.each(rows.filter(([, name]) => ownValues[name] !== undefined))(
+    '%s gets %s from its value of the chart',
+    async (service, name) => {
+      const [value, other] = present(ownValues[name], 'the rows are those with a value');
+      expect(given(await variables(service, `${value}=${other}`), name)).toEqual([other]);
+    },
+  );
+
+  test.each(
+    rows.filter(([, name]) => ownValues[name] === undefined || ownMayDiffer.includes(name)),
+  )('%s gets %s from its block, unless the chart fixes it', async (service, name) => {
+    const rendered = variables(service, `services.${blocks[service]}.env.${name}=own`);
+    if (fixed[name] === undefined) expect(given(await rendered, name)).toEqual(['own']);
+    else await expect(rendered).rejects.toThrow(`${name}: leave it out`);
+  });
+
+  test.each(Object.keys(ownValues).filter((name) => !ownMayDiffer.includes(name)))(
+    '%s, which has a value of its own, is refused in the block of a service',
+    (name) =>
+      expect(variables('solver', `services.solver.env.${name}=x`)).rejects.toThrow(
+        `${name}: set the value ${ownValues[name]?.[0]} of the chart instead`,
+      ),
+  );
+
+  test.each([
+    ['nodeCharge', ['0', '0.02', '12']],
+    ['fewerNodesWithin', ['0', '1.5', '10']],
+    ['leaseDuration', ['1s', '1m30s', '01h']],
+  ])('%s may be %j', async (value, accepted) => {
+    for (const each of accepted) await variables('solver', `${value}=${each}`);
+  });
+
+  test.each([
+    ['nodeCharge', '-1'],
+    ['nodeCharge', '0.0000001'],
+    ['nodeCharge', 'cheap'],
+    ['fewerNodesWithin', '0.15'],
+    ['fewerNodesWithin', '11'],
+    ['fewerNodesWithin', '10.5'],
+    ['assumedRequests', ''],
+    ['leaseDuration', '0s'],
+    ['leaseDuration', '100ms'],
+    ['cluster.name', 'my.cluster'],
+    ['interruptionqueue', 'lab'],
+    ['image.tagg', 'v1'],
+    ['common.replicas', '3'],
+  ])('%s=%s is refused before anything is installed', (value, wrong) =>
+    expect(variables('solver', `${value}=${wrong}`)).rejects.toThrow(/schema/),
+  );
+
+  test('a small charge in a file of values is written as a plain decimal', async () =>
+    expect(given(await variables('solver', 'nodeCharge=0.00001'), 'NODE_CHARGE')).toEqual([
+      '0.000010',
+    ]));
+});
