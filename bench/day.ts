@@ -3,8 +3,9 @@ import { cpus, loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
+import { kubeResources } from '@dovetail/core-ports';
 import { poolManifest } from '@dovetail/test-support/workload';
-import { isUnavailable, obtainKarpenter } from '@dovetail/testbed';
+import { isUnavailable, obtainKarpenter, waitFor } from '@dovetail/testbed';
 
 import { appManifest } from './day/manifests.js';
 import { type DayMeasured, instancesOf, meterDay } from './day/meter.js';
@@ -106,6 +107,7 @@ async function keptBy(options: BenchLabOptions, drawn: Day): Promise<DayMeasured
         consolidateAfter: '15s',
       }),
     );
+    await poolReady(at);
     const meter = meterDay({ kube: at.kube, cloudUrl: at.lab.cloudUrl });
     return await replay(at, drawn)
       .finally(() => meter.stop())
@@ -114,6 +116,21 @@ async function keptBy(options: BenchLabOptions, drawn: Day): Promise<DayMeasured
     await at.close();
   }
 }
+
+type Conditions = {
+  readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+};
+
+/** A cluster has its pools long before its day begins. */
+const poolReady = ({ kube }: BenchLab): Promise<unknown> =>
+  waitFor(
+    async () => {
+      const pool = await kube.get({ resource: kubeResources.nodePools, name: 'default' });
+      const status = pool?.['status'] as Conditions | undefined;
+      return status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True');
+    },
+    { what: 'the pool to be ready', deadlineMs: 60_000 },
+  );
 
 /** Does what the day says, each thing at its time, up to the day's end. */
 async function replay(at: BenchLab, { events, seconds, apps }: Day): Promise<void> {

@@ -2,12 +2,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { type KubeApi, type KubeObject, kubeResources } from '@dovetail/core-ports';
 
+import { percentile } from '../observed.js';
+
 /** What a day cost, and what the pods felt of it. */
 export type DayMeasured = {
   /** Seconds of every instance that ran, times its price. */
   readonly dollars: number;
   /** From the creation of each pod to its running or its end, summed up. */
   readonly podSecondsPending: number;
+  /** Milliseconds until half of the pods were bound and ran, and nine in ten. */
+  readonly boundMs: Halves;
+  readonly runningMs: Halves;
   readonly pods: number;
   /** Pods that the Eviction API ended: drains of all kinds. */
   readonly evictions: number;
@@ -19,25 +24,40 @@ export type DayMeasured = {
   readonly pendingAtEnd: number;
 };
 
+type Halves = { readonly p50: number; readonly p90: number };
+
 type PodLike = KubeObject & {
+  readonly spec?: { readonly nodeName?: string };
   readonly status?: {
     readonly phase?: string;
     readonly conditions?: readonly { readonly type: string; readonly reason?: string }[];
   };
 };
 
-type PodSeen = { readonly createdMs: number; readonly endedMs?: number; readonly cause?: string };
+type PodSeen = {
+  readonly createdMs: number;
+  readonly boundMs?: number;
+  /** When it ran or was gone. */
+  readonly endedMs?: number;
+  readonly cause?: string;
+};
+
+const halvesOf = (values: readonly number[]): Halves => ({
+  p50: Math.round(percentile(values, 0.5)),
+  p90: Math.round(percentile(values, 0.9)),
+});
 
 /** The seconds that pods spent pending, and why they ended, by one watch. */
 class Pods {
   readonly #seen = new Map<string, PodSeen>();
 
-  set({ metadata: { uid = '' }, status }: PodLike): void {
+  set({ metadata: { uid = '' }, spec, status }: PodLike): void {
     const nowMs = performance.now();
     const seen = this.#seen.get(uid) ?? { createdMs: nowMs };
     const cause = status?.conditions?.find(({ type }) => type === 'DisruptionTarget')?.reason;
     this.#seen.set(uid, {
       ...seen,
+      ...(spec?.nodeName === undefined || seen.boundMs !== undefined ? {} : { boundMs: nowMs }),
       ...(status?.phase === 'Pending' || seen.endedMs !== undefined ? {} : { endedMs: nowMs }),
       ...(cause === undefined ? {} : { cause }),
     });
@@ -57,6 +77,16 @@ class Pods {
       0,
     );
     return {
+      boundMs: halvesOf(
+        all.flatMap(({ createdMs, boundMs }) =>
+          boundMs === undefined ? [] : [boundMs - createdMs],
+        ),
+      ),
+      runningMs: halvesOf(
+        all.flatMap(({ createdMs, endedMs }) =>
+          endedMs === undefined ? [] : [endedMs - createdMs],
+        ),
+      ),
       pods: all.length,
       podSecondsPending: Math.round(pendingMs / 1_000),
       evictions: all.filter(({ cause }) => cause === 'EvictionByEvictionAPI').length,
