@@ -21,7 +21,7 @@ import {
 } from '@dovetail/core-kube-model';
 import type { KubeObject, KubeResource } from '@dovetail/core-ports';
 
-import { instanceIdOf } from './instance-id.js';
+import { instanceIdOf, isUnpaired } from './instance-id.js';
 import { classKey, type ClusterKind, clusterKinds, type ClusterValue, nameOf } from './kinds.js';
 import { PromiseIndex } from './promise-index.js';
 import { type Stored, Table } from './table.js';
@@ -77,11 +77,13 @@ export class Cluster {
   });
   readonly claims = new Table<
     NodeClaim,
-    'name' | 'providerId' | 'instance' | 'pool' | 'class' | 'node' | 'plan'
+    'name' | 'providerId' | 'instance' | 'unpaired' | 'pool' | 'class' | 'node' | 'plan'
   >({
     name: (claim) => claim.name,
     providerId: (claim) => claim.providerId,
     instance: instanceIdOf,
+    // One key for all claims without an instance.
+    unpaired: (claim) => (isUnpaired(claim) ? 'unpaired' : undefined),
     pool: (claim) => poolKey(claim.pool),
     class: (claim) => classKey(claim.classRef),
     node: (claim) => claim.nodeName,

@@ -18,7 +18,7 @@ export { type Churn, ChurnGuard } from './churn-guard.js';
 export { Cluster, type ClusterChange, type UnreadableObject } from './cluster.js';
 export { decidedLabels, nodeInFlight } from './existing-node.js';
 export { existingNodes } from './existing-nodes.js';
-export { instanceIdOf, instanceIdOfProvider } from './instance-id.js';
+export { instanceIdOf, instanceIdOfProvider, isUnpaired } from './instance-id.js';
 export { KeptNodes, KeptRoom } from './kept-nodes.js';
 export { classKey, type ClusterKind, clusterKinds, type ClusterValue } from './kinds.js';
 export {

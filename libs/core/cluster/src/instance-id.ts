@@ -8,6 +8,10 @@ const providerIdPattern = /^aws:\/\/\/[^/]+\/(i-[0-9a-f]+)$/;
 export const instanceIdOfProvider = (providerId: string | undefined): string | undefined =>
   providerId === undefined ? undefined : providerIdPattern.exec(providerId)?.[1];
 
+/** Whether the claim has no instance yet: neither a pairing nor a provider ID names one. */
+export const isUnpaired = (claim: Pick<NodeClaim, 'annotations' | 'providerId'>): boolean =>
+  claim.annotations[annotations.instanceId] === undefined && claim.providerId === undefined;
+
 /**
  * The instance behind a claim: the launcher's pairing annotation, or the last part of the provider
  * ID that the status carries once launched. Undefined while the claim has no instance.

@@ -22,6 +22,7 @@ import { Drifts } from './drift/drifts.js';
 import { Launch } from './launch/launch.js';
 import { SubnetUse } from './launch/subnet-use.js';
 import { Templates } from './launch/templates.js';
+import { UnpairedClaims } from './launch/unpaired-claims.js';
 import { DisplacedPods } from './lifecycle/displaced-pods.js';
 import { Finalization } from './lifecycle/finalization.js';
 import { InstanceTagger } from './lifecycle/instance-tagger.js';
@@ -68,14 +69,16 @@ export function epochParts(
 ): EpochParts {
   const shared = sharedParts(deps, config);
   const voidClaims = new VoidClaims({ ...shared, epoch: { number: deps.epoch.number, inherited } });
+  const unpaired = new UnpairedClaims(deps.cluster, (text) => deps.hash.sha256Hex(text));
   const templates = new Templates({
     ...shared,
+    unpaired,
     clusterName: config.clusterName,
     idleMs: config.discovery.templateIdleMs,
   });
   const subnetUse = new SubnetUse();
   const isVoid = voidClaims.isVoid.bind(voidClaims);
-  const launch = new Launch({ ...shared, templates, subnetUse, isVoid }, config);
+  const launch = new Launch({ ...shared, unpaired, templates, subnetUse, isVoid }, config);
   const rounds = new Rounds(
     {
       ...shared,

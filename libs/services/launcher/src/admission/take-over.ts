@@ -1,10 +1,9 @@
 import { compareAdmissions } from '@dovetail/contracts';
 import { annotations, type NodeClaim } from '@dovetail/core-api';
-import { type Cluster, livePromise } from '@dovetail/core-cluster';
+import { type Cluster, isUnpaired, livePromise } from '@dovetail/core-cluster';
 import { compareText } from '@dovetail/core-kube-model';
 
 import { parseAdmissionMark } from '../cluster/admission-mark.js';
-import { isUnpaired } from '../launch/intent.js';
 
 const markOf = (claim: NodeClaim): ReturnType<typeof parseAdmissionMark> =>
   parseAdmissionMark(claim.annotations[annotations.admission]);

@@ -1,5 +1,5 @@
 import { type NodeClaim, tags } from '@dovetail/core-api';
-import type { Cluster } from '@dovetail/core-cluster';
+import { type Cluster, isUnpaired } from '@dovetail/core-cluster';
 import type { FleetOutcome } from '@dovetail/core-ec2-model';
 import {
   type Clock,
@@ -14,7 +14,7 @@ import type { TokenBucket } from '@dovetail/service-kit';
 
 import type { LaunchConfig } from '../config.js';
 import { remedyOf, type Shortage, shortageOf } from './errors.js';
-import { carriedIds, fleetRequestOf, isUnpaired, type LaunchIntent } from './intent.js';
+import { carriedIds, fleetRequestOf, type LaunchIntent } from './intent.js';
 import { IntentNotes } from './intent-notes.js';
 import type { LaunchedInstance } from './pairing.js';
 import type { Templates } from './templates.js';

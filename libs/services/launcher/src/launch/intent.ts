@@ -107,13 +107,9 @@ export const fleetRequestOf = (intent: LaunchIntent): FleetRequest => ({
   tags: { ...intent.request.tags, [tags.launchIntent]: intent.id },
 });
 
-/** Whether the claim has no instance yet: neither a pairing nor a provider ID names one. */
-export const isUnpaired = (claim: NodeClaim): boolean =>
-  claim.annotations[annotations.instanceId] === undefined && claim.providerId === undefined;
-
 /** An intent and the claims that carry it now, unpaired ones or not. */
-export type CarriedIntent = {
-  readonly intent: LaunchIntent;
+export type CarriedIntent<I> = {
+  readonly intent: I;
   readonly carriers: readonly NodeClaim[];
   readonly inForce: boolean;
 };
@@ -123,10 +119,10 @@ export type CarriedIntent = {
  * gone lost its finalizer, which happens only when its intent was never in force or has been
  * settled. So an intent with a missing member is not in force.
  */
-export function carriedIntent(
-  intent: LaunchIntent,
+export function carriedIntent<I extends Pick<LaunchIntent, 'id' | 'members'>>(
+  intent: I,
   claimByName: (name: string) => NodeClaim | undefined,
-): CarriedIntent {
+): CarriedIntent<I> {
   const carriers = intent.members
     .flatMap((name) => claimByName(name) ?? [])
     .filter((claim) => intentIdOf(claim) === intent.id);

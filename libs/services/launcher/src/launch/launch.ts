@@ -1,4 +1,6 @@
 import { annotations, type NodeClaim } from '@dovetail/core-api';
+import { isUnpaired } from '@dovetail/core-cluster';
+import { present } from '@dovetail/core-invariant';
 import type { Clock, Hash, Log, Metrics, StopSignal } from '@dovetail/core-ports';
 import { messageOf, neverStopping } from '@dovetail/core-ports';
 import { aboutClaim, inParallel, TokenBucket, Wake } from '@dovetail/service-kit';
@@ -12,7 +14,6 @@ import {
   carriedIntent,
   intentIdOf,
   intentOf,
-  isUnpaired,
   type LaunchIntent,
   parseIntent,
   renderIntent,
@@ -24,6 +25,7 @@ import type { LaunchedInstance } from './pairing.js';
 import type { BuiltRequest } from './request.js';
 import { RequestSource, type RequestSourceDeps } from './request-source.js';
 import { type LaunchUnit, launchUnits } from './units.js';
+import type { UnpairedClaims } from './unpaired-claims.js';
 
 /** The sources of claims and requests, the pace of EC2, and the writers of outcomes. */
 export type LaunchDeps = OutcomesDeps &
@@ -34,6 +36,7 @@ export type LaunchDeps = OutcomesDeps &
     readonly log: Log;
     readonly metrics: Metrics;
     readonly writer: ClusterWriter;
+    readonly unpaired: UnpairedClaims;
     /** Whether a claim must not be launched, because it is being taken back. */
     readonly isVoid: (claim: NodeClaim) => boolean;
   };
@@ -96,7 +99,7 @@ export class Launch {
   isSettled(claim: NodeClaim): boolean {
     const id = intentIdOf(claim);
     if (id === undefined || this.#settled.has(id)) return true;
-    const intent = this.#intentOn(claim);
+    const intent = this.#deps.unpaired.headOf(claim);
     if (intent === undefined) return true;
     return !carriedIntent(intent, this.#claimByName).inForce && this.#unseenMs(intent) <= 0;
   }
@@ -133,11 +136,10 @@ export class Launch {
   }
 
   #startUnits(stop: StopSignal): void {
-    const { cluster, isVoid } = this.#deps;
+    const { unpaired, isVoid } = this.#deps;
     const units = launchUnits({
-      claims: cluster.claims.values(),
+      unpaired,
       claimByName: this.#claimByName,
-      sha256Hex: this.#sha256Hex,
       isSettled: (id) => this.#settled.has(id),
       membersMax: this.#config.launch.membersMax,
       isVoid,
@@ -158,7 +160,7 @@ export class Launch {
   async #work(unit: LaunchUnit, stop: StopSignal): Promise<void> {
     try {
       await (unit.kind === 'resolve'
-        ? this.#resolve(unit.carried.intent, { isFresh: false }, stop)
+        ? this.#resolve(this.#carriedBy(unit), { isFresh: false }, stop)
         : this.#launch(unit, stop));
     } catch (error) {
       this.#deps.log.warn('launch-failed', `a launch failed: ${messageOf(error)}; trying again`, {
@@ -275,7 +277,7 @@ export class Launch {
   }
 
   /** How long an instance of the intent may still be missing from EC2's answers. */
-  #unseenMs({ createdMs }: LaunchIntent): number {
+  #unseenMs({ createdMs }: Pick<LaunchIntent, 'createdMs'>): number {
     const { clock } = this.#deps;
     return Math.max(0, createdMs + this.#config.launch.consistencyMs - clock.nowMs());
   }
@@ -302,6 +304,11 @@ export class Launch {
         message,
       });
     });
+  }
+
+  /** The whole intent, with the request that a unit has no need of before its turn. */
+  #carriedBy({ claims }: LaunchUnit & { readonly kind: 'resolve' }): LaunchIntent {
+    return present(this.#intentOn(claims[0]), 'a unit to resolve has claims that carry its intent');
   }
 
   #intentOn(claim: NodeClaim | undefined): LaunchIntent | undefined {

@@ -7,7 +7,7 @@ import {
   type NodeClaim,
   nodePriceText,
 } from '@dovetail/core-api';
-import { decidedLabels } from '@dovetail/core-cluster';
+import { decidedLabels, isUnpaired } from '@dovetail/core-cluster';
 import type { InstanceType, Offering } from '@dovetail/core-ec2-model';
 import { formatResources } from '@dovetail/core-kube-model';
 import {
@@ -19,7 +19,6 @@ import {
 } from '@dovetail/service-kit';
 
 import { claimSteps } from '../cluster/claim-conditions.js';
-import { isUnpaired } from './intent.js';
 import type { LaunchedInstance } from './pairing.js';
 
 /** `aws:///us-east-1a/i-0123`, as the AWS cloud provider writes a node's provider ID. */

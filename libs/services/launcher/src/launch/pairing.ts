@@ -1,10 +1,8 @@
 import type { NodeClaim } from '@dovetail/core-api';
-import { instanceIdOf } from '@dovetail/core-cluster';
+import { instanceIdOf, isUnpaired } from '@dovetail/core-cluster';
 import type { CapacityType } from '@dovetail/core-ec2-model';
 import { at } from '@dovetail/core-invariant';
 import { compareText } from '@dovetail/core-kube-model';
-
-import { isUnpaired } from './intent.js';
 
 /** The facts of an instance that its pairing needs. */
 export type LaunchedInstance = {

@@ -1,10 +1,9 @@
 import { type NodeClaim, poolKey } from '@dovetail/core-api';
-import { classKey, type Cluster, typesOfClaim } from '@dovetail/core-cluster';
+import { classKey, type Cluster, isUnpaired, typesOfClaim } from '@dovetail/core-cluster';
 import { at } from '@dovetail/core-invariant';
 
 import type { ClassCatalog } from '../discovery/class-catalog.js';
 import type { Knowledge } from '../discovery/knowledge.js';
-import { isUnpaired } from './intent.js';
 import { buildRequest, type BuiltRequest, type RequestDeps } from './request.js';
 import type { SubnetUse } from './subnet-use.js';
 import type { Templates } from './templates.js';

@@ -5,11 +5,13 @@ import { hash } from '@dovetail/sim-stage';
 import { expect, test } from '@jest/globals';
 
 import { Templates } from './templates.js';
+import { UnpairedClaims } from './unpaired-claims.js';
 
 const quiet = (): void => undefined;
 
 test('the content of a template is remembered until it has been idle, and its user data with it', async () => {
   const clock = virtualClock(0);
+  const cluster = new Cluster();
   const templates = new Templates({
     cloud: {
       launchTemplates: () => Promise.resolve([]),
@@ -17,9 +19,9 @@ test('the content of a template is remembered until it has been idle, and its us
       deleteLaunchTemplate: () => Promise.resolve(),
     },
     clock,
-    hash,
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
-    cluster: new Cluster(),
+    cluster,
+    unpaired: new UnpairedClaims(cluster, hash.sha256Hex),
     clusterName: 'lab',
     idleMs: 60_000,
   });

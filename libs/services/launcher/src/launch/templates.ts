@@ -1,24 +1,23 @@
-import { annotations, tags } from '@dovetail/core-api';
+import { tags } from '@dovetail/core-api';
 import type { Cluster } from '@dovetail/core-cluster';
 import { launchTemplatePrefix, type LaunchTemplateSpec } from '@dovetail/core-ec2-model';
 import {
   type Clock,
-  type Hash,
   type LaunchTemplates,
   type Log,
   messageOf,
   type StopSignal,
 } from '@dovetail/core-ports';
 
-import { isUnpaired, parseIntent } from './intent.js';
+import type { UnpairedClaims } from './unpaired-claims.js';
 
 /** The ports and facts that `Templates` works with. */
 export type TemplatesDeps = {
   readonly cloud: LaunchTemplates;
   readonly clock: Clock;
-  readonly hash: Hash;
   readonly log: Log;
   readonly cluster: Cluster;
+  readonly unpaired: UnpairedClaims;
   readonly clusterName: string;
   /** A template is deleted this long after its last use. */
   readonly idleMs: number;
@@ -95,7 +94,7 @@ export class Templates {
         name.startsWith(launchTemplatePrefix) && own[tags.nodeClass] !== undefined,
     );
     const classes = new Set([...cluster.nodeClasses.values()].map(({ ref }) => ref.name));
-    const inUse = this.#inUse();
+    const inUse = this.#deps.unpaired.templates();
     this.#forgetIdle(inUse);
     for (const template of found) {
       if (inUse.has(template.name)) continue;
@@ -118,19 +117,5 @@ export class Templates {
       if (inUse.has(name) || clock.nowMs() - usedMs < idleMs) continue;
       for (const held of [this.#specs, this.#madeMs, this.#usedMs]) held.delete(name);
     }
-  }
-
-  /** The templates that claims without an instance still name. */
-  #inUse(): ReadonlySet<string> {
-    const { cluster, hash } = this.#deps;
-    const unpaired = [...cluster.claims.values()].filter(isUnpaired);
-    const intents = unpaired.flatMap(
-      (claim) =>
-        parseIntent(claim.annotations[annotations.launchIntent], (text) => hash.sha256Hex(text)) ??
-        [],
-    );
-    return new Set(
-      intents.flatMap(({ request }) => request.configs.map((config) => config.launchTemplateName)),
-    );
   }
 }

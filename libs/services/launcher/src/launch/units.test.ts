@@ -2,12 +2,14 @@ import { createHash } from 'node:crypto';
 
 import { annotations } from '@dovetail/core-api';
 import { claimValue } from '@dovetail/core-api/testing';
+import { Cluster } from '@dovetail/core-cluster';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
 import { spotRequest } from '../testing/values.js';
 import { intentOf, renderIntent } from './intent.js';
 import { launchUnits, type UnitsInput } from './units.js';
+import { UnpairedClaims } from './unpaired-claims.js';
 
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
 const intent = intentOf(
@@ -25,10 +27,11 @@ describe('units of launch work', () => {
     change: Partial<UnitsInput> = {},
   ) => {
     const byName = new Map(claims.map((claim) => [claim.name, claim]));
+    const cluster = new Cluster();
+    for (const claim of claims) cluster.set('claim', claim);
     return launchUnits({
-      claims,
+      unpaired: new UnpairedClaims(cluster, sha256Hex),
       claimByName: (name) => byName.get(name),
-      sha256Hex,
       isSettled: () => false,
       isHeldBack: () => false,
       isVoid: () => false,

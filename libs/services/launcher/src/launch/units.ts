@@ -1,23 +1,16 @@
-import { annotations, type NodeClaim } from '@dovetail/core-api';
+import type { NodeClaim } from '@dovetail/core-api';
 import { at } from '@dovetail/core-invariant';
-import { compareText } from '@dovetail/core-kube-model';
 import { groupBy } from '@dovetail/service-kit';
 
-import {
-  type CarriedIntent,
-  carriedIntent,
-  intentIdOf,
-  isUnpaired,
-  parseIntent,
-} from './intent.js';
-import { equalityKey } from './request.js';
+import { type CarriedIntent, carriedIntent, intentIdOf } from './intent.js';
+import type { IntentHead, UnpairedClaims } from './unpaired-claims.js';
 
 /** A piece of launch work for claims without instances. */
 export type LaunchUnit =
   /** An intent in force that is not settled: find out its outcome. */
   | {
       readonly kind: 'resolve';
-      readonly carried: CarriedIntent;
+      readonly carried: CarriedIntent<IntentHead>;
       readonly claims: readonly NodeClaim[];
     }
   /**
@@ -33,9 +26,8 @@ export type LaunchUnit =
 
 /** The claims, and the facts about them that the work follows from. */
 export type UnitsInput = {
-  readonly claims: Iterable<NodeClaim>;
+  readonly unpaired: Pick<UnpairedClaims, 'all' | 'headOf' | 'equalityKeyOf'>;
   readonly claimByName: (name: string) => NodeClaim | undefined;
-  readonly sha256Hex: (text: string) => string;
   /** Whether an intent's outcome is written down: its unpaired claims may then be launched anew. */
   readonly isSettled: (intentId: string) => boolean;
   /** Whether a claim is being worked on, or waits for its next attempt. */
@@ -53,10 +45,9 @@ export type UnitsInput = {
  * Invariant: a claim is in at most one unit, and a launch has at most `membersMax` claims.
  */
 export function launchUnits(input: UnitsInput): readonly LaunchUnit[] {
-  const unpaired = [...input.claims].filter(isUnpaired).sort((a, b) => compareText(a.name, b.name));
   const resolving: LaunchUnit[] = [];
   const fresh: NodeClaim[] = [];
-  for (const [id, claims] of groupBy(unpaired, (claim) => intentIdOf(claim) ?? '')) {
+  for (const [id, claims] of groupBy(input.unpaired.all(), (claim) => intentIdOf(claim) ?? '')) {
     const carried = id === '' || input.isSettled(id) ? undefined : carriedBy(claims, input);
     if (carried?.inForce === true) {
       if (!claims.some(input.isHeldBack)) resolving.push({ kind: 'resolve', carried, claims });
@@ -72,8 +63,11 @@ export function launchUnits(input: UnitsInput): readonly LaunchUnit[] {
   return [...resolving, ...freshUnits(fresh, input)];
 }
 
-function carriedBy(claims: readonly NodeClaim[], input: UnitsInput): CarriedIntent | undefined {
-  const intent = parseIntent(claims[0]?.annotations[annotations.launchIntent], input.sha256Hex);
+function carriedBy(
+  claims: readonly NodeClaim[],
+  input: UnitsInput,
+): CarriedIntent<IntentHead> | undefined {
+  const intent = input.unpaired.headOf(at(claims, 0));
   return intent === undefined ? undefined : carriedIntent(intent, input.claimByName);
 }
 
@@ -81,7 +75,7 @@ function freshUnits(fresh: readonly NodeClaim[], input: UnitsInput): readonly La
   const units: LaunchUnit[] = [];
   for (const alike of groupBy(
     fresh,
-    (claim) => `${equalityKey(claim)} ${attemptOf(claim, input)}`,
+    (claim) => `${input.unpaired.equalityKeyOf(claim)} ${attemptOf(claim, input)}`,
   ).values()) {
     for (let from = 0; from < alike.length; from += input.membersMax) {
       const claims = alike.slice(from, from + input.membersMax);
@@ -96,4 +90,4 @@ function freshUnits(fresh: readonly NodeClaim[], input: UnitsInput): readonly La
 
 /** One more than the attempt that the claim carries. */
 const attemptOf = (claim: NodeClaim, input: UnitsInput): number =>
-  (parseIntent(claim.annotations[annotations.launchIntent], input.sha256Hex)?.attempt ?? 0) + 1;
+  (input.unpaired.headOf(claim)?.attempt ?? 0) + 1;

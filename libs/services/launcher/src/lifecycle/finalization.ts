@@ -1,10 +1,10 @@
 import { annotations, type NodeClaim, terminationFinalizer } from '@dovetail/core-api';
-import type { Cluster } from '@dovetail/core-cluster';
+import { type Cluster, isUnpaired } from '@dovetail/core-cluster';
 import type { Log } from '@dovetail/core-ports';
 import { type Again, withoutFinalizer } from '@dovetail/service-kit';
 
 import type { ClusterWriter } from '../cluster/cluster-writer.js';
-import { intentIdOf, isUnpaired } from '../launch/intent.js';
+import { intentIdOf } from '../launch/intent.js';
 import type { LaunchedInstance } from '../launch/pairing.js';
 
 /** The parts that `Finalization` works with. */

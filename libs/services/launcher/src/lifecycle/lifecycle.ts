@@ -1,5 +1,5 @@
 import { type NodeClaim, terminationFinalizer } from '@dovetail/core-api';
-import type { Cluster } from '@dovetail/core-cluster';
+import { type Cluster, isUnpaired } from '@dovetail/core-cluster';
 import {
   type Clock,
   type Log,
@@ -11,7 +11,6 @@ import { type Again, isTrue, withFinalizer, WorkQueue } from '@dovetail/service-
 
 import type { ClusterWriter } from '../cluster/cluster-writer.js';
 import type { LauncherConfig } from '../config.js';
-import { isUnpaired } from '../launch/intent.js';
 import type { Finalization } from './finalization.js';
 import { Initialization, type InitializationDeps } from './initialization.js';
 import { LaunchStatus, type LaunchStatusDeps } from './launch-status.js';
