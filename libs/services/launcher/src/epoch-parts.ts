@@ -17,6 +17,7 @@ import { Classes } from './discovery/classes.js';
 import type { Knowledge } from './discovery/knowledge.js';
 import { LearntCapacity } from './discovery/learnt-capacity.js';
 import { Pools } from './discovery/pools.js';
+import { RegistrationHealth } from './discovery/registration-health.js';
 import { UnavailableOfferings } from './discovery/unavailable.js';
 import { Drifts } from './drift/drifts.js';
 import { Launch } from './launch/launch.js';
@@ -110,6 +111,7 @@ type SharedParts = EpochDeps & {
   readonly feed: LauncherFeed;
   readonly generation: () => string;
   readonly churn: ChurnGuard;
+  readonly health: RegistrationHealth;
   /** The checker on the mirror; rounds and placements share the nodes that it keeps. */
   readonly checker: Checker;
 };
@@ -136,6 +138,7 @@ function sharedParts(deps: EpochDeps, config: LauncherConfig): SharedParts {
     feed,
     generation: () => feed.nextGeneration(),
     churn: new ChurnGuard(deps.cluster),
+    health: new RegistrationHealth(),
     checker: new Checker(deps.cluster, catalog, planOptionsOf(config)),
   };
 }

@@ -63,7 +63,13 @@ describe('from a plan to running pods', () => {
       conditionsIn(claim ?? { metadata: { name: '' } })
         .map(({ type, status }) => `${type}=${status}`)
         .sort(),
-    ).toEqual(['Initialized=True', 'Launched=True', 'Ready=True', 'Registered=True']);
+    ).toEqual([
+      'ConsistentStateFound=True',
+      'Initialized=True',
+      'Launched=True',
+      'Ready=True',
+      'Registered=True',
+    ]);
     expect(claim?.['status']).toMatchObject({
       nodeName: node?.metadata.name,
       providerID: expect.stringMatching(/^aws:\/\/\/us-west-2[ab]\/i-/),

@@ -9,7 +9,11 @@ export type StatusWish = {
   /** Fields beside the conditions. */
   readonly fields: Readonly<Record<string, unknown>>;
   /** The wanted conditions, from those that the object has now. */
-  readonly conditions: (held: readonly Condition[], nowMs: number) => readonly Condition[];
+  readonly conditions: (
+    held: readonly Condition[],
+    nowMs: number,
+    object: KubeObject,
+  ) => readonly Condition[];
 };
 
 type Status = Readonly<Record<string, unknown>>;
@@ -39,7 +43,7 @@ export class StatusWriter {
     let text = '';
     const change = (object: KubeObject): Change => {
       const held = conditionsIn(object);
-      const conditions = wish.conditions(held, this.#clock.nowMs());
+      const conditions = wish.conditions(held, this.#clock.nowMs(), object);
       const status = statusOf(object, wish.fields, conditions);
       text = JSON.stringify(status);
       const isWritten = this.#written.get(ref.uid) === text && conditions === held;

@@ -86,15 +86,22 @@ export class ClusterWriter {
     return this.changeClaim(claim, change, { subresource: 'status' });
   }
 
-  /** Sets one condition of a claim, with Ready following it, and further fields of its status. */
+  /**
+   * Sets one condition of a claim, with Ready following it, others that go with it, and further
+   * fields of its status.
+   */
   setClaimCondition(
     claim: NodeClaim,
     condition: NewCondition,
     fields: Readonly<Record<string, unknown>> = {},
+    others: readonly NewCondition[] = [],
   ): Promise<NodeClaim | undefined> {
     const nowMs = this.#deps.clock.nowMs();
     return this.changeClaimStatus(claim, (now) => {
-      const conditions = withClaimCondition(now.conditions, condition, nowMs);
+      const conditions = [...others, condition].reduce(
+        (held, next) => withClaimCondition(held, next, nowMs),
+        now.conditions,
+      );
       return conditions === now.conditions
         ? undefined
         : { status: { ...fields, conditions: conditionObjects(conditions) } };

@@ -1,9 +1,10 @@
-import { type Pool, poolHashAnnotations, poolKey } from '@dovetail/core-api';
-import { classKey, type Cluster, type UnreadableObject } from '@dovetail/core-cluster';
+import { type Condition, type Pool, poolHashAnnotations, poolKey } from '@dovetail/core-api';
+import { classKey, type Cluster, isRetiring, type UnreadableObject } from '@dovetail/core-cluster';
 import { kubeletProblems } from '@dovetail/core-ec2-model';
 import { formatResources, type Resources, sumResources } from '@dovetail/core-kube-model';
 import {
   type Clock,
+  type KubeObject,
   type KubeResource,
   kubeResources,
   type Log,
@@ -17,6 +18,7 @@ import {
   type Again,
   type ChangedObject,
   changeLive,
+  conditionOf,
   type EventRecorder,
   isTrue,
   type KubeChanges,
@@ -29,6 +31,11 @@ import {
 
 import type { ClassCatalog } from './class-catalog.js';
 import { withAnnotations } from './kept-annotations.js';
+import {
+  isChangedSince,
+  type RegistrationHealth,
+  registrationHealthType,
+} from './registration-health.js';
 
 /** The ports and parts that `Pools` works with. */
 export type PoolsDeps = {
@@ -43,6 +50,7 @@ export type PoolsDeps = {
   readonly events: EventRecorder;
   /** Why a class is not ready; undefined when it is. */
   readonly problemOf: (classUid: string) => NewCondition | undefined;
+  readonly health: RegistrationHealth;
   /** Whether solvers have the class' catalog. */
   readonly isPublished: (classUid: string) => boolean;
 };
@@ -121,8 +129,15 @@ export class Pools {
     await this.#keepHash(pool);
     await status.write(objectOf(pool), {
       fields: this.#statusOf(pool),
-      conditions: (held, nowMs) =>
-        withRoot(withCondition(withCondition(held, valid, nowMs), ready, nowMs), poolSteps, nowMs),
+      conditions: (held, nowMs, object) =>
+        withRoot(
+          [valid, ready, ...this.#healthOf(pool, held, object)].reduce(
+            (conditions, next) => withCondition(conditions, next, nowMs),
+            held,
+          ),
+          poolSteps,
+          nowMs,
+        ),
     });
     return { afterMs: refreshMs };
   }
@@ -135,8 +150,22 @@ export class Pools {
     );
   }
 
+  /** The condition NodeRegistrationHealthy of a NodePool, if it is to change. */
+  #healthOf(pool: Pool, held: readonly Condition[], object: KubeObject): readonly NewCondition[] {
+    if (pool.identity.kind !== 'NodePool') return [];
+    const condition = conditionOf(held, registrationHealthType);
+    const isChanged = isChangedSince(object, this.#classGenerationOf(pool));
+    const next = this.#deps.health.conditionOf(pool.uid, condition, isChanged);
+    return next === undefined ? [] : [next];
+  }
+
+  #classGenerationOf({ classRef }: Pool): number | undefined {
+    return this.#deps.cluster.nodeClasses.one('key', classKey(classRef))?.generation;
+  }
+
   /** The UID is a class', or a pool's that is gone. */
   #forget(uid: string): undefined {
+    this.#deps.health.forget(uid);
     this.#reported.delete(uid);
     if (this.#deps.cluster.nodeClasses.get(uid) === undefined) this.#deps.status.forget(uid);
   }
@@ -146,10 +175,7 @@ export class Pools {
     const { used, nodes } = this.#usageOf(pool);
     const resources = formatResources({ ...used, nodes });
     if (pool.identity.kind !== 'NodePool') return { resources };
-    const generation = this.#deps.cluster.nodeClasses.one(
-      'key',
-      classKey(pool.classRef),
-    )?.generation;
+    const generation = this.#classGenerationOf(pool);
     return {
       resources,
       nodes,
@@ -184,13 +210,16 @@ export class Pools {
     });
   }
 
+  /** Counts the launched claims of the pool, without those that are being given up (Karpenter). */
   #usageOf(pool: Pool): { readonly used: Resources; readonly nodes: number } {
-    const launched = this.#deps.cluster.claims
+    const { cluster } = this.#deps;
+    const launched = cluster.claims
       .by('pool', poolKey(pool.identity))
-      .filter((claim) => isTrue(claim.conditions, 'Launched'));
+      .filter((claim) => isTrue(claim.conditions, 'Launched'))
+      .filter((claim) => !isRetiring(cluster.nodeOfClaim(claim), claim));
     const used = sumResources([
       zeroBase,
-      ...launched.map((claim) => this.#deps.cluster.nodeOfClaim(claim)?.capacity ?? claim.capacity),
+      ...launched.map((claim) => cluster.nodeOfClaim(claim)?.capacity ?? claim.capacity),
     ]);
     for (const [type, amount] of Object.entries(used))
       this.#deps.metrics.set('karpenter_nodepools_usage', amount, {

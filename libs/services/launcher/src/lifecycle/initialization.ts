@@ -2,11 +2,19 @@ import { annotations, type NodeClaim, parsePromise, renderPromise } from '@dovet
 import { type Cluster, livePromise } from '@dovetail/core-cluster';
 import { formatResources, type Node } from '@dovetail/core-kube-model';
 import type { Clock } from '@dovetail/core-ports';
-import { type Decisions, isTrue } from '@dovetail/service-kit';
+import {
+  aboutClaim,
+  conditionOf,
+  type Decisions,
+  type EventRecorder,
+  isTrue,
+  type NewCondition,
+} from '@dovetail/service-kit';
 
 import type { ClusterWriter } from '../cluster/cluster-writer.js';
 import type { AdmissionConfig } from '../config.js';
 import { initializeDecision } from './claim-decisions.js';
+import { consistencyIssues, consistencyOf, consistencyType } from './consistency.js';
 import type { InstanceTagger } from './instance-tagger.js';
 import { initializedNode } from './node-changes.js';
 import { notInitialized, placingPods } from './node-readiness.js';
@@ -23,6 +31,7 @@ export type InitializationDeps = {
   readonly placement: Placement;
   readonly overdue: Overdue;
   readonly decisions: Decisions;
+  readonly events: EventRecorder;
 };
 
 /**
@@ -48,7 +57,8 @@ export class Initialization {
     if (node === undefined) return untilChanged;
     tagger.tag(claim, node);
     const placed = await placement.place(node, claim);
-    if (isTrue(claim.conditions, 'Initialized')) return this.#endPromise(claim);
+    if (isTrue(claim.conditions, 'Initialized'))
+      return this.#endPromise((await this.#inspect(claim, node)) ?? claim);
     const now = cluster.nodes.get(node.uid) ?? node;
     const waiting = notInitialized(now, claim);
     if (waiting === undefined && placed === 'open') return this.#initialize(now, claim);
@@ -66,10 +76,37 @@ export class Initialization {
       claim,
       { type: 'Initialized', status: 'True', reason: 'Initialized' },
       { capacity: formatResources(node.capacity), allocatable: formatResources(node.allocatable) },
+      [this.#consistency(claim, node)],
     );
     if (initialized === undefined) return untilChanged;
     decisions.tell(initializeDecision(claim, node, clock.nowMs()));
     return this.#endPromise(initialized);
+  }
+
+  /**
+   * Compares an initialized node again, if that was never done, or if it was found to be as bought.
+   * A node that was found too small stays so: its claim has its true capacity since.
+   */
+  async #inspect(claim: NodeClaim, node: Node): Promise<NodeClaim | undefined> {
+    const held = conditionOf(claim.conditions, consistencyType);
+    if (held?.status === 'False') return undefined;
+    const found = this.#consistency(claim, node);
+    return held?.status === found.status
+      ? undefined
+      : this.#deps.writer.setClaimCondition(claim, found);
+  }
+
+  /** The condition that says whether the node is as large as its claim, told of if it is not. */
+  #consistency(claim: NodeClaim, node: Node): NewCondition {
+    const issues = consistencyIssues(claim, node);
+    for (const message of issues)
+      this.#deps.events.record({
+        about: aboutClaim(claim),
+        type: 'Warning',
+        reason: 'FailedConsistencyCheck',
+        message,
+      });
+    return consistencyOf(issues);
   }
 
   /**

@@ -1,4 +1,5 @@
-import { labels, type NodeClaim } from '@dovetail/core-api';
+import { labels, type NodeClaim, poolKey } from '@dovetail/core-api';
+import type { Cluster } from '@dovetail/core-cluster';
 import type { Clock, Metrics } from '@dovetail/core-ports';
 import {
   aboutClaim,
@@ -12,6 +13,7 @@ import {
 
 import type { ClusterWriter } from '../cluster/cluster-writer.js';
 import type { LifecycleConfig } from '../config.js';
+import type { RegistrationHealth } from '../discovery/registration-health.js';
 
 /** The means to give a claim up, and to tell of it. */
 export type LivenessDeps = {
@@ -20,6 +22,8 @@ export type LivenessDeps = {
   readonly writer: ClusterWriter;
   readonly decisions: Decisions;
   readonly events: EventRecorder;
+  readonly cluster: Cluster;
+  readonly health: Pick<RegistrationHealth, 'failed'>;
 };
 
 /**
@@ -33,6 +37,9 @@ type TimeLimit = {
   /** Karpenter's value of the label `reason` on `karpenter_nodeclaims_disrupted_total`. */
   readonly metricReason: string;
 };
+
+/** Karpenter's words for an instance that did not become a node. */
+const notRegistered = { reason: 'RegistrationFailed', message: 'Failed to register node' };
 
 const launchLimit: TimeLimit = {
   condition: 'Launched',
@@ -73,8 +80,20 @@ export class Liveness {
     const leftMs = sinceMs + timeoutMs - this.#deps.clock.nowMs();
     if (leftMs > 0) return { afterMs: leftMs };
     this.#report(claim, limit, timeoutMs);
+    this.#noteFailure(claim, isLaunched);
     await this.#deps.writer.deleteClaim(claim);
     return undefined;
+  }
+
+  /** Counts against the pool's registration health, with Karpenter's reasons. */
+  #noteFailure(claim: NodeClaim, isLaunched: boolean): void {
+    const { cluster, health } = this.#deps;
+    const pool = cluster.pools.one('key', poolKey(claim.pool));
+    if (pool === undefined) return;
+    const launch = conditionOf(claim.conditions, 'Launched');
+    const { reason, message } =
+      isLaunched || launch === undefined || launch.reason === '' ? notRegistered : launch;
+    health.failed(pool.uid, { reason, message });
   }
 
   #report(claim: NodeClaim, limit: TimeLimit, timeoutMs: number): void {

@@ -1,4 +1,4 @@
-import { type NodeClaim, taints } from '@dovetail/core-api';
+import { type NodeClaim, poolKey, taints } from '@dovetail/core-api';
 import { type Cluster, isRegistered, livePromise } from '@dovetail/core-cluster';
 import type { Node } from '@dovetail/core-kube-model';
 import type { Clock } from '@dovetail/core-ports';
@@ -11,6 +11,7 @@ import {
 } from '@dovetail/service-kit';
 
 import type { ClusterWriter } from '../cluster/cluster-writer.js';
+import type { RegistrationHealth } from '../discovery/registration-health.js';
 import type { Nominations } from '../tell/nominations.js';
 import { registerDecision } from './claim-decisions.js';
 import { registeredNode } from './node-changes.js';
@@ -26,6 +27,7 @@ export type RegistrationDeps = {
   readonly decisions: Decisions;
   readonly events: EventRecorder;
   readonly nominations: Nominations;
+  readonly health: Pick<RegistrationHealth, 'succeeded'>;
 };
 
 /** A provider ID that two nodes carry is a fault that only a person can end. */
@@ -88,6 +90,9 @@ export class Registration {
       { nodeName: node.name },
     );
     if (updated === undefined) return;
+    const pool = cluster.pools.one('key', poolKey(claim.pool));
+    if (pool !== undefined && !isTrue(claim.conditions, 'Registered'))
+      this.#deps.health.succeeded(pool.uid);
     const nowMs = clock.nowMs();
     nominations.nominate(livePromise(cluster, claim.uid, nowMs)?.waiting ?? [], {
       claimName: claim.name,

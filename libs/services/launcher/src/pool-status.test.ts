@@ -1,0 +1,128 @@
+import type { Condition } from '@dovetail/core-api';
+import { kubeResources } from '@dovetail/core-ports';
+import { conditionOf, conditionsIn } from '@dovetail/service-kit';
+import { describe, expect, jest, test } from '@jest/globals';
+
+import {
+  claims,
+  minute,
+  nodeClaims,
+  pending,
+  ready,
+  reasonsOf,
+  running,
+  self,
+} from './testing/faults.js';
+
+// Time is virtual, but a machine that does much else needs seconds for a virtual hour.
+jest.setTimeout(60_000);
+
+const { nodePools } = kubeResources;
+type PoolStatus = {
+  readonly nodes?: number;
+  readonly resources?: Readonly<Record<string, string>>;
+};
+
+const pool = async () => {
+  const [object] = await self.kube.list(nodePools);
+  return { object, status: (object?.['status'] ?? {}) as PoolStatus };
+};
+const health = async (): Promise<Condition | undefined> =>
+  conditionOf(conditionsIn((await pool()).object ?? {}), 'NodeRegistrationHealthy');
+const healthIs = (status: string): Promise<unknown> =>
+  self.until(
+    `NodeRegistrationHealthy to be ${status}`,
+    async () => (await health())?.status === status,
+  );
+const counted = (nodes: number): Promise<unknown> =>
+  self.until(
+    `a pool of ${nodes} nodes`,
+    async () =>
+      (await pool()).status.nodes === nodes &&
+      (await pool()).status.resources?.['nodes'] === `${nodes}`,
+  );
+
+async function runOne(): Promise<void> {
+  await pending('a');
+  await self.planner.planFor(['a']);
+  await self.until('a running pod', () => running(1));
+}
+
+/** Lets a claim that EC2 refuses to launch be given up. */
+async function failOne(pod: string): Promise<void> {
+  await pending(pod);
+  await self.planner.planFor([pod]);
+  await self.until('a claim', async () => (await claims()).length === 1);
+  await self.advance(6 * minute);
+  await self.until('the claim to be gone', async () => (await claims()).length === 0);
+}
+
+describe('the status of a pool', () => {
+  test('counts a node once it is launched, and no longer once it is being given up', async () => {
+    await ready();
+    await counted(0);
+    await runOne();
+    await counted(1);
+    const [claim] = await claims();
+    await self.kube.delete({ resource: nodeClaims, name: claim?.name ?? '' });
+    await counted(0);
+    expect((await pool()).status.resources).toMatchObject({ cpu: '0', memory: '0', pods: '0' });
+  });
+
+  test('says that nodes register once one has, and is unknown again after a change of the pool', async () => {
+    await ready();
+    await healthIs('Unknown');
+    expect(await health()).toMatchObject({ reason: 'AwaitingReconciliation' });
+    await runOne();
+    await healthIs('True');
+    const name = (await pool()).object?.metadata.name ?? '';
+    await self.kube.patch(
+      { resource: nodePools, name },
+      { type: 'merge', body: { spec: { weight: 7 } } },
+    );
+    await healthIs('Unknown');
+  });
+
+  test('says that nodes do not register after two claims were given up, with the last cause', async () => {
+    await ready();
+    self.twin.gate.fail({
+      action: 'ec2:CreateFleet',
+      code: 'UnauthorizedOperation',
+      message: 'not allowed',
+      times: 1_000,
+    });
+    await failOne('a');
+    expect((await health())?.status).toBe('Unknown');
+    await failOne('b');
+    await healthIs('False');
+    expect(await health()).toMatchObject({ reason: 'Unauthorized' });
+    expect(conditionOf(conditionsIn((await pool()).object ?? {}), 'Ready')?.status).toBe('True');
+  });
+});
+
+describe('the condition ConsistentStateFound', () => {
+  test('is False, and an Event says why, when the node has less than was bought', async () => {
+    await ready();
+    const patched = self.beforePatch('nodes', async () => {
+      const [claim] = await claims();
+      await self.kube.patch(
+        { resource: nodeClaims, name: claim?.name ?? '' },
+        { type: 'merge', body: { status: { capacity: { cpu: '64' } } } },
+        { subresource: 'status' },
+      );
+    });
+    await runOne();
+    await patched();
+    const [claim] = await self.until('an inspected claim', async () => {
+      const all = await claims();
+      return conditionOf(all[0]?.conditions ?? [], 'ConsistentStateFound') !== undefined && all;
+    });
+    expect(conditionOf(claim?.conditions ?? [], 'ConsistentStateFound')).toMatchObject({
+      status: 'False',
+      reason: 'ConsistencyCheckFailed',
+    });
+    expect((await reasonsOf('NodeClaim')).join()).toMatch(
+      /FailedConsistencyCheck.*expected 64 of resource cpu, but found 2/,
+    );
+  });
+});
