@@ -10,6 +10,8 @@ export const poolManifest = (options: {
   readonly consolidateAfter?: string;
   /** WhenEmpty if absent. */
   readonly consolidationPolicy?: string;
+  /** All nodes at once if absent. */
+  readonly budgets?: string;
 }): string => `
 apiVersion: karpenter.sh/v1
 kind: NodePool
@@ -27,7 +29,7 @@ ${options.vcpusMax === undefined ? '' : `        - { key: karpenter.k8s.aws/inst
     ? ''
     : `        - { key: node.kubernetes.io/instance-type, operator: In, values: [${options.instanceTypes.join(', ')}] }\n`
 }
-  disruption: { consolidationPolicy: ${options.consolidationPolicy ?? 'WhenEmpty'}, consolidateAfter: ${options.consolidateAfter ?? '10s'}, budgets: [{ nodes: "100%" }] }
+  disruption: { consolidationPolicy: ${options.consolidationPolicy ?? 'WhenEmpty'}, consolidateAfter: ${options.consolidateAfter ?? '10s'}, budgets: ${options.budgets ?? '[{ nodes: "100%" }]'} }
 ---
 apiVersion: karpenter.k8s.aws/v1
 kind: EC2NodeClass

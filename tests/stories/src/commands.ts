@@ -28,6 +28,14 @@ const commands: readonly Command[] = [
     run: (stage, words) => makePool(stage, words),
   },
   {
+    pattern: /^label pool (?<name>\S+) (?<key>[a-z]+)=(?<value>\S+)$/,
+    run: (stage, { name = '', key = '', value }) => {
+      const template = { metadata: { labels: { [key]: value } } };
+      const body = { spec: { template } };
+      return stage.kube.patch({ resource: nodePools, name }, { type: 'merge', body });
+    },
+  },
+  {
     pattern: /^scale (?<app>\S+) (?<count>\d+)(?: cpu=(?<cpu>\S+))?$/,
     run: (stage, { app = '', count, cpu = '1' }) =>
       stage.workloads.scale(app, Number(count), { cpu }),

@@ -16,7 +16,8 @@ import {
   requirementsOf,
 } from '@dovetail/core-kube-model';
 
-import { conditionTrueSinceMs } from './view.js';
+import { type DisruptionNote, note } from './refusal.js';
+import { conditionTrueSinceMs, type NodeView } from './view.js';
 
 /** Why a node is no longer what its pool and class ask for, in Karpenter's words and order. */
 export type DriftReason =
@@ -27,6 +28,9 @@ export type DriftReason =
   | 'AMIDrift'
   | 'SecurityGroupDrift'
   | 'SubnetDrift';
+
+/** The condition of a claim whose node has drifted (Karpenter's). */
+export const driftedType = 'Drifted';
 
 /** Everything that decides whether a claim has drifted. An absent field is not known. */
 export type DriftFacts = {
@@ -185,7 +189,7 @@ export function hashMigration(
   claim: NodeClaim,
   { pool, nodeClass }: Pick<DriftFacts, 'pool' | 'nodeClass'>,
 ): Hashes {
-  const isDrifted = conditionTrueSinceMs(claim, 'Drifted') !== undefined;
+  const isDrifted = conditionTrueSinceMs(claim, driftedType) !== undefined;
   const migrated = (wanted: Hashes, versionKey: string): Hashes => {
     const version = wanted[versionKey];
     if (version === undefined || claim.annotations[versionKey] === version) return {};
@@ -198,5 +202,30 @@ export function hashMigration(
     ...(nodeClass === undefined
       ? {}
       : migrated(classHashAnnotations(nodeClass), annotations.nodeClassHashVersion)),
+  };
+}
+
+/** A drift that the reaper mends: since when, and its reason. */
+type ReplaceableDrift = {
+  readonly sinceMs: number;
+  readonly detail: string;
+  readonly note: DisruptionNote;
+};
+
+/**
+ * The drift of a node that is to be replaced. Nodes of a static pool have no replacement yet. Those
+ * of a Provisioner stay, because drift was a feature that its Karpenter had switched off.
+ */
+export function replaceableDrift({ claim, pool }: NodeView): ReplaceableDrift | undefined {
+  const drifted = claim.conditions.find(
+    ({ type, status }) => type === driftedType && status === 'True',
+  );
+  if (drifted === undefined || pool?.identity.kind !== 'NodePool' || pool.replicas !== undefined)
+    return undefined;
+  const { reason, message, lastTransitionMs } = drifted;
+  return {
+    sinceMs: lastTransitionMs,
+    detail: reason,
+    note: note('drifted', `${reason}: ${message}`, { reason }),
   };
 }

@@ -87,6 +87,11 @@ export type EligibilityOptions = {
   readonly nowMs: number;
   /** Set for the second look, after our own taint and annotation, which then do not block. */
   readonly retiring?: boolean;
+  /**
+   * Set for drift, which may wait for pods that cannot go now: if a grace period ends the wait,
+   * they do not block (Karpenter's eventual disruption).
+   */
+  readonly isEventual?: boolean;
 };
 
 /** The reason that lies in the node itself, if there is one. */
@@ -150,6 +155,7 @@ export function disruptionBlocks(
 ): readonly DisruptionNote[] {
   const own = nodeBlocks(view, options);
   if (own.length > 0) return own;
+  if (options.isEventual === true && view.claim.terminationGracePeriodMs !== undefined) return [];
   return view.pods
     .filter((pod) => !isTerminal(pod))
     .toSorted(

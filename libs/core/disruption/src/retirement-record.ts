@@ -1,7 +1,8 @@
 import { isRecord } from '@dovetail/core-kube-model';
 
 /** Why a node is retired. */
-export type RetirementCause = 'empty' | 'expired' | 'interrupted' | 'unhealthy' | 'underutilized';
+export type RetirementCause =
+  'empty' | 'expired' | 'drifted' | 'interrupted' | 'unhealthy' | 'underutilized';
 
 /**
  * A retirement in progress, as in the annotation `dovetail.sh/retirement` of its Node. It holds all
@@ -17,8 +18,8 @@ export type Retirement = {
    */
   readonly deadlineMs?: number;
   /**
-   * The kind of interruption, the type of the unhealthy condition, or the name of the command that
-   * gives up an under-used node.
+   * The kind of interruption, the type of the unhealthy condition, the reason of the drift, or the
+   * name of the command that gives up an under-used node.
    */
   readonly detail?: string;
   /**
@@ -41,6 +42,7 @@ export type Retirement = {
 const causes: readonly string[] = [
   'empty',
   'expired',
+  'drifted',
   'interrupted',
   'unhealthy',
   'underutilized',

@@ -1,9 +1,10 @@
+import type { NodeClaim } from '@dovetail/core-api';
 import type { Pod } from '@dovetail/core-kube-model';
 import { describe, expect, test } from '@jest/globals';
 
 import { type PodRoom, podsWithoutRoom, retirementStep } from './retirement.js';
 import type { Retirement } from './retirement-record.js';
-import { daemon, node, nowMs, pod, view } from './testing/objects.js';
+import { claim, daemon, node, nowMs, pod, view } from './testing/objects.js';
 
 const disrupted = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' } as const;
 
@@ -22,11 +23,19 @@ describe('a retirement', () => {
   const ready = { a: 'ready' } as const;
   const stepOf = (
     retirement: Partial<Retirement>,
-    more: { pods?: readonly Pod[]; rooms?: Readonly<Record<string, PodRoom>> } = {},
+    more: {
+      pods?: readonly Pod[];
+      rooms?: Readonly<Record<string, PodRoom>>;
+      claim?: Partial<NodeClaim>;
+    } = {},
   ) =>
     retirementStep({
       retirement: { cause: 'expired', atMs: nowMs - 10_000, ...retirement },
-      view: view({ pods: more.pods ?? [pod('a')], node: node('n1', { taints: [disrupted] }) }),
+      view: view({
+        claim: claim('c1', more.claim),
+        pods: more.pods ?? [pod('a')],
+        node: node('n1', { taints: [disrupted] }),
+      }),
       rooms: new Map(Object.entries(more.rooms ?? {}).map(([name, room]) => [`uid-${name}`, room])),
       limits,
       budgetsOf: () => [],
@@ -35,6 +44,16 @@ describe('a retirement', () => {
       retiring: true,
     });
   const step = (...given: Parameters<typeof stepOf>) => stepOf(...given).kind;
+  const conditions = ['Initialized', 'Drifted'].map((type) => ({
+    type,
+    status: 'True' as const,
+    reason: 'AMIDrift',
+    message: '',
+    lastTransitionMs: nowMs - 60_000,
+  }));
+  const driftStep = (...[retirement, more]: Parameters<typeof stepOf>) =>
+    step({ cause: 'drifted', ...retirement }, { ...more, claim: { conditions, ...more?.claim } });
+  const doNotDisrupt = pod('a', { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } });
   const asked = { askedMs: nowMs - 5_000, answeredMs: nowMs - 5_000 };
   test.each([
     ['empty and still empty: ends', step({ cause: 'empty' }, { pods: [] }), 'end'],
@@ -69,6 +88,55 @@ describe('a retirement', () => {
           pods: [pod('a', { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } })],
         },
       ),
+      'abandon',
+    ],
+    ['drifted: asks', driftStep({}), 'ask'],
+    ['drifted, promised ready room: ends', driftStep(asked, { rooms: ready }), 'end'],
+    [
+      'drifted, promised on a node that is coming: waits',
+      driftStep(asked, { rooms: coming }),
+      'wait',
+    ],
+    [
+      'drifted, and a solver has no place for a pod: is let go',
+      driftStep({ ...asked, unplaced: 1 }),
+      'abandon',
+    ],
+    [
+      'drifted, no solver answered for minutes: is let go',
+      driftStep({ atMs: nowMs - 300_000, askedMs: nowMs - 1_000 }),
+      'abandon',
+    ],
+    [
+      'drifted, solver answered, waited too long: is let go',
+      driftStep(
+        { ...asked, atMs: nowMs - 2_000_000, answeredMs: nowMs - 900_000 },
+        { rooms: coming },
+      ),
+      'abandon',
+    ],
+    [
+      'drifted, a solver answered only after a long outage: waits for the replacement',
+      driftStep({ ...asked, atMs: nowMs - 2_000_000 }, { rooms: coming }),
+      'wait',
+    ],
+    [
+      'drifted, and a pod says do-not-disrupt by now: is let go',
+      driftStep(asked, { rooms: ready, pods: [doNotDisrupt] }),
+      'abandon',
+    ],
+    [
+      'drifted, such a pod, and a grace period: ends',
+      driftStep(asked, {
+        rooms: ready,
+        pods: [doNotDisrupt],
+        claim: { terminationGracePeriodMs: 60_000 },
+      }),
+      'end',
+    ],
+    [
+      'drifted, and its pool asks for it again: is let go',
+      step({ cause: 'drifted', ...asked }, { rooms: ready }),
       'abandon',
     ],
     ['expired without pods: ends', step({}, { pods: [daemon('d')] }), 'end'],

@@ -1,6 +1,7 @@
 import { isTaintedDisrupted } from '@dovetail/core-cluster';
 import { isReschedulable, type Pod } from '@dovetail/core-kube-model';
 
+import { replaceableDrift } from './drift.js';
 import { disruptionBlocks, type EligibilityOptions } from './eligibility.js';
 import { podsThatCount } from './emptiness.js';
 import { type DisruptionNote, note } from './refusal.js';
@@ -10,8 +11,8 @@ import type { NodeView } from './view.js';
 /** How long a retirement waits. The values trade the pods' wait against nodes bought too many. */
 export type RetirementLimits = {
   /**
-   * A node without a deadline (expired, or announced for maintenance) waits this long for its
-   * replacement, once a solver has answered.
+   * A node without a deadline (expired, drifted, or announced for maintenance) waits this long for
+   * its replacement, once a solver has answered.
    */
   readonly expiryWaitMs: number;
   /** A node that will be taken away waits at most this long for its replacement. */
@@ -22,7 +23,8 @@ export type RetirementLimits = {
    */
   readonly unansweredWaitMs: number;
   /**
-   * An expired node that no solver has answered for gives its place to the next after this time.
+   * An expired or drifted node that no solver has answered for gives its place to the next after
+   * this time.
    * There may be an answer for others.
    */
   readonly unansweredExpiryMs: number;
@@ -142,16 +144,19 @@ function isAllThatCanBe({ retirement, view, rooms }: RetirementFacts): boolean {
 
 /**
  * Decides the next step of a retirement. An empty node is looked at again and ends, or is let go.
- * An unhealthy node ends at once. An under-used one is let go if its pods find no room. Any other
- * node ends once each of its pods that needs another place is promised ready room, by what the
- * launcher wrote on claims and nodes: a plan is not enough, for it may be refused. Pods without
- * room are asked for again. The node also ends when a longer wait would cost its pods their grace.
+ * An unhealthy node ends at once. An under-used or drifted one is let go if its pods find no room.
+ * Any other node ends once each of its pods that needs another place is promised ready room, by
+ * what the launcher wrote on claims and nodes: a plan is not enough, for it may be refused. Pods
+ * without room are asked for again. The node also ends when a longer wait would cost its pods their
+ * grace.
  */
 export function retirementStep(facts: RetirementFacts): RetirementStep {
   const { retirement, view, rooms, nowMs } = facts;
   if (retirement.cause === 'empty') return emptyStep(facts);
   if (retirement.cause === 'unhealthy') return { kind: 'end' };
-  if (retirement.cause === 'underutilized') return consolidationStep(facts);
+  if (retirement.cause === 'underutilized')
+    return voluntaryStep(facts, retirement.atMs + facts.limits.consolidationWaitMs);
+  if (retirement.cause === 'drifted') return driftStep(facts);
   const needy = view.pods.filter(isReschedulable);
   if (needy.every(({ uid }) => rooms.get(uid) === 'ready')) return endStep(facts);
   if (isUnanswered(facts)) return { kind: 'abandon', notes: [unanswered(facts)] };
@@ -173,18 +178,33 @@ function askOrWait(
 }
 
 /**
- * Decides the next step for an under-used node, which is tainted by now. It ends once all of its
- * pods are promised ready room. It is kept when anything speaks against its end, when a solver has
- * no place for a pod, or when the wait gets too long.
+ * Decides the next step for a drifted node. It is kept when its pool and class ask for it again,
+ * and when no solver has planned its replacement for long.
  */
-function consolidationStep(facts: RetirementFacts): RetirementStep {
-  const { retirement, view, rooms, nowMs, limits } = facts;
+function driftStep(facts: RetirementFacts): RetirementStep {
+  const { retirement, view, limits } = facts;
+  if (replaceableDrift(view) === undefined) {
+    const message = `${view.claim.name} is again what its pool and class ask for`;
+    return { kind: 'abandon', notes: [note('drift-ended', message, { claim: view.claim.name })] };
+  }
+  if (isUnanswered(facts)) return { kind: 'abandon', notes: [unanswered(facts)] };
+  const { atMs, answeredMs } = retirement;
+  const waitMs = answeredMs === undefined ? limits.unansweredExpiryMs : limits.expiryWaitMs;
+  return voluntaryStep({ ...facts, isEventual: true }, Math.max(atMs, answeredMs ?? atMs) + waitMs);
+}
+
+/**
+ * Decides the next step for an under-used or drifted node, which is tainted by now. It ends once
+ * all of its pods are promised ready room. It is kept when anything speaks against its end, when a
+ * solver has no place for a pod, or when the wait gets too long.
+ */
+function voluntaryStep(facts: RetirementFacts, limitMs: number): RetirementStep {
+  const { retirement, view, rooms, nowMs } = facts;
   const blocks = disruptionBlocks(view, { ...facts, retiring: true });
   if (blocks.length > 0) return { kind: 'abandon', notes: blocks };
   const needy = view.pods.filter(isReschedulable);
   if (needy.every(({ uid }) => rooms.get(uid) === 'ready')) return { kind: 'end' };
   const unplaced = retirement.unplaced ?? 0;
-  const limitMs = retirement.atMs + limits.consolidationWaitMs;
   if (unplaced === 0 && nowMs < limitMs) return askOrWait(facts, limitMs);
   const seconds = Math.floor((nowMs - retirement.atMs) / 1000);
   const message =
@@ -195,9 +215,9 @@ function consolidationStep(facts: RetirementFacts): RetirementStep {
   return { kind: 'abandon', notes: [note('pods-without-place', message, values)] };
 }
 
-/** Whether no solver has answered for an expired node, for so long that another may try. */
+/** Whether no solver has answered for a node without haste, for so long that another may try. */
 const isUnanswered = ({ retirement, rooms, nowMs, limits }: RetirementFacts): boolean =>
-  retirement.cause === 'expired' &&
+  (retirement.cause === 'expired' || retirement.cause === 'drifted') &&
   retirement.answeredMs === undefined &&
   rooms.size === 0 &&
   nowMs >= retirement.atMs + limits.unansweredExpiryMs;

@@ -91,6 +91,8 @@ export type DisruptionCode =
   | 'replacement-missing'
   | 'replacement-refused'
   | 'replacement-unanswered'
+  | 'drifted'
+  | 'drift-ended'
   | 'underutilized'
   | 'not-worthwhile'
   | 'pods-without-place'

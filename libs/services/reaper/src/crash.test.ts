@@ -77,6 +77,20 @@ const stories: readonly Story[] = [
     seconds: 150,
   },
   {
+    name: 'the drift of a node with pods under a budget',
+    begin: async (cluster) => {
+      await cluster.nodePool('default', never);
+      const { instanceId } = await cluster.node('n1');
+      await cluster.scale('web', 3);
+      await cluster.budget('web', 2);
+      return [instanceId];
+    },
+    happens: (cluster) => cluster.drift('n1', 'AMIDrift'),
+    nodesLeft: ['new-1'],
+    replacements: 1,
+    seconds: 150,
+  },
+  {
     name: 'the end of an under-used node whose pods fit on another',
     begin: async (cluster) => {
       await cluster.nodePool('default', {

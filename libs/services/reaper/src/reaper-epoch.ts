@@ -6,6 +6,7 @@ import { type Again, WorkQueue } from '@dovetail/service-kit';
 
 import { Consolidations } from './consolidate/consolidations.js';
 import type { ReaperContext } from './context.js';
+import { DriftQuestions } from './drift/drift-questions.js';
 import { Collector } from './end/collector.js';
 import { followNodeDeletion, followPoolDeletion } from './end/follow-deletion.js';
 import { Terminator } from './end/terminator.js';
@@ -30,6 +31,7 @@ export class ReaperEpoch {
   readonly #identity: ClusterIdentity;
   readonly #terminator: Terminator;
   readonly #retirer: Retirer;
+  readonly #questions: DriftQuestions;
   readonly #passes: Passes;
   readonly #repairs: Repairs;
   readonly #consolidations: Consolidations;
@@ -46,7 +48,8 @@ export class ReaperEpoch {
     this.#identity = new ClusterIdentity(deps);
     this.#terminator = new Terminator(context, this.#identity, (name) => this.#asks.add(name));
     this.#retirer = new Retirer(context);
-    this.#passes = new Passes(context, this.#retirer);
+    this.#questions = new DriftQuestions(context);
+    this.#passes = new Passes(context, this.#retirer, this.#questions);
     this.#repairs = new Repairs(context, this.#retirer);
     this.#consolidations = new Consolidations(context, this.#retirer);
     this.#collector = new Collector(context, this.#identity);
@@ -86,6 +89,7 @@ export class ReaperEpoch {
         this.#asks.run((claimName) => this.#ask(claimName), stop),
         this.#urgentAsks.run((claimName) => this.#ask(claimName), stop),
         this.#passes.run(stop),
+        this.#questions.run(stop, () => this.#passes.wake()),
         this.#repairs.run(stop),
         this.#consolidations.run(stop),
         this.#collector.run(stop),
@@ -170,11 +174,12 @@ export class ReaperEpoch {
   #lastPass(): DebugState | undefined {
     const pass = this.#passes.last();
     if (pass === undefined) return undefined;
-    const { nextDueMs, allowed } = pass;
+    const { nextDueMs, allowed, toJudge } = pass;
     return {
       retire: pass.retire.map(({ view, cause }) => ({ claim: view.claim.name, cause })),
       nextDueMs,
       allowed,
+      toJudge: toJudge.map(({ claim }) => claim.name),
       blocked: pass.blocked
         .slice(0, blockedMax)
         .map(({ view, notes }) => ({ claim: view.claim.name, notes })),

@@ -2,6 +2,7 @@ import { isWithoutPool, type NodeClaim, type NodeClass, poolKey } from '@dovetai
 import { classKey, type Cluster, type ClusterChange, instanceIdOf } from '@dovetail/core-cluster';
 import {
   type Drift,
+  driftedType,
   type DriftFacts,
   driftOf,
   hashMigration,
@@ -48,8 +49,6 @@ const settleMs = 2_000;
 const looksMax = 200;
 /** The first delay after a failed look, and the longest: as those of a claim's lifecycle. */
 const [retryMs, retryMaxMs] = [1_000, 60_000];
-
-const conditionType = 'Drifted';
 
 /**
  * Finds the nodes that are no longer what their pool and class ask for. It writes the condition
@@ -172,14 +171,14 @@ export class Drifts {
   async #write(claim: NodeClaim, drift: Drift): Promise<void> {
     if (drift.kind === 'unknown') return;
     const { clock, log, writer } = this.#deps;
-    const before = conditionOf(claim.conditions, conditionType)?.reason;
+    const before = conditionOf(claim.conditions, driftedType)?.reason;
     await writer.changeClaimStatus(claim, (now) => {
       const conditions =
         drift.kind === 'none'
-          ? withoutCondition(now.conditions, conditionType)
+          ? withoutCondition(now.conditions, driftedType)
           : withCondition(
               now.conditions,
-              { type: conditionType, status: 'True', ...drift },
+              { type: driftedType, status: 'True', ...drift },
               clock.nowMs(),
             );
       return conditions === now.conditions

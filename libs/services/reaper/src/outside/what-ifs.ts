@@ -5,11 +5,15 @@ import { BusError } from '@dovetail/core-ports';
 import type { ReaperConfig } from '../config.js';
 import { channelOf, type ReaperDeps } from '../deps.js';
 
-/** Nodes that might go, their pods, and the price below which new nodes would be bought. */
+/**
+ * Nodes that might go, why, their pods, and the price below which each new node would be bought.
+ * Without a price, any is.
+ */
 type Question = {
   readonly nodes: readonly Node[];
   readonly pods: readonly Pod[];
-  readonly priceBelowMicrosPerHour: number;
+  readonly priceBelowMicrosPerHour?: number;
+  readonly purpose?: 'consolidation' | 'drift';
 };
 
 /**
@@ -18,14 +22,14 @@ type Question = {
  */
 export async function askWhatIf(
   { deps, config }: { readonly deps: ReaperDeps; readonly config: ReaperConfig },
-  { nodes, pods, priceBelowMicrosPerHour }: Question,
+  { nodes, pods, priceBelowMicrosPerHour: below, purpose = 'consolidation' }: Question,
 ): Promise<PlanReply | undefined> {
   const { metrics, log } = deps;
   const { planBudgetMs, planTimeoutMs } = config.disruption;
   const request = {
     podUids: pods.map(({ uid }) => uid).sort(compareText),
     withoutNodes: nodes.map(({ name }) => name).sort(compareText),
-    maxPriceMicrosPerHour: priceBelowMicrosPerHour,
+    ...(below === undefined ? {} : { maxPriceMicrosPerHour: below }),
     budgetMs: planBudgetMs,
   };
   const about = { nodes: request.withoutNodes };
@@ -34,11 +38,11 @@ export async function askWhatIf(
     const outcome = await requestPlan(channelOf(deps, config), 'plan', request, options);
     metrics.count('dovetail_whatif_total', { outcome: outcome.ok ? 'explored' : outcome.code });
     if (outcome.ok) return outcome.reply;
-    log.info('consolidation-refused', `no what-if: ${outcome.code}: ${outcome.message}`, about);
+    log.info(`${purpose}-refused`, `no what-if: ${outcome.code}: ${outcome.message}`, about);
   } catch (error) {
     if (!(error instanceof BusError)) throw error;
     metrics.count('dovetail_whatif_total', { outcome: error.code });
-    log.info('consolidation-unanswered', `no what-if: no solver answered: ${error.code}`, about);
+    log.info(`${purpose}-unanswered`, `no what-if: no solver answered: ${error.code}`, about);
   }
   return undefined;
 }

@@ -4,6 +4,7 @@ import { messageOf, type StopSignal } from '@dovetail/core-ports';
 import { aboutClaim, aboutNode, aboutPool, inParallel, Wake } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
+import type { DriftQuestions } from '../drift/drift-questions.js';
 import { writeEmptySince, writeRest } from '../outside/claim-edits.js';
 import { Rests } from './rests.js';
 import type { Retirer } from './retirer.js';
@@ -27,13 +28,15 @@ const passMsMax = 900_000;
 export class Passes {
   readonly #context: ReaperContext;
   readonly #retirer: Retirer;
+  readonly #questions: DriftQuestions;
   readonly #wake: Wake;
   readonly #rests: Rests;
   #last: PassDecision | undefined;
 
-  constructor(context: ReaperContext, retirer: Retirer) {
+  constructor(context: ReaperContext, retirer: Retirer, questions: DriftQuestions) {
     this.#context = context;
     this.#retirer = retirer;
+    this.#questions = questions;
     this.#rests = new Rests(context.cluster, context.config.disruption.podEventPauseMs);
     this.#wake = new Wake(context.deps.clock);
   }
@@ -79,8 +82,10 @@ export class Passes {
       podOf: (uid) => cluster.pods.get(uid),
       nowMs: startedMs,
       pauses: (claim) => this.#retirer.pauses(claim),
+      canMove: (claim) => this.#questions.canMove(claim),
     });
     this.#last = decision;
+    this.#questions.ask(decision.toJudge);
     this.#measure(decision);
     this.#recordBlocked(decision);
     const tookMs = clock.nowMs() - startedMs;
@@ -90,9 +95,10 @@ export class Passes {
     );
     await this.#each(decision.unmark, stop, (claim) => writeEmptySince(kube, claim, undefined));
     await this.#each(decision.mark, stop, (claim) => writeEmptySince(kube, claim, startedMs));
-    await this.#each(decision.retire, stop, ({ view, cause, note }) =>
-      this.#retirer.begin(view, { cause, atMs: clock.nowMs() }, note),
-    );
+    await this.#each(decision.retire, stop, ({ view, cause, note, detail }) => {
+      const named = detail === undefined ? {} : { detail };
+      return this.#retirer.begin(view, { cause, atMs: clock.nowMs(), ...named }, note);
+    });
     const restDueMs = await this.#writeRests(stop);
     const dueMs = Math.min(decision.nextDueMs ?? Infinity, restDueMs) - clock.nowMs();
     return Math.max(restShare * tookMs, Math.min(config.disruption.passIntervalMs, dueMs));
@@ -137,11 +143,12 @@ export class Passes {
 
   #measure({ allowed, eligible }: PassDecision): void {
     const { metrics } = this.#context.deps;
-    for (const [pool, count] of allowed)
-      metrics.set('karpenter_nodepools_allowed_disruptions', count, {
-        nodepool: pool.slice(pool.indexOf('/') + 1),
-        reason: 'Empty',
-      });
+    for (const budgeted of ['Empty', 'Drifted'] as const)
+      for (const [pool, count] of allowed[budgeted])
+        metrics.set('karpenter_nodepools_allowed_disruptions', count, {
+          nodepool: pool.slice(pool.indexOf('/') + 1),
+          reason: budgeted,
+        });
     for (const reason of disruptionMethods)
       metrics.set('karpenter_voluntary_disruption_eligible_nodes', eligible[reason], { reason });
   }

@@ -43,7 +43,11 @@ type Seen = {
 
 /** Whether a node goes only if nothing speaks against it. */
 const isVoluntary = ({ cause }: Retirement): boolean =>
-  cause === 'empty' || cause === 'underutilized';
+  cause === 'empty' || cause === 'underutilized' || cause === 'drifted';
+
+/** Whether a node without a replacement may give its turn to others. */
+const hasTime = ({ cause }: Retirement): boolean =>
+  cause === 'expired' || cause === 'underutilized' || cause === 'drifted';
 
 /** How long a watch may be behind the API server, usually. */
 const behindMs = 1_000;
@@ -152,8 +156,7 @@ export class Retirer {
     const asking = { ...view, retirement };
     const refused = await this.#requests.ask(asking, seen.step.pods, retirement.deadlineMs);
     // A node without haste gives its place to others. One with a deadline goes on asking.
-    const cause = refused?.retirement.cause;
-    if (refused !== undefined && (cause === 'expired' || cause === 'underutilized'))
+    if (refused !== undefined && hasTime(refused.retirement))
       await this.#abandon(refused.view, refused.retirement, [refused.note]);
     return undefined;
   }
@@ -276,7 +279,7 @@ export class Retirer {
 
   /**
    * Promised pods may be younger than our watch: then all pods without a node are listed live. Only
-   * an empty or under-used node is judged by its promises.
+   * an empty, under-used or drifted node is judged by its promises.
    */
   async #podLookup({ claim, node }: Retired, retirement: Retirement): Promise<PodLookup> {
     const { deps, cluster } = this.#context;

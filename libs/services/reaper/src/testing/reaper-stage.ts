@@ -7,6 +7,12 @@ import {
   type Stopper,
 } from '@dovetail/core-ports';
 import {
+  conditionObjects,
+  conditionsIn,
+  withCondition,
+  withoutCondition,
+} from '@dovetail/service-kit';
+import {
   clusterName,
   type Death,
   hash,
@@ -125,6 +131,17 @@ export class ReaperStage extends Stage {
 
   budget(app: string, minAvailable: number): Promise<void> {
     return this.workloads.budget(app, minAvailable);
+  }
+
+  /** Says that a node has drifted, as the launcher does; with no reason, that it has not. */
+  async drift(node: string, reason?: string): Promise<void> {
+    const ref = { resource: kubeResources.nodeClaims, name: `claim-${node}` };
+    const claim = await this.kube.get(ref);
+    const held = withoutCondition(conditionsIn(claim ?? {}), 'Drifted');
+    const condition = { type: 'Drifted', status: 'True', reason: reason ?? '' } as const;
+    const next = reason === undefined ? held : withCondition(held, condition, this.clock.nowMs());
+    const body = { status: { conditions: conditionObjects(next) } };
+    await this.kube.patch(ref, { type: 'merge', body }, { subresource: 'status' });
   }
 
   get broken(): readonly string[] {

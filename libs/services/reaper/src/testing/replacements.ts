@@ -27,6 +27,8 @@ export class Replacements {
       readonly admits?: (podUids: readonly string[], request: number) => readonly string[];
       /** The pods that the solver has a place for; default: all. */
       readonly places?: (podUids: readonly string[]) => readonly string[];
+      /** Whether the solver has no place for any pod of a request, and says so. */
+      readonly isPlaceless?: (request: PlanRequest) => boolean;
       /** Whether the solver refuses a request. */
       readonly refuses?: (request: PlanRequest) => boolean;
       readonly node?: ReadyNodeOptions;
@@ -51,10 +53,13 @@ export class Replacements {
           ok: true,
           reply: {
             planId: 'plan',
-            plan: planFor(
-              { podUids: options.places?.(request.podUids) ?? request.podUids },
-              options.room === true,
-            ),
+            plan:
+              options.isPlaceless?.(request) === true
+                ? placeless(request)
+                : planFor(
+                    { podUids: options.places?.(request.podUids) ?? request.podUids },
+                    options.room === true,
+                  ),
             statePosition: { incarnation: 'one', sequence: 1 },
             ...(request.commit === undefined || options.isFormer === true
               ? {}
@@ -108,6 +113,12 @@ export class Replacements {
     });
   }
 }
+
+const placeless = ({ podUids }: PlanRequest): Plan => ({
+  ...planFor({ podUids: [] }, true),
+  placements: [],
+  unplaced: podUids.map((podUid) => ({ podUid, reasons: [] })),
+});
 
 function planFor(request: Pick<PlanRequest, 'podUids'>, room: boolean): Plan {
   const bound = { kind: 'none', priceMicrosPerHour: 0 } as const;

@@ -1,0 +1,104 @@
+import type { NodeClaim } from '@dovetail/core-api';
+import type { NodeView } from '@dovetail/core-disruption';
+import { isReschedulable } from '@dovetail/core-kube-model';
+import { messageOf, type StopSignal } from '@dovetail/core-ports';
+import { aboutClaim, aboutNode, countText, Wake } from '@dovetail/service-kit';
+
+import type { ReaperContext } from '../context.js';
+import { askWhatIf } from '../outside/what-ifs.js';
+
+/**
+ * How long an answer counts. It trades questions to solvers for retirements that are begun on what
+ * was there a moment ago; a retirement whose pods have no place any more is given up.
+ */
+const answerMs = 60_000;
+/** A turn that lasts longer is hung: far over the longest wait for an answer. */
+const turnMsMax = 300_000;
+
+type Answer = { readonly atMs: number; readonly canMove: boolean };
+
+/**
+ * Asks solvers whether the pods of drifted nodes have another place, before anything is done to the
+ * nodes. Karpenter simulates the same. One question at a time, because a solver plans one.
+ */
+export class DriftQuestions {
+  readonly #context: ReaperContext;
+  readonly #wake: Wake;
+  /** By UID of the claim. */
+  readonly #answers = new Map<string, Answer>();
+  #wanted: readonly NodeView[] = [];
+
+  constructor(context: ReaperContext) {
+    this.#context = context;
+    this.#wake = new Wake(context.deps.clock);
+  }
+
+  /** Whether the pods of the claim's node can move; undefined when no fresh answer is there. */
+  canMove({ uid }: NodeClaim): boolean | undefined {
+    const answer = this.#answers.get(uid);
+    return answer === undefined || this.#isOld(answer) ? undefined : answer.canMove;
+  }
+
+  /** Asks for these nodes from now on, the first of them first, and for no other. */
+  ask(views: readonly NodeView[]): void {
+    this.#wanted = views;
+    for (const [uid, answer] of this.#answers) if (this.#isOld(answer)) this.#answers.delete(uid);
+    if (views.length > 0) this.#wake.raise();
+  }
+
+  #isOld({ atMs }: Answer): boolean {
+    return this.#context.deps.clock.nowMs() - atMs >= answerMs;
+  }
+
+  /** Asks until `stop`, and calls `onAnswer` after each answer. */
+  async run(stop: StopSignal, onAnswer: () => void): Promise<void> {
+    const { clock, vitals, metrics, log } = this.#context.deps;
+    const { askRetryMs } = this.#context.config.disruption;
+    while (!stop.aborted) {
+      await this.#wake.wait(stop);
+      for (let next = this.#next(); next !== undefined && !stop.aborted; next = this.#next()) {
+        const view = next;
+        try {
+          const isAnswered = await vitals.turn('drift', turnMsMax, () => this.#question(view));
+          if (isAnswered) onAnswer();
+          else await clock.sleep(askRetryMs, stop);
+        } catch (error) {
+          metrics.count('dovetail_loop_failures_total', { loop: 'drift' });
+          log.warn(
+            'drift-question-failed',
+            `asking where the pods of a drifted node would go failed: ${messageOf(error)}; trying again`,
+          );
+          await clock.sleep(askRetryMs, stop);
+        }
+      }
+    }
+  }
+
+  #next(): NodeView | undefined {
+    return this.#wanted.find(({ claim }) => this.canMove(claim) === undefined);
+  }
+
+  /** Answers whether a solver has answered. */
+  async #question({ claim }: NodeView): Promise<boolean> {
+    const { cluster, deps } = this.#context;
+    const view = cluster.viewOf(cluster.claims.get(claim.uid) ?? claim);
+    const { node } = view;
+    const pods = view.pods.filter(isReschedulable);
+    const reply =
+      node === undefined
+        ? undefined
+        : await askWhatIf(this.#context, { nodes: [node], pods, purpose: 'drift' });
+    if (reply === undefined) return false;
+    const { unplaced } = reply.plan;
+    this.#answers.set(claim.uid, { atMs: deps.clock.nowMs(), canMove: unplaced.length === 0 });
+    if (unplaced.length > 0) this.#tellStays(view, unplaced.length);
+    return true;
+  }
+
+  #tellStays({ claim, node }: NodeView, unplaced: number): void {
+    const { events } = this.#context;
+    const message = `${countText(unplaced, 'pod')} of the drifted node would have no other place`;
+    for (const about of [aboutClaim(claim), ...(node === undefined ? [] : [aboutNode(node)])])
+      events.record({ about, type: 'Normal', reason: 'DisruptionBlocked', message });
+  }
+}
