@@ -62,7 +62,11 @@ describe('an under-used node', () => {
 
   type Row = readonly [why: string, pool: object, event: string, begin?: () => Promise<unknown>];
   const rows: readonly Row[] = [
-    ['its budget is zero', underused('0'), ''],
+    [
+      'its budget is zero',
+      underused('0'),
+      'DisruptionBlocked: No allowed disruptions for disruption reason Underutilized due to blocking budget',
+    ],
     [
       'its policy is WhenEmpty',
       { ...underused(), consolidationPolicy: 'WhenEmpty' },

@@ -76,6 +76,25 @@ describe('a candidate of consolidation', () => {
     expect(names([priced('c1', '0.1', more)], options_)).toEqual([]),
   );
 
+  test("that its budget holds back is told of on its pool, in Karpenter's words", () => {
+    const budgets = [{ nodes: { count: 0 } }];
+    const spent = pool({ disruption: { ...underused.disruption, budgets } });
+    const { exhausted } = found([
+      priced('c1', '1', { pool: spent }),
+      priced('c2', '1', { pool: spent }),
+    ]);
+    expect(
+      exhausted.map(({ pool: { identity }, note: { message } }) => [identity.name, message]),
+    ).toEqual([
+      [
+        'default',
+        'No allowed disruptions for disruption reason Underutilized due to blocking budget',
+      ],
+    ]);
+    const empty = priced('c1', '1', { pool: spent, pods: [] });
+    expect(found([empty]).exhausted).toEqual([]);
+  });
+
   test('is any other node, whatever the budget for empty ones says', () => {
     const budgets = [{ nodes: { count: 0 }, reasons: ['Empty'] as const }];
     const disruption = { ...underused.disruption, budgets };

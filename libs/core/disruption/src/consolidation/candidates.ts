@@ -2,7 +2,7 @@ import { type NodeClaim, type Pool, poolKey } from '@dovetail/core-api';
 import { present } from '@dovetail/core-invariant';
 import { compareText, isReschedulable, type Node, type Pod } from '@dovetail/core-kube-model';
 
-import { allowedDisruptions } from '../budgets.js';
+import { allowedDisruptions, type BudgetAnswer } from '../budgets.js';
 import { consolidatableMs } from '../consolidatable.js';
 import { disruptionBlocks, type EligibilityOptions } from '../eligibility.js';
 import { podsThatCount } from '../emptiness.js';
@@ -29,6 +29,8 @@ export type Candidates = {
   readonly stays: readonly { readonly view: NodeView; readonly notes: readonly DisruptionNote[] }[];
   /** When the next node may be consolidated. Absent: no time is waited for. */
   readonly nextDueMs?: number;
+  /** Pools whose budget holds back candidates. */
+  readonly exhausted: readonly { readonly pool: Pool; readonly note: DisruptionNote }[];
   /** How many more under-used nodes of each pool (`NodePool/default`) may be disrupted. */
   readonly allowed: ReadonlyMap<string, number>;
 };
@@ -99,11 +101,13 @@ export function consolidationCandidates(
     if (verdict.kind === 'later') nextDueMs = Math.min(nextDueMs, verdict.dueMs);
   }
   const worthwhile = withoutUnbalanced(candidates, views, stays);
-  const allowed = allowances(views, options.nowMs);
+  const answers = allowances(views, options.nowMs);
+  const allowed = new Map([...answers].map(([key, answer]) => [key, answer.allowed]));
   const inTurn = poolsInTurn(worthwhile.toSorted(bestFirst));
   return {
     candidates: withinBudgets(inTurn, allowed),
     stays,
+    exhausted: exhaustedBy(inTurn, answers),
     allowed,
     ...(Number.isFinite(nextDueMs) ? { nextDueMs } : {}),
   };
@@ -145,7 +149,7 @@ function poolsInTurn(candidates: readonly Candidate[]): readonly Candidate[] {
   return ranked.sort((a, b) => a.rank - b.rank).map(({ candidate }) => candidate);
 }
 
-function allowances(views: readonly NodeView[], nowMs: number): ReadonlyMap<string, number> {
+function allowances(views: readonly NodeView[], nowMs: number): ReadonlyMap<string, BudgetAnswer> {
   const census = censusOf(views);
   const pools = new Map(
     views.flatMap(({ pool }) => (pool === undefined ? [] : [[poolKey(pool.identity), pool]])),
@@ -153,7 +157,7 @@ function allowances(views: readonly NodeView[], nowMs: number): ReadonlyMap<stri
   return new Map(
     [...pools].map(([key, { disruption }]) => {
       const counted = census.get(key) ?? { nodes: 0, disrupted: 0 };
-      return [key, allowedDisruptions(disruption.budgets, 'Underutilized', counted, nowMs).allowed];
+      return [key, allowedDisruptions(disruption.budgets, 'Underutilized', counted, nowMs)];
     }),
   );
 }
@@ -164,3 +168,15 @@ const withinBudgets = (
   allowed: ReadonlyMap<string, number>,
 ): readonly Candidate[] =>
   candidates.filter(({ view }) => (allowed.get(poolKey(view.pool.identity)) ?? 0) > 0);
+
+/** The pools of candidates that no node may leave now, each with the budget that says so. */
+function exhaustedBy(
+  candidates: readonly Candidate[],
+  answers: ReadonlyMap<string, BudgetAnswer>,
+): Candidates['exhausted'] {
+  const pools = new Map(candidates.map(({ view: { pool } }) => [poolKey(pool.identity), pool]));
+  return [...pools].flatMap(([key, pool]) => {
+    const { allowed = 0, note } = answers.get(key) ?? {};
+    return allowed > 0 || note === undefined ? [] : [{ pool, note }];
+  });
+}

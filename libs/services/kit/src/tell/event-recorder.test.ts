@@ -63,6 +63,25 @@ describe('an Event', () => {
     ]);
   });
 
+  test('counts as a repeat for as long as its kind does, and by the text that it is known by', async () => {
+    const { recorder, run, written, advance, clock } = stage();
+    void run();
+    const repeat = { afterMs: 900_000, sameAs: 'node' };
+    for (const [message, afterMs] of [
+      ['a', 0],
+      ['b', 899_999],
+      ['b', 1],
+    ] as const) {
+      clock.advance(afterMs);
+      recorder.record(event(message), repeat);
+      await advance(0);
+    }
+    expect((await written()).map((one) => [one['message'], one['count']])).toEqual([
+      ['a', 1],
+      ['b', 1],
+    ]);
+  });
+
   test('of a process that was restarted raises the count of the one that is there', async () => {
     const { recorder, run, written, advance, stop, ...at } = stage();
     void run();

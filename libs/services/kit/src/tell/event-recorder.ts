@@ -44,6 +44,14 @@ const batchMax = 128;
 /** Digits of the content's hash in an Event's name; 64 bits do not collide by accident. */
 const suffixLength = 16;
 
+/** When an Event counts as a repeat, where the rule for all Events does not fit. */
+export type EventRepeat = {
+  /** A repeat is not written sooner. Absent: after two minutes. */
+  readonly afterMs?: number;
+  /** Events of one subject and reason with this text are repeats. Absent: the message decides. */
+  readonly sameAs?: string;
+};
+
 type Waiting = { readonly event: KubeEvent; readonly key: string; readonly count: number };
 type Told = { readonly atMs: number; readonly count: number };
 
@@ -73,13 +81,16 @@ export class EventRecorder {
     this.#wake = new Wake(deps.clock);
   }
 
-  /** Records an Event, unless the same one was recorded within two minutes. */
-  record(event: KubeEvent): void {
-    const key = `${event.about.uid ?? event.about.name}/${event.reason}/${event.message}`;
+  /** Records an Event, unless it repeats one that was recorded within two minutes. */
+  record(event: KubeEvent, { afterMs = repeatMs, sameAs }: EventRepeat = {}): void {
+    const subject = `${event.about.uid ?? event.about.name}/${event.reason}/`;
+    const key = `${subject}${event.message}`;
+    const quietKey = sameAs === undefined ? key : `${subject}=${sameAs}`;
     const nowMs = this.#deps.clock.nowMs();
-    const before = this.#told.get(key);
-    if (before !== undefined && nowMs - before.atMs < repeatMs) return;
-    const count = (before?.count ?? 0) + 1;
+    const quiet = this.#told.get(quietKey);
+    if (quiet !== undefined && nowMs - quiet.atMs < afterMs) return;
+    const count = (this.#told.get(key)?.count ?? 0) + 1;
+    this.#remember(quietKey, { atMs: nowMs, count });
     this.#remember(key, { atMs: nowMs, count });
     (event.type === 'Warning' ? this.#warnings : this.#others).push({ event, key, count });
     if (this.waiting() > waitingMax) {

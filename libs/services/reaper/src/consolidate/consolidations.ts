@@ -4,18 +4,17 @@ import {
   type Candidates,
   type Command,
   consolidationCandidates,
-  type DisruptionNote,
   judgeRemoval,
-  type NodeView,
   note,
   parseRetirement,
   unsettledUids,
 } from '@dovetail/core-disruption';
 import { at } from '@dovetail/core-invariant';
 import { messageOf, type StopSignal } from '@dovetail/core-ports';
-import { aboutClaim, aboutNode, countText } from '@dovetail/service-kit';
+import { countText } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
+import { tellExhausted, tellStays } from '../outside/disruption-events.js';
 import { askWhatIf } from '../outside/what-ifs.js';
 import type { Retirer } from '../retire/retirer.js';
 
@@ -24,14 +23,6 @@ const turnMsMax = 900_000;
 
 /** Prices, budgets and solvers change without a change of the cluster (Karpenter: 5 min). */
 const idleMsMax = 300_000;
-
-/** The reasons that come from consolidation itself. Others block any voluntary disruption. */
-const unconsolidatable: ReadonlySet<string> = new Set<DisruptionNote['code']>([
-  'disruption-disabled',
-  'needs-new-node',
-  'not-worthwhile',
-  'pods-without-place',
-]);
 
 /**
  * Consolidation: gives up under-used nodes whose pods fit on others, one at a time. A command is
@@ -98,8 +89,10 @@ export class Consolidations {
     const { deps, config } = this.#context;
     const [startMs, changes] = [deps.clock.nowMs(), this.#changes];
     if (changes === this.#idle.changes && startMs < this.#idle.untilMs) return;
-    const { candidates, stays, nextDueMs = Infinity } = (this.#last = this.#find());
-    for (const { view, notes } of stays) this.#tell(view, at(notes, 0));
+    const found = (this.#last = this.#find());
+    const { candidates, stays, exhausted, nextDueMs = Infinity } = found;
+    for (const { view, notes } of stays) tellStays(this.#context.events, view, at(notes, 0));
+    for (const { pool, note } of exhausted) tellExhausted(this.#context.events, pool, note);
     const untilMs = startMs + config.disruption.consolidationSearchMsMax;
     const fresh = candidates.filter(({ view }) => !this.#looked.has(view.claim.uid));
     for (const candidate of fresh) {
@@ -138,19 +131,8 @@ export class Consolidations {
     const whatIf = { plan: reply.plan, position: reply.statePosition };
     const judged = judgeRemoval(candidate, whatIf, unsettled);
     if (judged.kind === 'command') return judged.command;
-    this.#tell(candidate.view, judged.note);
+    tellStays(this.#context.events, candidate.view, judged.note);
     return undefined;
-  }
-
-  /** Tells why a node stays, as Karpenter does: for its pool or its place, or blocked for now. */
-  #tell({ node, claim }: NodeView, { code, message }: DisruptionNote): void {
-    for (const about of [aboutClaim(claim), ...(node === undefined ? [] : [aboutNode(node)])])
-      this.#context.events.record({
-        about,
-        type: 'Normal',
-        reason: unconsolidatable.has(code) ? 'Unconsolidatable' : 'DisruptionBlocked',
-        message,
-      });
   }
 
   /** Waits, judges the command again on what is there then, and begins it if it still stands. */

@@ -1,11 +1,12 @@
-import { poolKey } from '@dovetail/core-api';
 import { decidePass, disruptionMethods, type PassDecision } from '@dovetail/core-disruption';
+import { at } from '@dovetail/core-invariant';
 import { messageOf, type StopSignal } from '@dovetail/core-ports';
-import { aboutClaim, aboutNode, aboutPool, inParallel, Wake } from '@dovetail/service-kit';
+import { inParallel, Wake } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import type { DriftQuestions } from '../drift/drift-questions.js';
 import { writeEmptySince, writeRest } from '../outside/claim-edits.js';
+import { tellBlocked, tellExhausted } from '../outside/disruption-events.js';
 import { Rests } from './rests.js';
 import type { Retirer } from './retirer.js';
 
@@ -155,24 +156,7 @@ export class Passes {
 
   #recordBlocked({ blocked, exhausted }: PassDecision): void {
     const { events } = this.#context;
-    for (const { view, notes } of blocked) {
-      const [first] = notes;
-      if (first === undefined) continue;
-      const { claim, node } = view;
-      for (const about of [aboutClaim(claim), ...(node === undefined ? [] : [aboutNode(node)])])
-        events.record({
-          about,
-          type: 'Normal',
-          reason: 'DisruptionBlocked',
-          message: first.message,
-        });
-    }
-    for (const { pool, note } of exhausted)
-      events.record({
-        about: aboutPool(pool),
-        type: 'Normal',
-        reason: 'DisruptionBlocked',
-        message: `${note.message} (${poolKey(pool.identity)})`,
-      });
+    for (const { view, notes } of blocked) tellBlocked(events, view, at(notes, 0));
+    for (const { pool, note } of exhausted) tellExhausted(events, pool, note);
   }
 }
