@@ -6,6 +6,7 @@ export * from './consolidation/command.js';
 export * from './consolidation/costs.js';
 export * from './consolidation/removal.js';
 export * from './consolidation/replacement.js';
+export * from './consolidation/restraint.js';
 export * from './cron.js';
 export * from './drain.js';
 export * from './drift.js';

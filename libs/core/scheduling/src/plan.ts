@@ -95,6 +95,7 @@ export type DisruptionCode =
   | 'drift-ended'
   | 'underutilized'
   | 'not-worthwhile'
+  | 'moved-recently'
   | 'pods-without-place'
   | 'needs-new-node'
   | 'interruption-notice'

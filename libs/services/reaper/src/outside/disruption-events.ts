@@ -6,6 +6,7 @@ import { aboutClaim, aboutNode, aboutPool, type EventRecorder } from '@dovetail/
 const unconsolidatable: ReadonlySet<string> = new Set<DisruptionNote['code']>([
   'disruption-disabled',
   'needs-new-node',
+  'moved-recently',
   'not-worthwhile',
   'pods-without-place',
 ]);
