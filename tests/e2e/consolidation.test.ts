@@ -33,10 +33,14 @@ describe.each(await worlds())('consolidation by deletion, on the %s world', (wor
   const namesOf = async (): Promise<readonly string[]> =>
     (await ourNodes(at)).map(({ metadata }) => metadata.name).sort();
   const said = (reason: string, text: string): Promise<unknown> =>
-    eventually(`an Event ${reason}: ${text}`, async () =>
-      (await at.list(kubeResources.events)).some(
-        (event) => event['reason'] === reason && String(event['message']).includes(text),
-      ),
+    eventually(
+      `an Event ${reason}: ${text}`,
+      async () =>
+        (await at.list(kubeResources.events)).some(
+          (event) => event['reason'] === reason && String(event['message']).includes(text),
+        ),
+      // Another cause that was told before keeps a node quiet for two minutes.
+      180_000,
     );
 
   /** One pod of each node goes, and its neighbour stays. */

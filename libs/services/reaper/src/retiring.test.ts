@@ -76,6 +76,27 @@ describe('an empty node', () => {
     expect(await cluster.pass(10, () => isDeleting('claim-n2'))).toBe(true);
   });
 
+  test('begins its countdown anew when a pod came and ended while no reaper ran', async () => {
+    await started();
+    await cluster.node('n1');
+    const first = reap();
+    await cluster.pass(20);
+    first.stop.abort();
+    await cluster.pass(2);
+    await cluster.pod('job', 'job', { spec: { nodeName: 'n1' } });
+    await cluster.pass(3);
+    await cluster.kube.patch(
+      { resource: pods, namespace: 'default', name: 'job' },
+      { type: 'merge', body: { status: { phase: 'Succeeded' } } },
+      { subresource: 'status' },
+    );
+    await cluster.pass(10);
+    reap();
+    await cluster.pass(14);
+    expect(isDeleting('claim-n1')).toBe(false);
+    expect(await cluster.pass(20, () => isDeleting('claim-n1'))).toBe(true);
+  });
+
   test('of a Provisioner ends ttlSecondsAfterEmpty after its last pod went', async () => {
     await started();
     await cluster.kube.create(provisioners, {

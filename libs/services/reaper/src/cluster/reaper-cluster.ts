@@ -81,23 +81,33 @@ export class ReaperCluster extends Cluster {
   }
 
   /**
-   * A claim with its node, pods and pool. The last pod event is the later of its status and what
-   * was seen here.
+   * A claim with its node, pods and pool. The last pod event is the latest of its status, what was
+   * seen here, and the creation of a pod that came while no reaper watched.
    */
   viewOf(claim: NodeClaim): NodeView {
     const node = this.nodeOfClaim(claim);
     const pool = this.pools.one('key', poolKey(claim.pool));
-    const seenMs = this.#podEvents.get(claim.name);
-    const known =
-      seenMs === undefined || seenMs <= (claim.lastPodEventMs ?? 0)
-        ? claim
-        : { ...claim, lastPodEventMs: seenMs };
+    const pods = node === undefined ? [] : this.pods.by('node', node.name);
+    const lastPodEventMs = this.#lastPodEventMs(claim, pods);
     return {
-      claim: known,
-      pods: node === undefined ? [] : this.pods.by('node', node.name),
+      claim: lastPodEventMs === undefined ? claim : { ...claim, lastPodEventMs },
+      pods,
       ...(node === undefined ? {} : { node }),
       ...(pool === undefined ? {} : { pool }),
     };
+  }
+
+  /** The last pod event that is known of, if it is later than the claim's status says. */
+  #lastPodEventMs(claim: NodeClaim, pods: readonly Pod[]): number | undefined {
+    const writtenMs = claim.lastPodEventMs ?? 0;
+    const seenMs = this.#podEvents.get(claim.name) ?? 0;
+    // Pods that the node was bought for are older than it. They do not restart its time.
+    const sinceMs = Math.max(writtenMs, conditionTrueSinceMs(claim, 'Initialized') ?? Infinity);
+    const cameMs = pods
+      .filter((pod) => isPodEvent(undefined, pod) && pod.createdMs > sinceMs)
+      .reduce((latest, { createdMs }) => Math.max(latest, createdMs), 0);
+    const latestMs = Math.max(seenMs, cameMs);
+    return latestMs > writtenMs ? latestMs : undefined;
   }
 
   /** The view of every claim. */
