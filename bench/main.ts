@@ -2,6 +2,7 @@ import { runMain } from '@dovetail/runtime';
 
 import { day } from './day.js';
 import { differential } from './differential.js';
+import { notices } from './notices.js';
 import { planner } from './planner.js';
 import { prices } from './prices.js';
 import { scale } from './scale.js';
@@ -16,6 +17,7 @@ import { solvers } from './solvers.js';
 const benchmarks: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
   day,
   differential,
+  notices,
   planner,
   prices,
   scale,
@@ -33,6 +35,8 @@ const usage = `usage: npm run bench -- NAME [options]
       many nodes: time to claims, memory, event-loop blocks, API calls, Spot notices at once
   day [--real] [--minutes 20] [--apps 30] [--seed N] [--by karpenter,dovetail,dovetail:delete]
       a compressed day of deployments, rollouts and Spot interruptions: dollars, waiting, evictions
+  notices [--real] [--nodes 100] [--rate 1000] [--seconds 20]
+      from a Spot notice to the taint, among so many other messages a second
   planner [--quick] [--only NAME] [--worlds 9] [--no-peer] [--list]
       how cheap and how fast plans are, beside Karpenter's scheduler
   prices [--cases "small,plain 200,..."] [--worlds 6] [--budgets 0,1s,5s] [--bound-time 20s] [--seed N]

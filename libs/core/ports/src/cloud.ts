@@ -215,6 +215,9 @@ export type QueueMessage = {
 export interface InterruptionQueue {
   /** Long-polls for at most 10 messages. A received message is hidden from others for a time. */
   receive(stop: StopSignal): Promise<readonly QueueMessage[]>;
-  /** Removes a message for good. */
-  delete(receipt: string): Promise<void>;
+  /**
+   * Removes messages for good, any number. Answers the receipts of those that remain: the queue
+   * gives them again.
+   */
+  delete(receipts: readonly string[]): Promise<readonly string[]>;
 }

@@ -151,6 +151,13 @@ type InterruptionConfig = {
    * messages are then in hand; Karpenter works on the ten of one receive.
    */
   readonly receivers: number;
+  /**
+   * The most receives side by side while they come back full. A thousand messages a second that
+   * each take a fifth of a second are two hundred in hand.
+   */
+  readonly receiversMax: number;
+  /** Messages that are done within this time are deleted in one call, ten at most in each. */
+  readonly deleteGatherMs: number;
 };
 
 type CollectionConfig = CollectionLimits &
@@ -211,6 +218,8 @@ export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
     receivesMax: 5,
     retryMs: 5_000,
     receivers: 4,
+    receiversMax: 32,
+    deleteGatherMs: 50,
   },
   collection: {
     instanceAgeMinMs: 30_000,

@@ -203,8 +203,18 @@ def drive_sqs(sqs):
     queue = {"QueueUrl": sqs.get_queue_url(QueueName=given["queue"])["QueueUrl"]}
     sqs.get_queue_attributes(**queue, AttributeNames=["All"])
     sqs.send_message(**queue, MessageBody='{"text": "ü & <b>"}')
-    for message in sqs.receive_message(**queue, MaxNumberOfMessages=10)["Messages"]:
-        sqs.delete_message(**queue, ReceiptHandle=message["ReceiptHandle"])
+    sqs.send_message(**queue, MessageBody="second")
+    first, *others = sqs.receive_message(**queue, MaxNumberOfMessages=10)["Messages"]
+    sqs.delete_message(**queue, ReceiptHandle=first["ReceiptHandle"])
+    entries = [
+        {"Id": str(index), "ReceiptHandle": message["ReceiptHandle"]}
+        for index, message in enumerate(others)
+    ]
+    answer = sqs.delete_message_batch(
+        **queue, Entries=[*entries, {"Id": "not-one", "ReceiptHandle": "none"}]
+    )
+    [failed] = answer["Failed"]
+    assert failed["Id"] == "not-one" and len(answer["Successful"]) == len(entries), answer
     refused("no such queue", sqs.get_queue_url, QueueName="none")
 
 

@@ -30,7 +30,7 @@ const accountPaces: Readonly<Record<CallKind, Pace>> = {
   parameter: { ratePerSecond: 40, burst: 40 },
   price: { ratePerSecond: 10, burst: 20 },
   // SQS meters standard queues hardly at all; a burst of Spot notices must not wait for this.
-  queue: { ratePerSecond: 200, burst: 400 },
+  queue: { ratePerSecond: 500, burst: 1_000 },
   other: { ratePerSecond: 10, burst: 20 },
 };
 

@@ -1,5 +1,5 @@
 import {
-  DeleteMessageCommand,
+  DeleteMessageBatchCommand,
   GetQueueUrlCommand,
   ReceiveMessageCommand,
   SQSClient,
@@ -51,15 +51,34 @@ export function awsInterruptionQueue(
         abort.release();
       }
     },
-    async delete(receipt) {
+    async delete(receipts) {
       const QueueUrl = await queueUrl();
-      await session.calls.run('queue', 'sqs:DeleteMessage', () =>
-        session
-          .client(SQSClient)
-          .send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: receipt })),
+      const handfuls = Array.from({ length: Math.ceil(receipts.length / batchMax) }, (_, index) =>
+        receipts.slice(index * batchMax, (index + 1) * batchMax),
       );
+      const left = await Promise.all(
+        handfuls.map((handful) => deleteBatch(session, QueueUrl, handful)),
+      );
+      return left.flat();
     },
   };
+}
+
+/** The most entries of one call, and messages of one receive, that SQS allows. */
+const batchMax = 10;
+
+/** Deletes up to ten messages. Answers the receipts that SQS did not take. */
+async function deleteBatch(
+  session: AwsSession,
+  QueueUrl: string,
+  receipts: readonly string[],
+): Promise<readonly string[]> {
+  const Entries = receipts.map((ReceiptHandle, index) => ({ Id: String(index), ReceiptHandle }));
+  const { Failed = [] } = await session.calls.run('queue', 'sqs:DeleteMessageBatch', () =>
+    session.client(SQSClient).send(new DeleteMessageBatchCommand({ QueueUrl, Entries })),
+  );
+  const failed = new Set(Failed.map(({ Id }) => Number(Id)));
+  return receipts.filter((_, index) => failed.has(index));
 }
 
 async function lookUp(session: AwsSession, name: string): Promise<string> {
@@ -88,7 +107,7 @@ async function receiveOnce(
         .send(
           new ReceiveMessageCommand({
             QueueUrl: query.QueueUrl,
-            MaxNumberOfMessages: 10,
+            MaxNumberOfMessages: batchMax,
             WaitTimeSeconds: query.waitSeconds,
             VisibilityTimeout: visibilitySeconds,
             MessageSystemAttributeNames: ['SentTimestamp', 'ApproximateReceiveCount'],

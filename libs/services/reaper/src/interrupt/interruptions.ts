@@ -15,7 +15,7 @@ import {
   type QueueMessage,
   type StopSignal,
 } from '@dovetail/core-ports';
-import { inParallel } from '@dovetail/service-kit';
+import { Gathered, inParallel } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import type { ClusterIdentity } from '../outside/identity.js';
@@ -37,6 +37,9 @@ const liveListMs = 1_000;
 /** A turn that lasts longer is hung: far over the minutes that all retries of its calls take. */
 const turnMsMax = 300_000;
 
+/** The most messages that one receive brings (the limit of SQS). */
+const handful = 10;
+
 /**
  * The interruption loop: its own, waiting for nothing else. A message is deleted only once its
  * effect is in the Kubernetes API. Until then the queue gives it again, and doing it twice changes
@@ -46,6 +49,8 @@ export class Interruptions {
   readonly #context: ReaperContext;
   readonly #retirer: Retirer;
   readonly #identity: ClusterIdentity;
+  readonly #helpers = new Set<Promise<void>>();
+  #deletions: Gathered<ReadonlySet<string>> | undefined;
   #live: { readonly atMs: number; readonly instances: Promise<ReadonlySet<string>> } | undefined;
 
   constructor(context: ReaperContext, retirer: Retirer, identity: ClusterIdentity) {
@@ -66,6 +71,7 @@ export class Interruptions {
     // A message we have not received keeps its visibility, so waiting here hides none.
     while (!stop.aborted && !isReady()) await deps.clock.sleep(syncPauseMs, stop);
     await Promise.all(Array.from({ length: receivers }, () => this.#receive(queue, stop)));
+    await Promise.all(this.#helpers);
   }
 
   /**
@@ -76,10 +82,7 @@ export class Interruptions {
     const { retryMs } = config.interruption;
     while (!stop.aborted) {
       try {
-        await deps.vitals.turn('interruptions', turnMsMax, async () => {
-          const messages = await queue.receive(stop);
-          await Promise.all(messages.map((message) => this.#handle(queue, message, stop)));
-        });
+        await this.#receiveOnce(queue, stop);
       } catch (error) {
         deps.metrics.count('dovetail_loop_failures_total', { loop: 'interruption' });
         deps.log.warn(
@@ -91,11 +94,45 @@ export class Interruptions {
     }
   }
 
+  /** Handles one receive, and says how many messages it brought. Rejects if it fails. */
+  async #receiveOnce(queue: InterruptionQueue, stop: StopSignal): Promise<number> {
+    return this.#context.deps.vitals.turn('interruptions', turnMsMax, async () => {
+      const messages = await queue.receive(stop);
+      if (messages.length >= handful) this.#callHelper(queue, stop);
+      await Promise.all(messages.map((message) => this.#handle(queue, message, stop)));
+      return messages.length;
+    });
+  }
+
+  /** A full receive shows that more messages wait. A helper takes them until one brings none. */
+  #callHelper(queue: InterruptionQueue, stop: StopSignal): void {
+    const { receivers, receiversMax } = this.#context.config.interruption;
+    if (receivers + this.#helpers.size >= receiversMax) return;
+    const help = async (): Promise<void> => {
+      while (!stop.aborted && (await this.#receiveOnce(queue, stop)) > 0);
+    };
+    // The lasting receivers tell of a queue that cannot be read.
+    const helper = help()
+      .catch(() => undefined)
+      .finally(() => this.#helpers.delete(helper));
+    this.#helpers.add(helper);
+  }
+
+  /** Deletes in batches. Answers the receipts that remain in the queue. */
+  #deletionsOf(queue: InterruptionQueue): Gathered<ReadonlySet<string>> {
+    this.#deletions ??= new Gathered(
+      this.#context.deps.clock,
+      this.#context.config.interruption.deleteGatherMs,
+      async (receipts) => new Set(await queue.delete(receipts)),
+    );
+    return this.#deletions;
+  }
+
   async #handle(queue: InterruptionQueue, message: QueueMessage, stop: StopSignal): Promise<void> {
     const { metrics, clock, log } = this.#context.deps;
     try {
       if ((await this.#outcomeOf(message, stop)) === 'later') return;
-      await queue.delete(message.receipt);
+      if ((await this.#deletionsOf(queue).ask(message.receipt, stop)).has(message.receipt)) return;
       metrics.count('karpenter_interruption_deleted_messages_total');
       metrics.observe(
         'karpenter_interruption_message_queue_duration_seconds',

@@ -1,4 +1,5 @@
 import {
+  type InterruptionQueue,
   type KubeApi,
   type KubeObject,
   kubeResources,
@@ -41,6 +42,8 @@ export type ReaperOptions = {
   readonly urgentKube?: KubeApi;
   /** Another view of EC2. */
   readonly cloud?: ReaperDeps['cloud'];
+  /** Another view of the queue of notices. */
+  readonly queue?: InterruptionQueue;
   /** Another connection to the bus. */
   readonly bus?: ReaperDeps['bus'];
   /** Another time of day. */
@@ -96,9 +99,9 @@ export class ReaperStage extends Stage {
   /** Starts a reaper that leads. It lives until `stop` is raised, or dies at the given effect. */
   reaper(options: ReaperOptions = {}): RunningReaper {
     const { kube = this.kube, cloud = this.cloud, clock = this.clock } = options;
-    const { bus = this.connect() } = options;
+    const { bus = this.connect(), queue = this.cloud } = options;
     const leadership = leading(1, options.office);
-    const ports = { ...this.deps(), kube, cloud, clock, bus, leadership };
+    const ports = { ...this.deps(), kube, cloud, queue, clock, bus, leadership };
     const { urgentKube } = options;
     const life = new Mortal(
       urgentKube === undefined ? ports : { ...ports, urgentKube },

@@ -201,8 +201,15 @@ export function jsonAccess(
   const { region, accountId } = twin.account;
   if (action === 'sqs:GetQueueUrl' || action === 'sqs:CreateQueue')
     return [request(twin, action, queueArn(twin, text('QueueName')))];
+  // A batch needs the right of its single action: IAM knows no sqs:DeleteMessageBatch.
   if (action.startsWith('sqs:'))
-    return [request(twin, action, queueArn(twin, text('QueueUrl').split('/').at(-1) ?? ''))];
+    return [
+      request(
+        twin,
+        action.replace(/Batch$/, ''),
+        queueArn(twin, text('QueueUrl').split('/').at(-1) ?? ''),
+      ),
+    ];
   if (action.startsWith('ssm:')) {
     const name = text('Name')
       .replace(/^arn:aws:ssm:[^:]*:\d*:parameter/, '')

@@ -248,7 +248,10 @@ const controls: Readonly<Record<string, Control>> = {
     return done;
   },
   'POST notices': notify,
-  'POST messages': (twin, body) => twin.queue.send(requiredText(body, 'body')),
+  'POST messages': (twin, body) =>
+    body['bodies'] === undefined
+      ? twin.queue.send(requiredText(body, 'body'))
+      : textsIn(body, 'bodies').map((text) => twin.queue.send(text)),
   'POST stop': (twin, body) => twin.instances.stop(requiredText(body, 'instanceId')),
   'POST health': setHealth,
   'POST scheduled-events': (twin, body) => {

@@ -63,9 +63,14 @@ test('the list of what is served is this', () => {
       'TagInstanceProfile',
     ].map((name) => `iam:${name}`),
     'pricing:GetProducts',
-    ...['DeleteMessage', 'GetQueueAttributes', 'GetQueueUrl', 'ReceiveMessage', 'SendMessage'].map(
-      (name) => `sqs:${name}`,
-    ),
+    ...[
+      'DeleteMessage',
+      'DeleteMessageBatch',
+      'GetQueueAttributes',
+      'GetQueueUrl',
+      'ReceiveMessage',
+      'SendMessage',
+    ].map((name) => `sqs:${name}`),
     'ssm:GetParameter',
     'sts:AssumeRole',
     'sts:GetCallerIdentity',

@@ -1,7 +1,14 @@
 import { AwsFault } from '../foundation/aws-fault.js';
 import type { QueuedMessage } from '../parts/queue.js';
 import type { CloudTwin } from '../twin/cloud-twin.js';
-import { integerIn, refuseOthers, requiredText, textIn, textsIn } from './json-fields.js';
+import {
+  integerIn,
+  objectsIn,
+  refuseOthers,
+  requiredText,
+  textIn,
+  textsIn,
+} from './json-fields.js';
 import type { JsonObject, JsonOperations } from './operation.js';
 
 const noQueue = (): AwsFault =>
@@ -93,6 +100,45 @@ function attributes(twin: CloudTwin, input: JsonObject): unknown {
   };
 }
 
+function deleteOne(twin: CloudTwin, input: JsonObject): void {
+  const receipt = requiredText(input, 'ReceiptHandle');
+  if (!receipt.startsWith('AQEB'))
+    throw new AwsFault(
+      'ReceiptHandleIsInvalid',
+      `The input receipt handle "${receipt}" is not a valid receipt handle.`,
+    );
+  twin.queue.delete(receipt);
+}
+
+/** Up to ten messages; each entry succeeds or fails alone. */
+function deleteBatch(twin: CloudTwin, input: JsonObject): unknown {
+  refuseOthers(input, ['QueueUrl', 'Entries']);
+  checkQueueUrl(twin, input);
+  const entries = objectsIn(input, 'Entries');
+  if (entries.length === 0)
+    throw new AwsFault('EmptyBatchRequest', 'There should be at least one entry in the request.');
+  if (entries.length > 10)
+    throw new AwsFault(
+      'TooManyEntriesInBatchRequest',
+      `Maximum number of entries per request are 10. You have sent ${entries.length}.`,
+    );
+  const ids = entries.map((entry) => requiredText(entry, 'Id'));
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+  if (twice !== undefined) throw new AwsFault('BatchEntryIdsNotDistinct', `Id ${twice} repeated.`);
+  const [Successful, Failed]: [unknown[], unknown[]] = [[], []];
+  for (const [index, entry] of entries.entries()) {
+    const Id = ids[index];
+    try {
+      deleteOne(twin, entry);
+      Successful.push({ Id });
+    } catch (error) {
+      if (!(error instanceof AwsFault)) throw error;
+      Failed.push({ Id, SenderFault: true, Code: error.code, Message: error.message });
+    }
+  }
+  return { Successful, Failed };
+}
+
 /** The interruption queue. */
 export const sqsOperations: JsonOperations = {
   GetQueueUrl: (twin, input, { origin }) => {
@@ -115,14 +161,9 @@ export const sqsOperations: JsonOperations = {
   DeleteMessage: (twin, input) => {
     refuseOthers(input, ['QueueUrl', 'ReceiptHandle']);
     checkQueueUrl(twin, input);
-    const receipt = requiredText(input, 'ReceiptHandle');
-    if (!receipt.startsWith('AQEB'))
-      throw new AwsFault(
-        'ReceiptHandleIsInvalid',
-        `The input receipt handle "${receipt}" is not a valid receipt handle.`,
-      );
-    twin.queue.delete(receipt);
+    deleteOne(twin, input);
     return {};
   },
+  DeleteMessageBatch: deleteBatch,
   GetQueueAttributes: attributes,
 };

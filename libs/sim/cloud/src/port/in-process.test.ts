@@ -135,7 +135,7 @@ describe('the queue', () => {
       request(account, { capacityType: 'spot', allocation: 'price-capacity-optimized' }),
     );
     await clock.advance(2_000);
-    for (const message of await cloud.receive(neverStopping)) await cloud.delete(message.receipt);
+    for (const message of await cloud.receive(neverStopping)) await cloud.delete([message.receipt]);
     const waiting = cloud.receive(neverStopping);
     await clock.advance(1_000);
     twin.interrupt(spot?.id ?? '');

@@ -32,7 +32,12 @@ function queueOf({ queue }: CloudTwin, run: Run): InterruptionQueue {
         stop.removeEventListener('abort', end);
       }
     },
-    delete: (receipt) => run('sqs:DeleteMessage', () => queue.delete(receipt)),
+    async delete(receipts) {
+      await run('sqs:DeleteMessageBatch', () => {
+        for (const receipt of receipts) queue.delete(receipt);
+      });
+      return [];
+    },
   };
 }
 

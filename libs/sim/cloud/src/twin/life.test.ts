@@ -26,7 +26,7 @@ async function drained(account: SmallAccount): Promise<readonly Record<string, u
   while (account.twin.queue.depth().visible > 0) {
     for (const { body, receipt } of await account.cloud.receive(neverStopping)) {
       all.push(JSON.parse(body) as Record<string, unknown>);
-      await account.cloud.delete(receipt);
+      await account.cloud.delete([receipt]);
     }
   }
   return all;
