@@ -10,6 +10,7 @@ import { type Kind, kindsOf } from '../pack/kinds.js';
 import { mergeSmallest } from '../pack/merge.js';
 import { type PackBin, type PackContext } from '../pack/packing.js';
 import { withoutSurplus } from '../pack/surplus.js';
+import { withTrades } from '../pack/trades.js';
 import type { DomainPreference } from '../rooms/domain-room.js';
 import { Engine } from '../rooms/engine.js';
 import { ItemTable } from '../rooms/items.js';
@@ -107,10 +108,10 @@ function startOf(
   what: { readonly stop: () => boolean; readonly complete: boolean },
 ): Balanced {
   const { options } = base.world;
-  const bins = withoutSurplus(
+  const packed = firstPacking(context, { seed: options.seed, stop: what.stop });
+  const bins = withTrades(
     context,
-    mergeSmallest(context, firstPacking(context, { seed: options.seed, stop: what.stop })),
-    what.stop,
+    withoutSurplus(context, mergeSmallest(context, packed), what.stop),
   );
   // Pods that follow others onto a node are placed later and would exceed the shares.
   const shareable = what.complete && options.hostnameSpread === 'balanced';
