@@ -45,14 +45,19 @@ test.each<[readonly string[], string, RegExp]>([
   [['decisions', '--kind', 'lunch'], 'commander.invalidArgument', /plan, admit, refuse, launch/],
   [['decisions', '--cluster', 'a.b'], 'commander.invalidArgument', /letters, digits/],
   [['decisions', '-o', 'yaml'], 'commander.invalidArgument', /table, json/],
+  [['explain', 'pod', 'x'], 'commander.invalidArgument', /Allowed choices are node/],
+  [['explain', 'node'], 'commander.missingArgument', /name/],
+  [['explain', 'node', 'x', '--reaper', 'here'], 'commander.invalidArgument', /http:\/\//],
 ])('%j is refused with a hint', async (args, code, hint) =>
   expect(await parse(...args)).toMatchObject({ code, text: expect.stringMatching(hint) }),
 );
-test.each(['simulate', 'decisions'])('%s --help has examples and exit codes', async (command) =>
-  expect(await parse(command, '--help')).toMatchObject({
-    code: 'commander.helpDisplayed',
-    text: expect.stringMatching(/Examples:[\s\S]*Exit codes:/),
-  }),
+test.each(['simulate', 'decisions', 'explain'])(
+  '%s --help has examples and exit codes',
+  async (command) =>
+    expect(await parse(command, '--help')).toMatchObject({
+      code: 'commander.helpDisplayed',
+      text: expect.stringMatching(/Examples:[\s\S]*Exit codes:/),
+    }),
 );
 test('--version prints the version of the package', async () => {
   const file = join(import.meta.dirname, '..', 'package.json');

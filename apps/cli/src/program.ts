@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 
 import { addDecisions } from './commands/decisions.js';
+import { addExplain } from './commands/explain.js';
 import { addSimulate } from './commands/simulate.js';
 
 /** The version of the package; a test compares them. */
@@ -21,6 +22,7 @@ export function programOf(environment: Readonly<Record<string, string | undefine
     .exitOverride();
   addSimulate(program, environment);
   addDecisions(program, environment);
+  addExplain(program, environment);
   program.commands.forEach((command) =>
     command.exitOverride().showHelpAfterError('(add --help for the flags and examples)'),
   );

@@ -147,8 +147,10 @@ export async function runServices(): Promise<void> {
     Object.assign({}, ...services.map((service) => service.ready())) as Record<string, boolean>;
   const { render, contentType } = createMetrics();
   const debugState = () => ({ services: services.map((service) => service.debugState()) });
+  const explain = (name: string) =>
+    services.map((service) => service.explain?.(name)).find((answer) => answer !== undefined);
   const health = await serveHealth(
-    { service: { ready, debugState }, metricsText: render, metricsType: contentType },
+    { service: { ready, debugState, explain }, metricsText: render, metricsType: contentType },
     {
       port: shared.settings.httpPort,
       host: shared.settings.httpHost,
@@ -287,5 +289,6 @@ function startReaper(shared: Shared): Promise<Service> {
     run: (stop) => reaper.run(stop).finally(() => aws.close()),
     ready: () => reaper.ready(),
     debugState: () => reaper.debugState(),
+    ...(reaper.explain === undefined ? {} : { explain: reaper.explain }),
   });
 }

@@ -15,6 +15,7 @@ beforeEach(async () => {
   const service = {
     ready: () => ready,
     debugState: () => ({ pods: new Map([['a', 1]]), zones: new Set(['z']) }),
+    explain: (name: string) => (name === 'n1' ? { node: 'n1', outcome: 'stays' } : undefined),
   };
   const metricsText = () => Promise.resolve('pods 1\n');
   server = await serveHealth(
@@ -126,5 +127,33 @@ describe('the pages of a service', () => {
 
   test('show maps and sets of the state as JSON', async () => {
     expect(await (await get('debug/state')).json()).toEqual({ pods: { a: 1 }, zones: ['z'] });
+  });
+});
+
+describe('the explanation of a node', () => {
+  test.each([
+    ['?node=n1', 200, { node: 'n1', outcome: 'stays' }],
+    ['?node=n2', 404, { error: 'there is no node or NodeClaim n2 of a pool' }],
+    ['', 400, { error: 'give the name of a node: /debug/explain?node=NAME' }],
+  ])('for %j is answered with %i', async (query, status, body) => {
+    const response = await get(`debug/explain${query}`);
+    expect([response.status, await response.json()]).toEqual([status, body]);
+  });
+
+  test('is not to be had from a service that explains none', async () => {
+    const other = await serveHealth(
+      {
+        service: { ready: () => ({}), debugState: () => ({}) },
+        metricsText: () => Promise.resolve(''),
+        metricsType: 'text/plain',
+      },
+      { port: 0, host: '127.0.0.1', log },
+    );
+    const response = await fetch(
+      `http://127.0.0.1:${String(other.port)}/debug/explain?node=n1`,
+    ).finally(() => other.close());
+    expect(await response.json()).toEqual({
+      error: 'this service explains no nodes: ask the reaper',
+    });
   });
 });

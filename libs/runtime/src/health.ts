@@ -5,7 +5,7 @@ import type { ProcessVitals } from './vitals.js';
 
 /** The state of a service as HTTP shows it. */
 export type HealthView = {
-  readonly service: Pick<Service, 'ready' | 'debugState'>;
+  readonly service: Pick<Service, 'ready' | 'debugState' | 'explain'>;
   /** Absent: every loop counts as well. */
   readonly vitals?: Pick<ProcessVitals, 'hung'>;
   /** All metrics in Prometheus' text format. */
@@ -15,8 +15,8 @@ export type HealthView = {
 };
 
 /**
- * Serves /healthz, /readyz, /metrics and /debug/state. Returns the port that it listens on. The
- * state names nodes, claims and pods, so only callers of the same host get it.
+ * Serves /healthz, /readyz, /metrics, /debug/state and /debug/explain. Returns the port that it
+ * listens on. The last two name nodes, claims and pods, so only callers of the same host get them.
  */
 export async function serveHealth(
   { service, vitals, metricsText, metricsType }: HealthView,
@@ -38,11 +38,7 @@ export async function serveHealth(
   server.get('/metrics', async (_request, reply) =>
     reply.type(metricsType).send(await metricsText()),
   );
-  server.get('/debug/state', async ({ socket }, reply) =>
-    isLoopback(socket.remoteAddress)
-      ? reply.type('application/json').send(JSON.stringify(service.debugState(), readable, 2))
-      : reply.code(403).send({ error: 'ask from the same host, or by kubectl port-forward' }),
-  );
+  serveDebug(server, service);
   await listen(server, options);
   const address = server.server.address();
   const port = address !== null && typeof address === 'object' ? address.port : options.port;
@@ -51,6 +47,29 @@ export async function serveHealth(
   });
   return { port, close: () => server.close() };
 }
+
+/** Serves what only callers of the same host may see: the state, and why a node stays or goes. */
+function serveDebug(server: FastifyInstance, service: HealthView['service']): void {
+  server.get('/debug/state', async ({ socket }, reply) =>
+    isLoopback(socket.remoteAddress)
+      ? reply.type('application/json').send(JSON.stringify(service.debugState(), readable, 2))
+      : reply.code(403).send(forbidden),
+  );
+  server.get('/debug/explain', async ({ socket, query }, reply) => {
+    if (!isLoopback(socket.remoteAddress)) return reply.code(403).send(forbidden);
+    const { node } = query as { readonly node?: unknown };
+    if (service.explain === undefined)
+      return reply.code(404).send({ error: 'this service explains no nodes: ask the reaper' });
+    if (typeof node !== 'string' || node === '')
+      return reply.code(400).send({ error: 'give the name of a node: /debug/explain?node=NAME' });
+    const explained = service.explain(node);
+    return explained === undefined
+      ? reply.code(404).send({ error: `there is no node or NodeClaim ${node} of a pool` })
+      : reply.type('application/json').send(JSON.stringify(explained, readable, 2));
+  });
+}
+
+const forbidden = { error: 'ask from the same host, or by kubectl port-forward' };
 
 /** Whether a caller is on this host. `kubectl port-forward` calls from within the pod. */
 export const isLoopback = (address: string | undefined): boolean =>

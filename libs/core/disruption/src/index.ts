@@ -14,6 +14,7 @@ export * from './eligibility.js';
 export * from './emptiness.js';
 export * from './ending-claim.js';
 export * from './expiry.js';
+export * from './explain.js';
 export * from './ghosts.js';
 export * from './impairment.js';
 export * from './interruption.js';

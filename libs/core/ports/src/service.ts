@@ -16,4 +16,9 @@ export type Service = {
   /** Cheap and without effect: /readyz asks it at every request. */
   ready(): Readiness;
   debugState(): DebugState;
+  /**
+   * Why the node or NodeClaim of this name stays or goes; undefined: there is none. Absent: the
+   * service explains no nodes.
+   */
+  readonly explain?: (name: string) => DebugState | undefined;
 };

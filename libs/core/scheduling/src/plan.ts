@@ -85,6 +85,7 @@ export type DisruptionCode =
   | 'disruption-disabled'
   | 'never-expires'
   | 'not-expired'
+  | 'not-drifted'
   | 'budget-spent'
   | 'budget-invalid'
   | 'drain-deadline'

@@ -102,6 +102,20 @@ describe('an under-used node', () => {
     expect(told.join('\n')).toContain(event);
   });
 
+  test("is explained by what a solver said of it, under its name and its claim's", async () => {
+    await twoNodes();
+    replacements({ afterMs: 0 });
+    const { reaper } = reap(deleting);
+    await cluster.pass(60);
+    const explained = { claim: 'claim-n1', outcome: 'stays' };
+    expect(reaper.explain?.('n1')).toMatchObject(explained);
+    expect(reaper.explain?.('claim-n1')).toMatchObject({
+      ...explained,
+      summary: expect.stringContaining("Can't remove without creating"),
+    });
+    expect(reaper.explain?.('n9')).toBeUndefined();
+  });
+
   test('stays while consolidation is off', async () => {
     await twoNodes();
     const solver = replacements({ afterMs: 0, room: true });

@@ -1,5 +1,5 @@
 import { annotations } from '@dovetail/core-api';
-import { parseRetirement } from '@dovetail/core-disruption';
+import { type DisruptionNote, parseRetirement } from '@dovetail/core-disruption';
 import { compareText } from '@dovetail/core-kube-model';
 import { type DebugState, messageOf, Stopper, type StopSignal } from '@dovetail/core-ports';
 import { type Again, WorkQueue } from '@dovetail/service-kit';
@@ -151,6 +151,11 @@ export class ReaperEpoch {
     const again = await (isEnding ? this.#terminator : this.#retirer).ask(name);
     this.#queue.add(name);
     return again;
+  }
+
+  /** The reason why consolidation left the node of this claim when it last looked at it. */
+  lastNoteOn(claimUid: string): DisruptionNote | undefined {
+    return this.#consolidations.lastNoteOn(claimUid);
   }
 
   debugState(): DebugState {

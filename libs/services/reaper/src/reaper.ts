@@ -1,4 +1,5 @@
-import { neverStopping, type Service, Stopper } from '@dovetail/core-ports';
+import { type DisruptionNote, explainNode } from '@dovetail/core-disruption';
+import { type DebugState, neverStopping, type Service, Stopper } from '@dovetail/core-ports';
 import { busOutbox, Decisions, EventRecorder, type Outbox } from '@dovetail/service-kit';
 
 import { ReaperCluster } from './cluster/reaper-cluster.js';
@@ -29,6 +30,27 @@ function contextOf(deps: ReaperDeps, config: ReaperConfig, decisionsOutbox: Outb
     attachments: new LiveAttachments(deps, config.termination.listGatherMs),
     requests: planRequestsOf(deps, { config, cluster }, neverStopping),
   };
+}
+
+/** Explains a node by its name or its claim's. Only the leader knows what solvers said of it. */
+function explain(
+  { cluster, config, deps }: ReaperContext,
+  name: string,
+  noteOn: (claimUid: string) => DisruptionNote | undefined,
+): DebugState | undefined {
+  const node = cluster.nodes.one('name', name);
+  const claim =
+    cluster.claims.one('name', name) ?? (node === undefined ? node : cluster.claimOfNode(node));
+  if (claim === undefined) return undefined;
+  const said = noteOn(claim.uid);
+  return explainNode(cluster.viewOf(claim), {
+    views: cluster.views(),
+    budgetsOf: cluster.budgetsOf,
+    podOf: (uid) => cluster.pods.get(uid),
+    nowMs: deps.clock.nowMs(),
+    consolidates: config.consolidation !== 'none',
+    ...(said === undefined ? {} : { said }),
+  });
 }
 
 /**
@@ -68,5 +90,6 @@ export function createReaper(deps: ReaperDeps, config: ReaperConfig): Service {
       decisionsWaiting: told.waiting(),
       ...current?.debugState(),
     }),
+    explain: (name) => explain(context, name, (uid) => current?.lastNoteOn(uid)),
   };
 }

@@ -11,4 +11,5 @@ export const runBeside = (
   },
   ready: () => service.ready(),
   debugState: () => service.debugState(),
+  ...(service.explain === undefined ? {} : { explain: service.explain }),
 });

@@ -4,6 +4,7 @@ import {
   type Candidates,
   type Command,
   consolidationCandidates,
+  type DisruptionNote,
   judgeRemoval,
   note,
   parseRetirement,
@@ -39,6 +40,8 @@ export class Consolidations {
   /** A whole round found nothing: nothing is searched until the count moves, or until the time. */
   #idle = { changes: -1, untilMs: 0 };
   #last: Candidates | undefined;
+  /** Why the last look left a node, by the UID of its claim. */
+  readonly #said = new Map<string, DisruptionNote>();
 
   constructor(context: ReaperContext, retirer: Retirer) {
     this.#context = context;
@@ -48,6 +51,11 @@ export class Consolidations {
   /** The nodes that the last search looked at, for /debug/state. */
   last(): Candidates | undefined {
     return this.#last;
+  }
+
+  /** The reason why the node of this claim was left when it was last looked at. */
+  lastNoteOn(claimUid: string): DisruptionNote | undefined {
+    return this.#said.get(claimUid);
   }
 
   async run(stop: StopSignal): Promise<void> {
@@ -104,6 +112,8 @@ export class Consolidations {
       return this.#carryOut(command, candidate, stop);
     }
     this.#looked.clear();
+    for (const uid of this.#said.keys())
+      if (this.#context.cluster.claims.get(uid) === undefined) this.#said.delete(uid);
     this.#idle = { changes, untilMs: Math.min(nextDueMs, startMs + idleMsMax) };
   }
 
@@ -131,6 +141,7 @@ export class Consolidations {
     const whatIf = { plan: reply.plan, position: reply.statePosition };
     const judged = judgeRemoval(candidate, whatIf, unsettled);
     if (judged.kind === 'command') return judged.command;
+    this.#said.set(candidate.view.claim.uid, judged.note);
     tellStays(this.#context.events, candidate.view, judged.note);
     return undefined;
   }

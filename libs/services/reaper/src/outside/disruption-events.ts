@@ -1,6 +1,12 @@
 import type { Pool } from '@dovetail/core-api';
 import type { DisruptionNote, NodeView } from '@dovetail/core-disruption';
-import { aboutClaim, aboutNode, aboutPool, type EventRecorder } from '@dovetail/service-kit';
+import {
+  aboutClaim,
+  aboutNode,
+  aboutPool,
+  type EventRecorder,
+  type EventRepeat,
+} from '@dovetail/service-kit';
 
 /** The reasons that come from consolidation itself. Others block any voluntary disruption. */
 const unconsolidatable: ReadonlySet<string> = new Set<DisruptionNote['code']>([
@@ -17,42 +23,39 @@ const wished: ReadonlySet<string> = new Set<DisruptionNote['code']>([
   'pod-protected',
 ]);
 
+/** An Event DisruptionBlocked of a node is a repeat whatever it says (Karpenter's). */
+const blockedRepeat: EventRepeat = { sameAs: 'blocked' };
 /** An Event Unconsolidatable of a node is repeated after 15 min, whatever it says (Karpenter's). */
-const unconsolidatableRepeatMs = 900_000;
+const unconsolidatableRepeat: EventRepeat = { sameAs: 'unconsolidatable', afterMs: 900_000 };
 /** An Event of a pool's spent budget is repeated after 1 min: budgets change each minute. */
-const budgetRepeatMs = 60_000;
+const budgetRepeat: EventRepeat = { afterMs: 60_000 };
 
 type Events = Pick<EventRecorder, 'record'>;
+const type = 'Normal';
 
 /** Tells on node and claim why they may not be disrupted now, as Karpenter does. */
 export function tellBlocked(events: Events, view: NodeView, note: DisruptionNote): void {
-  if (wished.has(note.code)) return;
+  const { code, message } = note;
+  if (wished.has(code)) return;
   for (const about of subjectsOf(view))
-    events.record(
-      { about, type: 'Normal', reason: 'DisruptionBlocked', message: note.message },
-      { sameAs: 'blocked' },
-    );
+    events.record({ about, type, reason: 'DisruptionBlocked', message }, blockedRepeat);
 }
 
 /** Tells why consolidation leaves a node: for its pool or its place, or blocked for now. */
 export function tellStays(events: Events, view: NodeView, note: DisruptionNote): void {
-  if (!unconsolidatable.has(note.code)) {
+  const { code, message } = note;
+  if (!unconsolidatable.has(code)) {
     tellBlocked(events, view, note);
     return;
   }
   for (const about of subjectsOf(view))
-    events.record(
-      { about, type: 'Normal', reason: 'Unconsolidatable', message: note.message },
-      { sameAs: 'unconsolidatable', afterMs: unconsolidatableRepeatMs },
-    );
+    events.record({ about, type, reason: 'Unconsolidatable', message }, unconsolidatableRepeat);
 }
 
 /** Tells on a pool that its budget holds back nodes that are due. */
 export function tellExhausted(events: Events, pool: Pool, { message }: DisruptionNote): void {
-  events.record(
-    { about: aboutPool(pool), type: 'Normal', reason: 'DisruptionBlocked', message },
-    { afterMs: budgetRepeatMs },
-  );
+  const about = aboutPool(pool);
+  events.record({ about, type, reason: 'DisruptionBlocked', message }, budgetRepeat);
 }
 
 const subjectsOf = ({ claim, node }: NodeView) => [

@@ -1,0 +1,54 @@
+/** The reaper's explanation of a node, as its HTTP port answers. */
+export type Explanation = {
+  readonly node?: string;
+  readonly claim: string;
+  readonly pool: string;
+  readonly priceMicrosPerHour: number;
+  readonly outcome: string;
+  readonly summary: string;
+  readonly answers: readonly {
+    readonly about: string;
+    readonly outcome: string;
+    readonly dueMs?: number;
+    readonly reasons: readonly { readonly code: string; readonly message: string }[];
+  }[];
+};
+
+/** Reads the answer. Undefined: it is not an explanation. */
+export function explanationOf(body: unknown): Explanation | undefined {
+  const given = (body ?? {}) as Partial<Explanation>;
+  const isRead =
+    typeof given.claim === 'string' &&
+    typeof given.summary === 'string' &&
+    typeof given.outcome === 'string' &&
+    Array.isArray(given.answers);
+  return isRead ? (given as Explanation) : undefined;
+}
+
+const header = ['ABOUT', 'ANSWER', 'WHEN', 'REASON'] as const;
+
+/** The explanation for people: a sentence, and a row for each reason. */
+export function tableOf(explanation: Explanation): string {
+  const { node, claim, pool, priceMicrosPerHour, outcome, summary, answers } = explanation;
+  const verb = { goes: 'goes', due: 'may go now', later: 'stays for now' }[outcome] ?? 'stays';
+  const price = priceMicrosPerHour > 0 ? `, $${(priceMicrosPerHour / 1e6).toFixed(4)}/h` : '';
+  const rows = answers.flatMap(({ about, outcome: answer, dueMs, reasons }) =>
+    reasons.map(({ message }, index) =>
+      index === 0 ? [about, answer, timeOf(dueMs), message] : ['', '', '', message],
+    ),
+  );
+  const widths = header.map((name, column) =>
+    Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const lines = [header, ...rows].map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  const head = `${node ?? 'no node yet'} (NodeClaim ${claim}, ${pool}${price}) ${verb}: ${summary}`;
+  return `${head}\n\n${lines.join('\n')}\n`;
+}
+
+const timeOf = (ms: number | undefined): string =>
+  ms === undefined ? '-' : new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');

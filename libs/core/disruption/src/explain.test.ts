@@ -1,0 +1,154 @@
+import { annotations } from '@dovetail/core-api';
+import { describe, expect, test } from '@jest/globals';
+
+import { emptySinceAnnotation } from './emptiness.js';
+import { type ExplainedOutcome, explainNode, type ExplainOptions } from './explain.js';
+import { note } from './refusal.js';
+import { renderRetirement } from './retirement-record.js';
+import { claim, node, nowMs, pdb, pod, pool, view } from './testing/objects.js';
+import type { NodeView } from './view.js';
+
+const underused = pool({
+  disruption: { policy: 'WhenEmptyOrUnderutilized', consolidateAfterMs: 0, budgets: [] },
+});
+const emptyAt = (ageMs: number) => ({
+  claim: claim('c1', {
+    annotations: { [emptySinceAnnotation]: new Date(nowMs - ageMs).toISOString() },
+  }),
+});
+const explain = (more: Partial<NodeView>, options: Partial<ExplainOptions> = {}) => {
+  const explained = view(more);
+  return explainNode(explained, {
+    budgetsOf: () => [],
+    podOf: () => undefined,
+    nowMs,
+    views: [explained],
+    consolidates: true,
+    ...options,
+  });
+};
+const busy = { pods: [pod('p1')], pool: underused };
+const spent = [{ nodes: { count: 0 } }];
+
+describe('a node', () => {
+  test.each<
+    [string, ExplainedOutcome, string, Partial<NodeView>, Partial<ExplainOptions> | undefined]
+  >([
+    [
+      'that is being retired',
+      'goes',
+      'it is being retired: drifted (NodePoolDrifted)',
+      {
+        node: node('n1', {
+          annotations: {
+            [annotations.retirement]: renderRetirement({
+              cause: 'drifted',
+              atMs: nowMs,
+              detail: 'NodePoolDrifted',
+            }),
+          },
+        }),
+      },
+      undefined,
+    ],
+    [
+      'that someone deleted',
+      'goes',
+      'Node is deleting or marked for deletion',
+      { claim: claim('c1', { deletionMs: nowMs }) },
+      undefined,
+    ],
+    [
+      'that has expired, whatever its budget says',
+      'due',
+      'expire',
+      {
+        claim: claim('c1', { expireAfterMs: 60_000 }),
+        pool: pool({ disruption: { ...underused.disruption, budgets: spent } }),
+      },
+      undefined,
+    ],
+    ['that is empty', 'due', 'empty for 60 s, limit 30 s', emptyAt(60_000), undefined],
+    ['that is empty for a moment', 'later', 'empty for 10 s of 30 s', emptyAt(10_000), undefined],
+    [
+      'that is empty and held by a budget',
+      'stays',
+      'No allowed disruptions for disruption reason Empty due to blocking budget',
+      { ...emptyAt(60_000), pool: pool({ disruption: { ...pool().disruption, budgets: spent } }) },
+      undefined,
+    ],
+    [
+      'that is empty and says do-not-disrupt',
+      'stays',
+      'Disruption is blocked through the "karpenter.sh/do-not-disrupt" annotation',
+      {
+        ...emptyAt(60_000),
+        node: node('n1', { annotations: { [annotations.doNotDisrupt]: 'true' } }),
+      },
+      undefined,
+    ],
+    [
+      'with pods while consolidation is off',
+      'stays',
+      'CONSOLIDATION is none: nodes with pods stay',
+      busy,
+      { consolidates: false },
+    ],
+    [
+      'with pods of a pool that consolidates none',
+      'stays',
+      'NodePool "default" has non-empty consolidation disabled',
+      { pods: [pod('p1')] },
+      undefined,
+    ],
+    [
+      'with pods whose budget allows no eviction',
+      'stays',
+      'Pdb prevents pod evictions: default/web',
+      busy,
+      { budgetsOf: () => [pdb('web', 0)] },
+    ],
+    [
+      'whose pods fit nowhere else, as a solver said',
+      'stays',
+      'pod default/p1 fits on no other node',
+      busy,
+      { said: note('pods-without-place', 'pod default/p1 fits on no other node') },
+    ],
+    [
+      'that a solver was not asked about yet',
+      'due',
+      'a solver is asked whether its pods fit elsewhere',
+      busy,
+      undefined,
+    ],
+    [
+      'that a pod came to lately',
+      'later',
+      'a pod came or went lately: 20 s are left',
+      {
+        ...busy,
+        claim: claim('c1', { lastPodEventMs: nowMs - 10_000 }),
+        pool: pool({ disruption: { ...underused.disruption, consolidateAfterMs: 30_000 } }),
+      },
+      undefined,
+    ],
+  ])('%s: %s', (_what, outcome, summary, more, options) => {
+    const explained = explain(more, options);
+    expect([explained.outcome, explained.summary]).toEqual([
+      outcome,
+      expect.stringContaining(summary),
+    ]);
+  });
+
+  test('is explained cause by cause', () => {
+    const { answers, ...more } = explain(busy, { consolidates: false });
+    expect(more).toMatchObject({ node: 'n1', claim: 'c1', pool: 'NodePool/default' });
+    expect(answers.map(({ about, outcome }) => `${about} ${outcome}`)).toEqual([
+      'expiry stays',
+      'drift stays',
+      'emptiness stays',
+      'consolidation stays',
+    ]);
+  });
+});
