@@ -15,12 +15,15 @@ test.each([
   ),
 );
 
-test.each([
-  ['NodeRepair=true', true],
-  ['NodeRepair=false', false],
-  ['SpotToSpotConsolidation=true', false],
-  ['ReservedCapacity=true, NodeRepair=true, StaticCapacity=false', true],
-  ['NodeRepair=true,NodeRepair=false', false],
-])('%s repairs nodes: %j', (given, nodeRepair) =>
-  expect(featureGates(given)).toEqual({ nodeRepair }),
+test.each<[string, readonly string[]]>([
+  ['NodeRepair=true', ['nodeRepair']],
+  ['NodeRepair=false', []],
+  ['SpotToSpotConsolidation=true', ['spotToSpot']],
+  ['ReservedCapacity=true, NodeRepair=true, StaticCapacity=false', ['nodeRepair']],
+  ['NodeRepair=true,NodeRepair=false', []],
+])('%s switches on %j', (given, on) =>
+  expect(featureGates(given)).toEqual({
+    nodeRepair: on.includes('nodeRepair'),
+    spotToSpot: on.includes('spotToSpot'),
+  }),
 );

@@ -4,21 +4,25 @@ import type { Setting } from './settings.js';
 export type FeatureGates = {
   /** Unhealthy nodes are ended and replaced. */
   readonly nodeRepair: boolean;
+  /** A Spot node may be replaced by a cheaper Spot node. */
+  readonly spotToSpot: boolean;
 };
 
 /** Karpenter's name of each gate that is built here. */
-const built: Readonly<Record<string, keyof FeatureGates>> = { NodeRepair: 'nodeRepair' };
+const built: Readonly<Record<string, keyof FeatureGates>> = {
+  NodeRepair: 'nodeRepair',
+  SpotToSpotConsolidation: 'spotToSpot',
+};
 /** Gates of Karpenter 1.14 that are not built here. They are accepted, so lists can be kept. */
 const others: readonly string[] = [
   'CapacityBuffer',
   'NodeOverlay',
   'ReservedCapacity',
-  'SpotToSpotConsolidation',
   'StaticCapacity',
 ];
 
 /** Karpenter's default of each gate. */
-const defaults: FeatureGates = { nodeRepair: false };
+const defaults: FeatureGates = { nodeRepair: false, spotToSpot: false };
 
 /**
  * Reads `NodeRepair=true,SpotToSpotConsolidation=false`, as Karpenter does, but it throws Error for
@@ -42,7 +46,7 @@ export function featureGates(given: string): FeatureGates {
 export const featureGatesSetting: Setting<FeatureGates | undefined> = {
   env: 'FEATURE_GATES',
   flag: 'feature-gates',
-  help: "Karpenter's feature gates as Name=true, separated by commas. NodeRepair=true ends and replaces unhealthy nodes; the others have no effect.",
+  help: "Karpenter's feature gates as Name=true, separated by commas. NodeRepair=true ends and replaces unhealthy nodes; SpotToSpotConsolidation=true lets a cheaper Spot node replace a Spot node; the others have no effect.",
   fallback: undefined,
   parse: featureGates,
 };

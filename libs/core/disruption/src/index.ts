@@ -1,6 +1,7 @@
 export * from './budgets.js';
 export * from './collection.js';
 export * from './consolidatable.js';
+export * from './consolidation/balance.js';
 export * from './consolidation/candidates.js';
 export * from './consolidation/command.js';
 export * from './consolidation/costs.js';

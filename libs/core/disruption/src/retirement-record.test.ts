@@ -34,6 +34,11 @@ const stopping: Retirement = {
   detail: 'instance_stopped',
 };
 
+test('the plan of a command is read back', () => {
+  const bought: Retirement = { cause: 'underutilized', atMs: 1, detail: 'c', planId: 'p' };
+  expect(parseRetirement(renderRetirement(bought))).toEqual(bought);
+});
+
 describe('beginning a retirement', () => {
   test.each<[string, Retirement | undefined, Retirement, Retirement | undefined]>([
     ['expiry beside an interruption changes nothing', spot, expired, undefined],

@@ -23,6 +23,11 @@ export type Retirement = {
    */
   readonly detail?: string;
   /**
+   * The plan by which a command buys a node for the pods. It is published once, after this record
+   * is written, and nothing else is asked for. Absent: the command buys nothing.
+   */
+  readonly planId?: string;
+  /**
    * When a solver was last asked for a replacement. Written before asking, so a crash costs a wait
    * and never a second node.
    */
@@ -61,7 +66,7 @@ export function parseRetirement(text: string | undefined): Retirement | undefine
     return undefined;
   }
   if (!isRecord(value)) return undefined;
-  const { cause, atMs, detail } = value;
+  const { cause, atMs, detail, planId } = value;
   if (typeof cause !== 'string' || !causes.includes(cause) || typeof atMs !== 'number')
     return undefined;
   const numbers = Object.fromEntries(
@@ -72,6 +77,7 @@ export function parseRetirement(text: string | undefined): Retirement | undefine
     atMs,
     ...numbers,
     ...(typeof detail === 'string' ? { detail } : {}),
+    ...(typeof planId === 'string' ? { planId } : {}),
   };
 }
 
@@ -81,11 +87,12 @@ export const renderRetirement = ({
   atMs,
   deadlineMs,
   detail,
+  planId,
   askedMs,
   unplaced,
   answeredMs,
 }: Retirement): string =>
-  JSON.stringify({ cause, atMs, deadlineMs, detail, askedMs, unplaced, answeredMs });
+  JSON.stringify({ cause, atMs, deadlineMs, detail, planId, askedMs, unplaced, answeredMs });
 
 /** The cause as Karpenter's metrics name it: an interruption by its kind. */
 export const shownCause = ({ cause, detail }: Pick<Retirement, 'cause' | 'detail'>): string =>

@@ -55,6 +55,7 @@ describe('a retirement', () => {
     step({ cause: 'drifted', ...retirement }, { ...more, claim: { conditions, ...more?.claim } });
   const doNotDisrupt = pod('a', { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } });
   const asked = { askedMs: nowMs - 5_000, answeredMs: nowMs - 5_000 };
+  const replaced = { cause: 'underutilized', planId: 'p' } as const;
   test.each([
     ['empty and still empty: ends', step({ cause: 'empty' }, { pods: [] }), 'end'],
     ['empty, but a pod came before the taint: is let go', step({ cause: 'empty' }), 'abandon'],
@@ -137,6 +138,27 @@ describe('a retirement', () => {
     [
       'drifted, and its pool asks for it again: is let go',
       step({ cause: 'drifted', ...asked }, { rooms: ready }),
+      'abandon',
+    ],
+    ['replaced by a command: asks for nothing else, and waits', step(replaced), 'wait'],
+    [
+      'replaced by a command, and its new node is coming, long after the plan: waits',
+      step({ ...replaced, atMs: nowMs - 75_000 }, { rooms: coming }),
+      'wait',
+    ],
+    [
+      'replaced by a command, and its new node is ready: ends',
+      step(replaced, { rooms: ready }),
+      'end',
+    ],
+    [
+      'replaced by a command, and without room after the life of its plan: is let go',
+      step({ ...replaced, atMs: nowMs - 75_000 }),
+      'abandon',
+    ],
+    [
+      'replaced by a command, and its new node is coming for too long: is let go',
+      step({ ...replaced, atMs: nowMs - 600_000 }, { rooms: coming }),
       'abandon',
     ],
     ['expired without pods: ends', step({}, { pods: [daemon('d')] }), 'end'],

@@ -205,6 +205,7 @@ function voluntaryStep(facts: RetirementFacts, limitMs: number): RetirementStep 
   const needy = view.pods.filter(isReschedulable);
   if (needy.every(({ uid }) => rooms.get(uid) === 'ready')) return { kind: 'end' };
   const unplaced = retirement.unplaced ?? 0;
+  if (retirement.planId !== undefined && nowMs < limitMs) return replacedStep(facts, limitMs);
   if (unplaced === 0 && nowMs < limitMs) return askOrWait(facts, limitMs);
   const seconds = Math.floor((nowMs - retirement.atMs) / 1000);
   const message =
@@ -213,6 +214,23 @@ function voluntaryStep(facts: RetirementFacts, limitMs: number): RetirementStep 
       : `its pods have no other place after ${String(seconds)} s`;
   const values = { waitedSeconds: seconds, unplaced, pods: needy.length };
   return { kind: 'abandon', notes: [note('pods-without-place', message, values)] };
+}
+
+/**
+ * Decides the next step for a node that a command replaces: it waits for the node that was bought.
+ * The launcher admits the plan whole, so a pod that has no room in time means that it was refused,
+ * or that the bought node is gone.
+ */
+function replacedStep(
+  { retirement, view, rooms, nowMs, limits }: RetirementFacts,
+  limitMs: number,
+): RetirementStep {
+  const missing = podsWithoutRoom(view.pods, rooms).length;
+  if (missing === 0) return { kind: 'wait', untilMs: limitMs };
+  const admittedMs = retirement.atMs + limits.askAgainMs;
+  if (nowMs < admittedMs) return { kind: 'wait', untilMs: Math.min(limitMs, admittedMs) };
+  const message = `${String(missing)} of its pods have no room in its replacement`;
+  return { kind: 'abandon', notes: [note('replacement-missing', message, { missing })] };
 }
 
 /** Whether no solver has answered for a node without haste, for so long that another may try. */

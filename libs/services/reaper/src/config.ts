@@ -6,8 +6,13 @@ export type ReaperConfig = {
   readonly clusterName: string;
   /** Whether unhealthy nodes are repaired: Karpenter's feature gate NodeRepair. */
   readonly nodeRepair: boolean;
-  /** `delete`: nodes whose pods all fit on others are given up. `none`: only empty nodes are. */
-  readonly consolidation: 'none' | 'delete';
+  /**
+   * `delete`: nodes whose pods all fit on others are given up. `replace`: also nodes for whose pods
+   * one cheaper node can be bought. `none`: only empty nodes are.
+   */
+  readonly consolidation: 'none' | 'delete' | 'replace';
+  /** Whether a Spot node replaces a Spot node: Karpenter's gate SpotToSpotConsolidation. */
+  readonly spotToSpot: boolean;
   readonly disruption: DisruptionConfig;
   readonly termination: TerminationConfig;
   readonly interruption: InterruptionConfig;
@@ -76,6 +81,12 @@ type DisruptionConfig = RetirementLimits & {
   readonly validationDelayMs: number;
   /** The longest search for a command (Karpenter's timeout of single-node consolidation). */
   readonly consolidationSearchMsMax: number;
+  /**
+   * A replacement that saves less is left, in micro-dollars an hour and as a share of the price
+   * before. Karpenter takes any saving. It trades money for pods that move, and keeps small changes
+   * of Spot prices from moving them back and forth.
+   */
+  readonly replacementSavingMin: { readonly microsPerHour: number; readonly share: number };
 };
 
 /** How nodes are drained and their instances ended. */
@@ -175,6 +186,7 @@ type CollectionConfig = CollectionLimits &
 export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
   nodeRepair: false,
   consolidation: 'none',
+  spotToSpot: false,
   disruption: {
     passIntervalMs: 10_000,
     passPauseMs: 500,
@@ -194,6 +206,7 @@ export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
     consolidationWaitMs: 600_000,
     validationDelayMs: 15_000,
     consolidationSearchMsMax: 180_000,
+    replacementSavingMin: { microsPerHour: 1_000, share: 0.02 },
     drainReserveMs: 10_000,
     askAgainMs: 75_000,
     askAgainUrgentMs: 15_000,

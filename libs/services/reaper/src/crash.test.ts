@@ -18,6 +18,8 @@ type Story = {
   readonly replacements: number;
   /** Whether the pods have room on `n2`, so that under-used nodes go. */
   readonly room?: boolean;
+  /** Whether a cheaper node is bought for under-used nodes. */
+  readonly replaces?: boolean;
   readonly seconds: number;
 };
 
@@ -114,7 +116,35 @@ const stories: readonly Story[] = [
     room: true,
     seconds: 150,
   },
+  {
+    name: 'the replacement of a node by a cheaper one',
+    begin: async (cluster) => {
+      await cluster.nodePool('default', {
+        consolidationPolicy: 'WhenEmptyOrUnderutilized',
+        consolidateAfter: '5s',
+        budgets: [{ nodes: '100%' }],
+      });
+      const claimAnnotations = { 'dovetail.sh/price-per-hour': '0.192000' };
+      const { instanceId } = await cluster.node('n1', { claimAnnotations });
+      await cluster.scale('web', 2);
+      await cluster.budget('web', 1);
+      return [instanceId];
+    },
+    happens: () => undefined,
+    nodesLeft: ['new-1'],
+    replacements: 1,
+    replaces: true,
+    // A taint without a plan is taken off after 75 s, and the next search begins within 5 min.
+    seconds: 500,
+  },
 ];
+
+const configOf = ({ room, replaces }: Story) =>
+  replaces === true
+    ? ({ consolidation: 'replace' } as const)
+    : room === true
+      ? ({ consolidation: 'delete' } as const)
+      : {};
 
 /**
  * Plays a story; the first reaper dies at the given effect, another takes over three seconds later.
@@ -126,7 +156,7 @@ async function play(
   const cluster = await new ReaperStage().begin();
   const room = story.room === true;
   const made = new Replacements(cluster, { afterMs: 5_000, node: { cpu: '8' }, room });
-  const config = room ? ({ consolidation: 'delete' } as const) : {};
+  const config = configOf(story);
   const instances = await story.begin(cluster);
   await cluster.pass(2);
   const first = cluster.reaper(death === undefined ? { config } : { config, death });

@@ -1,3 +1,4 @@
+import { type PlanMessage, publishPlan } from '@dovetail/contracts';
 import { annotations } from '@dovetail/core-api';
 import {
   type Candidate,
@@ -5,19 +6,26 @@ import {
   type Command,
   consolidationCandidates,
   type DisruptionNote,
-  judgeRemoval,
   note,
   parseRetirement,
-  unsettledUids,
 } from '@dovetail/core-disruption';
 import { at } from '@dovetail/core-invariant';
+import { isReschedulable } from '@dovetail/core-kube-model';
 import { messageOf, type StopSignal } from '@dovetail/core-ports';
 import { countText } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
+import { channelOf, source } from '../deps.js';
 import { tellExhausted, tellStays } from '../outside/disruption-events.js';
-import { askWhatIf } from '../outside/what-ifs.js';
+import { readNode, readPodsOn } from '../outside/live.js';
 import type { Retirer } from '../retire/retirer.js';
+import { planOfCommand } from './command-plan.js';
+import { type JudgedAnswer, judgeLive } from './judging.js';
+
+/** A command, the answer that it was judged on, and the node that it gives up. */
+type Proposed = Extract<JudgedAnswer, { readonly kind: 'command' }> & {
+  readonly candidate: Candidate;
+};
 
 /** A turn that lasts longer is hung: far over the longest search and the wait after it. */
 const turnMsMax = 900_000;
@@ -26,9 +34,10 @@ const turnMsMax = 900_000;
 const idleMsMax = 300_000;
 
 /**
- * Consolidation: gives up under-used nodes whose pods fit on others, one at a time. A command is
- * proposed on what a solver says, waits, and is judged again. Only then the node is tainted; from
- * there on, its retirement is carried on like any other.
+ * Consolidation: gives up under-used nodes whose pods fit on others, or on one cheaper new node. It
+ * carries out one command at a time. A command is proposed on what a solver says, waits, and is
+ * judged again. Only then the node is tainted. From there on, its retirement is carried on like any
+ * other.
  */
 export class Consolidations {
   readonly #context: ReaperContext;
@@ -106,10 +115,10 @@ export class Consolidations {
     for (const candidate of fresh) {
       if (stop.aborted || deps.clock.nowMs() >= untilMs) return;
       this.#looked.add(candidate.view.claim.uid);
-      const command = await this.#judge(candidate);
-      if (command === undefined) continue;
+      const judged = await this.#judge(candidate);
+      if (judged === undefined) continue;
       this.#looked.clear();
-      return this.#carryOut(command, candidate, stop);
+      return this.#carryOut(judged, stop);
     }
     this.#looked.clear();
     for (const uid of this.#said.keys())
@@ -127,49 +136,93 @@ export class Consolidations {
     });
   }
 
-  /** The command that gives up the candidate, if its pods fit elsewhere. */
-  async #judge(candidate: Candidate): Promise<Command | undefined> {
-    const { deps, cluster } = this.#context;
-    const question = {
-      nodes: [candidate.view.node],
-      pods: candidate.pods,
-      priceBelowMicrosPerHour: 0,
-    };
-    const reply = await askWhatIf(this.#context, question);
-    if (reply === undefined) return undefined;
-    const unsettled = unsettledUids(cluster.views(), deps.clock.nowMs());
-    const whatIf = { plan: reply.plan, position: reply.statePosition };
-    const judged = judgeRemoval(candidate, whatIf, unsettled);
-    if (judged.kind === 'command') return judged.command;
+  /** The command that gives up the candidate, if its pods have another place. */
+  async #judge(candidate: Candidate): Promise<Proposed | undefined> {
+    const judged = await judgeLive(this.#context, candidate);
+    if (judged?.kind === 'command') return { ...judged, candidate };
+    if (judged === undefined) return undefined;
     this.#said.set(candidate.view.claim.uid, judged.note);
     tellStays(this.#context.events, candidate.view, judged.note);
     return undefined;
   }
 
   /** Waits, judges the command again on what is there then, and begins it if it still stands. */
-  async #carryOut(proposed: Command, judged: Candidate, stop: StopSignal): Promise<void> {
+  async #carryOut({ command, candidate }: Proposed, stop: StopSignal): Promise<void> {
     const { deps, config } = this.#context;
-    const { name, moves } = proposed;
-    const about = { command: name, node: judged.view.node.name, claim: judged.view.claim.name };
-    const pods = countText(moves.length, 'pod');
-    deps.log.info('consolidation-proposed', `${about.node} may go: ${pods} fit elsewhere`, about);
+    const { node, claim } = candidate.view;
+    const about = { command: command.name, node: node.name, claim: claim.name };
+    deps.log.info('consolidation-proposed', `${node.name} may go: ${placesOf(command)}`, about);
     await deps.clock.sleep(config.disruption.validationDelayMs, stop);
     if (stop.aborted || this.#isUnderWay()) return;
-    const { uid } = judged.view.claim;
-    const again = this.#find().candidates.find(({ view }) => view.claim.uid === uid);
-    const command = again === undefined ? undefined : await this.#judge(again);
-    if (again === undefined || command === undefined) {
+    const again = this.#find().candidates.find(({ view }) => view.claim.uid === claim.uid);
+    const judged = again === undefined ? undefined : await this.#judge(again);
+    // A node that was to be given up for nothing is not replaced without a wait of its own.
+    if (judged === undefined || judged.command.nodesIn.length > command.nodesIn.length) {
       deps.metrics.count('karpenter_voluntary_disruption_failed_validations_total');
-      deps.log.info('consolidation-outdated', `${about.node} stays: it is needed again`, about);
+      deps.log.info('consolidation-outdated', `${node.name} stays: it is needed again`, about);
       return;
     }
-    const why = note('underutilized', `${about.node} is under-used: ${pods} fit on other nodes`, {
-      command: command.name,
-      pods: moves.length,
-      savedMicrosPerHour: command.priceBeforeMicrosPerHour,
-    });
-    const atMs = deps.clock.nowMs();
-    const retirement = { cause: 'underutilized', atMs, detail: command.name } as const;
-    await this.#retirer.begin(again.view, retirement, why);
+    await (judged.command.nodesIn.length === 0 ? this.#remove(judged) : this.#replace(judged));
   }
+
+  /** Begins to give a node up; from here on its retirement asks for the places of its pods. */
+  async #remove(judged: Proposed, plan?: PlanMessage): Promise<void> {
+    const { command, candidate } = judged;
+    const why = note(
+      'underutilized',
+      `${candidate.view.node.name} is under-used: ${placesOf(command)}`,
+      {
+        command: command.name,
+        pods: command.moves.length,
+        savedMicrosPerHour: command.priceBeforeMicrosPerHour - command.priceAfterMicrosPerHour,
+      },
+    );
+    const retirement = {
+      cause: 'underutilized',
+      atMs: this.#context.deps.clock.nowMs(),
+      detail: command.name,
+      ...(plan === undefined ? {} : { planId: plan.id }),
+    } as const;
+    await this.#retirer.begin(candidate.view, retirement, why);
+  }
+
+  /**
+   * Taints the node first, and then publishes the plan of the command. A crash in between leaves a
+   * taint, which the retirement takes off when no room comes.
+   */
+  async #replace(judged: Proposed): Promise<void> {
+    const { deps, config, cluster } = this.#context;
+    const { command, candidate, reply } = judged;
+    const by = { hash: deps.hash, nowMs: deps.clock.nowMs(), source };
+    const plan = planOfCommand(command, reply, by);
+    await this.#remove(judged, plan);
+    const { claim } = candidate.view;
+    const node = await readNode(deps.kube, cluster, claim);
+    const retirement = parseRetirement(node?.annotations[annotations.retirement]);
+    if (node === undefined || retirement?.planId !== plan.id) return;
+    const moving = new Set(command.moves.map(({ podUid }) => podUid));
+    const pods = (await readPodsOn(deps.kube, node.name)).filter(isReschedulable);
+    const late = pods.find(({ uid }) => !moving.has(uid));
+    if (late !== undefined) {
+      const message = `pod ${late.namespace}/${late.name} came before the taint`;
+      const notes = [note('not-empty', message, { pods: pods.length })];
+      return this.#retirer.abandon({ ...candidate.view, node, pods }, retirement, notes);
+    }
+    await publishPlan(channelOf(deps, config), plan);
+    const { priceAfterMicrosPerHour: price, name } = command;
+    deps.log.info('command-published', `${node.name} is to be replaced by a cheaper node`, {
+      ...{ command: name, plan: plan.id, node: node.name, claim: claim.name },
+      priceMicrosPerHour: price,
+    });
+  }
+}
+
+/** `2 pods fit elsewhere`, or `2 pods fit elsewhere and on a new node`. */
+function placesOf({ moves, nodesIn }: Command): string {
+  const isToNode = moves.some(({ to }) => to.kind === 'node');
+  const places = [
+    ...(isToNode ? ['on other nodes'] : []),
+    ...(nodesIn.length > 0 ? ['on a cheaper new node'] : []),
+  ];
+  return `${countText(moves.length, 'pod')} fit ${places.join(' and ')}`;
 }

@@ -29,6 +29,7 @@ import { abandonRetirement, changeRetirement, taintRetiring } from '../outside/n
 import { tellDisrupted, titled } from './disrupted.js';
 import { Pauses } from './pauses.js';
 import { ReplacementRequests } from './replacement-requests.js';
+import { endUnusedReplacements } from './unused-replacements.js';
 
 type Retired = NodeView & { readonly node: Node };
 /** The steps that a look takes by itself. */
@@ -157,7 +158,7 @@ export class Retirer {
     const refused = await this.#requests.ask(asking, seen.step.pods, retirement.deadlineMs);
     // A node without haste gives its place to others. One with a deadline goes on asking.
     if (refused !== undefined && hasTime(refused.retirement))
-      await this.#abandon(refused.view, refused.retirement, [refused.note]);
+      await this.abandon(refused.view, refused.retirement, [refused.note]);
     return undefined;
   }
 
@@ -223,7 +224,7 @@ export class Retirer {
     } catch (error) {
       // A pod that cannot be read may speak against the end of its node.
       if (!(error instanceof UnreadablePod) || !isVoluntary(retirement)) throw error;
-      await this.#abandon(watched, retirement, [note('not-empty', error.message, {})]);
+      await this.abandon(watched, retirement, [note('not-empty', error.message, {})]);
       return undefined;
     }
   }
@@ -253,7 +254,7 @@ export class Retirer {
   async #do(step: OwnStep, view: Retired, retirement: Retirement): Promise<Again> {
     switch (step.kind) {
       case 'abandon':
-        await this.#abandon(view, retirement, step.notes);
+        await this.abandon(view, retirement, step.notes);
         return undefined;
       case 'end':
         await this.#end(view, retirement, step.note);
@@ -304,13 +305,16 @@ export class Retirer {
     await clearCondition(kube, claim, disruptionReason);
   }
 
-  async #abandon(
+  /** Gives a retirement up: the node is a node like any other again. */
+  async abandon(
     { claim, node }: Retired,
-    { cause }: Retirement,
+    { cause, planId }: Retirement,
     notes: readonly DisruptionNote[],
   ): Promise<void> {
     const { deps, events } = this.#context;
     this.#pauses.begin(claim.uid);
+    // The annotation names the plan, so it stays until the last of its claims is asked to go.
+    if (planId !== undefined) await endUnusedReplacements(this.#context, planId);
     await this.#unmark(claim, node);
     deps.metrics.count('karpenter_voluntary_disruption_queue_failures_total', { reason: cause });
     const message = notes.map((one) => one.message).join('; ');

@@ -1,10 +1,38 @@
-import { type PlanRequest, replacedNodes, servePlanner } from '@dovetail/contracts';
+import {
+  type PlanMessage,
+  type PlanRequest,
+  replacedNodes,
+  servePlanner,
+  workPlans,
+} from '@dovetail/contracts';
 import { annotations, renderPromise } from '@dovetail/core-api';
 import { kubeResources, Stopper } from '@dovetail/core-ports';
 import type { Plan } from '@dovetail/core-scheduling';
 import type { ReadyNodeOptions } from '@dovetail/sim-stage';
 
 import type { ReaperStage } from './reaper-stage.js';
+
+type ReplacementOptions = {
+  readonly afterMs: number;
+  /** How long the solver takes for its answer. */
+  readonly thinkMs?: number;
+  readonly room?: boolean;
+  /** The pods that the launcher admits of the n-th request (from 1); default: all. */
+  readonly admits?: (podUids: readonly string[], request: number) => readonly string[];
+  /** The pods that the solver has a place for; default: all. */
+  readonly places?: (podUids: readonly string[]) => readonly string[];
+  /** Whether the solver has no place for any pod of a request, and says so. */
+  readonly isPlaceless?: (request: PlanRequest) => boolean;
+  /** Whether the solver refuses a request. */
+  readonly refuses?: (request: PlanRequest) => boolean;
+  readonly node?: ReadyNodeOptions;
+  /** An earlier release of the solver: of several nodes it plans the pods and no more. */
+  readonly isFormer?: boolean;
+  /** Whether the launcher admits the plans of commands; default: it does. */
+  readonly admitsCommands?: boolean;
+  /** The price of a new node in micro-dollars an hour; default: 96,000. */
+  readonly priceMicrosPerHour?: number;
+};
 
 /**
  * Plays solvers and the launcher for replacements: every pod goes to one new node, which is there
@@ -13,30 +41,13 @@ import type { ReaperStage } from './reaper-stage.js';
 export class Replacements {
   readonly requests: PlanRequest[] = [];
   readonly made: string[] = [];
+  readonly plans: PlanMessage[] = [];
   readonly #cluster: ReaperStage;
   readonly #stop = new Stopper();
 
-  constructor(
-    cluster: ReaperStage,
-    options: {
-      readonly afterMs: number;
-      /** How long the solver takes for its answer. */
-      readonly thinkMs?: number;
-      readonly room?: boolean;
-      /** The pods that the launcher admits of the n-th request (from 1); default: all. */
-      readonly admits?: (podUids: readonly string[], request: number) => readonly string[];
-      /** The pods that the solver has a place for; default: all. */
-      readonly places?: (podUids: readonly string[]) => readonly string[];
-      /** Whether the solver has no place for any pod of a request, and says so. */
-      readonly isPlaceless?: (request: PlanRequest) => boolean;
-      /** Whether the solver refuses a request. */
-      readonly refuses?: (request: PlanRequest) => boolean;
-      readonly node?: ReadyNodeOptions;
-      /** An earlier release of the solver: of several nodes it plans the pods and no more. */
-      readonly isFormer?: boolean;
-    },
-  ) {
+  constructor(cluster: ReaperStage, options: ReplacementOptions) {
     this.#cluster = cluster;
+    void this.#followPlans(options);
     void servePlanner(
       cluster.channelOf('solver'),
       async (_mode, request) => {
@@ -58,7 +69,7 @@ export class Replacements {
                 ? placeless(request)
                 : planFor(
                     { podUids: options.places?.(request.podUids) ?? request.podUids },
-                    options.room === true,
+                    options,
                   ),
             statePosition: { incarnation: 'one', sequence: 1 },
             ...(request.commit === undefined || options.isFormer === true
@@ -69,6 +80,24 @@ export class Replacements {
       },
       this.#stop,
     );
+  }
+
+  /** Plays the launcher for the plans of commands: all of a plan comes true, or nothing. */
+  async #followPlans(options: ReplacementOptions): Promise<void> {
+    const channel = this.#cluster.channelOf('launcher');
+    for await (const { item, read } of workPlans(channel, this.#stop)) {
+      await item.ack();
+      if (!read.ok || read.value.cause.kind !== 'replacement') continue;
+      const { id, cause, plan } = read.value;
+      this.plans.push(read.value);
+      if (options.admitsCommands === false) continue;
+      const podUids = [...plan.newNodes, ...plan.placements].flatMap((bin) => bin.podUids);
+      const claimAnnotations = { [annotations.admission]: `1.1/${id}/bin-0` };
+      void this.#launch(
+        { podUids, withoutNodes: [], budgetMs: 0, commit: cause },
+        { ...options, node: { ...options.node, claimAnnotations } },
+      );
+    }
   }
 
   stop(): void {
@@ -109,18 +138,21 @@ export class Replacements {
     const promise = this.#promiseFor(request) ?? '';
     await this.#cluster.node(name, {
       ...options.node,
-      claimAnnotations: { [annotations.promise]: promise },
+      claimAnnotations: { ...options.node?.claimAnnotations, [annotations.promise]: promise },
     });
   }
 }
 
 const placeless = ({ podUids }: PlanRequest): Plan => ({
-  ...planFor({ podUids: [] }, true),
+  ...planFor({ podUids: [] }, { afterMs: 0, room: true }),
   placements: [],
   unplaced: podUids.map((podUid) => ({ podUid, reasons: [] })),
 });
 
-function planFor(request: Pick<PlanRequest, 'podUids'>, room: boolean): Plan {
+function planFor(
+  request: Pick<PlanRequest, 'podUids'>,
+  { room = false, priceMicrosPerHour = 96_000 }: ReplacementOptions,
+): Plan {
   const bound = { kind: 'none', priceMicrosPerHour: 0 } as const;
   const placement = {
     nodeName: 'n2',
@@ -132,7 +164,7 @@ function planFor(request: Pick<PlanRequest, 'podUids'>, room: boolean): Plan {
     instanceType: 'm5.large',
     zone: 'us-west-2a',
     capacityType: 'on-demand',
-    priceMicrosPerHour: 96_000,
+    priceMicrosPerHour,
   } as const;
   const newNode = {
     id: 'bin-0',
@@ -156,7 +188,7 @@ function planFor(request: Pick<PlanRequest, 'podUids'>, room: boolean): Plan {
     newNodes: room ? [] : [newNode],
     placements: room ? [placement] : [],
     unplaced: [],
-    priceMicrosPerHour: room ? 0 : 96_000,
+    priceMicrosPerHour: room ? 0 : priceMicrosPerHour,
     bound,
     stats: { pods: request.podUids.length, classes: 1, instanceTypes: 1 },
   };
