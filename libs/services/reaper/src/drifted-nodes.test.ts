@@ -186,7 +186,8 @@ describe('a drifted node', () => {
 
 describe('a drifted node with a pod that may not be evicted', () => {
   const protects: readonly (readonly [string, () => Promise<unknown>, string])[] = [
-    ['do-not-disrupt', () => cluster.pod('p', 'solo', doNotDisrupt), 'do-not-disrupt'],
+    // That is a person's wish, of which no Event tells.
+    ['do-not-disrupt', () => cluster.pod('p', 'solo', doNotDisrupt), ''],
     ['a PodDisruptionBudget', () => cluster.budget('web', 2), 'Pdb prevents pod evictions'],
   ];
   const doNotDisrupt = { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } };

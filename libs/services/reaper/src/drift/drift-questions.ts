@@ -1,10 +1,11 @@
 import type { NodeClaim } from '@dovetail/core-api';
-import type { NodeView } from '@dovetail/core-disruption';
+import { type NodeView, note } from '@dovetail/core-disruption';
 import { isReschedulable } from '@dovetail/core-kube-model';
 import { messageOf, type StopSignal } from '@dovetail/core-ports';
-import { aboutClaim, aboutNode, countText, Wake } from '@dovetail/service-kit';
+import { countText, Wake } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
+import { tellBlocked } from '../outside/disruption-events.js';
 import { askWhatIf } from '../outside/what-ifs.js';
 
 /**
@@ -95,10 +96,8 @@ export class DriftQuestions {
     return true;
   }
 
-  #tellStays({ claim, node }: NodeView, unplaced: number): void {
-    const { events } = this.#context;
+  #tellStays(view: NodeView, unplaced: number): void {
     const message = `${countText(unplaced, 'pod')} of the drifted node would have no other place`;
-    for (const about of [aboutClaim(claim), ...(node === undefined ? [] : [aboutNode(node)])])
-      events.record({ about, type: 'Normal', reason: 'DisruptionBlocked', message });
+    tellBlocked(this.#context.events, view, note('pods-without-place', message, { unplaced }));
   }
 }
