@@ -22,7 +22,8 @@ import { clusterName, hash, Mortal, type Stage } from '@dovetail/sim-stage';
 export const serviceNames = ['pod-watcher', 'solver', 'launcher', 'reaper'] as const;
 export type ServiceName = (typeof serviceNames)[number];
 
-type Ports = {
+/** The ports of a process that reach outside. */
+export type Ports = {
   readonly kube: KubeApi;
   readonly cloud: Cloud;
   readonly queue: InterruptionQueue;
@@ -81,11 +82,19 @@ const starts: Readonly<
     ).run(stop),
 };
 
+/** A planted bug: what a service's ports do instead of what it asks. */
+export type Sabotage = (service: ServiceName, ports: Ports) => Ports;
+
 /** Starts a replica of a service on the stage, as a process that can be killed. */
-export function startService(stage: Stage, name: ServiceName, replica: string): Process {
+export function startService(
+  stage: Stage,
+  name: ServiceName,
+  replica: string,
+  sabotage: Sabotage = (_service, ports) => ports,
+): Process {
   const { kube, cloud } = stage;
   const life: Process = new Mortal(
-    { kube, cloud, queue: cloud, bus: stage.connect() },
+    sabotage(name, { kube, cloud, queue: cloud, bus: stage.connect() }),
     undefined,
     stage.stop.signal,
   );

@@ -3,7 +3,13 @@ import { type Death, region, Stage, Workloads } from '@dovetail/sim-stage';
 
 import { runCommand } from './commands.js';
 import { Narrator } from './narrator.js';
-import { type Process, type ServiceName, serviceNames, startService } from './services.js';
+import {
+  type Process,
+  type Sabotage,
+  type ServiceName,
+  serviceNames,
+  startService,
+} from './services.js';
 import type { Scene } from './transcript.js';
 
 /** Three sizes of two families, so that a reader can follow which is cheapest. */
@@ -17,13 +23,16 @@ export class StoryStage extends Stage {
   readonly workloads: Workloads;
   readonly #processes = new Map<string, Process>();
 
-  constructor() {
+  readonly #sabotage: Sabotage | undefined;
+
+  constructor(sabotage?: Sabotage) {
     super({
       types: fewTypes,
       cloud: { bootDelayMs: 30_000, shutdownDelayMs: 5_000 },
       controlPlane: { without: ['nodeLifecycle'] },
       kubelets: { lostAfterMs: 40_000 },
     });
+    this.#sabotage = sabotage;
     this.narrator = new Narrator(this);
     this.workloads = new Workloads(this);
   }
@@ -37,7 +46,7 @@ export class StoryStage extends Stage {
   }
 
   #startOne(service: ServiceName, replica: string): void {
-    const process = startService(this, service, replica);
+    const process = startService(this, service, replica, this.#sabotage);
     process.stop.addEventListener('abort', () => {
       if (process.dead()) this.narrator.died(replica);
     });

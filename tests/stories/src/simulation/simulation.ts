@@ -1,0 +1,124 @@
+import { runCommand } from '../commands.js';
+import type { Sabotage } from '../services.js';
+import { StoryStage } from '../story-stage.js';
+import { beginning, ending, Hand } from './draw.js';
+import { breachesAtRest, Watchman } from './invariants.js';
+
+/** A simulation's end: the lines that were played, how long they were, and what did not hold. */
+export type Simulated = {
+  readonly lines: readonly string[];
+  /** Virtual time. */
+  readonly hours: number;
+  readonly breaches: readonly string[];
+  /** Everything that happened, as a story tells it. */
+  readonly told: readonly string[];
+};
+
+/** Where the lines come from: drawn on the way, or given. */
+type Source = (stage: StoryStage) => { lines(): readonly string[] | undefined };
+
+async function played(source: Source, sabotage?: Sabotage): Promise<Simulated> {
+  const stage = await new StoryStage(sabotage).begin();
+  const watchman = new Watchman(stage);
+  const lines: string[] = [];
+  const play = async (line: string): Promise<void> => {
+    lines.push(line);
+    const interrupted = /^ec2 interrupts (\S+)$/.exec(line)?.[1];
+    try {
+      if (interrupted !== undefined) watchman.takes(stage.narrator.names.actual(interrupted));
+      await runCommand(stage, line);
+    } catch (error) {
+      // A shrunk story may name what its other half would have made.
+      if (
+        !/^(the story has no|no such process)|not found|NotFound/.test(
+          String((error as Error).message),
+        )
+      )
+        throw error;
+    }
+  };
+  try {
+    const from = source(stage);
+    for (let next = from.lines(); next !== undefined; next = from.lines())
+      for (const line of next) await play(line);
+    return {
+      lines,
+      hours: stage.seconds() / 3_600,
+      breaches: [
+        ...watchman.broken,
+        ...watchman.brokenBudgets(),
+        ...breachesAtRest(stage),
+        ...failures(stage),
+      ],
+      told: stage.narrator.take(),
+    };
+  } finally {
+    stage.end();
+  }
+}
+
+const failures = (stage: StoryStage): readonly string[] =>
+  stage.log.entries
+    .filter(({ level }) => level === 'error')
+    .map(({ name, message }) => `a service failed: ${name}: ${message}`);
+
+/** Plays a drawn story of at least so many virtual hours; all faults end before its last look. */
+export const simulate = (seed: number, hours: number, sabotage?: Sabotage): Promise<Simulated> =>
+  played((stage) => {
+    const hand = new Hand(seed, stage);
+    let part: 'begin' | 'play' | 'end' = 'begin';
+    return {
+      lines() {
+        if (part === 'begin') {
+          part = 'play';
+          return beginning;
+        }
+        if (part === 'end') return undefined;
+        if (stage.seconds() < hours * 3_600) return hand.lines();
+        part = 'end';
+        return ending(1);
+      },
+    };
+  }, sabotage);
+
+/** Plays these lines. */
+export const replay = (lines: readonly string[], sabotage?: Sabotage): Promise<Simulated> =>
+  played(() => {
+    let left: readonly string[] | undefined = lines;
+    return {
+      lines() {
+        const given = left;
+        left = undefined;
+        return given;
+      },
+    };
+  }, sabotage);
+
+/** How to shrink: with the planted bug that was found, and with whom to tell of progress. */
+export type ShrinkOptions = {
+  readonly sabotage?: Sabotage | undefined;
+  readonly tell?: (lines: number) => void;
+};
+
+/**
+ * The shortest story found that still breaks something: halves, quarters and so on of its lines are
+ * left out as long as it does (Zeller's delta debugging). Beginning and end stay.
+ */
+export async function shrunk(
+  lines: readonly string[],
+  { sabotage, tell = () => undefined }: ShrinkOptions = {},
+): Promise<readonly string[]> {
+  const [head, tail] = [lines.slice(0, beginning.length), lines.slice(-ending(1).length)];
+  const breaks = async (part: readonly string[]): Promise<boolean> =>
+    (await replay([...head, ...part, ...tail], sabotage)).breaches.length > 0;
+  let middle = lines.slice(head.length, lines.length - tail.length);
+  for (let size = Math.ceil(middle.length / 2); ; size = Math.ceil(size / 2)) {
+    const before = middle.length;
+    for (let from = 0; from < middle.length;) {
+      const without = [...middle.slice(0, from), ...middle.slice(from + size)];
+      if (await breaks(without)) tell((middle = without).length);
+      else from += size;
+    }
+    if (size <= 1 && middle.length === before) return [...head, ...middle, ...tail];
+  }
+}
