@@ -148,6 +148,22 @@ describe('a drifted node', () => {
     );
   });
 
+  test('that a solver refuses to plan leaves its turn to the next', async () => {
+    await full(['n1', 'n2'], never([{ nodes: '1' }]));
+    const solver = replacements({
+      afterMs: 1_000,
+      node: { cpu: '2' },
+      refuses: ({ withoutNodes }) => withoutNodes.includes('n1'),
+    });
+    reap();
+    await cluster.drift('n1', 'NodePoolDrifted');
+    await cluster.pass(15);
+    await cluster.drift('n2', 'NodePoolDrifted');
+    expect(await cluster.pass(90, gone('claim-n2'))).toBe(true);
+    stays('n1');
+    expect(commits(solver).map(({ withoutNodes }) => withoutNodes)).toEqual([['n2']]);
+  });
+
   test('is given back its place when its replacement does not come', async () => {
     await full(['n1']);
     const solver = replacements({ afterMs: 10_000_000 });

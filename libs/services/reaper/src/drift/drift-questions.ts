@@ -13,10 +13,15 @@ import { askWhatIf } from '../outside/what-ifs.js';
  * was there a moment ago; a retirement whose pods have no place any more is given up.
  */
 const answerMs = 60_000;
+/**
+ * How long a node without an answer gives its turn to others: no solver was there, or it refused.
+ * It trades the start of a replacement for questions in vain.
+ */
+const unansweredMs = 15_000;
 /** A turn that lasts longer is hung: far over the longest wait for an answer. */
 const turnMsMax = 300_000;
 
-type Answer = { readonly atMs: number; readonly canMove: boolean };
+type Answer = { readonly untilMs: number; readonly canMove: boolean };
 
 /**
  * Asks solvers whether the pods of drifted nodes have another place, before anything is done to the
@@ -47,8 +52,8 @@ export class DriftQuestions {
     if (views.length > 0) this.#wake.raise();
   }
 
-  #isOld({ atMs }: Answer): boolean {
-    return this.#context.deps.clock.nowMs() - atMs >= answerMs;
+  #isOld({ untilMs }: Answer): boolean {
+    return this.#context.deps.clock.nowMs() >= untilMs;
   }
 
   /** Asks until `stop`, and calls `onAnswer` after each answer. */
@@ -61,8 +66,8 @@ export class DriftQuestions {
         const view = next;
         try {
           const isAnswered = await vitals.turn('drift', turnMsMax, () => this.#question(view));
-          if (isAnswered) onAnswer();
-          else await clock.sleep(askRetryMs, stop);
+          onAnswer();
+          if (!isAnswered) await clock.sleep(askRetryMs, stop);
         } catch (error) {
           metrics.count('dovetail_loop_failures_total', { loop: 'drift' });
           log.warn(
@@ -81,7 +86,7 @@ export class DriftQuestions {
 
   /** Answers whether a solver has answered. */
   async #question({ claim }: NodeView): Promise<boolean> {
-    const { cluster, deps } = this.#context;
+    const { cluster } = this.#context;
     const view = cluster.viewOf(cluster.claims.get(claim.uid) ?? claim);
     const { node } = view;
     const pods = view.pods.filter(isReschedulable);
@@ -89,11 +94,20 @@ export class DriftQuestions {
       node === undefined
         ? undefined
         : await askWhatIf(this.#context, { nodes: [node], pods, purpose: 'drift' });
-    if (reply === undefined) return false;
-    const { unplaced } = reply.plan;
-    this.#answers.set(claim.uid, { atMs: deps.clock.nowMs(), canMove: unplaced.length === 0 });
-    if (unplaced.length > 0) this.#tellStays(view, unplaced.length);
-    return true;
+    const unplaced = reply?.plan.unplaced.length ?? 0;
+    this.#note(claim, {
+      canMove: reply !== undefined && unplaced === 0,
+      forMs: reply === undefined ? unansweredMs : answerMs,
+    });
+    if (unplaced > 0) this.#tellStays(view, unplaced);
+    return reply !== undefined;
+  }
+
+  #note(
+    { uid }: NodeClaim,
+    { canMove, forMs }: { readonly canMove: boolean; readonly forMs: number },
+  ): void {
+    this.#answers.set(uid, { untilMs: this.#context.deps.clock.nowMs() + forMs, canMove });
   }
 
   #tellStays(view: NodeView, unplaced: number): void {
