@@ -4,7 +4,7 @@ import { type KubeApi, type KubeObject, kubeResources } from '@dovetail/core-por
 
 import { percentile } from '../observed.js';
 
-/** What a day cost, and what the pods felt of it. */
+/** The cost of a day, and how its pods fared. */
 export type DayMeasured = {
   /** Seconds of every instance that ran, times its price. */
   readonly dollars: number;

@@ -10,6 +10,8 @@ import {
   awsPlaceOf,
   awsSettings,
   commonSettings,
+  dollars,
+  durationMs,
   featureGatesSetting,
   leaderSettings,
   oneOf,
@@ -17,6 +19,7 @@ import {
   type Shell,
   systemHash,
   text,
+  wholeNumber,
 } from '@dovetail/runtime';
 import { EventRecorder, runBeside } from '@dovetail/service-kit';
 import { createReaper, defaultReaperConfig, reaperMetrics } from '@dovetail/service-reaper';
@@ -40,6 +43,27 @@ const settings = {
     fallback: 'none' as const,
     parse: oneOf('none', 'delete', 'replace'),
   },
+  consolidationMovePauseMs: {
+    env: 'CONSOLIDATION_MOVE_PAUSE',
+    flag: 'consolidation-move-pause',
+    help: 'How long pods that consolidation moved, and nodes that it bought, are left alone, unless the next move pays for both; 0: they are not.',
+    fallback: defaultReaperConfig.disruption.movePauseMs,
+    parse: durationMs,
+  },
+  consolidationSavingMin: {
+    env: 'CONSOLIDATION_SAVING_MIN',
+    flag: 'consolidation-saving-min',
+    help: 'The least saving of a replacement, in US dollars an hour.',
+    fallback: defaultReaperConfig.disruption.replacementSavingMin.microsPerHour / 1e6,
+    parse: dollars,
+  },
+  consolidationSavingPercent: {
+    env: 'CONSOLIDATION_SAVING_PERCENT',
+    flag: 'consolidation-saving-percent',
+    help: 'The least saving of a replacement, in percent of the price of the node that goes.',
+    fallback: defaultReaperConfig.disruption.replacementSavingMin.share * 100,
+    parse: wholeNumber({ least: 0, most: 100 }),
+  },
 } as const;
 
 await runService(
@@ -54,7 +78,7 @@ await runService(
 
 function assemble(shell: Shell<typeof settings>): Assembled {
   const { metrics, clock, vitals } = shell;
-  const { clusterName, natsUrl, replicaName, kubeconfig, consolidation, ...given } = shell.settings;
+  const { clusterName, natsUrl, replicaName, kubeconfig, ...given } = shell.settings;
   const mayWrite = (): boolean => leadership.keepsOthersAway();
   const api = connectKubernetes({
     log: shell.log,
@@ -81,13 +105,26 @@ function assemble(shell: Shell<typeof settings>): Assembled {
   const deps = { kube, urgentKube: shell.watched(api.urgent), cloud, ...around };
   const service = createReaper(
     { ...deps, ...queueOf(aws, given.interruptionQueue) },
-    { clusterName, ...defaultReaperConfig, consolidation, ...given.featureGates },
+    { clusterName, ...configOf(shell.settings) },
   );
   const close = (): Promise<void> => {
     aws.close();
     return bus.close();
   };
   return { service: runBeside(service, (stop) => events.run(stop)), close };
+}
+
+/** The settings of disruption, with the limits that keep pods from moving back and forth. */
+function configOf({ consolidation, featureGates, ...given }: Shell<typeof settings>['settings']) {
+  const disruption = {
+    ...defaultReaperConfig.disruption,
+    movePauseMs: given.consolidationMovePauseMs,
+    replacementSavingMin: {
+      microsPerHour: Math.round(given.consolidationSavingMin * 1e6),
+      share: given.consolidationSavingPercent / 100,
+    },
+  };
+  return { ...defaultReaperConfig, consolidation, ...featureGates, disruption };
 }
 
 /** The queue of interruption notices, if one is named. */

@@ -79,6 +79,11 @@ type DisruptionConfig = RetirementLimits & {
    * moves that the next pods would have made needless.
    */
   readonly validationDelayMs: number;
+  /**
+   * Pods that a command moved, and nodes that it bought, are left alone for this long, unless the
+   * next command pays for both moves. Karpenter has no such time. It trades money for evictions.
+   */
+  readonly movePauseMs: number;
   /** The longest search for a command (Karpenter's timeout of single-node consolidation). */
   readonly consolidationSearchMsMax: number;
   /**
@@ -205,6 +210,7 @@ export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
     unansweredExpiryMs: 300_000,
     consolidationWaitMs: 600_000,
     validationDelayMs: 15_000,
+    movePauseMs: 1_800_000,
     consolidationSearchMsMax: 180_000,
     replacementSavingMin: { microsPerHour: 1_000, share: 0.02 },
     drainReserveMs: 10_000,

@@ -21,6 +21,7 @@ import { readNode, readPodsOn } from '../outside/live.js';
 import type { Retirer } from '../retire/retirer.js';
 import { planOfCommand } from './command-plan.js';
 import { type JudgedAnswer, judgeLive } from './judging.js';
+import { markDestinations } from './moved-pods.js';
 
 /** A command, the answer that it was judged on, and the node that it gives up. */
 type Proposed = Extract<JudgedAnswer, { readonly kind: 'command' }> & {
@@ -162,6 +163,7 @@ export class Consolidations {
       deps.log.info('consolidation-outdated', `${node.name} stays: it is needed again`, about);
       return;
     }
+    await markDestinations(this.#context, judged.command);
     await (judged.command.nodesIn.length === 0 ? this.#remove(judged) : this.#replace(judged));
   }
 

@@ -13,6 +13,7 @@ import {
 
 import type { ReaperContext } from '../context.js';
 import { askWhatIf } from '../outside/what-ifs.js';
+import { movedTooSoon } from './moved-pods.js';
 
 /** A command with the solver's answer that it was judged on, or the reason why its node stays. */
 export type JudgedAnswer =
@@ -38,8 +39,9 @@ export async function judgeLive(
   const judged = judge(context, candidate, reply);
   if (judged.kind === 'stays') return judged;
   const totals = poolTotalsOf(context.cluster.views());
-  const imbalance = imbalanceOf(judged.command, [candidate], totals);
-  return imbalance === undefined ? { ...judged, reply } : { kind: 'stays', note: imbalance };
+  const held =
+    imbalanceOf(judged.command, [candidate], totals) ?? movedTooSoon(context, judged.command);
+  return held === undefined ? { ...judged, reply } : { kind: 'stays', note: held };
 }
 
 function judge(

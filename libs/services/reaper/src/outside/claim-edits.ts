@@ -4,7 +4,13 @@ import {
   type NodeClaim,
   terminationFinalizer,
 } from '@dovetail/core-api';
-import { consolidatableType, emptySinceAnnotation } from '@dovetail/core-disruption';
+import {
+  consolidatableType,
+  emptySinceAnnotation,
+  type MovedHere,
+  movedHereAnnotation,
+  renderMovedHere,
+} from '@dovetail/core-disruption';
 import { isoSeconds } from '@dovetail/core-kube-model';
 import { type KubeDeletes, type KubeObject, kubeResources } from '@dovetail/core-ports';
 import {
@@ -75,6 +81,16 @@ export const writeEmptySince = (
     const text = sinceMs === undefined ? null : new Date(sinceMs).toISOString();
     return { metadata: { annotations: { [emptySinceAnnotation]: text } } };
   });
+
+/** Writes that a command moves pods to the claim's node, so that the next leaves them alone. */
+export const writeMovedHere = (
+  kube: KubeChanges,
+  claim: ClaimRef,
+  moved: MovedHere,
+): Promise<KubeObject | undefined> =>
+  changeLive(kube, place(claim), () => ({
+    metadata: { annotations: { [movedHereAnnotation]: renderMovedHere(moved) } },
+  }));
 
 /** The parts of a claim's status that tell how long its node has been at rest. Absent: as it is. */
 export type RestStatus = {

@@ -70,6 +70,7 @@ export class Replacements {
                 : planFor(
                     { podUids: options.places?.(request.podUids) ?? request.podUids },
                     options,
+                    this.#cluster.find(kubeResources.nodes, 'n2')?.metadata.uid,
                   ),
             statePosition: { incarnation: 'one', sequence: 1 },
             ...(request.commit === undefined || options.isFormer === true
@@ -152,14 +153,10 @@ const placeless = ({ podUids }: PlanRequest): Plan => ({
 function planFor(
   request: Pick<PlanRequest, 'podUids'>,
   { room = false, priceMicrosPerHour = 96_000 }: ReplacementOptions,
+  nodeUid = 'uid',
 ): Plan {
   const bound = { kind: 'none', priceMicrosPerHour: 0 } as const;
-  const placement = {
-    nodeName: 'n2',
-    nodeUid: 'uid',
-    podUids: request.podUids,
-    topologyGroups: [],
-  };
+  const placement = { nodeName: 'n2', nodeUid, podUids: request.podUids, topologyGroups: [] };
   const option = {
     instanceType: 'm5.large',
     zone: 'us-west-2a',
