@@ -66,8 +66,8 @@ const own = ({ settings }: Help): readonly Setting[] =>
 const text = `# Settings
 
 Made by \`npm run settings-reference\` from each service's \`--help\`; do not edit by hand. A flag wins over its variable, a variable over the
-default; an empty variable counts as absent. A service that cannot use a setting does not start, and names the flag, the value and the
-remedy. Durations are written \`250ms\`, \`10s\`, \`1h30m\`. The chart's values are in \`deploy/helm/dovetail/values.yaml\`.
+default; an empty variable counts as absent. A service that cannot use a setting does not start: it names the flag, the value and the
+remedy, and ends with exit code 64. Durations are written \`250ms\`, \`10s\`, \`1h30m\`, up to a day. The chart's values are in \`deploy/helm/dovetail/values.yaml\`.
 
 AWS credentials are not settings: they are found as the AWS SDK finds them (for EKS: a role on the service account). Services listen for
 \`/healthz\`, \`/readyz\`, \`/metrics\` and \`/debug/state\`.

@@ -4,12 +4,12 @@ import {
   caBundle,
   cidrBlock,
   commonSettings,
+  instanceProfileName,
   leaderSettings,
   oneOf,
   planningSettings,
   type SettingsOf,
   shareBelowOne,
-  text,
   wholeNumber,
   yesOrNo,
 } from '@dovetail/runtime';
@@ -85,7 +85,7 @@ export const launcherSettings = {
     flag: 'default-instance-profile',
     help: 'Instance profile for classes that name neither role nor profile (legacy AWSNodeTemplates and inline providers).',
     fallback: '',
-    parse: text,
+    parse: instanceProfileName,
   },
 } as const;
 

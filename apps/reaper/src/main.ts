@@ -15,10 +15,10 @@ import {
   featureGatesSetting,
   leaderSettings,
   oneOf,
+  queueName,
   runService,
   type Shell,
   systemHash,
-  text,
   wholeNumber,
 } from '@dovetail/runtime';
 import { EventRecorder, runBeside } from '@dovetail/service-kit';
@@ -33,7 +33,7 @@ const settings = {
     flag: 'interruption-queue',
     help: 'Name of the SQS queue with interruption notices; none: no notices are read.',
     fallback: '',
-    parse: text,
+    parse: queueName,
   },
   featureGates: featureGatesSetting,
   consolidation: {

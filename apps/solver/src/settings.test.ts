@@ -50,8 +50,13 @@ test.each<[string, string, Partial<typeof defaultSolverConfig>]>([
   }),
 );
 
-test.each(['31s', '1h', '-1s', '5', '1.5s'])('BOUND_TIME=%s is refused', (value) =>
-  expect(() => settingsOf({ BOUND_TIME: value })).toThrow(
-    new RegExp(`BOUND_TIME\\) is "${value}": give `),
-  ),
-);
+describe.each(['BOUND_TIME', 'PLAN_BUDGET', 'REQUEST_BUDGET_MAX'])('%s', (name) => {
+  test.each(['31s', '30001ms', '1h', '-1s', '5', '1.5s'])('=%s is refused', (value) =>
+    expect(() => settingsOf({ [name]: value })).toThrow(
+      new RegExp(`${name}\\) is "${value}": give `),
+    ),
+  );
+  test.each(['0', '0s', '30s'])('=%s is accepted', (value) =>
+    expect(() => settingsOf({ [name]: value })).not.toThrow(),
+  );
+});

@@ -33,6 +33,15 @@ function boundTime(given: string): number {
   throw new Error('give at most 30s: the decision of a plan does not wait longer');
 }
 
+/** The launcher refuses plans older than 60 s, so a longer search would never be admitted. */
+const planBudgetMsMax = 30_000;
+
+function planBudget(given: string): number {
+  const ms = durationMs(given);
+  if (ms <= planBudgetMsMax) return ms;
+  throw new Error('give at most 30s: the launcher refuses plans older than 60s');
+}
+
 function percent(given: string): number {
   const permille = permilleOf(given);
   if (permille !== undefined) return permille / 10;
@@ -53,16 +62,16 @@ export const solverSettings = {
   budgetMs: {
     env: 'PLAN_BUDGET',
     flag: 'plan-budget',
-    help: 'Time for improving a plan of pending pods.',
+    help: 'Time for improving a plan of pending pods, at most 30s.',
     fallback: defaultSolverConfig.budgetMs,
-    parse: durationMs,
+    parse: planBudget,
   },
   requestBudgetMaxMs: {
     env: 'REQUEST_BUDGET_MAX',
     flag: 'request-budget-max',
-    help: 'The most time for improving a requested plan; a request for more gets this much.',
+    help: 'The most time for improving a requested plan; a request for more gets this much. At most 30s.',
     fallback: defaultSolverConfig.requestBudgetMaxMs,
-    parse: durationMs,
+    parse: planBudget,
   },
   boundMs: {
     env: 'BOUND_TIME',

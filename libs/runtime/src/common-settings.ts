@@ -1,5 +1,14 @@
 import { hostname } from 'node:os';
 
+import { absoluteUrl } from './cluster-settings.js';
+import {
+  awsRegion,
+  listenHost,
+  namespaceName,
+  natsServers,
+  readableFile,
+  replicaName,
+} from './name-settings.js';
 import { durationMs, oneOf, type Setting, type SettingsOf, text, wholeNumber } from './settings.js';
 
 const setting = <T>(definition: Setting<T>): Setting<T> => definition;
@@ -17,14 +26,14 @@ export const commonSettings = {
     flag: 'nats-url',
     help: 'Address of NATS with JetStream, 2.11 or newer; several separated by commas.',
     fallback: 'nats://127.0.0.1:4222',
-    parse: text,
+    parse: natsServers,
   }),
   natsCredentials: setting({
     env: 'NATS_CREDENTIALS',
     flag: 'nats-credentials',
     help: 'Path of a NATS credentials file; none: no credentials.',
     fallback: '',
-    parse: text,
+    parse: readableFile,
   }),
   natsReplicas: setting({
     env: 'NATS_REPLICAS',
@@ -45,7 +54,7 @@ export const commonSettings = {
     flag: 'http-host',
     help: 'Address to listen on; ::: every address, IPv6 and IPv4.',
     fallback: '::',
-    parse: text,
+    parse: listenHost,
   }),
   logLevel: setting({
     env: 'LOG_LEVEL',
@@ -59,7 +68,7 @@ export const commonSettings = {
     flag: 'replica-name',
     help: 'Name of this replica in leases, plans and logs.',
     fallback: hostname(),
-    parse: text,
+    parse: replicaName,
   }),
   testClockFile: setting({
     env: 'TEST_CLOCK_FILE',
@@ -77,7 +86,7 @@ export const leaderSettings = {
     flag: 'kubeconfig',
     help: "Path of a kubeconfig; none: the pod's own service account, or kubectl's default.",
     fallback: '',
-    parse: text,
+    parse: readableFile,
   }),
   kubeQps: setting({
     env: 'KUBE_CLIENT_QPS',
@@ -98,7 +107,7 @@ export const leaderSettings = {
     flag: 'lease-namespace',
     help: "Namespace of this service's Lease.",
     fallback: 'kube-system',
-    parse: text,
+    parse: namespaceName,
   }),
   leaseDurationMs: setting({
     env: 'LEASE_DURATION',
@@ -139,14 +148,14 @@ export const awsSettings = {
     env: 'AWS_REGION',
     flag: 'aws-region',
     help: 'Region of the nodes.',
-    parse: text,
+    parse: awsRegion,
   }),
   endpoint: setting({
     env: 'AWS_ENDPOINT_URL',
     flag: 'aws-endpoint-url',
     help: "One endpoint for every AWS service, for twins and private stand-ins; none: AWS' own.",
     fallback: '',
-    parse: text,
+    parse: absoluteUrl,
   }),
   assumeRoleArn: setting({
     env: 'ASSUME_ROLE_ARN',
@@ -195,7 +204,7 @@ function clusterNameOf(given: string): string {
 
 /** A clock that runs ahead would end every node as expired, so no pod may be given one. */
 function testClockFile(given: string): string {
-  if (process.env['KUBERNETES_SERVICE_HOST'] === undefined) return given;
+  if (process.env['KUBERNETES_SERVICE_HOST'] === undefined) return text(given);
   throw new Error('leave it out: this process runs in a cluster, where only the real time counts');
 }
 
@@ -206,7 +215,7 @@ function leaseDuration(given: string): number {
 }
 
 function roleArn(given: string): string {
-  if (/^arn:[a-z-]+:iam::\d{12}:role\/\S+$/.test(given)) return given;
+  if (/^arn:[a-z-]+:iam::\d{12}:role\/[\w+=,.@/-]+$/.test(given)) return given;
   throw new Error('give the ARN of a role, such as arn:aws:iam::111122223333:role/dovetail');
 }
 

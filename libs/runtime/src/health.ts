@@ -1,6 +1,7 @@
-import type { Log, Service } from '@dovetail/core-ports';
+import { type Log, messageOf, type Service } from '@dovetail/core-ports';
 import { fastify, type FastifyInstance } from 'fastify';
 
+import { SettingsError } from './settings.js';
 import type { ProcessVitals } from './vitals.js';
 
 /** The state of a service as HTTP shows it. */
@@ -83,7 +84,11 @@ async function listen(
   try {
     await server.listen({ port, host });
   } catch (error) {
-    if (host !== '::' || !isWithoutIpv6(error)) throw error;
+    if (host !== '::' || !isWithoutIpv6(error))
+      throw new SettingsError(
+        `--http-host (or HTTP_HOST) ${host} and --http-port (or HTTP_PORT) ${port}: ${messageOf(error)}. Give an address of this machine and a port that is free.`,
+        { cause: error },
+      );
     await server.listen({ port, host: '0.0.0.0' });
   }
 }

@@ -8,6 +8,7 @@ export * from './kube-failures.js';
 export * from './lease.js';
 export * from './log.js';
 export * from './metrics.js';
+export * from './name-settings.js';
 export * from './service.js';
 export * from './settings.js';
 export * from './shell.js';

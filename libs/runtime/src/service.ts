@@ -68,17 +68,23 @@ export function exitOnUncaught(log: Log): void {
   process.on('uncaughtException', end('uncaught-exception'));
 }
 
+/** 64 is EX_USAGE of sysexits, as for the commands of `dovetail`. */
+const exitCodes = { settings: 64, failed: 1 } as const;
+
 /**
  * Runs a program's main. An error becomes one readable message and an exit code; a wrong setting
- * never prints a bare stack.
+ * never prints a bare stack. `exit` ends the process; by default it ends once nothing keeps it.
  */
-export async function runMain(main: () => Promise<void>): Promise<void> {
+export async function runMain(
+  main: () => Promise<void>,
+  exit: (code: number) => void = (code) => (process.exitCode = code),
+): Promise<void> {
   try {
     await main();
   } catch (error) {
     const isSettings = error instanceof SettingsError;
     process.stderr.write(`${isSettings ? error.message : stackOf(error)}\n`);
-    process.exitCode = isSettings ? 64 : 1;
+    exit(isSettings ? exitCodes.settings : exitCodes.failed);
   }
 }
 

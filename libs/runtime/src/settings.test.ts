@@ -93,9 +93,38 @@ test.each([
   ['0', 0],
 ])('the duration %s is %i ms', (given, expected) => expect(durationMs(given)).toBe(expected));
 
-test.each(['', '10', '00', '1d', 's', '10s ', '1.5h', '-1s'])(
+test.each(['', '10', '00', '1d', 's', '10s ', '1.5h', '-1s', '1e3s', 'NaN', '1 s'])(
   'the duration %j is refused',
   (given) => expect(() => durationMs(given)).toThrow(/give a duration/),
+);
+
+test.each(['24h1ms', '1441m', '9999999999h'])(
+  'the duration %s is refused: a timer beyond 24 days would end at once',
+  (given) => expect(() => durationMs(given)).toThrow('give a duration of at most 24h'),
+);
+test('a duration may be a whole day', () => expect(durationMs('24h')).toBe(86_400_000));
+
+test.each(['0', '7', '10', '010'])('%j is a whole number from 0 to 10', (given) =>
+  expect(wholeNumber({ least: 0, most: 10 })(given)).toBe(Number(given)),
+);
+test.each(['', ' ', ' 1', '1 ', '-1', '11', '1e0', '0x1', '1.0', 'NaN', '9'.repeat(16)])(
+  '%j is no whole number from 0 to 10',
+  (given) =>
+    expect(() => wholeNumber({ least: 0, most: 10 })(given)).toThrow(
+      'give a whole number from 0 to 10',
+    ),
+);
+test('both ends of a range belong to it', () => {
+  const read = wholeNumber({ least: 2, most: 3 });
+  expect([read('2'), read('3')]).toEqual([2, 3]);
+  for (const beyond of ['1', '4']) expect(() => read(beyond)).toThrow('from 2 to 3');
+});
+
+test.each(['/etc/nats/creds', 'a path/with spaces', 'ü'])('%j is a text', (given) =>
+  expect(text(given)).toBe(given),
+);
+test.each([' ', 'a ', '\ta', 'a\nb', 'a\u0000b'])('%j is no text of a setting', (given) =>
+  expect(() => text(given)).toThrow('give it without spaces around it'),
 );
 
 test('choices and booleans take only what they name', () => {

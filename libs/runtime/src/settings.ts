@@ -110,8 +110,14 @@ function shown(name: string, value: unknown): string {
   return value % 1_000 === 0 ? `${value / 1_000}s` : `${value}ms`;
 }
 
-/** Parsers for settings. Each says in its error which values it accepts. */
-export const text = (given: string): string => given;
+/**
+ * Reads a text, such as a path. A space at its end or a line break is a slip of the one who wrote
+ * it, and would fail much later. The reader throws Error with the remedy.
+ */
+export function text(given: string): string {
+  if (given === given.trim() && !/\p{Cc}/u.test(given)) return given;
+  throw new Error('give it without spaces around it and without line breaks');
+}
 
 /**
  * Reads a whole number of the range, both ends included. The reader throws Error with the remedy.
@@ -121,8 +127,8 @@ export function wholeNumber(range: {
   readonly most: number;
 }): (given: string) => number {
   return (given) => {
-    const value = Number(given);
-    if (Number.isInteger(value) && value >= range.least && value <= range.most) return value;
+    const value = /^[0-9]{1,15}$/.test(given) ? Number(given) : Number.NaN;
+    if (value >= range.least && value <= range.most) return value;
     throw new Error(`give a whole number from ${range.least} to ${range.most}`);
   };
 }
@@ -136,16 +142,24 @@ export function dollars(given: string): number {
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
-/** Turns `250ms`, `10s`, `1h30m` or `0` into milliseconds. It throws Error with the remedy. */
+/** A timer of Node.js ends at once beyond 24 days. No service has a use for more than one. */
+const durationMsMax = 24 * 3_600_000;
+
+/**
+ * Turns `250ms`, `10s`, `1h30m` or `0` into milliseconds, up to a day. It throws Error with the
+ * remedy.
+ */
 export function durationMs(given: string): number {
   if (given === '0') return 0;
   const parts = [...given.matchAll(/(\d+)(ms|s|m|h)/g)];
   if (parts.length === 0 || parts.map(([whole]) => whole).join('') !== given)
     throw new Error('give a duration such as 250ms, 10s or 1h30m');
-  return parts.reduce(
+  const ms = parts.reduce(
     (sum, [, amount, unit]) => sum + Number(amount) * (unitMs[unit ?? ''] ?? 0),
     0,
   );
+  if (ms > durationMsMax) throw new Error('give a duration of at most 24h');
+  return ms;
 }
 
 /** Reads one of the choices, written exactly so. The reader throws Error with the remedy. */

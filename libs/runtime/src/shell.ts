@@ -82,7 +82,7 @@ export function runService<S extends SettingsTable>(
   program: Program<S>,
   assemble: (shell: Shell<S>) => Assembled,
 ): Promise<void> {
-  return runMain(async () => {
+  const main = async (): Promise<void> => {
     const settings = settingsOf(program);
     if (settings === undefined) return;
     const stopping = stopOnSignals();
@@ -102,7 +102,9 @@ export function runService<S extends SettingsTable>(
     );
     stop.addEventListener('abort', () => void server.close(), { once: true });
     await runToEnd({ service, close, log, stopping, exit: (code) => process.exit(code) });
-  });
+  };
+  // Connections that were opened before a failure would keep the process, deaf to signals.
+  return runMain(main, (code) => process.exit(code));
 }
 
 /** Returns undefined if the user asked for help, after printing it. Throws SettingsError. */
