@@ -8,6 +8,7 @@ import {
   podOf,
   podsOf,
   poolOf,
+  selecting,
   typeOf,
 } from './testing/objects.js';
 import { codesOf, planScenario } from './testing/scenario.js';
@@ -51,6 +52,27 @@ describe('limits hold exactly, whichever option is launched', () => {
         .newNodes.map((node) => node.pool.name)
         .sort(),
     ).toEqual(['first', 'second']));
+});
+
+test('where a limit cannot hold all, pods of each class are tried first, also one class alone', () => {
+  const requests = (cpu: number) => ({ cpu, memory: mebibytes(100), pods: 1 });
+  const large = podsOf('large', 3, {
+    requests: requests(1800),
+    labels: { app: 'large' },
+    requiredPodAntiAffinity: [
+      {
+        topologyKey: 'kubernetes.io/hostname',
+        selector: selecting({ app: 'large' }),
+        namespaces: [],
+      },
+    ],
+  });
+  const made = planScenario({
+    pods: [...large, ...podsOf('small', 8, { requests: requests(150) })],
+    pools: [poolOf('default', { limits: { cpu: 4000 } })],
+  });
+  // Two large pods on nodes of their own would leave no room for eight of the others.
+  expect(made.unplaced.map(({ podUid }) => podUid).sort()).toEqual(['large-1', 'large-2']);
 });
 
 describe('minValues', () => {

@@ -317,3 +317,18 @@ describe('hostname spread that counts every node', () => {
     ]);
   });
 });
+
+test('a spread that leaves the capacity type open takes that of the heaviest pool', () => {
+  const capacityKey = 'karpenter.sh/capacity-type';
+  const selling = (type: string) => ({
+    requirements: [{ key: capacityKey, operator: 'In' as const, values: [type] }],
+  });
+  const made = planScenario({
+    pods: podsOf('w', 1, web({ topologySpread: [spread(capacityKey, { maxSkew: 2 })] })),
+    pools: [
+      poolOf('heavy', { weight: 9, ...selling('on-demand') }),
+      poolOf('light', selling('spot')),
+    ],
+  });
+  expect(made.newNodes.map(({ pool }) => pool.name)).toEqual(['heavy']);
+});

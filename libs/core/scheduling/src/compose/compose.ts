@@ -17,6 +17,11 @@ type Composed = Outcome & { readonly steps: number; readonly dearer: number };
  * of a second plan for the chance that it is cheaper.
  */
 const sequencePodsMax = 256;
+/**
+ * The most classes with pods left out of which each is also placed first alone. Each costs the time
+ * of another plan.
+ */
+const rescuesMax = 6;
 const dollarsOf = ({ engine }: Outcome): number =>
   engine.fresh.reduce((sum, bin) => sum + engine.priceOf(bin), 0);
 
@@ -86,7 +91,8 @@ function composeOnce(world: World): Composed {
 /**
  * Returns the best of several ways of placing classes one by one. The first is Karpenter's. The
  * second joins a node only where that is no dearer than another node. The others are tried only if
- * pods are left out: they place the classes of these pods first, and ignore preferences.
+ * pods are left out: they place the classes of these pods first, all or one of them, and ignore
+ * preferences.
  */
 function composeInSequence(world: World): Composed {
   const built = (manner?: Manner): Composed => ({
@@ -106,6 +112,9 @@ function composeInSequence(world: World): Composed {
   const first = new Set([...best.left.keys()].filter((index) => numberAt(best.left, index) > 0));
   rescued({ joining: 'always', preferences: 'tried', first });
   rescued({ joining: 'always', preferences: 'ignored' });
+  if (podsOf(world) <= sequencePodsMax && first.size <= rescuesMax)
+    for (const index of first)
+      rescued({ joining: 'always', preferences: 'tried', first: new Set([index]) });
   return best;
 }
 

@@ -37,7 +37,7 @@ export class Engine {
   /** Shapes pinned to domains, kept for `candidatesOf`. */
   readonly pinned = new Map<
     string,
-    readonly { readonly shape: Shape; readonly specs: readonly PinSpec[]; readonly price: number }[]
+    readonly { readonly shape: Shape; readonly specs: readonly PinSpec[] }[]
   >();
   /** Shapes and pins of pods with the same roles, kept for `candidatesOf`. */
   readonly choices = new Map<

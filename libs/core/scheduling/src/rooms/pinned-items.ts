@@ -46,11 +46,14 @@ function choicesOf(
   return choices;
 }
 
+/** The weight of some pools, and the lowest price per unit of CPU among their offers. */
+type Rank = { readonly weight: number; readonly price: number };
+
 /**
- * Returns the lowest price per unit of CPU among the offers of the heaviest pools that admit the
- * shape. It ranks candidates that are otherwise equal.
+ * Ranks candidates that are otherwise equal: by the heaviest pools that admit the shape, then by
+ * their lowest price per unit of CPU.
  */
-function pricePerCore(engine: Engine, shape: Shape): number {
+function rankOf(engine: Engine, shape: Shape): Rank {
   const { states, templates } = engine.world;
   let best = Infinity;
   let weight = -1;
@@ -62,14 +65,14 @@ function pricePerCore(engine: Engine, shape: Shape): number {
     for (const { type, offering } of state.frontier)
       best = Math.min(best, offering.priceMicrosPerHour / Math.max(1, float64At(type.room, 0)));
   }
-  return best;
+  return { weight, price: best };
 }
 
-type Pinned = { readonly shape: Shape; readonly specs: readonly Spec[]; readonly price: number };
+type Pinned = { readonly shape: Shape; readonly specs: readonly Spec[] };
 
 /**
- * Returns the ways to pin a shape to domains of some keys, cheapest first. Equal prices stay in the
- * order of domain names.
+ * Returns the ways to pin a shape to domains of some keys: those of the heaviest pools first, then
+ * the cheapest. Equal ones stay in the order of domain names.
  */
 function pinnedShapes(engine: Engine, shape: Shape, roles: Roles): readonly Pinned[] {
   const optional = roles.domainKeys.map((key) =>
@@ -84,9 +87,10 @@ function pinnedShapes(engine: Engine, shape: Shape, roles: Roles): readonly Pinn
         text: specs.map(({ key, values }) => `${key}=${values[0]}`).join(','),
         requirements: requirementsOf(specs),
       });
-      return { shape: pinned, specs, price: pricePerCore(engine, pinned) };
+      return { shape: pinned, specs, rank: rankOf(engine, pinned) };
     })
-    .sort((a, b) => a.price - b.price);
+    .sort((a, b) => b.rank.weight - a.rank.weight || a.rank.price - b.rank.price)
+    .map(({ shape: pinned, specs }): Pinned => ({ shape: pinned, specs }));
   engine.pinned.set(text, made);
   return made;
 }
@@ -138,8 +142,8 @@ function choicesFor(
 }
 
 /**
- * Returns the items that pods of a class may become on new nodes, cheapest domains first, then by
- * name. Some of them may only join planned nodes (`openableOf`).
+ * Returns the items that pods of a class may become on new nodes, heaviest pools first, then
+ * cheapest domains, then by name. Some of them may only join planned nodes (`openableOf`).
  */
 export function candidatesOf(
   engine: Engine,
