@@ -81,6 +81,13 @@ describe('what cannot be read is said with file, line and field', () => {
     ],
     ['quantity.yaml', pod, /quantity\.yaml:7: .*cpu/],
     [
+      'priority.yaml',
+      pod
+        .replace('cpu: many', 'cpu: null')
+        .replace('spec:\n', 'spec:\n  priority: 99999999999999999999\n'),
+      /priority\.yaml:5: spec\.priority: .* at most 2147483647/,
+    ],
+    [
       'flow.yaml',
       `# comments\n---\n${pod.replace('kind: Pod', 'kind: &anchor Pod')}`,
       /flow\.yaml:9: .*cpu/,

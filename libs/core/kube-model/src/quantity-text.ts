@@ -119,7 +119,8 @@ export function resourcesOf(raw: unknown): ParsedResources {
   const amounts: Record<string, number> = {};
   if (typeof raw !== 'object' || raw === null) return { ok: true, value: amounts };
   for (const [name, text] of Object.entries(raw)) {
-    const amount = parseResource(name, text);
+    // The API server reads null as 0 here.
+    const amount = text === null ? 0 : parseResource(name, text);
     if (amount === undefined) return { ok: false, name, value: text };
     amounts[name] = amount;
   }

@@ -12,6 +12,7 @@ import {
   readText,
   readTextMap,
   requirementsOf,
+  withoutNulls,
 } from '@dovetail/core-kube-model';
 
 import { labels } from '../names.js';
@@ -127,7 +128,7 @@ const reservedPrefixes = ['kubernetes.io/cluster', 'dovetail.sh/'];
 
 /** Reads the tags of a class. Tags by which Dovetail finds its own objects are refused. */
 export function readTags(raw: unknown, field: string): Readonly<Record<string, string>> {
-  const tags = readTextMap(raw, field);
+  const tags = readTextMap(withoutNulls(raw), field);
   for (const key of Object.keys(tags).sort()) {
     if (key === '') throw new Malformed(field, tags, 'a tag needs a key: remove the empty one');
     if (reservedTags.includes(key) || reservedPrefixes.some((prefix) => key.startsWith(prefix)))

@@ -12,6 +12,7 @@ import {
   readRecord,
   readText,
   readTextMap,
+  withoutNulls,
 } from '@dovetail/core-kube-model';
 
 import { karpenterClassHash } from '../karpenter-hash.js';
@@ -43,7 +44,7 @@ const families: readonly AmiFamily[] = [
 
 function readTermTags(item: Raw, path: string): Readonly<Record<string, string>> | undefined {
   if (item['tags'] === undefined || item['tags'] === null) return undefined;
-  const tags = readTextMap(item['tags'], `${path}.tags`);
+  const tags = readTextMap(withoutNulls(item['tags']), `${path}.tags`);
   const empty = Object.keys(tags).find((key) => key === '' || tags[key] === '');
   if (empty !== undefined)
     throw new Malformed(

@@ -129,3 +129,8 @@ test('a negative limit is refused by name, and zero is a limit', () => {
   expect(readLimits({ cpu: '0', nodes: '3' }, 'limits')).toEqual({ cpu: 0, nodes: 3 });
   expect(() => readLimits({ memory: '-1Gi' }, 'limits')).toThrow('limits.memory: ');
 });
+
+test('nulls in maps of a custom resource are dropped, as the API server drops them', () => {
+  expect(readLimits({ cpu: null, memory: '1Gi' }, 'spec.limits')).toEqual({ memory: 1024 ** 3 });
+  expect(readNodeLabels({ a: null, b: 'c' }, 'labels')).toEqual({ b: 'c' });
+});

@@ -10,6 +10,7 @@ import {
   readTaints,
   readText,
   readTextMap,
+  withoutNulls,
 } from '@dovetail/core-kube-model';
 
 import type { Condition, ConditionStatus } from '../claim.js';
@@ -61,7 +62,7 @@ export const conditionIsTrue = (conditions: readonly Condition[], type: string):
 
 /** Reads the labels of new nodes: qualified names with label values, none of them restricted. */
 export function readNodeLabels(raw: unknown, field: string): Readonly<Record<string, string>> {
-  const map = readTextMap(raw, field);
+  const map = readTextMap(withoutNulls(raw), field);
   for (const key of Object.keys(map).sort()) {
     const value = map[key] ?? '';
     if (!isQualifiedName(key))

@@ -1,4 +1,4 @@
-import { Malformed, readTextMap } from '@dovetail/core-kube-model';
+import { Malformed, readTextMap, withoutNulls } from '@dovetail/core-kube-model';
 
 import type { AmiSelectorTerm, SelectorTerm } from '../node-class.js';
 
@@ -52,7 +52,7 @@ function readLegacySelector(
   field: string,
   specials: readonly Special[],
 ): readonly AmiSelectorTerm[] {
-  const map = readTextMap(raw, field);
+  const map = readTextMap(withoutNulls(raw), field);
   const choices: Choice[] = [];
   for (const key of Object.keys(map).sort()) {
     const special = specialKeys[key];

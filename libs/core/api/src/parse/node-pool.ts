@@ -14,6 +14,7 @@ import {
   readRequiredText,
   readText,
   readTextMap,
+  withoutNulls,
 } from '@dovetail/core-kube-model';
 
 import { karpenterPoolHash } from '../karpenter-hash.js';
@@ -157,7 +158,10 @@ function readTemplate(spec: Raw): Template {
       : readDurationMs(node['expireAfter'], `${field}.expireAfter`, { allowNever: true });
   return {
     labels: readNodeLabels(metadata['labels'], 'spec.template.metadata.labels'),
-    annotations: readTextMap(metadata['annotations'], 'spec.template.metadata.annotations'),
+    annotations: readTextMap(
+      withoutNulls(metadata['annotations']),
+      'spec.template.metadata.annotations',
+    ),
     ...readPoolTaints(node, field),
     requirements: readPoolRequirements(node['requirements'], `${field}.requirements`),
     classRef: readClassRef(node['nodeClassRef'], `${field}.nodeClassRef`),

@@ -13,6 +13,7 @@ import {
   readRequiredText,
   readText,
   readTextMap,
+  withoutNulls,
 } from '@dovetail/core-kube-model';
 
 import { contentHash } from '../content-hash.js';
@@ -117,7 +118,7 @@ type LegacyTemplate = Pick<
 function readLegacyTemplate(spec: Raw, provisionerName: string): LegacyTemplate {
   return {
     labels: readNodeLabels(spec['labels'], 'spec.labels'),
-    annotations: readTextMap(spec['annotations'], 'spec.annotations'),
+    annotations: readTextMap(withoutNulls(spec['annotations']), 'spec.annotations'),
     ...readPoolTaints(spec, 'spec'),
     classRef: readProviderRef(spec, provisionerName),
     ...(spec['kubeletConfiguration'] === undefined || spec['kubeletConfiguration'] === null

@@ -12,6 +12,7 @@ import {
   readTextMap,
   readTexts,
   readTimeMs,
+  withoutNulls,
 } from './raw.js';
 
 /** The metadata that every projected object shares. */
@@ -70,9 +71,9 @@ export function managedAnnotations(
   );
 }
 
-/** Reads a resource list. A bad quantity names its own path. */
+/** Reads a resource list of a custom resource or a status. A bad quantity names its own path. */
 export function readResources(raw: unknown, field: string): Resources {
-  const parsed = resourcesOf(readRecord(raw, field));
+  const parsed = resourcesOf(readRecord(withoutNulls(raw), field));
   if (!parsed.ok)
     throw new Malformed(
       `${field}.${parsed.name}`,

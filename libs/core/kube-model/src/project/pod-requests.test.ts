@@ -118,6 +118,11 @@ describe('the CPU that kube-scheduler counts', () => {
 
 test('one pod is always counted', () => expect(podRequests({})).toEqual({ pods: 1 }));
 
+test('a null is 0, as the API server reads it', () =>
+  expect(podRequests({ containers: [{ resources: { requests: { cpu: null } } }] })).toEqual({
+    pods: 1,
+  }));
+
 describe('the laws of requests', () => {
   const amounts = fc.array(fc.nat({ max: 4000 }), { maxLength: 4 });
   const pods = (

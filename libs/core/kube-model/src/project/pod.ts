@@ -20,6 +20,9 @@ import {
 } from './raw.js';
 import { readTolerations } from './terms.js';
 
+/** Kubernetes' type of a priority. */
+const int32 = { min: -2_147_483_648, max: 2_147_483_647 };
+
 const readAnnotations = new Set([
   'karpenter.sh/do-not-disrupt',
   'controller.kubernetes.io/pod-deletion-cost',
@@ -170,7 +173,7 @@ type SpecPart = Omit<
 function readSpec(spec: Raw, meta: Pick<Meta, 'name' | 'labels'>): SpecPart {
   return {
     ...optional('nodeName', readText(spec['nodeName'], 'spec.nodeName') || undefined),
-    priority: readInteger(spec['priority'], 'spec.priority') ?? 0,
+    priority: readInteger(spec['priority'], 'spec.priority', int32) ?? 0,
     ...optional(
       'priorityClassName',
       readText(spec['priorityClassName'], 'spec.priorityClassName') || undefined,

@@ -134,7 +134,17 @@ export function readFlag(raw: unknown, field: string): boolean | undefined {
   return raw;
 }
 
-/** Reads a map of texts. An absent one is empty. */
+/**
+ * The object without its nulls, as the API server stores a custom resource: it drops a null where
+ * the schema does not allow one. In its own kinds and in metadata it keeps the key with the zero
+ * value.
+ */
+export const withoutNulls = (raw: unknown): unknown =>
+  isRecord(raw)
+    ? Object.fromEntries(Object.entries(raw).filter(([, value]) => value !== null))
+    : raw;
+
+/** Reads a map of texts. An absent one is empty, and a null is an empty text as for the server. */
 export function readTextMap(raw: unknown, field: string): Readonly<Record<string, string>> {
   const map: Record<string, string> = {};
   for (const [key, value] of Object.entries(readRecord(raw, field)))
