@@ -12,7 +12,7 @@ export type ExplainRequest = {
 };
 
 /** Exit codes: done; bad flags; no such node (EX_NOINPUT); the reaper cannot be asked. */
-export const explainExitCodes = { done: 0, badInput: 64, notFound: 66, unavailable: 69 } as const;
+const explainExitCodes = { done: 0, badInput: 64, notFound: 66, unavailable: 69 } as const;
 
 /** Where the command writes: results to `out`, messages for people to `err`. */
 type Output = { out(text: string): void; err(text: string): void };

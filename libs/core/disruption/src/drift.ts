@@ -20,7 +20,7 @@ import { type DisruptionNote, note } from './refusal.js';
 import { conditionTrueSinceMs, type NodeView } from './view.js';
 
 /** Why a node is no longer what its pool and class ask for, in Karpenter's words and order. */
-export type DriftReason =
+type DriftReason =
   | 'NodePoolDrifted'
   | 'RequirementsDrifted'
   | 'InstanceTypeNotFound'
@@ -58,7 +58,7 @@ const unknown = Symbol('unknown');
 type Finding = string | typeof unknown | undefined;
 
 /** A type counts as gone after this time (Karpenter's). EC2's lists may lack a type for a while. */
-export const typeMissingMsMin = 3_600_000;
+const typeMissingMsMin = 3_600_000;
 
 type Hashes = Readonly<Record<string, string>>;
 

@@ -17,7 +17,7 @@ import { isEnding, type NodeView } from './view.js';
 export type ExplainedOutcome = 'goes' | 'due' | 'later' | 'stays';
 
 /** The answer about one cause for which a node may go, or about one thing that holds it. */
-export type Explained = {
+type Explained = {
   readonly about:
     'retirement' | 'expiry' | 'drift' | 'emptiness' | 'consolidation' | 'blocks' | 'budgets';
   readonly outcome: ExplainedOutcome;

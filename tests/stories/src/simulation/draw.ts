@@ -38,7 +38,7 @@ const zones = ['us-west-2a', 'us-west-2b'] as const;
 
 type Move = { readonly weight: number; readonly lines: (hand: Hand) => readonly string[] };
 
-/** What may happen next, and how often. */
+/** The moves that may come next, and how often each does. */
 const moves: readonly Move[] = [
   { weight: 8, lines: (hand) => hand.scale() },
   { weight: 4, lines: (hand) => hand.kill() },

@@ -21,7 +21,7 @@ const claimTag = 'karpenter.sh/nodeclaim';
 const reclaimSeconds = 600;
 
 /**
- * Watches what must hold at every moment.
+ * Watches the laws that hold at every moment.
  * - No claim has two living instances.
  * - No service ends an instance whose claim stands.
  * - No drain leaves an app with fewer pods than its budget allows.
@@ -74,7 +74,7 @@ export class Watchman {
   }
 }
 
-/** What must hold some time after the last fault. Returns a line for each breach. */
+/** The laws that hold some time after the last fault. Returns a line for each breach. */
 export function breachesAtRest(stage: StoryStage): readonly string[] {
   return [...strandedPods(stage), ...unpaired(stage)];
 }
