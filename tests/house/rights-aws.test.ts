@@ -70,9 +70,7 @@ async function seen(
   const during = async <T>(method: string, run: () => Promise<T>): Promise<T> => {
     calls.length = 0;
     const value = await run();
-    // IAM knows no right to a batch: it needs the right of its single action.
-    const rights = calls.map((call) => call.replace(/^(sqs:.*)Batch$/, '$1'));
-    actions.set(method, sorted([...(actions.get(method) ?? []), ...rights]));
+    actions.set(method, sorted([...(actions.get(method) ?? []), ...calls]));
     return value;
   };
   for (const method of [
@@ -176,7 +174,9 @@ const calledBy = (service: string): readonly string[] => {
     ...methodsOf(service),
     ...(/\bqueue\.receive\(/.test(sourcesOf(service)) ? ['queue'] : []),
   ].flatMap((method) => actions.get(method) ?? [`nothing was seen of cloud.${method}`]);
-  return sorted(direct.flatMap((action) => [action, ...(implied[action] ?? [])])).filter(
+  // IAM knows no right to a batch: it needs the right of its single action.
+  const rights = direct.map((action) => action.replace(/^(sqs:.*)Batch$/, '$1'));
+  return sorted(rights.flatMap((action) => [action, ...(implied[action] ?? [])])).filter(
     (action) => action !== needsNoRight,
   );
 };
