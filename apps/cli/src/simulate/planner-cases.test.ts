@@ -151,18 +151,8 @@ describe('a limit that is used up leaves room on planned nodes', () => {
     ],
     [
       'limit-of-sixteen-cores',
-      'sixteen cores hold 32 of 50 pods, all of the limit being in use',
-      [
-        '$0.0800 c-2x in a|b|c: big0 big1 small0 small1',
-        '$0.0800 c-2x in a|b|c: big10 big11 small10 small11',
-        '$0.0800 c-2x in a|b|c: big12 big13 small12 small13',
-        '$0.0800 c-2x in a|b|c: big14 big15 small14 small15',
-        '$0.0800 c-2x in a|b|c: big16 big17 small16 small17',
-        '$0.0800 c-2x in a|b|c: big18 big19 small18 small19',
-        '$0.0800 c-2x in a|b|c: big2 big3 small2 small20',
-        '$0.0800 c-2x in a|b|c: big4 big5 small21 small22',
-        'left out (pool-limit): 18 pods',
-      ],
+      'sixteen cores on one node hold 46 of 50 pods, where nodes of two cores hold 32',
+      ['$0.8000 m-16x in a|b|c: 46 pods', 'left out (pool-limit): big6 big7 big8 big9'],
     ],
     [
       'limit-and-soft-spread',
