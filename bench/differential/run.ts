@@ -19,6 +19,8 @@ async function withRefusals(
 ): Promise<Difference> {
   if (difference.reason !== undefined || difference.what !== 'fewer pods') return difference;
   const alone = placedOnlyHere(world, peer).map((pod) => ({ ...world, pods: [pod] }));
+  // The peer answers nothing when it is asked nothing.
+  if (alone.length === 0) return difference;
   const refused = (await planAllWithPeer(alone)).some(({ unplaced }) => unplaced > 0);
   return refused ? { ...difference, reason: 'Karpenter refuses a pod that has room' } : difference;
 }
