@@ -39,8 +39,7 @@ describe.each(await worlds())('consolidation by deletion, on the %s world', (wor
         (await at.list(kubeResources.events)).some(
           (event) => event['reason'] === reason && String(event['message']).includes(text),
         ),
-      // Another cause that was told before keeps a node quiet for two minutes.
-      180_000,
+      90_000,
     );
 
   /** One pod of each node goes, and its neighbour stays. */

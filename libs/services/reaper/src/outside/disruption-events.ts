@@ -23,8 +23,6 @@ const wished: ReadonlySet<string> = new Set<DisruptionNote['code']>([
   'pod-protected',
 ]);
 
-/** An Event DisruptionBlocked of a node is a repeat whatever it says (Karpenter's). */
-const blockedRepeat: EventRepeat = { sameAs: 'blocked' };
 /** An Event Unconsolidatable of a node is repeated after 15 min, whatever it says (Karpenter's). */
 const unconsolidatableRepeat: EventRepeat = { sameAs: 'unconsolidatable', afterMs: 900_000 };
 /** An Event of a pool's spent budget is repeated after 1 min: budgets change each minute. */
@@ -33,12 +31,16 @@ const budgetRepeat: EventRepeat = { afterMs: 60_000 };
 type Events = Pick<EventRecorder, 'record'>;
 const type = 'Normal';
 
-/** Tells on node and claim why they may not be disrupted now, as Karpenter does. */
+/**
+ * Tells on node and claim why they may not be disrupted now. Another cause is told at once:
+ * Karpenter, which looks every ten seconds, keeps it back for two minutes. This service looks when
+ * something changes, so that the cause would stay unsaid.
+ */
 export function tellBlocked(events: Events, view: NodeView, note: DisruptionNote): void {
   const { code, message } = note;
   if (wished.has(code)) return;
   for (const about of subjectsOf(view))
-    events.record({ about, type, reason: 'DisruptionBlocked', message }, blockedRepeat);
+    events.record({ about, type, reason: 'DisruptionBlocked', message });
 }
 
 /** Tells why consolidation leaves a node: for its pool or its place, or blocked for now. */
