@@ -1,10 +1,11 @@
-import { annotations, taints } from '@dovetail/core-api';
+import { taints } from '@dovetail/core-api';
 import { allocatableOf, catalogFor } from '@dovetail/core-ec2-model';
 import { kubeResources } from '@dovetail/core-ports';
 import { boundByScheduler } from '@dovetail/test-support/binding';
 import {
   claims,
   events,
+  fleetsRequested,
   instances,
   labelOf,
   ourNodes,
@@ -88,19 +89,6 @@ function expectCheapest(options: ReadonlySet<string>, types: ReturnType<typeof t
     ),
   ).toEqual([]);
 }
-
-/** The fleet request that a claim carries: the launch template of each type. */
-type Configs = readonly {
-  readonly launchTemplateName: string;
-  readonly overrides: readonly (readonly [instanceType: string, ...rest: unknown[]])[];
-}[];
-
-const configsOf = (intent: string): Configs =>
-  (
-    JSON.parse(intent.slice(intent.indexOf(' ') + 1)) as {
-      readonly request: { readonly configs: Configs };
-    }
-  ).request.configs;
 
 /**
  * The changes of nodes that a watch shows, in its order: `<node> tainted` (with the retirement
@@ -208,9 +196,7 @@ describe.each(await worlds())('scenario team1-zonal-spread on the %s world', (wo
   });
 
   test("a launch template is made for each configuration, and its user data is Bottlerocket's, merged with the team's label", async () => {
-    const configs = (await claims(at)).flatMap((claim) =>
-      configsOf(claim.metadata.annotations?.[annotations.launchIntent] ?? ''),
-    );
+    const configs = (await fleetsRequested(at)).flatMap((fleet) => fleet.configs);
     const templates = await launchTemplates(at);
     expect(templates.map(({ name }) => name).toSorted()).toEqual(
       [...new Set(configs.map(({ launchTemplateName }) => launchTemplateName))].toSorted(),
@@ -223,7 +209,7 @@ describe.each(await worlds())('scenario team1-zonal-spread on the %s world', (wo
       const types = new Set(
         configs
           .filter(({ launchTemplateName }) => launchTemplateName === name)
-          .flatMap(({ overrides }) => overrides.map(([type]) => type)),
+          .flatMap(({ overrides }) => overrides.map(({ instanceType }) => instanceType)),
       );
       const podsMax = new Set(
         catalogFor('eu-west-1')

@@ -125,6 +125,19 @@ export const instances = async (world: TestWorld): Promise<readonly TwinInstance
     (instance) => instance.state !== 'terminated' && instance.state !== 'shutting-down',
   );
 
+/** A fleet request as EC2 got it. */
+export type FleetRequested = {
+  readonly fleetId: string;
+  readonly configs: readonly {
+    readonly launchTemplateName: string;
+    readonly overrides: readonly { readonly instanceType: string; readonly zone?: string }[];
+  }[];
+};
+
+/** Every fleet request that EC2 carried out, in order. */
+export const fleetsRequested = (world: TestWorld): Promise<readonly FleetRequested[]> =>
+  world.cloud<readonly FleetRequested[]>('GET', 'fleets');
+
 /** Makes a node that exists already and belongs to no pool: ready, with room. */
 export async function addForeignNode(
   world: TestWorld,

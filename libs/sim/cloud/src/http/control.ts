@@ -219,6 +219,17 @@ const controls: Readonly<Record<string, Control>> = {
     types: twin.account.types.length,
   }),
   'GET instances': listInstances,
+  'GET fleets': (twin) =>
+    twin.fleets
+      .all()
+      .map(({ id, input: { clientToken, configs } }) => ({
+        fleetId: id,
+        clientToken,
+        configs: configs.map(({ template, overrides }) => ({
+          launchTemplateName: template.name,
+          overrides,
+        })),
+      })),
   'GET templates': (twin) =>
     twin.templates.describe({ filters: [] }).map(({ id, name, tags }) => ({ id, name, tags })),
   'GET calls': (twin) => twin.gate.counts(),
