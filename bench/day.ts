@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
 import { kubeResources } from '@dovetail/core-ports';
-import { poolManifest } from '@dovetail/test-support/workload';
+import { deployments, poolManifest } from '@dovetail/test-support/workload';
 import { isUnavailable, obtainKarpenter, waitFor } from '@dovetail/testbed';
 
 import { appManifest } from './day/manifests.js';
@@ -12,14 +12,6 @@ import { type DayMeasured, instancesOf, meterDay } from './day/meter.js';
 import { keep, tableOf } from './day/report.js';
 import { type Day, type DayEvent, dayOf } from './day/trace.js';
 import { type BenchLab, type BenchLabOptions, openLab } from './lab.js';
-
-const deployments = {
-  group: 'apps',
-  version: 'v1',
-  kind: 'Deployment',
-  plural: 'deployments',
-  namespaced: true,
-} as const;
 
 /** Who kept the cluster, and what the day cost. */
 export type Kept = DayMeasured & { readonly by: string };

@@ -1,10 +1,7 @@
-import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
-
 import Table from 'cli-table3';
 
+import { keepRun, markdown, writePage } from './kept.js';
 import type { NoticesResults } from './notices.js';
-
-const results = new URL('results/', import.meta.url);
 
 /** The goal for the 99th percentile. */
 const goalMs = 1_000;
@@ -42,8 +39,6 @@ export function tableOf(run: NoticesResults): string {
   return table.toString();
 }
 
-const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-
 const preamble = [
   '# From a Spot notice to the taint, measured',
   '',
@@ -53,14 +48,7 @@ const preamble = [
 ];
 
 /** Keeps the run as a line, and writes the page of all runs. */
-export async function keep(run: NoticesResults): Promise<void> {
-  await mkdir(results, { recursive: true });
-  const file = new URL('notices.ndjson', results);
-  await appendFile(file, `${JSON.stringify(run)}\n`);
-  const runs = (await readFile(file, 'utf8'))
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as NoticesResults);
-  const page = [...preamble, row(head), row(head.map(() => '---')), ...runs.map(rowOf).map(row)];
-  await writeFile(new URL('notices.md', results), `${page.join('\n')}\n`);
-}
+export const keep = async (run: NoticesResults): Promise<void> => {
+  const runs = await keepRun('notices', run);
+  await writePage('notices', `${preamble.join('\n')}\n${markdown(head, runs.map(rowOf))}\n`);
+};

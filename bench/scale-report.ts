@@ -1,7 +1,6 @@
-import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
-
 import Table from 'cli-table3';
 
+import { keepRun, markdown, writePage } from './kept.js';
 import type { Use } from './sampled.js';
 import type { Notices, Phase, ScaleResults } from './scale.js';
 
@@ -13,7 +12,6 @@ const rssMbMax: Readonly<Record<string, number>> = {
   'pod-watcher': 400,
   'solver-0': 400,
 };
-const results = new URL('results/', import.meta.url);
 
 const number = (value: number): string => Math.round(value).toLocaleString('en-US');
 const against = (value: number, target: number): string =>
@@ -126,20 +124,8 @@ export function tableOf(run: ScaleResults): string {
 }
 
 /** Keeps the run as a line and writes the page of the newest run of each size. */
-export async function keep(run: ScaleResults): Promise<void> {
-  await mkdir(results, { recursive: true });
-  const file = new URL('scale.ndjson', results);
-  await appendFile(file, `${JSON.stringify(run)}\n`);
-  const runs = (await readFile(file, 'utf8'))
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as ScaleResults);
-  await writeFile(new URL('scale.md', results), pageOf(runs));
-}
-
-const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-const markdown = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n');
+export const keep = async (run: ScaleResults): Promise<void> =>
+  writePage('scale', pageOf(await keepRun('scale', run)));
 
 const preamble = [
   '# Many nodes, measured',

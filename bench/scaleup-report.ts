@@ -1,12 +1,10 @@
-import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
-
 import Table from 'cli-table3';
 
+import { keepRun, markdown, writePage } from './kept.js';
 import type { Many, ScaleupResults } from './scaleup.js';
 
 /** Targets in milliseconds. */
 const targets = { oneP50: 200, oneP99: 500, manyClaims: 1_000 } as const;
-const results = new URL('results/', import.meta.url);
 
 const ms = (value: number): string => `${Math.round(value).toLocaleString('en-US')} ms`;
 const against = (value: number, targetMs: number): string =>
@@ -49,20 +47,9 @@ export function tableOf(run: ScaleupResults): string {
  * Keeps the run as a line and writes the page of all runs: the newest of each world in full, then
  * one row for each.
  */
-export async function keep(run: ScaleupResults): Promise<void> {
-  await mkdir(results, { recursive: true });
-  const file = new URL('scaleup.ndjson', results);
-  await appendFile(file, `${JSON.stringify(run)}\n`);
-  const runs = (await readFile(file, 'utf8'))
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as ScaleupResults);
-  await writeFile(new URL('scaleup.md', results), pageOf(runs));
-}
+export const keep = async (run: ScaleupResults): Promise<void> =>
+  writePage('scaleup', pageOf(await keepRun('scaleup', run)));
 
-const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-const markdown = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n');
 const circumstances = (run: ScaleupResults): string =>
   `${run.at}, ${run.cpus} CPUs for everything, load ${run.loadBefore.toFixed(1)} before, solvers: ${run.solvers}`;
 

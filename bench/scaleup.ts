@@ -2,20 +2,12 @@ import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 
 import { type KubeObject, kubeResources } from '@dovetail/core-ports';
-import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
+import { deploymentManifest, deployments, poolManifest } from '@dovetail/test-support/workload';
 import { waitFor } from '@dovetail/testbed';
 
 import { type BenchLab, openLab } from './lab.js';
 import { observe, type Observed, percentile } from './observed.js';
 import { keep, tableOf } from './scaleup-report.js';
-
-const deployments = {
-  group: 'apps',
-  version: 'v1',
-  kind: 'Deployment',
-  plural: 'deployments',
-  namespaced: true,
-} as const;
 
 /**
  * A deployment of this many pods. All times but those `After…` count from the request that creates

@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
-import { appendFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
 import Table from 'cli-table3';
 
+import { keepRun } from './kept.js';
 import { manifestsOf } from './worlds/deployments.js';
 import { generatedWorld, type Rules } from './worlds/generated.js';
 
@@ -116,7 +117,5 @@ async function keep(run: SimulateResults): Promise<void> {
     ...(run.met === undefined ? [] : [run.met ? 'met' : 'missed']),
   ]);
   process.stdout.write(`${table.toString()}\n`);
-  const folder = new URL('results/', import.meta.url);
-  await mkdir(folder, { recursive: true });
-  await appendFile(new URL('simulate.ndjson', folder), `${JSON.stringify(run)}\n`);
+  await keepRun('simulate', run);
 }

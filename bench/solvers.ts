@@ -1,4 +1,4 @@
-import { appendFile, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -28,6 +28,7 @@ import {
 } from '@dovetail/testbed';
 import Table from 'cli-table3';
 
+import { keepRun } from './kept.js';
 import { generatedWorld } from './worlds/generated.js';
 import { type BenchWorld, nodeClass } from './worlds/objects.js';
 
@@ -324,7 +325,5 @@ async function keep(run: SolversResults): Promise<void> {
     `${run.timesMedian.toFixed(2)} of ${run.wanted}: ${run.met ? 'met' : 'missed'}`,
   ]);
   process.stdout.write(`${table.toString()}\n`);
-  const folder = new URL('results/', import.meta.url);
-  await mkdir(folder, { recursive: true });
-  await appendFile(new URL('solvers.ndjson', folder), `${JSON.stringify(run)}\n`);
+  await keepRun('solvers', run);
 }

@@ -1,10 +1,7 @@
-import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
-
 import Table from 'cli-table3';
 
 import type { DayResults, Kept } from '../day.js';
-
-const results = new URL('../results/', import.meta.url);
+import { keepRun, markdown, writePage } from '../kept.js';
 
 const head = [
   'kept by',
@@ -50,16 +47,12 @@ export function tableOf(run: DayResults): string {
   return table.toString();
 }
 
-const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-
 const sectionOf = (run: DayResults): readonly string[] => [
   `## ${run.at}: ${run.world === 'real' ? 'real control plane' : 'twins'}, seed ${run.seed}`,
   '',
   `${run.minutes} minutes, ${run.apps} apps, ${run.cpus} CPUs for everything, load ${run.loadBefore.toFixed(1)} before.`,
   '',
-  row(head),
-  row(head.map(() => '---')),
-  ...rowsOf(run).map(row),
+  markdown(head, rowsOf(run)),
   '',
 ];
 
@@ -73,14 +66,8 @@ const preamble = [
 ];
 
 /** Keeps the run as a line, and writes the page of all runs, the newest first. */
-export async function keep(run: DayResults): Promise<void> {
-  await mkdir(results, { recursive: true });
-  const file = new URL('day.ndjson', results);
-  await appendFile(file, `${JSON.stringify(run)}\n`);
-  const runs = (await readFile(file, 'utf8'))
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as DayResults);
+export const keep = async (run: DayResults): Promise<void> => {
+  const runs = await keepRun('day', run);
   const page = [...preamble, ...runs.toReversed().flatMap(sectionOf)];
-  await writeFile(new URL('day.md', results), `${page.join('\n').trimEnd()}\n`);
-}
+  await writePage('day', `${page.join('\n').trimEnd()}\n`);
+};

@@ -1,5 +1,4 @@
-import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
-
+import { keepRun, writePage } from '../kept.js';
 import type { BudgetRow } from './budget.js';
 import type { CostRow } from './cost.js';
 import type { CurveRow } from './curve.js';
@@ -21,9 +20,6 @@ export type Measured = {
   readonly row: SpeedRow | CostRow | BudgetRow | CurveRow | ExistingRow | SizesRow;
 };
 
-const results = new URL('../results/', import.meta.url);
-const lines = new URL('planner.ndjson', results);
-
 /** The newest whole measurement of each row, in the order in which rows were first measured. */
 function newest(all: readonly Measured[]): readonly Measured[] {
   const rows = new Map<string, Measured>();
@@ -36,13 +32,6 @@ function newest(all: readonly Measured[]): readonly Measured[] {
  * each row.
  */
 export async function keep(measured: Measured): Promise<void> {
-  await mkdir(results, { recursive: true });
-  await appendFile(lines, `${JSON.stringify(measured)}\n`);
-  if (measured.quick) return;
-  const text = await readFile(lines, 'utf8');
-  const all = text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Measured);
-  await writeFile(new URL('planner.md', results), markdownOf(newest(all)));
+  const all = await keepRun('planner', measured);
+  if (!measured.quick) await writePage('planner', markdownOf(newest(all)));
 }

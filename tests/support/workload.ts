@@ -1,5 +1,14 @@
 /** Manifests that tests of the whole system share. */
 
+/** Deployments, which the services themselves never touch. */
+export const deployments = {
+  group: 'apps',
+  version: 'v1',
+  kind: 'Deployment',
+  plural: 'deployments',
+  namespaced: true,
+} as const;
+
 /** A NodePool and its class; `instanceTypes` narrows it to the named types. */
 export const poolManifest = (options: {
   readonly clusterName: string;

@@ -43,7 +43,7 @@ export function consolidatableChanges(
   const set: NodeClaim[] = [];
   const clear: NodeClaim[] = [];
   let nextDueMs = Infinity;
-  for (const { claim, pool } of views.toSorted((a, b) => compareText(a.claim.name, b.claim.name))) {
+  for (const { claim, pool } of views) {
     if (claim.deletionMs !== undefined || pool === undefined || pool.replicas !== undefined)
       continue;
     const held = claim.conditions.find(({ type }) => type === consolidatableType);
@@ -55,5 +55,7 @@ export function consolidatableChanges(
     if (held !== undefined) clear.push(claim);
     nextDueMs = Math.min(nextDueMs, dueMs);
   }
+  // Few claims change at a time, so only these are put in order.
+  for (const changed of [set, clear]) changed.sort((a, b) => compareText(a.name, b.name));
   return { set, clear, ...(Number.isFinite(nextDueMs) ? { nextDueMs } : {}) };
 }

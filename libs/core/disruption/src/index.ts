@@ -5,7 +5,6 @@ export * from './consolidation/balance.js';
 export * from './consolidation/candidates.js';
 export * from './consolidation/command.js';
 export * from './consolidation/costs.js';
-export * from './consolidation/prefixes.js';
 export * from './consolidation/removal.js';
 export * from './consolidation/replacement.js';
 export * from './consolidation/restraint.js';

@@ -36,6 +36,9 @@ const apps = ['web', 'db', 'job'] as const;
 const types = ['m5.large', 'm5.xlarge', 'm5.2xlarge'] as const;
 const zones = ['us-west-2a', 'us-west-2b'] as const;
 
+/** So many that a node whose pods all go at once breaks the budget. */
+const budgetMin = 3;
+
 type Move = { readonly weight: number; readonly lines: (hand: Hand) => readonly string[] };
 
 /** The moves that may come next, and how often each does. */
@@ -46,6 +49,7 @@ const moves: readonly Move[] = [
   { weight: 2, lines: (hand) => hand.interrupt() },
   { weight: 1, lines: (hand) => hand.deleted('node') },
   { weight: 1, lines: (hand) => hand.deleted('claim') },
+  { weight: 1, lines: (hand) => hand.drift() },
   { weight: 1, lines: () => ['run 10m'] },
 ];
 
@@ -81,9 +85,11 @@ export class Hand {
     this.#sizes.set(app, cpu);
     if (isNew && this.#next() < 0.5) this.#budgets.add(app);
     // An owner that scales an app below its budget breaks it without us.
-    const fewest = this.#budgets.has(app) ? 2 : 0;
+    const fewest = this.#budgets.has(app) ? budgetMin + 1 : 0;
     const line = `scale ${app} ${String(fewest + Math.floor(this.#next() * 8))} cpu=${cpu}`;
-    return isNew && this.#budgets.has(app) ? [line, `budget ${app} at least 1`] : [line];
+    return isNew && this.#budgets.has(app)
+      ? [line, `budget ${app} at least ${String(budgetMin)}`]
+      : [line];
   }
 
   /** A process dies, now or around an effect, and another one starts, as a Deployment does. */
@@ -103,6 +109,11 @@ export class Hand {
   capacity(): readonly string[] {
     const free = this.#one(['no', '1', 'unlimited', 'unlimited']);
     return [`ec2 ${this.#one(types)}@${this.#one(zones)} has ${free} capacity`];
+  }
+
+  /** An owner changes a pool's template, so that its nodes drift. */
+  drift(): readonly string[] {
+    return [`label pool ${this.#one(['spot', 'steady'])} team=${this.#one(['a', 'b', 'c'])}`];
   }
 
   interrupt(): readonly string[] {
@@ -126,8 +137,8 @@ export class Hand {
 }
 
 /** All faults end: EC2 has room again, and one process of each service runs. */
-export const ending = (round: number): readonly string[] => [
+export const ending: readonly string[] = [
   ...types.flatMap((type) => zones.map((zone) => `ec2 ${type}@${zone} has unlimited capacity`)),
-  ...Object.keys(effectsOf).map((service) => `start ${service} as ${service}-end-${String(round)}`),
+  ...Object.keys(effectsOf).map((service) => `start ${service} as ${service}-end`),
   'run 20m',
 ];

@@ -76,7 +76,7 @@ export class Watchman {
 
 /** The laws that hold some time after the last fault. Returns a line for each breach. */
 export function breachesAtRest(stage: StoryStage): readonly string[] {
-  return [...strandedPods(stage), ...unpaired(stage)];
+  return [...strandedPods(stage), ...unpaired(stage), ...unfinished(stage)];
 }
 
 function strandedPods(stage: StoryStage): readonly string[] {
@@ -86,6 +86,21 @@ function strandedPods(stage: StoryStage): readonly string[] {
     if (status?.phase === 'Running' && on !== undefined && standing.has(on)) return [];
     return [`pod ${metadata.name} is ${status?.phase ?? 'new'} on ${on ?? 'no node'}`];
   });
+}
+
+/** A drain takes seconds here, and EC2 ends an instance within a minute. */
+const endMsMax = 600_000;
+
+/** Claims whose end began long ago and has not come. */
+function unfinished(stage: StoryStage): readonly string[] {
+  const nowMs = stage.clock.nowMs();
+  return stage
+    .list(nodeClaims)
+    .flatMap(({ metadata: { name, deletionTimestamp } }) =>
+      deletionTimestamp !== undefined && nowMs - Date.parse(deletionTimestamp) > endMsMax
+        ? [`claim ${name} is still ending, since ${deletionTimestamp}`]
+        : [],
+    );
 }
 
 /** Instances, claims and nodes are pairs of three. */

@@ -1,54 +1,67 @@
-import { parseArgs } from 'node:util';
+import { randomInt } from 'node:crypto';
+
+import { readSettings, runMain, wholeNumber } from '@dovetail/runtime';
 
 import { shrunk, simulate } from './simulation.js';
 
-const usage = `usage: npm run simulate:faults -- [--seed N] [--hours H] [--stories S]
+const program = {
+  name: 'simulate:faults',
+  purpose:
+    'Plays random stories of users and faults on the twins, in virtual time. Checks that no pod is stranded, no instance is doubled or leaked, none is ended while its claim stands, and no drain breaks a budget. A story that breaks something is shrunk and printed, and ends the run with exit code 1.',
+};
 
-Plays random stories of users and faults on the twins, in virtual time, and checks after each that
-no pod is stranded, no instance is doubled or leaked, and none is ended while its claim stands.
-  --seed N     the first story's seed (default: drawn anew, and printed)
-  --hours H    virtual hours of each story (default 4)
-  --stories S  how many stories (default 10)
-A story that breaks something is shrunk, printed, and ends the run with exit code 1.
-`;
-
-const { values } = parseArgs({
-  args: process.argv.slice(2).filter((arg) => arg !== '--'),
-  options: {
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
-    hours: { type: 'string', default: '4' },
-    stories: { type: 'string', default: '10' },
-    help: { type: 'boolean', default: false },
+const settings = {
+  seed: {
+    env: 'SEED',
+    flag: 'seed',
+    help: 'The first story’s seed; none: it is drawn anew. Each line of output says its seed.',
+    fallback: undefined,
+    parse: wholeNumber({ least: 0, most: 0xffff_ffff }),
   },
-});
+  hours: {
+    env: 'HOURS',
+    flag: 'hours',
+    help: 'Virtual hours of each story.',
+    fallback: 4,
+    parse: wholeNumber({ least: 1, most: 10_000 }),
+  },
+  stories: {
+    env: 'STORIES',
+    flag: 'stories',
+    help: 'How many stories are played, each with the next seed.',
+    fallback: 10,
+    parse: wholeNumber({ least: 1, most: 1_000_000 }),
+  },
+};
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 async function main(): Promise<void> {
-  if (values.help) {
-    process.stdout.write(usage);
-    return;
-  }
-  const [seed, hours, stories] = [
-    Number(values.seed),
-    Number(values.hours),
-    Number(values.stories),
-  ];
-  let played = 0;
+  const args = process.argv.slice(2).filter((arg) => arg !== '--');
+  const read = readSettings(program, settings, { env: process.env, args });
+  if (read.kind === 'help') return say(read.text);
+  const { seed = randomInt(1_000_000), hours, stories } = read.settings;
   const startedMs = performance.now();
+  let played = 0;
   for (let story = seed; story < seed + stories; story += 1) {
-    const ended = await simulate(story, hours);
-    played += ended.hours;
+    const { lines, hours: took, breaches } = await simulate(story, hours);
+    played += took;
     const seconds = Math.round((performance.now() - startedMs) / 1_000);
-    process.stdout.write(
-      `seed ${String(story)}: ${String(ended.lines.length)} lines, ${ended.breaches.length === 0 ? 'nothing broken' : ended.breaches.join('; ')} (${played.toFixed(1)} h in ${String(seconds)} s)\n`,
+    const found = breaches.length === 0 ? 'nothing broken' : breaches.join('; ');
+    say(
+      `seed ${String(story)}: ${String(lines.length)} lines, ${found} (${played.toFixed(1)} h in ${String(seconds)} s)`,
     );
-    if (ended.breaches.length === 0) continue;
-    const short = await shrunk(ended.lines, {
-      tell: (lines) => process.stderr.write(`  shrunk to ${String(lines)} lines\n`),
-    });
-    process.stdout.write(`\n${short.join('\n')}\n`);
-    process.exitCode = 1;
-    return;
+    if (breaches.length > 0) return tellShort(lines);
   }
 }
 
-await main();
+/** Prints the shortest story that still breaks something. */
+async function tellShort(lines: readonly string[]): Promise<void> {
+  process.exitCode = 1;
+  const short = await shrunk(lines, {
+    tell: (left) => process.stderr.write(`  shrunk to ${String(left)} lines\n`),
+  });
+  say(`\n${short.join('\n')}`);
+}
+
+await runMain(main);

@@ -41,7 +41,7 @@ export const plantedBugs: Readonly<Record<string, Sabotage>> = {
       },
     },
   })),
-  'a claim goes before its instance': spoilt('reaper', ({ cloud }) => ({
+  'the reaper ends no instance and believes that none is left': spoilt('reaper', ({ cloud }) => ({
     cloud: {
       // Says that every instance is gone already.
       instancesById: () => Promise.resolve([]),

@@ -76,7 +76,7 @@ export const simulate = (seed: number, hours: number, sabotage?: Sabotage): Prom
         if (part === 'end') return undefined;
         if (stage.seconds() < hours * 3_600) return hand.lines();
         part = 'end';
-        return ending(1);
+        return ending;
       },
     };
   }, sabotage);
@@ -108,7 +108,7 @@ export async function shrunk(
   lines: readonly string[],
   { sabotage, tell = () => undefined }: ShrinkOptions = {},
 ): Promise<readonly string[]> {
-  const [head, tail] = [lines.slice(0, beginning.length), lines.slice(-ending(1).length)];
+  const [head, tail] = [lines.slice(0, beginning.length), lines.slice(-ending.length)];
   const breaks = async (part: readonly string[]): Promise<boolean> =>
     (await replay([...head, ...part, ...tail], sabotage)).breaches.length > 0;
   let middle = lines.slice(head.length, lines.length - tail.length);
