@@ -135,11 +135,14 @@ export class Pending {
    * owner counts no replicas.
    */
   arrivalOf(pods: readonly Pod[], nowMs: number): Arrival {
-    const batch = new Set(pods.map((pod) => pod.uid));
     const owners = [...new Set(pods.map((pod) => pod.owner?.uid ?? ''))].map((uid) => ({
       uid,
       wanted: this.#owners.get(uid),
     }));
+    // Most looks are at pods that are still arriving, and then no pod needs to be counted.
+    if (owners.some(({ uid, wanted }) => (this.#ownedPods.get(uid)?.size ?? 0) < (wanted ?? 0)))
+      return 'arriving';
+    const batch = new Set(pods.map((pod) => pod.uid));
     if (
       owners.every(
         ({ uid, wanted }) => wanted !== undefined && this.#settledOf(uid, batch, nowMs) >= wanted,
