@@ -31,9 +31,14 @@ test('no fewer pods are placed where Karpenter refuses one that has room', async
   expect(await differencesIn([20_998, 50_190])).toEqual([]);
 }, 600_000);
 
-test('a world is compared whose pods all have a place in Karpenter’s plan too', async () => {
+test('plans are as good as Karpenter’s in worlds where the order of the pods decides', async () => {
   if (!(await hasPeer())) return;
-  await expect(differencesIn([335])).resolves.toHaveLength(1);
+  const seeds = [
+    335, 642, 620, 20_104, 21_325, 20_422, 60_347, 61_176, 80_369, 80_438, 100_081, 100_269,
+    110_021, 110_643, 111_055, 111_101, 120_618, 130_836, 131_401, 140_460, 140_641, 140_801,
+    151_279, 51_151,
+  ];
+  expect(await differencesIn(seeds)).toEqual([]);
 }, 600_000);
 
 test('in small random worlds no plan is dearer or less complete than Karpenter’s without a reason', async () => {
@@ -41,5 +46,5 @@ test('in small random worlds no plan is dearer or less complete than Karpenter�
   const differences = await differencesIn(Array.from({ length: worlds }, (_, index) => index + 1));
   const unexplained = differences.filter(({ reason }) => reason === undefined);
   // Ties of Karpenter's are random, so one of its runs may be luckier than another.
-  expect(unexplained.slice(worlds / 100)).toEqual([]);
+  expect(unexplained.slice(worlds / 300)).toEqual([]);
 }, 600_000);

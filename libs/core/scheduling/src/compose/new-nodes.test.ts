@@ -50,7 +50,7 @@ function stage(pods: readonly Pod[], snapshot: Partial<Snapshot> = pools({})) {
 }
 /** Places up to `count` pods and returns how many it placed. */
 function placeOn(engine: Engine, item: Item, count: number, joining: Joining = 'always'): number {
-  const nodes = new NewNodes(engine, [item], joining);
+  const nodes = new NewNodes(engine, [item], { joining });
   let done = 0;
   while (done < count && nodes.place()) done += 1;
   return done;

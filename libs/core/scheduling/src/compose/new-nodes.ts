@@ -1,3 +1,4 @@
+import type { RandomNumbers } from '../improve/random-numbers.js';
 import type { State } from '../match/states.js';
 import type { Bin } from '../rooms/bin.js';
 import { crowding, domainRoom, evensOut, noteDomains } from '../rooms/domain-room.js';
@@ -8,10 +9,11 @@ import { EmptiestFirst } from './emptiest-first.js';
 type Opening = { readonly state: State; readonly price: number };
 
 /**
- * Returns the cheapest opening for the item in the heaviest pools that can take it. Returns
- * undefined if no pool can, or if the item waits for a reservation.
+ * Returns the cheapest opening for the item in the heaviest pools that can take it, or one drawn
+ * from theirs if `random` is given. Returns undefined if no pool can, or if the item waits for a
+ * reservation.
  */
-function openingFor(engine: Engine, item: Item): Opening | undefined {
+function openingFor(engine: Engine, item: Item, random?: RandomNumbers): Opening | undefined {
   let best: Opening | undefined;
   let weight = -Infinity;
   for (const template of engine.world.templates) {
@@ -19,7 +21,9 @@ function openingFor(engine: Engine, item: Item): Opening | undefined {
     const state = engine.openingFor(template, item);
     if (state !== undefined) {
       const price = engine.openingPrice(state, item);
-      if (best === undefined || price < best.price) best = { state, price };
+      const taken =
+        random === undefined ? price < (best?.price ?? Infinity) : random.below(2) === 0;
+      if (best === undefined || taken) best = { state, price };
       weight = template.pool.weight;
     } else if (best === undefined && engine.waitsForReservation(template, item)) return undefined;
   }
@@ -37,6 +41,13 @@ type Found = { readonly choice: Choice; readonly bin: Bin };
  */
 export type Joining = 'always' | 'thrifty';
 
+/** How a class chooses among places that its rules leave open. */
+export type Choosing = {
+  readonly joining: Joining;
+  /** If given, it draws the pool and domain of a new node. Otherwise the cheapest are taken. */
+  readonly random?: RandomNumbers | undefined;
+};
+
 /**
  * The new nodes of a plan as places for pods of one class at one level. Each pod joins the planned
  * node with the fewest pods that takes it, in any domain that its rules leave open. If no node
@@ -44,13 +55,14 @@ export type Joining = 'always' | 'thrifty';
  */
 export class NewNodes {
   readonly #engine: Engine;
-  readonly #joining: Joining;
+  readonly #choosing: Choosing;
   readonly #choices: readonly Choice[];
 
-  constructor(engine: Engine, candidates: readonly Item[], joining: Joining) {
+  constructor(engine: Engine, candidates: readonly Item[], choosing: Choosing) {
     this.#engine = engine;
-    this.#joining = joining;
-    this.#choices = candidates.map((item) => ({
+    this.#choosing = choosing;
+    const items = choosing.random?.shuffled(candidates) ?? candidates;
+    this.#choices = items.map((item) => ({
       item,
       bins: new EmptiestFirst(engine.fresh),
       closed: false,
@@ -63,7 +75,7 @@ export class NewNodes {
     const found =
       joined === undefined
         ? this.#opened(Infinity)
-        : this.#joining === 'always'
+        : this.#choosing.joining === 'always'
           ? joined
           : (this.#opened(this.#engine.growth(joined.bin, joined.choice.item)) ?? joined);
     if (found === undefined) return false;
@@ -95,7 +107,7 @@ export class NewNodes {
       .map((choice) => ({ choice, crowd: this.#crowd(choice.item) }))
       .sort((a, b) => a.crowd - b.crowd);
     for (const { choice } of open) {
-      const opening = openingFor(this.#engine, choice.item);
+      const opening = openingFor(this.#engine, choice.item, this.#choosing.random);
       if (opening === undefined) {
         // Limits and reservations only shrink.
         choice.closed = true;

@@ -1,5 +1,6 @@
 import { at, float64At } from '@dovetail/core-invariant';
 
+import type { RandomNumbers } from '../improve/random-numbers.js';
 import type { PodClass } from '../model/classes.js';
 import type { NodeRoom } from '../model/nodes.js';
 import type { Bin } from '../rooms/bin.js';
@@ -127,18 +128,22 @@ function rowsOf(engine: Engine, item: Item): readonly Row[] {
     }));
 }
 
+/** The rows that a class may go to in one of its shapes, and whether their order is drawn. */
+type Places = { readonly item: Item; readonly rows: readonly Row[]; readonly drawn: boolean };
+
 function advance(engine: Engine, row: Row, item: Item): Bin | undefined {
   row.next = row.nodes.firstFor(engine, item, row.next);
   return row.nodes.bins[row.next];
 }
 
 /**
- * Returns the row whose next node takes a pod: the emptiest domain first, then the earliest node.
+ * Returns the row whose next node takes a pod: the emptiest domain first, then the earliest node,
+ * or the first row if the order of rows is drawn.
  */
 function nextRow(
   engine: Engine,
   rows: readonly Row[],
-  item: Item,
+  { item, drawn }: Pick<Places, 'item' | 'drawn'>,
 ): { readonly row: Row; readonly bin: Bin } | undefined {
   const even = evensOut(item.roles);
   let best: { readonly row: Row; readonly bin: Bin; readonly crowd: number } | undefined;
@@ -150,18 +155,19 @@ function nextRow(
     if (
       best === undefined ||
       crowd < best.crowd ||
-      (crowd === best.crowd && bin.index < best.bin.index)
+      (crowd === best.crowd && !drawn && bin.index < best.bin.index)
     )
       best = { row, bin, crowd };
   }
   return best;
 }
 
-function placeOnRows(engine: Engine, item: Item, rows: readonly Row[], count: number): number {
+function placeOnRows(engine: Engine, places: Places, count: number): number {
+  const { item, rows } = places;
   const even = evensOut(item.roles);
   let left = count;
   while (left > 0) {
-    const found = nextRow(engine, rows, item);
+    const found = nextRow(engine, rows, places);
     if (found === undefined) break;
     const { row, bin } = found;
     const times = even
@@ -180,28 +186,35 @@ function placeOnRows(engine: Engine, item: Item, rows: readonly Row[], count: nu
  */
 export class ExistingNodes {
   readonly #engine: Engine;
-  readonly #items: readonly { readonly item: Item; readonly rows: readonly Row[] }[];
+  readonly #places: readonly Places[];
 
   constructor(
     engine: Engine,
     table: ItemTable,
-    what: { readonly cls: PodClass; readonly level: number; readonly roles: Roles },
+    what: {
+      readonly cls: PodClass;
+      readonly level: number;
+      readonly roles: Roles;
+      /** If given, it draws the order in which domains are tried. */
+      readonly random?: RandomNumbers | undefined;
+    },
   ) {
     this.#engine = engine;
-    const { cls, level, roles } = what;
+    const { cls, level, roles, random } = what;
     const shapes = engine.existing.length === 0 ? [] : (cls.levels[level]?.shapes ?? []);
-    this.#items = shapes.map((shape) => {
+    this.#places = shapes.map((shape) => {
       const item = table.intern({ cls, level, roles, shape, pins: [] });
-      return { item, rows: rowsOf(engine, item) };
+      const rows = rowsOf(engine, item);
+      return { item, rows: random?.shuffled(rows) ?? rows, drawn: random !== undefined };
     });
   }
 
   /** Places up to `count` pods and returns how many it placed. */
   place(count: number): number {
     let placed = 0;
-    for (const { item, rows } of this.#items) {
+    for (const places of this.#places) {
       if (placed >= count) break;
-      placed += placeOnRows(this.#engine, item, rows, count - placed);
+      placed += placeOnRows(this.#engine, places, count - placed);
     }
     return placed;
   }

@@ -1,12 +1,13 @@
 import { at, numberAt } from '@dovetail/core-invariant';
 
+import type { RandomNumbers } from '../improve/random-numbers.js';
 import type { PodClass } from '../model/classes.js';
 import { Engine } from '../rooms/engine.js';
 import { ItemTable } from '../rooms/items.js';
 import { candidatesOf } from '../rooms/pinned-items.js';
 import { rolesOf } from '../topology/roles.js';
 import type { World } from '../world/world.js';
-import { type Joining, NewNodes } from './new-nodes.js';
+import { type Choosing, NewNodes } from './new-nodes.js';
 import { ExistingNodes } from './place-on-existing.js';
 
 /** A complete set of decisions: the bins with their contents, and the pods without a place. */
@@ -17,12 +18,16 @@ export type Outcome = {
 };
 
 /** The way in which pods are placed one after the other. */
-export type Manner = {
-  readonly joining: Joining;
+export type Manner = Choosing & {
   /** Whether preferences are tried before they are given up, or given up at once. */
   readonly preferences: 'tried' | 'ignored';
   /** The indexes of classes that are placed before the others. */
   readonly first?: ReadonlySet<number>;
+  /**
+   * If given, it draws the order of the classes, how many pods of a class are placed in its turn,
+   * and their pools and domains where the rules leave a choice.
+   */
+  readonly random?: RandomNumbers | undefined;
 };
 
 const likeKarpenter: Manner = { joining: 'always', preferences: 'tried' };
@@ -35,18 +40,13 @@ const likeKarpenter: Manner = { joining: 'always', preferences: 'tried' };
 function placeAtLevel(
   engine: Engine,
   table: ItemTable,
-  what: {
-    readonly cls: PodClass;
-    readonly level: number;
-    readonly count: number;
-    readonly joining: Joining;
-  },
+  what: Choosing & { readonly cls: PodClass; readonly level: number; readonly count: number },
 ): number {
   const roles = rolesOf(what.cls, at(what.cls.levels, what.level));
   const existing = new ExistingNodes(engine, table, { ...what, roles });
   let placed = existing.place(what.count);
   if (placed === what.count) return placed;
-  const fresh = new NewNodes(engine, candidatesOf(engine, table, { ...what, roles }), what.joining);
+  const fresh = new NewNodes(engine, candidatesOf(engine, table, { ...what, roles }), what);
   while (placed < what.count && fresh.place()) {
     placed += 1;
     if (roles.onDomain.length > 0) placed += existing.place(what.count - placed);
@@ -59,11 +59,11 @@ function placeClass(
   table: ItemTable,
   what: { readonly cls: PodClass; readonly count: number } & Manner,
 ): number {
-  const { cls, count, joining, preferences } = what;
+  const { cls, count, joining, preferences, random } = what;
   let placed = 0;
   const first = preferences === 'tried' ? 0 : cls.levels.length - 1;
   for (let level = first; level < cls.levels.length && placed < count; level += 1)
-    placed += placeAtLevel(engine, table, { cls, level, joining, count: count - placed });
+    placed += placeAtLevel(engine, table, { cls, level, joining, random, count: count - placed });
   return placed;
 }
 
@@ -89,13 +89,20 @@ export function placeRest(
   placeUntilStill(engine, table, left, manner);
 }
 
+/** Returns the classes in the order in which a manner places them. */
+function orderOf({ classes }: World, { first = new Set(), random }: Manner): readonly PodClass[] {
+  if (random !== undefined) return random.shuffled(classes);
+  // Stable: apart from these, the largest pods stay first.
+  return classes.toSorted((a, b) => Number(first.has(b.index)) - Number(first.has(a.index)));
+}
+
+/** Returns how many of a class's remaining pods are placed before the next class has its turn. */
+const turnOf = (left: number, random?: RandomNumbers): number =>
+  random === undefined || random.below(2) === 0 ? left : 1 + random.below(left);
+
 function placeUntilStill(engine: Engine, table: ItemTable, left: number[], manner: Manner): void {
   const { options } = engine.world;
-  const { first = new Set<number>() } = manner;
-  // Stable: apart from these, the largest pods stay first.
-  const classes = engine.world.classes.toSorted(
-    (a, b) => Number(first.has(b.index)) - Number(first.has(a.index)),
-  );
+  const classes = orderOf(engine.world, manner);
   const prompt = left.reduce((sum, count) => sum + count, 0) <= promptPodsMax;
   for (let progress = true; progress;) {
     progress = false;
@@ -107,7 +114,8 @@ function placeUntilStill(engine: Engine, table: ItemTable, left: number[], manne
         (!prompt && options.shouldStop?.(engine.fresh.length) === true)
       )
         continue;
-      const placed = placeClass(engine, table, { cls, count, ...manner });
+      const turn = turnOf(count, manner.random);
+      const placed = placeClass(engine, table, { cls, count: turn, ...manner });
       left[cls.index] = count - placed;
       if (placed > 0) progress = true;
     }

@@ -28,4 +28,12 @@ describe('the random numbers of the search', () => {
   test('reach every number below eight', () => {
     expect(new Set(drawn(1, 8, 400)).size).toBe(8);
   });
+
+  test('shuffle a list into each of its orders, and leave the list as it was', () => {
+    const random = new RandomNumbers(1);
+    const list = ['a', 'b', 'c'];
+    const orders = Array.from({ length: 200 }, () => random.shuffled(list).join(''));
+    expect([...new Set(orders)].sort()).toEqual(['abc', 'acb', 'bac', 'bca', 'cab', 'cba']);
+    expect(list).toEqual(['a', 'b', 'c']);
+  });
 });

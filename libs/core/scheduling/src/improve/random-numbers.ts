@@ -19,4 +19,16 @@ export class RandomNumbers {
     this.#state = x;
     return Math.floor(((x >>> 0) / 4294967296) * below);
   }
+
+  /** Returns the elements in an order that is drawn, each order equally likely. */
+  shuffled<T>(list: readonly T[]): readonly T[] {
+    const drawn = [...list];
+    for (let index = drawn.length - 1; index > 0; index -= 1) {
+      const other = this.below(index + 1);
+      const element = drawn[index] as T;
+      drawn[index] = drawn[other] as T;
+      drawn[other] = element;
+    }
+    return drawn;
+  }
 }
