@@ -38,6 +38,9 @@ const ownValues: Readonly<Record<string, readonly [value: string, other: string]
   NATS_REPLICAS: ['nats.replicas', '3'],
   // A Secret with the key `creds`, and the place where the chart mounts it.
   NATS_CREDENTIALS: ['nats.credentialsSecret', '/etc/nats/creds'],
+  NATS_CA: ['nats.tls.caSecret', '/etc/nats-ca/ca.crt'],
+  NATS_CERT: ['nats.tls.clientSecret', '/etc/nats-client/tls.crt'],
+  NATS_KEY: ['nats.tls.clientSecret', '/etc/nats-client/tls.key'],
   LOG_LEVEL: ['logLevel', 'debug'],
   LEASE_DURATION: ['leaseDuration', '1m30s'],
   AWS_REGION: ['cluster.region', 'eu-west-1'],
@@ -79,34 +82,40 @@ const required = ['cluster.name=lab', 'cluster.region=us-west-2', 'nats.url=nats
 
 type Variable = { readonly name: string; readonly value?: string };
 
-/** The variables of a service in the chart rendered with these values. */
-async function variables(
-  service: Service,
-  ...values: readonly string[]
-): Promise<readonly Variable[]> {
+/** The objects of the chart rendered with these values. */
+async function rendered(...values: readonly string[]): Promise<readonly Rendered[]> {
   if (helm === undefined || isUnavailable(helm)) throw new Error('no helm');
   const flags = [...required, ...values].flatMap((value) => ['--set', value]);
   const { stdout } = await run(helm.path, ['template', 'dovetail', chart, ...flags], {
     deadlineMs: 60_000,
     remedy: 'read its output',
   });
-  const deployment = parseAllDocuments(stdout)
-    .map((document) => document.toJS() as Partial<Deployment> | null)
-    .find(
-      (object) => object?.kind === 'Deployment' && object.metadata?.name.endsWith(service) === true,
-    ) as Deployment | undefined;
-  return at(present(deployment, 'each service has one').spec.template.spec.containers, 0).env;
+  return parseAllDocuments(stdout)
+    .map((document) => document.toJS() as Rendered | null)
+    .filter((object) => object !== null);
 }
 
-type Deployment = {
-  readonly kind: string;
-  readonly metadata: { readonly name: string };
-  readonly spec: {
-    readonly template: {
-      readonly spec: { readonly containers: readonly { readonly env: readonly Variable[] }[] };
-    };
-  };
+type Rendered = { readonly kind: string; readonly metadata: { readonly name: string } };
+
+/** The pods of a service in the chart rendered with these values. */
+async function podSpec(service: Service, ...values: readonly string[]): Promise<PodSpec> {
+  const deployment = (await rendered(...values)).find(
+    ({ kind, metadata }) => kind === 'Deployment' && metadata.name.endsWith(service),
+  ) as Deployment | undefined;
+  return present(deployment, 'each service has one').spec.template.spec;
+}
+
+/** The variables of a service in the chart rendered with these values. */
+const variables = async (
+  service: Service,
+  ...values: readonly string[]
+): Promise<readonly Variable[]> => at((await podSpec(service, ...values)).containers, 0).env;
+
+type PodSpec = {
+  readonly containers: readonly { readonly env: readonly Variable[] }[];
+  readonly volumes?: readonly { readonly secret: { readonly secretName: string } }[];
 };
+type Deployment = Rendered & { readonly spec: { readonly template: { readonly spec: PodSpec } } };
 
 const given = (all: readonly Variable[], name: string): readonly (string | undefined)[] =>
   all.filter((variable) => variable.name === name).map(({ value }) => value);
@@ -118,9 +127,10 @@ const given = (all: readonly Variable[], name: string): readonly (string | undef
   test.each(services)(
     'the chart sets nothing on %s that it does not read, and nothing twice',
     async (service) => {
-      const names = (await variables(service, 'nats.credentialsSecret=nats')).map(
-        ({ name }) => name,
-      );
+      const secrets = ['credentialsSecret', 'tls.caSecret', 'tls.clientSecret'];
+      const names = (
+        await variables(service, ...secrets.map((secret) => `nats.${secret}=nats`))
+      ).map(({ name }) => name);
       expect(names.filter((name) => !settingsOf(service).includes(name))).toEqual([]);
       expect(names).toEqual([...new Set(names)]);
     },
@@ -137,9 +147,9 @@ const given = (all: readonly Variable[], name: string): readonly (string | undef
   test.each(
     rows.filter(([, name]) => ownValues[name] === undefined || ownMayDiffer.includes(name)),
   )('%s gets %s from its block, unless the chart fixes it', async (service, name) => {
-    const rendered = variables(service, `services.${blocks[service]}.env.${name}=own`);
-    if (fixed[name] === undefined) expect(given(await rendered, name)).toEqual(['own']);
-    else await expect(rendered).rejects.toThrow(`${name}: leave it out`);
+    const own = variables(service, `services.${blocks[service]}.env.${name}=own`);
+    if (fixed[name] === undefined) expect(given(await own, name)).toEqual(['own']);
+    else await expect(own).rejects.toThrow(`${name}: leave it out`);
   });
 
   test.each(Object.keys(ownValues).filter((name) => !ownMayDiffer.includes(name)))(
@@ -178,6 +188,39 @@ const given = (all: readonly Variable[], name: string): readonly (string | undef
   ])('%s=%s is refused before anything is installed', (value, wrong) =>
     expect(variables('solver', `${value}=${wrong}`)).rejects.toThrow(/schema/),
   );
+
+  test('a service has its own NATS user, or the one that all share', async () => {
+    const values = ['nats.credentialsSecret=all', 'services.solver.natsCredentialsSecret=solver'];
+    const secrets = await Promise.all(
+      services.map(async (service) =>
+        (await podSpec(service, ...values)).volumes?.map(({ secret }) => secret.secretName),
+      ),
+    );
+    expect(secrets).toEqual([['all'], ['solver'], ['all'], ['all']]);
+  });
+
+  test('network policies are opt-in, and let a solver out to NATS and DNS alone', async () => {
+    const policies = async (...values: readonly string[]): Promise<readonly Rendered[]> =>
+      (await rendered(...values)).filter(({ kind }) => kind === 'NetworkPolicy');
+    expect(await policies()).toEqual([]);
+    const made = await policies('networkPolicy.enabled=true', 'networkPolicy.natsPort=6222');
+    expect(made).toHaveLength(services.length);
+    expect(made.find(({ metadata }) => metadata.name.endsWith('solver'))).toMatchObject({
+      spec: {
+        policyTypes: ['Ingress', 'Egress'],
+        ingress: [{ ports: [{ port: 'http', protocol: 'TCP' }] }],
+        egress: [
+          { ports: [{ port: 6_222, protocol: 'TCP' }] },
+          {
+            ports: [
+              { port: 53, protocol: 'UDP' },
+              { port: 53, protocol: 'TCP' },
+            ],
+          },
+        ],
+      },
+    });
+  });
 
   test('a small charge in a file of values is written as a plain decimal', async () =>
     expect(given(await variables('solver', 'nodeCharge=0.00001'), 'NODE_CHARGE')).toEqual([

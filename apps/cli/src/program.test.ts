@@ -51,7 +51,7 @@ test.each<[readonly string[], string, RegExp]>([
 ])('%j is refused with a hint', async (args, code, hint) =>
   expect(await parse(...args)).toMatchObject({ code, text: expect.stringMatching(hint) }),
 );
-test.each(['simulate', 'decisions', 'explain'])(
+test.each(['simulate', 'decisions', 'explain', 'nats-users'])(
   '%s --help has examples and exit codes',
   async (command) =>
     expect(await parse(command, '--help')).toMatchObject({

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 
 import { addDecisions } from './commands/decisions.js';
 import { addExplain } from './commands/explain.js';
+import { addNatsUsers } from './commands/nats-users.js';
 import { addSimulate } from './commands/simulate.js';
 
 /** The version of the package; a test compares them. */
@@ -23,6 +24,7 @@ export function programOf(environment: Readonly<Record<string, string | undefine
   addSimulate(program, environment);
   addDecisions(program, environment);
   addExplain(program, environment);
+  addNatsUsers(program, environment);
   program.commands.forEach((command) =>
     command.exitOverride().showHelpAfterError('(add --help for the flags and examples)'),
   );

@@ -1,7 +1,7 @@
 import { createAwsCloud } from '@dovetail/adapter-aws/cloud';
 import { userDataRenderer } from '@dovetail/adapter-aws/user-data';
 import { connectKubernetes, trustedCa } from '@dovetail/adapter-kubernetes';
-import { connectNats, credentialsOf } from '@dovetail/adapter-nats';
+import { connectService } from '@dovetail/adapter-nats';
 import { type Assembled, awsPlaceOf, runService, type Shell, systemHash } from '@dovetail/runtime';
 import { EventRecorder, runBeside } from '@dovetail/service-kit';
 import { createLauncher, launcherMetrics } from '@dovetail/service-launcher';
@@ -20,7 +20,7 @@ await runService(
 
 function assemble(shell: Shell<typeof launcherSettings>): Assembled {
   const { metrics, clock, vitals } = shell;
-  const { natsUrl, replicaName, kubeconfig, ...given } = shell.settings;
+  const { kubeconfig, ...given } = shell.settings;
   const mayWrite = (): boolean => leadership.keepsOthersAway();
   const kube = shell.watched(
     connectKubernetes({
@@ -33,14 +33,7 @@ function assemble(shell: Shell<typeof launcherSettings>): Assembled {
   const recording = { kube, clock, log: shell.log, metrics, hash: systemHash };
   const events = new EventRecorder(recording, 'launcher');
   const log = shell.telling(kube, (event) => events.record(event));
-  const bus = connectNats({
-    servers: natsUrl.split(','),
-    replicas: shell.settings.natsReplicas,
-    name: `launcher ${replicaName}`,
-    log,
-    metrics,
-    ...credentialsOf(given.natsCredentials),
-  });
+  const bus = connectService('launcher', shell.settings, { log, metrics });
   const cloud = createAwsCloud({ ...awsPlaceOf(shell.settings), clock, log, mayWrite });
   const leadership = shell.leadership(kube);
   const around = { bus, clock, log, metrics, vitals, hash: systemHash, leadership };

@@ -1,5 +1,5 @@
 import { connectKubernetes } from '@dovetail/adapter-kubernetes';
-import { connectNats, credentialsOf } from '@dovetail/adapter-nats';
+import { connectService } from '@dovetail/adapter-nats';
 import {
   type Assembled,
   commonSettings,
@@ -61,8 +61,7 @@ await runService(
 
 function assemble(shell: Shell<typeof settings>): Assembled {
   const { log, metrics, clock, vitals } = shell;
-  const { clusterName, natsUrl, replicaName, kubeconfig, natsCredentials, ...given } =
-    shell.settings;
+  const { clusterName, kubeconfig, ...given } = shell.settings;
   const kube = shell.watched(
     connectKubernetes({
       log,
@@ -70,14 +69,7 @@ function assemble(shell: Shell<typeof settings>): Assembled {
       ...(kubeconfig === '' ? {} : { kubeconfigPath: kubeconfig }),
     }),
   );
-  const bus = connectNats({
-    servers: natsUrl.split(','),
-    replicas: shell.settings.natsReplicas,
-    name: `pod-watcher ${replicaName}`,
-    log,
-    metrics,
-    ...credentialsOf(natsCredentials),
-  });
+  const bus = connectService('pod-watcher', shell.settings, { log, metrics });
   const channel = { bus, cluster: clusterName, hash: systemHash, source: 'pod-watcher', clock };
   const leadership = shell.leadership(kube);
   const service = createPodWatcher(

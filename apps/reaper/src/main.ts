@@ -4,7 +4,7 @@ import { awsInstanceStatuses } from '@dovetail/adapter-aws/instance-statuses';
 import { awsInstances } from '@dovetail/adapter-aws/instances';
 import { awsInterruptionQueue } from '@dovetail/adapter-aws/queue';
 import { connectKubernetes } from '@dovetail/adapter-kubernetes';
-import { connectNats, credentialsOf } from '@dovetail/adapter-nats';
+import { connectService } from '@dovetail/adapter-nats';
 import {
   type Assembled,
   awsPlaceOf,
@@ -78,7 +78,7 @@ await runService(
 
 function assemble(shell: Shell<typeof settings>): Assembled {
   const { metrics, clock, vitals } = shell;
-  const { clusterName, natsUrl, replicaName, kubeconfig, ...given } = shell.settings;
+  const { clusterName, kubeconfig, ...given } = shell.settings;
   const mayWrite = (): boolean => leadership.keepsOthersAway();
   const api = connectKubernetes({
     log: shell.log,
@@ -90,14 +90,7 @@ function assemble(shell: Shell<typeof settings>): Assembled {
   const recording = { kube, clock, log: shell.log, metrics, hash: systemHash };
   const events = new EventRecorder(recording, 'reaper');
   const log = shell.telling(kube, (event) => events.record(event));
-  const bus = connectNats({
-    servers: natsUrl.split(','),
-    replicas: shell.settings.natsReplicas,
-    name: `reaper ${replicaName}`,
-    log,
-    metrics,
-    ...credentialsOf(given.natsCredentials),
-  });
+  const bus = connectService('reaper', shell.settings, { log, metrics });
   const aws = new AwsSession({ ...awsPlaceOf(shell.settings), clock, log, mayWrite });
   const cloud = { ...awsInstances(aws), ...awsInstanceStatuses(aws), ...awsAccount(aws) };
   const leadership = shell.leadership(kube);

@@ -1,4 +1,4 @@
-import { connectNats, credentialsOf } from '@dovetail/adapter-nats';
+import { connectService } from '@dovetail/adapter-nats';
 import { type Assembled, runService, type Shell, systemHash } from '@dovetail/runtime';
 import { reportMalformed } from '@dovetail/service-kit';
 import { createSolver, solverMetrics } from '@dovetail/service-solver';
@@ -18,15 +18,8 @@ await runService(
 
 function assemble(shell: Shell<typeof solverSettings>): Assembled {
   const { log, metrics, clock, vitals } = shell;
-  const { clusterName, natsUrl, natsCredentials, replicaName } = shell.settings;
-  const bus = connectNats({
-    servers: natsUrl.split(','),
-    replicas: shell.settings.natsReplicas,
-    name: `solver ${replicaName}`,
-    log,
-    metrics,
-    ...credentialsOf(natsCredentials),
-  });
+  const { clusterName, replicaName } = shell.settings;
+  const bus = connectService('solver', shell.settings, { log, metrics });
   const engine = workerEngine({
     file: new URL('./solver-worker.js', import.meta.url),
     cluster: clusterName,

@@ -14,4 +14,5 @@ export * from './codec/index.js';
 export * from './headers.js';
 export * from './limits.js';
 export * from './messages.js';
+export * from './rights.js';
 export * from './subjects.js';

@@ -63,6 +63,7 @@ export const subjects = {
     cluster: string,
     offering: Pick<UnavailableOffering, 'instanceType' | 'zone' | 'capacityType'>,
   ) => `${root(cluster)}.catalog.v1.unavailable.${offeringToken(offering)}`,
+  unavailableAll: (cluster: string) => `${root(cluster)}.catalog.v1.unavailable.*`,
   catalogAll: (cluster: string) => `${root(cluster)}.catalog.v1.>`,
   decision: (cluster: string, kind: DecisionKind, pool?: PoolIdentity) =>
     `${root(cluster)}.decision.v1.${kind}.${poolToken(pool)}`,
@@ -88,7 +89,8 @@ export const subjectOfRecord = (cluster: string, record: StateRecord): string =>
     record.uid,
   );
 
-type StreamRole = 'state' | 'pending' | 'plans' | 'catalog' | 'decisions' | 'blobs';
+/** The purpose of a stream. */
+export type StreamRole = 'state' | 'pending' | 'plans' | 'catalog' | 'decisions' | 'blobs';
 
 /**
  * A stream's name. It holds the cluster's name, because one NATS account may carry several
@@ -98,9 +100,9 @@ export const streamName = (cluster: string, role: StreamRole): string =>
   `DOVETAIL_${role.toUpperCase()}_${subjectToken(cluster)}`;
 
 /**
- * All streams of a cluster. Every service makes the missing ones. Writers and readers are listed in
- * docs/contracts.md. Parts of large messages have a stream of their own, so that queues and the
- * public decisions never carry them.
+ * All streams of a cluster. Roles that may (`busRights`) make the missing ones. Writers and readers
+ * are listed in docs/contracts.md. Parts of large messages have a stream of their own, so that
+ * queues and the public decisions never carry them.
  */
 export function streamSpecs(cluster: string): readonly StreamSpec[] {
   const named = (

@@ -4,6 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 
 import type { DecisionsRequest } from '../decisions/request.js';
 import { terminal } from '../terminal.js';
+import { clusterName } from './cluster-name.js';
 
 /**
  * The kinds of decisions. The list is repeated here so that parsing a command line does not load
@@ -37,15 +38,6 @@ function since(text: string): number {
   return ms;
 }
 
-/** A cluster's name by EKS' rule, which every service's CLUSTER_NAME follows. */
-function clusterName(text: string): string {
-  if (!/^[0-9A-Za-z][0-9A-Za-z_-]{0,99}$/.test(text))
-    throw new InvalidArgumentError(
-      'write up to 100 letters, digits, - and _, beginning with a letter or digit.',
-    );
-  return text;
-}
-
 type Flags = {
   readonly follow: boolean;
   readonly output: 'table' | 'json';
@@ -55,6 +47,9 @@ type Flags = {
   readonly since?: number;
   readonly nats?: string;
   readonly natsCredentials?: string;
+  readonly natsCa?: string;
+  readonly natsCert?: string;
+  readonly natsKey?: string;
   readonly cluster: string;
 };
 
@@ -65,7 +60,12 @@ const requestOf = (flags: Flags, environment: Environment): DecisionsRequest => 
   output: flags.output,
   cluster: flags.cluster,
   nats: flags.nats ?? environment['NATS_URL'],
-  credentialsFile: flags.natsCredentials ?? environment['NATS_CREDENTIALS'] ?? '',
+  secrets: {
+    natsCredentials: flags.natsCredentials ?? environment['NATS_CREDENTIALS'] ?? '',
+    natsCa: flags.natsCa ?? environment['NATS_CA'] ?? '',
+    natsCert: flags.natsCert ?? environment['NATS_CERT'] ?? '',
+    natsKey: flags.natsKey ?? environment['NATS_KEY'] ?? '',
+  },
   ...(flags.kind === undefined ? {} : { kinds: flags.kind }),
   ...(flags.pool === undefined ? {} : { pool: flags.pool }),
   ...(flags.about === undefined ? {} : { about: flags.about }),
@@ -120,6 +120,12 @@ const withConnection = (command: Command, environment: Environment): Command =>
       '--nats-credentials <file>',
       'NATS credentials: a .creds file or an NKey seed (default: NATS_CREDENTIALS)',
     )
+    .option(
+      '--nats-ca <file>',
+      "certificates (PEM) that sign NATS' own (default: NATS_CA, then the system's)",
+    )
+    .option('--nats-cert <file>', "this client's certificate (PEM; default: NATS_CERT)")
+    .option('--nats-key <file>', 'the key (PEM) of --nats-cert (default: NATS_KEY)')
     .option(
       '--cluster <name>',
       'name of the cluster',

@@ -1,3 +1,4 @@
+import type { SecretFiles } from '@dovetail/adapter-nats';
 import type { DecisionKind } from '@dovetail/contracts';
 
 /** The request of one command line. */
@@ -8,8 +9,8 @@ export type DecisionsRequest = {
   readonly cluster: string;
   /** Address of NATS, several separated by commas. If undefined, it is found as `--help` says. */
   readonly nats: string | undefined;
-  /** Path of a credentials file; empty: none. */
-  readonly credentialsFile: string;
+  /** Paths of the files that prove who this client is, and who NATS is; empty: none. */
+  readonly secrets: SecretFiles;
   readonly kinds?: readonly DecisionKind[];
   /** A NodePool's name, or kind and name. */
   readonly pool?: string;

@@ -33,7 +33,7 @@ const asked = (over: Partial<DecisionsRequest>): DecisionsRequest => ({
   output: 'json',
   cluster: 'lab',
   nats: undefined,
-  credentialsFile: '',
+  secrets: { natsCredentials: '', natsCa: '', natsCert: '', natsKey: '' },
   ...over,
 });
 const run = async (request: DecisionsRequest): Promise<Written & { readonly code: number }> => {
@@ -183,7 +183,12 @@ test('a NATS that does not answer is said at once, and ends with 69 after 5 seco
 
 test('credentials that cannot be read end with 64', async () =>
   expect(
-    await run(asked({ nats: 'nats://127.0.0.1:1', credentialsFile: '/nowhere/x.creds' })),
+    await run(
+      asked({
+        nats: 'nats://127.0.0.1:1',
+        secrets: { natsCredentials: '/nowhere/x.creds', natsCa: '', natsCert: '', natsKey: '' },
+      }),
+    ),
   ).toEqual({
     out: '',
     code: 64,

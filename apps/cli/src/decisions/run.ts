@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-import { connectNats, credentialsOf, type NatsOptions } from '@dovetail/adapter-nats';
+import { connectNats, type NatsOptions, secretsOf } from '@dovetail/adapter-nats';
 import {
   type Decision,
   type DecisionEvent,
   followDecisions,
+  inboxOf,
   streamName,
 } from '@dovetail/contracts';
 import { type Bus, BusError, type Hash, type Log, messageOf } from '@dovetail/core-ports';
@@ -63,11 +64,12 @@ function natsOptions(request: DecisionsRequest, output: Output): NatsOptions | u
       servers,
       name: 'dovetail decisions',
       log: logTo(output),
-      ...credentialsOf(request.credentialsFile),
+      inboxPrefix: inboxOf(request.cluster, 'reader'),
+      ...secretsOf(servers, request.secrets),
     };
   } catch (error) {
     output.err(
-      `--nats-credentials ${request.credentialsFile}: ${messageOf(error)}; give the path of a .creds file or of an NKey seed\n`,
+      `--nats-credentials ${request.secrets.natsCredentials}: ${messageOf(error)}; give the path of a .creds file or of an NKey seed\n`,
     );
     return undefined;
   }

@@ -11,7 +11,8 @@ app.kubernetes.io/component: {{ .component }}
 {{/* Refuses further environment that the chart sets itself: the variable would be there twice. */}}
 {{- define "dovetail.checkEnv" -}}
 {{- $ours := dict "CLUSTER_NAME" "cluster.name" "NATS_URL" "nats.url" "NATS_REPLICAS" "nats.replicas"
-  "NATS_CREDENTIALS" "nats.credentialsSecret" "AWS_REGION" "cluster.region" "LEASE_DURATION" "leaseDuration"
+  "NATS_CREDENTIALS" "nats.credentialsSecret" "NATS_CA" "nats.tls.caSecret" "NATS_CERT" "nats.tls.clientSecret"
+  "NATS_KEY" "nats.tls.clientSecret" "AWS_REGION" "cluster.region" "LEASE_DURATION" "leaseDuration"
   "MIN_VALUES_POLICY" "minValuesPolicy" "HOSTNAME_SPREAD" "hostnameSpread" "PREFERENCE_POLICY" "preferencePolicy"
   "NODE_CHARGE" "nodeCharge" "FEWER_NODES_WITHIN" "fewerNodesWithin" "ASSUMED_REQUESTS" "assumedRequests"
   "PLACEMENT" "placement" "DEFAULT_INSTANCE_PROFILE" "defaultInstanceProfile" "INTERRUPTION_QUEUE" "interruptionQueue" -}}
@@ -29,6 +30,8 @@ app.kubernetes.io/component: {{ .component }}
 {{/* One service: its account and its Deployment. Called with root, component (pod-watcher, solver, …) and values (its block). */}}
 {{- define "dovetail.service" -}}
 {{- include "dovetail.checkEnv" . -}}
+{{- $credentials := .values.natsCredentialsSecret | default .root.Values.nats.credentialsSecret -}}
+{{- $tls := .root.Values.nats.tls -}}
 apiVersion: v1
 kind: ServiceAccount
 metadata:
@@ -108,8 +111,15 @@ spec:
             - { name: CLUSTER_NAME, value: {{ .root.Values.cluster.name | quote }} }
             - { name: NATS_URL, value: {{ .root.Values.nats.url | quote }} }
             - { name: NATS_REPLICAS, value: {{ .root.Values.nats.replicas | quote }} }
-            {{- if .root.Values.nats.credentialsSecret }}
+            {{- if $credentials }}
             - { name: NATS_CREDENTIALS, value: /etc/nats/creds }
+            {{- end }}
+            {{- if $tls.caSecret }}
+            - { name: NATS_CA, value: /etc/nats-ca/ca.crt }
+            {{- end }}
+            {{- if $tls.clientSecret }}
+            - { name: NATS_CERT, value: /etc/nats-client/tls.crt }
+            - { name: NATS_KEY, value: /etc/nats-client/tls.key }
             {{- end }}
             - { name: HTTP_PORT, value: "8080" }
             {{- if not (hasKey .values.env "HTTP_HOST") }}
@@ -148,14 +158,33 @@ spec:
             - { name: {{ $name }}, value: {{ $value | quote }} }
             {{- end }}
           resources: {{- toYaml .values.resources | nindent 12 }}
-          {{- if .root.Values.nats.credentialsSecret }}
+          {{- if or $credentials $tls.caSecret $tls.clientSecret }}
           volumeMounts:
+            {{- if $credentials }}
             - { name: nats, mountPath: /etc/nats, readOnly: true }
+            {{- end }}
+            {{- if $tls.caSecret }}
+            - { name: nats-ca, mountPath: /etc/nats-ca, readOnly: true }
+            {{- end }}
+            {{- if $tls.clientSecret }}
+            - { name: nats-client, mountPath: /etc/nats-client, readOnly: true }
+            {{- end }}
           {{- end }}
-      {{- if .root.Values.nats.credentialsSecret }}
+      {{- if or $credentials $tls.caSecret $tls.clientSecret }}
+      # Whole folders: the kubelet renews them in place, and each new connection reads them again.
       volumes:
+        {{- if $credentials }}
         - name: nats
-          secret: { secretName: {{ .root.Values.nats.credentialsSecret }} }
+          secret: { secretName: {{ $credentials }} }
+        {{- end }}
+        {{- if $tls.caSecret }}
+        - name: nats-ca
+          secret: { secretName: {{ $tls.caSecret }}, items: [{ key: ca.crt, path: ca.crt }] }
+        {{- end }}
+        {{- if $tls.clientSecret }}
+        - name: nats-client
+          secret: { secretName: {{ $tls.clientSecret }} }
+        {{- end }}
       {{- end }}
 ---
 apiVersion: policy/v1
@@ -168,6 +197,30 @@ spec:
   maxUnavailable: 1
   selector:
     matchLabels: {{- include "dovetail.labels" . | nindent 6 }}
+{{- if .root.Values.networkPolicy.enabled }}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  name: {{ include "dovetail.serviceName" . }}
+  namespace: {{ .root.Release.Namespace }}
+  labels: {{- include "dovetail.labels" . | nindent 4 }}
+spec:
+  podSelector:
+    matchLabels: {{- include "dovetail.labels" . | nindent 6 }}
+  # Probes and metrics; nothing else listens.
+  ingress:
+    - ports: [{ port: http, protocol: TCP }]
+  {{- if eq .component "solver" }}
+  # A solver talks to NATS alone.
+  policyTypes: [Ingress, Egress]
+  egress:
+    - ports: [{ port: {{ int .root.Values.networkPolicy.natsPort }}, protocol: TCP }]
+    - ports: [{ port: 53, protocol: UDP }, { port: 53, protocol: TCP }]
+  {{- else }}
+  policyTypes: [Ingress]
+  {{- end }}
+{{- end }}
 {{- end -}}
 
 {{/* Rights of one service: cluster-wide rules, and its Lease in its own namespace. */}}

@@ -4,6 +4,7 @@ import {
   type DecisionEvent,
   followDecisions,
   type FollowDecisionsOptions,
+  inboxOf,
 } from '@dovetail/contracts';
 import type { Log, StopSignal } from '@dovetail/core-ports';
 
@@ -48,7 +49,9 @@ export async function* decisions(
   stop: StopSignal,
 ): AsyncGenerator<DecisionEvent> {
   const { cluster, kinds, from, servers = ['nats://127.0.0.1:4222'], ...options } = source;
-  const bus = connectNatsReader({ name: 'decisions', log: silent, ...options, servers });
+  const inboxPrefix = inboxOf(cluster, 'reader');
+  const own = { name: 'decisions', log: silent, inboxPrefix };
+  const bus = connectNatsReader({ ...own, ...options, servers });
   try {
     yield* followDecisions({ bus, cluster, hash }, stop, {
       ...(kinds === undefined ? {} : { kinds }),

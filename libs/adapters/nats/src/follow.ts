@@ -1,5 +1,5 @@
 import type { FollowEvent, FollowFrom, Log, StopSignal } from '@dovetail/core-ports';
-import { createInbox, type Msg, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node';
+import type { Msg, MsgHdrs, NatsConnection } from '@nats-io/transport-node';
 
 import { api, busErrorOf, nanos, streamInfo } from './api.js';
 import { FollowMemory } from './follow-memory.js';
@@ -137,7 +137,7 @@ class Session {
   }
 
   async *run(stop: StopSignal): AsyncGenerator<FollowEvent, SessionEnd> {
-    const subject = createInbox();
+    const subject = this.#deps.link.newInbox();
     const subscription = this.#connection.subscribe(subject, {
       callback: (_error, message) => this.#inbox.push(message),
     });

@@ -8,6 +8,7 @@ import {
 import {
   AuthorizationError,
   connect,
+  createInbox,
   type NatsConnection,
   PermissionViolationError,
   type Status,
@@ -61,6 +62,11 @@ export class NatsLink {
 
   get timeoutMs(): number {
     return this.#options.timeoutMs ?? 5_000;
+  }
+
+  /** A new subject on which this connection may receive. */
+  newInbox(): string {
+    return createInbox(this.#options.inboxPrefix);
   }
 
   /** The connection, once it is up. Rejects with BusError after `waitMs`. */
@@ -123,7 +129,7 @@ export class NatsLink {
   }
 
   async #connect(): Promise<NatsConnection | undefined> {
-    const { servers, name, credentials, tls } = this.#options;
+    const { servers, name, credentials, tls, inboxPrefix } = this.#options;
     try {
       const connection = await connect({
         servers: [...servers],
@@ -143,6 +149,7 @@ export class NatsLink {
         noAsyncTraces: true,
         ...(credentials === undefined ? {} : { authenticator: authenticatorOf(credentials) }),
         ...(tls === undefined ? {} : { tls }),
+        ...(inboxPrefix === undefined ? {} : { inboxPrefix }),
       });
       if (!this.#ended.signal.aborted && this.#usable(connection)) return connection;
       await connection.close();

@@ -34,6 +34,11 @@ export type NatsOptions = {
     readonly certFile?: string;
     readonly keyFile?: string;
   };
+  /**
+   * The first tokens of the subjects on which answers are received, when the user may subscribe to
+   * no others (`inboxOf`). Default `_INBOX`.
+   */
+  readonly inboxPrefix?: string;
   readonly log: Log;
   /** Counts `dovetail_nats_failures_total` by the name of what was logged. */
   readonly metrics?: Metrics;

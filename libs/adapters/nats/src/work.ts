@@ -5,7 +5,7 @@ import {
   type WorkerSpec,
   type WorkItem,
 } from '@dovetail/core-ports';
-import { createInbox, type Msg, type NatsConnection } from '@nats-io/transport-node';
+import type { Msg, NatsConnection } from '@nats-io/transport-node';
 
 import { api, ApiError, busErrorOf, faults, nanos } from './api.js';
 import type { NatsLink } from './link.js';
@@ -88,7 +88,7 @@ async function* pulling(
   spec: WorkerSpec,
   stop: StopSignal,
 ): AsyncGenerator<WorkItem> {
-  const subject = createInbox();
+  const subject = deps.link.newInbox();
   const inbox = new Inbox<Msg | 'restored'>();
   const subscription = connection.subscribe(subject, {
     callback: (_error, message) => inbox.push(message),

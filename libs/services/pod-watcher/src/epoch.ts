@@ -115,8 +115,10 @@ export class PodWatcherEpoch {
     for (;;) {
       await channel.clock.sleep(auditMs, stop);
       if (stop.aborted) return;
-      await this.#feed
-        .audit()
+      // Solvers and the reaper may not make a stream that was lost.
+      await channel.bus
+        .ensureStreams(streamSpecs(channel.cluster))
+        .then(() => this.#feed.audit())
         .catch((error: unknown) =>
           log.debug('audit-failed', `the state stream could not be compared: ${messageOf(error)}`),
         );

@@ -20,7 +20,7 @@ export function createSolver(deps: SolverDeps, config: SolverConfig): Service {
     await untilDone(
       { clock: channel.clock, log },
       'the streams',
-      () => channel.bus.ensureStreams(streamSpecs(channel.cluster)),
+      () => streamsAreThere(channel),
       stop,
     );
     await Promise.all([
@@ -44,6 +44,11 @@ export function createSolver(deps: SolverDeps, config: SolverConfig): Service {
     ready: () => ({ bus: channel.bus.connected(), mirror: engine.ready() }),
     debugState: () => engine.debugState(),
   };
+}
+
+/** Rejects with BusError while a stream is missing. A solver may make none. */
+async function streamsAreThere({ bus, cluster }: SolverDeps['channel']): Promise<void> {
+  for (const { name } of streamSpecs(cluster)) await bus.position(name);
 }
 
 async function follow(

@@ -11,6 +11,7 @@ import { TestbedError } from '../process/errors.js';
 import { httpRequest } from '../process/http.js';
 import { type RunningPart, startPart } from '../process/part.js';
 import { freePort } from '../process/ports.js';
+import { busUsers } from './bus-users.js';
 import type { LabOptions } from './options.js';
 
 /** The bus of a lab. */
@@ -46,7 +47,8 @@ export async function startBus(
         'set NATS_SERVER to a nats-server of 2.11 or newer, or unset it; with NATS_SERVER=none all services run in one process',
     });
   }
-  const nats = await startNats({ path: found.path, dir: join(options.dir, 'nats') });
+  const config = await busUsers(options);
+  const nats = await startNats({ path: found.path, dir: join(options.dir, 'nats'), config });
   parts.set('nats-server', nats);
   return {
     url: nats.url,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { httpRequest } from '../process/http.js';
 import { type RunningPart, startPart } from '../process/part.js';
 import { freePort } from '../process/ports.js';
+import { seedOf } from './bus-users.js';
 import type { LabOptions } from './options.js';
 
 /** The addresses of the outside parts. */
@@ -79,6 +80,7 @@ export async function startService(
     env: {
       ...env,
       ...identityOf(program),
+      NATS_CREDENTIALS: seedOf(options, program),
       ...options.env?.['*'],
       ...options.env?.[program],
       HTTP_PORT: String(port),

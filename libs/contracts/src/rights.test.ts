@@ -1,0 +1,42 @@
+import { describe, expect, test } from '@jest/globals';
+
+import { decisionKinds, stateKinds } from './messages.js';
+import { busRights, busRoles } from './rights.js';
+import { streamSpecs, subjects } from './subjects.js';
+
+const publishers = (subject: string): readonly string[] =>
+  busRoles.filter((role) => busRights('lab', role).publishes.includes(subject));
+
+describe('rights on the bus', () => {
+  test.each(stateKinds)('state of the kind %s has one publisher', (kind) =>
+    expect(publishers(subjects.stateOfKind('lab', kind))).toHaveLength(1),
+  );
+  test.each(decisionKinds)('decisions of the kind %s have a publisher', (kind) =>
+    expect(publishers(subjects.decisionsOfKind('lab', kind)).length).toBeGreaterThan(0),
+  );
+  test('a plan comes from solvers alone, and a batch from pod-watcher', () => {
+    expect(publishers(subjects.planAll('lab'))).toEqual(['solver']);
+    expect(publishers(subjects.pendingAll('lab'))).toEqual(['pod-watcher']);
+  });
+  test('readers publish nothing, ask nothing and make nothing', () =>
+    expect(busRights('lab', 'reader')).toMatchObject({
+      publishes: [],
+      asks: [],
+      makes: [],
+      works: [],
+      serves: [],
+    }));
+  test('every stream is made by pod-watcher or the launcher', () => {
+    for (const { name } of streamSpecs('lab')) {
+      const makers = busRoles.filter((role) =>
+        busRights('lab', role).makes.some((spec) => spec.name === name),
+      );
+      expect(makers).toEqual(['pod-watcher', 'launcher']);
+    }
+  });
+  test.each(busRoles)('every right of %s names the cluster', (role) => {
+    const { publishes, asks, serves, inbox } = busRights('lab', role);
+    for (const subject of [...publishes, ...asks, ...serves, inbox])
+      expect(subject).toMatch(/\.lab\./);
+  });
+});

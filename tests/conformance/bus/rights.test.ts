@@ -1,0 +1,305 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import {
+  connectService,
+  type NatsBus,
+  newUserKey,
+  permissionsOf,
+  type UserKey,
+  usersConfig,
+} from '@dovetail/adapter-nats';
+import {
+  busRights,
+  type BusRole,
+  busRoles,
+  inboxOf,
+  streamName,
+  streamSpecs,
+  subjects,
+  workers,
+} from '@dovetail/contracts';
+import type { Log } from '@dovetail/core-ports';
+import { isUnavailable, obtainNatsServer, type RunningNats, startNats } from '@dovetail/testbed';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  connect,
+  type NatsConnection,
+  nkeyAuthenticator,
+  PermissionViolationError,
+} from '@nats-io/transport-node';
+
+const cluster = 'lab';
+const server = await obtainNatsServer();
+const bytes = new TextEncoder().encode('x');
+
+/** The users of a server, their seeds in files, and what services complained of. */
+class Guarded {
+  readonly dir = mkdtempSync(join(tmpdir(), 'dovetail-rights-'));
+  readonly keys = new Map<BusRole, UserKey>(busRoles.map((role) => [role, newUserKey()]));
+  readonly complaints: string[] = [];
+  nats!: RunningNats;
+
+  async start(path: string): Promise<void> {
+    const users = new Map(
+      [...this.keys].map(([role, { publicKey }]) => [
+        role,
+        { nkey: publicKey, permissions: permissionsOf(busRights(cluster, role)) },
+      ]),
+    );
+    for (const [role, { seed }] of this.keys) writeFileSync(join(this.dir, `${role}.nk`), seed);
+    const config = `authorization {\n${usersConfig(users)}}\n`;
+    this.nats = await startNats({ path, dir: join(this.dir, 'nats'), config });
+  }
+
+  /** Gives a role a new key while the server and its clients run. */
+  async renew(role: BusRole): Promise<void> {
+    const [old, fresh] = [this.keys.get(role), newUserKey()];
+    this.keys.set(role, fresh);
+    const file = join(this.dir, 'nats', 'nats.conf');
+    const config = readFileSync(file, 'utf8');
+    writeFileSync(file, config.replace(old?.publicKey ?? '', fresh.publicKey));
+    writeFileSync(join(this.dir, `${role}.nk`), fresh.seed);
+    process.kill(this.nats.pid, 'SIGHUP');
+  }
+
+  /** A plain client with a role's key. */
+  raw(role: BusRole): Promise<NatsConnection> {
+    const seed = new TextEncoder().encode(this.keys.get(role)?.seed);
+    return connect({
+      servers: this.nats.url,
+      authenticator: nkeyAuthenticator(seed),
+      inboxPrefix: inboxOf(cluster, role),
+    });
+  }
+
+  /** The bus as a service has it. */
+  service(role: Exclude<BusRole, 'reader'>): NatsBus {
+    const complain = (_name: string, message: string): void => void this.complaints.push(message);
+    const log: Log = {
+      debug: () => undefined,
+      info: () => undefined,
+      warn: complain,
+      error: complain,
+    };
+    return connectService(
+      role,
+      {
+        clusterName: cluster,
+        replicaName: 'one',
+        natsUrl: this.nats.url,
+        natsReplicas: 1,
+        natsCredentials: join(this.dir, `${role}.nk`),
+        natsCa: '',
+        natsCert: '',
+        natsKey: '',
+      },
+      { log },
+    );
+  }
+
+  async stop(): Promise<void> {
+    await this.nats.stop();
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+}
+
+/** The subjects of these that the server refuses to a client. It answers in order. */
+async function refused(
+  connection: NatsConnection,
+  tried: readonly string[],
+): Promise<readonly string[]> {
+  const found: string[] = [];
+  const status = connection.status();
+  const listening = (async () => {
+    for await (const each of status)
+      if (each.type === 'error' && each.error instanceof PermissionViolationError)
+        found.push(each.error.subject);
+  })();
+  for (const subject of tried) connection.publish(subject, bytes);
+  await connection.flush();
+  await connection.close();
+  await listening;
+  return found;
+}
+
+const concrete = (pattern: string): string => pattern.replace(/>$/, 'x.y').replaceAll('*', 'x');
+/** NATS' rule: `*` stands for one token, a last `>` for one or more. */
+function covers(pattern: string, subject: string): boolean {
+  const [wanted, given] = [pattern.split('.'), subject.split('.')];
+  const isOpen = wanted.at(-1) === '>';
+  const fixed = isOpen ? wanted.slice(0, -1) : wanted;
+  return (
+    fixed.every((token, index) => token === '*' || token === given[index]) &&
+    (isOpen ? given.length > fixed.length : given.length === fixed.length)
+  );
+}
+const publishable = (role: BusRole): readonly string[] =>
+  permissionsOf(busRights(cluster, role)).publish.allow.map(concrete);
+
+/** Calls that change or read more than any role may, and those of another cluster. */
+const nobodys: readonly string[] = [
+  ...streamSpecs(cluster).flatMap(({ name }) => [
+    `$JS.API.STREAM.DELETE.${name}`,
+    `$JS.API.STREAM.PURGE.${name}`,
+    `$JS.API.STREAM.MSG.DELETE.${name}`,
+    `$JS.API.STREAM.MSG.GET.${name}`,
+    `$JS.API.STREAM.SNAPSHOT.${name}`,
+    `$JS.API.CONSUMER.DELETE.${name}.solvers`,
+    `$JS.API.CONSUMER.DURABLE.CREATE.${name}.x`,
+  ]),
+  '$JS.API.STREAM.LIST',
+  '$JS.API.STREAM.CREATE.OTHER',
+  '$JS.API.SERVER.REMOVE',
+  '$SYS.REQ.SERVER.PING',
+  subjects.state('other', 'pod', 'x'),
+  subjects.plan('other', 'x'),
+];
+
+if (isUnavailable(server)) {
+  test('rights on NATS are left out', () =>
+    console.warn(`LEFT OUT: rights on NATS: ${server.unavailable}`));
+} else {
+  describe('under the users that are written for nats-server', () => {
+    const guarded = new Guarded();
+    beforeAll(() => guarded.start(server.path));
+    afterAll(() => guarded.stop());
+
+    test.each(busRoles)('%s may publish all that it publishes', async (role) =>
+      expect(await refused(await guarded.raw(role), publishable(role))).toEqual([]),
+    );
+
+    test.each(busRoles)('%s is refused each right that only others have', async (role) => {
+      const own = permissionsOf(busRights(cluster, role)).publish.allow;
+      const others = [...new Set(busRoles.flatMap(publishable))].filter(
+        (subject) => !own.some((pattern) => covers(pattern, subject)),
+      );
+      expect(others.length).toBeGreaterThan(5);
+      expect(await refused(await guarded.raw(role), others)).toEqual(others);
+    });
+
+    test.each(busRoles)('%s is refused the calls that no role needs', async (role) =>
+      expect(await refused(await guarded.raw(role), nobodys)).toEqual(nobodys),
+    );
+
+    test.each<[BusRole, string, string]>([
+      ['reader', 'buy nodes', subjects.plan(cluster, 'x')],
+      ['reader', 'ask for a plan that is carried out', subjects.planner(cluster, 'plan')],
+      ['reader', 'call an offering unavailable', `dovetail.${cluster}.catalog.v1.unavailable.x`],
+      ['reader', 'forge a decision', subjects.decision(cluster, 'launch')],
+      ['solver', 'forge a pod', subjects.state(cluster, 'pod', 'x')],
+      ['solver', 'say that a plan was admitted', subjects.state(cluster, 'verdict', 'x')],
+      ['solver', 'say that an instance was launched', subjects.decision(cluster, 'launch')],
+      ['solver', 'remake a stream', `$JS.API.STREAM.UPDATE.${streamName(cluster, 'state')}`],
+      [
+        'solver',
+        'take plans',
+        `$JS.API.CONSUMER.MSG.NEXT.${streamName(cluster, 'plans')}.launcher`,
+      ],
+      ['pod-watcher', 'publish a plan', subjects.plan(cluster, 'x')],
+      ['pod-watcher', 'change the catalog', subjects.classCatalog(cluster, 'x', 0)],
+      ['launcher', 'forge a pod', subjects.state(cluster, 'pod', 'x')],
+      ['launcher', 'forge a batch', subjects.pending(cluster, 'x')],
+      ['reaper', 'change the catalog', subjects.classCatalog(cluster, 'x', 0)],
+      ['reaper', 'publish a plan', subjects.plan(cluster, 'x')],
+    ])('%s cannot %s', async (role, _what, subject) =>
+      expect(await refused(await guarded.raw(role), [subject])).toEqual([subject]),
+    );
+
+    test.each(busRoles)('%s hears nothing but its own answers', async (role) => {
+      const others = busRoles.filter((each) => each !== role).map((each) => inboxOf(cluster, each));
+      const connection = await guarded.raw(role);
+      const heard = [...others.map((inbox) => `${inbox}.>`), `dovetail.${cluster}.>`, '_INBOX.>'];
+      const denied = heard.map(
+        (subject) =>
+          new Promise<string>((resolve) => {
+            connection.subscribe(subject, {
+              callback: (error) => {
+                if (error instanceof PermissionViolationError) resolve(subject);
+              },
+            });
+          }),
+      );
+      expect(await Promise.all(denied)).toEqual(heard);
+      await connection.close();
+    });
+
+    test('a client without a key is refused', async () => {
+      await expect(connect({ servers: guarded.nats.url })).rejects.toThrow(/[Aa]uthorization/);
+    });
+
+    test('a service whose key is renewed connects again with the new one, without a restart', async () => {
+      const reaper = guarded.service('reaper');
+      const subject = subjects.decision(cluster, 'drain');
+      await guarded.service('pod-watcher').ensureStreams(streamSpecs(cluster));
+      await reaper.publish({ subject, payload: bytes });
+      const old = await guarded.raw('reaper');
+      await guarded.renew('reaper');
+      // The server ends the connections of a user that is gone.
+      await old.closed();
+      await eventually(() => reaper.publish({ subject, payload: bytes }));
+      await reaper.close();
+      guarded.complaints.length = 0;
+    }, 20_000);
+
+    test('the services do a round of their work and are refused nothing', async () => {
+      const stop = new AbortController();
+      const podWatcher = guarded.service('pod-watcher');
+      await podWatcher.ensureStreams(streamSpecs(cluster));
+      const solver = guarded.service('solver');
+      const launcher = guarded.service('launcher');
+      const reaper = guarded.service('reaper');
+
+      const followed = solver.follow(
+        { stream: streamName(cluster, 'state'), filters: [subjects.stateAll(cluster)] },
+        stop.signal,
+      );
+      const seen = (async () => {
+        for await (const event of followed)
+          if (event.kind === 'message' && event.message.subject.endsWith('.u1')) return event.kind;
+        return undefined;
+      })();
+      const state = subjects.state(cluster, 'pod', 'u1');
+      await podWatcher.publish({ subject: state, payload: bytes });
+      expect(await seen).toBe('message');
+      expect(await podWatcher.lastMessage(streamName(cluster, 'state'), state)).toBeDefined();
+
+      await podWatcher.publish({ subject: subjects.pending(cluster, 'g'), payload: bytes });
+      for await (const item of solver.work(workers.solvers(cluster), stop.signal)) {
+        await item.working();
+        await solver.publish({ subject: subjects.plan(cluster, 'g'), payload: bytes });
+        await item.ack();
+        if (item.message.subject === subjects.pending(cluster, 'g')) break;
+      }
+      for await (const item of launcher.work(workers.launcher(cluster), stop.signal)) {
+        await item.ack();
+        if (item.message.subject === subjects.plan(cluster, 'g')) break;
+      }
+      const served = solver.serve(
+        { subject: subjects.planner(cluster, 'plan'), queue: 'solvers' },
+        () => Promise.resolve(bytes),
+        stop.signal,
+      );
+      const answer = await eventually(() =>
+        reaper.request(subjects.planner(cluster, 'plan'), bytes, { timeoutMs: 1_000 }),
+      );
+      expect(answer.payload).toEqual(Buffer.from(bytes));
+      stop.abort();
+      await served;
+      await Promise.all([podWatcher, solver, launcher, reaper].map((bus) => bus.close()));
+      expect(guarded.complaints).toEqual([]);
+    });
+  });
+}
+
+/** The answer, once a service serves the subject. */
+async function eventually<T>(ask: () => Promise<T>): Promise<T> {
+  for (let tries = 0; ; tries += 1)
+    try {
+      return await ask();
+    } catch (error) {
+      if (tries === 50) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+}
