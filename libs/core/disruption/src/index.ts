@@ -8,6 +8,7 @@ export * from './consolidation/costs.js';
 export * from './consolidation/removal.js';
 export * from './consolidation/replacement.js';
 export * from './consolidation/restraint.js';
+export * from './consolidation/search.js';
 export * from './cron.js';
 export * from './drain.js';
 export * from './drift.js';

@@ -2,6 +2,7 @@ export { provenBound } from './bounds/proven.js';
 export { boundsOf, fewestNodes, type Planned, tightBound } from './bounds/tight.js';
 export { checkBin, checkBinAmong, checkPlan } from './check/check.js';
 export { StandingNodes } from './check/standing-nodes.js';
+export { RandomNumbers } from './improve/random-numbers.js';
 export { expectedDaemonSets } from './model/expected-daemons.js';
 export { defaultPlanOptions, finishMsPerNode } from './options.js';
 export * from './plan.js';

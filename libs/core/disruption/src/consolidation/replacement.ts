@@ -4,7 +4,7 @@ import type { BinOption, NewNode } from '@dovetail/core-scheduling';
 
 import { type DisruptionNote, note } from '../refusal.js';
 import type { Candidate } from './candidates.js';
-import { commandOf } from './command.js';
+import { commandOf, type NodeIn } from './command.js';
 import {
   costOfAll,
   type Judged,
@@ -23,6 +23,8 @@ export type ReplacementRules = {
   readonly savingMin: number;
   /** The same as a share of the price before. */
   readonly savingShareMin: number;
+  /** The most nodes that a command may buy. Absent: one, as Karpenter does. */
+  readonly nodesInMax?: number;
 };
 
 /**
@@ -36,9 +38,9 @@ type Kept =
   | { readonly kind: 'none'; readonly note: DisruptionNote };
 
 /**
- * Judges whether nodes can go together, with one cheaper node for them at most (Karpenter's single-
- * and multi-node consolidation). Only types stay whose dearest option costs less than all nodes
- * that go: a launch may take any of a type's options.
+ * Judges whether nodes can go together, with cheaper nodes for them (Karpenter's single- and
+ * multi-node consolidation, which buy one at most). Only types stay whose dearest option fits in
+ * the price of the nodes that go: a launch may take any of a type's options.
  */
 export function judgeReplacement(
   candidates: readonly Candidate[],
@@ -48,23 +50,20 @@ export function judgeReplacement(
 ): Judged {
   const found = movesOf(candidates, plan, unsettled);
   if (found.kind === 'stays') return found;
-  const [bin] = plan.newNodes;
-  if (bin === undefined)
+  const { newNodes } = plan;
+  if (newNodes.length === 0)
     return { kind: 'command', command: removalOf(candidates, found.moves, position) };
-  if (plan.newNodes.length > 1) return needsNewNodes(plan.newNodes.length);
-  const kept = optionsFor(candidates, bin, rules);
-  if (kept.kind === 'none') return { kind: 'stays', note: kept.note };
-  const prices = kept.options.map(({ priceMicrosPerHour }) => priceMicrosPerHour);
+  if (newNodes.length > (rules.nodesInMax ?? 1)) return needsNewNodes(newNodes.length);
+  const nodesIn: NodeIn[] = [];
+  for (const bin of newNodes) {
+    const kept = optionsFor(candidates, { bin, price: plan.priceMicrosPerHour }, rules);
+    if (kept.kind === 'none') return { kind: 'stays', note: kept.note };
+    nodesIn.push(nodeInOf(bin, kept.options));
+  }
   const command = commandOf({
     cause: 'underutilized',
     nodesOut: candidates.map(nodeOutOf),
-    nodesIn: [
-      {
-        bin: narrowed(bin, kept.options),
-        priceMicrosPerHour: Math.min(...prices),
-        priceCapMicrosPerHour: Math.max(...prices),
-      },
-    ],
+    nodesIn,
     moves: found.moves,
     disruptionCost: costOfAll(candidates),
     position,
@@ -72,8 +71,24 @@ export function judgeReplacement(
   return { kind: 'command', command };
 }
 
-/** The options that the replacement may be launched as, the cheapest first. */
-function optionsFor(candidates: readonly Candidate[], bin: NewNode, rules: ReplacementRules): Kept {
+function nodeInOf(bin: NewNode, options: readonly BinOption[]): NodeIn {
+  const prices = options.map(({ priceMicrosPerHour }) => priceMicrosPerHour);
+  return {
+    bin: narrowed(bin, options),
+    priceMicrosPerHour: Math.min(...prices),
+    priceCapMicrosPerHour: Math.max(...prices),
+  };
+}
+
+/**
+ * The options that a new node may be launched as, the cheapest first. Of several new nodes, each
+ * has its part of the price of the nodes that go, so that all together stay below it.
+ */
+function optionsFor(
+  candidates: readonly Candidate[],
+  { bin, price }: { readonly bin: NewNode; readonly price: number },
+  rules: ReplacementRules,
+): Kept {
   const before = candidates.reduce((sum, { priceMicrosPerHour }) => sum + priceMicrosPerHour, 0);
   const isAllSpot = candidates.every(({ view }) => labelOf(view, labels.capacityType) === 'spot');
   const offersSpot = bin.options.some(({ capacityType }) => capacityType === 'spot');
@@ -83,7 +98,9 @@ function optionsFor(candidates: readonly Candidate[], bin: NewNode, rules: Repla
       before,
     );
   const saving = Math.max(rules.savingMin, rules.savingShareMin * before);
-  const below = Math.min(before - saving, sameTypePriceOf(candidates, bin));
+  const cheapest = bin.options[0]?.priceMicrosPerHour ?? 0;
+  const part = price > 0 ? cheapest / price : 1;
+  const below = Math.min((before - saving) * part, sameTypePriceOf(candidates, bin));
   const ofOneKind = isAllSpot && offersSpot ? bin.options.filter(isSpot) : bin.options;
   const cheaper = cheaperTypes(ofOneKind, below);
   // Launched as either, the on-demand one might be the dearer: Karpenter pins it to Spot.
