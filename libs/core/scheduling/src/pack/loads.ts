@@ -1,4 +1,4 @@
-import { at, float64At } from '@dovetail/core-invariant';
+import { at, float64At, int32At } from '@dovetail/core-invariant';
 
 import type { State } from '../match/states.js';
 import { timesFitting } from '../rooms/fitting.js';
@@ -21,8 +21,37 @@ export type NodeLoad = {
 /** The limit on the ways to fill nodes that are looked at. The callers share it. */
 export type FillingsLeft = { left: number };
 
-const covers = (a: Int32Array, b: Int32Array): boolean =>
-  a.every((count, index) => count >= (b[index] ?? 0));
+/** Returns a set of bits for the kinds of a load. Kinds whose indexes differ by 32 share a bit. */
+function bitsOf(counts: Int32Array): number {
+  let bits = 0;
+  for (let index = 0; index < counts.length; index += 1)
+    if (int32At(counts, index) > 0) bits |= 1 << (index & 31);
+  return bits;
+}
+
+/** Loads in order of price, without those whose pods an earlier one holds too. */
+class FullestLoads {
+  readonly all: NodeLoad[] = [];
+  readonly #bits: number[] = [];
+
+  /**
+   * Adds a load unless another one covers it. There may be thousands, so most of them are ruled out
+   * by the kinds they lack. Reads here are unchecked for speed. Invariant: each load has its bits.
+   */
+  add(load: NodeLoad): void {
+    const bits = bitsOf(load.counts);
+    const others = this.#bits;
+    for (let index = 0; index < others.length; index += 1)
+      if ((bits & ~(others[index] as number)) === 0 && this.#covers(index, load)) return;
+    this.all.push(load);
+    this.#bits.push(bits);
+  }
+
+  #covers(index: number, { counts }: NodeLoad): boolean {
+    const mine = at(this.all, index).counts;
+    return counts.every((count, kind) => int32At(mine, kind) >= count);
+  }
+}
 
 /** Collects the fullest loads of one target. */
 class Filling {
@@ -93,19 +122,19 @@ export function fullestLoads(
       context.targets(state).map((target) => [state, target]),
     )
     .sort(([, a], [, b]) => a.price - b.price);
-  const kept: NodeLoad[] = [];
+  const kept = new FullestLoads();
   for (const [state, target] of targets) {
     if (first.requests.some((amount, r) => amount > float64At(target.room, r))) continue;
     new Filling(context, { target, order, fillings }, (bin) => {
       const counts = new Int32Array(context.kinds.length);
       for (const [index, count] of bin.contents) counts[index] = count;
       // Targets come in order of price, so a new load is covered or none of the others is.
-      if (!kept.some((load) => covers(load.counts, counts)))
-        kept.push({ opening: state, used: bin.used, counts, price: target.price });
+      kept.add({ opening: state, used: bin.used, counts, price: target.price });
     }).from(0, emptyBin(context, 0, state));
     if (fillings.left <= 0) return undefined;
     // The rest is dearer and holds no more than everything.
-    if (kept.some(({ counts }) => order.every((kind) => counts[kind.index] === kind.count))) break;
+    if (kept.all.some(({ counts }) => order.every((kind) => counts[kind.index] === kind.count)))
+      break;
   }
-  return kept;
+  return kept.all;
 }
