@@ -107,7 +107,7 @@ const settings = {
     flag: 'consolidation',
     help: 'As in the reaper.',
     fallback: 'none' as const,
-    parse: oneOf('none', 'delete', 'replace'),
+    parse: oneOf('none', 'delete', 'replace', 'all'),
   },
 } as const;
 

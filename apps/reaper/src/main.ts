@@ -39,9 +39,9 @@ const settings = {
   consolidation: {
     env: 'CONSOLIDATION',
     flag: 'consolidation',
-    help: 'delete: under-used nodes whose pods all fit on other nodes are given up; replace: also nodes for whose pods one cheaper node can be bought; none: only empty nodes are.',
+    help: 'delete: under-used nodes whose pods all fit on other nodes are given up; replace: also nodes for whose pods one cheaper node can be bought; all: also several nodes together (needs the definition disruptions.dovetail.sh); none: only empty nodes are.',
     fallback: 'none' as const,
-    parse: oneOf('none', 'delete', 'replace'),
+    parse: oneOf('none', 'delete', 'replace', 'all'),
   },
   consolidationMovePauseMs: {
     env: 'CONSOLIDATION_MOVE_PAUSE',

@@ -1,14 +1,16 @@
 import { claim, classRef, type CrdCase, type CrdUpdate, nodeClass, pool } from './crd-objects.js';
+import { disruption, disruptionCases } from './disruption-cases.js';
 import { legacyCases } from './legacy-cases.js';
 import { nodeClassCases } from './node-class-cases.js';
 import { nodeClaimCases, nodePoolCases } from './node-pool-cases.js';
 
-/** Manifests for each of the five kinds, good and bad. */
+/** Manifests for each of the six kinds, good and bad. */
 export const crdCases: readonly CrdCase[] = [
   ...nodePoolCases,
   ...nodeClaimCases,
   ...nodeClassCases,
   ...legacyCases,
+  ...disruptionCases,
 ];
 
 /** Changes of existing objects. */
@@ -45,6 +47,12 @@ export const crdUpdates: readonly CrdUpdate[] = [
     name: 'a claim never changes',
     before: claim(),
     after: claim({ expireAfter: '1h' }),
+    refused: /immutable/,
+  },
+  {
+    name: 'a command never changes',
+    before: disruption(),
+    after: disruption({ planID: 'another' }),
     refused: /immutable/,
   },
   {

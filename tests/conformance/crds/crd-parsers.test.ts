@@ -1,5 +1,6 @@
 import {
   awsNodeTemplateOf,
+  commandRecordOf,
   ec2NodeClassOf,
   inlineProviderOf,
   nodeClaimOf,
@@ -16,6 +17,7 @@ const parsers: Readonly<Record<string, (raw: unknown) => Parsed<unknown>>> = {
   NodePool: nodePoolOf,
   NodeClaim: nodeClaimOf,
   EC2NodeClass: ec2NodeClassOf,
+  Disruption: commandRecordOf,
   AWSNodeTemplate: (raw) => awsNodeTemplateOf(raw, kubernetes),
   Provisioner: (raw) => {
     const pool = provisionerOf(raw);

@@ -1,6 +1,7 @@
 export * from './claim.js';
 export * from './claim-object.js';
 export * from './claim-price.js';
+export * from './command-record.js';
 export * from './content-hash.js';
 export * from './hash-annotations.js';
 export * from './karpenter-hash.js';
@@ -9,6 +10,7 @@ export { sizesOf } from './legacy-sizes.js';
 export * from './names.js';
 export * from './node-class.js';
 export { nodeClaimOf } from './parse/claim.js';
+export { commandRecordOf } from './parse/command-record.js';
 export { ec2NodeClassOf } from './parse/ec2-node-class.js';
 export {
   awsNodeTemplateOf,

@@ -5,6 +5,7 @@ import {
   answering,
   asking,
   beginning,
+  commandOfRetirement,
   parseRetirement,
   renderRetirement,
   type Retirement,
@@ -130,6 +131,8 @@ describe('a retirement', () => {
             unplaced: fc.nat(),
             answeredMs: fc.nat(),
             detail: fc.string(),
+            planId: fc.string(),
+            disruption: fc.string(),
           },
           { requiredKeys: [] },
         ),
@@ -150,4 +153,13 @@ describe('a retirement', () => {
     'null',
     '[]',
   ])('%j is no retirement', (text) => expect(parseRetirement(text)).toBeUndefined());
+});
+
+test.each([
+  ['an under-used node goes with its command', 'underutilized', 'c1', 'c1'],
+  ['an under-used node may go alone', 'underutilized', undefined, undefined],
+  ['a node that is interrupted meanwhile goes by itself', 'interrupted', 'c1', undefined],
+] as const)('%s', (_what, cause, disruption, command) => {
+  const retirement = disruption === undefined ? { cause } : { cause, disruption };
+  expect(commandOfRetirement(retirement)).toBe(command);
 });

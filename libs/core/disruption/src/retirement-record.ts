@@ -28,6 +28,11 @@ export type Retirement = {
    */
   readonly planId?: string;
   /**
+   * The resource of the command of several nodes that gives up this node. They end together.
+   * Absent: nothing else hangs on this node.
+   */
+  readonly disruption?: string;
+  /**
    * When a solver was last asked for a replacement. Written before asking, so a crash costs a wait
    * and never a second node.
    */
@@ -66,7 +71,7 @@ export function parseRetirement(text: string | undefined): Retirement | undefine
     return undefined;
   }
   if (!isRecord(value)) return undefined;
-  const { cause, atMs, detail, planId } = value;
+  const { cause, atMs, detail, planId, disruption } = value;
   if (typeof cause !== 'string' || !causes.includes(cause) || typeof atMs !== 'number')
     return undefined;
   const numbers = Object.fromEntries(
@@ -78,6 +83,7 @@ export function parseRetirement(text: string | undefined): Retirement | undefine
     ...numbers,
     ...(typeof detail === 'string' ? { detail } : {}),
     ...(typeof planId === 'string' ? { planId } : {}),
+    ...(typeof disruption === 'string' ? { disruption } : {}),
   };
 }
 
@@ -88,11 +94,31 @@ export const renderRetirement = ({
   deadlineMs,
   detail,
   planId,
+  disruption,
   askedMs,
   unplaced,
   answeredMs,
 }: Retirement): string =>
-  JSON.stringify({ cause, atMs, deadlineMs, detail, planId, askedMs, unplaced, answeredMs });
+  JSON.stringify({
+    cause,
+    atMs,
+    deadlineMs,
+    detail,
+    planId,
+    disruption,
+    askedMs,
+    unplaced,
+    answeredMs,
+  });
+
+/**
+ * The resource of the command that a node is to go with. Undefined: it goes alone, or for a cause
+ * that has taken over from the command.
+ */
+export const commandOfRetirement = (
+  retirement: Pick<Retirement, 'cause' | 'disruption'> | undefined,
+): string | undefined =>
+  retirement?.cause === 'underutilized' ? retirement.disruption : undefined;
 
 /** The cause as Karpenter's metrics name it: an interruption by its kind. */
 export const shownCause = ({ cause, detail }: Pick<Retirement, 'cause' | 'detail'>): string =>

@@ -29,6 +29,7 @@ export const kubeResources = {
   nodePools: of('karpenter.sh', 'v1', 'NodePool', 'nodepools', false),
   nodeClaims: of('karpenter.sh', 'v1', 'NodeClaim', 'nodeclaims', false),
   ec2NodeClasses: of('karpenter.k8s.aws', 'v1', 'EC2NodeClass', 'ec2nodeclasses', false),
+  disruptions: of('dovetail.sh', 'v1alpha1', 'Disruption', 'disruptions', false),
   provisioners: of('karpenter.sh', 'v1alpha5', 'Provisioner', 'provisioners', false),
   awsNodeTemplates: of(
     'karpenter.k8s.aws',

@@ -99,6 +99,7 @@ export type DisruptionCode =
   | 'moved-recently'
   | 'pods-without-place'
   | 'needs-new-node'
+  | 'command-incomplete'
   | 'interruption-notice'
   | 'unhealthy'
   | 'repair-blocked'

@@ -8,9 +8,10 @@ export type ReaperConfig = {
   readonly nodeRepair: boolean;
   /**
    * `delete`: nodes whose pods all fit on others are given up. `replace`: also nodes for whose pods
-   * one cheaper node can be bought. `none`: only empty nodes are.
+   * one cheaper node can be bought. `all`: also several nodes together. `none`: only empty nodes
+   * are.
    */
-  readonly consolidation: 'none' | 'delete' | 'replace';
+  readonly consolidation: 'none' | 'delete' | 'replace' | 'all';
   /** Whether a Spot node replaces a Spot node: Karpenter's gate SpotToSpotConsolidation. */
   readonly spotToSpot: boolean;
   readonly disruption: DisruptionConfig;
@@ -86,6 +87,8 @@ type DisruptionConfig = RetirementLimits & {
   readonly movePauseMs: number;
   /** The longest search for a command (Karpenter's timeout of single-node consolidation). */
   readonly consolidationSearchMsMax: number;
+  /** The longest search for nodes that can go together (Karpenter's timeout of this search). */
+  readonly togetherSearchMsMax: number;
   /**
    * A replacement that saves less is left, in micro-dollars an hour and as a share of the price
    * before. Karpenter takes any saving. It trades money for pods that move, and keeps small changes
@@ -212,6 +215,7 @@ export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
     validationDelayMs: 15_000,
     movePauseMs: 1_800_000,
     consolidationSearchMsMax: 180_000,
+    togetherSearchMsMax: 60_000,
     replacementSavingMin: { microsPerHour: 1_000, share: 0.02 },
     drainReserveMs: 10_000,
     askAgainMs: 75_000,

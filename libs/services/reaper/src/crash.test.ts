@@ -20,6 +20,8 @@ type Story = {
   readonly room?: boolean;
   /** Whether a cheaper node is bought for under-used nodes. */
   readonly replaces?: boolean;
+  /** Whether several under-used nodes go together. */
+  readonly together?: boolean;
   readonly seconds: number;
 };
 
@@ -137,14 +139,58 @@ const stories: readonly Story[] = [
     // A taint without a plan is taken off after 75 s, and the next search begins within 5 min.
     seconds: 500,
   },
+  {
+    name: 'the replacement of two nodes together by a cheaper one',
+    begin: (cluster) => twoUnderUsed(cluster),
+    happens: () => undefined,
+    nodesLeft: ['new-1'],
+    replacements: 1,
+    together: true,
+    seconds: 500,
+  },
+  {
+    name: 'the end of two under-used nodes together',
+    begin: async (cluster) => {
+      const instances = await twoUnderUsed(cluster);
+      await cluster.node('n2', {
+        cpu: '8',
+        nodeAnnotations: { 'karpenter.sh/do-not-disrupt': 'true' },
+      });
+      return instances;
+    },
+    happens: () => undefined,
+    nodesLeft: ['n2'],
+    replacements: 0,
+    room: true,
+    together: true,
+    seconds: 500,
+  },
 ];
 
-const configOf = ({ room, replaces }: Story) =>
-  replaces === true
-    ? ({ consolidation: 'replace' } as const)
-    : room === true
-      ? ({ consolidation: 'delete' } as const)
-      : {};
+/** Two nodes of one app, `n1` and `n3`. */
+async function twoUnderUsed(cluster: ReaperStage): Promise<readonly string[]> {
+  await cluster.nodePool('default', {
+    consolidationPolicy: 'WhenEmptyOrUnderutilized',
+    consolidateAfter: '5s',
+    budgets: [{ nodes: '100%' }],
+  });
+  const claimAnnotations = { 'dovetail.sh/price-per-hour': '0.192000' };
+  const first = await cluster.node('n1', { cpu: '2', claimAnnotations });
+  const second = await cluster.node('n3', { cpu: '2', claimAnnotations });
+  await cluster.scale('web', 4);
+  await cluster.budget('web', 2);
+  await cluster.pass(1);
+  return [first.instanceId, second.instanceId];
+}
+
+const configOf = ({ room, replaces, together }: Story) =>
+  together === true
+    ? ({ consolidation: 'all' } as const)
+    : replaces === true
+      ? ({ consolidation: 'replace' } as const)
+      : room === true
+        ? ({ consolidation: 'delete' } as const)
+        : {};
 
 /**
  * Plays a story; the first reaper dies at the given effect, another takes over three seconds later.
@@ -155,7 +201,13 @@ async function play(
 ): Promise<{ readonly effects: number; readonly end: unknown }> {
   const cluster = await new ReaperStage().begin();
   const room = story.room === true;
-  const made = new Replacements(cluster, { afterMs: 5_000, node: { cpu: '8' }, room });
+  const made = new Replacements(cluster, {
+    afterMs: 5_000,
+    node: { cpu: '8' },
+    room,
+    // Two nodes of one type go only for a cheaper one.
+    ...(story.together === true ? { priceMicrosPerHour: 60_000 } : {}),
+  });
   const config = configOf(story);
   const instances = await story.begin(cluster);
   await cluster.pass(2);
@@ -190,6 +242,7 @@ async function play(
     webOn: cluster.workloads.nodesOf('web'),
     replacements: made.made.length,
     messages: cluster.twin.queue.depth().visible + cluster.twin.queue.depth().hidden,
+    commands: cluster.list(kubeResources.disruptions).length,
     tainted: JSON.stringify(cluster.list(nodes)).includes('karpenter.sh/disrupted'),
   };
   cluster.end();
@@ -207,6 +260,7 @@ describe.each(stories)('$name', (story) => {
     webOn: story.nodesLeft,
     replacements: story.replacements,
     messages: 0,
+    commands: 0,
     tainted: false,
   };
 

@@ -1,10 +1,15 @@
 import { annotations } from '@dovetail/core-api';
-import { type DisruptionNote, parseRetirement } from '@dovetail/core-disruption';
+import {
+  commandOfRetirement,
+  type DisruptionNote,
+  parseRetirement,
+} from '@dovetail/core-disruption';
 import { compareText } from '@dovetail/core-kube-model';
 import { type DebugState, messageOf, Stopper, type StopSignal } from '@dovetail/core-ports';
 import { type Again, WorkQueue } from '@dovetail/service-kit';
 
 import { Consolidations } from './consolidate/consolidations.js';
+import { SharedCommands } from './consolidate/shared-commands.js';
 import type { ReaperContext } from './context.js';
 import { DriftQuestions } from './drift/drift-questions.js';
 import { Collector } from './end/collector.js';
@@ -34,6 +39,7 @@ export class ReaperEpoch {
   readonly #questions: DriftQuestions;
   readonly #passes: Passes;
   readonly #repairs: Repairs;
+  readonly #shared: SharedCommands;
   readonly #consolidations: Consolidations;
   readonly #collector: Collector;
   readonly #leftovers: LeftoverTaints;
@@ -51,7 +57,8 @@ export class ReaperEpoch {
     this.#questions = new DriftQuestions(context);
     this.#passes = new Passes(context, this.#retirer, this.#questions);
     this.#repairs = new Repairs(context, this.#retirer);
-    this.#consolidations = new Consolidations(context, this.#retirer);
+    this.#shared = new SharedCommands(context, this.#retirer);
+    this.#consolidations = new Consolidations(context, this.#retirer, this.#shared);
     this.#collector = new Collector(context, this.#identity);
     this.#leftovers = new LeftoverTaints(context);
     this.#queue = this.#queueOf('claims', config.termination.concurrency);
@@ -91,6 +98,7 @@ export class ReaperEpoch {
         this.#passes.run(stop),
         this.#questions.run(stop, () => this.#passes.wake()),
         this.#repairs.run(stop),
+        this.#shared.run(stop),
         this.#consolidations.run(stop),
         this.#collector.run(stop),
         this.#interruptions(stop),
@@ -138,8 +146,10 @@ export class ReaperEpoch {
     }
     if (await followPoolDeletion(this.#context, claim)) return undefined;
     if (node === undefined || !cluster.synced()) return undefined;
-    if (node.annotations[annotations.retirement] === undefined)
-      return this.#leftovers.look(claim, node);
+    const text = node.annotations[annotations.retirement];
+    if (text === undefined) return this.#leftovers.look(claim, node);
+    // Nodes that go together are looked at together.
+    if (commandOfRetirement(parseRetirement(text)) !== undefined) return undefined;
     return this.#retirer.look(name, (isUrgent) =>
       (isUrgent ? this.#urgentAsks : this.#asks).add(name),
     );

@@ -114,7 +114,7 @@ export function consolidationCandidates(
 }
 
 /** The most money per disruption first (Karpenter's SavingsRatio). */
-function bestFirst(a: Candidate, b: Candidate): number {
+export function bestFirst(a: Candidate, b: Candidate): number {
   const byRatio = b.priceMicrosPerHour / b.disruptionCost - a.priceMicrosPerHour / a.disruptionCost;
   return byRatio || compareText(a.view.claim.name, b.view.claim.name);
 }

@@ -3,7 +3,6 @@ import { annotations } from '@dovetail/core-api';
 import {
   type Candidate,
   type Candidates,
-  type Command,
   consolidationCandidates,
   type DisruptionNote,
   note,
@@ -12,7 +11,6 @@ import {
 import { at } from '@dovetail/core-invariant';
 import { isReschedulable } from '@dovetail/core-kube-model';
 import { messageOf, type StopSignal } from '@dovetail/core-ports';
-import { countText } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import { channelOf, source } from '../deps.js';
@@ -22,6 +20,9 @@ import type { Retirer } from '../retire/retirer.js';
 import { planOfCommand } from './command-plan.js';
 import { type JudgedAnswer, judgeLive } from './judging.js';
 import { markDestinations } from './moved-pods.js';
+import type { SharedCommands } from './shared-commands.js';
+import { type ProposedTogether, sameAmong, searchTogether } from './together.js';
+import { placesOf, underUsed } from './under-used.js';
 
 /** A command, the answer that it was judged on, and the node that it gives up. */
 type Proposed = Extract<JudgedAnswer, { readonly kind: 'command' }> & {
@@ -43,6 +44,7 @@ const idleMsMax = 300_000;
 export class Consolidations {
   readonly #context: ReaperContext;
   readonly #retirer: Retirer;
+  readonly #shared: SharedCommands;
   /** Claims that this round has looked at in vain, by UID: the next turn begins with the others. */
   readonly #looked = new Set<string>();
   /** Counts the changes of the cluster. */
@@ -53,9 +55,10 @@ export class Consolidations {
   /** Why the last look left a node, by the UID of its claim. */
   readonly #said = new Map<string, DisruptionNote>();
 
-  constructor(context: ReaperContext, retirer: Retirer) {
+  constructor(context: ReaperContext, retirer: Retirer, shared: SharedCommands) {
     this.#context = context;
     this.#retirer = retirer;
+    this.#shared = shared;
   }
 
   /** The nodes that the last search looked at, for /debug/state. */
@@ -97,6 +100,7 @@ export class Consolidations {
   /** Whether a command is being carried out. The next is judged on what it leaves. */
   #isUnderWay(): boolean {
     const { cluster } = this.#context;
+    if (this.#shared.isUnderWay()) return true;
     return [...cluster.claims.values()].some((claim) => {
       const text = cluster.nodeOfClaim(claim)?.annotations[annotations.retirement];
       return parseRetirement(text)?.cause === 'underutilized';
@@ -111,6 +115,8 @@ export class Consolidations {
     const { candidates, stays, exhausted, nextDueMs = Infinity } = found;
     for (const { view, notes } of stays) tellStays(this.#context.events, view, at(notes, 0));
     for (const { pool, note } of exhausted) tellExhausted(this.#context.events, pool, note);
+    const together = await this.#together(found, stop);
+    if (together !== undefined) return this.#carryOutTogether(together, stop);
     const untilMs = startMs + config.disruption.consolidationSearchMsMax;
     const fresh = candidates.filter(({ view }) => !this.#looked.has(view.claim.uid));
     for (const candidate of fresh) {
@@ -139,12 +145,49 @@ export class Consolidations {
 
   /** The command that gives up the candidate, if its pods have another place. */
   async #judge(candidate: Candidate): Promise<Proposed | undefined> {
-    const judged = await judgeLive(this.#context, candidate);
+    const judged = await judgeLive(this.#context, [candidate]);
     if (judged?.kind === 'command') return { ...judged, candidate };
     if (judged === undefined) return undefined;
     this.#said.set(candidate.view.claim.uid, judged.note);
     tellStays(this.#context.events, candidate.view, judged.note);
     return undefined;
+  }
+
+  /** The command of several nodes that comes before those of one. Each round searches it once. */
+  async #together(found: Candidates, stop: StopSignal): Promise<ProposedTogether | undefined> {
+    const isOff = this.#context.config.consolidation !== 'all' || this.#looked.size > 0;
+    if (isOff || !(await this.#shared.canBegin())) return undefined;
+    return searchTogether(this.#context, found, stop);
+  }
+
+  /** Does the same as `#carryOut` for a command of several nodes. */
+  async #carryOutTogether(proposed: ProposedTogether, stop: StopSignal): Promise<void> {
+    const { deps, config } = this.#context;
+    const { command, candidates } = proposed;
+    const nodes = candidates.map(({ view }) => view.node.name);
+    const about = { command: command.name, nodes };
+    const text = nodes.join(', ');
+    deps.log.info('consolidation-proposed', `${text} may go: ${placesOf(command)}`, about);
+    await deps.clock.sleep(config.disruption.validationDelayMs, stop);
+    if (stop.aborted || this.#isUnderWay()) return;
+    const again = sameAmong(candidates, this.#find());
+    const judged = again === undefined ? undefined : await judgeLive(this.#context, again);
+    if (
+      again === undefined ||
+      judged?.kind !== 'command' ||
+      judged.command.nodesIn.length > command.nodesIn.length
+    ) {
+      deps.metrics.count('karpenter_voluntary_disruption_failed_validations_total');
+      deps.log.info('consolidation-outdated', `${text} stay: they are needed again`, about);
+      return;
+    }
+    await markDestinations(this.#context, judged.command);
+    const by = { hash: deps.hash, nowMs: deps.clock.nowMs(), source };
+    const plan =
+      judged.command.nodesIn.length === 0
+        ? {}
+        : { plan: planOfCommand(judged.command, judged.reply, by) };
+    await this.#shared.begin({ command: judged.command, candidates: again, ...plan });
   }
 
   /** Waits, judges the command again on what is there then, and begins it if it still stands. */
@@ -170,21 +213,13 @@ export class Consolidations {
   /** Begins to give a node up; from here on its retirement asks for the places of its pods. */
   async #remove(judged: Proposed, plan?: PlanMessage): Promise<void> {
     const { command, candidate } = judged;
-    const why = note(
-      'underutilized',
-      `${candidate.view.node.name} is under-used: ${placesOf(command)}`,
-      {
-        command: command.name,
-        pods: command.moves.length,
-        savedMicrosPerHour: command.priceBeforeMicrosPerHour - command.priceAfterMicrosPerHour,
-      },
-    );
     const retirement = {
       cause: 'underutilized',
       atMs: this.#context.deps.clock.nowMs(),
       detail: command.name,
       ...(plan === undefined ? {} : { planId: plan.id }),
     } as const;
+    const why = underUsed(command, candidate.view.node.name);
     await this.#retirer.begin(candidate.view, retirement, why);
   }
 
@@ -217,14 +252,4 @@ export class Consolidations {
       priceMicrosPerHour: price,
     });
   }
-}
-
-/** `2 pods fit elsewhere`, or `2 pods fit elsewhere and on a new node`. */
-function placesOf({ moves, nodesIn }: Command): string {
-  const isToNode = moves.some(({ to }) => to.kind === 'node');
-  const places = [
-    ...(isToNode ? ['on other nodes'] : []),
-    ...(nodesIn.length > 0 ? ['on a cheaper new node'] : []),
-  ];
-  return `${countText(moves.length, 'pod')} fit ${places.join(' and ')}`;
 }

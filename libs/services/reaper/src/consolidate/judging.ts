@@ -10,6 +10,7 @@ import {
   poolTotalsOf,
   unsettledUids,
 } from '@dovetail/core-disruption';
+import { at } from '@dovetail/core-invariant';
 
 import type { ReaperContext } from '../context.js';
 import { askWhatIf } from '../outside/what-ifs.js';
@@ -21,40 +22,40 @@ export type JudgedAnswer =
   | { readonly kind: 'stays'; readonly note: DisruptionNote };
 
 /**
- * Asks a solver where the pods of a candidate would go, and judges its answer. Undefined: no solver
+ * Asks a solver where the pods of candidates would go without them, and judges its
+ * answer. Undefined: no solver
  * has answered.
  */
 export async function judgeLive(
   context: ReaperContext,
-  candidate: Candidate,
+  candidates: readonly Candidate[],
 ): Promise<JudgedAnswer | undefined> {
-  const { view, pods, priceMicrosPerHour } = candidate;
-  const isBuying = context.config.consolidation === 'replace';
+  const price = candidates.reduce((sum, { priceMicrosPerHour }) => sum + priceMicrosPerHour, 0);
   const reply = await askWhatIf(context, {
-    nodes: [view.node],
-    pods,
-    priceBelowMicrosPerHour: isBuying ? priceMicrosPerHour : 0,
+    nodes: candidates.map(({ view }) => view.node),
+    pods: candidates.flatMap(({ pods }) => pods),
+    priceBelowMicrosPerHour: context.config.consolidation === 'delete' ? 0 : price,
   });
   if (reply === undefined) return undefined;
-  const judged = judge(context, candidate, reply);
+  const judged = judge(context, candidates, reply);
   if (judged.kind === 'stays') return judged;
   const totals = poolTotalsOf(context.cluster.views());
   const held =
-    imbalanceOf(judged.command, [candidate], totals) ?? movedTooSoon(context, judged.command);
+    imbalanceOf(judged.command, candidates, totals) ?? movedTooSoon(context, judged.command);
   return held === undefined ? { ...judged, reply } : { kind: 'stays', note: held };
 }
 
 function judge(
   { deps, config, cluster }: ReaperContext,
-  candidate: Candidate,
+  candidates: readonly Candidate[],
   { plan, statePosition: position }: PlanReply,
 ): Judged {
   const unsettled = unsettledUids(cluster.views(), deps.clock.nowMs());
-  if (config.consolidation !== 'replace')
-    return judgeRemoval(candidate, { plan, position }, unsettled);
+  if (config.consolidation === 'delete')
+    return judgeRemoval(at(candidates, 0), { plan, position }, unsettled);
   const { microsPerHour: savingMin, share: savingShareMin } =
     config.disruption.replacementSavingMin;
   const { spotToSpot } = config;
   const rules = { spotToSpot, savingMin, savingShareMin };
-  return judgeReplacement([candidate], { plan, position }, unsettled, rules);
+  return judgeReplacement(candidates, { plan, position }, unsettled, rules);
 }

@@ -1,4 +1,4 @@
-import { annotations, type NodeClaim, parsePromise } from '@dovetail/core-api';
+import { annotations, type NodeClaim } from '@dovetail/core-api';
 import { isTaintedDisrupted } from '@dovetail/core-cluster';
 import {
   beginning,
@@ -6,14 +6,11 @@ import {
   type NodeView,
   note,
   parseRetirement,
-  type PodLookup,
   type Retirement,
   type RetirementStep,
-  retirementStep,
   taintsAtOnce,
 } from '@dovetail/core-disruption';
-import { type Node, type Pod, podOf } from '@dovetail/core-kube-model';
-import { kubeResources } from '@dovetail/core-ports';
+import type { Node } from '@dovetail/core-kube-model';
 import { aboutClaim, aboutNode, type Again } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
@@ -29,9 +26,9 @@ import { abandonRetirement, changeRetirement, taintRetiring } from '../outside/n
 import { tellDisrupted, titled } from './disrupted.js';
 import { Pauses } from './pauses.js';
 import { ReplacementRequests } from './replacement-requests.js';
+import { isVoluntary, type Retired, stepOf } from './steps.js';
 import { endUnusedReplacements } from './unused-replacements.js';
 
-type Retired = NodeView & { readonly node: Node };
 /** The steps that a look takes by itself. */
 type OwnStep = Exclude<RetirementStep, { readonly kind: 'ask' }>;
 
@@ -41,10 +38,6 @@ type Seen = {
   readonly retirement: Retirement;
   readonly step: RetirementStep;
 };
-
-/** Whether a node goes only if nothing speaks against it. */
-const isVoluntary = ({ cause }: Retirement): boolean =>
-  cause === 'empty' || cause === 'underutilized' || cause === 'drifted';
 
 /** Whether a node without a replacement may give its turn to others. */
 const hasTime = ({ cause }: Retirement): boolean =>
@@ -79,6 +72,11 @@ export class Retirer {
   /** Whether a claim pauses after its retirement was given up. An interruption does not ask. */
   pauses(claim: NodeClaim): boolean {
     return this.#pauses.pauses(claim.uid);
+  }
+
+  /** Leaves a claim alone for a while, as after a retirement that was given up. */
+  pause(claimUid: string): void {
+    this.#pauses.begin(claimUid);
   }
 
   /**
@@ -177,7 +175,7 @@ export class Retirer {
     if (taintsAtOnce(written) && !isTaintedDisrupted(node)) return undefined;
     const retirement = this.#requests.newest(node, written);
     const retired = { ...view, node };
-    return { view: retired, retirement, step: await this.#stepOf(retired, retirement) };
+    return { view: retired, retirement, step: await stepOf(this.#context, retired, retirement) };
   }
 
   /**
@@ -193,7 +191,7 @@ export class Retirer {
     const standing = parseRetirement(node?.annotations[annotations.retirement]);
     const isStanding = standing?.atMs === retirement.atMs && standing.cause === retirement.cause;
     if (node === undefined || !isStanding || !isTaintedDisrupted(node)) return this.#lookLive(name);
-    await this.#end({ ...view, node }, standing, seen.step.note);
+    await this.end({ ...view, node }, standing, seen.step.note);
     return undefined;
   }
 
@@ -217,7 +215,7 @@ export class Retirer {
     const watched: Retired = { ...cluster.viewOf(claim), claim, node };
     try {
       const view = { ...watched, pods: await readPodsOn(kube, node.name) };
-      const step = await this.#stepOf(view, retirement);
+      const step = await stepOf(this.#context, view, retirement);
       // The watches are behind: their next change shows what is to be asked for.
       if (step.kind === 'ask') return { afterMs: behindMs };
       return await this.#do(step, view, retirement);
@@ -237,27 +235,13 @@ export class Retirer {
     return parseRetirement(node?.annotations[annotations.retirement])?.deadlineMs;
   }
 
-  async #stepOf(view: Retired, retirement: Retirement): Promise<RetirementStep> {
-    const { deps, cluster, config } = this.#context;
-    return retirementStep({
-      retirement,
-      view,
-      rooms: cluster.roomsFor(view.pods).rooms,
-      limits: config.disruption,
-      budgetsOf: cluster.budgetsOf,
-      podOf: await this.#podLookup(view, retirement),
-      nowMs: deps.clock.nowMs(),
-      retiring: true,
-    });
-  }
-
   async #do(step: OwnStep, view: Retired, retirement: Retirement): Promise<Again> {
     switch (step.kind) {
       case 'abandon':
         await this.abandon(view, retirement, step.notes);
         return undefined;
       case 'end':
-        await this.#end(view, retirement, step.note);
+        await this.end(view, retirement, step.note);
         return undefined;
       case 'taint':
         await taintRetiring(this.#context.deps.kube, view.node);
@@ -276,27 +260,6 @@ export class Retirer {
   #atLatest(untilMs: number): Again {
     const leftMs = Math.max(1, untilMs - this.#context.deps.clock.nowMs());
     return Number.isFinite(leftMs) ? { afterMs: leftMs } : undefined;
-  }
-
-  /**
-   * Promised pods may be younger than our watch: then all pods without a node are listed live. Only
-   * an empty, under-used or drifted node is judged by its promises.
-   */
-  async #podLookup({ claim, node }: Retired, retirement: Retirement): Promise<PodLookup> {
-    const { deps, cluster } = this.#context;
-    const watched: PodLookup = (uid) => cluster.pods.get(uid);
-    if (!isVoluntary(retirement)) return watched;
-    const promised = [claim, node].flatMap(
-      (holder) => parsePromise(holder.annotations[annotations.promise])?.podUids ?? [],
-    );
-    if (promised.every((uid) => watched(uid) !== undefined)) return watched;
-    const objects = await deps.kube.list(kubeResources.pods, { fieldSelector: 'spec.nodeName=' });
-    const unbound = objects.flatMap((object): readonly Pod[] => {
-      const pod = podOf(object);
-      return pod.ok ? [pod.value] : [];
-    });
-    const byUid = new Map(unbound.map((pod) => [pod.uid, pod]));
-    return (uid) => byUid.get(uid) ?? watched(uid);
   }
 
   async #unmark(claim: NodeClaim, node: Node): Promise<void> {
@@ -327,7 +290,7 @@ export class Retirer {
   }
 
   /** Deletes the claim; the terminator ends the node from here on. */
-  async #end(view: Retired, retirement: Retirement, why?: DisruptionNote): Promise<void> {
+  async end(view: Retired, retirement: Retirement, why?: DisruptionNote): Promise<void> {
     const { deps, events } = this.#context;
     const { claim, node } = view;
     const kube = kubeBy(deps, retirement.deadlineMs);

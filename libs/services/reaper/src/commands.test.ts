@@ -1,0 +1,180 @@
+import { annotations } from '@dovetail/core-api';
+import { type KubeObject, type KubeResource, kubeResources } from '@dovetail/core-ports';
+import { describe, expect, test } from '@jest/globals';
+
+import {
+  cluster,
+  isDeleting,
+  reap,
+  replacements,
+  retirementOn,
+  started,
+  tainted,
+} from './testing/current-cluster.js';
+
+const { disruptions, nodeClaims, nodes, podDisruptionBudgets } = kubeResources;
+const together = { config: { consolidation: 'all' } } as const;
+const underUsed = (budget = '100%') => ({
+  consolidationPolicy: 'WhenEmptyOrUnderutilized',
+  consolidateAfter: '5s',
+  budgets: [{ nodes: budget }],
+});
+const protectedNode = { nodeAnnotations: { 'karpenter.sh/do-not-disrupt': 'true' } };
+
+/** Two nodes of 0.192 dollars with two pods each, beside what the options say. */
+async function twoNodes(options: { readonly budget?: string; readonly room?: boolean } = {}) {
+  await started(underUsed(options.budget));
+  const claimAnnotations = { [annotations.pricePerHour]: '0.192000' };
+  await cluster.node('n1', { cpu: '2', claimAnnotations });
+  await cluster.node('n3', { cpu: '2', claimAnnotations });
+  await cluster.scale('web', 4);
+  await cluster.budget('web', 2);
+  await cluster.pass(1);
+  if (options.room === true) await cluster.node('n2', { cpu: '8', ...protectedNode });
+}
+
+const cheaper = { afterMs: 10_000, node: { cpu: '8' }, priceMicrosPerHour: 60_000 } as const;
+const commands = (): readonly KubeObject[] => cluster.list(disruptions);
+const phase = (): unknown =>
+  (commands()[0]?.['status'] as { readonly phase?: string } | undefined)?.phase;
+const areTainted = (): readonly boolean[] => [tainted('n1'), tainted('n3')];
+
+describe('two nodes that can go together', () => {
+  test('are replaced by one cheaper node, after 15 s and a second look', async () => {
+    await twoNodes();
+    const solver = replacements(cheaper);
+    reap(together);
+    expect(await cluster.pass(30, () => solver.requests.length === 1, 1_000)).toBe(true);
+    expect(solver.requests[0]?.withoutNodes).toEqual(['n1', 'n3']);
+    await cluster.pass(13);
+    expect([areTainted(), commands(), solver.plans]).toEqual([[false, false], [], []]);
+    expect(await cluster.pass(10, () => solver.plans.length === 1, 1_000)).toBe(true);
+    expect(areTainted()).toEqual([true, true]);
+    const [command] = commands();
+    const names = ['n1', 'n3'].map((name) => retirementOn(name)?.disruption);
+    expect(names).toEqual([command?.metadata.name, command?.metadata.name]);
+    expect(solver.plans[0]?.cause).toMatchObject({ command: command?.metadata.name });
+    expect(['claim-n1', 'claim-n3'].map(isDeleting)).toEqual([false, false]);
+    expect(await cluster.pass(60, () => cluster.names(nodes).join() === 'new-1', 1_000)).toBe(true);
+    expect(cluster.workloads.nodesOf('web')).toEqual(['new-1']);
+    expect(await cluster.pass(5, () => commands().length === 0, 1_000)).toBe(true);
+    expect(cluster.broken).toEqual([]);
+  });
+
+  test('are given up for nothing if their pods fit on other nodes', async () => {
+    await twoNodes({ room: true });
+    const solver = replacements({ afterMs: 5_000, room: true });
+    reap(together);
+    expect(await cluster.pass(90, () => cluster.names(nodes).join() === 'n2', 1_000)).toBe(true);
+    expect([cluster.workloads.nodesOf('web'), solver.plans]).toEqual([['n2'], []]);
+    const asked = solver.requests.filter(({ commit }) => commit !== undefined);
+    expect(asked.map(({ withoutNodes }) => withoutNodes)).toEqual([['n1', 'n3']]);
+    expect(await cluster.pass(5, () => commands().length === 0, 1_000)).toBe(true);
+  });
+
+  test('are told as one command with its saving', async () => {
+    await twoNodes();
+    replacements({ ...cheaper, afterMs: 600_000 });
+    reap(together);
+    expect(await cluster.pass(60, () => phase() === 'Tainted', 1_000)).toBe(true);
+    const { spec } = commands()[0] as unknown as { readonly spec: object };
+    expect(spec).toMatchObject({
+      cause: 'underutilized',
+      savingPerHour: '0.324',
+      nodesOut: [{ nodeName: expect.any(String) }, { nodeName: expect.any(String) }],
+    });
+  });
+});
+
+describe('two nodes are not given up together', () => {
+  test.each<
+    [
+      string,
+      Parameters<typeof twoNodes>[0],
+      Parameters<typeof replacements>[0],
+      Parameters<typeof reap>[0],
+    ]
+  >([
+    ['if their pool may lose one node only', { budget: '1' }, cheaper, together],
+    ['if the new one costs as much', {}, { ...cheaper, priceMicrosPerHour: 384_000 }, together],
+    ['unless the setting allows it', {}, cheaper, { config: { consolidation: 'replace' } }],
+  ])('%s', async (_why, options, made, running) => {
+    await twoNodes(options);
+    const solver = replacements({ ...made, admitsCommands: false });
+    reap(running);
+    await cluster.pass(60, () => commands().length > 0, 1_000);
+    expect(commands()).toEqual([]);
+    expect(solver.plans.filter(({ cause }) => 'others' in cause)).toEqual([]);
+  });
+
+  test('if one of them is protected during the wait', async () => {
+    await twoNodes();
+    const solver = replacements({ ...cheaper, admitsCommands: false });
+    reap(together);
+    expect(await cluster.pass(30, () => solver.requests.length === 1, 1_000)).toBe(true);
+    const body = { metadata: { annotations: { 'karpenter.sh/do-not-disrupt': 'true' } } };
+    await cluster.kube.patch({ resource: nodes, name: 'n3' }, { type: 'merge', body });
+    await cluster.pass(30);
+    expect([commands(), tainted('n3')]).toEqual([[], false]);
+  });
+
+  test('on a cluster without the definition, which is said once', async () => {
+    await twoNodes();
+    const solver = replacements({ ...cheaper, admitsCommands: false });
+    const serves = async (resource: KubeResource): Promise<boolean> =>
+      resource !== disruptions && cluster.kube.serves(resource);
+    reap({ ...together, kube: { ...cluster.kube, serves } });
+    await cluster.pass(60);
+    expect(solver.requests.length).toBeGreaterThan(0);
+    expect(solver.requests.every(({ withoutNodes }) => withoutNodes.length === 1)).toBe(true);
+    expect(cluster.log.entries.filter(({ name }) => name === 'commands-not-served')).toHaveLength(
+      1,
+    );
+  });
+});
+
+describe('a command of two nodes is taken back whole', () => {
+  const tainting = async (): Promise<void> => {
+    await twoNodes();
+    replacements({ ...cheaper, afterMs: 600_000 });
+    reap(together);
+    expect(await cluster.pass(60, () => phase() === 'Tainted', 1_000)).toBe(true);
+  };
+  const areGivenBack = async (): Promise<void> => {
+    expect(await cluster.pass(10, () => !areTainted().includes(true), 1_000)).toBe(true);
+    expect(await cluster.pass(5, () => commands().length === 0, 1_000)).toBe(true);
+    expect(['n1', 'n3'].map(retirementOn)).toEqual([undefined, undefined]);
+    expect(cluster.names(nodeClaims)).toEqual(['claim-n1', 'claim-n3']);
+  };
+
+  test('if its pods may not be evicted any more', async () => {
+    await tainting();
+    const ref = { resource: podDisruptionBudgets, namespace: 'default', name: 'web-pdb' };
+    await cluster.kube.patch(ref, { type: 'merge', body: { spec: { minAvailable: 4 } } });
+    await areGivenBack();
+  });
+
+  test('if a person takes the taint off one node', async () => {
+    await tainting();
+    const body = { spec: { taints: [] } };
+    await cluster.kube.patch({ resource: nodes, name: 'n3' }, { type: 'merge', body });
+    await areGivenBack();
+  });
+
+  test('if a person deletes its resource', async () => {
+    await tainting();
+    const name = commands()[0]?.metadata.name ?? '';
+    await cluster.kube.delete({ resource: disruptions, name });
+    await areGivenBack();
+  });
+
+  test('if the launcher refuses its plan', async () => {
+    await twoNodes();
+    const solver = replacements({ ...cheaper, admitsCommands: false });
+    reap(together);
+    expect(await cluster.pass(60, () => solver.plans.length === 1, 1_000)).toBe(true);
+    await cluster.pass(70);
+    expect(areTainted()).toEqual([true, true]);
+    await areGivenBack();
+  });
+});

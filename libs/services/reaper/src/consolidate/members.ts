@@ -1,0 +1,74 @@
+import { annotations, type CommandRecord, type RecordedNode } from '@dovetail/core-api';
+import { isTaintedDisrupted } from '@dovetail/core-cluster';
+import {
+  type CommandMember,
+  commandOfRetirement,
+  type DisruptionNote,
+  note,
+  parseRetirement,
+  type Retirement,
+} from '@dovetail/core-disruption';
+import { inParallel } from '@dovetail/service-kit';
+
+import type { ReaperContext } from '../context.js';
+import { readClaim, readNode, readPodsOn, UnreadablePod } from '../outside/live.js';
+import { type Retired, stepOf } from '../retire/steps.js';
+
+/** Nodes looked at side by side: a command has a hundred at most. */
+export const membersAtOnce = 16;
+
+/** A node that carries the name of its command, as the API server has it now. */
+export type CarriedNode = Extract<CommandMember, { readonly kind: 'marked' }> & {
+  readonly view: Retired;
+  readonly retirement: Retirement;
+};
+
+/** A node of a command, as the API server has it now. */
+export type LiveMember = Exclude<CommandMember, { readonly kind: 'marked' }> | CarriedNode;
+
+/** The nodes of a command, as the API server has them now. */
+export const liveMembers = (
+  context: ReaperContext,
+  { name, nodesOut }: CommandRecord,
+): Promise<readonly LiveMember[]> =>
+  inParallel(nodesOut, membersAtOnce, (out) => liveMember(context, name, out));
+
+/** The nodes among them that carry the command's name. */
+export const carriedAmong = (members: readonly LiveMember[]): readonly CarriedNode[] =>
+  members.filter((member) => member.kind === 'marked');
+
+async function liveMember(
+  context: ReaperContext,
+  command: string,
+  { claimName, claimUid, nodeUid }: RecordedNode,
+): Promise<LiveMember> {
+  const { kube } = context.deps;
+  const claim = await readClaim(kube, claimName);
+  if (claim?.uid !== claimUid || claim.deletionMs !== undefined) return { kind: 'gone' };
+  const node = await readNode(kube, context.cluster, claim);
+  if (node?.uid !== nodeUid || node.deletionMs !== undefined) return { kind: 'gone' };
+  const retirement = parseRetirement(node.annotations[annotations.retirement]);
+  if (retirement === undefined) return { kind: 'free' };
+  // An interruption or a repair has taken over: the node goes by itself.
+  if (commandOfRetirement(retirement) === undefined)
+    return retirement.cause === 'underutilized' ? { kind: 'free' } : { kind: 'gone' };
+  if (retirement.disruption !== command) return { kind: 'free' };
+  const watched: Retired = { ...context.cluster.viewOf(claim), claim, node };
+  if (!isTaintedDisrupted(node))
+    return stays(watched, retirement, note('command-incomplete', `${node.name} is not tainted`));
+  try {
+    const view = { ...watched, pods: await readPodsOn(kube, node.name) };
+    const step = await stepOf(context, view, retirement);
+    return { kind: 'marked', view, retirement, step };
+  } catch (error) {
+    if (!(error instanceof UnreadablePod)) throw error;
+    return stays(watched, retirement, note('not-empty', error.message));
+  }
+}
+
+const stays = (view: Retired, retirement: Retirement, why: DisruptionNote): LiveMember => ({
+  kind: 'marked',
+  view,
+  retirement,
+  step: { kind: 'abandon', notes: [why] },
+});

@@ -1,0 +1,294 @@
+import { type PlanMessage, publishPlan } from '@dovetail/contracts';
+import {
+  annotations,
+  type CommandPhase,
+  type CommandRecord,
+  nodePriceText,
+} from '@dovetail/core-api';
+import {
+  type Candidate,
+  type Command,
+  commandOfRetirement,
+  type CommandStep,
+  commandStep,
+  type DisruptionNote,
+  note,
+  parseRetirement,
+  podsWithoutRoom,
+} from '@dovetail/core-disruption';
+import { isReschedulable } from '@dovetail/core-kube-model';
+import { messageOf, type StopSignal } from '@dovetail/core-ports';
+import { countText, inParallel } from '@dovetail/service-kit';
+
+import type { ReaperContext } from '../context.js';
+import { channelOf } from '../deps.js';
+import {
+  deleteCommandRecord,
+  readCommandRecords,
+  servesCommandRecords,
+  writeCommandPhase,
+  writeCommandRecord,
+} from '../outside/command-records.js';
+import type { Retirer } from '../retire/retirer.js';
+import {
+  carriedAmong,
+  type CarriedNode,
+  type LiveMember,
+  liveMembers,
+  membersAtOnce,
+} from './members.js';
+import { underUsed } from './under-used.js';
+
+/** A look at all commands that lasts longer is hung: far over the waits for answers of solvers. */
+const turnMsMax = 900_000;
+/** Pause between two looks at the commands that are under way. It trades calls for their speed. */
+const lookMs = 1_000;
+
+/** A command to begin, its nodes, and the plan that buys a node for their pods, if there is one. */
+type Beginning = {
+  readonly command: Command;
+  readonly candidates: readonly Candidate[];
+  readonly plan?: PlanMessage;
+};
+
+/**
+ * Carries out commands of several nodes. All that must survive a crash is in the resource of the
+ * command, written before the first taint, and in the annotations that carry its name. Each look
+ * reads them afresh, so that a successor goes on where the last reaper was: it finishes a command,
+ * or takes it back whole.
+ */
+export class SharedCommands {
+  readonly #context: ReaperContext;
+  readonly #retirer: Retirer;
+  /** The command that is being begun here: until then, it is not looked at. */
+  #beginning: string | undefined;
+  /** The commands at the last look. Undefined before the first. */
+  #known: readonly CommandRecord[] | undefined;
+  #isAbsenceTold = false;
+
+  constructor(context: ReaperContext, retirer: Retirer) {
+    this.#context = context;
+    this.#retirer = retirer;
+  }
+
+  /** Whether a command is being carried out, as far as it is known here. */
+  isUnderWay(): boolean {
+    return (this.#known ?? []).length > 0 || this.#carriers().length > 0;
+  }
+
+  /**
+   * Whether a command may begin: those of a predecessor are known, and the cluster can hold one.
+   * Without their definition none begins.
+   */
+  async canBegin(): Promise<boolean> {
+    return this.#known !== undefined && (await this.#isServed());
+  }
+
+  async #isServed(): Promise<boolean> {
+    const { deps } = this.#context;
+    const isServed = await servesCommandRecords(deps);
+    if (!isServed && !this.#isAbsenceTold) {
+      const message =
+        'no command of several nodes begins: the API server does not know disruptions.dovetail.sh; apply deploy/crds';
+      deps.log.warn('commands-not-served', message);
+    }
+    this.#isAbsenceTold = !isServed;
+    return isServed;
+  }
+
+  async run(stop: StopSignal): Promise<void> {
+    const { deps, cluster, config } = this.#context;
+    while (!stop.aborted) {
+      const isToLook = this.#known === undefined || this.isUnderWay();
+      const isWell = !cluster.synced() || !isToLook || (await this.#turn());
+      await deps.clock.sleep(isWell ? lookMs : config.disruption.passIntervalMs, stop);
+    }
+  }
+
+  /** Looks at the commands; answers whether that went well. */
+  async #turn(): Promise<boolean> {
+    const { deps } = this.#context;
+    try {
+      await deps.vitals.turn('commands', turnMsMax, () => this.#look());
+      return true;
+    } catch (error) {
+      deps.metrics.count('dovetail_loop_failures_total', { loop: 'commands' });
+      const why = `looking at commands failed: ${messageOf(error)}; trying again`;
+      deps.log.warn('commands-failed', why);
+      return false;
+    }
+  }
+
+  /** The nodes that carry the name of a command, as the watch shows them. */
+  #carriers() {
+    return [...this.#context.cluster.nodes.values()].flatMap((node) => {
+      const retirement = parseRetirement(node.annotations[annotations.retirement]);
+      const command = commandOfRetirement(retirement);
+      return command === undefined || retirement === undefined
+        ? []
+        : [{ node, retirement, command }];
+    });
+  }
+
+  async #look(): Promise<void> {
+    const records = (this.#known = await readCommandRecords(this.#context.deps));
+    for (const record of records) if (record.name !== this.#beginning) await this.#advance(record);
+    const known = new Set(records.map(({ name }) => name));
+    for (const { node, retirement, command } of this.#carriers()) {
+      const claim = this.#context.cluster.claimOfNode(node);
+      if (known.has(command) || command === this.#beginning || claim === undefined) continue;
+      const message = `its command ${command} is not there any more`;
+      const notes = [note('command-incomplete', message, { command })];
+      const view = { ...this.#context.cluster.viewOf(claim), node };
+      if (claim.deletionMs === undefined) await this.#retirer.abandon(view, retirement, notes);
+    }
+  }
+
+  async #advance(record: CommandRecord): Promise<void> {
+    const members = await liveMembers(this.#context, record);
+    await this.#do(commandStep(record.phase, members), record, members);
+  }
+
+  async #do(
+    step: CommandStep,
+    record: CommandRecord,
+    members: readonly LiveMember[],
+  ): Promise<void> {
+    const carried = carriedAmong(members);
+    switch (step.kind) {
+      case 'advance': {
+        const { phase, note: why } = step;
+        if (!(await this.#write(record, phase, why))) return undefined;
+        const told = why === undefined ? {} : { message: why.message };
+        return this.#do(commandStep(phase, members), { ...record, phase, ...told }, members);
+      }
+      case 'wait':
+        return this.#ask(carried);
+      case 'end':
+        await inParallel(carried, membersAtOnce, ({ view, retirement }) =>
+          this.#retirer.end(view, retirement),
+        );
+        return undefined;
+      case 'give-back': {
+        const why = note('command-incomplete', record.message ?? 'its command is taken back');
+        // They come back as candidates together: the command may be worth another try.
+        const free = new Set(record.nodesOut.map(({ claimUid }) => claimUid));
+        for (const { view } of carried) free.delete(view.claim.uid);
+        for (const claimUid of free) this.#retirer.pause(claimUid);
+        await inParallel(carried, membersAtOnce, ({ view, retirement }) =>
+          this.#retirer.abandon(view, retirement, [why]),
+        );
+        return undefined;
+      }
+      case 'forget':
+        return this.#forget(record);
+    }
+  }
+
+  /**
+   * Asks for the pods without room. While one of the nodes waits for an answer, no other asks: they
+   * share one plan, so that their pods are not promised the same room.
+   */
+  async #ask(carried: readonly CarriedNode[]): Promise<void> {
+    const { cluster } = this.#context;
+    const isAwaiting = carried.some(
+      ({ step, view: { pods } }) =>
+        step.kind === 'wait' && podsWithoutRoom(pods, cluster.roomsFor(pods).rooms).length > 0,
+    );
+    if (isAwaiting) return;
+    const asking = carried.filter(({ step }) => step.kind === 'ask');
+    await inParallel(asking, Math.max(1, asking.length), ({ view }) =>
+      this.#retirer.ask(view.claim.name),
+    );
+  }
+
+  async #forget(record: CommandRecord): Promise<void> {
+    const { deps } = this.#context;
+    await deleteCommandRecord(deps.kube, record);
+    const { name, phase = 'none' } = record;
+    const message = `${name} is over; its last phase was ${phase}`;
+    deps.log.info('command-over', message, { command: name, phase });
+  }
+
+  /** Writes how far a command is; answers whether that stands. */
+  async #write(record: CommandRecord, phase: CommandPhase, why?: DisruptionNote): Promise<boolean> {
+    const { deps } = this.#context;
+    const stands = await writeCommandPhase(deps.kube, record, phase, why?.message);
+    if (!stands) return false;
+    const { name, nodesOut } = record;
+    const because = why === undefined ? '' : `: ${why.message}`;
+    const message = `${name} of ${countText(nodesOut.length, 'node')} is ${phase}${because}`;
+    deps.log.info('command-advanced', message, { command: name, phase });
+    return true;
+  }
+
+  /**
+   * Begins a command: its resource, the taints, the phase Tainted, and then its plan. A crash in
+   * between leaves a resource by which a successor goes on or takes it back.
+   */
+  async begin(beginning: Beginning): Promise<void> {
+    this.#beginning = beginning.command.name;
+    try {
+      await this.#begin(beginning);
+    } finally {
+      this.#beginning = undefined;
+    }
+  }
+
+  async #begin({ command, candidates, plan }: Beginning): Promise<void> {
+    const { deps, config } = this.#context;
+    const record = await this.#record(command, plan);
+    if (record === undefined) return;
+    this.#known = [...(this.#known ?? []), record];
+    const retirement = {
+      cause: 'underutilized',
+      atMs: deps.clock.nowMs(),
+      detail: command.name,
+      disruption: command.name,
+      ...(plan === undefined ? {} : { planId: plan.id }),
+    } as const;
+    await inParallel(candidates, membersAtOnce, ({ view }) =>
+      this.#retirer.begin(view, retirement, underUsed(command, view.node.name)),
+    );
+    const members = await liveMembers(this.#context, record);
+    const late = lateNote(command, members);
+    const step = commandStep(undefined, members);
+    if (late !== undefined) return void (await this.#write(record, 'TakenBack', late));
+    // Another outcome is left to the next look.
+    if (step.kind !== 'advance' || step.phase !== 'Tainted') return;
+    if (!(await this.#write(record, 'Tainted')) || plan === undefined) return;
+    await publishPlan(channelOf(deps, config), plan);
+    const message = `${countText(candidates.length, 'node')} are to be replaced by one cheaper node`;
+    const about = { command: command.name, plan: plan.id, nodes: candidates.length };
+    deps.log.info('command-published', message, about);
+  }
+
+  #record(command: Command, plan: PlanMessage | undefined): Promise<CommandRecord | undefined> {
+    const saved = command.priceBeforeMicrosPerHour - command.priceAfterMicrosPerHour;
+    return writeCommandRecord(this.#context.deps.kube, {
+      name: command.name,
+      nodesOut: command.nodesOut.map(({ nodeName, nodeUid, claimName, claimUid }) => ({
+        nodeName,
+        nodeUid,
+        claimName,
+        claimUid,
+      })),
+      savingPerHour: nodePriceText({ priceMicrosPerHour: saved, priceEstimated: false }),
+      ...(plan === undefined ? {} : { planId: plan.id }),
+    });
+  }
+}
+
+/** A pod that came before the taint has no place in the plan. */
+function lateNote(
+  { moves, nodesIn }: Command,
+  members: readonly LiveMember[],
+): DisruptionNote | undefined {
+  if (nodesIn.length === 0) return undefined;
+  const moving = new Set(moves.map(({ podUid }) => podUid));
+  const pods = carriedAmong(members).flatMap(({ view }) => view.pods.filter(isReschedulable));
+  const late = pods.find(({ uid }) => !moving.has(uid));
+  return late === undefined
+    ? undefined
+    : note('not-empty', `pod ${late.namespace}/${late.name} came before the taint`);
+}

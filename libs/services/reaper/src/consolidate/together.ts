@@ -1,0 +1,54 @@
+import {
+  afterJudging,
+  type Candidate,
+  type Candidates,
+  nextSize,
+  prefixesOf,
+  togetherInOrder,
+} from '@dovetail/core-disruption';
+import type { StopSignal } from '@dovetail/core-ports';
+
+import type { ReaperContext } from '../context.js';
+import { type JudgedAnswer, judgeLive } from './judging.js';
+
+/** A command of several nodes, and the answer that it was judged on. */
+export type ProposedTogether = Extract<JudgedAnswer, { readonly kind: 'command' }> & {
+  readonly candidates: readonly Candidate[];
+};
+
+/**
+ * Searches the most nodes that can go together (Karpenter's multi-node consolidation). When the
+ * time is over, or no solver answers, the last that were found count. Undefined: no two can.
+ */
+export async function searchTogether(
+  context: ReaperContext,
+  { candidates, allowed }: Pick<Candidates, 'candidates' | 'allowed'>,
+  stop: StopSignal,
+): Promise<ProposedTogether | undefined> {
+  const { clock } = context.deps;
+  const untilMs = clock.nowMs() + context.config.disruption.togetherSearchMsMax;
+  const inOrder = togetherInOrder(candidates, allowed);
+  let search = prefixesOf(inOrder.length);
+  let found: ProposedTogether | undefined;
+  for (let size = nextSize(search); size !== undefined; size = nextSize(search)) {
+    if (stop.aborted || clock.nowMs() >= untilMs) return found;
+    const prefix = inOrder.slice(0, size);
+    const judged = await judgeLive(context, prefix);
+    if (judged === undefined) return found;
+    const canGo = judged.kind === 'command';
+    if (canGo) found = { ...judged, candidates: prefix };
+    search = afterJudging(search, { size, canGo });
+  }
+  return found;
+}
+
+/** The same nodes as candidates now; undefined if one of them is none, or its budget is spent. */
+export function sameAmong(
+  nodes: readonly Candidate[],
+  { candidates, allowed }: Pick<Candidates, 'candidates' | 'allowed'>,
+): readonly Candidate[] | undefined {
+  const uids = new Set(nodes.map(({ view }) => view.claim.uid));
+  const still = candidates.filter(({ view }) => uids.has(view.claim.uid));
+  const within = togetherInOrder(still, allowed);
+  return within.length === nodes.length ? within : undefined;
+}

@@ -1,0 +1,21 @@
+import { type Command, type DisruptionNote, note } from '@dovetail/core-disruption';
+import { countText } from '@dovetail/service-kit';
+
+/** `2 pods fit on other nodes`, or `2 pods fit on other nodes and on a cheaper new node`. */
+export function placesOf({ moves, nodesIn }: Command): string {
+  if (moves.length === 0) return 'no pod needs another place';
+  const isToNode = moves.some(({ to }) => to.kind === 'node');
+  const places = [
+    ...(isToNode ? ['on other nodes'] : []),
+    ...(nodesIn.length > 0 ? ['on a cheaper new node'] : []),
+  ];
+  return `${countText(moves.length, 'pod')} fit ${places.join(' and ')}`;
+}
+
+/** Why the command gives up the node of this name. */
+export const underUsed = (command: Command, nodeName: string): DisruptionNote =>
+  note('underutilized', `${nodeName} is under-used: ${placesOf(command)}`, {
+    command: command.name,
+    pods: command.moves.length,
+    savedMicrosPerHour: command.priceBeforeMicrosPerHour - command.priceAfterMicrosPerHour,
+  });

@@ -1,0 +1,83 @@
+import {
+  type CommandPhase,
+  type CommandRecord,
+  commandRecordObject,
+  commandRecordOf,
+  type CommandRecordParts,
+} from '@dovetail/core-api';
+import { KubeError, type KubeObject, kubeResources } from '@dovetail/core-ports';
+import { changeLive } from '@dovetail/service-kit';
+
+import type { ReaperDeps } from '../deps.js';
+
+const resource = kubeResources.disruptions;
+
+/** Whether the cluster has the definition of commands of several nodes. */
+export const servesCommandRecords = ({ kube }: Pick<ReaperDeps, 'kube'>): Promise<boolean> =>
+  kube.serves(resource);
+
+/**
+ * All commands of several nodes as the API server has them now. None, where it does not know them.
+ * One that cannot be read is logged and left out: its nodes are given back.
+ */
+export async function readCommandRecords(
+  deps: Pick<ReaperDeps, 'kube' | 'log'>,
+): Promise<readonly CommandRecord[]> {
+  if (!(await servesCommandRecords(deps))) return [];
+  const objects = await deps.kube.list(resource);
+  return objects.flatMap((object) => {
+    const read = commandRecordOf(object);
+    if (read.ok) return [read.value];
+    const { name } = object.metadata;
+    const message = `Disruption ${name} cannot be read: ${read.field} is ${read.value}; ${read.remedy}`;
+    deps.log.warn('command-unreadable', message, { command: name });
+    return [];
+  });
+}
+
+/** Writes a new command. Undefined: one of this name is there already. */
+export async function writeCommandRecord(
+  kube: ReaperDeps['kube'],
+  parts: CommandRecordParts,
+): Promise<CommandRecord | undefined> {
+  try {
+    const read = commandRecordOf(await kube.create(resource, commandRecordObject(parts)));
+    return read.ok ? read.value : undefined;
+  } catch (error) {
+    if (error instanceof KubeError && error.code === 'already-exists') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Writes how far a command is. Answers whether it stands then: false when the command was deleted,
+ * and when it is taken back already.
+ */
+export async function writeCommandPhase(
+  kube: ReaperDeps['kube'],
+  { name, uid }: CommandRecord,
+  phase: CommandPhase,
+  message?: string,
+): Promise<boolean> {
+  const told = message === undefined ? {} : { message };
+  const written = await changeLive(
+    kube,
+    { resource, name, uid },
+    (object) =>
+      isTakenBack(object) || phaseOf(object) === phase ? undefined : { status: { phase, ...told } },
+    { subresource: 'status' },
+  );
+  return written !== undefined && phaseOf(written) === phase;
+}
+
+const phaseOf = (object: KubeObject): unknown =>
+  (object['status'] as { readonly phase?: unknown } | undefined)?.phase;
+
+const isTakenBack = (object: KubeObject): boolean =>
+  phaseOf(object) === ('TakenBack' satisfies CommandPhase);
+
+/** Deletes a command that no node carries any more. */
+export const deleteCommandRecord = (
+  kube: ReaperDeps['kube'],
+  { name, uid }: CommandRecord,
+): Promise<void> => kube.delete({ resource, name }, { uid });

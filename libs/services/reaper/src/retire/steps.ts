@@ -1,0 +1,62 @@
+import { annotations, parsePromise } from '@dovetail/core-api';
+import {
+  type NodeView,
+  type PodLookup,
+  type Retirement,
+  type RetirementStep,
+  retirementStep,
+} from '@dovetail/core-disruption';
+import { type Node, type Pod, podOf } from '@dovetail/core-kube-model';
+import { kubeResources } from '@dovetail/core-ports';
+
+import type { ReaperContext } from '../context.js';
+
+/** A node that is being retired, with its claim and pods. */
+export type Retired = NodeView & { readonly node: Node };
+
+/** Whether a node goes only if nothing speaks against it. */
+export const isVoluntary = ({ cause }: Retirement): boolean =>
+  cause === 'empty' || cause === 'underutilized' || cause === 'drifted';
+
+/** The next step of a retirement, by this view of its node and by the promises of others. */
+export async function stepOf(
+  context: ReaperContext,
+  view: Retired,
+  retirement: Retirement,
+): Promise<RetirementStep> {
+  const { deps, cluster, config } = context;
+  return retirementStep({
+    retirement,
+    view,
+    rooms: cluster.roomsFor(view.pods).rooms,
+    limits: config.disruption,
+    budgetsOf: cluster.budgetsOf,
+    podOf: await podLookup(context, view, retirement),
+    nowMs: deps.clock.nowMs(),
+    retiring: true,
+  });
+}
+
+/**
+ * Promised pods may be younger than our watch: then all pods without a node are listed live. Only
+ * an empty, under-used or drifted node is judged by its promises.
+ */
+async function podLookup(
+  { deps, cluster }: ReaperContext,
+  { claim, node }: Retired,
+  retirement: Retirement,
+): Promise<PodLookup> {
+  const watched: PodLookup = (uid) => cluster.pods.get(uid);
+  if (!isVoluntary(retirement)) return watched;
+  const promised = [claim, node].flatMap(
+    (holder) => parsePromise(holder.annotations[annotations.promise])?.podUids ?? [],
+  );
+  if (promised.every((uid) => watched(uid) !== undefined)) return watched;
+  const objects = await deps.kube.list(kubeResources.pods, { fieldSelector: 'spec.nodeName=' });
+  const unbound = objects.flatMap((object): readonly Pod[] => {
+    const pod = podOf(object);
+    return pod.ok ? [pod.value] : [];
+  });
+  const byUid = new Map(unbound.map((pod) => [pod.uid, pod]));
+  return (uid) => byUid.get(uid) ?? watched(uid);
+}
