@@ -27,6 +27,9 @@ const boundMsByDefault = 1_000;
 /** Time for improving the first plan. It trades the price of the plan for the wait of the user. */
 const budgetMsByDefault = 200;
 
+/** Time for searching commands over 500 nodes. It trades savings for the wait of the user. */
+const searchMsByDefault = 10_000;
+
 function wholeNumber(text: string): number {
   if (!/^[0-9]{1,9}$/.test(text))
     throw new InvalidArgumentError('write a whole number of at most nine digits.');
@@ -66,6 +69,8 @@ type Flags = {
   readonly seed: number;
   readonly failOverCost?: number;
   readonly explain?: string;
+  readonly consolidate?: boolean;
+  readonly spotToSpot?: boolean;
   readonly nodeCharge: number;
   readonly fewerNodesWithin: number;
   readonly assumedRequests: Resources;
@@ -74,7 +79,12 @@ type Flags = {
   readonly minValues: 'strict' | 'best-effort';
 };
 
-const requestOf = ({ budget: budgetMs = budgetMsByDefault, ...flags }: Flags): SimulateRequest => ({
+const requestOf = (flags: Flags): SimulateRequest => {
+  const ofKind = flags.consolidate === true ? searchMsByDefault : budgetMsByDefault;
+  return requestWithin(flags.budget ?? ofKind, flags);
+};
+
+const requestWithin = (budgetMs: number, flags: Flags): SimulateRequest => ({
   paths: flags.file,
   catalog: flags.catalog,
   output: flags.output,
@@ -105,6 +115,11 @@ Examples:
   $ dovetail simulate -f world.yaml --explain default/web-3
   $ dovetail simulate -f . --fail-over-cost 20 || echo "too dear, or not placed"
   $ kubectl get nodes,nodeclaims,pods,nodepools,ec2nodeclasses -A -o yaml | dovetail simulate -f -
+  $ kubectl get nodes,nodeclaims,pods,pdb,nodepools,ec2nodeclasses -A -o yaml | dovetail simulate -f - --consolidate
+
+With --consolidate, each row is one command: nodes to give up, nodes to buy for them, and the pods that move. Each saves money
+by itself, and can be done without the others. Budgets, PodDisruptionBudgets, do-not-disrupt and consolidation policies hold;
+consolidateAfter counts as over. AFTER/H is the price of the nodes that a command buys.
 
 Exit codes: 0 all pods are placed; 2 some are not; 3 the plan costs more than --fail-over-cost; 64 bad input.`;
 
@@ -147,10 +162,23 @@ const withFiles = (command: Command, environment: Environment): Command =>
     .option('--fail-over-cost <dollars>', 'end with 3 when the plan costs more per hour', dollars)
     .option('--explain <pod>', 'say where this pod goes and why (name, or namespace/name)');
 
+/** The flags about nodes that run. */
+const withRunning = (command: Command): Command =>
+  command
+    .option(
+      '--consolidate',
+      'say which running nodes to give up, which to buy and which pods to move, to pay less',
+    )
+    .option('--spot-to-spot', 'with --consolidate: also replace Spot nodes by cheaper Spot nodes');
+
 /** The flags that guide the search. */
 const withSearch = (command: Command): Command =>
   command
-    .option('--budget <duration>', 'time for improving the first plan (default: 200ms)', budget)
+    .option(
+      '--budget <duration>',
+      'time for improving the first plan (default: 200ms), or for --consolidate (default: 10s)',
+      budget,
+    )
     .option(
       '--bound-time <duration>',
       'time for proving a lower bound of the price (default: 1s; none when the budget is 0)',
@@ -189,9 +217,15 @@ export function addSimulate(program: Command, environment: Environment): void {
   const command = program
     .command('simulate')
     .description('Plan nodes for the pods in manifests, offline, and say what they cost.');
-  withSearch(withFiles(command, environment))
+  withSearch(withRunning(withFiles(command, environment)))
     .addHelpText('after', examples)
     .action(async (flags: Flags) => {
+      if (flags.consolidate === true) {
+        const { runConsolidate } = await import('../consolidate/command.js');
+        const request = { ...requestOf(flags), spotToSpot: flags.spotToSpot === true };
+        process.exitCode = await runConsolidate(request, terminal);
+        return;
+      }
       // The planner and the catalog are loaded here, so that --help and other commands start at
       // once.
       const { runSimulate } = await import('../simulate/run.js');

@@ -7,7 +7,7 @@ const initialized = 'karpenter.sh/initialized';
 const instanceType = 'node.kubernetes.io/instance-type';
 
 /** A claim of this pool that has become this node, as far as both tell. */
-function claimOf(node: Node, pool: Pool, { instanceTypes }: PoolOptions): NodeClaim {
+export function claimOf(node: Node, pool: Pool, { instanceTypes }: PoolOptions): NodeClaim {
   const type = instanceTypes.find((one) => one.name === node.labels[instanceType]);
   return {
     uid: `NodeClaim//${node.name}`,

@@ -24,6 +24,8 @@ import { workloadPods } from './workloads.js';
 
 /** The planner's input: the state, the pods to place, and notes for the user about the reading. */
 export type PlanningInput = {
+  /** The objects that the snapshot stands for. */
+  readonly cluster: Cluster;
   readonly snapshot: Snapshot;
   readonly pods: readonly Pod[];
   readonly notes: readonly string[];
@@ -161,6 +163,7 @@ export async function planningInputOf(
     ...snapshotObjects(cluster),
   };
   return {
+    cluster,
     snapshot,
     pods: [...waiting, ...moving, ...asked],
     notes: notesOf(inventory, {

@@ -51,14 +51,15 @@ export type Streams = {
 };
 
 /** Exit codes: all placed, some not placed, dearer than allowed, bad input. */
-const exitCodes = { placed: 0, unplaced: 2, tooDear: 3, badInput: 64 } as const;
+export const exitCodes = { placed: 0, unplaced: 2, tooDear: 3, badInput: 64 } as const;
 
 /** So many steps that the time budget, not the count, ends the search. */
 const stepsMax = 1_000_000;
 const progressEveryMs = 250;
 const progressAfterMs = 1000;
 
-const planOptionsOf = (request: SimulateRequest): PlanOptions => ({
+/** The options of the planner that a command line asks for. */
+export const planOptionsOf = (request: SimulateRequest): PlanOptions => ({
   ...defaultPlanOptions,
   seed: request.seed,
   hostnameSpread: request.hostnameSpread,
@@ -95,12 +96,12 @@ function timedPlan(
   return { made, milliseconds: performance.now() - startMs };
 }
 
-async function rendered(
-  result: SimulationResult,
-  explanation: Explanation | undefined,
+/** Renders a result for machines, or by `table` for people. */
+export async function rendered(
+  whole: object,
   output: OutputFormat,
+  table: () => string,
 ): Promise<string> {
-  const whole = explanation === undefined ? result : { ...result, explanation };
   switch (output) {
     case 'json':
       return `${JSON.stringify(whole, undefined, 2)}\n`;
@@ -109,9 +110,18 @@ async function rendered(
         aliasDuplicateObjects: false,
       });
     case 'table':
-      return explanation === undefined ? tableOf(result) : explanationText(explanation);
+      return table();
   }
 }
+
+const renderedPlan = (
+  result: SimulationResult,
+  explanation: Explanation | undefined,
+  output: OutputFormat,
+): Promise<string> =>
+  rendered(explanation === undefined ? result : { ...result, explanation }, output, () =>
+    explanation === undefined ? tableOf(result) : explanationText(explanation),
+  );
 
 /**
  * A catalog file lacks AWS' labels. Adding them takes time, so only manifests that use them pay for
@@ -134,10 +144,38 @@ async function readInput(
   return { input, catalog };
 }
 
-/** Plans the manifests and prints the plan. Returns the exit code. */
-export async function runSimulate(request: SimulateRequest, streams: Streams): Promise<number> {
+/** Whether a price is above the one that the command line allows, which is told. */
+export function overCost(
+  hourly: number,
+  { failOverCost }: SimulateRequest,
+  streams: Streams,
+): boolean {
+  if (failOverCost === undefined || hourly <= failOverCost) return false;
+  streams.err(
+    `the plan costs $${hourly.toFixed(4)}/h, more than --fail-over-cost ${failOverCost}\n`,
+  );
+  return true;
+}
+
+/** Reads the manifests and does something with them. Returns an exit code. */
+export async function withInput(
+  request: SimulateRequest,
+  streams: Streams,
+  run: (input: PlanningInput) => Promise<number>,
+): Promise<number> {
   try {
     const { input } = await readInput(request, streams);
+    return await run(input);
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    streams.err(`dovetail: ${error.text}\n`);
+    return exitCodes.badInput;
+  }
+}
+
+/** Plans the manifests and prints the plan. Returns the exit code. */
+export const runSimulate = (request: SimulateRequest, streams: Streams): Promise<number> =>
+  withInput(request, streams, async (input) => {
     const explained =
       request.explain === undefined ? undefined : podNamed(request.explain, input.pods);
     if (input.pods.length > 20_000) streams.progress(`planning ${input.pods.length} pods`);
@@ -151,22 +189,12 @@ export async function runSimulate(request: SimulateRequest, streams: Streams): P
     streams.progress('');
     const result = resultOf(made, input, { milliseconds: planned.milliseconds });
     streams.out(
-      await rendered(
+      await renderedPlan(
         result,
         explained === undefined ? undefined : explanationOf(made, input.snapshot, explained),
         request.output,
       ),
     );
     if (result.unschedulable.length > 0) return exitCodes.unplaced;
-    if (request.failOverCost === undefined || result.cost.hourly <= request.failOverCost)
-      return exitCodes.placed;
-    streams.err(
-      `the plan costs $${result.cost.hourly.toFixed(4)}/h, more than --fail-over-cost ${request.failOverCost}\n`,
-    );
-    return exitCodes.tooDear;
-  } catch (error) {
-    if (!(error instanceof InputError)) throw error;
-    streams.err(`dovetail: ${error.text}\n`);
-    return exitCodes.badInput;
-  }
-}
+    return overCost(result.cost.hourly, request, streams) ? exitCodes.tooDear : exitCodes.placed;
+  });

@@ -66,7 +66,8 @@ function newNodeRows(nodes: readonly NewNodeResult[]): readonly (readonly string
   });
 }
 
-function section(
+/** A table with its title; empty without rows. */
+export function section(
   title: string,
   header: readonly string[],
   rows: readonly (readonly string[])[],

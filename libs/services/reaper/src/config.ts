@@ -1,4 +1,9 @@
-import type { CollectionLimits, GhostLimits, RetirementLimits } from '@dovetail/core-disruption';
+import {
+  type CollectionLimits,
+  defaultSavingMin,
+  type GhostLimits,
+  type RetirementLimits,
+} from '@dovetail/core-disruption';
 
 /** The settings of the reaper. Times are in milliseconds. */
 export type ReaperConfig = {
@@ -216,7 +221,7 @@ export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
     movePauseMs: 1_800_000,
     consolidationSearchMsMax: 180_000,
     togetherSearchMsMax: 60_000,
-    replacementSavingMin: { microsPerHour: 1_000, share: 0.02 },
+    replacementSavingMin: defaultSavingMin,
     drainReserveMs: 10_000,
     askAgainMs: 75_000,
     askAgainUrgentMs: 15_000,

@@ -60,9 +60,11 @@ const catalog = join(folderOf({ 'types.json': catalogText }), 'types.json');
 
 type Ran = { readonly code: number; readonly out: string; readonly err: string };
 
+/** Runs `simulate` on these files, or another command that reads them. */
 export async function simulate(
   paths: readonly string[],
   more: Partial<SimulateRequest> = {},
+  run: typeof runSimulate = runSimulate,
 ): Promise<Ran> {
   let out = '';
   let err = '';
@@ -77,7 +79,7 @@ export async function simulate(
     preferences: 'Respect',
     ...more,
   };
-  const code = await runSimulate(request, {
+  const code = await run(request, {
     out: (text) => {
       out += text;
     },

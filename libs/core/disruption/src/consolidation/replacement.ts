@@ -28,6 +28,13 @@ export type ReplacementRules = {
 };
 
 /**
+ * The least saving of a replacement unless settings differ: a tenth of a cent an hour, and 2 % of
+ * the price before. It trades money for pods that move, and keeps small changes of Spot prices from
+ * moving them back and forth. Karpenter takes any saving.
+ */
+export const defaultSavingMin = { microsPerHour: 1_000, share: 0.02 } as const;
+
+/**
  * Types that must be cheaper before one Spot node replaces another, so that the new one is not the
  * next to be interrupted (Karpenter's MinInstanceTypesForSpotToSpotConsolidation).
  */

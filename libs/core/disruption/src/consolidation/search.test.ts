@@ -79,7 +79,7 @@ describe('the search for commands', () => {
       ['n1 -> '],
     ],
     [
-      'buys two smaller nodes for large ones, and none of a type that goes',
+      'keeps the large node that is best used, and buys a small one for the rest',
       found(
         runningCluster([
           { cores: 16, pods: [7_000] },
@@ -87,7 +87,12 @@ describe('the search for commands', () => {
           { cores: 16, pods: [2_000] },
         ]),
       ),
-      ['n1 n3 -> m.8 m.2', 'n2 -> m.8 m.2'],
+      ['n1 n3 -> m.2'],
+    ],
+    [
+      'buys two smaller nodes for a large one',
+      found(runningCluster([{ cores: 16, pods: [7_000, 1_900] }])),
+      ['n1 -> m.8 m.2'],
     ],
   ])('%s', (_what, got, wanted) => expect(got).toEqual(wanted));
 

@@ -130,16 +130,21 @@ class Search {
     }
   }
 
-  /** Tries the better nodes alone first, so that the worse ones keep free of new pods. */
+  /**
+   * Tries the better nodes alone first, so that the worse ones keep free of new pods. If nodes
+   * would be bought then, all nodes are tried too, and the larger saving counts.
+   */
   #try(group: readonly Candidate[]): void {
     const going = new Set(group);
     const rest = worstFirst(this.#left.filter((candidate) => !going.has(candidate)));
     const worse = rest.slice(0, Math.ceil(rest.length / 2)).map(({ view }) => view.node.uid);
+    let best: Command | undefined;
     for (const spared of worse.length === 0 ? [[]] : [worse, []]) {
       const command = this.#commandFor(group, new Set(spared));
-      if (command !== undefined) return this.#accept(command);
-      if (this.#ended !== undefined) return;
+      if (command !== undefined && savedBy(command) > savedBy(best)) best = command;
+      if (best?.nodesIn.length === 0 || this.#ended !== undefined) break;
     }
+    if (best !== undefined) this.#accept(best);
   }
 
   #commandFor(group: readonly Candidate[], spared: ReadonlySet<string>): Command | undefined {
@@ -193,13 +198,15 @@ class Search {
   }
 }
 
+const savedBy = (command: Command | undefined): number =>
+  command === undefined ? 0 : command.priceBeforeMicrosPerHour - command.priceAfterMicrosPerHour;
+
 /** The saving that is worth a disruption: above nothing, and not below either threshold. */
-function isWorth(
-  { priceBeforeMicrosPerHour, priceAfterMicrosPerHour }: Command,
-  { savingMin, savingShareMin }: ReplacementRules,
-): boolean {
-  const saved = priceBeforeMicrosPerHour - priceAfterMicrosPerHour;
-  return saved > 0 && saved >= Math.max(savingMin, savingShareMin * priceBeforeMicrosPerHour);
+function isWorth(command: Command, { savingMin, savingShareMin }: ReplacementRules): boolean {
+  const saved = savedBy(command);
+  return (
+    saved > 0 && saved >= Math.max(savingMin, savingShareMin * command.priceBeforeMicrosPerHour)
+  );
 }
 
 /** The cluster without the nodes of a group. Nodes that are `closed` take no pods. */

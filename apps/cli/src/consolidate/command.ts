@@ -1,0 +1,29 @@
+import {
+  exitCodes,
+  overCost,
+  planOptionsOf,
+  rendered,
+  type SimulateRequest,
+  type Streams,
+  withInput,
+} from '../simulate/run.js';
+import { consolidate } from './run.js';
+import { consolidationTableOf } from './table.js';
+
+/** Searches for commands over the manifests, and prints them. Returns the exit code. */
+export const runConsolidate = (
+  request: SimulateRequest & { readonly spotToSpot: boolean },
+  streams: Streams,
+): Promise<number> =>
+  withInput(request, streams, async (input) => {
+    const result = await consolidate(input, {
+      options: planOptionsOf(request),
+      budgetMs: request.budgetMs,
+      boundMs: request.boundMs,
+      spotToSpot: request.spotToSpot,
+      tell: (note) => streams.err(`note: ${note}\n`),
+      progress: (text) => streams.progress(text),
+    });
+    streams.out(await rendered(result, request.output, () => consolidationTableOf(result)));
+    return overCost(result.cost.after, request, streams) ? exitCodes.tooDear : exitCodes.placed;
+  });
