@@ -52,6 +52,7 @@ export class Narrator {
       if (table === 'pods') this.#pod(change);
       else if (table === 'nodes') this.#node(change);
       else if (table === 'nodeclaims.karpenter.sh') this.#claim(change);
+      else if (table === 'disruptions.dovetail.sh') this.#command(change);
       else if (table.startsWith('events') && kind !== 'deleted') this.#event(object);
       else if (table === 'leases.coordination.k8s.io' && kind !== 'deleted') this.#lease(object);
     });
@@ -119,6 +120,13 @@ export class Narrator {
     else if (isDeleted(object) && !isDeleted(before)) this.#tell('deleted', [name]);
   }
 
+  #command({ object, before, gone }: Change<KubeObject>): void {
+    const name = this.names.add('command', object.metadata.name);
+    if (gone) this.#tell('gone', [name]);
+    else if (before === undefined) this.#tell('command', [name]);
+    else if (phaseOf(object) !== phaseOf(before)) this.#tell('phase', [name], phaseOf(object));
+  }
+
   #lease(lease: KubeObject): void {
     const holder = (lease['spec'] as { readonly holderIdentity?: string }).holderIdentity ?? '';
     if (holder === (this.#leaders.get(lease.metadata.name) ?? '')) return;
@@ -160,6 +168,8 @@ const isSame = (a: Happening, b: Happening): boolean =>
   a.rest === b.rest &&
   Math.floor(a.atMs / 1_000) === Math.floor(b.atMs / 1_000);
 const isDeleted = (object: KubeObject): boolean => object.metadata.deletionTimestamp !== undefined;
+const phaseOf = ({ status }: KubeObject): string =>
+  (status as { readonly phase?: string } | undefined)?.phase ?? '';
 const isDisrupted = (node: KubeObject): boolean =>
   JSON.stringify(node['spec'] ?? {}).includes('karpenter.sh/disrupted');
 

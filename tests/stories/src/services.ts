@@ -78,7 +78,7 @@ const starts: Readonly<
     createReaper(
       { ...deps, leadership: leadership() },
       // Under-used nodes go where a story's pool says so.
-      { clusterName, ...defaultReaperConfig, consolidation: 'replace' },
+      { clusterName, ...defaultReaperConfig, consolidation: 'all' },
     ).run(stop),
 };
 
