@@ -141,6 +141,14 @@ writeFileSync(outcomes, '');
 
 const unitTests = (): Promise<Counts> => nx('test', 2);
 
+/** 1,000 virtual hours of random stories, each time others, on two processors. */
+async function simulations(): Promise<Counts> {
+  const play = (): Promise<Counts> =>
+    run('npm', ['run', '--silent', 'simulate:faults', '--', '--hours', '25', '--stories', '20']);
+  const [one, other] = await Promise.all([play(), play()]);
+  return { passed: one.passed + other.passed, failed: one.failed + other.failed, skipped: 0 };
+}
+
 async function systemTests(): Promise<Counts> {
   const lacking = await withoutNats();
   // Patterns come first. Otherwise the option that takes a list would take them for its own.
@@ -165,6 +173,7 @@ if (process.env.REAL === '1')
   for (const part of ['control-plane', 'moto', 'karpenter']) await obtained(part);
 const results: Counts[] = [];
 if (only !== 'system') results.push(await withSecondRun("projects' tests", unitTests, unitTests));
+if (only === undefined && process.env.REAL === '1') results.push(await simulations());
 if (only !== 'unit') results.push(await systemTests());
 
 const sum = (key: keyof Counts): number =>

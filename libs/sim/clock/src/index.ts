@@ -13,26 +13,31 @@ export type VirtualClock = Clock & {
   sleeping(): number;
 };
 
-type Sleeper = { readonly untilMs: number; readonly order: number; readonly wake: () => void };
+type Sleeper = { readonly untilMs: number; readonly wake: () => void };
+
+/** Sleepers of one time, in the order in which they lay down. */
+type Waking = Set<Sleeper>;
 
 export function virtualClock(startMs: number): VirtualClock {
   let currentMs = startMs;
-  let order = 0;
-  let sleepers: Sleeper[] = [];
+  // By the time at which they wake. Far fewer times than sleepers: loops sleep alike.
+  const wakings = new Map<number, Waking>();
+  const leave = (sleeper: Sleeper): void => {
+    const waking = wakings.get(sleeper.untilMs);
+    waking?.delete(sleeper);
+    if (waking?.size === 0) wakings.delete(sleeper.untilMs);
+  };
   const sleep = (durationMs: number, stop: StopSignal): Promise<void> => {
     if (stop.aborted || durationMs <= 0) return Promise.resolve();
     return new Promise((resolve) => {
-      const sleeper: Sleeper = {
-        untilMs: currentMs + durationMs,
-        order: order++,
-        wake: () => end(),
-      };
+      const sleeper: Sleeper = { untilMs: currentMs + durationMs, wake: () => end() };
       const end = (): void => {
-        sleepers = sleepers.filter((other) => other !== sleeper);
+        leave(sleeper);
         stop.removeEventListener('abort', end);
         resolve();
       };
-      sleepers.push(sleeper);
+      const waking = wakings.get(sleeper.untilMs) ?? new Set();
+      wakings.set(sleeper.untilMs, waking.add(sleeper));
       stop.addEventListener('abort', end, { once: true });
     });
   };
@@ -40,15 +45,25 @@ export function virtualClock(startMs: number): VirtualClock {
     const untilMs = currentMs + durationMs;
     for (;;) {
       await settle();
-      const next = sleepers.toSorted((a, b) => a.untilMs - b.untilMs || a.order - b.order)[0];
-      if (next === undefined || next.untilMs > untilMs) break;
-      currentMs = Math.max(currentMs, next.untilMs);
-      next.wake();
+      const nextMs = earliest(wakings.keys());
+      if (nextMs > untilMs) break;
+      currentMs = Math.max(currentMs, nextMs);
+      const [next] = wakings.get(nextMs) ?? [];
+      next?.wake();
     }
     currentMs = untilMs;
     await settle();
   };
-  return { nowMs: () => currentMs, sleep, advance, sleeping: () => sleepers.length };
+  const sleeping = (): number =>
+    [...wakings.values()].reduce((sum, waking) => sum + waking.size, 0);
+  return { nowMs: () => currentMs, sleep, advance, sleeping };
+}
+
+/** The least of these times; infinity when there is none. */
+function earliest(times: Iterable<number>): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (const each of times) if (each < least) least = each;
+  return least;
 }
 
 /** Lets every promise settle that needs neither time nor I/O. */

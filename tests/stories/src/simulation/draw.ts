@@ -53,6 +53,14 @@ const moves: readonly Move[] = [
   { weight: 1, lines: () => ['run 10m'] },
 ];
 
+/** How much happens: something every minute, or mostly nothing, as in the life of a cluster. */
+export type Pace = 'busy' | 'calm';
+
+const movesAt: Readonly<Record<Pace, readonly Move[]>> = {
+  busy: moves,
+  calm: [...moves, { weight: 6, lines: () => ['run 1h'] }],
+};
+
 /**
  * Draws what users and faults do, as lines of a story. Equal seeds on equal stages draw the same
  * lines.
@@ -60,21 +68,23 @@ const moves: readonly Move[] = [
 export class Hand {
   readonly #stage: StoryStage;
   readonly #next: () => number;
+  readonly #moves: readonly Move[];
   readonly #replicas = new Map<string, string>();
   readonly #sizes = new Map<string, string>();
   readonly #budgets = new Set<string>();
   #started = 1;
 
-  constructor(seed: number, stage: StoryStage) {
+  constructor(seed: number, stage: StoryStage, pace: Pace) {
     this.#stage = stage;
+    this.#moves = movesAt[pace];
     this.#next = drawsFrom(seed);
   }
 
   /** The next lines: a move, and the time until the next one. */
   lines(): readonly string[] {
-    const all = moves.reduce((sum, { weight }) => sum + weight, 0);
+    const all = this.#moves.reduce((sum, { weight }) => sum + weight, 0);
     let left = this.#next() * all;
-    const move = moves.find(({ weight }) => (left -= weight) < 0);
+    const move = this.#moves.find(({ weight }) => (left -= weight) < 0);
     return [...(move?.lines(this) ?? []), `run ${String(5 + Math.floor(this.#next() * 85))}s`];
   }
 

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 
 import { readSettings, runMain, wholeNumber } from '@dovetail/runtime';
+import { keepTable } from '@dovetail/test-support/results';
 
 import { shrunk, simulate } from './simulation.js';
 
@@ -41,18 +42,39 @@ async function main(): Promise<void> {
   const read = readSettings(program, settings, { env: process.env, args });
   if (read.kind === 'help') return say(read.text);
   const { seed = randomInt(1_000_000), hours, stories } = read.settings;
+  const sum = { played: 0, hours: 0, lines: 0 };
   const startedMs = performance.now();
-  let played = 0;
   for (let story = seed; story < seed + stories; story += 1) {
-    const { lines, hours: took, breaches } = await simulate(story, hours);
-    played += took;
+    const { lines, hours: took, breaches } = await simulate(story, hours, { pace: 'calm' });
+    sum.played += 1;
+    sum.hours += took;
+    sum.lines += lines.length;
     const seconds = Math.round((performance.now() - startedMs) / 1_000);
     const found = breaches.length === 0 ? 'nothing broken' : breaches.join('; ');
     say(
-      `seed ${String(story)}: ${String(lines.length)} lines, ${found} (${played.toFixed(1)} h in ${String(seconds)} s)`,
+      `seed ${String(story)}: ${String(lines.length)} lines, ${found} (${sum.hours.toFixed(1)} h in ${String(seconds)} s)`,
     );
-    if (breaches.length > 0) return tellShort(lines);
+    if (breaches.length > 0) await tellShort(lines);
+    if (breaches.length > 0) break;
   }
+  await keepSum(seed, sum, performance.now() - startedMs);
+}
+
+/** Tells all that was played, and keeps it with KEEP_RESULTS=1. `make test` reads the last line. */
+async function keepSum(
+  seed: number,
+  { played, hours, lines }: { played: number; hours: number; lines: number },
+  tookMs: number,
+): Promise<void> {
+  const broken = process.exitCode === 1 ? 1 : 0;
+  const seeds = `${String(seed)} to ${String(seed + played - 1)}`;
+  await keepTable('simulation', {
+    title: 'Random stories of users and faults',
+    columns: ['seeds', 'stories', 'virtual hours', 'lines played', 'broken', 'minutes'],
+    rows: [[seeds, played, hours.toFixed(1), lines, broken, (tookMs / 60_000).toFixed(1)]],
+    summary: [],
+  });
+  say(`${String(played - broken)} passed, ${String(broken)} failed`);
 }
 
 /** Prints the shortest story that still breaks something. */

@@ -9,7 +9,7 @@ jest.setTimeout(300_000);
 /** The first seed with which a simulation finds a planted bug, or undefined. */
 async function foundBy(bug: string): Promise<number | undefined> {
   for (let seed = 1; seed <= 10; seed += 1)
-    if ((await simulate(seed, 1, plantedBugs[bug])).breaches.length > 0) return seed;
+    if ((await simulate(seed, 1, { sabotage: plantedBugs[bug] })).breaches.length > 0) return seed;
   return undefined;
 }
 
@@ -30,7 +30,7 @@ describe('a simulation', () => {
 
   test('shrinks what it finds to a few lines that still show it', async () => {
     const bug = plantedBugs['a launch is sent twice, under another token'];
-    const { lines } = await simulate(1, 0.25, bug);
+    const { lines } = await simulate(1, 0.25, { sabotage: bug });
     const short = await shrunk(lines, { sabotage: bug });
     expect(short.length).toBeLessThan(lines.length);
     expect((await replay(short, bug)).breaches).not.toEqual([]);

@@ -1,7 +1,7 @@
 import { runCommand } from '../commands.js';
 import type { Sabotage } from '../services.js';
 import { StoryStage } from '../story-stage.js';
-import { beginning, ending, Hand } from './draw.js';
+import { beginning, ending, Hand, type Pace } from './draw.js';
 import { breachesAtRest, Watchman } from './invariants.js';
 
 /** A simulation's end: the lines that were played, how long they were, and what did not hold. */
@@ -63,9 +63,16 @@ const failures = (stage: StoryStage): readonly string[] =>
     .map(({ name, message }) => `a service failed: ${name}: ${message}`);
 
 /** Plays a drawn story of at least so many virtual hours; all faults end before its last look. */
-export const simulate = (seed: number, hours: number, sabotage?: Sabotage): Promise<Simulated> =>
+export const simulate = (
+  seed: number,
+  hours: number,
+  {
+    sabotage,
+    pace = 'busy',
+  }: { readonly sabotage?: Sabotage | undefined; readonly pace?: Pace } = {},
+): Promise<Simulated> =>
   played((stage) => {
-    const hand = new Hand(seed, stage);
+    const hand = new Hand(seed, stage, pace);
     let part: 'begin' | 'play' | 'end' = 'begin';
     return {
       lines() {
