@@ -1,5 +1,6 @@
 import { runMain } from '@dovetail/runtime';
 
+import { consolidate } from './consolidate.js';
 import { day } from './day.js';
 import { differential } from './differential.js';
 import { notices } from './notices.js';
@@ -15,6 +16,7 @@ import { solvers } from './solvers.js';
  * bench/results/<name>.ndjson.
  */
 const benchmarks: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
+  consolidate,
   day,
   differential,
   notices,
@@ -39,6 +41,8 @@ const usage = `usage: npm run bench -- NAME [options]
       from a Spot notice to the taint, among so many other messages a second
   planner [--quick] [--only NAME] [--worlds 9] [--no-peer] [--list]
       how cheap and how fast plans are, beside Karpenter's scheduler
+  consolidate [--nodes 50,200,500] [--budget 10] [--seed N]
+      commands over aged clusters: the price they reach beside the lower bound, pods moved, seconds
   prices [--cases "small,plain 200,..."] [--worlds 6] [--budgets 0,1s,5s] [--bound-time 20s] [--seed N]
       how far plans of the built command cost above the best lower bound, on new seeds
   differential [--worlds 1000] [--from 1]
