@@ -18,7 +18,7 @@ import {
 } from '@dovetail/core-disruption';
 import { isReschedulable } from '@dovetail/core-kube-model';
 import { messageOf, type StopSignal } from '@dovetail/core-ports';
-import { countText, inParallel } from '@dovetail/service-kit';
+import { countText, inParallel, Wake } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import { channelOf } from '../deps.js';
@@ -65,10 +65,12 @@ export class SharedCommands {
   /** The commands at the last look. Undefined before the first. */
   #known: readonly CommandRecord[] | undefined;
   #isAbsenceTold = false;
+  readonly #wake: Wake;
 
   constructor(context: ReaperContext, retirer: Retirer) {
     this.#context = context;
     this.#retirer = retirer;
+    this.#wake = new Wake(context.deps.clock);
   }
 
   /** Whether a command is being carried out, as far as it is known here. */
@@ -101,7 +103,9 @@ export class SharedCommands {
     while (!stop.aborted) {
       const isToLook = this.#known === undefined || this.isUnderWay();
       const isWell = !cluster.synced() || !isToLook || (await this.#turn());
-      await deps.clock.sleep(isWell ? lookMs : config.disruption.passIntervalMs, stop);
+      const { passIntervalMs } = config.disruption;
+      if (isToLook) await deps.clock.sleep(isWell ? lookMs : passIntervalMs, stop);
+      else await this.#wake.wait(stop, passIntervalMs);
     }
   }
 
@@ -232,6 +236,7 @@ export class SharedCommands {
       await this.#begin(beginning);
     } finally {
       this.#beginning = undefined;
+      this.#wake.raise();
     }
   }
 
