@@ -101,6 +101,16 @@ describe('the image', () => {
     expect(readFileSync(join(app, 'LICENSE'), 'utf8')).toContain('Apache License');
     expect(readFileSync(join(app, 'NOTICE'), 'utf8')).toContain('moto');
   });
+  test('is built from its own files alone: nothing else goes to the builder', () => {
+    const ignored = readFileSync(join(root, '.dockerignore'), 'utf8')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'));
+    const [first, ...kept] = ignored;
+    expect(first).toBe('**');
+    const keptFiles = kept.flatMap((line) => named(line.replace(/^!/, '')));
+    expect(kept.every((line) => line.startsWith('!'))).toBe(true);
+    expect(sources.filter((source) => !keptFiles.includes(source))).toEqual([]);
+  });
   test('is no root and needs no network to be described', () => {
     expect(wordsOf('USER')).toEqual([['65532:65532']]);
     expect(wordsOf('RUN')).toEqual([]);

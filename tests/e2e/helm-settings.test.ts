@@ -184,6 +184,7 @@ const given = (all: readonly Variable[], name: string): readonly (string | undef
     ['nats.url', 'nats://user:secret@nats:4222'],
     ['interruptionqueue', 'lab'],
     ['image.tagg', 'v1'],
+    ['image.digest', 'latest'],
     ['common.replicas', '3'],
   ])('%s=%s is refused before anything is installed', (value, wrong) =>
     expect(variables('solver', `${value}=${wrong}`)).rejects.toThrow(/schema/),
@@ -198,6 +199,18 @@ const given = (all: readonly Variable[], name: string): readonly (string | undef
     );
     expect(secrets).toEqual([['all'], ['solver'], ['all'], ['all']]);
   });
+
+  test.each([
+    ['the version of the chart', [], 'dovetail:0.1.0'],
+    ['its tag', ['image.tag=v2'], 'dovetail:v2'],
+    [
+      'its digest, whatever the tag',
+      ['image.tag=v2', `image.digest=sha256:${'a'.repeat(64)}`],
+      `dovetail@sha256:${'a'.repeat(64)}`,
+    ],
+  ])('the image is named by %s', async (_by, values, image) =>
+    expect(at((await podSpec('reaper', ...values)).containers, 0)).toMatchObject({ image }),
+  );
 
   test('network policies are opt-in, and let a solver out to NATS and DNS alone', async () => {
     const policies = async (...values: readonly string[]): Promise<readonly Rendered[]> =>

@@ -93,7 +93,11 @@ spec:
         seccompProfile: { type: RuntimeDefault }
       containers:
         - name: {{ .component }}
+          {{- if .root.Values.image.digest }}
+          image: "{{ .root.Values.image.repository }}@{{ .root.Values.image.digest }}"
+          {{- else }}
           image: "{{ .root.Values.image.repository }}:{{ .root.Values.image.tag | default .root.Chart.AppVersion }}"
+          {{- end }}
           imagePullPolicy: {{ .root.Values.image.pullPolicy }}
           args: ["--max-old-space-size={{ int .values.heapMiB }}", "/app/{{ .component }}.js"]
           securityContext:
