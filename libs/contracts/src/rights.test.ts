@@ -14,8 +14,8 @@ describe('rights on the bus', () => {
   test.each(decisionKinds)('decisions of the kind %s have a publisher', (kind) =>
     expect(publishers(subjects.decisionsOfKind('lab', kind)).length).toBeGreaterThan(0),
   );
-  test('a plan comes from solvers alone, and a batch from pod-watcher', () => {
-    expect(publishers(subjects.planAll('lab'))).toEqual(['solver']);
+  test('a plan comes from solvers and the reaper, and a batch from pod-watcher', () => {
+    expect(publishers(subjects.planAll('lab'))).toEqual(['solver', 'reaper']);
     expect(publishers(subjects.pendingAll('lab'))).toEqual(['pod-watcher']);
   });
   test('readers publish nothing, ask nothing and make nothing', () =>

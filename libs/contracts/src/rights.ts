@@ -132,7 +132,8 @@ const launcher = (cluster: string): Partial<BusRights> => ({
 });
 
 const reaper = (cluster: string): Partial<BusRights> => ({
-  publishes: [subjects.unavailableAll(cluster)],
+  // The plan of a command is published by the reaper itself, once its nodes are marked.
+  publishes: [subjects.unavailableAll(cluster), subjects.planAll(cluster)],
   asks: [subjects.planner(cluster, 'plan')],
 });
 

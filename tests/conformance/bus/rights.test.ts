@@ -202,7 +202,11 @@ if (isUnavailable(server)) {
       ['launcher', 'forge a pod', subjects.state(cluster, 'pod', 'x')],
       ['launcher', 'forge a batch', subjects.pending(cluster, 'x')],
       ['reaper', 'change the catalog', subjects.classCatalog(cluster, 'x', 0)],
-      ['reaper', 'publish a plan', subjects.plan(cluster, 'x')],
+      [
+        'reaper',
+        'take plans',
+        `$JS.API.CONSUMER.MSG.NEXT.${streamName(cluster, 'plans')}.launcher`,
+      ],
     ])('%s cannot %s', async (role, _what, subject) =>
       expect(await refused(await guarded.raw(role), [subject])).toEqual([subject]),
     );

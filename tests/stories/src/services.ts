@@ -1,4 +1,5 @@
 import { userDataRenderer } from '@dovetail/adapter-aws/user-data';
+import { busRights } from '@dovetail/contracts';
 import {
   type Cloud,
   type InterruptionQueue,
@@ -18,6 +19,8 @@ import {
   SolverEngine,
 } from '@dovetail/service-solver';
 import { clusterName, hash, Mortal, type Stage } from '@dovetail/sim-stage';
+
+import { guardedBus } from './guarded-bus.js';
 
 export const serviceNames = ['pod-watcher', 'solver', 'launcher', 'reaper'] as const;
 export type ServiceName = (typeof serviceNames)[number];
@@ -92,9 +95,11 @@ export function startService(
   replica: string,
   sabotage: Sabotage = (_service, ports) => ports,
 ): Process {
-  const { kube, cloud } = stage;
+  const { kube, cloud, log } = stage;
+  const denied = (what: string): void => log.error('denied', `${replica}: ${what}`);
+  const bus = guardedBus(stage.connect(), busRights(clusterName, name), denied);
   const life: Process = new Mortal(
-    sabotage(name, { kube, cloud, queue: cloud, bus: stage.connect() }),
+    sabotage(name, { kube, cloud, queue: cloud, bus }),
     undefined,
     stage.stop.signal,
   );

@@ -1,0 +1,53 @@
+import { kubeResources } from '@dovetail/core-ports';
+import { claims, instances, ourNodes, untilRunning } from '@dovetail/test-support/cluster';
+import { poolReady } from '@dovetail/test-support/placement';
+import { logged } from '@dovetail/test-support/service-view';
+import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
+import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
+import type { RunningPart } from '@dovetail/testbed';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+
+/** Each large pod fills most of a c5.xlarge. The two small ones fit on one c5.large together. */
+const small = (app: string) =>
+  ({ name: `small-${app}`, cpu: '700m', memory: '100Mi', replicas: 1 }) as const;
+const large = (app: string) =>
+  ({ name: `large-${app}`, cpu: '2600m', memory: '100Mi', replicas: 1 }) as const;
+const typeLabel = 'node.kubernetes.io/instance-type';
+
+describe.each(await worlds())('consolidation of nodes together, on the %s world', (world) => {
+  let at: TestWorld;
+  beforeAll(async () => {
+    at = await openWorld({ world, env: { reaper: { CONSOLIDATION: 'all' } } });
+    const pool = { consolidationPolicy: 'WhenEmptyOrUnderutilized', consolidateAfter: '5s' };
+    const instanceTypes = ['c5.large', 'c5.xlarge'];
+    await at.kube.putManifests(poolManifest({ clusterName: 'lab', instanceTypes, ...pool }));
+    await poolReady(at);
+    // One after the other, so that each small pod finds room beside a large one.
+    for (const [index, pod] of [large('a'), small('a'), large('b'), small('b')].entries()) {
+      await at.kube.putManifests(deploymentManifest(pod));
+      await untilRunning(at, 'default', index + 1);
+    }
+  });
+  afterAll(async () => at?.close());
+
+  const typesNow = async (): Promise<readonly string[]> =>
+    (await ourNodes(at)).map(({ metadata }) => metadata.labels?.[typeLabel] ?? '').sort();
+
+  test('two nodes end together for one smaller node, and their command is over', async () => {
+    expect(await typesNow()).toEqual(['c5.xlarge', 'c5.xlarge']);
+    await at.kubectl('scale', 'deployment/large-a', 'deployment/large-b', '--replicas=0');
+    await eventually(
+      'one c5.large',
+      async () => (await typesNow()).join() === 'c5.large' && (await claims(at)).length === 1,
+      180_000,
+    );
+    await untilRunning(at, 'default', 2);
+    const lines = await logged(at.lab.parts.get('reaper') as RunningPart, 'command-advanced');
+    expect(JSON.stringify(lines)).toContain('of 2 nodes is Ending');
+    expect((await instances(at)).filter(({ state }) => state === 'running')).toHaveLength(1);
+    await eventually(
+      'no command',
+      async () => (await at.list(kubeResources.disruptions)).length === 0,
+    );
+  });
+});
