@@ -1,4 +1,5 @@
 export * from './duration.js';
+export * from './equal-parts.js';
 export * from './kube-event.js';
 export * from './node.js';
 export * from './pod.js';

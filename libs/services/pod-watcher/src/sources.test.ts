@@ -30,3 +30,19 @@ test('the feed has the annotations of a claim that planning reads, and not its l
     'dovetail.sh/admission': '1.2/plan/bin-0',
   });
 });
+
+test('pods that are equal in a part have it once in memory', () => {
+  const source = sourcesFor({ major: 1, minor: 36 }).find(
+    ({ resource }) => resource === kubeResources.pods,
+  );
+  const labelsOf = (name: string) => {
+    const read = source?.project({
+      metadata: { name, uid: name, resourceVersion: '1', labels: { app: 'web' } },
+    });
+    const [state] = read?.ok === true ? read.states : [];
+    return state?.kind === 'pod' ? state.value.labels : undefined;
+  };
+  const first = labelsOf('a');
+  expect(first).toEqual({ app: 'web' });
+  expect(labelsOf('b')).toBe(first);
+});

@@ -13,6 +13,7 @@ import {
 import {
   csiNodeOf,
   daemonSetOf,
+  EqualParts,
   managedAnnotations,
   namespaceOf,
   nodeOf,
@@ -96,12 +97,19 @@ const legacySources = (version: KubernetesVersion): readonly Source[] => [
 ];
 
 /** Every watch of this service, for a cluster of this version. */
-export const sourcesFor = (version: KubernetesVersion): readonly Source[] => [
+export const sourcesFor = (
+  version: KubernetesVersion,
+  equalParts = new EqualParts(),
+): readonly Source[] => [
   one(kubeResources.nodePools, 'pool', nodePoolOf),
   one(kubeResources.ec2NodeClasses, 'nodeclass', ec2NodeClassOf),
   ...legacySources(version),
-  one(kubeResources.nodeClaims, 'claim', (raw) => mapped(nodeClaimOf(raw), forPlanning)),
-  one(kubeResources.nodes, 'node', nodeOf),
+  one(
+    kubeResources.nodeClaims,
+    'claim',
+    equalParts.reading((raw) => mapped(nodeClaimOf(raw), forPlanning)),
+  ),
+  one(kubeResources.nodes, 'node', equalParts.reading(nodeOf)),
   one(kubeResources.daemonSets, 'daemonset', daemonSetOf),
   one(kubeResources.namespaces, 'namespace', namespaceOf),
   one(kubeResources.podDisruptionBudgets, 'pdb', pdbOf),
@@ -109,7 +117,7 @@ export const sourcesFor = (version: KubernetesVersion): readonly Source[] => [
   one(kubeResources.persistentVolumeClaims, 'pvc', pvcOf),
   one(kubeResources.storageClasses, 'storageclass', storageClassOf),
   one(kubeResources.csiNodes, 'csinode', csiNodeOf),
-  one(kubeResources.pods, 'pod', podOf),
+  one(kubeResources.pods, 'pod', equalParts.reading(podOf)),
 ];
 
 /**

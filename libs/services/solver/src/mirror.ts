@@ -12,7 +12,7 @@ import {
   type PromisedRoom,
   reservedNow,
 } from '@dovetail/core-cluster';
-import type { Pod } from '@dovetail/core-kube-model';
+import { EqualParts, type Pod } from '@dovetail/core-kube-model';
 
 import { CatalogMirror } from './catalog-mirror.js';
 
@@ -43,6 +43,7 @@ export class Mirror {
   readonly catalog = new CatalogMirror();
   /** Messages that could not be read, by field, for the debug state. */
   readonly malformed = new Map<string, number>();
+  readonly #equalParts = new EqualParts();
   #admission = noAdmission;
   #position = beginning;
 
@@ -115,7 +116,14 @@ export class Mirror {
   #set(uid: string, state: StateValue): void {
     if (state.kind === 'admission') this.#admission = state.value;
     else if (state.kind === 'promise') this.promises.set(uid, state.value);
-    else if (isOfCluster(state)) this.cluster.replace(state.kind, state.value);
+    else if (isOfCluster(state)) this.cluster.replace(state.kind, this.#compact(state));
+  }
+
+  /** Pods, nodes and claims are the many. */
+  #compact({ kind, value }: OfCluster): OfCluster['value'] {
+    return kind === 'pod' || kind === 'node' || kind === 'claim'
+      ? this.#equalParts.of(value)
+      : value;
   }
 
   #drop(kind: StateKind, uid: string): void {

@@ -8,18 +8,13 @@ import { watchCluster } from './watches.js';
 
 const quiet = (): void => undefined;
 
-test('readings of a server that was restored count, although their versions are older', async () => {
-  const reading = (version: string, cpu: string): KubeObject => {
-    const pod = podObject('a', { cpu });
-    return { ...pod, metadata: { ...pod.metadata, uid: 'a', resourceVersion: version } };
-  };
-  const script: readonly WatchEvent<KubeObject>[] = [
-    { kind: 'set', value: reading('200', '2') },
-    { kind: 'synced' },
-    { kind: 'restored' },
-    { kind: 'set', value: reading('100', '1') },
-    { kind: 'synced' },
-  ];
+const reading = (name: string, resourceVersion: string, cpu: string): KubeObject => {
+  const pod = podObject(name, { cpu });
+  return { ...pod, metadata: { ...pod.metadata, uid: name, resourceVersion } };
+};
+
+/** The cluster after the watch of pods has shown these events. */
+async function afterPods(script: readonly WatchEvent<KubeObject>[]): Promise<Cluster> {
   const stop = new Stopper();
   const watch = async function* <T>(options: {
     resource: { plural: string };
@@ -40,5 +35,25 @@ test('readings of a server that was restored count, although their versions are 
     metrics: { count: quiet, observe: quiet, set: quiet },
   };
   await watchCluster(deps, cluster, { major: 1, minor: 34 }, stop);
+  return cluster;
+}
+
+test('readings of a server that was restored count, although their versions are older', async () => {
+  const cluster = await afterPods([
+    { kind: 'set', value: reading('a', '200', '2') },
+    { kind: 'synced' },
+    { kind: 'restored' },
+    { kind: 'set', value: reading('a', '100', '1') },
+    { kind: 'synced' },
+  ]);
   expect(cluster.pods.get('a')).toMatchObject({ resourceVersion: '100', requests: { cpu: 1000 } });
+});
+
+test('pods that are equal in a part have it once in memory', async () => {
+  const { pods } = await afterPods([
+    { kind: 'set', value: reading('a', '1', '2') },
+    { kind: 'set', value: reading('b', '2', '2') },
+  ]);
+  expect(pods.get('b')?.requests).toEqual({ cpu: 2_000, memory: expect.any(Number), pods: 1 });
+  expect(pods.get('b')?.requests).toBe(pods.get('a')?.requests);
 });

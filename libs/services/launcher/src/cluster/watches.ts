@@ -17,6 +17,7 @@ import { at } from '@dovetail/core-invariant';
 import {
   csiNodeOf,
   daemonSetOf,
+  EqualParts,
   namespaceOf,
   nodeOf,
   type Parsed,
@@ -80,10 +81,13 @@ const plain = <K extends ClusterKind>(
 /**
  * Everything that is watched. Legacy classes are read as the cluster's Kubernetes version asks for.
  */
-const sourcesFor = (kubernetes: KubernetesVersion): readonly Source[] => [
-  plain('pod', kubeResources.pods, podOf),
-  plain('node', kubeResources.nodes, nodeOf),
-  plain('claim', kubeResources.nodeClaims, nodeClaimOf),
+const sourcesFor = (
+  kubernetes: KubernetesVersion,
+  equalParts = new EqualParts(),
+): readonly Source[] => [
+  plain('pod', kubeResources.pods, equalParts.reading(podOf)),
+  plain('node', kubeResources.nodes, equalParts.reading(nodeOf)),
+  plain('claim', kubeResources.nodeClaims, equalParts.reading(nodeClaimOf)),
   ...daemonSetSources(),
   plain('namespace', kubeResources.namespaces, namespaceOf),
   plain('pv', kubeResources.persistentVolumes, pvOf),

@@ -5,7 +5,14 @@ import {
   type UnhealthyCondition,
   unhealthyConditionOf,
 } from '@dovetail/core-disruption';
-import { nodeOf, type Parsed, pdbOf, podOf, volumeAttachmentOf } from '@dovetail/core-kube-model';
+import {
+  EqualParts,
+  nodeOf,
+  type Parsed,
+  pdbOf,
+  podOf,
+  volumeAttachmentOf,
+} from '@dovetail/core-kube-model';
 import {
   type KubeObject,
   type KubeResource,
@@ -76,10 +83,11 @@ export async function watchCluster(
     unlisted.delete(from);
     if (unlisted.size === 0) cluster.markSynced('pool');
   };
+  const equalParts = new EqualParts();
   await Promise.all([
-    alone(source('pod', kubeResources.pods, podOf)),
-    alone(source('node', kubeResources.nodes, nodeOf)),
-    alone(source('claim', kubeResources.nodeClaims, endingClaimOf)),
+    alone(source('pod', kubeResources.pods, equalParts.reading(podOf))),
+    alone(source('node', kubeResources.nodes, equalParts.reading(nodeOf))),
+    alone(source('claim', kubeResources.nodeClaims, equalParts.reading(endingClaimOf))),
     alone(source('pdb', kubeResources.podDisruptionBudgets, pdbOf)),
     alone(source('attachment', kubeResources.volumeAttachments, volumeAttachmentOf)),
     ...poolSources.map((from) => watch(from, () => poolsSynced(from))),
