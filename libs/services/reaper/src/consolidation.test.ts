@@ -116,6 +116,29 @@ describe('an under-used node', () => {
     expect(reaper.explain?.('n9')).toBeUndefined();
   });
 
+  test('stays while a node that became empty at the second look uses up the budget', async () => {
+    await started(underused('1'));
+    await cluster.node('n1', { cpu: '2' });
+    await cluster.scale('web', 1);
+    await cluster.pass(2);
+    await cluster.node('n3', { cpu: '4' });
+    await cluster.scale('api', 2);
+    await cluster.pass(3);
+    const nodeAnnotations = { 'karpenter.sh/do-not-disrupt': 'true' };
+    await cluster.node('n2', { cpu: '8', nodeAnnotations });
+    const solver = replacements({ afterMs: 0, room: true, thinkMs: 4_000 });
+    reap(deleting);
+    expect(await cluster.pass(60, () => solver.requests.length === 1, 500)).toBe(true);
+    expect(solver.requests[0]?.withoutNodes).toEqual(['n1']);
+    await cluster.pass(13);
+    await cluster.scale('api', 0);
+    expect(await cluster.pass(10, () => retirementOn('n3')?.cause === 'empty', 100)).toBe(true);
+    const areBoth = () => retirementOn('n1') !== undefined && !gone('claim-n3')();
+    expect(await cluster.pass(20, areBoth, 100)).toBe(false);
+    // The node has its turn once the budget is free again.
+    expect(await cluster.pass(60, gone('claim-n1'))).toBe(true);
+  });
+
   test('stays while consolidation is off', async () => {
     await twoNodes();
     const solver = replacements({ afterMs: 0, room: true });

@@ -3,6 +3,7 @@ import { annotations } from '@dovetail/core-api';
 import {
   type Candidate,
   type Candidates,
+  type Command,
   consolidationCandidates,
   type DisruptionNote,
   note,
@@ -135,7 +136,7 @@ export class Consolidations {
 
   #find(): Candidates {
     const { deps, cluster } = this.#context;
-    return consolidationCandidates(cluster.views(), {
+    return consolidationCandidates(this.#retirer.beginnings.views(), {
       budgetsOf: cluster.budgetsOf,
       podOf: (uid) => cluster.pods.get(uid),
       nowMs: deps.clock.nowMs(),
@@ -175,19 +176,21 @@ export class Consolidations {
     if (
       again === undefined ||
       judged?.kind !== 'command' ||
-      judged.command.nodesIn.length > command.nodesIn.length
+      judged.command.nodesIn.length > command.nodesIn.length ||
+      sameAmong(again, this.#find()) === undefined
     ) {
       deps.metrics.count('karpenter_voluntary_disruption_failed_validations_total');
       deps.log.info('consolidation-outdated', `${text} stay: they are needed again`, about);
       return;
     }
-    await markDestinations(this.#context, judged.command);
     const by = { hash: deps.hash, nowMs: deps.clock.nowMs(), source };
     const plan =
       judged.command.nodesIn.length === 0
         ? {}
         : { plan: planOfCommand(judged.command, judged.reply, by) };
-    await this.#shared.begin({ command: judged.command, candidates: again, ...plan });
+    await this.#begin(judged.command, again, () =>
+      this.#shared.begin({ command: judged.command, candidates: again, ...plan }),
+    );
   }
 
   /** Waits, judges the command again on what is there then, and begins it if it still stands. */
@@ -201,13 +204,35 @@ export class Consolidations {
     const again = this.#find().candidates.find(({ view }) => view.claim.uid === claim.uid);
     const judged = again === undefined ? undefined : await this.#judge(again);
     // A node that was to be given up for nothing is not replaced without a wait of its own.
-    if (judged === undefined || judged.command.nodesIn.length > command.nodesIn.length) {
+    if (
+      judged === undefined ||
+      judged.command.nodesIn.length > command.nodesIn.length ||
+      sameAmong([judged.candidate], this.#find()) === undefined
+    ) {
       deps.metrics.count('karpenter_voluntary_disruption_failed_validations_total');
       deps.log.info('consolidation-outdated', `${node.name} stays: it is needed again`, about);
       return;
     }
-    await markDestinations(this.#context, judged.command);
-    await (judged.command.nodesIn.length === 0 ? this.#remove(judged) : this.#replace(judged));
+    await this.#begin(judged.command, [judged.candidate], () =>
+      judged.command.nodesIn.length === 0 ? this.#remove(judged) : this.#replace(judged),
+    );
+  }
+
+  /**
+   * Marks the nodes that pods move to, and begins the command. Its candidates were within their
+   * budgets at the call, and count as retiring from then on: other loops decide meanwhile.
+   */
+  #begin(
+    command: Command,
+    candidates: readonly Candidate[],
+    begin: () => Promise<void>,
+  ): Promise<void> {
+    const { cause } = command;
+    const begun = candidates.map(({ view: { claim } }) => ({ claim, cause }));
+    return this.#retirer.beginnings.holding(begun, async () => {
+      await markDestinations(this.#context, command);
+      await begin();
+    });
   }
 
   /** Begins to give a node up; from here on its retirement asks for the places of its pods. */

@@ -76,9 +76,9 @@ export class Passes {
   /** One pass; answers how long the next may wait, in milliseconds. */
   async #pass(stop: StopSignal): Promise<number> {
     const { deps, config, cluster } = this.#context;
-    const { kube, clock } = deps;
+    const { clock } = deps;
     const startedMs = clock.nowMs();
-    const decision = decidePass(cluster.views(), {
+    const decision = decidePass(this.#retirer.beginnings.views(), {
       budgetsOf: cluster.budgetsOf,
       podOf: (uid) => cluster.pods.get(uid),
       nowMs: startedMs,
@@ -94,15 +94,21 @@ export class Passes {
       'karpenter_voluntary_disruption_decision_evaluation_duration_seconds',
       tookMs / 1_000,
     );
+    const begun = decision.retire.map(({ view: { claim }, cause }) => ({ claim, cause }));
+    await this.#retirer.beginnings.holding(begun, () => this.#carryOut(decision, startedMs, stop));
+    const restDueMs = await this.#writeRests(stop);
+    const dueMs = Math.min(decision.nextDueMs ?? Infinity, restDueMs) - clock.nowMs();
+    return Math.max(restShare * tookMs, Math.min(config.disruption.passIntervalMs, dueMs));
+  }
+
+  async #carryOut(decision: PassDecision, startedMs: number, stop: StopSignal): Promise<void> {
+    const { kube, clock } = this.#context.deps;
     await this.#each(decision.unmark, stop, (claim) => writeEmptySince(kube, claim, undefined));
     await this.#each(decision.mark, stop, (claim) => writeEmptySince(kube, claim, startedMs));
     await this.#each(decision.retire, stop, ({ view, cause, note, detail }) => {
       const named = detail === undefined ? {} : { detail };
       return this.#retirer.begin(view, { cause, atMs: clock.nowMs(), ...named }, note);
     });
-    const restDueMs = await this.#writeRests(stop);
-    const dueMs = Math.min(decision.nextDueMs ?? Infinity, restDueMs) - clock.nowMs();
-    return Math.max(restShare * tookMs, Math.min(config.disruption.passIntervalMs, dueMs));
   }
 
   /** Works on each item, several side by side. The next pass tries again what has failed. */

@@ -23,6 +23,7 @@ import {
 } from '../outside/claim-edits.js';
 import { readClaim, readNode, readPodsOn, UnreadablePod } from '../outside/live.js';
 import { abandonRetirement, changeRetirement, taintRetiring } from '../outside/node-edits.js';
+import { Beginnings } from './beginnings.js';
 import { tellDisrupted, titled } from './disrupted.js';
 import { Pauses } from './pauses.js';
 import { ReplacementRequests } from './replacement-requests.js';
@@ -63,7 +64,11 @@ export class Retirer {
   /** Claims whose retirement was given up, by UID: what stopped it may be there for longer. */
   readonly #pauses: Pauses;
 
+  /** Nodes whose retirement is decided and perhaps not shown by the watch yet. */
+  readonly beginnings: Beginnings;
+
   constructor(context: ReaperContext) {
+    this.beginnings = new Beginnings(context.cluster, context.deps.clock);
     this.#context = context;
     this.#requests = new ReplacementRequests(context);
     this.#pauses = new Pauses(context.deps.clock, context.config.disruption.abandonPause);
@@ -82,9 +87,14 @@ export class Retirer {
   /**
    * Begins to retire a node: taint and annotation in one write. Beside a retirement that is under
    * way, the stronger cause and the earlier deadline count. A claim without a node is deleted at
-   * once. Resolves once the beginning is recorded.
+   * once. Resolves once the beginning is recorded. The node counts as retiring from the call on.
    */
   async begin(view: NodeView, retirement: Retirement, why: DisruptionNote): Promise<void> {
+    const begun = { claim: view.claim, cause: retirement.cause };
+    await this.beginnings.holding([begun], () => this.#begin(view, retirement, why));
+  }
+
+  async #begin(view: NodeView, retirement: Retirement, why: DisruptionNote): Promise<void> {
     const { deps, cluster } = this.#context;
     const { cause, deadlineMs } = retirement;
     const kube = kubeBy(deps, deadlineMs);
@@ -92,6 +102,7 @@ export class Retirer {
       (await this.#mark(view.node, retirement)) ??
       (await this.#mark(await readNode(kube, cluster, view.claim), retirement));
     if (stands === undefined) return this.#endAtOnce(view.claim, retirement, why);
+    this.beginnings.written(view.claim);
     if (stands.cause !== cause || stands.atMs !== retirement.atMs) return;
     const name = view.node?.name ?? view.claim.name;
     deps.log.info('retirement-began', `retiring ${name}: ${why.message}`, {
@@ -118,6 +129,7 @@ export class Retirer {
       await writeDeadline(kube, claim, retirement.deadlineMs);
     if (claim.deletionMs !== undefined) return;
     await deleteClaim(kube, claim);
+    this.beginnings.written(claim);
     tellDisrupted(this.#context, { claim, pods: [] }, retirement, why);
   }
 
@@ -279,6 +291,7 @@ export class Retirer {
     // The annotation names the plan, so it stays until the last of its claims is asked to go.
     if (planId !== undefined) await endUnusedReplacements(this.#context, planId);
     await this.#unmark(claim, node);
+    this.beginnings.release(claim);
     deps.metrics.count('karpenter_voluntary_disruption_queue_failures_total', { reason: cause });
     const message = notes.map((one) => one.message).join('; ');
     deps.log.info('retirement-abandoned', `${node.name} stays: ${message}`, {

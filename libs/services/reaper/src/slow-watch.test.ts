@@ -1,0 +1,62 @@
+import { type KubeApi, kubeResources, type StopSignal } from '@dovetail/core-ports';
+import { expect, test } from '@jest/globals';
+
+import {
+  cluster,
+  reap,
+  replacements,
+  retirementOn,
+  started,
+  tainted,
+} from './testing/current-cluster.js';
+
+const lagMs = 5_000;
+const names = Array.from({ length: 20 }, (_, index) => `n${String(index + 10)}`);
+
+/** The API server, whose watch of nodes shows each change late. */
+function lagging(kube: KubeApi): KubeApi {
+  async function* late<T>(events: AsyncIterable<T>, stop: StopSignal): AsyncIterable<T> {
+    for await (const event of events) {
+      await cluster.clock.sleep(lagMs, stop);
+      yield event;
+    }
+  }
+  return Object.assign(Object.create(kube) as KubeApi, {
+    watch: ((options, stop) => {
+      const events = kube.watch(options, stop);
+      return options.resource === kubeResources.nodes ? late(events, stop) : events;
+    }) satisfies KubeApi['watch'],
+  });
+}
+
+test.each([
+  ['Drifted', 'budgets: 2', 2],
+  ['Expired', 'at most five at a time', 5],
+])(
+  'nodes begin to go as far as they may while the watch is behind: %s, %s',
+  async (cause, _by, most) => {
+    await started({
+      consolidationPolicy: 'WhenEmpty',
+      consolidateAfter: 'Never',
+      budgets: [{ nodes: '2' }],
+    });
+    for (const name of names)
+      await cluster.node(name, {
+        cpu: '2',
+        ...(cause === 'Expired' ? { expireAfterMs: 60_000 } : {}),
+      });
+    replacements({ afterMs: 600_000 });
+    await cluster.scale('web', names.length * 2);
+    await cluster.pass(5);
+    reap({ kube: lagging(cluster.kube) });
+    await cluster.pass(150);
+    if (cause === 'Drifted') for (const name of names) await cluster.drift(name, 'AMIDrift');
+    let peak = 0;
+    for (let half = 0; half < 60; half += 1) {
+      await cluster.pass(0.5);
+      peak = Math.max(peak, names.filter((name) => retirementOn(name) !== undefined).length);
+    }
+    expect(peak).toBe(most);
+    expect(names.filter(tainted).length).toBeLessThanOrEqual(most);
+  },
+);
