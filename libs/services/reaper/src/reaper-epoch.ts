@@ -22,6 +22,7 @@ import { Repairs } from './repair/repairs.js';
 import { LeftoverTaints } from './retire/leftover-taints.js';
 import { Passes } from './retire/passes.js';
 import { Retirer } from './retire/retirer.js';
+import { endIfInVain } from './retire/unused-replacements.js';
 
 /** Delay after a look that failed; short, since most failures are a conflict or a brief outage. */
 const retryMs = 200;
@@ -145,9 +146,11 @@ export class ReaperEpoch {
       return undefined;
     }
     if (await followPoolDeletion(this.#context, claim)) return undefined;
-    if (node === undefined || !cluster.synced()) return undefined;
+    if (!cluster.synced()) return undefined;
+    const again = await endIfInVain(this.#context, claim);
+    if (node === undefined) return again;
     const text = node.annotations[annotations.retirement];
-    if (text === undefined) return this.#leftovers.look(claim, node);
+    if (text === undefined) return (await this.#leftovers.look(claim, node)) ?? again;
     // Nodes that go together are looked at together.
     if (commandOfRetirement(parseRetirement(text)) !== undefined) return undefined;
     return this.#retirer.look(name, (isUrgent) =>

@@ -82,6 +82,29 @@ describe('a node for whose pods a cheaper one can be bought', () => {
     expect(cluster.workloads.nodesOf('web')).toEqual(['n1']);
   });
 
+  test.each([
+    ['this reaper', false],
+    ['its successor', true],
+  ])('is given back, and %s ends a new one that is admitted only then', async (_by, dies) => {
+    await oneNode();
+    const solver = replacements({ afterMs: 10_000 });
+    const first = reap(replacing);
+    expect(await cluster.pass(60, () => solver.plans.length === 1, 1_000)).toBe(true);
+    const metadata = { annotations: { [annotations.doNotDisrupt]: 'true' } };
+    await cluster.kube.patch(
+      { resource: nodes, name: 'n1' },
+      { type: 'merge', body: { metadata } },
+    );
+    expect(await cluster.pass(5, () => !tainted('n1'), 500)).toBe(true);
+    expect([retirementOn('n1'), cluster.names(nodeClaims)]).toEqual([undefined, ['claim-n1']]);
+    if (dies) first.stop.abort();
+    expect(await cluster.pass(20, () => !gone('claim-new-1')(), 1_000)).toBe(true);
+    if (dies) reap(replacing);
+    expect(await cluster.pass(60, gone('claim-new-1'), 1_000)).toBe(true);
+    expect([cluster.names(nodeClaims), isDeleting('claim-n1')]).toEqual([['claim-n1'], false]);
+    expect(cluster.workloads.nodesOf('web')).toEqual(['n1']);
+  });
+
   test('is given back if it is protected meanwhile, and the unused new one ends', async () => {
     await oneNode();
     const solver = replacements({ afterMs: 10_000 });

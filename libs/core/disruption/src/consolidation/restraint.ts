@@ -96,11 +96,14 @@ type Savings = Pick<
 const savedBy = ({ priceBeforeMicrosPerHour, priceAfterMicrosPerHour }: Savings): number =>
   priceBeforeMicrosPerHour - priceAfterMicrosPerHour;
 
-/** Only claims that a command bought have a price cap of their own. */
+/** Whether a command bought this claim: no other has a price cap of its own. */
+export const isBoughtByCommand = ({ annotations: held }: Pick<NodeClaim, 'annotations'>): boolean =>
+  held[annotations.maxPricePerHour] !== undefined;
+
 const wasBoughtLately = (
-  { annotations: held, createdMs }: Pick<NodeClaim, 'annotations' | 'createdMs'>,
+  claim: Pick<NodeClaim, 'annotations' | 'createdMs'>,
   { movePauseMs, nowMs }: Restraint,
-): boolean => held[annotations.maxPricePerHour] !== undefined && nowMs - createdMs < movePauseMs;
+): boolean => isBoughtByCommand(claim) && nowMs - claim.createdMs < movePauseMs;
 
 function boughtLately(
   { name, createdMs }: Pick<NodeClaim, 'name' | 'createdMs'>,

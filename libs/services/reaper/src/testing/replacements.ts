@@ -93,7 +93,10 @@ export class Replacements {
       this.plans.push(read.value);
       if (options.admitsCommands === false) continue;
       const podUids = [...plan.newNodes, ...plan.placements].flatMap((bin) => bin.podUids);
-      const claimAnnotations = { [annotations.admission]: `1.1/${id}/bin-0` };
+      const claimAnnotations = {
+        [annotations.admission]: `1.1/${id}/bin-0`,
+        [annotations.maxPricePerHour]: '0.096000',
+      };
       void this.#launch(
         { podUids, withoutNodes: [], budgetMs: 0, commit: cause },
         { ...options, node: { ...options.node, claimAnnotations } },
