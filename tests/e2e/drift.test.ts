@@ -107,6 +107,8 @@ describe.each(await worlds())('drift, on the %s world', (world) => {
       ({ kind, facts }) => facts['cause'] === 'drifted' && ['disrupt', 'drain'].includes(kind),
     );
     expect(told.map(({ kind }) => kind)).toEqual(['disrupt', 'drain', 'disrupt', 'drain']);
+    // The claim of an instance that has ended goes a moment later.
+    await eventually('their claims to go', async () => (await reasons()).length === 2);
     expect(await reasons()).toEqual([undefined, undefined]);
   });
 });
