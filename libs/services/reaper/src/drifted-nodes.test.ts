@@ -78,6 +78,27 @@ describe('a drifted node', () => {
     });
   });
 
+  test('stays while its replacement is not ready any more, and goes once it is', async () => {
+    await started(never());
+    await cluster.node('n1');
+    await cluster.scale('web', 3);
+    replacements({ afterMs: 20_000 });
+    const died = cluster.reaper();
+    await cluster.pass(3);
+    await cluster.drift('n1', 'AMIDrift');
+    expect(await cluster.pass(15, () => tainted('n1'), 1_000)).toBe(true);
+    await cluster.pass(5);
+    died.stop.abort();
+    expect(await cluster.pass(60, () => cluster.names(nodes).includes('new-1'), 1_000)).toBe(true);
+    await cluster.ready('new-1', false);
+    reap();
+    await cluster.pass(60);
+    expect([isDeleting('claim-n1'), cluster.workloads.nodesOf('web')]).toEqual([false, ['n1']]);
+    await cluster.ready('new-1', true);
+    expect(await cluster.pass(60, gone('claim-n1'))).toBe(true);
+    expect(cluster.workloads.nodesOf('web')).toEqual(['new-1']);
+  });
+
   test('without pods that need a place goes at once, whatever consolidateAfter says', async () => {
     await started(never());
     await cluster.node('n1');

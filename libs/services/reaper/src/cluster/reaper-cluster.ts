@@ -151,7 +151,8 @@ export class ReaperCluster extends Cluster {
 
   /**
    * The room that claims and nodes promise to the successors of these pods, by UID, and the claims
-   * among them. Holders that are being retired themselves do not count.
+   * among them. Holders that are being retired themselves do not count. Room on a node that is not
+   * ready is still to come: the node may have become so after it joined.
    */
   roomsFor(pods: readonly Pod[]): {
     readonly rooms: ReadonlyMap<string, PodRoom>;
@@ -165,7 +166,9 @@ export class ReaperCluster extends Cluster {
         const node = isClaim ? this.nodeOfClaim(holder.value) : holder.value;
         if (isRetiring(node, isClaim ? holder.value : undefined)) continue;
         if (isClaim) claims.add(holder.value.name);
-        const isReady = !isClaim || conditionTrueSinceMs(holder.value, 'Initialized') !== undefined;
+        const isJoined =
+          !isClaim || conditionTrueSinceMs(holder.value, 'Initialized') !== undefined;
+        const isReady = isJoined && node?.ready !== false;
         if (rooms.get(uid) !== 'ready') rooms.set(uid, isReady ? 'ready' : 'coming');
       }
     return { rooms, claims };
@@ -205,7 +208,7 @@ export class ReaperCluster extends Cluster {
       }
       case 'node': {
         const node = change.after ?? change.before;
-        return node === undefined ? [] : [...this.#claimOf(node), ...this.#replacedBy(node)];
+        return node === undefined ? [] : this.#claimsOfNode(node);
       }
       case 'attachment':
         return this.#claimsOn((change.after ?? change.before)?.nodeName);
@@ -224,6 +227,13 @@ export class ReaperCluster extends Cluster {
       case 'csinode':
         return [];
     }
+  }
+
+  /** The node's claim, and those that wait for room on the node, as either of them says. */
+  #claimsOfNode(node: Node): readonly string[] {
+    const claim = this.claimOfNode(node);
+    const replaced = claim === undefined ? [] : this.#replacedBy(claim);
+    return [...this.#claimOf(node), ...this.#replacedBy(node), ...replaced];
   }
 
   #claimsOn(...nodeNames: readonly (string | undefined)[]): readonly string[] {

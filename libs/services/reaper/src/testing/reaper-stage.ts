@@ -147,6 +147,16 @@ export class ReaperStage extends Stage {
     await this.kube.patch(ref, { type: 'merge', body }, { subresource: 'status' });
   }
 
+  /** Says whether a node is ready, as its kubelet or the node lifecycle does. */
+  async ready(name: string, isReady: boolean): Promise<void> {
+    const condition = { type: 'Ready', status: isReady ? 'True' : 'Unknown' };
+    await this.kube.patch(
+      { resource: kubeResources.nodes, name },
+      { type: 'merge', body: { status: { conditions: [condition] } } },
+      { subresource: 'status' },
+    );
+  }
+
   get broken(): readonly string[] {
     return this.workloads.broken;
   }
