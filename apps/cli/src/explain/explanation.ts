@@ -1,3 +1,5 @@
+type Reason = { readonly code: string; readonly message: string };
+
 /** The reaper's explanation of a node, as its HTTP port answers. */
 export type Explanation = {
   readonly node?: string;
@@ -10,7 +12,9 @@ export type Explanation = {
     readonly about: string;
     readonly outcome: string;
     readonly dueMs?: number;
-    readonly reasons: readonly { readonly code: string; readonly message: string }[];
+    readonly reasons: readonly Reason[];
+    /** Why the node stays although this cause is due. */
+    readonly heldBy?: readonly Reason[];
   }[];
 };
 
@@ -32,8 +36,8 @@ export function tableOf(explanation: Explanation): string {
   const { node, claim, pool, priceMicrosPerHour, outcome, summary, answers } = explanation;
   const verb = { goes: 'goes', due: 'may go now', later: 'stays for now' }[outcome] ?? 'stays';
   const price = priceMicrosPerHour > 0 ? `, $${(priceMicrosPerHour / 1e6).toFixed(4)}/h` : '';
-  const rows = answers.flatMap(({ about, outcome: answer, dueMs, reasons }) =>
-    reasons.map(({ message }, index) =>
+  const rows = answers.flatMap(({ about, outcome: answer, dueMs, reasons, heldBy = [] }) =>
+    [...reasons.map(({ message }) => message), ...heldBy.map(heldText)].map((message, index) =>
       index === 0 ? [about, answer, timeOf(dueMs), message] : ['', '', '', message],
     ),
   );
@@ -49,6 +53,8 @@ export function tableOf(explanation: Explanation): string {
   const head = `${node ?? 'no node yet'} (NodeClaim ${claim}, ${pool}${price}) ${verb}: ${summary}`;
   return `${head}\n\n${lines.join('\n')}\n`;
 }
+
+const heldText = ({ message }: Reason): string => `held: ${message}`;
 
 const timeOf = (ms: number | undefined): string =>
   ms === undefined ? '-' : new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');

@@ -52,6 +52,7 @@ const explanation = {
   summary: 'pod default/web fits on no other node',
   answers: [
     { about: 'expiry', outcome: 'later', dueMs: Date.UTC(2026, 11, 1), reasons: [reason('old')] },
+    { about: 'drift', outcome: 'due', reasons: [reason('new')], heldBy: [reason('no place')] },
     { about: 'blocks', outcome: 'stays', reasons: [reason('one'), reason('two')] },
   ],
 };
@@ -67,6 +68,8 @@ test('a node is explained in a sentence and a table', async () => {
       '',
       'ABOUT   ANSWER  WHEN                  REASON',
       'expiry  later   2026-12-01T00:00:00Z  old',
+      'drift   due     -                     new',
+      '                                      held: no place',
       'blocks  stays   -                     one',
       '                                      two',
       '',

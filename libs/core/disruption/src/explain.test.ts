@@ -1,4 +1,4 @@
-import { annotations } from '@dovetail/core-api';
+import { annotations, type DisruptionReason, type NodeClaim } from '@dovetail/core-api';
 import { describe, expect, test } from '@jest/globals';
 
 import { emptySinceAnnotation } from './emptiness.js';
@@ -11,6 +11,16 @@ import type { NodeView } from './view.js';
 const underused = pool({
   disruption: { policy: 'WhenEmptyOrUnderutilized', consolidateAfterMs: 0, budgets: [] },
 });
+/** A node whose end has begun because it expired. */
+const expiring = (name: string): NodeView =>
+  view({
+    claim: claim(name),
+    node: node(name, {
+      annotations: {
+        [annotations.retirement]: renderRetirement({ cause: 'expired', atMs: nowMs }),
+      },
+    }),
+  });
 const emptyAt = (ageMs: number) => ({
   claim: claim('c1', {
     annotations: { [emptySinceAnnotation]: new Date(nowMs - ageMs).toISOString() },
@@ -29,6 +39,17 @@ const explain = (more: Partial<NodeView>, options: Partial<ExplainOptions> = {})
 };
 const busy = { pods: [pod('p1')], pool: underused };
 const spent = [{ nodes: { count: 0 } }];
+const spentFor = (reason: DisruptionReason) =>
+  pool({
+    disruption: { ...underused.disruption, budgets: [{ nodes: { count: 0 }, reasons: [reason] }] },
+  });
+const driftedClaim = (more: Partial<NodeClaim> = {}): NodeClaim => {
+  const held = claim('c1', more);
+  const drifted = { type: 'Drifted', status: 'True', reason: 'AMIDrift', message: 'old' } as const;
+  return { ...held, conditions: [...held.conditions, { ...drifted, lastTransitionMs: nowMs }] };
+};
+const drifted = { ...busy, claim: driftedClaim() };
+const guarded = pod('p1', { annotations: { [annotations.doNotDisrupt]: 'true' } });
 
 describe('a node', () => {
   test.each<
@@ -133,12 +154,88 @@ describe('a node', () => {
       },
       undefined,
     ],
+    [
+      'that has drifted, while a budget holds empty ones',
+      'due',
+      'AMIDrift: old',
+      { ...drifted, pool: spentFor('Empty') },
+      undefined,
+    ],
+    [
+      'that has drifted and is held by a budget',
+      'stays',
+      'No allowed disruptions for disruption reason Drifted due to blocking budget',
+      { ...drifted, pool: spentFor('Drifted') },
+      { consolidates: false },
+    ],
+    [
+      'that has drifted and ends by its grace period whatever its pods say',
+      'due',
+      'AMIDrift: old',
+      { ...drifted, pods: [guarded], claim: driftedClaim({ terminationGracePeriodMs: 60_000 }) },
+      undefined,
+    ],
+    [
+      'that has drifted and whose pods have no other place',
+      'stays',
+      '2 pods of the drifted node would have no other place',
+      drifted,
+      {
+        consolidates: false,
+        driftHeld: note(
+          'pods-without-place',
+          '2 pods of the drifted node would have no other place',
+        ),
+      },
+    ],
+    [
+      'that has drifted, of a pool with replicas',
+      'stays',
+      'the pool has replicas: its nodes stay',
+      { ...drifted, pool: { ...underused, replicas: 3 } },
+      undefined,
+    ],
+    [
+      'that has expired beside five others that expire',
+      'stays',
+      'as many expired nodes of its pool as may go at a time are going',
+      { claim: claim('c1', { expireAfterMs: 60_000 }) },
+      { views: ['a', 'b', 'c', 'd', 'e'].map(expiring) },
+    ],
+    [
+      'with pods and held by a budget',
+      'stays',
+      'No allowed disruptions for disruption reason Underutilized due to blocking budget',
+      { ...busy, pool: spentFor('Underutilized') },
+      undefined,
+    ],
+    [
+      'that was given back a moment ago',
+      'stays',
+      '3 of its pods have no room in its replacement',
+      busy,
+      { givenUp: note('replacement-missing', '3 of its pods have no room in its replacement') },
+    ],
+    [
+      'with pods that has not joined yet',
+      'stays',
+      "Node isn't initialized",
+      { ...busy, claim: claim('c1', { conditions: [] }) },
+      undefined,
+    ],
   ])('%s: %s', (_what, outcome, summary, more, options) => {
     const explained = explain(more, options);
     expect([explained.outcome, explained.summary]).toEqual([
       outcome,
       expect.stringContaining(summary),
     ]);
+  });
+
+  test('with pods whose pool is gone stays for that', () => {
+    const { pool: _pool, ...rest } = view({ pods: [pod('p1')] });
+    const options = { budgetsOf: () => [], podOf: () => undefined, nowMs, views: [rest] };
+    const explained = explainNode(rest, { ...options, consolidates: true });
+    expect([explained.outcome, explained.summary]).toEqual(['stays', 'the pool is gone']);
   });
 
   test('is explained cause by cause', () => {

@@ -157,9 +157,13 @@ describe('a drifted node', () => {
       node: { cpu: '2' },
       isPlaceless: ({ withoutNodes }) => withoutNodes.includes('n1'),
     });
-    reap();
+    const { reaper } = reap();
     await cluster.drift('n1', 'NodePoolDrifted');
     await cluster.pass(15);
+    expect(reaper.explain?.('n1')).toMatchObject({
+      outcome: 'stays',
+      summary: '2 pods of the drifted node would have no other place',
+    });
     await cluster.drift('n2', 'NodePoolDrifted');
     expect(await cluster.pass(60, gone('claim-n2'))).toBe(true);
     stays('n1');

@@ -1,7 +1,7 @@
-import { annotations } from '@dovetail/core-api';
+import { annotations, type NodeClaim } from '@dovetail/core-api';
 import {
   commandOfRetirement,
-  type DisruptionNote,
+  type ExplainOptions,
   parseRetirement,
 } from '@dovetail/core-disruption';
 import { compareText } from '@dovetail/core-kube-model';
@@ -166,9 +166,16 @@ export class ReaperEpoch {
     return again;
   }
 
-  /** The reason why consolidation left the node of this claim when it last looked at it. */
-  lastNoteOn(claimUid: string): DisruptionNote | undefined {
-    return this.#consolidations.lastNoteOn(claimUid);
+  /** The notes of the loops on a node that they looked at or gave back lately. */
+  knownOf(claim: NodeClaim): Pick<ExplainOptions, 'said' | 'givenUp' | 'driftHeld'> {
+    const said = this.#consolidations.lastNoteOn(claim.uid);
+    const givenUp = this.#retirer.pauseNote(claim);
+    const driftHeld = this.#questions.noteOn(claim.uid);
+    return {
+      ...(said === undefined ? {} : { said }),
+      ...(givenUp === undefined ? {} : { givenUp }),
+      ...(driftHeld === undefined ? {} : { driftHeld }),
+    };
   }
 
   debugState(): DebugState {

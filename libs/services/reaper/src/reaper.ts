@@ -1,4 +1,5 @@
-import { type DisruptionNote, explainNode } from '@dovetail/core-disruption';
+import type { NodeClaim } from '@dovetail/core-api';
+import { explainNode } from '@dovetail/core-disruption';
 import { type DebugState, neverStopping, type Service, Stopper } from '@dovetail/core-ports';
 import { busOutbox, Decisions, EventRecorder, type Outbox } from '@dovetail/service-kit';
 
@@ -36,20 +37,19 @@ function contextOf(deps: ReaperDeps, config: ReaperConfig, decisionsOutbox: Outb
 function explain(
   { cluster, config, deps }: ReaperContext,
   name: string,
-  noteOn: (claimUid: string) => DisruptionNote | undefined,
+  knownOf: (claim: NodeClaim) => ReturnType<ReaperEpoch['knownOf']> | undefined,
 ): DebugState | undefined {
   const node = cluster.nodes.one('name', name);
   const claim =
     cluster.claims.one('name', name) ?? (node === undefined ? node : cluster.claimOfNode(node));
   if (claim === undefined) return undefined;
-  const said = noteOn(claim.uid);
   return explainNode(cluster.viewOf(claim), {
     views: cluster.views(),
     budgetsOf: cluster.budgetsOf,
     podOf: (uid) => cluster.pods.get(uid),
     nowMs: deps.clock.nowMs(),
     consolidates: config.consolidation !== 'none',
-    ...(said === undefined ? {} : { said }),
+    ...knownOf(claim),
   });
 }
 
@@ -90,6 +90,6 @@ export function createReaper(deps: ReaperDeps, config: ReaperConfig): Service {
       decisionsWaiting: told.waiting(),
       ...current?.debugState(),
     }),
-    explain: (name) => explain(context, name, (uid) => current?.lastNoteOn(uid)),
+    explain: (name) => explain(context, name, (claim) => current?.knownOf(claim)),
   };
 }

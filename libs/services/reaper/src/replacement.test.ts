@@ -73,12 +73,16 @@ describe('a node for whose pods a cheaper one can be bought', () => {
   test('is given back if the launcher refuses the new one', async () => {
     await oneNode();
     const solver = replacements({ afterMs: 0, admitsCommands: false });
-    reap(replacing);
+    const { reaper } = reap(replacing);
     expect(await cluster.pass(60, () => solver.plans.length === 1, 1_000)).toBe(true);
     await cluster.pass(60);
     expect(tainted('n1')).toBe(true);
     expect(await cluster.pass(30, () => !tainted('n1'), 1_000)).toBe(true);
     expect([retirementOn('n1'), isDeleting('claim-n1')]).toEqual([undefined, false]);
+    expect(reaper.explain?.('n1')).toMatchObject({
+      outcome: 'stays',
+      summary: '2 of its pods have no room in its replacement',
+    });
     expect(cluster.workloads.nodesOf('web')).toEqual(['n1']);
   });
 

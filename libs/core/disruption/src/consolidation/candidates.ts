@@ -25,6 +25,8 @@ export type Candidate = {
 export type Candidates = {
   /** The best saving per disruption first, the pools in turn. All are within their budgets. */
   readonly candidates: readonly Candidate[];
+  /** The same with those that their budgets hold back. */
+  readonly beyondBudgets: readonly Candidate[];
   /** Nodes that stay whatever a solver would say, for Events. */
   readonly stays: readonly { readonly view: NodeView; readonly notes: readonly DisruptionNote[] }[];
   /** When the next node may be consolidated. Absent: no time is waited for. */
@@ -106,6 +108,7 @@ export function consolidationCandidates(
   const inTurn = poolsInTurn(worthwhile.toSorted(bestFirst));
   return {
     candidates: withinBudgets(inTurn, allowed),
+    beyondBudgets: inTurn,
     stays,
     exhausted: exhaustedBy(inTurn, answers),
     allowed,

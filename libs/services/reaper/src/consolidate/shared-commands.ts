@@ -178,7 +178,7 @@ export class SharedCommands {
         // They come back as candidates together: the command may be worth another try.
         const free = new Set(record.nodesOut.map(({ claimUid }) => claimUid));
         for (const { view } of carried) free.delete(view.claim.uid);
-        for (const claimUid of free) this.#retirer.pause(claimUid);
+        for (const claimUid of free) this.#retirer.pause(claimUid, why);
         await inParallel(carried, membersAtOnce, ({ view, retirement }) =>
           this.#retirer.abandon(view, retirement, [why]),
         );

@@ -1,5 +1,6 @@
+import type { PlanReply } from '@dovetail/contracts';
 import type { NodeClaim } from '@dovetail/core-api';
-import { type NodeView, note } from '@dovetail/core-disruption';
+import { type DisruptionNote, type NodeView, note } from '@dovetail/core-disruption';
 import { isReschedulable } from '@dovetail/core-kube-model';
 import { messageOf, type StopSignal } from '@dovetail/core-ports';
 import { countText, Wake } from '@dovetail/service-kit';
@@ -21,7 +22,8 @@ const unansweredMs = 15_000;
 /** A turn that lasts longer is hung: far over the longest wait for an answer. */
 const turnMsMax = 300_000;
 
-type Answer = { readonly untilMs: number; readonly canMove: boolean };
+/** `note`: why the node stays. Absent: its pods can move. */
+type Answer = { readonly untilMs: number; readonly note?: DisruptionNote };
 
 /**
  * Asks solvers whether the pods of drifted nodes have another place, before anything is done to the
@@ -42,7 +44,13 @@ export class DriftQuestions {
   /** Whether the pods of the claim's node can move; undefined when no fresh answer is there. */
   canMove({ uid }: NodeClaim): boolean | undefined {
     const answer = this.#answers.get(uid);
-    return answer === undefined || this.#isOld(answer) ? undefined : answer.canMove;
+    return answer === undefined || this.#isOld(answer) ? undefined : answer.note === undefined;
+  }
+
+  /** Why the claim's node is not replaced now; undefined when no fresh answer says so. */
+  noteOn(claimUid: string): DisruptionNote | undefined {
+    const answer = this.#answers.get(claimUid);
+    return answer === undefined || this.#isOld(answer) ? undefined : answer.note;
   }
 
   /** Asks for these nodes from now on, the first of them first, and for no other. */
@@ -86,7 +94,7 @@ export class DriftQuestions {
 
   /** Answers whether a solver has answered. */
   async #question({ claim }: NodeView): Promise<boolean> {
-    const { cluster } = this.#context;
+    const { cluster, deps, events } = this.#context;
     const view = cluster.viewOf(cluster.claims.get(claim.uid) ?? claim);
     const { node } = view;
     const pods = view.pods.filter(isReschedulable);
@@ -94,24 +102,23 @@ export class DriftQuestions {
       node === undefined
         ? undefined
         : await askWhatIf(this.#context, { nodes: [node], pods, purpose: 'drift' });
-    const unplaced = reply?.plan.unplaced.length ?? 0;
-    this.#note(claim, {
-      canMove: reply !== undefined && unplaced === 0,
-      forMs: reply === undefined ? unansweredMs : answerMs,
-    });
-    if (unplaced > 0) this.#tellStays(view, unplaced);
+    const untilMs = deps.clock.nowMs() + (reply === undefined ? unansweredMs : answerMs);
+    const why = stayNote(reply);
+    this.#answers.set(claim.uid, { untilMs, ...(why === undefined ? {} : { note: why }) });
+    if (why !== undefined && reply !== undefined) tellBlocked(events, view, why);
     return reply !== undefined;
   }
+}
 
-  #note(
-    { uid }: NodeClaim,
-    { canMove, forMs }: { readonly canMove: boolean; readonly forMs: number },
-  ): void {
-    this.#answers.set(uid, { untilMs: this.#context.deps.clock.nowMs() + forMs, canMove });
-  }
-
-  #tellStays(view: NodeView, unplaced: number): void {
-    const message = `${countText(unplaced, 'pod')} of the drifted node would have no other place`;
-    tellBlocked(this.#context.events, view, note('pods-without-place', message, { unplaced }));
-  }
+/** Why a drifted node stays, by the answer of a solver; undefined: its pods have another place. */
+function stayNote(reply: PlanReply | undefined): DisruptionNote | undefined {
+  if (reply === undefined)
+    return note(
+      'replacement-unanswered',
+      'no solver says where the pods of the drifted node would go',
+    );
+  const unplaced = reply.plan.unplaced.length;
+  if (unplaced === 0) return undefined;
+  const message = `${countText(unplaced, 'pod')} of the drifted node would have no other place`;
+  return note('pods-without-place', message, { unplaced });
 }

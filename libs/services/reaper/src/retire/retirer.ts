@@ -10,6 +10,7 @@ import {
   type RetirementStep,
   taintsAtOnce,
 } from '@dovetail/core-disruption';
+import { at } from '@dovetail/core-invariant';
 import type { Node } from '@dovetail/core-kube-model';
 import { aboutClaim, aboutNode, type Again } from '@dovetail/service-kit';
 
@@ -63,6 +64,7 @@ export class Retirer {
 
   /** Claims whose retirement was given up, by UID: what stopped it may be there for longer. */
   readonly #pauses: Pauses;
+  readonly #pauseNotes = new Map<string, DisruptionNote>();
 
   /** Nodes whose retirement is decided and perhaps not shown by the watch yet. */
   readonly beginnings: Beginnings;
@@ -79,9 +81,17 @@ export class Retirer {
     return this.#pauses.pauses(claim.uid);
   }
 
+  /** The reason for which a claim pauses; undefined when it does not. */
+  pauseNote(claim: NodeClaim): DisruptionNote | undefined {
+    return this.pauses(claim) ? this.#pauseNotes.get(claim.uid) : undefined;
+  }
+
   /** Leaves a claim alone for a while, as after a retirement that was given up. */
-  pause(claimUid: string): void {
+  pause(claimUid: string, why: DisruptionNote): void {
     this.#pauses.begin(claimUid);
+    this.#pauseNotes.set(claimUid, why);
+    for (const uid of this.#pauseNotes.keys())
+      if (!this.#pauses.pauses(uid)) this.#pauseNotes.delete(uid);
   }
 
   /**
@@ -287,7 +297,7 @@ export class Retirer {
     notes: readonly DisruptionNote[],
   ): Promise<void> {
     const { deps, events } = this.#context;
-    this.#pauses.begin(claim.uid);
+    this.pause(claim.uid, at(notes, 0));
     // The annotation names the plan, so it stays until the last of its claims is asked to go.
     if (planId !== undefined) await endUnusedReplacements(this.#context, planId);
     await this.#unmark(claim, node);
