@@ -27,6 +27,11 @@ export const annotations = {
   nodePoolHashVersion: 'karpenter.sh/nodepool-hash-version',
   nodeClassHash: 'karpenter.k8s.aws/ec2nodeclass-hash',
   nodeClassHashVersion: 'karpenter.k8s.aws/ec2nodeclass-hash-version',
+  /**
+   * On a NodeClaim: the instance profile of its node. Karpenter deletes the profiles that it finds
+   * on no claim and in the status of no class.
+   */
+  instanceProfile: 'karpenter.k8s.aws/instance-profile-name',
   terminationTimestamp: 'karpenter.sh/nodeclaim-termination-timestamp',
   podDeletionCost: 'controller.kubernetes.io/pod-deletion-cost',
   /**

@@ -135,6 +135,12 @@ export type NodeClass = {
    */
   readonly role?: string;
   readonly instanceProfile?: string;
+  /**
+   * A launch template of the user's own, for legacy classes. Image, security groups, role, user
+   * data, volumes and metadata options are then its content. Invariant: the fields for them, and
+   * the findings of images and groups, are empty.
+   */
+  readonly launchTemplateName?: string;
   readonly userData?: string;
   readonly tags: Readonly<Record<string, string>>;
   readonly kubelet: KubeletConfiguration;

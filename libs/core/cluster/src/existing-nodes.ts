@@ -41,19 +41,21 @@ export function existingNodes(cluster: Cluster, sources: RoomSources): readonly 
     .filter((node) => !without.has(node.name))
     .map((node) => joinedNode(cluster, node, sources));
   const inFlight = [...cluster.claims.values()]
-    .filter(
-      (claim) =>
-        claim.deletionMs === undefined &&
-        !without.has(claim.name) &&
-        cluster.nodeOfClaim(claim) === undefined,
-    )
+    .filter((claim) => !without.has(claim.name) && isInFlight(cluster, claim))
     .map((claim) => claimInFlight(claim, sources));
-  return [...joined, ...inFlight].sort(
-    (a, b) => compareText(a.name, b.name) || compareText(a.uid, b.uid),
-  );
+  return [...joined, ...inFlight].sort(byName);
 }
 
-function claimInFlight(
+/** The order of existing nodes. */
+export const byName = (a: ExistingNode, b: ExistingNode): number =>
+  compareText(a.name, b.name) || compareText(a.uid, b.uid);
+
+/** Whether the claim is room of its own: it stays, and its node has not joined. */
+export const isInFlight = (cluster: Cluster, claim: NodeClaim): boolean =>
+  claim.deletionMs === undefined && cluster.nodeOfClaim(claim) === undefined;
+
+/** A claim whose node has not joined, as `existingNodes` has it. */
+export function claimInFlight(
   claim: NodeClaim,
   { keep = madeAnew, ...sources }: RoomSources,
 ): ExistingNode {

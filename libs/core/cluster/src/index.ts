@@ -19,8 +19,10 @@ export { Cluster, type ClusterChange, type UnreadableObject } from './cluster.js
 export { decidedLabels, nodeInFlight } from './existing-node.js';
 export { existingNodes } from './existing-nodes.js';
 export { instanceIdOf, instanceIdOfProvider, isUnpaired } from './instance-id.js';
-export { KeptNodes, KeptRoom } from './kept-nodes.js';
+export { KeptNodes } from './kept-nodes.js';
+export { KeptRoom } from './kept-room.js';
 export { classKey, type ClusterKind, clusterKinds, type ClusterValue } from './kinds.js';
+export { isStatusChange } from './pool-change.js';
 export {
   hasEnded,
   hasExpired,

@@ -2,9 +2,11 @@ import { claimValue as claimOf } from '@dovetail/core-api/testing';
 import { plainTypeValue, typesByName } from '@dovetail/core-ec2-model/testing';
 import { nodeValue as nodeOf, podValue as podOf } from '@dovetail/core-kube-model/testing';
 import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
 
 import { Cluster } from './cluster.js';
-import { KeptNodes, KeptRoom } from './kept-nodes.js';
+import { KeptNodes } from './kept-nodes.js';
+import { KeptRoom } from './kept-room.js';
 import { nodesNow } from './snapshot.js';
 
 const noRoom = {};
@@ -47,6 +49,118 @@ test.each<[string, (cluster: Cluster) => void, number, readonly string[]]>([
   const after = kept.now(nowMs);
   expect(after.filter((node) => !before.has(node)).map(({ name }) => name)).toEqual(fresh);
   expect(after).toEqual(nodesNow(cluster, catalog, nowMs));
+});
+
+const at = fc.integer({ min: 0, max: 2 });
+const maybe = fc.option(at, { nil: undefined });
+type Edit = readonly [kind: number, which: number, other: number | undefined, held: number];
+/** One change of a small cluster: of a pod, a node, a claim, a promise or the types. */
+function edit(cluster: Cluster, [kind, which, other, held]: Edit, version: number): void {
+  const resourceVersion = String(100 + version);
+  const providerId = other === undefined ? {} : { providerId: `aws:///a/i-${other}` };
+  const node = other === undefined ? {} : { nodeName: `n${other}` };
+  const text = [
+    '{"podUids":["p0","p1"],"admission":"1.1"}',
+    `{"podUids":["p2"],"admission":"1.1","untilMs":${version + 1}}`,
+    '{"podUids":[],"admission":"1.1","reserved":{"cpu":100},"replaces":{"nodeUid":"node-n1","nodeName":"n1"}}',
+  ][held];
+  const carries = text === undefined ? {} : { annotations: { 'dovetail.sh/promise': text } };
+  const value = { resourceVersion, ...carries };
+  if (kind === 0) cluster.set('pod', podOf(`p${which}`, { resourceVersion, ...node }));
+  if (kind === 1) cluster.set('node', nodeOf(`n${which}`, { ...value, ...providerId }));
+  if (kind === 2) cluster.set('claim', claimOf(`c${which}`, { ...value, ...providerId, ...node }));
+  if (kind === 3) cluster.forget('pod', podOf(`p${which}`).uid);
+  if (kind === 4) cluster.forget('node', nodeOf(`n${which}`).uid);
+  if (kind === 5) cluster.forget('claim', claimOf(`c${which}`).uid);
+  if (kind === 6) types = typesAt(version);
+  if (kind === 7) cluster.set('claim', claimOf(`c${which}`, { ...value, deletionMs: 1 }));
+}
+
+test('after any changes the kept nodes are those that a look at everything gives', () => {
+  expect([podOf('p0').uid, nodeOf('n1').uid]).toEqual(['p0', 'node-n1']);
+  const one = fc.tuple(fc.integer({ min: 0, max: 7 }), at, maybe, fc.integer({ min: 0, max: 3 }));
+  fc.assert(
+    fc.property(fc.array(fc.array(one, { maxLength: 4 }), { maxLength: 8 }), (looks) => {
+      const cluster = new Cluster();
+      const kept = new KeptNodes(cluster, catalog);
+      let version = 0;
+      for (const edits of looks) {
+        for (const each of edits) edit(cluster, each, (version += 1));
+        expect(kept.now(version)).toEqual(nodesNow(cluster, catalog, version));
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('a look in steps gives the same nodes, whatever changes between its steps', () => {
+  const one = fc.tuple(fc.integer({ min: 0, max: 7 }), at, maybe, fc.integer({ min: 0, max: 3 }));
+  const edits = fc.array(one, { maxLength: 3 });
+  const look = fc.record({ before: edits, between: fc.array(edits, { maxLength: 4 }) });
+  fc.assert(
+    fc.property(fc.array(look, { maxLength: 6 }), (looks) => {
+      const cluster = new Cluster();
+      const kept = new KeptNodes(cluster, catalog);
+      let version = 0;
+      const change = (some: readonly Edit[]): void => {
+        for (const each of some) edit(cluster, each, (version += 1));
+      };
+      for (const { before, between } of looks) {
+        change(before);
+        const steps = kept.inSteps(() => version);
+        const waiting = [...between];
+        let step = steps.next();
+        for (; step.done !== true; step = steps.next()) change(waiting.shift() ?? []);
+        expect(step.value).toEqual(nodesNow(cluster, catalog, version));
+        expect(kept.now(version)).toBe(step.value);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('a first look in steps makes one node in each, and one after it none', () => {
+  const cluster = new Cluster();
+  for (let index = 0; index < 1_000; index += 1) cluster.set('node', nodeOf(`n${index}`));
+  const kept = new KeptNodes(cluster, catalog);
+  const reads: string[] = [];
+  const by = cluster.pods.by.bind(cluster.pods);
+  cluster.pods.by = (index, key) => {
+    reads.push(key);
+    return by(index, key);
+  };
+  const readsOfSteps = (): readonly number[] => {
+    const found: number[] = [];
+    const steps = kept.inSteps(() => 0);
+    for (let step = steps.next(); ; step = steps.next()) {
+      found.push(new Set(reads.splice(0)).size);
+      if (step.done === true) return found;
+    }
+  };
+  const first = readsOfSteps();
+  expect([first.length, Math.max(...first)]).toEqual([1_001, 1]);
+  expect(readsOfSteps()).toEqual([0]);
+  types = typesAt(7);
+  cluster.set('claim', claimOf('c1'));
+  expect(readsOfSteps()).toEqual([0]);
+});
+
+test('a look at 1,000 nodes reads only the pods of the node that has changed', () => {
+  const cluster = new Cluster();
+  for (let index = 0; index < 1_000; index += 1) cluster.set('node', nodeOf(`n${index}`));
+  const kept = new KeptNodes(cluster, catalog);
+  kept.now(0);
+  const reads: string[] = [];
+  const by = cluster.pods.by.bind(cluster.pods);
+  cluster.pods.by = (index, key) => {
+    reads.push(key);
+    return by(index, key);
+  };
+  kept.now(0);
+  expect(reads).toEqual([]);
+  cluster.set('pod', podOf('p', { nodeName: 'n7' }));
+  expect(kept.now(0)).toHaveLength(1_000);
+  expect(new Set(reads)).toEqual(new Set(['n7']));
 });
 
 test('a what-if changes only the nodes that it names, or that a moving pod leaves', () => {

@@ -1,29 +1,33 @@
 import { parsePromise, type PromiseAnnotation } from '@dovetail/core-api';
 
-/** UIDs by another UID. */
-class UidSets {
-  readonly #sets = new Map<string, Set<string>>();
+/**
+ * UIDs by another UID, in order. Lists, because nearly all have one member: a set of one takes 200
+ * bytes, and the promises of a large cluster name all of its pods.
+ */
+class UidLists {
+  readonly #lists = new Map<string, readonly string[]>();
 
   add(uid: string, member: string): void {
-    this.#sets.set(uid, (this.#sets.get(uid) ?? new Set()).add(member));
+    const held = this.of(uid);
+    if (!held.includes(member)) this.#lists.set(uid, [...held, member].sort());
   }
 
   drop(uid: string, member: string): void {
-    const members = this.#sets.get(uid);
-    members?.delete(member);
-    if (members?.size === 0) this.#sets.delete(uid);
+    const left = this.of(uid).filter((other) => other !== member);
+    if (left.length === 0) this.#lists.delete(uid);
+    else this.#lists.set(uid, left);
   }
 
-  /** The members of the set, in order. */
   of(uid: string): readonly string[] {
-    const members = [...(this.#sets.get(uid) ?? [])];
-    return members.length > 1 ? members.sort() : members;
+    return this.#lists.get(uid) ?? none;
   }
 
   clear(): void {
-    this.#sets.clear();
+    this.#lists.clear();
   }
 }
+
+const none: readonly string[] = [];
 
 /**
  * The promises that claims and nodes carry, by holder, by promised pod, and by the pod whose
@@ -33,8 +37,8 @@ class UidSets {
  */
 export class PromiseIndex {
   readonly #promises = new Map<string, PromiseAnnotation>();
-  readonly #holders = new UidSets();
-  readonly #rooms = new UidSets();
+  readonly #holders = new UidLists();
+  readonly #rooms = new UidLists();
 
   /** Puts the text of a holder's promise annotation; absent or unreadable text ends the promise. */
   set(holderUid: string, text: string | undefined): void {

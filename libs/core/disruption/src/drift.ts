@@ -124,7 +124,9 @@ function typeFinding(facts: DriftFacts): Finding {
   return `${claim.labels[labels.instanceType] ?? ''} is not offered any more`;
 }
 
+// A launch template of the user's own may change at any time; only another name of it is drift.
 function imageFinding({ claim, nodeClass, types }: DriftFacts): Finding {
+  if (nodeClass?.launchTemplateName !== undefined) return undefined;
   const type = types.get(claim.labels[labels.instanceType] ?? '');
   const amis = nodeClass?.status.amis ?? [];
   if (type === undefined || amis.length === 0 || claim.imageId === undefined) return unknown;
@@ -135,6 +137,7 @@ function imageFinding({ claim, nodeClass, types }: DriftFacts): Finding {
 }
 
 function groupFinding({ nodeClass, instance }: DriftFacts): Finding {
+  if (nodeClass?.launchTemplateName !== undefined) return undefined;
   const wanted = sortedIds(nodeClass?.status.securityGroups ?? []);
   if (instance === undefined || wanted === '') return unknown;
   const held = sortedIds(instance.securityGroupIds.map((id) => ({ id })));

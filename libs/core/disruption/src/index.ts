@@ -1,6 +1,9 @@
 export * from './budgets.js';
 export * from './collection.js';
+export * from './compare/compare.js';
+export * from './compare/rounds.js';
 export * from './consolidatable.js';
+export { afterCommand } from './consolidation/after-command.js';
 export * from './consolidation/balance.js';
 export * from './consolidation/candidates.js';
 export * from './consolidation/command.js';
@@ -11,6 +14,7 @@ export * from './consolidation/removal.js';
 export * from './consolidation/replacement.js';
 export * from './consolidation/restraint.js';
 export * from './consolidation/search.js';
+export * from './consolidation/waiting.js';
 export * from './cron.js';
 export * from './drain.js';
 export * from './drift.js';

@@ -30,7 +30,11 @@ const oldestFirst = (a: NodeClaim, b: NodeClaim): number =>
   a.createdMs - b.createdMs || compareText(a.name, b.name) || compareText(a.uid, b.uid);
 
 /** The owner among claims of one instance: the one that its tag names, else the oldest. */
-function ownerOf({ claim, rivals, tags: held }: OwnershipFacts): NodeClaim {
+export function ownerOf({
+  claim,
+  rivals,
+  tags: held,
+}: Pick<OwnershipFacts, 'claim' | 'rivals' | 'tags'>): NodeClaim {
   const all = [claim, ...rivals];
   const named = all.filter(({ name }) => name === held?.[tags.nodeClaim]);
   return [...(named.length > 0 ? named : all)].sort(oldestFirst)[0] ?? claim;

@@ -4,6 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import {
   catalogFor,
   instanceTypesFor,
+  instanceTypesInSteps,
   offeringKey,
   priceBookOf,
   type PriceQuote,
@@ -197,4 +198,15 @@ describe('the instance types of a node class', () => {
       types.every((type) => type.requirements.get(labels.instanceType)?.values.has(type.name)),
     ).toBe(true);
   });
+});
+
+test('types in steps are the same, one a step', () => {
+  const steps = instanceTypesInSteps(nodeClassWith(), knowledge());
+  let number = 0;
+  let step = steps.next();
+  for (; step.done !== true; step = steps.next()) number += 1;
+  const { types, excluded } = step.value;
+  expect(step.value).toEqual(typesOf(nodeClassWith()));
+  const small = excluded.filter(({ reason }) => reason === 'too-small-for-reservations');
+  expect(number).toBe(types.length + small.length);
 });

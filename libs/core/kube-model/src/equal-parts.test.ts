@@ -59,6 +59,14 @@ describe('a parser', () => {
     expect(second).toEqual(podOf(raw('b')));
     expect(first.ok && second.ok && first.value.labels === second.value.labels).toBe(true);
   });
+  test('gives values that do not stay as they were read', () => {
+    const read = new EqualParts().reading(podOf, ({ uid }) => uid === 'b');
+    const [first, second] = [read(raw('a')), read(raw('b'))];
+    expect(first).toEqual(podOf(raw('a')));
+    expect(first.ok && second.ok && first.value.labels === second.value.labels).toBe(false);
+    const third = read(raw('b'));
+    expect(third.ok && second.ok && third.value.labels === second.value.labels).toBe(true);
+  });
   test('refuses what it refused', () =>
     expect(new EqualParts().reading(podOf)(1)).toEqual(podOf(1)));
 });

@@ -41,11 +41,17 @@ export class EqualParts {
     return this.#withSharedMembers(object, ownTexts) as T;
   }
 
-  /** A parser like this one, whose values share equal parts. */
-  reading<T extends object>(parse: (raw: unknown) => Parsed<T>): (raw: unknown) => Parsed<T> {
+  /**
+   * A parser like this one, whose values share equal parts. `stays`: whether a value is there for
+   * long. Default: each is.
+   */
+  reading<T extends object>(
+    parse: (raw: unknown) => Parsed<T>,
+    stays: (value: T) => boolean = () => true,
+  ): (raw: unknown) => Parsed<T> {
     return (raw) => {
       const read = parse(raw);
-      return read.ok ? { ok: true, value: this.of(read.value) } : read;
+      return read.ok && stays(read.value) ? { ok: true, value: this.of(read.value) } : read;
     };
   }
 

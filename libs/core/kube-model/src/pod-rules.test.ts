@@ -7,6 +7,7 @@ import {
   disruptionProtectionOf,
   evictionCost,
   isActive,
+  isBound,
   isDaemonPod,
   isDisruptionProtected,
   isEvictable,
@@ -30,6 +31,11 @@ const owner = (kind: string, apiVersion = 'apps/v1'): Pod['owner'] & object => (
   name: 'o',
   uid: 'o',
 });
+
+test.each<[string, Partial<Pod>, boolean]>([
+  ['with a node is bound', { nodeName: 'n1' }, true],
+  ['without a node is not', {}, false],
+])('a pod %s', (_what, more, bound) => expect(isBound(pod(more))).toBe(bound));
 
 describe('a waiting pod of a daemonset', () => {
   const term = (key: string, ...values: readonly string[]) => [

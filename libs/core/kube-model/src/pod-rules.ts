@@ -13,6 +13,9 @@ export const isTerminating = (pod: Pod): boolean => pod.deletionMs !== undefined
 /** Whether the pod has neither ended nor been asked to go. */
 export const isActive = (pod: Pod): boolean => !isTerminal(pod) && !isTerminating(pod);
 
+/** Whether the pod has a node. It stays there until it ends. */
+export const isBound = ({ nodeName }: Pick<Pod, 'nodeName'>): boolean => nodeName !== undefined;
+
 /**
  * The node that a waiting pod of a daemonset is made for. The daemonset controller pins each pod to
  * one node by a field of its affinity, and leaves the binding to kube-scheduler.

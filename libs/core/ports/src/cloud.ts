@@ -56,6 +56,8 @@ export type Instance = {
   readonly subnetId?: string;
   readonly securityGroupIds: readonly string[];
   readonly privateDnsName?: string;
+  /** The name of the instance profile that it runs under. */
+  readonly profile?: string;
   readonly tags: Readonly<Record<string, string>>;
 };
 
@@ -176,6 +178,8 @@ export interface InstanceProfiles {
     tags: Readonly<Record<string, string>>;
   }): Promise<string>;
   instanceProfileExists(name: string): Promise<boolean>;
+  /** The names of the profiles under an IAM path, which begins and ends with `/`. */
+  instanceProfiles(pathPrefix: string): Promise<readonly string[]>;
   /** Succeeds when it is already gone. */
   deleteInstanceProfile(name: string): Promise<void>;
 }

@@ -207,6 +207,16 @@ export interface KubeConnection {
   answered(): boolean;
 }
 
+/** The API server's clock beside that of this process. Ages of objects are by the server's. */
+export interface ServerClock {
+  /**
+   * Milliseconds by which this process' clock is ahead of the server's for certain; negative if it
+   * is behind, 0 if no difference shows. Undefined until the server has answered. The time of day
+   * that a test may move does not count.
+   */
+  aheadMs(): number | undefined;
+}
+
 /**
  * All of the Kubernetes ports in one object. Adapters, twins and tests provide it; a service asks
  * only for the ports that it uses.

@@ -12,6 +12,21 @@ export interface Log {
   error(name: string, message: string, fields?: LogFields): void;
 }
 
+/** One metric as a service registers it, before it writes it. */
+export type MetricDefinition = {
+  /** A counter by `count`, a gauge by `set`, a histogram by `observe`. */
+  readonly kind: 'counter' | 'gauge' | 'histogram';
+  /** The names of its labels. Default: none. */
+  readonly labels?: readonly string[];
+  /** Its HELP text. */
+  readonly help: string;
+  /** The upper bounds of a histogram's buckets. */
+  readonly buckets?: readonly number[];
+};
+
+/** The metrics of a service by name. docs/reference/metrics.md is written from these tables. */
+export type MetricDefinitions = Readonly<Record<string, MetricDefinition>>;
+
 /** Writes metrics by name. Each service registers its names and their meaning in one table. */
 export interface Metrics {
   count(name: string, labels?: Readonly<Record<string, string>>, by?: number): void;

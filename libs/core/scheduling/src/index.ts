@@ -1,5 +1,6 @@
 export { provenBound } from './bounds/proven.js';
 export { boundsOf, fewestNodes, type Planned, tightBound } from './bounds/tight.js';
+export { unitPricesOf } from './bounds/unit-prices.js';
 export { checkBin, checkBinAmong, checkPlan } from './check/check.js';
 export { StandingNodes } from './check/standing-nodes.js';
 export { RandomNumbers } from './improve/random-numbers.js';

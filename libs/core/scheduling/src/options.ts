@@ -14,6 +14,7 @@ export const defaultPlanOptions: PlanOptions = {
   reservedOfferings: 'Strict',
   ...leastPrice,
   instanceTypesMax: 600,
+  existingNodes: 'first-fit',
   bounds: 'quick',
 };
 

@@ -113,6 +113,12 @@ export type PlanOptions = {
   /** The most instance types that a bin names, cheapest first. */
   readonly instanceTypesMax: number;
   /**
+   * How pods share the nodes that exist. With `first-fit`, each goes to the first that takes it.
+   * With `filled`, pods that only resources bind are chosen so that each node fills up, which takes
+   * longer and leaves less to buy.
+   */
+  readonly existingNodes: 'first-fit' | 'filled';
+  /**
    * `tight` also computes the tighter lower bounds, which takes time. The closed-form bound is
    * always computed.
    */

@@ -82,7 +82,16 @@ describe('an AWSNodeTemplate', () => {
   test('needs no role: the installation has a default profile', () =>
     expect([legacy({}).role, legacy({}).instanceProfile]).toEqual([undefined, undefined]));
   test.each<[string, Part, string]>([
-    ['a launch template', { launchTemplate: 'lt' }, 'spec.launchTemplate'],
+    [
+      "a launch template beside the groups that are the template's",
+      { launchTemplate: 'lt' },
+      'spec.securityGroupSelector',
+    ],
+    [
+      "a launch template that is named like Dovetail's own",
+      { launchTemplateName: 'dovetail/1' },
+      'spec.launchTemplateName',
+    ],
     ['no subnets', { subnetSelector: {} }, 'spec.subnetSelector'],
     ['Custom without images', { amiFamily: 'Custom' }, 'spec.amiSelector'],
     [
@@ -150,15 +159,40 @@ describe('an inline provider', () => {
     ).toMatchObject({ ok: false, field: 'spec.provider.securityGroupSelector' }));
 });
 
-test.each(['launchTemplate', 'launchTemplateName'])(
-  'a launch template of the user (%s) is refused with what to do instead',
-  (name) =>
-    expect(awsNodeTemplateOf(template({ [name]: 'mine' }), v34)).toMatchObject({
-      ok: false,
-      field: 'spec.launchTemplate',
-      value: '"mine"',
+describe("a launch template of the user's own", () => {
+  const own = (spec: Part) =>
+    awsNodeTemplateOf({ metadata, spec: { subnetSelector: { a: '*' }, ...spec } }, v34);
+
+  test.each(['launchTemplate', 'launchTemplateName'])('is read from %s', (name) =>
+    expect(own({ [name]: 'mine' })).toMatchObject({
+      ok: true,
+      value: {
+        launchTemplateName: 'mine',
+        amiFamily: 'Custom',
+        amiSelectorTerms: [],
+        securityGroupSelectorTerms: [],
+      },
     }),
-);
+  );
+  test('counts in the hash: another one is drift', () => {
+    const hashes = ['mine', 'other'].map((name) => valueOf(own({ launchTemplate: name })).hash);
+    expect(new Set(hashes).size).toBe(2);
+  });
+  test.each([
+    ['amiFamily', 'AL2023'],
+    ['amiSelector', { a: 'b' }],
+    ['blockDeviceMappings', []],
+    ['instanceProfile', 'profile'],
+    ['metadataOptions', { httpTokens: 'required' }],
+    ['securityGroupSelector', { a: 'b' }],
+    ['userData', 'echo'],
+  ])('leaves no room for %s beside it', (field, value) =>
+    expect(own({ launchTemplate: 'mine', [field]: value })).toMatchObject({
+      ok: false,
+      field: `spec.${field}`,
+    }),
+  );
+});
 
 test('a selector that is missing is refused: it would launch into every subnet', () => {
   for (const name of ['subnetSelector', 'securityGroupSelector'])

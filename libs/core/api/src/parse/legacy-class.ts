@@ -100,6 +100,13 @@ function readImages(provider: Raw, field: string, kubernetes: KubernetesVersion)
   return { amiFamily: family, amiSelectorTerms: [aliasOf(family)], blockDeviceMappings: devices };
 }
 
+/** A launch template has an image of any family; only the rules for capacity need to know one. */
+const imagesOfTemplate: Images = {
+  amiFamily: 'Custom',
+  amiSelectorTerms: [],
+  blockDeviceMappings: [],
+};
+
 type Provider = Omit<
   NodeClass,
   | 'ref'
@@ -113,15 +120,41 @@ type Provider = Omit<
   | 'kubelet'
 >;
 
-function refuseLaunchTemplate(provider: Raw, field: string): void {
-  const template = provider['launchTemplate'] ?? provider['launchTemplateName'] ?? undefined;
-  if (template !== undefined)
+/** Fields whose content a launch template has, so that both would be an ambiguity. */
+const templateContent = [
+  'amiFamily',
+  'amiSelector',
+  'blockDeviceMappings',
+  'instanceProfile',
+  'metadataOptions',
+  'securityGroupSelector',
+  'userData',
+] as const;
+
+/**
+ * The launch template of the user's own, under either of its names. Throws Malformed for one beside
+ * fields that it replaces (Karpenter's rule), and for one that is named like Dovetail's own.
+ */
+function readLaunchTemplate(provider: Raw, field: string): string | undefined {
+  const key = present(provider['launchTemplate']) ? 'launchTemplate' : 'launchTemplateName';
+  const name = readText(provider[key], `${field}.${key}`) || undefined;
+  if (name === undefined) return undefined;
+  if (name.startsWith('dovetail/'))
     throw new Malformed(
-      `${field}.launchTemplate`,
-      template,
-      'launch templates of your own are not supported: write their content into the other fields',
+      `${field}.${key}`,
+      name,
+      "templates of this name are Dovetail's own, which deletes them when they are idle: give another name",
     );
+  const other = templateContent.find((content) => present(provider[content]));
+  if (other === undefined) return name;
+  throw new Malformed(
+    `${field}.${other}`,
+    provider[other],
+    `leave it out: the launch template ${name} has its own; or leave ${key} out`,
+  );
 }
+
+const present = (raw: unknown): boolean => raw !== undefined && raw !== null;
 
 /** A selector that must select: an empty one would launch into every subnet or group. */
 function readRequiredSelector(
@@ -136,19 +169,25 @@ function readRequiredSelector(
 
 /** Reads the fields that AWSNodeTemplate.spec and an inline provider share. */
 function readProvider(provider: Raw, field: string, kubernetes: KubernetesVersion): Provider {
-  refuseLaunchTemplate(provider, field);
+  const launchTemplateName = readLaunchTemplate(provider, field);
   return {
+    ...optional('launchTemplateName', launchTemplateName),
     subnetSelectorTerms: readRequiredSelector(
       provider['subnetSelector'],
       `${field}.subnetSelector`,
       'write the tags or ids (aws-ids) of the subnets to launch in',
     ),
-    securityGroupSelectorTerms: readRequiredSelector(
-      provider['securityGroupSelector'],
-      `${field}.securityGroupSelector`,
-      "write the tags or ids (aws-ids) of the nodes' security groups",
-    ),
-    ...readImages(provider, field, kubernetes),
+    securityGroupSelectorTerms:
+      launchTemplateName === undefined
+        ? readRequiredSelector(
+            provider['securityGroupSelector'],
+            `${field}.securityGroupSelector`,
+            "write the tags or ids (aws-ids) of the nodes' security groups",
+          )
+        : [],
+    ...(launchTemplateName === undefined
+      ? readImages(provider, field, kubernetes)
+      : imagesOfTemplate),
     ...optional(
       'instanceProfile',
       readText(provider['instanceProfile'], `${field}.instanceProfile`) || undefined,

@@ -5,9 +5,9 @@ import type { Candidate } from './candidates.js';
 
 /**
  * How many nodes are tried together, in this order. Large groups find the larger savings, small
- * ones find places for the last nodes.
+ * ones find places for the last nodes. Still larger ones are repacked as regions.
  */
-const sizes = [16, 8, 4, 2, 1] as const;
+const sizes = [8, 3, 1] as const;
 
 /** The cores that the pods of a node request, in millicores. */
 const usedOf = ({ pods }: Candidate): number =>

@@ -63,7 +63,8 @@ export function judgeReplacement(
   if (newNodes.length > (rules.nodesInMax ?? 1)) return needsNewNodes(newNodes.length);
   const nodesIn: NodeIn[] = [];
   for (const bin of newNodes) {
-    const kept = optionsFor(candidates, { bin, price: plan.priceMicrosPerHour }, rules);
+    const isOnly = newNodes.length === 1;
+    const kept = optionsFor(candidates, { bin, price: plan.priceMicrosPerHour, isOnly }, rules);
     if (kept.kind === 'none') return { kind: 'stays', note: kept.note };
     nodesIn.push(nodeInOf(bin, kept.options));
   }
@@ -93,7 +94,11 @@ function nodeInOf(bin: NewNode, options: readonly BinOption[]): NodeIn {
  */
 function optionsFor(
   candidates: readonly Candidate[],
-  { bin, price }: { readonly bin: NewNode; readonly price: number },
+  {
+    bin,
+    price,
+    isOnly,
+  }: { readonly bin: NewNode; readonly price: number; readonly isOnly: boolean },
   rules: ReplacementRules,
 ): Kept {
   const before = candidates.reduce((sum, { priceMicrosPerHour }) => sum + priceMicrosPerHour, 0);
@@ -107,7 +112,10 @@ function optionsFor(
   const saving = Math.max(rules.savingMin, rules.savingShareMin * before);
   const cheapest = bin.options[0]?.priceMicrosPerHour ?? 0;
   const part = price > 0 ? cheapest / price : 1;
-  const below = Math.min((before - saving) * part, sameTypePriceOf(candidates, bin));
+  const below = Math.min(
+    (before - saving) * part,
+    isOnly ? sameTypePriceOf(candidates, bin) : Infinity,
+  );
   const ofOneKind = isAllSpot && offersSpot ? bin.options.filter(isSpot) : bin.options;
   const cheaper = cheaperTypes(ofOneKind, below);
   // Launched as either, the on-demand one might be the dearer: Karpenter pins it to Spot.
@@ -124,7 +132,8 @@ const labelOf = ({ claim, node }: Candidate['view'], key: string): string | unde
 /**
  * If the replacement may be of a type that also goes, it must be cheaper than the cheapest such
  * node: else it would be enough to keep that one (Karpenter's filterOutSameInstanceType). A single
- * node is compared by its price alone.
+ * node is compared by its price alone. So are several new nodes: together they hold what the old
+ * ones hold apart.
  */
 function sameTypePriceOf(candidates: readonly Candidate[], { options }: NewNode): number {
   if (candidates.length < 2) return Infinity;

@@ -87,7 +87,7 @@ describe('the search for commands', () => {
           { cores: 16, pods: [2_000] },
         ]),
       ),
-      ['n1 n3 -> m.2'],
+      ['n1 -> ', 'n3 -> m.2'],
     ],
     [
       'buys two smaller nodes for a large one',

@@ -3,7 +3,6 @@ import { compareText, type Pod, uprooted } from '@dovetail/core-kube-model';
 import {
   checkPlan,
   type ExistingNode,
-  type Plan,
   plan,
   type PlanOptions,
   type Snapshot,
@@ -19,10 +18,15 @@ import {
   consolidationCandidates,
 } from './candidates.js';
 import type { Command, JudgedPosition } from './command.js';
-import { type PoolTotals, poolTotalsOf } from './costs.js';
+import { balancedScore, type PoolTotals, poolTotalsOf } from './costs.js';
 import { neighbourhoodsOf, worstFirst } from './neighbourhoods.js';
+import { type Part, partsOf } from './parts.js';
+import { cutsOf, regionsOf } from './regions.js';
 import { unsettledUids } from './removal.js';
+import { bestOf, priceOfAll, type Repacked, repacked } from './repacking.js';
 import { judgeReplacement, type ReplacementRules } from './replacement.js';
+import { needsAllNodes, without } from './surroundings.js';
+import { Worths } from './worths.js';
 
 /** The cluster and the rules that a search for commands reads. */
 export type SearchInput = {
@@ -61,18 +65,40 @@ export type Consolidation = {
   readonly after: Snapshot;
 };
 
-/** The most nodes that one command buys: as many as the largest group gives up. */
-const nodesInMax = 16;
+/** The most nodes that one command buys. It gives up a hundred at most, as Karpenter does. */
+export const nodesInMax = 40;
+
+/**
+ * The least score of a command under any policy: its share of the price of all nodes that is saved,
+ * over its share of all disruption. Karpenter's policy Balanced asks for 0.5, its others for
+ * nothing. A higher score trades money for pods that stay.
+ */
+const leastScore = 0.1;
 
 /**
  * Searches for commands that make a running cluster cheaper: groups of nodes whose pods fit on the
- * other nodes, or on new nodes that cost less. Rounds go on until one finds nothing. The search
- * ends: each command takes a node from the finite candidates, each round tries finitely many groups
- * of them, and all tries together are limited.
+ * other nodes, or on new nodes that cost less. First whole regions are repacked: some nodes go, and
+ * the others fill up. Then smaller groups are tried, until a round finds nothing. The search ends:
+ * regions are finite, each command of a round takes a node from the finite candidates, and all
+ * tries together are limited.
  */
 export function searchCommands(input: SearchInput, limits: SearchLimits): Consolidation {
-  const search = new Search(input, limits);
-  return search.run();
+  const slices = searchInSlices(input, limits);
+  for (;;) {
+    const { done, value } = slices.next();
+    if (done === true) return value;
+  }
+}
+
+/**
+ * The same search in slices: it yields before each plan, so that a caller may do other work between
+ * two of them.
+ */
+export function searchInSlices(
+  input: SearchInput,
+  limits: SearchLimits,
+): Generator<undefined, Consolidation> {
+  return new Search(input, limits).run();
 }
 
 /** One search. Invariant: `#left` shrinks with each command, and `#tries` grows with each plan. */
@@ -83,10 +109,14 @@ class Search {
   readonly #pods: ReadonlyMap<string, Pod>;
   readonly #unsettled: ReadonlySet<string>;
   readonly #totals: ReadonlyMap<string, PoolTotals>;
+  /** The totals of all pools together. */
+  readonly #all: PoolTotals;
+  readonly #needsAll: boolean;
   readonly #allowed: Map<string, number>;
   readonly #commands: Command[] = [];
   #left: readonly Candidate[];
   #snapshot: Snapshot;
+  #worths = new Worths(new Map());
   #tries = 0;
   #ended: Consolidation['ended'] | undefined;
 
@@ -101,14 +131,17 @@ class Search {
     this.#pods = new Map(this.#left.flatMap(({ pods }) => pods.map((pod) => [pod.uid, pod])));
     this.#unsettled = unsettledUids(input.views, input.eligibility.nowMs);
     this.#totals = poolTotalsOf(input.views);
+    this.#all = sumOf([...this.#totals.values()]);
+    this.#needsAll = needsAllNodes(input.snapshot);
     this.#allowed = new Map(this.#candidates.allowed);
     this.#snapshot = input.snapshot;
   }
 
-  run(): Consolidation {
+  *run(): Generator<undefined, Consolidation> {
+    yield* this.#repack();
     for (let round = 0; this.#ended === undefined; round += 1) {
       const before = this.#commands.length;
-      this.#round(round);
+      yield* this.#round(round);
       if (this.#commands.length === before) this.#ended ??= 'complete';
     }
     return {
@@ -120,12 +153,49 @@ class Search {
     };
   }
 
-  #round(round: number): void {
-    for (const group of neighbourhoodsOf(this.#left, this.#input.options.seed + round)) {
+  /** Repacks the cluster region by region. */
+  *#repack(): Generator<undefined, void> {
+    const { options } = this.#input;
+    if (this.#left.length < 2) return;
+    const worths = (this.#worths = Worths.of(this.#snapshot, this.#left, options));
+    const going = new Set(this.#left.map(({ view }) => view.node.uid));
+    const rooms = this.#snapshot.nodes.filter((node) => !going.has(node.uid) && this.#takes(node));
+    for (const region of regionsOf(worths.goFirst(this.#left), rooms)) {
+      const ways: Repacked[] = [];
+      for (const cut of cutsOf(region, worths, this.#allowed)) {
+        yield;
+        if (!this.#begins()) break;
+        const made = repacked(region, cut, {
+          ...this.#input,
+          snapshot: this.#snapshot,
+          needsAll: this.#needsAll,
+          takes: (node) => this.#takes(node),
+        });
+        if (made !== undefined) ways.push(made);
+      }
+      const best = bestOf(ways, priceOfAll(region.candidates));
+      if (best !== undefined) yield* this.#acceptParts(best);
+      if (this.#ended !== undefined) return;
+    }
+  }
+
+  *#acceptParts(way: Part): Generator<undefined, void> {
+    for (const { candidates, plan: made } of partsOf(way.candidates, way.plan)) {
+      yield;
+      const command = this.#isAllowed(candidates) ? this.#judged(candidates, made) : undefined;
+      if (command !== undefined) this.#accept(command);
+    }
+  }
+
+  *#round(round: number): Generator<undefined, void> {
+    const wasteful = this.#left.filter((candidate) => this.#worths.isWasteful(candidate));
+    for (const group of neighbourhoodsOf(wasteful, this.#input.options.seed + round)) {
       const left = new Set(this.#left);
       // A command of this round may have taken nodes of the group.
       const rest = group.filter((candidate) => left.has(candidate));
-      if (rest.length > 0 && this.#isAllowed(rest)) this.#try(rest);
+      if (rest.length > 0 && this.#isAllowed(rest)) {
+        yield* this.#try(rest);
+      }
       if (this.#ended !== undefined) return;
     }
   }
@@ -134,12 +204,13 @@ class Search {
    * Tries the better nodes alone first, so that the worse ones keep free of new pods. If nodes
    * would be bought then, all nodes are tried too, and the larger saving counts.
    */
-  #try(group: readonly Candidate[]): void {
+  *#try(group: readonly Candidate[]): Generator<undefined, void> {
     const going = new Set(group);
     const rest = worstFirst(this.#left.filter((candidate) => !going.has(candidate)));
     const worse = rest.slice(0, Math.ceil(rest.length / 2)).map(({ view }) => view.node.uid);
     let best: Command | undefined;
     for (const spared of worse.length === 0 ? [[]] : [worse, []]) {
+      yield;
       const command = this.#commandFor(group, new Set(spared));
       if (command !== undefined && savedBy(command) > savedBy(best)) best = command;
       if (best?.nodesIn.length === 0 || this.#ended !== undefined) break;
@@ -148,28 +219,54 @@ class Search {
   }
 
   #commandFor(group: readonly Candidate[], spared: ReadonlySet<string>): Command | undefined {
+    if (!this.#begins()) return undefined;
+    const pods = group.flatMap((candidate) => candidate.pods).map(uprooted);
+    const isOpen = (node: ExistingNode): boolean => !spared.has(node.uid) && this.#takes(node);
+    const seen = without(this.#snapshot, group, { isOpen, needsAll: this.#needsAll });
+    return this.#judged(group, plan(seen, pods, this.#input.options));
+  }
+
+  /** Counts a try; false when a limit ends the search instead. */
+  #begins(): boolean {
     if (this.#tries >= this.#limits.triesMax) this.#ended = 'tries';
     else if (this.#limits.shouldStop()) this.#ended = 'stopped';
-    if (this.#ended !== undefined) return undefined;
+    if (this.#ended !== undefined) return false;
     this.#tries += 1;
-    const { options, position, rules } = this.#input;
-    const pods = group.flatMap((candidate) => candidate.pods).map(uprooted);
-    const closed = (node: ExistingNode): boolean =>
-      spared.has(node.uid) || this.#unsettled.has(node.uid);
-    const made = plan(without(this.#snapshot, group, closed), pods, options);
+    return true;
+  }
+
+  #takes(node: ExistingNode): boolean {
+    return !node.cordoned && !this.#unsettled.has(node.uid);
+  }
+
+  /** The command that carries the plan out, if it is worth it and safe alone. */
+  #judged(group: readonly Candidate[], made: Part['plan']): Command | undefined {
+    const { position, rules } = this.#input;
     const judged = judgeReplacement(group, { plan: made, position }, this.#unsettled, {
       nodesInMax,
       ...rules,
     });
     if (judged.kind === 'stays' || !isWorth(judged.command, rules)) return undefined;
+    if (this.#disturbs(judged.command)) return undefined;
     if (imbalanceOf(judged.command, group, this.#totals) !== undefined) return undefined;
-    return this.#isSafeAlone(group, pods, made) ? judged.command : undefined;
+    return this.#isSafeAlone(group, made) ? judged.command : undefined;
+  }
+
+  /** Whether a command moves much for little money, beside all that could be saved or moved. */
+  #disturbs(command: Command): boolean {
+    const move = { savedMicrosPerHour: savedBy(command), disruptionCost: command.disruptionCost };
+    return balancedScore(move, this.#all) < leastScore;
   }
 
   /** Whether the command may also be done without the ones that were found before it. */
-  #isSafeAlone(group: readonly Candidate[], pods: readonly Pod[], made: Plan): boolean {
+  #isSafeAlone(group: readonly Candidate[], made: Part['plan']): boolean {
     if (this.#commands.length === 0) return true;
-    const alone = without(this.#input.snapshot, group, () => false);
+    const pods = group.flatMap((candidate) => candidate.pods).map(uprooted);
+    const places = new Set(made.placements.map(({ nodeUid }) => nodeUid));
+    const alone = without(this.#input.snapshot, group, {
+      isOpen: ({ uid }) => this.#needsAll || places.has(uid),
+      needsAll: this.#needsAll,
+    });
     return checkPlan(alone, pods, made, this.#input.options).length === 0;
   }
 
@@ -198,6 +295,11 @@ class Search {
   }
 }
 
+const sumOf = (totals: readonly PoolTotals[]): PoolTotals => ({
+  priceMicrosPerHour: totals.reduce((sum, each) => sum + each.priceMicrosPerHour, 0),
+  disruptionCost: totals.reduce((sum, each) => sum + each.disruptionCost, 0),
+});
+
 const savedBy = (command: Command | undefined): number =>
   command === undefined ? 0 : command.priceBeforeMicrosPerHour - command.priceAfterMicrosPerHour;
 
@@ -207,17 +309,4 @@ function isWorth(command: Command, { savingMin, savingShareMin }: ReplacementRul
   return (
     saved > 0 && saved >= Math.max(savingMin, savingShareMin * command.priceBeforeMicrosPerHour)
   );
-}
-
-/** The cluster without the nodes of a group. Nodes that are `closed` take no pods. */
-function without(
-  snapshot: Snapshot,
-  group: readonly Candidate[],
-  closed: (node: ExistingNode) => boolean,
-): Snapshot {
-  const out = new Set(group.map(({ view }) => view.node.uid));
-  const nodes = snapshot.nodes
-    .filter(({ uid }) => !out.has(uid))
-    .map((node) => (closed(node) ? { ...node, cordoned: true } : node));
-  return { ...snapshot, nodes };
 }

@@ -105,6 +105,18 @@ describe('taints and tolerations', () => {
       { key: 'k', operator: 'Equal', value: 'v' },
     ]));
 
+  test.each<[string, unknown, string]>([
+    ['null, which the API server reads as one without fields,', null, 'tolerations[0].operator'],
+    ['one without a key and with a value', { value: 'v' }, 'tolerations[0].operator'],
+    [
+      'one that exists with a value',
+      { key: 'k', operator: 'Exists', value: 'v' },
+      'tolerations[0].value',
+    ],
+  ])('a toleration that is %s is refused by field', (_name, toleration, field) =>
+    expect(() => readTolerations([toleration], 'tolerations')).toThrow(`${field}: `),
+  );
+
   test('a toleration may end after some seconds, which must be a number', () => {
     const read = (tolerationSeconds: unknown): unknown =>
       readTolerations([{ key: 'k', operator: 'Exists', tolerationSeconds }], 'tolerations');

@@ -129,20 +129,28 @@ export function readTaints(raw: unknown, field: string): readonly Taint[] {
 }
 
 /**
- * Reads the tolerations of a pod. An absent operator is Equal, and an absent effect matches all.
+ * Reads the tolerations of a pod. An absent operator is Equal, and an absent effect matches all. As
+ * for the API server, no key needs the operator Exists, and that takes no value.
  */
 export function readTolerations(raw: unknown, field: string): readonly Toleration[] {
   return readEach(raw, field, (item, path): Toleration => {
     const effect = item['effect'];
+    const key = readText(item['key'], `${path}.key`) || undefined;
+    const value = readText(item['value'], `${path}.value`);
+    const operator = readOneOf(
+      item['operator'],
+      `${path}.operator`,
+      ['Equal', 'Exists', 'Lt', 'Gt'],
+      'Equal',
+    );
+    if (key === undefined && operator !== 'Exists')
+      throw new Malformed(`${path}.operator`, item['operator'], 'write Exists, or name a key');
+    if (operator === 'Exists' && value !== undefined && value !== '')
+      throw new Malformed(`${path}.value`, value, 'leave it out, or write the operator Equal');
     return {
-      ...optional('key', readText(item['key'], `${path}.key`) || undefined),
-      operator: readOneOf(
-        item['operator'],
-        `${path}.operator`,
-        ['Equal', 'Exists', 'Lt', 'Gt'],
-        'Equal',
-      ),
-      ...optional('value', readText(item['value'], `${path}.value`)),
+      ...optional('key', key),
+      operator,
+      ...optional('value', value),
       ...(effect === undefined || effect === null || effect === ''
         ? {}
         : { effect: readOneOf(effect, `${path}.effect`, effects) }),

@@ -31,6 +31,7 @@ const problem = (
   buyable,
   existing: [],
   demand: Float64Array.from(demand),
+  scales: new Float64Array(demand.length).fill(1),
   balanced: false,
   nodesMin: 0,
   ...over,

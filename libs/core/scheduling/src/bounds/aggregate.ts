@@ -51,7 +51,7 @@ export function aggregateBound(problem: BoundProblem): number {
  * Returns the number of new nodes that spread and anti-affinity demand alone; 0 if existing nodes
  * could share the pods.
  */
-function nodesMin(problem: BoundProblem): number {
+export function nodesMin(problem: BoundProblem): number {
   if (problem.existing.length > 0) return 0;
   let nodes = Math.max(1, problem.nodesMin);
   problem.rules.forEach((rule, index) => {

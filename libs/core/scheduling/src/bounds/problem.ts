@@ -37,6 +37,8 @@ export type BoundProblem = {
   readonly existing: readonly Column[];
   /** The sum of the classes' requests, scaled. */
   readonly demand: Float64Array;
+  /** The factor of each resource by which its amounts are scaled; 0 if no pod requests it. */
+  readonly scales: Float64Array;
   /** Whether some rule depends on the number of new nodes. */
   readonly balanced: boolean;
   /**
@@ -199,6 +201,7 @@ export function problemOf(world: World): BoundProblem {
     buyable: fit(buyable),
     existing: fit(existing),
     demand,
+    scales,
     balanced,
     nodesMin: domainNodesMin(world),
   };

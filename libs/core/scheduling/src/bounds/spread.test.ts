@@ -11,6 +11,7 @@ const empty: BoundProblem = {
   buyable: [],
   existing: [],
   demand: new Float64Array(),
+  scales: new Float64Array(),
   balanced: true,
   nodesMin: 0,
 };

@@ -11,6 +11,7 @@ import {
   resourcePriceBound,
 } from './aggregate.js';
 import { AssignmentProgram } from './assignment.js';
+import { filledNodesBound } from './filled-nodes.js';
 import { type BoundProblem, problemOf } from './problem.js';
 import { spreadBound } from './spread.js';
 import { wholeNodesBound } from './whole-nodes.js';
@@ -118,11 +119,14 @@ export async function boundsOf(
   const small = await wholeNodesBound(world, lp, {
     timeMsMax: limits.programMsMax * wholeNodesShare,
   });
+  // It knows nothing that the bound of small worlds does not know.
+  const filled =
+    small > 0 ? small : await filledNodesBound(problem, lp, { timeMsMax: limits.programMsMax });
   const whole = await integerAggregateBound(problem, lp, { timeMsMax: limits.programMsMax });
   return {
     ...aggregate,
     'integer-aggregate': safe(whole),
-    'whole-nodes': safe(small),
+    'whole-nodes': safe(filled),
     ...(await programBounds(problem, lp, limits)),
   };
 }

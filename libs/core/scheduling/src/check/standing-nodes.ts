@@ -52,10 +52,11 @@ export class StandingNodes {
    */
   keep(nodes: readonly ExistingNode[]): void {
     const before = this.#nodes;
-    const isComparable = this.#hosts.size === before.length && nodes.length === before.length;
+    // Lists mostly differ in few places and at their end: each bin of a round is judged with the
+    // bins before it in place. Nodes that were read and not kept yet are in no list.
+    const isComparable = this.#hosts.size === before.length;
     const fresh = isComparable ? nodes.filter((node, index) => node !== before[index]) : nodes;
-    if (isComparable && fresh.length === 0) return;
-    // Where only some places of the list differ, only these are looked at.
+    if (isComparable && fresh.length === 0 && nodes.length === before.length) return;
     const gone = new Set(
       isComparable ? before.filter((node, index) => node !== nodes[index]) : this.#hosts.keys(),
     );

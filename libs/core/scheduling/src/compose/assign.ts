@@ -7,6 +7,7 @@ import type { Item, ItemTable } from '../rooms/items.js';
 import { openableOf } from '../rooms/pinned-items.js';
 import { rolesOf } from '../topology/roles.js';
 import type { World } from '../world/world.js';
+import { fillRooms, isPlain } from './fill-rooms.js';
 import { ExistingNodes } from './place-on-existing.js';
 
 /**
@@ -101,14 +102,30 @@ export function assignAll(
     assigned: new Map(),
     left: world.classes.map((cls) => cls.uids.length),
   };
+  if (world.options.existingNodes === 'filled' && engine.existing.length > 0) {
+    // Pods under rules are less free than the others, so they choose first.
+    const ruled = world.classes.filter((cls) => !isPlain(cls));
+    assignUntilStill(engine, table, assignment, { classes: ruled, preference });
+    fillRooms(engine, table, assignment.left);
+  }
+  assignUntilStill(engine, table, assignment, { classes: world.classes, preference });
+  return assignment;
+}
+
+function assignUntilStill(
+  engine: Engine,
+  table: ItemTable,
+  assignment: Assignment,
+  what: { readonly classes: readonly PodClass[]; readonly preference: DomainPreference },
+): void {
   for (let progress = true; progress;) {
     progress = false;
-    for (const cls of world.classes) {
+    for (const cls of what.classes) {
       if (numberAt(assignment.left, cls.index) === 0 || cls.levels.length === 0) continue;
+      const { preference } = what;
       const placed = assignClass(engine, table, assignment, { cls, preference });
       assignment.left[cls.index] = numberAt(assignment.left, cls.index) - placed;
       if (placed > 0) progress = true;
     }
   }
-  return assignment;
 }

@@ -43,15 +43,16 @@ export const podsOf = (world: World): number =>
   world.classes.reduce((sum, cls) => sum + cls.uids.length, 0);
 
 /**
- * Up to `evenKindsMax` kinds, nodes are filled evenly; up to `bothKindsMax`, both ways of filling
- * are compared. The numbers trade time for the chance that another way is cheaper.
+ * Up to `evenKindsMax` kinds, nodes are filled evenly without trying blocks; up to `bothKindsMax`,
+ * both ways of filling are compared. The numbers trade time for the chance that another way is
+ * cheaper.
  */
 const evenKindsMax = 1500;
 const bothKindsMax = 100;
 
 /**
  * Packs block by block if the rules allow it, in time proportional to the pods; otherwise node by
- * node.
+ * node, evenly.
  */
 function largePacking(
   context: PackContext,
@@ -59,7 +60,7 @@ function largePacking(
 ): readonly PackBin[] | undefined {
   return (
     packBlocks(context, { random: new RandomNumbers(what.seed), shouldStop: what.stop }) ??
-    greedyPack(context, false, what.stop)
+    greedyPack(context, true, what.stop)
   );
 }
 
@@ -138,6 +139,12 @@ export type Start = {
   readonly exhausted: boolean;
 };
 
+/**
+ * Whether no time is spent on going through all ways to pack few pods. A plan that fills existing
+ * nodes is one of many that are compared, and the few nodes that it buys matter little.
+ */
+const isQuick = ({ options }: World): boolean => options.existingNodes === 'filled';
+
 function started(
   world: World,
   preference: DomainPreference,
@@ -151,7 +158,9 @@ function started(
   const context = packContextOf(world, kinds, base.ledger.hostFloors);
   const first = startOf(base, context, { stop, complete: left.every((count) => count === 0) });
   // The clock may only end what counts as a step, or else steps would not reproduce the plan.
-  const least = exhaustivePack(context, { thorough, shouldStop: thorough ? stop : () => false });
+  const least = isQuick(world)
+    ? undefined
+    : exhaustivePack(context, { thorough, shouldStop: thorough ? stop : () => false });
   const bins = cheaper(first.bins, least);
   return {
     base,
@@ -229,7 +238,7 @@ export function redrawn(
   let start = first;
   let { exhausted } = first;
   let steps = 0;
-  if (podsOf(world) > exhaustivePodsMax) return { start, steps };
+  if (podsOf(world) > exhaustivePodsMax || isQuick(world)) return { start, steps };
   while (steps < Math.min(stepsMax, 1 + drawsMax) && !stop()) {
     if (exhausted ? !hasDomains(world) : steps > 0) break;
     const other = started(world, exhausted ? anyDomain : 'emptiest', { stop, thorough: true });

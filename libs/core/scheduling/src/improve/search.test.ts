@@ -55,6 +55,16 @@ describe('the search', () => {
     expect(improved({ ...context, bound: 37 }, bins).steps).toBe(50);
   });
 
+  test.each([
+    ['ends when it is stale, if asked to', { untilStale: true }, 2 * (300 + 8)],
+    ['else goes on from the cheapest nodes', {}, 1_000],
+  ])('%s', (_sentence, limits, steps) => {
+    const bins = [binWith(packing, { one: 8 })];
+    expect(improved({ ...context, bound: 37 }, bins, { stepsMax: 1_000, ...limits }).steps).toBe(
+      steps,
+    );
+  });
+
   test('is asked before each step whether to stop', () => {
     let asked = 0;
     const shouldStop = (): boolean => (asked += 1) > 7;

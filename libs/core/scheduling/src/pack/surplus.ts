@@ -117,11 +117,11 @@ export function withoutSurplus(
     [...bin.contents.keys()].some((index) => Number.isFinite(context.kinds[index]?.perHost));
   const surplus = new Set(bins.filter((bin) => !limited(bin)));
   if (surplus.size === 0 || surplus.size > surplusMax || surplus.size === bins.length) return bins;
-  let best: readonly PackBin[] | undefined;
-  for (const fleet of [spread(context, bins, surplus), handedOver(context, bins, surplus)]) {
-    const grown = greedyPack(context, false, shouldStop, fleet);
-    if (grown === undefined) continue;
-    if (best === undefined || totalPrice(grown) <= totalPrice(best)) best = grown;
+  const most = totalPrice(bins) * priceMost;
+  // The second way takes as long as the first and rarely costs less.
+  for (const fleetOf of [spread, handedOver]) {
+    const grown = greedyPack(context, false, shouldStop, fleetOf(context, bins, surplus));
+    if (grown !== undefined && totalPrice(grown) <= most) return grown;
   }
-  return best !== undefined && totalPrice(best) <= totalPrice(bins) * priceMost ? best : bins;
+  return bins;
 }

@@ -63,6 +63,24 @@ describe('trades between nodes that must be apart', () => {
     ]);
   });
 
+  test('pods of different rules change places where both rules allow it', () => {
+    const two = packingOf(
+      [
+        ...podsOf('large-', 1, { ...asking(1, 1), ...rules.apart('a') }),
+        ...podsOf('small-', 1, { ...asking(0.5, 0.5), ...rules.apart('b') }),
+        ...podsOf('rest-', 1, { requests: { cpu: 1400, memory: 1024 ** 3, pods: 1 } }),
+        ...podsOf('less-', 1, { requests: { cpu: 800, memory: 1024 ** 3, pods: 1 } }),
+      ],
+      { types },
+    );
+    const traded = withTrades(two.context, [
+      binWith(two, { 'large-': 1, 'rest-': 1 }, 0),
+      binWith(two, { 'small-': 1, 'less-': 1 }, 1),
+    ]);
+    expect(traded.map(({ price }) => price)).toEqual([20, 20]);
+    expect(faultsOf(two.context, traded)).toEqual([]);
+  });
+
   test('nodes stay as they are where no rule decides how many there are', () => {
     const plain = packingOf(podsOf('pod-', 3, asking(1, 1)), { types });
     const bins = onePerNode(plain);

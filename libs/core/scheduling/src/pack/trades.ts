@@ -1,9 +1,10 @@
-import { at } from '@dovetail/core-invariant';
+import { at, float64At } from '@dovetail/core-invariant';
 
-import { copyOf, putKind, settle } from './bins.js';
+import { copyOf, putKind, ruleRoom, settle } from './bins.js';
 import { allowedIn } from './fill.js';
 import type { Kind } from './kinds.js';
 import type { PackBin, PackContext, Target } from './packing.js';
+import { type Slot, type Slots, slotsOf } from './slots.js';
 
 /**
  * The trades after which a node must have become cheaper. More trades make more nodes cheaper and
@@ -11,15 +12,16 @@ import type { PackBin, PackContext, Target } from './packing.js';
  */
 const tradesMax = 6;
 /**
- * A node is tried if what it must give away is worth at most this share of what it saves. On the
- * diverse mix of 1,000 pods 0.5 saves 1.5 % of the price, and 1.1 saves 1.9 % in three times the
- * time.
+ * The rounds over all nodes. In each, a node is tried if what it must give away is worth at most
+ * this share of what it saves. Nodes that lack least come first, because later ones use up room
+ * that they would need.
  */
-const shareMax = 0.75;
-/** Rounds over all nodes. The trades of one round may allow others in the next. */
-const roundsMax = 4;
+const shares = [0.75, 0.9, 1.1, 1.1] as const;
 /** Comparisons for each pod of the packing: about a millisecond for 1,000 pods. */
-const visitsPerPod = 100;
+const visitsPerPod = 150;
+
+/** Tolerance for rounding, so that a node with just enough free room is not passed over. */
+const almost = 1 - 1e-9;
 
 /** A pod that leaves for another node, and the pod that comes back for it, if one does. */
 type Trade = { readonly other: number; readonly out: Kind; readonly back: Kind | undefined };
@@ -53,22 +55,6 @@ function nextCheaper({ state, price }: PackBin): Target | undefined {
 const mayTrade = ({ base, ports }: PackBin): boolean => base === undefined && ports.length === 0;
 
 /**
- * Returns for each kind the kinds that differ from it only in their requests. They may take each
- * other's places on any two nodes, as far as there is room.
- */
-function familiesOf(kinds: readonly Kind[]): readonly (readonly Kind[])[] {
-  const families = new Map<string, Kind[]>();
-  return kinds.map((kind) => {
-    if (kind.ports.length > 0) return [];
-    const text = `${kind.rule} ${kind.shape.id}`;
-    const family = families.get(text) ?? [];
-    families.set(text, family);
-    family.push(kind);
-    return family;
-  });
-}
-
-/**
  * Trades pods between nodes, so that nodes become cheaper. A node gives pods away, or gives larger
  * ones for smaller ones, until it fits a cheaper type. The others take them into their free room,
  * and stay as they are.
@@ -76,16 +62,16 @@ function familiesOf(kinds: readonly Kind[]): readonly (readonly Kind[])[] {
 class Trading {
   readonly #context: PackContext;
   readonly #bins: readonly PackBin[];
-  readonly #families: readonly (readonly Kind[])[];
+  readonly #slots: Slots;
   /** The free amounts of each node, side by side in memory. */
   readonly #free: Float64Array;
   /** The amounts that the node in hand must give away; negative where it has room. */
   readonly #excess: Float64Array;
-  /** The nodes that may trade, those with most free room first. */
-  readonly #traders: readonly number[];
-  /** The nodes that hold a kind, by kind index. They may have given it away since. */
-  readonly #holders: readonly number[][];
-  /** Trades for which no node has the room: pairs of kinds, or one kind and nothing back. */
+  /** The worth of each node's free room when the round began. Trades use room up. */
+  readonly #freeWorth: Float64Array;
+  /** The nodes that may trade, those with most free room when the round began first. */
+  #traders: readonly number[] = [];
+  /** Trades for which no node has the room: a kind and a slot, or a kind and nothing back. */
   readonly #closed = new Set<number>();
   #visits: number;
 
@@ -93,31 +79,44 @@ class Trading {
     this.#context = context;
     this.#bins = bins;
     this.#visits = visitsPerPod * bins.reduce((sum, { pods }) => sum + pods, 0);
-    this.#families = familiesOf(context.kinds);
+    this.#slots = slotsOf(context);
     this.#free = new Float64Array(bins.length * context.perUnit.length);
     this.#excess = new Float64Array(context.perUnit.length);
+    this.#freeWorth = new Float64Array(bins.length);
     for (const place of bins.keys()) this.#noteFree(place);
-    this.#traders = bins
-      .map(({ room, used }, place) => ({ place, free: this.#worthAbove(room, used) }))
-      .filter(({ place }) => mayTrade(at(bins, place)))
-      .sort((a, b) => b.free - a.free)
-      .map(({ place }) => place);
-    this.#holders = context.kinds.map(() => []);
+  }
+
+  /** Puts the nodes in order for a round. */
+  #order(): void {
+    const bins = this.#bins;
+    for (const [place, { room, used }] of bins.entries())
+      this.#freeWorth[place] = this.#worthAbove(room, used);
+    this.#traders = [...bins.keys()]
+      .filter((place) => mayTrade(at(bins, place)))
+      .sort((a, b) => float64At(this.#freeWorth, b) - float64At(this.#freeWorth, a));
+    const slots = [...this.#slots.byShape.values()].flat();
+    for (const { holders } of slots) holders.length = 0;
     for (const place of this.#traders)
-      for (const kind of at(bins, place).contents.keys()) at(this.#holders, kind).push(place);
+      for (const index of at(bins, place).contents.keys()) this.#noteHolder(place, index);
+    for (const slot of slots) slot.sorted = slot.holders.length;
+  }
+
+  #noteHolder(place: number, index: number): void {
+    const slot = this.#slots.ofKind[index];
+    slot?.holders.push({ place, kind: at(this.#context.kinds, index) });
   }
 
   run(): void {
-    for (let round = 0; round < roundsMax && this.#visits > 0; round += 1) {
+    for (const shareMax of shares) {
+      if (this.#visits <= 0) return;
       this.#closed.clear();
-      let saved = 0;
-      for (const { place } of this.#hopeful()) saved += this.#shrink(place);
-      if (saved === 0) return;
+      this.#order();
+      for (const { place } of this.#hopeful(shareMax)) this.#shrink(place);
     }
   }
 
   /** Returns the nodes that lack least for a cheaper type, compared with what they would save. */
-  #hopeful(): readonly Hopeful[] {
+  #hopeful(shareMax: number): readonly Hopeful[] {
     const found: Hopeful[] = [];
     for (const place of this.#traders) {
       const bin = at(this.#bins, place);
@@ -137,17 +136,11 @@ class Trading {
     return worth;
   }
 
-  /** Makes a node cheaper as often as it can, and returns how often. */
-  #shrink(place: number): number {
+  /** Makes a node cheaper as often as it can. */
+  #shrink(place: number): void {
     const bin = at(this.#bins, place);
-    let times = 0;
-    for (
-      let target = nextCheaper(bin);
-      target !== undefined && this.#fitInto(place, target);
-      target = nextCheaper(bin)
-    )
-      times += 1;
-    return times;
+    let target = nextCheaper(bin);
+    while (target !== undefined && this.#fitInto(place, target)) target = nextCheaper(bin);
   }
 
   /** Trades until a node fits a target. If it cannot, everything stays as it was. */
@@ -168,8 +161,8 @@ class Trading {
     this.#settle(place);
     for (const { other, out, back } of done) {
       this.#settle(other);
-      at(this.#holders, out.index).push(other);
-      if (back !== undefined) at(this.#holders, back.index).push(place);
+      this.#noteHolder(other, out.index);
+      if (back !== undefined) this.#noteHolder(place, back.index);
     }
     return bin.price < price;
   }
@@ -210,28 +203,29 @@ class Trading {
   #bestTrade(place: number): Trade | undefined {
     let best: Trade | undefined;
     let [most, least] = [0, 0];
-    const consider = (out: Kind, back: Kind | undefined): void => {
+    const consider = (out: Kind, slot: Slot | undefined): void => {
       this.#visits -= 1;
-      const relief = this.#relief(out, back);
+      const relief = this.#relief(out, slot);
       if (relief <= 0 || relief < most) return;
-      const { worth } = this.#context;
-      const given =
-        (worth[out.index] as number) - (back === undefined ? 0 : (worth[back.index] as number));
+      const given = float64At(this.#context.worth, out.index) - (slot?.worth ?? 0);
       if (relief === most && given >= least) return;
-      const other =
-        back === undefined ? this.#receiver(place, out) : this.#partner(place, out, back);
-      if (other !== undefined) [best, most, least] = [{ other, out, back }, relief, given];
+      const found =
+        slot === undefined ? this.#receiver(place, out) : this.#partner(place, out, slot);
+      if (found !== undefined) [best, most, least] = [found, relief, given];
     };
     for (const index of at(this.#bins, place).contents.keys()) {
       const out = at(this.#context.kinds, index);
       consider(out, undefined);
-      for (const back of at(this.#families, index)) consider(out, back);
+      const own = this.#slots.ofKind[index];
+      if (own === undefined) continue;
+      for (const slot of this.#slots.byShape.get(out.shape.id) ?? [])
+        if (slot !== own) consider(out, slot);
     }
     return best;
   }
 
   /** Returns the worth of the excess that a trade takes away, less that of what it adds. */
-  #relief(out: Kind, back: Kind | undefined): number {
+  #relief(out: Kind, back: Slot | undefined): number {
     const { perUnit } = this.#context;
     let relief = 0;
     for (let r = 0; r < perUnit.length; r += 1) {
@@ -242,38 +236,59 @@ class Trading {
     return relief;
   }
 
-  /** Returns a node that has room for one pod in place of another of the same family. */
-  #partner(place: number, out: Kind, back: Kind): number | undefined {
-    return this.#found(out, back, at(this.#holders, back.index), (other, bin) => {
-      return other !== place && bin.contents.has(back.index);
-    });
-  }
-
-  /** Returns a node that takes one more pod of a kind. */
-  #receiver(place: number, out: Kind): number | undefined {
-    return this.#found(out, undefined, this.#traders, (other, bin) => {
-      return other !== place && allowedIn(this.#context, bin, { kind: out, target: bin }) > 0;
-    });
-  }
-
-  #found(
-    out: Kind,
-    back: Kind | undefined,
-    among: readonly number[],
-    isPartner: (other: number, bin: PackBin) => boolean,
-  ): number | undefined {
-    const pair =
-      back === undefined ? -1 - out.index : out.index * this.#families.length + back.index;
-    if (this.#closed.has(pair)) return undefined;
-    for (const other of among) {
+  /** Returns a trade with a node that has room for one pod in place of another. */
+  #partner(place: number, out: Kind, slot: Slot): Trade | undefined {
+    const key = out.index * (this.#slots.ofKind.length + 1) + slot.index;
+    if (this.#closed.has(key)) return undefined;
+    const least = (float64At(this.#context.worth, out.index) - slot.worth) * almost;
+    const { holders, sorted } = slot;
+    for (let index = 0; index < holders.length; index += 1) {
       this.#visits -= 1;
-      if (this.#hasFree(other, out, back) && isPartner(other, at(this.#bins, other))) return other;
+      const { place: other, kind: back } = at(holders, index);
+      if (float64At(this.#freeWorth, other) < least) {
+        // The others up to `sorted` have no more free room than this one.
+        index = Math.max(index, sorted - 1);
+        continue;
+      }
+      if (
+        other !== place &&
+        this.#hasFree(other, out, slot) &&
+        this.#swaps(place, other, out, back)
+      )
+        return { other, out, back };
     }
-    this.#closed.add(pair);
+    this.#closed.add(key);
     return undefined;
   }
 
-  #hasFree(place: number, out: Kind, back: Kind | undefined): boolean {
+  /** Whether hostname rules allow two pods to change places; asked before either leaves. */
+  #swaps(place: number, other: number, out: Kind, back: Kind): boolean {
+    const partner = at(this.#bins, other);
+    return (
+      partner.contents.has(back.index) &&
+      (out.rule === back.rule ||
+        (ruleRoom(this.#context, partner, out) > 0 &&
+          ruleRoom(this.#context, at(this.#bins, place), back) > 0))
+    );
+  }
+
+  /** Returns a trade with a node that takes one more pod of a kind. */
+  #receiver(place: number, out: Kind): Trade | undefined {
+    if (this.#closed.has(-1 - out.index)) return undefined;
+    const least = float64At(this.#context.worth, out.index) * almost;
+    for (const other of this.#traders) {
+      this.#visits -= 1;
+      if (float64At(this.#freeWorth, other) < least) break;
+      if (other === place || !this.#hasFree(other, out, undefined)) continue;
+      const bin = at(this.#bins, other);
+      if (allowedIn(this.#context, bin, { kind: out, target: bin }) > 0)
+        return { other, out, back: undefined };
+    }
+    this.#closed.add(-1 - out.index);
+    return undefined;
+  }
+
+  #hasFree(place: number, out: Kind, back: Slot | undefined): boolean {
     const { requests } = out;
     for (let r = 0; r < requests.length; r += 1) {
       const free = (this.#free[place * requests.length + r] as number) + amountOf(back, r);
@@ -283,8 +298,8 @@ class Trading {
   }
 }
 
-const amountOf = (kind: Kind | undefined, r: number): number =>
-  kind === undefined ? 0 : (kind.requests[r] as number);
+const amountOf = (slot: Slot | undefined, r: number): number =>
+  slot === undefined ? 0 : (slot.requests[r] as number);
 
 /**
  * Whether rules decide how many nodes there are, for most of them. Only then is there free room
