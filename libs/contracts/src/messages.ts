@@ -213,6 +213,43 @@ export type PlanRequest = {
   /** Only options cheaper than this, for replacements that must save. */
   readonly maxPriceMicrosPerHour?: number;
   readonly budgetMs: number;
+  /**
+   * The nodes that may take pods, by name. They are filled before nodes are bought. Absent: all
+   * may.
+   */
+  readonly openNodes?: readonly string[];
+  /** Present: nodes to give up are searched. Of the rest, only the budget counts. */
+  readonly search?: SearchRequest;
+};
+/** A search for nodes that can go together, with cheaper nodes for their pods. */
+export type SearchRequest = {
+  /** The claims whose nodes may go, by UID. */
+  readonly claimUids: readonly string[];
+  /** Whether Spot nodes may be bought for Spot nodes. */
+  readonly spotToSpot: boolean;
+  /** The least saving of a command. */
+  readonly savingMinMicrosPerHour: number;
+  /** The same in millionths of the price before. */
+  readonly savingMinPpm: number;
+};
+/** Nodes that can go together. */
+export type FoundCommand = {
+  /** Their claims, by UID: one at least. */
+  readonly claimUids: readonly string[];
+  /** The nodes that take pods of them, by name. */
+  readonly openNodes: readonly string[];
+  /** The number of nodes that are bought. */
+  readonly nodesIn: number;
+  readonly savedMicrosPerHour: number;
+};
+/** The result of a search. */
+export type SearchReply = {
+  /** The most saving per disruption first. Invariant: no node is in two of them. */
+  readonly commands: readonly FoundCommand[];
+  /** False: the time of the search was over, or commands are left out. */
+  readonly complete: boolean;
+  /** The plans that were made. */
+  readonly tries: number;
 };
 /** A what-if plan, and the position of the state feed that it is based on. */
 export type PlanReply = {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 
+import { present } from '@dovetail/core-invariant';
 import { type Bus, BusError, Stopper } from '@dovetail/core-ports';
 import { memoryBus, MemoryBusServer } from '@dovetail/sim-bus';
 import { virtualClock } from '@dovetail/sim-clock';
@@ -20,6 +21,7 @@ import {
   publishState,
   publishVerdict,
   requestPlan,
+  requestSearch,
   servePlanner,
   streamName,
   streamSpecs,
@@ -28,6 +30,7 @@ import {
   workBatches,
   workPlans,
 } from '../index.js';
+import { sampleFound, sampleSearchRequest } from '../testing/sample-searches.js';
 import {
   sampleBatch,
   sampleDecision,
@@ -297,6 +300,27 @@ describe('the planner', () => {
       timeoutMs: 1_000,
     });
     expect(Buffer.from(raw.payload).toString()).toMatch(/malformed-request/);
+  });
+  test('searches, and a solver of an earlier release says so by its answer', async () => {
+    const search = present(sampleSearchRequest.search, 'the sample searches');
+    const times = { budgetMs: 500, timeoutMs: 1_000 };
+    const asked: unknown[] = [];
+    const former = new Stopper();
+    const plain = Promise.resolve({ ok: true, reply: sampleReply } as const);
+    void servePlanner(channel, () => plain, former);
+    expect(await requestSearch(channel, search, times)).toMatchObject({ code: 'not-served' });
+    former.abort();
+    void servePlanner(
+      channel,
+      (_mode, request) => {
+        asked.push(request);
+        return Promise.resolve({ ok: true, found: sampleFound });
+      },
+      stop,
+    );
+    expect(await requestSearch(channel, search, times)).toEqual({ ok: true, found: sampleFound });
+    expect(asked).toEqual([{ ...sampleSearchRequest, budgetMs: 500 }]);
+    expect(await ask()).toMatchObject({ ok: false, code: 'malformed-answer' });
   });
   test('an answer that is too large lies in parts', async () => {
     const unplaced = Array.from({ length: 30_000 }, (_, index) => ({

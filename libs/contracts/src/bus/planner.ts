@@ -11,7 +11,7 @@ import {
 } from '../codec/index.js';
 import { headersFor } from '../headers.js';
 import { limits } from '../limits.js';
-import type { PlanReply, PlanRequest } from '../messages.js';
+import type { Decoded, PlanReply, PlanRequest, SearchReply, SearchRequest } from '../messages.js';
 import { type PlannerMode, subjects } from '../subjects.js';
 import { type Channel, collectBlob, contentId, postBlob } from './channel.js';
 
@@ -24,6 +24,14 @@ export type PlannerOutcome =
   | { readonly ok: false; readonly code: string; readonly message: string };
 
 /**
+ * The outcome of a search. A refusal has a stable code: those of a plan, and `not-served` by a
+ * solver of an earlier release.
+ */
+export type SearchOutcome =
+  | { readonly ok: true; readonly found: SearchReply }
+  | Extract<PlannerOutcome, { readonly ok: false }>;
+
+/**
  * Asks a solver. Rejects with BusError: `no-responders` without a solver, `timeout` when none
  * answers in time.
  */
@@ -33,6 +41,46 @@ export async function requestPlan(
   request: PlanRequest,
   options: { readonly timeoutMs: number },
 ): Promise<PlannerOutcome> {
+  const decoded = await ask(channel, mode, request, options);
+  if (!decoded.ok) return malformed(decoded);
+  switch (decoded.value.kind) {
+    case 'refusal':
+      return refused(decoded.value);
+    case 'reply':
+      return { ok: true, reply: decoded.value.reply };
+    case 'found':
+      return malformed({ field: 'outcome', reason: 'it answers a search' });
+    case 'blob': {
+      const whole = await collectBlob(channel, decoded.value.blob);
+      if (!whole.ok) return malformed(whole);
+      const reply = decodePlanReply(whole.value);
+      return reply.ok ? { ok: true, reply: reply.value } : malformed(reply);
+    }
+  }
+}
+
+/** Asks a solver to search. Rejects as `requestPlan` does. */
+export async function requestSearch(
+  channel: Channel,
+  search: SearchRequest,
+  options: { readonly budgetMs: number; readonly timeoutMs: number },
+): Promise<SearchOutcome> {
+  const { budgetMs } = options;
+  const request = { podUids: [], withoutNodes: [], budgetMs, search };
+  const decoded = await ask(channel, 'plan', request, options);
+  if (!decoded.ok) return malformed(decoded);
+  if (decoded.value.kind === 'refusal') return refused(decoded.value);
+  if (decoded.value.kind === 'found') return { ok: true, found: decoded.value.found };
+  const message = 'this solver is of a release that does not search';
+  return { ok: false, code: 'not-served', message };
+}
+
+async function ask(
+  channel: Channel,
+  mode: PlannerMode,
+  request: PlanRequest,
+  options: { readonly timeoutMs: number },
+): Promise<Decoded<PlannerAnswer>> {
   const payload = encodePlanRequest(request);
   const headers = headersFor({
     id: contentId(channel.hash, payload),
@@ -44,18 +92,18 @@ export async function requestPlan(
     timeoutMs: options.timeoutMs,
     headers,
   });
-  const decoded = decodePlannerAnswer(answer.payload);
-  if (!decoded.ok) return malformed(decoded);
-  if (decoded.value.kind === 'refusal')
-    return { ok: false, code: decoded.value.code, message: decoded.value.message };
-  if (decoded.value.kind === 'reply') return { ok: true, reply: decoded.value.reply };
-  const whole = await collectBlob(channel, decoded.value.blob);
-  if (!whole.ok) return malformed(whole);
-  const reply = decodePlanReply(whole.value);
-  return reply.ok ? { ok: true, reply: reply.value } : malformed(reply);
+  return decodePlannerAnswer(answer.payload);
 }
 
-const malformed = (wrong: { readonly field: string; readonly reason: string }): PlannerOutcome => ({
+type Refused = Extract<PlannerOutcome, { readonly ok: false }>;
+
+const refused = ({ code, message }: Pick<Refused, 'code' | 'message'>): Refused => ({
+  ok: false,
+  code,
+  message,
+});
+
+const malformed = (wrong: { readonly field: string; readonly reason: string }): Refused => ({
   ok: false,
   code: 'malformed-answer',
   message: `the solver's answer cannot be read: ${wrong.field}: ${wrong.reason}`,
@@ -67,7 +115,7 @@ const malformed = (wrong: { readonly field: string; readonly reason: string }): 
  */
 export async function servePlanner(
   channel: Channel,
-  handler: (mode: PlannerMode, request: PlanRequest) => Promise<PlannerOutcome>,
+  handler: (mode: PlannerMode, request: PlanRequest) => Promise<PlannerOutcome | SearchOutcome>,
   stop: StopSignal,
 ): Promise<void> {
   const serve = (mode: PlannerMode): Promise<void> =>
@@ -82,7 +130,7 @@ export async function servePlanner(
 async function answerTo(
   channel: Channel,
   payload: Uint8Array,
-  handler: (request: PlanRequest) => Promise<PlannerOutcome>,
+  handler: (request: PlanRequest) => Promise<PlannerOutcome | SearchOutcome>,
 ): Promise<Uint8Array> {
   const request = decodePlanRequest(payload);
   if (!request.ok)
@@ -98,8 +146,12 @@ async function answerTo(
   }
 }
 
-async function fitting(channel: Channel, outcome: PlannerOutcome): Promise<PlannerAnswer> {
+async function fitting(
+  channel: Channel,
+  outcome: PlannerOutcome | SearchOutcome,
+): Promise<PlannerAnswer> {
   if (!outcome.ok) return { kind: 'refusal', code: outcome.code, message: outcome.message };
+  if ('found' in outcome) return { kind: 'found', found: outcome.found };
   const bytes = encodePlanReply(outcome.reply);
   if (bytes.length <= limits.messageBytesMax) return { kind: 'reply', reply: outcome.reply };
   return { kind: 'blob', blob: await postBlob(channel, bytes) };

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
 import { sampleNode, samplePod } from '../testing/sample-objects.js';
+import { sampleFound, sampleOpenRequest, sampleSearchRequest } from '../testing/sample-searches.js';
 import {
   sampleBatch,
   sampleCatalog,
@@ -62,7 +63,12 @@ describe('every message survives the wire', () => {
       ok: true,
       value: sampleRequest,
     });
-    for (const request of [sampleRequest, sampleJointRequest])
+    const searching = [
+      sampleOpenRequest,
+      { ...sampleOpenRequest, openNodes: [] },
+      sampleSearchRequest,
+    ];
+    for (const request of [sampleRequest, sampleJointRequest, ...searching])
       expect(decodePlanRequest(encodePlanRequest(request))).toEqual({ ok: true, value: request });
     for (const reply of [sampleReply, sampleJointReply])
       expect(decodePlanReply(encodePlanReply(reply))).toEqual({ ok: true, value: reply });
@@ -70,6 +76,7 @@ describe('every message survives the wire', () => {
       { kind: 'reply', reply: sampleReply },
       { kind: 'refusal', code: 'not-ready', message: 'm' },
       { kind: 'blob', blob: { id: 'x', parts: 2, bytes: 9 } },
+      { kind: 'found', found: sampleFound },
     ] as const) {
       expect(decodePlannerAnswer(encodePlannerAnswer(answer))).toEqual({ ok: true, value: answer });
     }

@@ -1,20 +1,13 @@
 import { classCatalog, unavailableOffering } from './catalog.js';
 import { decision } from './decision.js';
 import { entry } from './entry.js';
-import {
-  blobManifest,
-  pendingBatch,
-  plan,
-  planMessage,
-  plannerAnswer,
-  planReply,
-  planRequest,
-} from './plan.js';
+import { pendingBatch, plan, planMessage } from './plan.js';
+import { blobManifest, plannerAnswer, planReply, planRequest } from './planner.js';
 import { stateRecord } from './state.js';
 import { wire } from './wire.js';
 
 export { EncodeError, type Entry } from './entry.js';
-export type { BlobManifest, PlannerAnswer } from './plan.js';
+export type { BlobManifest, PlannerAnswer } from './planner.js';
 
 // Every message of `proto/dovetail/v1` that travels on its own. `encodeX` throws EncodeError for a
 // value that the message cannot carry. `decodeX` never throws: it names the wrong field and its
@@ -51,7 +44,7 @@ export const { encode: encodeUnavailableOffering, decode: decodeUnavailableOffer
   wire.UnavailableOffering,
   unavailableOffering,
 );
-/** A what-if request, from the reaper to a solver. */
+/** A what-if request or a search, from the reaper to a solver. */
 export const { encode: encodePlanRequest, decode: decodePlanRequest } = entry(
   'PlanRequest',
   wire.PlanRequest,
@@ -63,7 +56,7 @@ export const { encode: encodePlanReply, decode: decodePlanReply } = entry(
   wire.PlanReply,
   planReply,
 );
-/** A solver's whole answer: reply, refusal or manifest. */
+/** A solver's whole answer: reply, refusal, manifest or the result of a search. */
 export const { encode: encodePlannerAnswer, decode: decodePlannerAnswer } = entry(
   'PlannerAnswer',
   wire.PlannerAnswer,

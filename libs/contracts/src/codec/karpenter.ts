@@ -209,6 +209,7 @@ export const nodeClass = message<NodeClass>(
     amiSelectorTerms: list(amiSelector),
     role: optional(text),
     instanceProfile: optional(text),
+    launchTemplateName: optional(text),
     userData: optional(text),
     tags: textMap,
     kubelet,

@@ -4,8 +4,6 @@ import {
   type PendingBatch,
   type PlanCause,
   type PlanMessage,
-  type PlanReply,
-  type PlanRequest,
   type ReplacedNode,
   replacedNodes,
   type Replacement,
@@ -210,13 +208,18 @@ export const plan: Codec<Plan> = {
 
 type Pending = Omit<Extract<PlanCause, { kind: 'pending' }>, 'kind'>;
 const pendingCause = message<Pending>({ group: name, round: name });
-const lone = message<Omit<Replacement, 'others'>>({ nodeName: name, nodeUid: name, reason: text });
+/** One node that goes. */
+export const lone = message<Omit<Replacement, 'others'>>({
+  nodeName: name,
+  nodeUid: name,
+  reason: text,
+});
 const jointNodes = message<{ readonly nodes: readonly ReplacedNode[]; readonly reason: string }>({
   nodes: list(message<ReplacedNode>({ nodeName: name, nodeUid: name })),
   reason: text,
 });
 /** Several nodes. Readers of earlier releases must not take them for the first one alone. */
-const joint: Codec<Replacement> = {
+export const joint: Codec<Replacement> = {
   write: (value) => jointNodes.write({ nodes: replacedNodes(value), reason: value.reason }),
   read: (from) => {
     const { nodes, reason: why } = jointNodes.read(from);
@@ -232,7 +235,8 @@ const commandCause: Codec<Required<Pick<ReplacementCause, 'command'>> & Replacem
   write: (value) => ({ ...(joint.write(value) as Wire), ...(command.write(value) as Wire) }),
   read: (from) => ({ ...joint.read(from), ...command.read(from) }),
 };
-const isJoint = ({ others = [] }: Replacement): boolean => others.length > 0;
+/** Whether several nodes go. */
+export const isJoint = ({ others = [] }: Replacement): boolean => others.length > 0;
 /** The cause is a oneof of the message itself. */
 const cause: Codec<PlanCause> = {
   write: (value) => {
@@ -282,67 +286,3 @@ export const pendingBatch = message<PendingBatch>({
   cutAtMs: int,
   youngestMs: int,
 });
-const requestRest = message<Omit<PlanRequest, 'commit'>>({
-  podUids: list(name),
-  withoutNodes: list(name),
-  maxPriceMicrosPerHour: optional(int),
-  budgetMs: int,
-});
-const commits = message<{ commit?: Omit<Replacement, 'others'>; jointCommit?: Replacement }>({
-  commit: optional(lone),
-  jointCommit: optional(joint),
-});
-/** A request to plan without a batch. */
-export const planRequest: Codec<PlanRequest> = {
-  write: ({ commit, ...rest }) => {
-    const written = requestRest.write(rest) as Wire;
-    if (commit === undefined) return written;
-    const field = isJoint(commit) ? { jointCommit: commit } : { commit };
-    return { ...written, ...(commits.write(field) as Wire) };
-  },
-  read: (from) => {
-    const { commit, jointCommit = commit } = commits.read(from);
-    return {
-      ...requestRest.read(from),
-      ...(jointCommit === undefined ? {} : { commit: jointCommit }),
-    };
-  },
-};
-/** The plan that answers a request. */
-export const planReply = message<PlanReply>(
-  { planId: name, plan, statePosition: streamPosition, replacedNodeUids: optional(list(name)) },
-  ['replacedNodeUids'],
-);
-
-/** The place of a message that is too large to be sent whole. */
-export type BlobManifest = { readonly id: string; readonly parts: number; readonly bytes: number };
-/** The manifest of a message that travels in parts. */
-export const blobManifest = message<BlobManifest>({ id: name, parts: uint, bytes: int });
-
-/**
- * A solver's answer on the wire: the reply, a refusal with a code, or the place of a large reply.
- */
-export type PlannerAnswer =
-  | { readonly kind: 'reply'; readonly reply: PlanReply }
-  | { readonly kind: 'refusal'; readonly code: string; readonly message: string }
-  | { readonly kind: 'blob'; readonly blob: BlobManifest };
-const refusal = message<{ readonly code: string; readonly message: string }>({
-  code: name,
-  message: text,
-});
-/** A solver's answer: a reply, a refusal, or the manifest of a large reply. */
-export const plannerAnswer: Codec<PlannerAnswer> = {
-  write: (value) => {
-    if (value.kind === 'reply') return { reply: planReply.write(value.reply) };
-    return value.kind === 'refusal'
-      ? { refusal: refusal.write(value) }
-      : { blob: blobManifest.write(value.blob) };
-  },
-  read: (from) => {
-    const set = from as Wire;
-    if (Object.hasOwn(set, 'reply')) return { kind: 'reply', reply: planReply.read(set['reply']) };
-    if (Object.hasOwn(set, 'refusal')) return { kind: 'refusal', ...refusal.read(set['refusal']) };
-    if (Object.hasOwn(set, 'blob')) return { kind: 'blob', blob: blobManifest.read(set['blob']) };
-    throw new Malformed('outcome is unset, or newer than this build (known: reply, refusal, blob)');
-  },
-};

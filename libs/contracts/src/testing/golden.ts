@@ -10,6 +10,7 @@ import { compareText } from '@dovetail/core-kube-model';
 
 import * as codec from '../codec/index.js';
 import type { Decoded } from '../messages.js';
+import * as searches from './sample-searches.js';
 import * as samples from './samples.js';
 
 const goldenRoot = join(import.meta.dirname, '..', '..', '..', '..', 'tests', 'golden');
@@ -44,6 +45,9 @@ const bytesOfSamples = (): readonly (readonly [string, Uint8Array])[] => [
   ['unavailable-full', codec.encodeUnavailableOffering(samples.sampleUnavailable)],
   ['request-commit', codec.encodePlanRequest(samples.sampleRequest)],
   ['request-joint-commit', codec.encodePlanRequest(samples.sampleJointRequest)],
+  ['request-open-nodes', codec.encodePlanRequest(searches.sampleOpenRequest)],
+  ['request-search', codec.encodePlanRequest(searches.sampleSearchRequest)],
+  ['answer-found', codec.encodePlannerAnswer({ kind: 'found', found: searches.sampleFound })],
   [
     'answer-joint-reply',
     codec.encodePlannerAnswer({ kind: 'reply', reply: samples.sampleJointReply }),

@@ -190,6 +190,7 @@ export const sampleClass: NodeClass = {
   ],
   role: 'node-role',
   instanceProfile: 'profile',
+  launchTemplateName: 'mine',
   userData: '#!/bin/sh\n',
   tags: { cost: 'a' },
   kubelet: {

@@ -1,0 +1,120 @@
+import type {
+  FoundCommand,
+  PlanReply,
+  PlanRequest,
+  Replacement,
+  SearchReply,
+  SearchRequest,
+} from '../messages.js';
+import {
+  type Codec,
+  flag,
+  int,
+  list,
+  Malformed,
+  message,
+  name,
+  optional,
+  text,
+  uint,
+  type Wire,
+  within,
+} from './fields.js';
+import { isJoint, joint, lone, plan } from './plan.js';
+import { streamPosition } from './values.js';
+
+const searchRequest = message<SearchRequest>({
+  claimUids: list(name),
+  spotToSpot: flag,
+  savingMinMicrosPerHour: int,
+  savingMinPpm: int,
+});
+const requestRest = message<Omit<PlanRequest, 'commit'>>({
+  podUids: list(name),
+  withoutNodes: list(name),
+  maxPriceMicrosPerHour: optional(int),
+  budgetMs: int,
+  openNodes: optional(within('items', list(name))),
+  search: optional(searchRequest),
+});
+const commits = message<{ commit?: Omit<Replacement, 'others'>; jointCommit?: Replacement }>({
+  commit: optional(lone),
+  jointCommit: optional(joint),
+});
+/** A request to plan without a batch. */
+export const planRequest: Codec<PlanRequest> = {
+  write: ({ commit, ...rest }) => {
+    const written = requestRest.write(rest) as Wire;
+    if (commit === undefined) return written;
+    const field = isJoint(commit) ? { jointCommit: commit } : { commit };
+    return { ...written, ...(commits.write(field) as Wire) };
+  },
+  read: (from) => {
+    const { commit, jointCommit = commit } = commits.read(from);
+    return {
+      ...requestRest.read(from),
+      ...(jointCommit === undefined ? {} : { commit: jointCommit }),
+    };
+  },
+};
+/** The plan that answers a request. */
+export const planReply = message<PlanReply>(
+  { planId: name, plan, statePosition: streamPosition, replacedNodeUids: optional(list(name)) },
+  ['replacedNodeUids'],
+);
+const foundCommand = message<FoundCommand>({
+  claimUids: list(name),
+  openNodes: list(name),
+  nodesIn: uint,
+  savedMicrosPerHour: int,
+});
+const searchReply = message<SearchReply>({
+  commands: list(foundCommand),
+  complete: flag,
+  tries: int,
+});
+
+/** The place of a message that is too large to be sent whole. */
+export type BlobManifest = { readonly id: string; readonly parts: number; readonly bytes: number };
+/** The manifest of a message that travels in parts. */
+export const blobManifest = message<BlobManifest>({ id: name, parts: uint, bytes: int });
+
+/**
+ * A solver's answer on the wire: the reply, a refusal with a code, the place of a large reply, or
+ * the result of a search.
+ */
+export type PlannerAnswer =
+  | { readonly kind: 'reply'; readonly reply: PlanReply }
+  | { readonly kind: 'refusal'; readonly code: string; readonly message: string }
+  | { readonly kind: 'blob'; readonly blob: BlobManifest }
+  | { readonly kind: 'found'; readonly found: SearchReply };
+const refusal = message<{ readonly code: string; readonly message: string }>({
+  code: name,
+  message: text,
+});
+/** A solver's answer: a reply, a refusal, the manifest of a large reply, or a search's result. */
+export const plannerAnswer: Codec<PlannerAnswer> = {
+  write: (value) => {
+    switch (value.kind) {
+      case 'reply':
+        return { reply: planReply.write(value.reply) };
+      case 'refusal':
+        return { refusal: refusal.write(value) };
+      case 'blob':
+        return { blob: blobManifest.write(value.blob) };
+      case 'found':
+        return { found: searchReply.write(value.found) };
+    }
+  },
+  read: (from) => {
+    const set = from as Wire;
+    if (Object.hasOwn(set, 'reply')) return { kind: 'reply', reply: planReply.read(set['reply']) };
+    if (Object.hasOwn(set, 'refusal')) return { kind: 'refusal', ...refusal.read(set['refusal']) };
+    if (Object.hasOwn(set, 'blob')) return { kind: 'blob', blob: blobManifest.read(set['blob']) };
+    if (Object.hasOwn(set, 'found'))
+      return { kind: 'found', found: searchReply.read(set['found']) };
+    throw new Malformed(
+      'outcome is unset, or newer than this build (known: reply, refusal, blob, found)',
+    );
+  },
+};
