@@ -39,9 +39,9 @@ const settings = {
   consolidation: {
     env: 'CONSOLIDATION',
     flag: 'consolidation',
-    help: 'delete: under-used nodes whose pods all fit on other nodes are given up; replace: also nodes for whose pods one cheaper node can be bought; all: also several nodes together (needs the definition disruptions.dovetail.sh); none: only empty nodes are.',
+    help: 'delete: under-used nodes whose pods all fit on other nodes are given up; replace: also nodes for whose pods one cheaper node can be bought; all: also several nodes together (needs the definition disruptions.dovetail.sh); search: a solver searches the whole cluster, and several nodes may be bought for several; none: only empty nodes are.',
     fallback: 'none' as const,
-    parse: oneOf('none', 'delete', 'replace', 'all'),
+    parse: oneOf('none', 'delete', 'replace', 'all', 'search'),
   },
   consolidationMovePauseMs: {
     env: 'CONSOLIDATION_MOVE_PAUSE',
@@ -95,7 +95,8 @@ function assemble(shell: Shell<typeof settings>): Assembled {
   const cloud = { ...awsInstances(aws), ...awsInstanceStatuses(aws), ...awsAccount(aws) };
   const leadership = shell.leadership(kube);
   const around = { bus, clock, log, metrics, vitals, hash: systemHash, leadership };
-  const deps = { kube, urgentKube: shell.watched(api.urgent), cloud, ...around };
+  const { serverClock } = api;
+  const deps = { kube, urgentKube: shell.watched(api.urgent), serverClock, cloud, ...around };
   const service = createReaper(
     { ...deps, ...queueOf(aws, given.interruptionQueue) },
     { clusterName, ...configOf(shell.settings) },

@@ -1,4 +1,9 @@
-import type { MalformedMessage, PendingBatch, PlanRequest } from '@dovetail/contracts';
+import type {
+  MalformedMessage,
+  PendingBatch,
+  PlanRequest,
+  SearchRequest,
+} from '@dovetail/contracts';
 import type { FollowEvent } from '@dovetail/core-ports';
 
 import type { PlanRules } from './settings.js';
@@ -13,6 +18,12 @@ export type Question =
       readonly budgetMs: number;
     }
   | { readonly kind: 'request'; readonly id: number; readonly request: PlanRequest }
+  | {
+      readonly kind: 'search';
+      readonly id: number;
+      readonly request: SearchRequest;
+      readonly budgetMs: number;
+    }
   /**
    * The worker answers once the mirror has changed since its last answer, after `waitMs` at the
    * latest.

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { MalformedMessage } from '@dovetail/contracts';
 import { type Clock, type DebugState, type Log, stackOf, type Vitals } from '@dovetail/core-ports';
 import type { Bound } from '@dovetail/core-scheduling';
-import type { EnginePort, Solved } from '@dovetail/service-solver';
+import type { EnginePort, Searched, Solved } from '@dovetail/service-solver';
 
 import type { Answer, Notice, Question, WorkerData } from './protocol.js';
 import type { PlanRules } from './settings.js';
@@ -60,6 +60,8 @@ export function workerEngine(options: WorkerOptions): WorkerEngine {
       (await line.ask((id) => ({ kind: 'batch', id, batch, budgetMs }))) as Solved,
     solveRequest: async (request) =>
       (await line.ask((id) => ({ kind: 'request', id, request }))) as Solved,
+    search: async (request, budgetMs) =>
+      (await line.ask((id) => ({ kind: 'search', id, request, budgetMs }))) as Searched,
     proveBound: async (planId, msMax) =>
       (await line.ask((id) => ({ kind: 'bound', id, planId, msMax }))) as Bound | undefined,
     changed: async (waitMs) => void (await line.ask((id) => ({ kind: 'changed', id, waitMs }))),

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 
 import { highsSolver, timeBoxed } from '@dovetail/adapter-highs';
@@ -30,7 +30,8 @@ const engine = new SolverEngine({
   pause: async (ms) => setTimeout(ms),
   onMalformed: (malformed) => parentPort?.postMessage({ malformed } satisfies Notice),
 });
-const port = inThread(engine, systemClock);
+// Questions that have come meanwhile are read in the turn of the event loop between two plans.
+const port = inThread(engine, systemClock, async () => setImmediate());
 
 parentPort?.on('message', (question: Question) => {
   switch (question.kind) {
@@ -42,6 +43,8 @@ parentPort?.on('message', (question: Question) => {
       return void answer(question.id, () => port.solveBatch(question.batch, question.budgetMs));
     case 'request':
       return void answer(question.id, () => port.solveRequest(question.request));
+    case 'search':
+      return void answer(question.id, () => port.search(question.request, question.budgetMs));
     case 'bound':
       return void answer(question.id, () => port.proveBound(question.planId, question.msMax));
     case 'changed':

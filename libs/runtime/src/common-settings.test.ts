@@ -1,6 +1,6 @@
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 
-import { type AwsPlace, awsPlaceOf, awsSettings } from './common-settings.js';
+import { type AwsPlace, awsPlaceOf, awsSettings, commonSettings } from './common-settings.js';
 import { readSettings } from './settings.js';
 
 const arn = 'arn:aws:iam::111122223333:role/dovetail';
@@ -43,4 +43,23 @@ describe('the connection to AWS', () => {
   ])('%s=%s is refused', (name, value) =>
     expect(() => placeOf({ [name]: value })).toThrow(new RegExp(`${name}\\) is "${value}": give `)),
   );
+});
+
+describe('a test clock', () => {
+  const env = { CLUSTER_NAME: 'lab', NATS_URL: 'nats://n', TEST_CLOCK_FILE: '/tmp/clock' };
+  const read = () =>
+    readSettings({ name: 'reaper', purpose: 'x' }, commonSettings, { env, args: [] });
+  afterEach(() => {
+    delete process.env['KUBERNETES_SERVICE_HOST'];
+  });
+
+  test('is followed outside of a cluster', () =>
+    expect(read()).toMatchObject({ kind: 'run', settings: { testClockFile: '/tmp/clock' } }));
+
+  test('is refused in a cluster, where it would end every node as expired', () => {
+    process.env['KUBERNETES_SERVICE_HOST'] = '10.0.0.1';
+    expect(read).toThrow(
+      /TEST_CLOCK_FILE\) is "\/tmp\/clock": leave it out: this process runs in a/,
+    );
+  });
 });

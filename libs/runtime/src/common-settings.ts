@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 
 import { absoluteUrl } from './cluster-settings.js';
+import { logLevels } from './log.js';
 import {
   awsRegion,
   listenHost,
@@ -82,7 +83,14 @@ export const commonSettings = {
     flag: 'log-level',
     help: 'debug, info, warn or error.',
     fallback: 'info' as const,
-    parse: oneOf('debug', 'info', 'warn', 'error'),
+    parse: oneOf(...logLevels),
+  }),
+  logLevelFile: setting({
+    env: 'LOG_LEVEL_FILE',
+    flag: 'log-level-file',
+    help: 'Path of a file with a level, such as a key of a mounted ConfigMap. It is read again every few seconds and wins over LOG_LEVEL while it is there; none: LOG_LEVEL counts.',
+    fallback: '',
+    parse: text,
   }),
   replicaName: setting({
     env: 'REPLICA_NAME',

@@ -27,7 +27,7 @@ export type LeaseOptions = {
   readonly clock: Clock;
   /**
    * A time in milliseconds that no one sets. Ages are measured by it alone, so that a step of the
-   * clock neither prolongs nor ends a term. Absent: the clock's, for tests under a virtual one.
+   * clock neither prolongs nor ends an epoch. Absent: the clock's, for tests under a virtual one.
    */
   readonly monotonicMs?: () => number;
   readonly namespace: string;

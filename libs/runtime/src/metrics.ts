@@ -1,8 +1,5 @@
-import type { Metrics } from '@dovetail/core-ports';
+import type { MetricDefinition, MetricDefinitions, Metrics } from '@dovetail/core-ports';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-
-/** A metric's HELP text and, for a histogram, its buckets. */
-export type MetricDefinition = { readonly help: string; readonly buckets?: readonly number[] };
 
 /**
  * Seconds, in the spirit of Karpenter's histograms: fine below a second, coarse up to ten minutes.
@@ -23,10 +20,10 @@ type SeriesConfig = {
 /** The series of a registry by name. Each is made at its first use. */
 class SeriesByName {
   readonly #registry: Registry;
-  readonly #definitions: Readonly<Record<string, MetricDefinition>>;
+  readonly #definitions: MetricDefinitions;
   readonly #series = new Map<string, Series>();
 
-  constructor(registry: Registry, definitions: Readonly<Record<string, MetricDefinition>>) {
+  constructor(registry: Registry, definitions: MetricDefinitions) {
     this.#registry = registry;
     this.#definitions = definitions;
   }
@@ -38,8 +35,9 @@ class SeriesByName {
   ): S {
     const known = this.#series.get(name);
     if (known !== undefined) return known as S;
-    const help = this.#definitions[name]?.help ?? name.replaceAll('_', ' ');
-    const labelNames = Object.keys(labels);
+    const { help = name.replaceAll('_', ' '), labels: declared = [] }: Partial<MetricDefinition> =
+      this.#definitions[name] ?? {};
+    const labelNames = [...new Set([...declared, ...Object.keys(labels)])];
     const made = make({ name, help, labelNames, registers: [this.#registry] });
     this.#series.set(name, made);
     return made;
@@ -47,10 +45,10 @@ class SeriesByName {
 }
 
 /**
- * Prometheus metrics. A name keeps the kind and labels of its first use. A clash is a bug and
- * throws.
+ * Prometheus metrics. A name keeps the kind of its first use, and the labels of its definition and
+ * of its first use. A clash is a bug and throws.
  */
-export function createMetrics(definitions: Readonly<Record<string, MetricDefinition>> = {}): {
+export function createMetrics(definitions: MetricDefinitions = {}): {
   readonly metrics: Metrics;
   readonly render: () => Promise<string>;
   readonly contentType: string;

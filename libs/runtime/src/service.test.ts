@@ -1,6 +1,6 @@
 import { afterAll, afterEach, describe, expect, jest, test } from '@jest/globals';
 
-import { runMain, runToEnd } from './service.js';
+import { exitOnUncaught, runMain, runToEnd } from './service.js';
 import { SettingsError } from './settings.js';
 
 describe('the end of a main', () => {
@@ -74,3 +74,30 @@ describe('the end of a service', () => {
     expect(stopped).toBe(true);
   });
 });
+
+test.each(['unhandledRejection', 'uncaughtException'] as const)(
+  'an error that nothing caught (%s) ends the process with 1 and a line in the log',
+  (event) => {
+    const exit = jest.spyOn(process, 'exit').mockImplementation(() => undefined as never);
+    const lines: string[] = [];
+    const quiet = (): void => undefined;
+    const error = (name: string, message: string): void => void lines.push(`${name}: ${message}`);
+    const listeners = (): readonly ((thrown: unknown) => void)[] =>
+      process.listeners(event as 'uncaughtException') as ((thrown: unknown) => void)[];
+    const before = listeners();
+    exitOnUncaught({ debug: quiet, info: quiet, warn: quiet, error });
+    try {
+      for (const listener of listeners())
+        if (!before.includes(listener)) listener(new Error('lost'));
+      expect(lines).toEqual([
+        `${event === 'uncaughtException' ? 'uncaught-exception' : 'unhandled-rejection'}: an error was not caught, the service ends: lost`,
+      ]);
+      expect(exit.mock.calls).toEqual([[1]]);
+    } finally {
+      exit.mockRestore();
+      for (const name of ['unhandledRejection', 'uncaughtException'])
+        for (const listener of process.listeners(name as 'uncaughtException').slice(-1))
+          process.removeListener(name, listener);
+    }
+  },
+);

@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 import { describe, expect, test } from '@jest/globals';
 
 import {
@@ -54,6 +57,13 @@ describe('settings', () => {
 
   test('a flag that does not exist is refused by name', () => {
     expect(() => read({}, '--clutser-name', 'x')).toThrow(/clutser-name/);
+  });
+
+  test('--version prints the name of the program and the version of the package', () => {
+    const root = JSON.parse(
+      readFileSync(join(import.meta.dirname, '../../../package.json'), 'utf8'),
+    ) as { readonly version: string };
+    expect(read({}, '--version')).toEqual({ kind: 'help', text: `launcher ${root.version}\n` });
   });
 
   test('help names every flag, variable and default', () => {

@@ -2,6 +2,8 @@ import { parseArgs } from 'node:util';
 
 import { messageOf } from '@dovetail/core-ports';
 
+import { version } from './version.js';
+
 /**
  * One setting of a service. Its value comes from the flag, else the environment variable, else the
  * default.
@@ -30,7 +32,7 @@ export class SettingsError extends Error {
   override readonly name = 'SettingsError';
 }
 
-/** The result of reading the command line: the settings, or the help text to print. */
+/** The result of reading the command line: the settings, or the help or version to print. */
 export type Invocation<T> =
   { readonly kind: 'run'; readonly settings: T } | { readonly kind: 'help'; readonly text: string };
 
@@ -45,6 +47,7 @@ export function readSettings<S extends Record<string, Setting<unknown>>>(
 ): Invocation<SettingsOf<S>> {
   const flags = flagsOf(table, from.args);
   if (flags['help'] === true) return { kind: 'help', text: helpText(program, table) };
+  if (flags['version'] === true) return { kind: 'help', text: `${program.name} ${version}\n` };
   const problems: string[] = [];
   const settings: Record<string, unknown> = {};
   for (const [name, setting] of Object.entries(table)) {
@@ -64,7 +67,10 @@ function flagsOf(
   table: Record<string, Setting<unknown>>,
   args: readonly string[],
 ): Record<string, string | boolean | undefined> {
-  const options: Record<string, { type: 'string' | 'boolean' }> = { help: { type: 'boolean' } };
+  const options: Record<string, { type: 'string' | 'boolean' }> = {
+    help: { type: 'boolean' },
+    version: { type: 'boolean' },
+  };
   for (const setting of Object.values(table)) options[setting.flag] = { type: 'string' };
   try {
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: false }).values;

@@ -1,15 +1,24 @@
 import { randomBytes } from 'node:crypto';
 
 import type { KubeEvent } from '@dovetail/core-kube-model';
-import type { Clock, KubeApi, Log, Metrics, Service } from '@dovetail/core-ports';
+import type {
+  Clock,
+  KubeApi,
+  Log,
+  MetricDefinitions,
+  Metrics,
+  Service,
+} from '@dovetail/core-ports';
 
 import { tellingCauses } from './cause-events.js';
 import { offsetClock, systemClock } from './clock.js';
 import { serveHealth } from './health.js';
+import { watchHeldLoop } from './held-loop.js';
 import { namedFailures, type NamedKube } from './kube-failures.js';
 import { type LeaseLeadership, leaseLeadership } from './lease.js';
 import { createLog, type LogLevel } from './log.js';
-import { createMetrics, type MetricDefinition } from './metrics.js';
+import { followLogLevel } from './log-level.js';
+import { createMetrics } from './metrics.js';
 import { exitOnUncaught, runMain, runToEnd, stopOnSignals } from './service.js';
 import { readSettings, type Setting, type SettingsOf } from './settings.js';
 import { createVitals, type ProcessVitals } from './vitals.js';
@@ -45,11 +54,12 @@ export type Program<S extends SettingsTable> = {
   /** One clause for the help page. */
   readonly purpose: string;
   readonly settings: S;
-  readonly metrics: Readonly<Record<string, MetricDefinition>>;
+  readonly metrics: MetricDefinitions;
 };
 
 type CommonValues = {
   readonly logLevel: LogLevel;
+  readonly logLevelFile: string;
   readonly httpPort: number;
   readonly httpHost: string;
   readonly replicaName: string;
@@ -58,17 +68,18 @@ type CommonValues = {
 type LeaderValues = { readonly leaseNamespace: string; readonly leaseDurationMs: number };
 
 /** Every service may write these. The adapters and this library count them. */
-const sharedMetrics: Readonly<Record<string, MetricDefinition>> = {
-  dovetail_kubernetes_calls_total: {
-    help: 'Calls to the Kubernetes API, without watches, by the name of the call',
-  },
-  dovetail_kubernetes_failures_total: {
-    help: 'Calls to the Kubernetes API that were refused or not answered, by the name of what was logged',
+const sharedMetrics: MetricDefinitions = {
+  dovetail_event_loop_held_max_seconds: {
+    kind: 'gauge',
+    help: 'Most CPU time that one turn of the event loop took, since the last scrape',
   },
   dovetail_hung_loops: {
+    kind: 'gauge',
     help: 'Loops with a turn that has lasted longer than any healthy one; /healthz fails above 0',
   },
   dovetail_nats_failures_total: {
+    kind: 'counter',
+    labels: ['reason'],
     help: 'Failures of the connection to NATS, by the name of what was logged',
   },
 };
@@ -89,15 +100,17 @@ export function runService<S extends SettingsTable>(
     const stop = stopping.signal;
     const common = settings as unknown as CommonValues;
     const log = createLog({ service: program.name, level: common.logLevel });
+    followLogLevel(log, { file: common.logLevelFile, fallback: common.logLevel, stop });
     exitOnUncaught(log);
     const { metrics, render, contentType } = createMetrics({
       ...sharedMetrics,
       ...program.metrics,
     });
     const vitals = createVitals({ metrics });
+    const metricsText = withHeldLoop(metrics, render);
     const { service, close } = assemble(shellOf(program, settings, { log, metrics, vitals, stop }));
     const server = await serveHealth(
-      { service, vitals, metricsText: render, metricsType: contentType },
+      { service, vitals, metricsText, metricsType: contentType },
       { port: common.httpPort, host: common.httpHost, log },
     );
     stop.addEventListener('abort', () => void server.close(), { once: true });
@@ -105,6 +118,15 @@ export function runService<S extends SettingsTable>(
   };
   // Connections that were opened before a failure would keep the process, deaf to signals.
   return runMain(main, (code) => process.exit(code));
+}
+
+/** Renders the metrics with the longest hold of the event loop since the last rendering. */
+function withHeldLoop(metrics: Metrics, render: () => Promise<string>): () => Promise<string> {
+  const takeHeldMs = watchHeldLoop();
+  return () => {
+    metrics.set('dovetail_event_loop_held_max_seconds', takeHeldMs() / 1_000);
+    return render();
+  };
 }
 
 /** Returns undefined if the user asked for help, after printing it. Throws SettingsError. */

@@ -280,6 +280,8 @@ describe.each([
         await cloud.ensureInstanceProfile(profile),
       ]).toEqual(['lab_1', 'lab_1']);
       expect(await cloud.instanceProfileExists('lab_1')).toBe(true);
+      expect(await cloud.instanceProfiles('/karpenter/us-east-1/lab/')).toEqual(['lab_1']);
+      expect(await cloud.instanceProfiles('/karpenter/us-east-1/other/')).toEqual([]);
       await cloud.deleteInstanceProfile('lab_1');
       await cloud.deleteInstanceProfile('lab_1');
       expect(await cloud.instanceProfileExists('lab_1')).toBe(false);

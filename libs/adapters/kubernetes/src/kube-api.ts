@@ -12,8 +12,10 @@ import {
   type ObjectRef,
   type PodBindings,
   type PodEvictions,
+  type ServerClock,
 } from '@dovetail/core-ports';
 
+import { AnswerDates } from './answer-dates.js';
 import { kubeConfigAt } from './cluster-ca.js';
 import type { RequestPace } from './request-pacer.js';
 import { pathOf, type Rest, restOver, urgently } from './rest.js';
@@ -35,6 +37,8 @@ export type KubernetesOptions = {
   readonly log: Log;
 };
 
+type Connecting = Omit<KubernetesOptions, 'log'> & { readonly dates?: AnswerDates };
+
 /** Objects in one page of a list, as client-go's pager asks for them. */
 const pageSize = 500;
 const patchTypes = {
@@ -46,6 +50,8 @@ const patchTypes = {
 type PacedKubeApi = KubeApi & {
   /** The same API under the same limit; its requests go before all others that wait. */
   readonly urgent: KubeApi;
+  /** The server's clock, as its answers show it. */
+  readonly serverClock: ServerClock;
 };
 
 /**
@@ -53,18 +59,21 @@ type PacedKubeApi = KubeApi & {
  * KubeError without a cluster.
  */
 export function connectKubernetes(options: KubernetesOptions): PacedKubeApi {
-  const rest = restOf(options);
-  return { ...kubeApiOver(rest, options.log), urgent: kubeApiOver(urgently(rest), options.log) };
+  const serverClock = new AnswerDates();
+  const rest = restOf({ ...options, dates: serverClock });
+  const urgent = kubeApiOver(urgently(rest), options.log);
+  return { ...kubeApiOver(rest, options.log), urgent, serverClock };
 }
 
 /** The connection that the options name. */
-export function restOf(options: KubernetesOptions): Rest {
+export function restOf(options: Connecting): Rest {
   const config = kubeConfigAt(options.kubeconfigPath);
-  const { timeoutMs = 30_000, pace, mayWrite } = options;
+  const { timeoutMs = 30_000, pace, mayWrite, dates } = options;
   return restOver(config, {
     timeoutMs,
     ...(pace === undefined ? {} : { pace }),
     ...(mayWrite === undefined ? {} : { mayWrite }),
+    ...(dates === undefined ? {} : { dates }),
   });
 }
 

@@ -5,6 +5,7 @@ import { kubeResources, LeadershipLost } from '@dovetail/core-ports';
 import { describe, expect, test } from '@jest/globals';
 import { KubeConfig } from '@kubernetes/client-node';
 
+import { AnswerDates } from './answer-dates.js';
 import { codeOf, pathOf, restOver, type RestRequest } from './rest.js';
 
 describe('the path of a request', () => {
@@ -49,6 +50,26 @@ describe('an HTTP status', () => {
   ] as const)('%i with %j means %s', (status, body, code) =>
     expect(codeOf(status, body)).toBe(code),
   );
+});
+
+test('every answer, also a refusal, tells the clock of the server', async () => {
+  const server = createServer((_request, response) => {
+    response.setHeader('date', 'Thu, 01 Jan 2026 12:00:00 GMT').setHeader('connection', 'close');
+    response.writeHead(404).end('{"reason":"NotFound"}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const config = new KubeConfig();
+  const cluster = { name: 'c', server: `http://127.0.0.1:${String(port)}`, skipTLSVerify: true };
+  config.loadFromClusterAndUser(cluster, { name: 'u' });
+  const wallMs = (): number => Date.UTC(2026, 0, 1, 11, 58);
+  const dates = new AnswerDates({ wallMs, monotonicMs: () => 0 });
+  const rest = restOver(config, { timeoutMs: 5_000, dates });
+  await expect(rest.json({ method: 'GET', path: '/api/v1/nodes/a' })).rejects.toMatchObject({
+    code: 'not-found',
+  });
+  expect(dates.aheadMs()).toBe(-120_000);
+  await new Promise((resolve) => server.close(resolve));
 });
 
 describe('a process that lost its Lease while its requests waited for their turn', () => {

@@ -9,6 +9,7 @@ import {
 import type { KubeConfig } from '@kubernetes/client-node';
 import { type Dispatcher, request as ask } from 'undici';
 
+import type { AnswerDates } from './answer-dates.js';
 import { Connections } from './connections.js';
 import { defaultPace, type RequestPace, RequestPacer, type Urgency } from './request-pacer.js';
 
@@ -49,6 +50,8 @@ export type RestOptions = {
    * while another replica became the leader. Leases and Events do not ask. Absent: it always may.
    */
   readonly mayWrite?: () => boolean;
+  /** Learns the server's clock from its answers. */
+  readonly dates?: AnswerDates;
 };
 
 /**
@@ -69,6 +72,7 @@ export function restOver(config: KubeConfig, options: RestOptions): Rest {
     const { headers, dispatcher } = await connections.to(request.kind ?? 'request');
     if (isLeadersWrite(request) && options.mayWrite?.() === false)
       throw new LeadershipLost(`${request.method} ${request.path}: another replica may lead`);
+    const answered = options.dates?.begin();
     const response = await ask(urlOf(server, request), {
       method: request.method,
       dispatcher,
@@ -82,6 +86,7 @@ export function restOver(config: KubeConfig, options: RestOptions): Rest {
         { cause },
       );
     });
+    answered?.(response.headers.date);
     if (response.statusCode < 200 || response.statusCode > 299)
       throw await errorOf(request, response);
     return response;

@@ -111,6 +111,37 @@ test.each([
   expect(events).toEqual(['name-a', 'synced', 'name-b', 'gone a', 'synced']);
 });
 
+/** The most events that came in one turn of the event loop. */
+async function mostInATurn(script: Parameters<typeof scripted>[0], count: number): Promise<number> {
+  const { rest } = scripted(script, []);
+  const watch = { resource: kubeResources.pods, project: () => '' };
+  const inTurn = new Map<number, number>();
+  let turn = 0;
+  let ticking = setImmediate(function tick() {
+    turn += 1;
+    ticking = setImmediate(tick);
+  });
+  let events = 0;
+  for await (const _event of watchResource(rest, silent, watch, new Stopper())) {
+    inTurn.set(turn, (inTurn.get(turn) ?? 0) + 1);
+    if ((events += 1) === count) break;
+  }
+  clearImmediate(ticking);
+  return Math.max(...inTurn.values());
+}
+
+describe('a turn of the event loop takes in', () => {
+  const many = Array.from({ length: 500 }, (_, index) => `pod-${index}`);
+  test('at most 50 objects of a list', async () => {
+    expect(await mostInATurn([many.map((uid) => object(uid))], 500)).toBe(50);
+  });
+
+  test('at most 50 changes, even if all of them came at once', async () => {
+    const chunk = many.map((uid) => line('ADDED', object(uid))).join('');
+    expect(await mostInATurn([[], [chunk]], 501)).toBeLessThanOrEqual(51);
+  });
+});
+
 describe('a server whose etcd was restored from a backup', () => {
   const tooLarge = 'Timeout: Too large resource version: 200, current: 100';
   const causes = [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }];

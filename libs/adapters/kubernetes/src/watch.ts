@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 
 import {
   KubeError,
@@ -32,6 +32,12 @@ type Identity = { readonly name: string; readonly namespace?: string };
 
 /** Objects in one page of a list, as client-go's pager asks for them. */
 const pageSize = 500;
+/**
+ * Objects that a watch takes in one turn of the event loop. Node.js reads up to 2 MB of a socket in
+ * one turn, which is hundreds of pods; a pod takes a service about 0.2 ms. More objects would hold
+ * up Lease renewals and probes, fewer would cost a turn each.
+ */
+const objectsPerTurn = 50;
 /**
  * The wait after a failure doubles from the first to the longest: quick after a hiccup, and gentle
  * on a server that is down.
@@ -125,7 +131,7 @@ async function* listAll<T>(
     });
     if (version === '' && isBehind(page.metadata.resourceVersion, reached))
       yield { kind: 'restored' };
-    for (const object of page.items) {
+    for await (const object of inTurns(page.items)) {
       const uid = remember(known, object);
       seen.add(uid);
       yield { kind: 'set', value: options.project(object) };
@@ -166,7 +172,7 @@ async function* follow<T>(
   const timer = setTimeout(() => silence.abort(), silenceMaxMs);
   const body = await openWatch(rest, options, from, AbortSignal.any([signal, silence.signal]));
   try {
-    for await (const line of linesOf(body)) {
+    for await (const line of inTurns(linesOf(body))) {
       timer.refresh();
       const event = eventOf(line);
       if (event === undefined) continue;
@@ -219,6 +225,16 @@ function changeOf<T>(
   const identity = known.get(uid) ?? { name: event.object.metadata.name };
   known.delete(uid);
   return { kind: 'gone', uid, ...identity };
+}
+
+/** The same items. Other work of the process gets its turn after each `objectsPerTurn` of them. */
+async function* inTurns<T>(items: Iterable<T> | AsyncIterable<T>): AsyncGenerator<T> {
+  let taken = 0;
+  for await (const item of items) {
+    yield item;
+    taken += 1;
+    if (taken % objectsPerTurn === 0) await nextTurn();
+  }
 }
 
 async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {

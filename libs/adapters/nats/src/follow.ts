@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 import type { FollowEvent, FollowFrom, Log, StopSignal } from '@dovetail/core-ports';
 import type { Msg, MsgHdrs, NatsConnection } from '@nats-io/transport-node';
 
@@ -36,6 +38,13 @@ const silenceMs = 3_500;
  * misses none.
  */
 const resumeWithinMs = 5 * 60_000;
+
+/**
+ * Messages that a follower takes in one turn of the event loop. Node.js reads up to 2 MB of a
+ * socket in one turn, which is thousands of messages. More would hold up Lease renewals and probes,
+ * fewer would cost a turn each.
+ */
+const messagesPerTurn = 50;
 
 /** How a session ended: it resumes where it was, or everything is read again. */
 type SessionEnd = { readonly resume: true } | { readonly resume: false; readonly reason: string };
@@ -176,6 +185,7 @@ class Session {
       } else {
         if (delivery.consumerSequence !== this.#consumerSequence + 1) return resume;
         yield* this.#message(item, delivery);
+        if (delivery.consumerSequence % messagesPerTurn === 0) await nextTurn();
       }
       if (this.#memory.isPurged())
         return { resume: false, reason: `stream ${this.#plan.stream} was purged` };

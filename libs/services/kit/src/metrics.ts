@@ -1,31 +1,77 @@
-/** The metrics that the kit writes, with their help texts; every service that uses it has them. */
-export const kitMetrics: Readonly<Record<string, { readonly help: string }>> = {
-  dovetail_bus_errors_total: { help: 'Calls to the bus that failed and are repeated' },
+import type { MetricDefinitions } from '@dovetail/core-ports';
+
+/** The metrics of an `Outbox`. */
+export const outboxMetrics: MetricDefinitions = {
+  dovetail_bus_errors_total: {
+    kind: 'counter',
+    labels: ['what'],
+    help: 'Calls to the bus that failed and are repeated',
+  },
   dovetail_decisions_dropped_total: {
+    kind: 'counter',
     help: 'Messages that were not published: too many waited, or the bus can never take them',
   },
+};
+
+/** The metric of an `EventRecorder`. */
+export const eventMetrics: MetricDefinitions = {
   dovetail_events_dropped_total: {
+    kind: 'counter',
     help: 'Kubernetes Events that were not written because too many were waiting',
   },
+};
+
+/** The metrics of a service that calls the API server: of its watches, and of its other calls. */
+export const kubeMetrics: MetricDefinitions = {
+  dovetail_kubernetes_calls_total: {
+    kind: 'counter',
+    labels: ['call'],
+    help: 'Calls to the Kubernetes API, without watches, by the name of the call',
+  },
+  dovetail_kubernetes_failures_total: {
+    kind: 'counter',
+    labels: ['reason'],
+    help: 'Calls to the Kubernetes API that were refused (kubernetes-denied) or not answered (kubernetes-unreachable), by the name of what was logged',
+  },
   dovetail_resource_not_served_total: {
+    kind: 'counter',
+    labels: ['resource'],
     help: 'Resources that the API server does not serve (a CRD is not installed), by plural',
   },
-  dovetail_unreadable_objects_total: { help: 'Objects that could not be read, by kind' },
-  dovetail_watch_errors_total: { help: 'Watches that failed and were begun again, by plural' },
+  dovetail_unreadable_objects_total: {
+    kind: 'counter',
+    labels: ['kind'],
+    help: 'Objects that could not be read, by kind',
+  },
+  dovetail_watch_errors_total: {
+    kind: 'counter',
+    labels: ['resource'],
+    help: 'Watches that failed and were begun again, by plural',
+  },
 };
 
 /** The metrics of a `FeedMirror`. */
-export const feedMetrics: Readonly<Record<string, { readonly help: string }>> = {
-  dovetail_state_published_total: { help: 'Objects published to the state feed, by kind' },
-  dovetail_state_refused_total: { help: 'Objects that cannot be published as they are' },
+export const feedMetrics: MetricDefinitions = {
+  dovetail_state_published_total: {
+    kind: 'counter',
+    labels: ['kind'],
+    help: 'Objects published to the state feed, by kind',
+  },
+  dovetail_state_refused_total: {
+    kind: 'counter',
+    help: 'Objects that cannot be published as they are',
+  },
   dovetail_state_repaired_total: {
+    kind: 'counter',
     help: 'Objects that the stream had lost, or held too long, and that were published again',
   },
 };
 
 /** The metric of messages that could not be read, for services that follow a stream. */
-export const malformedMetrics: Readonly<Record<string, { readonly help: string }>> = {
+export const malformedMetrics: MetricDefinitions = {
   dovetail_malformed_messages_total: {
+    kind: 'counter',
+    labels: ['message', 'field'],
     help: 'Messages that could not be read, by message and field',
   },
 };

@@ -108,3 +108,31 @@ describe('a NodeClaim that a person creates without a pool', () => {
     expect(self.twin.instances.all()).toEqual([]);
   });
 });
+
+describe('a copy of a claim, as `kubectl get` and `apply` make it', () => {
+  test('does not become the owner of the node that joins for its original', async () => {
+    await launching();
+    // EC2 gets the tag with the claim's name only once the claim has registered.
+    self.twin.gate.fail({ action: 'ec2:CreateTags', code: 'RequestLimitExceeded', times: 1_000 });
+    await applied('mine', { resources: { requests: { cpu: '1' } } });
+    const paired = await self.until('an instance', async () => {
+      const found = await self.kube.get({ resource: nodeClaims, name: 'mine' });
+      return found?.metadata.annotations?.['dovetail.sh/instance-id'] !== undefined && found;
+    });
+    const { annotations = {}, labels = {}, finalizers = [] } = paired.metadata;
+    // Ages are compared by the second.
+    await self.advance(1_000);
+    await self.kube.create(nodeClaims, {
+      metadata: { name: 'a-copy', annotations, labels, finalizers },
+      spec: paired['spec'],
+    });
+    const [node] = await self.until('a registered node', async () => {
+      const found = await self.kube.list(nodes);
+      return found.some((each) => each.metadata.labels?.['karpenter.sh/registered']) && found;
+    });
+    await self.advance(120_000);
+    expect(node?.metadata.ownerReferences?.map(({ name }) => name)).toEqual(['mine']);
+    const copy = await self.kube.get({ resource: nodeClaims, name: 'a-copy' });
+    expect(copy !== undefined && conditionsIn(copy)).toEqual([]);
+  });
+});

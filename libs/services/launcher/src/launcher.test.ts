@@ -75,6 +75,8 @@ describe('from a plan to running pods', () => {
       providerID: expect.stringMatching(/^aws:\/\/\/us-west-2[ab]\/i-/),
       imageID: expect.stringMatching(/^ami-/),
     });
+    // A launched claim needs of its intent only the id: the request is many kilobytes.
+    expect(claim?.metadata.annotations?.['dovetail.sh/launch-intent']).toMatch(/^[0-9a-f]{64}$/);
     expect(node?.metadata.labels).toMatchObject({
       'karpenter.sh/nodepool': 'general',
       'karpenter.sh/registered': 'true',

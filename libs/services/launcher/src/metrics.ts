@@ -1,4 +1,11 @@
-import { feedMetrics, kitMetrics, malformedMetrics } from '@dovetail/service-kit';
+import type { MetricDefinitions } from '@dovetail/core-ports';
+import {
+  eventMetrics,
+  feedMetrics,
+  kubeMetrics,
+  malformedMetrics,
+  outboxMetrics,
+} from '@dovetail/service-kit';
 
 /** Buckets of durations in seconds, for work that takes milliseconds to half a minute. */
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30];
@@ -7,55 +14,102 @@ const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30];
  * Every metric of the launcher with its help text and buckets: Karpenter's names where the meaning
  * is the same.
  */
-export const launcherMetrics: Readonly<
-  Record<string, { readonly help: string; readonly buckets?: readonly number[] }>
-> = {
-  ...kitMetrics,
-  ...malformedMetrics,
+export const launcherMetrics: MetricDefinitions = {
+  ...eventMetrics,
   ...feedMetrics,
+  ...kubeMetrics,
+  ...malformedMetrics,
+  ...outboxMetrics,
   dovetail_admission_round_seconds: {
+    kind: 'histogram',
     help: 'Time from taking plans to publishing their verdicts',
     buckets: seconds,
   },
   dovetail_admission_bins_total: {
+    kind: 'counter',
+    labels: ['outcome', 'code'],
     help: 'Bins judged, by outcome and, for refusals, the first reason code',
   },
   dovetail_pods_held_total: {
+    kind: 'counter',
     help: 'Times that a pod got no further node, because those that were bought for it did not run it',
   },
-  dovetail_pools_not_usable_total: { help: 'Times that a pool became unusable, by reason' },
+  dovetail_pools_not_usable_total: {
+    kind: 'counter',
+    labels: ['reason'],
+    help: 'Times that a pool became unusable, by reason',
+  },
   dovetail_claims_voided_total: {
+    kind: 'counter',
     help: 'Claims taken back: made by a deposed launcher, or naming pods that another claim names',
   },
   dovetail_claims_delayed_total: {
+    kind: 'counter',
     help: 'NodeClaims that the API server asked to make later (429)',
   },
   dovetail_create_fleet_seconds: {
+    kind: 'histogram',
     help: 'Duration of CreateFleet calls, with the wait for a token',
     buckets: seconds,
   },
-  dovetail_create_fleet_failures_total: { help: 'CreateFleet calls that failed, by code' },
+  dovetail_create_fleet_failures_total: {
+    kind: 'counter',
+    labels: ['code', 'aws_code'],
+    help: 'CreateFleet calls that failed, by code',
+  },
   dovetail_instances_launched_total: {
+    kind: 'counter',
+    labels: ['instance_type', 'zone', 'capacity_type'],
     help: 'Instances launched, by type, zone and capacity type',
   },
   dovetail_placements_total: {
+    kind: 'counter',
+    labels: ['outcome'],
     help: 'Pods of bins: bound, broken (no longer fit), refused by the API server; and nodes that opened at their deadline',
   },
   dovetail_nodes_overdue_total: {
-    help: 'Nodes that registered and did not become usable in time; their pods are planned again',
+    kind: 'counter',
+    labels: ['nodepool'],
+    help: 'Nodes that registered and did not become usable in 15 min; their pods are planned again',
   },
   dovetail_capacity_difference_bytes: {
+    kind: 'gauge',
+    labels: ['instance_type', 'image_id'],
     help: 'Allocatable memory of nodes beyond what was planned of their type and image, as learnt',
   },
   dovetail_catalog_refused_total: {
+    kind: 'counter',
+    labels: ['code'],
     help: 'Catalogs of node classes that the bus refused for their size, by code',
   },
-  dovetail_discovery_failures_total: { help: 'Discoveries that failed, by what was asked' },
-  karpenter_nodeclaims_created_total: { help: 'NodeClaims created, by reason and pool' },
-  karpenter_nodeclaims_disrupted_total: { help: 'NodeClaims given up, by reason' },
+  dovetail_discovery_failures_total: {
+    kind: 'counter',
+    labels: ['what'],
+    help: 'Discoveries that failed, by what was asked',
+  },
+  karpenter_nodeclaims_created_total: {
+    kind: 'counter',
+    labels: ['reason', 'nodepool', 'min_values_relaxed'],
+    help: 'NodeClaims created, by reason and pool',
+  },
+  karpenter_nodeclaims_disrupted_total: {
+    kind: 'counter',
+    labels: ['reason', 'nodepool', 'capacity_type'],
+    help: 'NodeClaims that were disrupted, by reason, pool and capacity type',
+  },
   karpenter_cloudprovider_instance_launch_failures_total: {
+    kind: 'counter',
+    labels: ['zone', 'zone_id', 'capacity_type', 'reason'],
     help: 'Offerings that a fleet could not launch, by reason',
   },
-  karpenter_nodepools_usage: { help: 'Sum of the resources of the nodes of a pool, by resource' },
-  karpenter_nodepools_limit: { help: 'Limits of a pool, by resource' },
+  karpenter_nodepools_usage: {
+    kind: 'gauge',
+    labels: ['nodepool', 'resource_type'],
+    help: 'Sum of the resources of the nodes of a pool, by resource',
+  },
+  karpenter_nodepools_limit: {
+    kind: 'gauge',
+    labels: ['nodepool', 'resource_type'],
+    help: 'Limits of a pool, by resource',
+  },
 };

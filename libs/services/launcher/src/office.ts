@@ -24,6 +24,7 @@ const cloudOf = (office: Office, cloud: Cloud): Cloud => ({
   instancesByTag: (filters) => cloud.instancesByTag(filters),
   instancesById: (ids) => cloud.instancesById(ids),
   instanceProfileExists: (name) => cloud.instanceProfileExists(name),
+  instanceProfiles: (pathPrefix) => cloud.instanceProfiles(pathPrefix),
   ensureLaunchTemplate: whileLeading(office, (spec) => cloud.ensureLaunchTemplate(spec)),
   deleteLaunchTemplate: whileLeading(office, (name) => cloud.deleteLaunchTemplate(name)),
   createFleet: whileLeading(office, (request) => cloud.createFleet(request)),

@@ -109,9 +109,18 @@ describe('a replacement', () => {
     const { options = [], type, zone } = dear ?? {};
     const cap = Number(bought.annotations['dovetail.sh/max-price-per-hour']) * 1e6;
     expect(cap).toBe(Math.max(...options.map(({ priceMicrosPerHour }) => priceMicrosPerHour)));
-    const intent = bought.annotations['dovetail.sh/launch-intent'] ?? '';
-    for (const option of options) expect(intent).toContain(`"${option.instanceType}"`);
-    expect(intent).not.toMatch(new RegExp(`"${String(type)}","[^"]*","${String(zone)}"`));
+    const sent =
+      self.twin.fleets
+        .all()
+        .at(-1)
+        ?.input.configs.flatMap((each) => each.overrides) ?? [];
+    const zoneOf = new Map(self.twin.account.subnets.map((subnet) => [subnet.id, subnet.zone]));
+    const asked = sent.map(
+      ({ instanceType, subnetId = '' }) => `${instanceType} in ${zoneOf.get(subnetId)}`,
+    );
+    for (const option of options)
+      expect(asked).toContain(`${option.instanceType} in ${option.zone}`);
+    expect(asked).not.toContain(`${String(type)} in ${String(zone)}`);
   });
 });
 

@@ -15,6 +15,7 @@ export class LauncherReports {
   readonly #parts: Parts;
   /** The last verdict on each pod: its plan and outcome. */
   readonly #heard = new Map<string, string>();
+  #saidLast = '';
 
   constructor(deps: PodWatcherDeps, parts: Parts) {
     this.#deps = deps;
@@ -80,7 +81,10 @@ export class LauncherReports {
    * A plan that came to the launcher again is answered again, which says nothing new of its pods.
    */
   #isNews({ podUid, planId, outcome }: Verdict): boolean {
-    const said = `${planId} ${outcome}`;
+    const text = `${planId} ${outcome}`;
+    // The verdicts of a plan come in a row: one text serves them all.
+    const said = this.#saidLast === text ? this.#saidLast : text;
+    this.#saidLast = said;
     if (this.#heard.get(podUid) === said) return false;
     this.#heard.delete(podUid);
     this.#heard.set(podUid, said);

@@ -158,6 +158,29 @@ describe('batches', () => {
     expect(new Set(stage.batches.map((batch) => batch.group)).size).toBe(2);
   });
 
+  test('a pod that the bus does not take holds up no other group, and its own for ten seconds', async () => {
+    await ready();
+    for (const colour of ['red', 'blue'])
+      await stage.pool(colour, { taints: [{ key: colour, value: 'true', effect: 'NoSchedule' }] });
+    await stage.advance(20);
+    const ofPool = (colour: string): { readonly spec: object } => ({
+      spec: {
+        nodeSelector: { 'karpenter.sh/nodepool': colour },
+        tolerations: [{ key: colour, operator: 'Exists' }],
+      },
+    });
+    const refused = await stage.pod('red-1', { ...ofPool('red'), unschedulable: false });
+    stage.isRefused = (subject) => subject === subjects.state(clusterName, 'pod', refused);
+    await stage.unschedulable('red-1');
+    const red = await stage.pod('red-2', ofPool('red'));
+    const blue = await stage.pod('blue', ofPool('blue'));
+    await stage.advance(500);
+    expect(stage.batches.map(({ podUids }) => podUids)).toEqual([[blue]]);
+    await stage.advance(11_000);
+    expect(stage.batches.map(({ podUids }) => podUids)).toContainEqual([red]);
+    expect(stage.said('batch-incomplete')).not.toEqual([]);
+  });
+
   test('nothing is batched before every watch has seen everything', async () => {
     await begin({ crds: (file) => !file.includes('nodeclaims') });
     stage.watcher(1);

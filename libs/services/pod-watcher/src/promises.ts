@@ -22,9 +22,10 @@ export class Promises {
   readonly #published = new Map<string, Promised>();
   /**
    * The promises that name a pod, by its UID. A look at the pods that wait then costs nothing for
-   * those that run: the promises of 5,000 nodes name 50,000 pods.
+   * those that run: the promises of 5,000 nodes name 50,000 pods. Lists, because nearly all have
+   * one member, and a set of one takes 200 bytes.
    */
-  readonly #byPod = new Map<string, Set<Promised>>();
+  readonly #byPod = new Map<string, readonly Promised[]>();
   readonly #admittedMs = new Map<string, number>();
   readonly #isNode: (uid: string) => boolean;
 
@@ -106,18 +107,15 @@ export class Promises {
     // A value of its own: another holder may give the same one.
     const own = { ...promise };
     held.set(holderUid, own);
-    for (const podUid of own.podUids) {
-      const naming = this.#byPod.get(podUid);
-      if (naming === undefined) this.#byPod.set(podUid, new Set([own]));
-      else naming.add(own);
-    }
+    for (const podUid of own.podUids)
+      this.#byPod.set(podUid, [...(this.#byPod.get(podUid) ?? []), own]);
   }
 
   #unname(promise: Promised): void {
     for (const podUid of promise.podUids) {
-      const naming = this.#byPod.get(podUid);
-      naming?.delete(promise);
-      if (naming?.size === 0) this.#byPod.delete(podUid);
+      const left = (this.#byPod.get(podUid) ?? []).filter((other) => other !== promise);
+      if (left.length === 0) this.#byPod.delete(podUid);
+      else this.#byPod.set(podUid, left);
     }
   }
 }

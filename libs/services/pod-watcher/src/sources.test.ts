@@ -38,6 +38,7 @@ test('pods that are equal in a part have it once in memory', () => {
   const labelsOf = (name: string) => {
     const read = source?.project({
       metadata: { name, uid: name, resourceVersion: '1', labels: { app: 'web' } },
+      spec: { nodeName: 'n' },
     });
     const [state] = read?.ok === true ? read.states : [];
     return state?.kind === 'pod' ? state.value.labels : undefined;

@@ -14,6 +14,7 @@ import {
   csiNodeOf,
   daemonSetOf,
   EqualParts,
+  isBound,
   managedAnnotations,
   namespaceOf,
   nodeOf,
@@ -117,7 +118,7 @@ export const sourcesFor = (
   one(kubeResources.persistentVolumeClaims, 'pvc', pvcOf),
   one(kubeResources.storageClasses, 'storageclass', storageClassOf),
   one(kubeResources.csiNodes, 'csinode', csiNodeOf),
-  one(kubeResources.pods, 'pod', equalParts.reading(podOf)),
+  one(kubeResources.pods, 'pod', equalParts.reading(podOf, isBound)),
 ];
 
 /**

@@ -13,10 +13,10 @@ export type ReaperConfig = {
   readonly nodeRepair: boolean;
   /**
    * `delete`: nodes whose pods all fit on others are given up. `replace`: also nodes for whose pods
-   * one cheaper node can be bought. `all`: also several nodes together. `none`: only empty nodes
-   * are.
+   * one cheaper node can be bought. `all`: also several nodes together. `search`: a solver searches
+   * the whole cluster, and several nodes may be bought for several. `none`: only empty nodes are.
    */
-  readonly consolidation: 'none' | 'delete' | 'replace' | 'all';
+  readonly consolidation: 'none' | 'delete' | 'replace' | 'all' | 'search';
   /** Whether a Spot node replaces a Spot node: Karpenter's gate SpotToSpotConsolidation. */
   readonly spotToSpot: boolean;
   readonly disruption: DisruptionConfig;
@@ -36,6 +36,12 @@ type DisruptionConfig = RetirementLimits & {
    * all nodes for the time until a change counts.
    */
   readonly passPauseMs: number;
+  /**
+   * If our clock differs by more from the API server's, no node ends for its age or its rest. It
+   * trades an alarm that nobody needs, as NTP keeps clocks within a second, for nodes that end this
+   * much too early. A Lease of 15 s bears as much.
+   */
+  readonly clockDifferenceMsMax: number;
   /**
    * The time that a solver has to improve the plan of a what-if. It trades the price of the
    * replacement for the place of other pods in the solver's line.
@@ -94,6 +100,13 @@ type DisruptionConfig = RetirementLimits & {
   readonly consolidationSearchMsMax: number;
   /** The longest search for nodes that can go together (Karpenter's timeout of this search). */
   readonly togetherSearchMsMax: number;
+  /**
+   * The longest search of a solver over the whole cluster. 500 nodes take it about 10 s. It trades
+   * the commands of large clusters for the time until the first is carried out.
+   */
+  readonly searchBudgetMs: number;
+  /** The shortest time between two such searches. It trades their load for the time of savings. */
+  readonly searchPauseMs: number;
   /**
    * A replacement that saves less is left, in micro-dollars an hour and as a share of the price
    * before. Karpenter takes any saving. It trades money for pods that move, and keeps small changes
@@ -203,6 +216,7 @@ export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
   disruption: {
     passIntervalMs: 10_000,
     passPauseMs: 500,
+    clockDifferenceMsMax: 10_000,
     planBudgetMs: 1_000,
     urgentPlanBudgetMs: 100,
     planTimeoutMs: 5_000,
@@ -221,6 +235,8 @@ export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
     movePauseMs: 1_800_000,
     consolidationSearchMsMax: 180_000,
     togetherSearchMsMax: 60_000,
+    searchBudgetMs: 30_000,
+    searchPauseMs: 60_000,
     replacementSavingMin: defaultSavingMin,
     drainReserveMs: 10_000,
     askAgainMs: 75_000,

@@ -4,6 +4,7 @@ import type { ReaperCluster } from './cluster/reaper-cluster.js';
 import type { ReaperConfig } from './config.js';
 import type { ReaperDeps } from './deps.js';
 import type { LiveAttachments } from './outside/attachments.js';
+import type { ClockCheck } from './outside/clock-check.js';
 import type { Instances } from './outside/instances.js';
 import type { PlanRequests } from './outside/plan-requests.js';
 
@@ -19,4 +20,5 @@ export type ReaperContext = {
   readonly instances: Instances;
   readonly attachments: LiveAttachments;
   readonly requests: PlanRequests;
+  readonly clockCheck: ClockCheck;
 };

@@ -22,6 +22,8 @@ type Story = {
   readonly replaces?: boolean;
   /** Whether several under-used nodes go together. */
   readonly together?: boolean;
+  /** Whether a solver's search finds that two nodes go for two. */
+  readonly searched?: boolean;
   readonly seconds: number;
 };
 
@@ -149,6 +151,15 @@ const stories: readonly Story[] = [
     seconds: 500,
   },
   {
+    name: 'the replacement of two nodes by two cheaper ones that a search found',
+    begin: (cluster) => twoUnderUsed(cluster),
+    happens: () => undefined,
+    nodesLeft: ['new-1', 'new-2'],
+    replacements: 2,
+    searched: true,
+    seconds: 500,
+  },
+  {
     name: 'the end of two under-used nodes together',
     begin: async (cluster) => {
       const instances = await twoUnderUsed(cluster);
@@ -183,14 +194,21 @@ async function twoUnderUsed(cluster: ReaperStage): Promise<readonly string[]> {
   return [first.instanceId, second.instanceId];
 }
 
-const configOf = ({ room, replaces, together }: Story) =>
-  together === true
-    ? ({ consolidation: 'all' } as const)
-    : replaces === true
-      ? ({ consolidation: 'replace' } as const)
-      : room === true
-        ? ({ consolidation: 'delete' } as const)
-        : {};
+const twoForTwo = ({ claimUids }: { readonly claimUids: readonly string[] }) =>
+  claimUids.length === 2
+    ? [{ claimUids, openNodes: [], nodesIn: 2, savedMicrosPerHour: 264_000 }]
+    : [];
+
+const configOf = ({ room, replaces, together, searched }: Story) =>
+  searched === true
+    ? ({ consolidation: 'search' } as const)
+    : together === true
+      ? ({ consolidation: 'all' } as const)
+      : replaces === true
+        ? ({ consolidation: 'replace' } as const)
+        : room === true
+          ? ({ consolidation: 'delete' } as const)
+          : {};
 
 /**
  * Plays a story; the first reaper dies at the given effect, another takes over three seconds later.
@@ -206,7 +224,8 @@ async function play(
     node: { cpu: '8' },
     room,
     // Two nodes of one type go only for a cheaper one.
-    ...(story.together === true ? { priceMicrosPerHour: 60_000 } : {}),
+    ...(story.together === true || story.searched === true ? { priceMicrosPerHour: 60_000 } : {}),
+    ...(story.searched === true ? { nodesIn: 2, finds: twoForTwo } : {}),
   });
   const config = configOf(story);
   const instances = await story.begin(cluster);

@@ -17,6 +17,7 @@ import type {
   Log,
   Metrics,
   PodEvictions,
+  ServerClock,
   Terminations,
   Vitals,
 } from '@dovetail/core-ports';
@@ -39,6 +40,8 @@ export type ReaperDeps = {
    * The same API for work with a deadline; its calls overtake others that wait. Absent: `kube`.
    */
   readonly urgentKube?: ReaperKube;
+  /** The API server's clock beside ours. */
+  readonly serverClock: ServerClock;
   readonly cloud: Instances & InstanceStatuses & Terminations & Account;
   /**
    * Absent: no queue is configured, and interruptions are noticed only when the instance is gone.

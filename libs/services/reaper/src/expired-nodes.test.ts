@@ -141,6 +141,48 @@ test('a pool whose nodes expire together is replaced five nodes at a time, whate
   expect([names.filter(tainted), cluster.runningInstances().length]).toEqual([[], 8]);
 });
 
+describe('a clock that differs from that of the API server', () => {
+  const hour = 3_600_000;
+  test.each([
+    ['9 s', 9_000, ['empty']],
+    ['11 s', 11_000, []],
+    ['a day', 24 * hour, []],
+    ['minus a day', -24 * hour, []],
+  ])('by %s (%d ms) lets these nodes end: %j', async (_difference, aheadMs, ended) => {
+    await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: '30s' });
+    await cluster.node('busy', { expireAfterMs: 10 * hour });
+    await cluster.scale('web', 1);
+    await cluster.pass(5);
+    await cluster.node('empty', { expireAfterMs: 10 * hour });
+    replacements({ afterMs: 10_000 });
+    const clock = { ...cluster.clock, nowMs: () => cluster.clock.nowMs() + aheadMs };
+    reap({ clock, serverClock: { aheadMs: () => aheadMs } });
+    await cluster.pass(120);
+    expect(['busy', 'empty'].filter((name) => gone(`claim-${name}`)())).toEqual(ended);
+    const said = cluster.log.entries.filter(({ name }) => name === 'clock-wrong');
+    expect(said.length).toBe(ended.length === 0 ? 1 : 0);
+  });
+
+  test('holds no interrupted node back, and the others until it is set right', async () => {
+    await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: '30s' });
+    await cluster.node('empty');
+    const { instanceId } = await cluster.node('spot', { capacityType: 'spot' });
+    // The API server has not answered yet.
+    let aheadMs: number | undefined;
+    reap({ serverClock: { aheadMs: () => aheadMs } });
+    await cluster.pass(60);
+    expect(isDeleting('claim-empty')).toBe(false);
+    aheadMs = 5 * hour;
+    cluster.twin.interrupt(instanceId);
+    expect(await cluster.pass(60, gone('claim-spot'))).toBe(true);
+    expect(isDeleting('claim-empty')).toBe(false);
+    aheadMs = 0;
+    expect(await cluster.pass(60, gone('claim-empty'))).toBe(true);
+    const said = cluster.log.entries.flatMap(({ name }) => (/^clock-/.test(name) ? [name] : []));
+    expect(said).toEqual(['clock-wrong', 'clock-right']);
+  });
+});
+
 test('expired nodes whose replacement is refused leave their turn to the next ones', async () => {
   await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
   const odd = Array.from({ length: 5 }, (_, index) => `odd-${String(index)}`);

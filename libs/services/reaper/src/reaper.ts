@@ -9,6 +9,7 @@ import type { ReaperContext } from './context.js';
 import { channelOf, type ReaperDeps, source } from './deps.js';
 import { inOffice } from './office.js';
 import { LiveAttachments } from './outside/attachments.js';
+import { ClockCheck } from './outside/clock-check.js';
 import { Instances } from './outside/instances.js';
 import { planRequestsOf } from './outside/plan-requests.js';
 import { watchCluster } from './outside/watches.js';
@@ -30,6 +31,7 @@ function contextOf(deps: ReaperDeps, config: ReaperConfig, decisionsOutbox: Outb
     instances: new Instances(deps, config.termination),
     attachments: new LiveAttachments(deps, config.termination.listGatherMs),
     requests: planRequestsOf(deps, { config, cluster }, neverStopping),
+    clockCheck: new ClockCheck(deps, config.disruption.clockDifferenceMsMax),
   };
 }
 

@@ -50,6 +50,10 @@ describe('an empty node', () => {
     expect([isDeleting('claim-n1'), tainted('n1')]).toEqual([false, false]);
     await cluster.scale('web', 0);
     await cluster.pass(28);
+    const said = cluster.log.entries.filter(({ name }) => name.startsWith('emptiness-ttl'));
+    expect(said.map(({ message }) => message.replace(/ .*TTL/, ''))).toEqual([
+      ...['Added to empty node', 'Removed from node', 'Added to empty node'],
+    ]);
     expect(isDeleting('claim-n1')).toBe(false);
     expect(await cluster.pass(20, gone('claim-n1'))).toBe(true);
   });

@@ -112,13 +112,12 @@ export class BatchPlanner {
   async #giveBack(work: Batch, error: unknown): Promise<void> {
     const { log, metrics } = this.#deps;
     const { message } = work.item;
-    const failed = error instanceof BusError ? 0 : this.#failures.add(message);
+    const isBus = error instanceof BusError;
+    const failed = isBus ? 0 : this.#failures.add(message);
     metrics.count('dovetail_solver_failures_total');
-    log.error(
-      'batch-failed',
-      `planning a batch failed (${String(failed)} times here): ${messageOf(error)}`,
-      { subject: message.subject },
-    );
+    const text = `planning a batch failed (${String(failed)} times here): ${messageOf(error)}`;
+    // A bus that fails is told of as such; the batch comes again.
+    log[isBus ? 'warn' : 'error']('batch-failed', text, { subject: message.subject });
     try {
       if (failed >= this.#config.failuresMax) await this.#end(work, failed, error);
       else await work.item.nak(failedMs * Math.max(1, failed));

@@ -25,6 +25,11 @@ export type SolverConfig = {
    */
   readonly requestBudgetMaxMs: number;
   /**
+   * The most time of a search for nodes to give up, in milliseconds, whatever the request asks for.
+   * It runs between plans of pending pods.
+   */
+  readonly searchBudgetMaxMs: number;
+  /**
    * Time for proving the bound of a plan that was sent, in milliseconds. Nothing waits for it but
    * the plan's decision. 0: decisions carry the quick bound.
    */
@@ -38,11 +43,13 @@ export type SolverConfig = {
 /**
  * The budget trades price against the time that pods wait; most of the improvement comes early. The
  * patience is far above the feed's usual delay, so that batches are not handed around needlessly.
- * The time for bounds is that of `dovetail simulate`: HiGHS answers for most plans within it.
+ * The time for bounds is that of `dovetail simulate`: HiGHS answers for most plans within it. A
+ * search of 500 nodes takes 10 s alone, and longer between batches.
  */
 export const defaultSolverConfig: SolverConfig = {
   budgetMs: 100,
   requestBudgetMaxMs: 2_000,
+  searchBudgetMaxMs: 60_000,
   boundMs: 1_000,
   patienceMs: 10_000,
   failuresMax: 3,

@@ -1,4 +1,4 @@
-import type { PendingBatch, PlanRequest } from '@dovetail/contracts';
+import type { PendingBatch, PlanRequest, SearchReply, SearchRequest } from '@dovetail/contracts';
 import { type Clock, type DebugState, type FollowEvent, neverStopping } from '@dovetail/core-ports';
 import type { Bound } from '@dovetail/core-scheduling';
 import { Wake } from '@dovetail/service-kit';
@@ -22,6 +22,11 @@ interface EnginePlanner {
   /** Plans a what-if request. Rejects when the planner fails. */
   solveRequest(request: PlanRequest): Promise<Solved>;
   /**
+   * Searches for nodes to give up, for at most `budgetMs`. Batches and requests that come meanwhile
+   * are planned first. Rejects when the planner fails.
+   */
+  search(request: SearchRequest, budgetMs: number): Promise<Searched>;
+  /**
    * Resolves with the best bound of the newest plan that is proven in `msMax`; undefined if none is
    * proven. Rejects when the prover fails.
    */
@@ -29,6 +34,13 @@ interface EnginePlanner {
   /** Resolves when the mirror has changed since the last call, or after `waitMs` at the latest. */
   changed(waitMs: number): Promise<void>;
 }
+
+/**
+ * The result of a search. `behind`: the mirror is not complete yet. `busy`: one search is under
+ * way, and a second would only make both slower.
+ */
+export type Searched =
+  { readonly kind: 'found'; readonly found: SearchReply } | { readonly kind: 'behind' | 'busy' };
 
 /** Shows how far the engine is. */
 interface EngineView {
@@ -44,9 +56,17 @@ interface EngineView {
  */
 export type EnginePort = EngineFeed & EnginePlanner & EngineView;
 
-/** The engine in this thread. The clock bounds the waits. */
-export function inThread(engine: SolverEngine, clock: Clock): EnginePort {
+/**
+ * The engine in this thread. The clock bounds the waits. A search calls `between` before each of
+ * its plans: all questions that wait are answered in it.
+ */
+export function inThread(
+  engine: SolverEngine,
+  clock: Clock,
+  between: () => Promise<void> = () => Promise.resolve(),
+): EnginePort {
   const wake = new Wake(clock);
+  const search = searchingOne(engine, between);
   const apply = (run: () => void): void => {
     run();
     wake.raise();
@@ -61,9 +81,33 @@ export function inThread(engine: SolverEngine, clock: Clock): EnginePort {
     catalog: (event) => apply(() => engine.catalog(event)),
     solveBatch: (batch, budgetMs) => ask(() => engine.solveBatch(batch, budgetMs)),
     solveRequest: (request) => ask(() => engine.solveRequest(request)),
+    search,
     proveBound: (planId, msMax) => engine.proveBound(planId, msMax),
     changed: (waitMs) => wake.wait(neverStopping, waitMs),
     ready: () => engine.ready,
     debugState: () => engine.debugState(),
+  };
+}
+
+/** Searches slice by slice, one search at a time. */
+function searchingOne(engine: SolverEngine, between: () => Promise<void>): EnginePlanner['search'] {
+  let isSearching = false;
+  const finish = async (slices: Generator<undefined, SearchReply>): Promise<SearchReply> => {
+    for (;;) {
+      const { done, value } = slices.next();
+      if (done === true) return value;
+      await between();
+    }
+  };
+  return async (request, budgetMs) => {
+    if (isSearching) return { kind: 'busy' };
+    const slices = engine.search(request, budgetMs);
+    if (slices === undefined) return { kind: 'behind' };
+    isSearching = true;
+    try {
+      return { kind: 'found', found: await finish(slices) };
+    } finally {
+      isSearching = false;
+    }
   };
 }

@@ -7,6 +7,8 @@ import {
   planIdOf,
   type PlanMessage,
   type PlanRequest,
+  type SearchReply,
+  type SearchRequest,
   stateEventOf,
 } from '@dovetail/contracts';
 import { poolKey } from '@dovetail/core-api';
@@ -23,6 +25,7 @@ import {
 
 import { Mirror } from './mirror.js';
 import { type Pause, Proofs, type Prover } from './proofs.js';
+import { searchOn } from './search.js';
 import { snapshotOf } from './snapshot.js';
 
 /** The identity and the settings of an engine. */
@@ -155,6 +158,7 @@ export class SolverEngine {
       without: new Set(request.withoutNodes),
       cause: { kind: 'replacement', ...about },
       budgetMs: request.budgetMs,
+      ...(request.openNodes === undefined ? {} : { open: new Set(request.openNodes) }),
       ...(request.maxPriceMicrosPerHour === undefined
         ? {}
         : { priceBelowMicrosPerHour: request.maxPriceMicrosPerHour }),
@@ -167,6 +171,7 @@ export class SolverEngine {
     cause: PlanCause;
     budgetMs: number;
     priceBelowMicrosPerHour?: number;
+    open?: ReadonlySet<string>;
   }): Solved {
     const startedMs = this.#options.nowMs();
     const deadlineMs = startedMs + task.budgetMs;
@@ -175,11 +180,11 @@ export class SolverEngine {
       moving: new Set(task.pods.map((pod) => pod.uid)),
       nowMs: startedMs,
     });
-    const stepsMax = Math.max(0, task.pods.length - 1) * stepsPerPod;
     const options: PlanOptions = {
       ...defaultPlanOptions,
       ...defaultSizing,
-      stepsMax,
+      stepsMax: Math.max(0, task.pods.length - 1) * stepsPerPod,
+      ...(task.open === undefined ? {} : { existingNodes: 'filled' }),
       ...this.#options.planOptions,
       shouldStop: (nodes) => this.#options.nowMs() + nodes * finishMsPerNode >= deadlineMs,
     };
@@ -199,6 +204,17 @@ export class SolverEngine {
     const id = planIdOf(this.#options.hash, draft);
     this.#proofs.keep({ planId: id, plan: made, planned: { snapshot, pods, options } });
     return { kind: 'plan', message: { id, ...draft } };
+  }
+
+  /**
+   * Searches for nodes to give up, within `budgetMs`. It yields before each plan, so that batches
+   * are planned in between. Undefined: the mirror is not complete yet.
+   */
+  search(request: SearchRequest, budgetMs: number): Generator<undefined, SearchReply> | undefined {
+    if (!this.#mirror.ready) return undefined;
+    const { nowMs, planOptions = {} } = this.#options;
+    const options = { ...defaultPlanOptions, ...defaultSizing, ...planOptions };
+    return searchOn(this.#mirror, request, { options, budgetMs, nowMs });
   }
 
   /**

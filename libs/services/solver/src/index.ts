@@ -1,6 +1,6 @@
 export { defaultSolverConfig } from './config.js';
 export { type Solved, SolverEngine } from './engine.js';
-export { type EnginePort, inThread } from './engine-port.js';
+export { type EnginePort, inThread, type Searched } from './engine-port.js';
 export { solverMetrics } from './metrics.js';
 export { Mirror } from './mirror.js';
 export { snapshotOf } from './snapshot.js';

@@ -1,30 +1,44 @@
-import { kitMetrics, malformedMetrics } from '@dovetail/service-kit';
+import type { MetricDefinitions } from '@dovetail/core-ports';
+import { malformedMetrics, outboxMetrics } from '@dovetail/service-kit';
 
 /**
  * Every metric that a solver writes, with its meaning and buckets. It has Karpenter's name if the
  * meaning is the same.
  */
-export const solverMetrics: Readonly<
-  Record<string, { readonly help: string; readonly buckets?: readonly number[] }>
-> = {
-  ...kitMetrics,
+export const solverMetrics: MetricDefinitions = {
   ...malformedMetrics,
+  ...outboxMetrics,
   dovetail_solver_classes: {
+    kind: 'histogram',
     help: 'Classes of pods in a plan',
     buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000],
   },
   dovetail_solver_failures_total: {
+    kind: 'counter',
     help: 'Batches whose planning failed and that were given back',
   },
   dovetail_solver_gap_ratio: {
+    kind: 'histogram',
     help: 'How far a plan costs above the best lower bound that was proven (0.1: 10 %), where there is one',
     buckets: [0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1],
   },
   dovetail_solver_queue_wait_seconds: {
+    kind: 'histogram',
+    labels: ['work'],
     help: 'From cutting a batch to a solver taking it, and from a request to its planning (by work)',
   },
+  dovetail_solver_search_seconds: {
+    kind: 'histogram',
+    help: 'Time of one search for nodes to give up, pending pods planned in between included',
+  },
   dovetail_solver_unplaced_total: {
+    kind: 'counter',
+    labels: ['reason'],
     help: 'Pods that a plan leaves without a place, by the first reason code',
   },
-  karpenter_scheduler_scheduling_duration_seconds: { help: 'Time of one plan' },
+  karpenter_scheduler_scheduling_duration_seconds: {
+    kind: 'histogram',
+    labels: ['controller'],
+    help: 'Time of one plan',
+  },
 };

@@ -14,10 +14,10 @@ test('pods that are equal in a part have it once in memory', () => {
         kind: 'set',
         uid,
         generation: '1.1',
-        state: { kind: 'pod', value: podValue(uid, { labels: { app: 'web' } }) },
+        state: { kind: 'pod', value: podValue(uid, { nodeName: 'n', labels: { app: 'web' } }) },
       },
     });
   const { pods } = mirror.cluster;
-  expect(pods.get('b')).toEqual(podValue('b', { labels: { app: 'web' } }));
+  expect(pods.get('b')).toEqual(podValue('b', { nodeName: 'n', labels: { app: 'web' } }));
   expect(pods.get('b')?.labels).toBe(pods.get('a')?.labels);
 });

@@ -12,7 +12,7 @@ import {
   type PromisedRoom,
   reservedNow,
 } from '@dovetail/core-cluster';
-import { EqualParts, type Pod } from '@dovetail/core-kube-model';
+import { EqualParts, isBound, type Pod } from '@dovetail/core-kube-model';
 
 import { CatalogMirror } from './catalog-mirror.js';
 
@@ -119,11 +119,10 @@ export class Mirror {
     else if (isOfCluster(state)) this.cluster.replace(state.kind, this.#compact(state));
   }
 
-  /** Pods, nodes and claims are the many. */
+  /** Pods that have a node, nodes and claims are the many that stay. */
   #compact({ kind, value }: OfCluster): OfCluster['value'] {
-    return kind === 'pod' || kind === 'node' || kind === 'claim'
-      ? this.#equalParts.of(value)
-      : value;
+    const stays = kind === 'pod' ? isBound(value) : kind === 'node' || kind === 'claim';
+    return stays ? this.#equalParts.of(value) : value;
   }
 
   #drop(kind: StateKind, uid: string): void {

@@ -4,6 +4,8 @@ import {
   type PlanRequest,
   publishPlan,
   replacedNodes,
+  type SearchOutcome,
+  type SearchRequest,
 } from '@dovetail/contracts';
 import type { StopSignal } from '@dovetail/core-ports';
 
@@ -19,6 +21,9 @@ import { tellPlan } from './plan-teller.js';
 const requestPatienceMs = 2_000;
 /** The longest wait for a change of the mirror before the engine is asked again. */
 const changeWaitMs = 100;
+
+/** Why a solver has no answer yet. */
+const behind = 'this solver has not read the state feed to its end yet';
 
 /**
  * Answers a what-if request. With `commit` in mode `plan`, it also sends the plan to the launcher
@@ -46,6 +51,24 @@ export async function answerRequest(
   void tellPlan(deps, message, about);
   const replacedNodeUids = replacedNodes(request.commit).map(({ nodeUid }) => nodeUid);
   return { ok: true, reply: { ...reply, replacedNodeUids } };
+}
+
+/** Answers a search for nodes to give up. Pending pods and what-ifs are planned before it. */
+export async function answerSearch(
+  { engine, metrics, channel }: SolverDeps,
+  request: SearchRequest,
+  budgetMs: number,
+): Promise<SearchOutcome> {
+  const askedMs = channel.clock.nowMs();
+  const searched = await engine.search(request, budgetMs);
+  if (searched.kind === 'found') {
+    const seconds = (channel.clock.nowMs() - askedMs) / 1_000;
+    metrics.observe('dovetail_solver_search_seconds', seconds);
+    return { ok: true, found: searched.found };
+  }
+  return searched.kind === 'behind'
+    ? { ok: false, code: 'not-ready', message: behind }
+    : { ok: false, code: 'busy', message: 'this solver is at work on another search' };
 }
 
 /**
@@ -80,11 +103,7 @@ const isTooEarly = (solved: Solved): boolean =>
 function refusalOf(solved: Exclude<Solved, { kind: 'plan' }>): PlannerOutcome {
   switch (solved.kind) {
     case 'behind':
-      return {
-        ok: false,
-        code: 'not-ready',
-        message: 'this solver has not read the state feed to its end yet',
-      };
+      return { ok: false, code: 'not-ready', message: behind };
     case 'unknown-pods':
       return {
         ok: false,

@@ -5,7 +5,7 @@ import { busOutbox, Decisions, untilDone } from '@dovetail/service-kit';
 import { BatchPlanner } from './batch-planner.js';
 import type { SolverConfig, SolverDeps } from './config.js';
 import type { EnginePort } from './engine-port.js';
-import { answerRequest } from './requests.js';
+import { answerRequest, answerSearch } from './requests.js';
 
 /**
  * A solver. It follows state and catalog into the engine, plans batches from the queue and answers
@@ -31,8 +31,11 @@ export function createSolver(deps: SolverDeps, config: SolverConfig): Service {
       servePlanner(
         channel,
         (mode, request) => {
-          const budgetMs = Math.min(request.budgetMs, config.requestBudgetMaxMs);
-          const { boundMs } = config;
+          const { search } = request;
+          const { boundMs, requestBudgetMaxMs, searchBudgetMaxMs } = config;
+          if (search !== undefined)
+            return answerSearch(deps, search, Math.min(request.budgetMs, searchBudgetMaxMs));
+          const budgetMs = Math.min(request.budgetMs, requestBudgetMaxMs);
           return answerRequest(telling, mode, { ...request, budgetMs }, { boundMs, stop });
         },
         stop,

@@ -4,10 +4,12 @@ import {
   DeleteInstanceProfileCommand,
   GetInstanceProfileCommand,
   IAMClient,
+  ListInstanceProfilesCommand,
   RemoveRoleFromInstanceProfileCommand,
 } from '@aws-sdk/client-iam';
 import { CloudError, type InstanceProfiles } from '@dovetail/core-ports';
 
+import { allPages } from '../calls/paging.js';
 import type { AwsSession } from '../calls/session.js';
 import { tagList } from '../calls/tags.js';
 
@@ -26,6 +28,21 @@ export function awsInstanceProfiles(session: AwsSession): InstanceProfiles {
       return name;
     },
     instanceProfileExists: async (name) => (await rolesOf(session, name)) !== undefined,
+    instanceProfiles: async (pathPrefix) => {
+      const found = await allPages(
+        (Marker) =>
+          session.calls.run('other', 'iam:ListInstanceProfiles', () =>
+            session
+              .client(IAMClient)
+              .send(new ListInstanceProfilesCommand({ PathPrefix: pathPrefix, Marker })),
+          ),
+        (page) => ({ items: page.InstanceProfiles, next: page.Marker }),
+      );
+      // Profiles are deleted by this list, so a server that ignores the prefix must not widen it.
+      return found.flatMap(({ InstanceProfileName, Path }) =>
+        Path?.startsWith(pathPrefix) ? (InstanceProfileName ?? []) : [],
+      );
+    },
     async deleteInstanceProfile(name) {
       const roles = await rolesOf(session, name);
       if (roles === undefined) return;

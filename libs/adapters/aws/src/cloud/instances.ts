@@ -31,6 +31,12 @@ const idsPerCall = 500;
  */
 const denialsMax = 4;
 
+/**
+ * Instances of one page. Its XML is read in one turn of the event loop. A page of 200 held it for
+ * 180 ms, measured. A smaller page trades calls, which are paced, for shorter turns.
+ */
+const instancesPerPage = 100;
+
 /** Instances of the account: find, tag and terminate them. */
 export const awsInstances = (session: AwsSession): Instances & InstanceTags & Terminations => ({
   instancesByTag: (filters) => describe(session, filters),
@@ -76,7 +82,7 @@ async function describe(
           .send(
             new DescribeInstancesCommand({
               Filters: filtersOf(filters),
-              MaxResults: 1000,
+              MaxResults: instancesPerPage,
               NextToken,
             }),
           ),
@@ -153,6 +159,7 @@ function instanceOf(instance: Ec2Instance): Instance | undefined {
   const { InstanceId: id, State, Placement, LaunchTime } = instance;
   const state = State?.Name;
   if (id === undefined || state === undefined) return undefined;
+  const profile = instance.IamInstanceProfile?.Arn?.split('/').at(-1);
   return {
     id,
     state,
@@ -175,6 +182,7 @@ function instanceOf(instance: Ec2Instance): Instance | undefined {
     ...(instance.PrivateDnsName === undefined || instance.PrivateDnsName === ''
       ? {}
       : { privateDnsName: instance.PrivateDnsName }),
+    ...(profile === undefined ? {} : { profile }),
     tags: tagsOf(instance.Tags),
   };
 }

@@ -1,7 +1,11 @@
 import type { StateValue } from '@dovetail/contracts';
 import { describe, expect, test } from '@jest/globals';
 
-import { contentOf, goneContent } from './feed-content.js';
+import { outside } from '../testing/outside.js';
+import { contentOf as digestOf, goneContent } from './feed-content.js';
+
+const { hash } = outside().channel;
+const contentOf = (state: StateValue): string => digestOf(state, hash);
 
 const namespace = (change: object = {}): StateValue => ({
   kind: 'namespace',
@@ -21,6 +25,13 @@ describe('the content of a state', () => {
   test('is never that of a tombstone', () => {
     expect(contentOf(namespace({ uid: '', name: '' }))).not.toBe(goneContent);
   });
+
+  test.each([
+    ['a small value', 1],
+    ['a large one', 10_000],
+  ])('takes as much room for %s', (_what, characters) =>
+    expect(contentOf(namespace({ name: 'x'.repeat(characters) }))).toHaveLength(64),
+  );
 
   test('that the wire cannot carry is a text of its own', () => {
     const bad = namespace({ name: undefined });

@@ -1,19 +1,22 @@
 import { encodeStateRecord, type StateValue } from '@dovetail/contracts';
+import type { Hash } from '@dovetail/core-ports';
 
-/** The content of a tombstone. No encoded record is equal to it: those begin with a tag byte. */
+/** The content of a tombstone. No digest is equal to it: those are 64 characters long. */
 export const goneContent = 'gone';
 
 /**
- * Returns the content of a state as text: its encoding without resourceVersion, because a change of
- * that alone changes nothing for a reader. A value that the wire cannot carry gets its own content,
- * so it is tried once.
+ * Returns the content of a state as text: a digest of its encoding without resourceVersion, because
+ * a change of that alone changes nothing for a reader. The encoding of a claim is kilobytes, and
+ * each object's content is kept as long as the object. A value that the wire cannot carry gets its
+ * own content, so it is tried once.
  */
-export function contentOf(state: StateValue): string {
+export function contentOf(state: StateValue, hash: Hash): string {
   const value =
     'resourceVersion' in state.value ? { ...state.value, resourceVersion: '' } : state.value;
   const plain = { kind: state.kind, value } as StateValue;
   try {
-    return latin1(encodeStateRecord({ kind: 'set', uid: '-', state: plain, generation: '-' }));
+    const record = { kind: 'set', uid: '-', state: plain, generation: '-' } as const;
+    return hash.sha256Hex(latin1(encodeStateRecord(record)));
   } catch (error) {
     return `not encodable: ${String(error)}`;
   }

@@ -13,7 +13,7 @@ import { BusError, type Log, messageOf, type Metrics, type StopSignal } from '@d
 
 import { Wake } from '../work/wake.js';
 import { contentOf, goneContent } from './feed-content.js';
-import { FeedLedger, type FeedPosition, kindOf, type Wanted } from './feed-ledger.js';
+import { FeedLedger, type FeedPosition, type Held, kindOf, type Wanted } from './feed-ledger.js';
 
 /** The part of the state feed that is kept equal, and under which epoch. */
 export type FeedMirrorOptions = {
@@ -62,14 +62,14 @@ export class FeedMirror {
 
   constructor(options: FeedMirrorOptions) {
     this.#options = options;
-    const { channel, epoch, kinds, significant } = options;
+    const { channel, epoch, kinds, significant = (state: StateValue) => state } = options;
     this.#work = new Wake(channel.clock);
     this.#published = new Wake(channel.clock);
     this.#ledger = new FeedLedger({
       cluster: channel.cluster,
       epoch,
       kinds,
-      contentOf: significant === undefined ? contentOf : (state) => contentOf(significant(state)),
+      contentOf: (state) => contentOf(significant(state), channel.hash),
       onDirty: () => this.#work.raise(),
     });
   }
@@ -125,6 +125,11 @@ export class FeedMirror {
     }
   }
 
+  /** Whether the stream holds the object's state, as far as it was set. */
+  isPublished(kind: StateKind, uid: string): boolean {
+    return this.#ledger.isPublished(this.#subjectOf(kind, uid));
+  }
+
   #subjectOf(kind: StateKind, uid: string): string {
     return subjects.state(this.#options.channel.cluster, kind, uid);
   }
@@ -164,7 +169,8 @@ export class FeedMirror {
       if (losses === this.#ledger.losses) this.#hold(subject, wanted, ack.sequence);
       metrics.count('dovetail_state_published_total', { kind: kindOf(wanted.record) });
     } catch (error) {
-      if (!(error instanceof BusError)) this.#refuse(subject, wanted, error);
+      const isHopeless = !(error instanceof BusError) || error.code === 'too-large';
+      if (isHopeless) this.#refuse(subject, wanted, error);
       else if (error.code === 'wrong-last-sequence') await this.#readAgain(subject, wanted);
       else this.#retryLater(subject, error);
     }
@@ -252,20 +258,21 @@ export class FeedMirror {
   }): { readonly lost: number; readonly surplus: number } {
     if (!this.#ledger.isCaughtUp) return { lost: 0, surplus: 0 };
     const lost = this.#renewLost();
-    const surplus = options.complete
-      ? this.#ledger
-          .entries()
-          .filter(
-            ([subject, { content, uid }]) =>
-              content !== goneContent &&
-              !this.#ledger.isWanted(subject) &&
-              options.isUnreadable?.(uid) !== true,
-          )
-      : [];
-    for (const [, { kind, uid }] of surplus) this.#ledger.gone(kind, uid);
+    const surplus = options.complete ? this.#surplus(options.isUnreadable) : [];
+    for (const { kind, uid } of surplus) this.#ledger.gone(kind, uid);
     if (surplus.length > 0)
       this.#options.metrics.count('dovetail_state_repaired_total', {}, surplus.length);
     return { lost, surplus: surplus.length };
+  }
+
+  /** Held values that nobody wants, except for objects that exist and cannot be read. */
+  #surplus(isUnreadable: (uid: string) => boolean = () => false): readonly Held[] {
+    const surplus: Held[] = [];
+    for (const [subject, held] of this.#ledger.entries()) {
+      const isWanted = held.content === goneContent || this.#ledger.isWanted(subject);
+      if (!isWanted && !isUnreadable(held.uid)) surplus.push(held);
+    }
+    return surplus;
   }
 
   /**

@@ -1,9 +1,11 @@
-import { Stopper } from '@dovetail/core-ports';
+import { type Clock, Stopper } from '@dovetail/core-ports';
 import { virtualClock } from '@dovetail/sim-clock';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
 import { type Again, WorkQueue } from './work-queue.js';
+
+const retries = { retryMs: 100, retryMaxMs: 1_000 };
 
 function stage(concurrency = 2) {
   const clock = virtualClock(0);
@@ -12,8 +14,7 @@ function stage(concurrency = 2) {
   const queue = new WorkQueue({
     clock,
     concurrency,
-    retryMs: 100,
-    retryMaxMs: 1_000,
+    ...retries,
     onError: (key, error, failures) => errors.push(`${key} ${String(error)} ${failures}`),
   });
   return { clock, stop, queue, errors };
@@ -92,6 +93,32 @@ describe('a work queue', () => {
     await clock.advance(100);
     await running;
     expect([looks, hasEnded]).toEqual([1, true]);
+  });
+
+  test('lets other work in between thousands of looks that wait for nothing', async () => {
+    const stop = new Stopper();
+    let [nowMs, pauses, longestMs, sinceMs] = [0, 0, 0, 0];
+    const clock: Clock = {
+      nowMs: () => nowMs,
+      sleep: (ms) => {
+        pauses += 1;
+        longestMs = Math.max(longestMs, nowMs - sinceMs);
+        sinceMs = nowMs += ms;
+        return Promise.resolve();
+      },
+    };
+    const queue = new WorkQueue({ ...retries, clock, concurrency: 10, onError: () => undefined });
+    let looks = 0;
+    for (let key = 0; key < 5_000; key += 1) queue.add(String(key));
+    await queue.run(() => {
+      nowMs += 1;
+      looks += 1;
+      if (looks === 5_000) stop.abort();
+      return Promise.resolve(undefined);
+    }, stop);
+    expect(looks).toBe(5_000);
+    expect(longestMs).toBeLessThan(100);
+    expect(pauses).toBeGreaterThanOrEqual(50);
   });
 
   const additions = fc.array(

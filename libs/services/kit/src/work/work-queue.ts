@@ -2,6 +2,7 @@ import { assert } from '@dovetail/core-invariant';
 import type { Clock, StopSignal, Vitals } from '@dovetail/core-ports';
 
 import { Schedule } from './schedule.js';
+import { Turns } from './turns.js';
 import { Wake } from './wake.js';
 
 /** The time of the next look at a key. Undefined: only after a change. */
@@ -71,9 +72,13 @@ export class WorkQueue {
     return new Set([...this.#ready, ...this.#busy]).size;
   }
 
-  /** Looks at keys until stopped; resolves when the last look has ended. */
+  /**
+   * Looks at keys until stopped; resolves when the last look has ended. Other work of the process
+   * gets its turn while many keys are ready.
+   */
   async run(look: (key: string) => Promise<Again>, stop: StopSignal): Promise<void> {
     const running = new Set<Promise<void>>();
+    let turns = new Turns(this.#options.clock);
     while (!stop.aborted) {
       for (const key of this.#take()) {
         const work = this.#lookOnce(key, look).finally(() => {
@@ -82,6 +87,9 @@ export class WorkQueue {
         });
         running.add(work);
       }
+      // Looks that wait for nothing follow each other at once: thousands would be one long turn.
+      if (this.#ready.size > 0) await turns.give(stop);
+      else turns = new Turns(this.#options.clock);
       await this.#wake.wait(stop, this.#untilNextMs());
     }
     this.#later.clear();

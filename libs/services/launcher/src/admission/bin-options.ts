@@ -2,13 +2,14 @@ import type { PlanMessage } from '@dovetail/contracts';
 import { type Pool, poolKey } from '@dovetail/core-api';
 import type { TypesByName } from '@dovetail/core-cluster';
 import { at } from '@dovetail/core-invariant';
-import { type Resources, sumResources } from '@dovetail/core-kube-model';
-import type { BinOption } from '@dovetail/core-scheduling';
+import { addResources, type Resources } from '@dovetail/core-kube-model';
+import type { BinOption, Plan } from '@dovetail/core-scheduling';
 
 import type { Ledger } from './ledger.js';
 import {
   amountOf,
   availableNow,
+  type LimitRoom,
   type OptionsLeft,
   withinLimits,
   withinPriceCap,
@@ -26,6 +27,9 @@ export class BinOptions {
     { readonly types: TypesByName; readonly left: OptionsLeft }
   >();
 
+  /** The needs after each bin of a plan, by the pool that they are of. */
+  readonly #needs = new WeakMap<Plan, Map<string, readonly Need[]>>();
+
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
   }
@@ -40,16 +44,25 @@ export class BinOptions {
     const capped = withinPriceCap(available.options, { ...pool, key });
     if (!capped.ok) return capped;
     const remaining = this.#ledger.remaining(pool);
-    const later = plan.newNodes.slice(index + 1).filter((other) => poolKey(other.pool) === key);
-    const limited = Object.keys(remaining);
     return withinLimits(capped.options, types, {
       key,
       remaining,
-      reservedForLater: sumResources(
-        later.map((other) => cheapestUse(other.options, types, limited)),
-      ),
-      laterBins: later.length,
+      ...this.#later(plan, index, { key, types, limited: Object.keys(remaining) }),
     });
+  }
+
+  /** The needs of the pool's later bins. All bins of a plan are added up at once, from its end. */
+  #later(
+    plan: Plan,
+    index: number,
+    { key, types, limited }: PoolLimits,
+  ): Pick<LimitRoom, 'reservedForLater' | 'laterBins'> {
+    const ofPools = this.#needs.get(plan) ?? new Map<string, readonly Need[]>();
+    this.#needs.set(plan, ofPools);
+    // Which resources are limited does not change within a round.
+    const needs = ofPools.get(key) ?? needsAfterEach(plan, { key, types, limited });
+    ofPools.set(key, needs);
+    return at(needs, index);
   }
 
   #availableNow(options: readonly BinOption[], types: TypesByName): OptionsLeft {
@@ -59,6 +72,32 @@ export class BinOptions {
     this.#available.set(options, { types, left });
     return left;
   }
+}
+
+type PoolLimits = {
+  readonly key: string;
+  readonly types: TypesByName;
+  /** Names of the limited resources. */
+  readonly limited: readonly string[];
+};
+type Need = Pick<LimitRoom, 'reservedForLater' | 'laterBins'>;
+
+/** The need of the bins after each one, in the order of the bins. */
+function needsAfterEach({ newNodes }: Plan, { key, types, limited }: PoolLimits): readonly Need[] {
+  let after: Need = { reservedForLater: {}, laterBins: 0 };
+  const needs = newNodes.toReversed().map((bin) => {
+    const own = after;
+    if (poolKey(bin.pool) === key)
+      after = {
+        reservedForLater: addResources(
+          after.reservedForLater,
+          cheapestUse(bin.options, types, limited),
+        ),
+        laterBins: after.laterBins + 1,
+      };
+    return own;
+  });
+  return needs.reverse();
 }
 
 /**

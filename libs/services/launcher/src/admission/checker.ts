@@ -30,8 +30,8 @@ export const planOptionsOf = ({
 
 /**
  * How old the other nodes may be when pods come to one. Their promises keep what belongs to them
- * from the admission on, and a watch may lag as much. A look at all of 5,000 nodes takes a tenth of
- * a second, and several times that on a busy machine.
+ * from the admission on, and a watch may lag as much. A look that takes in what has changed passes
+ * over all nodes, and they become ready by the hundred.
  */
 const aroundMs = 1_000;
 
@@ -46,19 +46,14 @@ export class Checker {
   readonly #kept: KeptNodes;
   readonly #standing = new StandingNodes();
   #last: { readonly atMs: number; readonly nodes: readonly ExistingNode[] } | undefined;
+  /** The look at the nodes that is being made. */
+  #looking: Promise<readonly ExistingNode[]> | undefined;
 
   constructor(cluster: Cluster, catalog: CatalogView, options: PlanOptions) {
     this.#cluster = cluster;
     this.#catalog = catalog;
     this.#options = options;
     this.#kept = new KeptNodes(cluster, catalog);
-  }
-
-  /** The nodes as they are now; those that did not change are the values of the last call. */
-  nodes(nowMs: number): readonly ExistingNode[] {
-    const nodes = this.#kept.now(nowMs);
-    this.#last = { atMs: nowMs, nodes };
-    return nodes;
   }
 
   /** One node that has joined, as it is now. */
@@ -71,20 +66,35 @@ export class Checker {
    * last look, if it is not long ago: nodes become ready by the hundred. A node that has joined
    * since takes the place of its claim, at the end.
    */
-  nodesAround(node: Node, nowMs: number): readonly ExistingNode[] {
+  async nodesAround(node: Node, clock: Clock, stop: StopSignal): Promise<readonly ExistingNode[]> {
     const last = this.#last;
-    if (last === undefined || nowMs - last.atMs >= aroundMs) return this.nodes(nowMs);
-    const fresh = this.node(node, nowMs);
+    if (last === undefined || clock.nowMs() - last.atMs >= aroundMs)
+      return this.nodesInTurns(clock, stop);
+    const fresh = this.node(node, clock.nowMs());
     if (last.nodes.some(({ uid }) => uid === node.uid))
       return last.nodes.map((each) => (each.uid === node.uid ? fresh : each));
     const claimUid = this.#cluster.claimOfNode(node)?.uid;
     return [...last.nodes.filter(({ uid }) => uid !== claimUid), fresh];
   }
 
-  /** As `nodes`; other work of the process gets its turn while many of them are new. */
+  /**
+   * The nodes as they are now; those that did not change are the values of the last call. Other
+   * work of the process gets its turn while many of them are new. Looks follow each other, so that
+   * each has what its caller has written before.
+   */
   async nodesInTurns(clock: Clock, stop: StopSignal): Promise<readonly ExistingNode[]> {
-    const nodes = this.nodes(clock.nowMs());
+    while (this.#looking !== undefined) await this.#looking;
+    this.#looking = this.#look(clock, stop).finally(() => (this.#looking = undefined));
+    return this.#looking;
+  }
+
+  async #look(clock: Clock, stop: StopSignal): Promise<readonly ExistingNode[]> {
     const turns = new Turns(clock);
+    const look = this.#kept.inSteps(() => clock.nowMs());
+    let step = look.next();
+    for (; step.done !== true; step = look.next()) await turns.give(stop);
+    const nodes = step.value;
+    this.#last = { atMs: clock.nowMs(), nodes };
     for (const node of nodes) {
       this.#standing.read([node]);
       await turns.give(stop);

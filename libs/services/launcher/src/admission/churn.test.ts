@@ -50,6 +50,7 @@ describe('a pod that no node of its size runs', () => {
     await self.advance(60_000);
     expect([launched(), (await claims()).length]).toEqual([3, 3]);
     expect(self.log.lines.some((line) => line.startsWith('warn no-progress '))).toBe(true);
+    expect(self.metrics.value('dovetail_pods_held_total')).toBeGreaterThan(0);
   });
 });
 

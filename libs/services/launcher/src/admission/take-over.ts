@@ -8,6 +8,9 @@ import { parseAdmissionMark } from '../cluster/admission-mark.js';
 const markOf = (claim: NodeClaim): ReturnType<typeof parseAdmissionMark> =>
   parseAdmissionMark(claim.annotations[annotations.admission]);
 
+/** The claims without an instance: no other can be void, and a large cluster has few of them. */
+const unpaired = ({ claims }: Cluster): readonly NodeClaim[] => claims.by('unpaired', 'unpaired');
+
 /**
  * Claims that a deposed launcher made after its successor had listed them: of an older epoch,
  * without an instance, and not inherited. Their round is void, so they are deleted before they are
@@ -17,7 +20,7 @@ export function lateClaims(
   cluster: Cluster,
   epoch: { readonly number: number; readonly inherited: ReadonlySet<string> },
 ): readonly NodeClaim[] {
-  return [...cluster.claims.values()].filter((claim) => isLate(claim, epoch));
+  return unpaired(cluster).filter((claim) => isLate(claim, epoch));
 }
 
 /** Whether the claim is one of `lateClaims`. */
@@ -37,7 +40,7 @@ export function isLate(
 
 /** The claims that yield: of two that name one pod the later, unless it alone has an instance. */
 export const yieldingClaims = (cluster: Cluster, nowMs: number): readonly NodeClaim[] =>
-  [...cluster.claims.values()]
+  unpaired(cluster)
     .filter((claim) => yields(cluster, claim, nowMs))
     .sort((a, b) => compareText(a.name, b.name));
 

@@ -9,7 +9,7 @@ import { watchCluster } from './watches.js';
 const quiet = (): void => undefined;
 
 const reading = (name: string, resourceVersion: string, cpu: string): KubeObject => {
-  const pod = podObject(name, { cpu });
+  const pod = podObject(name, { cpu, spec: { nodeName: 'n' } });
   return { ...pod, metadata: { ...pod.metadata, uid: name, resourceVersion } };
 };
 

@@ -18,6 +18,7 @@ import {
   csiNodeOf,
   daemonSetOf,
   EqualParts,
+  isBound,
   namespaceOf,
   nodeOf,
   type Parsed,
@@ -85,7 +86,7 @@ const sourcesFor = (
   kubernetes: KubernetesVersion,
   equalParts = new EqualParts(),
 ): readonly Source[] => [
-  plain('pod', kubeResources.pods, equalParts.reading(podOf)),
+  plain('pod', kubeResources.pods, equalParts.reading(podOf, isBound)),
   plain('node', kubeResources.nodes, equalParts.reading(nodeOf)),
   plain('claim', kubeResources.nodeClaims, equalParts.reading(nodeClaimOf)),
   ...daemonSetSources(),

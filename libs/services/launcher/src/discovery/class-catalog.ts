@@ -4,16 +4,17 @@ import {
   canonicalJson,
   type CapacitySettings,
   type InstanceType,
-  instanceTypesFor,
+  instanceTypesInSteps,
   type Subnet,
   typesWithPoolKubelet,
 } from '@dovetail/core-ec2-model';
 import { compareText } from '@dovetail/core-kube-model';
-import type { Hash } from '@dovetail/core-ports';
+import { type Hash, neverStopping } from '@dovetail/core-ports';
+import type { Turns } from '@dovetail/service-kit';
 
+import type { ImageParameters } from './class-images.js';
 import type { RegionFacts } from './knowledge.js';
 import type { Learnt, LearntCapacity } from './learnt-capacity.js';
-import type { ImageParameters } from './resolve-class.js';
 import type { UnavailableOfferings } from './unavailable.js';
 
 /**
@@ -75,13 +76,13 @@ export class ClassCatalog implements CatalogView {
 
   /**
    * Computes a class' types again when anything that they follow from has changed. True when they
-   * have.
+   * have. Other work of the process gets its turn in between.
    */
-  update(
-    nodeClass: NodeClass,
-    { subnets, imageParameters }: Omit<DiscoveredClass, 'nodeClass'>,
+  async update(
+    { nodeClass, subnets, imageParameters }: DiscoveredClass,
     region: RegionFacts,
-  ): boolean {
+    turns: Pick<Turns, 'give'>,
+  ): Promise<boolean> {
     const key = classKey(nodeClass.ref);
     const { vmMemoryOverheadPercent, reservedEnis } = this.#deps.settings;
     const plannedRevision = this.#shortHash({
@@ -95,7 +96,9 @@ export class ClassCatalog implements CatalogView {
     });
     const held = this.#entries.get(key);
     const planned =
-      held?.plannedRevision === plannedRevision ? held.planned : this.#typesOf(nodeClass, region);
+      held?.plannedRevision === plannedRevision
+        ? held.planned
+        : await this.#typesOf(nodeClass, region, turns);
     return this.#put(key, { nodeClass, subnets, imageParameters, plannedRevision, planned });
   }
 
@@ -161,7 +164,7 @@ export class ClassCatalog implements CatalogView {
     const held = this.#overlays.get(key)?.get(settings);
     if (
       held !== undefined &&
-      held.base === base &&
+      held.base.revision === base.revision &&
       held.sequence === unavailable.sequence &&
       nowMs() < held.untilMs
     )
@@ -174,7 +177,8 @@ export class ClassCatalog implements CatalogView {
     );
     const overlays = this.#overlays.get(key) ?? new Map<string, Overlay>();
     // An overlay of an older base is of no use to any pool.
-    for (const [other, overlay] of overlays) if (overlay.base !== base) overlays.delete(other);
+    for (const [other, overlay] of overlays)
+      if (overlay.base.revision !== base.revision) overlays.delete(other);
     this.#overlays.set(
       key,
       overlays.set(settings, {
@@ -187,14 +191,20 @@ export class ClassCatalog implements CatalogView {
     return types;
   }
 
-  #typesOf(nodeClass: NodeClass, region: RegionFacts): ReadonlyMap<string, InstanceType> {
-    const { types } = instanceTypesFor(nodeClass, {
+  async #typesOf(
+    nodeClass: NodeClass,
+    region: RegionFacts,
+    turns: Pick<Turns, 'give'>,
+  ): Promise<ReadonlyMap<string, InstanceType>> {
+    const steps = instanceTypesInSteps(nodeClass, {
       region: this.#deps.region,
       ...region,
       isUnavailable: () => false,
       settings: this.#deps.settings,
     });
-    return new Map(types.map((type) => [type.name, type]));
+    let step = steps.next();
+    for (; step.done !== true; step = steps.next()) await turns.give(neverStopping);
+    return new Map(step.value.types.map((type) => [type.name, type]));
   }
 }
 

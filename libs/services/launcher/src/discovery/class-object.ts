@@ -28,6 +28,7 @@ export const foundFields = (status: NodeClassStatus): Readonly<Record<string, un
     id,
     ...(name === undefined ? {} : { name }),
   })),
-  amis: amiStatusOf(status.amis),
+  // The image of a launch template of the user's own is not known.
+  amis: amiStatusOf(status.amis.filter(({ id }) => id !== '')),
   ...(status.instanceProfile === undefined ? {} : { instanceProfile: status.instanceProfile }),
 });

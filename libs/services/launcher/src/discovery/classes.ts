@@ -9,6 +9,7 @@ import {
   isTrue,
   type NewCondition,
   type StatusWriter,
+  Turns,
   withCondition,
   withoutFinalizer,
   withRoot,
@@ -21,9 +22,10 @@ import type { ClassCatalog } from './class-catalog.js';
 import { bundleOf, classFinalizer, keepMetadata } from './class-metadata.js';
 import { foundFields, objectOf } from './class-object.js';
 import type { ClusterFacts } from './cluster-facts.js';
+import { reportSubnets } from './findings-report.js';
+import { FormerProfiles } from './former-profiles.js';
 import type { Knowledge } from './knowledge.js';
 import { reportLearnt } from './learnt-report.js';
-import { profileNameOf } from './profile-name.js';
 import { type ClassPart, classSteps, resolveClass, type ResolvedClass } from './resolve-class.js';
 import { StoredParts } from './stored-parts.js';
 
@@ -70,6 +72,7 @@ export class Classes {
   readonly #config: LauncherConfig;
   readonly #queue: WorkQueue;
   readonly #publishing = new Gate(publishesMax);
+  readonly #profiles: FormerProfiles;
   /** The parts of catalogs on the stream, as far as they have been read. */
   readonly stored = new StoredParts();
   /** By UID. */
@@ -86,6 +89,7 @@ export class Classes {
   constructor(deps: ClassesDeps, config: LauncherConfig) {
     this.#deps = deps;
     this.#config = config;
+    this.#profiles = new FormerProfiles(deps);
     this.#queue = new WorkQueue({
       clock: deps.clock,
       concurrency: looksMax,
@@ -189,12 +193,16 @@ export class Classes {
       resolved.status.amis.length > 0;
     const before = catalog.discovered(classKey(row.ref))?.nodeClass.ready;
     const hashed = hashedWithBundle(row, bundleOf(this.#config, facts));
-    catalog.update({ ...hashed, status: resolved.status, ready }, resolved, region);
+    const nodeClass = { ...hashed, status: resolved.status, ready };
+    await catalog.update({ ...resolved, nodeClass }, region, new Turns(this.#deps.clock));
     for (const learnt of catalog.learn(classKey(row.ref))) reportLearnt(this.#deps, learnt);
     await keepMetadata(this.#deps.kube, hashed);
     await this.#publishing.pass(() => this.#publish(row));
     await this.#writeStatus(row, resolved.status, resolved.conditions);
     if (before !== ready) onChange(classKey(row.ref));
+    // IAM is out of reach of an isolated VPC.
+    if (!this.#config.isolatedVpc)
+      await this.#profiles.sweep(row, { region: this.#config.region, cluster: facts });
     return { afterMs: this.#againMs(row, ready) };
   }
 
@@ -248,6 +256,7 @@ export class Classes {
       { ...known, due },
       { ...this.#config, cluster: facts },
     );
+    reportSubnets(this.#deps.log, row, held?.status.subnets ?? [], resolved.status.subnets);
     this.#known.set(row.uid, { ...resolved, made, askedMs });
     return resolved;
   }
@@ -299,21 +308,19 @@ export class Classes {
   }
 
   /**
-   * Finishes the deletion of a class. Once its last claim is gone, this deletes the profile that
-   * was made for it and drops the finalizer. Its launch templates are swept as idle.
+   * Finishes the deletion of a class. Once its last claim is gone, this deletes the profiles that
+   * were made for it and drops the finalizer. Its launch templates are swept as idle.
    */
   async #finalize(row: NodeClass): Promise<Again> {
-    const { cluster, cloud, knowledge, hash, kube, catalog, onChange } = this.#deps;
+    const { cluster, knowledge, kube, catalog, onChange } = this.#deps;
     catalog.forget(classKey(row.ref));
     onChange(classKey(row.ref));
     if (row.ref.kind !== 'EC2NodeClass') return undefined;
     if (cluster.claims.by('class', classKey(row.ref)).length > 0)
       return { afterMs: waitingForClaimsMs };
     if (knowledge.cluster === undefined) return { afterMs: 1_000 };
-    if (row.role !== undefined)
-      await cloud.deleteInstanceProfile(
-        profileNameOf(row, { region: this.#config.region, cluster: knowledge.cluster }, hash),
-      );
+    if (row.role !== undefined || !this.#config.isolatedVpc)
+      await this.#profiles.end(row, { region: this.#config.region, cluster: knowledge.cluster });
     await changeLive(kube, objectOf(row), ({ metadata }) =>
       withoutFinalizer(metadata, classFinalizer),
     );
@@ -322,6 +329,7 @@ export class Classes {
 
   #forget(uid: string): void {
     const key = this.#keys.get(uid);
+    this.#profiles.forget(uid);
     if (this.#deps.cluster.pools.get(uid) === undefined) this.#deps.status.forget(uid);
     for (const held of [
       this.#known,

@@ -4,6 +4,7 @@ import type { Hash, InstanceCatalog, Prices, StopSignal } from '@dovetail/core-p
 
 import type { LauncherConfig } from '../config.js';
 import { type ClusterFacts, type ClusterFactsDeps, readClusterFacts } from './cluster-facts.js';
+import { reportCluster, reportTypes } from './findings-report.js';
 import { keepFresh, type RefreshDeps, type Refreshed } from './refresh.js';
 import { RegionPrices } from './region-prices.js';
 
@@ -100,12 +101,16 @@ export class Knowledge {
     ]);
     const content = [facts, [...zones].sort(([a], [b]) => compareText(a, b))];
     const revision = this.#deps.hash.sha256Hex(canonicalJson(content)).slice(0, 12);
+    const isNew = this.#types?.revision !== revision;
     this.#types = { facts, zones, revision };
+    reportTypes(this.#deps.log, this.#types, isNew);
   }
 
   async #readCluster(): Promise<void> {
     const { facts, failure } = await readClusterFacts(this.#deps, this.#config, this.#cluster);
+    const before = this.#cluster;
     this.#cluster = facts;
+    reportCluster(this.#deps.log, before, facts);
     if (failure !== undefined) throw failure;
   }
 }

@@ -20,7 +20,12 @@ export type Learnt = {
 };
 
 /** The findings of one class, as long as its content stays. */
-type OfClass = { readonly hash: string; readonly found: Map<string, Learnt> };
+type OfClass = {
+  readonly hash: string;
+  readonly found: Map<string, Learnt>;
+  /** The nodes that were compared, each with the type that it was compared with. */
+  compared: WeakMap<Node, InstanceType>;
+};
 
 const foundKey = (instanceType: string, imageId: string): string => `${instanceType} ${imageId}`;
 
@@ -49,13 +54,14 @@ export class LearntCapacity {
     const held = this.#byClass.get(key);
     // Another content may reserve other amounts, so nodes of the former one say nothing of it.
     const ofClass: OfClass =
-      held?.hash === nodeClass.hash ? held : { hash: nodeClass.hash, found: new Map() };
+      held?.hash === nodeClass.hash
+        ? held
+        : { hash: nodeClass.hash, found: new Map(), compared: new WeakMap() };
     this.#byClass.set(key, ofClass);
     const images = imagesOf(nodeClass);
-    for (const [each, { imageId }] of ofClass.found)
-      if (!images.has(imageId)) ofClass.found.delete(each);
+    forgetOthers(ofClass, images);
     return this.#cluster.claims.by('class', key).flatMap((claim) => {
-      const learnt = this.#fromNodeOf(claim, nodeClass, planned);
+      const learnt = this.#fromNodeOf(claim, { nodeClass, planned, images, ofClass });
       return learnt === undefined ? [] : (this.#keep(ofClass, learnt) ?? []);
     });
   }
@@ -90,18 +96,20 @@ export class LearntCapacity {
     this.#byClass.delete(key);
   }
 
-  #fromNodeOf(claim: NodeClaim, nodeClass: NodeClass, planned: TypesByName): Learnt | undefined {
+  #fromNodeOf(claim: NodeClaim, look: Look): Learnt | undefined {
+    const { nodeClass, planned, images, ofClass } = look;
     const { imageId } = claim;
     const node = this.#cluster.nodeOfClaim(claim);
-    if (node === undefined || imageId === undefined) return undefined;
-    if (!imagesOf(nodeClass).has(imageId)) return undefined;
+    if (node === undefined || imageId === undefined || !images.has(imageId)) return undefined;
     if (!isTrue(claim.conditions, 'Initialized')) return undefined;
     if (claim.annotations[annotations.nodeClassHash] !== nodeClass.hash) return undefined;
     // A pool with kubelet settings of its own has other reservations than its class.
     if (this.#cluster.pools.one('key', poolKey(claim.pool))?.kubelet !== undefined)
       return undefined;
     const type = planned.get(node.labels[labels.instanceType] ?? '');
-    if (type === undefined) return undefined;
+    // Nodes come one by one, and those that are there have been compared.
+    if (type === undefined || ofClass.compared.get(node) === type) return undefined;
+    ofClass.compared.set(node, type);
     return this.#compared(type, imageId, node);
   }
 
@@ -125,6 +133,23 @@ export class LearntCapacity {
     const kept = { ...learnt, difference };
     found.set(key, kept);
     return held === undefined && textOf(difference) === nothing ? undefined : kept;
+  }
+}
+
+/** The parts that one look at a class compares its nodes with. */
+type Look = {
+  readonly nodeClass: NodeClass;
+  readonly planned: TypesByName;
+  readonly images: ReadonlySet<string>;
+  readonly ofClass: OfClass;
+};
+
+/** Forgets the findings of images that the class has no more; their nodes are compared again. */
+function forgetOthers(ofClass: OfClass, images: ReadonlySet<string>): void {
+  for (const [each, { imageId }] of ofClass.found) {
+    if (images.has(imageId)) continue;
+    ofClass.found.delete(each);
+    ofClass.compared = new WeakMap();
   }
 }
 

@@ -1,11 +1,12 @@
 import { classKey } from '@dovetail/core-cluster';
-import type { Offering } from '@dovetail/core-ec2-model';
+import type { Offering, PriceQuote } from '@dovetail/core-ec2-model';
 import { type Cloud, CloudError, kubeResources } from '@dovetail/core-ports';
-import { podObject } from '@dovetail/sim-stage';
+import { hash, podObject } from '@dovetail/sim-stage';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 
 import type { LauncherConfig } from '../config.js';
 import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';
+import { RegionPrices } from './region-prices.js';
 
 // Time is virtual, but a machine that does much else needs seconds for a virtual hour.
 jest.setTimeout(60_000);
@@ -117,6 +118,36 @@ describe('without the Pricing API', () => {
       ]);
     },
   );
+});
+
+test('a price that is listed no more stands as it was, marked as estimated', async () => {
+  self = await launcherStage();
+  const quote = (instanceType: string, priceMicrosPerHour: number): PriceQuote => ({
+    instanceType,
+    capacityType: 'on-demand',
+    priceMicrosPerHour,
+    estimated: false,
+  });
+  let listed = [quote('m5.large', 96_000), quote('m5.metal', 4_608_000)];
+  const prices = new RegionPrices(
+    {
+      cloud: {
+        onDemandPrices: () => Promise.resolve(listed),
+        spotPrices: () => Promise.resolve([]),
+      },
+      hash,
+      log: self.log,
+    },
+    { region: 'us-east-1', isolatedVpc: false },
+  );
+  await prices.read();
+  listed = [quote('m5.large', 97_000)];
+  await prices.read();
+  const read = prices.believed?.prices;
+  expect([read?.onDemand('m5.large'), read?.onDemand('m5.metal')]).toEqual([
+    { micros: 97_000, estimated: false },
+    { micros: 4_608_000, estimated: true },
+  ]);
 });
 
 test('in a partition without the Pricing API it is never asked', async () => {

@@ -58,13 +58,30 @@ export class RegionPrices {
     ]);
     const spot = await this.#readSpot();
     if (onDemand.status === 'fulfilled' && onDemand.value !== undefined) {
+      const vanished = this.#bundled ? [] : this.#vanished(onDemand.value);
       this.#bundled = false;
-      return this.#believe([...onDemand.value, ...spot]);
+      return this.#believe([...onDemand.value, ...vanished, ...spot]);
     }
     if (this.#bundled || this.#believed === undefined)
       this.#believe([...this.#standIn(), ...(isInDollars(region) ? spot : [])]);
     else this.#believe([...this.#held('on-demand'), ...spot]);
     if (onDemand.status === 'rejected') throw onDemand.reason;
+  }
+
+  /**
+   * The prices that are listed no more, marked as estimated. AWS asks for each kind of host by
+   * itself, and an empty answer for one kind must not take all of its types out of sale.
+   */
+  #vanished(listed: readonly PriceQuote[]): readonly PriceQuote[] {
+    const keys = new Set(listed.map(keyOf));
+    const vanished = this.#held('on-demand').filter((quote) => !keys.has(keyOf(quote)));
+    if (vanished.length > 0)
+      this.#deps.log.warn(
+        'prices-vanished',
+        `the Pricing API no longer lists ${vanished.length} on-demand prices of ${this.#config.region}: they stand as they were, marked as estimated`,
+        { types: vanished.slice(0, 20).map(({ instanceType }) => instanceType) },
+      );
+    return vanished.map((quote) => ({ ...quote, estimated: true }));
   }
 
   async #readSpot(): Promise<readonly PriceQuote[]> {
@@ -106,6 +123,9 @@ export class RegionPrices {
     this.#believed = { quotes, prices: priceBookOf(quotes), revision };
   }
 }
+
+const keyOf = ({ instanceType, tenancy }: PriceQuote): string =>
+  `${instanceType} ${tenancy ?? 'shared'}`;
 
 /**
  * AWS sells in China for yuan. Spot prices in yuan cannot be compared with bundled prices in

@@ -1,11 +1,6 @@
 import { type NodeClass, type NodeClassStatus, tags } from '@dovetail/core-api';
 import {
-  type AmiAnswer,
-  amiQueriesOf,
-  type AmiQuery,
-  chooseAmis,
   classTags,
-  type Image,
   kubeletProblems,
   securityGroupFilters,
   type Subnet,
@@ -22,8 +17,10 @@ import {
 } from '@dovetail/core-ports';
 import type { NewCondition } from '@dovetail/service-kit';
 
+import { findImages, type FoundImages, type ImageParameters } from './class-images.js';
+import { missing, type Part } from './class-part.js';
 import type { ClusterFacts } from './cluster-facts.js';
-import { profileNameOf } from './profile-name.js';
+import { profileNameOf, profilePathOf } from './profile-name.js';
 
 /** The ports that a class is looked up with. */
 export type ResolveDeps = {
@@ -39,18 +36,6 @@ export type ResolveOptions = {
   /** IAM is out of reach then: it has no endpoint in a VPC. */
   readonly isolatedVpc: boolean;
 };
-
-/**
- * One part of a class. `keep`: it was not asked for, or AWS did not answer, and what was known
- * stands.
- */
-type Part<T> =
-  | { readonly kind: 'found'; readonly value: T }
-  | { readonly kind: 'missing'; readonly condition: NewCondition }
-  | { readonly kind: 'keep'; readonly condition: NewCondition };
-
-/** The SSM parameter that named an image, by image id; images found otherwise have none. */
-export type ImageParameters = ReadonlyMap<string, string>;
 
 /**
  * A class as discovery found it. `subnets` carry their free addresses, which the status does not.
@@ -190,15 +175,6 @@ async function asked<T>(
   }
 }
 
-const missing = (
-  type: string,
-  reason: string,
-  message: string,
-): { readonly kind: 'missing'; readonly condition: NewCondition } => ({
-  kind: 'missing',
-  condition: { type, status: 'False', reason, message },
-});
-
 async function findSubnets(
   cloud: NetworkDiscovery,
   nodeClass: NodeClass,
@@ -221,6 +197,7 @@ async function findGroups(
   cloud: NetworkDiscovery,
   nodeClass: NodeClass,
 ): Promise<Part<NodeClassStatus['securityGroups']>> {
+  if (nodeClass.launchTemplateName !== undefined) return { kind: 'found', value: [] };
   const answers = await Promise.all(
     securityGroupFilters(nodeClass.securityGroupSelectorTerms).map((filters) =>
       cloud.securityGroups(filters),
@@ -237,57 +214,19 @@ async function findGroups(
   );
 }
 
-type FoundImages = { readonly amis: NodeClassStatus['amis']; readonly parameters: ImageParameters };
-
-async function findImages(
-  cloud: ImageDiscovery,
-  nodeClass: NodeClass,
-  kubernetesVersion: string,
-): Promise<Part<FoundImages>> {
-  const queries = amiQueriesOf(nodeClass, kubernetesVersion);
-  if (!queries.ok) return missing('AMIsReady', queries.reason, queries.message);
-  const answers = await Promise.all(
-    queries.queries.map(async (query): Promise<AmiAnswer> => ({
-      query,
-      images: await imagesOf(cloud, query),
-    })),
-  );
-  const amis = chooseAmis(answers);
-  const parameters = new Map(
-    answers.flatMap(({ query, images }) =>
-      query.kind === 'parameter' ? images.map(({ id }) => [id, query.name] as const) : [],
-    ),
-  );
-  if (amis.length > 0) return { kind: 'found', value: { amis, parameters } };
-  return missing(
-    'AMIsReady',
-    'AMINotFound',
-    `no image matches ${JSON.stringify(nodeClass.amiSelectorTerms)} and Kubernetes ${kubernetesVersion}: change amiSelectorTerms`,
-  );
-}
-
-async function imagesOf(cloud: ImageDiscovery, query: AmiQuery): Promise<readonly Image[]> {
-  if (query.kind === 'images')
-    return cloud.images({
-      filters: query.filters,
-      ...(query.ids === undefined ? {} : { ids: query.ids }),
-      ...(query.owners === undefined ? {} : { owners: query.owners }),
-    });
-  const id = await cloud.parameter(query.name);
-  return id === undefined ? [] : cloud.images({ ids: [id], filters: [] });
-}
-
 async function findProfile(
   deps: ResolveDeps,
   nodeClass: NodeClass,
   options: ResolveOptions,
 ): Promise<Part<string | undefined>> {
+  // The template of the user's own names it.
+  if (nodeClass.launchTemplateName !== undefined) return { kind: 'found', value: undefined };
   if (nodeClass.role !== undefined) {
     const { identity } = options.cluster;
     const name = await deps.cloud.ensureInstanceProfile({
       name: profileNameOf(nodeClass, options, deps.hash),
       role: nodeClass.role.split('/').at(-1) ?? nodeClass.role,
-      path: `/karpenter/${options.region}/${identity.name}/${nodeClass.uid}/`,
+      path: profilePathOf(nodeClass, options),
       tags: {
         ...classTags(nodeClass, identity),
         [tags.clusterName]: identity.name,

@@ -1,5 +1,11 @@
 import { isWithoutPool, type NodeClaim, type NodeClass, poolKey } from '@dovetail/core-api';
-import { classKey, type Cluster, type ClusterChange, instanceIdOf } from '@dovetail/core-cluster';
+import {
+  classKey,
+  type Cluster,
+  type ClusterChange,
+  instanceIdOf,
+  isStatusChange,
+} from '@dovetail/core-cluster';
 import {
   type Drift,
   driftedType,
@@ -90,10 +96,12 @@ export class Drifts {
     end();
   }
 
-  #heard({ kind, after, uid }: ClusterChange): void {
+  #heard(change: ClusterChange): void {
+    const { kind, after, uid } = change;
     if (kind === 'claim' && after === undefined) this.#missingSinceMs.delete(uid);
     if (after === undefined) return;
     if (kind === 'claim') this.#queue.addAfter(uid, settleMs);
+    if (change.kind === 'pool' && isStatusChange(change)) return;
     const { claims } = this.#deps.cluster;
     const touched =
       kind === 'pool'

@@ -19,6 +19,7 @@ import {
 } from '@dovetail/service-kit';
 
 import { claimSteps } from '../cluster/claim-conditions.js';
+import { intentIdOf } from './intent.js';
 import type { LaunchedInstance } from './pairing.js';
 
 /** `aws:///us-east-1a/i-0123`, as the AWS cloud provider writes a node's provider ID. */
@@ -66,23 +67,36 @@ export const offeringOf = (
     ({ zone, capacityType }) => zone === instance.zone && capacityType === instance.capacityType,
   );
 
+/** The catalog's type of an instance, and the profile that it was launched with. */
+type LaunchedAs = {
+  readonly type: InstanceType | undefined;
+  readonly instanceProfile: string | undefined;
+};
+
 /**
  * Pairs the claim with its instance. Invariant: a paired claim keeps its instance, so that there is
  * nothing to change when it has one. Labels that the claim has win over the instance's, as
  * Karpenter's do.
+ *
+ * The intent shrinks to its id, by which collection knows it. Its request is many kilobytes, and
+ * only claims without an instance need it.
  */
 export function pairingChange(
   now: NodeClaim,
   instance: LaunchedInstance,
-  type: InstanceType | undefined,
+  { type, instanceProfile }: LaunchedAs,
 ): Change {
   if (!isUnpaired(now)) return undefined;
   const offering = offeringOf(instance, type);
   const price =
     offering === undefined ? {} : { [annotations.pricePerHour]: nodePriceText(offering) };
+  const profile =
+    instanceProfile === undefined ? {} : { [annotations.instanceProfile]: instanceProfile };
+  const intentId = intentIdOf(now);
+  const intent = intentId === undefined ? {} : { [annotations.launchIntent]: intentId };
   return {
     metadata: {
-      annotations: { [annotations.instanceId]: instance.id, ...price },
+      annotations: { [annotations.instanceId]: instance.id, ...profile, ...price, ...intent },
       labels: { ...labelsOfInstance(instance, type), ...ownLabels(now), ...now.labels },
     },
   };

@@ -126,7 +126,10 @@ export class Outcomes {
     const discovered = catalog.discovered(classKey(claim.classRef));
     const type = typesOfClaim(catalog, cluster, claim).get(instance.instanceType);
     const known = withImage(instance, type, discovered);
-    const paired = await writer.changeClaim(claim, (now) => pairingChange(now, known, type));
+    const instanceProfile = discovered?.nodeClass.status.instanceProfile;
+    const paired = await writer.changeClaim(claim, (now) =>
+      pairingChange(now, known, { type, instanceProfile }),
+    );
     if (paired === undefined) return;
     await writer.changeClaimStatus(paired, (now) =>
       launchedStatus(now, known, type, clock.nowMs()),
@@ -215,5 +218,5 @@ function withImage(
   if (instance.imageId !== undefined || type === undefined || discovered === undefined)
     return instance;
   const imageId = amiOfType(discovered.nodeClass.status.amis, type)?.id;
-  return imageId === undefined ? instance : { ...instance, imageId };
+  return imageId ? { ...instance, imageId } : instance;
 }

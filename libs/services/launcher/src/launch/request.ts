@@ -160,13 +160,21 @@ type Templates =
     }
   | { readonly ok: false; readonly kind: 'class'; readonly message: string };
 
-/** One launch template for each group of types, and which type boots with which. */
+/**
+ * One launch template for each group of types, and which type boots with which. All types of a
+ * class with a template of the user's own boot with that one.
+ */
 function templatesOf(
   deps: RequestDeps,
   input: RequestInput,
   groups: readonly LaunchGroup[],
   capacityType: CapacityType,
 ): Templates {
+  const own = input.discovered.nodeClass.launchTemplateName;
+  if (own !== undefined) {
+    const types = groups.flatMap(({ instanceTypes }) => instanceTypes);
+    return { ok: true, templates: [], nameOfType: new Map(types.map((type) => [type, own])) };
+  }
   const templates: LaunchTemplateSpec[] = [];
   const nameOfType = new Map<string, string>();
   for (const group of groups) {

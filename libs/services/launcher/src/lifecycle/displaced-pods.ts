@@ -77,7 +77,7 @@ export class DisplacedPods {
       waiting: livePromise(cluster, holder.value.uid, nowMs)?.waiting ?? [],
     }));
     const fitting = new Set(
-      podsThatFit(
+      await podsThatFit(
         this.#deps,
         node,
         held.flatMap(({ waiting }) => waiting),

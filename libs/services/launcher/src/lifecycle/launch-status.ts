@@ -1,6 +1,7 @@
 import type { NodeClaim } from '@dovetail/core-api';
 import { type Cluster, instanceIdOf, typesOfClaim } from '@dovetail/core-cluster';
-import type { Clock, Instances } from '@dovetail/core-ports';
+import { ownerOf } from '@dovetail/core-disruption';
+import type { Clock, Instance, Instances } from '@dovetail/core-ports';
 
 import type { ClusterWriter } from '../cluster/cluster-writer.js';
 import type { ClassCatalog } from '../discovery/class-catalog.js';
@@ -22,10 +23,14 @@ export type LaunchStatusDeps = {
 const launchingMs = 500;
 /** A fresh instance may be missing from EC2's answers for some seconds. */
 const unseenMs = 1_000;
+/** A person has to delete the copy, or its original ends. */
+const contestedMs = 60_000;
 
 /**
  * The first step. The launch loop launches claims. A crash between its two writes leaves a claim
- * with an instance, but without the status of a launched one. This step then writes the status.
+ * with an instance, but without the status of a launched one. This step then writes the status. A
+ * copy of a claim (`kubectl get` and `apply`) looks the same. It is left as it is: the node is its
+ * original's, and would go with the copy if it were registered as the copy's.
  */
 export class LaunchStatus {
   readonly #deps: LaunchStatusDeps;
@@ -42,10 +47,18 @@ export class LaunchStatus {
     if (isLaunching(claim)) return within(launchingMs);
     const [instance] = await cloud.instancesById([id]);
     if (instance === undefined) return within(unseenMs);
+    if (this.#isOfAnother(claim, instance)) return within(contestedMs);
     const type = typesOfClaim(catalog, cluster, claim).get(instance.instanceType);
     await writer.changeClaimStatus(claim, (now) =>
       launchedStatus(now, instance, type, clock.nowMs()),
     );
     return untilChanged;
+  }
+
+  #isOfAnother(claim: NodeClaim, { id, tags }: Instance): boolean {
+    const rivals = this.#deps.cluster.claims
+      .by('instance', id)
+      .filter(({ uid }) => uid !== claim.uid);
+    return ownerOf({ claim, rivals, tags }) !== claim;
   }
 }

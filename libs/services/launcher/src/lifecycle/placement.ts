@@ -178,7 +178,7 @@ export class Placement {
     }: { readonly node: Node; readonly claim: NodeClaim; readonly bound: Bound },
     wanted: readonly Pod[],
   ): Promise<void> {
-    const pods = podsThatFit(this.#deps, node, wanted);
+    const pods = await podsThatFit(this.#deps, node, wanted);
     await inParallel(pods, bindingsInParallel, async (pod) => {
       if (await this.#bind(pod, node.name)) {
         bound.podUids.add(pod.uid);

@@ -1,5 +1,5 @@
 import type { Node, Pod } from '@dovetail/core-kube-model';
-import type { Clock, Log, Metrics } from '@dovetail/core-ports';
+import { type Clock, type Log, type Metrics, neverStopping } from '@dovetail/core-ports';
 
 import type { Checker } from '../admission/checker.js';
 import type { PromiseHolder, PromiseWriter } from '../admission/promise-writer.js';
@@ -11,21 +11,20 @@ export type FitDeps = {
 };
 
 /** All of the pods if they fit on the node together; else those that fit one after the other. */
-export function podsThatFit(
+export async function podsThatFit(
   { clock, checker }: FitDeps,
   node: Node,
   pods: readonly Pod[],
-): readonly Pod[] {
+): Promise<readonly Pod[]> {
   if (pods.length === 0) return pods;
   const uids = new Set(pods.map((pod) => pod.uid));
   // Room that these pods were promised is not taken: each of them is checked by itself.
-  const nodes = checker
-    .nodesAround(node, clock.nowMs())
-    .map((each) =>
-      each.uid === node.uid
-        ? { ...each, promisedPods: each.promisedPods.filter((pod) => !uids.has(pod.uid)) }
-        : each,
-    );
+  const around = await checker.nodesAround(node, clock, neverStopping);
+  const nodes = around.map((each) =>
+    each.uid === node.uid
+      ? { ...each, promisedPods: each.promisedPods.filter((pod) => !uids.has(pod.uid)) }
+      : each,
+  );
   const check = checker.asOfNow();
   const fit = (some: readonly Pod[]): boolean =>
     check({

@@ -11,7 +11,14 @@ import {
   subjects,
   type Verdict,
 } from '@dovetail/contracts';
-import { kubeResources, noVitals, type Service, Stopper } from '@dovetail/core-ports';
+import {
+  type Bus,
+  BusError,
+  kubeResources,
+  noVitals,
+  type Service,
+  Stopper,
+} from '@dovetail/core-ports';
 import { clusterName, leading, nodePoolObject, podObject, Stage } from '@dovetail/sim-stage';
 
 import { defaultPodWatcherConfig, type PodWatcherConfig } from '../config.js';
@@ -29,6 +36,8 @@ export class PodWatcherStage extends Stage {
   readonly feed: StateEvent[] = [];
   /** Whether Kubernetes has answered the pod-watchers, as they are told. */
   answered = true;
+  /** Whether the bus refuses a message of this subject, as a full stream does. */
+  isRefused: (subject: string) => boolean = () => false;
   #verdicts = 0;
 
   override async begin(): Promise<this> {
@@ -44,7 +53,7 @@ export class PodWatcherStage extends Stage {
       {
         kube: this.kube,
         connection: { answered: () => this.answered },
-        channel: this.channelOf('pod-watcher'),
+        channel: this.channelOf('pod-watcher', this.#refusingBus()),
         leadership: leading(epoch, office),
         log: this.log,
         metrics: this.metrics,
@@ -54,6 +63,17 @@ export class PodWatcherStage extends Stage {
     );
     view.run(office).catch((error: unknown) => this.log.error('died', String(error)));
     return { ...view, end: () => office.abort() };
+  }
+
+  #refusingBus(): Bus {
+    const bus = this.connect();
+    const publish = bus.publish.bind(bus);
+    return Object.assign(bus, {
+      publish: (message: Parameters<Bus['publish']>[0]) =>
+        this.isRefused(message.subject)
+          ? Promise.reject(new BusError('full', 'maximum bytes exceeded'))
+          : publish(message),
+    });
   }
 
   /** Starts a pod-watcher and waits until it has published everything. */

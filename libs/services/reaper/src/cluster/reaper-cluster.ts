@@ -4,6 +4,7 @@ import {
   type ClusterChange,
   type ClusterKind,
   isRetiring,
+  isStatusChange,
   roomFor,
 } from '@dovetail/core-cluster';
 import {
@@ -213,6 +214,7 @@ export class ReaperCluster extends Cluster {
       case 'attachment':
         return this.#claimsOn((change.after ?? change.before)?.nodeName);
       case 'pool': {
+        if (isStatusChange(change)) return [];
         const pool = change.after ?? change.before;
         const claims = pool === undefined ? [] : this.claims.by('pool', poolKey(pool.identity));
         return claims.map(({ name }) => name);

@@ -12,6 +12,7 @@ import {
 import { at } from '@dovetail/core-invariant';
 import { isReschedulable } from '@dovetail/core-kube-model';
 import { messageOf, type StopSignal } from '@dovetail/core-ports';
+import { countText } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import { channelOf, source } from '../deps.js';
@@ -21,6 +22,7 @@ import type { Retirer } from '../retire/retirer.js';
 import { planOfCommand } from './command-plan.js';
 import { type JudgedAnswer, judgeLive } from './judging.js';
 import { markDestinations } from './moved-pods.js';
+import { SearchedCommands } from './searched.js';
 import type { SharedCommands } from './shared-commands.js';
 import { type ProposedTogether, sameAmong, searchTogether } from './together.js';
 import { placesOf, underUsed } from './under-used.js';
@@ -46,6 +48,7 @@ export class Consolidations {
   readonly #context: ReaperContext;
   readonly #retirer: Retirer;
   readonly #shared: SharedCommands;
+  readonly #searched: SearchedCommands;
   /** Claims that this round has looked at in vain, by UID: the next turn begins with the others. */
   readonly #looked = new Set<string>();
   /** Counts the changes of the cluster. */
@@ -60,6 +63,7 @@ export class Consolidations {
     this.#context = context;
     this.#retirer = retirer;
     this.#shared = shared;
+    this.#searched = new SearchedCommands(context);
   }
 
   /** The nodes that the last search looked at, for /debug/state. */
@@ -87,8 +91,8 @@ export class Consolidations {
   }
 
   async #turn(stop: StopSignal): Promise<void> {
-    const { deps, cluster } = this.#context;
-    if (!cluster.synced() || this.#isUnderWay()) return;
+    const { deps, cluster, clockCheck } = this.#context;
+    if (!cluster.synced() || !clockCheck.isRight() || this.#isUnderWay()) return;
     try {
       await deps.vitals.turn('consolidation', turnMsMax, () => this.#consolidate(stop));
     } catch (error) {
@@ -116,6 +120,11 @@ export class Consolidations {
     const { candidates, stays, exhausted, nextDueMs = Infinity } = found;
     for (const { view, notes } of stays) tellStays(this.#context.events, view, at(notes, 0));
     for (const { pool, note } of exhausted) tellExhausted(this.#context.events, pool, note);
+    if (config.consolidation === 'search') {
+      const isOver = await this.#bySearch(found, stop);
+      if (isOver) this.#idle = { changes, untilMs: Math.min(nextDueMs, startMs + idleMsMax) };
+      return;
+    }
     const together = await this.#together(found, stop);
     if (together !== undefined) return this.#carryOutTogether(together, stop);
     const untilMs = startMs + config.disruption.consolidationSearchMsMax;
@@ -134,6 +143,20 @@ export class Consolidations {
     this.#idle = { changes, untilMs: Math.min(nextDueMs, startMs + idleMsMax) };
   }
 
+  /** Carries out the next command of a search; answers whether a whole round found nothing. */
+  async #bySearch(found: Candidates, stop: StopSignal): Promise<boolean> {
+    const canShare = await this.#shared.canBegin();
+    const tell = (candidate: Candidate, why: DisruptionNote): void => this.#tell(candidate, why);
+    const next = await this.#searched.next({ found, canShare, tell }, stop);
+    if (next.kind === 'command') await this.#carryOutTogether(next.proposed, stop);
+    return next.kind === 'nothing';
+  }
+
+  #tell({ view }: Candidate, why: DisruptionNote): void {
+    this.#said.set(view.claim.uid, why);
+    tellStays(this.#context.events, view, why);
+  }
+
   #find(): Candidates {
     const { deps, cluster } = this.#context;
     return consolidationCandidates(this.#retirer.beginnings.views(), {
@@ -149,8 +172,7 @@ export class Consolidations {
     const judged = await judgeLive(this.#context, [candidate]);
     if (judged?.kind === 'command') return { ...judged, candidate };
     if (judged === undefined) return undefined;
-    this.#said.set(candidate.view.claim.uid, judged.note);
-    tellStays(this.#context.events, candidate.view, judged.note);
+    this.#tell(candidate, judged.note);
     return undefined;
   }
 
@@ -172,7 +194,8 @@ export class Consolidations {
     await deps.clock.sleep(config.disruption.validationDelayMs, stop);
     if (stop.aborted || this.#isUnderWay()) return;
     const again = sameAmong(candidates, this.#find());
-    const judged = again === undefined ? undefined : await judgeLive(this.#context, again);
+    const judged =
+      again === undefined ? undefined : await judgeLive(this.#context, again, proposed.openNodes);
     if (
       again === undefined ||
       judged?.kind !== 'command' ||
@@ -183,14 +206,21 @@ export class Consolidations {
       deps.log.info('consolidation-outdated', `${text} stay: they are needed again`, about);
       return;
     }
+    await this.#begin(judged.command, again, () => this.#beginOn({ ...judged, candidates: again }));
+  }
+
+  /** Begins a command: with a resource of its own, if several nodes go. */
+  #beginOn({ command, reply, candidates }: ProposedTogether): Promise<void> {
+    const { deps } = this.#context;
+    if (candidates.length === 1)
+      return this.#beginAlone({ kind: 'command', command, reply, candidate: at(candidates, 0) });
     const by = { hash: deps.hash, nowMs: deps.clock.nowMs(), source };
-    const plan =
-      judged.command.nodesIn.length === 0
-        ? {}
-        : { plan: planOfCommand(judged.command, judged.reply, by) };
-    await this.#begin(judged.command, again, () =>
-      this.#shared.begin({ command: judged.command, candidates: again, ...plan }),
-    );
+    const plan = command.nodesIn.length === 0 ? {} : { plan: planOfCommand(command, reply, by) };
+    return this.#shared.begin({ command, candidates, ...plan });
+  }
+
+  #beginAlone(judged: Proposed): Promise<void> {
+    return judged.command.nodesIn.length === 0 ? this.#remove(judged) : this.#replace(judged);
   }
 
   /** Waits, judges the command again on what is there then, and begins it if it still stands. */
@@ -213,9 +243,7 @@ export class Consolidations {
       deps.log.info('consolidation-outdated', `${node.name} stays: it is needed again`, about);
       return;
     }
-    await this.#begin(judged.command, [judged.candidate], () =>
-      judged.command.nodesIn.length === 0 ? this.#remove(judged) : this.#replace(judged),
-    );
+    await this.#begin(judged.command, [judged.candidate], () => this.#beginAlone(judged));
   }
 
   /**
@@ -272,9 +300,13 @@ export class Consolidations {
     }
     await publishPlan(channelOf(deps, config), plan);
     const { priceAfterMicrosPerHour: price, name } = command;
-    deps.log.info('command-published', `${node.name} is to be replaced by a cheaper node`, {
-      ...{ command: name, plan: plan.id, node: node.name, claim: claim.name },
-      priceMicrosPerHour: price,
-    });
+    deps.log.info(
+      'command-published',
+      `${node.name} is to be replaced by ${countText(command.nodesIn.length, 'cheaper node')}`,
+      {
+        ...{ command: name, plan: plan.id, node: node.name, claim: claim.name },
+        priceMicrosPerHour: price,
+      },
+    );
   }
 }

@@ -7,6 +7,7 @@ import {
   type Judged,
   judgeRemoval,
   judgeReplacement,
+  nodesInMax,
   poolTotalsOf,
   unsettledUids,
 } from '@dovetail/core-disruption';
@@ -22,19 +23,20 @@ export type JudgedAnswer =
   | { readonly kind: 'stays'; readonly note: DisruptionNote };
 
 /**
- * Asks a solver where the pods of candidates would go without them, and judges its
- * answer. Undefined: no solver
- * has answered.
+ * Asks a solver where the pods of candidates would go without them, and judges its answer. With
+ * `openNodes`, only these nodes may take pods. Undefined: no solver has answered.
  */
 export async function judgeLive(
   context: ReaperContext,
   candidates: readonly Candidate[],
+  openNodes?: readonly string[],
 ): Promise<JudgedAnswer | undefined> {
   const price = candidates.reduce((sum, { priceMicrosPerHour }) => sum + priceMicrosPerHour, 0);
   const reply = await askWhatIf(context, {
     nodes: candidates.map(({ view }) => view.node),
     pods: candidates.flatMap(({ pods }) => pods),
     priceBelowMicrosPerHour: context.config.consolidation === 'delete' ? 0 : price,
+    ...(openNodes === undefined ? {} : { openNodes }),
   });
   if (reply === undefined) return undefined;
   const judged = judge(context, candidates, reply);
@@ -56,6 +58,7 @@ function judge(
   const { microsPerHour: savingMin, share: savingShareMin } =
     config.disruption.replacementSavingMin;
   const { spotToSpot } = config;
-  const rules = { spotToSpot, savingMin, savingShareMin };
+  const several = config.consolidation === 'search' ? { nodesInMax } : {};
+  const rules = { spotToSpot, savingMin, savingShareMin, ...several };
   return judgeReplacement(candidates, { plan, position }, unsettled, rules);
 }

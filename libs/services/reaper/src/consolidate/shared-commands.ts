@@ -263,7 +263,7 @@ export class SharedCommands {
     if (step.kind !== 'advance' || step.phase !== 'Tainted') return;
     if (!(await this.#write(record, 'Tainted')) || plan === undefined) return;
     await publishPlan(channelOf(deps, config), plan);
-    const message = `${countText(candidates.length, 'node')} are to be replaced by one cheaper node`;
+    const message = `${countText(candidates.length, 'node')} are to be replaced by ${countText(command.nodesIn.length, 'cheaper node')}`;
     const about = { command: command.name, plan: plan.id, nodes: candidates.length };
     deps.log.info('command-published', message, about);
   }

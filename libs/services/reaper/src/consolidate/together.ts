@@ -11,9 +11,12 @@ import type { StopSignal } from '@dovetail/core-ports';
 import type { ReaperContext } from '../context.js';
 import { type JudgedAnswer, judgeLive } from './judging.js';
 
-/** A command of several nodes, and the answer that it was judged on. */
+/**
+ * A command, the answer that it was judged on, and the nodes that it was let use: absent, all.
+ */
 export type ProposedTogether = Extract<JudgedAnswer, { readonly kind: 'command' }> & {
   readonly candidates: readonly Candidate[];
+  readonly openNodes?: readonly string[];
 };
 
 /**

@@ -7,7 +7,8 @@ export function placesOf({ moves, nodesIn }: Command): string {
   const isToNode = moves.some(({ to }) => to.kind === 'node');
   const places = [
     ...(isToNode ? ['on other nodes'] : []),
-    ...(nodesIn.length > 0 ? ['on a cheaper new node'] : []),
+    ...(nodesIn.length === 1 ? ['on a cheaper new node'] : []),
+    ...(nodesIn.length > 1 ? [`on ${String(nodesIn.length)} cheaper new nodes`] : []),
   ];
   return `${countText(moves.length, 'pod')} fit ${places.join(' and ')}`;
 }

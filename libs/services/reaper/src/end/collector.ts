@@ -61,12 +61,12 @@ export class Collector {
 
   /** Makes a pass now and then, until stopped. */
   async run(stop: StopSignal): Promise<void> {
-    const { deps, cluster, config } = this.#context;
+    const { deps, cluster, config, clockCheck } = this.#context;
     const { firstPasses, firstIntervalMs, intervalMs } = config.collection;
     let passes = 0;
     while (!stop.aborted) {
       await deps.clock.sleep(passes < firstPasses ? firstIntervalMs : intervalMs, stop);
-      if (stop.aborted || !cluster.synced()) continue;
+      if (stop.aborted || !cluster.synced() || !clockCheck.isRight()) continue;
       try {
         await deps.vitals.turn('collection', passMsMax, () => this.#pass(stop));
         passes += 1;

@@ -68,19 +68,22 @@ export async function writeDeadline(
 
 /**
  * Writes since when the node is empty; undefined: it is not. A time that stands already stays,
- * because the first one counts.
+ * because the first one counts. Answers whether anything was to be written.
  */
-export const writeEmptySince = (
+export async function writeEmptySince(
   kube: KubeChanges,
   claim: ClaimRef,
   sinceMs: number | undefined,
-): Promise<KubeObject | undefined> =>
-  changeLive(kube, place(claim), ({ metadata }) => {
+): Promise<boolean> {
+  let isDue = false;
+  const text = sinceMs === undefined ? null : new Date(sinceMs).toISOString();
+  const claimAfter = await changeLive(kube, place(claim), ({ metadata }) => {
     const isMarked = metadata.annotations?.[emptySinceAnnotation] !== undefined;
-    if (isMarked === (sinceMs !== undefined)) return undefined;
-    const text = sinceMs === undefined ? null : new Date(sinceMs).toISOString();
-    return { metadata: { annotations: { [emptySinceAnnotation]: text } } };
+    isDue = isMarked !== (sinceMs !== undefined);
+    return isDue ? { metadata: { annotations: { [emptySinceAnnotation]: text } } } : undefined;
   });
+  return isDue && claimAfter !== undefined;
+}
 
 /** Writes that a command moves pods to the claim's node, so that the next leaves them alone. */
 export const writeMovedHere = (

@@ -7,6 +7,7 @@ import {
 } from '@dovetail/core-disruption';
 import {
   EqualParts,
+  isBound,
   nodeOf,
   type Parsed,
   pdbOf,
@@ -85,7 +86,7 @@ export async function watchCluster(
   };
   const equalParts = new EqualParts();
   await Promise.all([
-    alone(source('pod', kubeResources.pods, equalParts.reading(podOf))),
+    alone(source('pod', kubeResources.pods, equalParts.reading(podOf, isBound))),
     alone(source('node', kubeResources.nodes, equalParts.reading(nodeOf))),
     alone(source('claim', kubeResources.nodeClaims, equalParts.reading(endingClaimOf))),
     alone(source('pdb', kubeResources.podDisruptionBudgets, pdbOf)),

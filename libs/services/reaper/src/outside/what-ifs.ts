@@ -13,6 +13,8 @@ type Question = {
   readonly nodes: readonly Node[];
   readonly pods: readonly Pod[];
   readonly priceBelowMicrosPerHour?: number;
+  /** The nodes that may take the pods, by name. Absent: all may. */
+  readonly openNodes?: readonly string[];
   readonly purpose?: 'consolidation' | 'drift';
 };
 
@@ -22,7 +24,7 @@ type Question = {
  */
 export async function askWhatIf(
   { deps, config }: { readonly deps: ReaperDeps; readonly config: ReaperConfig },
-  { nodes, pods, priceBelowMicrosPerHour: below, purpose = 'consolidation' }: Question,
+  { nodes, pods, priceBelowMicrosPerHour: below, openNodes, purpose = 'consolidation' }: Question,
 ): Promise<PlanReply | undefined> {
   const { metrics, log } = deps;
   const { planBudgetMs, planTimeoutMs } = config.disruption;
@@ -30,6 +32,7 @@ export async function askWhatIf(
     podUids: pods.map(({ uid }) => uid).sort(compareText),
     withoutNodes: nodes.map(({ name }) => name).sort(compareText),
     ...(below === undefined ? {} : { maxPriceMicrosPerHour: below }),
+    ...(openNodes === undefined ? {} : { openNodes }),
     budgetMs: planBudgetMs,
   };
   const about = { nodes: request.withoutNodes };

@@ -5,8 +5,9 @@ import { inParallel, Wake } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import type { DriftQuestions } from '../drift/drift-questions.js';
-import { writeEmptySince, writeRest } from '../outside/claim-edits.js';
+import { writeRest } from '../outside/claim-edits.js';
 import { tellBlocked, tellExhausted } from '../outside/disruption-events.js';
+import { markEmpty } from './empty-marks.js';
 import { Rests } from './rests.js';
 import type { Retirer } from './retirer.js';
 
@@ -58,7 +59,7 @@ export class Passes {
     while (!stop.aborted) {
       let restMs = passIntervalMs;
       try {
-        if (cluster.synced())
+        if (cluster.synced() && this.#context.clockCheck.isRight())
           restMs = await deps.vitals.turn('passes', passMsMax, () => this.#pass(stop));
       } catch (error) {
         deps.metrics.count('dovetail_loop_failures_total', { loop: 'disruption' });
@@ -102,9 +103,10 @@ export class Passes {
   }
 
   async #carryOut(decision: PassDecision, startedMs: number, stop: StopSignal): Promise<void> {
-    const { kube, clock } = this.#context.deps;
-    await this.#each(decision.unmark, stop, (claim) => writeEmptySince(kube, claim, undefined));
-    await this.#each(decision.mark, stop, (claim) => writeEmptySince(kube, claim, startedMs));
+    const { kube, clock, log } = this.#context.deps;
+    const told = { kube, log };
+    await this.#each(decision.unmark, stop, (claim) => markEmpty(told, claim, undefined));
+    await this.#each(decision.mark, stop, (claim) => markEmpty(told, claim, startedMs));
     await this.#each(decision.retire, stop, ({ view, cause, note, detail }) => {
       const named = detail === undefined ? {} : { detail };
       return this.#retirer.begin(view, { cause, atMs: clock.nowMs(), ...named }, note);

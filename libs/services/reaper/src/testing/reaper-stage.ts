@@ -48,6 +48,8 @@ export type ReaperOptions = {
   readonly bus?: ReaperDeps['bus'];
   /** Another time of day. */
   readonly clock?: ReaperDeps['clock'];
+  /** The API server's clock beside that; default: the same. */
+  readonly serverClock?: ReaperDeps['serverClock'];
   /** Raised when the reaper is no longer the leader, before it can know. */
   readonly office?: Stopper;
 };
@@ -84,6 +86,7 @@ export class ReaperStage extends Stage {
   deps(): ReaperDeps {
     return {
       kube: this.kube,
+      serverClock: { aheadMs: () => 0 },
       cloud: this.cloud,
       queue: this.cloud,
       bus: this.connect(),
@@ -102,9 +105,9 @@ export class ReaperStage extends Stage {
     const { bus = this.connect(), queue = this.cloud } = options;
     const leadership = leading(1, options.office);
     const ports = { ...this.deps(), kube, cloud, queue, clock, bus, leadership };
-    const { urgentKube } = options;
+    const { urgentKube, serverClock = ports.serverClock } = options;
     const life = new Mortal(
-      urgentKube === undefined ? ports : { ...ports, urgentKube },
+      { ...ports, serverClock, ...(urgentKube === undefined ? {} : { urgentKube }) },
       options.death,
       this.stop.signal,
     );

@@ -2,6 +2,8 @@ import {
   type PlanMessage,
   type PlanRequest,
   replacedNodes,
+  type SearchReply,
+  type SearchRequest,
   servePlanner,
   workPlans,
 } from '@dovetail/contracts';
@@ -32,6 +34,10 @@ type ReplacementOptions = {
   readonly admitsCommands?: boolean;
   /** The price of a new node in micro-dollars an hour; default: 96,000. */
   readonly priceMicrosPerHour?: number;
+  /** The new nodes that the pods are shared among; default: one. Each costs the price above. */
+  readonly nodesIn?: number;
+  /** The commands that a search finds; default: none. */
+  readonly finds?: (search: SearchRequest) => SearchReply['commands'];
 };
 
 /**
@@ -40,6 +46,7 @@ type ReplacementOptions = {
  */
 export class Replacements {
   readonly requests: PlanRequest[] = [];
+  readonly searches: SearchRequest[] = [];
   readonly made: string[] = [];
   readonly plans: PlanMessage[] = [];
   readonly #cluster: ReaperStage;
@@ -51,6 +58,7 @@ export class Replacements {
     void servePlanner(
       cluster.channelOf('solver'),
       async (_mode, request) => {
+        if (request.search !== undefined) return this.#found(request.search, options);
         this.requests.push(request);
         await this.#cluster.clock.sleep(options.thinkMs ?? 0, this.#stop);
         if (options.refuses?.(request) === true)
@@ -83,6 +91,12 @@ export class Replacements {
     );
   }
 
+  #found(search: SearchRequest, { finds }: ReplacementOptions) {
+    this.searches.push(search);
+    const commands = finds?.(search) ?? [];
+    return { ok: true, found: { commands, complete: true, tries: 1 } } as const;
+  }
+
   /** Plays the launcher for the plans of commands: all of a plan comes true, or nothing. */
   async #followPlans(options: ReplacementOptions): Promise<void> {
     const channel = this.#cluster.channelOf('launcher');
@@ -92,15 +106,16 @@ export class Replacements {
       const { id, cause, plan } = read.value;
       this.plans.push(read.value);
       if (options.admitsCommands === false) continue;
-      const podUids = [...plan.newNodes, ...plan.placements].flatMap((bin) => bin.podUids);
-      const claimAnnotations = {
-        [annotations.admission]: `1.1/${id}/bin-0`,
-        [annotations.maxPricePerHour]: '0.096000',
-      };
-      void this.#launch(
-        { podUids, withoutNodes: [], budgetMs: 0, commit: cause },
-        { ...options, node: { ...options.node, claimAnnotations } },
-      );
+      for (const { id: binId, podUids } of plan.newNodes) {
+        const claimAnnotations = {
+          [annotations.admission]: `1.1/${id}/${binId}`,
+          [annotations.maxPricePerHour]: '0.096000',
+        };
+        void this.#launch(
+          { podUids, withoutNodes: [], budgetMs: 0, commit: cause },
+          { ...options, node: { ...options.node, claimAnnotations } },
+        );
+      }
     }
   }
 
@@ -155,10 +170,9 @@ const placeless = ({ podUids }: PlanRequest): Plan => ({
 
 function planFor(
   request: Pick<PlanRequest, 'podUids'>,
-  { room = false, priceMicrosPerHour = 96_000 }: ReplacementOptions,
+  { room = false, priceMicrosPerHour = 96_000, nodesIn = 1 }: ReplacementOptions,
   nodeUid = 'uid',
 ): Plan {
-  const bound = { kind: 'none', priceMicrosPerHour: 0 } as const;
   const placement = { nodeName: 'n2', nodeUid, podUids: request.podUids, topologyGroups: [] };
   const option = {
     instanceType: 'm5.large',
@@ -166,30 +180,31 @@ function planFor(
     capacityType: 'on-demand',
     priceMicrosPerHour,
   } as const;
-  const newNode = {
-    id: 'bin-0',
-    pool: { kind: 'NodePool', name: 'default' },
+  const share = Math.ceil(request.podUids.length / nodesIn);
+  const newNodes = Array.from({ length: nodesIn }, (_none, index) => ({
+    id: `bin-${String(index)}`,
+    pool: { kind: 'NodePool', name: 'default' } as const,
     options: [option],
     requirements: [],
     labels: {},
     taints: [],
     requests: {},
-    podUids: request.podUids,
+    podUids: request.podUids.slice(index * share, (index + 1) * share),
     topologyGroups: [],
     minValuesRelaxed: false,
     notes: [],
-  } as const;
+  }));
   return {
     stateSequence: 1,
     catalogRevision: 'one',
     admissionHead: '1.1',
     seed: 1,
     steps: 0,
-    newNodes: room ? [] : [newNode],
+    newNodes: room ? [] : newNodes,
     placements: room ? [placement] : [],
     unplaced: [],
-    priceMicrosPerHour: room ? 0 : priceMicrosPerHour,
-    bound,
+    priceMicrosPerHour: room ? 0 : priceMicrosPerHour * nodesIn,
+    bound: { kind: 'none', priceMicrosPerHour: 0 },
     stats: { pods: request.podUids.length, classes: 1, instanceTypes: 1 },
   };
 }

@@ -1,0 +1,115 @@
+import type { FoundCommand, SearchReply, SearchRequest } from '@dovetail/contracts';
+import { type NodeClaim, poolKey } from '@dovetail/core-api';
+import {
+  type Command,
+  type NodeView,
+  searchInSlices,
+  withWaiting,
+} from '@dovetail/core-disruption';
+import { isUnplaced } from '@dovetail/core-kube-model';
+import { finishMsPerNode, type PlanOptions } from '@dovetail/core-scheduling';
+
+import type { Mirror } from './mirror.js';
+import { snapshotOf } from './snapshot.js';
+
+/** The most plans of one search. Time ends most searches earlier. */
+const triesMax = 1_000_000;
+/**
+ * The commands that an answer names at most. The reaper carries out one after the other, and asks
+ * again before it has done so many.
+ */
+const commandsMax = 100;
+/**
+ * The time of one plan, in milliseconds. Pending pods wait for it at most. It trades their wait for
+ * the price that a plan of a whole region finds.
+ */
+const sliceMs = 200;
+
+/** The rules and the times of a search. */
+type SearchOptions = {
+  readonly options: PlanOptions;
+  readonly budgetMs: number;
+  readonly nowMs: () => number;
+};
+
+/**
+ * Searches the mirror as it is now for nodes to give up. Which nodes may go is the reaper's to say:
+ * the mirror has no PodDisruptionBudgets. Waiting pods have their places first. It yields before
+ * each plan. The reaper judges each command again before it acts.
+ */
+export function* searchOn(
+  mirror: Mirror,
+  request: SearchRequest,
+  { options: given, budgetMs, nowMs }: SearchOptions,
+): Generator<undefined, SearchReply> {
+  const startMs = nowMs();
+  let sliceEndMs = startMs + sliceMs;
+  const shouldStop = (nodes: number): boolean => nowMs() + nodes * finishMsPerNode >= sliceEndMs;
+  const options = { ...given, shouldStop };
+  const known = snapshotOf(mirror, { without: new Set(), moving: new Set(), nowMs: startMs });
+  const { snapshot, promised } = withWaiting(known, waitingIn(mirror), options);
+  const { savingMinMicrosPerHour: savingMin, savingMinPpm, spotToSpot } = request;
+  const rules = { spotToSpot, savingMin, savingShareMin: savingMinPpm / 1e6 };
+  const { incarnation, sequence } = mirror.position;
+  const input = {
+    snapshot,
+    views: [...mirror.cluster.claims.values()].map((claim) => viewOf(mirror, claim)),
+    eligibility: { ...eligibilityOf(mirror, request, promised), nowMs: startMs },
+    rules,
+    options,
+    position: { incarnation, sequence },
+  };
+  const slices = searchInSlices(input, {
+    triesMax,
+    shouldStop: () => nowMs() >= startMs + budgetMs,
+  });
+  for (;;) {
+    yield;
+    sliceEndMs = nowMs() + sliceMs;
+    const { done, value } = slices.next();
+    if (done !== true) continue;
+    const { commands, tries, ended } = value;
+    const complete = ended === 'complete' && commands.length <= commandsMax;
+    return { commands: commands.slice(0, commandsMax).map(foundOf), complete, tries };
+  }
+}
+
+/** Pods that wait and have no promise. */
+function waitingIn({ cluster, promises }: Mirror) {
+  const promised = new Set([...promises.values()].flatMap(({ podUids }) => podUids));
+  return [...cluster.pods.values()].filter((pod) => isUnplaced(pod) && !promised.has(pod.uid));
+}
+
+function viewOf({ cluster }: Mirror, claim: NodeClaim): NodeView {
+  const node = cluster.nodeOfClaim(claim);
+  const pool = cluster.pools.one('key', poolKey(claim.pool));
+  return {
+    claim,
+    pods: node === undefined ? [] : cluster.pods.by('node', node.name),
+    ...(node === undefined ? {} : { node }),
+    ...(pool === undefined ? {} : { pool }),
+  };
+}
+
+/** Lets the nodes go that the request names, unless waiting pods go to them. */
+function eligibilityOf(
+  { cluster }: Mirror,
+  { claimUids }: SearchRequest,
+  promised: ReadonlySet<string>,
+) {
+  const named = new Set(claimUids);
+  const pauses = (claim: NodeClaim): boolean =>
+    !named.has(claim.uid) || promised.has(cluster.nodeOfClaim(claim)?.uid ?? claim.uid);
+  return { budgetsOf: () => [], podOf: (uid: string) => cluster.pods.get(uid), pauses };
+}
+
+function foundOf(command: Command): FoundCommand {
+  const { nodesOut, nodesIn, moves, priceBeforeMicrosPerHour, priceAfterMicrosPerHour } = command;
+  const open = moves.flatMap(({ to }) => (to.kind === 'node' ? [to.nodeName] : []));
+  return {
+    claimUids: nodesOut.map(({ claimUid }) => claimUid),
+    openNodes: [...new Set(open)].sort(),
+    nodesIn: nodesIn.length,
+    savedMicrosPerHour: priceBeforeMicrosPerHour - priceAfterMicrosPerHour,
+  };
+}
