@@ -9,7 +9,14 @@ import { awsInterruptionQueue } from '@dovetail/adapter-aws/queue';
 import { userDataRenderer } from '@dovetail/adapter-aws/user-data';
 import { highsSolver, timeBoxed } from '@dovetail/adapter-highs';
 import { connectKubernetes } from '@dovetail/adapter-kubernetes';
-import { type Clock, type Log, noVitals, type Service, Stopper } from '@dovetail/core-ports';
+import {
+  type Clock,
+  type Log,
+  type MetricDefinitions,
+  noVitals,
+  type Service,
+  Stopper,
+} from '@dovetail/core-ports';
 import {
   awsSettings,
   commonSettings,
@@ -19,7 +26,6 @@ import {
   featureGatesSetting,
   leaderSettings,
   leaseLeadership,
-  type MetricDefinition,
   offsetClock,
   oneOf,
   readSettings,
@@ -107,7 +113,7 @@ const settings = {
     flag: 'consolidation',
     help: 'As in the reaper.',
     fallback: 'none' as const,
-    parse: oneOf('none', 'delete', 'replace', 'all'),
+    parse: oneOf('none', 'delete', 'replace', 'all', 'search'),
   },
 } as const;
 
@@ -189,7 +195,7 @@ async function served(
 function surroundings(
   { settings: given, server, clock }: Shared,
   name: string,
-  definitions: Readonly<Record<string, MetricDefinition>> = {},
+  definitions: MetricDefinitions = {},
 ) {
   const log = createLog({ service: name.replace(/-\d+$/, ''), level: given.logLevel });
   const { metrics, ...pages } = createMetrics(definitions);
@@ -282,7 +288,7 @@ function startReaper(shared: Shared): Promise<Service> {
   const cloud = { ...awsInstances(aws), ...awsInstanceStatuses(aws), ...awsAccount(aws) };
   const queue = awsInterruptionQueue(aws, { queueName });
   const reaper = createReaper(
-    { ...around, cloud, queue, leadership: leadership() },
+    { ...around, serverClock: around.kube.serverClock, cloud, queue, leadership: leadership() },
     { clusterName, ...defaultReaperConfig, consolidation, ...featureGates },
   );
   return serve({

@@ -5,8 +5,11 @@ import {
   obtainKarpenter,
   obtainKubectl,
   obtainMoto,
+  obtainNatsCommand,
   obtainNatsServer,
   type ObtainOptions,
+  obtainPythonSubscriber,
+  obtainStackLinters,
   type Program,
   type Unavailable,
 } from '../src/index.js';
@@ -20,9 +23,12 @@ const single = async (part: string, obtaining: Promise<Program | Unavailable>): 
 
 const obtainable: Readonly<Record<string, () => Promise<Row[]>>> = {
   nats: () => single('nats-server', obtainNatsServer(options)),
+  'nats-command': () => single('nats', obtainNatsCommand(options)),
   kubectl: () => single('kubectl', obtainKubectl(options)),
   helm: () => single('helm', obtainHelm(options)),
   moto: () => single('moto', obtainMoto(options)),
+  linters: () => single('cfn-lint', obtainStackLinters(options)),
+  'python-subscriber': () => single('nats-py', obtainPythonSubscriber(options)),
   karpenter: () => single('karpenter', obtainKarpenter(options)),
   'control-plane': controlPlaneRows,
 };

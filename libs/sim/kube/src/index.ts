@@ -8,5 +8,6 @@ export { startKubeControllers } from './controllers/controllers.js';
 export type { ServedKube } from './http/server.js';
 export { serveKube } from './http/server.js';
 export { createKubeStore } from './kube-store.js';
+export { KubeFaults } from './port/faults.js';
 export { inProcessKube } from './port/in-process.js';
 export { KubeStore } from './store/store.js';

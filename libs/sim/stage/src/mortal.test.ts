@@ -3,6 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 
 import { type Death, Mortal } from './mortal.js';
 import { podObject } from './objects.js';
+import { ProcessClock } from './process-clock.js';
 import { Stage } from './stage.js';
 
 /**
@@ -45,5 +46,35 @@ describe('a process that dies', () => {
     });
     expect(effects).toEqual([]);
     stage.end();
+  });
+});
+
+describe('a process that is paused', () => {
+  test('neither calls nor sleeps until it wakes, and then goes on', async () => {
+    const stage = await new Stage().begin();
+    const life = new Mortal({ kube: stage.kube });
+    const clock = new ProcessClock(stage.clock, life);
+    const made = (async () => {
+      await clock.sleep(1_000, stage.stop.signal);
+      await life.ports.kube.create(kubeResources.pods, podObject('a'));
+    })();
+    life.pause();
+    await stage.advance(60_000);
+    expect(stage.names(kubeResources.pods)).toEqual([]);
+    life.wake();
+    await made;
+    expect(stage.names(kubeResources.pods)).toEqual(['a']);
+    stage.end();
+  });
+
+  test('has a clock of its own, which may be wrong for a while', () => {
+    const clock = new ProcessClock(
+      { nowMs: () => 10_000, sleep: () => Promise.resolve() },
+      { paused: () => undefined },
+    );
+    clock.jump(-4_000);
+    expect(clock.nowMs()).toBe(6_000);
+    clock.set();
+    expect(clock.nowMs()).toBe(10_000);
   });
 });

@@ -58,7 +58,7 @@ const effects: Readonly<
 /** Calls that answer with a stream, which falls silent when the process is dead. */
 const streams = ['watch', 'follow', 'work'];
 /** Calls that wait for the process' stop signal and do nothing themselves. */
-const waits = ['serve', 'connected', 'close'];
+const waits = ['connected', 'close'];
 
 const pluralOf = (resource: unknown): string => (resource as { readonly plural: string }).plural;
 const isStatus = (options: unknown): boolean =>
@@ -88,6 +88,7 @@ export class Mortal<P extends MortalPorts> {
   #death: Death | undefined;
   #dead = false;
   #round: string | undefined;
+  #pause: { readonly ended: Promise<void>; readonly end: () => void } | undefined;
 
   constructor(ports: P, death?: Death, parent?: StopSignal) {
     this.#death = death;
@@ -106,6 +107,28 @@ export class Mortal<P extends MortalPorts> {
   die(death?: Death): void {
     this.#death = death;
     if (death === undefined) this.#end();
+  }
+
+  /**
+   * Stops at once, as a process that gets no CPU: no call begins or answers until `wake`. A call
+   * under way still has its effect.
+   */
+  pause(): void {
+    if (this.#pause !== undefined) return;
+    let end = (): void => undefined;
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    this.#pause = { ended, end };
+  }
+
+  /** Goes on as if no time had passed. */
+  wake(): void {
+    this.#pause?.end();
+    this.#pause = undefined;
+  }
+
+  /** Resolves once the process is not paused. Undefined: it is not. */
+  paused(): Promise<void> | undefined {
+    return this.#pause?.ended;
   }
 
   /** Renewing a lease is no effect. A write that announces another round is one. */
@@ -130,6 +153,7 @@ export class Mortal<P extends MortalPorts> {
         if (typeof method !== 'function') return method;
         const act = method.bind(target) as (...call: unknown[]) => unknown;
         if (waits.includes(name)) return act;
+        if (name === 'serve') return this.#serving(act);
         if (streams.includes(name))
           return (...call: unknown[]) => this.#stream(act(...call) as AsyncIterable<unknown>);
         return (...call: unknown[]) => {
@@ -140,7 +164,21 @@ export class Mortal<P extends MortalPorts> {
     });
   }
 
+  /** Requests wait for a paused process. */
+  #serving(act: (...call: unknown[]) => unknown): (...call: unknown[]) => unknown {
+    return (options, handler, stop) =>
+      act(
+        options,
+        async (request: unknown) => {
+          await this.paused();
+          return (handler as (request: unknown) => unknown)(request);
+        },
+        stop,
+      );
+  }
+
   async #call<T>(effect: Name, act: () => Promise<T>): Promise<T> {
+    if (this.#pause !== undefined) await this.#pause.ended;
     if (this.#dead) return never();
     const last = effect !== undefined && this.#isLast(effect);
     if (last && this.#death?.when === 'before') {
@@ -151,6 +189,7 @@ export class Mortal<P extends MortalPorts> {
     if (last) this.#dead = true;
     const result = await act();
     if (last) this.#end();
+    if (this.#pause !== undefined) await this.#pause.ended;
     return this.#dead ? never() : result;
   }
 
@@ -163,6 +202,7 @@ export class Mortal<P extends MortalPorts> {
 
   async *#stream<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
     for await (const item of items) {
+      if (this.#pause !== undefined) await this.#pause.ended;
       if (this.#dead) await never();
       yield isWorkItem(item) ? (this.#item(item) as T) : item;
     }

@@ -104,6 +104,25 @@ export const replicaSetObject = (
   },
 });
 
+/**
+ * A Deployment whose pods carry the label `app`. It rolls out one pod at a time, and never has
+ * fewer than it should.
+ */
+export const deploymentObject = (
+  app: string,
+  replicas: number,
+  pod: PodChange = {},
+): KubeObject => {
+  const { spec } = replicaSetObject(app, replicas, pod) as { readonly spec?: object };
+  const rollingUpdate = { maxSurge: 1, maxUnavailable: 0 };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: app, namespace: 'default' },
+    spec: { ...spec, strategy: { type: 'RollingUpdate', rollingUpdate } },
+  };
+};
+
 /** A PodDisruptionBudget over the pods of an app. */
 export const budgetObject = (app: string, minAvailable: number): KubeObject => ({
   apiVersion: 'policy/v1',

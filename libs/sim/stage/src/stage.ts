@@ -59,6 +59,8 @@ export type StageOptions = {
   /** The types that EC2 sells. Default: the whole catalog of the region. */
   readonly types?: readonly TwinType[];
   readonly cloud?: Partial<CloudSettings>;
+  /** The value of the tag `kubernetes.io/cluster/lab` of subnets and groups. Default `owned`. */
+  readonly clusterTagValue?: string;
   /** Runs kube-scheduler and the controllers beside the API server. Default: none of them. */
   readonly controlPlane?: ControllerOptions;
   /** The speed of the kubelets. */
@@ -107,6 +109,9 @@ export class Stage {
         clusterName,
         zones: options.zones ?? ['a', 'b'],
         ...(options.types === undefined ? {} : { types: options.types }),
+        ...(options.clusterTagValue === undefined
+          ? {}
+          : { clusterTagValue: options.clusterTagValue }),
       }),
       settings: options.cloud ?? {},
     });

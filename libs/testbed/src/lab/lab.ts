@@ -31,7 +31,7 @@ export type Lab = {
    * nats-server, the parts of Kubernetes, cloud, pod-watcher, solver-0…, launcher and reaper.
    * Without a nats-server, `services` stands for all services. With Karpenter, `karpenter` does.
    */
-  readonly parts: ReadonlyMap<string, RunningPart>;
+  readonly parts: Map<string, RunningPart>;
   readonly bus: Bus;
   readonly kubernetes: Kubernetes;
   /** One line per part, which says whether it is real or a twin. */
@@ -43,11 +43,13 @@ export type Lab = {
   stop(): Promise<void>;
 };
 
+const clockFileOf = (options: LabOptions): string => join(options.dir, 'clock-offset-ms');
+
 /** Starts every part in the order of need. Returns when all services are ready. */
 export async function startLab(options: LabOptions): Promise<Lab> {
   await rm(join(options.dir, 'ready'), { force: true });
   await mkdir(options.dir, { recursive: true });
-  const clockFile = join(options.dir, 'clock-offset-ms');
+  const clockFile = clockFileOf(options);
   await writeFile(clockFile, '0');
   const parts = new Map<string, RunningPart>();
   try {
@@ -94,6 +96,15 @@ async function startAll(
   };
 }
 
+/** Starts the services of a lab that was started without them. Returns when all are ready. */
+export async function startServices(lab: Lab): Promise<void> {
+  const { options, bus, kubeconfig, cloudUrl } = lab;
+  const at = { kubeconfig, cloudUrl, clockFile: clockFileOf(options) };
+  const parts = new Map<string, RunningPart>();
+  await startApart(options, bus, at, parts);
+  for (const [name, part] of parts) lab.parts.set(name, part);
+}
+
 /**
  * Adds to the offset in the file. The file is replaced at once, so that no reader finds it empty.
  */
@@ -126,11 +137,18 @@ async function startAutoscaler(
   at: At,
   parts: Map<string, RunningPart>,
 ): Promise<Services> {
+  if (options.servicesLeftOut === true) return withoutServices(found);
   if (isUnavailable(found)) return await startTogether(options, found, at, parts);
   if (options.karpenter === undefined) return await startApart(options, found, at, parts);
   parts.set('karpenter', await startKarpenter(options, options.karpenter, at));
   const services = `Karpenter ${options.karpenter.version}: real, its AWS controller instead of our services`;
   return { bus: found, services };
+}
+
+/** Services of someone else need a real bus. */
+function withoutServices(found: Bus | Unavailable): Services {
+  if (!isUnavailable(found)) return { bus: found, services: 'services: left out' };
+  throw new TestbedError({ failed: found.unavailable, remedy: 'install nats-server' });
 }
 
 async function startApart(

@@ -30,6 +30,8 @@ export type LabOptions = {
   readonly env?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Runs Karpenter's AWS controller instead of the services and their bus. */
   readonly karpenter?: KarpenterProgram;
+  /** Starts everything around the services and none of them: the caller runs them, or others. */
+  readonly servicesLeftOut?: boolean;
   /** Restarts parts that have died, as a Deployment would. */
   readonly supervise: boolean;
   /** Receives a line when a part runs, is downloaded, built or restarted. */

@@ -1,49 +1,33 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { installOnce } from '../obtain/cache.js';
 import {
   type ObtainOptions,
-  orUnavailable,
   type Program,
   settingsOf,
   type Unavailable,
 } from '../obtain/obtained.js';
-import { versionOf } from '../obtain/versions.js';
+import { obtainPython } from '../obtain/python.js';
 import { httpRequest } from '../process/http.js';
 import { type RunningPart, startPart } from '../process/part.js';
 import { freePort } from '../process/ports.js';
-import { run } from '../process/run.js';
 
 const motoVersion = '5.2.5';
-const deadlineMs = 10 * 60_000;
-const remedy = 'make python3 with its venv module, and PyPI, reachable';
 
 /**
  * Obtains moto, an independent imitation of AWS, in a Python environment of its own. The path is
  * that Python's.
  */
-export async function obtainMoto(options: ObtainOptions = {}): Promise<Program | Unavailable> {
-  return await orUnavailable(async () => {
-    const settings = settingsOf(options);
-    const folder = await installOnce({
-      ...settings,
+export const obtainMoto = (options: ObtainOptions = {}): Promise<Program | Unavailable> =>
+  obtainPython(
+    {
+      title: `moto ${motoVersion}`,
       name: `moto-${motoVersion}`,
-      deadlineMs,
-      isGood: async (candidate) => (await versionIn(pythonIn(candidate))) === motoVersion,
-      fill: async (draft) => {
-        settings.log(
-          `moto ${motoVersion}: installing into a Python environment of its own (about half a minute)`,
-        );
-        await run('python3', ['-m', 'venv', draft], { deadlineMs, remedy });
-        const wanted = `moto[server,ec2,sqs,ssm,iam]==${motoVersion}`;
-        const args = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', wanted];
-        await run(pythonIn(draft), args, { deadlineMs, remedy });
-      },
-    });
-    return { path: pythonIn(folder), version: motoVersion };
-  });
-}
+      packages: [`moto[server,ec2,sqs,ssm,iam]==${motoVersion}`],
+      imports: [],
+    },
+    settingsOf(options),
+  );
 
 /** How to start moto; `path` is the Python that `obtainMoto` returns. */
 export type MotoOptions = {
@@ -72,12 +56,3 @@ export async function startMoto(
   });
   return Object.assign(part, { url });
 }
-
-const pythonIn = (folder: string): string => join(folder, 'bin', 'python');
-
-const versionIn = (python: string): Promise<string | undefined> =>
-  versionOf(
-    python,
-    ['-c', "from importlib.metadata import version; print(version('moto'))"],
-    /^(\S+)/,
-  );

@@ -58,7 +58,10 @@ class MemoryBus implements Bus {
     const stream =
       [...this.#server.streams.values()].find((each) => each.covers(message.subject)) ??
       this.#remake(message.subject);
-    return stream.publish(message, this.#server.clock.nowMs());
+    const ack = stream.publish(message, this.#server.clock.nowMs());
+    if (this.#server.losesAnswer())
+      throw new BusError('timeout', `${message.subject}: the answer was lost`);
+    return ack;
   }
 
   async *follow(
@@ -71,7 +74,7 @@ class MemoryBus implements Bus {
       if (stream === undefined) return;
       const attachment = stream.attach(options.filters, from, this.#server.clock.nowMs());
       try {
-        yield* this.#drained(attachment, stop);
+        yield* this.#drained(options.stream, attachment, stop);
       } finally {
         stream.detach(attachment);
       }
@@ -80,10 +83,21 @@ class MemoryBus implements Bus {
     }
   }
 
-  async *#drained(attachment: Attachment, stop: StopSignal): AsyncGenerator<FollowEvent> {
+  async *#drained(
+    stream: string,
+    attachment: Attachment,
+    stop: StopSignal,
+  ): AsyncGenerator<FollowEvent> {
+    const server = this.#server;
     while (!stop.aborted) {
-      if (!this.#server.up) {
-        await this.#server.changed.wait(stop);
+      if (!server.up) {
+        await server.changed.wait(stop);
+        continue;
+      }
+      const [next] = attachment.events;
+      const dueMs = next?.kind === 'message' ? next.message.timeMs + server.lagMs(stream) : 0;
+      if (dueMs > server.clock.nowMs()) {
+        await this.#changedOr(dueMs, stop);
         continue;
       }
       const event = attachment.events.shift();
@@ -93,12 +107,22 @@ class MemoryBus implements Bus {
     }
   }
 
+  /** Waits until this time, or until the server changes. */
+  #changedOr(untilMs: number, stop: StopSignal): Promise<void> {
+    const { clock, changed } = this.#server;
+    return withScope(stop, async (scope) => {
+      await Promise.race([changed.wait(scope), clock.sleep(untilMs - clock.nowMs(), scope)]);
+    });
+  }
+
   async *work(spec: WorkerSpec, stop: StopSignal): AsyncGenerator<WorkItem> {
     const { clock } = this.#server;
     while (!stop.aborted) {
       const stream = await this.#awaited(spec.stream, stop);
       if (stream === undefined) return;
-      const taken = take(stream, spec, clock.nowMs());
+      const { newestFirst } = this.#server;
+      const lagMs = this.#server.lagMs(spec.stream);
+      const taken = take(stream, spec, { nowMs: clock.nowMs(), lagMs, newestFirst });
       if ('message' in taken) {
         yield workItem({ stream, spec, clock, reachable: () => this.#server.up }, taken);
         continue;

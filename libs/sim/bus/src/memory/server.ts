@@ -19,6 +19,10 @@ export class MemoryBusServer {
   readonly responders = new Map<string, Responder[]>();
   /** Woken when streams come and go and when the server does. */
   readonly changed = new Wakeup();
+  /** Work streams give their newest message first. */
+  newestFirst = false;
+  readonly #lagsMs = new Map<string, number>();
+  #answersToLose = 0;
   #up = true;
   #made = 0;
   #turn = 0;
@@ -52,7 +56,42 @@ export class MemoryBusServer {
     return all[this.#turn % Math.max(1, all.length)];
   }
 
+  /** How long after they were stored this stream's messages are delivered, in milliseconds. */
+  lagMs(stream: string): number {
+    return this.#lagsMs.get(stream) ?? 0;
+  }
+
+  /** Whether the answer to a publish that was stored is lost now. */
+  losesAnswer(): boolean {
+    if (this.#answersToLose === 0) return false;
+    this.#answersToLose -= 1;
+    return true;
+  }
+
   // Faults, for tests and simulation.
+
+  /**
+   * Delivers the messages of a stream this long after they were stored; 0 ends that. Other streams
+   * overtake it.
+   */
+  delay(stream: string, lagMs: number): void {
+    if (lagMs > 0) this.#lagsMs.set(stream, lagMs);
+    else this.#lagsMs.delete(stream);
+    this.#wakeAll();
+  }
+
+  /** Gives work that is with a worker, and not acked, to a worker again. */
+  redeliver(): void {
+    for (const stream of this.streams.values())
+      for (const pending of stream.consumers.values())
+        for (const entry of pending.values()) entry.dueMs = this.clock.nowMs();
+    this.#wakeAll();
+  }
+
+  /** Stores the next messages that are published, and loses the answers. 0 ends that. */
+  loseAnswers(times: number): void {
+    this.#answersToLose = times;
+  }
 
   /** Makes the server unreachable until `start`. */
   stop(): void {
@@ -81,5 +120,10 @@ export class MemoryBusServer {
 
   deleteConsumer(stream: string, name: string): void {
     this.streams.get(stream)?.consumers.delete(name);
+  }
+
+  #wakeAll(): void {
+    this.changed.wake();
+    for (const stream of this.streams.values()) stream.changed.wake();
   }
 }

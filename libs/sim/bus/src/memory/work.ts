@@ -13,21 +13,26 @@ const consumerOf = (stream: MemoryStream, spec: WorkerSpec): Pending => {
   return made;
 };
 
+/** When and how messages are delivered: so long after they were stored, and in which order. */
+type Delivery = { readonly nowMs: number; readonly lagMs: number; readonly newestFirst: boolean };
+
 /**
  * The next message for a worker, or the time at which one that is with another worker is due again.
  */
 export function take(
   stream: MemoryStream,
   spec: WorkerSpec,
-  nowMs: number,
+  { nowMs, lagMs, newestFirst }: Delivery,
 ): { readonly message: StoredMessage; readonly deliveries: number } | { readonly dueMs: number } {
   const pending = consumerOf(stream, spec);
   let dueMs = Infinity;
   const inFlight = [...pending.values()].filter((entry) => entry.dueMs > nowMs).length;
-  for (const message of stream.messages(nowMs)) {
+  const messages = stream.messages(nowMs);
+  for (const message of newestFirst ? [...messages].reverse() : messages) {
     if (spec.filter !== undefined && !matchesSubject(spec.filter, message.subject)) continue;
     const entry = pending.get(message.sequence);
-    if (entry !== undefined && entry.dueMs > nowMs) dueMs = Math.min(dueMs, entry.dueMs);
+    const nextMs = Math.max(entry?.dueMs ?? 0, message.timeMs + lagMs);
+    if (nextMs > nowMs) dueMs = Math.min(dueMs, nextMs);
     else if (inFlight < spec.inFlightMax) {
       const deliveries = (entry?.deliveries ?? 0) + 1;
       pending.set(message.sequence, { deliveries, dueMs: nowMs + spec.ackWaitMs });

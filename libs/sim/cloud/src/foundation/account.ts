@@ -82,6 +82,8 @@ export type AccountOptions = {
   /** Base64 of the cluster's CA certificates. */
   readonly certificateAuthority?: string;
   readonly accountId?: string;
+  /** The value of the tag `kubernetes.io/cluster/<name>`. Default `owned`; some leave it empty. */
+  readonly clusterTagValue?: string;
 };
 
 /** Every type of the committed catalog in a region. */
@@ -107,10 +109,13 @@ function zonesWanted(region: string, options: AccountOptions): readonly CatalogZ
   return all.filter(({ name }) => wanted?.includes(name) ?? true);
 }
 
-function tagsFor(clusterName: string, name: string): Record<string, string> {
+function tagsFor(
+  { clusterName, clusterTagValue = 'owned' }: AccountOptions,
+  name: string,
+): Record<string, string> {
   return {
     Name: name,
-    [`kubernetes.io/cluster/${clusterName}`]: 'owned',
+    [`kubernetes.io/cluster/${clusterName}`]: clusterTagValue,
     'karpenter.sh/discovery': clusterName,
     'alpha.eksctl.io/cluster-name': clusterName,
   };
@@ -124,7 +129,7 @@ function subnetsFor(region: string, options: AccountOptions): readonly TwinSubne
     cidr: `10.0.${index * 32}.0/19`,
     addresses: 8187,
     tags: {
-      ...tagsFor(options.clusterName, `${options.clusterName}-private-${zone}`),
+      ...tagsFor(options, `${options.clusterName}-private-${zone}`),
       'kubernetes.io/role/internal-elb': '1',
     },
   }));
@@ -161,14 +166,15 @@ export function neighboursOf({
 }
 
 /** EKS creates this group for the control plane and its nodes. */
-function clusterGroupFor(region: string, clusterName: string): TwinSecurityGroup {
+function clusterGroupFor(region: string, options: AccountOptions): TwinSecurityGroup {
+  const { clusterName } = options;
   const name = `eks-cluster-sg-${clusterName}`;
   return {
     id: `sg-${hexOf(17, 'sg', clusterName, region)}`,
     name,
     description:
       'EKS created security group applied to ENI that is attached to EKS Control Plane master nodes, as well as any managed workloads.',
-    tags: { ...tagsFor(clusterName, name), 'aws:eks:cluster-name': clusterName },
+    tags: { ...tagsFor(options, name), 'aws:eks:cluster-name': clusterName },
   };
 }
 
@@ -199,7 +205,7 @@ export function accountFor(region: string, options: AccountOptions): Account {
     region,
     vpcId: `vpc-${hexOf(17, 'vpc', clusterName, region)}`,
     subnets: subnetsFor(region, options),
-    securityGroups: [clusterGroupFor(region, clusterName)],
+    securityGroups: [clusterGroupFor(region, options)],
     roles: [
       { name: nodeRole, path: '/' },
       { name: `${clusterName}-cluster-role`, path: '/' },

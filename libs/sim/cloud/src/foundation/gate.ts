@@ -169,6 +169,11 @@ export class Gate {
     if (order.times > 0) this.#failures.push({ order, left: order.times });
   }
 
+  /** Ends what `fail` has ordered. */
+  endFailures(): void {
+    this.#failures = [];
+  }
+
   /** Milliseconds that each call of the action (or of `*`) takes; 0 ends it. */
   setLatency(action: string, durationMs: number): void {
     if (durationMs > 0) this.#latencies.set(action, durationMs);

@@ -11,6 +11,8 @@ export type AccessRequest = {
   readonly action: string;
   /** An ARN, or `*` for actions that know no resources. */
   readonly resource: string;
+  /** Who asks, for policies that name principals: `Service:events.amazonaws.com`. */
+  readonly principal?: string;
   readonly context: RequestContext;
 };
 
@@ -31,11 +33,13 @@ export type RequestFacts = {
   readonly createAction?: string;
   /** The service that a role is passed to. */
   readonly passedTo?: string;
+  /** Further keys with their value, such as `aws:SourceArn` of a service that acts for another. */
+  readonly others?: Readonly<Record<string, string>>;
 };
 
 /** The context of a request, under the keys that IAM gives its facts. */
 export function contextOf(facts: RequestFacts): RequestContext {
-  const { requestTags = {}, resourceTags = {}, createAction, passedTo } = facts;
+  const { requestTags = {}, resourceTags = {}, createAction, passedTo, others = {} } = facts;
   const entries: [string, readonly string[]][] = [['aws:requestedregion', [facts.region]]];
   for (const [key, value] of Object.entries(requestTags))
     entries.push([`aws:requesttag/${key.toLowerCase()}`, [value]]);
@@ -45,17 +49,22 @@ export function contextOf(facts: RequestFacts): RequestContext {
   if (Object.keys(requestTags).length > 0) entries.push(['aws:tagkeys', Object.keys(requestTags)]);
   if (createAction !== undefined) entries.push(['ec2:createaction', [createAction]]);
   if (passedTo !== undefined) entries.push(['iam:passedtoservice', [passedTo]]);
+  for (const [key, value] of Object.entries(others)) entries.push([key.toLowerCase(), [value]]);
   return new Map(entries);
 }
+
+const isAskedBy = ({ principals }: Statement, principal: string | undefined): boolean =>
+  principals.length === 0 || principals.some((named) => named === '*' || named === principal);
 
 const applies = (statement: Statement, request: AccessRequest): boolean =>
   statement.actions.some((action) => matches(action.toLowerCase(), request.action.toLowerCase())) &&
   statement.resources.some((resource) => matches(resource, request.resource)) &&
+  isAskedBy(statement, request.principal) &&
   statement.conditions.every((condition) => holds(condition, request.context));
 
 /**
- * Decides as IAM does for identity-based policies: a Deny that applies wins, then an Allow that
- * applies, and without either the request is denied.
+ * Decides as IAM does for the policies of one identity, resource or role: a Deny that applies wins,
+ * then an Allow that applies, and without either the request is denied.
  */
 export function decide(policies: readonly Policy[], request: AccessRequest): Decision {
   const found = policies.flat().filter((statement) => applies(statement, request));

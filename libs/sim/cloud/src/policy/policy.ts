@@ -1,9 +1,17 @@
 import { type Condition, operatorNames, operatorOf } from './conditions.js';
 
-/** One statement of an identity-based policy. */
+/**
+ * The place of a policy: at an identity, at a resource such as a queue, or at a role as its trust
+ * policy. The last two name principals, and a trust policy names no resource.
+ */
+export type PolicyKind = 'identity' | 'resource' | 'trust';
+
+/** One statement of a policy. */
 export type Statement = {
   readonly sid: string;
   readonly effect: 'Allow' | 'Deny';
+  /** `Service:events.amazonaws.com`, or `*` for everyone. An identity-based policy has none. */
+  readonly principals: readonly string[];
   readonly actions: readonly string[];
   readonly resources: readonly string[];
   /** All of them must hold. */
@@ -32,8 +40,19 @@ const knownKeys = [
   'iam:PassedToService',
 ];
 
-const isKnownKey = (key: string): boolean =>
-  knownKeys.some((known) =>
+/** Further keys of requests that another service makes, or that come with an OIDC token. */
+const keysOfKind: Readonly<Record<PolicyKind, readonly string[]>> = {
+  identity: [],
+  resource: ['aws:SecureTransport', 'aws:SourceAccount', 'aws:SourceArn'],
+  trust: ['<provider>:aud', '<provider>:sub'],
+};
+
+/** A claim of a token, under the address of the provider that signed it. */
+const claimKey = /^[\w-]+(\.[\w-]+)+(\/[\w-]+)*:(aud|sub)$/;
+
+const isKnownKey = (key: string, kind: PolicyKind): boolean =>
+  (kind === 'trust' && claimKey.test(key)) ||
+  [...knownKeys, ...keysOfKind[kind]].some((known) =>
     known.endsWith('/')
       ? key.toLowerCase().startsWith(known.toLowerCase()) && key.length > known.length
       : key.toLowerCase() === known.toLowerCase(),
@@ -68,7 +87,7 @@ function refuseOthers(value: Json, allowed: readonly string[], field: string): v
     );
 }
 
-function conditionsOf(value: unknown, field: string): readonly Condition[] {
+function conditionsOf(value: unknown, field: string, kind: PolicyKind): readonly Condition[] {
   if (value === undefined) return [];
   return Object.entries(objectAt(value, field)).flatMap(([name, keys]) => {
     const operator = operatorOf(name);
@@ -79,19 +98,32 @@ function conditionsOf(value: unknown, field: string): readonly Condition[] {
     return Object.entries(objectAt(keys, `${field}.${name}`)).map(([key, values]) => {
       const at = `${field}.${name}.${key}`;
       textsAt(key, at);
-      if (!isKnownKey(key))
+      if (!isKnownKey(key, kind))
         throw new PolicyError(
-          `${at}: the twin's requests have no such key; use one of ${knownKeys.join(', ')}`,
+          `${at}: the twin's requests have no such key; use one of ${[...knownKeys, ...keysOfKind[kind]].join(', ')}`,
         );
       return { ...operator, key: key.toLowerCase(), values: textsAt(values, at) };
     });
   });
 }
 
-function statementOf(value: unknown, index: number): Statement {
+const elementsOf: Readonly<Record<PolicyKind, readonly string[]>> = {
+  identity: ['Sid', 'Effect', 'Action', 'Resource', 'Condition'],
+  resource: ['Sid', 'Effect', 'Principal', 'Action', 'Resource', 'Condition'],
+  trust: ['Sid', 'Effect', 'Principal', 'Action', 'Condition'],
+};
+
+function principalsOf(value: unknown, field: string): readonly string[] {
+  if (value === '*') return ['*'];
+  return Object.entries(objectAt(value, field)).flatMap(([type, names]) =>
+    textsAt(names, `${field}.${type}`).map((name) => `${type}:${name}`),
+  );
+}
+
+function statementOf(value: unknown, index: number, kind: PolicyKind): Statement {
   const found = objectAt(value, `Statement[${index}]`);
   const sid = typeof found['Sid'] === 'string' ? found['Sid'] : `Statement[${index}]`;
-  refuseOthers(found, ['Sid', 'Effect', 'Action', 'Resource', 'Condition'], sid);
+  refuseOthers(found, elementsOf[kind], sid);
   const effect = found['Effect'];
   if (effect !== 'Allow' && effect !== 'Deny')
     throw new PolicyError(`${sid}.Effect is ${JSON.stringify(effect)}; use Allow or Deny`);
@@ -102,9 +134,10 @@ function statementOf(value: unknown, index: number): Statement {
   return {
     sid,
     effect,
+    principals: kind === 'identity' ? [] : principalsOf(found['Principal'], `${sid}.Principal`),
     actions,
-    resources: textsAt(found['Resource'], `${sid}.Resource`),
-    conditions: conditionsOf(found['Condition'], `${sid}.Condition`),
+    resources: kind === 'trust' ? ['*'] : textsAt(found['Resource'], `${sid}.Resource`),
+    conditions: conditionsOf(found['Condition'], `${sid}.Condition`, kind),
   };
 }
 
@@ -112,7 +145,7 @@ function statementOf(value: unknown, index: number): Statement {
  * Reads a policy document. Throws PolicyError for every element, operator, condition key and
  * variable that the evaluator does not know.
  */
-export function parsePolicy(text: string): Policy {
+export function parsePolicy(text: string, kind: PolicyKind = 'identity'): Policy {
   let document: unknown;
   try {
     document = JSON.parse(text);
@@ -124,5 +157,7 @@ export function parsePolicy(text: string): Policy {
   if (found['Version'] !== '2012-10-17')
     throw new PolicyError(`Version is ${JSON.stringify(found['Version'])}; use 2012-10-17`);
   const statements = found['Statement'];
-  return (Array.isArray(statements) ? statements : [statements]).map(statementOf);
+  return (Array.isArray(statements) ? statements : [statements]).map((statement, index) =>
+    statementOf(statement, index, kind),
+  );
 }

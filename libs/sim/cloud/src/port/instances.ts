@@ -30,6 +30,7 @@ function instanceOf(instance: TwinInstance): Instance {
     tags,
   } = instance;
   const gone = state === 'terminated';
+  const profile = instance.profileArn?.split('/').at(-1);
   return {
     id,
     instanceType,
@@ -40,6 +41,7 @@ function instanceOf(instance: TwinInstance): Instance {
     launchedMs,
     securityGroupIds,
     tags,
+    ...(profile === undefined ? {} : { profile }),
     ...(gone ? {} : { subnetId, privateDnsName: instance.privateDnsName }),
   };
 }

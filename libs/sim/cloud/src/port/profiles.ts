@@ -22,6 +22,10 @@ export function profilesOf(twin: CloudTwin, run: Run): InstanceProfiles {
       run('iam:GetInstanceProfile', () =>
         twin.iam.profiles().some((profile) => profile.name === name),
       ),
+    instanceProfiles: (pathPrefix) =>
+      run('iam:ListInstanceProfiles', () =>
+        twin.iam.profiles(pathPrefix).map((profile) => profile.name),
+      ),
     deleteInstanceProfile: (name) =>
       run('iam:DeleteInstanceProfile', () => {
         unless('NoSuchEntity', () => {

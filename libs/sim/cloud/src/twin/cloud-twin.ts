@@ -22,6 +22,7 @@ import { Network } from '../parts/network.js';
 import { type Notice, noticeJson } from '../parts/notices.js';
 import { TwinQueue } from '../parts/queue.js';
 import { type CloudEvent, EventStream } from './event-stream.js';
+import { hourlyPriceOf } from './instance-price.js';
 import { type Machine, machineReader } from './machine.js';
 import { tagAll, type TagToDelete, untagAll } from './tagging.js';
 
@@ -48,6 +49,10 @@ export type CloudTwin = {
   cluster(): TwinCluster;
   setCluster(change: Partial<Omit<TwinCluster, 'name'>>): void;
   setCapacity(order: CapacityOrder): void;
+  /** From now on a new instance is missing from reads for this long (`consistencyMs`). */
+  setConsistency(durationMs: number): void;
+  /** The price of an instance now, in micro-dollars an hour. Undefined for a type without one. */
+  hourlyPriceOf(instanceId: string): number | undefined;
   /** Lets time pass at once for everything in the twin. */
   advance(durationMs: number): void;
   /** Puts a notice into the queue as EventBridge would. */
@@ -270,6 +275,7 @@ export function createCloud(options: CloudOptions): CloudTwin {
     ...parts,
     instances,
     notify,
+    hourlyPriceOf: (id) => hourlyPriceOf(parts, instances.get(id)),
     ...actsOf({ timeline, seed, settings, instances, notify }),
     fleets: new Fleets({ ...parts, instances }),
     cluster: () => cluster,
@@ -277,6 +283,8 @@ export function createCloud(options: CloudOptions): CloudTwin {
       cluster = { ...cluster, ...change };
     },
     setCapacity: (order) => parts.capacity.set(order),
+    // The settings are this twin's own copy.
+    setConsistency: (consistencyMs) => void Object.assign(settings, { consistencyMs }),
     advance: (durationMs) => timeline.advance(durationMs),
     tag: (ids, tags) => tagAll({ ...parts, instances }, ids, tags),
     untag: (ids, tags) => untagAll({ ...parts, instances }, ids, tags),

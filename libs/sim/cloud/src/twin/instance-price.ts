@@ -6,7 +6,10 @@ import type { CloudTwin } from './cloud-twin.js';
  * The price of an instance now, in micro-dollars an hour. Undefined for a type without a price. AWS
  * bills a Spot instance at the present price of its pool.
  */
-export function hourlyPriceOf(twin: CloudTwin, instance: TwinInstance): number | undefined {
+export function hourlyPriceOf(
+  twin: Pick<CloudTwin, 'types' | 'seed' | 'timeline'>,
+  instance: TwinInstance,
+): number | undefined {
   const type = twin.types.get(instance.instanceType);
   if (type === undefined) return undefined;
   if (instance.capacityType === 'spot')

@@ -27,8 +27,21 @@ const labelsOf = (instance: BootedInstance): Readonly<Record<string, string>> =>
   'kubernetes.io/arch': instance.arch,
   'beta.kubernetes.io/os': 'linux',
   'beta.kubernetes.io/arch': instance.arch,
+  ...Object.fromEntries(
+    oldNames.flatMap(([name, oldName]) => {
+      const value = instance.labels[name];
+      return value === undefined ? [] : [[oldName, value]];
+    }),
+  ),
   ...instance.labels,
 });
+
+/** The cloud's node controller still writes these labels under their old names too. */
+const oldNames = [
+  ['topology.kubernetes.io/zone', 'failure-domain.beta.kubernetes.io/zone'],
+  ['topology.kubernetes.io/region', 'failure-domain.beta.kubernetes.io/region'],
+  ['node.kubernetes.io/instance-type', 'beta.kubernetes.io/instance-type'],
+] as const;
 
 const addressesOf = (instance: BootedInstance): readonly object[] => [
   ...(instance.internalIp === undefined

@@ -20,10 +20,7 @@ function defaulted(schema: Schema, value: unknown): unknown {
   for (const [field, below] of Object.entries(schema.properties ?? {})) {
     const given = filled[field];
     // A null where null is not allowed counts as left out when there is a default.
-    if (
-      (given === undefined || (given === null && below.nullable !== true)) &&
-      below.default !== undefined
-    )
+    if ((given === undefined || isForbiddenNull(below, given)) && below.default !== undefined)
       filled[field] = cloneJson(below.default);
     if (filled[field] !== undefined) filled[field] = defaulted(below, filled[field]);
   }
@@ -35,11 +32,32 @@ function defaulted(schema: Schema, value: unknown): unknown {
   return filled;
 }
 
-/** A custom object with the defaults of its schema filled in. */
+const isForbiddenNull = (schema: Schema, value: unknown): boolean =>
+  value === null && schema.nullable !== true;
+
+/** The value without the nulls of fields and maps that allow none. Lists keep them. */
+function withoutNulls(schema: Schema, value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const items = schema.items;
+    return items === undefined ? value : value.map((item: unknown) => withoutNulls(items, item));
+  }
+  if (!isRecord(value)) return value;
+  const others = isRecord(schema.additionalProperties) ? schema.additionalProperties : undefined;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([field, inner]) => {
+      const below = schema.properties?.[field] ?? others;
+      if (below === undefined) return [[field, inner]];
+      return isForbiddenNull(below, inner) ? [] : [[field, withoutNulls(below, inner)]];
+    }),
+  );
+}
+
+/** A custom object with the defaults of its schema filled in, and without nulls that it forbids. */
 export function customDefaults(type: Schematic, object: StoredObject): StoredObject {
   if (type.schema === undefined) return object;
   const { apiVersion, kind, metadata, ...fields } = object;
-  return { apiVersion, kind, metadata, ...(defaulted(type.schema, fields) as Raw) };
+  const filled = defaulted(type.schema, fields);
+  return { apiVersion, kind, metadata, ...(withoutNulls(type.schema, filled) as Raw) };
 }
 
 const unchecked: FieldError = {

@@ -59,7 +59,7 @@ function walkObject(walk: Walk, schema: Schema, path: string, value: Raw): Raw {
       const decoded = walkValue(walk, below, `${path}.${field}`, inner);
       if (decoded !== undefined) kept[field] = decoded;
     } else if (isRecord(schema.additionalProperties)) {
-      kept[field] = walkValue(walk, schema.additionalProperties, `${path}.${field}`, inner);
+      kept[field] = walkElement(walk, schema.additionalProperties, `${path}.${field}`, inner);
     } else if (
       schema.properties === undefined &&
       schema.additionalProperties === undefined &&
@@ -74,6 +74,28 @@ function walkObject(walk: Walk, schema: Schema, path: string, value: Raw): Raw {
   }
   return kept;
 }
+
+/**
+ * Go's decoder leaves the zero value where a map or a list of one of Kubernetes' own kinds has a
+ * null.
+ */
+function zeroOf(reference: Schema): unknown {
+  const schema = resolved(reference);
+  if (reference.ref === 'api.resource.Quantity' || schema.format === 'quantity') return '0';
+  if (schema.type === 'array') return null;
+  return zeroByType[schema.type ?? ''] ?? {};
+}
+
+const zeroByType: Readonly<Record<string, unknown>> = {
+  string: '',
+  integer: 0,
+  number: 0,
+  boolean: false,
+};
+
+/** An element of a map or of a list. */
+const walkElement = (walk: Walk, schema: Schema, path: string, value: unknown): unknown =>
+  value === null && !walk.custom ? zeroOf(schema) : walkValue(walk, schema, path, value);
 
 /** Complaints name the innermost definition, as Go's decoder does. */
 function walkValue(walk: Walk, reference: Schema, path: string, value: unknown): unknown {
@@ -98,7 +120,7 @@ function walkPlain(walk: Walk, reference: Schema, path: string, value: unknown):
     const items = schema.items;
     return items === undefined
       ? value
-      : value.map((item: unknown, index) => walkValue(walk, items, `${path}[${index}]`, item));
+      : value.map((item: unknown, index) => walkElement(walk, items, `${path}[${index}]`, item));
   }
   if (!isRecord(value)) return value;
   if (schema.embedded === true) return walkEmbedded(walk, schema, path, value);
@@ -160,7 +182,9 @@ function decodedMetadata(walk: Walk, metadata: Raw): Raw {
         { type: 'object' },
         map,
       );
-    for (const value of Object.values(map))
+    const texts = Object.entries(map).map(([key, value]) => [key, value ?? ''] as const);
+    kept[field] = Object.fromEntries(texts);
+    for (const [, value] of texts)
       if (typeof value !== 'string')
         throw mistyped(
           { ...walk, struct: 'ObjectMeta' },
