@@ -48,10 +48,14 @@ test.each<[readonly string[], string, RegExp]>([
   [['explain', 'pod', 'x'], 'commander.invalidArgument', /Allowed choices are node/],
   [['explain', 'node'], 'commander.missingArgument', /name/],
   [['explain', 'node', 'x', '--reaper', 'here'], 'commander.invalidArgument', /http:\/\//],
+  [['shadow', '--prices', 'here'], 'commander.invalidArgument', /http:\/\//],
+  [['shadow', '--consolidation', 'some'], 'commander.invalidArgument', /none, delete, replace/],
+  [['shadow', '--for', 'ever'], 'commander.invalidArgument', /write a duration/],
+  [['uninstall-check', '--settle', 'soon'], 'commander.invalidArgument', /write a duration/],
 ])('%j is refused with a hint', async (args, code, hint) =>
   expect(await parse(...args)).toMatchObject({ code, text: expect.stringMatching(hint) }),
 );
-test.each(['simulate', 'decisions', 'explain', 'nats-users'])(
+test.each(['simulate', 'decisions', 'explain', 'shadow', 'nats-users', 'uninstall-check'])(
   '%s --help has examples and exit codes',
   async (command) =>
     expect(await parse(command, '--help')).toMatchObject({

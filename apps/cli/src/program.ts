@@ -3,7 +3,9 @@ import { Command, CommanderError } from 'commander';
 import { addDecisions } from './commands/decisions.js';
 import { addExplain } from './commands/explain.js';
 import { addNatsUsers } from './commands/nats-users.js';
+import { addShadow } from './commands/shadow.js';
 import { addSimulate } from './commands/simulate.js';
+import { addUninstallCheck } from './commands/uninstall-check.js';
 
 /** The version of the package; a test compares them. */
 const version = '0.1.0';
@@ -24,7 +26,9 @@ export function programOf(environment: Readonly<Record<string, string | undefine
   addSimulate(program, environment);
   addDecisions(program, environment);
   addExplain(program, environment);
+  addShadow(program, environment);
   addNatsUsers(program, environment);
+  addUninstallCheck(program);
   program.commands.forEach((command) =>
     command.exitOverride().showHelpAfterError('(add --help for the flags and examples)'),
   );

@@ -4,8 +4,9 @@ import {
   type NodeView,
   priceOf,
   searchCommands,
+  withWaiting,
 } from '@dovetail/core-disruption';
-import { isReschedulable, selectorMatches, uprooted } from '@dovetail/core-kube-model';
+import { selectorMatches, uprooted } from '@dovetail/core-kube-model';
 import {
   type Bound,
   leastPrice,
@@ -40,13 +41,13 @@ export async function consolidate(
   input: PlanningInput,
   request: ConsolidateRequest,
 ): Promise<ConsolidationResult> {
-  const { snapshot, promised } = withWaiting(input, request);
+  const { snapshot, promised } = withWaiting(input.snapshot, input.pods, request.options);
   const views = runningNodes(input.cluster, snapshot);
   const startMs = performance.now();
   const found = search(input, { ...request, snapshot, views, promised });
   const milliseconds = performance.now() - startMs;
   request.progress('proving a lower bound of the cost');
-  const bound = await boundOf(snapshot, views, request);
+  const bound = await boundOf({ snapshot, views, candidates: found.candidates }, request);
   request.progress('');
   const priceMicrosPerHour = views.reduce((sum, view) => sum + priceOf(view), 0);
   const unpriced = views.filter((view) => priceOf(view) === 0).length;
@@ -54,6 +55,9 @@ export async function consolidate(
     request.tell(`${String(unpriced)} nodes whose type has no price in the catalog: they stay`);
   return consolidationResultOf(found, { views, priceMicrosPerHour, bound, milliseconds });
 }
+
+/** The nodes that run, and those that may be given up. */
+type Bounded = Pick<Searched, 'snapshot' | 'views'> & Pick<Consolidation, 'candidates'>;
 
 type Searched = ConsolidateRequest & {
   readonly snapshot: Snapshot;
@@ -97,39 +101,18 @@ function search(
   );
 }
 
-/** The cluster with the waiting pods where they fit. They keep their room from pods that move. */
-function withWaiting(
-  { snapshot, pods }: PlanningInput,
-  { options }: ConsolidateRequest,
-): Pick<Searched, 'snapshot' | 'promised'> {
-  if (pods.length === 0) return { snapshot, promised: new Set() };
-  const byUid = new Map(pods.map((pod) => [pod.uid, pod]));
-  const { placements } = plan(snapshot, pods, options);
-  const arriving = new Map(placements.map(({ nodeUid, podUids }) => [nodeUid, podUids]));
-  const nodes = snapshot.nodes.map((node) => {
-    const uids = arriving.get(node.uid) ?? [];
-    return uids.length === 0
-      ? node
-      : {
-          ...node,
-          promisedPods: [...node.promisedPods, ...uids.flatMap((uid) => byUid.get(uid) ?? [])],
-        };
-  });
-  return { snapshot: { ...snapshot, nodes }, promised: new Set(arriving.keys()) };
-}
-
-/** A price that no set of nodes for the running pods can beat. Nodes of no pool cost nothing. */
+/**
+ * A price that no set of nodes for the running pods can beat. Nodes that may not be given up cost
+ * what they cost, and their free room holds pods for nothing. Nodes of no pool cost nothing.
+ */
 async function boundOf(
-  snapshot: Snapshot,
-  views: readonly NodeView[],
+  { snapshot, views, candidates: { beyondBudgets } }: Bounded,
   { options, boundMs, tell }: ConsolidateRequest,
 ): Promise<Bound> {
-  const replaced = new Set(views.flatMap((view) => (priceOf(view) > 0 ? [view.node?.uid] : [])));
-  const pods = views
-    .filter(({ node }) => replaced.has(node?.uid))
-    .flatMap((view) => view.pods)
-    .filter(isReschedulable)
-    .map(uprooted);
+  // A budget of a pool only delays the end of its nodes.
+  const going = beyondBudgets.filter(({ priceMicrosPerHour }) => priceMicrosPerHour > 0);
+  const replaced = new Set(going.map(({ view }) => view.node.uid));
+  const pods = going.flatMap((candidate) => candidate.pods).map(uprooted);
   const planned = {
     snapshot: { ...snapshot, nodes: snapshot.nodes.filter(({ uid }) => !replaced.has(uid)) },
     pods,
@@ -137,5 +120,7 @@ async function boundOf(
   };
   const made = plan(planned.snapshot, pods, planned.options);
   const { bound } = await tightened(made, planned, { msMax: boundMs, tell });
-  return bound;
+  const stay = views.filter(({ node }) => !replaced.has(node?.uid ?? ''));
+  const held = stay.reduce((sum, view) => sum + priceOf(view), 0);
+  return { ...bound, priceMicrosPerHour: bound.priceMicrosPerHour + held };
 }

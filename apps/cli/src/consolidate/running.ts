@@ -1,6 +1,7 @@
 import { annotations, labels, type NodeClaim, nodePriceText, poolKey } from '@dovetail/core-api';
 import { type Cluster, isRegistered } from '@dovetail/core-cluster';
 import { isInitialized, type NodeView } from '@dovetail/core-disruption';
+import type { Offering } from '@dovetail/core-ec2-model';
 import type { Node } from '@dovetail/core-kube-model';
 import type { PoolOptions, Snapshot } from '@dovetail/core-scheduling';
 
@@ -54,14 +55,21 @@ function settled({ lastPodEventMs: _event, ...claim }: NodeClaim, node: Node): N
   return { ...claim, conditions: isReady ? [...others, condition] : others };
 }
 
-/** The claim with the price of its type now, if the catalog has it: a launch may be long ago. */
-function withPrice(claim: NodeClaim, node: Node, { instanceTypes }: PoolOptions): NodeClaim {
-  const labelled = (key: string): string | undefined => node.labels[key] ?? claim.labels[key];
-  const type = instanceTypes.find(({ name }) => name === labelled(labels.instanceType));
-  const offering = type?.offerings.find(
+/** The offering that labels of a node or of its claim name, as the catalog has it now. */
+export function offeringOf(
+  held: Readonly<Record<string, string>>,
+  { instanceTypes }: Pick<PoolOptions, 'instanceTypes'>,
+): Offering | undefined {
+  const type = instanceTypes.find(({ name }) => name === held[labels.instanceType]);
+  return type?.offerings.find(
     ({ zone, capacityType }) =>
-      zone === labelled(labels.zone) && capacityType === labelled(labels.capacityType),
+      zone === held[labels.zone] && capacityType === held[labels.capacityType],
   );
+}
+
+/** The claim with the price of its type now, if the catalog has it: a launch may be long ago. */
+function withPrice(claim: NodeClaim, node: Node, options: PoolOptions): NodeClaim {
+  const offering = offeringOf({ ...claim.labels, ...node.labels }, options);
   if (offering === undefined) return claim;
   const price = nodePriceText(offering);
   return { ...claim, annotations: { ...claim.annotations, [annotations.pricePerHour]: price } };

@@ -27,7 +27,8 @@ describe('the users of a cluster', () => {
       expect(statSync(join(folder, seedFile(role))).mode & 0o777).toBe(0o600);
       expect(text(usersFile)).toContain(`# ${role} of cluster prod`);
     }
-    expect(text(usersFile)).not.toMatch(/SU[A-Z2-7]{20}/);
+    // A public key may hold these letters too, but it begins with a U.
+    expect(text(usersFile)).not.toMatch(/\bSU[A-Z2-7]{20}/);
   });
 
   test('writing again keeps the seeds, and a seed that was deleted is made anew', async () => {

@@ -10,6 +10,7 @@ import {
   instanceTypesFor,
   mergedKubelet,
   priceBookOf,
+  type PriceQuote,
   type RegionKnowledge,
 } from '@dovetail/core-ec2-model';
 
@@ -77,8 +78,11 @@ function anyImages(family: AmiFamily): readonly ResolvedAmi[] {
   );
 }
 
-/** Facts, zones and published prices of a region, from the time when the catalog was made. */
-function knowledgeOf(region: string): RegionKnowledge {
+/**
+ * Facts, zones and published prices of a region, from the time when the catalog was made. Newer
+ * prices win over its own.
+ */
+function knowledgeOf(region: string, newer: readonly PriceQuote[]): RegionKnowledge {
   const entries = catalogFor(region);
   const prices = entries.flatMap((entry) =>
     entry.onDemandPriceMicrosPerHour === undefined
@@ -96,7 +100,7 @@ function knowledgeOf(region: string): RegionKnowledge {
     region,
     facts: entries.map((entry) => entry.facts),
     zones: new Map(entries.map((entry) => [entry.facts.name, entry.zones])),
-    prices: priceBookOf(prices),
+    prices: priceBookOf([...prices, ...newer]),
     isUnavailable: () => false,
   };
 }
@@ -144,8 +148,8 @@ const typesKey = ({
     status.amis,
   ]);
 
-function regionCatalog(region: string): Catalog {
-  const knowledge = knowledgeOf(region);
+function regionCatalog(region: string, newer: readonly PriceQuote[]): Catalog {
+  const knowledge = knowledgeOf(region, newer);
   const remembered = new Map<string, readonly InstanceType[]>();
   return {
     name: region,
@@ -163,11 +167,16 @@ function regionCatalog(region: string): Catalog {
 /**
  * The catalog that `--catalog` names: a file of that name if it exists, else a region of Dovetail's
  * own catalog. `wantsAwsLabels` means that the manifests use labels that a file does not have.
- * Throws InputError, with file, line and field, for an unreadable catalog.
+ * `newer` are prices of the region that win over the catalog's. Throws InputError, with file, line
+ * and field, for an unreadable catalog.
  */
-export async function openCatalog(name: string, wantsAwsLabels: boolean): Promise<Catalog> {
+export async function openCatalog(
+  name: string,
+  wantsAwsLabels: boolean,
+  newer: readonly PriceQuote[] = [],
+): Promise<Catalog> {
   if (existsSync(name)) return await fileCatalog(name, wantsAwsLabels);
-  if (catalogRegions().includes(name)) return regionCatalog(name);
+  if (catalogRegions().includes(name)) return regionCatalog(name, newer);
   throw new InputError(
     `--catalog ${name} is neither a file nor a region that the catalog knows; regions are ${catalogRegions().join(', ')}`,
   );

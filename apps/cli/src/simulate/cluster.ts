@@ -7,7 +7,6 @@ import {
   namespaceOf,
   nodeOf,
   type Parsed,
-  pdbOf,
   type Pod,
   pvcOf,
   pvOf,
@@ -19,6 +18,7 @@ import type { ExistingNode, PoolOptions } from '@dovetail/core-scheduling';
 
 import { valueOf } from '../manifests/objects.js';
 import { admissionObjectsOf } from './admission.js';
+import { budgetOf } from './budgets.js';
 import type { Catalog } from './catalog.js';
 import type { Inventory } from './kinds.js';
 import { claimWithOurClass } from './pools.js';
@@ -73,7 +73,7 @@ export async function clusterOf(
   const readClaim = (raw: unknown): ReturnType<typeof nodeClaimOf> =>
     nodeClaimOf(catalog.kind === 'file' ? claimWithOurClass(raw as Raw) : raw);
   for (const claim of await all(inventory, 'NodeClaim', readClaim)) cluster.set('claim', claim);
-  for (const budget of await all(inventory, 'PodDisruptionBudget', pdbOf))
+  for (const budget of await all(inventory, 'PodDisruptionBudget', budgetOf))
     cluster.set('pdb', budget);
   const admission = admissionObjectsOf(inventory);
   const readDaemonSet = (raw: unknown): ReturnType<typeof daemonSetOf> =>

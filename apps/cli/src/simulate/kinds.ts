@@ -1,6 +1,6 @@
 import { errorAt, type Source } from '../manifests/objects.js';
 
-/** The kinds that a simulation reads, each in one version of its API. */
+/** The kinds that a simulation reads, each in the version of its API that they are read in. */
 const readVersions: ReadonlyMap<string, string> = new Map([
   ['Pod', 'v1'],
   ['Deployment', 'apps/v1'],
@@ -25,6 +25,10 @@ const readVersions: ReadonlyMap<string, string> = new Map([
   ['PriorityClass', 'scheduling.k8s.io/v1'],
   ['RuntimeClass', 'node.k8s.io/v1'],
   ['LimitRange', 'v1'],
+]);
+/** Older versions that are read as well. They went from Kubernetes, and manifests live longer. */
+const olderVersions: ReadonlyMap<string, readonly string[]> = new Map([
+  ['PodDisruptionBudget', ['policy/v1beta1']],
 ]);
 const namespaced = new Set([
   'Pod',
@@ -107,7 +111,10 @@ async function readKindOf(source: Source): Promise<string | undefined> {
       value: JSON.stringify(source.kind),
       remedy: `write ${kind}`,
     });
-  if (version !== source.apiVersion)
+  if (
+    version !== source.apiVersion &&
+    olderVersions.get(kind)?.includes(source.apiVersion) !== true
+  )
     throw await errorAt(source, {
       field: 'apiVersion',
       value: JSON.stringify(source.apiVersion),
