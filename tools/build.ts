@@ -41,9 +41,15 @@ const bundled = {
 
 type Built = BuildResult<typeof bundled>;
 
-/** Writes the licences of the packages in a bundle beside it. */
-const writeNotices = (name: string, { metafile }: Built): void =>
-  writeFileSync(`dist/${name}.notices.txt`, noticesOf(Object.keys(metafile.inputs)));
+/** Writes the licences of the packages whose code is in a bundle beside it. */
+function writeNotices(name: string, { metafile }: Built): void {
+  const inputs = Object.values(metafile.outputs).flatMap((output) =>
+    Object.entries(output.inputs).flatMap(([path, { bytesInOutput }]) =>
+      bytesInOutput > 0 ? path : [],
+    ),
+  );
+  writeFileSync(`dist/${name}.notices.txt`, noticesOf(inputs));
+}
 
 /** Bundles a service, and the worker beside it if it has one. */
 async function buildService(app: string): Promise<void> {

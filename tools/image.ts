@@ -1,6 +1,5 @@
 // Builds the image of all services and the command with the first container engine on PATH.
-// Usage: tsx tools/image.ts [TAG]   (after the apps are built; `npx nx run @dovetail/deploy:image`
-// does both)
+// Usage: tsx tools/image.ts [TAG]
 import { spawnSync } from 'node:child_process';
 
 const tag = process.argv[2] ?? 'dovetail';
@@ -8,7 +7,7 @@ const engines = ['docker', 'podman', 'buildah'];
 const engine = engines.find((name) => spawnSync(name, ['--version']).status === 0);
 if (engine === undefined) {
   process.stderr.write(
-    `image: no container engine: none of ${engines.join(', ')} is on PATH; install one and run this again\n`,
+    `image: no container engine: none of ${engines.join(', ')} is on PATH; install one, or assemble the image without (tools/image-layout.ts)\n`,
   );
   process.exitCode = 1;
 } else {

@@ -1,5 +1,5 @@
-// Makes an installable package from a library of this repository: the contracts, or the reading of
-// NATS.
+// Makes an installable package from a library of this repository, the contracts or the reading of
+// NATS, or from the built command (apps/cli).
 // Usage: tsx tools/pack.ts FOLDER   (the result is dist/packages/<last part of the name>; `npm
 // pack` it, or publish it)
 import { execFileSync } from 'node:child_process';
@@ -8,6 +8,7 @@ import { dirname, join, relative } from 'node:path';
 
 import { build } from 'esbuild';
 
+import { packCommand } from './pack-command.js';
 import {
   importsOf,
   isTest,
@@ -132,7 +133,7 @@ async function writeBundle(
   });
 }
 
-async function pack(folder: string): Promise<void> {
+async function packLibrary(folder: string): Promise<void> {
   const library = packages.find((each) => each.folder === folder);
   const wanted = installable[folder];
   if (library === undefined || wanted === undefined)
@@ -166,4 +167,5 @@ async function pack(folder: string): Promise<void> {
   process.stdout.write(`${name} ${manifest.version} is in ${outDir}: npm pack ./${outDir}\n`);
 }
 
-for (const folder of process.argv.slice(2)) await pack(folder);
+for (const folder of process.argv.slice(2))
+  await (folder === 'apps/cli' ? packCommand() : packLibrary(folder));

@@ -1,6 +1,8 @@
-// Prints the line that tools/test.ts adds up over all projects. With TEST_RESULTS, appends each
+// Prints a line for each failure, and the line that tools/test.ts adds up over all projects. With TEST_RESULTS, appends each
 // test's outcome to that file, a line of JSON each.
 import { appendFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 
 export default class SummaryReporter {
   onTestResult(_test, { testResults }) {
@@ -13,9 +15,24 @@ export default class SummaryReporter {
   }
 
   onRunComplete(_contexts, results) {
+    for (const file of results.testResults)
+      for (const line of failuresOf(file)) process.stdout.write(`${line}\n`);
     const skipped = results.numPendingTests > 0 ? `, ${results.numPendingTests} skipped` : '';
     process.stdout.write(
       `${results.numPassedTests} passed, ${results.numFailedTests + results.numRuntimeErrorTestSuites} failed${skipped}\n`,
     );
   }
+}
+
+/** A line for each failed test of one file, or for a file that did not run at all. */
+function failuresOf({ testFilePath, testResults, testExecError }) {
+  const path = relative(process.cwd(), testFilePath);
+  const told = (text) =>
+    stripVTControlCharacters(String(text)).replaceAll(/\s+/g, ' ').slice(0, 400);
+  if (testExecError) return [`FAILED: ${path}: ${told(testExecError.message)}`];
+  return testResults
+    .filter(({ status }) => status === 'failed')
+    .map(({ fullName, failureMessages }) =>
+      told(`FAILED: ${path} › ${fullName}: ${failureMessages[0] ?? ''}`),
+    );
 }

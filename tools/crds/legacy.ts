@@ -115,43 +115,67 @@ const selector = (description: string): Schema =>
     ),
   );
 
+/** The fields whose content a launch template of the user's own has (Karpenter's rule). */
+const templateContent = [
+  'amiFamily',
+  'amiSelector',
+  'blockDeviceMappings',
+  'instanceProfile',
+  'metadataOptions',
+  'securityGroupSelector',
+  'userData',
+];
+
+const ownTemplate = (description: string): Schema =>
+  described(
+    description,
+    text({
+      minLength: 1,
+      ...rules([
+        "!self.startsWith('dovetail/')",
+        "templates whose names begin with dovetail/ are Dovetail's own",
+      ]),
+    }),
+  );
+
 const nodeTemplateSpec = (): Schema =>
-  fields({
-    amiFamily: words(
-      'AL2',
-      'AL2023',
-      'Bottlerocket',
-      'Ubuntu',
-      'Windows2019',
-      'Windows2022',
-      'Custom',
-    ),
-    amiSelector: selector(
-      'Tags, aws-ids, aws::name and aws::owners; commas separate alternatives.',
-    ),
-    subnetSelector: selector('Tags and aws-ids; commas separate alternatives, "*" is any value.'),
-    securityGroupSelector: selector(
-      'Tags and aws-ids; commas separate alternatives, "*" is any value.',
-    ),
-    instanceProfile: text({ minLength: 1 }),
-    userData: text(),
-    tags: launchTags(),
-    blockDeviceMappings: blockDeviceMappings(),
-    metadataOptions: metadataOptions('without-defaults'),
-    detailedMonitoring: flag(),
-    context: text(),
-    launchTemplate: described(
-      'Not supported; kept so that it is refused by name instead of being dropped.',
-      text(
-        rules([
-          'false',
-          'launch templates of your own are not supported: write their content into the other fields',
-        ]),
+  fields(
+    {
+      amiFamily: words(
+        'AL2',
+        'AL2023',
+        'Bottlerocket',
+        'Ubuntu',
+        'Windows2019',
+        'Windows2022',
+        'Custom',
       ),
-    ),
-    apiVersion: text(),
-    kind: text(),
-  });
+      amiSelector: selector(
+        'Tags, aws-ids, aws::name and aws::owners; commas separate alternatives.',
+      ),
+      subnetSelector: selector('Tags and aws-ids; commas separate alternatives, "*" is any value.'),
+      securityGroupSelector: selector(
+        'Tags and aws-ids; commas separate alternatives, "*" is any value.',
+      ),
+      instanceProfile: text({ minLength: 1 }),
+      userData: text(),
+      tags: launchTags(),
+      blockDeviceMappings: blockDeviceMappings(),
+      metadataOptions: metadataOptions('without-defaults'),
+      detailedMonitoring: flag(),
+      context: text(),
+      launchTemplate: ownTemplate(
+        'A launch template of your own; only subnets and types are chosen.',
+      ),
+      launchTemplateName: ownTemplate('The same as launchTemplate.'),
+      apiVersion: text(),
+      kind: text(),
+    },
+    rules([
+      `!(has(self.launchTemplate) || has(self.launchTemplateName)) || !(${templateContent.map((field) => `has(self.${field})`).join(' || ')})`,
+      `launchTemplate has the content of ${templateContent.join(', ')}: leave these out`,
+    ]),
+  );
 
 /** AWSNodeTemplate, karpenter.k8s.aws/v1alpha1. */
 export const awsNodeTemplate = (): Schema =>

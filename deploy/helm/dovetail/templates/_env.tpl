@@ -1,0 +1,89 @@
+{{/* Refuses further environment that the chart sets itself: the variable would be there twice. */}}
+{{- define "dovetail.checkEnv" -}}
+{{- $ours := dict "CLUSTER_NAME" "cluster.name" "NATS_URL" "nats.url" "NATS_REPLICAS" "nats.replicas"
+  "NATS_CREDENTIALS" "nats.credentialsSecret" "NATS_CA" "nats.tls.caSecret" "NATS_CERT" "nats.tls.clientSecret"
+  "NATS_KEY" "nats.tls.clientSecret" "AWS_REGION" "cluster.region" "LEASE_DURATION" "leaseDuration"
+  "MIN_VALUES_POLICY" "minValuesPolicy" "HOSTNAME_SPREAD" "hostnameSpread" "PREFERENCE_POLICY" "preferencePolicy"
+  "NODE_CHARGE" "nodeCharge" "FEWER_NODES_WITHIN" "fewerNodesWithin" "ASSUMED_REQUESTS" "assumedRequests"
+  "PLACEMENT" "placement" "DEFAULT_INSTANCE_PROFILE" "defaultInstanceProfile" "INTERRUPTION_QUEUE" "interruptionQueue" -}}
+{{- $fixed := list "HTTP_PORT" "LOG_LEVEL_FILE" "REPLICA_NAME" "LEASE_NAMESPACE" "TEST_CLOCK_FILE" -}}
+{{- $component := .component -}}
+{{- range $name, $value := .block.env -}}
+{{- if hasKey $ours $name -}}
+{{- fail (printf "env of %s names %s: set the value %s of the chart instead" $component $name (get $ours $name)) -}}
+{{- else if has $name $fixed -}}
+{{- fail (printf "env of %s names %s: leave it out, the chart decides it" $component $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The environment of one service. Called with root, component, block and credentials. */}}
+{{- define "dovetail.env" -}}
+{{- $tls := .root.Values.nats.tls -}}
+- { name: CLUSTER_NAME, value: {{ .root.Values.cluster.name | quote }} }
+- { name: NATS_URL, value: {{ include "dovetail.natsUrl" .root | quote }} }
+- { name: NATS_REPLICAS, value: {{ .root.Values.nats.replicas | quote }} }
+{{- if .credentials }}
+- { name: NATS_CREDENTIALS, value: /etc/nats/creds }
+{{- end }}
+{{- if $tls.caSecret }}
+- { name: NATS_CA, value: /etc/nats-ca/ca.crt }
+{{- end }}
+{{- if $tls.clientSecret }}
+- { name: NATS_CERT, value: /etc/nats-client/tls.crt }
+- { name: NATS_KEY, value: /etc/nats-client/tls.key }
+{{- end }}
+- { name: HTTP_PORT, value: {{ int .block.port | quote }} }
+{{- if not (hasKey .block.env "HTTP_HOST") }}
+- { name: HTTP_HOST, value: "::" }
+{{- end }}
+{{- if not (hasKey .block.env "LOG_LEVEL") }}
+- { name: LOG_LEVEL, value: {{ .root.Values.logLevel | quote }} }
+{{- end }}
+- { name: LOG_LEVEL_FILE, value: /etc/dovetail-logging/{{ .component }} }
+- { name: REPLICA_NAME, valueFrom: { fieldRef: { fieldPath: metadata.name } } }
+{{- if ne .component "solver" }}
+- { name: LEASE_NAMESPACE, valueFrom: { fieldRef: { fieldPath: metadata.namespace } } }
+- { name: LEASE_DURATION, value: {{ .root.Values.leaseDuration | quote }} }
+{{- end }}
+{{- if or (eq .component "launcher") (eq .component "reaper") }}
+- { name: AWS_REGION, value: {{ .root.Values.cluster.region | quote }} }
+{{- end }}
+{{- if or (eq .component "solver") (eq .component "launcher") }}
+- { name: MIN_VALUES_POLICY, value: {{ .root.Values.minValuesPolicy | quote }} }
+- { name: HOSTNAME_SPREAD, value: {{ .root.Values.hostnameSpread | quote }} }
+{{- end }}
+{{- if eq .component "solver" }}
+- { name: PREFERENCE_POLICY, value: {{ .root.Values.preferencePolicy | quote }} }
+# Plain decimals: Helm would write a small number as 1e-05.
+- { name: NODE_CHARGE, value: {{ printf "%.6f" (float64 .root.Values.nodeCharge) | quote }} }
+- { name: FEWER_NODES_WITHIN, value: {{ printf "%.1f" (float64 .root.Values.fewerNodesWithin) | quote }} }
+- { name: ASSUMED_REQUESTS, value: {{ .root.Values.assumedRequests | quote }} }
+{{- end }}
+{{- if eq .component "launcher" }}
+- { name: PLACEMENT, value: {{ .root.Values.placement | quote }} }
+- { name: DEFAULT_INSTANCE_PROFILE, value: {{ .root.Values.defaultInstanceProfile | quote }} }
+{{- end }}
+{{- if eq .component "reaper" }}
+- { name: INTERRUPTION_QUEUE, value: {{ .root.Values.interruptionQueue | quote }} }
+{{- end }}
+{{- range $name, $value := .block.env }}
+{{- if kindIs "map" $value }}
+- name: {{ $name }}
+  valueFrom: {{- toYaml $value.valueFrom | nindent 4 }}
+{{- else }}
+- { name: {{ $name }}, value: {{ $value | quote }} }
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* The address of NATS: of its own value, or of the server that this chart installs. */}}
+{{- define "dovetail.natsUrl" -}}
+{{- if .Values.nats.url -}}
+{{ .Values.nats.url }}
+{{- else if .Values.nats.server.enabled -}}
+nats://{{ include "dovetail.serviceName" (dict "root" . "component" "nats") }}.{{ .Release.Namespace }}.svc:4222
+{{- else -}}
+{{- fail "nats.url is empty: write the address of NATS with JetStream, or set nats.server.enabled" -}}
+{{- end -}}
+{{- end -}}

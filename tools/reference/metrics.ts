@@ -1,0 +1,89 @@
+import { compareText } from '@dovetail/core-kube-model';
+
+/** A metric as a table of the sources declares it. */
+type Metric = {
+  readonly name: string;
+  readonly kind: string;
+  readonly labels: readonly string[];
+  readonly help: string;
+};
+
+/** A table of metrics: its own entries, and the names of the tables that it contains. */
+type Table = { readonly own: readonly Metric[]; readonly contains: readonly string[] };
+
+/** The tables of the services by the name that the page gives them. */
+const services = {
+  launcher: 'launcherMetrics',
+  'pod-watcher': 'podWatcherMetrics',
+  reaper: 'reaperMetrics',
+  solver: 'solverMetrics',
+} as const;
+/** The table of what every service writes (`libs/runtime`). */
+const everyService = 'sharedMetrics';
+
+/** One entry of a table. Throws if a part of the definition is missing. */
+function metricOf(name: string, body: string): Metric {
+  const [, kind] = /kind: '(\w+)'/.exec(body) ?? [];
+  const [, quoted, doubleQuoted] = /help:\s*(?:'([^']+)'|"([^"]+)")/.exec(body) ?? [];
+  const help = quoted ?? doubleQuoted;
+  if (kind === undefined || help === undefined)
+    throw new Error(`the metric ${name} has no kind or no help text`);
+  const [, labels = ''] = /labels: \[([^\]]*)\]/.exec(body) ?? [];
+  return { name, kind, labels: [...labels.matchAll(/'(\w+)'/g)].map(([, l = '']) => l), help };
+}
+
+/** The tables that these sources declare, by name. */
+function tablesOf(sources: readonly string[]): ReadonlyMap<string, Table> {
+  const tables = new Map<string, Table>();
+  for (const [, name = '', body = ''] of sources
+    .join('\n')
+    .matchAll(/const (\w+Metrics): MetricDefinitions = \{\n([\s\S]*?)\n\};/g))
+    tables.set(name, {
+      own: [...body.matchAll(/^ {2}(\w+): \{([\s\S]*?)\s\},$/gm)].map(
+        ([, metric = '', text = '']) => metricOf(metric, text),
+      ),
+      contains: [...body.matchAll(/^ {2}\.\.\.(\w+),$/gm)].map(([, other = '']) => other),
+    });
+  return tables;
+}
+
+/** The metrics of a table and of those that it contains. Throws for a table that is not there. */
+function allOf(tables: ReadonlyMap<string, Table>, name: string): readonly Metric[] {
+  const table = tables.get(name);
+  if (table === undefined) throw new Error(`no source declares the table ${name}`);
+  return [...table.own, ...table.contains.flatMap((other) => allOf(tables, other))];
+}
+
+/** The rows of the page: each metric once, with the services that write it. */
+function rowsOf(tables: ReadonlyMap<string, Table>): readonly string[] {
+  const found = new Map<string, { readonly metric: Metric; readonly from: string[] }>();
+  const writers = [...Object.entries(services), ['every service', everyService] as const];
+  for (const [from, table] of writers)
+    for (const metric of allOf(tables, table)) {
+      const known = found.get(metric.name);
+      if (known === undefined) found.set(metric.name, { metric, from: [from] });
+      else if (JSON.stringify(known.metric) === JSON.stringify(metric)) known.from.push(from);
+      else throw new Error(`two services declare ${metric.name} in different ways`);
+    }
+  return [...found.values()]
+    .toSorted(({ metric: a }, { metric: b }) => compareText(a.name, b.name))
+    .map(({ metric: { name, kind, labels, help }, from }) => {
+      const shown = labels.map((label) => `\`${label}\``).join(', ');
+      return `| \`${name}\` | ${kind} | ${from.join(', ')} | ${shown} | ${help.replace(/\.$/, '')} |`;
+    });
+}
+
+/** The page of all metrics, from the sources with the tables that services register. */
+export const metricsPage = (sources: readonly string[]): string => `# Metrics
+
+Written by \`npm run reference\` from the tables that the services register (\`libs/services/*/src/metrics.ts\`); do not edit it by
+hand. Every service serves \`/metrics\` in Prometheus' text format. Names are Karpenter's where the meaning is the same.
+
+The Node.js defaults (\`nodejs_*\`, \`process_*\`) are there too. \`nodejs_eventloop_lag_max_seconds\` is the longest time that the
+service could not react, since the last scrape. \`dovetail_event_loop_held_max_seconds\` is the part of it that its own work took. If
+only the first is long, the service waited for a CPU. A metric appears once it has a value.
+
+| name | kind | from | labels | meaning |
+|---|---|---|---|---|
+${rowsOf(tablesOf(sources)).join('\n')}
+`;

@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+import { customResourcesPage } from './custom-resources.js';
+import { metricsPage } from './metrics.js';
+import { reasonCodesPage } from './reason-codes.js';
+
+const read = (path: string): string =>
+  readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8');
+
+/** The sources whose tables the services register. */
+const metricTables = [
+  'libs/runtime/src/shell.ts',
+  ...['kit', 'launcher', 'pod-watcher', 'reaper', 'solver'].map(
+    (service) => `libs/services/${service}/src/metrics.ts`,
+  ),
+];
+
+/** The pages of docs/reference that are written from the code, by their paths. */
+export const referencePages = (): ReadonlyMap<string, string> =>
+  new Map([
+    ['docs/reference/reason-codes.md', reasonCodesPage(read('libs/core/scheduling/src/plan.ts'))],
+    ['docs/reference/custom-resources.md', customResourcesPage()],
+    ['docs/reference/metrics.md', metricsPage(metricTables.map(read))],
+  ]);
