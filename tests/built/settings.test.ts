@@ -36,8 +36,8 @@ const accepted: readonly (readonly [value: string, settings: readonly string[]])
   [' 1', []],
   ['x ', []],
   ['a\nb', []],
-  ['ü', ['NATS_URL', 'TEST_CLOCK_FILE']],
-  ['-1', ['INTERRUPTION_QUEUE', 'DEFAULT_INSTANCE_PROFILE', 'TEST_CLOCK_FILE']],
+  ['ü', ['NATS_URL', 'TEXT']],
+  ['-1', ['INTERRUPTION_QUEUE', 'DEFAULT_INSTANCE_PROFILE', 'TEXT']],
   ['1e999', ['CLUSTER_NAME', 'HTTP_HOST', 'LEASE_NAMESPACE', 'NATS_URL', 'QUEUE', 'TEXT']],
   ['NaN', ['CLUSTER_NAME', 'HTTP_HOST', 'NATS_URL', 'QUEUE', 'TEXT']],
   ['0x10', ['CLUSTER_NAME', 'HTTP_HOST', 'LEASE_NAMESPACE', 'QUEUE', 'TEXT']],
@@ -48,7 +48,7 @@ const accepted: readonly (readonly [value: string, settings: readonly string[]])
 /** Settings that take the same free names. */
 const groups: Readonly<Record<string, readonly string[]>> = {
   QUEUE: ['INTERRUPTION_QUEUE', 'DEFAULT_INSTANCE_PROFILE', 'REPLICA_NAME'],
-  TEXT: ['TEST_CLOCK_FILE'],
+  TEXT: ['TEST_CLOCK_FILE', 'LOG_LEVEL_FILE'],
 };
 
 describe.each(services)('%s', (service) => {

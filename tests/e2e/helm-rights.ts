@@ -6,7 +6,7 @@ export type Service = (typeof services)[number];
  * The rights that each service needs, and those that it must not have: verb, resource, and
  * subresource or namespace if it matters.
  */
-export const everyone = [
+export const reads = [
   'get pods',
   'list nodes',
   'watch nodepools.karpenter.sh',
@@ -15,6 +15,8 @@ export const everyone = [
   'watch replicasets.apps',
   'list poddisruptionbudgets.policy',
   'watch csinodes.storage.k8s.io',
+  'watch volumeattachments.storage.k8s.io',
+  'get services',
 ];
 
 export const writes = [
@@ -41,6 +43,10 @@ export const writes = [
   'patch disruptions.dovetail.sh/status',
   'delete disruptions.dovetail.sh',
   'create events',
+  'update nodes',
+  'update nodeclaims.karpenter.sh',
+  'patch provisioners.karpenter.sh',
+  'patch awsnodetemplates.karpenter.k8s.aws',
   'create serviceaccounts',
   'create clusterrolebindings.rbac.authorization.k8s.io',
 ] as const;
@@ -55,10 +61,22 @@ export const sensitive = [
 ];
 
 export const needed: Readonly<Record<Service, readonly string[]>> = {
-  'pod-watcher': everyone,
+  'pod-watcher': [
+    'list nodes',
+    'watch nodepools.karpenter.sh',
+    'list ec2nodeclasses.karpenter.k8s.aws',
+    'watch persistentvolumeclaims',
+    'watch replicasets.apps',
+    'list poddisruptionbudgets.policy',
+    'watch csinodes.storage.k8s.io',
+  ],
   solver: [],
   launcher: [
-    ...everyone,
+    'list nodes',
+    'watch nodepools.karpenter.sh',
+    'list ec2nodeclasses.karpenter.k8s.aws',
+    'watch persistentvolumeclaims',
+    'watch csinodes.storage.k8s.io',
     'create pods/binding',
     'patch nodes',
     'create nodeclaims.karpenter.sh',
@@ -71,7 +89,10 @@ export const needed: Readonly<Record<Service, readonly string[]>> = {
     'create events',
   ],
   reaper: [
-    ...everyone,
+    'list nodes',
+    'watch nodepools.karpenter.sh',
+    'list poddisruptionbudgets.policy',
+    'watch volumeattachments.storage.k8s.io',
     'delete pods',
     'create pods/eviction',
     'patch nodes',

@@ -2,24 +2,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { at, present } from '@dovetail/core-invariant';
-import { isUnavailable, obtainHelm, run } from '@dovetail/testbed';
+import { helmFor, type Rendered, rendererOf } from '@dovetail/test-support/chart';
 import { describe, expect, test } from '@jest/globals';
-import { parseAllDocuments } from 'yaml';
 
 /**
  * Every setting on the settings page reaches its service through the chart, as a real Helm renders
  * it. `npm run settings-reference -- --check` holds the page to the settings of the services.
  */
 const root = join(import.meta.dirname, '..', '..');
-const chart = join(root, 'deploy', 'helm', 'dovetail');
-const helm = process.env['DOVETAIL_REAL'] === '' ? undefined : await obtainHelm();
-const missing =
-  helm === undefined
-    ? 'run with REAL=1 to include it'
-    : isUnavailable(helm)
-      ? helm.unavailable
-      : undefined;
-if (missing !== undefined) process.stdout.write(`LEFT OUT: settings in the chart: ${missing}\n`);
+const helm = await helmFor('settings in the chart');
+const rendered = rendererOf(helm);
 
 /** Each service, as its heading on the page and as its block of values. */
 const blocks = {
@@ -57,6 +49,7 @@ const ownValues: Readonly<Record<string, readonly [value: string, other: string]
 /** Variables that follow from what else the chart makes. */
 const fixed: Readonly<Record<string, string>> = {
   HTTP_PORT: 'the port of the probes',
+  LOG_LEVEL_FILE: 'the mounted ConfigMap',
   REPLICA_NAME: "the pod's name",
   LEASE_NAMESPACE: "the release's namespace",
   TEST_CLOCK_FILE: 'refused in a cluster',
@@ -78,24 +71,7 @@ const rows = services.flatMap((service) =>
   settingsOf(service).map((name) => [service, name] as const),
 );
 
-const required = ['cluster.name=lab', 'cluster.region=us-west-2', 'nats.url=nats://nats:4222'];
-
 type Variable = { readonly name: string; readonly value?: string };
-
-/** The objects of the chart rendered with these values. */
-async function rendered(...values: readonly string[]): Promise<readonly Rendered[]> {
-  if (helm === undefined || isUnavailable(helm)) throw new Error('no helm');
-  const flags = [...required, ...values].flatMap((value) => ['--set', value]);
-  const { stdout } = await run(helm.path, ['template', 'dovetail', chart, ...flags], {
-    deadlineMs: 60_000,
-    remedy: 'read its output',
-  });
-  return parseAllDocuments(stdout)
-    .map((document) => document.toJS() as Rendered | null)
-    .filter((object) => object !== null);
-}
-
-type Rendered = { readonly kind: string; readonly metadata: { readonly name: string } };
 
 /** The pods of a service in the chart rendered with these values. */
 async function podSpec(service: Service, ...values: readonly string[]): Promise<PodSpec> {
@@ -113,14 +89,14 @@ const variables = async (
 
 type PodSpec = {
   readonly containers: readonly { readonly env: readonly Variable[] }[];
-  readonly volumes?: readonly { readonly secret: { readonly secretName: string } }[];
+  readonly volumes?: readonly { readonly secret?: { readonly secretName: string } }[];
 };
 type Deployment = Rendered & { readonly spec: { readonly template: { readonly spec: PodSpec } } };
 
 const given = (all: readonly Variable[], name: string): readonly (string | undefined)[] =>
   all.filter((variable) => variable.name === name).map(({ value }) => value);
 
-(missing === undefined ? describe : describe.skip)('settings in the chart', () => {
+(helm === undefined ? describe.skip : describe)('settings in the chart', () => {
   test('the page lists settings of each service', () =>
     expect(services.filter((service) => settingsUnder(service).length < 5)).toEqual([]));
 
@@ -194,7 +170,9 @@ const given = (all: readonly Variable[], name: string): readonly (string | undef
     const values = ['nats.credentialsSecret=all', 'services.solver.natsCredentialsSecret=solver'];
     const secrets = await Promise.all(
       services.map(async (service) =>
-        (await podSpec(service, ...values)).volumes?.map(({ secret }) => secret.secretName),
+        (await podSpec(service, ...values)).volumes?.flatMap(
+          ({ secret }) => secret?.secretName ?? [],
+        ),
       ),
     );
     expect(secrets).toEqual([['all'], ['solver'], ['all'], ['all']]);

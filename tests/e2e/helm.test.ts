@@ -1,9 +1,10 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { connectKubernetes, type ManifestApi } from '@dovetail/adapter-kubernetes/manifests';
+import { connectKubernetes } from '@dovetail/adapter-kubernetes';
 import { type KubeApi, type KubeObject, kubeResources } from '@dovetail/core-ports';
+import { chartDirs } from '@dovetail/test-support/chart';
 import {
   isUnavailable,
   obtainControlPlane,
@@ -16,15 +17,13 @@ import {
 } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
-import { everyone, needed, sensitive, type Service, services, writes } from './helm-rights.js';
+import { needed, reads, sensitive, type Service, services, writes } from './helm-rights.js';
 
 /**
  * The chart, installed by a real Helm on a real API server. Nothing runs there; the test looks at
  * the objects and their rights.
  */
-const root = join(import.meta.dirname, '..', '..');
-
-const chart = join(root, 'deploy', 'helm', 'dovetail');
+const chart = chartDirs.dovetail;
 
 const wanted = process.env['DOVETAIL_REAL'] !== '';
 
@@ -85,7 +84,7 @@ type Deployment = KubeObject & {
 (missing === undefined ? describe : describe.skip)('the Helm chart on a real API server', () => {
   let dir: string;
   let plane: RunningControlPlane;
-  let kube: KubeApi & ManifestApi;
+  let kube: KubeApi;
   const tool = async (name: 'helm' | 'kubectl', args: readonly string[]): Promise<string> => {
     const found = parts?.[name];
     if (found === undefined || isUnavailable(found)) throw new Error(`no ${name}`);
@@ -110,10 +109,6 @@ type Deployment = KubeObject & {
       kubeconfigPath: plane.kubeconfig,
       log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     });
-    for (const file of (await readdir(join(root, 'deploy', 'crds'))).filter((name) =>
-      name.endsWith('.yaml'),
-    ))
-      await kube.putManifests(await readFile(join(root, 'deploy', 'crds', file), 'utf8'));
     await tool('helm', [
       'install',
       'dovetail',
@@ -165,6 +160,10 @@ type Deployment = KubeObject & {
     return asked.filter((_what, index) => answers[index]);
   };
 
+  /** Nothing runs here, so nor does the guard; `helm-uninstall.test.ts` tests it. */
+  const uninstall = (release: string, namespace: string): Promise<string> =>
+    tool('helm', ['uninstall', release, '--namespace', namespace, '--wait', '--no-hooks']);
+
   test('lints without complaint, and refuses values that cannot work', async () => {
     expect(await tool('helm', ['lint', chart, '--strict', ...flags()])).toContain(
       '0 chart(s) failed',
@@ -210,7 +209,7 @@ type Deployment = KubeObject & {
   });
 
   test.each(services)('%s can do what its job needs and nothing else', async (service) => {
-    const asked = [...new Set([...everyone, ...writes, ...sensitive])];
+    const asked = [...new Set([...reads, ...writes, ...sensitive])];
     expect((await granted(service, asked)).toSorted()).toEqual([...needed[service]].toSorted());
   });
 
@@ -265,7 +264,38 @@ type Deployment = KubeObject & {
     expect(await granted('launcher', ['create nodeclaims.karpenter.sh'], 'other')).toEqual([
       'create nodeclaims.karpenter.sh',
     ]);
-    await tool('helm', ['uninstall', 'other', '--namespace', 'dovetail']);
+    await uninstall('other', 'dovetail');
+  });
+
+  test('brings the custom resources, which their own chart takes over, upgrades and keeps', async () => {
+    const definitions = (): Promise<string> => tool('kubectl', ['get', 'crds', '--output', 'name']);
+    const own = /karpenter|dovetail/g;
+    expect((await definitions()).match(own)).toHaveLength(6);
+    const labelled = async (): Promise<string> =>
+      tool('kubectl', [
+        'get',
+        'crds',
+        '--selector',
+        'app.kubernetes.io/name=dovetail',
+        '-o',
+        'name',
+      ]);
+    expect(await labelled()).toBe('');
+    const crds = ['dovetail-crd', chartDirs.crds, '--namespace', 'dovetail'];
+    await expect(tool('helm', ['install', ...crds])).rejects.toThrow(/invalid ownership metadata/);
+    await tool('helm', ['install', ...crds, '--take-ownership']);
+    expect((await labelled()).trim().split('\n')).toHaveLength(6);
+    await tool('helm', ['upgrade', ...crds, '--set', 'additionalAnnotations.seen=upgraded']);
+    const path = '-o=jsonpath={.metadata.annotations.seen}';
+    expect(await tool('kubectl', ['get', 'crd', 'nodepools.karpenter.sh', path])).toBe('upgraded');
+    await tool('helm', ['uninstall', 'dovetail-crd', '--namespace', 'dovetail']);
+    expect((await definitions()).match(own)).toHaveLength(6);
+  });
+
+  test('a release of the same name stands in another namespace', async () => {
+    const args = ['--namespace', 'elsewhere', '--create-namespace', ...flags()];
+    await tool('helm', ['install', 'dovetail', chart, ...args]);
+    await uninstall('dovetail', 'elsewhere');
   });
 
   test('upgrades in place and goes without a trace', async () => {
@@ -283,7 +313,7 @@ type Deployment = KubeObject & {
       name: 'dovetail-solver',
     })) as Deployment | undefined;
     expect(solver?.spec.replicas).toBe(5);
-    await tool('helm', ['uninstall', 'dovetail', '--namespace', 'dovetail', '--wait']);
+    await uninstall('dovetail', 'dovetail');
     expect(
       await tool('kubectl', [
         'get',

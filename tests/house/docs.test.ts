@@ -93,7 +93,31 @@ function literalsOf(expression: string): readonly string[] {
 
 describe('what the pages say is what the code says', () => {
   test('every metric has its row, and no row is left over', () =>
-    expect(rowsOf(page)).toEqual(found(/'((?:karpenter|dovetail)_[a-z_]+)'/g)));
+    expect(rowsOf(read('docs/reference/metrics.md'))).toEqual(
+      found(/'((?:karpenter|dovetail)_[a-z_]+)'/g),
+    ));
+  test('every call of a metric has the kind and the labels of its row', () => {
+    const rows = new Map(
+      [
+        ...read('docs/reference/metrics.md').matchAll(/^\| `(\w+)` \| (\w+) \|[^|]*\|([^|]*)\|/gm),
+      ].map(([, name = '', kind, labels = '']) => [name, { kind, labels: quoted(labels) }]),
+    );
+    const kinds: Readonly<Record<string, string>> = {
+      count: 'counter',
+      set: 'gauge',
+      observe: 'histogram',
+    };
+    for (const [, call = '', name = '', labels] of sources.flatMap((path) => [
+      ...read(path).matchAll(
+        /\b(\w+)\(\s*'((?:karpenter|dovetail)_[a-z_]+)'(?:,\s*(?:[^,{}]*,\s*)?\{([^{}]*)\})?/g,
+      ),
+    ])) {
+      expect([name, kinds[call]]).toEqual([name, rows.get(name)?.kind]);
+      // Labels from a variable are not seen here. Those that are may lack what is spread.
+      const given = namesIn(labels ?? '', /(?:^|,)\s*(\w+)(?=\s*(?:[:,]|$))/g);
+      expect(rows.get(name)?.labels).toEqual(expect.arrayContaining([...given]));
+    }
+  });
   test('every Event has its row, and no row is left over', () =>
     expect(
       sorted(tableUnder('Kubernetes Events').flatMap(([reasons = '']) => quoted(reasons))),

@@ -225,7 +225,7 @@ describe('the launcher', () => {
     ).rejects.toEqual(refused);
   });
 
-  test('makes, uses and deletes the profile of a class', async () => {
+  test('makes, uses, finds and deletes the profile of a class', async () => {
     const profile = {
       name: 'lab_class',
       path: '/karpenter/us-east-1/lab/uid/',
@@ -235,6 +235,7 @@ describe('the launcher', () => {
     await as('launcher').ensureInstanceProfile(profile);
     const { errors } = await launched({ capacityType: 'spot', instanceProfileName: 'lab_class' });
     expect(errors).toEqual([]);
+    expect(await as('launcher').instanceProfiles(profile.path)).toEqual(['lab_class']);
     await as('launcher').deleteInstanceProfile('lab_class');
   });
 });

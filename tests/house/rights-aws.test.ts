@@ -141,6 +141,7 @@ async function seen(
     cloud.ensureInstanceProfile({ ...profile, role: 'KarpenterNodeRole-lab' }),
   );
   await during('instanceProfileExists', () => cloud.instanceProfileExists('p'));
+  await during('instanceProfiles', () => cloud.instanceProfiles('/dovetail/'));
   await during('deleteInstanceProfile', () => cloud.deleteInstanceProfile('p'));
   twin.queue.send('{}');
   await during('queue', async () => {

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { connectNats } from '@dovetail/adapter-nats';
 import {
   type Channel,
-  type Decision,
   decodeDecision,
   followDecisions,
   publishDecision,
@@ -19,6 +18,8 @@ import { isUnavailable, obtainNatsServer, startNats } from '@dovetail/testbed';
 import { expect, test } from '@jest/globals';
 import { connect } from 'nats';
 
+import { launchDecision } from './testing/decisions.js';
+
 const server = await obtainNatsServer();
 const quiet: Log = {
   debug: () => undefined,
@@ -26,20 +27,6 @@ const quiet: Log = {
   warn: () => undefined,
   error: () => undefined,
 };
-const decision = (id: string): Decision => ({
-  id,
-  kind: 'launch',
-  atMs: 1_700_000_000_000,
-  source: 'launcher',
-  pool: { kind: 'NodePool', name: 'default' },
-  summary: `launched ${id}`,
-  objects: [],
-  reasons: [],
-  alternatives: [],
-  priceMicrosPerHour: 96_000,
-  instanceType: 'm5.large',
-  facts: {},
-});
 
 test('decisions are read alike by the client library and by a plain NATS client that knows nothing of ours', async () => {
   if (isUnavailable(server))
@@ -59,7 +46,7 @@ test('decisions are read alike by the client library and by a plain NATS client 
     };
     await bus.ensureStreams(streamSpecs('lab'));
     const live = plain.subscribe(subjects.decisionAll('lab'), { max: 2 });
-    for (const id of ['one', 'two']) await publishDecision(channel, decision(id));
+    for (const id of ['one', 'two']) await publishDecision(channel, launchDecision(id));
 
     const heard: string[] = [];
     for await (const message of live)

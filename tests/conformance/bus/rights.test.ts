@@ -1,15 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
-import {
-  connectService,
-  type NatsBus,
-  newUserKey,
-  permissionsOf,
-  type UserKey,
-  usersConfig,
-} from '@dovetail/adapter-nats';
+import { permissionsOf } from '@dovetail/adapter-nats';
 import {
   busRights,
   type BusRole,
@@ -20,90 +9,14 @@ import {
   subjects,
   workers,
 } from '@dovetail/contracts';
-import type { Log } from '@dovetail/core-ports';
-import { isUnavailable, obtainNatsServer, type RunningNats, startNats } from '@dovetail/testbed';
+import { isUnavailable, obtainNatsServer } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import {
-  connect,
-  type NatsConnection,
-  nkeyAuthenticator,
-  PermissionViolationError,
-} from '@nats-io/transport-node';
+import { connect, type NatsConnection, PermissionViolationError } from '@nats-io/transport-node';
 
-const cluster = 'lab';
+import { cluster, Guarded } from './testing/guarded.js';
+
 const server = await obtainNatsServer();
 const bytes = new TextEncoder().encode('x');
-
-/** The users of a server, their seeds in files, and what services complained of. */
-class Guarded {
-  readonly dir = mkdtempSync(join(tmpdir(), 'dovetail-rights-'));
-  readonly keys = new Map<BusRole, UserKey>(busRoles.map((role) => [role, newUserKey()]));
-  readonly complaints: string[] = [];
-  nats!: RunningNats;
-
-  async start(path: string): Promise<void> {
-    const users = new Map(
-      [...this.keys].map(([role, { publicKey }]) => [
-        role,
-        { nkey: publicKey, permissions: permissionsOf(busRights(cluster, role)) },
-      ]),
-    );
-    for (const [role, { seed }] of this.keys) writeFileSync(join(this.dir, `${role}.nk`), seed);
-    const config = `authorization {\n${usersConfig(users)}}\n`;
-    this.nats = await startNats({ path, dir: join(this.dir, 'nats'), config });
-  }
-
-  /** Gives a role a new key while the server and its clients run. */
-  async renew(role: BusRole): Promise<void> {
-    const [old, fresh] = [this.keys.get(role), newUserKey()];
-    this.keys.set(role, fresh);
-    const file = join(this.dir, 'nats', 'nats.conf');
-    const config = readFileSync(file, 'utf8');
-    writeFileSync(file, config.replace(old?.publicKey ?? '', fresh.publicKey));
-    writeFileSync(join(this.dir, `${role}.nk`), fresh.seed);
-    process.kill(this.nats.pid, 'SIGHUP');
-  }
-
-  /** A plain client with a role's key. */
-  raw(role: BusRole): Promise<NatsConnection> {
-    const seed = new TextEncoder().encode(this.keys.get(role)?.seed);
-    return connect({
-      servers: this.nats.url,
-      authenticator: nkeyAuthenticator(seed),
-      inboxPrefix: inboxOf(cluster, role),
-    });
-  }
-
-  /** The bus as a service has it. */
-  service(role: Exclude<BusRole, 'reader'>): NatsBus {
-    const complain = (_name: string, message: string): void => void this.complaints.push(message);
-    const log: Log = {
-      debug: () => undefined,
-      info: () => undefined,
-      warn: complain,
-      error: complain,
-    };
-    return connectService(
-      role,
-      {
-        clusterName: cluster,
-        replicaName: 'one',
-        natsUrl: this.nats.url,
-        natsReplicas: 1,
-        natsCredentials: join(this.dir, `${role}.nk`),
-        natsCa: '',
-        natsCert: '',
-        natsKey: '',
-      },
-      { log },
-    );
-  }
-
-  async stop(): Promise<void> {
-    await this.nats.stop();
-    rmSync(this.dir, { recursive: true, force: true });
-  }
-}
 
 /** The subjects of these that the server refuses to a client. It answers in order. */
 async function refused(

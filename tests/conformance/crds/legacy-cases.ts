@@ -107,8 +107,21 @@ export const legacyCases: readonly CrdCase[] = [
     refused: /empty selector/,
   },
   {
-    name: 'a launch template',
+    name: "a launch template of one's own",
+    object: template({ launchTemplate: 'mine', securityGroupSelector: undefined }),
+  },
+  {
+    name: 'a launch template by its other field',
+    object: template({ launchTemplateName: 'mine', securityGroupSelector: undefined }),
+  },
+  {
+    name: 'a launch template beside what it has itself',
     object: template({ launchTemplate: 'mine' }),
-    refused: /not supported/,
+    refused: /securityGroupSelector/,
+  },
+  {
+    name: "a launch template that is named like Dovetail's own",
+    object: template({ launchTemplate: 'dovetail/1', securityGroupSelector: undefined }),
+    refused: /Dovetail's own/,
   },
 ];

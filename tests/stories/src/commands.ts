@@ -1,14 +1,12 @@
 import { kubeResources } from '@dovetail/core-ports';
 import { type Death, nodeClassObject, nodePoolObject } from '@dovetail/sim-stage';
 
+import type { Command } from './command.js';
+import { faultCommands, msOf } from './fault-commands.js';
 import type { StoryStage } from './story-stage.js';
+import { userCommands } from './user-commands.js';
 
-const { ec2NodeClasses, nodeClaims, nodePools, nodes } = kubeResources;
-
-type Command = {
-  readonly pattern: RegExp;
-  readonly run: (stage: StoryStage, words: Readonly<Record<string, string>>) => unknown;
-};
+const { ec2NodeClasses, nodePools } = kubeResources;
 
 /** The language of the stories. Each command is one line. */
 const commands: readonly Command[] = [
@@ -28,31 +26,6 @@ const commands: readonly Command[] = [
     run: (stage, words) => makePool(stage, words),
   },
   {
-    pattern: /^label pool (?<name>\S+) (?<key>[a-z]+)=(?<value>\S+)$/,
-    run: (stage, { name = '', key = '', value }) => {
-      const template = { metadata: { labels: { [key]: value } } };
-      const body = { spec: { template } };
-      return stage.kube.patch({ resource: nodePools, name }, { type: 'merge', body });
-    },
-  },
-  {
-    pattern: /^scale (?<app>\S+) (?<count>\d+)(?: cpu=(?<cpu>\S+))?$/,
-    run: (stage, { app = '', count, cpu = '1' }) =>
-      stage.workloads.scale(app, Number(count), { cpu }),
-  },
-  {
-    pattern: /^budget (?<app>\S+) at least (?<count>\d+)$/,
-    run: (stage, { app = '', count }) => stage.workloads.budget(app, Number(count)),
-  },
-  {
-    pattern: /^delete (?<kind>node|claim) (?<name>\S+)$/,
-    run: (stage, { kind, name = '' }) =>
-      stage.kube.delete({
-        resource: kind === 'node' ? nodes : nodeClaims,
-        name: stage.narrator.names.actual(name),
-      }),
-  },
-  {
     pattern: /^ec2 (?<type>\S+)@(?<zone>\S+) has (?<free>no|\d+|unlimited) capacity$/,
     run: (stage, { type = '', zone = '', free = '' }) =>
       stage.twin.setCapacity({ instanceType: type, zone, free: freeOf(free) }),
@@ -61,6 +34,8 @@ const commands: readonly Command[] = [
     pattern: /^ec2 interrupts (?<name>\S+)$/,
     run: (stage, { name = '' }) => stage.twin.interrupt(stage.narrator.names.actual(name)),
   },
+  ...userCommands,
+  ...faultCommands,
 ];
 
 /** Runs one line. Throws if it is no command. */
@@ -74,8 +49,6 @@ export async function runCommand(stage: StoryStage, line: string): Promise<void>
   throw new Error(`no such command: ${line}`);
 }
 
-const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
-const msOf = (length = ''): number => Number(length.slice(0, -1)) * (units[length.slice(-1)] ?? 0);
 const freeOf = (word: string): number | 'unlimited' => {
   if (word === 'unlimited') return word;
   return word === 'no' ? 0 : Number(word);
@@ -85,8 +58,9 @@ const makeClass: Command['run'] = (stage, { name = '' }) =>
   stage.kube.create(ec2NodeClasses, nodeClassObject(name));
 
 /**
- * Settings: capacity (on-demand, spot), types (comma between), expire, class, and after how long
- * nodes go that are empty, or also under-used ones (consolidate).
+ * Settings: capacity (on-demand, spot), types (comma between), expire, class, budget (nodes that
+ * may be disrupted), and after how long nodes go that are empty, or also under-used ones
+ * (consolidate).
  */
 const makePool: Command['run'] = (stage, { name = '', settings = '' }) => {
   const set = new Map(
@@ -117,7 +91,7 @@ const makePool: Command['run'] = (stage, { name = '', settings = '' }) => {
     disruption: {
       consolidationPolicy: set.has('consolidate') ? 'WhenEmptyOrUnderutilized' : 'WhenEmpty',
       consolidateAfter: set.get('consolidate') ?? set.get('empty') ?? 'Never',
-      budgets: [{ nodes: '100%' }],
+      budgets: [{ nodes: set.get('budget') ?? '100%' }],
     },
   });
   return stage.kube.create(nodePools, object);

@@ -18,12 +18,19 @@ import {
   inThread,
   SolverEngine,
 } from '@dovetail/service-solver';
-import { clusterName, hash, Mortal, type Stage } from '@dovetail/sim-stage';
+import { clusterName, hash, Mortal, ProcessClock, type Stage } from '@dovetail/sim-stage';
 
 import { guardedBus } from './guarded-bus.js';
 
 export const serviceNames = ['pod-watcher', 'solver', 'launcher', 'reaper'] as const;
 export type ServiceName = (typeof serviceNames)[number];
+
+/** The service of this name. Throws if there is none. */
+export function serviceOf(word: string): ServiceName {
+  const name = serviceNames.find((each) => each === word);
+  if (name === undefined) throw new Error(`no such service: ${word}`);
+  return name;
+}
 
 /** The ports of a process that reach outside. */
 export type Ports = {
@@ -32,24 +39,28 @@ export type Ports = {
   readonly queue: InterruptionQueue;
   readonly bus: ReturnType<Stage['connect']>;
 };
-export type Process = Mortal<Ports>;
+/** A replica of a service, and its own clock. */
+export type Process = { readonly life: Mortal<Ports>; readonly clock: ProcessClock };
 
 /** As the services' settings have it by default. */
 const leaseMs = 15_000;
 
 /** The dependencies of a process besides its ports. */
-function around(stage: Stage, name: ServiceName, replica: string, life: Process) {
-  const { clock, log, metrics } = stage;
+function around(stage: Stage, name: ServiceName, replica: string, { life, clock }: Process) {
+  const { log, metrics } = stage;
   const deps = { ...life.ports, clock, log, metrics, hash, vitals: noVitals };
   const leadership = (): Leadership =>
     leaseLeadership({
       ...deps,
+      monotonicMs: () => stage.clock.nowMs(),
       namespace: 'kube-system',
       name: `dovetail-${name}`,
       identity: replica,
       durationMs: leaseMs,
     });
-  return { deps, leadership, channel: { ...stage.channel, bus: life.ports.bus, source: name } };
+  const channel = { ...stage.channel, clock, bus: life.ports.bus, source: name };
+  const serverClock = { aheadMs: () => clock.nowMs() - stage.clock.nowMs() };
+  return { deps, leadership, channel, serverClock };
 }
 type Around = ReturnType<typeof around>;
 
@@ -77,34 +88,55 @@ const starts: Readonly<
       { ...deps, leadership: leadership(), userData: userDataRenderer },
       { clusterName, region: 'us-west-2', ...defaultLauncherConfig },
     ).run(stop),
-  reaper: ({ deps, leadership }, _replica, stop) =>
+  reaper: ({ deps, leadership, serverClock }, _replica, stop) =>
     createReaper(
-      { ...deps, leadership: leadership() },
+      { ...deps, serverClock, leadership: leadership() },
       // Under-used nodes go where a story's pool says so.
       { clusterName, ...defaultReaperConfig, consolidation: 'all' },
     ).run(stop),
 };
 
+/** Means of a planted bug besides calling ports. */
+export type Host = {
+  readonly stage: Stage;
+  /** Holds the process up for this time. */
+  readonly holdUp: (durationMs: number) => void;
+};
+
 /** A planted bug: what a service's ports do instead of what it asks. */
-export type Sabotage = (service: ServiceName, ports: Ports) => Ports;
+export type Sabotage = (service: ServiceName, ports: Ports, host: Host) => Ports;
+
+/** Between a service and the API server: faults, and witnesses of what it does. */
+type Between = (service: ServiceName, kube: KubeApi) => KubeApi;
+
+/** The stage of a replica, and what stands between it and the rest. */
+type StartOptions = { readonly between: Between; readonly sabotage?: Sabotage | undefined };
+
+const unspoilt: Sabotage = (_service, ports) => ports;
 
 /** Starts a replica of a service on the stage, as a process that can be killed. */
 export function startService(
   stage: Stage,
   name: ServiceName,
   replica: string,
-  sabotage: Sabotage = (_service, ports) => ports,
+  { between, sabotage = unspoilt }: StartOptions,
 ): Process {
-  const { kube, cloud, log } = stage;
+  const { cloud, log } = stage;
   const denied = (what: string): void => log.error('denied', `${replica}: ${what}`);
   const bus = guardedBus(stage.connect(), busRights(clusterName, name), denied);
-  const life: Process = new Mortal(
-    sabotage(name, { kube, cloud, queue: cloud, bus }),
+  const holdUp = (durationMs: number): void => {
+    life.pause();
+    void stage.clock.sleep(durationMs, stage.stop.signal).then(() => life.wake());
+  };
+  const ports = { kube: between(name, stage.kube), cloud, queue: cloud, bus };
+  const life: Mortal<Ports> = new Mortal(
+    sabotage(name, ports, { stage, holdUp }),
     undefined,
     stage.stop.signal,
   );
-  starts[name](around(stage, name, replica, life), replica, life.stop).catch((error: unknown) =>
+  const process = { life, clock: new ProcessClock(stage.clock, life) };
+  starts[name](around(stage, name, replica, process), replica, life.stop).catch((error: unknown) =>
     stage.log.error('died', `${replica}: ${String(error)}`),
   );
-  return life;
+  return process;
 }

@@ -1,4 +1,6 @@
+import type { KubeApi, ObjectRef } from '@dovetail/core-ports';
 import { catalogTypes } from '@dovetail/sim-cloud';
+import { KubeFaults } from '@dovetail/sim-kube';
 import { type Death, region, Stage, Workloads } from '@dovetail/sim-stage';
 
 import { runCommand } from './commands.js';
@@ -8,21 +10,31 @@ import {
   type Sabotage,
   type ServiceName,
   serviceNames,
+  serviceOf,
   startService,
 } from './services.js';
 import type { Scene } from './transcript.js';
+import { Troubles } from './troubles.js';
 
 /** Three sizes of two families, so that a reader can follow which is cheapest. */
 const fewTypes = catalogTypes(region).filter(({ facts }) =>
   /^(m5|m5a)\.(large|xlarge|2xlarge)$/.test(facts.name),
 );
 
+/** A pod that a service deletes outright, instead of evicting it. */
+type PodDeletion = { readonly service: ServiceName; readonly ref: ObjectRef };
+
 /** The four services on the twins, in one process under one virtual clock, with a narrator. */
 export class StoryStage extends Stage {
   readonly narrator: Narrator;
   readonly workloads: Workloads;
+  readonly troubles: Troubles;
+  /** Called before a service deletes a pod. */
+  onPodDeletion: (deletion: PodDeletion) => void = () => undefined;
   readonly #processes = new Map<string, Process>();
-
+  readonly #kubeFaults = new Map<ServiceName, KubeFaults>(
+    serviceNames.map((name) => [name, new KubeFaults()]),
+  );
   readonly #sabotage: Sabotage | undefined;
 
   constructor(sabotage?: Sabotage) {
@@ -35,29 +47,69 @@ export class StoryStage extends Stage {
     this.#sabotage = sabotage;
     this.narrator = new Narrator(this);
     this.workloads = new Workloads(this);
+    this.troubles = new Troubles(this.clock);
   }
 
   /** Starts a replica of a service, or one of each. */
   start(service: string, replica = service): void {
     if (service === 'services') for (const name of serviceNames) this.start(name);
-    else if (!serviceNames.includes(service as ServiceName))
-      throw new Error(`no such service: ${service}`);
-    else this.#startOne(service as ServiceName, replica);
+    else this.#startOne(serviceOf(service), replica);
   }
 
   #startOne(service: ServiceName, replica: string): void {
-    const process = startService(this, service, replica, this.#sabotage);
-    process.stop.addEventListener('abort', () => {
-      if (process.dead()) this.narrator.died(replica);
+    const process = startService(this, service, replica, {
+      between: (name, kube) => this.#between(name, kube),
+      sabotage: this.#sabotage,
+    });
+    this.troubles.note(service);
+    process.life.stop.addEventListener('abort', () => {
+      this.troubles.note(service);
+      if (process.life.dead()) this.narrator.died(replica);
     });
     this.#processes.set(replica, process);
   }
 
   /** Kills a replica now, or around its next effect of this name. */
   kill(replica: string, death?: Death): void {
+    const { life } = this.process(replica);
+    life.die(death);
+    // The dead need no CPU to be gone.
+    if (death === undefined) life.wake();
+  }
+
+  /** A replica by its name. */
+  process(replica: string): Process {
     const process = this.#processes.get(replica);
     if (process === undefined) throw new Error(`no such process: ${replica}`);
-    process.die(death);
+    return process;
+  }
+
+  /** Every replica that was started, the dead among them. */
+  processes(): readonly Process[] {
+    return [...this.#processes.values()];
+  }
+
+  /** The faults between a service's replicas and the API server. */
+  faultsOf(service: string): KubeFaults {
+    const faults = this.#kubeFaults.get(serviceOf(service));
+    if (faults === undefined) throw new Error(`no such service: ${service}`);
+    return faults;
+  }
+
+  /** Whether something kept the service from its work since then, in milliseconds since 1970. */
+  wasTroubled(service: ServiceName, sinceMs: number): boolean {
+    return this.faultsOf(service).pending() || this.troubles.since(service, sinceMs);
+  }
+
+  #between(service: ServiceName, kube: KubeApi): KubeApi {
+    const told: KubeApi = {
+      ...kube,
+      delete: (ref, options) => {
+        if (ref.resource.plural === 'pods') this.onPodDeletion({ service, ref });
+        return kube.delete(ref, options);
+      },
+    };
+    return this.faultsOf(service).over(told);
   }
 }
 

@@ -29,6 +29,11 @@ const refusals: readonly Refusal[] = [
     'invalid',
     (kube, namespace) => kube.create(pods, pod(namespace, 'Not_A_Name')),
   ],
+  [
+    'a null among tolerations, which counts as one without fields,',
+    'invalid',
+    (kube, namespace) => kube.create(pods, pod(namespace, 'b', { tolerations: [null] })),
+  ],
   ['a namespace that is not there', 'not-found', (kube) => kube.create(pods, pod('nowhere', 'b'))],
   [
     'a resource that is not served',
@@ -141,6 +146,27 @@ function writeTests({ world, namespace }: Context): void {
       { subresource: 'status' },
     );
     expect(after).toMatchObject({ spec: { priority: 0 }, status: { message: 'hello' } });
+  });
+
+  test('a null in a map or a list of a pod is the zero value of its type', async () => {
+    const own = await namespace();
+    const { containers: [main] = [], ...spec } = pod(own, 'a')['spec'] as { containers?: object[] };
+    const made = await world().kube.create(pods, {
+      metadata: { name: 'a', namespace: own, labels: { l: null }, annotations: { n: null } },
+      spec: {
+        ...spec,
+        schedulerName: 'nobody',
+        nodeSelector: { s: null },
+        containers: [{ ...main, args: [null, 'b'], resources: { requests: { cpu: null } } }],
+      },
+    } as unknown as KubeObject);
+    expect(made).toMatchObject({
+      metadata: { labels: { l: '' }, annotations: { n: '' } },
+      spec: {
+        nodeSelector: { s: '' },
+        containers: [{ args: ['', 'b'], resources: { requests: { cpu: '0' } } }],
+      },
+    });
   });
 
   test('a Lease is taken by whoever names its version', async () => {

@@ -73,6 +73,15 @@ function validation({ world }: Context): void {
     },
   );
 
+  test('a null where the schema allows none is dropped', async () => {
+    const { kube } = world();
+    const nulls = { limits: { cpu: null, memory: '1Gi' }, weight: null };
+    const made = await kube.create(nodePools, pool('with-nulls', {}, nulls));
+    expect(made['spec']).toMatchObject({ limits: { memory: '1Gi' } });
+    expect(made['spec']).not.toHaveProperty('limits.cpu');
+    expect(made['spec']).not.toHaveProperty('weight');
+  });
+
   test('defaults are filled in, unknown fields are dropped', async () => {
     const { kube } = world();
     const made = await kube.create(nodePools, pool('defaulted', {}, { unknown: 1 }));

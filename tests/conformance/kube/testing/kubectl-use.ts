@@ -1,3 +1,7 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 import { kubeResources } from '@dovetail/core-ports';
 import { expect, test } from '@jest/globals';
 
@@ -57,6 +61,64 @@ function applyTests({ world, namespace }: Context): void {
       await run('wait', '--for=delete', 'pod', '-l', 'app=web', '--timeout=20s'),
     ).not.toContain('timed out');
   }, 90_000);
+
+  test('apply -k builds a kustomization and applies it; delete -k takes it back', async () => {
+    const own = await namespace();
+    const folder = await mkdtemp(join(tmpdir(), 'dovetail-kustomize-'));
+    try {
+      await writeFile(join(folder, 'web.yaml'), manifest(1));
+      await writeFile(
+        join(folder, 'kustomization.yaml'),
+        'resources: [web.yaml]\nnamePrefix: big-\nlabels: [{pairs: {team: one}}]\nreplicas: [{name: web, count: 2}]\n',
+      );
+      const run = async (...args: readonly string[]): Promise<string> =>
+        (await world().kubectl(['-n', own, ...args])).out;
+      expect(await run('apply', '-k', folder)).toBe('deployment.apps/big-web created\n');
+      expect(await run('apply', '-k', folder)).toBe('deployment.apps/big-web unchanged\n');
+      expect(
+        await run(
+          'get',
+          'deployments',
+          '-l',
+          'team=one',
+          '-o',
+          'jsonpath={.items[*].spec.replicas}',
+        ),
+      ).toBe('2');
+      expect(await run('delete', '-k', folder, '--timeout=20s')).toContain('"big-web" deleted');
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }, 90_000);
+
+  test('get --sort-by orders by a name, by a number and by a time', async () => {
+    const own = await namespace();
+    const { kube } = world();
+    for (const [name, minReadySeconds] of [
+      ['b', 10],
+      ['a', 9],
+      ['c', 0],
+    ] as const) {
+      const one = deployment(own, name, 0);
+      const spec = { ...(one['spec'] as object), minReadySeconds };
+      await kube.create(extra.deployments, { ...one, spec });
+    }
+    const sorted = async (by: string): Promise<string> =>
+      (
+        await world().kubectl([
+          ...['-n', own, 'get', 'deployments', '--no-headers'],
+          ...['-o', 'custom-columns=NAME:.metadata.name', `--sort-by=${by}`],
+        ])
+      ).out;
+    expect(await sorted('.metadata.name')).toBe('a\nb\nc\n');
+    expect(await sorted('.spec.minReadySeconds')).toBe('c\na\nb\n');
+    expect((await sorted('{.metadata.creationTimestamp}')).split('\n').toSorted()).toEqual([
+      '',
+      'a',
+      'b',
+      'c',
+    ]);
+  }, 60_000);
 
   test.each([
     [

@@ -1,0 +1,184 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+import type { NatsBus } from '@dovetail/adapter-nats';
+import { type Channel, type Decision, publishDecision, streamSpecs } from '@dovetail/contracts';
+import { systemClock, systemHash } from '@dovetail/runtime';
+import {
+  httpRequest,
+  isUnavailable,
+  obtainGoProgram,
+  obtainNatsCommand,
+  obtainNatsServer,
+  obtainPythonSubscriber,
+  type Program,
+  type Unavailable,
+  waitFor,
+} from '@dovetail/testbed';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+
+import { launchDecision } from './testing/decisions.js';
+import { cluster, Guarded } from './testing/guarded.js';
+
+/**
+ * The programs of the guide to subscribing, each in its own language, run against a real
+ * nats-server with the reader's rights. The guide quotes the files that run here.
+ */
+type Subscriber = {
+  readonly file: string;
+  readonly obtain: () => Promise<Program | Unavailable>;
+  /** The arguments of what was obtained. */
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** The text that it prints for a launch. */
+  readonly prints: (decision: Decision) => string;
+};
+
+const root = join(import.meta.dirname, '..', '..', '..');
+const node = (): Promise<Program> =>
+  Promise.resolve({ path: process.execPath, version: process.version });
+const line = ({ summary, priceMicrosPerHour = 0 }: Decision): string =>
+  `${summary} ${priceMicrosPerHour / 1e6}`;
+const cachedOnly = process.env['DOVETAIL_REAL'] !== '1';
+
+const subscribers: readonly Subscriber[] = [
+  {
+    file: 'examples/subscriber.mjs',
+    obtain: node,
+    args: ['--import', 'tsx', '--conditions=@dovetail/source', 'examples/subscriber.mjs'],
+    prints: line,
+  },
+  { file: 'examples/decisions.mjs', obtain: node, args: ['examples/decisions.mjs'], prints: line },
+  {
+    file: 'examples/go/main.go',
+    obtain: () => obtainGoProgram(join(root, 'examples', 'go')),
+    args: ['proto'],
+    prints: line,
+  },
+  {
+    file: 'examples/decisions.py',
+    obtain: () => obtainPythonSubscriber(),
+    args: ['examples/decisions.py'],
+    env: { PYTHONPATH: 'proto' },
+    prints: line,
+  },
+  {
+    file: 'examples/decisions.sh',
+    // It takes minutes to build: whoever runs all tests builds it beforehand.
+    obtain: () => obtainNatsCommand({ cachedOnly }),
+    args: [],
+    prints: ({ summary }) => `"summary":"${summary}"`,
+  },
+];
+
+/** A program that runs, and the lines that it has printed. */
+class Running {
+  readonly lines: string[] = [];
+  readonly errors: string[] = [];
+  readonly child: ChildProcess;
+  readonly ended: Promise<unknown>;
+
+  constructor(child: ChildProcess) {
+    this.child = child;
+    this.ended = once(child, 'exit');
+    for (const [stream, lines] of [
+      [child.stdout, this.lines],
+      [child.stderr, this.errors],
+    ] as const)
+      if (stream !== null)
+        createInterface({ input: stream }).on('line', (read) => lines.push(read));
+  }
+}
+
+function started(subscriber: Subscriber, { path }: Program, at: Guarded): Running {
+  const isScript = subscriber.file.endsWith('.sh');
+  const env = {
+    ...process.env,
+    ...subscriber.env,
+    NATS_URL: at.nats.url,
+    NATS_CREDENTIALS: join(at.dir, 'reader.nk'),
+    CLUSTER_NAME: cluster,
+    // For the script: where `nats` and `buf` are, and no settings of who runs this.
+    ...(isScript && {
+      PATH: `${join(path, '..')}:${join(root, 'node_modules', '.bin')}:${process.env['PATH'] ?? ''}`,
+      XDG_CONFIG_HOME: at.dir,
+    }),
+  };
+  const [command, ...first] = isScript ? ['sh', subscriber.file] : [path];
+  return new Running(spawn(command ?? '', [...first, ...subscriber.args], { cwd: root, env }));
+}
+
+/** Whether a reader listens to decisions, or to what a stream delivers. */
+async function isHeard(at: Guarded): Promise<boolean> {
+  const { body } = await httpRequest(`${at.nats.monitorUrl}/connz?subs=1`);
+  const { connections } = JSON.parse(body) as {
+    readonly connections: readonly { readonly subscriptions_list?: readonly string[] }[];
+  };
+  const subjects = connections.flatMap(({ subscriptions_list: list = [] }) => list);
+  return subjects.some((subject) =>
+    /^(dovetail\.lab\.decision|_INBOX_dovetail\.lab\.reader)\./.test(subject),
+  );
+}
+
+test.each(subscribers)('the guide quotes $file', async ({ file }) => {
+  const guide = await readFile(join(root, 'docs', 'guides', 'subscribe.md'), 'utf8');
+  // The comment at the top says what the guide says around the program.
+  const code = (await readFile(join(root, file), 'utf8')).replace(/^(#!.*\n)?((\/\/|#).*\n)+/, '');
+  expect(guide).toContain(`\n${code.trim()}\n\`\`\``);
+});
+
+const server = await obtainNatsServer();
+if (isUnavailable(server)) {
+  test('programs that subscribe are left out', () =>
+    console.warn(`LEFT OUT: programs that subscribe: ${server.unavailable}`));
+} else {
+  describe('a program with the rights of a reader', () => {
+    const guarded = new Guarded();
+    let bus: NatsBus | undefined;
+    let channel: Channel;
+    beforeAll(async () => {
+      await guarded.start(server.path);
+      const launcher = guarded.service('launcher');
+      bus = launcher;
+      await waitFor(async () => (await launcher.ensureStreams(streamSpecs(cluster)), true), {
+        what: 'the streams to be made',
+        deadlineMs: 60_000,
+      });
+      channel = { bus, cluster, source: 'launcher', clock: systemClock, hash: systemHash };
+    });
+    afterAll(async () => {
+      await bus?.close();
+      await guarded.stop();
+    });
+
+    test.each(subscribers)('prints each launch: $file', async (subscriber) => {
+      const program = await subscriber.obtain();
+      if (isUnavailable(program))
+        return void process.stdout.write(`LEFT OUT: ${subscriber.file}: ${program.unavailable}\n`);
+      const running = started(subscriber, program, guarded);
+      await waitFor(() => isHeard(guarded), {
+        what: `${subscriber.file} to subscribe; it said ${running.errors.join('\n')}`,
+        deadlineMs: 60_000,
+      });
+      const decision = launchDecision(subscriber.file);
+      await publishDecision(channel, decision);
+      const expected = subscriber.prints(decision);
+      await waitFor(() => running.lines.some((read) => read.includes(expected)), {
+        what: `${subscriber.file} to print "${expected}"`,
+        deadlineMs: 60_000,
+      });
+      running.child.kill('SIGINT');
+      await running.ended;
+      // The command of NATS has no exit code, because the signal itself ends it.
+      expect([running.errors, running.child.exitCode ?? 0]).toEqual([[], 0]);
+      // The next one has not subscribed before the server has forgotten this one.
+      await waitFor(async () => !(await isHeard(guarded)), {
+        what: `the server to forget ${subscriber.file}`,
+        deadlineMs: 10_000,
+      });
+    });
+  });
+}

@@ -1,0 +1,96 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { isUnavailable, obtainStackLinters, run } from '@dovetail/testbed';
+import { describe, expect, test } from '@jest/globals';
+
+/** Checks the files of deploy/aws by tools that know AWS' resources and Terraform's language. */
+const folder = join(import.meta.dirname, '..', '..', '..', 'deploy', 'aws');
+const deadlineMs = 120_000;
+const terraform = join(folder, 'terraform');
+const terraformFiles = readdirSync(terraform).filter((file) => file.endsWith('.tf'));
+
+type Blocks = readonly Readonly<Record<string, unknown>>[];
+type TerraformFile = { readonly resource?: Blocks; readonly variable?: Blocks };
+
+const reader = [
+  'import hcl2, json, sys',
+  'files = [hcl2.load(open(path, encoding="utf-8")) for path in sys.argv[1:]]',
+  'print(json.dumps(files, default=str))',
+].join('\n');
+
+const linters = await obtainStackLinters({ cachedOnly: true });
+if (isUnavailable(linters)) {
+  process.stdout.write(`LEFT OUT: cfn-lint and a parser of Terraform: ${linters.unavailable}\n`);
+  test.skip(`cfn-lint: ${linters.unavailable}`, () => undefined);
+} else {
+  describe('the CloudFormation template', () => {
+    test(
+      'is found clean by cfn-lint in four regions of three partitions',
+      async () => {
+        const program = 'import sys; from cfnlint.runner import main; sys.exit(main())';
+        const regions = ['us-west-2', 'eu-central-1', 'us-gov-west-1', 'cn-north-1'];
+        const template = join(folder, 'cloudformation.yaml');
+        const { stdout } = await run(
+          linters.path,
+          ['-c', program, '--include-checks', 'I', '--regions', ...regions, '--template', template],
+          { deadlineMs, remedy: 'read what cfn-lint prints' },
+        );
+        expect(stdout.trim()).toBe('');
+      },
+      deadlineMs,
+    );
+  });
+
+  describe('the Terraform module', () => {
+    test('is in the language of Terraform, and makes what the template makes', async () => {
+      const paths = terraformFiles.map((file) => join(terraform, file));
+      const { stdout } = await run(linters.path, ['-c', reader, ...paths], {
+        deadlineMs,
+        remedy: 'read what the parser prints',
+      });
+      const files = JSON.parse(stdout) as readonly TerraformFile[];
+      const types = files
+        .flatMap(({ resource = [] }) => resource)
+        .flatMap((block) => Object.keys(block).map((type) => type.replaceAll('"', '')));
+      expect([...new Set(types)].toSorted()).toEqual([
+        'aws_cloudwatch_event_rule',
+        'aws_cloudwatch_event_target',
+        'aws_eks_access_entry',
+        'aws_eks_pod_identity_association',
+        'aws_iam_instance_profile',
+        'aws_iam_policy',
+        'aws_iam_role',
+        'aws_iam_role_policy_attachment',
+        'aws_iam_service_linked_role',
+        'aws_sqs_queue',
+        'aws_sqs_queue_policy',
+      ]);
+      const variables = files
+        .flatMap(({ variable = [] }) => variable)
+        .flatMap((block) => Object.keys(block).map((name) => name.replaceAll('"', '')));
+      const text = paths.map((path) => readFileSync(path, 'utf8')).join('\n');
+      const used = [...text.matchAll(/\bvar\.(\w+)/g)].map(([, name]) => name ?? '');
+      expect([...new Set(used)].toSorted()).toEqual(variables.toSorted());
+    });
+
+    test.each(['launcher', 'reaper', 'trust-irsa', 'trust-pod-identity'])(
+      'gives %s.json each placeholder that it has',
+      (name) => {
+        const policy = readFileSync(join(folder, '..', 'iam', `${name}.json`), 'utf8');
+        const main = readFileSync(join(terraform, 'main.tf'), 'utf8');
+        const file = name.startsWith('trust') ? name : '${service}';
+        const [, given = ''] =
+          new RegExp(
+            `templatefile\\("[^"]*/${file.replace('$', '\\$')}\\.json", \\{([^}]*)\\}`,
+          ).exec(main) ?? [];
+        const values = [...given.matchAll(/^\s*(\w+)\s*=/gm)].map(([, value]) => value ?? '');
+        const wanted = [...policy.matchAll(/\$\{(\w+)\}/g)].map(
+          ([, placeholder]) => placeholder ?? '',
+        );
+        // Terraform refuses a template that asks for more than it is given.
+        expect(wanted.filter((placeholder) => !values.includes(placeholder))).toEqual([]);
+      },
+    );
+  });
+}

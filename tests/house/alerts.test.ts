@@ -1,0 +1,73 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+
+const root = join(import.meta.dirname, '..', '..');
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const runbook = read('docs/guides/runbook.md');
+
+type Rule = {
+  readonly alert: string;
+  readonly expr: string;
+  readonly for?: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly runbook_url: string };
+};
+type Rules = { readonly groups: readonly { readonly rules: readonly Rule[] }[] };
+
+const rules = (parse(read('deploy/alerts/dovetail.rules.yaml')) as Rules).groups.flatMap(
+  (group) => group.rules,
+);
+
+/** The names and labels of all metrics, as the reference page has them. */
+const metrics = new Map(
+  [
+    ...read('docs/reference/metrics.md').matchAll(
+      /^\| `((?:karpenter|dovetail)_\w+)` \|[^|]*\|[^|]*\|([^|]*)\|/gm,
+    ),
+  ].map(([, name = '', labels = '']) => [
+    name,
+    [...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label),
+  ]),
+);
+/** Every metric with a label that any rule may use, for the sums of that metric. */
+const labelsIn = (expr: string): readonly string[] =>
+  [...expr.matchAll(/ by \(([^)]*)\)|\{(\w+)=/g)].flatMap(([, by, label]) =>
+    (by ?? label ?? '').split(',').map((one) => one.trim()),
+  );
+
+test.each(rules.map((rule) => [rule.alert, rule] as const))(
+  '%s is a rule that can fire',
+  (_name, rule) => {
+    const names = rule.expr.match(/(?:karpenter|dovetail)_\w+/g) ?? [];
+    expect(names).not.toEqual([]);
+    for (const name of names) expect([...metrics.keys()]).toContain(name);
+    for (const label of labelsIn(rule.expr))
+      expect(names.flatMap((name) => metrics.get(name) ?? [])).toContain(label);
+    for (const [open, close] of ['()', '[]', '{}'].map((pair) => [...pair]))
+      expect(rule.expr.split(open ?? '').length).toBe(rule.expr.split(close ?? '').length);
+    expect(rule.for ?? '5m').toMatch(/^[0-9]+[smh]$/);
+    expect(['critical', 'warning']).toContain(rule.labels.severity);
+    expect(rule.annotations.summary).toMatch(/^[A-Z].*\.$/);
+  },
+);
+
+test('each rule has a section in the runbook, and each section a rule', () => {
+  const sections = [...runbook.matchAll(/^## (\w+)$/gm)].map(([, name = '']) => name);
+  expect(sections).toEqual(rules.map(({ alert }) => alert));
+  for (const { alert, annotations } of rules)
+    expect(annotations.runbook_url).toBe(`docs/guides/runbook.md#${alert.toLowerCase()}`);
+});
+
+test('values of labels that a rule names are those that the code writes', () => {
+  const named = rules.flatMap(({ expr }) => [...expr.matchAll(/\w+="([^"]+)"/g)]);
+  const sources = execFileSync(
+    'git',
+    ['grep', '-h', 'outcome:', '--', 'libs/services/launcher/src'],
+    { cwd: root, encoding: 'utf8' },
+  );
+  for (const [, value] of named) expect(sources).toContain(`'${value ?? ''}'`);
+});

@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { referencePages } from '@dovetail/tools/reference';
+import { expect, test } from '@jest/globals';
+
+const root = join(import.meta.dirname, '..', '..');
+
+test.each([...referencePages()])('%s is as npm run reference writes it', (path, text) =>
+  expect(readFileSync(join(root, path), 'utf8')).toBe(text),
+);
+
+test.each([
+  ['reason-codes', 'no-pools', 'round-voided', 'fleet-choice', 'underutilized'],
+  ['custom-resources', 'spec.template.spec.expireAfter', 'spec.subnetSelectorTerms[].tags'],
+  ['metrics', 'dovetail_hung_loops', 'karpenter_nodeclaims_created_total'],
+])('the page %s has what it is looked up for', (page, ...names) => {
+  const text = readFileSync(join(root, 'docs', 'reference', `${page}.md`), 'utf8');
+  for (const name of names) expect(text).toContain(`| \`${name}\` |`);
+});

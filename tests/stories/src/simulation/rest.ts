@@ -1,0 +1,44 @@
+import type { StoryStage } from '../story-stage.js';
+import { claimsOn, instanceOfClaim, instanceOfNode, nodesOn, podsOn } from './facts.js';
+
+/** The laws that hold some time after the last fault. Returns a line for each breach. */
+export function breachesAtRest(stage: StoryStage): readonly string[] {
+  return [...strandedPods(stage), ...unpaired(stage), ...unfinished(stage)];
+}
+
+function strandedPods(stage: StoryStage): readonly string[] {
+  const standing = new Set(nodesOn(stage).map(({ metadata }) => metadata.name));
+  return podsOn(stage).flatMap(({ metadata, spec, status }) => {
+    const on = spec?.nodeName;
+    if (status?.phase === 'Running' && on !== undefined && standing.has(on)) return [];
+    return [`pod ${metadata.name} is ${status?.phase ?? 'new'} on ${on ?? 'no node'}`];
+  });
+}
+
+/** A drain takes seconds here, and EC2 ends an instance within a minute. */
+const endMsMax = 600_000;
+
+/** Claims whose end began long ago and has not come. */
+function unfinished(stage: StoryStage): readonly string[] {
+  const nowMs = stage.clock.nowMs();
+  return claimsOn(stage).flatMap(({ metadata: { name, deletionTimestamp } }) =>
+    deletionTimestamp !== undefined && nowMs - Date.parse(deletionTimestamp) > endMsMax
+      ? [`claim ${name} is still ending, since ${deletionTimestamp}`]
+      : [],
+  );
+}
+
+/** Instances, claims and nodes are pairs of three. */
+function unpaired(stage: StoryStage): readonly string[] {
+  const claims = new Set(claimsOn(stage).map(instanceOfClaim));
+  const joined = new Set(nodesOn(stage).map(instanceOfNode));
+  const running = new Set(stage.runningInstances());
+  const not = (ids: Iterable<string>, others: ReadonlySet<string>, what: string) =>
+    [...ids].filter((id) => !others.has(id)).map((id) => `${what} ${id}`);
+  return [
+    ...not(running, claims, 'no claim has instance'),
+    ...not(claims, running, 'a claim has no running instance:'),
+    ...not(joined, running, 'a node has no running instance:'),
+    ...not(running, joined, 'no node has instance'),
+  ];
+}

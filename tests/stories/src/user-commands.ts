@@ -1,0 +1,99 @@
+import { type KubeObject, kubeResources } from '@dovetail/core-ports';
+
+import type { Command } from './command.js';
+import type { StoryStage } from './story-stage.js';
+import { attachVolumes } from './volumes.js';
+
+const { nodeClaims, nodePools, nodes, pods } = kubeResources;
+
+const workloads: readonly Command[] = [
+  {
+    pattern: /^app (?<app>\S+) has volumes$/,
+    run: (stage, { app = '' }) => attachVolumes(stage, app),
+  },
+  {
+    pattern: /^(?<verb>scale|deploy) (?<app>\S+) (?<count>\d+)(?: cpu=(?<cpu>\S+))?$/,
+    run: ({ workloads: apps }, { verb, app = '', count, cpu = '1' }) =>
+      verb === 'scale'
+        ? apps.scale(app, Number(count), { cpu })
+        : apps.deploy(app, Number(count), { cpu }),
+  },
+  { pattern: /^rollout (?<app>\S+)$/, run: (stage, { app = '' }) => stage.workloads.rollout(app) },
+  {
+    pattern: /^budget (?<app>\S+) at least (?<count>\d+)$/,
+    run: (stage, { app = '', count }) => stage.workloads.budget(app, Number(count)),
+  },
+  {
+    pattern: /^budget (?<app>\S+) at most (?<count>\d+)$/,
+    run: (stage, { app = '', count }) => stage.workloads.budgetAtMost(app, Number(count)),
+  },
+  {
+    pattern: /^delete pod of (?<app>\S+)$/,
+    run: async (stage, { app = '' }) => {
+      const [pod] = stage.workloads.podsOf(app);
+      stage.workloads.changesByItself(app);
+      if (pod === undefined) return;
+      const { namespace = '', name } = pod.metadata;
+      await stage.kube.delete({ resource: pods, namespace, name });
+    },
+  },
+];
+
+/** Users change pools, nodes and claims, as kubectl would. */
+export const userCommands: readonly Command[] = [
+  ...workloads,
+  {
+    pattern: /^label pool (?<name>\S+) (?<key>[a-z]+)=(?<value>\S+)$/,
+    run: (stage, { name = '', key = '', value }) => {
+      const template = { metadata: { labels: { [key]: value } } };
+      return patchPool(stage, name, { template });
+    },
+  },
+  {
+    pattern: /^limit pool (?<name>\S+) (?:cpu=(?<cpu>\d+)|none)$/,
+    run: (stage, { name = '', cpu }) =>
+      patchPool(stage, name, { limits: cpu === undefined ? null : { cpu } }),
+  },
+  {
+    pattern: /^delete (?<kind>node|claim) (?<name>\S+)$/,
+    run: (stage, { kind, name = '' }) =>
+      stage.kube.delete({
+        resource: kind === 'node' ? nodes : nodeClaims,
+        name: stage.narrator.names.actual(name),
+      }),
+  },
+  {
+    pattern: /^(?<verb>cordon|uncordon) (?<name>\S+)$/,
+    run: (stage, { verb, name = '' }) =>
+      stage.kube.patch(
+        { resource: nodes, name: stage.narrator.names.actual(name) },
+        { type: 'merge', body: { spec: { unschedulable: verb === 'cordon' ? true : null } } },
+      ),
+  },
+  {
+    pattern: /^copy claim (?<name>\S+)$/,
+    run: (stage, { name = '' }) => copyClaim(stage, stage.narrator.names.actual(name)),
+  },
+];
+
+const patchPool = (stage: StoryStage, name: string, spec: object): Promise<KubeObject> =>
+  stage.kube.patch({ resource: nodePools, name }, { type: 'merge', body: { spec } });
+
+/** The name of the copy that `copy claim` makes. */
+export const copyNameOf = (name: string): string => `${name}${copySuffix}`;
+/** Whether `copy claim` made the claim of this name. */
+export const isCopy = (name: string): boolean => name.endsWith(copySuffix);
+const copySuffix = '-copy';
+
+/** As `kubectl get -o yaml`, another name, and `kubectl apply`: all but the status comes along. */
+async function copyClaim(stage: StoryStage, name: string): Promise<void> {
+  const claim = await stage.kube.get({ resource: nodeClaims, name });
+  if (claim === undefined) throw new Error(`NotFound: claim ${name}`);
+  const { labels = {}, annotations = {}, finalizers = [] } = claim.metadata;
+  await stage.kube.create(nodeClaims, {
+    apiVersion: 'karpenter.sh/v1',
+    kind: 'NodeClaim',
+    metadata: { name: copyNameOf(name), labels, annotations, finalizers },
+    spec: claim['spec'],
+  });
+}
