@@ -3,12 +3,21 @@ import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 
 import { highsSolver } from '@dovetail/adapter-highs';
-import { type Consolidation, priceOf, searchCommands } from '@dovetail/core-disruption';
+import { consolidationCandidates, priceOf } from '@dovetail/core-disruption';
+import { at } from '@dovetail/core-invariant';
 import { uprooted } from '@dovetail/core-kube-model';
 import type { Bound } from '@dovetail/core-scheduling';
 import Table from 'cli-table3';
 
-import { type Aged, agedCluster, type AgedKind, agedKinds } from './consolidate/aged.js';
+import {
+  type Aged,
+  agedCluster,
+  type AgedKind,
+  agedKinds,
+  type AgedSpec,
+} from './consolidate/aged.js';
+import { settleByKarpenter } from './consolidate/karpenter.js';
+import { type Pass, settle } from './consolidate/settle.js';
 import { keepRun } from './kept.js';
 import { boundFor } from './planner/measure.js';
 
@@ -16,6 +25,10 @@ const flags = {
   nodes: { type: 'string', default: '50,200,500' },
   seed: { type: 'string' },
   budget: { type: 'string', default: '10' },
+  kinds: { type: 'string', default: agedKinds.join(',') },
+  worlds: { type: 'string', default: '1' },
+  'no-karpenter': { type: 'boolean', default: false },
+  'no-keep': { type: 'boolean', default: false },
 } as const;
 
 /** One aged cluster, as a line of `bench/results/consolidate.ndjson`. */
@@ -30,75 +43,124 @@ type ConsolidateRow = {
   readonly pods: number;
   /** The share of the cores that pods request, before. */
   readonly used: number;
-  /** US dollars an hour. */
+  /** US dollars an hour: at first, after one pass, and settled. */
   readonly before: number;
+  readonly firstPass: number;
   readonly after: number;
   readonly lowerBound: number;
-  /** The share of the bound that the price is above it. */
+  readonly bound: Bound['kind'];
+  /** The share of the bound that the price is above it, after one pass and settled. */
+  readonly firstGap: number;
   readonly gap: number;
+  /** Of all passes. */
   readonly commands: number;
+  readonly firstEvictions: number;
   readonly evictions: number;
+  readonly passes: number;
+  /** The plans, the end and the processor time of the first pass. */
   readonly tries: number;
   readonly ended: string;
-  readonly seconds: number;
+  readonly cpuSeconds: number;
+  /** Where Karpenter's rules settle with Dovetail's planner; absent: they were not played. */
+  readonly karpenter?: { readonly after: number; readonly evictions: number };
+  /** The longest time that a slice of any pass held its thread: processor time, in milliseconds. */
+  readonly sliceMsMax: number;
 };
-
-const savedBy = ({ commands }: Consolidation): number =>
-  commands.reduce(
-    (sum, each) => sum + each.priceBeforeMicrosPerHour - each.priceAfterMicrosPerHour,
-    0,
-  );
 
 const dollars = (micros: number): number => micros / 1e6;
 
-/** The price that no set of nodes for the running pods can beat. */
-async function boundOf({ input, pods }: Aged, name: string): Promise<Bound> {
+/**
+ * The price that no set of nodes for the running pods can beat. Nodes that may not be given up cost
+ * what they cost, and their free room holds pods for nothing.
+ */
+async function boundOf({ input }: Aged, name: string): Promise<Bound> {
+  const { candidates } = consolidationCandidates(input.views, input.eligibility);
+  const going = new Set(candidates.map(({ view }) => view.node.uid));
+  const stay = input.snapshot.nodes.filter(({ uid }) => !going.has(uid));
+  const pods = candidates.flatMap((candidate) => candidate.pods).map(uprooted);
   const lp = highsSolver();
   lp.start();
-  const world = { name, snapshot: { ...input.snapshot, nodes: [] }, pods: pods.map(uprooted) };
-  return boundFor(world, lp).finally(() => lp.close());
+  const world = { name, snapshot: { ...input.snapshot, nodes: stay }, pods };
+  const bound = await boundFor(world, lp).finally(() => lp.close());
+  const held = stay.reduce((sum, { priceMicrosPerHour = 0 }) => sum + priceMicrosPerHour, 0);
+  return { ...bound, priceMicrosPerHour: bound.priceMicrosPerHour + held };
 }
 
-/** Searches one aged cluster, and proves what the best price could be. */
-async function measured(
-  aged: Aged,
-  {
-    kind,
-    seed,
-    budgetSeconds,
-  }: { readonly kind: AgedKind; readonly seed: number; readonly budgetSeconds: number },
-): Promise<ConsolidateRow> {
-  const { input, pods, used } = aged;
+/** One aged cluster, and what is measured on it. */
+type What = AgedSpec & { readonly budgetSeconds: number; readonly karpenter: boolean };
+
+const rounded = (value: number, digits: number): number => Number(value.toFixed(digits));
+
+/** Where Karpenter's rules lead. */
+function playedByKarpenter(aged: Aged, kind: AgedKind): Pick<ConsolidateRow, 'karpenter'> {
+  const { price, evictions } = settleByKarpenter(aged, kind);
+  return { karpenter: { after: dollars(price), evictions } };
+}
+
+/** Searches one aged cluster until it settles, and proves what the best price could be. */
+async function measured({ budgetSeconds, karpenter, ...spec }: What): Promise<ConsolidateRow> {
   const [loadBefore = 0] = loadavg();
-  const startMs = performance.now();
-  const found = searchCommands(input, {
-    triesMax: 1_000_000,
-    shouldStop: () => performance.now() - startMs > budgetSeconds * 1000,
-  });
-  const seconds = (performance.now() - startMs) / 1000;
-  const before = input.views.reduce((sum, view) => sum + priceOf(view), 0);
-  const saved = savedBy(found);
+  const aged = agedCluster(spec);
+  const { kind, seed } = spec;
+  const passes = settle(aged, kind, budgetSeconds);
+  const played = karpenter ? playedByKarpenter(aged, kind) : {};
   const bound = await boundOf(aged, kind);
-  const lowerBound = bound.priceMicrosPerHour;
+  const before = aged.input.views.reduce((sum, view) => sum + priceOf(view), 0);
   return {
     at: new Date().toISOString(),
     cpus: cpus().length,
     loadBefore,
     ...{ kind, seed },
-    nodes: input.views.length,
-    nodesAfter: found.after.nodes.length,
-    pods: pods.length,
-    used: Math.round(1000 * used) / 1000,
+    nodes: aged.input.views.length,
+    pods: aged.pods.length,
+    used: rounded(aged.used, 3),
     before: dollars(before),
-    after: dollars(before - saved),
-    lowerBound: dollars(lowerBound),
-    gap: Math.round((10_000 * (before - saved - lowerBound)) / lowerBound) / 10_000,
-    commands: found.commands.length,
-    evictions: found.commands.reduce((sum, { moves }) => sum + moves.length, 0),
-    tries: found.tries,
-    ended: found.ended,
-    seconds: Math.round(100 * seconds) / 100,
+    ...reached(passes, bound.priceMicrosPerHour),
+    bound: bound.kind,
+    ...played,
   };
+}
+
+/** The prices after the first pass and the last, beside the bound, and what it took. */
+function reached(passes: readonly Pass[], lowerBound: number) {
+  const [first, last] = [at(passes, 0), at(passes, passes.length - 1)];
+  const gapOf = (price: number): number => rounded((price - lowerBound) / lowerBound, 4);
+  const sum = (of: (pass: Pass) => number): number =>
+    passes.reduce((total, pass) => total + of(pass), 0);
+  return {
+    nodesAfter: last.found.after.nodes.length,
+    firstPass: dollars(first.price),
+    after: dollars(last.price),
+    lowerBound: dollars(lowerBound),
+    firstGap: gapOf(first.price),
+    gap: gapOf(last.price),
+    commands: sum(({ found }) => found.commands.length),
+    firstEvictions: first.evictions,
+    evictions: sum(({ evictions }) => evictions),
+    passes: passes.length,
+    tries: first.found.tries,
+    ended: first.found.ended,
+    cpuSeconds: rounded(first.cpuSeconds, 2),
+    sliceMsMax: Math.round(Math.max(...passes.map(({ sliceMsMax }) => sliceMsMax))),
+  };
+}
+
+/** Each kind and size as often as asked, with a seed of its own. */
+function worldsOf(
+  values: { readonly nodes: string; readonly kinds: string; readonly worlds: string },
+  first: number,
+): readonly AgedSpec[] {
+  const kinds = values.kinds
+    .split(',')
+    .flatMap((name) => agedKinds.filter((kind) => kind === name));
+  const specs = values.nodes
+    .split(',')
+    .flatMap((nodes) =>
+      kinds.flatMap((kind) =>
+        Array.from({ length: Number(values.worlds) }, () => ({ kind, nodes: Number(nodes) })),
+      ),
+    );
+  return specs.map((one, index) => ({ ...one, seed: first + index }));
 }
 
 /**
@@ -118,27 +180,28 @@ export async function consolidate(args: readonly string[]): Promise<void> {
       'pods',
       '$/h',
       'bound',
+      'gap, first pass',
       'gap',
       'moved',
-      'commands',
+      "by Karpenter's rules: $/h, moved",
+      'passes',
       'plans',
       'seconds',
+      'slice, ms',
     ],
   });
   const gaps: number[] = [];
-  for (const [index, nodes] of values.nodes.split(',').map(Number).entries())
-    for (const [offset, kind] of agedKinds.entries()) {
-      const seed = first + index * agedKinds.length + offset;
-      const row = await measured(agedCluster({ kind, nodes, seed }), {
-        kind,
-        seed,
-        budgetSeconds: Number(values.budget),
-      });
-      gaps.push(row.gap);
-      await keepRun('consolidate', row);
-      table.push(cellsOf(row));
-      process.stdout.write(`${cellsOf(row).join('  ')}\n`);
-    }
+  for (const one of worldsOf(values, first)) {
+    const row = await measured({
+      ...one,
+      budgetSeconds: Number(values.budget),
+      karpenter: !values['no-karpenter'],
+    });
+    gaps.push(row.gap);
+    if (!values['no-keep']) await keepRun('consolidate', row);
+    table.push(cellsOf(row));
+    process.stdout.write(`${cellsOf(row).join('  ')}\n`);
+  }
   const average = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
   process.stdout.write(
     `${table.toString()}\naverage gap ${percent(average)} (goal 3 %), worst ${percent(Math.max(...gaps))} (goal 6 %)\n`,
@@ -155,9 +218,14 @@ const cellsOf = (row: ConsolidateRow): string[] => [
   String(row.pods),
   `${row.before.toFixed(2)} -> ${row.after.toFixed(2)}`,
   row.lowerBound.toFixed(2),
+  percent(row.firstGap),
   percent(row.gap),
-  String(row.evictions),
-  String(row.commands),
+  `${String(row.firstEvictions)}, ${String(row.evictions)}`,
+  row.karpenter === undefined
+    ? '-'
+    : `${row.karpenter.after.toFixed(2)}, ${String(row.karpenter.evictions)}`,
+  String(row.passes),
   `${String(row.tries)} (${row.ended})`,
-  row.seconds.toFixed(1),
+  row.cpuSeconds.toFixed(1),
+  String(row.sliceMsMax),
 ];

@@ -10,6 +10,7 @@ import { scale } from './scale.js';
 import { scaleup } from './scaleup.js';
 import { simulate } from './simulate.js';
 import { solvers } from './solvers.js';
+import { stores } from './stores.js';
 
 /**
  * Every benchmark by its name. Each prints a table and appends one JSON line to
@@ -26,6 +27,7 @@ const benchmarks: Readonly<Record<string, (args: readonly string[]) => Promise<v
   scaleup,
   simulate,
   solvers,
+  stores,
 };
 
 const usage = `usage: npm run bench -- NAME [options]
@@ -35,6 +37,8 @@ const usage = `usage: npm run bench -- NAME [options]
   scale [--real] [--nodes 5000] [--pods 50000] [--step 2500] [--pending 15000] [--notices 500]
         [--patience 600] [--preload FILE]
       many nodes: time to claims, memory, event-loop blocks, API calls, Spot notices at once
+  stores [--nodes 5000] [--pods 50000]
+      what each service holds of such a cluster: live memory, and the CPU time of passes over it
   day [--real] [--minutes 20] [--apps 30] [--seed N] [--by karpenter,dovetail,dovetail:delete]
       a compressed day of deployments, rollouts and Spot interruptions: dollars, waiting, evictions
   notices [--real] [--nodes 100] [--rate 1000] [--seconds 20]

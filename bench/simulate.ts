@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,25 +38,34 @@ type SimulateResults = {
   readonly met?: boolean;
 };
 
+/** Throws unless a text is a whole answer that places each of so many pods on a new node. */
+function assertWhole(text: string, pods: number): void {
+  const { newNodes } = JSON.parse(text) as { newNodes: readonly { pods: readonly unknown[] }[] };
+  const placed = newNodes.reduce((sum, node) => sum + node.pods.length, 0);
+  if (placed !== pods) throw new Error(`dovetail simulate placed ${placed} of ${pods} pods`);
+}
+
 /**
  * Runs the command line as a user would. Returns the milliseconds from its start to its end;
- * rejects unless all pods are placed.
+ * rejects unless it ends well and its output is a whole answer that places all pods.
  */
-function timed(file: string, budget: string): Promise<number> {
+async function timed(
+  file: string,
+  { pods, budget }: { readonly pods: number; readonly budget: string },
+): Promise<number> {
   const startMs = performance.now();
   const child = spawn(
     process.execPath,
     [join(root, 'dist', 'cli.js'), 'simulate', '-f', file, '--budget', budget, '-o', 'json'],
-    { stdio: ['ignore', 'ignore', 'ignore'] },
+    { stdio: ['ignore', 'pipe', 'ignore'] },
   );
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('exit', (code) =>
-      code === 0
-        ? resolve(performance.now() - startMs)
-        : reject(new Error(`dovetail simulate ended with ${String(code)}`)),
-    );
-  });
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (part: string) => (text += part));
+  const [code] = (await once(child, 'close')) as [number | null];
+  const tookMs = performance.now() - startMs;
+  if (code !== 0) throw new Error(`dovetail simulate ended with ${String(code)}`);
+  assertWhole(text, pods);
+  return tookMs;
 }
 
 /**
@@ -79,7 +89,7 @@ export async function simulate(args: readonly string[]): Promise<void> {
     await writeFile(file, text);
     const took: number[] = [];
     for (let run = 0; run < Number(values.runs); run += 1)
-      took.push(await timed(file, values.budget));
+      took.push(await timed(file, { pods: pods.length, budget: values.budget }));
     took.sort((a, b) => a - b);
     const median = took[Math.floor(took.length / 2)] ?? 0;
     await keep({

@@ -30,6 +30,7 @@ export type AgedSpec = {
 
 /** An aged cluster, the pods that run on it, and the share of its cores that they request. */
 export type Aged = {
+  readonly pool: Pool;
   readonly input: SearchInput;
   readonly pods: readonly Pod[];
   readonly used: number;
@@ -189,6 +190,23 @@ const guard: PodDisruptionBudget = {
   disruptionsAllowed: 0,
 };
 
+/** The input of a search over an aged cluster of this kind, with the nodes as they are now. */
+export function inputOf(kind: AgedKind, pool: Pool, snapshot: Snapshot): SearchInput {
+  const nodes = snapshot.nodes.map((node) => ({ ...node, cordoned: false }));
+  return {
+    snapshot: { ...snapshot, nodes },
+    views: nodes.map((node) => viewOf(node, pool)),
+    eligibility: {
+      budgetsOf: (pod) => (kind === 'budgets' && isGuarded(pod) ? [guard] : gone),
+      podOf: () => undefined,
+      nowMs,
+    },
+    rules: { spotToSpot: true, savingMin: 1_000, savingShareMin: 0.02 },
+    options: defaultPlanOptions,
+    position: { incarnation: 'bench', sequence: 1 },
+  };
+}
+
 /** A cluster that has grown and shrunk until a third to a half of it is used. */
 export function agedCluster({ kind, nodes, seed }: AgedSpec): Aged {
   const random = new Random(seed);
@@ -207,22 +225,11 @@ export function agedCluster({ kind, nodes, seed }: AgedSpec): Aged {
     pools: [{ pool, instanceTypes: kind === 'mixed' ? withSpot(types, random) : types }],
   };
   const snapshot = shrunk(grown(empty, pods, 8), random);
-  const views = snapshot.nodes.map((node) => viewOf(node, pool));
   const sum = (of: (node: ExistingNode) => number): number =>
     snapshot.nodes.reduce((total, node) => total + of(node), 0);
   return {
-    input: {
-      snapshot,
-      views,
-      eligibility: {
-        budgetsOf: (pod) => (kind === 'budgets' && isGuarded(pod) ? [guard] : gone),
-        podOf: () => undefined,
-        nowMs,
-      },
-      rules: { spotToSpot: true, savingMin: 1_000, savingShareMin: 0.02 },
-      options: defaultPlanOptions,
-      position: { incarnation: 'bench', sequence: 1 },
-    },
+    pool,
+    input: inputOf(kind, pool, snapshot),
     pods: snapshot.nodes.flatMap((node) => node.pods),
     used:
       sum((node) => node.pods.reduce((total, { requests }) => total + (requests['cpu'] ?? 0), 0)) /
