@@ -1,15 +1,21 @@
-// Reads decisions with only NATS' own client and the .proto files: node examples/decisions.mjs
-import { connect } from 'nats';
+// Prints every launch as it happens, with its price: npm install nats protobufjs, then
+// node examples/decisions.mjs
+import { readFileSync } from 'node:fs';
+
+import { connect, nkeyAuthenticator } from 'nats';
 import protobuf from 'protobufjs';
 
+const { NATS_URL = 'nats://127.0.0.1:4222', NATS_CREDENTIALS, CLUSTER_NAME = 'lab' } = process.env;
 const root = new protobuf.Root();
 root.resolvePath = (_origin, target) => (target.startsWith('google/') ? target : `proto/${target}`);
 const Decision = (await root.load('dovetail/v1/decision.proto')).lookupType('dovetail.v1.Decision');
-const nats = await connect({ servers: process.env.NATS_URL ?? 'nats://127.0.0.1:4222' });
+const nats = await connect({
+  servers: NATS_URL,
+  // The reader's seed, if NATS asks for users.
+  ...(NATS_CREDENTIALS && { authenticator: nkeyAuthenticator(readFileSync(NATS_CREDENTIALS)) }),
+});
 process.once('SIGINT', () => nats.close());
-for await (const message of nats.subscribe(
-  `dovetail.${process.env.CLUSTER_NAME ?? 'lab'}.decision.v1.launch.>`,
-)) {
+for await (const message of nats.subscribe(`dovetail.${CLUSTER_NAME}.decision.v1.launch.>`)) {
   const { summary, priceMicrosPerHour } = Decision.toObject(Decision.decode(message.data), {
     longs: Number,
   });

@@ -1,13 +1,20 @@
 // Prints every launch as it happens, with its price. In this repository: node --import tsx
 // --conditions=@dovetail/source examples/subscriber.mjs
+import { readFileSync } from 'node:fs';
+
 import { decisions } from '@dovetail/adapter-nats/decisions';
 
+const { NATS_URL = 'nats://127.0.0.1:4222', NATS_CREDENTIALS, CLUSTER_NAME = 'lab' } = process.env;
 const stop = new AbortController();
 process.once('SIGINT', () => stop.abort());
 const source = {
-  servers: [process.env.NATS_URL ?? 'nats://127.0.0.1:4222'],
-  cluster: process.env.CLUSTER_NAME ?? 'lab',
+  servers: [NATS_URL],
+  cluster: CLUSTER_NAME,
   kinds: ['launch'],
+  // The reader's seed, if NATS asks for users.
+  ...(NATS_CREDENTIALS && {
+    credentials: { kind: 'nkey', seed: readFileSync(NATS_CREDENTIALS, 'utf8') },
+  }),
 };
 for await (const event of decisions(source, stop.signal)) {
   if (event.kind === 'decision')

@@ -1,0 +1,32 @@
+# Prints every launch as it happens, with its price: pip install nats-py nkeys grpcio-tools, then
+# PYTHONPATH=proto python examples/decisions.py
+import asyncio
+import os
+import signal
+
+import grpc
+import nats
+
+Decision = grpc.protos("dovetail/v1/decision.proto").Decision
+
+
+async def on_decision(message):
+    decision = Decision.FromString(message.data)
+    print(decision.summary, decision.price_micros_per_hour / 1e6, flush=True)
+
+
+async def main():
+    stopped = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stopped.set)
+    connection = await nats.connect(
+        os.environ.get("NATS_URL", "nats://127.0.0.1:4222"),
+        # The reader's seed, if NATS asks for users.
+        nkeys_seed=os.environ.get("NATS_CREDENTIALS"),
+    )
+    cluster = os.environ.get("CLUSTER_NAME", "lab")
+    await connection.subscribe(f"dovetail.{cluster}.decision.v1.launch.>", cb=on_decision)
+    await stopped.wait()
+    await connection.close()
+
+
+asyncio.run(main())
