@@ -3,6 +3,8 @@ export default {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   testMatch: ['<rootDir>/src/**/*.test.ts'],
+  // No test is about time. A machine that is busy with other work may take six times as long.
+  testTimeout: 30_000,
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   testEnvironmentOptions: { customExportConditions: ['@dovetail/source', 'node', 'node-addons'] },
   transform: {
