@@ -6,7 +6,7 @@ export CLUSTER_NAME ?= lab
 export REAL ?=
 export AUTOSCALER ?=
 
-.PHONY: help demo lab lab-down test check bench build
+.PHONY: help demo lab lab-down test test-real check bench build
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
 
@@ -19,8 +19,11 @@ lab: build ## start the lab and leave it running (REGION=, SOLVERS=3, CLUSTER_NA
 lab-down: ## end the lab
 	@node dist/lab.js down
 
-test: build ## run every test on this machine
+test: build ## run every test that decides the same way every time: units, stories, the whole system on twins
 	@npm run --silent test
+
+test-real: build ## run the system on a real control plane, beside Karpenter, moto and boto3 (builds them the first time)
+	@npm run --silent test:real
 
 check: node_modules/.package-lock.json ## format, contracts, types, lint, unused code and the projects' tests, as far as a change affects them
 	@npm run --silent check

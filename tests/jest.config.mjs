@@ -1,5 +1,7 @@
-// For the tests across projects; `--rootDir` selects one. They start the lab's processes, so at
-// most two files run at a time (tools/test.ts).
-import preset from '../jest.preset.mjs';
+// For the tests of the whole system and of its parts against others; `--rootDir` may select a folder.
+import shared from '../jest.shared.mjs';
 
-export default { ...preset, testMatch: ['<rootDir>/**/*.test.ts'], testTimeout: 240_000 };
+export default {
+  ...shared,
+  testPathIgnorePatterns: ['/node_modules/', '/tests/house/', '/tests/stories/'],
+};

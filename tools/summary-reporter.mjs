@@ -1,11 +1,12 @@
 // Prints a line for each failure, and the line that tools/test.ts adds up over all projects. With TEST_RESULTS, appends each
-// test's outcome to that file, a line of JSON each.
+// test's outcome to that file, and with TEST_TIMES the time of each file, a line of JSON each.
 import { appendFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 
 export default class SummaryReporter {
-  onTestResult(_test, { testResults }) {
+  onTestResult(_test, { testResults, testFilePath, perfStats }) {
+    appendTime(relative(process.cwd(), testFilePath), perfStats.end - perfStats.start);
     const file = process.env.TEST_RESULTS ?? '';
     if (file === '') return;
     const lines = testResults.map(({ ancestorTitles, title, status, duration }) =>
@@ -22,6 +23,11 @@ export default class SummaryReporter {
       `${results.numPassedTests} passed, ${results.numFailedTests + results.numRuntimeErrorTestSuites} failed${skipped}\n`,
     );
   }
+}
+
+function appendTime(file, tookMs) {
+  const to = process.env.TEST_TIMES ?? '';
+  if (to !== '') appendFileSync(to, `${JSON.stringify({ file, tookMs })}\n`);
 }
 
 /** A line for each failed test of one file, or for a file that did not run at all. */

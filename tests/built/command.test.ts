@@ -46,9 +46,11 @@ const regions: Readonly<Record<string, string>> = {
   'spot-three-zones': 'eu-west-1',
   'team1-zonal-spread': 'eu-west-1',
 };
+const hasManifests = (folder: string): boolean =>
+  readdirSync(folder).some((name) => name.endsWith('.yaml'));
 const folders = (under: string): readonly (readonly [string, string])[] =>
   readdirSync(join(root, under), { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
+    .filter((entry) => entry.isDirectory() && hasManifests(join(root, under, entry.name)))
     .map(({ name }) => [join(under, name), regions[name] ?? 'us-east-1']);
 
 describe.each([...folders('tests/scenarios'), ...folders('examples')])(

@@ -16,6 +16,7 @@ import {
   type RunningPart,
   startKarpenter,
   startServices,
+  wantsRealParts,
 } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
@@ -25,18 +26,18 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
  * and lets virtual time pass; here both programs run, one at a time.
  */
 const root = join(import.meta.dirname, '..', '..');
-const wanted = process.env['DOVETAIL_REAL'] !== '';
+const wanted = wantsRealParts();
 const parts = wanted
   ? {
-      plane: await obtainControlPlane({ cachedOnly: true }),
-      karpenter: await obtainKarpenter({ cachedOnly: true }),
+      plane: await obtainControlPlane(),
+      karpenter: await obtainKarpenter(),
       kubectl: await obtainKubectl(),
       nats: await obtainNatsServer(),
     }
   : undefined;
 const missing =
   parts === undefined
-    ? 'run with REAL=1 to include it'
+    ? '`make test-real` includes it'
     : Object.values(parts).flatMap((part) => (isUnavailable(part) ? [part.unavailable] : []))[0];
 if (missing !== undefined)
   process.stdout.write(

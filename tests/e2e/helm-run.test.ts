@@ -21,6 +21,7 @@ import {
   obtainNatsServer,
   run,
   seedOf,
+  wantsRealParts,
 } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
@@ -32,18 +33,18 @@ import { runServicePods, secrets, type ServicePods } from './service-pods.js';
  * make its pods. Each pod's own command runs as a process with the token of its ServiceAccount and
  * with its environment. No service has any other right than the chart gives it.
  */
-const wanted = process.env['DOVETAIL_REAL'] !== '';
+const wanted = wantsRealParts();
 const parts = wanted
   ? {
       helm: await obtainHelm(),
       kubectl: await obtainKubectl(),
       nats: await obtainNatsServer(),
-      plane: await obtainControlPlane({ cachedOnly: process.env['DOVETAIL_REAL'] !== '1' }),
+      plane: await obtainControlPlane(),
     }
   : undefined;
 const missing =
   parts === undefined
-    ? 'run with REAL=1 to include it'
+    ? '`make test-real` includes it'
     : Object.values(parts).flatMap((part) => (isUnavailable(part) ? [part.unavailable] : []))[0];
 if (missing !== undefined)
   process.stdout.write(`LEFT OUT: the chart at work on a real API server: ${missing}\n`);

@@ -13,6 +13,7 @@ import {
   run,
   type RunningControlPlane,
   startControlPlane,
+  wantsRealParts,
 } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
@@ -22,19 +23,15 @@ import { type Ended, runPods } from './pod-runner.js';
  * The guard of the chart against leaving nodes behind: a real Helm, a real API server, and the
  * command of the guard's pod as a process with the token of its ServiceAccount.
  */
-const wanted = process.env['DOVETAIL_REAL'] !== '';
+const wanted = wantsRealParts();
 
 const parts = wanted
-  ? {
-      helm: await obtainHelm(),
-      kubectl: await obtainKubectl(),
-      plane: await obtainControlPlane({ cachedOnly: process.env['DOVETAIL_REAL'] !== '1' }),
-    }
+  ? { helm: await obtainHelm(), kubectl: await obtainKubectl(), plane: await obtainControlPlane() }
   : undefined;
 
 const missing =
   parts === undefined
-    ? 'run with REAL=1 to include it'
+    ? '`make test-real` includes it'
     : Object.values(parts).flatMap((part) => (isUnavailable(part) ? [part.unavailable] : []))[0];
 
 if (missing !== undefined)

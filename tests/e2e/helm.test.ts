@@ -14,6 +14,7 @@ import {
   type RunningControlPlane,
   serviceHeapMiB,
   startControlPlane,
+  wantsRealParts,
 } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
@@ -25,19 +26,15 @@ import { needed, reads, sensitive, type Service, services, writes } from './helm
  */
 const chart = chartDirs.dovetail;
 
-const wanted = process.env['DOVETAIL_REAL'] !== '';
+const wanted = wantsRealParts();
 
 const parts = wanted
-  ? {
-      helm: await obtainHelm(),
-      kubectl: await obtainKubectl(),
-      plane: await obtainControlPlane({ cachedOnly: process.env['DOVETAIL_REAL'] !== '1' }),
-    }
+  ? { helm: await obtainHelm(), kubectl: await obtainKubectl(), plane: await obtainControlPlane() }
   : undefined;
 
 const missing =
   parts === undefined
-    ? 'run with REAL=1 to include it'
+    ? '`make test-real` includes it'
     : Object.values(parts).flatMap((part) => (isUnavailable(part) ? [part.unavailable] : []))[0];
 
 if (missing !== undefined)

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type Ended, ranCommand } from '@dovetail/test-support/command';
 import { eventually } from '@dovetail/test-support/world';
 import {
+  forTests,
   isUnavailable,
   obtainControlPlane,
   obtainKarpenter,
@@ -53,13 +54,11 @@ describe('the lab with another autoscaler', () => {
   }, 30_000);
 });
 
-/** Undefined when everything is there. No test starts a build of minutes. */
+/** Undefined when everything is there. */
 async function missing(): Promise<Unavailable | undefined> {
-  if (process.env['DOVETAIL_REAL'] === '')
-    return { unavailable: 'the real control plane is left out (run with REAL=1 to include it)' };
   const parts = [
-    await obtainControlPlane({ cachedOnly: true }),
-    await obtainKarpenter({ cachedOnly: true }),
+    await forTests(obtainControlPlane),
+    await forTests(obtainKarpenter),
     await obtainKubectl(),
   ];
   return parts.find(isUnavailable);

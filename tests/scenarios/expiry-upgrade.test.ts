@@ -15,8 +15,10 @@ import {
   untilRunning,
 } from '@dovetail/test-support/cluster';
 import { createPods, podObject } from '@dovetail/test-support/placement';
+import { logged } from '@dovetail/test-support/service-view';
 import { poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
+import type { RunningPart } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -45,16 +47,24 @@ describe.each(await worlds())('scenario expiry-upgrade on the %s world', (world)
     const [old] = await instances(at);
     expect(old?.kubernetesVersion).toBe('1.33');
     const [oldName, onOld] = [old?.privateDnsName ?? '', await podNames(at)];
-    const asked = await imagesAsked(at);
     await at.cloud('POST', 'cluster', { version: '1.34' });
     await at.lab.advanceClock(600_000);
+    const launcher = at.lab.parts.get('launcher') as RunningPart;
+    await eventually('the launcher to find the new version', async () =>
+      (await logged(launcher, 'cluster-discovered')).some(
+        ({ kubernetesVersion }) => kubernetesVersion === '1.34',
+      ),
+    );
+    // Images that were asked for before that may be those of the old version.
+    const asked = await imagesAsked(at);
+    await at.lab.advanceClock(301_000);
     await eventually(
-      'the launcher asks for the images of the new version',
+      'the launcher to ask for the images of the new version',
       async () => (await imagesAsked(at)) > asked,
     );
     const [available, seen] = [await watchAvailable(at, 'app=inflate'), await watchNodes(at)];
     expect(available.now()).toBe(3);
-    await at.lab.advanceClock(1_201_000);
+    await at.lab.advanceClock(900_000);
     await eventually(
       'a node of the new version with all pods, and the old one gone',
       async () => {

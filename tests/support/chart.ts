@@ -34,10 +34,9 @@ export type Render = (...values: readonly string[]) => Promise<readonly Rendered
 
 /** A real Helm. Without one, prints that this is left out and answers undefined. */
 export async function helmFor(what: string): Promise<Program | undefined> {
-  const helm = process.env['DOVETAIL_REAL'] === '' ? undefined : await obtainHelm();
-  if (helm !== undefined && !isUnavailable(helm)) return helm;
-  const reason = helm === undefined ? 'run with REAL=1 to include it' : helm.unavailable;
-  process.stdout.write(`LEFT OUT: ${what}: ${reason}\n`);
+  const helm = await obtainHelm();
+  if (!isUnavailable(helm)) return helm;
+  process.stdout.write(`LEFT OUT: ${what}: ${helm.unavailable}\n`);
   return undefined;
 }
 

@@ -15,6 +15,7 @@ import {
   run,
   startLab,
   waitFor,
+  wantsRealParts,
 } from '@dovetail/testbed';
 import { expect, test } from '@jest/globals';
 
@@ -164,19 +165,15 @@ async function leaveOutWithoutKubectl(): Promise<void> {
 }
 
 /**
- * The worlds to test on: the twins always, and the real control plane on request. If it is missing,
- * one line gives the reason.
+ * The world to test on, as a table for `describe.each`: the twins in `make test`, the real control
+ * plane in `make test-real`. Rejects if that one cannot be had.
  */
 export async function worlds(): Promise<readonly ControlPlaneKind[]> {
   await leaveOutWithoutKubectl();
-  if (process.env['DOVETAIL_REAL'] === '') {
-    process.stdout.write('LEFT OUT: the real control plane (run with REAL=1 to include it)\n');
-    return ['twin'];
-  }
-  const found = await obtainControlPlane({ cachedOnly: process.env['DOVETAIL_REAL'] !== '1' });
-  if (!isUnavailable(found)) return ['twin', 'real'];
-  process.stdout.write(`LEFT OUT: the real control plane: ${found.unavailable}\n`);
-  return ['twin'];
+  if (!wantsRealParts()) return ['twin'];
+  const found = await obtainControlPlane();
+  if (isUnavailable(found)) throw new Error(`no real control plane: ${found.unavailable}`);
+  return ['real'];
 }
 
 /** Looks until the condition returns a value. A failure names the awaited thing. */

@@ -12,7 +12,7 @@ export { obtainHelm, obtainKubectl } from './obtain/kubectl.js';
 export { obtainNatsCommand } from './obtain/nats-command.js';
 export { obtainNatsServer } from './obtain/nats-server.js';
 export type { ObtainOptions, Program, Unavailable } from './obtain/obtained.js';
-export { isUnavailable } from './obtain/obtained.js';
+export { forTests, isUnavailable, wantsRealParts } from './obtain/obtained.js';
 export { obtainPythonSubscriber } from './obtain/python-subscriber.js';
 export { obtainStackLinters } from './obtain/stack-linters.js';
 export type { RunningControlPlane } from './parts/control-plane.js';

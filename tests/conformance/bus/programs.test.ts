@@ -8,6 +8,7 @@ import type { NatsBus } from '@dovetail/adapter-nats';
 import { type Channel, type Decision, publishDecision, streamSpecs } from '@dovetail/contracts';
 import { systemClock, systemHash } from '@dovetail/runtime';
 import {
+  forTests,
   httpRequest,
   isUnavailable,
   obtainGoProgram,
@@ -42,7 +43,6 @@ const node = (): Promise<Program> =>
   Promise.resolve({ path: process.execPath, version: process.version });
 const line = ({ summary, priceMicrosPerHour = 0 }: Decision): string =>
   `${summary} ${priceMicrosPerHour / 1e6}`;
-const cachedOnly = process.env['DOVETAIL_REAL'] !== '1';
 
 const subscribers: readonly Subscriber[] = [
   {
@@ -54,21 +54,20 @@ const subscribers: readonly Subscriber[] = [
   { file: 'examples/decisions.mjs', obtain: node, args: ['examples/decisions.mjs'], prints: line },
   {
     file: 'examples/go/main.go',
-    obtain: () => obtainGoProgram(join(root, 'examples', 'go')),
+    obtain: () => forTests(() => obtainGoProgram(join(root, 'examples', 'go'))),
     args: ['proto'],
     prints: line,
   },
   {
     file: 'examples/decisions.py',
-    obtain: () => obtainPythonSubscriber(),
+    obtain: () => forTests(obtainPythonSubscriber),
     args: ['examples/decisions.py'],
     env: { PYTHONPATH: 'proto' },
     prints: line,
   },
   {
     file: 'examples/decisions.sh',
-    // It takes minutes to build: whoever runs all tests builds it beforehand.
-    obtain: () => obtainNatsCommand({ cachedOnly }),
+    obtain: () => forTests(obtainNatsCommand),
     args: [],
     prints: ({ summary }) => `"summary":"${summary}"`,
   },

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 
 import { systemClock } from '@dovetail/runtime';
 import { accountFor, createCloud, serveCloud, servedActions } from '@dovetail/sim-cloud';
-import { isUnavailable, obtainMoto, run } from '@dovetail/testbed';
+import { forTests, isUnavailable, obtainMoto, run } from '@dovetail/testbed';
 import { describe, expect, test } from '@jest/globals';
 
 /** The script's findings: the problems of each call's answers, and the codes of refusals. */
@@ -80,7 +80,7 @@ const refusals: readonly (readonly [string, string])[] = [
 ];
 
 // boto3 comes with moto, in a Python environment of its own.
-const moto = await obtainMoto({ cachedOnly: true });
+const moto = await forTests(obtainMoto);
 if (isUnavailable(moto)) {
   process.stdout.write(`LEFT OUT: the cloud twin seen by boto3: ${moto.unavailable}\n`);
   test.skip(`boto3: ${moto.unavailable}`, () => undefined);

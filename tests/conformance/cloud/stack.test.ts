@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { isUnavailable, obtainStackLinters, run } from '@dovetail/testbed';
+import { forTests, isUnavailable, obtainStackLinters, run } from '@dovetail/testbed';
 import { describe, expect, test } from '@jest/globals';
 
 /** Checks the files of deploy/aws by tools that know AWS' resources and Terraform's language. */
@@ -19,7 +19,7 @@ const reader = [
   'print(json.dumps(files, default=str))',
 ].join('\n');
 
-const linters = await obtainStackLinters({ cachedOnly: true });
+const linters = await forTests(obtainStackLinters);
 if (isUnavailable(linters)) {
   process.stdout.write(`LEFT OUT: cfn-lint and a parser of Terraform: ${linters.unavailable}\n`);
   test.skip(`cfn-lint: ${linters.unavailable}`, () => undefined);

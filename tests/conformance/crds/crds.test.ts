@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import {
+  forTests,
   httpRequest,
   isUnavailable,
   obtainControlPlane,
@@ -61,7 +62,7 @@ describe('by the schema and a CEL library', () => {
 });
 
 // Building a control plane takes minutes, so the testbed's own command does it, not a test.
-const programs = await obtainControlPlane({ cachedOnly: true });
+const programs = await forTests(obtainControlPlane);
 if (isUnavailable(programs))
   process.stdout.write(
     `LEFT OUT: the definitions on a real API server: ${programs.unavailable.split('\n', 1)[0]}\n`,

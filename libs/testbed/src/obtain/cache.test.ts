@@ -13,7 +13,6 @@ let fills = 0;
 const job = (name: string, more: Partial<Installation> = {}): Installation => ({
   cacheDir,
   name,
-  cachedOnly: false,
   deadlineMs: 5_000,
   log: () => undefined,
   isGood: async (folder) =>
@@ -60,10 +59,4 @@ test('a failed fill leaves no folder and no lock behind', async () => {
   const fill = () => Promise.reject(new Error('no network'));
   await expect(installOnce(job('failing', { fill }))).rejects.toThrow('no network');
   expect(readdirSync(cacheDir).filter((name) => name.startsWith('failing'))).toEqual([]);
-});
-
-test('cachedOnly fills nothing and names the command that would', async () => {
-  await expect(installOnce(job('absent', { cachedOnly: true }))).rejects.toThrow(
-    /absent is not in [^]*bin\/obtain\.ts/,
-  );
 });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { link, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { codeOf, TestbedError } from '../process/errors.js';
+import { codeOf } from '../process/errors.js';
 import { isAlive } from '../process/part.js';
 import { waitFor } from '../process/wait.js';
 import type { ObtainOptions } from './obtained.js';
@@ -26,7 +26,6 @@ const draftMark = '.draft-';
 export async function installOnce(job: Installation): Promise<string> {
   const folder = join(job.cacheDir, job.name);
   if (await job.isGood(folder)) return folder;
-  if (job.cachedOnly) throw notThere(job);
   await mkdir(job.cacheDir, { recursive: true });
   const giveBack = await takeTurn(`${folder}.lock`, job);
   try {
@@ -36,13 +35,6 @@ export async function installOnce(job: Installation): Promise<string> {
     await giveBack();
   }
 }
-
-const notThere = ({ name, cacheDir }: Installation): TestbedError =>
-  new TestbedError({
-    failed: `${name} is not in ${cacheDir}`,
-    remedy:
-      'obtain it with `npx tsx libs/testbed/bin/obtain.ts`, which downloads or builds what is missing',
-  });
 
 async function fillAndRename(folder: string, job: Installation): Promise<void> {
   await removeDrafts(job);

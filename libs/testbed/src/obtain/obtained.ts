@@ -10,14 +10,7 @@ export type Unavailable = { readonly unavailable: string };
 export type Program = { readonly path: string; readonly version: string };
 
 /** The cache folder, and the receiver of progress lines. */
-export type ObtainOptions = {
-  readonly cacheDir?: string;
-  readonly log?: (line: string) => void;
-  /**
-   * Uses only what is there, without downloads and builds. Tests must not start a build of minutes.
-   */
-  readonly cachedOnly?: boolean;
-};
+export type ObtainOptions = { readonly cacheDir?: string; readonly log?: (line: string) => void };
 
 /** Obtain options with nothing left out. */
 export type ObtainSettings = Required<ObtainOptions>;
@@ -30,12 +23,23 @@ const defaultCacheDir = (): string =>
 export const settingsOf = (options: ObtainOptions): ObtainSettings => ({
   cacheDir: options.cacheDir ?? defaultCacheDir(),
   log: options.log ?? (() => undefined),
-  cachedOnly: options.cachedOnly ?? false,
 });
 
 /** Whether obtaining ended with a reason instead of a part. */
 export const isUnavailable = (obtained: object): obtained is Unavailable =>
   'unavailable' in obtained;
+
+/** Whether tests run on the real control plane and the other large parts (`DOVETAIL_REAL=1`). */
+export const wantsRealParts = (): boolean => process.env['DOVETAIL_REAL'] === '1';
+
+/**
+ * A large outside part for a test. `make test-real` obtains it, by a build of minutes if need be.
+ * `make test` does without it even if it is in the cache, so that it decides the same everywhere.
+ */
+export const forTests = <T extends object>(
+  obtain: () => Promise<T | Unavailable>,
+): Promise<T | Unavailable> =>
+  wantsRealParts() ? obtain() : Promise.resolve({ unavailable: '`make test-real` includes it' });
 
 /** Returns a failure to obtain as a value, because it depends on the outside. */
 export async function orUnavailable<T extends object>(

@@ -1,21 +1,21 @@
 import { expect, test } from '@jest/globals';
 
-import { isAlive, obtainHelm, obtainKubectl, obtainMoto, startMoto } from '../index.js';
+import { forTests, isAlive, obtainHelm, obtainKubectl, obtainMoto, startMoto } from '../index.js';
 import { leftOut, scratchDir } from '../testing/scratch.js';
 
 const dir = scratchDir();
 
 test('kubectl and helm run and say their versions', async () => {
   for (const [name, program] of [
-    ['kubectl', await obtainKubectl({ cachedOnly: true })],
-    ['helm', await obtainHelm({ cachedOnly: true })],
+    ['kubectl', await obtainKubectl()],
+    ['helm', await obtainHelm()],
   ] as const) {
     if (!leftOut(name, program)) expect(program.version).toMatch(/^\d+\.\d+\.\d+$/);
   }
 }, 30_000);
 
 test('moto answers an EC2 call', async () => {
-  const program = await obtainMoto({ cachedOnly: true });
+  const program = await forTests(obtainMoto);
   if (leftOut('moto', program)) return;
   const moto = await startMoto({ path: program.path, dir });
   try {

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 
 import {
+  forTests,
   httpRequest,
   isAlive,
   obtainControlPlane,
@@ -10,8 +11,7 @@ import {
 } from '../index.js';
 import { leftOut, scratchDir } from '../testing/scratch.js';
 
-// Building one takes minutes, so bin/obtain.ts does it, not a test.
-const programs = await obtainControlPlane({ cachedOnly: true });
+const programs = await forTests(obtainControlPlane);
 const dir = scratchDir();
 
 type Answer = {

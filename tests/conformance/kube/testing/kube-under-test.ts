@@ -12,7 +12,7 @@ import {
   serveKube,
   startKubeControllers,
 } from '@dovetail/sim-kube';
-import { isUnavailable, obtainControlPlane, startControlPlane } from '@dovetail/testbed';
+import { forTests, isUnavailable, obtainControlPlane, startControlPlane } from '@dovetail/testbed';
 
 import { type Kubectl, kubectlWith } from './kubectl.js';
 
@@ -90,7 +90,7 @@ export async function startTwin(): Promise<KubeUnderTest> {
 
 /** The real control plane, if its programs are in the cache; otherwise the reason why not. */
 export async function startReal(): Promise<KubeUnderTest | { readonly unavailable: string }> {
-  const programs = await obtainControlPlane({ cachedOnly: true });
+  const programs = await forTests(obtainControlPlane);
   if (isUnavailable(programs)) return programs;
   const dir = await mkdtemp(join(tmpdir(), 'conformance-real-'));
   const plane = await startControlPlane({ paths: programs.paths, dir, clusterName: 'conformance' });

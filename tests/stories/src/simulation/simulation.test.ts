@@ -1,10 +1,7 @@
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 
 import { plantedBugs } from './planted-bugs.js';
 import { replay, shrunk, simulate } from './simulation.js';
-
-// An hour of a simulation takes seconds, and longer on a busy machine.
-jest.setTimeout(300_000);
 
 /** The story that finds each planted bug: its seed, and how long it is drawn. */
 type Finding = { readonly seed: number; readonly hours: number };
@@ -23,6 +20,11 @@ const findings: Readonly<Record<string, Finding>> = {
   'a round of admission lasts longer than the Lease': { seed: 1, hours: 1 },
 };
 
+/** Calm stories that `npm run soak` found broken, before the fault was mended. */
+const brokeOnce = [
+  { seed: 135_465_784, hours: 25, broke: 'a jump of the clock ended an expired node without room' },
+];
+
 describe('a simulation', () => {
   test('of equal seeds tells the same story, and so does its replay', async () => {
     const [first, second] = [await simulate(11, 0.25), await simulate(11, 0.25)];
@@ -30,9 +32,17 @@ describe('a simulation', () => {
     expect(await replay(first.lines)).toEqual(first);
   });
 
-  test.each([1, 2, 3, 4])('with seed %d loses nothing', async (seed) => {
+  test.each([1, 2])('with seed %d loses nothing', async (seed) => {
     expect((await simulate(seed, 1)).breaches).toEqual([]);
   });
+
+  test.each(brokeOnce)(
+    'of a seed that broke something once loses nothing: $broke',
+    async (kept) => {
+      const { breaches } = await simulate(kept.seed, kept.hours, { pace: 'calm' });
+      expect(breaches).toEqual([]);
+    },
+  );
 
   test.each(Object.entries(findings))('finds it when %s', async (bug, { seed, hours }) => {
     const sabotage = plantedBugs[bug];

@@ -11,7 +11,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import type { Clock } from '@dovetail/core-ports';
 import { accountFor, type CloudTwin, createCloud, serveCloud } from '@dovetail/sim-cloud';
-import { isUnavailable, obtainMoto, startMoto } from '@dovetail/testbed';
+import { forTests, isUnavailable, obtainMoto, startMoto } from '@dovetail/testbed';
 
 import type { AwsConnection } from '../index.js';
 
@@ -98,7 +98,7 @@ export async function twinAccount(): Promise<Account & { readonly twin: CloudTwi
 
 /** moto's server, written by other people. Undefined if it cannot be had; the reason is printed. */
 export async function motoAccount(): Promise<Account | undefined> {
-  const moto = await obtainMoto({ cachedOnly: true });
+  const moto = await forTests(obtainMoto);
   if (isUnavailable(moto)) {
     process.stderr.write(`LEFT OUT: the AWS adapter against moto, because ${moto.unavailable}\n`);
     return undefined;

@@ -1,0 +1,179 @@
+// The stages of the three ways to run the tests.
+import { execFileSync } from 'node:child_process';
+
+import { type Environment, obtained, runStage, type StageResult } from './stage.js';
+
+type Stage = () => Promise<StageResult>;
+
+const jest = [
+  '--experimental-vm-modules',
+  '--disable-warning=ExperimentalWarning',
+  'node_modules/jest/bin/jest.js',
+  '--passWithNoTests',
+  '--config',
+];
+const projects = [...jest, 'jest.config.mjs', '--maxWorkers=2'];
+// These tests start services, which a failed test may leave running. They wait half of their time,
+// so more files than processors run at once.
+const system = [
+  ...jest,
+  'tests/jest.config.mjs',
+  '--rootDir',
+  'tests',
+  '--forceExit',
+  '--maxWorkers=4',
+];
+
+/** Tests of services as processes, or of NATS itself. They cannot run without nats-server. */
+const natsOnly = [
+  'tests/e2e/(bad-input|faults|lab|subscribers|placement-left)',
+  'tests/conformance/bus/(nats|plain-client|programs)',
+  'tests/conformance/kube',
+];
+
+/** The smoke: the life of a node, and the chart at work under its accounts. */
+const smoke = ['tests/e2e/smoke.test.ts', 'tests/e2e/helm-run.test.ts'];
+
+/** All test files that use one of the large parts, or the world that `make test-real` chooses. */
+const filesOnRealParts = (): readonly string[] =>
+  execFileSync(
+    'git',
+    [
+      'grep',
+      '--untracked',
+      '-lE',
+      String.raw`worlds\(\)|forTests\(|wantsRealParts\(|startReal|motoAccount`,
+      '--',
+      '*.test.ts',
+    ],
+    { encoding: 'utf8' },
+  )
+    .split('\n')
+    .filter(Boolean);
+
+const partsOfReal = [
+  'control-plane',
+  'kubectl',
+  'helm',
+  'moto',
+  'karpenter',
+  'nats',
+  'nats-command',
+  'python-subscriber',
+  'linters',
+];
+
+/** A part that cannot be had is a failure of the run: its tests would say nothing. */
+function obtaining(parts: readonly string[]): Stage {
+  return async () => {
+    const started = performance.now();
+    const failures: string[] = [];
+    for (const part of parts) {
+      const { had, text } = await obtained(part);
+      if (!had) failures.push(`FAILED: obtaining ${part}: ${text.replaceAll(/\s+/g, ' ')}`);
+    }
+    const counts = { passed: 0, failed: failures.length, skipped: 0, leftOut: [], again: [] };
+    return {
+      name: `obtaining ${parts.join(', ')}`,
+      tookMs: performance.now() - started,
+      failures,
+      ...counts,
+    };
+  };
+}
+
+/** What the tests start: the programs, the packages and the image's files. */
+const building: Stage = () =>
+  runStage(
+    'building',
+    ['node_modules/.bin/nx', 'run-many', '-t', 'gen', 'build', 'package', 'files'],
+    {},
+  );
+
+const unitsOnTwins = (patterns: readonly string[], env: Environment): Promise<StageResult> =>
+  runStage('units, house, stories', [...projects, ...patterns], { ...env, DOVETAIL_REAL: '' });
+
+/** Without a nats-server the tests that look at it are left out, and one line says so. */
+async function systemOnTwins(patterns: readonly string[], env: Environment): Promise<StageResult> {
+  const { had, text } = await obtained('nats');
+  const omitted = had ? [] : natsOnly.map((pattern) => `--testPathIgnorePatterns=${pattern}`);
+  const result = await runStage('the whole system on twins', [...system, ...patterns, ...omitted], {
+    ...env,
+    DOVETAIL_REAL: '',
+  });
+  if (had) return result;
+  const reason = (text.split('\n', 1)[0] ?? '').replace(/^nats-server\s+missing\s+/, '');
+  const line =
+    'LEFT OUT: faults, bad input, subscribers, the lab as it is started and pods left to the scheduler, which look at ' +
+    `services as processes or at NATS; other tests ran with all services in one process: no nats-server (${reason})`;
+  return { ...result, leftOut: [...result.leftOut, line] };
+}
+
+/** Of the files on real parts, those of the projects or those of the whole system. */
+function onRealParts(whole: boolean, patterns: readonly string[], env: Environment): Stage {
+  const files = filesOnRealParts().filter(
+    (file) =>
+      file.startsWith('tests/') === whole &&
+      (patterns.length === 0 || patterns.some((pattern) => file.includes(pattern))),
+  );
+  const name = whole ? 'the whole system on the real control plane' : 'units on real parts';
+  return () =>
+    runStage(name, [...(whole ? system : projects), '--runTestsByPath', ...files], {
+      ...env,
+      DOVETAIL_REAL: '1',
+    });
+}
+
+/**
+ * Failed files of the smoke run once more: the real control plane has its own pace. The last lines
+ * name them.
+ */
+async function smokeOnReal(env: Environment): Promise<StageResult> {
+  const play = (files: readonly string[]): Promise<StageResult> =>
+    runStage('smoke on the real control plane', [...system, '--runTestsByPath', ...files], {
+      ...env,
+      DOVETAIL_REAL: '1',
+      DOVETAIL_SMOKE: '1',
+    });
+  const first = await play(smoke);
+  const failed = smoke.filter((file) => first.failures.some((line) => line.includes(file)));
+  if (failed.length === 0) return first;
+  const second = await play(failed);
+  const tookMs = first.tookMs + second.tookMs;
+  return second.failed > 0
+    ? { ...first, tookMs, failed: second.failed, failures: second.failures }
+    : {
+        ...first,
+        tookMs,
+        passed: first.passed + first.failed,
+        failed: 0,
+        failures: [],
+        again: failed,
+      };
+}
+
+/**
+ * The stages of a way: `twins` is all that decides the same way every time, `real` the tests on the
+ * real control plane and other large parts, `smoke` two files of them. Undefined for another word.
+ */
+export function stagesOf(
+  way: string,
+  patterns: readonly string[],
+  env: Environment,
+): readonly Stage[] | undefined {
+  switch (way) {
+    case 'twins':
+      return [building, () => unitsOnTwins(patterns, env), () => systemOnTwins(patterns, env)];
+    case 'real':
+      return [
+        building,
+        obtaining(partsOfReal),
+        onRealParts(false, patterns, env),
+        onRealParts(true, patterns, env),
+      ];
+    case 'smoke':
+      return [obtaining(['control-plane', 'kubectl', 'helm', 'nats']), () => smokeOnReal(env)];
+    default:
+      return undefined;
+  }
+}
