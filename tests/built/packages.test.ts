@@ -125,10 +125,11 @@ describe('the packages, installed in an empty folder', () => {
     const errorsOf = (field: string): readonly string[] => {
       writeFileSync(join(scratch, 'program.mts'), source(field));
       const compiler = join(root, 'node_modules/typescript7/bin/tsc');
-      const { stdout } = spawnSync(process.execPath, [compiler, '--noEmit', '-p', '.'], {
-        cwd: scratch,
-        encoding: 'utf8',
-      });
+      const { stdout } = spawnSync(
+        process.execPath,
+        [compiler, '--noEmit', '--pretty', 'false', '-p', '.'],
+        { cwd: scratch, encoding: 'utf8' },
+      );
       return stdout.split('\n').filter((line) => /^(program|node_modules\/@dovetail)/.test(line));
     };
     expect(errorsOf('summary')).toEqual([]);

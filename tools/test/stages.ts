@@ -82,7 +82,7 @@ function obtaining(parts: readonly string[]): Stage {
   };
 }
 
-/** What the tests start: the programs, the packages and the image's files. */
+/** The programs, the packages and the image's files, which the tests start. */
 const building: Stage = () =>
   runStage(
     'building',
