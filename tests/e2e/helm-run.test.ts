@@ -169,7 +169,7 @@ const ours = 'app.kubernetes.io/instance=dovetail,app.kubernetes.io/component';
   afterAll(async () => {
     await pods?.stop();
     await at?.close();
-    await rm(dir, { recursive: true, force: true });
+    if (process.env['KEEP_LAB'] !== '1') await rm(dir, { recursive: true, force: true });
   });
 
   test('is installed once every service is ready, each as its own account', () => {
