@@ -20,6 +20,7 @@ import { all, clusterOf, roomOf } from './cluster.js';
 import { claimsOfStartingNodes } from './joining.js';
 import type { Inventory } from './kinds.js';
 import { poolsOf } from './pools.js';
+import { ofOneProvider } from './providers.js';
 import { workloadPods } from './workloads.js';
 
 /** The planner's input: the state, the pods to place, and notes for the user about the reading. */
@@ -141,9 +142,10 @@ const mayBePlanned = (pod: Pod): boolean =>
  * input.
  */
 export async function planningInputOf(
-  inventory: Inventory,
+  everything: Inventory,
   catalog: Catalog,
 ): Promise<PlanningInput> {
+  const inventory = ofOneProvider(everything, catalog.kind === 'file');
   const { admit, missing } = admissionOf(inventory);
   const given = await all(inventory, 'Pod', podReader(admit));
   const asked = await workloadPods(inventory, given, admit);

@@ -1,4 +1,4 @@
-import { terminationFinalizer } from '@dovetail/core-api';
+import { anotherProviderOf, isFromOurClass, terminationFinalizer } from '@dovetail/core-api';
 import { isRecord } from '@dovetail/core-kube-model';
 import {
   KubeError,
@@ -16,19 +16,21 @@ export const uninstallExitCodes = { clear: 0, left: 2, badInput: 64, unavailable
 
 const hasProvider = ({ spec }: KubeObject): boolean =>
   isRecord(spec) && spec['provider'] !== undefined;
+const isOurs = (object: KubeObject): boolean => anotherProviderOf(object) === undefined;
 const waitsForServices = ({ metadata }: KubeObject): boolean =>
-  metadata.finalizers?.includes(terminationFinalizer) === true;
+  metadata.finalizers?.includes(terminationFinalizer) === true &&
+  isFromOurClass({ labels: metadata.labels ?? {} });
 
 /**
  * The kinds that stand for instances, launch templates and instance profiles, or that make the
  * launcher go on making them. A Provisioner does so only with a `provider` of its own. A Node
- * counts while it waits for its instance to end.
+ * counts while it waits for its instance to end. Objects of other providers are not ours to end.
  */
 const kinds: readonly {
   readonly resource: KubeResource;
   readonly counts: (object: KubeObject) => boolean;
 }[] = [
-  { resource: kubeResources.nodeClaims, counts: () => true },
+  { resource: kubeResources.nodeClaims, counts: isOurs },
   { resource: kubeResources.nodes, counts: waitsForServices },
   { resource: kubeResources.ec2NodeClasses, counts: () => true },
   { resource: kubeResources.awsNodeTemplates, counts: () => true },

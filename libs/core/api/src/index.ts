@@ -1,3 +1,4 @@
+export { anotherProviderOf, isFromOurClass } from './another-provider.js';
 export * from './claim.js';
 export * from './claim-object.js';
 export * from './claim-price.js';

@@ -1,4 +1,9 @@
-import { annotations as annotationNames, type NodeClaim, nodeClaimOf } from '@dovetail/core-api';
+import {
+  annotations as annotationNames,
+  anotherProviderOf,
+  type NodeClaim,
+  nodeClaimOf,
+} from '@dovetail/core-api';
 import { type Parsed, recordOf } from '@dovetail/core-kube-model';
 
 const plannedKey = annotationNames.planned;
@@ -26,11 +31,12 @@ function barely(raw: unknown, keepsGrace: boolean): unknown {
 
 /**
  * Reads a NodeClaim. One that is being deleted is also read if only the fields that end it can be.
- * A mistake in its labels, requirements or time of planning must not keep its instance running.
+ * A mistake in its labels, requirements or time of planning must not keep its instance running. A
+ * claim of another provider is never read: its owner ends it.
  */
 export function endingClaimOf(raw: unknown): Parsed<NodeClaim> {
   const whole = nodeClaimOf(raw);
-  if (whole.ok) return whole;
+  if (whole.ok || anotherProviderOf(raw) !== undefined) return whole;
   for (const keepsGrace of [true, false]) {
     const bare = nodeClaimOf(barely(raw, keepsGrace));
     if (bare.ok && bare.value.deletionMs !== undefined) return bare;

@@ -17,6 +17,7 @@ import {
   withoutNulls,
 } from '@dovetail/core-kube-model';
 
+import { classGroup, classKinds } from '../another-provider.js';
 import { karpenterPoolHash } from '../karpenter-hash.js';
 import type { NodeClassRef } from '../node-class.js';
 import type { DisruptionBudget, DisruptionReason, Pool } from '../pool.js';
@@ -125,12 +126,8 @@ function readDisruption(spec: Raw): Pool['disruption'] {
 export function readClassRef(raw: unknown, field: string): NodeClassRef {
   const ref = readRecord(raw, field);
   return {
-    group: readRequiredText(ref['group'], `${field}.group`),
-    kind: readOneOf(ref['kind'], `${field}.kind`, [
-      'EC2NodeClass',
-      'AWSNodeTemplate',
-      'InlineProvider',
-    ]),
+    group: readOneOf(ref['group'], `${field}.group`, [classGroup]),
+    kind: readOneOf(ref['kind'], `${field}.kind`, classKinds),
     name: readRequiredText(ref['name'], `${field}.name`),
   };
 }

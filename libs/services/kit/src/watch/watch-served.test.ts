@@ -1,5 +1,7 @@
 import {
   KubeError,
+  type KubeObject,
+  type KubeResource,
   kubeResources,
   Stopper,
   type StopSignal,
@@ -116,4 +118,43 @@ describe('a watch of a resource that may not be served', () => {
     expect(counts.get('dovetail_watch_errors_total')).toBe(2);
     await end();
   });
+});
+
+/** What is seen of a NodeClaim with this class when the watch sets it. */
+async function seenOf(resource: KubeResource, nodeClassRef: object): Promise<readonly string[]> {
+  const [stop, seen] = [new Stopper(), [] as string[]];
+  const object: KubeObject = { metadata: { name: 'one', uid: 'u-1' }, spec: { nodeClassRef } };
+  const kube = {
+    serves: () => Promise.resolve(true),
+    async *watch<T>({ project }: { readonly project: (object: KubeObject) => T }) {
+      await Promise.resolve();
+      yield { kind: 'set' as const, value: project(object) };
+      stop.abort();
+    },
+  };
+  const { log } = recordingLog();
+  const { metrics } = countingMetrics();
+  await watchServed(
+    { kube, clock: virtualClock(0), log, metrics },
+    { resource, project: ({ metadata }) => `read ${metadata.name}`, optional: false },
+    {
+      event: (event) =>
+        seen.push(event.kind === 'set' ? event.value : `${event.kind} ${JSON.stringify(event)}`),
+      absent: () => undefined,
+    },
+    stop,
+  );
+  return seen;
+}
+
+describe('a NodeClaim', () => {
+  test('of our class is read', async () =>
+    expect(
+      await seenOf(kubeResources.nodeClaims, { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass' }),
+    ).toEqual(['read one']));
+
+  test('of another provider is not read, and counts as gone', async () =>
+    expect(
+      await seenOf(kubeResources.nodeClaims, { group: 'eks.amazonaws.com', kind: 'NodeClass' }),
+    ).toEqual([expect.stringMatching(/^gone .*"uid":"u-1"/)]));
 });

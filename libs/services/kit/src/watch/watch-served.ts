@@ -1,8 +1,10 @@
+import { anotherProviderOf } from '@dovetail/core-api';
 import {
   type Clock,
   type KubeDiscovery,
   type KubeObject,
   type KubeResource,
+  kubeResources,
   type KubeWatches,
   type Log,
   messageOf,
@@ -44,6 +46,7 @@ const againMs = 2_000;
 /**
  * Watches a resource until `stop`. It goes on through times in which the API server does not serve
  * the resource, because its definition is missing or being replaced. It asks before every watch.
+ * NodePools and NodeClaims of other providers are not shown: no service reads or writes them.
  *
  * A missing resource is logged once as `resource-not-served`. One that is not optional is also
  * counted.
@@ -55,7 +58,7 @@ export async function watchServed<T>(
   stop: StopSignal,
 ): Promise<void> {
   const { kube, clock } = deps;
-  const { resource, project } = watched;
+  const { resource } = watched;
   let isMissing = false;
   while (!stop.aborted) {
     try {
@@ -63,7 +66,8 @@ export async function watchServed<T>(
       if (!isServed && !isMissing) reportMissing(deps, watched);
       isMissing = !isServed;
       if (isServed)
-        for await (const event of kube.watch({ resource, project }, stop)) handler.event(event);
+        for await (const event of kube.watch({ resource, project: ours(watched) }, stop))
+          handler.event(withoutForeign(event));
       else if (watched.optional) handler.absent();
     } catch (error) {
       if (stop.aborted) return;
@@ -71,6 +75,30 @@ export async function watchServed<T>(
     }
     await clock.sleep(againMs, stop);
   }
+}
+
+/** An object that another provider looks after. */
+class Foreign {
+  readonly metadata: KubeObject['metadata'];
+  constructor({ metadata }: KubeObject) {
+    this.metadata = metadata;
+  }
+}
+
+/** Reads an object only if it is ours to read. Only the kinds of Karpenter's group are shared. */
+function ours<T>({ resource, project }: Watched<T>): (object: KubeObject) => T | Foreign {
+  if (resource.group !== kubeResources.nodeClaims.group) return project;
+  return (object) =>
+    anotherProviderOf(object) === undefined ? project(object) : new Foreign(object);
+}
+
+/** An object of another provider is gone, for us. */
+function withoutForeign<T>(event: WatchEvent<T | Foreign>): WatchEvent<T> {
+  if (event.kind !== 'set') return event;
+  const { value } = event;
+  if (!(value instanceof Foreign)) return { kind: 'set', value };
+  const { uid = '', name } = value.metadata;
+  return { kind: 'gone', uid, name };
 }
 
 function reportFailure({ log, metrics }: WatchDeps, resource: KubeResource, error: unknown): void {

@@ -1,5 +1,6 @@
 import {
   annotations,
+  isFromOurClass,
   labels,
   type NodeClaim,
   nodeClaimOf,
@@ -281,6 +282,7 @@ function isOrphan(node: Node, known: ReadonlySet<string>): boolean {
   const id = instanceIdOfProvider(node.providerId);
   return (
     node.finalizers.includes(terminationFinalizer) &&
+    isFromOurClass(node) &&
     !known.has(node.name) &&
     (id === undefined || !known.has(id)) &&
     (node.deletionMs !== undefined || !node.ready)
