@@ -9,7 +9,7 @@ import {
 import { createKubeStore, createManualClock, inProcessKube } from '@dovetail/sim-kube';
 import { afterEach, describe, expect, test } from '@jest/globals';
 
-import { leaseLeadership } from './lease.js';
+import { leaseLeadership, type LeaseOptions } from './lease.js';
 
 const startMs = Date.UTC(2026, 10, 22);
 const quiet = (): void => undefined;
@@ -34,35 +34,34 @@ function stage() {
       await settle();
     }
   };
+  const options = (identity: string): LeaseOptions => ({
+    kube,
+    log,
+    clock,
+    identity,
+    durationMs: 15_000,
+    ...place,
+  });
   /**
-   * A replica; `link.isCut` cuts it off from the API server, `link.aheadMs` moves its time on,
-   * and `link.steppedMs` only what its clock shows.
+   * A replica; `link.isCut` cuts it off from the API server, `link.writesFail` only its writes,
+   * `link.aheadMs` moves its time on, and `link.steppedMs` only what its clock shows.
    */
   const replica = (identity: string, workInHand: Promise<void> = Promise.resolve()) => {
     const stop = new Stopper();
     running.push(stop);
-    const link = { isCut: false, aheadMs: 0, steppedMs: 0 };
+    const link = { isCut: false, writesFail: false, aheadMs: 0, steppedMs: 0 };
     const cut = new Proxy(kube, {
       get: (target, name) => {
         const method = target[name as keyof KubeApi] as (...given: unknown[]) => unknown;
         return (...given: unknown[]) =>
-          link.isCut
+          link.isCut || (link.writesFail && name === 'replace')
             ? Promise.reject(new KubeError('unavailable', 'cut off'))
             : method.apply(target, given);
       },
     });
     const monotonicMs = (): number => clock.nowMs() + link.aheadMs;
     const own = { ...clock, nowMs: () => monotonicMs() + link.steppedMs };
-    const options = {
-      kube: cut,
-      log,
-      clock: own,
-      monotonicMs,
-      identity,
-      durationMs: 15_000,
-      ...place,
-    };
-    const leadership = leaseLeadership(options);
+    const leadership = leaseLeadership({ ...options(identity), kube: cut, clock: own, monotonicMs });
     const epochs: Epoch[] = [];
     const ended = leadership.run(stop, async (epoch) => {
       epochs.push(epoch);
@@ -71,10 +70,54 @@ function stage() {
     });
     return { leadership, link, epochs, stop, ended };
   };
-  return { kube, advance, replica };
+  return { kube, advance, replica, options };
 }
 
 describe('a lease', () => {
+  test('is lost by a leader whose renewals do not land although it can read, before another takes it', async () => {
+    const { advance, replica } = stage();
+    const a = replica('a');
+    await advance(1_000);
+    const b = replica('b');
+    await advance(10_000);
+    a.link.writesFail = true;
+    let [both, alone] = [0, 0];
+    for (let ms = 0; ms < 60_000; ms += 500) {
+      await advance(500);
+      if (a.leadership.held() && b.leadership.held()) both += 500;
+      if (!a.leadership.held() && b.leadership.held()) alone += 500;
+    }
+    expect(both).toBe(0);
+    expect(alone).toBeGreaterThan(30_000);
+  });
+
+  test('of a leader that is alone is lost, too, while nothing that it writes lands', async () => {
+    const { advance, replica } = stage();
+    const a = replica('a');
+    await advance(10_000);
+    a.link.writesFail = true;
+    await advance(15_000);
+    expect(a.leadership.held()).toBe(false);
+    a.link.writesFail = false;
+    await advance(30_000);
+    expect(a.leadership.held()).toBe(true);
+  });
+
+  test('is given up by a leader whose work fails, and its run ends with that error', async () => {
+    const { advance, kube, options } = stage();
+    let epochs = 0;
+    const ended = leaseLeadership(options('a')).run(new Stopper(), () => {
+      epochs += 1;
+      return Promise.reject(new Error('boom'));
+    });
+    const failed = expect(ended).rejects.toThrow('boom');
+    await advance(60_000);
+    await failed;
+    expect(epochs).toBe(1);
+    const lease = await kube.get({ resource: kubeResources.leases, ...place });
+    expect(lease).toMatchObject({ spec: { holderIdentity: '' } });
+  });
+
   test('has one leader among replicas', async () => {
     const { advance, replica } = stage();
     const [a, b] = [replica('a'), replica('b')];

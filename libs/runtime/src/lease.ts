@@ -5,7 +5,6 @@ import {
   type Epoch,
   type KubeCreates,
   KubeError,
-  type KubeObject,
   type KubeReads,
   type KubeReplaces,
   kubeResources,
@@ -13,7 +12,6 @@ import {
   LeadershipLost,
   type Log,
   type ObjectRef,
-  stackOf,
   type StopSignal,
 } from '@dovetail/core-ports';
 
@@ -80,8 +78,9 @@ export function leaseLeadership(options: LeaseOptions): LeaseLeadership {
         options.log.info('leading', `leads as ${options.identity}, epoch ${attempt.epoch.number}`, {
           epoch: attempt.epoch.number,
         });
-        await attempt.epoch.serve(stop, onLead);
-        state.epoch = undefined;
+        await attempt.epoch.serve(stop, onLead).finally(() => {
+          state.epoch = undefined;
+        });
         options.log.info('leading-ended', `no longer leads, epoch ${attempt.epoch.number}`, {
           epoch: attempt.epoch.number,
         });
@@ -200,6 +199,10 @@ class HeldEpoch {
     return elapsedMs(this.#options) - this.#renewedMs;
   }
 
+  /**
+   * Leads until the lease is lost, or until `stop`. Rejects if the work fails: the process is to end
+   * then, since it would take the lease again at once and fail again, alive to every probe.
+   */
   async serve(stop: StopSignal, onLead: (epoch: Epoch) => Promise<void>): Promise<void> {
     const end = (): void => this.abort.abort();
     stop.addEventListener('abort', end, { once: true });
@@ -214,11 +217,7 @@ class HeldEpoch {
     try {
       await onLead(epoch);
     } catch (error) {
-      if (!(error instanceof LeadershipLost))
-        this.#options.log.error(
-          'leading-failed',
-          `work of the leader ended with an error: ${stackOf(error)}`,
-        );
+      if (!(error instanceof LeadershipLost)) throw error;
     } finally {
       end();
       stop.removeEventListener('abort', end);
@@ -271,7 +270,7 @@ class HeldEpoch {
    * Decides after a write of unknown outcome: it stands, it can be tried again, or another process
    * has the lease.
    */
-  async #settle(error: unknown, wanted: KubeObject): Promise<void> {
+  async #settle(error: unknown, wanted: Lease): Promise<void> {
     if (
       !(error instanceof KubeError) ||
       !['conflict', 'not-found', 'unavailable'].includes(error.code)
@@ -286,9 +285,8 @@ class HeldEpoch {
       );
     }
     this.#lease = found;
-    const landed =
-      found.metadata.annotations?.[roundAnnotation] ===
-      wanted.metadata.annotations?.[roundAnnotation];
+    // What was written is what is read. Another write of ours, or of someone else, is not this one.
+    const landed = found.spec.renewTime === wanted.spec?.renewTime;
     if (!landed)
       this.#lease = await this.#options.kube.replace(kubeResources.leases, {
         ...wanted,

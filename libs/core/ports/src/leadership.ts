@@ -30,6 +30,9 @@ export interface Leadership {
   held(): boolean;
   /** The number of the current epoch; 0 while this replica does not lead. */
   epoch(): number;
-  /** Runs `onLead` for each epoch, until `stop`. Waits for `onLead` to end before it runs again. */
+  /**
+   * Runs `onLead` for each epoch, until `stop`. Waits for `onLead` to end before it runs again.
+   * Rejects with its error, unless that is LeadershipLost: the process is to end then.
+   */
   run(stop: StopSignal, onLead: (epoch: Epoch) => Promise<void>): Promise<void>;
 }
