@@ -38,7 +38,17 @@ describe.each(await worlds())('scenario expiry-upgrade on the %s world', (world)
       zones: ['us-west-2a', 'us-west-2b', 'us-west-2d'],
       kubernetesVersion: '1.33',
     });
-    await at.applyScenario('expiry-upgrade');
+    // The nodes are there when the TTL comes: users append it to roll them after an upgrade.
+    const provisioner = await readFile(
+      join(root, 'tests/scenarios/expiry-upgrade/provisioner.yaml'),
+      'utf8',
+    );
+    await at.kube.putManifests(
+      provisioner
+        .replace(/ {2}ttlSecondsUntilExpired: .*\n/, '')
+        .replaceAll('${CLUSTER_NAME}', at.lab.options.clusterName),
+    );
+    await at.applyScenario('expiry-upgrade', ['pdb.yaml', 'workload.yaml']);
     await untilRunning(at, 'default', 3);
   });
   afterAll(async () => at?.close());
@@ -62,6 +72,7 @@ describe.each(await worlds())('scenario expiry-upgrade on the %s world', (world)
       'the launcher to ask for the images of the new version',
       async () => (await imagesAsked(at)) > asked,
     );
+    await at.applyScenario('expiry-upgrade', ['provisioner.yaml']);
     const [available, seen] = [await watchAvailable(at, 'app=inflate'), await watchNodes(at)];
     expect(available.now()).toBe(3);
     await at.lab.advanceClock(900_000);

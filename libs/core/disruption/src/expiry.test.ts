@@ -1,9 +1,9 @@
-import type { NodeClaim } from '@dovetail/core-api';
+import type { NodeClaim, Pool } from '@dovetail/core-api';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
 import { allowedExpiries, expiryOf } from './expiry.js';
-import { claim, node, nowMs } from './testing/objects.js';
+import { claim, node, nowMs, pool } from './testing/objects.js';
 import type { NodeView } from './view.js';
 
 fc.configureGlobal({ seed: 1 });
@@ -14,8 +14,24 @@ test.each([
   ['due at its time', 3_600_000, 'due'],
 ] as const)('a claim expires %s', (_what, expireAfterMs, kind) =>
   expect(
-    expiryOf(claim('c1', expireAfterMs === undefined ? {} : { expireAfterMs }), nowMs).kind,
+    expiryOf({ claim: claim('c1', expireAfterMs === undefined ? {} : { expireAfterMs }) }, nowMs).kind,
   ).toBe(kind),
+);
+
+const provisioner = (expireAfterMs?: number): Pool =>
+  pool({
+    identity: { kind: 'Provisioner', name: 'default' },
+    ...(expireAfterMs === undefined ? {} : { expireAfterMs }),
+  });
+const aged = { createdMs: nowMs - 3_600_000 };
+
+test.each([
+  ['a TTL that a Provisioner gets later counts for the nodes that it has', {}, provisioner(1_800_000), 'due'],
+  ['a TTL that is raised later, too', { expireAfterMs: 1_800_000 }, provisioner(7_200_000), 'later'],
+  ['a TTL that is taken away later counts no more', { expireAfterMs: 1_800_000 }, provisioner(), 'never'],
+  ['a NodePool that gets another lifetime moves no expiry', { expireAfterMs: 7_200_000 }, pool({ expireAfterMs: 1_800_000 }), 'later'],
+] as const)('%s', (_what, more, of, kind) =>
+  expect(expiryOf({ claim: claim('c1', { ...aged, ...more }), pool: of }, nowMs).kind).toBe(kind),
 );
 
 test('a claim is due from its end on, and at no moment before', () =>
@@ -25,7 +41,7 @@ test('a claim is due from its end on, and at no moment before', () =>
       fc.nat({ max: 20_000_000 }),
       (expireAfterMs, ageMs) => {
         const createdMs = nowMs - ageMs;
-        const expiry = expiryOf(claim('c1', { createdMs, expireAfterMs }), nowMs);
+        const expiry = expiryOf({ claim: claim('c1', { createdMs, expireAfterMs }) }, nowMs);
         expect(expiry).toMatchObject({
           kind: ageMs >= expireAfterMs ? 'due' : 'later',
           dueMs: createdMs + expireAfterMs,
@@ -35,7 +51,7 @@ test('a claim is due from its end on, and at no moment before', () =>
   ));
 
 test('the note says the age and the limit', () =>
-  expect(expiryOf(claim('c1', { expireAfterMs: 1000 }), nowMs).note).toMatchObject({
+  expect(expiryOf({ claim: claim('c1', { expireAfterMs: 1000 }) }, nowMs).note).toMatchObject({
     code: 'expired',
     values: { ageSeconds: '3600', expireAfterSeconds: '1' },
   }));

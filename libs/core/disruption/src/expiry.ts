@@ -1,4 +1,4 @@
-import { annotations, type NodeClaim, poolKey } from '@dovetail/core-api';
+import { annotations, poolKey } from '@dovetail/core-api';
 
 import { type DisruptionNote, note } from './refusal.js';
 import { parseRetirement } from './retirement-record.js';
@@ -11,18 +11,26 @@ export type Expiry =
   | { readonly kind: 'due'; readonly dueMs: number; readonly note: DisruptionNote };
 
 /**
- * Decides whether a claim has expired: its creation plus `expireAfter` is over
- * (`ttlSecondsUntilExpired` of a Provisioner). The claim keeps the value of its creation; a later
- * change of the pool drifts the node but does not move its expiry (Karpenter's rule). Expiry
- * ignores budgets and do-not-disrupt. Draining still honours PodDisruptionBudgets.
+ * The longest life of a node. A NodePool's node keeps the `expireAfter` of its creation; a later
+ * change drifts the node but does not move its expiry (Karpenter v1). A Provisioner's node never
+ * drifts, and lives as long as `ttlSecondsUntilExpired` says now (Karpenter before v1beta1).
  */
-export function expiryOf(claim: NodeClaim, nowMs: number): Expiry {
-  if (claim.expireAfterMs === undefined)
+const lifetimeMs = ({ claim, pool }: Pick<NodeView, 'claim' | 'pool'>): number | undefined =>
+  pool?.identity.kind === 'Provisioner' ? pool.expireAfterMs : claim.expireAfterMs;
+
+/**
+ * Decides whether a claim has expired: its creation plus its longest life is over. Expiry ignores
+ * budgets and do-not-disrupt. Draining still honours PodDisruptionBudgets.
+ */
+export function expiryOf(view: Pick<NodeView, 'claim' | 'pool'>, nowMs: number): Expiry {
+  const { claim } = view;
+  const expireAfterMs = lifetimeMs(view);
+  if (expireAfterMs === undefined)
     return { kind: 'never', note: note('never-expires', 'expireAfter is Never', {}) };
-  const dueMs = claim.createdMs + claim.expireAfterMs;
+  const dueMs = claim.createdMs + expireAfterMs;
   const values = {
     ageSeconds: Math.floor((nowMs - claim.createdMs) / 1000),
-    expireAfterSeconds: Math.floor(claim.expireAfterMs / 1000),
+    expireAfterSeconds: Math.floor(expireAfterMs / 1000),
   };
   const said = note(
     nowMs < dueMs ? 'not-expired' : 'expired',

@@ -171,8 +171,8 @@ function retirementOf(view: NodeView): Explained | undefined {
   return { about: 'retirement', outcome: 'goes', reasons: [reason] };
 }
 
-function expiryAnswer({ claim }: NodeView, nowMs: number): Explained {
-  const expiry = expiryOf(claim, nowMs);
+function expiryAnswer(view: NodeView, nowMs: number): Explained {
+  const expiry = expiryOf(view, nowMs);
   const reasons = [expiry.note];
   if (expiry.kind === 'never') return { about: 'expiry', outcome: 'stays', reasons };
   return { about: 'expiry', outcome: expiry.kind, dueMs: expiry.dueMs, reasons };

@@ -144,7 +144,7 @@ class Pass {
 
   add(view: NodeView): void {
     if (isEnding(view)) return;
-    const expiry = expiryOf(view.claim, this.#options.nowMs);
+    const expiry = expiryOf(view, this.#options.nowMs);
     if (expiry.kind === 'due') {
       if (this.#options.pauses?.(view.claim) === true) return;
       this.expired.push({

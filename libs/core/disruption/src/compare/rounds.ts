@@ -34,7 +34,7 @@ export function endReasonOf(claim: NodeClaim, nowMs: number): EndReason | undefi
   if (command !== undefined)
     return commandReasons.has(command.reason) ? (command.reason as EndReason) : 'Other';
   if (claim.deletionMs === undefined) return undefined;
-  return expiryOf(claim, nowMs).kind === 'due' ? 'Expired' : 'Other';
+  return expiryOf({ claim }, nowMs).kind === 'due' ? 'Expired' : 'Other';
 }
 
 /**
