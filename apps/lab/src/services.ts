@@ -289,7 +289,7 @@ function startReaper(shared: Shared): Promise<Service> {
   const queue = awsInterruptionQueue(aws, { queueName });
   const reaper = createReaper(
     { ...around, serverClock: around.kube.serverClock, cloud, queue, leadership: leadership() },
-    { clusterName, ...defaultReaperConfig, consolidation, ...featureGates },
+    { clusterName, ...defaultReaperConfig, consolidation, ...featureGates?.gates },
   );
   return serve({
     run: (stop) => reaper.run(stop).finally(() => aws.close()),

@@ -19,6 +19,7 @@ import {
   runService,
   type Shell,
   systemHash,
+  warnOfGates,
   wholeNumber,
 } from '@dovetail/runtime';
 import { EventRecorder, runBeside } from '@dovetail/service-kit';
@@ -69,7 +70,8 @@ const settings = {
 await runService(
   {
     name: 'reaper',
-    purpose: 'retires nodes that are empty, expired or about to be interrupted',
+    purpose:
+      'retires nodes that are empty, expired, drifted, unhealthy, under-used or about to be interrupted',
     settings,
     metrics: reaperMetrics,
   },
@@ -79,6 +81,7 @@ await runService(
 function assemble(shell: Shell<typeof settings>): Assembled {
   const { metrics, clock, vitals } = shell;
   const { clusterName, kubeconfig, ...given } = shell.settings;
+  warnOfGates(given.featureGates, shell.log);
   const mayWrite = (): boolean => leadership.keepsOthersAway();
   const api = connectKubernetes({
     log: shell.log,
@@ -118,7 +121,7 @@ function configOf({ consolidation, featureGates, ...given }: Shell<typeof settin
       share: given.consolidationSavingPercent / 100,
     },
   };
-  return { ...defaultReaperConfig, consolidation, ...featureGates, disruption };
+  return { ...defaultReaperConfig, consolidation, ...featureGates?.gates, disruption };
 }
 
 /** The queue of interruption notices, if one is named. */
