@@ -3,5 +3,7 @@ import shared from '../jest.shared.mjs';
 
 export default {
   ...shared,
+  // Some wait for a life of nodes in real time, or play many faults.
+  testTimeout: 900_000,
   testPathIgnorePatterns: ['/node_modules/', '/tests/house/', '/tests/stories/'],
 };

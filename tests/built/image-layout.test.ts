@@ -148,7 +148,7 @@ test('the image is assembled, or this machine cannot get its parts', () => {
   unpack('amd64', amd64);
   unpack('arm64', arm64);
   writeFileSync(join(amd64, 'tmp/kubeconfig'), kubeconfig);
-}, 600_000);
+});
 
 describe('the layout', () => {
   if (unavailable !== undefined) return;

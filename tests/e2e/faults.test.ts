@@ -93,7 +93,6 @@ describe(`faults in the middle of a scale-up of ${pods} pods and of the scale-do
         expect(await nodes(at)).toEqual([]);
       });
     },
-    400_000,
   );
 });
 

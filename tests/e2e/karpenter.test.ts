@@ -51,7 +51,7 @@ describe('the lab with another autoscaler', () => {
     expect(output).toMatch(/built from its Go module, and there is no go on PATH/);
     expect(output).toMatch(/install Go 1\.26/);
     expect(existsSync(join(folder, '.lab', 'kubernetes'))).toBe(false);
-  }, 30_000);
+  });
 });
 
 /** Undefined when everything is there. */
@@ -120,7 +120,7 @@ inLab("Karpenter's own controller on the real control plane and the cloud twin",
   let up: Ended;
   beforeAll(async () => {
     up = await lab('up', { REAL: '1', AUTOSCALER: 'karpenter' });
-  }, 200_000);
+  });
 
   test('starts instead of our services', () => {
     expect(up).toMatchObject({
@@ -139,12 +139,12 @@ inLab("Karpenter's own controller on the real control plane and the cloud twin",
     expect(claims.length).toBeGreaterThan(0);
     expect((await namesOf('nodes')).length).toBe(claims.length);
     expect((await instancesThatLive()).length).toBe(claims.length);
-  }, 240_000);
+  });
 
   test('ends the nodes when the pods are gone', async () => {
     await scale(0);
     await untilNothingLives();
-  }, 240_000);
+  });
 
   test('buys Spot, and replaces a node that is interrupted', async () => {
     const spot = { key: 'karpenter.sh/capacity-type', operator: 'In', values: ['spot'] };
@@ -168,14 +168,14 @@ inLab("Karpenter's own controller on the real control plane and the cloud twin",
       120_000,
     );
     await kubectl('rollout', 'status', 'deployment/inflate', '--timeout=120s');
-  }, 300_000);
+  });
 
   test('takes down what it made when pool and class are deleted', async () => {
     await kubectl('delete', 'deployment/inflate', 'nodepool/default', '--timeout=150s');
     await untilNothingLives();
     await kubectl('delete', 'ec2nodeclass/default', '--timeout=150s');
     expect(await cloud<readonly unknown[]>('GET', 'templates')).toEqual([]);
-  }, 300_000);
+  });
 
   test('made no call that the cloud twin does not serve', async () => {
     const log = await readFile(join(folder, '.lab', 'logs', 'cloud.log'), 'utf8');

@@ -74,7 +74,7 @@ describe('the demo', () => {
       .find((line) => new RegExp(`^ *[0-9.]+ s +[a-z-]+ +${step} `).test(line)) ?? '';
   beforeAll(async () => {
     demo = await program('lab', ['demo']);
-  }, 180_000);
+  });
 
   test('ends with 0 and says first which parts are real and which are twins', () => {
     expect(demo.code).toBe(0);
@@ -121,7 +121,7 @@ describe('the lab that is left running, of another name, in another region, with
           remedy: 'read its output',
         })
       ).stdout;
-  }, 60_000);
+  });
 
   test('is ready when the command returns, and says what to try', async () => {
     expect(up).toMatchObject({

@@ -101,7 +101,7 @@ describe.each(await worlds())('a node on the %s world', (kind) => {
         ),
       );
     await untilRunning(world, 'default', names.length, 90_000);
-  }, 180_000);
+  });
   afterAll(() => world.close());
 
   test.each(cases)('of type %s has every well-known label of its type', async (name, labels) => {
@@ -143,5 +143,5 @@ describe.each(await worlds())('a node on the %s world', (kind) => {
         ['default', false],
       ]),
     );
-  }, 120_000);
+  });
 });

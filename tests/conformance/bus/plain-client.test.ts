@@ -79,4 +79,4 @@ test('decisions are read alike by the client library and by a plain NATS client 
     await nats.stop();
     rmSync(dir, { recursive: true, force: true });
   }
-}, 60_000);
+});

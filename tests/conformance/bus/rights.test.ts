@@ -158,7 +158,7 @@ if (isUnavailable(server)) {
       await eventually(() => reaper.publish({ subject, payload: bytes }));
       await reaper.close();
       guarded.complaints.length = 0;
-    }, 20_000);
+    });
 
     test('the services do a round of their work and are refused nothing', async () => {
       const stop = new AbortController();

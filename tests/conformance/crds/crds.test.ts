@@ -105,7 +105,7 @@ onServer('by the real API server', () => {
         await Promise.all(crds.map((crd) => call('GET', pathOf({ kind: crd.spec.names.kind }))))
       ).every(({ status }) => status === 200);
     await waitFor(served, { what: 'the definitions to be served', deadlineMs: 30_000 });
-  }, 120_000);
+  });
   afterAll(async () => {
     await cluster?.stop();
     rmSync(dir, { recursive: true, force: true });

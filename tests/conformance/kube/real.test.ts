@@ -1,9 +1,7 @@
-import { describe, jest, test } from '@jest/globals';
+import { describe, test } from '@jest/globals';
 
 import { type KubeUnderTest, startReal } from './testing/kube-under-test.js';
 import { kubeConformance } from './testing/suite.js';
-
-jest.setTimeout(30_000);
 
 const real = await startReal();
 

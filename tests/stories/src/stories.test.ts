@@ -1,13 +1,11 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 
 import { play } from './story-stage.js';
 import { parseTranscript, renderTranscript } from './transcript.js';
 
-// Minutes of a story take seconds, and longer on a busy machine.
-jest.setTimeout(120_000);
 const folder = join(import.meta.dirname, '..');
 const rewrite = process.env['STORIES_REWRITE'] !== undefined;
 const stories = readdirSync(folder).filter((file) => file.endsWith('.txt'));

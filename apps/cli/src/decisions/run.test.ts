@@ -101,7 +101,7 @@ else
         claimName: 'default-1',
       });
       await tell('drain-1', { kind: 'drain', pool: { kind: 'NodePool', name: 'gpu' } });
-    }, 30_000);
+    });
     afterAll(async () => {
       await bus?.close();
       await nats?.stop();
@@ -159,7 +159,7 @@ else
       stop.abort();
       expect(await following).toBe(0);
       expect(idsIn(written.out)).toEqual(['register-1', 'register-2']);
-    }, 30_000);
+    });
 
     test('a cluster of which there are no decisions ends with 69 and says what to look at', async () =>
       expect(await run(asked({ nats: nats.url, cluster: 'elsewhere' }))).toEqual({
@@ -179,7 +179,7 @@ test('a NATS that does not answer is said at once, and ends with 69 after 5 seco
   expect(err).toMatch(
     /does not answer .*waiting for it\n.*cannot be reached: give its address with --nats or NATS_URL/s,
   );
-}, 20_000);
+});
 
 test('credentials that cannot be read end with 64', async () =>
   expect(

@@ -3,14 +3,11 @@ import type { AddressInfo } from 'node:net';
 
 import { kubeResources, type KubeWatches, Stopper } from '@dovetail/core-ports';
 import { nodeClassObject, nodePoolObject, podObject, Stage } from '@dovetail/sim-stage';
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 
 import { quotesIn } from './prices.js';
 import type { ShadowRequest } from './request.js';
 import { runShadow } from './run.js';
-
-// Time is virtual, but a machine that does much else needs seconds for a plan.
-jest.setTimeout(60_000);
 
 const { nodeClaims, nodes, nodePools, ec2NodeClasses, pods } = kubeResources;
 let stage: Stage;

@@ -41,5 +41,4 @@ test.each([
     expect(gap).toBeGreaterThanOrEqual(0);
     expect(gap).toBeLessThanOrEqual(0.02);
   },
-  120_000,
 );

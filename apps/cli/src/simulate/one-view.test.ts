@@ -322,4 +322,4 @@ test('solver, launcher and simulate see the same nodes in the same cluster', asy
     { numRuns: 300 },
   );
   expect(seen).toBeGreaterThan(0);
-}, 60_000);
+});

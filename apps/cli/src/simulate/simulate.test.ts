@@ -120,7 +120,7 @@ describe('the lower bound', () => {
     expect(tight.bound).toBe('integer-aggregate');
     expect(tight.lowerBound).toBeGreaterThan(quick.lowerBound);
     expect([tight.lowerBound, tight.gap]).toEqual([tight.hourly, 0]);
-  }, 30_000);
+  });
   test('is that of the pods that are placed, so that pods left out do not raise it', async () => {
     const { cost, unschedulable } = resultOf(
       await simulate(
@@ -135,7 +135,7 @@ describe('the lower bound', () => {
       ),
     );
     expect([unschedulable.length, cost.lowerBound <= cost.hourly]).toEqual([1, true]);
-  }, 30_000);
+  });
 });
 
 describe('the charge per node', () => {
@@ -150,7 +150,7 @@ describe('the charge per node', () => {
     expect(cost.lowerBound).toBeLessThanOrEqual(cost.hourly);
     const { out } = await simulate([folder], { ...more, output: 'table' });
     expect(out).toContain('with as few nodes; plans compared at $0.0200/h more for each node');
-  }, 30_000);
+  });
 });
 
 describe('fifty pods without requests', () => {

@@ -35,11 +35,11 @@ describe.each([
     subnets = (
       await cloud.subnets([{ name: 'availability-zone', values: ['us-east-1a', 'us-east-1b'] }])
     ).toSorted((a, b) => compareText(a.zone, b.zone));
-  }, 90_000);
+  });
   afterAll(async () => {
     cloud?.close();
     await account?.stop();
-  }, 30_000);
+  });
 
   /** Where moto cannot be had its half is left out; the reason is printed once by `motoAccount`. */
   const check = (title: string, body: (given: Account) => Promise<void>) =>
@@ -48,7 +48,6 @@ describe.each([
       async () => {
         if (account !== undefined) await body(account);
       },
-      30_000,
     );
 
   const template = (

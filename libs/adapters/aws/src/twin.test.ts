@@ -48,7 +48,7 @@ describe('the AWS adapter when things go wrong', () => {
       imageId: (await cloud.parameter(account.imageParameter)) ?? '',
       securityGroupIds: (await cloud.securityGroups([])).map((group) => group.id),
     });
-  }, 60_000);
+  });
   beforeEach(() => {
     account.twin.gate.resetCounts();
     account.twin.setCapacity({ free: 'unlimited' });

@@ -51,7 +51,7 @@ describe('a node class becomes nodes', () => {
       cloud.spotPrices(),
     ]);
     region = { facts, zones, prices: priceBookOf([...onDemand, ...spot]) };
-  }, 60_000);
+  });
   afterAll(async () => {
     cloud.close();
     await account.stop();
@@ -200,6 +200,5 @@ describe('a node class becomes nodes', () => {
         ['spot', 'default', 1],
       ]);
     },
-    60_000,
   );
 });

@@ -1,10 +1,8 @@
 import type { LinearProgram } from '@dovetail/core-ports';
-import { afterAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 
 import { highsSolver, timeBoxed } from './highs-solver.js';
 
-// Every thread first compiles 3.5 MB of WebAssembly, which takes seconds on a busy machine.
-jest.setTimeout(60_000);
 const solver = highsSolver();
 afterAll(() => solver.close());
 const limits = { timeMsMax: 10_000 };

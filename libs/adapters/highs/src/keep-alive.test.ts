@@ -2,10 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { transformSync } from '@swc/core';
-
-jest.setTimeout(60_000);
 
 /** A thread that answers a program at once; after the second it is busy and takes long to end. */
 const thread = `

@@ -108,8 +108,6 @@ else
         expect(
           await outcome({ natsUrl: guarded.url.replace('127.0.0.1', 'localhost'), ...given }),
         ).toBe(expected),
-      // Under TLS 1.3 a client learns only by waiting that its certificate was missed.
-      20_000,
     );
 
     test.each<[string, (url: string) => Partial<NatsSettings>]>([

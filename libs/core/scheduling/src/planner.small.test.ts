@@ -26,5 +26,4 @@ test.each([1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18, 19, 20])(
     expect(made.priceMicrosPerHour).toBeGreaterThanOrEqual(bound.priceMicrosPerHour);
     expect(made.priceMicrosPerHour / bound.priceMicrosPerHour).toBeLessThanOrEqual(1.02);
   },
-  120_000,
 );

@@ -9,14 +9,20 @@ const seeds = (from: number, count: number): readonly number[] =>
   Array.from({ length: count }, (_, index) => from + index);
 const planned = ({ snapshot, pods, options }: GeneratedWorld): Plan =>
   plan(snapshot, pods, options);
+const plans = new Map<number, Plan>();
+/** The plan of the world of this seed. Each is planned once, and all laws are asked of it. */
+function planOf(seed: number): Plan {
+  const known = plans.get(seed) ?? planned(mixedWorld(seed));
+  plans.set(seed, known);
+  return known;
+}
 
 describe('in every generated world', () => {
-  test.each(seeds(1, 6).map((block) => [block * 50 - 49, block * 50]))(
+  test.each(seeds(1, 5).map((block) => [block * 20 - 19, block * 20]))(
     'the checker finds nothing wrong, and each pod is placed or explained (seeds %i to %i)',
     (from, to) => {
       for (const seed of seeds(from, to - from + 1)) {
-        const world = mixedWorld(seed);
-        const made = planned(world);
+        const [world, made] = [mixedWorld(seed), planOf(seed)];
         expect({
           seed,
           violations: checkPlan(world.snapshot, world.pods, made, world.options),
@@ -27,7 +33,7 @@ describe('in every generated world', () => {
   );
 
   test('of Provisioners, too', () => {
-    for (const seed of seeds(1, 100)) {
+    for (const seed of seeds(1, 40)) {
       const world = legacyWorld(seed);
       const made = planned(world);
       expect({
@@ -36,16 +42,14 @@ describe('in every generated world', () => {
       }).toEqual({ seed, violations: [] });
       expect(made.unplaced.filter((one) => one.reasons.length === 0)).toEqual([]);
       // The types that size nodes never cost a pod its place.
-      const everyType = planned(mixedWorld(seed)).unplaced.length;
+      const everyType = planOf(seed).unplaced.length;
       expect({ seed, fewer: made.unplaced.length > everyType }).toEqual({ seed, fewer: false });
     }
   });
 
   test('equal snapshot, seed and steps give equal bytes', () => {
-    for (const seed of seeds(1000, 60))
-      expect(JSON.stringify(planned(mixedWorld(seed)))).toBe(
-        JSON.stringify(planned(mixedWorld(seed))),
-      );
+    for (const seed of seeds(1, 25))
+      expect(JSON.stringify(planned(mixedWorld(seed)))).toBe(JSON.stringify(planOf(seed)));
   });
 
   test('a plan that the clock ended is planned again from its steps; only reasons know of the time', () => {
@@ -68,7 +72,7 @@ describe('in every generated world', () => {
   });
 
   test('the order in which pods and nodes are told does not show', () => {
-    for (const seed of seeds(2000, 60)) {
+    for (const seed of seeds(26, 25)) {
       const world = mixedWorld(seed);
       const turned = {
         ...world,
@@ -79,12 +83,12 @@ describe('in every generated world', () => {
           daemonSets: [...world.snapshot.daemonSets].reverse(),
         },
       };
-      expect(JSON.stringify(planned(turned))).toBe(JSON.stringify(planned(world)));
+      expect(JSON.stringify(planned(turned))).toBe(JSON.stringify(planOf(seed)));
     }
   });
 
   test('more steps never cost more', () => {
-    for (const seed of seeds(3000, 40)) {
+    for (const seed of seeds(3000, 15)) {
       const world = mixedWorld(seed);
       const [none, many] = [0, 200].map((stepsMax) =>
         planned({ ...world, options: { ...world.options, stepsMax } }),
@@ -95,9 +99,9 @@ describe('in every generated world', () => {
   });
 
   test('no plan costs more than first-fit-decreasing class by class, where that places the same pods', () => {
-    for (const seed of seeds(4000, 100)) {
+    for (const seed of seeds(1, 100)) {
       const { snapshot, pods, options } = mixedWorld(seed);
-      const made = plan(snapshot, pods, options);
+      const made = planOf(seed);
       const { engine, left } = buildInSequence(worldOf(snapshot, pods, options));
       const placed = left.reduce((sum, count) => sum + count, 0);
       if (placed === made.unplaced.length)
@@ -117,7 +121,7 @@ test('a pod that is asked for twice is planned once', () => {
 });
 
 test('a budget that is over at once still places everything that can be placed', () => {
-  for (const seed of seeds(6000, 40)) {
+  for (const seed of seeds(6000, 15)) {
     const world = mixedWorld(seed);
     const unhurried = planned({ ...world, options: { ...world.options, stepsMax: 0 } });
     const hurried = planned({

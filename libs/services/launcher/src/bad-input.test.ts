@@ -1,12 +1,9 @@
 import { type KubeObject } from '@dovetail/core-ports';
 import { conditionOf, conditionsIn } from '@dovetail/service-kit';
 import { nodeClassObject, nodePoolObject } from '@dovetail/sim-stage';
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 
 import { claims, ec2NodeClasses, nodePools, open, pending, ready, self } from './testing/faults.js';
-
-// Time is virtual, but a machine that does much else needs seconds for a virtual hour.
-jest.setTimeout(60_000);
 
 describe('bad input', () => {
   test('a pool whose class does not exist is not ready and says what would help', async () => {

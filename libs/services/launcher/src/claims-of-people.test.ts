@@ -1,11 +1,9 @@
 import { kubeResources } from '@dovetail/core-ports';
 import { conditionsIn, isTrue } from '@dovetail/service-kit';
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 
 import { type LauncherStage, launcherStage } from './testing/launcher-stage.js';
 
-// Time is virtual, but a machine that does much else needs seconds for a virtual hour.
-jest.setTimeout(60_000);
 let self: LauncherStage;
 afterEach(() => {
   self.end();

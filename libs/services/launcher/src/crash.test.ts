@@ -87,7 +87,7 @@ describe('a launcher that dies', () => {
     );
     expect((await settled(self)).instances).toHaveLength(2);
     self.end();
-  }, 30_000);
+  });
 
   test.each(['before', 'after'] as const)(
     '%s any effect leaves no pod stranded, no instance doubled and no claim without an instance',
@@ -96,6 +96,5 @@ describe('a launcher that dies', () => {
       for (let at = 1; at <= effects; at += 1) faults.push(await faultsOf({ at, when }));
       expect(faults.filter((fault) => fault !== '')).toEqual([]);
     },
-    280_000,
   );
 });

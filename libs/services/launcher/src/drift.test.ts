@@ -2,12 +2,10 @@ import { karpenterClassHash, karpenterPoolHash } from '@dovetail/core-api';
 import { type KubeObject, kubeResources, type ObjectRef } from '@dovetail/core-ports';
 import { conditionOf, conditionsIn } from '@dovetail/service-kit';
 import { podObject } from '@dovetail/sim-stage';
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 
 import { type LauncherStage, launcherStage } from './testing/launcher-stage.js';
 
-// Time is virtual, but a machine that does much else needs seconds for a virtual hour.
-jest.setTimeout(60_000);
 let self: LauncherStage;
 afterEach(() => {
   self.end();

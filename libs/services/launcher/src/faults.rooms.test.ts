@@ -1,12 +1,9 @@
 import { annotations, parsePromise } from '@dovetail/core-api';
 import { type KubeObject } from '@dovetail/core-ports';
 import { podObject } from '@dovetail/sim-stage';
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 
 import { nodes, pods, ready, running, self } from './testing/faults.js';
-
-// Time is virtual, but a machine that does much else needs seconds for a virtual hour.
-jest.setTimeout(60_000);
 
 describe('room on nodes that exist', () => {
   async function withNode(): Promise<KubeObject> {

@@ -3,7 +3,7 @@ import { instanceIdOf } from '@dovetail/core-cluster';
 import { type KubeObject, kubeResources } from '@dovetail/core-ports';
 import { conditionOf } from '@dovetail/service-kit';
 import { podObject } from '@dovetail/sim-stage';
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 
 import {
   alive,
@@ -19,9 +19,6 @@ import {
   self,
 } from './testing/faults.js';
 import { kubeWith } from './testing/launcher-stage.js';
-
-// Time is virtual, but a machine that does much else needs seconds for a virtual hour.
-jest.setTimeout(60_000);
 
 describe('capacity', () => {
   test('a type without capacity is passed over by the fleet, and avoided for three minutes', async () => {

@@ -1,7 +1,7 @@
 import type { Condition } from '@dovetail/core-api';
 import { kubeResources } from '@dovetail/core-ports';
 import { conditionOf, conditionsIn } from '@dovetail/service-kit';
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 
 import {
   claims,
@@ -13,9 +13,6 @@ import {
   running,
   self,
 } from './testing/faults.js';
-
-// Time is virtual, but a machine that does much else needs seconds for a virtual hour.
-jest.setTimeout(60_000);
 
 const { nodePools } = kubeResources;
 type PoolStatus = {

@@ -2,13 +2,10 @@ import { type KubeObject, kubeResources } from '@dovetail/core-ports';
 import type { BinOption } from '@dovetail/core-scheduling';
 import { conditionOf } from '@dovetail/service-kit';
 import { nodeClassObject, nodePoolObject, podObject } from '@dovetail/sim-stage';
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 
 import { claimFrom } from './cluster/readings.js';
 import { type LauncherStage, launcherStage } from './testing/launcher-stage.js';
-
-// Time is virtual, but a machine that does much else needs seconds for a virtual hour.
-jest.setTimeout(60_000);
 
 let self: LauncherStage;
 

@@ -157,7 +157,7 @@ describe('verdicts', () => {
     await stage.kube.delete({ resource: kubeResources.nodeClaims, name: claim.metadata.name });
     await stage.advance(100);
     expect(stage.batches.map((batch) => batch.podUids)).toEqual([[uid], [uid]]);
-  }, 30_000);
+  });
 
   test('a promise in place of another node ends with that node', async () => {
     await ready();
@@ -219,5 +219,5 @@ describe('verdicts', () => {
     for (const uid of uids) await stage.verdict(uid, 'unplaced', { planId: 'plan-2' });
     await stage.advance(11_000);
     expect(stage.batches).toHaveLength(3);
-  }, 20_000);
+  });
 });

@@ -300,5 +300,5 @@ describe.each(stories)('$name', (story) => {
       }
     }
     expect(wrong).toEqual([]);
-  }, 180_000);
+  });
 });

@@ -171,7 +171,7 @@ describe('an interruption', () => {
     for (const { instanceId } of made) cluster.twin.interrupt(instanceId);
     await cluster.pass(2);
     expect(names.filter(tainted)).toEqual(names);
-  }, 60_000);
+  });
 
   test.each([
     // There is no time to wait: a solver is asked for the pods as they are drained.

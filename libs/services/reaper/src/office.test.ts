@@ -63,4 +63,4 @@ test('a leader that lost its Lease writes nothing more, between any two writes',
   const all = await writesOf(Infinity);
   expect(all).toBeGreaterThan(20);
   for (let last = 1; last <= all; last += 1) expect(await writesOf(last)).toBe(last);
-}, 120_000);
+});

@@ -97,7 +97,7 @@ describe('Spot notices of many nodes at once', () => {
     notify();
     expect(await cluster.pass(60, gone('claim-n15'))).toBe(true);
     expect(made.requests.filter((one) => one.withoutNodes.includes('n10')).length).toBeLessThan(5);
-  }, 30_000);
+  });
 });
 
 test('a node tells its own share of a joint plan without a place', async () => {

@@ -154,5 +154,5 @@ describe('room that is there', () => {
       stats: { instanceTypes: 3_000 },
     });
     expect(stage.planOf(0).newNodes[0]?.options[0]?.instanceType).toBe('t0.large');
-  }, 20_000);
+  });
 });

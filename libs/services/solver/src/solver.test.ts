@@ -207,7 +207,7 @@ describe('a batch', () => {
     dies.abort();
     await stage.advance(10_000);
     expect(stage.plans.map((plan) => plan.solver)).toEqual(['slow', 'quick']);
-  }, 20_000);
+  });
 
   test('is planned by one of several solvers, and by any of them alike', async () => {
     await stage.basics();

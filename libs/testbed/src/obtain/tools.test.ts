@@ -12,7 +12,7 @@ test('kubectl and helm run and say their versions', async () => {
   ] as const) {
     if (!leftOut(name, program)) expect(program.version).toMatch(/^\d+\.\d+\.\d+$/);
   }
-}, 30_000);
+});
 
 test('moto answers an EC2 call', async () => {
   const program = await forTests(obtainMoto);
@@ -29,4 +29,4 @@ test('moto answers an EC2 call', async () => {
     await moto.stop();
   }
   expect(isAlive(moto.pid)).toBe(false);
-}, 90_000);
+});

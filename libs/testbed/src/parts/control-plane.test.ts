@@ -107,7 +107,7 @@ test('a namespace is kept over a restart, a deployment gets its pods bound, and 
     await cluster.stop();
   }
   expect(Object.values(cluster.parts).filter(({ pid }) => isAlive(pid))).toEqual([]);
-}, 120_000);
+});
 
 test('a service account has the rights its role gives it and no more', async () => {
   if (leftOut('rights on the real control plane', programs)) return;
@@ -130,4 +130,4 @@ test('a service account has the rights its role gives it and no more', async () 
   } finally {
     await cluster.stop();
   }
-}, 120_000);
+});

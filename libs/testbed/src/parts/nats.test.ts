@@ -45,7 +45,7 @@ test('a server keeps its streams over kill -9 and a restart on the same port, an
     await nats.stop();
   }
   expect(isAlive(nats.pid)).toBe(false);
-}, 60_000);
+});
 
 test('a server named by NATS_SERVER that does not run is not replaced by another one', async () => {
   process.env['NATS_SERVER'] = join(dir, 'no-such-server');

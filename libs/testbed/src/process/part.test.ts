@@ -88,7 +88,7 @@ test('parts die with their parent, SIGKILL included', async () => {
     what: 'the part and its child to die',
     deadlineMs: 5_000,
   });
-}, 20_000);
+});
 
 test('freePort gives a port that can be listened on, and never the same one twice', async () => {
   const ports = await Promise.all(Array.from({ length: 20 }, () => freePort()));

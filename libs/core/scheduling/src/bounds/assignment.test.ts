@@ -1,7 +1,7 @@
 import { highsSolver } from '@dovetail/adapter-highs';
 import type { Pod } from '@dovetail/core-kube-model';
 import type { LinearProgram, LpSolution, LpSolver } from '@dovetail/core-ports';
-import { afterAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 
 import { plan } from '../index.js';
@@ -14,9 +14,6 @@ import { AssignmentProgram, type NodeRange } from './assignment.js';
 import { problemOf } from './problem.js';
 
 fc.configureGlobal({ seed: 1 });
-// The solver's thread compiles its WebAssembly first, which a busy machine takes seconds for.
-jest.setTimeout(60_000);
-
 const lp = highsSolver();
 afterAll(() => lp.close());
 const limits = { timeMsMax: 10_000 };

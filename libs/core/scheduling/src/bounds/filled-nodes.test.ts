@@ -156,6 +156,5 @@ describe('the bound by filled nodes', () => {
         });
       }
     },
-    60_000,
   );
 });

@@ -47,4 +47,4 @@ test('no plan of generated worlds with pods without requests costs less than its
       least: true,
     });
   }
-}, 120_000);
+});

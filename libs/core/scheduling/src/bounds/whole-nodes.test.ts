@@ -195,7 +195,7 @@ describe('the price of whole nodes', () => {
       expect({ seed, above: bound > least }).toEqual({ seed, above: false });
       expect({ seed, bound }).toEqual({ seed, bound: least });
     }
-  }, 120_000);
+  });
 
   test('is never above the price of a plan, in mixed worlds with nodes and pools', async () => {
     let said = 0;
@@ -212,7 +212,7 @@ describe('the price of whole nodes', () => {
       }
     }
     expect(said).toBeGreaterThan(10);
-  }, 120_000);
+  });
 
   test('is left unsaid for more than a hundred pods', async () => {
     const pods = Array.from({ length: 101 }, (_, index) =>

@@ -1,11 +1,9 @@
 import { type KubeObject, kubeResources } from '@dovetail/core-ports';
 import { podObject, Workloads } from '@dovetail/sim-stage';
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 
 import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';
 
-// Time is virtual, but a machine that does much else needs seconds for a virtual hour.
-jest.setTimeout(120_000);
 let self: LauncherStage;
 afterEach(() => {
   self.end();

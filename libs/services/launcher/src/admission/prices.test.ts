@@ -3,12 +3,10 @@ import { at } from '@dovetail/core-invariant';
 import { kubeResources } from '@dovetail/core-ports';
 import type { BinOption } from '@dovetail/core-scheduling';
 import { nodeClassObject, nodePoolObject, podObject } from '@dovetail/sim-stage';
-import { afterEach, expect, jest, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 
 import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';
 
-// Time is virtual, but a machine that does much else needs seconds for a virtual hour.
-jest.setTimeout(60_000);
 let self: LauncherStage;
 afterEach(() => {
   self.end();

@@ -1,13 +1,11 @@
 import { kubeResources } from '@dovetail/core-ports';
 import type { PlanOptions } from '@dovetail/core-scheduling';
 import { nodeClassObject, nodePoolObject, podObject } from '@dovetail/sim-stage';
-import { afterEach, expect, jest, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 
 import type { LauncherConfig } from '../config.js';
 import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';
 
-// Time is virtual, but a machine that does much else needs seconds for a virtual hour.
-jest.setTimeout(60_000);
 let self: LauncherStage;
 afterEach(() => {
   self.end();

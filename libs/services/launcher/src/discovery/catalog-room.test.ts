@@ -1,12 +1,10 @@
 import { catalogEventOf, streamName, subjects } from '@dovetail/contracts';
 import { kubeResources } from '@dovetail/core-ports';
 import { clusterName } from '@dovetail/sim-stage';
-import { afterEach, expect, jest, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 
 import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';
 
-// Time is virtual, but a machine that does much else needs seconds for a virtual hour.
-jest.setTimeout(60_000);
 let self: LauncherStage;
 afterEach(() => {
   self.end();

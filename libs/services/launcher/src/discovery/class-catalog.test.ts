@@ -3,13 +3,11 @@ import type { Resources } from '@dovetail/core-kube-model';
 import { kubeResources } from '@dovetail/core-ports';
 import type { Machine } from '@dovetail/sim-cloud';
 import { podObject } from '@dovetail/sim-stage';
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
 import { defaultLauncherConfig } from '../config.js';
 import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';
 
-// Time is virtual, but a machine that does much else needs seconds for a virtual hour.
-jest.setTimeout(60_000);
 let self: LauncherStage;
 beforeEach(async () => {
   self = await launcherStage();

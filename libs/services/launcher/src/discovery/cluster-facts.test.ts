@@ -1,7 +1,7 @@
 import { type Cloud, CloudError, kubeResources } from '@dovetail/core-ports';
 import type { Machine } from '@dovetail/sim-cloud';
 import { podObject } from '@dovetail/sim-stage';
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 
 import type { LauncherConfig } from '../config.js';
 import {
@@ -10,8 +10,6 @@ import {
   type RunningLauncher,
 } from '../testing/launcher-stage.js';
 
-// Time is virtual, but a machine that does much else needs seconds for a virtual hour.
-jest.setTimeout(60_000);
 let self: LauncherStage;
 let asked = 0;
 afterEach(() => {

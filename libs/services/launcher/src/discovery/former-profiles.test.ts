@@ -3,14 +3,11 @@ import { claimValue, nodeClassValue } from '@dovetail/core-api/testing';
 import { Cluster } from '@dovetail/core-cluster';
 import { CloudError, type Instance, kubeResources } from '@dovetail/core-ports';
 import { hash } from '@dovetail/sim-stage';
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 
 import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';
 import { FormerProfiles } from './former-profiles.js';
 import { profileNameOf, profilePathOf } from './profile-name.js';
-
-// Time is virtual, but a machine that does much else needs seconds for a virtual hour.
-jest.setTimeout(60_000);
 
 const minute = 60_000;
 const place = { region: 'us-east-1', cluster: { identity: { name: 'lab', uid: 'lab-uid' } } };

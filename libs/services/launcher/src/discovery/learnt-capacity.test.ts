@@ -2,7 +2,7 @@ import { classKey } from '@dovetail/core-cluster';
 import { resourcesOf } from '@dovetail/core-kube-model';
 import { type KubeObject, kubeResources } from '@dovetail/core-ports';
 import { podObject } from '@dovetail/sim-stage';
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 
 import {
   type LauncherStage,
@@ -10,8 +10,6 @@ import {
   type RunningLauncher,
 } from '../testing/launcher-stage.js';
 
-// Time is virtual, but a machine that does much else needs seconds for a virtual hour.
-jest.setTimeout(60_000);
 let self: LauncherStage;
 let first: RunningLauncher;
 afterEach(() => {

@@ -2,14 +2,12 @@ import { classKey } from '@dovetail/core-cluster';
 import type { Offering, PriceQuote } from '@dovetail/core-ec2-model';
 import { type Cloud, CloudError, kubeResources } from '@dovetail/core-ports';
 import { hash, podObject } from '@dovetail/sim-stage';
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 
 import type { LauncherConfig } from '../config.js';
 import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';
 import { RegionPrices } from './region-prices.js';
 
-// Time is virtual, but a machine that does much else needs seconds for a virtual hour.
-jest.setTimeout(60_000);
 let self: LauncherStage;
 let asked = 0;
 afterEach(() => {

@@ -1,13 +1,11 @@
 import { instanceIdOf } from '@dovetail/core-cluster';
 import { kubeResources } from '@dovetail/core-ports';
 import { Mortal, podObject } from '@dovetail/sim-stage';
-import { afterEach, expect, jest, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 
 import { claimFrom } from '../cluster/readings.js';
 import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';
 
-// Time is virtual, but a machine that does much else needs seconds for a virtual hour.
-jest.setTimeout(60_000);
 let self: LauncherStage;
 afterEach(() => {
   self.end();

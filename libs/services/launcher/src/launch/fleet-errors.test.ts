@@ -2,13 +2,11 @@ import type { FleetOutcome } from '@dovetail/core-ec2-model';
 import { kubeResources } from '@dovetail/core-ports';
 import { conditionOf } from '@dovetail/service-kit';
 import { podObject } from '@dovetail/sim-stage';
-import { afterEach, expect, jest, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 
 import { claimFrom } from '../cluster/readings.js';
 import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';
 
-// Time is virtual, but a machine that does much else needs seconds for it.
-jest.setTimeout(60_000);
 let self: LauncherStage;
 afterEach(() => {
   self.end();

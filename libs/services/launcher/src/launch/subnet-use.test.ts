@@ -1,13 +1,10 @@
 import type { FleetRequest, Subnet } from '@dovetail/core-ec2-model';
 import { kubeResources } from '@dovetail/core-ports';
 import { podObject } from '@dovetail/sim-stage';
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 
 import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';
 import { SubnetUse } from './subnet-use.js';
-
-// Time is virtual, but a machine that does much else needs seconds for a virtual hour.
-jest.setTimeout(60_000);
 
 describe('the free addresses of subnets', () => {
   const subnets = (): readonly Subnet[] =>

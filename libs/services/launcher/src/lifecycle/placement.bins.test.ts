@@ -1,7 +1,7 @@
 import { annotations, parsePromise } from '@dovetail/core-api';
 import { type KubeObject } from '@dovetail/core-ports';
 import { podObject } from '@dovetail/sim-stage';
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 
 import {
   daemonSets,
@@ -16,9 +16,6 @@ import {
   pods,
   self,
 } from '../testing/placing.js';
-
-// Time is virtual, but a machine that does much else needs seconds for a virtual hour.
-jest.setTimeout(60_000);
 
 describe('a bin that no longer holds', () => {
   test('what still fits is bound, and what does not is promised nothing any more, so that it is planned again', async () => {

@@ -1,7 +1,7 @@
 import { annotations, parsePromise, renderPromise } from '@dovetail/core-api';
 import { type KubeApi, KubeError } from '@dovetail/core-ports';
 import { nodeClassObject, nodePoolObject, podObject } from '@dovetail/sim-stage';
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 
 import { defaultLauncherConfig } from '../config.js';
 import { kubeWith } from '../testing/launcher-stage.js';
@@ -19,9 +19,6 @@ import {
   pods,
   self,
 } from '../testing/placing.js';
-
-// Time is virtual, but a machine that does much else needs seconds for a virtual hour.
-jest.setTimeout(60_000);
 
 // No scheduler runs on these stages: what is bound was bound by the launcher.
 describe("pods whose place is the scheduler's to choose are left to it, and their neighbours are bound", () => {

@@ -328,5 +328,5 @@ describe('controllers, scheduler and kubelets together', () => {
     await all;
     expect(changes).toMatchObject({ created: 1000, bound: 1000 });
     expect(changes.status).toBeLessThanOrEqual(1000);
-  }, 30_000);
+  });
 });
