@@ -17,13 +17,10 @@ async function hasPeer(): Promise<boolean> {
 
 test.each<[string, number, string]>([
   ['shares a node against a preferred hostname spread', 70005, 'Karpenter meets fewer preferences'],
-])(
-  'the reason is known where Karpenter %s',
-  async (_, seed, reason) => {
-    if (!(await hasPeer())) return;
-    expect((await differencesIn([seed])).map((one) => one.reason)).toEqual([reason]);
-  },
-);
+])('the reason is known where Karpenter %s', async (_, seed, reason) => {
+  if (!(await hasPeer())) return;
+  expect((await differencesIn([seed])).map((one) => one.reason)).toEqual([reason]);
+});
 
 test('no fewer pods are placed where Karpenter refuses one that has room', async () => {
   if (!(await hasPeer())) return;

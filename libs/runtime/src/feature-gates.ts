@@ -11,7 +11,10 @@ export type FeatureGates = {
 };
 
 /** The gates that were given: those that are built, and the names of others that are to be on. */
-export type GivenGates = { readonly gates: FeatureGates; readonly withoutEffect: readonly string[] };
+export type GivenGates = {
+  readonly gates: FeatureGates;
+  readonly withoutEffect: readonly string[];
+};
 
 /** Karpenter's name of each gate that is built here. */
 const built: Readonly<Record<string, keyof FeatureGates>> = {

@@ -61,7 +61,12 @@ function stage() {
     });
     const monotonicMs = (): number => clock.nowMs() + link.aheadMs;
     const own = { ...clock, nowMs: () => monotonicMs() + link.steppedMs };
-    const leadership = leaseLeadership({ ...options(identity), kube: cut, clock: own, monotonicMs });
+    const leadership = leaseLeadership({
+      ...options(identity),
+      kube: cut,
+      clock: own,
+      monotonicMs,
+    });
     const epochs: Epoch[] = [];
     const ended = leadership.run(stop, async (epoch) => {
       epochs.push(epoch);

@@ -5,7 +5,10 @@ import { folderOf, pod, pool, resultOf, simulate } from './testing/simulating.js
 const foreign = (name: string): string =>
   pool()
     .replace('name: default}\nspec', `name: ${name}}\nspec`)
-    .replace('{group: karpenter.kwok.sh, kind: KWOKNodeClass', '{group: eks.amazonaws.com, kind: NodeClass');
+    .replace(
+      '{group: karpenter.kwok.sh, kind: KWOKNodeClass',
+      '{group: eks.amazonaws.com, kind: NodeClass',
+    );
 const ours = pool().replace(
   '{group: karpenter.kwok.sh, kind: KWOKNodeClass',
   '{group: karpenter.k8s.aws, kind: EC2NodeClass',

@@ -43,12 +43,9 @@ describe.each([
 
   /** Where moto cannot be had its half is left out; the reason is printed once by `motoAccount`. */
   const check = (title: string, body: (given: Account) => Promise<void>) =>
-    test(
-      title,
-      async () => {
-        if (account !== undefined) await body(account);
-      },
-    );
+    test(title, async () => {
+      if (account !== undefined) await body(account);
+    });
 
   const template = (
     imageId: string,

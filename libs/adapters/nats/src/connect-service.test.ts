@@ -102,12 +102,10 @@ else
       ['its authority and no certificate', { natsCa: file('ca.crt') }, 'unreachable'],
       ['the authority of a stranger', { natsCa: file('stranger.crt'), ...own }, 'unreachable'],
       ['no authority, so that of the system', own, 'unreachable'],
-    ])(
-      'answers a client with %s: %j',
-      async (_what, given, expected) =>
-        expect(
-          await outcome({ natsUrl: guarded.url.replace('127.0.0.1', 'localhost'), ...given }),
-        ).toBe(expected),
+    ])('answers a client with %s: %j', async (_what, given, expected) =>
+      expect(
+        await outcome({ natsUrl: guarded.url.replace('127.0.0.1', 'localhost'), ...given }),
+      ).toBe(expected),
     );
 
     test.each<[string, (url: string) => Partial<NatsSettings>]>([

@@ -3,7 +3,9 @@ import { describe, expect, test } from '@jest/globals';
 import { anotherProviderOf, isFromOurClass } from './another-provider.js';
 
 const ref = (group: unknown, kind: unknown): object => ({ group, kind, name: 'default' });
-const pool = (nodeClassRef: unknown): object => ({ spec: { template: { spec: { nodeClassRef } } } });
+const pool = (nodeClassRef: unknown): object => ({
+  spec: { template: { spec: { nodeClassRef } } },
+});
 const claim = (nodeClassRef: unknown): object => ({ spec: { nodeClassRef } });
 
 describe.each([
@@ -11,9 +13,21 @@ describe.each([
   ['a NodeClaim', claim],
 ])('%s', (_what, objectOf) => {
   test.each([
-    ['of EKS Auto Mode is of another provider', ref('eks.amazonaws.com', 'NodeClass'), 'eks.amazonaws.com NodeClass'],
-    ['of our kind in another group is, too', ref('other.example.com', 'EC2NodeClass'), 'other.example.com EC2NodeClass'],
-    ['of another kind in our group is, too', ref('karpenter.k8s.aws', 'NodeClass'), 'karpenter.k8s.aws NodeClass'],
+    [
+      'of EKS Auto Mode is of another provider',
+      ref('eks.amazonaws.com', 'NodeClass'),
+      'eks.amazonaws.com NodeClass',
+    ],
+    [
+      'of our kind in another group is, too',
+      ref('other.example.com', 'EC2NodeClass'),
+      'other.example.com EC2NodeClass',
+    ],
+    [
+      'of another kind in our group is, too',
+      ref('karpenter.k8s.aws', 'NodeClass'),
+      'karpenter.k8s.aws NodeClass',
+    ],
     ['of an EC2NodeClass is ours', ref('karpenter.k8s.aws', 'EC2NodeClass'), undefined],
     ['of an AWSNodeTemplate is ours', ref('karpenter.k8s.aws', 'AWSNodeTemplate'), undefined],
     ['without a group is a mistake of ours', ref(undefined, 'EC2NodeClass'), undefined],

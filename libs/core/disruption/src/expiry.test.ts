@@ -14,7 +14,8 @@ test.each([
   ['due at its time', 3_600_000, 'due'],
 ] as const)('a claim expires %s', (_what, expireAfterMs, kind) =>
   expect(
-    expiryOf({ claim: claim('c1', expireAfterMs === undefined ? {} : { expireAfterMs }) }, nowMs).kind,
+    expiryOf({ claim: claim('c1', expireAfterMs === undefined ? {} : { expireAfterMs }) }, nowMs)
+      .kind,
   ).toBe(kind),
 );
 
@@ -26,10 +27,30 @@ const provisioner = (expireAfterMs?: number): Pool =>
 const aged = { createdMs: nowMs - 3_600_000 };
 
 test.each([
-  ['a TTL that a Provisioner gets later counts for the nodes that it has', {}, provisioner(1_800_000), 'due'],
-  ['a TTL that is raised later, too', { expireAfterMs: 1_800_000 }, provisioner(7_200_000), 'later'],
-  ['a TTL that is taken away later counts no more', { expireAfterMs: 1_800_000 }, provisioner(), 'never'],
-  ['a NodePool that gets another lifetime moves no expiry', { expireAfterMs: 7_200_000 }, pool({ expireAfterMs: 1_800_000 }), 'later'],
+  [
+    'a TTL that a Provisioner gets later counts for the nodes that it has',
+    {},
+    provisioner(1_800_000),
+    'due',
+  ],
+  [
+    'a TTL that is raised later, too',
+    { expireAfterMs: 1_800_000 },
+    provisioner(7_200_000),
+    'later',
+  ],
+  [
+    'a TTL that is taken away later counts no more',
+    { expireAfterMs: 1_800_000 },
+    provisioner(),
+    'never',
+  ],
+  [
+    'a NodePool that gets another lifetime moves no expiry',
+    { expireAfterMs: 7_200_000 },
+    pool({ expireAfterMs: 1_800_000 }),
+    'later',
+  ],
 ] as const)('%s', (_what, more, of, kind) =>
   expect(expiryOf({ claim: claim('c1', { ...aged, ...more }), pool: of }, nowMs).kind).toBe(kind),
 );

@@ -162,29 +162,26 @@ describe('no plan beats a bound', () => {
   test.each([
     [1, 30],
     [31, 60],
-  ])(
-    'in generated worlds (seeds %i to %i)',
-    async (from, to) => {
-      for (let seed = from; seed <= to; seed += 1) {
-        const { snapshot, pods, options } = mixedWorld(seed);
-        const made = plan(snapshot, pods, options);
-        const left = new Set(made.unplaced.map((one) => one.podUid));
-        const bounds = await boundsOf(
-          snapshot,
-          pods.filter((pod) => !left.has(pod.uid)),
-          options,
-          lp,
-          limits,
-        );
-        for (const [kind, bound] of Object.entries(bounds))
-          expect({ seed, kind, beaten: made.priceMicrosPerHour < bound }).toEqual({
-            seed,
-            kind,
-            beaten: false,
-          });
-      }
-    },
-  );
+  ])('in generated worlds (seeds %i to %i)', async (from, to) => {
+    for (let seed = from; seed <= to; seed += 1) {
+      const { snapshot, pods, options } = mixedWorld(seed);
+      const made = plan(snapshot, pods, options);
+      const left = new Set(made.unplaced.map((one) => one.podUid));
+      const bounds = await boundsOf(
+        snapshot,
+        pods.filter((pod) => !left.has(pod.uid)),
+        options,
+        lp,
+        limits,
+      );
+      for (const [kind, bound] of Object.entries(bounds))
+        expect({ seed, kind, beaten: made.priceMicrosPerHour < bound }).toEqual({
+          seed,
+          kind,
+          beaten: false,
+        });
+    }
+  });
 
   test.each(['balanced', 'strict'] as const)(
     'not even the best of all plans of a few pods, with %s hostname spread',
