@@ -29,7 +29,7 @@ function writeTime(nowMs: number): string {
   return new Date(nowMs).toISOString().replace('Z', `${String(writes).padStart(3, '0')}Z`);
 }
 
-/** The Lease as a holder writes it; an empty holder gives it up. Each has a renewTime of its own. */
+/** The Lease as a holder writes it; an empty holder gives it up. Each has its own renewTime. */
 export function leaseObject(
   options: LeaseContent,
   annotations: Readonly<Record<string, string>>,

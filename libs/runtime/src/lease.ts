@@ -200,8 +200,8 @@ class HeldEpoch {
   }
 
   /**
-   * Leads until the lease is lost, or until `stop`. Rejects if the work fails: the process is to end
-   * then, since it would take the lease again at once and fail again, alive to every probe.
+   * Leads until the lease is lost, or until `stop`. Rejects if the work fails: the process is to
+   * end then, since it would take the lease again at once and fail again, alive to every probe.
    */
   async serve(stop: StopSignal, onLead: (epoch: Epoch) => Promise<void>): Promise<void> {
     const end = (): void => this.abort.abort();

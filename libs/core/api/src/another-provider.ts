@@ -22,7 +22,7 @@ function classRefIn(raw: unknown): unknown {
 /**
  * The class of another provider that a NodePool or NodeClaim names, as `group kind`, or undefined
  * if it is ours. Several providers share these two kinds in one cluster, for example EKS Auto Mode.
- * Each leaves the others' objects alone, also while they are being deleted (Karpenter's `IsManaged`).
+ * Each leaves the objects of others alone, also while they are deleted (Karpenter's `IsManaged`).
  * An object without a whole reference is a mistake and not another provider's.
  */
 export function anotherProviderOf(raw: unknown): string | undefined {
