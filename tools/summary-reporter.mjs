@@ -1,44 +1,60 @@
-// Prints a line for each failure, and the line that tools/test.ts adds up over all projects. With TEST_RESULTS, appends each
-// test's outcome to that file, and with TEST_TIMES the time of each file, a line of JSON each.
+// Prints a line for each failure, and the line that tools/test.ts adds up over all stages. With
+// TEST_RESULTS, appends each test's outcome to that file, and with TEST_TIMES the time of each file,
+// a line of JSON each.
 import { appendFileSync } from 'node:fs';
-import { relative } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 
+const tell = (line) => process.stdout.write(`${line}\n`);
+const testsOf = (module) => [...module.children.allTests()];
+
 export default class SummaryReporter {
-  onTestResult(_test, { testResults, testFilePath, perfStats }) {
-    appendTime(relative(process.cwd(), testFilePath), perfStats.end - perfStats.start);
-    const file = process.env.TEST_RESULTS ?? '';
-    if (file === '') return;
-    const lines = testResults.map(({ ancestorTitles, title, status, duration }) =>
-      JSON.stringify({ suite: ancestorTitles.join(' '), title, status, durationMs: duration ?? 0 }),
-    );
-    if (lines.length > 0) appendFileSync(file, `${lines.join('\n')}\n`);
+  onTestModuleEnd(module) {
+    append('TEST_TIMES', [{ file: module.relativeModuleId, tookMs: module.diagnostic().duration }]);
+    append('TEST_RESULTS', testsOf(module).map(outcomeOf));
   }
 
-  onRunComplete(_contexts, results) {
-    for (const file of results.testResults)
-      for (const line of failuresOf(file)) process.stdout.write(`${line}\n`);
-    const skipped = results.numPendingTests > 0 ? `, ${results.numPendingTests} skipped` : '';
-    process.stdout.write(
-      `${results.numPassedTests} passed, ${results.numFailedTests + results.numRuntimeErrorTestSuites} failed${skipped}\n`,
-    );
+  onTestRunEnd(modules, unhandledErrors) {
+    const tests = modules.flatMap(testsOf);
+    const count = (state) => tests.filter((test) => test.result().state === state).length;
+    const lines = [
+      ...modules.flatMap(failuresOf),
+      ...unhandledErrors.map((error) => told('outside of a test', error)),
+    ];
+    lines.forEach(tell);
+    const broken = lines.length - count('failed');
+    const skipped = count('skipped') > 0 ? `, ${count('skipped')} skipped` : '';
+    tell(`${count('passed')} passed, ${count('failed') + broken} failed${skipped}`);
   }
 }
 
-function appendTime(file, tookMs) {
-  const to = process.env.TEST_TIMES ?? '';
-  if (to !== '') appendFileSync(to, `${JSON.stringify({ file, tookMs })}\n`);
+function append(variable, rows) {
+  const file = process.env[variable] ?? '';
+  if (file === '' || rows.length === 0) return;
+  appendFileSync(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
 }
 
-/** A line for each failed test of one file, or for a file that did not run at all. */
-function failuresOf({ testFilePath, testResults, testExecError }) {
-  const path = relative(process.cwd(), testFilePath);
-  const told = (text) =>
-    stripVTControlCharacters(String(text)).replaceAll(/\s+/g, ' ').slice(0, 400);
-  if (testExecError) return [`FAILED: ${path}: ${told(testExecError.message)}`];
-  return testResults
-    .filter(({ status }) => status === 'failed')
-    .map(({ fullName, failureMessages }) =>
-      told(`FAILED: ${path} › ${fullName}: ${failureMessages[0] ?? ''}`),
-    );
+function outcomeOf(test) {
+  const suites = [];
+  for (let at = test.parent; at.type === 'suite'; at = at.parent) suites.unshift(at.name);
+  return {
+    suite: suites.join(' '),
+    title: test.name,
+    status: test.result().state,
+    durationMs: test.diagnostic()?.duration ?? 0,
+  };
 }
+
+const told = (where, error) =>
+  stripVTControlCharacters(`FAILED: ${where}: ${error?.stack ?? error?.message ?? String(error)}`)
+    .replaceAll(/\s+/g, ' ')
+    .slice(0, 400);
+
+/** A line for each failed test of one file, and for what failed around them. */
+const failuresOf = (module) => [
+  ...module.errors().map((error) => told(module.relativeModuleId, error)),
+  ...testsOf(module)
+    .filter((test) => test.result().state === 'failed')
+    .map((test) =>
+      told(`${module.relativeModuleId} › ${test.fullName}`, test.result().errors?.[0]),
+    ),
+];

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { buildPeer } from '../planner/peer.js';
 import { differencesIn } from './run.js';

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 /** A bundle stands in dist, so a path from a source file's own folder leads nowhere there. */
 const dist = join(import.meta.dirname, '..', '..', 'dist');

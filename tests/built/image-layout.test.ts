@@ -19,7 +19,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 
 import { waitFor } from '@dovetail/testbed';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from 'vitest';
 
 /**
  * Assembles the image without a container engine, unpacks it, and runs every service from there, as

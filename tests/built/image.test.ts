@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 
 import { trackedFiles } from '@dovetail/tools/workspace';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from 'vitest';
 
 /**
  * Tests the image without a container engine: the files that the Dockerfile copies into the last

@@ -14,7 +14,7 @@ import { connectNats } from '@dovetail/adapter-nats';
 import { type Decision, publishDecision, streamSpecs } from '@dovetail/contracts';
 import { systemClock, systemHash } from '@dovetail/runtime';
 import { isUnavailable, obtainNatsServer, startNats } from '@dovetail/testbed';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from 'vitest';
 
 /**
  * Tests the packages as a stranger gets them: packed, and installed in an empty folder with nothing

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { manifestAt } from '@dovetail/tools/workspace';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from 'vitest';
 
 /** Tests the command as a stranger gets it: packed, and installed in an empty folder. */
 const root = join(import.meta.dirname, '..', '..');

@@ -7,7 +7,7 @@ import { logged, type LogLine, metric, status } from '@dovetail/test-support/ser
 import { poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
 import type { RunningPart } from '@dovetail/testbed';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /** Credentials that AWS or Kubernetes refuses. For NATS see bad-input-start.test.ts. */
 const world = (await worlds()).includes('real') ? 'real' : 'twin';

@@ -11,7 +11,7 @@ import { logged, metric, status } from '@dovetail/test-support/service-view';
 import { poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
 import { isUnavailable, obtainNatsServer, type RunningPart, startNats } from '@dovetail/testbed';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /**
  * Parts that may be missing when a service starts. The service reports it, waits, and works once

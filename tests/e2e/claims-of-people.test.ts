@@ -6,7 +6,7 @@ import { claims, instances, nodes, ourNodes, untilRunning } from '@dovetail/test
 import { poolReady } from '@dovetail/test-support/placement';
 import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /** A NodeClaim without a pool, as a person applies it. */
 const claimManifest = `

@@ -5,7 +5,7 @@ import { logged } from '@dovetail/test-support/service-view';
 import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
 import type { RunningPart } from '@dovetail/testbed';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /** Each large pod fills most of a c5.xlarge. The two small ones fit on one c5.large together. */
 const small = (app: string) =>

@@ -3,7 +3,7 @@ import { claims, instances, ourNodes, pods, untilRunning } from '@dovetail/test-
 import { poolReady } from '@dovetail/test-support/placement';
 import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /** Two pods fill a c5.large. */
 const load = { name: 'load', cpu: '700m', memory: '100Mi' } as const;

@@ -10,7 +10,7 @@ import {
 import { metric } from '@dovetail/test-support/service-view';
 import { poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /**
  * A LimitRange enlarges the pods of a daemonset whose template asks for nothing. Nodes that are

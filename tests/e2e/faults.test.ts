@@ -6,7 +6,7 @@ import { drawsFrom, type Fault, faults, strike } from '@dovetail/test-support/fa
 import { keepTable, type Table } from '@dovetail/test-support/results';
 import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const pods = 300;
 /**

@@ -18,7 +18,7 @@ import {
   startServices,
   wantsRealParts,
 } from '@dovetail/testbed';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /**
  * A live cluster passes from Karpenter's own AWS controller to Dovetail, back, and over again, as

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { helmFor, type Rendered, rendererOf, theOne } from '@dovetail/test-support/chart';
 import { ranCommand } from '@dovetail/test-support/command';
 import { isUnavailable, obtainNatsServer, run } from '@dovetail/testbed';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 /** The NATS server that the chart can bring, as a real Helm renders it. */
 const helm = await helmFor('the NATS server of the chart');

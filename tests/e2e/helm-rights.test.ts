@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { type KubeResource, kubeResources } from '@dovetail/core-ports';
 import { helmFor, type Rendered, rendererOf, theOne } from '@dovetail/test-support/chart';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 /**
  * Compares the chart's roles with the sources, both ways: each kind that a service names is in its

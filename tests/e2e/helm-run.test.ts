@@ -23,7 +23,7 @@ import {
   seedOf,
   wantsRealParts,
 } from '@dovetail/testbed';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { type Ended, type PodRunnerDeps, runPods } from './pod-runner.js';
 import { runServicePods, secrets, type ServicePods } from './service-pods.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { at, present } from '@dovetail/core-invariant';
 import { helmFor, type Rendered, rendererOf } from '@dovetail/test-support/chart';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 /**
  * Every setting on the settings page reaches its service through the chart, as a real Helm renders

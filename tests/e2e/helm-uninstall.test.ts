@@ -15,7 +15,7 @@ import {
   startControlPlane,
   wantsRealParts,
 } from '@dovetail/testbed';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { type Ended, runPods } from './pod-runner.js';
 

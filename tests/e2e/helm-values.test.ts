@@ -6,7 +6,7 @@ import {
   requiredValues,
   theOne,
 } from '@dovetail/test-support/chart';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 /** Values of the chart reach pods and the objects around them, as a real Helm renders it. */
 const helm = await helmFor('values of the chart');

@@ -16,7 +16,7 @@ import {
   startControlPlane,
   wantsRealParts,
 } from '@dovetail/testbed';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { needed, reads, sensitive, type Service, services, writes } from './helm-rights.js';
 

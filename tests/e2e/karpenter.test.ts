@@ -14,7 +14,7 @@ import {
   run,
   type Unavailable,
 } from '@dovetail/testbed';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /** Karpenter's own controller as a stranger on the cloud twin: `make lab AUTOSCALER=karpenter`. */
 const root = join(import.meta.dirname, '..', '..');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 import { type Ended, ranCommand } from '@dovetail/test-support/command';
 import { isUnavailable, obtainKubectl, run, waitFor } from '@dovetail/testbed';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /** Tests `make demo`, `make lab` and `make lab-down` in a folder of their own. */
 const root = join(import.meta.dirname, '..', '..');

@@ -3,7 +3,7 @@ import { claims, ourNodes, untilRunning } from '@dovetail/test-support/cluster';
 import { podObject, poolReady } from '@dovetail/test-support/placement';
 import { poolManifest } from '@dovetail/test-support/workload';
 import { openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const aws = (name: string): string => `karpenter.k8s.aws/${name}`;
 

@@ -19,7 +19,7 @@ import {
 import { allInitialized, boundTo, poolReady } from '@dovetail/test-support/placement';
 import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 
 /**
  * Changes to pods and nodes between a plan and its end strand no pod. Four nodes are full to the

@@ -34,7 +34,7 @@ import {
 } from '@dovetail/test-support/volumes';
 import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 
 /**
  * Some pods have a place of their scheduler's choice. They are planned for if that helps them, and

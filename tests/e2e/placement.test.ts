@@ -16,7 +16,7 @@ import {
 import { keepTable, type Table } from '@dovetail/test-support/results';
 import { poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 
 /**
  * The plan is what runs. Tight plans, whose nodes register a second apart, run on the real

@@ -3,7 +3,7 @@ import { claims, instances, ourNodes, untilRunning } from '@dovetail/test-suppor
 import { poolReady } from '@dovetail/test-support/placement';
 import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /** One pod fills a node, so that each has its own. */
 const load = { name: 'load', cpu: '1500m', memory: '100Mi' } as const;

@@ -3,7 +3,7 @@ import { claims, instances, ourNodes, pods, untilRunning } from '@dovetail/test-
 import { poolReady } from '@dovetail/test-support/placement';
 import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /** Both pods fit on one c5.xlarge and on no c5.large; the small one alone fits on a c5.large. */
 const small = { name: 'small', cpu: '700m', memory: '100Mi', replicas: 1 } as const;

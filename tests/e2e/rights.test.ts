@@ -8,7 +8,7 @@ import { logged, metric } from '@dovetail/test-support/service-view';
 import { poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld } from '@dovetail/test-support/world';
 import type { RunningPart } from '@dovetail/testbed';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /** The services work under the policies of deploy/iam, which the cloud twin evaluates. */
 const policyFile = join(import.meta.dirname, '..', '..', 'deploy', 'iam', 'launcher.json');

@@ -2,7 +2,7 @@ import { instances, ourNodes, untilRunning } from '@dovetail/test-support/cluste
 import { createPods, podObject, poolReady } from '@dovetail/test-support/placement';
 import { poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /** At the least price thirteen nodes of the smallest burstable type would hold them. */
 const podsWithoutRequests = 50;

@@ -5,7 +5,7 @@ import { strike } from '@dovetail/test-support/faults';
 import { boundTo, poolReady } from '@dovetail/test-support/placement';
 import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /**
  * The life of a node in one file. It is launched for pods that are bound as planned, even if the

@@ -5,9 +5,9 @@ import { runningPods, untilNothingLeft, untilRunning } from '@dovetail/test-supp
 import { untilSeenEmpty } from '@dovetail/test-support/emptiness';
 import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { connect, type NatsConnection } from 'nats';
 import protobuf from 'protobufjs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /**
  * Anyone may read the decisions, with our client library or with the .proto files alone. The plain

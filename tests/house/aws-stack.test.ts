@@ -13,7 +13,7 @@ import {
 } from '@dovetail/sim-cloud';
 import { evaluatedStack, policyText, type Stack } from '@dovetail/test-support/stack';
 import { withPolicies } from '@dovetail/tools/stack-policies';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 /** Tests deploy/aws: the CloudFormation template, evaluated, and the files beside it. */
 const root = join(import.meta.dirname, '..', '..');

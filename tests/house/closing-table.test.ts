@@ -1,5 +1,5 @@
 import { closingTables } from '@dovetail/tools/closing-table';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 /**
  * `make test` closes with tables made of test names. These names have the form of the suites' own.

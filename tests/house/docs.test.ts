@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 
 import { decisionKinds } from '@dovetail/contracts';
 import { causeEvents } from '@dovetail/runtime';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 /** The pages that repeat facts of the code, and the links between pages. */
 const root = join(import.meta.dirname, '..', '..');

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { importsOf, packageOf, trackedFiles, workspacePackages } from '@dovetail/tools/workspace';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /**
  * Nx caches by its project graph. Without an edge, a cached check stays green over broken code. So

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { trackedFiles, workspacePackages } from '@dovetail/tools/workspace';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '..', '..');
 const packages = workspacePackages().map((each) => [each.name, each] as const);

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 /** The rule of docs/STYLE.md for how sentences open. ESLint's max-len holds comments' width. */
 const root = join(import.meta.dirname, '..', '..');

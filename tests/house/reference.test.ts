@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { referencePages } from '@dovetail/tools/reference';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '..', '..');
 

@@ -5,7 +5,7 @@ import { createAwsCloud } from '@dovetail/adapter-aws/cloud';
 import type { Cloud } from '@dovetail/core-ports';
 import { systemClock } from '@dovetail/runtime';
 import { accountFor, accountPolicy, createCloud, serveCloud } from '@dovetail/sim-cloud';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /**
  * The policies of deploy/iam, evaluated by the cloud twin while the AWS adapter works under them.

@@ -7,7 +7,7 @@ import { awsInterruptionQueue } from '@dovetail/adapter-aws/queue';
 import type { Cloud, InterruptionQueue } from '@dovetail/core-ports';
 import { systemClock } from '@dovetail/runtime';
 import { accountFor, createCloud, serveCloud } from '@dovetail/sim-cloud';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /**
  * Compares the policies of deploy/iam with the code. The code is the cloud methods that each

@@ -1,6 +1,6 @@
 import { arrowsOf, knotsOf } from '@dovetail/tools/stairs';
 import { workspacePackages } from '@dovetail/tools/workspace';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 /**
  * Folders of a library have an order, so that a reader of the lower ones can read the next. Types

@@ -10,7 +10,7 @@ import {
   untilRunning,
 } from '@dovetail/test-support/cluster';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const region = 'us-west-2';
 const gibibyte = 1024 ** 3;

@@ -10,7 +10,7 @@ import { untilSeenEmpty, untilSeenOccupied } from '@dovetail/test-support/emptin
 import { launchTemplates } from '@dovetail/test-support/launch-templates';
 import { logged, type LogLine } from '@dovetail/test-support/service-view';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const cases = [
   ['r6gd.xlarge', 'workload-r6gd.xlarge.yaml'],

@@ -10,7 +10,7 @@ import {
 } from '@dovetail/test-support/cluster';
 import { metric } from '@dovetail/test-support/service-view';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const zones = ['eu-west-1a', 'eu-west-1b', 'eu-west-1c'];
 const namespace = 'team-riker';

@@ -13,7 +13,7 @@ import {
   untilRunning,
 } from '@dovetail/test-support/cluster';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const types = ['m5.large', 'm5a.large', 'm5.xlarge', 'm6i.large', 'c5.xlarge'];
 /**

@@ -16,7 +16,7 @@ import {
 import { untilSeenEmpty } from '@dovetail/test-support/emptiness';
 import { launchTemplates } from '@dovetail/test-support/launch-templates';
 import { eventually, type TestWorld, worlds } from '@dovetail/test-support/world';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { nodeClass, openTeam1, subnetZones } from './team1.js';
 

@@ -2,7 +2,7 @@ import { createAwsCloud } from '@dovetail/adapter-aws/cloud';
 import { annotations } from '@dovetail/core-api';
 import { type KubeObject, kubeResources } from '@dovetail/core-ports';
 import { systemClock } from '@dovetail/runtime';
-import { expect } from '@jest/globals';
+import { expect } from 'vitest';
 
 import { claims, events, nodes } from './cluster.js';
 import { eventually, type TestWorld } from './world.js';

@@ -17,7 +17,7 @@ import {
   waitFor,
   wantsRealParts,
 } from '@dovetail/testbed';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { type DecisionRecorder, recordDecisions } from './decisions.js';
 

@@ -5,30 +5,15 @@ import { type Environment, obtained, runStage, type StageResult } from './stage.
 
 type Stage = () => Promise<StageResult>;
 
-const jest = [
-  '--experimental-vm-modules',
-  '--disable-warning=ExperimentalWarning',
-  'node_modules/jest/bin/jest.js',
-  '--passWithNoTests',
-  '--config',
-];
-const projects = [...jest, 'jest.config.mjs', '--maxWorkers=2'];
-// These tests start services, which a failed test may leave running. They wait half of their time,
-// so more files than processors run at once.
-const system = [
-  ...jest,
-  'tests/jest.config.mjs',
-  '--rootDir',
-  'tests',
-  '--forceExit',
-  '--maxWorkers=4',
-];
+const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--passWithNoTests', '--config'];
+const projects = [...vitest, 'vitest.config.mjs'];
+const system = [...vitest, 'tests/vitest.config.mjs'];
 
 /** Tests of services as processes, or of NATS itself. They cannot run without nats-server. */
 const natsOnly = [
-  'tests/e2e/(bad-input|faults|lab|subscribers|placement-left)',
-  'tests/conformance/bus/(nats|plain-client|programs)',
-  'tests/conformance/kube',
+  'tests/e2e/{bad-input,faults,lab,subscribers,placement-left}*',
+  'tests/conformance/bus/{nats,plain-client,programs}*',
+  'tests/conformance/kube/**',
 ];
 
 /** The smoke: the life of a node, and the chart at work under its accounts. */
@@ -96,7 +81,7 @@ const unitsOnTwins = (patterns: readonly string[], env: Environment): Promise<St
 /** Without a nats-server the tests that look at it are left out, and one line says so. */
 async function systemOnTwins(patterns: readonly string[], env: Environment): Promise<StageResult> {
   const { had, text } = await obtained('nats');
-  const omitted = had ? [] : natsOnly.map((pattern) => `--testPathIgnorePatterns=${pattern}`);
+  const omitted = had ? [] : natsOnly.map((pattern) => `--exclude=${pattern}`);
   const result = await runStage('the whole system on twins', [...system, ...patterns, ...omitted], {
     ...env,
     DOVETAIL_REAL: '',
@@ -118,10 +103,7 @@ function onRealParts(whole: boolean, patterns: readonly string[], env: Environme
   );
   const name = whole ? 'the whole system on the real control plane' : 'units on real parts';
   return () =>
-    runStage(name, [...(whole ? system : projects), '--runTestsByPath', ...files], {
-      ...env,
-      DOVETAIL_REAL: '1',
-    });
+    runStage(name, [...(whole ? system : projects), ...files], { ...env, DOVETAIL_REAL: '1' });
 }
 
 /**
@@ -130,7 +112,7 @@ function onRealParts(whole: boolean, patterns: readonly string[], env: Environme
  */
 async function smokeOnReal(env: Environment): Promise<StageResult> {
   const play = (files: readonly string[]): Promise<StageResult> =>
-    runStage('smoke on the real control plane', [...system, '--runTestsByPath', ...files], {
+    runStage('smoke on the real control plane', [...system, ...files], {
       ...env,
       DOVETAIL_REAL: '1',
       DOVETAIL_SMOKE: '1',

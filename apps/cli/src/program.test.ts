@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { decisionKinds } from '@dovetail/contracts';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { kindChoices } from './commands/decisions.js';
 import { programOf } from './program.js';

@@ -1,6 +1,6 @@
 import { virtualClock } from '@dovetail/sim-clock';
 import type { BootedInstance } from '@dovetail/sim-kube';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { BootSchedule } from './boot-schedule.js';
 

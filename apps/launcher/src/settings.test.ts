@@ -1,6 +1,6 @@
 import { readSettings } from '@dovetail/runtime';
 import { defaultLauncherConfig, type LauncherConfig } from '@dovetail/service-launcher';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { launcherConfigOf, launcherSettings } from './settings.js';
 

@@ -2,7 +2,7 @@ import { defaultPlanOptions } from '@dovetail/core-scheduling';
 import { defaultSizing } from '@dovetail/core-scheduling/sizing';
 import { readSettings, type SettingsOf } from '@dovetail/runtime';
 import { defaultSolverConfig } from '@dovetail/service-solver';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { type PlanRules, planRulesOf, solverConfigOf, solverSettings } from './settings.js';
 

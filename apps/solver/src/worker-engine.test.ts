@@ -1,12 +1,12 @@
 import { createVitals, type ProcessVitals } from '@dovetail/runtime';
-import { afterEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 
 import { type WorkerEngine, workerEngine } from './worker-engine.js';
 
 const rules = {} as Parameters<typeof workerEngine>[0]['rules'];
 let engine: WorkerEngine | undefined;
 afterEach(async () => {
-  jest.restoreAllMocks();
+  vi.restoreAllMocks();
   await engine?.close();
 });
 
@@ -65,7 +65,7 @@ describe('the planning thread', () => {
   });
 
   test('that dies ends the process, and leaves nobody waiting for its answers', async () => {
-    const kill = jest.spyOn(process, 'kill').mockImplementation(() => true);
+    const kill = vi.spyOn(process, 'kill').mockImplementation(() => true);
     const { engine: own, errors } = begin(`
       import { parentPort } from 'node:worker_threads';
       parentPort.on('message', () => { throw new Error('out of memory'); });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { decisionKinds, stateKinds } from './messages.js';
 import { busRights, busRoles } from './rights.js';

@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os';
 
 import type { Readiness } from '@dovetail/core-ports';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { isLoopback, serveHealth } from './health.js';
 

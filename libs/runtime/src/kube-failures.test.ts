@@ -6,7 +6,7 @@ import {
   kubeResources,
   type Log,
 } from '@dovetail/core-ports';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { tellingCauses } from './cause-events.js';
 import { namedFailures } from './kube-failures.js';

@@ -7,7 +7,7 @@ import {
   Stopper,
 } from '@dovetail/core-ports';
 import { createKubeStore, createManualClock, inProcessKube } from '@dovetail/sim-kube';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from 'vitest';
 
 import { leaseLeadership, type LeaseOptions } from './lease.js';
 

@@ -285,7 +285,7 @@ class HeldEpoch {
       );
     }
     this.#lease = found;
-    // What was written is what is read. Another write of ours, or of someone else, is not this one.
+    // It landed if it is what is read: another write, of ours or of someone else, is not this one.
     const landed = found.spec.renewTime === wanted.spec?.renewTime;
     if (!landed)
       this.#lease = await this.#options.kube.replace(kubeResources.leases, {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { Stopper } from '@dovetail/core-ports';
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import type { LeveledLog, LogLevel } from './log.js';
 import { followLogLevel } from './log-level.js';
@@ -28,7 +28,7 @@ const write = (text: string): void => writeFileSync(file(), text);
 const follow = (): void => followLogLevel(log, { file: file(), fallback: 'info', stop });
 
 beforeEach(() => {
-  jest.useFakeTimers();
+  vi.useFakeTimers();
   folder = mkdtempSync(join(tmpdir(), 'dovetail-level-'));
   stop = new Stopper();
   lines = [];
@@ -36,7 +36,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   stop.abort();
-  jest.useRealTimers();
+  vi.useRealTimers();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -55,7 +55,7 @@ describe('the level in a file', () => {
     const seen: (LogLevel | undefined)[] = [level];
     for (const change of [() => write('debug'), () => write('error'), () => rmSync(file())]) {
       change();
-      jest.advanceTimersByTime(2_000);
+      vi.advanceTimersByTime(2_000);
       seen.push(level);
     }
     expect(seen).toEqual([undefined, 'debug', 'error', 'info']);
@@ -64,13 +64,13 @@ describe('the level in a file', () => {
   test('that cannot be read changes nothing and is told once, with the remedy', () => {
     write('verbose');
     follow();
-    jest.advanceTimersByTime(10_000);
+    vi.advanceTimersByTime(10_000);
     expect(level).toBeUndefined();
     expect(lines).toEqual([
       `log-level-unreadable: the log level stays info: ${file()} cannot be read: it says "verbose"; write one of debug, info, warn, error`,
     ]);
     write('debug');
-    jest.advanceTimersByTime(2_000);
+    vi.advanceTimersByTime(2_000);
     expect(level).toBe('debug');
   });
 
@@ -78,12 +78,12 @@ describe('the level in a file', () => {
     follow();
     stop.abort();
     write('debug');
-    jest.advanceTimersByTime(10_000);
+    vi.advanceTimersByTime(10_000);
     expect(level).toBeUndefined();
   });
 
   test('without a path nothing is read', () => {
     followLogLevel(log, { file: '', fallback: 'info', stop });
-    expect([level, lines, jest.getTimerCount()]).toEqual([undefined, [], 0]);
+    expect([level, lines, vi.getTimerCount()]).toEqual([undefined, [], 0]);
   });
 });

@@ -1,11 +1,11 @@
-import { afterAll, afterEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 
 import { exitOnUncaught, runMain, runToEnd } from './service.js';
 import { SettingsError } from './settings.js';
 
 describe('the end of a main', () => {
   const written: string[] = [];
-  const write = jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
+  const write = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
     written.push(String(text));
     return true;
   });
@@ -78,7 +78,7 @@ describe('the end of a service', () => {
 test.each(['unhandledRejection', 'uncaughtException'] as const)(
   'an error that nothing caught (%s) ends the process with 1 and a line in the log',
   (event) => {
-    const exit = jest.spyOn(process, 'exit').mockImplementation(() => undefined as never);
+    const exit = vi.spyOn(process, 'exit').mockImplementation(() => undefined as never);
     const lines: string[] = [];
     const quiet = (): void => undefined;
     const error = (name: string, message: string): void => void lines.push(`${name}: ${message}`);

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { connectNats, type NatsBus } from '@dovetail/adapter-nats';
 import type { Log } from '@dovetail/core-ports';
 import { isUnavailable, obtainNatsServer, startNats } from '@dovetail/testbed';
-import { test } from '@jest/globals';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { test } from 'vitest';
 
 import { busConformance, type BusWorld } from './testing/suite.js';
 

@@ -15,8 +15,8 @@ import {
 import type { Log } from '@dovetail/core-ports';
 import { systemClock, systemHash } from '@dovetail/runtime';
 import { isUnavailable, obtainNatsServer, startNats } from '@dovetail/testbed';
-import { expect, test } from '@jest/globals';
 import { connect } from 'nats';
+import { expect, test } from 'vitest';
 
 import { launchDecision } from './testing/decisions.js';
 

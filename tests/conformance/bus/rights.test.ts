@@ -10,8 +10,8 @@ import {
   workers,
 } from '@dovetail/contracts';
 import { isUnavailable, obtainNatsServer } from '@dovetail/testbed';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { connect, type NatsConnection, PermissionViolationError } from '@nats-io/transport-node';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { cluster, Guarded } from './testing/guarded.js';
 

@@ -8,7 +8,7 @@ import {
   catalogFor,
   catalogRegions,
 } from '@dovetail/core-ec2-model';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 /**
  * The bundled catalog against Karpenter 1.14.0's own code, as bench/peers/karpenter-allocatable

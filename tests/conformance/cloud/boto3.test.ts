@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { systemClock } from '@dovetail/runtime';
 import { accountFor, createCloud, serveCloud, servedActions } from '@dovetail/sim-cloud';
 import { forTests, isUnavailable, obtainMoto, run } from '@dovetail/testbed';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 /** The script's findings: the problems of each call's answers, and the codes of refusals. */
 type Report = {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { forTests, isUnavailable, obtainStackLinters, run } from '@dovetail/testbed';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 /** Checks the files of deploy/aws by tools that know AWS' resources and Terraform's language. */
 const folder = join(import.meta.dirname, '..', '..', '..', 'deploy', 'aws');

@@ -8,7 +8,7 @@ import {
   provisionerOf,
 } from '@dovetail/core-api';
 import type { Parsed } from '@dovetail/core-kube-model';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { crdCases } from './crd-cases.js';
 

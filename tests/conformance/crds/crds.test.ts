@@ -13,7 +13,7 @@ import {
   waitFor,
 } from '@dovetail/testbed';
 import { crdFiles } from '@dovetail/tools/crds';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 
 import { crdCases, crdUpdates } from './crd-cases.js';

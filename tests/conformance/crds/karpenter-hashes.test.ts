@@ -8,7 +8,7 @@ import {
   nodeClassHashVersion,
   nodePoolHashVersion,
 } from '@dovetail/core-api';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 /** An object whose hash Karpenter's own code has told. */
 type HashCase = {

@@ -1,4 +1,4 @@
-import { describe, test } from '@jest/globals';
+import { describe, test } from 'vitest';
 
 import { type KubeUnderTest, startReal } from './testing/kube-under-test.js';
 import { kubeConformance } from './testing/suite.js';

@@ -1,4 +1,4 @@
-import { describe } from '@jest/globals';
+import { describe } from 'vitest';
 
 import { startTwin } from './testing/kube-under-test.js';
 import { kubeConformance } from './testing/suite.js';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import type { SimulateRequest } from '../simulate/run.js';
 import { folderOf, pod, pool, simulate } from '../simulate/testing/simulating.js';

@@ -12,7 +12,7 @@ import {
   type RunningNats,
   startNats,
 } from '@dovetail/testbed';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import type { DecisionsRequest } from './request.js';
 import { runDecisions } from './run.js';

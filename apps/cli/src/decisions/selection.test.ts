@@ -1,5 +1,5 @@
 import type { Decision } from '@dovetail/contracts';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { jsonLine, priceOf, Table } from './rows.js';
 import { Selection } from './selection.js';

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 
 import { kubeResources, type KubeWatches, Stopper } from '@dovetail/core-ports';
 import { nodeClassObject, nodePoolObject, podObject, Stage } from '@dovetail/sim-stage';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from 'vitest';
 
 import { quotesIn } from './prices.js';
 import type { ShadowRequest } from './request.js';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { budgetOf } from './budgets.js';
 import { type Manifest, nodePool, pod, simulate } from './testing/manifests.js';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import type { SimulationResult } from './result.js';
 import { runSimulate } from './run.js';

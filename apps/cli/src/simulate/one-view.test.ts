@@ -27,8 +27,8 @@ import {
 } from '@dovetail/core-kube-model';
 import type { ExistingNode } from '@dovetail/core-scheduling';
 import { Mirror, snapshotOf } from '@dovetail/service-solver';
-import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { expect, test } from 'vitest';
 
 import type { Catalog } from './catalog.js';
 import { inventoryOf } from './kinds.js';

@@ -1,6 +1,6 @@
 import { KubeError, type KubeObject, type KubeReads, kubeResources } from '@dovetail/core-ports';
 import { nodeClassObject, nodePoolObject, podObject, Stage } from '@dovetail/sim-stage';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { leftovers, leftWithin, refusal } from './leftovers.js';
 
@@ -17,9 +17,11 @@ const claim = (name: string): KubeObject => ({
     requirements: [{ key: 'kubernetes.io/arch', operator: 'In', values: ['amd64'] }],
   },
 });
-const node = (name: string, finalizers: readonly string[]): KubeObject => ({
-  metadata: { name, finalizers },
-});
+const node = (
+  name: string,
+  finalizers: readonly string[],
+  classLabel = 'karpenter.k8s.aws/ec2nodeclass',
+): KubeObject => ({ metadata: { name, finalizers, labels: { [classLabel]: 'default' } } });
 const template = { metadata: { name: 'old' }, spec: { subnetSelector: { a: 'b' } } };
 const provisioner = (name: string, spec: object): KubeObject => ({ metadata: { name }, spec });
 
@@ -30,6 +32,10 @@ test('pools, pods and nodes of others do not need Dovetail', async () => {
   await stage.kube.create(kubeResources.nodePools, nodePoolObject());
   await stage.kube.create(kubeResources.pods, podObject('p'));
   await stage.kube.create(kubeResources.nodes, node('base', ['other/finalizer']));
+  await stage.kube.create(
+    kubeResources.nodes,
+    node('auto', ['karpenter.sh/termination'], 'eks.amazonaws.com/nodeclass'),
+  );
   await stage.kube.create(
     kubeResources.provisioners,
     provisioner('of-a-template', { providerRef: { name: 'old' } }),

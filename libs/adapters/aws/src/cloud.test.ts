@@ -7,7 +7,7 @@ import {
 } from '@dovetail/core-ec2-model';
 import { compareText } from '@dovetail/core-kube-model';
 import { type Cloud, neverStopping } from '@dovetail/core-ports';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { createAwsCloud } from './cloud.js';
 import { awsInterruptionQueue } from './cloud/queue.js';

@@ -2,7 +2,7 @@ import type { FleetRequest, LaunchTemplateSpec, Subnet } from '@dovetail/core-ec
 import { compareText } from '@dovetail/core-kube-model';
 import type { Cloud } from '@dovetail/core-ports';
 import { accountPolicy } from '@dovetail/sim-cloud';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import { createAwsCloud } from './cloud.js';
 import { type CallObserver } from './index.js';

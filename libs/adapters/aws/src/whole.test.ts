@@ -20,7 +20,7 @@ import {
 } from '@dovetail/core-ec2-model';
 import { requirementsOf } from '@dovetail/core-kube-model';
 import type { Cloud } from '@dovetail/core-ports';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { createAwsCloud } from './cloud.js';
 import { systemClock, twinAccount } from './testing/account.js';

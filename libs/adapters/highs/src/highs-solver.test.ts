@@ -1,5 +1,5 @@
 import type { LinearProgram } from '@dovetail/core-ports';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from 'vitest';
 
 import { highsSolver, timeBoxed } from './highs-solver.js';
 

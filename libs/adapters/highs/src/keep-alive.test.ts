@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { expect, test } from '@jest/globals';
-import { transformSync } from '@swc/core';
+import { transformSync } from 'esbuild';
+import { expect, test } from 'vitest';
 
 /** A thread that answers a program at once; after the second it is busy and takes long to end. */
 const thread = `
@@ -18,8 +18,8 @@ const thread = `
 `;
 
 const compiled = transformSync(readFileSync(join(import.meta.dirname, 'highs-solver.ts'), 'utf8'), {
-  jsc: { target: 'es2023', parser: { syntax: 'typescript' } },
-  module: { type: 'es6' },
+  loader: 'ts',
+  format: 'esm',
 }).code;
 const urlOf = (code: string): string => `data:text/javascript,${encodeURIComponent(code)}`;
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { type PacerClock, RequestPacer, type Urgency } from './request-pacer.js';
 

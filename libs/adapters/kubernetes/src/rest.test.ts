@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 import { kubeResources, LeadershipLost } from '@dovetail/core-ports';
-import { describe, expect, test } from '@jest/globals';
 import { KubeConfig } from '@kubernetes/client-node';
+import { describe, expect, test } from 'vitest';
 
 import { AnswerDates } from './answer-dates.js';
 import { codeOf, pathOf, restOver, type RestRequest } from './rest.js';

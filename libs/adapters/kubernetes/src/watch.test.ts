@@ -7,7 +7,7 @@ import {
   Stopper,
   type WatchEvent,
 } from '@dovetail/core-ports';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { codeOf, type Rest, type RestRequest, type RestResponse } from './rest.js';
 import { watchResource } from './watch.js';

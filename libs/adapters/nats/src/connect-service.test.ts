@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import type { Log } from '@dovetail/core-ports';
 import { isUnavailable, obtainNatsServer, type RunningNats, startNats } from '@dovetail/testbed';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { connectService, type NatsSettings, secretsOf } from './connect-service.js';
 

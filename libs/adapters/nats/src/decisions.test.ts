@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import { type Decision, publishDecision, streamSpecs } from '@dovetail/contracts';
 import { freePort, isUnavailable, obtainNatsServer, startNats } from '@dovetail/testbed';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { type DecisionEvent, decisions } from './decisions.js';
 import { connectNats } from './index.js';

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 
 import type { Log } from '@dovetail/core-ports';
 import { freePort, isUnavailable, obtainNatsServer, startNats } from '@dovetail/testbed';
-import { afterEach, expect, test } from '@jest/globals';
 import { nkeys } from '@nats-io/transport-node';
+import { afterEach, expect, test } from 'vitest';
 
 import { connectNats, credentialsOf, type NatsBus, type NatsOptions } from './index.js';
 import { deliveryOf } from './message.js';

@@ -4,7 +4,7 @@ import type { InstanceType } from '@dovetail/core-ec2-model';
 import { type Bus, Stopper } from '@dovetail/core-ports';
 import { memoryBus, MemoryBusServer } from '@dovetail/sim-bus';
 import { virtualClock } from '@dovetail/sim-clock';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { encodeClassCatalog } from '../codec/index.js';
 import {

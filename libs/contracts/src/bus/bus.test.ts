@@ -4,7 +4,7 @@ import { present } from '@dovetail/core-invariant';
 import { type Bus, BusError, Stopper } from '@dovetail/core-ports';
 import { memoryBus, MemoryBusServer } from '@dovetail/sim-bus';
 import { virtualClock } from '@dovetail/sim-clock';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { encodeStateRecord } from '../codec/index.js';
 import {

@@ -1,5 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { sampleNode, samplePod } from '../testing/sample-objects.js';
 import { sampleFound, sampleOpenRequest, sampleSearchRequest } from '../testing/sample-searches.js';

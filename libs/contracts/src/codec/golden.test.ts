@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { goldenFiles, goldenReaders, meaning } from '../testing/golden.js';
 import { sampleRecords } from '../testing/samples.js';

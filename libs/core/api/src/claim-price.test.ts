@@ -1,5 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { type NodePrice, nodePriceOf, nodePriceText } from './claim-price.js';
 
@@ -39,9 +39,9 @@ test('every price below a million dollars reads back as it was written', () =>
 
 test('a price has at least cents, and no zero behind them', () =>
   fc.assert(
-    fc.property(fc.nat(), (priceMicrosPerHour) =>
+    fc.property(fc.nat(), (priceMicrosPerHour) => {
       expect(nodePriceText({ priceMicrosPerHour, priceEstimated: false })).toMatch(
         /^[0-9]+\.[0-9]{2}([0-9]{0,3}[1-9])?$/,
-      ),
-    ),
+      );
+    }),
   ));

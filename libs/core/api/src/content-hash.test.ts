@@ -1,5 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { contentHash, hashVersion } from './content-hash.js';
 
@@ -50,9 +50,9 @@ describe('the content that people can tell apart has different hashes', () => {
 
   test('and every hash is 16 hexadecimal digits', () =>
     fc.assert(
-      fc.property(fc.jsonValue(), (content) =>
-        expect(contentHash(content)).toMatch(/^[0-9a-f]{16}$/),
-      ),
+      fc.property(fc.jsonValue(), (content) => {
+        expect(contentHash(content)).toMatch(/^[0-9a-f]{16}$/);
+      }),
     ));
 });
 

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { hashVersion } from './content-hash.js';
 import { classHashAnnotations, hashedWithBundle, poolHashAnnotations } from './hash-annotations.js';

@@ -1,5 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import {
   awsLabels,
@@ -68,8 +68,11 @@ describe('the rules agree with each other', () => {
 
   test('a name without a domain is qualified exactly when it is a value that is not empty', () =>
     fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom('a', 'Z', '9', '-', '_', '.', ' ') }), (text) =>
-        expect(isQualifiedName(text)).toBe(text !== '' && isLabelValue(text)),
+      fc.property(
+        fc.string({ unit: fc.constantFrom('a', 'Z', '9', '-', '_', '.', ' ') }),
+        (text) => {
+          expect(isQualifiedName(text)).toBe(text !== '' && isLabelValue(text));
+        },
       ),
     ));
 });

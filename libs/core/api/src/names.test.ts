@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { isQualifiedName } from './label-rules.js';
 import { annotations, labels, tags, taints, terminationFinalizer } from './names.js';

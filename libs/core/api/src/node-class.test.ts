@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { aliasFamilies } from './node-class.js';
 import { ec2NodeClassOf } from './parse/ec2-node-class.js';

@@ -1,5 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { parsePromise, type PromiseAnnotation, renderPromise } from './promise.js';
 
@@ -46,21 +46,21 @@ describe('a promise', () => {
 
   test('reads back as it was written, with its pods in order', () =>
     fc.assert(
-      fc.property(anyPromise, (promise) =>
+      fc.property(anyPromise, (promise) => {
         expect(parsePromise(renderPromise(promise))).toEqual({
           ...promise,
           podUids: promise.podUids.toSorted(),
-        }),
-      ),
+        });
+      }),
     ));
 
   test('is written the same whatever the order of its pods', () =>
     fc.assert(
-      fc.property(anyPromise, (promise) =>
+      fc.property(anyPromise, (promise) => {
         expect(renderPromise({ ...promise, podUids: promise.podUids.toReversed() })).toBe(
           renderPromise(promise),
-        ),
-      ),
+        );
+      }),
     ));
 
   test('that anyone could have written is read or ignored, never an error', () =>

@@ -1,8 +1,8 @@
 import { claimValue, poolValue } from '@dovetail/core-api/testing';
 import { plainTypeValue, typesByName } from '@dovetail/core-ec2-model/testing';
 import type { RequirementSpec } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { claimUsage, leastOf, typesNamedBy, typesOfClaim, typesOfPool } from './catalog-view.js';
 import { Cluster } from './cluster.js';

@@ -1,7 +1,7 @@
 import { claimValue, nodeClassValue, poolValue } from '@dovetail/core-api/testing';
 import type { Pod } from '@dovetail/core-kube-model';
 import { daemonSetValue, podValue } from '@dovetail/core-kube-model/testing';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { type Attempt, ChurnGuard, churnOf } from './churn-guard.js';
 import { Cluster } from './cluster.js';

@@ -1,7 +1,7 @@
 import { claimValue, nodeClassValue, poolValue } from '@dovetail/core-api/testing';
 import { nodeValue, podValue } from '@dovetail/core-kube-model/testing';
 import { kubeResources } from '@dovetail/core-ports';
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from 'vitest';
 
 import { Cluster, type ClusterChange } from './cluster.js';
 

@@ -1,5 +1,5 @@
 import { daemonSetValue, podValue } from '@dovetail/core-kube-model/testing';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { Cluster } from './cluster.js';
 import { liveDaemonSets } from './daemon-sets.js';

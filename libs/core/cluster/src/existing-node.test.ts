@@ -4,8 +4,8 @@ import { plainTypeValue, typesByName } from '@dovetail/core-ec2-model/testing';
 import type { Node, Taint } from '@dovetail/core-kube-model';
 import { nodeValue, podValue } from '@dovetail/core-kube-model/testing';
 import type { ExistingNode } from '@dovetail/core-scheduling';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { decidedLabels, existingNode, nodeInFlight } from './existing-node.js';
 

@@ -1,8 +1,8 @@
 import { claimValue } from '@dovetail/core-api/testing';
 import { typesByName } from '@dovetail/core-ec2-model/testing';
 import { nodeValue, podValue } from '@dovetail/core-kube-model/testing';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { Cluster } from './cluster.js';
 import { existingNodes, type RoomSources } from './existing-nodes.js';

@@ -1,5 +1,5 @@
 import { claimValue } from '@dovetail/core-api/testing';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { instanceIdOf, instanceIdOfProvider } from './instance-id.js';
 

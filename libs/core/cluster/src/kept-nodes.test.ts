@@ -1,8 +1,8 @@
 import { claimValue as claimOf } from '@dovetail/core-api/testing';
 import { plainTypeValue, typesByName } from '@dovetail/core-ec2-model/testing';
 import { nodeValue as nodeOf, podValue as podOf } from '@dovetail/core-kube-model/testing';
-import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { expect, test } from 'vitest';
 
 import { Cluster } from './cluster.js';
 import { KeptNodes } from './kept-nodes.js';

@@ -1,6 +1,6 @@
 import { nodeClassValue, poolValue } from '@dovetail/core-api/testing';
 import { nodeValue } from '@dovetail/core-kube-model/testing';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { classKey, nameOf } from './kinds.js';
 

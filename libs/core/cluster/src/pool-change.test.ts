@@ -1,5 +1,5 @@
 import { poolValue } from '@dovetail/core-api/testing';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { isStatusChange } from './pool-change.js';
 

@@ -1,6 +1,6 @@
 import { renderPromise } from '@dovetail/core-api';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { PromiseIndex } from './promise-index.js';
 

@@ -1,8 +1,8 @@
 import { type PromiseAnnotation, renderPromise } from '@dovetail/core-api';
 import { claimValue } from '@dovetail/core-api/testing';
 import { nodeValue, podValue } from '@dovetail/core-kube-model/testing';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { Cluster } from './cluster.js';
 import {

@@ -2,7 +2,7 @@ import { taints } from '@dovetail/core-api';
 import { claimValue } from '@dovetail/core-api/testing';
 import type { Taint } from '@dovetail/core-kube-model';
 import { nodeValue } from '@dovetail/core-kube-model/testing';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { isBeingDeleted, isDisruptedTaint, isMarkedForRetirement, isRetiring } from './retiring.js';
 

@@ -1,7 +1,7 @@
 import { claimValue, poolValue } from '@dovetail/core-api/testing';
 import { plainTypeValue, typesByName } from '@dovetail/core-ec2-model/testing';
 import { nodeValue, podValue } from '@dovetail/core-kube-model/testing';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { Cluster } from './cluster.js';
 import { byUid, nodesNow, snapshotOf, snapshotWithoutNodes } from './snapshot.js';

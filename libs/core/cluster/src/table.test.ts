@@ -1,6 +1,6 @@
 import { compareText } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { isOlder, Table } from './table.js';
 

@@ -1,6 +1,6 @@
 import type { DisruptionBudget } from '@dovetail/core-api';
-import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { expect, test } from 'vitest';
 
 import { allowedDisruptions } from './budgets.js';
 

@@ -1,5 +1,5 @@
 import type { NodeClaim } from '@dovetail/core-api';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import {
   type Collection,

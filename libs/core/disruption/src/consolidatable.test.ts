@@ -1,6 +1,6 @@
 import type { Condition, NodeClaim } from '@dovetail/core-api';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { consolidatableChanges, consolidatableMs } from './consolidatable.js';
 import { claim, nowMs, pool, view } from './testing/objects.js';

@@ -1,7 +1,7 @@
 import { type NodeClaim, type NodeClass, type Pool } from '@dovetail/core-api';
 import { claimValue, nodeClassValue, poolValue } from '@dovetail/core-api/testing';
 import { instanceTypeValue, offeringValue } from '@dovetail/core-ec2-model/testing';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { type DriftFacts, driftOf, hashMigration, isTypeMissing } from './drift.js';
 

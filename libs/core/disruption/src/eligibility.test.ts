@@ -1,6 +1,6 @@
 import { renderPromise } from '@dovetail/core-api';
 import type { Pod } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { disruptionBlocks, livePromises, podBlocks } from './eligibility.js';
 import { claim, daemon, node, nowMs, pdb, pod, view } from './testing/objects.js';

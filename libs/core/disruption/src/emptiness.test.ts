@@ -1,5 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { emptinessOf, emptySinceAnnotation, podsThatCount } from './emptiness.js';
 import { claim, daemon, nowMs, pod, pool, view } from './testing/objects.js';
@@ -141,7 +141,9 @@ describe('the countdown of an empty node', () => {
       fc.property(
         fc.integer({ min: 30_000, max: 60_000 }),
         fc.nat({ max: 60_000 }),
-        (ageMs, later) => expect(emptinessOf(empty(ageMs), nowMs + later).kind).toBe('due'),
+        (ageMs, later) => {
+          expect(emptinessOf(empty(ageMs), nowMs + later).kind).toBe('due');
+        },
       ),
     ));
 

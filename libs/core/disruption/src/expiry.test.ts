@@ -1,6 +1,6 @@
 import type { NodeClaim, Pool } from '@dovetail/core-api';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { allowedExpiries, expiryOf } from './expiry.js';
 import { claim, node, nowMs, pool } from './testing/objects.js';

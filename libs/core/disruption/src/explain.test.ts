@@ -1,5 +1,5 @@
 import { annotations, type DisruptionReason, type NodeClaim } from '@dovetail/core-api';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { emptySinceAnnotation } from './emptiness.js';
 import { type ExplainedOutcome, explainNode, type ExplainOptions } from './explain.js';

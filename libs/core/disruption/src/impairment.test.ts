@@ -1,5 +1,5 @@
 import type { InstanceFinding } from '@dovetail/core-ec2-model';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { impairmentsOf } from './impairment.js';
 

@@ -1,5 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { type InterruptionFacts, interruptionStep, policyOf } from './interruption.js';
 
@@ -98,9 +98,9 @@ describe('a message about an instance', () => {
 
   test('is applied exactly when a claim has the instance', () => {
     fc.assert(
-      fc.property(arbitrary, (some) =>
-        expect(interruptionStep(some, patience) === 'apply').toBe(some.hasClaim),
-      ),
+      fc.property(arbitrary, (some) => {
+        expect(interruptionStep(some, patience) === 'apply').toBe(some.hasClaim);
+      }),
     );
   });
 

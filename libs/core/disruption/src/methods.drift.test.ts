@@ -1,6 +1,6 @@
 import type { NodeClaim, Pool } from '@dovetail/core-api';
 import type { Pod } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { emptySinceAnnotation } from './emptiness.js';
 import { decidePass, type PassOptions } from './methods.js';

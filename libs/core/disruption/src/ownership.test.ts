@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { type OwnershipFacts, ownershipOf } from './ownership.js';
 import { claim, nowMs } from './testing/objects.js';

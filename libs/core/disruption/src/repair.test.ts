@@ -1,5 +1,5 @@
 import { annotations, labels } from '@dovetail/core-api';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { decideRepairs, type NodeHealth, unhealthyConditionOf } from './repair.js';
 import { renderRetirement } from './retirement-record.js';

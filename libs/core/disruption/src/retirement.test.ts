@@ -1,6 +1,6 @@
 import type { NodeClaim } from '@dovetail/core-api';
 import type { Pod } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { type PodRoom, podsWithoutRoom, retirementStep } from './retirement.js';
 import type { Retirement } from './retirement-record.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { claim, node, nowMs, view } from './testing/objects.js';
 import { conditionTrueSinceMs, isEnding, isInitialized, type NodeView } from './view.js';

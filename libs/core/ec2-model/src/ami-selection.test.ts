@@ -1,6 +1,6 @@
 import { ec2NodeClassOf, type ResolvedAmi } from '@dovetail/core-api';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import type { AmiQuery } from './ami-queries.js';
 import { amiFor, amiStatusOf, chooseAmis, variantFor } from './ami-selection.js';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { variantFor } from './ami-selection.js';
 import { allVariants } from './ami-variant.js';

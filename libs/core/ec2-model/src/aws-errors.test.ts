@@ -1,5 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { classifyFleetError } from './aws-errors.js';
 
@@ -63,10 +63,10 @@ describe('how far a failure reaches', () => {
 
   test('no message changes the meaning of a code that is known', () =>
     fc.assert(
-      fc.property(fc.string(), (message) =>
+      fc.property(fc.string(), (message) => {
         expect(classifyFleetError('RequestLimitExceeded', message)).toEqual(
           classifyFleetError('RequestLimitExceeded'),
-        ),
-      ),
+        );
+      }),
     ));
 });

@@ -1,5 +1,5 @@
 import { labels, type NodeClass } from '@dovetail/core-api';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import {
   catalogFor,

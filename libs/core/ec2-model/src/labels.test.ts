@@ -1,6 +1,6 @@
 import { isQualifiedName, labels, restrictedLabel } from '@dovetail/core-api';
 import { admits, admitsAbsence } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { catalogFacts, catalogFor } from './catalog.js';
 import { factLabels, instanceLabels, wellKnownLabels } from './labels.js';

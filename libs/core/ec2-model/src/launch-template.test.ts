@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { amiFor } from './ami-selection.js';
 import { catalogFacts } from './catalog.js';

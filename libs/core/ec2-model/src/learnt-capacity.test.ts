@@ -1,5 +1,5 @@
 import type { Resources } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { capacityDifference, leastDifference, withDifference } from './learnt-capacity.js';
 import { plainTypeValue } from './testing/index.js';

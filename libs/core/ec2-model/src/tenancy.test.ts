@@ -1,6 +1,6 @@
 import { labels } from '@dovetail/core-api';
 import { requirementsOf, type RequirementSpec } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import type { InstanceType } from './instance-type.js';
 import { instanceLabels } from './labels.js';

@@ -1,5 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { at, float64At, int32At, numberAt, present, uint8At } from './access.js';
 import { InvariantError } from './assert.js';

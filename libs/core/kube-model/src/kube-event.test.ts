@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { eventName, isoSeconds, type KubeEvent, kubeEventObject } from './kube-event.js';
 

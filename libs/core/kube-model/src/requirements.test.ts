@@ -1,5 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import type { RequirementSpec } from './requirement.js';
 import { admits, admitsAbsence, anyValue, describeSet, isEmptySet } from './requirement-set.js';

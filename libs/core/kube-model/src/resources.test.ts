@@ -1,5 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import type { Resources } from './quantity.js';
 import {
@@ -52,9 +52,9 @@ describe('the sums hold for all amounts', () => {
 
   test('subtraction undoes addition', () =>
     fc.assert(
-      fc.property(anyResources, anyResources, (a, b) =>
-        expect(amounts(subtractResources(addResources(a, b), b))).toEqual(amounts(a)),
-      ),
+      fc.property(anyResources, anyResources, (a, b) => {
+        expect(amounts(subtractResources(addResources(a, b), b))).toEqual(amounts(a));
+      }),
     ));
 
   test('the sum of many is the sum of its parts in any order', () =>
@@ -67,11 +67,11 @@ describe('the sums hold for all amounts', () => {
 
   test('requests fit exactly where nothing is missing afterwards', () =>
     fc.assert(
-      fc.property(anyResources, anyResources, (requests, available) =>
+      fc.property(anyResources, anyResources, (requests, available) => {
         expect(fits(requests, available)).toBe(
           amounts(subtractResources(available, requests)).every((left) => left >= 0),
-        ),
-      ),
+        );
+      }),
     ));
 
   test('both sides fit into the larger by name', () =>

@@ -1,5 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import type { LabelSelectorRequirement } from './pod.js';
 import { selectorMatches } from './selector.js';
@@ -40,17 +40,17 @@ describe('the laws of a selector', () => {
 
   test('NotIn selects exactly what In does not', () =>
     fc.assert(
-      fc.property(values, labels, (wanted, held) =>
+      fc.property(values, labels, (wanted, held) => {
         expect(selectorMatches(one('k', 'NotIn', wanted), held)).toBe(
           !selectorMatches(one('k', 'In', wanted), held),
-        ),
-      ),
+        );
+      }),
     ));
 
   test('DoesNotExist selects exactly what Exists does not, also for names that objects inherit', () =>
     fc.assert(
-      fc.property(fc.constantFrom('k', 'toString'), labels, (key, held) =>
-        expect(selectorMatches(one(key, 'DoesNotExist', []), held)).toBe(!Object.hasOwn(held, key)),
-      ),
+      fc.property(fc.constantFrom('k', 'toString'), labels, (key, held) => {
+        expect(selectorMatches(one(key, 'DoesNotExist', []), held)).toBe(!Object.hasOwn(held, key));
+      }),
     ));
 });

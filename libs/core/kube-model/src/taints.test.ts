@@ -1,5 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import type { Taint, Toleration } from './index.js';
 import { describeTaint, firstUntolerated, isEphemeralTaint, tolerates } from './index.js';
@@ -129,8 +129,8 @@ describe('the laws of toleration', () => {
 
   test('a preferred taint never keeps a pod away by itself', () =>
     fc.assert(
-      fc.property(fc.array(anyTaint), fc.array(anyToleration), (taints, has) =>
-        expect(firstUntolerated(taints, has)?.effect).not.toBe('PreferNoSchedule'),
-      ),
+      fc.property(fc.array(anyTaint), fc.array(anyToleration), (taints, has) => {
+        expect(firstUntolerated(taints, has)?.effect).not.toBe('PreferNoSchedule');
+      }),
     ));
 });

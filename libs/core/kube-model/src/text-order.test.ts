@@ -1,5 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { compareText } from './text-order.js';
 
@@ -28,8 +28,8 @@ describe('the order is total', () => {
 
   test('the same as the order of a plain sort, which is what manifests are written in', () =>
     fc.assert(
-      fc.property(fc.array(anyText), (texts) =>
-        expect(texts.toSorted(compareText)).toEqual(texts.toSorted()),
-      ),
+      fc.property(fc.array(anyText), (texts) => {
+        expect(texts.toSorted(compareText)).toEqual(texts.toSorted());
+      }),
     ));
 });

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { BusError } from './bus.js';
 import { messageOf, stackOf } from './errors.js';

@@ -1,5 +1,5 @@
 import { at } from '@dovetail/core-invariant';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { plan } from './index.js';
 import { assertComplete, assertEachPodOnce, assertLedgersHold, assertPricesAddUp } from './laws.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { uncharged } from './bounds/uncharged.js';
 import { checkPlan, defaultPlanOptions, plan } from './index.js';

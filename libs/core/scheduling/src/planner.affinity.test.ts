@@ -1,5 +1,5 @@
 import { type Pod, type PodAffinityTerm, requirementsOf } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { nodeOf, podOf, podsOf, selecting } from './testing/objects.js';
 import { codesOf, perNode, planScenario, valuesAt, zoneCounts } from './testing/scenario.js';

@@ -1,5 +1,5 @@
 import type { Pod, PodAffinityTerm, TopologySpreadConstraint } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { type Demands, levelsOf } from './model/levels.js';
 import {

@@ -1,5 +1,5 @@
 import type { Pool } from '@dovetail/core-api';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import type { ExistingNode } from './snapshot.js';
 import {

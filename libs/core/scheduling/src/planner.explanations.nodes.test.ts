@@ -1,5 +1,5 @@
 import type { Pod } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import type { Reason } from './index.js';
 import { cores, hostKey, of, one, port, term, wanting, why } from './testing/explaining.js';

@@ -1,6 +1,6 @@
 import type { Pool } from '@dovetail/core-api';
 import type { Pod, RequirementSpec } from '@dovetail/core-kube-model';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import {
   gibibytes,

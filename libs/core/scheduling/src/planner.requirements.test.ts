@@ -1,5 +1,5 @@
 import type { Operator, Pod, Taint, Toleration } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { gibibytes, nodeOf, podOf, poolOf } from './testing/objects.js';
 import { codesOf, planScenario, valuesAt } from './testing/scenario.js';

@@ -1,5 +1,5 @@
 import { highsSolver } from '@dovetail/adapter-highs';
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from 'vitest';
 
 import { checkPlan, defaultPlanOptions, plan, provenBound } from './index.js';
 import { poolOf, snapshotOf } from './testing/objects.js';

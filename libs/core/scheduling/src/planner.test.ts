@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { buildInSequence } from './compose/sequence.js';
 import { checkPlan, type Plan, plan } from './index.js';

@@ -1,5 +1,5 @@
 import { type Pod, type TopologySpreadConstraint } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { nodeOf, podOf, podsOf, poolOf } from './testing/objects.js';
 import { codesOf, perNode, planScenario, zoneCounts } from './testing/scenario.js';

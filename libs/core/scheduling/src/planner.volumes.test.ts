@@ -5,7 +5,7 @@ import type {
   PodVolume,
   StorageClass,
 } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { nodeOf, podOf, podsOf } from './testing/objects.js';
 import { codesOf, planScenario, valuesAt } from './testing/scenario.js';

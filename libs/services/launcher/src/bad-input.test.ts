@@ -1,7 +1,7 @@
 import { type KubeObject } from '@dovetail/core-ports';
 import { conditionOf, conditionsIn } from '@dovetail/service-kit';
 import { nodeClassObject, nodePoolObject } from '@dovetail/sim-stage';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { claims, ec2NodeClasses, nodePools, open, pending, ready, self } from './testing/faults.js';
 

@@ -1,6 +1,6 @@
 import { kubeResources } from '@dovetail/core-ports';
 import { conditionsIn, isTrue } from '@dovetail/service-kit';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from 'vitest';
 
 import { type LauncherStage, launcherStage } from './testing/launcher-stage.js';
 

@@ -1,7 +1,7 @@
 import { instanceIdOf } from '@dovetail/core-cluster';
 import { kubeResources } from '@dovetail/core-ports';
 import { type Death, Mortal, podObject } from '@dovetail/sim-stage';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { claimFrom } from './cluster/readings.js';
 import { type LauncherPorts, type LauncherStage, launcherStage } from './testing/launcher-stage.js';

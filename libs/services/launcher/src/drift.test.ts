@@ -2,7 +2,7 @@ import { karpenterClassHash, karpenterPoolHash } from '@dovetail/core-api';
 import { type KubeObject, kubeResources, type ObjectRef } from '@dovetail/core-ports';
 import { conditionOf, conditionsIn } from '@dovetail/service-kit';
 import { podObject } from '@dovetail/sim-stage';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from 'vitest';
 
 import { type LauncherStage, launcherStage } from './testing/launcher-stage.js';
 

@@ -1,7 +1,7 @@
 import { annotations, parsePromise } from '@dovetail/core-api';
 import { type KubeObject } from '@dovetail/core-ports';
 import { podObject } from '@dovetail/sim-stage';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { nodes, pods, ready, running, self } from './testing/faults.js';
 

@@ -3,7 +3,7 @@ import { instanceIdOf } from '@dovetail/core-cluster';
 import { type KubeObject, kubeResources } from '@dovetail/core-ports';
 import { conditionOf } from '@dovetail/service-kit';
 import { podObject } from '@dovetail/sim-stage';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import {
   alive,

@@ -1,7 +1,7 @@
 import { type KubeObject, kubeResources, Stopper } from '@dovetail/core-ports';
 import { conditionsIn, isTrue } from '@dovetail/service-kit';
 import { podObject } from '@dovetail/sim-stage';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from 'vitest';
 
 import { type LauncherStage, launcherStage } from './testing/launcher-stage.js';
 

@@ -1,7 +1,7 @@
 import { kubeResources } from '@dovetail/core-ports';
 import { conditionsIn, isTrue } from '@dovetail/service-kit';
 import { podObject } from '@dovetail/sim-stage';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from 'vitest';
 
 import { type LauncherStage, launcherStage } from './testing/launcher-stage.js';
 
@@ -126,13 +126,12 @@ describe('what is told of a launch', () => {
               (event['involvedObject'] as { name?: string }).name === name,
           )
           .map((event) => event['message']);
-        return (
-          told.length === 2 &&
-          expect(told.sort()).toEqual([
-            `Pod should schedule on: nodeclaim/${claim?.metadata.name}`,
-            `Pod should schedule on: nodeclaim/${claim?.metadata.name}, node/${node?.metadata.name}`,
-          ]) === undefined
-        );
+        if (told.length < 2) return false;
+        expect(told.sort()).toEqual([
+          `Pod should schedule on: nodeclaim/${claim?.metadata.name}`,
+          `Pod should schedule on: nodeclaim/${claim?.metadata.name}, node/${node?.metadata.name}`,
+        ]);
+        return true;
       });
     }
   });

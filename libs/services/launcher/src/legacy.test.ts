@@ -2,7 +2,7 @@ import { type KubeObject, kubeResources } from '@dovetail/core-ports';
 import { conditionOf, conditionsIn } from '@dovetail/service-kit';
 import type { Machine } from '@dovetail/sim-cloud';
 import { nodeClassObject, nodePoolObject, podObject } from '@dovetail/sim-stage';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from 'vitest';
 
 import { claimFrom } from './cluster/readings.js';
 import { type LauncherStage, launcherStage } from './testing/launcher-stage.js';

@@ -1,6 +1,6 @@
 import { kubeResources, Stopper } from '@dovetail/core-ports';
 import { Mortal, podObject } from '@dovetail/sim-stage';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { type LauncherPorts, launcherStage } from './testing/launcher-stage.js';
 

@@ -1,7 +1,7 @@
 import type { Condition } from '@dovetail/core-api';
 import { kubeResources } from '@dovetail/core-ports';
 import { conditionOf, conditionsIn } from '@dovetail/service-kit';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import {
   claims,

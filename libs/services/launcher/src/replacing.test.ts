@@ -2,7 +2,7 @@ import { type KubeObject, kubeResources } from '@dovetail/core-ports';
 import type { BinOption } from '@dovetail/core-scheduling';
 import { conditionOf } from '@dovetail/service-kit';
 import { nodeClassObject, nodePoolObject, podObject } from '@dovetail/sim-stage';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from 'vitest';
 
 import { claimFrom } from './cluster/readings.js';
 import { type LauncherStage, launcherStage } from './testing/launcher-stage.js';

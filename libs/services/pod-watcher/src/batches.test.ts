@@ -1,5 +1,5 @@
 import { podValue } from '@dovetail/core-kube-model/testing';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { type Arrival, Batches } from './batches.js';
 import { defaultPodWatcherConfig } from './config.js';

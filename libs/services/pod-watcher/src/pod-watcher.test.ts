@@ -1,7 +1,7 @@
 import { publishState, streamName, subjects } from '@dovetail/contracts';
 import { kubeResources } from '@dovetail/core-ports';
 import { clusterName } from '@dovetail/sim-stage';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from 'vitest';
 
 import { PodWatcherStage } from './testing/pod-watcher-stage.js';
 

@@ -1,7 +1,7 @@
 import { publishState } from '@dovetail/contracts';
 import { annotations, renderPromise } from '@dovetail/core-api';
 import { kubeResources } from '@dovetail/core-ports';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from 'vitest';
 
 import { PodWatcherStage } from './testing/pod-watcher-stage.js';
 

@@ -1,6 +1,6 @@
 import type { Pod } from '@dovetail/core-kube-model';
 import { podValue } from '@dovetail/core-kube-model/testing';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { Waiting } from './waiting.js';
 

@@ -1,6 +1,6 @@
 import { compareText } from '@dovetail/core-kube-model';
 import { type KubeApi, kubeResources } from '@dovetail/core-ports';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import {
   cluster,

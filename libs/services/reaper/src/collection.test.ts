@@ -1,5 +1,5 @@
 import { CloudError, type KubeApi, kubeResources } from '@dovetail/core-ports';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import {
   cluster,

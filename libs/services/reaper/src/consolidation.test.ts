@@ -1,6 +1,6 @@
 import type { PlanRequest } from '@dovetail/contracts';
 import { kubeResources } from '@dovetail/core-ports';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import {
   cluster,

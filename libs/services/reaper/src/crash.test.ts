@@ -1,6 +1,6 @@
 import { kubeResources } from '@dovetail/core-ports';
 import type { Death } from '@dovetail/sim-stage';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { ReaperStage } from './testing/reaper-stage.js';
 import { Replacements } from './testing/replacements.js';

@@ -1,6 +1,6 @@
 import { present } from '@dovetail/core-invariant';
 import { type KubeApi, kubeResources } from '@dovetail/core-ports';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { defaultReaperConfig } from './config.js';
 import {

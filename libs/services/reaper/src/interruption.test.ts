@@ -1,7 +1,7 @@
 import { followCatalog } from '@dovetail/contracts';
 import { kubeResources, Stopper } from '@dovetail/core-ports';
 import { startMs } from '@dovetail/sim-stage';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import {
   cluster,

@@ -1,5 +1,5 @@
 import type { InterruptionQueue } from '@dovetail/core-ports';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { cluster, reap, tainted } from './testing/current-cluster.js';
 import { endNotice, spot, spotNotice } from './testing/notices.js';

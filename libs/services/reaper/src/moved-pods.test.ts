@@ -1,7 +1,7 @@
 import { annotations } from '@dovetail/core-api';
 import { movedHereAnnotation, parseMovedHere, renderMovedHere } from '@dovetail/core-disruption';
 import { kubeResources } from '@dovetail/core-ports';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { cluster, gone, reap, replacements, started, tainted } from './testing/current-cluster.js';
 

@@ -1,5 +1,5 @@
 import { type KubeApi, kubeResources, Stopper } from '@dovetail/core-ports';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { ReaperStage } from './testing/reaper-stage.js';
 

@@ -1,6 +1,6 @@
 import { annotations } from '@dovetail/core-api';
 import { kubeResources } from '@dovetail/core-ports';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import {
   cluster,

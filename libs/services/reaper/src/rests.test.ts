@@ -2,7 +2,7 @@ import type { Condition } from '@dovetail/core-api';
 import { isoSeconds } from '@dovetail/core-kube-model';
 import { kubeResources } from '@dovetail/core-ports';
 import { conditionsIn } from '@dovetail/service-kit';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { cluster, isDeleting, reap, started } from './testing/current-cluster.js';
 

@@ -1,7 +1,7 @@
 import type { ClassCatalog, UnavailableOffering } from '@dovetail/contracts';
 import { m5Types } from '@dovetail/sim-stage';
-import { beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { beforeEach, describe, expect, test } from 'vitest';
 
 import { CatalogMirror } from './catalog-mirror.js';
 

@@ -2,7 +2,7 @@ import { requestPlan, subjects } from '@dovetail/contracts';
 import { podValue } from '@dovetail/core-kube-model/testing';
 import { BusError, type PublishAck } from '@dovetail/core-ports';
 import { clusterName, m5Node } from '@dovetail/sim-stage';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { SolverStage } from './testing/solver-stage.js';
 

@@ -1,5 +1,5 @@
 import { podValue } from '@dovetail/core-kube-model/testing';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { Mirror } from './mirror.js';
 

@@ -2,7 +2,7 @@ import { highsSolver, timeBoxed } from '@dovetail/adapter-highs';
 import { requestPlan } from '@dovetail/contracts';
 import { podValue } from '@dovetail/core-kube-model/testing';
 import { m5Node } from '@dovetail/sim-stage';
-import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 
 import type { EnginePort } from './engine-port.js';
 import type { Prover } from './proofs.js';

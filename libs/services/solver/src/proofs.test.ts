@@ -1,6 +1,6 @@
 import { defaultPlanOptions, plan } from '@dovetail/core-scheduling';
 import { snapshotOf } from '@dovetail/core-scheduling/testing';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { Proofs } from './proofs.js';
 

@@ -1,6 +1,6 @@
 import { podValue } from '@dovetail/core-kube-model/testing';
 import { m5Claim, m5Node, m5Type } from '@dovetail/sim-stage';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { SolverStage } from './testing/solver-stage.js';
 

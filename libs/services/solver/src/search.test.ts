@@ -4,7 +4,7 @@ import { poolValue } from '@dovetail/core-api/testing';
 import type { Pod } from '@dovetail/core-kube-model';
 import { podValue } from '@dovetail/core-kube-model/testing';
 import { m5Claim, m5Node } from '@dovetail/sim-stage';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { inThread } from './engine-port.js';
 import { SolverStage } from './testing/solver-stage.js';

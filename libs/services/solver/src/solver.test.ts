@@ -3,7 +3,7 @@ import { poolValue } from '@dovetail/core-api/testing';
 import { podValue } from '@dovetail/core-kube-model/testing';
 import type { FollowEvent } from '@dovetail/core-ports';
 import { clusterName, hash } from '@dovetail/sim-stage';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { SolverEngine } from './engine.js';
 import { SolverStage } from './testing/solver-stage.js';

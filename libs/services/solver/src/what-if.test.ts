@@ -1,7 +1,7 @@
 import { type PlanRequest, requestPlan } from '@dovetail/contracts';
 import { podValue } from '@dovetail/core-kube-model/testing';
 import { m5Node } from '@dovetail/sim-stage';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { SolverStage } from './testing/solver-stage.js';
 

@@ -1,5 +1,5 @@
 import { kubeResources } from '@dovetail/core-ports';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { type Death, Mortal } from './mortal.js';
 import { podObject } from './objects.js';

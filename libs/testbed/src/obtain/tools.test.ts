@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { forTests, isAlive, obtainHelm, obtainKubectl, obtainMoto, startMoto } from '../index.js';
 import { leftOut, scratchDir } from '../testing/scratch.js';

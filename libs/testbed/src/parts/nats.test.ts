@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { expect, test } from '@jest/globals';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
+import { expect, test } from 'vitest';
 
 import { httpRequest, isAlive, obtainNatsServer, startNats } from '../index.js';
 import { leftOut, scratchDir } from '../testing/scratch.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { freePort, isAlive, type PartSpec, startPart, waitFor } from '../index.js';
 import { scratchDir } from '../testing/scratch.js';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { afterAll } from '@jest/globals';
+import { afterAll } from 'vitest';
 
 import { isUnavailable, type Unavailable } from '../index.js';
 

@@ -1,6 +1,6 @@
 /** The law of the Bus port for every implementation. It runs on the in-process bus and on NATS. */
 import type { Bus } from '@dovetail/core-ports';
-import { afterAll, afterEach, beforeAll, describe } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe } from 'vitest';
 
 import { following } from './following.js';
 import { looking, publishing } from './publishing.js';

@@ -1,5 +1,5 @@
 import { BusError } from '@dovetail/core-ports';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { bytes, eventually, type Stage, textOf } from './stage.js';
 

@@ -1,5 +1,5 @@
 import { kubeResources } from '@dovetail/core-ports';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from 'vitest';
 
 import { extra, pod } from './objects.js';
 import { type Context, eventually } from './suite.js';

@@ -1,5 +1,5 @@
 import { type KubeApi, type KubeObject, kubeResources } from '@dovetail/core-ports';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { instance, pod } from './objects.js';
 import { type Context, eventually } from './suite.js';

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { type KubeObject, type KubeResource } from '@dovetail/core-ports';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from 'vitest';
 
 import { describeWithKubectl } from './kubectl.js';
 import {

@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 
 import { isUnavailable, obtainKubectl } from '@dovetail/testbed';
-import { describe } from '@jest/globals';
+import { describe } from 'vitest';
 
 /** The output so far of a kubectl that keeps running. `end` ends it. */
 type RunningKubectl = { readonly out: () => string; readonly end: () => Promise<void> };
@@ -22,8 +22,9 @@ if (isUnavailable(program))
   );
 
 /** A group of tests that drive kubectl. It is left out if there is no kubectl. */
-export const describeWithKubectl = (name: string, tests: () => void): void =>
+export const describeWithKubectl = (name: string, tests: () => void): void => {
   (isUnavailable(program) ? describe.skip : describe)(name, tests);
+};
 
 export function kubectlWith(kubeconfig: string): Kubectl {
   const path = isUnavailable(program) ? 'kubectl' : program.path;

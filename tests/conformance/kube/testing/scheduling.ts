@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { deployment, extra, pod } from './objects.js';
 import { type Context, eventually } from './suite.js';

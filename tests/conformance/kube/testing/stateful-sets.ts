@@ -1,6 +1,6 @@
 import { compareText } from '@dovetail/core-kube-model';
 import { kubeResources } from '@dovetail/core-ports';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { extra, statefulSet } from './objects.js';
 import { type Context, eventually } from './suite.js';

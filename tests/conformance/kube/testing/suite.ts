@@ -1,5 +1,5 @@
 import { kubeResources } from '@dovetail/core-ports';
-import { afterAll, beforeAll } from '@jest/globals';
+import { afterAll, beforeAll } from 'vitest';
 
 import { admission } from './admission.js';
 import { apiRules } from './api-rules.js';

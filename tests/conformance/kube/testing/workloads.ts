@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe } from '@jest/globals';
+import { afterAll, beforeAll, describe } from 'vitest';
 
 import { controllerTests } from './controllers.js';
 import { instance } from './objects.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { plantedBugs } from './planted-bugs.js';
 import { replay, shrunk, simulate } from './simulation.js';

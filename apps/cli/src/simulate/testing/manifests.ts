@@ -2,8 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { afterAll } from '@jest/globals';
-
 import type { SimulationResult } from '../result.js';
 import { runSimulate, type SimulateRequest } from '../run.js';
 
@@ -11,7 +9,8 @@ import { runSimulate, type SimulateRequest } from '../run.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'dovetail-manifests-'));
 
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+// Files of tests share this module, so the folder stays for all of them.
+process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
 
 let serial = 0;
 

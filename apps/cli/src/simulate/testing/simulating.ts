@@ -2,14 +2,13 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-import { afterAll } from '@jest/globals';
-
 import type { SimulationResult } from '../result.js';
 import { runSimulate, type SimulateRequest } from '../run.js';
 
 export const dir = mkdtempSync(join(tmpdir(), 'dovetail-cli-'));
 
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+// Files of tests share this module, so the folder stays for all of them.
+process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
 
 let serial = 0;
 

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from 'vitest';
 
 import { systemClock } from '../testing/account.js';
 import { callerAccount } from './caller-identity.js';

@@ -1,6 +1,6 @@
 import { type Clock, neverStopping } from '@dovetail/core-ports';
 import { CloudError, LeadershipLost } from '@dovetail/core-ports';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { AwsCalls } from './calls.js';
 import { cloudErrorOf } from './errors.js';

@@ -1,5 +1,5 @@
 import type { DescribeInstancesCommand } from '@aws-sdk/client-ec2';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import type { AwsSession } from '../calls/session.js';
 import { awsInstances } from './instances.js';

@@ -1,9 +1,9 @@
 import type { AmiFamily } from '@dovetail/core-api';
 import type { UserDataInput } from '@dovetail/core-ports';
 import { type BootConfig, bootFromUserData } from '@dovetail/sim-cloud';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { parse } from 'smol-toml';
+import { describe, expect, test } from 'vitest';
 
 import { renderUserData } from './render.js';
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { isWithoutPool, noPool } from '../pool.js';
 import { nodeClaimOf } from './claim.js';
@@ -25,7 +25,7 @@ test('a claim is read with its status', () =>
           'kubectl.kubernetes.io/last-applied-configuration': '{}',
         },
       },
-      spec: { nodeClassRef: { group: 'g', kind: 'EC2NodeClass', name: 'n' } },
+      spec: { nodeClassRef: { group: 'karpenter.k8s.aws', kind: 'EC2NodeClass', name: 'n' } },
       status: {
         nodeName: 'node',
         providerID: 'aws:///z/i-1',

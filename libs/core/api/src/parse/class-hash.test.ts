@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import type { NodeClass } from '../node-class.js';
 import { classHash, hashed } from './class-hash.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { commandRecordObject } from '../command-record.js';
 import { commandRecordOf } from './command-record.js';

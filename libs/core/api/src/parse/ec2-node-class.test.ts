@@ -1,5 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { ec2NodeClassOf } from './ec2-node-class.js';
 import { discoveryTerms, ec2, metadata, type Part, valueOf } from './testing/manifests.js';

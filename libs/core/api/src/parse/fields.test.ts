@@ -1,5 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import {
   conditionIsTrue,
@@ -27,11 +27,11 @@ describe('a duration', () => {
 
   test('is the sum of its parts', () =>
     fc.assert(
-      fc.property(fc.nat({ max: 999 }), fc.nat({ max: 99 }), fc.nat({ max: 99 }), (h, m, s) =>
+      fc.property(fc.nat({ max: 999 }), fc.nat({ max: 99 }), fc.nat({ max: 99 }), (h, m, s) => {
         expect(readDurationMs(`${h}h${m}m${s}s`, 'after', { allowNever: false })).toBe(
           ((h * 60 + m) * 60 + s) * 1000,
-        ),
-      ),
+        );
+      }),
     ));
 });
 

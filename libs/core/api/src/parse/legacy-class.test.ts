@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import type { NodeClass } from '../node-class.js';
 import { awsNodeTemplateOf, inlineProviderOf } from './legacy-class.js';

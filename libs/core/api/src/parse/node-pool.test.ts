@@ -1,5 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { nodePoolOf, readClassRef } from './node-pool.js';
 import { metadata, nodeClassRef, type Part, pool, valueOf } from './testing/manifests.js';

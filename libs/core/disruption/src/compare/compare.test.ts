@@ -1,7 +1,7 @@
 import { present } from '@dovetail/core-invariant';
 import { isReschedulable, uprooted } from '@dovetail/core-kube-model';
 import { type Plan, plan } from '@dovetail/core-scheduling';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { podsThatCount } from '../emptiness.js';
 import { runningCluster, type RunningNode, underusedPool } from '../testing/running.js';

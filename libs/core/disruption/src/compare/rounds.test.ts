@@ -1,5 +1,5 @@
 import type { NodeClaim } from '@dovetail/core-api';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { claim, nowMs } from '../testing/objects.js';
 import { endReasonOf, Rounds } from './rounds.js';

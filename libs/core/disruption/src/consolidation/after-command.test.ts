@@ -1,5 +1,5 @@
 import { at } from '@dovetail/core-invariant';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { runningCluster } from '../testing/running.js';
 import { afterCommand } from './after-command.js';

@@ -1,5 +1,5 @@
 import { annotations } from '@dovetail/core-api';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { claim, node, nowMs, pod, pool, view } from '../testing/objects.js';
 import { imbalanceOf } from './balance.js';

@@ -1,5 +1,5 @@
 import { annotations } from '@dovetail/core-api';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { consolidatableMs } from '../consolidatable.js';
 import { claim, node, nowMs, pdb, pod, pool, view } from '../testing/objects.js';

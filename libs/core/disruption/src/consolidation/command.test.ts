@@ -1,6 +1,6 @@
 import { InvariantError } from '@dovetail/core-invariant';
 import type { NewNode } from '@dovetail/core-scheduling';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { commandOf, type NodeIn, type Proposal } from './command.js';
 

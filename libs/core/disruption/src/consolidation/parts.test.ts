@@ -1,7 +1,7 @@
 import { at } from '@dovetail/core-invariant';
 import { uprooted } from '@dovetail/core-kube-model';
 import { plan } from '@dovetail/core-scheduling';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { runningCluster, type RunningNode } from '../testing/running.js';
 import { consolidationCandidates } from './candidates.js';

@@ -1,5 +1,5 @@
 import { annotations } from '@dovetail/core-api';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { claim, node, nowMs, pod, pool, view } from '../testing/objects.js';
 import { type Candidate, consolidationCandidates } from './candidates.js';

@@ -1,5 +1,5 @@
 import type { Placement, Plan } from '@dovetail/core-scheduling';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { claim, node, nowMs, pod, pool, view } from '../testing/objects.js';
 import type { NodeView } from '../view.js';

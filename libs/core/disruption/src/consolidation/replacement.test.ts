@@ -1,7 +1,7 @@
 import { annotations } from '@dovetail/core-api';
 import { present } from '@dovetail/core-invariant';
 import type { BinOption, NewNode, Plan } from '@dovetail/core-scheduling';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { claim, node, nowMs, pod, pool, view } from '../testing/objects.js';
 import { type Candidate, consolidationCandidates } from './candidates.js';

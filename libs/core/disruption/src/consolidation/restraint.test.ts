@@ -1,5 +1,5 @@
 import { annotations } from '@dovetail/core-api';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { claim, nowMs } from '../testing/objects.js';
 import {

@@ -1,7 +1,7 @@
 import { annotations } from '@dovetail/core-api';
 import { checkPlan } from '@dovetail/core-scheduling';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { pdb } from '../testing/objects.js';
 import { runningCluster, type RunningNode, underusedPool } from '../testing/running.js';
@@ -163,9 +163,9 @@ describe('every search', () => {
 
   test('gives equal commands for equal input', () =>
     fc.assert(
-      fc.property(nodes, (running) =>
-        expect(found(runningCluster(running))).toEqual(found(runningCluster(running))),
-      ),
+      fc.property(nodes, (running) => {
+        expect(found(runningCluster(running))).toEqual(found(runningCluster(running)));
+      }),
       { numRuns: 4 },
     ));
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { admittedSpec, withAdmittedTemplate } from './admission.js';
 import { daemonSetOf, podOf } from './pod.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { namespaceOf, nodeOf, pdbOf } from './cluster.js';
 import { metadata, valueOf } from './testing/objects.js';

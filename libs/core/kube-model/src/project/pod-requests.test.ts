@@ -1,5 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { podRequests } from './pod-requests.js';
 import { parsed, type Raw } from './raw.js';
@@ -142,11 +142,11 @@ describe('the laws of requests', () => {
 
   test('sidecars run beside containers and init containers, which run one after the other', () =>
     fc.assert(
-      fc.property(amounts, amounts, amounts, (containers, inits, sidecars) =>
+      fc.property(amounts, amounts, amounts, (containers, inits, sidecars) => {
         expect(cpuOf(pods(containers, inits, sidecars)) ?? 0).toBe(
           sum(sidecars) + Math.max(sum(containers), 0, ...inits),
-        ),
-      ),
+        );
+      }),
     ));
 
   test('overhead comes on top of everything', () =>

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { csiNodeOf, pvcOf, pvOf, storageClassOf, volumeAttachmentOf } from './storage.js';
 import { metadata, valueOf } from './testing/objects.js';

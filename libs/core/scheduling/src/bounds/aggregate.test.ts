@@ -1,6 +1,6 @@
 import { highsSolver } from '@dovetail/adapter-highs';
-import { afterAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { afterAll, describe, expect, test } from 'vitest';
 
 import {
   aggregateBound,

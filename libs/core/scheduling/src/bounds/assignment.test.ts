@@ -1,8 +1,8 @@
 import { highsSolver } from '@dovetail/adapter-highs';
 import type { Pod } from '@dovetail/core-kube-model';
 import type { LinearProgram, LpSolution, LpSolver } from '@dovetail/core-ports';
-import { afterAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { afterAll, describe, expect, test } from 'vitest';
 
 import { plan } from '../index.js';
 import { defaultPlanOptions } from '../options.js';

@@ -1,6 +1,6 @@
 import { highsSolver } from '@dovetail/adapter-highs';
 import { at } from '@dovetail/core-invariant';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from 'vitest';
 
 import { Random } from '../testing/random.js';
 import type { Column } from './columns.js';

@@ -1,6 +1,6 @@
 import { highsSolver } from '@dovetail/adapter-highs';
 import { at, float64At } from '@dovetail/core-invariant';
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from 'vitest';
 
 import { Random } from '../testing/random.js';
 import { type Generated, generatedLoads, worthwhileLoads } from './generated-loads.js';

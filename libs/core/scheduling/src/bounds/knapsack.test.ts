@@ -1,6 +1,6 @@
 import { at, float64At } from '@dovetail/core-invariant';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { Knapsack } from './knapsack.js';
 import type { Item } from './loads.js';

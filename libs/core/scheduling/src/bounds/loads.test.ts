@@ -1,6 +1,6 @@
 import { at, float64At } from '@dovetail/core-invariant';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { fullestLoads, type Item, type Load, type Purchase } from './loads.js';
 import type { MayShare } from './sharing.js';

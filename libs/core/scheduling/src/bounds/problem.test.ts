@@ -1,6 +1,6 @@
 import type { Pod, TopologySpreadConstraint } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { defaultPlanOptions } from '../options.js';
 import type { PlanOptions, Snapshot } from '../snapshot.js';

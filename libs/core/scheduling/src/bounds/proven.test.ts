@@ -1,6 +1,6 @@
 import { highsSolver } from '@dovetail/adapter-highs';
 import type { Pod } from '@dovetail/core-kube-model';
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from 'vitest';
 
 import { defaultPlanOptions, defaultSizing, plan, provenBound } from '../index.js';
 import { mebibytes, offeringOf, podsOf, poolOf, snapshotOf, typeOf } from '../testing/objects.js';

@@ -1,7 +1,7 @@
 import { at } from '@dovetail/core-invariant';
 import type { Pod } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { defaultPlanOptions } from '../options.js';
 import type { PlanOptions } from '../snapshot.js';

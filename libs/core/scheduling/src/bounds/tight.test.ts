@@ -1,6 +1,6 @@
 import { highsSolver } from '@dovetail/adapter-highs';
 import type { Pod } from '@dovetail/core-kube-model';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from 'vitest';
 
 import {
   boundsOf,

@@ -1,7 +1,7 @@
 import { highsSolver } from '@dovetail/adapter-highs';
 import { at } from '@dovetail/core-invariant';
 import type { Pod } from '@dovetail/core-kube-model';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from 'vitest';
 
 import {
   checkPlan,

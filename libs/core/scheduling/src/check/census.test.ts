@@ -1,7 +1,7 @@
 import type { LabelSelector, Pod } from '@dovetail/core-kube-model';
 import { selectorMatches } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { podOf, selecting } from '../testing/objects.js';
 import { Census, push } from './census.js';

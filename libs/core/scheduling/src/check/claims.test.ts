@@ -1,5 +1,5 @@
 import type { Pod } from '@dovetail/core-kube-model';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { checkPlan, defaultPlanOptions, type Placement, type Plan } from '../index.js';
 import { nodeOf, podOf, snapshotOf } from '../testing/objects.js';

@@ -1,6 +1,6 @@
 import { type HostPort, type Pod, requirementsOf } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { defaultPlanOptions } from '../options.js';
 import type { BinOption, NewNode } from '../plan.js';

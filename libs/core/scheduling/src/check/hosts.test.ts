@@ -1,6 +1,6 @@
 import type { NodeSelectorTerm, Pod, RequirementSpec } from '@dovetail/core-kube-model';
 import { requirementsOf } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import type { BinOption, NewNode } from '../plan.js';
 import type { ExistingNode, Snapshot } from '../snapshot.js';

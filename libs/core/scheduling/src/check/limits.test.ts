@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import type { BinOption, NewNode } from '../plan.js';
 import type { ExistingNode, Snapshot } from '../snapshot.js';

@@ -1,7 +1,7 @@
 import { at } from '@dovetail/core-invariant';
 import type { RequirementSpec } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import type { BinOption, NewNode } from '../plan.js';
 import { gibibytes, offeringOf, podsOf, poolOf, typeOf } from '../testing/objects.js';

@@ -1,7 +1,7 @@
 import type { Pod, PodAffinityTerm } from '@dovetail/core-kube-model';
 import { requirementsOf } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import type { ExistingNode } from '../snapshot.js';
 import { hostsOf, topologyOf } from '../testing/hosts.js';

@@ -4,7 +4,7 @@ import type {
   Pod,
   StorageClass,
 } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import type { ExistingNode, Snapshot } from '../snapshot.js';
 import { hostsOf } from '../testing/hosts.js';

@@ -1,5 +1,5 @@
 import { present } from '@dovetail/core-invariant';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { defaultPlanOptions } from '../options.js';
 import { offersFor } from '../rooms/accounts.js';

@@ -1,6 +1,6 @@
 import { at } from '@dovetail/core-invariant';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import type { Bin } from '../rooms/bin.js';
 import { EmptiestFirst } from './emptiest-first.js';

@@ -5,8 +5,8 @@ import {
   requirementsOf,
   type RequirementSpec,
 } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { defaultPlanOptions } from '../options.js';
 import type { PlanOptions, Snapshot } from '../snapshot.js';

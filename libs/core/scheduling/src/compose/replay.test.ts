@@ -1,7 +1,7 @@
 import { present } from '@dovetail/core-invariant';
 import type { RequirementSpec } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { assertLedgersHold } from '../laws.js';
 import { greedyPack } from '../pack/greedy.js';

@@ -1,7 +1,7 @@
 import type { Pool } from '@dovetail/core-api';
 import type { InstanceType } from '@dovetail/core-ec2-model';
 import { present } from '@dovetail/core-invariant';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { defaultPlanOptions } from '../options.js';
 import { Engine } from '../rooms/engine.js';

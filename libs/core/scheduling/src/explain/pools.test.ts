@@ -1,7 +1,7 @@
 import type { Pool } from '@dovetail/core-api';
 import { present } from '@dovetail/core-invariant';
 import type { Pod } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { compose } from '../compose/compose.js';
 import { defaultPlanOptions } from '../options.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import type { Offer } from '../model/templates.js';
 import { gibibytes, offeringOf, typeOf } from '../testing/objects.js';

@@ -1,7 +1,7 @@
 import { present } from '@dovetail/core-invariant';
 import type { Pod, PodAffinityTerm } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { compose } from '../compose/compose.js';
 import { defaultPlanOptions } from '../options.js';

@@ -1,7 +1,7 @@
 import { present } from '@dovetail/core-invariant';
 import { requirementsOf, type RequirementSpec } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import type { Offer, Template } from '../model/templates.js';
 import { defaultPlanOptions } from '../options.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { type Target } from '../pack/packing.js';
 import { resourcePrices } from '../pack/prices.js';

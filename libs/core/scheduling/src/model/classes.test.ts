@@ -1,5 +1,5 @@
 import type { Pod, PodAffinityTerm } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { defaultPlanOptions } from '../options.js';
 import type { Snapshot } from '../snapshot.js';

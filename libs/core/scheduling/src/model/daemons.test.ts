@@ -1,6 +1,6 @@
 import { requirementsOf, type RequirementSpec, type Taint } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { daemonSetOf, mebibytes } from '../testing/objects.js';
 import { daemonsOf, daemonsOfTemplate, daemonsOfType, intersects, overheadOf } from './daemons.js';

@@ -1,5 +1,5 @@
 import type { Pod } from '@dovetail/core-kube-model';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import type { ExistingNode } from '../snapshot.js';
 import { daemonSetOf, nodeOf, podOf } from '../testing/objects.js';

@@ -5,7 +5,7 @@ import type {
   PodAffinityTerm,
   TopologySpreadConstraint,
 } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { podOf, selecting } from '../testing/objects.js';
 import { groupSelects, GroupTable, namespacesOf } from './groups.js';

@@ -1,6 +1,6 @@
 import type { HostPort } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { anyClash, portsClash } from './host-ports.js';
 

@@ -1,6 +1,6 @@
 import type { NodeSelectorTerm, Pod, TopologySpreadConstraint } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { podOf } from '../testing/objects.js';
 import { type Demands, levelsOf, usableTerms } from './levels.js';

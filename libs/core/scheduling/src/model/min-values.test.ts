@@ -1,6 +1,6 @@
 import { at } from '@dovetail/core-invariant';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { defaultPlanOptions } from '../options.js';
 import { gibibytes, offeringOf, poolOf, snapshotOf, typeOf } from '../testing/objects.js';

@@ -1,5 +1,5 @@
 import { type Pod, requirementsOf } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import type { ExistingNode, Snapshot } from '../snapshot.js';
 import { daemonSetOf, nodeOf, podOf, snapshotOf } from '../testing/objects.js';

@@ -1,5 +1,5 @@
 import type { Pod } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { nodeOf, podOf, selecting, snapshotOf } from '../testing/objects.js';
 import { selectionText, selectorKeysOf } from './selection.js';

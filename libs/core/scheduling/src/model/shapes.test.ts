@@ -1,5 +1,5 @@
 import { requirementsFromLabels, type Taint } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { type Shape, ShapeTable, taintAgainst } from './shapes.js';
 

@@ -1,7 +1,7 @@
 import type { Pool } from '@dovetail/core-api';
 import type { InstanceType, Offering } from '@dovetail/core-ec2-model';
 import { requirementsOf, type RequirementSpec } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { defaultPlanOptions } from '../options.js';
 import type { Snapshot } from '../snapshot.js';

@@ -1,6 +1,6 @@
 import type { Pod } from '@dovetail/core-kube-model';
 import { requirementsOf } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { daemonSetOf, gibibytes, offeringOf, podOf, typeOf } from '../testing/objects.js';
 import { daemonsOf } from './daemons.js';

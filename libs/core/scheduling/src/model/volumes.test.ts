@@ -1,5 +1,5 @@
 import { type Pod, toSpecs } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import type { Snapshot } from '../snapshot.js';
 import { podOf, snapshotOf } from '../testing/objects.js';

@@ -1,6 +1,6 @@
 import { at } from '@dovetail/core-invariant';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { gibibytes, podsOf } from '../testing/objects.js';
 import {
@@ -115,11 +115,11 @@ describe('of any pods', () => {
   };
 
   test('no packing costs less than the bound', () => {
-    inAny(({ context }) =>
+    inAny(({ context }) => {
       expect(totalPrice(firstFitPack(context, Infinity) ?? [])).toBeGreaterThanOrEqual(
         context.bound,
-      ),
-    );
+      );
+    });
   });
 
   test('a pod is worth what its requests are worth, which is never less than by the best prices', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { gibibytes, mebibytes, offeringOf, podsOf, poolOf, typeOf } from '../testing/objects.js';
 import { planScenario } from '../testing/scenario.js';

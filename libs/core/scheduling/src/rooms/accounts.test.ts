@@ -2,8 +2,8 @@ import type { Pool } from '@dovetail/core-api';
 import type { InstanceType } from '@dovetail/core-ec2-model';
 import { at } from '@dovetail/core-invariant';
 import type { HostPort } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import type { Offer } from '../model/templates.js';
 import { chargeOf } from '../model/templates.js';

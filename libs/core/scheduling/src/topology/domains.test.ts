@@ -1,6 +1,6 @@
 import { type Pool } from '@dovetail/core-api';
 import { requirementsOf, type RequirementSpec, type Taint } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import type { NodeFilter } from '../model/groups.js';
 import { defaultPlanOptions } from '../options.js';

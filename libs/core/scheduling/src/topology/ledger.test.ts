@@ -1,5 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import type { Group } from '../model/groups.js';
 import { Ledger, roomIn, type Tally } from './ledger.js';

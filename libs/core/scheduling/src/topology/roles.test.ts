@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import type { Level, PodClass } from '../model/classes.js';
 import type { Group } from '../model/groups.js';

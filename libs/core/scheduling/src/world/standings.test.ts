@@ -4,7 +4,7 @@ import {
   requirementsOf,
   type TopologySpreadConstraint,
 } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { GroupTable } from '../model/groups.js';
 import { defaultPlanOptions } from '../options.js';

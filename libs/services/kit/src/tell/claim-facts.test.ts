@@ -1,5 +1,5 @@
 import { annotations, labels, type NodeClaim, nodeClaimOf } from '@dovetail/core-api';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { claimFacts } from './claim-facts.js';
 

@@ -1,6 +1,6 @@
 import { type Decision, followDecisions } from '@dovetail/contracts';
 import { BusError, type PublishAck, Stopper } from '@dovetail/core-ports';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { outside, overriding, startMs } from '../testing/outside.js';
 import { Decisions, type NewDecision } from './decisions.js';

@@ -1,6 +1,6 @@
 import type { KubeEvent } from '@dovetail/core-kube-model';
 import { KubeError, type KubeObject, kubeResources, Stopper } from '@dovetail/core-ports';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { outside } from '../testing/outside.js';
 import { EventRecorder } from './event-recorder.js';

@@ -1,5 +1,5 @@
 import type { StateValue } from '@dovetail/contracts';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { outside } from '../testing/outside.js';
 import { contentOf as digestOf, goneContent } from './feed-content.js';

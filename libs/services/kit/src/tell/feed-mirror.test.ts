@@ -8,8 +8,8 @@ import {
   subjects,
 } from '@dovetail/contracts';
 import { BusError, type PublishAck, Stopper } from '@dovetail/core-ports';
-import { afterEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { afterEach, describe, expect, test } from 'vitest';
 
 import { cluster, outside, overriding } from '../testing/outside.js';
 import { FeedMirror } from './feed-mirror.js';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { recordingLog } from '../testing/outside.js';
 import { reportMalformed } from './malformed-messages.js';

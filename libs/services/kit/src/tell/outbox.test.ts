@@ -1,7 +1,7 @@
 import { BusError, Stopper } from '@dovetail/core-ports';
 import { virtualClock } from '@dovetail/sim-clock';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { countingMetrics, recordingLog } from '../testing/outside.js';
 import { busOutbox, Outbox, type OutboxOptions } from './outbox.js';

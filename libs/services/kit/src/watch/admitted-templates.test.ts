@@ -1,5 +1,5 @@
 import type { KubeObject } from '@dovetail/core-ports';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { AdmittedTemplates } from './admitted-templates.js';
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { countingMetrics, recordingLog } from '../testing/outside.js';
 import { UnreadableObjects } from './unreadable-objects.js';

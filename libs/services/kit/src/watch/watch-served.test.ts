@@ -8,7 +8,7 @@ import {
   type WatchEvent,
 } from '@dovetail/core-ports';
 import { virtualClock } from '@dovetail/sim-clock';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { countingMetrics, recordingLog } from '../testing/outside.js';
 import { watchServed } from './watch-served.js';
@@ -120,7 +120,7 @@ describe('a watch of a resource that may not be served', () => {
   });
 });
 
-/** What is seen of a NodeClaim with this class when the watch sets it. */
+/** Sets an object with this class, and answers the changes that the watch shows. */
 async function seenOf(resource: KubeResource, nodeClassRef: object): Promise<readonly string[]> {
   const [stop, seen] = [new Stopper(), [] as string[]];
   const object: KubeObject = { metadata: { name: 'one', uid: 'u-1' }, spec: { nodeClassRef } };

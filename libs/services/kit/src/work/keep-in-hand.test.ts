@@ -1,7 +1,7 @@
 import { limits } from '@dovetail/contracts';
 import { type DeliveredMessage, Stopper } from '@dovetail/core-ports';
 import { virtualClock } from '@dovetail/sim-clock';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { keepInHand } from './keep-in-hand.js';
 

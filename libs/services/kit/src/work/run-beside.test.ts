@@ -1,5 +1,5 @@
 import { type Service, Stopper } from '@dovetail/core-ports';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { runBeside } from './run-beside.js';
 

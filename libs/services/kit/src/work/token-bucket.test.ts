@@ -1,7 +1,7 @@
 import { Stopper } from '@dovetail/core-ports';
 import { virtualClock } from '@dovetail/sim-clock';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { TokenBucket } from './token-bucket.js';
 

@@ -1,6 +1,6 @@
 import type { Clock } from '@dovetail/core-ports';
 import { Stopper } from '@dovetail/core-ports';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { Turns } from './turns.js';
 

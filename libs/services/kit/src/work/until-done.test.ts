@@ -1,6 +1,6 @@
 import { Stopper } from '@dovetail/core-ports';
 import { virtualClock } from '@dovetail/sim-clock';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { recordingLog } from '../testing/outside.js';
 import { untilDone } from './until-done.js';

@@ -1,6 +1,6 @@
 import { Stopper } from '@dovetail/core-ports';
 import { virtualClock } from '@dovetail/sim-clock';
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from 'vitest';
 
 import { Wake } from './wake.js';
 

@@ -1,7 +1,7 @@
 import type { Condition, ConditionStatus } from '@dovetail/core-api';
 import { kubeResources } from '@dovetail/core-ports';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { outside } from '../testing/outside.js';
 import {

@@ -1,5 +1,5 @@
 import { type KubeObject, kubeResources } from '@dovetail/core-ports';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { outside } from '../testing/outside.js';
 import { conditionsIn, withCondition } from './conditions.js';

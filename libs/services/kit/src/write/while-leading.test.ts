@@ -1,5 +1,5 @@
 import { kubeResources, LeadershipLost, Stopper } from '@dovetail/core-ports';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { kubeWhileLeading } from './while-leading.js';
 

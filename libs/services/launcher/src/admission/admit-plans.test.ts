@@ -1,7 +1,7 @@
 import { limits, type PlanMessage, publishPlan } from '@dovetail/contracts';
 import { LeadershipLost, noVitals, Stopper } from '@dovetail/core-ports';
 import { Stage } from '@dovetail/sim-stage';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from 'vitest';
 
 import { planValue } from '../testing/values.js';
 import { admitPlans } from './admit-plans.js';

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { binValue, optionOf, planValue } from '../testing/values.js';
 import { BinOptions } from './bin-options.js';

@@ -3,7 +3,7 @@ import { Cluster } from '@dovetail/core-cluster';
 import { nodeValue, podValue } from '@dovetail/core-kube-model/testing';
 import { type Clock, neverStopping } from '@dovetail/core-ports';
 import { defaultPlanOptions } from '@dovetail/core-scheduling';
-import { expect, jest, test } from '@jest/globals';
+import { expect, test, vi } from 'vitest';
 
 import { Checker } from './checker.js';
 
@@ -23,7 +23,7 @@ test.each([
     const checker = new Checker(cluster, catalog, defaultPlanOptions);
     await checker.nodesInTurns(stoodAt(0), neverStopping);
     cluster.set('pod', podValue('p', { nodeName: 'n7' }));
-    const looks = jest.spyOn(cluster, 'claimOfNode');
+    const looks = vi.spyOn(cluster, 'claimOfNode');
     const around = await checker.nodesAround(nodeValue('n7'), stoodAt(nowMs), neverStopping);
     expect(looks).toHaveBeenCalledTimes(1);
     expect(around.flatMap(({ name, pods }) => pods.map((pod) => [name, pod.name]))).toEqual([
@@ -41,7 +41,7 @@ test('a node that has joined since the last look costs a look at that one, and i
   expect(first.map(({ name }) => name)).toContain('c');
   const joined = nodeValue('joined', { providerId: 'aws:///a/i-1' });
   cluster.set('node', joined);
-  const looks = jest.spyOn(cluster.pods, 'by');
+  const looks = vi.spyOn(cluster.pods, 'by');
   const nodesAround = await checker.nodesAround(joined, stoodAt(1), neverStopping);
   const around = nodesAround.map(({ name }) => name);
   expect(around.toSorted()).toEqual([...nodes.map(({ name }) => name), 'joined'].toSorted());
@@ -55,7 +55,7 @@ test('a first look pauses between any two nodes once it has worked for a turn, a
   let nowMs = 0;
   let sincePause = 0;
   let most = 0;
-  const looks = jest.spyOn(cluster, 'claimOfNode').mockImplementation(() => {
+  const looks = vi.spyOn(cluster, 'claimOfNode').mockImplementation(() => {
     nowMs += 25;
     most = Math.max(most, (sincePause += 1));
     return undefined;

@@ -1,6 +1,6 @@
 import { type KubeObject, kubeResources } from '@dovetail/core-ports';
 import { podObject, Workloads } from '@dovetail/sim-stage';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from 'vitest';
 
 import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';
 

@@ -2,7 +2,7 @@ import { annotations, renderPromise } from '@dovetail/core-api';
 import { claimValue } from '@dovetail/core-api/testing';
 import { Cluster, livePromise } from '@dovetail/core-cluster';
 import { nodeValue, podValue } from '@dovetail/core-kube-model/testing';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { mergedPromise, promiseWithout } from './promise-changes.js';
 import { lateClaims, yieldingClaims } from './take-over.js';

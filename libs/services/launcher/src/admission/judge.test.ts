@@ -4,7 +4,7 @@ import { claimValue } from '@dovetail/core-api/testing';
 import { ChurnGuard, Cluster, nodesNow } from '@dovetail/core-cluster';
 import { nodeValue, podValue } from '@dovetail/core-kube-model/testing';
 import type { NewNode } from '@dovetail/core-scheduling';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { binValue as bin, planValue } from '../testing/values.js';
 import { Judge } from './judge.js';

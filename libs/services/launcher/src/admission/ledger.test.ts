@@ -1,8 +1,8 @@
 import { poolValue } from '@dovetail/core-api/testing';
 import { type CatalogView, Cluster } from '@dovetail/core-cluster';
 import type { Resources } from '@dovetail/core-kube-model';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { AdmissionMemory, Ledger } from './ledger.js';
 

@@ -3,7 +3,7 @@ import { at } from '@dovetail/core-invariant';
 import { kubeResources } from '@dovetail/core-ports';
 import type { BinOption } from '@dovetail/core-scheduling';
 import { nodeClassObject, nodePoolObject, podObject } from '@dovetail/sim-stage';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from 'vitest';
 
 import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';
 

@@ -5,7 +5,7 @@ import { type CatalogView, ChurnGuard, Cluster, nodesNow } from '@dovetail/core-
 import { plainTypeValue, typesByName } from '@dovetail/core-ec2-model/testing';
 import { podValue } from '@dovetail/core-kube-model/testing';
 import { type Clock, type KubeApi, KubeError, LeadershipLost, Stopper } from '@dovetail/core-ports';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { ClusterWriter } from '../cluster/cluster-writer.js';
 import { binValue, optionOf, planValue } from '../testing/values.js';

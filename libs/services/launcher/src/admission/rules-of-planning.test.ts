@@ -1,7 +1,7 @@
 import { kubeResources } from '@dovetail/core-ports';
 import type { PlanOptions } from '@dovetail/core-scheduling';
 import { nodeClassObject, nodePoolObject, podObject } from '@dovetail/sim-stage';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from 'vitest';
 
 import type { LauncherConfig } from '../config.js';
 import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';

@@ -1,7 +1,7 @@
 import type { PlanCause } from '@dovetail/contracts';
 import { podValue } from '@dovetail/core-kube-model/testing';
 import { existingNodeValue } from '@dovetail/core-scheduling/testing';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { planValue } from '../testing/values.js';
 import {

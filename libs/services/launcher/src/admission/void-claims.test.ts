@@ -1,7 +1,7 @@
 import { Cluster } from '@dovetail/core-cluster';
 import { Stopper } from '@dovetail/core-ports';
 import { virtualClock } from '@dovetail/sim-clock';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { VoidClaims, type VoidClaimsDeps } from './void-claims.js';
 

@@ -2,7 +2,7 @@ import { Cluster } from '@dovetail/core-cluster';
 import { type KubeObject, Stopper, type WatchEvent } from '@dovetail/core-ports';
 import { virtualClock } from '@dovetail/sim-clock';
 import { podObject } from '@dovetail/sim-stage';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { watchCluster } from './watches.js';
 

@@ -1,7 +1,7 @@
 import { catalogEventOf, streamName, subjects } from '@dovetail/contracts';
 import { kubeResources } from '@dovetail/core-ports';
 import { clusterName } from '@dovetail/sim-stage';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from 'vitest';
 
 import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';
 

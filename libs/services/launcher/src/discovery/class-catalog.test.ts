@@ -3,7 +3,7 @@ import type { Resources } from '@dovetail/core-kube-model';
 import { kubeResources } from '@dovetail/core-ports';
 import type { Machine } from '@dovetail/sim-cloud';
 import { podObject } from '@dovetail/sim-stage';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { defaultLauncherConfig } from '../config.js';
 import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';

@@ -1,6 +1,6 @@
 import { CloudError, kubeResources } from '@dovetail/core-ports';
 import { nodeClassObject, nodePoolObject } from '@dovetail/sim-stage';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from 'vitest';
 
 import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';
 

@@ -1,7 +1,7 @@
 import { type Cloud, CloudError, kubeResources } from '@dovetail/core-ports';
 import type { Machine } from '@dovetail/sim-cloud';
 import { podObject } from '@dovetail/sim-stage';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from 'vitest';
 
 import type { LauncherConfig } from '../config.js';
 import {

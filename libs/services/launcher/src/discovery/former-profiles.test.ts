@@ -3,7 +3,7 @@ import { claimValue, nodeClassValue } from '@dovetail/core-api/testing';
 import { Cluster } from '@dovetail/core-cluster';
 import { CloudError, type Instance, kubeResources } from '@dovetail/core-ports';
 import { hash } from '@dovetail/sim-stage';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from 'vitest';
 
 import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';
 import { FormerProfiles } from './former-profiles.js';

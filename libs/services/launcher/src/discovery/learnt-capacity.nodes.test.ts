@@ -2,7 +2,7 @@ import { claimValue, nodeClassValue } from '@dovetail/core-api/testing';
 import { Cluster } from '@dovetail/core-cluster';
 import { plainTypeValue, typesByName } from '@dovetail/core-ec2-model/testing';
 import { nodeValue } from '@dovetail/core-kube-model/testing';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { LearntCapacity } from './learnt-capacity.js';
 

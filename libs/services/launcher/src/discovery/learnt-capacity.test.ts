@@ -2,7 +2,7 @@ import { classKey } from '@dovetail/core-cluster';
 import { resourcesOf } from '@dovetail/core-kube-model';
 import { type KubeObject, kubeResources } from '@dovetail/core-ports';
 import { podObject } from '@dovetail/sim-stage';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from 'vitest';
 
 import {
   type LauncherStage,

@@ -2,7 +2,7 @@ import { classKey } from '@dovetail/core-cluster';
 import type { Offering, PriceQuote } from '@dovetail/core-ec2-model';
 import { type Cloud, CloudError, kubeResources } from '@dovetail/core-ports';
 import { hash, podObject } from '@dovetail/sim-stage';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from 'vitest';
 
 import type { LauncherConfig } from '../config.js';
 import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';

@@ -1,6 +1,6 @@
 import { plainTypeValue } from '@dovetail/core-ec2-model/testing';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { UnavailableOfferings } from './unavailable.js';
 

@@ -1,7 +1,7 @@
 import { instanceIdOf } from '@dovetail/core-cluster';
 import { kubeResources } from '@dovetail/core-ports';
 import { Mortal, podObject } from '@dovetail/sim-stage';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from 'vitest';
 
 import { claimFrom } from '../cluster/readings.js';
 import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';

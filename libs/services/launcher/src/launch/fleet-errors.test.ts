@@ -2,7 +2,7 @@ import type { FleetOutcome } from '@dovetail/core-ec2-model';
 import { kubeResources } from '@dovetail/core-ports';
 import { conditionOf } from '@dovetail/service-kit';
 import { podObject } from '@dovetail/sim-stage';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from 'vitest';
 
 import { claimFrom } from '../cluster/readings.js';
 import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';

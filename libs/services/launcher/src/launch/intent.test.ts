@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 
 import { annotations, type NodeClaim } from '@dovetail/core-api';
 import { claimValue } from '@dovetail/core-api/testing';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { spotRequest } from '../testing/values.js';
 import {

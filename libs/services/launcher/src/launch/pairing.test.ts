@@ -1,7 +1,7 @@
 import { annotations, type NodeClaim } from '@dovetail/core-api';
 import { claimValue } from '@dovetail/core-api/testing';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { type LaunchedInstance, pair } from './pairing.js';
 

@@ -1,7 +1,7 @@
 import type { FleetRequest, Subnet } from '@dovetail/core-ec2-model';
 import { kubeResources } from '@dovetail/core-ports';
 import { podObject } from '@dovetail/sim-stage';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from 'vitest';
 
 import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';
 import { SubnetUse } from './subnet-use.js';

@@ -2,7 +2,7 @@ import { Cluster } from '@dovetail/core-cluster';
 import type { LaunchTemplateSpec } from '@dovetail/core-ec2-model';
 import { virtualClock } from '@dovetail/sim-clock';
 import { hash } from '@dovetail/sim-stage';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { Templates } from './templates.js';
 import { UnpairedClaims } from './unpaired-claims.js';

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { annotations } from '@dovetail/core-api';
 import { claimValue } from '@dovetail/core-api/testing';
 import { Cluster } from '@dovetail/core-cluster';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { spotRequest } from '../testing/values.js';
 import { intentOf, renderIntent } from './intent.js';

@@ -1,7 +1,7 @@
 import { annotations, parsePromise, renderPromise } from '@dovetail/core-api';
 import { type KubeApi, KubeError } from '@dovetail/core-ports';
 import { nodeClassObject, nodePoolObject, podObject } from '@dovetail/sim-stage';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { defaultLauncherConfig } from '../config.js';
 import { kubeWith } from '../testing/launcher-stage.js';

@@ -3,7 +3,7 @@ import { claimValue } from '@dovetail/core-api/testing';
 import { Cluster } from '@dovetail/core-cluster';
 import { podValue } from '@dovetail/core-kube-model/testing';
 import { clusterName, Stage } from '@dovetail/sim-stage';
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { LauncherFeed } from './launcher-feed.js';
 
@@ -34,7 +34,7 @@ test('a pod that is bound costs a look at its own promise, not at all of them', 
   void feed.run(stage.stop.signal);
   await stage.advance(500);
   expect(await published()).toBe(holders);
-  const looks = jest.spyOn(cluster.pods, 'get');
+  const looks = vi.spyOn(cluster.pods, 'get');
   cluster.set('pod', podValue('a7', { nodeName: 'n', resourceVersion: '2' }));
   await stage.advance(500);
   expect(await published()).toBe(holders + 1);

@@ -9,7 +9,7 @@ import {
 import { kubeResources } from '@dovetail/core-ports';
 import { decisionOfPlan, Decisions, Outbox } from '@dovetail/service-kit';
 import { clusterName, podObject, Stage } from '@dovetail/sim-stage';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { launcherStage } from '../testing/launcher-stage.js';
 import { planValue } from '../testing/values.js';

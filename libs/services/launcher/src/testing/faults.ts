@@ -1,19 +1,17 @@
 import { kubeResources } from '@dovetail/core-ports';
 import { podObject } from '@dovetail/sim-stage';
-import { afterEach } from '@jest/globals';
+import { onTestFinished } from 'vitest';
 
 import { claimFrom } from '../cluster/readings.js';
 import { type LauncherStage, launcherStage, type LauncherStageOptions } from './launcher-stage.js';
 
 export let self: LauncherStage;
 
-afterEach(() => {
-  self.end();
-});
-
-/** Opens the stage that `self` is from now on. */
+/** Opens the stage that `self` is from now on, until the end of the test. */
 export async function open(...options: Parameters<typeof launcherStage>): Promise<void> {
-  self = await launcherStage(...options);
+  const opened = await launcherStage(...options);
+  onTestFinished(() => opened.end());
+  self = opened;
 }
 
 export const { pods, nodes, nodeClaims, nodePools, ec2NodeClasses } = kubeResources;

@@ -1,18 +1,16 @@
 import { annotations } from '@dovetail/core-api';
 import { type KubeObject, kubeResources } from '@dovetail/core-ports';
-import { afterEach } from '@jest/globals';
+import { onTestFinished } from 'vitest';
 
 import { type LauncherStage, launcherStage } from './launcher-stage.js';
 
 export let self: LauncherStage;
 
-afterEach(() => {
-  self.end();
-});
-
-/** Opens the stage that `self` is from now on. */
+/** Opens the stage that `self` is from now on, until the end of the test. */
 export async function openStage(...options: Parameters<typeof launcherStage>): Promise<void> {
-  self = await launcherStage(...options);
+  const opened = await launcherStage(...options);
+  onTestFinished(() => opened.end());
+  self = opened;
 }
 
 export const { pods, nodes, nodeClaims, nodePools, ec2NodeClasses, daemonSets } = kubeResources;

@@ -1,5 +1,5 @@
 import { claimValue, poolValue } from '@dovetail/core-api/testing';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { ReaperCluster } from './reaper-cluster.js';
 

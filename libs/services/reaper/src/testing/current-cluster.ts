@@ -2,7 +2,7 @@ import { type Decision, followDecisions } from '@dovetail/contracts';
 import { annotations } from '@dovetail/core-api';
 import { parseRetirement, type Retirement } from '@dovetail/core-disruption';
 import { kubeResources, Stopper } from '@dovetail/core-ports';
-import { afterEach } from '@jest/globals';
+import { onTestFinished } from 'vitest';
 
 import { type ReaperOptions, ReaperStage, type RunningReaper } from './reaper-stage.js';
 import { Replacements } from './replacements.js';
@@ -11,10 +11,6 @@ const { nodeClaims, nodes } = kubeResources;
 /** The cluster of the test that runs: `started` makes it, and it ends with the test. */
 export let cluster: ReaperStage;
 export const stops: (() => void)[] = [];
-afterEach(() => {
-  for (const stop of stops.splice(0)) stop();
-  cluster.end();
-});
 
 /** Begins a cluster with the NodePool `default`, which disrupts like this. */
 export async function started(
@@ -24,7 +20,12 @@ export async function started(
     budgets: [{ nodes: '100%' }],
   },
 ): Promise<ReaperStage> {
-  cluster = await new ReaperStage().begin();
+  const begun = await new ReaperStage().begin();
+  onTestFinished(() => {
+    for (const stop of stops.splice(0)) stop();
+    begun.end();
+  });
+  cluster = begun;
   await cluster.nodePool('default', disruption);
   return cluster;
 }

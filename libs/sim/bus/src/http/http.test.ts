@@ -1,5 +1,5 @@
 import { BusError, type Clock, type FollowEvent, type StreamSpec } from '@dovetail/core-ports';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from 'vitest';
 
 import { memoryBus, MemoryBusServer, readBus, serveBus, type ServedBus } from '../index.js';
 

@@ -1,6 +1,6 @@
 import { type BusError, neverStopping, Stopper, type StreamSpec } from '@dovetail/core-ports';
 import { virtualClock } from '@dovetail/sim-clock';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { memoryBus } from './bus.js';
 import { MemoryBusServer } from './server.js';

@@ -1,6 +1,6 @@
 import { DescribeInstancesCommand, DescribeSubnetsCommand, EC2Client } from '@aws-sdk/client-ec2';
 import { virtualClock } from '@dovetail/sim-clock';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { startWire } from '../testing/wire.js';
 import { type Buckets, documentedBuckets, Gate } from './gate.js';

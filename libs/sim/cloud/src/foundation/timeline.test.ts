@@ -1,6 +1,6 @@
 import { virtualClock } from '@dovetail/sim-clock';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { Timeline } from './timeline.js';
 

@@ -6,7 +6,7 @@ import {
   DescribeVpcsCommand,
 } from '@aws-sdk/client-ec2';
 import { GetParameterCommand } from '@aws-sdk/client-ssm';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { startWire, type Wire } from '../testing/wire.js';
 import { queryAccess } from './access.js';

@@ -10,7 +10,7 @@ import {
   paginateDescribeInstanceTypes,
   paginateDescribeSpotPriceHistory,
 } from '@aws-sdk/client-ec2';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { imageId, refusal, useEc2, wire } from '../testing/ec2-use.js';
 

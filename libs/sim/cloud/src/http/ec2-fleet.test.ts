@@ -6,7 +6,7 @@ import {
   DescribeInstancesCommand,
   TerminateInstancesCommand,
 } from '@aws-sdk/client-ec2';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { fleet, imageId, template, useEc2, wire } from '../testing/ec2-use.js';
 import type { Wire } from '../testing/wire.js';

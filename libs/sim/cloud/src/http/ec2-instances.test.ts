@@ -12,7 +12,7 @@ import {
   RunInstancesCommand,
   TerminateInstancesCommand,
 } from '@aws-sdk/client-ec2';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { fleet, imageId, template, templateData, useEc2, wire } from '../testing/ec2-use.js';
 

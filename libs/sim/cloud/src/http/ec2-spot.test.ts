@@ -3,7 +3,7 @@ import {
   type DescribeSpotPriceHistoryCommandInput,
   type SpotPrice,
 } from '@aws-sdk/client-ec2';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { startWire, type Wire } from '../testing/wire.js';
 

@@ -1,7 +1,7 @@
 import { CreateLaunchTemplateCommand, DescribeRegionsCommand } from '@aws-sdk/client-ec2';
 import { GetProductsCommand } from '@aws-sdk/client-pricing';
 import { ListQueuesCommand } from '@aws-sdk/client-sqs';
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 
 import { startWire, type Wire } from '../testing/wire.js';
 

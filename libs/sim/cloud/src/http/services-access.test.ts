@@ -5,7 +5,7 @@ import {
 } from '@aws-sdk/client-ec2';
 import { DescribeClusterCommand } from '@aws-sdk/client-eks';
 import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { startWire, type Wire } from '../testing/wire.js';
 

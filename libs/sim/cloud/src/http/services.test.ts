@@ -11,7 +11,7 @@ import {
 } from '@aws-sdk/client-iam';
 import { type Filter, GetProductsCommand, paginateGetProducts } from '@aws-sdk/client-pricing';
 import { GetParameterCommand } from '@aws-sdk/client-ssm';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { servedActions } from '../index.js';
 import { startWire, type Wire } from '../testing/wire.js';

@@ -1,5 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { fleetRequest, joiningTemplate, smallAccount } from '../testing/small-account.js';
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { contextOf, decide, type RequestFacts } from './evaluate.js';
 import { parsePolicy } from './policy.js';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { fleetRequest, joiningTemplate, smallAccount } from '../testing/small-account.js';
 import { hourlyPriceOf } from './instance-price.js';

@@ -1,6 +1,6 @@
 import type { KubeResource } from '@dovetail/core-ports';
 import { kubeResources } from '@dovetail/core-ports';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { createKubeStore, createManualClock, createNodeAgent, inProcessKube } from '../index.js';
 import { kwokDelayAnnotation } from './pod-stop.js';

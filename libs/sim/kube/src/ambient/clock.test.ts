@@ -1,5 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { createManualClock } from './clock.js';
 import { nameSuffix, randomFrom, uuidFrom } from './random.js';

@@ -1,5 +1,5 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
 import { CoreV1Api, KubeConfig, Watch } from '@kubernetes/client-node';
+import { afterEach, describe, expect, test } from 'vitest';
 
 import {
   createKubeStore,

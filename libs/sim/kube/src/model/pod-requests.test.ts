@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import type { ContainerSpec, PodSpecView } from './objects.js';
 import { specRequests } from './pod-requests.js';

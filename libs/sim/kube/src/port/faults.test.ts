@@ -1,5 +1,5 @@
 import { type KubeApi, kubeResources, Stopper } from '@dovetail/core-ports';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { createManualClock } from '../ambient/clock.js';
 import { createKubeStore } from '../kube-store.js';

@@ -1,5 +1,5 @@
 import { type KubeObject, kubeResources, type WatchEvent } from '@dovetail/core-ports';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { createKubeStore, createManualClock, inProcessKube } from '../index.js';
 

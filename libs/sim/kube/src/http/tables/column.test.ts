@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { ageText, durationText } from './column.js';
 import { valuesAtPath } from './json-path.js';
