@@ -46,7 +46,7 @@ async function main(): Promise<void> {
     return;
   }
   const results: StageResult[] = [];
-  for (const stage of stages) results.push(await stage());
+  for (const row of stages) results.push(...(await Promise.all(row.map((stage) => stage()))));
   const sum = (key: 'passed' | 'failed' | 'skipped'): number =>
     results.reduce((total, result) => total + result[key], 0);
 

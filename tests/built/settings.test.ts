@@ -20,7 +20,7 @@ function start(
   return spawnSync(process.execPath, [join(root, 'dist', `${service}.js`), ...args], {
     env,
     encoding: 'utf8',
-    timeout: 30_000,
+    timeout: 120_000,
     killSignal: 'SIGKILL',
   });
 }

@@ -135,26 +135,28 @@ async function smokeOnReal(env: Environment): Promise<StageResult> {
 }
 
 /**
- * The stages of a way: `twins` is all that decides the same way every time, `real` the tests on the
- * real control plane and other large parts, `smoke` two files of them. Undefined for another word.
+ * The stages of a way, one after the other; those of one row run side by side. `twins` is all that
+ * decides the same way every time, `real` the tests on the real control plane and other large
+ * parts, `smoke` two files of them. Undefined for another word.
  */
 export function stagesOf(
   way: string,
   patterns: readonly string[],
   env: Environment,
-): readonly Stage[] | undefined {
+): readonly (readonly Stage[])[] | undefined {
   switch (way) {
     case 'twins':
-      return [building, () => unitsOnTwins(patterns, env), () => systemOnTwins(patterns, env)];
+      // Units keep processors busy while the system waits for time to pass.
+      return [[building], [() => unitsOnTwins(patterns, env), () => systemOnTwins(patterns, env)]];
     case 'real':
       return [
-        building,
-        obtaining(partsOfReal),
-        onRealParts(false, patterns, env),
-        onRealParts(true, patterns, env),
+        [building],
+        [obtaining(partsOfReal)],
+        [onRealParts(false, patterns, env)],
+        [onRealParts(true, patterns, env)],
       ];
     case 'smoke':
-      return [obtaining(['control-plane', 'kubectl', 'helm', 'nats']), () => smokeOnReal(env)];
+      return [[obtaining(['control-plane', 'kubectl', 'helm', 'nats'])], [() => smokeOnReal(env)]];
     default:
       return undefined;
   }

@@ -20,7 +20,7 @@ const quiet: Log = {
 
 /** Runs one call of JetStream's API as an operator would, in any state of the server. */
 async function operate(admin: () => NatsConnection, subject: string): Promise<void> {
-  await admin().request(`$JS.API.${subject}`, '', { timeout: 2_000 });
+  await admin().request(`$JS.API.${subject}`, '', { timeout: 60_000 });
 }
 
 async function natsWorld(path: string): Promise<BusWorld> {

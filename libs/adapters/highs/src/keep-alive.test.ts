@@ -40,7 +40,7 @@ function run(statements: string): { readonly status: number | null; readonly std
   const { status, stdout } = spawnSync(
     process.execPath,
     ['--input-type=module', '--eval', script],
-    { encoding: 'utf8', timeout: 30_000 },
+    { encoding: 'utf8', timeout: 120_000 },
   );
   return { status, stdout };
 }
