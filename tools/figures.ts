@@ -1,8 +1,7 @@
 // Measures the house: sizes of files and functions, comments, tests, knots, edges, and the closure
 // of each service.
 // Usage: tsx tools/figures.ts [FOLDER]   (prints Markdown rows; FOLDER limits the files, not the
-// graph)  tsx tools/figures.ts --write   (puts them into CONTRIBUTING.md, beside the figures of
-// the review that the house was rebuilt for)
+// graph)  tsx tools/figures.ts --write   (puts them into CONTRIBUTING.md)
 import { readFileSync, writeFileSync } from 'node:fs';
 
 import { build } from 'esbuild';
@@ -15,7 +14,7 @@ type Row = readonly [figure: string, value: string];
 /** The lines of one file by kind. */
 type Lines = { readonly code: number; readonly comment: number };
 
-const args = process.argv.slice(2);
+const args = process.argv[1] === import.meta.filename ? process.argv.slice(2) : [];
 const within = args.find((arg) => !arg.startsWith('--')) ?? '';
 const sources = trackedFiles('*.ts').filter(
   (file) => file.startsWith(within) && !/generated\/|builtin-|\/gen\//.test(file),
@@ -179,47 +178,42 @@ async function houseRows(): Promise<readonly Row[]> {
   ];
 }
 
-/**
- * The figures of commit 8b2e372, measured by a review. The first are of the code as it was written,
- * in lines of up to 527 characters; the second, formatted as today's code is. A dash: not measured.
- */
-const before: Readonly<Record<string, readonly [asWritten: string, formatted: string]>> = {
-  'files, lines of them': ['621, 38,011', '621, 64,300'],
-  'file median / p90 / max': ['52 / 121 / 258', '88 / 211 / 438'],
-  'function median / p90 (named)': ['5 / 15', '8 / 26'],
-  'function median / p90 (all, with arrows)': ['2 / 12', '4 / 22'],
-  'functions over 40 lines': ['0', '102 of 7344'],
-  'functions over 70 lines': ['0', '7 of 7344'],
-  'lines over 100 / 140 characters': ['19 % / 6.1 %', '- / 1.1 %'],
-  'comment share of lines (core)': ['10.4 % (13.9 %)', '6.4 % (-)'],
-  'test to source, core': ['0.31', '0.58'],
-  'test to source, all': ['0.39', '0.51'],
-  'knots, folders in them': ['5, 19', '5, 19'],
-  'projects, edges between them': ['32, 155 (Nx saw 1)', '32, 155 (Nx saw 1)'],
-  'npm packages of pod-watcher (with theirs)': ['9 (-)', '9 (-)'],
-  'npm packages of solver (with theirs)': ['6 (-)', '6 (-)'],
-  'npm packages of launcher (with theirs)': ['17 (-)', '17 (-)'],
-  'npm packages of reaper (with theirs)': ['17 (-)', '17 (-)'],
-};
-
-const header = [
-  '| figure | before, as written | before, at 100 columns | now |',
-  '|---|---|---|---|',
-];
+const page = 'CONTRIBUTING.md';
+const rowOf = ([figure, value]: Row): string => `| ${figure} | ${value} |`;
 
 /** Replaces the table under the heading "Figures". */
 function write(rows: readonly Row[]): void {
-  const page = 'CONTRIBUTING.md';
-  const table = rows.map(([figure, now]) => {
-    const [asWritten = '-', formatted = '-'] = before[figure] ?? [];
-    return `| ${figure} | ${asWritten} | ${formatted} | ${now} |`;
-  });
   const [above = '', section = ''] = textOf(page).split('\n## Figures\n');
   const text = section.split('\n| figure |')[0] ?? '';
-  writeFileSync(page, `${above}\n## Figures\n${text}\n${[...header, ...table].join('\n')}\n`);
+  const table = ['| figure | now |', '|---|---|', ...rows.map(rowOf)].join('\n');
+  writeFileSync(page, `${above}\n## Figures\n${text}\n${table}\n`);
 }
 
-const rows = [...sizeRows(), ...proseRows(), ...testRows(), ...(await houseRows())];
-if (args.includes('--write')) write(rows);
-else
-  process.stdout.write(`${rows.map(([figure, value]) => `| ${figure} | ${value} |`).join('\n')}\n`);
+const numbersIn = (value: string): readonly number[] =>
+  [...value.matchAll(/[\d.]+/g)].map(([digits]) => Number(digits));
+/** Small changes of the code need no new table. */
+const isNear = (told: number, measured: number): boolean =>
+  Math.abs(told - measured) <= Math.max(0.1 * Math.abs(measured), 2);
+
+/** The figures of the page that the code has left behind, as `figure: told, and it is measured`. */
+export async function staleFigures(): Promise<readonly string[]> {
+  const text = textOf(page);
+  return (await figures()).flatMap(([figure, measured]) => {
+    const told = text.split(`\n| ${figure} | `)[1]?.split(' |\n')[0] ?? 'nothing';
+    const [before, now] = [numbersIn(told), numbersIn(measured)];
+    const holds =
+      before.length === now.length && before.every((one, index) => isNear(one, now[index] ?? 0));
+    return holds ? [] : [`${figure}: ${told}, and it is ${measured}`];
+  });
+}
+
+/** Every figure of the house with its value, as the page has them. */
+async function figures(): Promise<readonly Row[]> {
+  return [...sizeRows(), ...proseRows(), ...testRows(), ...(await houseRows())];
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const rows = await figures();
+  if (args.includes('--write')) write(rows);
+  else process.stdout.write(`${rows.map(rowOf).join('\n')}\n`);
+}
