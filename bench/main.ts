@@ -11,6 +11,7 @@ import { scaleup } from './scaleup.js';
 import { simulate } from './simulate.js';
 import { solvers } from './solvers.js';
 import { stores } from './stores.js';
+import { timed } from './timed.js';
 
 /**
  * Every benchmark by its name. Each prints a table and appends one JSON line to
@@ -60,7 +61,7 @@ const usage = `usage: npm run bench -- NAME [options]
 await runMain(async () => {
   const [name = '', ...args] = process.argv.slice(2).filter((arg) => arg !== '--');
   const benchmark = benchmarks[name];
-  if (benchmark !== undefined) return benchmark(args);
+  if (benchmark !== undefined) return timed(name, args, () => benchmark(args));
   process.stdout.write(usage);
   process.exitCode = name === '' || name === 'help' ? 0 : 64;
 });
