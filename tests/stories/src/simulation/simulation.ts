@@ -131,8 +131,11 @@ export type ShrinkOptions = {
   readonly tell?: (lines: number) => void;
 };
 
+/** A breach without the names and times that another story would have. */
+const kindOf = (breach: string): string => breach.replaceAll(/\S*[\d.-]\S*/g, '#');
+
 /**
- * The shortest story found that still breaks something: halves, quarters and so on of its lines are
+ * The shortest story found that still breaks the same: halves, quarters and so on of its lines are
  * left out as long as it does (Zeller's delta debugging). Beginning and end stay.
  */
 export async function shrunk(
@@ -140,14 +143,15 @@ export async function shrunk(
   { sabotage, tell = () => undefined }: ShrinkOptions = {},
 ): Promise<readonly string[]> {
   const [head, tail] = [lines.slice(0, beginning.length), lines.slice(-ending.length)];
-  const breaks = async (part: readonly string[]): Promise<boolean> =>
-    (await replay([...head, ...part, ...tail], sabotage)).breaches.length > 0;
+  const kindsOf = async (part: readonly string[]): Promise<readonly string[]> =>
+    (await replay([...head, ...part, ...tail], sabotage)).breaches.map(kindOf);
   let middle = lines.slice(head.length, lines.length - tail.length);
+  const kinds = new Set(await kindsOf(middle));
   for (let size = Math.ceil(middle.length / 2); ; size = Math.ceil(size / 2)) {
     const before = middle.length;
     for (let from = 0; from < middle.length;) {
       const without = [...middle.slice(0, from), ...middle.slice(from + size)];
-      if (await breaks(without)) tell((middle = without).length);
+      if ((await kindsOf(without)).some((kind) => kinds.has(kind))) tell((middle = without).length);
       else from += size;
     }
     if (size <= 1 && middle.length === before) return [...head, ...middle, ...tail];
