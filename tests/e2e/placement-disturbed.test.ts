@@ -16,6 +16,7 @@ import {
   untilNothingLeft,
   untilRunning,
 } from '@dovetail/test-support/cluster';
+import { untilSeenEmpty } from '@dovetail/test-support/emptiness';
 import { allInitialized, boundTo, poolReady } from '@dovetail/test-support/placement';
 import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
@@ -61,6 +62,7 @@ describe(`plans that are disturbed, on the ${world} world`, () => {
     // Pods of a lost node go only after its Node has gone and the control plane's collector has
     // passed.
     await eventually('no pods', async () => (await pods(at, 'default')).length === 0, 180_000);
+    await untilSeenEmpty(at, 'default');
     await at.lab.advanceClock(11_000);
     await untilNothingLeft(at);
   });

@@ -15,6 +15,7 @@ import {
   untilNothingLeft,
   untilRunning,
 } from '@dovetail/test-support/cluster';
+import { untilSeenEmpty } from '@dovetail/test-support/emptiness';
 import {
   admittedPods,
   allInitialized,
@@ -108,6 +109,7 @@ describe(`pods that are left to the scheduler, on the ${world} world`, () => {
   afterAll(async () => at?.close());
   afterEach(async () => {
     await deletePods(at);
+    await untilSeenEmpty(at, 'default');
     await at.lab.advanceClock(11_000);
     await untilNothingLeft(at);
   });

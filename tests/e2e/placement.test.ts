@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { claims, untilNothingLeft, untilRunning } from '@dovetail/test-support/cluster';
+import { untilSeenEmpty } from '@dovetail/test-support/emptiness';
 import { drawsFrom } from '@dovetail/test-support/faults';
 import {
   admittedPods,
@@ -132,6 +133,7 @@ async function settled(at: TestWorld): Promise<ReadonlyMap<string, string>> {
 
 async function clear(at: TestWorld): Promise<void> {
   await deletePods(at);
+  await untilSeenEmpty(at, 'default');
   await at.lab.advanceClock(11_000);
   await untilNothingLeft(at);
 }

@@ -12,6 +12,7 @@ import {
   untilNothingLeft,
   untilRunning,
 } from '@dovetail/test-support/cluster';
+import { untilSeenEmpty } from '@dovetail/test-support/emptiness';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -217,7 +218,7 @@ describe.each(await worlds())('scenario spot-type-list on the %s world', (world)
 
   test('pods gone, nodes end 30 seconds after they are empty; base nodes stay', async () => {
     await at.kubectl('scale', 'deployment/worker', '--replicas=0');
-    await eventually('no pods', async () => (await pods(at, 'default')).length === 0);
+    await untilSeenEmpty(at, 'default');
     await at.lab.advanceClock(31_000);
     await untilNothingLeft(at);
     expect((await nodes(at)).map((node) => node.metadata.name).toSorted()).toEqual([
