@@ -11,7 +11,7 @@ const system = [...vitest, 'tests/vitest.config.mjs'];
 
 /** Tests of services as processes, or of NATS itself. They cannot run without nats-server. */
 const natsOnly = [
-  'tests/e2e/{bad-input,faults,lab,subscribers,placement-left}*',
+  'tests/e2e/{bad-input,faults,lab.test,subscribers,placement-left}*',
   'tests/conformance/bus/{nats,plain-client,programs}*',
   'tests/conformance/kube/**',
 ];

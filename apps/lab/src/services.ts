@@ -48,11 +48,19 @@ import {
 } from '@dovetail/service-solver';
 import { memoryBus, MemoryBusServer, serveBus } from '@dovetail/sim-bus';
 
+// These services have their bus in the process. The lab's user may have NATS_URL set for something
+// else, so no setting of NATS is read.
+const { clusterName, httpPort, httpHost, logLevel, testClockFile } = commonSettings;
+
 /**
  * The settings of all services in one environment. Elsewhere the lab gives each service its own.
  */
 const settings = {
-  ...commonSettings,
+  clusterName,
+  httpPort,
+  httpHost,
+  logLevel,
+  testClockFile,
   ...leaderSettings,
   ...awsSettings,
   solvers: {

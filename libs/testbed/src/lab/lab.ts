@@ -122,7 +122,6 @@ type Services = {
   /** Their line of the inventory. */
   readonly services: string;
 };
-type At = Omit<Addresses, 'natsUrl'>;
 
 /** The bus of a lab with Karpenter. */
 const withoutBus: Bus = {
@@ -134,7 +133,7 @@ const withoutBus: Bus = {
 async function startAutoscaler(
   options: LabOptions,
   found: Bus | Unavailable,
-  at: At,
+  at: Addresses,
   parts: Map<string, RunningPart>,
 ): Promise<Services> {
   if (options.servicesLeftOut === true) return withoutServices(found);
@@ -154,10 +153,10 @@ function withoutServices(found: Bus | Unavailable): Services {
 async function startApart(
   options: LabOptions,
   bus: Bus,
-  at: At,
+  at: Addresses,
   parts: Map<string, RunningPart>,
 ): Promise<Services> {
-  const env = serviceEnv(options, { ...at, natsUrl: bus.url });
+  const env = { ...serviceEnv(options, at), NATS_URL: bus.url };
   const names = serviceNames(options);
   await Promise.all(names.map((name) => startService(options, name, env, parts)));
   return { bus, services: `services: ${names.join(', ')}: real, a process each` };
@@ -166,19 +165,14 @@ async function startApart(
 async function startTogether(
   options: LabOptions,
   { unavailable }: Unavailable,
-  at: At,
+  at: Addresses,
   parts: Map<string, RunningPart>,
 ): Promise<Services> {
   const busPort = await freePort();
   const url = `http://127.0.0.1:${busPort}`;
   const description = `nats-server: left out (${unavailable.split('\n', 1)[0] ?? ''}); the services share one process and the bus in it, decisions can be followed at ${url}`;
   options.progress(description);
-  await startServicesTogether(
-    options,
-    serviceEnv(options, { ...at, natsUrl: url }),
-    { busPort },
-    parts,
-  );
+  await startServicesTogether(options, serviceEnv(options, at), { busPort }, parts);
   const wipeStore = (): Promise<never> =>
     Promise.reject(
       new TestbedError({

@@ -6,19 +6,17 @@ import { freePort } from '../process/ports.js';
 import { seedOf } from './bus-users.js';
 import type { LabOptions } from './options.js';
 
-/** The addresses of the outside parts. */
+/** The addresses of the outside parts, except the bus. */
 export type Addresses = {
-  readonly natsUrl: string;
   readonly kubeconfig: string;
   readonly cloudUrl: string;
   readonly clockFile: string;
 };
 
-/** The environment of every service, as a chart would set it. */
+/** The environment of every service, as a chart would set it, except the address of the bus. */
 export function serviceEnv(options: LabOptions, at: Addresses): Readonly<Record<string, string>> {
   return {
     CLUSTER_NAME: options.clusterName,
-    NATS_URL: at.natsUrl,
     KUBECONFIG: at.kubeconfig,
     AWS_REGION: options.region,
     AWS_ENDPOINT_URL: at.cloudUrl,
