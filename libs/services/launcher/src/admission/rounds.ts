@@ -19,13 +19,14 @@ import type { Checker } from './checker.js';
 import { claimObject } from './claim-object.js';
 import { Judge } from './judge.js';
 import type { AdmittedNode, AdmittedPlacement, JudgedBin, RefusedBin } from './judged.js';
+import { JudgedPlans } from './judged-plans.js';
 import { AdmissionMemory } from './ledger.js';
 import { type OpenRound, renderRound } from './open-round.js';
 import { createPatiently } from './patient-create.js';
 import { PromiseWriter } from './promise-writer.js';
 import { reason } from './reason.js';
 import type { RoundReport } from './round-report.js';
-import { claimsOfPlan, repeatedVerdicts, verdictsOfBin, verdictsOfUnplaced } from './verdicts.js';
+import { claimsOfPlan, repeatedVerdicts, verdictsOf } from './verdicts.js';
 
 /** The state, the checker, and the writers of a round. */
 export type RoundsDeps = {
@@ -53,8 +54,8 @@ export type RoundsDeps = {
  * carried out. This is a third of the Lease's default duration, when a renewal is due as well.
  */
 const fenceAgainMs = 5_000;
-/** Plans whose verdicts are remembered: a plan that comes again gets the same answer. */
-const judgedMax = 4_096;
+/** A share of the container's memory (768 MiB in the chart) that repeated answers are worth. */
+const verdictBytesMax = 32 * 1024 * 1024;
 
 /**
  * The log of admissions of one epoch: numbered rounds, each fenced, judged, carried out and
@@ -65,7 +66,7 @@ export class Rounds {
   readonly #config: AdmissionConfig;
   readonly #memory = new AdmissionMemory();
   readonly #promises: PromiseWriter;
-  readonly #judged = new Map<string, readonly Verdict[]>();
+  readonly #judged: JudgedPlans;
   readonly #inherited: OpenRound | undefined;
   #number = 0;
 
@@ -73,6 +74,7 @@ export class Rounds {
     this.#deps = deps;
     this.#config = config;
     this.#inherited = inherited;
+    this.#judged = new JudgedPlans({ planAgeMaxMs: config.planAgeMaxMs, verdictBytesMax });
     this.#promises = new PromiseWriter(deps.cluster, deps.writer, () => deps.clock.nowMs());
   }
 
@@ -104,16 +106,13 @@ export class Rounds {
     if (clock.nowMs() - fencedMs >= fenceAgainMs) await epoch.guardedWrite(fence);
     const outcomes = await this.#carryOut(judged, admission);
     const round = { admission, atMs: clock.nowMs() };
-    for (const plan of fresh) {
-      this.#remember(plan.id, [
-        ...outcomes.filter((bin) => bin.plan === plan).flatMap((bin) => verdictsOfBin(bin, round)),
-        ...verdictsOfUnplaced(plan, round),
-      ]);
-    }
+    const verdicts = fresh.flatMap((plan) =>
+      this.#remember(plan, verdictsOf(plan, outcomes, round)),
+    );
     this.#leads();
     await feed.publishHead(admission, epoch.stop);
     this.#leads();
-    await feed.publishVerdicts(fresh.flatMap((plan) => this.#judged.get(plan.id) ?? []));
+    await feed.publishVerdicts(verdicts);
     report.record(outcomes, fresh, admission);
     metrics.observe('dovetail_admission_round_seconds', (clock.nowMs() - startedMs) / 1000);
   }
@@ -167,9 +166,8 @@ export class Rounds {
     const round = { admission: this.head, atMs: this.#deps.clock.nowMs() };
     for (const plan of plans) {
       const verdicts =
-        this.#judged.get(plan.id) ?? repeatedVerdicts(plan, this.#deps.cluster, round);
-      this.#remember(plan.id, verdicts);
-      await this.#deps.feed.publishVerdicts(verdicts);
+        this.#judged.verdictsOf(plan.id) ?? repeatedVerdicts(plan, this.#deps.cluster, round);
+      await this.#deps.feed.publishVerdicts(this.#remember(plan, verdicts));
       this.#deps.log.info(
         'plan-judged-before',
         'a plan came again; its verdicts are published again',
@@ -239,9 +237,9 @@ export class Rounds {
     }
   }
 
-  #remember(planId: string, verdicts: readonly Verdict[]): void {
-    this.#judged.set(planId, verdicts);
-    if (this.#judged.size > judgedMax) this.#judged.delete(this.#judged.keys().next().value ?? '');
+  #remember(plan: PlanMessage, verdicts: readonly Verdict[]): readonly Verdict[] {
+    this.#judged.remember(plan.id, verdicts, this.#deps.clock.nowMs());
+    return verdicts;
   }
 }
 

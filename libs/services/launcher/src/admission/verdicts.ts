@@ -9,8 +9,18 @@ import { reason } from './reason.js';
 
 type Round = { readonly admission: AdmissionNumber; readonly atMs: number };
 
+/** The outcome of each pod of a plan: by the bin that was judged for it, or left over. */
+export const verdictsOf = (
+  plan: PlanMessage,
+  outcomes: readonly JudgedBin[],
+  round: Round,
+): readonly Verdict[] => [
+  ...outcomes.filter((bin) => bin.plan === plan).flatMap((bin) => verdictsOfBin(bin, round)),
+  ...verdictsOfUnplaced(plan, round),
+];
+
 /** The outcome of each pod of a bin. */
-export function verdictsOfBin(bin: JudgedBin, round: Round): readonly Verdict[] {
+function verdictsOfBin(bin: JudgedBin, round: Round): readonly Verdict[] {
   const outcome = bin.kind === 'refused' ? 'refused' : 'admitted';
   // Pods that are held back off like pods that fit nowhere: longer each time, until a change.
   const held = new Set(bin.kind === 'refused' ? bin.heldPodUids : []);
@@ -25,7 +35,7 @@ export function verdictsOfBin(bin: JudgedBin, round: Round): readonly Verdict[] 
 }
 
 /** The outcome of the pods that the planner found no place for. */
-export const verdictsOfUnplaced = (plan: PlanMessage, round: Round): readonly Verdict[] =>
+const verdictsOfUnplaced = (plan: PlanMessage, round: Round): readonly Verdict[] =>
   plan.plan.unplaced.map(({ podUid, reasons }) => ({
     podUid,
     outcome: 'unplaced',
@@ -36,8 +46,9 @@ export const verdictsOfUnplaced = (plan: PlanMessage, round: Round): readonly Ve
   }));
 
 /**
- * The verdicts of a plan that was judged before: by this launcher, or by its predecessor, whose
- * answer was lost. A bin with a claim or a promise was admitted; the rest of the round is void.
+ * The verdicts of a plan that was judged before: by this launcher, which no longer keeps its
+ * answer, or by its predecessor, whose answer was lost. A bin with a claim or a promise was
+ * admitted; the rest of the round is void.
  */
 export const repeatedVerdicts = (
   plan: PlanMessage,
@@ -91,7 +102,7 @@ const repeatedVerdict = (
 const roundVoided = (planId: string): Reason =>
   reason(
     'round-voided',
-    'the launcher that was judging this plan was replaced before it had finished',
+    'an earlier round judged this plan and left neither a claim nor a promise for this bin',
     { planId },
   );
 
