@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 
-import type { InstanceType } from '@dovetail/core-ec2-model';
-import { type Bus, Stopper } from '@dovetail/core-ports';
+import { nodeClassValue } from '@dovetail/core-api/testing';
+import {
+  catalogFor,
+  type InstanceType,
+  instanceTypesFor,
+  priceBookOf,
+} from '@dovetail/core-ec2-model';
+import { type Bus, type OutgoingMessage, Stopper } from '@dovetail/core-ports';
 import { memoryBus, MemoryBusServer } from '@dovetail/sim-bus';
 import { virtualClock } from '@dovetail/sim-clock';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -93,9 +99,9 @@ test('other work gets its turn while a large class is cut into parts', async () 
   const [type] = sampleCatalog.instanceTypes;
   let nowMs = 0;
   let turns = 0;
-  // A clock on which each look takes a millisecond.
+  // A clock on which encoding a part takes longer than a turn.
   const slow = {
-    nowMs: () => (nowMs += 1),
+    nowMs: () => (nowMs += 60),
     sleep: () => {
       turns += 1;
       return Promise.resolve();
@@ -106,7 +112,54 @@ test('other work gets its turn while a large class is cut into parts', async () 
     { classUid: 'c', revision: 'r1', instanceTypes: Array.from({ length: 1_000 }, () => type!) },
     { generation: '1' },
   );
-  expect(turns).toBeGreaterThanOrEqual(19);
+  expect(turns).toBeGreaterThanOrEqual(7);
+});
+
+test('the stream has room for four hundred classes, each with all types of a region', async () => {
+  const entries = catalogFor('us-east-1');
+  const image = { id: 'ami-1', name: 'al2023', deprecated: false, variant: 'standard' } as const;
+  const { types } = instanceTypesFor(
+    nodeClassValue('default', {
+      status: {
+        subnets: ['a', 'b', 'c'].map((zone) => ({
+          id: `subnet-${zone}`,
+          zone: `us-east-1${zone}`,
+          zoneId: `use1-${zone}`,
+        })),
+        securityGroups: [],
+        amis: [
+          { ...image, arch: 'amd64' },
+          { ...image, arch: 'arm64' },
+        ],
+      },
+    }),
+    {
+      region: 'us-east-1',
+      facts: entries.map(({ facts }) => facts),
+      zones: new Map(entries.map((entry) => [entry.facts.name, entry.zones])),
+      prices: priceBookOf(
+        entries.map(({ facts, onDemandPriceMicrosPerHour }) => ({
+          instanceType: facts.name,
+          capacityType: 'on-demand',
+          priceMicrosPerHour: onDemandPriceMicrosPerHour ?? 0,
+          estimated: false,
+        })),
+      ),
+      isUnavailable: () => false,
+    },
+  );
+  let bytes = 0;
+  const counting = (message: OutgoingMessage) => {
+    bytes += message.payload.length;
+    return channel.bus.publish(message);
+  };
+  await publishClassCatalog(
+    { ...channel, bus: { ...channel.bus, publish: counting } },
+    { classUid: 'c', revision: 'r1', instanceTypes: types },
+    { generation: '1' },
+  );
+  expect(types.length).toBeGreaterThan(500);
+  expect(400 * bytes).toBeLessThan(0.7 * limits.catalogBytesMax);
 });
 
 describe('the catalog of a class', () => {
@@ -116,7 +169,7 @@ describe('the catalog of a class', () => {
     publishClassCatalog(
       channel,
       { classUid: 'c', revision: name, instanceTypes },
-      { generation: name, stored: [0, 1, 2] },
+      { generation: name, stored: [0, 1, 2, 3, 4, 5] },
     );
   const told = async () =>
     (await heard(followCatalog(channel, stop))).flatMap((event) =>
@@ -130,7 +183,7 @@ describe('the catalog of a class', () => {
   test('that has become smaller leaves no parts of the larger one behind', async () => {
     await revision('r1', large);
     await revision('r2', large.slice(0, 10));
-    expect(await told()).toEqual(['gone 1', 'gone 2', 'r2 0']);
+    expect(await told()).toEqual(['gone 1', 'gone 2', 'gone 3', 'gone 4', 'gone 5', 'r2 0']);
   });
 
   test('that is dropped is told as gone, and takes no room after ten minutes', async () => {

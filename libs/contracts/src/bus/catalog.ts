@@ -19,43 +19,40 @@ import { streamName, subjects } from '../subjects.js';
 import { type Channel, post, type Reader } from './channel.js';
 import type { MalformedMessage } from './state.js';
 
-/** How long measuring goes on without a pause, in milliseconds: as the loops of the services do. */
+/** How long encoding goes on without a pause, in milliseconds: as the loops of the services do. */
 const turnMs = 50;
+/** The types of a part before its size is measured. Encoding as many takes milliseconds. */
+const partTypesMax = 128;
 
 /**
  * Cuts a class's instance types into parts of a small size, in order. There is at least one part,
- * which may be empty. A class has a thousand types, so other work gets its turn in between.
+ * which may be empty. A part that is too large is halved, unless it is a single type.
  */
 async function catalogParts(
   clock: Clock,
   catalog: Pick<ClassCatalog, 'classUid' | 'revision' | 'instanceTypes'>,
 ): Promise<readonly ClassCatalog[]> {
-  const sizeOf = (instanceTypes: readonly InstanceType[]): number =>
-    encodeClassCatalog({ ...catalog, instanceTypes, part: 0xffff, parts: 0xffff }).length;
-  const frame = sizeOf([]);
-  const parts: InstanceType[][] = [[]];
-  let size = frame;
+  const { classUid, revision, instanceTypes } = catalog;
+  const partOf = (types: readonly InstanceType[]): ClassCatalog => ({
+    ...{ classUid, revision, part: 0xffff, parts: 0xffff },
+    instanceTypes: types,
+  });
+  const waiting: (readonly InstanceType[])[] = [];
+  for (let from = 0; from < Math.max(1, instanceTypes.length); from += partTypesMax)
+    waiting.push(instanceTypes.slice(from, from + partTypesMax));
+  const parts: ClassCatalog[] = [];
   let sinceMs = clock.nowMs();
-  // Each type is measured alone, because measuring whole parts would encode each type many times.
-  for (const type of catalog.instanceTypes) {
-    const more = sizeOf([type]) - frame;
-    if (size + more > limits.catalogPartBytesMax && (parts.at(-1)?.length ?? 0) > 0) {
-      parts.push([]);
-      size = frame;
-    }
-    parts.at(-1)?.push(type);
-    size += more;
+  for (let types = waiting.shift(); types !== undefined; types = waiting.shift()) {
+    const part = partOf(types);
+    const isSmall = encodeClassCatalog(part).length <= limits.catalogPartBytesMax;
+    const half = Math.ceil(types.length / 2);
+    if (isSmall || types.length <= 1) parts.push(part);
+    else waiting.unshift(types.slice(0, half), types.slice(half));
     if (clock.nowMs() - sinceMs < turnMs) continue;
     await clock.sleep(1, neverStopping);
     sinceMs = clock.nowMs();
   }
-  return parts.map((instanceTypes, part) => ({
-    classUid: catalog.classUid,
-    revision: catalog.revision,
-    part,
-    parts: parts.length,
-    instanceTypes,
-  }));
+  return parts.map((part, index) => ({ ...part, part: index, parts: parts.length }));
 }
 
 /**
