@@ -77,6 +77,10 @@ const reading = (
     check([...makes.map(({ name }) => name), ...sees, ...follows], 'see', stream);
     return bus.position(stream);
   },
+  bytesOf: async (stream) => {
+    check([...makes.map(({ name }) => name), ...sees, ...follows], 'see', stream);
+    return bus.bytesOf(stream);
+  },
   lastMessage: async (stream, subject) => {
     check(reads, 'read', stream);
     return bus.lastMessage(stream, subject);

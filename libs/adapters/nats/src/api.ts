@@ -99,6 +99,7 @@ export type StreamInfo = {
   readonly config: Readonly<Record<string, unknown>>;
   readonly state: {
     readonly messages: number;
+    readonly bytes: number;
     readonly first_seq: number;
     readonly last_seq: number;
   };

@@ -128,6 +128,10 @@ class JetStreamBus implements NatsBus {
     return this.#reader.position(stream);
   }
 
+  bytesOf(stream: string): Promise<number> {
+    return this.#reader.bytesOf(stream);
+  }
+
   lastMessage(stream: string, subject: string): Promise<DeliveredMessage | undefined> {
     return this.#reader.lastMessage(stream, subject);
   }

@@ -94,12 +94,21 @@ export class JetStreamReader implements NatsReader {
   }
 
   async position(stream: string): Promise<StreamPosition> {
+    const { created, state } = await this.#info(stream);
+    return { incarnation: created, lastSequence: state.last_seq };
+  }
+
+  async bytesOf(stream: string): Promise<number> {
+    return (await this.#info(stream)).state.bytes;
+  }
+
+  async #info(stream: string): Promise<StreamInfo> {
     const connection = await this.#link.connection();
     let info = await streamInfo(connection, stream, this.#link.timeoutMs);
     if (info === undefined && (await this.#remake(stream)))
       info = await streamInfo(connection, stream, this.#link.timeoutMs);
     if (info === undefined) throw new BusError('no-stream', `there is no stream ${stream}`);
-    return { incarnation: info.created, lastSequence: info.state.last_seq };
+    return info;
   }
 
   async lastMessage(stream: string, subject: string): Promise<DeliveredMessage | undefined> {

@@ -155,6 +155,8 @@ export interface StreamReader {
   lastSequences(stream: string, filter: string): Promise<ReadonlyMap<string, number>>;
   /** Where the stream ends now. */
   position(stream: string): Promise<StreamPosition>;
+  /** The bytes that the stream holds now, as its `maxBytes` counts them. */
+  bytesOf(stream: string): Promise<number>;
   /** Undefined when the stream holds no message of that subject. */
   lastMessage(stream: string, subject: string): Promise<DeliveredMessage | undefined>;
 }

@@ -9,6 +9,7 @@ import { Intake } from './intake.js';
 import { LauncherReports } from './launcher-reports.js';
 import { Pending } from './pending.js';
 import { ownKinds, type Source } from './sources.js';
+import { StreamRoom } from './stream-room.js';
 
 /**
  * The pause between comparisons with the stream itself, which find messages that someone deleted
@@ -112,9 +113,11 @@ export class PodWatcherEpoch {
   async #audit(): Promise<void> {
     const { channel, log } = this.#deps;
     const { stop } = this.#epoch;
+    const room = new StreamRoom(this.#deps);
     for (;;) {
       await channel.clock.sleep(auditMs, stop);
       if (stop.aborted) return;
+      await room.measure();
       // Solvers and the reaper may not make a stream that was lost.
       await channel.bus
         .ensureStreams(streamSpecs(channel.cluster))

@@ -16,6 +16,11 @@ export const podWatcherMetrics: MetricDefinitions = {
     labels: ['reason'],
     help: 'Verdicts that a pod fits nowhere, by the first reason code',
   },
+  dovetail_stream_fill_ratio: {
+    kind: 'gauge',
+    labels: ['stream'],
+    help: 'Share of the room of a stream that refuses messages when it is full (state, catalog), from 0 to 1',
+  },
   dovetail_state_backlog: {
     kind: 'gauge',
     help: 'Objects whose newest state is still to be published',

@@ -37,6 +37,10 @@ export function publishing(at: Stage): void {
     test('a full stream of state refuses what is new, and takes what makes it no larger', async () => {
       const large = 'x'.repeat(1_000_000);
       for (let count = 0; count < 16; count += 1) await put(`t.state.${count}`, large);
+      const bytes = await at.bus.bytesOf('T_STATE');
+      // A real server counts subjects and headers too.
+      expect(bytes).toBeGreaterThanOrEqual(16 * large.length);
+      expect(bytes).toBeLessThanOrEqual(16 * mebibyte);
       await expect(put('t.state.new', large)).rejects.toMatchObject({ code: 'full' });
       expect((await put('t.state.0', large)).duplicate).toBe(false);
       await put('t.state.0', 'gone');

@@ -126,6 +126,10 @@ class BusReader implements Bus {
     return this.#refuse('list sequences');
   }
 
+  bytesOf(): Promise<number> {
+    return this.#refuse('measure streams');
+  }
+
   lastMessage(): Promise<DeliveredMessage | undefined> {
     return this.#refuse('read single messages');
   }

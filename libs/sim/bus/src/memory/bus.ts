@@ -143,6 +143,10 @@ class MemoryBus implements Bus {
     return (await this.#stream(stream)).position();
   }
 
+  async bytesOf(stream: string): Promise<number> {
+    return (await this.#stream(stream)).bytes;
+  }
+
   async lastMessage(stream: string, subject: string): Promise<DeliveredMessage | undefined> {
     return (await this.#stream(stream)).last(subject, this.#server.clock.nowMs());
   }

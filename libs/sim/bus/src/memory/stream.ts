@@ -56,6 +56,11 @@ export class MemoryStream {
     this.incarnation = incarnation;
   }
 
+  /** The bytes of all stored payloads. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   position(): StreamPosition {
     return { incarnation: this.incarnation, lastSequence: this.#lastSequence };
   }
