@@ -1,12 +1,16 @@
 import type { MetricDefinitions } from '@dovetail/core-ports';
 
-/** The metrics of an `Outbox`. */
-export const outboxMetrics: MetricDefinitions = {
+const busErrors: MetricDefinitions = {
   dovetail_bus_errors_total: {
     kind: 'counter',
     labels: ['what'],
-    help: 'Calls to the bus that failed and are repeated',
+    help: 'Calls to the bus that failed and are repeated: publish (decisions), state (records that it refused)',
   },
+};
+
+/** The metrics of an `Outbox`. */
+export const outboxMetrics: MetricDefinitions = {
+  ...busErrors,
   dovetail_decisions_dropped_total: {
     kind: 'counter',
     help: 'Messages that were not published: too many waited, or the bus can never take them',
@@ -52,6 +56,7 @@ export const kubeMetrics: MetricDefinitions = {
 
 /** The metrics of a `FeedMirror`. */
 export const feedMetrics: MetricDefinitions = {
+  ...busErrors,
   dovetail_state_published_total: {
     kind: 'counter',
     labels: ['kind'],

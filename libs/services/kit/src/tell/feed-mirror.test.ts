@@ -37,9 +37,11 @@ type Outside = ReturnType<typeof outside>;
 function mirrorOn(at: Outside, epoch = 1) {
   const stop = new Stopper();
   running.push(stop);
-  const link = { isAway: false, published: 0 };
+  const link = { isAway: false, published: 0, refuses: '' };
   const publish = (...args: Parameters<typeof at.bus.publish>): Promise<PublishAck> => {
     if (link.isAway) return Promise.reject(new BusError('unavailable', 'no connection'));
+    if (link.refuses !== '' && args[0].subject.endsWith(`.${link.refuses}`))
+      return Promise.reject(new BusError('full', 'maximum bytes exceeded'));
     link.published += 1;
     return at.bus.publish(...args);
   };
@@ -204,6 +206,33 @@ describe('a mirror of the state feed', () => {
     expect(mirror.reconcile({ complete: true })).toEqual({ lost: 1, surplus: 0 });
     await at.advance(10);
     expect(await held(at)).toEqual({ a: 'one' });
+  });
+
+  test('lets other records pass while the bus refuses one, and takes it once there is room', async () => {
+    const { at, mirror, link } = await stage();
+    link.refuses = 'a';
+    mirror.set('a', namespace('a', 'one'));
+    for (let index = 0; index < 40; index += 1) {
+      mirror.set('b', namespace('b', `value ${index}`));
+      await at.advance(10);
+      expect(await held(at)).toEqual({ b: `value ${index}` });
+    }
+    link.refuses = '';
+    await at.advance(5_000);
+    expect(await held(at)).toEqual({ a: 'one', b: 'value 39' });
+  });
+
+  test.each([
+    ['not before ten seconds', 9_000, 0],
+    ['after ten seconds', 16_000, 1],
+    ['once a minute', 60_000, 1],
+    ['again after a minute', 80_000, 2],
+  ])('reports what the bus refuses %s', async (_when, ms, times) => {
+    const { at, mirror, link } = await stage();
+    link.refuses = 'a';
+    mirror.set('a', namespace('a', 'one'));
+    await at.advance(ms, 500);
+    expect(at.lines.filter(({ name }) => name === 'state-refused')).toHaveLength(times);
   });
 
   test('reports a value that cannot be published once, and goes on', async () => {

@@ -14,6 +14,7 @@ import { BusError, type Log, messageOf, type Metrics, type StopSignal } from '@d
 import { Wake } from '../work/wake.js';
 import { contentOf, goneContent } from './feed-content.js';
 import { FeedLedger, type FeedPosition, type Held, kindOf, type Wanted } from './feed-ledger.js';
+import { FeedRefusals } from './feed-refusals.js';
 
 /** The part of the state feed that is kept equal, and under which epoch. */
 export type FeedMirrorOptions = {
@@ -37,7 +38,7 @@ const publishesMax = 128;
  * a thousand pods at once would be a thousand packets. Measured.
  */
 const gatherMs = 4;
-/** Pause after the bus refused a publish. */
+/** Pause of all publishes while the bus is away. */
 const retryMs = 100;
 
 /**
@@ -56,7 +57,10 @@ export class FeedMirror {
   readonly #ledger: FeedLedger;
   readonly #work: Wake;
   readonly #published: Wake;
+  readonly #refusals: FeedRefusals;
   #pauseMs = 0;
+  /** Publishes that the bus refused and that wait for their next try. */
+  #resting = 0;
   /** Publishes on their way. */
   #publishing = 0;
 
@@ -65,6 +69,7 @@ export class FeedMirror {
     const { channel, epoch, kinds, significant = (state: StateValue) => state } = options;
     this.#work = new Wake(channel.clock);
     this.#published = new Wake(channel.clock);
+    this.#refusals = new FeedRefusals({ ...options, clock: channel.clock });
     this.#ledger = new FeedLedger({
       cluster: channel.cluster,
       epoch,
@@ -142,26 +147,38 @@ export class FeedMirror {
       this.#pauseMs = 0;
       if (pauseMs > 0) await clock.sleep(pauseMs, stop);
       if (this.#publishing > 0) await clock.sleep(gatherMs, stop);
-      for (const subject of this.#ledger.take(publishesMax)) void this.#publishTaken(subject);
+      for (const subject of this.#ledger.take(publishesMax + this.#resting))
+        void this.#publishTaken(subject, stop);
       await this.#work.wait(stop);
     }
   }
 
-  async #publishTaken(subject: string): Promise<void> {
+  async #publishTaken(subject: string, stop: StopSignal): Promise<void> {
     this.#publishing += 1;
+    let restMs = 0;
     try {
-      await this.#publish(subject);
+      restMs = await this.#publish(subject);
     } finally {
       this.#publishing -= 1;
+      if (restMs > 0) await this.#rest(restMs, stop);
+      else this.#refusals.ended(subject);
       this.#ledger.release(subject);
       this.#published.raise();
     }
   }
 
-  async #publish(subject: string): Promise<void> {
+  async #rest(restMs: number, stop: StopSignal): Promise<void> {
+    this.#resting += 1;
+    this.#work.raise();
+    await this.#options.channel.clock.sleep(restMs, stop);
+    this.#resting -= 1;
+  }
+
+  /** Returns how long the subject rests before its next try, in milliseconds; 0 if it need not. */
+  async #publish(subject: string): Promise<number> {
     const { channel, metrics } = this.#options;
     const wanted = this.#ledger.wanted(subject);
-    if (wanted === undefined || this.#isDeposed(subject)) return;
+    if (wanted === undefined || this.#isDeposed(subject)) return 0;
     const { losses } = this.#ledger;
     const expect = this.#ledger.held(subject)?.sequence ?? 0;
     try {
@@ -172,8 +189,11 @@ export class FeedMirror {
       const isHopeless = !(error instanceof BusError) || error.code === 'too-large';
       if (isHopeless) this.#refuse(subject, wanted, error);
       else if (error.code === 'wrong-last-sequence') await this.#readAgain(subject, wanted);
-      else this.#retryLater(subject, error);
+      else if (error.code === 'unavailable' || error.code === 'timeout')
+        this.#retryLater(subject, error);
+      else return this.#refusals.refused(subject, error);
     }
+    return 0;
   }
 
   #hold(subject: string, { record, content }: Wanted, sequence: number): void {
