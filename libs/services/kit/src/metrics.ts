@@ -1,6 +1,7 @@
 import type { MetricDefinitions } from '@dovetail/core-ports';
 
-const busErrors: MetricDefinitions = {
+/** The metric of calls to the bus that are repeated. */
+export const busErrorMetrics: MetricDefinitions = {
   dovetail_bus_errors_total: {
     kind: 'counter',
     labels: ['what'],
@@ -10,7 +11,7 @@ const busErrors: MetricDefinitions = {
 
 /** The metrics of an `Outbox`. */
 export const outboxMetrics: MetricDefinitions = {
-  ...busErrors,
+  ...busErrorMetrics,
   dovetail_decisions_dropped_total: {
     kind: 'counter',
     help: 'Messages that were not published: too many waited, or the bus can never take them',
@@ -56,7 +57,7 @@ export const kubeMetrics: MetricDefinitions = {
 
 /** The metrics of a `FeedMirror`. */
 export const feedMetrics: MetricDefinitions = {
-  ...busErrors,
+  ...busErrorMetrics,
   dovetail_state_published_total: {
     kind: 'counter',
     labels: ['kind'],

@@ -143,17 +143,19 @@ describe('the outbox of a bus', () => {
     const { metrics, counts } = countingMetrics();
     const outbox = busOutbox({ clock, log, metrics });
     void outbox.run(new Stopper());
-    const fail = (code: 'unavailable' | 'too-large') => () =>
+    const fail = (code: 'unavailable' | 'too-large' | 'denied') => () =>
       Promise.reject(new BusError(code, code));
     outbox.add({ key: 'large', send: fail('too-large') });
+    outbox.add({ key: 'denied', send: fail('denied') });
     outbox.add({ key: 'away', send: fail('unavailable') });
     await clock.advance(1_000);
     expect([...counts]).toEqual([
-      ['dovetail_bus_errors_total', 2],
-      ['dovetail_decisions_dropped_total', 1],
+      ['dovetail_bus_errors_total', 3],
+      ['dovetail_decisions_dropped_total', 2],
     ]);
     expect(lines.map(({ level, name }) => `${level} ${name}`)).toEqual([
-      'debug publish-waits',
+      'warn publish-refused',
+      'warn publish-refused',
       'debug publish-waits',
     ]);
     expect(outbox.waiting()).toBe(1);

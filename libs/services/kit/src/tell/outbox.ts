@@ -1,5 +1,6 @@
 import {
   BusError,
+  type BusErrorCode,
   type Clock,
   type Log,
   messageOf,
@@ -103,13 +104,19 @@ export class Outbox {
  * ten megabytes.
  */
 const waitingMax = 4_000;
+/**
+ * Refusals that the same message meets each time: of its size, or of the service's rights to its
+ * subject. Rights that are granted later count for later messages.
+ */
+const hopeless: ReadonlySet<BusErrorCode> = new Set(['too-large', 'denied']);
 /** Long enough not to hammer a bus that comes back, short enough for people who watch decisions. */
 const retryMs = 2_000;
 
 /**
  * The outbox of a service for its bus. Failures are counted (`dovetail_bus_errors_total`) and
  * logged at debug level (`publish-waits`), because the connection itself reports a lost bus.
- * Dropped messages are counted (`dovetail_decisions_dropped_total`).
+ * Dropped messages are counted (`dovetail_decisions_dropped_total`). One that the bus can never
+ * take is dropped at once (`publish-refused`), so that it holds up no other.
  */
 export const busOutbox = (deps: {
   readonly clock: Clock;
@@ -120,10 +127,18 @@ export const busOutbox = (deps: {
     clock: deps.clock,
     waitingMax,
     retryMs,
-    isHopeless: (error) => !(error instanceof BusError) || error.code === 'too-large',
+    isHopeless: (error) => !(error instanceof BusError) || hopeless.has(error.code),
     onDropped: (count) => deps.metrics.count('dovetail_decisions_dropped_total', {}, count),
     onError: (key, error) => {
       deps.metrics.count('dovetail_bus_errors_total', { what: 'publish' });
+      if (!(error instanceof BusError) || hopeless.has(error.code)) {
+        deps.log.warn(
+          'publish-refused',
+          `${key} is dropped, because the bus can never take it: ${messageOf(error)}`,
+          { key },
+        );
+        return;
+      }
       deps.log.debug(
         'publish-waits',
         `${key} was not published: ${messageOf(error)}; trying again`,
