@@ -48,7 +48,7 @@ const usage = `usage: npm run bench -- NAME [options]
       how cheap and how fast plans are, beside Karpenter's scheduler
   consolidate [--nodes 50,200,500] [--budget 10] [--seed N]
       commands over aged clusters: the price they reach beside the lower bound, pods moved, seconds
-  prices [--cases "small,plain 200,..."] [--worlds 6] [--budgets 0,1s,5s] [--bound-time 20s] [--seed N]
+  prices [--cases "small,plain 200,..."] [--worlds 6] [--budgets 0,1s,5s] [--bound-steps 600000] [--seed N]
       how far plans of the built command cost above the best lower bound, on new seeds
   differential [--worlds 1000] [--from 1]
       where Karpenter's plans of small random worlds are cheaper or fuller, and why

@@ -22,7 +22,7 @@ const flags = {
   },
   worlds: { type: 'string', default: '6' },
   budgets: { type: 'string', default: '0,1s,5s' },
-  'bound-time': { type: 'string', default: '20s' },
+  'bound-steps': { type: 'string', default: '600000' },
   seed: { type: 'string', default: '' },
 } as const;
 
@@ -105,7 +105,7 @@ async function priced(
   seed: number,
   what: {
     readonly budgets: readonly string[];
-    readonly boundTime: string;
+    readonly boundSteps: string;
     readonly folder: string;
   },
 ): Promise<Priced> {
@@ -117,7 +117,7 @@ async function priced(
   const answers: Answer[] = [];
   for (const [index, budget] of what.budgets.entries()) {
     const last = index === what.budgets.length - 1;
-    const bound = ['--bound-time', last ? what.boundTime : '0'];
+    const bound = ['--bound-steps', last ? what.boundSteps : '0'];
     answers.push(await answerOf(what.folder, ['--budget', budget, ...bound]));
   }
   const { lowerBound, bound: kind } = answers.at(-1)?.cost ?? { lowerBound: 0, bound: 'none' };
@@ -143,7 +143,7 @@ type PricesResult = {
   readonly cpus: number;
   readonly loads: readonly number[];
   readonly name: string;
-  readonly boundTime: string;
+  readonly boundSteps: string;
   readonly worlds: readonly Priced[];
 };
 
@@ -200,20 +200,20 @@ export async function prices(args: readonly string[]): Promise<void> {
         loads.push(loadavg()[0] ?? 0);
         const one = await priced(name, seed + index, {
           budgets,
-          boundTime: values['bound-time'],
+          boundSteps: values['bound-steps'],
           folder,
         });
         const gaps = one.prices.map(({ budget, gap }) => `${budget}: ${percent(gap)}`);
         process.stderr.write(`${one.world}: ${gaps.join(', ')} over ${one.kind}\n`);
         worlds.push(one);
       }
-      const boundTime = values['bound-time'];
+      const boundSteps = values['bound-steps'];
       const result = {
         at: new Date().toISOString(),
         cpus: cpus().length,
         loads,
         name,
-        boundTime,
+        boundSteps,
         worlds,
       };
       await keep(result);

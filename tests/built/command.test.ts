@@ -160,8 +160,8 @@ test(`on a thousand pods with spread, ${starts} fresh processes end with the ans
       file,
       '--budget',
       '0',
-      '--bound-time',
-      '200ms',
+      '--bound-steps',
+      '4000',
       '-o',
       'json',
     );

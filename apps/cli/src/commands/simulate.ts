@@ -20,9 +20,10 @@ function budget(text: string): number {
 }
 
 /**
- * The time for the lower bound when the plan is improved. HiGHS answers for most inputs within it.
+ * The counted steps for the lower bound when the plan is improved: one to three seconds of a core.
+ * They trade the distance to the bound that is shown for the wait of the user.
  */
-const boundMsByDefault = 1_000;
+export const boundStepsByDefault = 30_000;
 
 /** Time for improving the first plan. It trades the price of the plan for the wait of the user. */
 const budgetMsByDefault = 200;
@@ -34,6 +35,13 @@ function wholeNumber(text: string): number {
   if (!/^[0-9]{1,9}$/.test(text))
     throw new InvalidArgumentError('write a whole number of at most nine digits.');
   return Number(text);
+}
+
+/** The effort for the bound was a time once, and then the output depended on the machine. */
+function boundTimeIsGone(): never {
+  throw new InvalidArgumentError(
+    `the bound no longer depends on time: write --bound-steps, such as ${boundStepsByDefault}.`,
+  );
 }
 
 function dollars(text: string): number {
@@ -65,7 +73,7 @@ type Flags = {
   readonly catalog: string;
   readonly output: OutputFormat;
   readonly budget?: number;
-  readonly boundTime?: number;
+  readonly boundSteps?: number;
   readonly seed: number;
   readonly failOverCost?: number;
   readonly explain?: string;
@@ -95,7 +103,7 @@ const requestWithin = (budgetMs: number, flags: Flags): SimulateRequest => ({
     fewerNodesPermille: flags.fewerNodesWithin,
     assumedRequests: flags.assumedRequests,
   },
-  boundMs: flags.boundTime ?? (budgetMs > 0 ? boundMsByDefault : 0),
+  boundSteps: flags.boundSteps ?? (budgetMs > 0 ? boundStepsByDefault : 0),
   ...(flags.failOverCost === undefined ? {} : { failOverCost: flags.failOverCost }),
   ...(flags.explain === undefined ? {} : { explain: flags.explain }),
   hostnameSpread: flags.hostnameSpread,
@@ -180,10 +188,11 @@ const withSearch = (command: Command): Command =>
       budget,
     )
     .option(
-      '--bound-time <duration>',
-      'time for proving a lower bound of the price (default: 1s; none when the budget is 0)',
-      budget,
+      '--bound-steps <number>',
+      `counted steps for proving a lower bound of the price, some 20 in a millisecond (default: ${boundStepsByDefault}; none when the budget is 0)`,
+      wholeNumber,
     )
+    .addOption(new Option('--bound-time <duration>').hideHelp().argParser(boundTimeIsGone))
     .option(
       '--seed <number>',
       'seed of every random choice; the same seed gives the same plan',

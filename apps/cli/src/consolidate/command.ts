@@ -19,7 +19,7 @@ export const runConsolidate = (
     const result = await consolidate(input, {
       options: planOptionsOf(request),
       budgetMs: request.budgetMs,
-      boundMs: request.boundMs,
+      boundSteps: request.boundSteps,
       spotToSpot: request.spotToSpot,
       tell: (note) => streams.err(`note: ${note}\n`),
       progress: (text) => streams.progress(text),

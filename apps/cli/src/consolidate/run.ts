@@ -27,7 +27,8 @@ const triesMax = 1_000_000;
 export type ConsolidateRequest = {
   readonly options: PlanOptions;
   readonly budgetMs: number;
-  readonly boundMs: number;
+  /** Counted steps for the lower bound. */
+  readonly boundSteps: number;
   readonly spotToSpot: boolean;
   readonly tell: (note: string) => void;
   readonly progress: (text: string) => void;
@@ -107,7 +108,7 @@ function search(
  */
 async function boundOf(
   { snapshot, views, candidates: { beyondBudgets } }: Bounded,
-  { options, boundMs, tell }: ConsolidateRequest,
+  { options, boundSteps, tell }: ConsolidateRequest,
 ): Promise<Bound> {
   // A budget of a pool only delays the end of its nodes.
   const going = beyondBudgets.filter(({ priceMicrosPerHour }) => priceMicrosPerHour > 0);
@@ -119,7 +120,7 @@ async function boundOf(
     options: { ...options, ...leastPrice },
   };
   const made = plan(planned.snapshot, pods, planned.options);
-  const { bound } = await tightened(made, planned, { msMax: boundMs, tell });
+  const { bound } = await tightened(made, planned, { stepsMax: boundSteps, tell });
   const stay = views.filter(({ node }) => !replaced.has(node?.uid ?? ''));
   const held = stay.reduce((sum, view) => sum + priceOf(view), 0);
   return { ...bound, priceMicrosPerHour: bound.priceMicrosPerHour + held };

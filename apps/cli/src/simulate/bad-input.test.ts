@@ -23,7 +23,7 @@ async function simulate(text: string): Promise<Ran> {
       catalog: join(import.meta.dirname, '../../../../tests/planner-cases/catalog.json'),
       output: 'json',
       budgetMs: 0,
-      boundMs: 0,
+      boundSteps: 0,
       seed: 1,
       hostnameSpread: 'balanced',
       preferences: 'Respect',

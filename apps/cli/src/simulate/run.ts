@@ -29,8 +29,8 @@ export type SimulateRequest = {
   readonly output: OutputFormat;
   /** Time for improving the plan. */
   readonly budgetMs: number;
-  /** Time for tight lower bounds. With 0 the plan has only the quick bound of every plan. */
-  readonly boundMs: number;
+  /** Counted steps for tight lower bounds. With 0 the plan has only its quick bound. */
+  readonly boundSteps: number;
   readonly seed: number;
   /** US dollars per hour above which the command ends with 3. */
   readonly failOverCost?: number;
@@ -180,11 +180,11 @@ export const runSimulate = (request: SimulateRequest, streams: Streams): Promise
       request.explain === undefined ? undefined : podNamed(request.explain, input.pods);
     if (input.pods.length > 20_000) streams.progress(`planning ${input.pods.length} pods`);
     const planned = timedPlan(input, request, streams);
-    if (request.boundMs > 0) streams.progress('proving a lower bound of the cost');
+    if (request.boundSteps > 0) streams.progress('proving a lower bound of the cost');
     const made = await tightened(
       planned.made,
       { ...input, options: planOptionsOf(request) },
-      { msMax: request.boundMs, tell: (note) => streams.err(`note: ${note}\n`) },
+      { stepsMax: request.boundSteps, tell: (note) => streams.err(`note: ${note}\n`) },
     );
     streams.progress('');
     const result = resultOf(made, input, { milliseconds: planned.milliseconds });

@@ -115,7 +115,7 @@ describe('the lower bound', () => {
   test('with time is the largest that linear programs prove, and names which', async () => {
     const [quick, tight] = [
       resultOf(await simulate([folder])).cost,
-      resultOf(await simulate([folder], { boundMs: 20_000 })).cost,
+      resultOf(await simulate([folder], { boundSteps: 600_000 })).cost,
     ];
     expect(tight.bound).toBe('integer-aggregate');
     expect(tight.lowerBound).toBeGreaterThan(quick.lowerBound);
@@ -131,7 +131,7 @@ describe('the lower bound', () => {
             ),
           }),
         ],
-        { boundMs: 20_000 },
+        { boundSteps: 600_000 },
       ),
     );
     expect([unschedulable.length, cost.lowerBound <= cost.hourly]).toEqual([1, true]);
@@ -143,7 +143,7 @@ describe('the charge per node', () => {
     'all.yaml': [pool(), pod('a', '1200m'), pod('b', '1200m')].join('\n---\n'),
   });
   test('is told beside prices that leave it out, and its bound holds for as few nodes', async () => {
-    const more = { boundMs: 20_000, sizing: { nodeChargeMicrosPerHour: 20_000 } };
+    const more = { boundSteps: 600_000, sizing: { nodeChargeMicrosPerHour: 20_000 } };
     const { cost, newNodes } = resultOf(await simulate([folder], more));
     expect(cost.nodeCharge).toBe(0.02);
     expect(cost.hourly).toBeCloseTo(newNodes.reduce((sum, { price }) => sum + price, 0));

@@ -1,7 +1,7 @@
 import type { LinearProgram } from '@dovetail/core-ports';
 import { afterAll, describe, expect, test } from 'vitest';
 
-import { highsSolver, timeBoxed } from './highs-solver.js';
+import { highsSolver, stepBoxed, timeBoxed } from './highs-solver.js';
 
 const solver = highsSolver();
 afterAll(() => solver.close());
@@ -77,6 +77,27 @@ describe('HiGHS', () => {
     expect(await timeBoxed(solver, 0).solve(covering(), limits)).toMatchObject({
       status: 'stopped',
       bound: -Infinity,
+    });
+  });
+
+  test('steps are counted, are the same each time, and stop a program', async () => {
+    const cover = covering({ wholeNumbers: true });
+    const first = await solver.solve(cover, limits);
+    expect(first.steps).toBeGreaterThan(0);
+    expect(await solver.solve(cover, limits)).toEqual(first);
+    const stopped = await solver.solve(covering(), { ...limits, stepsMax: 0 });
+    expect(stopped).toMatchObject({ status: 'stopped', bound: -Infinity });
+  });
+
+  test('in a box of steps, programs share them, whatever their time', async () => {
+    const untimed = { timeMsMax: Infinity };
+    const { steps } = await solver.solve(covering(), untimed);
+    const box = stepBoxed(solver, steps);
+    expect(await box.solve(covering(), untimed)).toMatchObject({ status: 'optimal', steps });
+    expect(await box.solve(covering(), untimed)).toMatchObject({
+      status: 'stopped',
+      bound: -Infinity,
+      steps: 0,
     });
   });
 

@@ -135,7 +135,26 @@ const unsolved = (program: LinearProgram): LpSolution => ({
   bound: -Infinity,
   columns: new Float64Array(program.cost.length),
   rowDuals: new Float64Array(program.rowLower.length),
+  steps: 0,
 });
+
+/**
+ * The same solver with a budget of counted steps for all programs together. A program gets the rest
+ * of it, and later ones are answered at once, as stopped without a bound. No clock is asked, so the
+ * answers are the same on any machine. Programs must not overlap.
+ */
+export function stepBoxed(solver: LpSolver, stepsMax: number): LpSolver {
+  let left = stepsMax;
+  return {
+    solve: async (program, limits) => {
+      if (left <= 0) return unsolved(program);
+      const most = Math.min(limits.stepsMax ?? Infinity, left);
+      const solution = await solver.solve(program, { ...limits, stepsMax: most });
+      left -= solution.steps;
+      return solution;
+    },
+  };
+}
 
 /**
  * The same solver with a time budget in milliseconds for all programs together, counted from the

@@ -19,8 +19,13 @@ export type LinearProgram = {
 
 /** The limits of one solve. */
 export type LpLimits = {
-  /** Wall-clock time after which the solver stops. It may overshoot. */
+  /** Wall-clock time after which the solver stops; Infinity: never. It may overshoot. */
   readonly timeMsMax: number;
+  /**
+   * Counted steps after which the solver stops, on any machine at the same place. A step is about
+   * the work of an iteration over ten thousand entries. Absent: no such limit. It may overshoot.
+   */
+  readonly stepsMax?: number;
 };
 
 /** The answer of a solve. */
@@ -35,6 +40,8 @@ export type LpSolution = {
   readonly columns: Float64Array;
   /** Dual values of the rows. They have no meaning for whole numbers. */
   readonly rowDuals: Float64Array;
+  /** The counted steps that it took (see `LpLimits.stepsMax`). */
+  readonly steps: number;
 };
 
 /** Solves linear programs. Calls may overlap and are answered in their order. */

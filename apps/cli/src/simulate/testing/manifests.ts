@@ -72,7 +72,7 @@ export async function simulate(
       catalog,
       output: 'json',
       budgetMs: 0,
-      boundMs: 0,
+      boundSteps: 0,
       seed: 1,
       hostnameSpread: 'balanced',
       preferences: 'Respect',

@@ -45,7 +45,7 @@ export async function planned(file: string): Promise<readonly string[]> {
         : join(folder, 'catalog.json'),
       output: 'json',
       budgetMs: 0,
-      boundMs: 0,
+      boundSteps: 0,
       seed: 1,
       hostnameSpread: 'balanced',
       preferences: 'Respect',

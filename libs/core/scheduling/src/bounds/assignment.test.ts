@@ -49,6 +49,7 @@ const answering = (answer: Partial<LpSolution>): LpSolver & { asked: number } =>
       bound: 0,
       columns: new Float64Array(cost.length),
       rowDuals: new Float64Array(rowLower.length),
+      steps: 0,
       ...answer,
     });
   },

@@ -15,11 +15,12 @@ const microsPerDollar = 1_000_000;
  */
 const roundsMax = 120;
 /**
- * Steps of looking through fillings once, for each millisecond that a program may take: together
- * about as long as that in all rounds.
+ * Looks through fillings once, for each millisecond or counted step that a program may take:
+ * together about as long as that in all rounds.
  */
-const stepsPerMs = 5_000;
-const stepsMax = 10_000_000;
+const looksPerMs = 5_000;
+const looksPerStep = 250;
+const looksMax = 10_000_000;
 /** A bound this close to the price of its fillings is not improved further. */
 const closeEnough = 1.0001;
 /** The share of a price by which a filling must be worth more, above the solver's rounding. */
@@ -168,8 +169,9 @@ export async function filledNodesBound(
   if (problem.existing.length > 0) return 0;
   let most = 0;
   for (const resource of problem.demand.keys()) {
-    const steps = Math.min(stepsMax, stepsPerMs * limits.timeMsMax);
-    const portions = portionsOf(problem, resource, steps);
+    const { timeMsMax, stepsMax = Infinity } = limits;
+    const looks = Math.min(looksMax, looksPerMs * timeMsMax, looksPerStep * stepsMax);
+    const portions = portionsOf(problem, resource, looks);
     if (portions === undefined) continue;
     most = Math.max(most, await boundOf(new FilledNodes(problem, portions), lp, limits));
   }

@@ -18,6 +18,8 @@ export type Shopping = {
   readonly mayShare?: MayShare;
   /** The nodes of each place. */
   readonly places: readonly (readonly Purchase[])[];
+  /** The partial loads that are looked at in all, at most. */
+  readonly visitsMax?: number;
   /** Prices the loads of each place; undefined if the solver gave up. */
   readonly priced: (loads: readonly (readonly Load[])[]) => Promise<Priced | undefined>;
 };
@@ -42,7 +44,7 @@ const closeEnough = 1.0002;
 const visitsAtFirst = 250;
 const visitsGrowth = 8;
 const nodeVisitsMax = 128_000;
-/** The partial loads that are looked at in all: about a second. */
+/** The partial loads that are looked at in all: some ten seconds. */
 const allVisitsMax = 10_000_000;
 /** The share of a price by which a load must be worth more, above the solver's rounding. */
 const leastGain = 1e-7;
@@ -101,7 +103,7 @@ export async function generatedLoads(shopping: Shopping): Promise<Generated> {
   const { items, places } = shopping;
   const knapsack = new Knapsack(items, shopping.mayShare);
   const loads = places.map((nodes) => startingLoads(nodes, items));
-  const left = { visits: allVisitsMax };
+  const left = { visits: Math.min(allVisitsMax, shopping.visitsMax ?? Infinity) };
   let best: Generated = { bound: 0, worths: [] };
   let nodeVisits = visitsAtFirst;
   for (let round = 0; round < roundsMax && left.visits > 0; round += 1) {
@@ -125,7 +127,7 @@ export async function generatedLoads(shopping: Shopping): Promise<Generated> {
   return best;
 }
 
-/** The most partial loads of a place that are looked at: about 50 ms. */
+/** The most partial loads of a place that are looked at: about a second. */
 const placeVisitsMax = 1_000_000;
 
 /**
@@ -135,11 +137,17 @@ const placeVisitsMax = 1_000_000;
 export function worthwhileLoads(
   nodes: readonly Purchase[],
   items: readonly Item[],
-  what: { readonly mayShare: MayShare; readonly worths: Float64Array; readonly spare: number },
+  what: {
+    readonly mayShare: MayShare;
+    readonly worths: Float64Array;
+    readonly spare: number;
+    /** The partial loads that are looked at, at most. */
+    readonly visitsMax?: number;
+  },
 ): readonly Load[] | undefined {
   const knapsack = new Knapsack(items, what.mayShare);
   const kept = new Kept();
-  const budget = { visits: placeVisitsMax };
+  const budget = { visits: Math.min(placeVisitsMax, what.visitsMax ?? Infinity) };
   for (const node of nodes) {
     const least = node.priceMicrosPerHour / microsPerDollar - what.spare;
     const goesOn = knapsack.loads({ room: node.room, admits: admitting(node) }, what.worths, {

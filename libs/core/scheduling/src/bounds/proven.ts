@@ -12,12 +12,13 @@ const rangesMax = 25;
 
 /**
  * Returns the best bound for a plan: its own, or a larger one that `lp` proves for the pods that it
- * places. `msMax` is the time of each program in milliseconds. Rejects if `lp` fails.
+ * places. `msMax` is the time of each program in milliseconds, and `stepsMax` the counted steps of
+ * all, which `lp` must count, too. Rejects if `lp` fails.
  */
 export async function provenBound(
   made: Plan,
   { snapshot, pods, options }: Planned,
-  proof: { readonly lp: LpSolver; readonly msMax: number },
+  proof: { readonly lp: LpSolver; readonly msMax: number; readonly stepsMax?: number },
 ): Promise<Bound> {
   if (made.newNodes.length === 0) return made.bound;
   const left = new Set(made.unplaced.map((one) => one.podUid));
@@ -26,7 +27,11 @@ export async function provenBound(
     pods.filter((pod) => !left.has(pod.uid)),
     { ...options, assumedRequests: made.assumedRequests ?? {} },
     proof.lp,
-    { programMsMax: proof.msMax, rangesMax },
+    {
+      programMsMax: proof.msMax,
+      rangesMax,
+      ...(proof.stepsMax === undefined ? {} : { stepsMax: proof.stepsMax }),
+    },
   );
   const bound = uncharged(charged, made.newNodes.length, options);
   return bound.priceMicrosPerHour > made.bound.priceMicrosPerHour ? bound : made.bound;

@@ -1,5 +1,5 @@
 import type { Pod } from '@dovetail/core-kube-model';
-import type { LpSolver } from '@dovetail/core-ports';
+import type { LpLimits, LpSolver } from '@dovetail/core-ports';
 
 import type { Bound } from '../plan.js';
 import type { PlanOptions, Snapshot } from '../snapshot.js';
@@ -25,8 +25,10 @@ export type Planned = {
 
 /** The limits on the effort for bounds. */
 export type BoundLimits = {
-  /** The wall-clock time of each program, in milliseconds. */
+  /** The wall-clock time of each program, in milliseconds; Infinity: no limit. */
   readonly programMsMax: number;
+  /** The counted steps of all programs together (see `LpLimits`). Absent: no limit. */
+  readonly stepsMax?: number;
   /** The most ranges of the number of nodes that are solved if hostname spread depends on it. */
   readonly rangesMax: number;
 };
@@ -44,10 +46,21 @@ function boundedWorld(world: World): World {
 }
 
 /**
- * The share of the time for the bound that knows the most. If it does not end by then, the rest is
- * left to the weaker bounds.
+ * The share of the time, or of the steps, for the bound that knows the most. If it does not end by
+ * then, the rest is left to the weaker bounds.
  */
 const wholeNodesShare = 0.7;
+/**
+ * The share of the steps for whole nodes that cover all resources together. It leaves as much to
+ * the programs after it, whose bounds are better for large worlds.
+ */
+const integerShare = 0.15;
+
+/** The limits of a part of the programs: their time, and a share of the steps. */
+const limitsOf = ({ programMsMax, stepsMax }: BoundLimits, share: number): LpLimits => ({
+  timeMsMax: programMsMax,
+  ...(stepsMax === undefined ? {} : { stepsMax: Math.ceil(stepsMax * share) }),
+});
 
 /** The bound of each kind, in micro-dollars an hour; 0 if a kind gives none. */
 export type Bounds = Readonly<Record<Exclude<Bound['kind'], 'none'>, number>>;
@@ -73,12 +86,12 @@ async function programBounds(
       classes: problem.classes.map((cls) => ({ ...cls, limitedBy: [], countedBy: [] })),
     },
     lp,
-    { timeMsMax: limits.programMsMax },
+    limitsOf(limits, 1),
   );
   const assignment = await plain.solve(all);
   if (problem.rules.length === 0)
     return { 'assignment-lp': safe(assignment.priceMicrosPerHour), spread: 0 };
-  const knowing = new AssignmentProgram(problem, lp, { timeMsMax: limits.programMsMax });
+  const knowing = new AssignmentProgram(problem, lp, limitsOf(limits, 1));
   const spread = await spreadBound(knowing, {
     all,
     rangesMax: problem.balanced ? limits.rangesMax : 1,
@@ -117,12 +130,13 @@ export async function boundsOf(
   };
   // Of small worlds the bound that knows the most comes before those that know less.
   const small = await wholeNodesBound(world, lp, {
+    ...limitsOf(limits, wholeNodesShare),
     timeMsMax: limits.programMsMax * wholeNodesShare,
   });
   // It knows nothing that the bound of small worlds does not know.
   const filled =
-    small > 0 ? small : await filledNodesBound(problem, lp, { timeMsMax: limits.programMsMax });
-  const whole = await integerAggregateBound(problem, lp, { timeMsMax: limits.programMsMax });
+    small > 0 ? small : await filledNodesBound(problem, lp, limitsOf(limits, wholeNodesShare));
+  const whole = await integerAggregateBound(problem, lp, limitsOf(limits, integerShare));
   return {
     ...aggregate,
     'integer-aggregate': safe(whole),

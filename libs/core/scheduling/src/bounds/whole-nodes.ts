@@ -119,6 +119,9 @@ function programOf(
 
 type Solve = (program: LinearProgram) => Promise<LpSolution>;
 
+/** The partial loads that are looked at in the time of one counted step. */
+const visitsPerStep = 50;
+
 /**
  * Shares of the bound up to which plans are looked through. A larger share proves more, and has
  * more loads; the first that has not too many is taken.
@@ -132,25 +135,27 @@ const sharesProven = [0.06, 0.03, 0.015, 0.007] as const;
 function loadsWithin(
   { items, shops, mayShare }: SmallWorld,
   { bound, worths }: Generated,
-  share: number,
+  { share, visitsMax }: { readonly share: number; readonly visitsMax: number },
 ): readonly (readonly Load[])[] | undefined {
   const loads = shops.map(({ nodes }, shop) =>
     worthwhileLoads(worthBuying(nodes), items, {
       mayShare,
       worths: at(worths, shop),
       spare: bound * share,
+      visitsMax: visitsMax / shops.length,
     }),
   );
   return loads.every((some) => some !== undefined) ? loads : undefined;
 }
 
 /** The bound of a world whose nodes can be filled in too many ways to list, in dollars an hour. */
-async function generatedBound(small: SmallWorld, solve: Solve): Promise<number> {
+async function generatedBound(small: SmallWorld, solve: Solve, visitsMax: number): Promise<number> {
   const { items, mayShare, shops } = small;
   const generated = await generatedLoads({
     items,
     mayShare,
     places: shops.map(({ nodes }) => worthBuying(nodes)),
+    visitsMax,
     priced: async (loads) => {
       const { program, rows } = programOf(small, loads, 'fractions');
       const { status, bound, rowDuals } = await solve(program);
@@ -162,7 +167,7 @@ async function generatedBound(small: SmallWorld, solve: Solve): Promise<number> 
   });
   if (generated.worths.length === 0) return 0;
   for (const share of sharesProven) {
-    const loads = loadsWithin(small, generated, share);
+    const loads = loadsWithin(small, generated, { share, visitsMax });
     if (loads === undefined) continue;
     const { bound } = await solve(programOf(small, loads, 'whole-numbers').program);
     // A plan with other loads costs more than the share allows.
@@ -189,6 +194,6 @@ export async function wholeNodesBound(
   const all = shops.map(({ nodes }) => fullestLoads(nodes, items, mayShare));
   const bound = all.every((loads) => loads !== undefined)
     ? (await solve(programOf(small, all, 'whole-numbers').program)).bound
-    : await generatedBound(small, solve);
+    : await generatedBound(small, solve, visitsPerStep * (limits.stepsMax ?? Infinity));
   return Number.isFinite(bound) ? bound * microsPerDollar : 0;
 }
