@@ -1,4 +1,4 @@
-// Writes the pages of docs/reference that follow from the code.
+// Writes the pages of docs/reference, and the fields that manifests may have, from the code.
 // Usage: npm run reference
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 import { customResourcesPage } from './custom-resources.js';
+import { knownFieldsModule } from './known-fields.js';
 import { metricsPage } from './metrics.js';
 import { reasonCodesPage } from './reason-codes.js';
 
@@ -16,10 +17,14 @@ const metricTables = [
   ),
 ];
 
-/** The pages of docs/reference that are written from the code, by their paths. */
+/** The pages of docs/reference, and a module, that are written from the code, by their paths. */
 export const referencePages = (): ReadonlyMap<string, string> =>
   new Map([
     ['docs/reference/reason-codes.md', reasonCodesPage(read('libs/core/scheduling/src/plan.ts'))],
     ['docs/reference/custom-resources.md', customResourcesPage()],
+    [
+      'apps/cli/src/manifests/known-fields.ts',
+      knownFieldsModule(read('libs/sim/kube/src/schema/builtin-schemas.ts')),
+    ],
     ['docs/reference/metrics.md', metricsPage(metricTables.map(read))],
   ]);
