@@ -77,6 +77,7 @@ type Flags = {
   readonly seed: number;
   readonly failOverCost?: number;
   readonly explain?: string;
+  readonly strict?: boolean;
   readonly consolidate?: boolean;
   readonly spotToSpot?: boolean;
   readonly nodeCharge: number;
@@ -106,6 +107,7 @@ const requestWithin = (budgetMs: number, flags: Flags): SimulateRequest => ({
   boundSteps: flags.boundSteps ?? (budgetMs > 0 ? boundStepsByDefault : 0),
   ...(flags.failOverCost === undefined ? {} : { failOverCost: flags.failOverCost }),
   ...(flags.explain === undefined ? {} : { explain: flags.explain }),
+  ...(flags.strict === undefined ? {} : { strict: flags.strict }),
   hostnameSpread: flags.hostnameSpread,
   preferences: flags.preferences === 'ignore' ? 'Ignore' : 'Respect',
   minValues: flags.minValues === 'best-effort' ? 'BestEffort' : 'Strict',
@@ -129,7 +131,10 @@ With --consolidate, each row is one command: nodes to give up, nodes to buy for 
 by itself, and can be done without the others. Budgets, PodDisruptionBudgets, do-not-disrupt and consolidation policies hold;
 consolidateAfter counts as over. AFTER/H is the price of the nodes that a command buys.
 
-Exit codes: 0 all pods are placed; 2 some are not; 3 the plan costs more than --fail-over-cost; 64 bad input.`;
+Objects that cannot be read, misspelt kinds and unknown fields are named with their lines, and the rest is planned.
+
+Exit codes: 0 all pods are placed; 2 some are not; 3 the plan costs more than --fail-over-cost; 4 some objects were left out of
+the plan; 64 bad input: nothing could be planned, or something was left out and --strict is given.`;
 
 /** The flags that name the input and the form of the output. */
 const withFiles = (command: Command, environment: Environment): Command =>
@@ -166,8 +171,16 @@ const withFiles = (command: Command, environment: Environment): Command =>
       )
         .argParser(amounts)
         .default(assumedRequestsOf(defaultAssumedRequests), defaultAssumedRequests),
-    )
+    );
+
+/** The flags that say when the command fails, and the one about a single pod. */
+const withChecks = (command: Command): Command =>
+  command
     .option('--fail-over-cost <dollars>', 'end with 3 when the plan costs more per hour', dollars)
+    .option(
+      '--strict',
+      'end with 64, and plan nothing, if the input has a field or kind that does not exist, or an object that cannot be read',
+    )
     .option('--explain <pod>', 'say where this pod goes and why (name, or namespace/name)');
 
 /** The flags about nodes that run. */
@@ -226,7 +239,7 @@ export function addSimulate(program: Command, environment: Environment): void {
   const command = program
     .command('simulate')
     .description('Plan nodes for the pods in manifests, offline, and say what they cost.');
-  withSearch(withRunning(withFiles(command, environment)))
+  withSearch(withRunning(withChecks(withFiles(command, environment))))
     .addHelpText('after', examples)
     .action(async (flags: Flags) => {
       if (flags.consolidate === true) {

@@ -1,3 +1,4 @@
+import type { PlanningInput } from '../simulate/planning-input.js';
 import {
   exitCodes,
   overCost,
@@ -15,15 +16,28 @@ export const runConsolidate = (
   request: SimulateRequest & { readonly spotToSpot: boolean },
   streams: Streams,
 ): Promise<number> =>
-  withInput(request, streams, async (input) => {
-    const result = await consolidate(input, {
-      options: planOptionsOf(request),
-      budgetMs: request.budgetMs,
-      boundSteps: request.boundSteps,
-      spotToSpot: request.spotToSpot,
-      tell: (note) => streams.err(`note: ${note}\n`),
-      progress: (text) => streams.progress(text),
-    });
-    streams.out(await rendered(result, request.output, () => consolidationTableOf(result)));
-    return overCost(result.cost.after, request, streams) ? exitCodes.tooDear : exitCodes.placed;
+  withInput(request, streams, {
+    isVain: ({ snapshot }) => snapshot.nodes.length === 0,
+    run: (input) => searched(input, request, streams),
   });
+
+async function searched(
+  input: PlanningInput,
+  request: Parameters<typeof runConsolidate>[0],
+  streams: Streams,
+): Promise<number> {
+  const result = await consolidate(input, {
+    options: planOptionsOf(request),
+    budgetMs: request.budgetMs,
+    boundSteps: request.boundSteps,
+    spotToSpot: request.spotToSpot,
+    tell: (note) => streams.err(`note: ${note}\n`),
+    progress: (text) => streams.progress(text),
+  });
+  streams.out(
+    await rendered({ ...result, problems: input.problems.all }, request.output, () =>
+      consolidationTableOf(result),
+    ),
+  );
+  return overCost(result.cost.after, request, streams) ? exitCodes.tooDear : exitCodes.placed;
+}

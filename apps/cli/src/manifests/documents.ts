@@ -1,6 +1,7 @@
 import { InputError, type Place } from './input-error.js';
 import { jsonErrorOffset } from './json-position.js';
 import { knotIn } from './knots.js';
+import type { Problems } from './problems.js';
 import { quickYaml } from './quick-yaml.js';
 
 /** One document of a file, as text and as a value. */
@@ -11,6 +12,9 @@ export type Document = {
   readonly text: string;
   readonly value: unknown;
 };
+
+/** The value of a document that was not read. */
+const none = { value: undefined };
 
 type Part = { readonly line: number; readonly text: string };
 
@@ -103,20 +107,30 @@ function jsonValue(file: string, text: string): { readonly value: unknown } | un
   }
 }
 
-/**
- * The documents of one file that have content. Throws InputError, with file and line, for
- * unreadable text.
- */
-export async function documentsOf(file: string, text: string): Promise<readonly Document[]> {
+/** A file as one document of JSON; undefined if it is YAML. */
+function jsonDocument(file: string, text: string): Document | undefined {
+  const json = jsonValue(file, text);
+  if (json === undefined) return undefined;
+  if (knotIn(json.value) !== undefined) throw tooDeep({ file, line: 1 });
+  return { file, line: 1, text, ...json };
+}
+
+/** The documents of one file that have content. Unreadable ones become problems. */
+export async function documentsOf(
+  file: string,
+  text: string,
+  problems: Problems,
+): Promise<readonly Document[]> {
   const whole = text.startsWith('\uFEFF') ? text.slice(1) : text;
-  const json = jsonValue(file, whole);
-  if (json !== undefined) {
-    if (knotIn(json.value) !== undefined) throw tooDeep({ file, line: 1 });
-    return [{ file, line: 1, text: whole, ...json }];
-  }
+  const before = problems.all.length;
+  const json = await problems.reading(() => jsonDocument(file, whole));
+  if (json !== undefined || problems.all.length > before) return json === undefined ? [] : [json];
   const documents: Document[] = [];
   for (const part of partsOf(whole.replaceAll('\r\n', '\n'))) {
-    const { value } = quickYaml(part.text) ?? { value: await slowYaml(file, part) };
+    const { value } =
+      quickYaml(part.text) ??
+      (await problems.reading(async () => ({ value: await slowYaml(file, part) }))) ??
+      none;
     if (value !== null && value !== undefined) documents.push({ file, ...part, value });
   }
   return documents;

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 
 import { documentsOf } from './documents.js';
+import { Problems } from './problems.js';
 
 const read = async (text: string): Promise<readonly unknown[]> =>
-  (await documentsOf('f.yaml', text)).map(({ value }) => value);
+  (await documentsOf('f.yaml', text, new Problems())).map(({ value }) => value);
 
 // The values are those of sigs.k8s.io/yaml 1.6.0, with which kubectl reads manifests.
 describe('YAML is read as kubectl reads it', () => {

@@ -3,6 +3,7 @@ import { isRecord, type Parsed, type ParseFailure } from '@dovetail/core-kube-mo
 import { type Document, documentsOf } from './documents.js';
 import { standardInput } from './files.js';
 import { InputError } from './input-error.js';
+import type { Problems } from './problems.js';
 
 /** An object of a manifest, and its place. */
 export type Source = {
@@ -55,51 +56,79 @@ export async function valueOf<T>(
   throw await errorAt(source, parsed);
 }
 
-async function sourcesOf(
-  document: Document,
-  value: unknown,
-  path: string,
-): Promise<readonly Source[]> {
-  const fail = (field: string, shown: unknown, remedy: string): Promise<InputError> =>
-    errorAt({ document, path }, { field, value: textOf(shown), remedy });
-  if (Array.isArray(value))
-    return (
-      await Promise.all(value.map((item, index) => sourcesOf(document, item, `${path}[${index}].`)))
-    ).flat();
-  if (!isRecord(value))
-    throw await fail('', value, 'write a Kubernetes object with apiVersion, kind and metadata');
-  const { kind, apiVersion } = value;
-  if (typeof kind !== 'string' || kind === '')
-    throw await fail('kind', kind, 'write the kind of the object, such as Pod');
-  if (typeof apiVersion !== 'string' || apiVersion === '')
-    throw await fail('apiVersion', apiVersion, 'write the version of the API, such as v1');
-  const items = kind === 'List' ? (value['items'] ?? []) : value['items'];
-  if (kind.endsWith('List') && Array.isArray(items)) {
-    return (
-      await Promise.all(
-        items.map((item: unknown, index) => sourcesOf(document, item, `${path}items[${index}].`)),
-      )
-    ).flat();
+/** The kind and version that an object of a typed list has, if it does not say. */
+type Typed = { readonly kind?: string; readonly apiVersion?: string };
+
+/** Unfolds the lists of a document. An object that is none becomes a problem. */
+class Unfolding {
+  readonly sources: Source[] = [];
+  readonly #document: Document;
+  readonly #problems: Problems;
+
+  constructor(document: Document, problems: Problems) {
+    this.#document = document;
+    this.#problems = problems;
   }
-  return [{ document, path, kind, apiVersion, object: value }];
+
+  async add(value: unknown, path: string, typed: Typed): Promise<void> {
+    if (Array.isArray(value)) {
+      for (const [index, item] of value.entries()) await this.add(item, `${path}[${index}].`, {});
+      return;
+    }
+    const source = await this.#problems.reading(() => this.#source(value, path, typed));
+    if (source === undefined) return;
+    const { kind, apiVersion, object } = source;
+    const items = kind === 'List' ? (object['items'] ?? []) : object['items'];
+    if (!kind.endsWith('List') || !Array.isArray(items)) {
+      this.sources.push(source);
+      return;
+    }
+    // The API server writes the kind of the items of a typed list only once: in the list's own.
+    const below = kind === 'List' ? {} : { kind: kind.slice(0, -'List'.length), apiVersion };
+    for (const [index, item] of items.entries())
+      await this.add(item, `${path}items[${index}].`, below);
+  }
+
+  async #source(value: unknown, path: string, typed: Typed): Promise<Source> {
+    const document = this.#document;
+    const fail = (field: string, shown: unknown, remedy: string): Promise<InputError> =>
+      errorAt({ document, path }, { field, value: textOf(shown), remedy });
+    if (!isRecord(value))
+      throw await fail('', value, 'write a Kubernetes object with apiVersion, kind and metadata');
+    const { kind = typed.kind, apiVersion = typed.apiVersion } = value;
+    if (typeof kind !== 'string' || kind === '')
+      throw await fail('kind', kind, 'write the kind of the object, such as Pod');
+    if (typeof apiVersion !== 'string' || apiVersion === '')
+      throw await fail('apiVersion', apiVersion, 'write the version of the API, such as v1');
+    return { document, path, kind, apiVersion, object: value };
+  }
 }
 
 /**
- * Every object of the files, in order. Lists are unfolded. Throws InputError with file, line and
- * field, and for input that is empty: a command that failed wrote nothing to be planned.
+ * Every object of the files, in order. Lists are unfolded. Documents and objects that cannot be
+ * read become problems. Throws InputError for input that is empty: a command that failed wrote
+ * nothing to be planned.
  */
-export async function objectsOf(texts: ReadonlyMap<string, string>): Promise<readonly Source[]> {
+export async function objectsOf(
+  texts: ReadonlyMap<string, string>,
+  problems: Problems,
+): Promise<readonly Source[]> {
   const sources: Source[] = [];
   let read = 0;
   for (const [file, text] of texts) {
-    const documents = await documentsOf(file, text);
-    read += documents.length;
-    if (documents.length === 0 && file === standardInput)
+    const before = problems.all.length;
+    const documents = await documentsOf(file, text, problems);
+    const seen = documents.length + problems.all.length - before;
+    read += seen;
+    if (seen === 0 && file === standardInput)
       throw new InputError('it is empty: look at what the command before the pipe said', {
         place: { file },
       });
-    for (const document of documents)
-      sources.push(...(await sourcesOf(document, document.value, '')));
+    for (const document of documents) {
+      const unfolding = new Unfolding(document, problems);
+      await unfolding.add(document.value, '', {});
+      sources.push(...unfolding.sources);
+    }
   }
   if (read === 0)
     throw new InputError('there is no object here: name a file or folder with manifests', {

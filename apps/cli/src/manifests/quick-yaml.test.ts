@@ -7,6 +7,7 @@ import { LineCounter, parseAllDocuments, stringify } from 'yaml';
 
 import { documentsOf } from './documents.js';
 import { jsonErrorOffset } from './json-position.js';
+import { Problems } from './problems.js';
 import { quickYaml } from './quick-yaml.js';
 import { parseAsKubectl } from './yaml.js';
 
@@ -174,7 +175,7 @@ const files = readdirSync(scenarios, { recursive: true, encoding: 'utf8' }).filt
 );
 test.each(files)('documents of %s are those of the library', async (file) => {
   const text = readFileSync(`${scenarios}${file}`, 'utf8');
-  expect((await documentsOf(file, text)).map((document) => document.value)).toEqual(
+  expect((await documentsOf(file, text, new Problems())).map((document) => document.value)).toEqual(
     parseAllDocuments(text)
       .map((document) => document.toJS() as unknown)
       .filter((value) => value !== null),

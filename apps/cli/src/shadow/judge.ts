@@ -19,6 +19,7 @@ import {
 } from '@dovetail/core-scheduling';
 
 import { offeringOf, runningNodes } from '../consolidate/running.js';
+import { errorOf, Problems } from '../manifests/problems.js';
 import type { Catalog } from '../simulate/catalog.js';
 import { inventoryOf } from '../simulate/kinds.js';
 import { type PlanningInput, planningInputOf } from '../simulate/planning-input.js';
@@ -61,7 +62,12 @@ async function inputKeeping(
     kept,
     untilMs,
   };
-  return planningInputOf(await inventoryOf(sourcesOf(before(objects, change))), catalog);
+  const problems = new Problems();
+  const inventory = await inventoryOf(sourcesOf(before(objects, change)), problems);
+  const input = await planningInputOf(inventory, catalog);
+  // A comparison without some of the objects would be unfair.
+  if (problems.leftOut !== undefined) throw errorOf(problems.leftOut);
+  return input;
 }
 
 const keyOf = (kept: ReadonlySet<string>): string => [...kept].sort(compareText).join(' ');

@@ -37,7 +37,7 @@ test.each([
 test.each([
   ['policy/v1beta1', 0],
   ['policy/v1', 0],
-  ['policy/v1alpha1', 64],
+  ['policy/v1alpha1', 4],
 ])('a simulation with a budget of %s ends with code %i', async (apiVersion, code) => {
   expect(
     (await simulate([nodePool(), budget(apiVersion, { selector: web }), pod('a', '1')])).code,

@@ -6,7 +6,6 @@ import {
   type Namespace,
   namespaceOf,
   nodeOf,
-  type Parsed,
   type Pod,
   pvcOf,
   pvOf,
@@ -16,31 +15,18 @@ import {
 } from '@dovetail/core-kube-model';
 import type { ExistingNode, PoolOptions } from '@dovetail/core-scheduling';
 
-import { valueOf } from '../manifests/objects.js';
 import { admissionObjectsOf } from './admission.js';
 import { budgetOf } from './budgets.js';
 import type { Catalog } from './catalog.js';
 import type { Inventory } from './kinds.js';
 import { claimWithOurClass } from './pools.js';
+import { all } from './readable.js';
 
 /**
  * Manifests have no time, so a promise counts as long as its annotation is there. The same
  * manifests then give the same plan at any time.
  */
 const manifestsMs = 0;
-
-/**
- * Parses every object of a kind. Throws InputError with file, line and field for an unreadable one.
- */
-export async function all<T>(
-  inventory: Inventory,
-  kind: string,
-  parse: (raw: unknown) => Parsed<T>,
-): Promise<readonly T[]> {
-  const values: T[] = [];
-  for (const item of inventory.of(kind)) values.push(await valueOf(item, parse(item.object)));
-  return values;
-}
 
 /**
  * Namespaces carry their own name as a label, as in a cluster. A namespace that is only used

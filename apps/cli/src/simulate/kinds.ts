@@ -1,4 +1,6 @@
 import { errorAt, type Source } from '../manifests/objects.js';
+import type { Problems } from '../manifests/problems.js';
+import { groupOf, meantKind, unknownKind } from './misspelt.js';
 
 /** The kinds that a simulation reads, each in the version of its API that they are read in. */
 const readVersions: ReadonlyMap<string, string> = new Map([
@@ -56,9 +58,6 @@ const kindsByLowerCase = new Map(
 const isKubernetesGroup = (group: string): boolean =>
   !group.includes('.') || group.endsWith('.k8s.io');
 
-const groupOf = (apiVersion: string): string =>
-  apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
-
 /** Gives an object its identity: a namespace and a UID, if the manifest has none. */
 export type Item = Source & {
   readonly name: string;
@@ -73,6 +72,8 @@ export type Inventory = {
   readonly ignored: ReadonlyMap<string, number>;
   /** Notes for the user, for example about an object that is given more than once. */
   readonly notes: readonly string[];
+  /** The problems so far. Readers of the objects add theirs. */
+  readonly problems: Problems;
 };
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -145,19 +146,38 @@ function withOwnUids(items: readonly Item[], notes: string[]): readonly Item[] {
   });
 }
 
-/** Sorts objects by kind. Throws InputError for a known kind in another version. */
-export async function inventoryOf(sources: readonly Source[]): Promise<Inventory> {
+/**
+ * The object as an item; undefined if its kind plays no part, which is counted, or is misspelt,
+ * which is a problem. Throws InputError for a known kind in another version.
+ */
+async function readItem(
+  source: Source,
+  serial: number,
+  { ignored, problems }: { readonly ignored: Map<string, number>; readonly problems: Problems },
+): Promise<Item | undefined> {
+  if ((await readKindOf(source)) !== undefined) return itemOf(source, serial);
+  const meant = meantKind(source, readVersions);
+  if (meant !== undefined) {
+    problems.add('unknown-kind', await unknownKind(source, meant));
+    return undefined;
+  }
+  const ours = readVersions.has(source.kind);
+  const shown = ours ? `${source.kind} of ${groupOf(source.apiVersion)}` : source.kind;
+  ignored.set(shown, (ignored.get(shown) ?? 0) + 1);
+  return undefined;
+}
+
+/** Sorts objects by kind. Those that cannot be read become problems. */
+export async function inventoryOf(
+  sources: readonly Source[],
+  problems: Problems,
+): Promise<Inventory> {
   const byKind = new Map<string, Map<string, Item>>();
   const ignored = new Map<string, number>();
   const notes: string[] = [];
   for (const [serial, source] of sources.entries()) {
-    if ((await readKindOf(source)) === undefined) {
-      const ours = readVersions.has(source.kind);
-      const shown = ours ? `${source.kind} of ${groupOf(source.apiVersion)}` : source.kind;
-      ignored.set(shown, (ignored.get(shown) ?? 0) + 1);
-      continue;
-    }
-    const item = await itemOf(source, serial);
+    const item = await problems.reading(() => readItem(source, serial, { ignored, problems }));
+    if (item === undefined) continue;
     const known = byKind.get(source.kind) ?? new Map<string, Item>();
     byKind.set(source.kind, known);
     const identity = `${item.namespace}/${item.name}`;
@@ -168,5 +188,5 @@ export async function inventoryOf(sources: readonly Source[]): Promise<Inventory
   const items = new Map(
     [...byKind].map(([kind, known]) => [kind, withOwnUids([...known.values()], notes)]),
   );
-  return { of: (kind) => items.get(kind) ?? [], ignored, notes };
+  return { of: (kind) => items.get(kind) ?? [], ignored, notes, problems };
 }

@@ -30,6 +30,7 @@ import { Mirror, snapshotOf } from '@dovetail/service-solver';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 
+import { Problems } from '../manifests/problems.js';
 import type { Catalog } from './catalog.js';
 import { inventoryOf } from './kinds.js';
 import { planningInputOf } from './planning-input.js';
@@ -297,6 +298,7 @@ async function simulatedNodes(objects: readonly Manifest[]): Promise<readonly Ex
       apiVersion: object.apiVersion,
       object,
     })),
+    new Problems(),
   );
   return (await planningInputOf(inventory, catalog)).snapshot.nodes;
 }

@@ -14,13 +14,15 @@ import {
 } from '@dovetail/core-kube-model';
 import type { Snapshot } from '@dovetail/core-scheduling';
 
+import type { Problems } from '../manifests/problems.js';
 import { type Admission, admissionOf, admittedPod } from './admission.js';
 import type { Catalog } from './catalog.js';
-import { all, clusterOf, roomOf } from './cluster.js';
+import { clusterOf, roomOf } from './cluster.js';
 import { claimsOfStartingNodes } from './joining.js';
 import type { Inventory } from './kinds.js';
 import { poolsOf } from './pools.js';
 import { ofOneProvider } from './providers.js';
+import { all } from './readable.js';
 import { workloadPods } from './workloads.js';
 
 /** The planner's input: the state, the pods to place, and notes for the user about the reading. */
@@ -30,6 +32,7 @@ export type PlanningInput = {
   readonly snapshot: Snapshot;
   readonly pods: readonly Pod[];
   readonly notes: readonly string[];
+  readonly problems: Problems;
 };
 
 const identity = new Set(['name', 'namespace', 'uid', 'labels']);
@@ -138,8 +141,8 @@ const mayBePlanned = (pod: Pod): boolean =>
   pod.nodeName === undefined && isActive(pod) && !isDaemonPod(pod) && !isStaticPod(pod);
 
 /**
- * Reads everything that planning needs. Throws InputError with file, line and field for unusable
- * input.
+ * Reads everything that planning needs. Objects that cannot be read are left out, and become
+ * problems.
  */
 export async function planningInputOf(
   everything: Inventory,
@@ -168,6 +171,7 @@ export async function planningInputOf(
     cluster,
     snapshot,
     pods: [...waiting, ...moving, ...asked],
+    problems: inventory.problems,
     notes: notesOf(inventory, {
       strangers: strangersIn(cluster),
       preempting: unbound.length - waiting.length,

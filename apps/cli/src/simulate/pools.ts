@@ -10,17 +10,19 @@ import {
   provisionerOf,
 } from '@dovetail/core-api';
 import { kubeletProblems } from '@dovetail/core-ec2-model';
-import { type Raw, recordOf } from '@dovetail/core-kube-model';
+import { type Parsed, type Raw, recordOf } from '@dovetail/core-kube-model';
 import type { PoolOptions } from '@dovetail/core-scheduling';
 
+import { InputError } from '../manifests/input-error.js';
 import { errorAt, valueOf } from '../manifests/objects.js';
 import type { Catalog } from './catalog.js';
 import type { Inventory, Item } from './kinds.js';
+import { all } from './readable.js';
 
 /** This Kubernetes version decides the family of a legacy class without one. */
 const kubernetes: KubernetesVersion = { major: 1, minor: 34 };
 
-const refKey = (ref: NodeClassRef): string => `${ref.kind}/${ref.name}`;
+const refKey = (ref: Pick<NodeClassRef, 'kind' | 'name'>): string => `${ref.kind}/${ref.name}`;
 
 /** The class that stands in for a missing one: AL2023 with the standard disks. */
 function standardClass(ref: NodeClassRef): NodeClass {
@@ -49,21 +51,47 @@ function standardClass(ref: NodeClassRef): NodeClass {
   };
 }
 
-async function classesOf(inventory: Inventory): Promise<ReadonlyMap<string, NodeClass>> {
-  const classes = new Map<string, NodeClass>();
-  const add = async (item: Item, nodeClass: NodeClass | undefined): Promise<void> => {
-    if (nodeClass === undefined) return;
-    const [problem] = kubeletProblems(nodeClass.kubelet);
-    if (problem !== undefined) throw await errorAt(item, problem);
-    classes.set(refKey(nodeClass.ref), nodeClass);
-  };
-  for (const item of inventory.of('EC2NodeClass'))
-    await add(item, await valueOf(item, ec2NodeClassOf(item.object)));
-  for (const item of inventory.of('AWSNodeTemplate'))
-    await add(item, await valueOf(item, awsNodeTemplateOf(item.object, kubernetes)));
-  for (const item of inventory.of('Provisioner'))
-    await add(item, await valueOf(item, inlineProviderOf(item.object, kubernetes)));
+/** How each kind of class is read, and the kind by which pools refer to it. */
+const classReaders: readonly {
+  readonly kind: string;
+  readonly ref: NodeClassRef['kind'];
+  readonly parse: (raw: unknown) => Parsed<NodeClass | undefined>;
+}[] = [
+  { kind: 'EC2NodeClass', ref: 'EC2NodeClass', parse: ec2NodeClassOf },
+  {
+    kind: 'AWSNodeTemplate',
+    ref: 'AWSNodeTemplate',
+    parse: (raw) => awsNodeTemplateOf(raw, kubernetes),
+  },
+  { kind: 'Provisioner', ref: 'InlineProvider', parse: (raw) => inlineProviderOf(raw, kubernetes) },
+];
+
+/** The classes by reference; undefined for one that cannot be used, which is a problem. */
+async function classesOf(
+  inventory: Inventory,
+): Promise<ReadonlyMap<string, NodeClass | undefined>> {
+  const classes = new Map<string, NodeClass | undefined>();
+  for (const { kind, ref, parse } of classReaders)
+    for (const item of inventory.of(kind)) {
+      const read = await inventory.problems.reading(async () => ({
+        nodeClass: await usableClass(item, parse),
+      }));
+      if (read === undefined) classes.set(refKey({ kind: ref, name: item.name }), undefined);
+      else if (read.nodeClass !== undefined)
+        classes.set(refKey(read.nodeClass.ref), read.nodeClass);
+    }
   return classes;
+}
+
+/** A class; undefined if the object has none. Throws InputError if it cannot be used. */
+async function usableClass(
+  item: Item,
+  parse: (raw: unknown) => Parsed<NodeClass | undefined>,
+): Promise<NodeClass | undefined> {
+  const nodeClass = await valueOf(item, parse(item.object));
+  const [problem] = nodeClass === undefined ? [] : kubeletProblems(nodeClass.kubelet);
+  if (problem !== undefined) throw await errorAt(item, problem);
+  return nodeClass;
 }
 
 const ourKinds = ['EC2NodeClass', 'AWSNodeTemplate', 'InlineProvider'];
@@ -96,28 +124,35 @@ export type Pools = {
   readonly assumedClasses: readonly string[];
 };
 
+const leftOut = ({ identity, classRef }: Pool): InputError =>
+  new InputError(
+    `${identity.kind} ${identity.name} is left out, because its ${classRef.kind} ${classRef.name} cannot be used: correct the class`,
+  );
+
 /** Every pool counts as ready, because the simulation has manifests and no cluster. */
 export async function poolsOf(inventory: Inventory, catalog: Catalog): Promise<Pools> {
   const classes = await classesOf(inventory);
-  const read: Pool[] = [];
-  for (const item of inventory.of('NodePool')) {
-    read.push(
-      await valueOf(
-        item,
-        nodePoolOf(catalog.kind === 'file' ? withOurClass(item.object) : item.object),
-      ),
-    );
-  }
-  for (const item of inventory.of('Provisioner'))
-    read.push(await valueOf(item, provisionerOf(item.object)));
+  const readPool = (raw: unknown): ReturnType<typeof nodePoolOf> =>
+    nodePoolOf(catalog.kind === 'file' ? withOurClass(raw as Raw) : raw);
+  const read: readonly Pool[] = [
+    ...(await all(inventory, 'NodePool', readPool)),
+    ...(await all(inventory, 'Provisioner', provisionerOf)),
+  ];
   const assumed = new Set<string>();
-  const pools = read.map((pool): PoolOptions => {
-    const known = classes.get(refKey(pool.classRef));
-    if (known === undefined && catalog.kind === 'region') assumed.add(refKey(pool.classRef));
-    return {
-      pool: { ...pool, ready: true },
-      instanceTypes: catalog.typesFor(known ?? standardClass(pool.classRef), pool.kubelet),
-    };
+  const pools = read.flatMap((pool): readonly PoolOptions[] => {
+    const key = refKey(pool.classRef);
+    const known = classes.get(key);
+    if (known === undefined && classes.has(key)) {
+      inventory.problems.add('left-out', leftOut(pool));
+      return [];
+    }
+    if (known === undefined && catalog.kind === 'region') assumed.add(key);
+    return [
+      {
+        pool: { ...pool, ready: true },
+        instanceTypes: catalog.typesFor(known ?? standardClass(pool.classRef), pool.kubelet),
+      },
+    ];
   });
   return { pools, assumedClasses: [...assumed].sort() };
 }

@@ -29,8 +29,8 @@ export function ofOneProvider(inventory: Inventory, anyProvider: boolean): Inven
   const left = new Set(others.flatMap(({ items }) => items));
   if (left.size === 0) return inventory;
   return {
+    ...inventory,
     of: (kind) => inventory.of(kind).filter((item) => !left.has(item)),
-    ignored: inventory.ignored,
     notes: [...inventory.notes, ...others.flatMap(({ kind, items }) => notesOf(kind, items))],
   };
 }

@@ -9,6 +9,8 @@ import {
   type Snapshot,
 } from '@dovetail/core-scheduling';
 
+import type { Problem } from '../manifests/problems.js';
+
 /** A node to launch, in the form of `-o json`. Prices are US dollars per hour. */
 export type NewNodeResult = {
   readonly nodePool: string;
@@ -57,6 +59,8 @@ export type SimulationResult = {
     readonly milliseconds: number;
     readonly steps: number;
   };
+  /** The problems of the input, in the order in which they were found. */
+  readonly problems: readonly Problem[];
 };
 
 const dollars = (micros: number): number => micros / 1_000_000;
@@ -107,7 +111,7 @@ export function resultOf(
   plan: Plan,
   world: { readonly snapshot: Snapshot; readonly pods: readonly Pod[] },
   what: { readonly milliseconds: number },
-): SimulationResult {
+): Omit<SimulationResult, 'problems'> {
   const names = new Map(world.pods.map((pod) => [pod.uid, podName(pod)]));
   const nameOf = (uid: string): string => names.get(uid) ?? uid;
   const namesOf = (uids: readonly string[]): readonly string[] => uids.map(nameOf).sort();

@@ -11,10 +11,12 @@ import {
 import { readManifests } from '../manifests/files.js';
 import { InputError } from '../manifests/input-error.js';
 import { objectsOf } from '../manifests/objects.js';
+import { Problems } from '../manifests/problems.js';
 import { tightened } from './bound.js';
 import { type Catalog, openCatalog } from './catalog.js';
 import { type Explanation, explanationOf, explanationText, podNamed } from './explain.js';
 import { inventoryOf } from './kinds.js';
+import { addUnknownFields } from './misspelt.js';
 import { type PlanningInput, planningInputOf } from './planning-input.js';
 import { resultOf, type SimulationResult } from './result.js';
 import { tableOf } from './table.js';
@@ -35,6 +37,8 @@ export type SimulateRequest = {
   /** US dollars per hour above which the command ends with 3. */
   readonly failOverCost?: number;
   readonly explain?: string;
+  /** Whether a problem of the input ends the command before anything is planned. */
+  readonly strict?: boolean;
   /** How large new nodes are, where it differs from the defaults. */
   readonly sizing?: Partial<Sizing>;
   readonly hostnameSpread: 'balanced' | 'strict';
@@ -50,8 +54,11 @@ export type Streams = {
   progress(text: string): void;
 };
 
-/** Exit codes: all placed, some not placed, dearer than allowed, bad input. */
-export const exitCodes = { placed: 0, unplaced: 2, tooDear: 3, badInput: 64 } as const;
+/**
+ * Exit codes: all placed, some not placed, dearer than allowed, planned without some objects, and
+ * nothing planned because of bad input. The last of these that is true counts.
+ */
+export const exitCodes = { placed: 0, unplaced: 2, tooDear: 3, partly: 4, badInput: 64 } as const;
 
 /** So many steps that the time budget, not the count, ends the search. */
 const stepsMax = 1_000_000;
@@ -137,9 +144,13 @@ async function readInput(
   streams: Streams,
 ): Promise<{ readonly input: PlanningInput; readonly catalog: Catalog }> {
   const texts = readManifests(request.paths);
-  const inventory = await inventoryOf(await objectsOf(texts));
+  const problems = new Problems();
+  const sources = await objectsOf(texts, problems);
+  await addUnknownFields(sources, problems);
+  const inventory = await inventoryOf(sources, problems);
   const catalog = await openCatalog(request.catalog, usesAwsLabels(texts));
   const input = await planningInputOf(inventory, catalog);
+  for (const line of problems.lines()) streams.err(`${line}\n`);
   for (const note of input.notes) streams.err(`note: ${note}\n`);
   return { input, catalog };
 }
@@ -157,15 +168,26 @@ export function overCost(
   return true;
 }
 
-/** Reads the manifests and does something with them. Returns an exit code. */
+/**
+ * Reads the manifests and does something with them, as far as they can be read. `isVain` says that
+ * what was read leaves nothing to do. Returns an exit code.
+ */
 export async function withInput(
   request: SimulateRequest,
   streams: Streams,
-  run: (input: PlanningInput) => Promise<number>,
+  what: {
+    readonly isVain: (input: PlanningInput) => boolean;
+    readonly run: (input: PlanningInput) => Promise<number>;
+  },
 ): Promise<number> {
   try {
     const { input } = await readInput(request, streams);
-    return await run(input);
+    const { all: problems, leftOut } = input.problems;
+    if (request.strict === true && problems.length > 0) return exitCodes.badInput;
+    if (leftOut === undefined) return await what.run(input);
+    if (what.isVain(input)) return exitCodes.badInput;
+    await what.run(input);
+    return exitCodes.partly;
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     streams.err(`dovetail: ${error.text}\n`);
@@ -175,26 +197,40 @@ export async function withInput(
 
 /** Plans the manifests and prints the plan. Returns the exit code. */
 export const runSimulate = (request: SimulateRequest, streams: Streams): Promise<number> =>
-  withInput(request, streams, async (input) => {
-    const explained =
-      request.explain === undefined ? undefined : podNamed(request.explain, input.pods);
-    if (input.pods.length > 20_000) streams.progress(`planning ${input.pods.length} pods`);
-    const planned = timedPlan(input, request, streams);
-    if (request.boundSteps > 0) streams.progress('proving a lower bound of the cost');
-    const made = await tightened(
-      planned.made,
-      { ...input, options: planOptionsOf(request) },
-      { stepsMax: request.boundSteps, tell: (note) => streams.err(`note: ${note}\n`) },
-    );
-    streams.progress('');
-    const result = resultOf(made, input, { milliseconds: planned.milliseconds });
-    streams.out(
-      await renderedPlan(
-        result,
-        explained === undefined ? undefined : explanationOf(made, input.snapshot, explained),
-        request.output,
-      ),
-    );
-    if (result.unschedulable.length > 0) return exitCodes.unplaced;
-    return overCost(result.cost.hourly, request, streams) ? exitCodes.tooDear : exitCodes.placed;
+  withInput(request, streams, {
+    isVain: ({ pods, snapshot }) =>
+      pods.length === 0 || (snapshot.pools.length === 0 && snapshot.nodes.length === 0),
+    run: (input) => simulated(input, request, streams),
   });
+
+/** Plans, and prints the plan. Throws InputError if there is no pod to explain. */
+async function simulated(
+  input: PlanningInput,
+  request: SimulateRequest,
+  streams: Streams,
+): Promise<number> {
+  const explained =
+    request.explain === undefined ? undefined : podNamed(request.explain, input.pods);
+  if (input.pods.length > 20_000) streams.progress(`planning ${input.pods.length} pods`);
+  const planned = timedPlan(input, request, streams);
+  if (request.boundSteps > 0) streams.progress('proving a lower bound of the cost');
+  const made = await tightened(
+    planned.made,
+    { ...input, options: planOptionsOf(request) },
+    { stepsMax: request.boundSteps, tell: (note) => streams.err(`note: ${note}\n`) },
+  );
+  streams.progress('');
+  const result: SimulationResult = {
+    ...resultOf(made, input, { milliseconds: planned.milliseconds }),
+    problems: input.problems.all,
+  };
+  streams.out(
+    await renderedPlan(
+      result,
+      explained === undefined ? undefined : explanationOf(made, input.snapshot, explained),
+      request.output,
+    ),
+  );
+  if (result.unschedulable.length > 0) return exitCodes.unplaced;
+  return overCost(result.cost.hourly, request, streams) ? exitCodes.tooDear : exitCodes.placed;
+}

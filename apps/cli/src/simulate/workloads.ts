@@ -206,10 +206,21 @@ function missingOf(shape: Shape, item: Item, living: ReadonlySet<string>): reado
   );
 }
 
+/** The pods that a workload asks for beside those that live. Throws InputError if unreadable. */
+async function podsOf(
+  item: Item,
+  living: ReadonlySet<string>,
+  admit: Admission,
+): Promise<readonly Pod[]> {
+  const shape = await shapeOf(item);
+  const base = await templatePod(item, shape, admit);
+  return missingOf(shape, item, living).map((index) => replicaOf(item, base, index));
+}
+
 /**
  * The missing pods of the workloads. A workload that another one in the input controls is left to
  * that one, and existing pods count. So manifests and the output of `kubectl get` are both read
- * correctly.
+ * correctly. A workload that cannot be read becomes a problem.
  */
 export async function workloadPods(
   inventory: Inventory,
@@ -222,10 +233,10 @@ export async function workloadPods(
   const pods: Pod[] = [];
   for (const item of items) {
     if (parents.has(item.uid)) continue;
-    const shape = await shapeOf(item);
-    const base = await templatePod(item, shape, admit);
-    for (const index of missingOf(shape, item, living.get(item.uid) ?? new Set()))
-      pods.push(replicaOf(item, base, index));
+    const asked = await inventory.problems.reading(() =>
+      podsOf(item, living.get(item.uid) ?? new Set(), admit),
+    );
+    for (const pod of asked ?? []) pods.push(pod);
   }
   return pods;
 }
