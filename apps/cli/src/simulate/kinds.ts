@@ -11,6 +11,7 @@ const readVersions: ReadonlyMap<string, string> = new Map([
   ['ReplicationController', 'v1'],
   ['Job', 'batch/v1'],
   ['CronJob', 'batch/v1'],
+  ['HorizontalPodAutoscaler', 'autoscaling/v2'],
   ['DaemonSet', 'apps/v1'],
   ['Node', 'v1'],
   ['Namespace', 'v1'],
@@ -31,6 +32,7 @@ const readVersions: ReadonlyMap<string, string> = new Map([
 /** Older versions that are read as well. They went from Kubernetes, and manifests live longer. */
 const olderVersions: ReadonlyMap<string, readonly string[]> = new Map([
   ['PodDisruptionBudget', ['policy/v1beta1']],
+  ['HorizontalPodAutoscaler', ['autoscaling/v1', 'autoscaling/v2beta1', 'autoscaling/v2beta2']],
 ]);
 const namespaced = new Set([
   'Pod',
@@ -40,6 +42,7 @@ const namespaced = new Set([
   'ReplicationController',
   'Job',
   'CronJob',
+  'HorizontalPodAutoscaler',
   'DaemonSet',
   'PersistentVolumeClaim',
   'PodDisruptionBudget',

@@ -83,6 +83,8 @@ type Facts = {
   readonly preempting: number;
   readonly moving: number;
   readonly starting: number;
+  /** Notes about workloads of another size than written. */
+  readonly scaled: readonly string[];
   readonly assumedClasses: readonly string[];
   readonly missingClasses: readonly string[];
 };
@@ -100,6 +102,7 @@ function notesOf(inventory: Inventory, facts: Facts): readonly string[] {
       ? []
       : [`these kinds play no part in planning: ${ignored.join(', ')}`]),
     ...inventory.notes,
+    ...facts.scaled,
     ...counted(facts.strangers, 'pod', 'on nodes that are not in the manifests: left aside'),
     ...counted(
       facts.preempting,
@@ -151,7 +154,7 @@ export async function planningInputOf(
   const inventory = ofOneProvider(everything, catalog.kind === 'file');
   const { admit, missing } = admissionOf(inventory);
   const given = await all(inventory, 'Pod', podReader(admit));
-  const asked = await workloadPods(inventory, given, admit);
+  const { pods: asked, notes: scaled } = await workloadPods(inventory, given, admit);
   const unbound = given.filter(mayBePlanned);
   const waiting = unbound.filter((pod) => pod.nominatedNodeName === undefined);
   const cluster = await clusterOf(inventory, catalog, { given, asked });
@@ -177,6 +180,7 @@ export async function planningInputOf(
       preempting: unbound.length - waiting.length,
       moving: moving.length,
       starting: starting.length,
+      scaled,
       assumedClasses,
       missingClasses: [...missing].sort(compareText),
     }),

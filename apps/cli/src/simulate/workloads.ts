@@ -1,7 +1,5 @@
 import { contentHash } from '@dovetail/core-api';
 import {
-  isTerminal,
-  isTerminating,
   type Owner,
   parsed,
   type Pod,
@@ -13,7 +11,9 @@ import {
 
 import { valueOf } from '../manifests/objects.js';
 import { type Admission, admittedPod } from './admission.js';
+import { type Autoscaler, autoscalersOf, scaledBy, scaleKey } from './autoscalers.js';
 import type { Inventory, Item } from './kinds.js';
+import { livingPods, parentsOf } from './owners.js';
 
 /** The most pods that one workload may stand for. */
 const replicasMax = 1_000_000;
@@ -144,14 +144,6 @@ function replicaOf(item: Item, base: Pod, index: number): Pod {
   };
 }
 
-const controllerOf = (item: Item): string | undefined => {
-  const references = recordOf(item.object['metadata'])['ownerReferences'];
-  const controller = (Array.isArray(references) ? references : [])
-    .map(recordOf)
-    .find((one) => one['controller'] === true);
-  return typeof controller?.['uid'] === 'string' ? controller['uid'] : undefined;
-};
-
 const workloadKinds = [
   'Deployment',
   'ReplicaSet',
@@ -160,38 +152,6 @@ const workloadKinds = [
   'Job',
   'CronJob',
 ];
-
-/**
- * The workload that controls each workload, by UID. One that is not in the input asks for no pods,
- * so its children ask themselves.
- */
-function parentsOf(items: readonly Item[]): ReadonlyMap<string, string> {
-  const uids = new Set(items.map((item) => item.uid));
-  return new Map(
-    items.flatMap((item) => {
-      const parent = controllerOf(item);
-      const known = parent !== undefined && parent !== item.uid && uids.has(parent);
-      return known ? [[item.uid, parent] as const] : [];
-    }),
-  );
-}
-
-/** The names of the pods that live under each workload, at any depth, by the workload's UID. */
-function livingPods(
-  given: readonly Pod[],
-  parents: ReadonlyMap<string, string>,
-): ReadonlyMap<string, ReadonlySet<string>> {
-  const living = new Map<string, Set<string>>();
-  for (const pod of given) {
-    if (isTerminal(pod) || isTerminating(pod)) continue;
-    const above = new Set<string>();
-    for (let uid = pod.owner?.uid; uid !== undefined && !above.has(uid); uid = parents.get(uid)) {
-      above.add(uid);
-      living.set(uid, (living.get(uid) ?? new Set()).add(pod.name));
-    }
-  }
-  return living;
-}
 
 /**
  * The numbers of the pods that a workload still asks for. A stateful set has one pod of each
@@ -206,15 +166,23 @@ function missingOf(shape: Shape, item: Item, living: ReadonlySet<string>): reado
   );
 }
 
+/** The pods that workloads ask for, and notes for the user about their number. */
+export type AskedPods = { readonly pods: readonly Pod[]; readonly notes: readonly string[] };
+
 /** The pods that a workload asks for beside those that live. Throws InputError if unreadable. */
 async function podsOf(
   item: Item,
   living: ReadonlySet<string>,
-  admit: Admission,
-): Promise<readonly Pod[]> {
-  const shape = await shapeOf(item);
+  { admit, autoscaler }: { readonly admit: Admission; readonly autoscaler?: Autoscaler },
+): Promise<AskedPods> {
+  const written = await shapeOf(item);
+  const { count, notes } = scaledBy(autoscaler, item, written.count);
+  const shape = { ...written, count };
   const base = await templatePod(item, shape, admit);
-  return missingOf(shape, item, living).map((index) => replicaOf(item, base, index));
+  return {
+    pods: missingOf(shape, item, living).map((index) => replicaOf(item, base, index)),
+    notes,
+  };
 }
 
 /**
@@ -226,17 +194,24 @@ export async function workloadPods(
   inventory: Inventory,
   given: readonly Pod[],
   admit: Admission,
-): Promise<readonly Pod[]> {
+): Promise<AskedPods> {
   const items = workloadKinds.flatMap((kind) => inventory.of(kind));
   const parents = parentsOf(items);
-  const living = livingPods(given, parents);
+  const living = livingPods(given, items, parents);
+  const autoscalers = await autoscalersOf(inventory);
   const pods: Pod[] = [];
+  const notes: string[] = [];
   for (const item of items) {
     if (parents.has(item.uid)) continue;
+    const autoscaler = autoscalers.get(scaleKey(item));
     const asked = await inventory.problems.reading(() =>
-      podsOf(item, living.get(item.uid) ?? new Set(), admit),
+      podsOf(item, living.get(item.uid) ?? new Set(), {
+        admit,
+        ...(autoscaler === undefined ? {} : { autoscaler }),
+      }),
     );
-    for (const pod of asked ?? []) pods.push(pod);
+    for (const pod of asked?.pods ?? []) pods.push(pod);
+    notes.push(...(asked?.notes ?? []));
   }
-  return pods;
+  return { pods, notes };
 }
