@@ -69,8 +69,8 @@ test('--version prints the version of the package', async () => {
   expect(await parse('--version')).toEqual({ code: 'commander.version', text: `${version}\n` });
 });
 test('an empty AWS_REGION counts as none', () => {
-  const simulate = programOf({ AWS_REGION: '' }).commands.find((one) => one.name() === 'simulate');
-  expect(simulate?.opts()['catalog']).toBe('us-east-1');
+  const shadow = programOf({ AWS_REGION: '' }).commands.find((one) => one.name() === 'shadow');
+  expect(shadow?.opts()['catalog']).toBe('us-east-1');
 });
 test.each([
   ['--budget', /200ms/],

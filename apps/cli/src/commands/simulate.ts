@@ -66,11 +66,19 @@ function amounts(text: string): Resources {
   return read;
 }
 
+function zoneNames(text: string): readonly string[] {
+  const zones = text.split(',').map((zone) => zone.trim());
+  if (zones.includes('')) throw new InvalidArgumentError('write names of zones with commas.');
+  return zones;
+}
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 type Flags = {
   readonly file: readonly string[];
-  readonly catalog: string;
+  readonly catalog?: string;
+  readonly region?: string;
+  readonly zones?: readonly string[];
   readonly output: OutputFormat;
   readonly budget?: number;
   readonly boundSteps?: number;
@@ -88,14 +96,20 @@ type Flags = {
   readonly minValues: 'strict' | 'best-effort';
 };
 
-const requestOf = (flags: Flags): SimulateRequest => {
+const requestOf = (flags: Flags, environment: Environment): SimulateRequest => {
   const ofKind = flags.consolidate === true ? searchMsByDefault : budgetMsByDefault;
-  return requestWithin(flags.budget ?? ofKind, flags);
+  const region = environment['AWS_REGION'] ?? '';
+  return {
+    ...requestWithin(flags.budget ?? ofKind, flags),
+    ...(region === '' ? {} : { environmentRegion: region }),
+  };
 };
 
 const requestWithin = (budgetMs: number, flags: Flags): SimulateRequest => ({
   paths: flags.file,
-  catalog: flags.catalog,
+  ...(flags.catalog === undefined ? {} : { catalog: flags.catalog }),
+  ...(flags.region === undefined ? {} : { region: flags.region }),
+  ...(flags.zones === undefined ? {} : { zones: flags.zones }),
   output: flags.output,
   budgetMs,
   seed: flags.seed,
@@ -136,15 +150,27 @@ Objects that cannot be read, misspelt kinds and unknown fields are named with th
 Exit codes: 0 all pods are placed; 2 some are not; 3 the plan costs more than --fail-over-cost; 4 some objects were left out of
 the plan; 64 bad input: nothing could be planned, or something was left out and --strict is given.`;
 
-/** The flags that name the input and the form of the output. */
-const withFiles = (command: Command, environment: Environment): Command =>
+/** The flags that say where nodes would be, and which types there are. */
+const withPlace = (command: Command): Command =>
   command
-    .requiredOption('-f, --file <path...>', 'manifests: files, folders, or - for standard input')
     .option(
       '--catalog <file|region>',
       "instance types: a JSON file (.gz too) in the KWOK provider's format, or an AWS region",
-      environment['AWS_REGION'] || 'us-east-1',
     )
+    .option(
+      '--region <region>',
+      'the AWS region (default: that of --catalog, --zones or the subnets of the classes, then AWS_REGION, then us-east-1)',
+    )
+    .option(
+      '--zones <zones>',
+      'the zones of classes whose status names no subnets, such as us-east-1a,us-east-1b (default: all of the region)',
+      zoneNames,
+    );
+
+/** The flags that name the input and the form of the output. */
+const withFiles = (command: Command): Command =>
+  command
+    .requiredOption('-f, --file <path...>', 'manifests: files, folders, or - for standard input')
     .addOption(
       new Option('-o, --output <format>', 'how to print the plan')
         .choices(['table', 'json', 'yaml'])
@@ -239,18 +265,18 @@ export function addSimulate(program: Command, environment: Environment): void {
   const command = program
     .command('simulate')
     .description('Plan nodes for the pods in manifests, offline, and say what they cost.');
-  withSearch(withRunning(withChecks(withFiles(command, environment))))
+  withSearch(withRunning(withChecks(withPlace(withFiles(command)))))
     .addHelpText('after', examples)
     .action(async (flags: Flags) => {
       if (flags.consolidate === true) {
         const { runConsolidate } = await import('../consolidate/command.js');
-        const request = { ...requestOf(flags), spotToSpot: flags.spotToSpot === true };
+        const request = { ...requestOf(flags, environment), spotToSpot: flags.spotToSpot === true };
         process.exitCode = await runConsolidate(request, terminal);
         return;
       }
       // The planner and the catalog are loaded here, so that --help and other commands start at
       // once.
       const { runSimulate } = await import('../simulate/run.js');
-      process.exitCode = await runSimulate(requestOf(flags), terminal);
+      process.exitCode = await runSimulate(requestOf(flags, environment), terminal);
     });
 }

@@ -80,7 +80,7 @@ class Shadow {
   async readCatalog(): Promise<void> {
     const { catalog, prices } = this.#request;
     const quotes = prices === undefined ? [] : await pricesAt(prices);
-    this.#catalog = await openCatalog(catalog, true, quotes);
+    this.#catalog = await openCatalog(catalog, true, { newer: quotes });
     this.#pricedMs = this.#world.clock.nowMs();
   }
 

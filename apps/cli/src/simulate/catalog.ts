@@ -5,6 +5,7 @@ import type { AmiFamily, KubeletConfiguration, NodeClass, ResolvedAmi } from '@d
 import {
   catalogFor,
   catalogRegions,
+  type CatalogZone,
   catalogZones,
   type InstanceType,
   instanceTypesFor,
@@ -24,6 +25,8 @@ export type Catalog = {
   readonly name: string;
   /** A file's types are the same for every class. A region's types depend on the class. */
   readonly kind: 'file' | 'region';
+  /** The zones of classes whose status has no subnets; none of a file, which has its own. */
+  readonly zones: readonly string[];
   typesFor(
     nodeClass: NodeClass,
     kubelet: KubeletConfiguration | undefined,
@@ -57,7 +60,7 @@ async function fileCatalog(file: string, wantsAwsLabels: boolean): Promise<Catal
   const types = kwokTypes(raw, { awsLabels: wantsAwsLabels });
   if (!types.ok)
     throw await errorAt({ document: { file, line: 1, text, value: raw }, path: '' }, types);
-  return { name: file, kind: 'file', typesFor: () => types.value };
+  return { name: file, kind: 'file', zones: [], typesFor: () => types.value };
 }
 
 /**
@@ -106,16 +109,16 @@ function knowledgeOf(region: string, newer: readonly PriceQuote[]): RegionKnowle
 }
 
 /**
- * The class as it would be in a cluster. If its status has none, it gets subnets in every zone and
+ * The class as it would be in a cluster. If its status has none, it gets subnets in the zones, and
  * images.
  */
 function resolved(
   nodeClass: NodeClass,
   kubelet: KubeletConfiguration | undefined,
-  region: string,
+  zones: readonly CatalogZone[],
 ): NodeClass {
   const { status, amiFamily } = nodeClass;
-  const everyZone = catalogZones(region).map((zone) => ({
+  const everyZone = zones.map((zone) => ({
     id: `subnet-${zone.id}`,
     zone: zone.name,
     zoneId: zone.id,
@@ -148,14 +151,20 @@ const typesKey = ({
     status.amis,
   ]);
 
-function regionCatalog(region: string, newer: readonly PriceQuote[]): Catalog {
+function regionCatalog(
+  region: string,
+  newer: readonly PriceQuote[],
+  wanted: readonly string[] | undefined,
+): Catalog {
+  const zones = catalogZones(region).filter(({ name }) => wanted?.includes(name) ?? true);
   const knowledge = knowledgeOf(region, newer);
   const remembered = new Map<string, readonly InstanceType[]>();
   return {
     name: region,
     kind: 'region',
+    zones: zones.map(({ name }) => name),
     typesFor: (nodeClass, kubelet) => {
-      const whole = resolved(nodeClass, kubelet, region);
+      const whole = resolved(nodeClass, kubelet, zones);
       const key = typesKey(whole);
       const types = remembered.get(key) ?? instanceTypesFor(whole, knowledge).types;
       remembered.set(key, types);
@@ -167,16 +176,19 @@ function regionCatalog(region: string, newer: readonly PriceQuote[]): Catalog {
 /**
  * The catalog that `--catalog` names: a file of that name if it exists, else a region of Dovetail's
  * own catalog. `wantsAwsLabels` means that the manifests use labels that a file does not have.
- * `newer` are prices of the region that win over the catalog's. Throws InputError, with file, line
- * and field, for an unreadable catalog.
+ * `newer` are prices of the region that win over the catalog's, and `zones` those of classes
+ * without subnets (default: all). Throws InputError, with file, line and field, for an unreadable catalog.
  */
 export async function openCatalog(
   name: string,
   wantsAwsLabels: boolean,
-  newer: readonly PriceQuote[] = [],
+  {
+    newer = [],
+    zones,
+  }: { readonly newer?: readonly PriceQuote[]; readonly zones?: readonly string[] } = {},
 ): Promise<Catalog> {
   if (existsSync(name)) return await fileCatalog(name, wantsAwsLabels);
-  if (catalogRegions().includes(name)) return regionCatalog(name, newer);
+  if (catalogRegions().includes(name)) return regionCatalog(name, newer, zones);
   throw new InputError(
     `--catalog ${name} is neither a file nor a region that the catalog knows; regions are ${catalogRegions().join(', ')}`,
   );

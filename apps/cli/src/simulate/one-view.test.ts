@@ -289,7 +289,7 @@ function solverNodes(
 /** `dovetail simulate`: the same objects as manifests. */
 async function simulatedNodes(objects: readonly Manifest[]): Promise<readonly ExistingNode[]> {
   const document = { file: 'cluster.yaml', line: 1, text: '', value: undefined };
-  const catalog: Catalog = { name: 'types', kind: 'file', typesFor: () => types };
+  const catalog: Catalog = { name: 'types', kind: 'file', zones: [], typesFor: () => types };
   const inventory = await inventoryOf(
     objects.map((object) => ({
       document,

@@ -32,6 +32,8 @@ export type PlanningInput = {
   readonly snapshot: Snapshot;
   readonly pods: readonly Pod[];
   readonly notes: readonly string[];
+  /** The zones that classes without subnets got; empty if there is none. */
+  readonly assumedZones: readonly string[];
   readonly problems: Problems;
 };
 
@@ -158,7 +160,7 @@ export async function planningInputOf(
   const unbound = given.filter(mayBePlanned);
   const waiting = unbound.filter((pod) => pod.nominatedNodeName === undefined);
   const cluster = await clusterOf(inventory, catalog, { given, asked });
-  const { pools, assumedClasses } = await poolsOf(inventory, catalog);
+  const { pools, assumedClasses, assumedSubnets } = await poolsOf(inventory, catalog);
   const starting = claimsOfStartingNodes(cluster, pools);
   for (const claim of starting) cluster.set('claim', claim);
   const moving = movingIn(cluster, asked);
@@ -175,6 +177,7 @@ export async function planningInputOf(
     snapshot,
     pods: [...waiting, ...moving, ...asked],
     problems: inventory.problems,
+    assumedZones: assumedSubnets ? catalog.zones : [],
     notes: notesOf(inventory, {
       strangers: strangersIn(cluster),
       preempting: unbound.length - waiting.length,

@@ -122,6 +122,8 @@ export function claimWithOurClass(claim: Raw): Raw {
 export type Pools = {
   readonly pools: readonly PoolOptions[];
   readonly assumedClasses: readonly string[];
+  /** Whether some class has no subnets of its own. */
+  readonly assumedSubnets: boolean;
 };
 
 const leftOut = ({ identity, classRef }: Pool): InputError =>
@@ -139,6 +141,7 @@ export async function poolsOf(inventory: Inventory, catalog: Catalog): Promise<P
     ...(await all(inventory, 'Provisioner', provisionerOf)),
   ];
   const assumed = new Set<string>();
+  let assumedSubnets = false;
   const pools = read.flatMap((pool): readonly PoolOptions[] => {
     const key = refKey(pool.classRef);
     const known = classes.get(key);
@@ -147,12 +150,10 @@ export async function poolsOf(inventory: Inventory, catalog: Catalog): Promise<P
       return [];
     }
     if (known === undefined && catalog.kind === 'region') assumed.add(key);
-    return [
-      {
-        pool: { ...pool, ready: true },
-        instanceTypes: catalog.typesFor(known ?? standardClass(pool.classRef), pool.kubelet),
-      },
-    ];
+    const nodeClass = known ?? standardClass(pool.classRef);
+    assumedSubnets ||= nodeClass.status.subnets.length === 0;
+    const instanceTypes = catalog.typesFor(nodeClass, pool.kubelet);
+    return [{ pool: { ...pool, ready: true }, instanceTypes }];
   });
-  return { pools, assumedClasses: [...assumed].sort() };
+  return { pools, assumedClasses: [...assumed].sort(), assumedSubnets };
 }

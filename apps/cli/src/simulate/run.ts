@@ -20,14 +20,14 @@ import { addUnknownFields } from './misspelt.js';
 import { type PlanningInput, planningInputOf } from './planning-input.js';
 import { resultOf, type SimulationResult } from './result.js';
 import { tableOf } from './table.js';
+import { assumptionOf, whereaboutsOf, type WhereaboutsRequest } from './whereabouts.js';
 
 /** The form of the output: a table for people, or the whole plan as JSON or YAML. */
 export type OutputFormat = 'table' | 'json' | 'yaml';
 
 /** The request of one command line. */
-export type SimulateRequest = {
+export type SimulateRequest = WhereaboutsRequest & {
   readonly paths: readonly string[];
-  readonly catalog: string;
   readonly output: OutputFormat;
   /** Time for improving the plan. */
   readonly budgetMs: number;
@@ -148,10 +148,12 @@ async function readInput(
   const sources = await objectsOf(texts, problems);
   await addUnknownFields(sources, problems);
   const inventory = await inventoryOf(sources, problems);
-  const catalog = await openCatalog(request.catalog, usesAwsLabels(texts));
+  const where = whereaboutsOf(request, inventory);
+  const catalog = await openCatalog(where.catalog, usesAwsLabels(texts), where);
   const input = await planningInputOf(inventory, catalog);
   for (const line of problems.lines()) streams.err(`${line}\n`);
-  for (const note of input.notes) streams.err(`note: ${note}\n`);
+  const notes = [...assumptionOf(where, input.assumedZones), ...input.notes];
+  for (const note of notes) streams.err(`note: ${note}\n`);
   return { input, catalog };
 }
 
