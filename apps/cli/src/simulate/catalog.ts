@@ -177,7 +177,8 @@ function regionCatalog(
  * The catalog that `--catalog` names: a file of that name if it exists, else a region of Dovetail's
  * own catalog. `wantsAwsLabels` means that the manifests use labels that a file does not have.
  * `newer` are prices of the region that win over the catalog's, and `zones` those of classes
- * without subnets (default: all). Throws InputError, with file, line and field, for an unreadable catalog.
+ * without subnets (default: all). Throws InputError, with file, line and field, for an unreadable
+ * catalog.
  */
 export async function openCatalog(
   name: string,

@@ -54,13 +54,6 @@ describe('storage', () => {
     expect(
       zonesOf(await simulate([nodePool(), storageClass('z2'), ...bound, stateful(2)])),
     ).toEqual([['z1'], ['z2']]));
-  test('a claim template of a class that is not there keeps the pod pending, with the reason', async () => {
-    const { code, result } = await simulate([nodePool(), stateful(1)]);
-    expect([code, result.unschedulable]).toMatchObject([
-      2,
-      [{ pod: 'default/web-0', reasons: [{ code: 'volume' }] }],
-    ]);
-  });
 });
 
 describe('what is read but changes nothing is still checked, and the rest is planned', () => {

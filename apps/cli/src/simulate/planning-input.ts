@@ -16,6 +16,7 @@ import type { Snapshot } from '@dovetail/core-scheduling';
 
 import type { Problems } from '../manifests/problems.js';
 import { type Admission, admissionOf, admittedPod } from './admission.js';
+import { withBoundClaims } from './binder.js';
 import type { Catalog } from './catalog.js';
 import { clusterOf, roomOf } from './cluster.js';
 import { claimsOfStartingNodes } from './joining.js';
@@ -23,6 +24,7 @@ import type { Inventory } from './kinds.js';
 import { poolsOf } from './pools.js';
 import { ofOneProvider } from './providers.js';
 import { all } from './readable.js';
+import { assumedStorageClasses } from './storage-classes.js';
 import { workloadPods } from './workloads.js';
 
 /** The planner's input: the state, the pods to place, and notes for the user about the reading. */
@@ -85,8 +87,8 @@ type Facts = {
   readonly preempting: number;
   readonly moving: number;
   readonly starting: number;
-  /** Notes about workloads of another size than written. */
-  readonly scaled: readonly string[];
+  /** Notes about workloads of another size than written, and about missing storage classes. */
+  readonly assumed: readonly string[];
   readonly assumedClasses: readonly string[];
   readonly missingClasses: readonly string[];
 };
@@ -104,7 +106,7 @@ function notesOf(inventory: Inventory, facts: Facts): readonly string[] {
       ? []
       : [`these kinds play no part in planning: ${ignored.join(', ')}`]),
     ...inventory.notes,
-    ...facts.scaled,
+    ...facts.assumed,
     ...counted(facts.strangers, 'pod', 'on nodes that are not in the manifests: left aside'),
     ...counted(
       facts.preempting,
@@ -145,6 +147,17 @@ function movingIn(cluster: Cluster, asked: readonly Pod[]): readonly Pod[] {
 const mayBePlanned = (pod: Pod): boolean =>
   pod.nodeName === undefined && isActive(pod) && !isDaemonPod(pod) && !isStaticPod(pod);
 
+/** Adds the storage classes that are assumed. Returns the notes about them. */
+function addStorageClasses(cluster: Cluster, pods: readonly Pod[]): readonly string[] {
+  const { classes, notes } = assumedStorageClasses(
+    pods,
+    [...cluster.persistentVolumeClaims.values()],
+    [...cluster.storageClasses.values()],
+  );
+  for (const one of classes) cluster.set('storageclass', one);
+  return notes;
+}
+
 /**
  * Reads everything that planning needs. Objects that cannot be read are left out, and become
  * problems.
@@ -153,13 +166,14 @@ export async function planningInputOf(
   everything: Inventory,
   catalog: Catalog,
 ): Promise<PlanningInput> {
-  const inventory = ofOneProvider(everything, catalog.kind === 'file');
+  const inventory = await withBoundClaims(ofOneProvider(everything, catalog.kind === 'file'));
   const { admit, missing } = admissionOf(inventory);
   const given = await all(inventory, 'Pod', podReader(admit));
   const { pods: asked, notes: scaled } = await workloadPods(inventory, given, admit);
   const unbound = given.filter(mayBePlanned);
   const waiting = unbound.filter((pod) => pod.nominatedNodeName === undefined);
   const cluster = await clusterOf(inventory, catalog, { given, asked });
+  const assumed = [...scaled, ...addStorageClasses(cluster, [...given, ...asked])];
   const { pools, assumedClasses, assumedSubnets } = await poolsOf(inventory, catalog);
   const starting = claimsOfStartingNodes(cluster, pools);
   for (const claim of starting) cluster.set('claim', claim);
@@ -183,7 +197,7 @@ export async function planningInputOf(
       preempting: unbound.length - waiting.length,
       moving: moving.length,
       starting: starting.length,
-      scaled,
+      assumed,
       assumedClasses,
       missingClasses: [...missing].sort(compareText),
     }),
