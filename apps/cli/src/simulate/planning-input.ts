@@ -147,6 +147,13 @@ function movingIn(cluster: Cluster, asked: readonly Pod[]): readonly Pod[] {
 const mayBePlanned = (pod: Pod): boolean =>
   pod.nodeName === undefined && isActive(pod) && !isDaemonPod(pod) && !isStaticPod(pod);
 
+/** Adds claims of nodes that are starting. Returns their number. */
+function addStartingClaims(cluster: Cluster, pools: Snapshot['pools']): number {
+  const claims = claimsOfStartingNodes(cluster, pools);
+  for (const claim of claims) cluster.set('claim', claim);
+  return claims.length;
+}
+
 /** Adds the storage classes that are assumed. Returns the notes about them. */
 function addStorageClasses(cluster: Cluster, pods: readonly Pod[]): readonly string[] {
   const { classes, notes } = assumedStorageClasses(
@@ -175,8 +182,7 @@ export async function planningInputOf(
   const cluster = await clusterOf(inventory, catalog, { given, asked });
   const assumed = [...scaled, ...addStorageClasses(cluster, [...given, ...asked])];
   const { pools, assumedClasses, assumedSubnets } = await poolsOf(inventory, catalog);
-  const starting = claimsOfStartingNodes(cluster, pools);
-  for (const claim of starting) cluster.set('claim', claim);
+  const starting = addStartingClaims(cluster, pools);
   const moving = movingIn(cluster, asked);
   const snapshot: Snapshot = {
     stateSequence: 0,
@@ -196,7 +202,7 @@ export async function planningInputOf(
       strangers: strangersIn(cluster),
       preempting: unbound.length - waiting.length,
       moving: moving.length,
-      starting: starting.length,
+      starting,
       assumed,
       assumedClasses,
       missingClasses: [...missing].sort(compareText),
