@@ -169,10 +169,11 @@ function unmetMinValues(
   for (const key of [...requirements.keys()].sort(compareText)) {
     const wanted = requirements.get(key);
     if (wanted?.minValues === undefined) continue;
-    // Of what the types are sold as, not of what the claim leaves open, as Karpenter counts: a
-    // claim in one zone may demand three.
+    // Of the types' values only those that the claim leaves open, as Karpenter counts since 1.15.
     const values = new Set(
-      types.flatMap((type) => [...(type.requirements.get(key)?.values ?? [])]),
+      types
+        .flatMap((type) => [...(type.requirements.get(key)?.values ?? [])])
+        .filter((value) => admits(wanted, value)),
     );
     if (values.size < wanted.minValues)
       return `${key} must keep ${wanted.minValues} values possible, the ${types.length} cheapest types leave ${values.size}`;

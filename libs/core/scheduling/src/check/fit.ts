@@ -3,6 +3,7 @@ import type { InstanceType } from '@dovetail/core-ec2-model';
 import { at } from '@dovetail/core-invariant';
 import {
   addResources,
+  admits,
   canonicalKey,
   type DaemonSet,
   describeTaint,
@@ -10,6 +11,7 @@ import {
   fits,
   type HostPort,
   type Pod,
+  requirementsOf,
   subtractResources,
   sumResources,
   type Taint,
@@ -207,12 +209,15 @@ function minValuesViolations(host: Host, options: PlanOptions): readonly Violati
     (bin.minValuesRelaxed && options.minValuesPolicy === 'BestEffort')
   )
     return [];
+  const requirements = requirementsOf(bin.requirements);
   return pool.pool.requirements.flatMap((spec) => {
     if (spec.minValues === undefined) return [];
     const key = canonicalKey(spec.key);
+    const allowed = requirements.get(key);
     const values = new Set<string>();
     for (const { option } of variants)
-      for (const one of option?.type.requirements.get(key)?.values ?? []) values.add(one);
+      for (const one of option?.type.requirements.get(key)?.values ?? [])
+        if (allowed === undefined || admits(allowed, one)) values.add(one);
     return values.size >= spec.minValues
       ? []
       : [

@@ -200,7 +200,7 @@ class Rendering {
         cheapest: at(offers, 0).type.type.name,
         count: new Set(names).size,
       }),
-      minValuesRelaxed: !meetsMinValues(state.template, offers),
+      minValuesRelaxed: !meetsMinValues(state, offers),
       overhead: leastOverhead(types),
     };
   }

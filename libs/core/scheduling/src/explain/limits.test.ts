@@ -182,16 +182,20 @@ describe('nothing is said', () => {
     ],
     ['of variety that is there', reasonFor(asking(3, 1), variety(typeKey, 2))],
     [
-      'of zones that the types are sold in, though the pod is bound to one',
-      reasonFor({ nodeSelector: { [zoneKey]: 'zone-a' } }, variety(zoneKey, 2), {
-        instanceTypes: familyTypes(),
-      }),
-    ],
-    [
       'of variety that is only wished for',
       reasonFor(asking(3, 1), variety(typeKey, 3), { options: { minValuesPolicy: 'BestEffort' } }),
     ],
   ])('%s', (_, reason) => expect(reason).toBeUndefined());
+
+  test('but of zones that the pod does not allow, although the types are sold there', () => {
+    const bound = reasonFor({ nodeSelector: { [zoneKey]: 'zone-a' } }, variety(zoneKey, 2), {
+      instanceTypes: familyTypes(),
+    });
+    expect(bound).toMatchObject({
+      code: 'min-values',
+      values: { key: zoneKey, wanted: '2', possible: '1' },
+    });
+  });
 });
 
 test.each<[PlanOptions['reservedOfferings'], string | undefined]>([

@@ -77,7 +77,7 @@ function minValuesReason(
   const counts = template.minValues.map(({ key, count }) => ({
     key,
     count,
-    stay: valuesAmong(offers, key),
+    stay: valuesAmong(state.requirements, offers, key),
   }));
   const short = counts.find(({ count, stay }) => stay < count) ?? counts[0];
   const { key, count, stay } = short ?? { key: '', count: 0, stay: 0 };

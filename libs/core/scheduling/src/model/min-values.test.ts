@@ -1,4 +1,5 @@
 import { at } from '@dovetail/core-invariant';
+import { requirementsOf, type RequirementSpec } from '@dovetail/core-kube-model';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
@@ -41,6 +42,11 @@ const { offers } = at(
 const named = (...types: readonly string[]): readonly Offer[] =>
   offers.filter(({ type }) => types.includes(type.type.name));
 
+const nodeOf = (minValues: Template['minValues']) => ({
+  template: { minValues },
+  requirements: new Map(),
+});
+
 describe('the values of a key among offers', () => {
   test.each<[string, string, readonly Offer[], number]>([
     ['are none without offers', typeKey, [], 0],
@@ -49,13 +55,21 @@ describe('the values of a key among offers', () => {
     ['count once for types that share them', 'family', named('m.1', 'm.2'), 1],
     ['count for types that differ', 'family', offers, 2],
     [
-      'count where a type is sold, also for one of its offers',
+      'count the zones of offers, and not where else their types are sold',
       zoneKey,
       named('m.2').slice(0, 1),
-      2,
+      1,
     ],
     ['count each zone once', zoneKey, offers, 3],
-  ])('%s', (_what, key, some, count) => expect(valuesAmong(some, key)).toBe(count));
+  ])('%s', (_what, key, some, count) => expect(valuesAmong(new Map(), some, key)).toBe(count));
+
+  test.each<[string, RequirementSpec, number]>([
+    ['admits', { key: 'family', operator: 'In', values: ['c'] }, 1],
+    ['does not exclude', { key: 'family', operator: 'NotIn', values: ['c'] }, 1],
+    ['says nothing of', { key: 'team', operator: 'Exists', values: [] }, 2],
+  ])('count if the node %s them', (_what, spec, count) =>
+    expect(valuesAmong(requirementsOf([spec]), offers, 'family')).toBe(count),
+  );
 
   test('are no fewer with more offers, and as many in any order', () =>
     fc.assert(
@@ -64,10 +78,10 @@ describe('the values of a key among offers', () => {
         fc.nat({ max: offers.length }),
         fc.constantFrom(typeKey, zoneKey, 'family', 'team'),
         (some, length, key) => {
-          const all = valuesAmong(some, key);
-          expect(valuesAmong(some.slice(0, length), key)).toBeLessThanOrEqual(all);
-          expect(valuesAmong([...some].reverse(), key)).toBe(all);
-          expect(valuesAmong([...some, ...some], key)).toBe(all);
+          const all = valuesAmong(new Map(), some, key);
+          expect(valuesAmong(new Map(), some.slice(0, length), key)).toBeLessThanOrEqual(all);
+          expect(valuesAmong(new Map(), [...some].reverse(), key)).toBe(all);
+          expect(valuesAmong(new Map(), [...some, ...some], key)).toBe(all);
         },
       ),
       { seed: 1 },
@@ -88,7 +102,9 @@ describe('minimum values', () => {
       named('m.1', 'm.2'),
       false,
     ],
-  ])('%s', (_what, minValues, some, met) => expect(meetsMinValues({ minValues }, some)).toBe(met));
+  ])('%s', (_what, minValues, some, met) =>
+    expect(meetsMinValues(nodeOf(minValues), some)).toBe(met),
+  );
 
   test('stay met with more offers', () =>
     fc.assert(
@@ -97,8 +113,8 @@ describe('minimum values', () => {
         fc.subarray([...offers]),
         fc.array(fc.record({ key: fc.constantFrom(typeKey, zoneKey), count: fc.nat({ max: 3 }) })),
         (some, more, minValues) => {
-          fc.pre(meetsMinValues({ minValues }, some));
-          expect(meetsMinValues({ minValues }, [...some, ...more])).toBe(true);
+          fc.pre(meetsMinValues(nodeOf(minValues), some));
+          expect(meetsMinValues(nodeOf(minValues), [...some, ...more])).toBe(true);
         },
       ),
       { seed: 1 },

@@ -120,7 +120,7 @@ export class Accounts {
     );
     const [cheapest] = offers;
     if (cheapest === undefined) return fitting.length === 0 ? 'resources-too-large' : 'pool-limit';
-    const values = (list: readonly Offer[]): boolean => meetsMinValues(state.template, list);
+    const values = (list: readonly Offer[]): boolean => meetsMinValues(state, list);
     if (
       this.#strictMinValues &&
       values(cheapestTypes(fitting, this.#typesMax)) &&
@@ -137,7 +137,7 @@ export class Accounts {
   keepsMinValues(state: State, load: Load): boolean {
     if (state.template.minValues.length === 0) return true;
     const offers = cheapestTypes(offersFor(state, load), this.#typesMax);
-    return meetsMinValues(state.template, offers);
+    return meetsMinValues(state, offers);
   }
 
   /**

@@ -21,8 +21,8 @@ import { type AdmittedNode, isOfCommand } from './judged.js';
 
 /**
  * A claim's requirements: the bin's, with instance types, zones and capacity types narrowed to the
- * admitted options. A key keeps its `minValues`, unless it names fewer values: planner and judge
- * count what the types are sold as, and the API refuses a claim that asks for more than it names.
+ * admitted options. A key keeps its `minValues`, unless it names fewer values, as a bin may whose
+ * minimum was relaxed: the API refuses a claim that asks for more than it names.
  */
 function claimRequirements(
   bin: Pick<NewNode, 'requirements' | 'options'>,
