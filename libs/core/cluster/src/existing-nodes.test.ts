@@ -47,6 +47,17 @@ describe('the room that exists', () => {
     expect(namesOf(cluster)).toEqual(['n1 uninitialized', 'n2 ready']);
   });
 
+  test.each([
+    ['Registered', 'True', ['n1 uninitialized', 'n2 ready']],
+    ['Registered', 'Unknown', ['c2 in-flight', 'n1 uninitialized', 'n2 ready']],
+    ['Launched', 'True', ['c2 in-flight', 'n1 uninitialized', 'n2 ready']],
+  ] as const)('of a claim without a node that is %s: %s', (type, status, nodes) => {
+    const cluster = clusterOf();
+    const conditions = [{ type, status, reason: '', message: '', lastTransitionMs: 1 }];
+    cluster.set('claim', claimValue('c2', { conditions }));
+    expect(namesOf(cluster)).toEqual(nodes);
+  });
+
   test('is not in nodes and claims that are to be left out', () =>
     expect(namesOf(clusterOf(), { without: new Set(['n1', 'c2']) })).toEqual(['n2 ready']));
 

@@ -32,8 +32,8 @@ const none: TypesByName = new Map();
 
 /**
  * The room that exists or is promised: each node with its claim, and each claim whose node has not
- * joined. It is sorted by name and then UID. A claim that is deleted before its node joined is no
- * room. Solver, launcher and simulate all see nodes through this function.
+ * joined. It is sorted by name and then UID. A claim that is deleted before its node joined, or
+ * whose node is gone, is no room. Solver, launcher and simulate see nodes through this function.
  */
 export function existingNodes(cluster: Cluster, sources: RoomSources): readonly ExistingNode[] {
   const without = sources.without ?? new Set();
@@ -50,9 +50,14 @@ export function existingNodes(cluster: Cluster, sources: RoomSources): readonly 
 export const byName = (a: ExistingNode, b: ExistingNode): number =>
   compareText(a.name, b.name) || compareText(a.uid, b.uid);
 
-/** Whether the claim is room of its own: it stays, and its node has not joined. */
+/**
+ * Whether the claim is room of its own: it stays, and its node has not joined. A registered claim
+ * had a node, so without one it is waiting for its end, and no node comes for it.
+ */
 export const isInFlight = (cluster: Cluster, claim: NodeClaim): boolean =>
-  claim.deletionMs === undefined && cluster.nodeOfClaim(claim) === undefined;
+  claim.deletionMs === undefined &&
+  cluster.nodeOfClaim(claim) === undefined &&
+  !claim.conditions.some(({ type, status }) => type === 'Registered' && status === 'True');
 
 /** A claim whose node has not joined, as `existingNodes` has it. */
 export function claimInFlight(
