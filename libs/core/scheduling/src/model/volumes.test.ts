@@ -82,9 +82,13 @@ describe('where the volumes of a pod let it go', () => {
     ['where the volume is', mounting('in-a'), [[`${zone} a`]]],
     ['to either of two zones', mounting('in-a-or-b'), [[`${zone} a`], [`${zone} b`]]],
     ['where both volumes are', mounting('in-a-or-b', 'in-a'), [[`${zone} a`]]],
-    ['nowhere, where two volumes exclude each other', mounting('in-a', 'in-c'), [[`${zone} `]]],
     ['where its class makes volumes', mounting('waits'), [[`${zone} a,b`]]],
     ['where its ephemeral class makes volumes', ephemeral('zonal'), [[`${zone} a,b`]]],
+    [
+      'where the volume is, if one term of its affinity allows that',
+      { ...mounting('in-a'), requiredNodeAffinity: [inZones('b'), inZones('a')] },
+      [[`${zone} a`]],
+    ],
     ['where a local volume is, but to any host there', mounting('disk'), [[`${zone} a`]]],
   ])('%s', (_what, pod, alternatives) => {
     expect(alternativesOf(pod)).toEqual(alternatives);
@@ -135,6 +139,21 @@ describe('a pod cannot be planned', () => {
     ['whose claim binds at once', mounting('immediate'), 'binds immediately'],
     ['whose class does not exist', mounting('no-such-class'), 'storage class nowhere'],
     ['whose class is the empty text', mounting('class-less'), 'empty storage class'],
+    [
+      'whose volumes exclude each other',
+      mounting('in-a-or-b', 'in-c'),
+      `(claim default/in-a-or-b: ${zone} In [a], or ${zone} In [b]; claim default/in-c: ${zone} In [c])`,
+    ],
+    [
+      'whose selector excludes the place of its volume',
+      { ...mounting('in-a'), nodeSelector: { [zone]: 'b' } },
+      `exclude the places of its volumes (claim default/in-a: ${zone} In [a])`,
+    ],
+    [
+      'whose affinity excludes the place of its volume',
+      { ...mounting('in-a'), requiredNodeAffinity: [inZones('b'), inZones('c')] },
+      'exclude the places',
+    ],
     ['whose second claim is the broken one', mounting('in-a', 'lost'), 'has lost its volume'],
   ])('%s', (_what, pod, message) => {
     expect(volumeDemandOf(podOf('p', pod), index)).toMatchObject({

@@ -1,6 +1,7 @@
 import { labels } from '@dovetail/core-api';
 import {
   compareText,
+  describeSet,
   intersectRequirements,
   isUnsatisfiable,
   type NodeSelectorTerm,
@@ -10,12 +11,14 @@ import {
   type PodVolume,
   type Requirements,
   requirementsOf,
+  type RequirementSpec,
   type StorageClass,
   toSpecs,
 } from '@dovetail/core-kube-model';
 
 import type { Reason } from '../plan.js';
 import type { Snapshot } from '../snapshot.js';
+import { usableTerms } from './levels.js';
 
 /**
  * The demands of a pod's volumes on a node: one of the alternatives, and room for attachments by
@@ -159,21 +162,67 @@ function crossed(branches: readonly Requirements[], source: Source): readonly Re
       intersectRequirements(branch, requirementsOfTopology(term, source.local)),
     ),
   );
-  const possible = all.filter((one) => !isUnsatisfiable(one));
-  // If no branch is possible, all stay, so that matching explains the failure.
-  return possible.length > 0 ? possible : all;
+  return all.filter((one) => !isUnsatisfiable(one));
+}
+
+/** The places where a node with this volume may be, as text. */
+const placesOf = ({ topologies = [], local }: Source): string =>
+  topologies
+    .map((term) =>
+      [...requirementsOfTopology(term, local)]
+        .map(([key, set]) => `${key} ${describeSet(set)}`)
+        .join(' and '),
+    )
+    .join(', or ');
+
+/** Whether a pod's own selectors allow some of the places that its volumes leave. */
+function isAllowed(pod: Pod, branches: readonly Requirements[]): boolean {
+  const selector = Object.entries(pod.nodeSelector).map(([key, value]): RequirementSpec => ({
+    key,
+    operator: 'In',
+    values: [value],
+  }));
+  const terms = usableTerms(pod).map(({ matchExpressions }) => matchExpressions);
+  return (terms.length === 0 ? [[]] : terms).some((expressions) => {
+    const own = requirementsOf([...selector, ...expressions]);
+    return branches.some((branch) => !isUnsatisfiable(intersectRequirements(branch, own)));
+  });
+}
+
+type Placed = { readonly claim: string; readonly places: string };
+
+/** The reason of a pod whose volumes, or whose volumes and selectors, leave no place. */
+function apart(placed: readonly Placed[], what: 'each other' | 'the selectors'): Reason {
+  const list = placed.map(({ claim, places }) => `claim ${claim}: ${places}`).join('; ');
+  const among = what === 'each other';
+  return {
+    ...refused(
+      among
+        ? `no node is where all volumes of the pod are (${list})`
+        : `the node selector and affinity of the pod exclude the places of its volumes (${list})`,
+      Object.fromEntries(placed.map(({ claim, places }) => [claim, places])),
+    ),
+    remedy: among
+      ? 'use volumes of one zone, or give them to pods of their own'
+      : 'let the pod select the zone of its volumes, or use volumes of another zone',
+  };
 }
 
 /** Returns the demands of a pod's volumes, or the reason why its claims must be repaired first. */
 export function volumeDemandOf(pod: Pod, index: VolumeIndex): VolumeDemand | Reason {
   let branches: readonly Requirements[] = [new Map()];
   const attachments: Attachment[] = [];
+  const placed: Placed[] = [];
   for (const volume of pod.volumes) {
     const source = sourceOf(pod, volume, index);
     if ('code' in source) return source;
     branches = crossed(branches, source);
+    const claim = `${pod.namespace}/${volume.claimName}`;
+    if ((source.topologies ?? []).length > 0) placed.push({ claim, places: placesOf(source) });
+    if (branches.length === 0) return apart(placed, 'each other');
     if (source.attachment !== undefined) attachments.push(source.attachment);
   }
+  if (placed.length > 0 && !isAllowed(pod, branches)) return apart(placed, 'the selectors');
   const alternatives = branches.map((requirements) => ({
     requirements,
     text: requirements.size === 0 ? '' : JSON.stringify(toSpecs(requirements)),
