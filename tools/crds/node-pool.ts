@@ -34,16 +34,16 @@ const budget = (): Schema =>
     ),
     reasons: described(
       'Which disruptions this budget limits; absent: all.',
-      listOf(words('Underutilized', 'Empty', 'Drifted'), {
+      listOf(words('Underutilized', 'Empty', 'Drifted', 'Unhealthy'), {
         maxItems: 50,
         'x-kubernetes-list-type': 'set',
       }),
     ),
     schedule: described(
-      'When the budget becomes active: cron in UTC.',
+      'When the budget becomes active: cron in UTC, without a time zone.',
       text({
         pattern:
-          '^(@(annually|yearly|monthly|weekly|daily|midnight|hourly))|((.+)\\s(.+)\\s(.+)\\s(.+)\\s(.+))$',
+          '^(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|\\s*[^\\s=]+(\\s+\\S+){4}\\s*)$',
       }),
     ),
     duration: described(

@@ -37,6 +37,13 @@ const schemaOnly = new Set([
   'a claim of another domain label',
   'a size in bytes',
   'a size of 59001Gi',
+  // A budget that cannot be read is closed, and its pool is used.
+  'a budget above 100 %',
+  'a window without a schedule',
+  'a schedule without a window',
+  'a window of seconds',
+  'a budget for expiry',
+  'a schedule with a time zone',
 ]);
 
 /**

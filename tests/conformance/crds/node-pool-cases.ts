@@ -31,7 +31,12 @@ export const nodePoolCases: readonly CrdCase[] = [
           consolidationPolicy: 'Balanced',
           consolidateAfter: 'Never',
           budgets: [
-            { nodes: '0', schedule: '0 9 * * mon-fri', duration: '8h', reasons: ['Empty'] },
+            {
+              nodes: '0',
+              schedule: '0 9 * * mon-fri',
+              duration: '8h',
+              reasons: ['Empty', 'Unhealthy'],
+            },
           ],
         },
       },
@@ -180,6 +185,14 @@ export const nodePoolCases: readonly CrdCase[] = [
     name: 'a window of seconds',
     object: pool({}, budgets({ nodes: '1', schedule: '@daily', duration: '30s' })),
     refused: /duration/,
+  },
+  {
+    name: 'a schedule with a time zone',
+    object: pool(
+      {},
+      budgets({ nodes: '1', schedule: 'CRON_TZ=Asia/Tokyo 0 9 * * *', duration: '1h' }),
+    ),
+    refused: /schedule/,
   },
   {
     name: 'a budget for expiry',

@@ -174,3 +174,19 @@ test('classes that a pod names and the input lacks are said', async () => {
       'note: RuntimeClass/gvisor is not in the manifests: it changes nothing\n',
   );
 });
+
+test('a budget that cannot be read costs its pool no launch, and a note says what it holds', async () => {
+  const { code, err } = await simulate(`${requesting('{ requests: { cpu: 1 } }')}---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: { name: general }
+spec:
+  disruption: { budgets: [{ nodes: "5", schedule: "CRON_TZ=Asia/Tokyo 0 9 * * *", duration: 1h }] }
+  template:
+    spec:
+      nodeClassRef: { group: karpenter.k8s.aws, kind: EC2NodeClass, name: default }
+      requirements: []
+`);
+  expect(code).toBe(0);
+  expect(err).toMatch(/^note: NodePool\/general lets no node go: .*\.schedule is .*UTC/m);
+});

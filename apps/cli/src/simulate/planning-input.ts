@@ -1,3 +1,4 @@
+import { budgetProblemsOf, poolKey } from '@dovetail/core-api';
 import { type Cluster, isRetiring, snapshotObjects } from '@dovetail/core-cluster';
 import {
   compareText,
@@ -12,7 +13,7 @@ import {
   type Raw,
   uprooted,
 } from '@dovetail/core-kube-model';
-import type { Snapshot } from '@dovetail/core-scheduling';
+import type { PoolOptions, Snapshot } from '@dovetail/core-scheduling';
 
 import type { Problems } from '../manifests/problems.js';
 import { type Admission, admissionOf, admittedPod } from './admission.js';
@@ -91,6 +92,7 @@ type Facts = {
   readonly assumed: readonly string[];
   readonly assumedClasses: readonly string[];
   readonly missingClasses: readonly string[];
+  readonly closedBudgets: readonly string[];
 };
 
 /** A note about so many things; none about no things. */
@@ -119,6 +121,7 @@ function notesOf(inventory: Inventory, facts: Facts): readonly string[] {
       (name) => `${name} is not in the manifests: AL2023 with its standard settings stands for it`,
     ),
     ...facts.missingClasses.map((name) => `${name} is not in the manifests: it changes nothing`),
+    ...facts.closedBudgets,
   ];
 }
 
@@ -143,6 +146,11 @@ function movingIn(cluster: Cluster, asked: readonly Pod[]): readonly Pod[] {
     .filter((pod) => isReschedulable(pod) && !names.has(`${pod.namespace}/${pod.name}`))
     .map(uprooted);
 }
+
+const closedBudgetsOf = ({ pool }: PoolOptions): readonly string[] => {
+  const problems = budgetProblemsOf(pool);
+  return problems === '' ? [] : [`${poolKey(pool.identity)} lets no node go: ${problems}`];
+};
 
 const mayBePlanned = (pod: Pod): boolean =>
   pod.nodeName === undefined && isActive(pod) && !isDaemonPod(pod) && !isStaticPod(pod);
@@ -206,6 +214,7 @@ export async function planningInputOf(
       assumed,
       assumedClasses,
       missingClasses: [...missing].sort(compareText),
+      closedBudgets: pools.flatMap(closedBudgetsOf),
     }),
   };
 }

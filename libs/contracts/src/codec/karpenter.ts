@@ -47,6 +47,7 @@ const disruptionReason = oneOf<DisruptionReason>({
   Empty: w.DisruptionReason.DISRUPTION_REASON_EMPTY,
   Drifted: w.DisruptionReason.DISRUPTION_REASON_DRIFTED,
   Underutilized: w.DisruptionReason.DISRUPTION_REASON_UNDERUTILIZED,
+  Unhealthy: w.DisruptionReason.DISRUPTION_REASON_UNHEALTHY,
 });
 const policy = oneOf<Pool['disruption']['policy']>({
   WhenEmpty: w.ConsolidationPolicy.CONSOLIDATION_POLICY_WHEN_EMPTY,
@@ -78,7 +79,8 @@ const budgetNodes: Codec<DisruptionBudget['nodes']> = {
     throw new Malformed('is missing: neither percent nor count is set');
   },
 };
-const budgetRest = message<Omit<DisruptionBudget, 'nodes'>>({
+/** The problem of a closed budget stays behind: the count of zero is what planning reads. */
+const budgetRest = message<Omit<DisruptionBudget, 'nodes' | 'problem'>>({
   reasons: optional(within('items', list(disruptionReason))),
   schedule: optional(
     message<NonNullable<DisruptionBudget['schedule']>>({ cron: name, durationMs: int }),

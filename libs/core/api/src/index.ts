@@ -4,6 +4,7 @@ export * from './claim-object.js';
 export * from './claim-price.js';
 export * from './command-record.js';
 export * from './content-hash.js';
+export { isWindowOpen, parseCron } from './cron.js';
 export * from './hash-annotations.js';
 export * from './karpenter-hash.js';
 export * from './label-rules.js';

@@ -18,8 +18,10 @@ export const noPool: PoolIdentity = { kind: 'NodePool', name: '-' };
 export const isWithoutPool = ({ pool }: { readonly pool: PoolIdentity }): boolean =>
   pool.kind === noPool.kind && pool.name === noPool.name;
 
-/** Why a node may be disrupted voluntarily, in Karpenter's words. */
-export type DisruptionReason = 'Empty' | 'Drifted' | 'Underutilized';
+/** Why a node may be disrupted voluntarily, in the words of Karpenter 1.15. */
+export const disruptionReasons = ['Underutilized', 'Empty', 'Drifted', 'Unhealthy'] as const;
+/** One of the reasons that a budget may name. */
+export type DisruptionReason = (typeof disruptionReasons)[number];
 
 /**
  * How many nodes of a pool may be disrupted at once: a percentage or a count, and a window when
@@ -31,6 +33,11 @@ export type DisruptionBudget = {
   readonly reasons?: readonly DisruptionReason[];
   /** A cron schedule in UTC and the length of the window that each hit opens. */
   readonly schedule?: { readonly cron: string; readonly durationMs: number };
+  /**
+   * Set for a budget that cannot be read: field, value and remedy in one sentence. Invariant: the
+   * budget then allows no node, at any time and for any reason (Karpenter fails closed, too).
+   */
+  readonly problem?: string;
 };
 
 /**
@@ -90,3 +97,7 @@ export const poolLabelOf = (kind: PoolIdentity['kind']): string =>
 
 /** The pool's identity as one text for maps, subjects and metrics: `NodePool/default`. */
 export const poolKey = (identity: PoolIdentity): string => `${identity.kind}/${identity.name}`;
+
+/** Why budgets of the pool are closed: each with field, value and remedy. Empty: none is. */
+export const budgetProblemsOf = ({ disruption }: Pool): string =>
+  disruption.budgets.flatMap(({ problem }) => problem ?? []).join('; ');

@@ -39,6 +39,7 @@ test.each([
     0,
     0,
   ],
+  ['one that cannot be read: none', [{ ...count(0), problem: 'nodes is "all"' }], 5, 0, 0],
 ] as const)('%s', (_what, budgets, nodes, disrupted, allowed) =>
   expect(allowedDisruptions(budgets, 'Empty', { nodes, disrupted }, noon).allowed).toBe(allowed),
 );

@@ -1,7 +1,11 @@
-import type { DisruptionBudget, DisruptionReason } from '@dovetail/core-api';
+import {
+  type DisruptionBudget,
+  type DisruptionReason,
+  isWindowOpen,
+  parseCron,
+} from '@dovetail/core-api';
 import { assert } from '@dovetail/core-invariant';
 
-import { isWindowOpen, parseCron } from './cron.js';
 import { type DisruptionNote, note } from './refusal.js';
 
 /** The nodes that a pool's budgets are counted on. Invariant: 0 <= disrupted <= nodes. */
@@ -24,6 +28,7 @@ type Active =
   | { readonly kind: 'invalid'; readonly remedy: string };
 
 function activity(budget: DisruptionBudget, nowMs: number): Active {
+  if (budget.problem !== undefined) return { kind: 'invalid', remedy: budget.problem };
   if (budget.schedule === undefined) return { kind: 'active' };
   const schedule = parseCron(budget.schedule.cron);
   if (!schedule.ok) return { kind: 'invalid', remedy: schedule.remedy };
@@ -43,7 +48,7 @@ const shareOf = (budget: DisruptionBudget, nodes: number): number =>
 /**
  * The number of nodes of a pool that may be disrupted for a reason now. It is the least over all
  * budgets that apply, less the nodes that are disrupted already. A budget applies if it names the
- * reason or none, and its window is open. A schedule that cannot be read allows none, with a note
+ * reason or none, and its window is open. A budget that cannot be read allows none, with a note
  * that names it. Without a budget that applies, all undisrupted nodes may go.
  */
 export function allowedDisruptions(
@@ -69,12 +74,12 @@ export function allowedDisruptions(
 
 type NoteValues = Readonly<Record<string, string | number>>;
 
-/** A budget whose schedule cannot be read allows nothing: guessing could end too many nodes. */
+/** A budget that cannot be read allows nothing: guessing could end too many nodes. */
 const unreadable = (remedy: string, values: NoteValues): BudgetAnswer => ({
   allowed: 0,
   note: note(
     'budget-invalid',
-    `a disruption budget's schedule cannot be read, so nothing is disrupted: ${remedy}`,
+    `a disruption budget cannot be read, so nothing is disrupted: ${remedy}`,
     values,
   ),
 });

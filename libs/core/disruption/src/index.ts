@@ -15,7 +15,6 @@ export * from './consolidation/replacement.js';
 export * from './consolidation/restraint.js';
 export * from './consolidation/search.js';
 export * from './consolidation/waiting.js';
-export * from './cron.js';
 export * from './drain.js';
 export * from './drift.js';
 export * from './eligibility.js';

@@ -97,6 +97,32 @@ describe('the status of a pool', () => {
   });
 });
 
+describe('a budget that cannot be read', () => {
+  test('leaves its pool usable, and a condition and an Event say why no node is disrupted', async () => {
+    await ready();
+    const name = (await pool()).object?.metadata.name ?? '';
+    const withBudgets = (budgets: readonly object[]) =>
+      self.kube.patch(
+        { resource: nodePools, name },
+        { type: 'merge', body: { spec: { disruption: { budgets } } } },
+      );
+    const budgetsAre = (status: string): Promise<unknown> =>
+      self.until(`DisruptionBudgetsValid to be ${status}`, async () => {
+        const held = conditionsIn((await pool()).object ?? {});
+        return conditionOf(held, 'DisruptionBudgetsValid')?.status === status;
+      });
+    await withBudgets([{ nodes: '1', schedule: '61 9 * * *', duration: '1h' }]);
+    await budgetsAre('False');
+    expect((await reasonsOf('NodePool')).join()).toMatch(
+      /BudgetInvalid: no node is disrupted: spec\.disruption\.budgets\[0\]\.schedule is "61 9 \* \* \*": /,
+    );
+    await runOne();
+    expect(conditionOf(conditionsIn((await pool()).object ?? {}), 'Ready')?.status).toBe('True');
+    await withBudgets([{ nodes: '1', reasons: ['Unhealthy'] }]);
+    await budgetsAre('True');
+  });
+});
+
 describe('the condition ConsistentStateFound', () => {
   test('is False, and an Event says why, when the node has less than was bought', async () => {
     await ready();

@@ -1,10 +1,9 @@
-import type { Parsed, Raw } from '@dovetail/core-kube-model';
+import type { Parsed, ParseFailure, Raw } from '@dovetail/core-kube-model';
 import {
   Malformed,
   optional,
   parsed,
   parseDurationMs,
-  readEach,
   readInteger,
   readList,
   readMeta,
@@ -18,9 +17,10 @@ import {
 } from '@dovetail/core-kube-model';
 
 import { classGroup, classKinds } from '../another-provider.js';
+import { parseCron } from '../cron.js';
 import { karpenterPoolHash } from '../karpenter-hash.js';
 import type { NodeClassRef } from '../node-class.js';
-import type { DisruptionBudget, DisruptionReason, Pool } from '../pool.js';
+import { type DisruptionBudget, disruptionReasons, type Pool } from '../pool.js';
 import {
   conditionIsTrue,
   readConditions,
@@ -32,9 +32,7 @@ import {
 } from './fields.js';
 import { readPoolAnnotations } from './pool-annotations.js';
 
-const reasons: readonly DisruptionReason[] = ['Underutilized', 'Empty', 'Drifted'];
 const nodesPattern = /^((100|[0-9]{1,2})%|[0-9]+)$/;
-const cronPattern = /^(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|\S+(\s+\S+){4})$/;
 const windowPattern = /^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$/;
 
 /**
@@ -69,38 +67,49 @@ function readSchedule(item: Raw, path: string): DisruptionBudget['schedule'] {
       undefined,
       'schedule is set: say with duration how long its window lasts',
     );
-  if (!cronPattern.test(cron))
-    throw new Malformed(
-      `${path}.schedule`,
-      cron,
-      'write five cron fields in UTC, such as "0 9 * * mon-fri", or @daily',
-    );
+  const parsedCron = parseCron(cron);
+  if (!parsedCron.ok) throw new Malformed(`${path}.schedule`, cron, parsedCron.remedy);
   const durationMs = windowPattern.test(window) ? parseDurationMs(window) : undefined;
   if (durationMs === undefined)
     throw new Malformed(`${path}.duration`, window, 'write hours and minutes, such as 8h or 1h30m');
   return { cron, durationMs };
 }
 
-/** Reads `spec.disruption.budgets`. Without any, a tenth of the nodes (Karpenter's default). */
-export function readBudgets(raw: unknown, field: string): readonly DisruptionBudget[] {
-  if (raw === undefined || raw === null) return [{ nodes: { percent: 10 } }];
-  if (readList(raw, field).length > 50)
-    throw new Malformed(
-      field,
-      `${readList(raw, field).length} entries`,
-      'write at most 50 budgets',
-    );
-  return readEach(raw, field, (item, path): DisruptionBudget => ({
+function readBudget(item: Raw, path: string): DisruptionBudget {
+  const reasons = item['reasons'] ?? undefined;
+  return {
     nodes: readBudgetNodes(item['nodes'], `${path}.nodes`),
-    ...(item['reasons'] === undefined || item['reasons'] === null
+    ...(reasons === undefined
       ? {}
       : {
-          reasons: readList(item['reasons'], `${path}.reasons`).map((one, index) =>
-            readOneOf(one, `${path}.reasons[${index}]`, reasons),
+          reasons: readList(reasons, `${path}.reasons`).map((one, index) =>
+            readOneOf(one, `${path}.reasons[${index}]`, disruptionReasons),
           ),
         }),
     ...optional('schedule', readSchedule(item, path)),
-  }));
+  };
+}
+
+/** A budget that cannot be read allows nothing: guessing could end too many nodes. */
+const closed = ({ field, value, remedy }: ParseFailure): DisruptionBudget => ({
+  nodes: { count: 0 },
+  problem: `${field} is ${value}: ${remedy}`,
+});
+
+/**
+ * Reads `spec.disruption.budgets`. Without any, a tenth of the nodes (Karpenter's default). A
+ * budget that cannot be read is closed, and says why: it costs its pool no launch.
+ */
+export function readBudgets(raw: unknown, field: string): readonly DisruptionBudget[] {
+  if (raw === undefined || raw === null) return [{ nodes: { percent: 10 } }];
+  const items = readList(raw, field);
+  if (items.length > 50)
+    throw new Malformed(field, `${items.length} entries`, 'write at most 50 budgets');
+  return items.map((item, index) => {
+    const path = `${field}[${index}]`;
+    const read = parsed(() => readBudget(readRecord(item, path), path));
+    return read.ok ? read.value : closed(read);
+  });
 }
 
 function readDisruption(spec: Raw): Pool['disruption'] {

@@ -29,6 +29,7 @@ import {
   WorkQueue,
 } from '@dovetail/service-kit';
 
+import { BudgetProblems, budgetsCondition } from './budget-problems.js';
 import type { ClassCatalog } from './class-catalog.js';
 import { withAnnotations } from './kept-annotations.js';
 import {
@@ -65,9 +66,11 @@ export class Pools {
   readonly #deps: PoolsDeps;
   readonly #queue: WorkQueue;
   readonly #reported = new Map<string, string>();
+  readonly #budgets: BudgetProblems;
 
   constructor(deps: PoolsDeps) {
     this.#deps = deps;
+    this.#budgets = new BudgetProblems(deps);
     this.#queue = new WorkQueue({
       clock: deps.clock,
       // A look is one write, and clusters have few pools: four leave the API server to launches.
@@ -121,6 +124,7 @@ export class Pools {
     if (pool === undefined) return this.#forget(uid);
     const ready = this.#classReadyOf(pool);
     this.#reportProblem(pool, ready);
+    this.#budgets.tell(pool);
     const valid = {
       type: 'ValidationSucceeded',
       status: 'True',
@@ -131,10 +135,12 @@ export class Pools {
       fields: this.#statusOf(pool),
       conditions: (held, nowMs, object) =>
         withRoot(
-          [valid, ready, ...this.#healthOf(pool, held, object)].reduce(
-            (conditions, next) => withCondition(conditions, next, nowMs),
-            held,
-          ),
+          [
+            valid,
+            ready,
+            ...budgetsCondition(pool, held),
+            ...this.#healthOf(pool, held, object),
+          ].reduce((conditions, next) => withCondition(conditions, next, nowMs), held),
           poolSteps,
           nowMs,
         ),
@@ -167,6 +173,7 @@ export class Pools {
   #forget(uid: string): undefined {
     this.#deps.health.forget(uid);
     this.#reported.delete(uid);
+    this.#budgets.forget(uid);
     if (this.#deps.cluster.nodeClasses.get(uid) === undefined) this.#deps.status.forget(uid);
   }
 

@@ -83,11 +83,17 @@ function fieldOf(text: string, limits: Bounds): Field | undefined {
  * Reads a schedule of Karpenter's budgets (the syntax of robfig/cron's ParseStandard). Its fields
  * are minute, hour, day of month, month and day of week. It may also be one of `@yearly`,
  * `@annually`, `@monthly`, `@weekly`, `@daily`, `@midnight`, `@hourly`. The reader understands
- * lists, ranges, steps and English names; Sunday is 0. It knows no time zones, because budgets are
- * in UTC.
+ * lists, ranges, steps and English names; Sunday is 0. A time zone (`CRON_TZ=`) is refused: budgets
+ * are in UTC, and Karpenter, too, allows no disruption by a schedule that names one.
  */
 export function parseCron(text: string): ParsedCron {
   const trimmed = text.trim();
+  if (/^(CRON_)?TZ=/.test(trimmed))
+    return {
+      ok: false,
+      field: 'schedule',
+      remedy: 'budgets are in UTC: write the hours of UTC, and remove the time zone',
+    };
   const parts = (descriptors[trimmed] ?? trimmed).split(/\s+/);
   if (parts.length !== 5)
     return {
