@@ -73,8 +73,8 @@ const kubeletRules = rules(
 );
 
 /**
- * The kubelet settings that change a node's capacity or user data. The older API has those in
- * `more`, too.
+ * The kubelet settings that change a node's capacity or user data, checked as they are applied. The
+ * older API has those in `more`, too.
  */
 export const kubelet = (more: Readonly<Record<string, Schema>> = {}): Schema =>
   described(

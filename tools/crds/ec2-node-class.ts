@@ -210,6 +210,10 @@ const later = (): Readonly<Record<string, Schema>> => ({
     ]),
   ),
   cpuOptions: fields({ nestedVirtualization: words('enabled', 'disabled') }),
+  enclaveOptions: described(
+    'Whether nodes may run Nitro Enclaves. Dovetail cannot launch with them yet.',
+    fields({ 'enabled!': flag() }),
+  ),
 });
 
 /** Discovered reservations. The field stays so that Karpenter's objects keep theirs. */
@@ -271,7 +275,8 @@ const nodeClassSpec = (): Schema =>
         text(rules(["self != ''", 'instanceProfile cannot be empty'])),
       ),
       tags: launchTags(),
-      kubelet: kubelet(),
+      // Further fields of the kubelet's configuration are kept; Dovetail checks them.
+      kubelet: { ...kubelet(), 'x-kubernetes-preserve-unknown-fields': true },
       blockDeviceMappings: blockDeviceMappings(),
       instanceStorePolicy: words('RAID0'),
       detailedMonitoring: flag(),

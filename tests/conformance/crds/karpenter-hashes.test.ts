@@ -21,7 +21,7 @@ type HashCase = {
 const textOf = (name: string): string => readFileSync(join(import.meta.dirname, name), 'utf8');
 const hashCases = JSON.parse(textOf('karpenter-hash-cases.json')) as readonly HashCase[];
 
-/** The hashes by Karpenter 1.14.0, as bench/peers/karpenter-allocatable/hash printed them. */
+/** The hashes by Karpenter 1.15.0, as bench/peers/karpenter-allocatable/hash printed them. */
 const golden = new Map(
   textOf('karpenter-hashes.txt')
     .trim()

@@ -24,7 +24,9 @@ export const nodeClassCases: readonly CrdCase[] = [
         evictionSoftGracePeriod: { 'nodefs.available': '1m' },
         imageGCHighThresholdPercent: 80,
         imageGCLowThresholdPercent: 60,
+        containerLogMaxSize: '50Mi',
       },
+      enclaveOptions: { enabled: false },
       blockDeviceMappings: [
         {
           deviceName: '/dev/xvda',

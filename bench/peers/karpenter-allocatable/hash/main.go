@@ -1,8 +1,8 @@
 // Command hash reads objects as JSON from its input and writes the drift hash of each, by
 // Karpenter's own code, as `name<TAB>hash`. Before them it writes the versions of the hashes.
 //
-//	crds=../../../tests/conformance/crds
-//	GOWORK=off go run ./hash <$crds/karpenter-hash-cases.json >$crds/karpenter-hashes.txt
+//	crds=../../../../tests/conformance/crds
+//	cd hash && GOWORK=off GOTOOLCHAIN=go1.26.10 go run . <$crds/karpenter-hash-cases.json >$crds/karpenter-hashes.txt
 package main
 
 import (

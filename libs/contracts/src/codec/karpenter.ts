@@ -95,7 +95,8 @@ const budget: Codec<DisruptionBudget> = {
 };
 
 const stringMap = within('entries', textMap);
-const kubelet = message<KubeletConfiguration>({
+/** Further kubelet fields stay behind: only the launcher renders them, from its own watch. */
+const kubelet = message<Omit<KubeletConfiguration, 'others'>>({
   clusterDNS: optional(within('items', list(text)), 'clusterDns'),
   maxPods: optional(int),
   podsPerCore: optional(int),

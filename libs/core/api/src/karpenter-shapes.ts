@@ -130,20 +130,6 @@ export const templateShape = struct('NodeClaimTemplate', [
   },
 ]);
 
-const kubelet = struct('KubeletConfiguration', [
-  pointer('ClusterDNS', 'clusterDNS', list(text)),
-  pointer('MaxPods', 'maxPods', whole(4)),
-  pointer('PodsPerCore', 'podsPerCore', whole(4)),
-  pointer('SystemReserved', 'systemReserved', map(text)),
-  pointer('KubeReserved', 'kubeReserved', map(text)),
-  pointer('EvictionHard', 'evictionHard', map(text)),
-  pointer('EvictionSoft', 'evictionSoft', map(text)),
-  pointer('EvictionSoftGracePeriod', 'evictionSoftGracePeriod', map(duration)),
-  pointer('EvictionMaxPodGracePeriod', 'evictionMaxPodGracePeriod', whole(4)),
-  pointer('ImageGCHighThresholdPercent', 'imageGCHighThresholdPercent', whole(4)),
-  pointer('ImageGCLowThresholdPercent', 'imageGCLowThresholdPercent', whole(4)),
-  pointer('CPUCFSQuota', 'cpuCFSQuota', flag),
-]);
 const volume = struct('BlockDevice', [
   pointer('DeleteOnTermination', 'deleteOnTermination', flag),
   pointer('Encrypted', 'encrypted', flag),
@@ -177,7 +163,10 @@ const tracking = struct('ConnectionTracking', [
   pointer('UDPTimeout', 'udpTimeout', whole(4)),
 ]);
 
-/** Hashes `spec` of an EC2NodeClass, without what its nodes are compared with by value. */
+/**
+ * Hashes `spec` of an EC2NodeClass, without its kubelet, which Karpenter hashes as text, and
+ * without what its nodes are compared with by value.
+ */
 export const classShape = struct('EC2NodeClassSpec', [
   pointer(
     'PlacementGroupSelector',
@@ -189,12 +178,16 @@ export const classShape = struct('EC2NodeClassSpec', [
   plain('Role', 'role', text),
   pointer('InstanceProfile', 'instanceProfile', text),
   pointer('Tags', 'tags', map(text)),
-  pointer('Kubelet', 'kubelet', kubelet),
   pointer('BlockDeviceMappings', 'blockDeviceMappings', list(device)),
   pointer('InstanceStorePolicy', 'instanceStorePolicy', text),
   pointer('NetworkInterfaces', 'networkInterfaces', list(networkInterface)),
   pointer('DetailedMonitoring', 'detailedMonitoring', flag),
   pointer('MetadataOptions', 'metadataOptions', metadataOptions),
+  pointer(
+    'EnclaveOptions',
+    'enclaveOptions',
+    struct('EnclaveOptions', [plain('Enabled', 'enabled', flag)]),
+  ),
   pointer('ConnectionTracking', 'connectionTracking', tracking),
   pointer('Context', 'context', text),
   pointer(

@@ -74,7 +74,7 @@ export const evictionSignals: readonly string[] = [
   'pid.available',
 ];
 
-/** The kubelet settings that change a node's capacity or user data. Quantities stay as written. */
+/** The kubelet settings of a class or a Provisioner. Quantities stay as written. */
 export type KubeletConfiguration = {
   readonly clusterDNS?: readonly string[];
   readonly maxPods?: number;
@@ -88,6 +88,11 @@ export type KubeletConfiguration = {
   readonly imageGCHighThresholdPercent?: number;
   readonly imageGCLowThresholdPercent?: number;
   readonly cpuCFSQuota?: boolean;
+  /**
+   * Further fields of the kubelet's configuration, as an EC2NodeClass has them. They change no
+   * capacity. Absent: there are none.
+   */
+  readonly others?: Readonly<Record<string, unknown>>;
 };
 
 /** The subnets, groups and images that discovery found for a class. */

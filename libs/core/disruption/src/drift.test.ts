@@ -19,7 +19,7 @@ const hashes = {
   'karpenter.sh/nodepool-hash': '1',
   'karpenter.sh/nodepool-hash-version': 'v3',
   'karpenter.k8s.aws/ec2nodeclass-hash': '2',
-  'karpenter.k8s.aws/ec2nodeclass-hash-version': 'v5',
+  'karpenter.k8s.aws/ec2nodeclass-hash-version': 'v6',
 };
 const ami = (id: string, arch: 'amd64' | 'arm64' = 'amd64') =>
   ({ id, name: id, deprecated: false, arch, variant: 'standard' }) as const;
@@ -147,7 +147,7 @@ describe("drift, by Karpenter's behaviours", () => {
       'detects no drift of the class when the versions differ',
       {
         nodeClass: { hash: '9' },
-        annotations: { 'karpenter.k8s.aws/ec2nodeclass-hash-version': 'v4' },
+        annotations: { 'karpenter.k8s.aws/ec2nodeclass-hash-version': 'v5' },
       },
       'none',
     ],
@@ -242,7 +242,7 @@ describe('hashes of another version', () => {
         annotations: {
           'karpenter.sh/nodepool-hash': 'old',
           'karpenter.sh/nodepool-hash-version': 'v2',
-          'karpenter.k8s.aws/ec2nodeclass-hash-version': 'v4',
+          'karpenter.k8s.aws/ec2nodeclass-hash-version': 'v5',
         },
       },
       hashes,

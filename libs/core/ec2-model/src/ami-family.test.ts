@@ -30,6 +30,12 @@ describe.each(families)('the family %s', (family) => {
     expect(traits.windowsBuild !== undefined).toBe(traits.os === 'windows'));
 });
 
+test('Bottlerocket has a root volume of 6 GiB, as large as its newer snapshots', () =>
+  expect(familyTraits('Bottlerocket').blockDevices[0]).toMatchObject({
+    deviceName: '/dev/xvda',
+    ebs: { volumeSizeBytes: 6 * 1024 ** 3 },
+  }));
+
 test("a class' own devices replace those of its family", () => {
   const own = [{ deviceName: '/dev/xvda', rootVolume: true }];
   expect(blockDevicesOf({ amiFamily: 'AL2023', blockDeviceMappings: own })).toBe(own);

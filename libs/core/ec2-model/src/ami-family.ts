@@ -63,7 +63,8 @@ const traits: Readonly<Record<AmiFamily, FamilyTraits>> = {
   Bottlerocket: {
     os: 'linux',
     ephemeralDevice: '/dev/xvdb',
-    blockDevices: [volume('/dev/xvda', 4), volume('/dev/xvdb', 20)],
+    // Newer images have a root snapshot of more than 4 GiB, and EC2 refuses a smaller volume.
+    blockDevices: [volume('/dev/xvda', 6), volume('/dev/xvdb', 20)],
     podsPerCore: false,
     interfacesLimitPods: true,
     interfacesLimitReserve: false,

@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
-import { kubeletProblems, parsePercent, reservationOf, thresholdBytes } from './kubelet.js';
+import {
+  kubeletProblems,
+  parsePercent,
+  reservationOf,
+  thresholdBytes,
+  unsupportedKubelet,
+} from './kubelet.js';
 
 fc.configureGlobal({ seed: 1 });
 
@@ -15,6 +21,14 @@ describe('kubelet settings', () => {
     ],
     [{ evictionSoft: { 'swap.available': '5%' } }, 'spec.kubelet.evictionSoft["swap.available"]'],
     [{ maxPods: -1 }, 'spec.kubelet.maxPods'],
+    [
+      { evictionSoftGracePeriod: { 'memory.available': 'soon' } },
+      'spec.kubelet.evictionSoftGracePeriod["memory.available"]',
+    ],
+    [
+      { others: { evictionMinimumReclaim: { 'memory.available': 5 } } },
+      'spec.kubelet.evictionMinimumReclaim["memory.available"]',
+    ],
   ])('%j is refused by name', (kubelet, field) =>
     expect(kubeletProblems(kubelet).map((problem) => problem.field)).toEqual([field]),
   );
@@ -84,3 +98,21 @@ test('a text is a percentage exactly when it is a number from 0 to 100 and a per
       expect(parsePercent(String(number))).toBeUndefined();
     }),
   ));
+
+const dns = ['10.0.0.10', '10.0.0.11'];
+const logs = { containerLogMaxSize: '50Mi' };
+
+test.each([
+  ['AL2023', { others: logs, clusterDNS: dns, podsPerCore: 4 }, []],
+  ['Custom', { others: logs, clusterDNS: dns, podsPerCore: 4 }, []],
+  ['AL2', { others: logs, podsPerCore: 4 }, ['spec.kubelet.containerLogMaxSize']],
+  ['AL2', { clusterDNS: dns.slice(1), maxPods: 20 }, []],
+  ['Windows2022', { clusterDNS: dns }, ['spec.kubelet.clusterDNS']],
+  [
+    'Bottlerocket',
+    { others: logs, podsPerCore: 4 },
+    ['spec.kubelet.containerLogMaxSize', 'spec.kubelet.podsPerCore'],
+  ],
+] as const)('nodes of %s with %j lack %j', (amiFamily, kubelet, fields) =>
+  expect(unsupportedKubelet({ amiFamily, kubelet }).map(({ field }) => field)).toEqual(fields),
+);

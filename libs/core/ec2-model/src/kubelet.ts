@@ -1,9 +1,19 @@
 import {
+  type AmiFamily,
   evictionSignals,
   type KubeletConfiguration,
+  type NodeClass,
   reservableResources,
 } from '@dovetail/core-api';
-import { parseResource, type Resources } from '@dovetail/core-kube-model';
+import {
+  compareText,
+  parseDurationMs,
+  parseResource,
+  recordOf,
+  type Resources,
+} from '@dovetail/core-kube-model';
+
+import { familyTraits } from './ami-family.js';
 
 /** A kubelet setting that cannot be used: its field, its value and a remedy. */
 export type KubeletProblem = {
@@ -28,6 +38,8 @@ export function kubeletProblems(kubelet: KubeletConfiguration): readonly Kubelet
     ...reservationProblems('systemReserved', kubelet.systemReserved),
     ...evictionProblems('evictionHard', kubelet.evictionHard),
     ...evictionProblems('evictionSoft', kubelet.evictionSoft),
+    ...graceProblems(kubelet.evictionSoftGracePeriod),
+    ...evictionProblems('evictionMinimumReclaim', minimumReclaimOf(kubelet)),
     ...countProblems('maxPods', kubelet.maxPods),
     ...countProblems('podsPerCore', kubelet.podsPerCore),
   ];
@@ -75,6 +87,66 @@ function evictionProblems(
             },
           ];
     });
+}
+
+/** The least that an eviction reclaims, by signal: values that are no text are empty. */
+function minimumReclaimOf({ others }: KubeletConfiguration): Readonly<Record<string, string>> {
+  const held = Object.entries(recordOf(others?.['evictionMinimumReclaim']));
+  return Object.fromEntries(
+    held.map(([signal, value]) => [signal, typeof value === 'string' ? value : '']),
+  );
+}
+
+const graceProblems = (graces: Readonly<Record<string, string>> = {}): readonly KubeletProblem[] =>
+  Object.keys(graces)
+    .sort()
+    .filter((signal) => parseDurationMs(graces[signal] ?? '') === undefined)
+    .map((signal) => ({
+      field: `spec.kubelet.evictionSoftGracePeriod["${signal}"]`,
+      value: graces[signal] ?? '',
+      remedy: 'write a duration of 0 or more, e.g. 90s or 2m',
+    }));
+
+/** The families whose boot scripts take the understood kubelet settings only, one by one. */
+const closedFamilies: ReadonlySet<AmiFamily> = new Set([
+  'AL2',
+  'Bottlerocket',
+  'Windows2019',
+  'Windows2022',
+  'Windows2025',
+]);
+
+/**
+ * The kubelet settings of a class that its family's nodes would not get, in field order (Karpenter
+ * 1.15). A custom image brings its own user data, so nothing is known of it.
+ */
+export function unsupportedKubelet({
+  amiFamily,
+  kubelet,
+}: Pick<NodeClass, 'amiFamily' | 'kubelet'>): readonly KubeletProblem[] {
+  if (!closedFamilies.has(amiFamily)) return [];
+  const remedy = `nodes of ${amiFamily} do not take it: remove it, or use AL2023`;
+  const { clusterDNS = [], podsPerCore } = kubelet;
+  const others = Object.entries(kubelet.others ?? {}).map(([name, value]) => ({
+    field: `spec.kubelet.${name}`,
+    value: JSON.stringify(value),
+    remedy,
+  }));
+  return [
+    ...(clusterDNS.length > 1
+      ? [
+          {
+            field: 'spec.kubelet.clusterDNS',
+            value: JSON.stringify(clusterDNS),
+            remedy: `nodes of ${amiFamily} take one address: write one, or use AL2023`,
+          },
+        ]
+      : []),
+    ...others,
+    ...(podsPerCore === undefined || familyTraits(amiFamily).podsPerCore
+      ? []
+      : [{ field: 'spec.kubelet.podsPerCore', value: String(podsPerCore), remedy }]),
+  ].sort((a, b) => compareText(a.field, b.field));
 }
 
 const countProblems = (field: string, count: number | undefined): readonly KubeletProblem[] =>

@@ -53,6 +53,40 @@ describe('bad input', () => {
     );
   });
 
+  test.each<[string, object, string, RegExp]>([
+    [
+      'the taints of nodes',
+      { kubelet: { registerWithTaints: [] } },
+      'InvalidKubeletConfiguration',
+      /spec\.kubelet\.registerWithTaints is \[\]: remove it/,
+    ],
+    [
+      'a setting that its family does not take',
+      {
+        amiSelectorTerms: [{ alias: 'bottlerocket@latest' }],
+        kubelet: { containerLogMaxSize: '50Mi' },
+      },
+      'UnsupportedKubeletConfiguration',
+      /spec\.kubelet\.containerLogMaxSize is "50Mi": nodes of Bottlerocket do not take it/,
+    ],
+    [
+      'enclaves',
+      { enclaveOptions: { enabled: true } },
+      'NodeClassValidationFailed',
+      /spec\.enclaveOptions\.enabled is true/,
+    ],
+  ])('a class with %s is refused by a condition', async (_what, spec, reason, message) => {
+    await open();
+    await self.kube.create(ec2NodeClasses, nodeClassObject('default', spec));
+    self.launcher('one');
+    const condition = await self.until('its condition', async () => {
+      const [object] = await self.kube.list(ec2NodeClasses);
+      const held = conditionOf(conditionsIn(object as KubeObject), 'ValidationSucceeded');
+      return held?.status === 'False' && held;
+    });
+    expect(condition).toMatchObject({ reason, message: expect.stringMatching(message) });
+  });
+
   test('a bus that loses everything hears the head, the promises and the catalog again', async () => {
     await ready({ cloud: { bootDelayMs: 3_600_000 } });
     await pending('a');

@@ -59,7 +59,7 @@ describe('the hashes', () => {
         'AL2023',
         'LS0t',
       ),
-      'karpenter.k8s.aws/ec2nodeclass-hash-version': 'v5',
+      'karpenter.k8s.aws/ec2nodeclass-hash-version': 'v6',
     };
     expect(await annotationsOf(poolRef)).toMatchObject(ofPool);
     expect(await annotationsOf(classRef)).toMatchObject(ofClass);
@@ -73,7 +73,7 @@ describe('the hashes', () => {
       'karpenter.sh/nodepool-hash': '1',
       'karpenter.sh/nodepool-hash-version': 'v2',
       'karpenter.k8s.aws/ec2nodeclass-hash': '2',
-      'karpenter.k8s.aws/ec2nodeclass-hash-version': 'v4',
+      'karpenter.k8s.aws/ec2nodeclass-hash-version': 'v5',
     };
     await patch(claimRef(), { metadata: { annotations: old } });
     await self.until(

@@ -55,7 +55,7 @@ describe('a node of Dovetail has what Karpenter reads of its own nodes', () => {
     };
     const ofClass = {
       'karpenter.k8s.aws/ec2nodeclass-hash': number,
-      'karpenter.k8s.aws/ec2nodeclass-hash-version': 'v5',
+      'karpenter.k8s.aws/ec2nodeclass-hash-version': 'v6',
     };
     const held = claim().metadata.annotations ?? {};
     expect(held).toMatchObject({ ...ofPool, ...ofClass });

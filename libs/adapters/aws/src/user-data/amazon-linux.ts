@@ -78,8 +78,10 @@ function clusterConfig({
 
 function kubeletConfig(input: UserDataInput) {
   const dnsIps = dnsIpsOf(input);
+  const { others, ...understood } = input.kubelet;
   return {
-    ...input.kubelet,
+    ...others,
+    ...understood,
     ...(dnsIps.length === 0 ? {} : { clusterDNS: dnsIps }),
     maxPods: input.maxPods,
     registerWithTaints: kubeletTaints(input).map(({ key, value, effect }) => ({

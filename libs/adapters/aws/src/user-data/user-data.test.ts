@@ -142,6 +142,14 @@ describe.each(['AL2', 'AL2023', 'Bottlerocket'] as const)('a machine that boots 
     ).toMatch(/EC2 takes 16384: shorten spec.userData/));
 });
 
+test('AL2023: every further kubelet field of the class reaches the kubelet', () => {
+  const others = { containerLogMaxSize: '50Mi', featureGates: { A: true } };
+  const text = textOf('AL2023', { kubelet: { others } });
+  expect(text).toContain('containerLogMaxSize: 50Mi');
+  expect(text).toMatch(/featureGates:\n +A: true/);
+  expect(text).not.toContain('others');
+});
+
 describe('the user’s part comes first', () => {
   test('AL2 and AL2023: a script before ours, as a part of its own, without carriage returns', () => {
     for (const family of ['AL2', 'AL2023'] as const) {

@@ -233,6 +233,8 @@ describe('an EC2NodeClass', () => {
       { userData: 'x' },
       { tags: { a: 'b' } },
       { kubelet: { maxPods: 5 } },
+      { kubelet: { containerLogMaxSize: '50Mi' } },
+      { kubelet: { containerLogMaxSize: '60Mi' } },
       { blockDeviceMappings: [{ ebs: { volumeSize: '1Gi' } }] },
       { instanceStorePolicy: 'RAID0' },
       { detailedMonitoring: true },
@@ -269,6 +271,7 @@ test.each([
   'placementGroupSelector',
   'ipPrefixCount',
   'cpuOptions',
+  'aSettingOfTomorrow',
 ])('the setting %s is refused, because launching without it would buy something else', (name) =>
   expect(ec2NodeClassOf(ec2({ [name]: {} }))).toMatchObject({
     ok: false,
@@ -276,6 +279,15 @@ test.each([
     remedy: 'Dovetail cannot launch with this setting yet: remove it',
   }),
 );
+
+test('Nitro Enclaves are refused when switched on, and are as absent when switched off', () => {
+  expect(ec2NodeClassOf(ec2({ enclaveOptions: { enabled: true } }))).toMatchObject({
+    ok: false,
+    field: 'spec.enclaveOptions.enabled',
+    value: 'true',
+  });
+  expect(ec2NodeClassOf(ec2({ enclaveOptions: { enabled: false } })).ok).toBe(true);
+});
 
 test.each<[string, number, boolean]>([
   ['no term', 0, false],

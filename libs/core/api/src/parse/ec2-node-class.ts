@@ -30,7 +30,8 @@ import {
   readTags,
 } from './class-fields.js';
 import { conditionIsTrue, readConditions } from './fields.js';
-import { readKubelet } from './kubelet.js';
+import { readOpenKubelet } from './kubelet.js';
+import { refuseUnsupported } from './unsupported.js';
 
 const families: readonly AmiFamily[] = [
   'AL2',
@@ -241,29 +242,6 @@ function readSelection(spec: Raw): Selection {
   };
 }
 
-/**
- * Settings that Dovetail cannot launch with. Ignoring one would launch something else than was
- * asked for.
- */
-const unsupported = [
-  'capacityReservationSelectorTerms',
-  'placementGroupSelector',
-  'networkInterfaces',
-  'ipPrefixCount',
-  'connectionTracking',
-  'cpuOptions',
-];
-
-function refuseUnsupported(spec: Raw): void {
-  const name = unsupported.find((one) => spec[one] !== undefined && spec[one] !== null);
-  if (name !== undefined)
-    throw new Malformed(
-      `spec.${name}`,
-      spec[name],
-      'Dovetail cannot launch with this setting yet: remove it',
-    );
-}
-
 type Settings = Pick<
   NodeClass,
   | 'userData'
@@ -282,7 +260,7 @@ function readSettings(spec: Raw): Settings {
   return {
     ...optional('userData', readText(spec['userData'], 'spec.userData')),
     tags: readTags(spec['tags'], 'spec.tags'),
-    kubelet: readKubelet(spec['kubelet'], 'spec.kubelet'),
+    kubelet: readOpenKubelet(spec['kubelet'], 'spec.kubelet'),
     blockDeviceMappings: readBlockDevices(spec['blockDeviceMappings'], 'spec.blockDeviceMappings'),
     ...optional('instanceStorePolicy', readInstanceStorePolicy(spec)),
     detailedMonitoring: readFlag(spec['detailedMonitoring'], 'spec.detailedMonitoring') ?? false,

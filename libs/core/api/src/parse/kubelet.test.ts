@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { readKubelet } from './kubelet.js';
+import { readKubelet, readOpenKubelet } from './kubelet.js';
 
 test.each<[string, object, string]>([
   ['a negative number of pods', { maxPods: -1 }, 'kubelet.maxPods'],
@@ -30,9 +30,19 @@ test.each<[string, object, string]>([
   ],
   ['one DNS address as a text', { clusterDNS: '10.0.0.10' }, 'kubelet.clusterDNS'],
   ['a quota that is no flag', { cpuCFSQuota: 'on' }, 'kubelet.cpuCFSQuota'],
+  ['a field that a Provisioner lacks', { featureGates: {} }, 'kubelet.featureGates'],
   ['a runtime that is no text', { containerRuntime: 1 }, 'kubelet.containerRuntime'],
 ])('settings with %s are refused by field', (_name, settings, field) =>
   expect(() => readKubelet(settings, 'kubelet')).toThrow(`${field}: `),
+);
+
+test.each<[string, object, string]>([
+  ['the taints of nodes', { registerWithTaints: [] }, 'kubelet.registerWithTaints'],
+  ['a misspelt field', { containerLogMaxSiz: '50Mi' }, 'kubelet.containerLogMaxSiz'],
+  ['a field of another kind', { containerLogMaxSize: 50 }, 'kubelet.containerLogMaxSize'],
+  ['gates in a list', { featureGates: ['A=true'] }, 'kubelet.featureGates'],
+])('settings of a class with %s are refused by field', (_name, settings, field) =>
+  expect(() => readOpenKubelet(settings, 'kubelet')).toThrow(`${field}: `),
 );
 
 describe('settings', () => {
@@ -43,10 +53,13 @@ describe('settings', () => {
       kubeReserved: { cpu: '1', memory: '500Mi' },
     }));
 
-  test('that Dovetail does not know have no effect', () =>
-    expect(readKubelet({ featureGates: { A: true }, maxPods: 20 }, 'kubelet')).toEqual({
-      maxPods: 20,
-    }));
+  test('of a class may be any of the kubelet, and a null among them is none', () =>
+    expect(
+      readOpenKubelet(
+        { featureGates: { A: true }, maxPods: 20, containerLogMaxSize: '50Mi', runOnce: null },
+        'kubelet',
+      ),
+    ).toEqual({ maxPods: 20, others: { featureGates: { A: true }, containerLogMaxSize: '50Mi' } }));
 
   test('are read whole', () => {
     const settings = {

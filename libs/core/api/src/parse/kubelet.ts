@@ -1,4 +1,5 @@
 import {
+  isRecord,
   Malformed,
   optional,
   type Raw,
@@ -9,6 +10,7 @@ import {
   readTexts,
 } from '@dovetail/core-kube-model';
 
+import { type KubeletFieldKind, kubeletFieldKinds } from '../kubelet-fields.js';
 import { evictionSignals, type KubeletConfiguration, reservableResources } from '../node-class.js';
 
 /** Reads a map whose keys are of a closed set. Numbers become text. */
@@ -93,12 +95,81 @@ function readCounts(kubelet: Raw, field: string): Counts {
   };
 }
 
+/** The fields that change a node's capacity, or that every family's user data can carry. */
+const understood: ReadonlySet<string> = new Set([
+  'clusterDNS',
+  'maxPods',
+  'podsPerCore',
+  'systemReserved',
+  'kubeReserved',
+  'evictionHard',
+  'evictionSoft',
+  'evictionSoftGracePeriod',
+  'evictionMaxPodGracePeriod',
+  'imageGCHighThresholdPercent',
+  'imageGCLowThresholdPercent',
+  'cpuCFSQuota',
+] satisfies readonly (keyof KubeletConfiguration)[]);
+
+const isOfKind: Readonly<Record<KubeletFieldKind, (value: unknown) => boolean>> = {
+  flag: (value) => typeof value === 'boolean',
+  text: (value) => typeof value === 'string',
+  number: (value) => typeof value === 'number',
+  list: (value) => Array.isArray(value),
+  map: isRecord,
+};
+
 /**
- * Reads the kubelet settings of a class or a Provisioner that Dovetail knows. Other settings are no
- * error and have no effect.
+ * Reads the fields of an EC2NodeClass' kubelet beyond those that are understood: every field of the
+ * kubelet's own configuration except the taints (Karpenter 1.15).
  */
+function readOthers(kubelet: Raw, field: string): KubeletConfiguration['others'] {
+  const others = Object.entries(kubelet).filter(
+    ([name, value]) => !understood.has(name) && value !== undefined && value !== null,
+  );
+  for (const [name, value] of others) {
+    const path = `${field}.${name}`;
+    if (name === 'registerWithTaints')
+      throw new Malformed(
+        path,
+        value,
+        "remove it: the taints of a node are its pool's (taints, startupTaints)",
+      );
+    const kind = kubeletFieldKinds.get(name);
+    if (kind === undefined)
+      throw new Malformed(path, value, 'this is no field of the kubelet: correct or remove it');
+    if (!isOfKind[kind](value)) throw new Malformed(path, value, `write a ${kind}`);
+  }
+  return others.length === 0 ? undefined : Object.fromEntries(others);
+}
+
+/**
+ * Reads `spec.kubelet` of an EC2NodeClass, which takes every field of the kubelet's configuration.
+ */
+export function readOpenKubelet(raw: unknown, field: string): KubeletConfiguration {
+  const kubelet = readRecord(raw, field);
+  return { ...readUnderstood(kubelet, field), ...optional('others', readOthers(kubelet, field)) };
+}
+
+/** Reads `spec.kubeletConfiguration` of a Provisioner, which has a closed set of fields. */
 export function readKubelet(raw: unknown, field: string): KubeletConfiguration {
   const kubelet = readRecord(raw, field);
+  const unknown = Object.keys(kubelet).find(
+    (name) => !understood.has(name) && name !== 'containerRuntime',
+  );
+  if (unknown !== undefined)
+    throw new Malformed(
+      `${field}.${unknown}`,
+      kubelet[unknown],
+      `a Provisioner has no such kubelet setting: write one of ${[...understood].join(', ')}`,
+    );
+  // A Provisioner may name a runtime. Nodes run the runtime of their image, so only its form is
+  // checked.
+  readText(kubelet['containerRuntime'], `${field}.containerRuntime`);
+  return readUnderstood(kubelet, field);
+}
+
+function readUnderstood(kubelet: Raw, field: string): KubeletConfiguration {
   const settings: KubeletConfiguration = {
     ...(kubelet['clusterDNS'] === undefined || kubelet['clusterDNS'] === null
       ? {}
@@ -107,9 +178,6 @@ export function readKubelet(raw: unknown, field: string): KubeletConfiguration {
     ...readThresholds(kubelet, field),
     ...optional('cpuCFSQuota', readFlag(kubelet['cpuCFSQuota'], `${field}.cpuCFSQuota`)),
   };
-  // A Provisioner may name a runtime. Nodes run the runtime of their image, so only its form is
-  // checked.
-  readText(kubelet['containerRuntime'], `${field}.containerRuntime`);
   checkPairs(settings, field);
   return settings;
 }

@@ -266,7 +266,7 @@ export class Pools {
     const invalid = {
       type: 'ValidationSucceeded',
       status: 'False',
-      reason: isPool ? 'NodePoolValidationFailed' : 'NodeClassValidationFailed',
+      reason: isPool ? 'NodePoolValidationFailed' : classReasonOf(row.failure.field),
       message,
     } as const;
     await this.#deps.status.write(
@@ -279,6 +279,10 @@ export class Pools {
     );
   }
 }
+
+/** Why a class cannot be read, in Karpenter's words: it has one of its own for kubelet settings. */
+const classReasonOf = (field: string): string =>
+  field.startsWith('spec.kubelet') ? 'InvalidKubeletConfiguration' : 'NodeClassValidationFailed';
 
 const resourceOf = (pool: Pool): KubeResource =>
   pool.identity.kind === 'NodePool' ? kubeResources.nodePools : kubeResources.provisioners;

@@ -5,6 +5,7 @@ import {
   securityGroupFilters,
   type Subnet,
   subnetFilters,
+  unsupportedKubelet,
 } from '@dovetail/core-ec2-model';
 import { compareText } from '@dovetail/core-kube-model';
 import {
@@ -268,6 +269,12 @@ function validation(
     return invalid(
       'InvalidKubeletConfiguration',
       `${problem.field} is ${problem.value}: ${problem.remedy}`,
+    );
+  const [dropped] = unsupportedKubelet(nodeClass);
+  if (dropped !== undefined)
+    return invalid(
+      'UnsupportedKubeletConfiguration',
+      `${dropped.field} is ${dropped.value}: ${dropped.remedy}`,
     );
   const { identity, kubernetesVersion: _version, ...cluster } = options.cluster;
   const rendered = deps.userData.render({

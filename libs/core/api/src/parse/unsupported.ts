@@ -1,0 +1,51 @@
+import { Malformed, type Raw, readFlag, readRecord } from '@dovetail/core-kube-model';
+
+/**
+ * The settings that Dovetail can launch with. Ignoring another, also one of a later Karpenter,
+ * would launch something else than was asked for.
+ */
+const supported: ReadonlySet<string> = new Set([
+  'subnetSelectorTerms',
+  'securityGroupSelectorTerms',
+  'amiSelectorTerms',
+  'amiFamily',
+  'associatePublicIPAddress',
+  'userData',
+  'role',
+  'instanceProfile',
+  'tags',
+  'kubelet',
+  'blockDeviceMappings',
+  'instanceStorePolicy',
+  'detailedMonitoring',
+  'metadataOptions',
+  'enclaveOptions',
+  'context',
+]);
+
+/** Refuses enclaves that are switched on. Switched off, they are as Karpenter leaves them. */
+function refuseEnclaves(raw: unknown): void {
+  if (readFlag(readRecord(raw, 'spec.enclaveOptions')['enabled'], 'spec.enclaveOptions.enabled'))
+    throw new Malformed(
+      'spec.enclaveOptions.enabled',
+      true,
+      'Dovetail cannot launch with Nitro Enclaves yet: write false, or remove it',
+    );
+}
+
+/**
+ * Refuses a spec of an EC2NodeClass with a setting that Dovetail cannot launch with. Throws
+ * Malformed with the field's path.
+ */
+export function refuseUnsupported(spec: Raw): void {
+  refuseEnclaves(spec['enclaveOptions']);
+  const name = Object.keys(spec).find(
+    (one) => !supported.has(one) && spec[one] !== undefined && spec[one] !== null,
+  );
+  if (name !== undefined)
+    throw new Malformed(
+      `spec.${name}`,
+      spec[name],
+      'Dovetail cannot launch with this setting yet: remove it',
+    );
+}
