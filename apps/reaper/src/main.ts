@@ -21,6 +21,7 @@ import {
   systemHash,
   warnOfGates,
   wholeNumber,
+  yesOrNo,
 } from '@dovetail/runtime';
 import { EventRecorder, runBeside } from '@dovetail/service-kit';
 import { createReaper, defaultReaperConfig, reaperMetrics } from '@dovetail/service-reaper';
@@ -37,6 +38,13 @@ const settings = {
     parse: queueName,
   },
   featureGates: featureGatesSetting,
+  legacyNodeRepair: {
+    env: 'LEGACY_NODE_REPAIR',
+    flag: 'legacy-node-repair',
+    help: 'true: with the gate NodeRepair unhealthy nodes end by force, without a replacement first and whatever budgets say (as by Karpenter 1.14).',
+    fallback: defaultReaperConfig.legacyNodeRepair,
+    parse: yesOrNo,
+  },
   consolidation: {
     env: 'CONSOLIDATION',
     flag: 'consolidation',
@@ -112,7 +120,8 @@ function assemble(shell: Shell<typeof settings>): Assembled {
 }
 
 /** The settings of disruption, with the limits that keep pods from moving back and forth. */
-function configOf({ consolidation, featureGates, ...given }: Shell<typeof settings>['settings']) {
+function configOf(given: Shell<typeof settings>['settings']) {
+  const { consolidation, featureGates, legacyNodeRepair } = given;
   const disruption = {
     ...defaultReaperConfig.disruption,
     movePauseMs: given.consolidationMovePauseMs,
@@ -121,7 +130,8 @@ function configOf({ consolidation, featureGates, ...given }: Shell<typeof settin
       share: given.consolidationSavingPercent / 100,
     },
   };
-  return { ...defaultReaperConfig, consolidation, ...featureGates?.gates, disruption };
+  const { gates } = featureGates ?? {};
+  return { ...defaultReaperConfig, consolidation, legacyNodeRepair, ...gates, disruption };
 }
 
 /** The queue of interruption notices, if one is named. */

@@ -84,7 +84,7 @@ export function warnOfGates(given: GivenGates | undefined, log: Log): void {
 export const featureGatesSetting: Setting<GivenGates | undefined> = {
   env: 'FEATURE_GATES',
   flag: 'feature-gates',
-  help: "Karpenter's feature gates as Name=true, separated by commas. NodeRepair=true ends and replaces unhealthy nodes; SpotToSpotConsolidation=true lets a cheaper Spot node replace a Spot node; the others have no effect, and a warning says so if one is on.",
+  help: "Karpenter's feature gates as Name=true, separated by commas. NodeRepair=true replaces unhealthy nodes, and ends them; SpotToSpotConsolidation=true lets a cheaper Spot node replace a Spot node; the others have no effect, and a warning says so if one is on.",
   fallback: undefined,
   parse: featureGates,
 };

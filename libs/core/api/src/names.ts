@@ -23,6 +23,8 @@ export const labels = {
 /** Annotations that Dovetail reads or writes: Karpenter's and its own. */
 export const annotations = {
   doNotDisrupt: 'karpenter.sh/do-not-disrupt',
+  /** On a Node or NodeClaim: `true` keeps the node although it is unhealthy (Karpenter 1.15). */
+  doNotRepair: 'karpenter.sh/do-not-repair',
   nodePoolHash: 'karpenter.sh/nodepool-hash',
   nodePoolHashVersion: 'karpenter.sh/nodepool-hash-version',
   nodeClassHash: 'karpenter.k8s.aws/ec2nodeclass-hash',

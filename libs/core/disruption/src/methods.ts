@@ -66,9 +66,13 @@ export type PassDecision = {
 
 /**
  * Counts each pool's nodes as budgets do: initialised ones whose instance is not ending yet. Nodes
- * that are NotReady or retiring use up the budget (Karpenter's BuildDisruptionBudgetMapping).
+ * that are NotReady or retiring use up the budget (Karpenter's BuildDisruptionBudgetMapping). For
+ * the reason Unhealthy those that are NotReady do not: they are the ones to be repaired.
  */
-export function censusOf(views: readonly NodeView[]): ReadonlyMap<string, PoolCensus> {
+export function censusOf(
+  views: readonly NodeView[],
+  reason?: DisruptionReason,
+): ReadonlyMap<string, PoolCensus> {
   const census = new Map<string, PoolCensus>();
   for (const view of views) {
     if (view.pool === undefined || view.node === undefined || !isInitialized(view)) continue;
@@ -80,7 +84,7 @@ export function censusOf(views: readonly NodeView[]): ReadonlyMap<string, PoolCe
       continue;
     const key = poolKey(view.pool.identity);
     const counted = census.get(key) ?? { nodes: 0, disrupted: 0 };
-    const disrupted = isEnding(view) || !view.node.ready;
+    const disrupted = isEnding(view) || (!view.node.ready && reason !== 'Unhealthy');
     census.set(key, {
       nodes: counted.nodes + 1,
       disrupted: counted.disrupted + (disrupted ? 1 : 0),

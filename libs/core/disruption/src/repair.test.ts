@@ -1,76 +1,12 @@
 import { annotations, labels } from '@dovetail/core-api';
 import { describe, expect, test } from 'vitest';
 
-import { decideRepairs, type NodeHealth, unhealthyConditionOf } from './repair.js';
+import { decideRepairs } from './repair.js';
+import type { NodeHealth } from './repair-brake.js';
 import { renderRetirement } from './retirement-record.js';
 import { claim, node, nowMs } from './testing/objects.js';
 
-const minutesAgo = (minutes: number): string => new Date(nowMs - minutes * 60_000).toISOString();
-const rawNode = (...conditions: readonly object[]): object => ({ status: { conditions } });
-const condition = (type: string, status: string, minutes: number): object => ({
-  type,
-  status,
-  lastTransitionTime: minutesAgo(minutes),
-});
-/** How many minutes from now a node with these conditions is due; undefined: it is healthy. */
-const dueIn = (raw: unknown): number | undefined => {
-  const found = unhealthyConditionOf(raw);
-  return found === undefined ? undefined : (found.dueMs - nowMs) / 60_000;
-};
-
-describe('a node', () => {
-  test.each<[string, object, number | undefined]>([
-    [
-      'whose type of condition no policy names is healthy',
-      condition('Fake', 'False', 90),
-      undefined,
-    ],
-    ['whose status no policy names is healthy', condition('Ready', 'True', 90), undefined],
-    [
-      'whose hardware may be ready is healthy',
-      condition('AcceleratedHardwareReady', 'Unknown', 90),
-      undefined,
-    ],
-    [
-      'whose condition has no time is healthy: its toleration cannot be counted',
-      { type: 'Ready', status: 'False' },
-      undefined,
-    ],
-    ['that is not Ready is tolerated for 30 minutes', condition('Ready', 'False', 10), 20],
-    ['that is silent is tolerated for 30 minutes', condition('Ready', 'Unknown', 10), 20],
-    [
-      'with broken accelerators is tolerated for 10 minutes',
-      condition('AcceleratedHardwareReady', 'False', 4),
-      6,
-    ],
-    ['with broken storage is tolerated for 30 minutes', condition('StorageReady', 'False', 0), 30],
-    [
-      'with broken network is tolerated for 30 minutes',
-      condition('NetworkingReady', 'False', 0),
-      30,
-    ],
-    ['with a broken kernel is tolerated for 30 minutes', condition('KernelReady', 'False', 0), 30],
-    [
-      'with a broken container runtime is tolerated for 30 minutes',
-      condition('ContainerRuntimeReady', 'False', 0),
-      30,
-    ],
-  ])('%s', (_what, held, minutes) => expect(dueIn(rawNode(held))).toBe(minutes));
-
-  test('that is unhealthy in two ways is due by the first of them', () => {
-    const raw = rawNode(
-      condition('Ready', 'False', 15),
-      condition('AcceleratedHardwareReady', 'False', 1),
-    );
-    expect([dueIn(raw), unhealthyConditionOf(raw)?.type]).toEqual([9, 'AcceleratedHardwareReady']);
-  });
-
-  test.each([undefined, {}, { status: { conditions: 'none' } }, { status: null }])(
-    'that says %j of its conditions is healthy',
-    (raw) => expect(unhealthyConditionOf(raw)).toBeUndefined(),
-  );
-});
-
+const minuteMs = 60_000;
 const ofPool = { [labels.nodePool]: 'default' };
 const of = (name: string, more: Partial<NodeHealth> = {}): NodeHealth => ({
   node: node(name, { labels: ofPool }),
@@ -78,9 +14,9 @@ const of = (name: string, more: Partial<NodeHealth> = {}): NodeHealth => ({
   ...more,
 });
 const since = (minutes: number): { readonly condition: NonNullable<NodeHealth['condition']> } => {
-  const found = unhealthyConditionOf(rawNode(condition('Ready', 'False', minutes)));
-  if (found === undefined) throw new Error('not unhealthy');
-  return { condition: found };
+  const sinceMs = nowMs - minutes * minuteMs;
+  const dueMs = sinceMs + 30 * minuteMs;
+  return { condition: { type: 'Ready', status: 'False', sinceMs, dueMs } };
 };
 const healthy = (count: number): readonly NodeHealth[] =>
   Array.from({ length: count }, (_, index) => of(`healthy-${String(index)}`));

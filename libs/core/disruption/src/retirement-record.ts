@@ -18,6 +18,11 @@ export type Retirement = {
    */
   readonly deadlineMs?: number;
   /**
+   * The longest drain of an unhealthy node once its pods have another place. Absent on such a node:
+   * it ends by force.
+   */
+  readonly drainMs?: number;
+  /**
    * The kind of interruption, the type of the unhealthy condition, the reason of the drift, or the
    * name of the command that gives up an under-used node.
    */
@@ -57,7 +62,7 @@ const causes: readonly string[] = [
   'unhealthy',
   'underutilized',
 ] satisfies readonly RetirementCause[];
-const numberFields = ['deadlineMs', 'askedMs', 'unplaced', 'answeredMs'] as const;
+const numberFields = ['deadlineMs', 'drainMs', 'askedMs', 'unplaced', 'answeredMs'] as const;
 
 /**
  * Reads the annotation. Undefined when it is absent or malformed: then Dovetail is not retiring the
@@ -92,6 +97,7 @@ export const renderRetirement = ({
   cause,
   atMs,
   deadlineMs,
+  drainMs,
   detail,
   planId,
   disruption,
@@ -103,6 +109,7 @@ export const renderRetirement = ({
     cause,
     atMs,
     deadlineMs,
+    drainMs,
     detail,
     planId,
     disruption,
@@ -131,14 +138,14 @@ const earlier = (a: number | undefined, b: number | undefined): number | undefin
   a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 
 /** Whether the cause may leave a node no time: it takes over from causes that wait. */
-const isUrgent = ({ cause }: Pick<Retirement, 'cause'>): boolean =>
-  cause === 'interrupted' || cause === 'unhealthy';
+const isUrgent = ({ cause, drainMs }: Pick<Retirement, 'cause' | 'drainMs'>): boolean =>
+  cause === 'interrupted' || (cause === 'unhealthy' && drainMs === undefined);
 
 /**
- * Begins a retirement beside one that may be under way. An interruption or a repair takes over from
- * every other cause and keeps what was already planned. That a solver found no place for the pods
- * is forgotten: it may be long ago. Of two of them the earlier deadline counts. Any
- * other cause leaves a running retirement alone.
+ * Begins a retirement beside one that may be under way. An interruption or a repair by force takes
+ * over from every other cause and keeps what was already planned. That a solver found no place for
+ * the pods is forgotten: it may be long ago. Of two of them the earlier deadline counts. Any other
+ * cause leaves a running retirement alone.
  */
 export const beginning =
   (wanted: Retirement): RetirementChange =>

@@ -144,7 +144,7 @@ function isAllThatCanBe({ retirement, view, rooms }: RetirementFacts): boolean {
 
 /**
  * Decides the next step of a retirement. An empty node is looked at again and ends, or is let go.
- * An unhealthy node ends at once. An under-used or drifted one is let go if its pods find no room.
+ * An unhealthy, under-used or drifted one is let go if its pods find no room.
  * Any other node ends once each of its pods that needs another place is promised ready room, by
  * what the launcher wrote on claims and nodes: a plan is not enough, for it may be refused. Pods
  * without room are asked for again. The node also ends when a longer wait would cost its pods their
@@ -153,7 +153,7 @@ function isAllThatCanBe({ retirement, view, rooms }: RetirementFacts): boolean {
 export function retirementStep(facts: RetirementFacts): RetirementStep {
   const { retirement, view, rooms, nowMs } = facts;
   if (retirement.cause === 'empty') return emptyStep(facts);
-  if (retirement.cause === 'unhealthy') return { kind: 'end' };
+  if (retirement.cause === 'unhealthy') return repairStep(facts);
   if (retirement.cause === 'underutilized')
     return voluntaryStep(facts, retirement.atMs + facts.limits.consolidationWaitMs);
   if (retirement.cause === 'drifted') return driftStep(facts);
@@ -182,15 +182,31 @@ function askOrWait(
  * and when no solver has planned its replacement for long.
  */
 function driftStep(facts: RetirementFacts): RetirementStep {
-  const { retirement, view, limits } = facts;
+  const { view } = facts;
   if (replaceableDrift(view) === undefined) {
     const message = `${view.claim.name} is again what its pool and class ask for`;
     return { kind: 'abandon', notes: [note('drift-ended', message, { claim: view.claim.name })] };
   }
   if (isUnanswered(facts)) return { kind: 'abandon', notes: [unanswered(facts)] };
+  return voluntaryStep({ ...facts, isEventual: true }, eventualLimitMs(facts));
+}
+
+/** When the wait of a node that need not go for the place of its pods ends. */
+function eventualLimitMs({ retirement, limits }: RetirementFacts): number {
   const { atMs, answeredMs } = retirement;
   const waitMs = answeredMs === undefined ? limits.unansweredExpiryMs : limits.expiryWaitMs;
-  return voluntaryStep({ ...facts, isEventual: true }, Math.max(atMs, answeredMs ?? atMs) + waitMs);
+  return Math.max(atMs, answeredMs ?? atMs) + waitMs;
+}
+
+/**
+ * Decides the next step for an unhealthy node. It ends once all of its pods have another place.
+ * Blocks of their eviction do not count, because its drain has a limit. Without such a limit it
+ * ends at once, by force.
+ */
+function repairStep(facts: RetirementFacts): RetirementStep {
+  if (facts.retirement.drainMs === undefined) return { kind: 'end' };
+  if (isUnanswered(facts)) return { kind: 'abandon', notes: [unanswered(facts)] };
+  return placeStep(facts, eventualLimitMs(facts));
 }
 
 /**
@@ -199,9 +215,13 @@ function driftStep(facts: RetirementFacts): RetirementStep {
  * solver has no place for a pod, or when the wait gets too long.
  */
 function voluntaryStep(facts: RetirementFacts, limitMs: number): RetirementStep {
+  const blocks = disruptionBlocks(facts.view, { ...facts, retiring: true });
+  return blocks.length > 0 ? { kind: 'abandon', notes: blocks } : placeStep(facts, limitMs);
+}
+
+/** Ends the node once its pods have another place, and keeps it if they find none in time. */
+function placeStep(facts: RetirementFacts, limitMs: number): RetirementStep {
   const { retirement, view, rooms, nowMs } = facts;
-  const blocks = disruptionBlocks(view, { ...facts, retiring: true });
-  if (blocks.length > 0) return { kind: 'abandon', notes: blocks };
   const needy = view.pods.filter(isReschedulable);
   if (needy.every(({ uid }) => rooms.get(uid) === 'ready')) return { kind: 'end' };
   const unplaced = retirement.unplaced ?? 0;
@@ -235,7 +255,7 @@ function replacedStep(
 
 /** Whether no solver has answered for a node without haste, for so long that another may try. */
 const isUnanswered = ({ retirement, rooms, nowMs, limits }: RetirementFacts): boolean =>
-  (retirement.cause === 'expired' || retirement.cause === 'drifted') &&
+  ['expired', 'drifted', 'unhealthy'].includes(retirement.cause) &&
   retirement.answeredMs === undefined &&
   rooms.size === 0 &&
   nowMs >= retirement.atMs + limits.unansweredExpiryMs;

@@ -168,6 +168,8 @@ export type DisruptionCode =
   | 'interruption-notice'
   /** A condition of the node was bad for too long. */
   | 'unhealthy'
+  /** An annotation of the node says that it is not repaired. */
+  | 'repair-vetoed'
   /** Too many nodes of the pool are unhealthy for a repair. */
   | 'repair-blocked'
   /** Too much would be collected in an hour: an operator has to look. */

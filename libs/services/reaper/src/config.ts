@@ -11,6 +11,8 @@ export type ReaperConfig = {
   readonly clusterName: string;
   /** Whether unhealthy nodes are repaired: Karpenter's feature gate NodeRepair. */
   readonly nodeRepair: boolean;
+  /** Whether they end by force, without a replacement first: Karpenter's `--legacy-node-repair`. */
+  readonly legacyNodeRepair: boolean;
   /**
    * `delete`: nodes whose pods all fit on others are given up. `replace`: also nodes for whose pods
    * one cheaper node can be bought. `all`: also several nodes together. `search`: a solver searches
@@ -211,6 +213,7 @@ type CollectionConfig = CollectionLimits &
 /** The defaults: Karpenter's where it has them. Everything else says why where it is declared. */
 export const defaultReaperConfig: Omit<ReaperConfig, 'clusterName'> = {
   nodeRepair: false,
+  legacyNodeRepair: false,
   consolidation: 'none',
   spotToSpot: false,
   disruption: {

@@ -16,7 +16,10 @@ import { watchCluster } from './outside/watches.js';
 import { ReaperEpoch } from './reaper-epoch.js';
 
 function contextOf(deps: ReaperDeps, config: ReaperConfig, decisionsOutbox: Outbox): ReaperContext {
-  const cluster = new ReaperCluster(() => deps.clock.nowMs());
+  const cluster = new ReaperCluster(
+    () => deps.clock.nowMs(),
+    config.legacyNodeRepair ? 'legacy' : 'replace',
+  );
   return {
     deps,
     config,

@@ -15,7 +15,8 @@ import {
 } from './testing/current-cluster.js';
 
 const minuteMs = 60_000;
-const repairing = { config: { nodeRepair: true } };
+const repairing = { config: { nodeRepair: true, legacyNodeRepair: true } };
+const replacing = { config: { nodeRepair: true } };
 
 /** Sets a condition of a node, as the kubelet or a monitoring agent does. */
 const become = (name: string, type: string, status: string): Promise<unknown> =>
@@ -36,12 +37,11 @@ const become = (name: string, type: string, status: string): Promise<unknown> =>
   );
 
 /** Begins a cluster with so many nodes, and three pods on the first of them. */
-async function nodes(count: number): Promise<readonly string[]> {
-  await started({
-    consolidationPolicy: 'WhenEmpty',
-    consolidateAfter: 'Never',
-    budgets: [{ nodes: '0' }],
-  });
+async function nodes(
+  count: number,
+  budgets: readonly object[] = [{ nodes: '0' }],
+): Promise<readonly string[]> {
+  await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never', budgets });
   const { instanceId } = await cluster.node('n1', { nodeAnnotations: {} });
   await cluster.scale('web', 3);
   await cluster.pass(3);
@@ -51,7 +51,7 @@ async function nodes(count: number): Promise<readonly string[]> {
   return ids;
 }
 
-describe('a node that is unhealthy', () => {
+describe('by the old method, a node that is unhealthy', () => {
   test('is ended by force after the tolerated time: no budget of pool or pods holds it', async () => {
     const [id = ''] = await nodes(1);
     await cluster.budget('web', 3);
@@ -128,5 +128,81 @@ describe('a node that is unhealthy', () => {
     await become('n1', 'NetworkingReady', 'False');
     await cluster.advance(30 * minuteMs);
     expect(await cluster.pass(60, gone('claim-n1'))).toBe(true);
+  });
+});
+
+describe('by the method of Karpenter 1.15, a node that is unhealthy', () => {
+  /** A node of which a PodDisruptionBudget lets no pod go, and its instance. */
+  async function guarded(budgets?: readonly object[]): Promise<string> {
+    const [id = ''] = await nodes(1, budgets ?? [{ nodes: '1', reasons: ['Unhealthy'] }]);
+    await cluster.budget('web', 3);
+    return id;
+  }
+
+  test('goes once its replacement is ready, and its drain has ten minutes', async () => {
+    const id = await guarded();
+    const asked = replacements({ afterMs: 5_000 });
+    reap(replacing);
+    await become('n1', 'StorageReady', 'False');
+    await cluster.advance(30 * minuteMs - 5_000);
+    expect(tainted('n1')).toBe(false);
+    await cluster.pass(30, () => isDeleting('claim-n1'));
+    expect([asked.made, isDeleting('claim-n1'), gone('claim-n1')()]).toEqual([
+      ['new-1'],
+      true,
+      false,
+    ]);
+    await cluster.advance(9 * minuteMs);
+    expect([stateOf(id), cluster.workloads.nodesOf('web').includes('n1')]).toEqual([
+      'running',
+      true,
+    ]);
+    await cluster.advance(2 * minuteMs);
+    expect(gone('claim-n1')()).toBe(true);
+  });
+
+  test('stays while nothing replaces it', async () => {
+    await guarded();
+    replacements({ afterMs: 1_000, isPlaceless: () => true, admits: () => [] });
+    reap(replacing);
+    await become('n1', 'KernelReady', 'False');
+    await cluster.advance(45 * minuteMs);
+    expect(isDeleting('claim-n1')).toBe(false);
+  });
+
+  test('stays while the budget of its pool lets no node go, and goes when it does', async () => {
+    await guarded([{ nodes: '0' }]);
+    replacements({ afterMs: 5_000 });
+    reap(replacing);
+    await become('n1', 'KernelReady', 'False');
+    await cluster.advance(45 * minuteMs);
+    expect([tainted('n1'), cluster.events('DisruptionBlocked')]).toEqual([
+      false,
+      expect.arrayContaining([
+        'No allowed disruptions for disruption reason Unhealthy due to blocking budget',
+      ]),
+    ]);
+    const body = { spec: { disruption: { budgets: [{ nodes: '100%' }] } } };
+    const pool = { resource: kubeResources.nodePools, name: 'default' };
+    await cluster.kube.patch(pool, { type: 'merge', body });
+    expect(await cluster.pass(60, () => isDeleting('claim-n1'))).toBe(true);
+  });
+
+  test('stays with the annotation do-not-repair, which an Event says', async () => {
+    await guarded();
+    reap(replacing);
+    const body = { metadata: { annotations: { 'karpenter.sh/do-not-repair': 'true' } } };
+    await cluster.kube.patch(
+      { resource: kubeResources.nodes, name: 'n1' },
+      { type: 'merge', body },
+    );
+    await become('n1', 'KernelReady', 'False');
+    await cluster.advance(45 * minuteMs);
+    expect([tainted('n1'), cluster.events('DisruptionBlocked')]).toEqual([
+      false,
+      expect.arrayContaining([
+        'repair is blocked through the "karpenter.sh/do-not-repair" annotation',
+      ]),
+    ]);
   });
 });

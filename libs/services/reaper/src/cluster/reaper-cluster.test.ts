@@ -10,7 +10,7 @@ test.each([
   ['its spec', { generation: before.generation + 1 }, ['a', 'b']],
   ['its deletion', { deletionMs: 1 }, ['a', 'b']],
 ])('a pool that changes in %s is news to these claims: %j', (_, change, expected) => {
-  const cluster = new ReaperCluster(() => 0);
+  const cluster = new ReaperCluster(() => 0, 'replace');
   cluster.set('pool', before);
   for (const name of ['a', 'b']) cluster.set('claim', claimValue(name));
   const heard: string[] = [];

@@ -12,6 +12,7 @@ import {
   type NodeHealth,
   type NodeView,
   type PodRoom,
+  type RepairMethod,
 } from '@dovetail/core-disruption';
 import {
   isDaemonPod,
@@ -61,11 +62,12 @@ export class ReaperCluster extends Cluster {
   /** When each terminating pod was first seen so, by UID. */
   readonly #endingPods = new Map<string, number>();
   /** The nodes that repair may end. */
-  readonly unhealthy = new UnhealthyNodes();
+  readonly unhealthy: UnhealthyNodes;
   readonly #nowMs: () => number;
 
-  constructor(nowMs: () => number) {
+  constructor(nowMs: () => number, repairMethod: RepairMethod) {
     super(reaperKinds);
+    this.unhealthy = new UnhealthyNodes(repairMethod);
     this.#nowMs = nowMs;
     this.subscribe((change) => {
       this.#noteEnding(change);

@@ -1,9 +1,23 @@
-import type { UnhealthyCondition } from '@dovetail/core-disruption';
+import {
+  type RepairMethod,
+  type UnhealthyCondition,
+  unhealthyConditionOf,
+} from '@dovetail/core-disruption';
 
 /** The nodes that are unhealthy by their conditions, by UID, as the watch of nodes shows them. */
 export class UnhealthyNodes {
   readonly #conditions = new Map<string, UnhealthyCondition>();
   readonly #listeners = new Set<() => void>();
+  readonly #method: RepairMethod;
+
+  constructor(method: RepairMethod) {
+    this.#method = method;
+  }
+
+  /** The unhealthy condition of a Node as the API has it. Undefined: it is healthy. */
+  read(rawNode: unknown): UnhealthyCondition | undefined {
+    return unhealthyConditionOf(rawNode, this.#method);
+  }
 
   /** The unhealthy condition of a node. Undefined: it is healthy, or gone. */
   of(uid: string): UnhealthyCondition | undefined {

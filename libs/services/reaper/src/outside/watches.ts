@@ -1,10 +1,6 @@
 import { nodePoolOf, provisionerOf } from '@dovetail/core-api';
 import type { ClusterValue } from '@dovetail/core-cluster';
-import {
-  endingClaimOf,
-  type UnhealthyCondition,
-  unhealthyConditionOf,
-} from '@dovetail/core-disruption';
+import { endingClaimOf, type UnhealthyCondition } from '@dovetail/core-disruption';
 import {
   EqualParts,
   isBound,
@@ -63,7 +59,7 @@ export async function watchCluster(
   const watch = <K extends ReaperKind>(from: Source<K>, synced: () => void): Promise<void> => {
     const project = (object: KubeObject): Seen<K> => {
       const seen = { metadata: object.metadata, parsed: from.read(object) };
-      const condition = from.kind === 'node' ? unhealthyConditionOf(object) : undefined;
+      const condition = from.kind === 'node' ? cluster.unhealthy.read(object) : undefined;
       return condition === undefined ? seen : { ...seen, condition };
     };
     return watchServed(

@@ -1,7 +1,7 @@
 import {
   decideRepairs,
+  decideReplacements,
   type RepairDecision,
-  unhealthyConditionOf,
   type UnhealthyNode,
 } from '@dovetail/core-disruption';
 import { kubeResources, messageOf, type StopSignal } from '@dovetail/core-ports';
@@ -9,6 +9,7 @@ import { aboutClaim, aboutNode, aboutPool, inParallel, Wake } from '@dovetail/se
 
 import type { ReaperContext } from '../context.js';
 import { kubeBy } from '../deps.js';
+import { tellBlocked, tellExhausted } from '../outside/disruption-events.js';
 import type { Retirer } from '../retire/retirer.js';
 
 type Repair = RepairDecision['repair'][number];
@@ -24,7 +25,10 @@ const repairsMax = 10;
 /** A turn that lasts longer is hung: far over the minutes that all retries of its calls take. */
 const turnMsMax = 300_000;
 
-/** Node repair: ends nodes that are unhealthy for longer than is tolerated (Karpenter's). */
+/**
+ * Node repair: replaces nodes that are unhealthy for longer than is tolerated, or ends them by
+ * force (`legacyNodeRepair`).
+ */
 export class Repairs {
   readonly #context: ReaperContext;
   readonly #retirer: Retirer;
@@ -73,44 +77,71 @@ export class Repairs {
   }
 
   async #look(stop: StopSignal): Promise<number> {
-    const { deps, cluster } = this.#context;
-    const decision = decideRepairs(cluster.health(), deps.clock.nowMs());
+    const { deps, config } = this.#context;
+    const decision = this.#decide();
     this.#last = decision;
     for (const blocked of decision.blocked) this.#recordBlocked(blocked);
     await inParallel(decision.repair, repairsMax, async (repair) => {
       if (!stop.aborted && (await this.#isDueLive(repair))) await this.#begin(repair);
     });
     const dueMs = (decision.nextDueMs ?? Infinity) - deps.clock.nowMs();
-    return Math.max(0, Math.min(lookMsMax, dueMs));
+    // Budgets, promises and pauses end without a change of any node's health.
+    const againMs = config.legacyNodeRepair ? lookMsMax : config.disruption.passIntervalMs;
+    return Math.max(0, Math.min(decision.isHeld ? againMs : lookMsMax, dueMs));
+  }
+
+  /** The nodes to repair now; `isHeld`: nodes that are due have to wait. */
+  #decide(): RepairDecision & { readonly isHeld: boolean } {
+    const { deps, config, cluster, events } = this.#context;
+    const nowMs = deps.clock.nowMs();
+    if (config.legacyNodeRepair) {
+      const decision = decideRepairs(cluster.health(), nowMs);
+      return { ...decision, isHeld: decision.blocked.length > 0 };
+    }
+    const decision = decideReplacements(cluster.health(), {
+      views: this.#retirer.beginnings.views(),
+      podOf: (uid) => cluster.pods.get(uid),
+      nowMs,
+      pauses: (claim) => this.#retirer.pauses(claim),
+    });
+    for (const { pool, note } of decision.exhausted) tellExhausted(events, pool, note);
+    for (const [pool, count] of decision.allowed)
+      deps.metrics.set('karpenter_nodepools_allowed_disruptions', count, {
+        nodepool: pool.slice(pool.indexOf('/') + 1),
+        reason: 'Unhealthy',
+      });
+    return { ...decision, isHeld: decision.waiting > 0 };
   }
 
   /** Whether the API server, too, says that the node is unhealthy: a watch may be behind. */
   async #isDueLive({ node }: UnhealthyNode): Promise<boolean> {
-    const { deps } = this.#context;
+    const { deps, cluster } = this.#context;
     const nowMs = deps.clock.nowMs();
     const kube = kubeBy(deps, nowMs);
     const live = await kube.get({ resource: kubeResources.nodes, name: node.name });
     if (live?.metadata.uid !== node.uid) return false;
-    const condition = unhealthyConditionOf(live);
+    const condition = cluster.unhealthy.read(live);
     return condition !== undefined && condition.dueMs <= nowMs;
   }
 
-  /** The deadline is now, so nothing is waited for. */
+  /** By force the deadline is now, so nothing is waited for. Else the replacement comes first. */
   async #begin({ claim, condition, note }: Repair): Promise<void> {
     const { deps, cluster } = this.#context;
     const atMs = deps.clock.nowMs();
-    const retirement = {
-      cause: 'unhealthy',
-      atMs,
-      deadlineMs: atMs,
-      detail: condition.type,
-    } as const;
+    const { type: detail, drainMs } = condition;
+    const limit = drainMs === undefined ? { deadlineMs: atMs } : { drainMs };
+    const retirement = { cause: 'unhealthy', atMs, detail, ...limit } as const;
     await this.#retirer.begin(cluster.viewOf(claim), retirement, note);
   }
 
   #recordBlocked({ node, claim, note }: Blocked): void {
     const { events, cluster, deps } = this.#context;
-    const { pool } = cluster.viewOf(claim);
+    const view = cluster.viewOf(claim);
+    if (note.code !== 'repair-blocked') {
+      tellBlocked(events, view, note);
+      return;
+    }
+    const { pool } = view;
     const abouts = [aboutNode(node), aboutClaim(claim), ...(pool ? [aboutPool(pool)] : [])];
     for (const about of abouts)
       events.record({ about, type: 'Warning', reason: 'NodeRepairBlocked', message: note.message });

@@ -66,7 +66,8 @@ function countDisrupted(
       ...held,
       image_id: claim.imageId ?? '',
     });
-  if (cause === 'interrupted' || cause === 'unhealthy') return;
+  const isForced = cause === 'unhealthy' && retirement.drainMs === undefined;
+  if (cause === 'interrupted' || isForced) return;
   const decision = newNodes === 0 ? 'delete' : 'replace';
   metrics.count('karpenter_voluntary_disruption_decisions_total', { reason: cause, decision });
 }

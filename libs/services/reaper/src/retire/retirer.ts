@@ -42,8 +42,22 @@ type Seen = {
 };
 
 /** Whether a node without a replacement may give its turn to others. */
-const hasTime = ({ cause }: Retirement): boolean =>
-  cause === 'expired' || cause === 'underutilized' || cause === 'drifted';
+const hasTime = ({ cause, deadlineMs }: Retirement): boolean =>
+  ['expired', 'underutilized', 'drifted'].includes(cause) ||
+  (cause === 'unhealthy' && deadlineMs === undefined);
+
+/**
+ * By when the node must be gone, once its end has begun. A repair ends its drain by the claim's own
+ * limit at the latest.
+ */
+function endDeadlineMs(
+  { terminationGracePeriodMs = Infinity }: NodeClaim,
+  { deadlineMs, drainMs }: Retirement,
+  nowMs: number,
+): number | undefined {
+  if (deadlineMs !== undefined || drainMs === undefined) return deadlineMs;
+  return nowMs + Math.min(drainMs, terminationGracePeriodMs);
+}
 
 /** How long a watch may be behind the API server, usually. */
 const behindMs = 1_000;
@@ -317,8 +331,8 @@ export class Retirer {
     const { deps, events } = this.#context;
     const { claim, node } = view;
     const kube = kubeBy(deps, retirement.deadlineMs);
-    if (retirement.deadlineMs !== undefined)
-      await writeDeadline(kube, claim, retirement.deadlineMs);
+    const deadlineMs = endDeadlineMs(claim, retirement, deps.clock.nowMs());
+    if (deadlineMs !== undefined) await writeDeadline(kube, claim, deadlineMs);
     await deleteClaim(kube, claim);
     tellDisrupted(this.#context, view, retirement, why);
     const cause = titled(retirement.cause);
