@@ -51,6 +51,24 @@ describe('an instance that EC2 reports', () => {
     },
   );
 
+  test('to fail with more than a fifth of its pool stays until others recover, which is told', async () => {
+    const id = await node();
+    const { instanceId: other } = await cluster.node('n2');
+    await cluster.node('n3');
+    replacements({ afterMs: 5_000 });
+    reap();
+    await cluster.pass(2);
+    for (const one of [id, other]) cluster.twin.setHealth(one, { system: 'impaired' });
+    await cluster.pass(300);
+    expect([isDeleting('claim-n1'), isDeleting('claim-n2')]).toEqual([false, false]);
+    expect([...new Set(cluster.events('NodeRepairBlocked'))]).toEqual([
+      'more than 20% of nodes in NodePool/default are unhealthy',
+    ]);
+    cluster.twin.setHealth(other, { system: 'ok' });
+    expect(await cluster.pass(120, () => isDeleting('claim-n1'))).toBe(true);
+    expect(isDeleting('claim-n2')).toBe(false);
+  });
+
   test('to fail for a moment stays', async () => {
     const id = await node();
     reap();

@@ -1,7 +1,15 @@
-import { impairmentsOf } from '@dovetail/core-disruption';
+import type { NodeClaim } from '@dovetail/core-api';
+import {
+  brakeOf,
+  type HealthCensus,
+  healthCensus,
+  type Impairment,
+  impairmentsOf,
+  unhealthySharePercent,
+} from '@dovetail/core-disruption';
 import type { ImpairedInstance } from '@dovetail/core-ec2-model';
 import { CloudError, messageOf, type StopSignal } from '@dovetail/core-ports';
-import { inParallel } from '@dovetail/service-kit';
+import { aboutClaim, inParallel } from '@dovetail/service-kit';
 
 import type { ReaperContext } from '../context.js';
 import type { Retirer } from '../retire/retirer.js';
@@ -16,7 +24,8 @@ const deniedPauseMs = 600_000;
 
 /**
  * Reads EC2's status checks and scheduled events once a minute, and retires the nodes that they are
- * about. It needs no queue.
+ * about. It needs no queue. Checks that fail on more than a fifth of a pool end none of its nodes:
+ * the brake of node repair, which counts both.
  */
 export class ImpairedInstances {
   readonly #context: ReaperContext;
@@ -56,12 +65,13 @@ export class ImpairedInstances {
   async #look(stop: StopSignal): Promise<void> {
     const { cloud } = this.#context.deps;
     const impaired = await cloud.impairedInstances();
+    const census = this.#census(impaired);
     const seen = new Set<string>();
     const failures: unknown[] = [];
     await inParallel(impaired, instancesMax, async (instance) => {
       if (stop.aborted) return;
       try {
-        await this.#act(instance, seen);
+        await this.#act(instance, census, seen);
       } catch (error) {
         failures.push(error);
       }
@@ -71,15 +81,59 @@ export class ImpairedInstances {
     if (failures.length > 0) throw failures[0];
   }
 
-  /** Acts on what is new about an instance of a claim; adds to `seen` what stands. */
-  async #act(instance: ImpairedInstance, seen: Set<string>): Promise<void> {
+  #claimOf({ id }: ImpairedInstance): NodeClaim | undefined {
+    const { cluster } = this.#context;
+    const claims = cluster.claims.by('instance', id);
+    return claims.find((one) => cluster.nodeOfClaim(one) !== undefined) ?? claims[0];
+  }
+
+  /** Counts the nodes that are unhealthy by their conditions, or by a check that would end them. */
+  #census(impaired: readonly ImpairedInstance[]): HealthCensus {
     const { deps, cluster } = this.#context;
-    const claims = cluster.claims.by('instance', instance.id);
-    const claim = claims.find((one) => cluster.nodeOfClaim(one) !== undefined) ?? claims[0];
+    const nowMs = deps.clock.nowMs();
+    const forced = new Set(
+      impaired
+        .filter((instance) => impairmentsOf(instance, nowMs).some(isForced))
+        .map((instance) => this.#claimOf(instance)?.uid),
+    );
+    return healthCensus(
+      cluster.health(),
+      ({ claim }) => claim !== undefined && forced.has(claim.uid),
+    );
+  }
+
+  /** Whether too much of the claim's pool fails for its node to end; then it is told. */
+  #isHeld(claim: NodeClaim, census: HealthCensus): boolean {
+    const braked = brakeOf(claim, census);
+    if (braked === undefined) return false;
+    const { deps, events } = this.#context;
+    const where = braked.pool ?? 'the cluster';
+    const message = `more than ${String(unhealthySharePercent)}% of nodes in ${where} are unhealthy`;
+    events.record({
+      about: aboutClaim(claim),
+      type: 'Warning',
+      reason: 'NodeRepairBlocked',
+      message,
+    });
+    deps.log.warn('impaired-instance-held', `${claim.name} is not ended: ${message}`, {
+      claim: claim.name,
+      nodes: braked.nodes,
+      unhealthy: braked.unhealthy,
+      allowed: braked.allowed,
+    });
+    return true;
+  }
+
+  /** Acts on what is new about an instance of a claim; adds to `seen` what stands. */
+  async #act(instance: ImpairedInstance, census: HealthCensus, seen: Set<string>): Promise<void> {
+    const { deps } = this.#context;
+    const claim = this.#claimOf(instance);
     if (claim === undefined) return;
-    for (const { category, policy, notice } of impairmentsOf(instance, deps.clock.nowMs())) {
+    for (const impairment of impairmentsOf(instance, deps.clock.nowMs())) {
+      const { category, policy, notice } = impairment;
       const key = `${instance.id}/${category}`;
       if (!this.#seen.has(key)) {
+        if (isForced(impairment) && this.#isHeld(claim, census)) continue;
         deps.metrics.count('karpenter_interruption_instance_status_unhealthy_total', { category });
         deps.log.warn('instance-impaired', `EC2 reports ${notice.kind} of ${instance.id}`, {
           instance: instance.id,
@@ -92,3 +146,6 @@ export class ImpairedInstances {
     }
   }
 }
+
+/** Whether the node would end by force: a check fails, and not only an event is scheduled. */
+const isForced = ({ policy }: Impairment): boolean => policy.retire?.deadlineMs !== undefined;
