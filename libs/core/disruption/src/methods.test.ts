@@ -73,6 +73,36 @@ describe('a pass', () => {
     expect(pass.exhausted).toEqual([]);
   });
 
+  test.each([
+    ['no longer counts once its instance ends', ['karpenter.sh/termination'], ['a', 'b']],
+    ['counts while finalizers of others keep its Node', ['example.com/keeper'], ['a']],
+  ])('a node that has gone %s', (_what, finalizers, retired) => {
+    const half = pool({
+      disruption: {
+        policy: 'WhenEmpty',
+        consolidateAfterMs: 30_000,
+        budgets: [{ nodes: { count: 2 } }],
+      },
+    });
+    const ending = claim('gone', { deletionMs: options.nowMs });
+    const told = { type: 'InstanceTerminating', status: 'True' } as const;
+    const over = view({
+      claim: {
+        ...ending,
+        conditions: [
+          ...ending.conditions,
+          { ...told, reason: '', message: '', lastTransitionMs: 0 },
+        ],
+      },
+      node: node('gone', { finalizers, deletionMs: options.nowMs }),
+      pool: half,
+    });
+    const views = [over, due('a', { pool: half }), due('b', { pool: half })];
+    expect(decidePass(views, options).retire.map((start) => start.view.claim.name)).toEqual(
+      retired,
+    );
+  });
+
   test('expired nodes come first, ask no budget, and use it up for the others', () => {
     const limited = pool({
       disruption: {

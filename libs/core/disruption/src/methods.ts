@@ -1,6 +1,12 @@
-import { type DisruptionReason, type NodeClaim, type Pool, poolKey } from '@dovetail/core-api';
+import {
+  type DisruptionReason,
+  type NodeClaim,
+  type Pool,
+  poolKey,
+  terminationFinalizer,
+} from '@dovetail/core-api';
 import { present } from '@dovetail/core-invariant';
-import { compareText, isReschedulable } from '@dovetail/core-kube-model';
+import { compareText, isReschedulable, type Node } from '@dovetail/core-kube-model';
 
 import { allowedDisruptions, type BudgetAnswer, type PoolCensus } from './budgets.js';
 import { replaceableDrift } from './drift.js';
@@ -9,6 +15,7 @@ import { emptinessOf } from './emptiness.js';
 import { allowedExpiries, defaultExpiryLimits, type ExpiryLimits, expiryOf } from './expiry.js';
 import { type DisruptionNote } from './refusal.js';
 import type { RetirementCause } from './retirement-record.js';
+import { isToldToEnd } from './termination.js';
 import { isEnding, isInitialized, type NodeView } from './view.js';
 
 /**
@@ -65,7 +72,8 @@ export type PassDecision = {
 };
 
 /**
- * Counts each pool's nodes as budgets do: initialised ones whose instance is not ending yet. Nodes
+ * Counts each pool's nodes as budgets do: initialised ones whose instance is not ending yet, or
+ * whose Node is kept by finalizers of others. Nodes
  * that are NotReady or retiring use up the budget (Karpenter's BuildDisruptionBudgetMapping). For
  * the reason Unhealthy those that are NotReady do not: they are the ones to be repaired.
  */
@@ -76,12 +84,7 @@ export function censusOf(
   const census = new Map<string, PoolCensus>();
   for (const view of views) {
     if (view.pool === undefined || view.node === undefined || !isInitialized(view)) continue;
-    if (
-      view.claim.conditions.some(
-        ({ type, status }) => type === 'InstanceTerminating' && status === 'True',
-      )
-    )
-      continue;
+    if (isToldToEnd(view.claim) && !isKeptByOthers(view.node)) continue;
     const key = poolKey(view.pool.identity);
     const counted = census.get(key) ?? { nodes: 0, disrupted: 0 };
     const disrupted = isEnding(view) || (!view.node.ready && reason !== 'Unhealthy');
@@ -92,6 +95,10 @@ export function censusOf(
   }
   return census;
 }
+
+/** Whether the Node object stays after its instance and our finalizer are gone. */
+const isKeptByOthers = ({ finalizers }: Node): boolean =>
+  finalizers.some((name) => name !== terminationFinalizer);
 
 const budgetOf = (
   pool: Pool,

@@ -8,7 +8,7 @@ import {
   type TerminationStep,
   terminationStep,
 } from '@dovetail/core-disruption';
-import { formatDuration, type Node } from '@dovetail/core-kube-model';
+import { formatDuration, isoSeconds, type Node } from '@dovetail/core-kube-model';
 import { kubeResources, type StopSignal } from '@dovetail/core-ports';
 import {
   aboutClaim,
@@ -28,17 +28,17 @@ import { isMarkedTerminating, markTerminating, releaseNode } from '../outside/no
 import { causeOf, reasonOf } from './causes.js';
 import { Drainer } from './drainer.js';
 import { type Ending, liveFacts, watchedFacts } from './facts.js';
+import { isOfNoInstance, tellOfNoInstance } from './no-instance.js';
 import { Owners } from './owners.js';
 import { Successors } from './successors.js';
 import { TerminationTimes } from './termination-times.js';
 
 const drained: NewCondition = { type: 'Drained', status: 'True', reason: 'Drained' };
 const draining: NewCondition = { type: 'Drained', status: 'Unknown', reason: 'Draining' };
-const terminating = (reason: 'InstanceTerminating' | 'InstanceTerminated'): NewCondition => ({
-  type: 'InstanceTerminating',
-  status: 'True',
-  reason,
-});
+const terminating = (
+  reason: 'InstanceTerminating' | 'InstanceTerminated',
+  message = '',
+): NewCondition => ({ type: 'InstanceTerminating', status: 'True', reason, message });
 
 /** Volumes that Events and conditions name; more would only make them longer. */
 const namesMax = 5;
@@ -56,8 +56,17 @@ const isToEnd = (claim: NodeClaim): boolean =>
   instanceIdOf(claim) !== undefined &&
   claim.finalizers.includes(terminationFinalizer);
 
+/**
+ * How often a Node that others keep is looked at. The watch shows earlier that it is gone; each
+ * look costs a few reads.
+ */
+const keptPauseMs = 10_000;
+
 /** The time until a contested instance is looked at again. An operator has to act on it first. */
 const contestedPauseMs = 60_000;
+
+const isTerminated = ({ conditions }: NodeClaim): boolean =>
+  conditions.some(({ reason }) => reason === 'InstanceTerminated');
 
 const isDrained = ({ conditions }: NodeClaim): boolean =>
   conditions.some(({ type, status }) => type === 'Drained' && status === 'True');
@@ -97,7 +106,9 @@ export class Terminator {
   async look(name: string, stop: StopSignal): Promise<Again> {
     const { cluster } = this.#context;
     const watched = cluster.claims.one('name', name);
-    if (watched === undefined || !isToEnd(watched)) return undefined;
+    if (watched === undefined) return undefined;
+    if (isOfNoInstance(watched)) return tellOfNoInstance(this.#context, watched);
+    if (!isToEnd(watched)) return undefined;
     if (!(await this.#isOwner(watched, stop))) return { afterMs: contestedPauseMs };
     const seen = await this.#ending(watched, cluster.nodeOfClaim(watched));
     const waiting = await watchedFacts(this.#context, seen, stop);
@@ -147,7 +158,7 @@ export class Terminator {
     const deadlineMs = deadlineToWrite(claim, { askedMs: retirement?.deadlineMs, seenMs });
     if (deadlineMs === undefined) return claim;
     await writeDeadline(kubeBy(this.#context.deps, deadlineMs), claim, deadlineMs);
-    const written = { [annotations.terminationTimestamp]: new Date(deadlineMs).toISOString() };
+    const written = { [annotations.terminationTimestamp]: isoSeconds(deadlineMs) };
     return { ...claim, annotations: { ...claim.annotations, ...written } };
   }
 
@@ -181,8 +192,7 @@ export class Terminator {
         await this.#setConditions(facts, terminating('InstanceTerminating'));
         return { afterMs: instancePauseMs };
       case 'release':
-        await this.#release(facts);
-        return undefined;
+        return this.#release(facts);
     }
   }
 
@@ -208,7 +218,7 @@ export class Terminator {
         about,
         type: 'Warning',
         reason: 'TerminationGracePeriodExpiring',
-        message: `All pods will be deleted by ${new Date(deadlineMs).toISOString()}`,
+        message: `All pods will be deleted by ${isoSeconds(deadlineMs)}`,
       });
   }
 
@@ -273,13 +283,31 @@ export class Terminator {
     });
   }
 
-  /** Publishes first and drops the finalizers last: a successor finds this work by the claim. */
-  async #release(facts: TerminationFacts): Promise<void> {
+  /**
+   * Publishes first and drops the finalizers last: a successor finds this work by the claim. The
+   * claim stays as long as its Node does (Karpenter's rule), so that budgets go on counting it.
+   */
+  async #release(facts: TerminationFacts): Promise<Again> {
     const { claim, node } = facts;
-    const { deps, decisions } = this.#context;
-    await this.#setConditions(facts, terminating('InstanceTerminated'));
+    const { deps } = this.#context;
+    if (!isTerminated(claim)) {
+      await this.#setConditions(facts, terminating('InstanceTerminated'));
+      this.#tellTerminated(facts);
+    }
+    const kept = node === undefined ? [] : await releaseNode(deps.kube, node);
+    if (node !== undefined && kept.length > 0) {
+      const message = `waiting for Node ${node.name}, which is kept by ${kept.join(', ')}`;
+      await this.#setConditions(facts, terminating('InstanceTerminated', message));
+      return { afterMs: keptPauseMs };
+    }
+    const released = await releaseClaim(deps.kube, claim);
+    if (released !== undefined) this.#times.ended(facts);
+    return undefined;
+  }
+
+  #tellTerminated({ claim, node }: TerminationFacts): void {
     const cause = causeOf(node);
-    decisions.tell({
+    this.#context.decisions.tell({
       ...claimFacts(claim),
       id: `terminate/${claim.uid}`,
       kind: 'terminate',
@@ -287,9 +315,6 @@ export class Terminator {
       facts: { cause, ...(node === undefined ? {} : { node: node.name }) },
       summary: `ended ${claim.name} and its instance ${instanceIdOf(claim) ?? '(none)'} (${cause})`,
     });
-    if (node !== undefined) await releaseNode(deps.kube, node);
-    const released = await releaseClaim(deps.kube, claim);
-    if (released !== undefined) this.#times.ended(facts);
   }
 
   async #setConditions(

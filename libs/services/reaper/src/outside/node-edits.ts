@@ -127,10 +127,17 @@ export const markTerminating = (
     return { ...taintAdded(object), ...(isLabelled ? {} : label) };
   });
 
-/** Deletes the object and takes our finalizer off: the last step of a node's end. */
-export async function releaseNode(kube: KubeChanges & KubeDeletes, node: NodeRef): Promise<void> {
+/**
+ * Deletes the object and takes our finalizer off: the last step of a node's end. Answers the
+ * finalizers of others that keep the object. Empty: it is gone.
+ */
+export async function releaseNode(
+  kube: KubeChanges & KubeDeletes,
+  node: NodeRef,
+): Promise<readonly string[]> {
   await kube.delete({ resource: kubeResources.nodes, name: node.name }, { uid: node.uid });
-  await changeLive(kube, place(node), ({ metadata }) =>
+  const left = await changeLive(kube, place(node), ({ metadata }) =>
     withoutFinalizer(metadata, terminationFinalizer),
   );
+  return (left?.metadata.finalizers ?? []).filter((name) => name !== terminationFinalizer);
 }
