@@ -208,6 +208,11 @@ export class Cluster {
     return this.#synced.has(kind);
   }
 
+  /** Whether the first list of each of these kinds is complete. */
+  areSynced(...kinds: readonly ClusterKind[]): boolean {
+    return kinds.every((kind) => this.#synced.has(kind));
+  }
+
   /** Whether every awaited kind has been listed once. */
   synced(): boolean {
     return this.unsynced().length === 0;

@@ -127,6 +127,11 @@ export type PassOptions = EligibilityOptions & {
    * Undefined: it is not known. Absent: of no node.
    */
   readonly canMove?: (claim: NodeClaim) => boolean | undefined;
+  /**
+   * False while the PodDisruptionBudgets are not known: then only expired nodes go, whose end does
+   * not ask them. Absent: they are known.
+   */
+  readonly areBudgetsKnown?: boolean;
 };
 
 type Due = { readonly start: RetirementStart; readonly sinceMs: number };
@@ -165,6 +170,7 @@ class Pass {
       return;
     }
     if (expiry.kind === 'later') this.nextDueMs = Math.min(this.nextDueMs, expiry.dueMs);
+    if (this.#options.areBudgetsKnown === false) return;
     if (view.node === undefined || !isInitialized(view)) this.#blocksOf(view);
     else if (!this.#addEmptiness(view)) this.#addDrift(view);
   }

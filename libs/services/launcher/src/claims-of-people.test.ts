@@ -1,4 +1,4 @@
-import { kubeResources } from '@dovetail/core-ports';
+import { type KubeApi, kubeResources } from '@dovetail/core-ports';
 import { conditionsIn, isTrue } from '@dovetail/service-kit';
 import { afterEach, describe, expect, test } from 'vitest';
 
@@ -133,4 +133,29 @@ describe('a copy of a claim, as `kubectl get` and `apply` make it', () => {
     const copy = await self.kube.get({ resource: nodeClaims, name: 'a-copy' });
     expect(copy !== undefined && conditionsIn(copy)).toEqual([]);
   });
+});
+
+test('a claim becomes a node although the watch of a kind that only planning reads never ends its first list', async () => {
+  self = await launcherStage();
+  await self.readyPool();
+  const ports = self.ports();
+  async function* never(): AsyncIterable<never> {
+    await self.clock.sleep(1e9, self.stop.signal);
+    yield* [];
+  }
+  const kube = Object.assign(Object.create(ports.kube) as KubeApi, {
+    watch: ((options, stop) =>
+      options.resource === kubeResources.csiNodes
+        ? never()
+        : ports.kube.watch(options, stop)) satisfies KubeApi['watch'],
+  });
+  self.launcher('one', { ports: { ...ports, kube } });
+  await applied('mine');
+  await self.until('an initialised claim', async () => {
+    const found = await self.kube.get({ resource: nodeClaims, name: 'mine' });
+    return found !== undefined && isTrue(conditionsIn(found), 'Ready');
+  });
+  expect(self.log.lines.filter((line) => line.includes('waiting-for-watches')).at(-1)).toMatch(
+    /admission waits for the first lists of csinode /,
+  );
 });

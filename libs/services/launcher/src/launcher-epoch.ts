@@ -1,3 +1,4 @@
+import type { ClusterKind } from '@dovetail/core-cluster';
 import { kubeResources, messageOf, Stopper, type StopSignal } from '@dovetail/core-ports';
 
 import { admitPlans } from './admission/admit-plans.js';
@@ -14,6 +15,18 @@ import { livePromises } from './tell/live-promises.js';
  * by.
  */
 const syncMs = 250;
+/**
+ * The kinds that launching, registering and binding read. Admission proves its bins on every kind,
+ * so it alone waits for the others.
+ */
+const neededKinds: readonly ClusterKind[] = [
+  'claim',
+  'node',
+  'pod',
+  'pool',
+  'nodeclass',
+  'daemonset',
+];
 /** Pause after a list of the claims that failed. */
 const listAgainMs = 500;
 
@@ -47,7 +60,7 @@ export class LauncherEpoch {
    */
   async run(): Promise<void> {
     const { stop: epochStop } = this.#deps.epoch;
-    await this.#untilSynced(epochStop);
+    await this.#untilSynced('leading', neededKinds, epochStop);
     if (epochStop.aborted) return;
     const inherited = await this.#inheritedClaims(epochStop);
     const parts = epochParts(this.#deps, this.#config, inherited);
@@ -88,19 +101,27 @@ export class LauncherEpoch {
    */
   async #admit(parts: EpochParts, stop: StopSignal): Promise<void> {
     const { plansPerRoundMax } = this.#config.admission;
+    await this.#untilSynced('admission', this.#deps.cluster.unsynced(), stop);
     await parts.feed.publishHead(parts.rounds.head, stop);
     await admitPlans({ ...parts, reader: parts.channel, plansPerRoundMax }, stop);
   }
 
-  async #untilSynced(stop: StopSignal): Promise<void> {
+  /** Waits for the first lists of these kinds. */
+  async #untilSynced(
+    waiter: 'leading' | 'admission',
+    kinds: readonly ClusterKind[],
+    stop: StopSignal,
+  ): Promise<void> {
     const { clock, cluster, log } = this.#deps;
-    while (!stop.aborted && !cluster.synced()) {
-      const unsynced = cluster.unsynced();
-      log.info(
-        'waiting-for-watches',
-        `leading waits for the first lists of ${unsynced.join(', ')}`,
-        { unsynced },
-      );
+    let told = '';
+    while (!stop.aborted && !cluster.areSynced(...kinds)) {
+      const unsynced = cluster.unsynced().filter((kind) => kinds.includes(kind));
+      const text = unsynced.join(', ');
+      if (text !== told)
+        log.info('waiting-for-watches', `${waiter} waits for the first lists of ${text}`, {
+          unsynced,
+        });
+      told = text;
       await clock.sleep(syncMs, stop);
     }
   }

@@ -22,6 +22,7 @@ import { Repairs } from './repair/repairs.js';
 import { LeftoverTaints } from './retire/leftover-taints.js';
 import { Passes } from './retire/passes.js';
 import { Retirer } from './retire/retirer.js';
+import { isVoluntary } from './retire/steps.js';
 import { endIfInVain } from './retire/unused-replacements.js';
 
 /** Delay after a look that failed; short, since most failures are a conflict or a brief outage. */
@@ -117,19 +118,19 @@ export class ReaperEpoch {
     await new Interruptions(this.#context, this.#retirer, this.#identity).run(queue, stop);
   }
 
-  /** Looks at every claim now, at each one that changes, and at all when the mirror is complete. */
+  /** Looks at every claim now, at each one that changes, and at all when a list is complete. */
   #followWorld(): () => void {
     const { cluster } = this.#context;
     const addAll = (): void => {
       for (const claim of cluster.claims.values()) this.#queue.add(claim.name);
     };
-    let isComplete = cluster.synced();
+    let unsynced = cluster.unsynced().length;
     addAll();
     return cluster.subscribeClaims((claimNames) => {
       for (const name of claimNames) this.#queue.add(name);
-      // A look that could not decide before every list was complete can decide now.
-      if (!isComplete && cluster.synced()) addAll();
-      isComplete = cluster.synced();
+      // A look that could not decide before a list was complete can decide now.
+      if (cluster.unsynced().length < unsynced) addAll();
+      unsynced = cluster.unsynced().length;
       this.#passes.wake();
     });
   }
@@ -146,13 +147,17 @@ export class ReaperEpoch {
       return undefined;
     }
     if (await followPoolDeletion(this.#context, claim)) return undefined;
-    if (!cluster.synced()) return undefined;
+    if (!cluster.areSynced('claim', 'node', 'pod', 'pool')) return undefined;
     const again = await endIfInVain(this.#context, claim);
     if (node === undefined) return again;
     const text = node.annotations[annotations.retirement];
     if (text === undefined) return (await this.#leftovers.look(claim, node)) ?? again;
     // Nodes that go together are looked at together.
-    if (commandOfRetirement(parseRetirement(text)) !== undefined) return undefined;
+    const retirement = parseRetirement(text);
+    if (commandOfRetirement(retirement) !== undefined) return undefined;
+    // A node that may stay is judged by the budgets of its pods: it waits until these are known.
+    if (retirement !== undefined && isVoluntary(retirement) && !cluster.isSynced('pdb'))
+      return undefined;
     return this.#retirer.look(name, (isUrgent) =>
       (isUrgent ? this.#urgentAsks : this.#asks).add(name),
     );

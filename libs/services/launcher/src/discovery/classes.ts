@@ -281,8 +281,8 @@ export class Classes {
   async #dropParts(uid: string): Promise<void> {
     const { cluster, channel, generation } = this.#deps;
     const parts = [...this.stored.of(uid)];
-    // Before the first list of classes none would seem to exist.
-    if (parts.length === 0 || !cluster.synced()) return;
+    // Before the first lists of classes, and of Provisioners with theirs, none would seem to exist.
+    if (parts.length === 0 || !cluster.areSynced('nodeclass', 'pool')) return;
     await dropCatalogParts(channel, uid, parts, { generation: generation() });
   }
 

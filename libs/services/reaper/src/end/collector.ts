@@ -67,7 +67,7 @@ export class Collector {
     let passes = 0;
     while (!stop.aborted) {
       await deps.clock.sleep(passes < firstPasses ? firstIntervalMs : intervalMs, stop);
-      if (stop.aborted || !cluster.synced() || !clockCheck.isRight()) continue;
+      if (stop.aborted || !cluster.areSynced('claim', 'node') || !clockCheck.isRight()) continue;
       try {
         await deps.vitals.turn('collection', passMsMax, () => this.#pass(stop));
         passes += 1;

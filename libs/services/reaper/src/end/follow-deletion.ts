@@ -29,7 +29,7 @@ export async function followPoolDeletion(
   claim: NodeClaim,
 ): Promise<boolean> {
   const { deps, cluster } = context;
-  if (!cluster.synced() || isWithoutPool(claim)) return false;
+  if (!cluster.isSynced('pool') || isWithoutPool(claim)) return false;
   const key = poolKey(claim.pool);
   const pool = cluster.pools.one('key', key);
   if (pool !== undefined && pool.deletionMs === undefined) return false;

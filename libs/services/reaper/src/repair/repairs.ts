@@ -65,7 +65,8 @@ export class Repairs {
   /** One look; answers how long the next may wait, in milliseconds. */
   async #turn(stop: StopSignal): Promise<number> {
     const { deps, config, cluster, clockCheck } = this.#context;
-    if (!cluster.synced() || !clockCheck.isRight()) return config.disruption.passIntervalMs;
+    if (!cluster.areSynced('claim', 'node', 'pod', 'pool') || !clockCheck.isRight())
+      return config.disruption.passIntervalMs;
     try {
       return await deps.vitals.turn('repairs', turnMsMax, () => this.#look(stop));
     } catch (error) {

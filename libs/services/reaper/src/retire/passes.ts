@@ -59,7 +59,7 @@ export class Passes {
     while (!stop.aborted) {
       let restMs = passIntervalMs;
       try {
-        if (cluster.synced() && this.#context.clockCheck.isRight())
+        if (cluster.areSynced('claim', 'node', 'pod', 'pool') && this.#context.clockCheck.isRight())
           restMs = await deps.vitals.turn('passes', passMsMax, () => this.#pass(stop));
       } catch (error) {
         deps.metrics.count('dovetail_loop_failures_total', { loop: 'disruption' });
@@ -85,6 +85,7 @@ export class Passes {
       nowMs: startedMs,
       pauses: (claim) => this.#retirer.pauses(claim),
       canMove: (claim) => this.#questions.canMove(claim),
+      areBudgetsKnown: cluster.isSynced('pdb'),
     });
     this.#last = decision;
     this.#questions.ask(decision.toJudge);
