@@ -51,7 +51,7 @@ export async function writeCommandRecord(
 
 /**
  * Writes how far a command is. Answers whether it stands then: false when the command was deleted,
- * and when it is taken back already.
+ * and when another has decided meanwhile that its nodes end, or that they stay.
  */
 export async function writeCommandPhase(
   kube: ReaperDeps['kube'],
@@ -64,7 +64,7 @@ export async function writeCommandPhase(
     kube,
     { resource, name, uid },
     (object) =>
-      isTakenBack(object) || phaseOf(object) === phase ? undefined : { status: { phase, ...told } },
+      isDecided(object) || phaseOf(object) === phase ? undefined : { status: { phase, ...told } },
     { subresource: 'status' },
   );
   return written !== undefined && phaseOf(written) === phase;
@@ -73,8 +73,10 @@ export async function writeCommandPhase(
 const phaseOf = (object: KubeObject): unknown =>
   (object['status'] as { readonly phase?: unknown } | undefined)?.phase;
 
-const isTakenBack = (object: KubeObject): boolean =>
-  phaseOf(object) === ('TakenBack' satisfies CommandPhase);
+const lastPhases: readonly unknown[] = ['Ending', 'TakenBack'] satisfies readonly CommandPhase[];
+
+/** Whether it is decided if the nodes end or stay: neither is taken back. */
+const isDecided = (object: KubeObject): boolean => lastPhases.includes(phaseOf(object));
 
 /** Deletes a command that no node carries any more. */
 export const deleteCommandRecord = (
