@@ -5,7 +5,12 @@ import { expect, test } from '@jest/globals';
 import { cluster, started } from '../testing/current-cluster.js';
 import { readCommandRecords, writeCommandPhase, writeCommandRecord } from './command-records.js';
 
-const nodesOut = [{ nodeName: 'n1', nodeUid: 'u1', claimName: 'c1', claimUid: 'v1' }];
+const nodesOut = ['1', '2'].map((one) => ({
+  nodeName: `n${one}`,
+  nodeUid: `u${one}`,
+  claimName: `c${one}`,
+  claimUid: `v${one}`,
+}));
 
 test.each<[CommandPhase, CommandPhase, boolean]>([
   ['Tainted', 'Ending', true],
