@@ -188,7 +188,10 @@ export type ClassCatalog = {
   readonly instanceTypes: readonly InstanceType[];
 };
 
-/** An offering that had no capacity, and the time until which it is avoided. */
+/**
+ * An offering that had no capacity, and the time until which it is avoided. Type and zone `*`:
+ * every offering of the capacity type.
+ */
 export type UnavailableOffering = {
   readonly instanceType: string;
   readonly zone: string;

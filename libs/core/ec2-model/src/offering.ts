@@ -14,6 +14,22 @@ export type OfferingIdentity = {
 export const offeringKey = ({ capacityType, instanceType, zone }: OfferingIdentity): string =>
   `${capacityType}:${instanceType}:${zone}`;
 
+/**
+ * Stands for every offering of a capacity type, as when an account cannot buy Spot at all. No type
+ * and no zone has this name.
+ */
+export const wholeCapacityType = (capacityType: CapacityType): OfferingIdentity => ({
+  instanceType: '*',
+  zone: '*',
+  capacityType,
+});
+
+/** The keys under which an offering may be marked: its own, and that of its capacity type. */
+export const markKeys = (offering: OfferingIdentity): readonly string[] => [
+  offeringKey(offering),
+  offeringKey(wholeCapacityType(offering.capacityType)),
+];
+
 /** Prices of purchases, in millionths of a US dollar per hour. Undefined where none is known. */
 export type PriceBook = {
   onDemand(

@@ -1,4 +1,5 @@
 import type { ClassCatalog, UnavailableOffering } from '@dovetail/contracts';
+import { wholeCapacityType } from '@dovetail/core-ec2-model';
 import { m5Types } from '@dovetail/sim-stage';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -97,4 +98,7 @@ test('an offering is unavailable until its time, and only that one', () => {
   expect(mirror.isUnavailable(offering, 10)).toBe(false);
   expect(mirror.isUnavailable({ ...offering, capacityType: 'on-demand' }, 9)).toBe(false);
   expect(mirror.unavailableCount).toBe(1);
+  const whole = { ...offering, ...wholeCapacityType('on-demand') };
+  mirror.apply({ kind: 'unavailable', sequence: 2, offering: whole } as never);
+  expect(mirror.isUnavailable({ ...offering, capacityType: 'on-demand' }, 9)).toBe(true);
 });

@@ -1,5 +1,10 @@
 import type { CatalogEvent, ClassCatalog, UnavailableOffering } from '@dovetail/contracts';
-import { type InstanceType, type OfferingIdentity, offeringKey } from '@dovetail/core-ec2-model';
+import {
+  type InstanceType,
+  markKeys,
+  type OfferingIdentity,
+  offeringKey,
+} from '@dovetail/core-ec2-model';
 
 import { SharedTypes } from './shared-types.js';
 
@@ -47,8 +52,7 @@ export class CatalogMirror {
 
   /** Whether the launcher avoids the offering now, because EC2 had no capacity. */
   isUnavailable(offering: OfferingIdentity, nowMs: number): boolean {
-    const untilMs = this.#unavailable.get(offeringKey(offering))?.untilMs;
-    return untilMs !== undefined && untilMs > nowMs;
+    return markKeys(offering).some((key) => (this.#unavailable.get(key)?.untilMs ?? 0) > nowMs);
   }
 
   /** Applies one event of the catalog stream. A malformed one changes nothing. */

@@ -1,3 +1,4 @@
+import { wholeCapacityType } from '@dovetail/core-ec2-model';
 import { plainTypeValue } from '@dovetail/core-ec2-model/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -36,6 +37,18 @@ describe('offerings without capacity', () => {
       avoided.isAvoided({ ...spot, zone: 'b' }, 1),
       avoided.isAvoided({ ...spot, capacityType: 'on-demand' }, 1),
     ]).toEqual([false, false]);
+  });
+  test('are all offerings of a capacity type that cannot be bought at all, until one launches', () => {
+    const avoided = new UnavailableOfferings(options);
+    avoided.fail(wholeCapacityType('spot'), 'x', 0);
+    const other = { ...spot, instanceType: 'c5.large', zone: 'b' };
+    const onDemand = { ...other, capacityType: 'on-demand' as const };
+    expect([spot, other, onDemand].map((one) => avoided.isAvoided(one, 1))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    expect([avoided.succeed(other), avoided.isAvoided(spot, 1)]).toEqual([true, false]);
   });
   test('are avoided no longer than the maximum, however often they fail', () =>
     fc.assert(

@@ -1,6 +1,7 @@
 import type { UnavailableOffering } from '@dovetail/contracts';
 import {
   type InstanceType,
+  markKeys,
   type Offering,
   type OfferingIdentity,
   offeringKey,
@@ -56,9 +57,9 @@ export class UnavailableOfferings {
     return marked;
   }
 
-  /** Forgets the failures of an offering that launched. True when it was marked. */
+  /** Forgets the failures of an offering that launched. True when it or its type was marked. */
   succeed(offering: OfferingIdentity): boolean {
-    const had = this.#known.delete(offeringKey(offering));
+    const had = markKeys(offering).filter((key) => this.#known.delete(key)).length > 0;
     if (had) this.#sequence += 1;
     return had;
   }
@@ -72,8 +73,7 @@ export class UnavailableOfferings {
   }
 
   isAvoided(offering: OfferingIdentity, nowMs: number): boolean {
-    const held = this.#known.get(offeringKey(offering));
-    return held !== undefined && held.untilMs > nowMs;
+    return markKeys(offering).some((key) => (this.#known.get(key)?.untilMs ?? 0) > nowMs);
   }
 
   avoided(nowMs: number): readonly UnavailableOffering[] {

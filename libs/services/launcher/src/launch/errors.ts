@@ -2,6 +2,7 @@ import {
   classifyFleetError,
   type FleetOutcome,
   type OfferingIdentity,
+  wholeCapacityType,
 } from '@dovetail/core-ec2-model';
 import type { CloudErrorCode } from '@dovetail/core-ports';
 
@@ -100,8 +101,9 @@ const launchReasons: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The offerings that an error makes unavailable: those it names. All of the request's, when it
- * names none or concerns the whole capacity type. None, when it is not about capacity.
+ * The offerings that an error makes unavailable: those it names, or all of the request's when it
+ * names none. If it concerns the whole capacity type, also that, for every other request. None,
+ * when it is not about capacity.
  */
 export function offeringsFailed(
   intent: LaunchIntent,
@@ -113,7 +115,8 @@ export function offeringsFailed(
   const requested = intent.request.configs.flatMap(({ overrides }) =>
     overrides.map(({ instanceType, zone }) => ({ instanceType, zone, capacityType })),
   );
-  if (scope === 'capacity-type') return requested;
+  // Solvers of an earlier release know no mark of a whole capacity type.
+  if (scope === 'capacity-type') return [...requested, wholeCapacityType(capacityType)];
   // A subnet without addresses takes no type at all.
   const named = scope === 'subnet' ? undefined : error.instanceType;
   return requested.filter(
