@@ -62,12 +62,14 @@ const computedReasons: Readonly<Record<string, () => readonly string[]>> = {
     namesIn(read('libs/core/disruption/src/interruption.ts'), /event: '(\w+)'/g),
   // A pool's problem is a false condition of its class or of its own.
   'ready.reason': () => [
-    ...[`${discovery}/pools.ts`, `${discovery}/resolve-class.ts`].flatMap((path) =>
-      namesIn(
-        read(path),
-        /(?:notReady\(\s*'False',\s*|invalid\(\s*|missing\(\s*'\w+',\s*|problem\?\.reason \?\? |reason: denied \? )'(\w+)'/g,
+    ...['pool-conditions.ts', 'resolve-class.ts']
+      .map((name) => `${discovery}/${name}`)
+      .flatMap((path) =>
+        namesIn(
+          read(path),
+          /(?:notReady\(\s*'False',\s*|invalid\(\s*|missing\(\s*'\w+',\s*|problem\?\.reason \?\? |reason: denied \? )'(\w+)'/g,
+        ),
       ),
-    ),
     ...namesIn(read('libs/core/ec2-model/src/ami-queries.ts'), /ok: false,\s*reason: '(\w+)'/g),
   ],
 };

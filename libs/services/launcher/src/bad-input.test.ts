@@ -3,7 +3,16 @@ import { conditionOf, conditionsIn } from '@dovetail/service-kit';
 import { nodeClassObject, nodePoolObject } from '@dovetail/sim-stage';
 import { describe, expect, test } from 'vitest';
 
-import { claims, ec2NodeClasses, nodePools, open, pending, ready, self } from './testing/faults.js';
+import {
+  claims,
+  ec2NodeClasses,
+  nodePools,
+  open,
+  pending,
+  ready,
+  reasonsOf,
+  self,
+} from './testing/faults.js';
 
 describe('bad input', () => {
   test('a pool whose class does not exist is not ready and says what would help', async () => {
@@ -51,6 +60,44 @@ describe('bad input', () => {
           'NodeClassReady',
         )?.reason === 'SubnetsNotFound',
     );
+  });
+
+  test('the pool of a class that is refused says why, and not that the class does not exist', async () => {
+    await open();
+    await self.kube.create(nodePools, nodePoolObject());
+    const spec = { enclaveOptions: { enabled: true } };
+    await self.kube.create(ec2NodeClasses, nodeClassObject('default', spec));
+    self.launcher('one');
+    const condition = await self.until('its condition', async () => {
+      const [pool] = await self.kube.list(nodePools);
+      const held = conditionOf(conditionsIn(pool as KubeObject), 'NodeClassReady');
+      return held?.reason === 'NodeClassNotReady' && held;
+    });
+    expect(condition).toMatchObject({
+      status: 'False',
+      message: expect.stringMatching(/^EC2NodeClass\/default is refused: spec\.enclaveOptions/),
+    });
+  });
+
+  test('a static pool is not ready, and an Event says that it makes no node', async () => {
+    await open();
+    await self.kube.create(ec2NodeClasses, nodeClassObject());
+    const pool = nodePoolObject();
+    const spec = { ...(pool['spec'] as object), replicas: 3 };
+    await self.kube.create(nodePools, { ...pool, spec });
+    self.launcher('one');
+    const condition = await self.until('its condition', async () => {
+      const [object] = await self.kube.list(nodePools);
+      const held = conditionsIn(object as KubeObject);
+      return (
+        conditionOf(held, 'Ready')?.status === 'False' && conditionOf(held, 'ValidationSucceeded')
+      );
+    });
+    expect(condition).toMatchObject({
+      reason: 'StaticPoolUnsupported',
+      message: expect.stringMatching(/^spec\.replicas is 3: .*make a pool without replicas$/),
+    });
+    expect((await reasonsOf('NodePool')).join()).toContain('StaticPoolUnsupported');
   });
 
   test.each<[string, object, string, RegExp]>([

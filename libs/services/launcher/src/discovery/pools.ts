@@ -32,6 +32,7 @@ import {
 import { BudgetProblems, budgetsCondition } from './budget-problems.js';
 import type { ClassCatalog } from './class-catalog.js';
 import { withAnnotations } from './kept-annotations.js';
+import { classNotReady, classReasonOf, keyOf, sentenceOf, validityOf } from './pool-conditions.js';
 import {
   isChangedSince,
   type RegistrationHealth,
@@ -100,7 +101,9 @@ export class Pools {
       if ((kind === 'pool' || kind === 'nodeclass') && uid !== '') this.#queue.add(uid);
       if (kind === 'nodeclass') {
         const row = cluster.nodeClasses.get(uid);
+        const refused = cluster.unreadable().find((one) => one.object.metadata.uid === uid);
         if (row !== undefined) this.classChanged(classKey(row.ref));
+        else if (refused !== undefined) this.classChanged(keyOf(refused));
       }
       if (kind !== 'claim') return;
       const claim = cluster.claims.get(uid);
@@ -122,14 +125,10 @@ export class Pools {
     }
     const pool = cluster.pools.get(uid);
     if (pool === undefined) return this.#forget(uid);
-    const ready = this.#classReadyOf(pool);
-    this.#reportProblem(pool, ready);
+    const valid = validityOf(pool);
+    const classReady = this.#classReadyOf(pool);
+    this.#reportProblem(pool, valid.status === 'False' ? valid : classReady);
     this.#budgets.tell(pool);
-    const valid = {
-      type: 'ValidationSucceeded',
-      status: 'True',
-      reason: 'ValidationSucceeded',
-    } as const;
     await this.#keepHash(pool);
     await status.write(objectOf(pool), {
       fields: this.#statusOf(pool),
@@ -137,7 +136,7 @@ export class Pools {
         withRoot(
           [
             valid,
-            ready,
+            classReady,
             ...budgetsCondition(pool, held),
             ...this.#healthOf(pool, held, object),
           ].reduce((conditions, next) => withCondition(conditions, next, nowMs), held),
@@ -248,7 +247,12 @@ export class Pools {
     if (wrong !== undefined) return classNotReady.kubelet(wrong);
     const key = classKey(pool.classRef);
     const row = cluster.nodeClasses.one('key', key);
-    if (row === undefined) return classNotReady.notFound(key);
+    if (row === undefined) {
+      const refused = cluster.unreadable().find((one) => keyOf(one) === key);
+      return refused === undefined
+        ? classNotReady.notFound(key)
+        : classNotReady.refused(key, refused.failure);
+    }
     if (row.deletionMs !== undefined) return classNotReady.terminating(key);
     const discovered = catalog.discovered(key);
     if (discovered === undefined) return classNotReady.notLookedUp(key);
@@ -261,7 +265,7 @@ export class Pools {
   async #reportUnreadable(row: UnreadableObject): Promise<void> {
     const { name, uid } = row.object.metadata;
     if (uid === undefined) return;
-    const message = `${row.failure.field} is ${row.failure.value}: ${row.failure.remedy}`;
+    const message = sentenceOf(row.failure);
     const isPool = row.resource.plural === 'nodepools' || row.resource.plural === 'provisioners';
     const invalid = {
       type: 'ValidationSucceeded',
@@ -280,10 +284,6 @@ export class Pools {
   }
 }
 
-/** Why a class cannot be read, in Karpenter's words: it has one of its own for kubelet settings. */
-const classReasonOf = (field: string): string =>
-  field.startsWith('spec.kubelet') ? 'InvalidKubeletConfiguration' : 'NodeClassValidationFailed';
-
 const resourceOf = (pool: Pool): KubeResource =>
   pool.identity.kind === 'NodePool' ? kubeResources.nodePools : kubeResources.provisioners;
 
@@ -298,47 +298,6 @@ const objectOf = (pool: Pool): ChangedObject => ({
  */
 const hasStatusOfOurs = ({ resource }: UnreadableObject): boolean =>
   resource.group.startsWith('karpenter.') && resource.plural !== 'nodeclaims';
-
-const notReady = (status: 'False' | 'Unknown', reason: string, message: string): NewCondition => ({
-  type: 'NodeClassReady',
-  status,
-  reason,
-  message,
-});
-
-/**
- * Why a pool's class is not ready: reasons in Karpenter's words where it has them, with the remedy.
- */
-const classNotReady = {
-  kubelet: ({ field, value, remedy }: ReturnType<typeof kubeletProblems>[number]) =>
-    notReady(
-      'False',
-      'InvalidKubeletConfiguration',
-      `${field.replace('spec.kubelet', 'spec.kubeletConfiguration')} is ${value}: ${remedy}`,
-    ),
-  notFound: (key: string) =>
-    notReady(
-      'False',
-      'NodeClassNotFound',
-      `there is no ${key}: create it, or correct the pool's reference`,
-    ),
-  terminating: (key: string) =>
-    notReady('False', 'NodeClassTerminating', `${key} is being deleted`),
-  notLookedUp: (key: string) =>
-    notReady('Unknown', 'NodeClassReadinessUnknown', `${key} has not been looked up yet`),
-  problem: (key: string, problem: NewCondition | undefined) =>
-    notReady(
-      'False',
-      problem?.reason ?? 'NodeClassNotReady',
-      problem?.message ?? `${key} is not ready`,
-    ),
-  notPublished: (key: string) =>
-    notReady(
-      'Unknown',
-      'NodeClassReadinessUnknown',
-      `the catalog of ${key} has not been published yet`,
-    ),
-};
 
 /** Claims come and go in bursts; their pool is added up once for each burst. */
 const settleMs = 500;
