@@ -26,6 +26,7 @@ function assemble(shell: Shell<typeof launcherSettings>): Assembled {
     connectKubernetes({
       log: shell.log,
       pace: { perSecond: given.kubeQps, burst: given.kubeBurst },
+      bindingPace: { perSecond: given.bindingQps, burst: given.bindingQps },
       mayWrite,
       ...(kubeconfig === '' ? {} : { kubeconfigPath: kubeconfig }),
     }),

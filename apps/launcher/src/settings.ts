@@ -80,6 +80,13 @@ export const launcherSettings = {
     fallback: 'bind' as const,
     parse: oneOf('bind', 'scheduler'),
   },
+  bindingQps: {
+    env: 'KUBE_BINDING_QPS',
+    flag: 'kube-binding-qps',
+    help: 'Bindings of pods a second, at most, beside the other requests. The launcher waits when the API server says that it has too much to do.',
+    fallback: 2_000,
+    parse: wholeNumber({ least: 1, most: 100_000 }),
+  },
   defaultInstanceProfile: {
     env: 'DEFAULT_INSTANCE_PROFILE',
     flag: 'default-instance-profile',

@@ -32,6 +32,8 @@ export type KubernetesOptions = {
   readonly timeoutMs?: number;
   /** How fast requests may go, all together. Absent: Karpenter's 200 a second, 300 at once. */
   readonly pace?: RequestPace;
+  /** How fast bindings of pods may go, beside all others. Absent: 2,000 a second. */
+  readonly bindingPace?: RequestPace;
   /** Whether this process may write, asked again when a write's turn has come. Absent: always. */
   readonly mayWrite?: () => boolean;
   readonly log: Log;
@@ -68,10 +70,11 @@ export function connectKubernetes(options: KubernetesOptions): PacedKubeApi {
 /** The connection that the options name. */
 export function restOf(options: Connecting): Rest {
   const config = kubeConfigAt(options.kubeconfigPath);
-  const { timeoutMs = 30_000, pace, mayWrite, dates } = options;
+  const { timeoutMs = 30_000, pace, bindingPace, mayWrite, dates } = options;
   return restOver(config, {
     timeoutMs,
     ...(pace === undefined ? {} : { pace }),
+    ...(bindingPace === undefined ? {} : { bindingPace }),
     ...(mayWrite === undefined ? {} : { mayWrite }),
     ...(dates === undefined ? {} : { dates }),
   });

@@ -36,6 +36,17 @@ describe('requests to the API server', () => {
   const names = (prefix: string, count: number): string[] =>
     Array.from({ length: count }, (_, index) => `${prefix}${String(index)}`);
 
+  test('rest as long as the server asks, however often it asks, and go on at the pace', async () => {
+    const clock = new TestClock();
+    const pacer = new RequestPacer({ perSecond: 100, burst: 5 }, clock);
+    const gone: number[] = [];
+    for (let times = 0; times < 50; times += 1) pacer.rest(1_000);
+    for (let count = 0; count < 3; count += 1)
+      void pacer.take('ordinary').then(() => gone.push(clock.nowMs()));
+    await clock.advance(1_100);
+    expect(gone).toEqual([1_010, 1_020, 1_030]);
+  });
+
   test('go at once within the burst, and at the pace after it', async () => {
     const { clock, gone, send } = paced();
     for (const name of names('r', 50)) send(name);

@@ -9,6 +9,13 @@ export type RequestPace = {
 /** Karpenter's defaults for its client (`--kube-client-qps`, `--kube-client-burst`). */
 export const defaultPace: RequestPace = { perSecond: 200, burst: 300 };
 
+/**
+ * Bindings have a pace of their own, so that the thousands of a large scale-up hold up no other
+ * write. It trades their time for the server's load: it is meant to be more than most servers take,
+ * whose own priority and fairness then says when it is too much. It was not measured.
+ */
+export const defaultBindingPace: RequestPace = { perSecond: 2_000, burst: 2_000 };
+
 /** Of requests that wait, the urgent go first and the spare ones last. */
 export type Urgency = (typeof urgencies)[number];
 
@@ -44,6 +51,7 @@ export class RequestPacer {
   };
   #tokens: number;
   #refilledMs: number;
+  #restsUntilMs = 0;
   #isAwake = false;
 
   constructor(pace: RequestPace, clock: PacerClock = processClock) {
@@ -61,6 +69,12 @@ export class RequestPacer {
     });
   }
 
+  /** Lets no request go for so long: the server has too much to do. */
+  rest(durationMs: number): void {
+    this.#restsUntilMs = Math.max(this.#restsUntilMs, this.#clock.nowMs() + durationMs);
+    this.#tokens = 0;
+  }
+
   #serve(): void {
     this.#refill();
     while (this.#tokens >= 1) {
@@ -71,7 +85,9 @@ export class RequestPacer {
     }
     if (this.#isAwake || urgencies.every((each) => this.#waiting[each].length === 0)) return;
     this.#isAwake = true;
-    this.#clock.after(Math.ceil(((1 - this.#tokens) / this.#pace.perSecond) * 1_000), () => {
+    const tokenMs = Math.ceil(((1 - this.#tokens) / this.#pace.perSecond) * 1_000);
+    const restMs = Math.max(0, this.#restsUntilMs - this.#clock.nowMs());
+    this.#clock.after(restMs + tokenMs, () => {
       this.#isAwake = false;
       this.#serve();
     });
@@ -84,7 +100,8 @@ export class RequestPacer {
 
   #refill(): void {
     const nowMs = this.#clock.nowMs();
-    const gained = ((nowMs - this.#refilledMs) / 1_000) * this.#pace.perSecond;
+    const sinceMs = Math.max(this.#refilledMs, this.#restsUntilMs);
+    const gained = (Math.max(0, nowMs - sinceMs) / 1_000) * this.#pace.perSecond;
     this.#tokens = Math.min(this.#pace.burst, this.#tokens + gained);
     this.#refilledMs = nowMs;
   }

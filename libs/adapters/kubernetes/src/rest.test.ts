@@ -104,3 +104,62 @@ describe('a process that lost its Lease while its requests waited for their turn
     await new Promise((resolve) => server.close(resolve));
   });
 });
+
+describe('a write that the server has no time for', () => {
+  const node = '/api/v1/nodes/a';
+  const pod = '/api/v1/namespaces/web/pods/web-1';
+  const lease = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/dovetail-reaper';
+  test.each<[string, RestRequest, number]>([
+    ['of a node comes again', { method: 'PATCH', path: node }, 3],
+    ['of a status comes again', { method: 'PATCH', path: `${node}/status` }, 3],
+    ['of a binding comes again', { method: 'POST', path: `${pod}/binding` }, 3],
+    [
+      'of an eviction is the caller’s: a budget may refuse it',
+      { method: 'POST', path: `${pod}/eviction` },
+      1,
+    ],
+    ['of a Lease does not come again', { method: 'PUT', path: lease }, 1],
+    ['and a read does not come again', { method: 'GET', path: node }, 1],
+  ])('%s', async (_what, request, tries) => {
+    let arrived = 0;
+    const server = createServer((_request, response) => {
+      arrived += 1;
+      response.setHeader('connection', 'close').setHeader('retry-after', '0');
+      response.writeHead(arrived < 3 ? 429 : 200).end('{}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const config = new KubeConfig();
+    const cluster = { name: 'c', server: `http://127.0.0.1:${String(port)}`, skipTLSVerify: true };
+    config.loadFromClusterAndUser(cluster, { name: 'u' });
+    const answer = restOver(config, { timeoutMs: 5_000 }).json(request);
+    if (tries > 1) await answer;
+    else await expect(answer).rejects.toMatchObject({ code: 'too-many-requests' });
+    expect(arrived).toBe(tries);
+    await new Promise((resolve) => server.close(resolve));
+  });
+});
+
+test('bindings take nothing from the pace of other requests, and are not held up by it', async () => {
+  const arrived: string[] = [];
+  const server = createServer(({ url }, response) => {
+    arrived.push(url?.endsWith('/binding') === true ? 'binding' : 'other');
+    response.setHeader('connection', 'close').end('{}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const config = new KubeConfig();
+  const cluster = { name: 'c', server: `http://127.0.0.1:${String(port)}`, skipTLSVerify: true };
+  config.loadFromClusterAndUser(cluster, { name: 'u' });
+  const none = { perSecond: 1e-9, burst: 1 };
+  const rest = restOver(config, {
+    timeoutMs: 5_000,
+    pace: none,
+    bindingPace: { perSecond: 1e-9, burst: 3 },
+  });
+  const bind = { method: 'POST', path: '/api/v1/namespaces/web/pods/web-1/binding' } as const;
+  await Promise.all([bind, bind, bind].map((request) => rest.json(request)));
+  await rest.json({ method: 'GET', path: '/api/v1/nodes/a' });
+  expect(arrived.toSorted()).toEqual(['binding', 'binding', 'binding', 'other']);
+  await new Promise((resolve) => server.close(resolve));
+});

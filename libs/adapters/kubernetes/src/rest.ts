@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import {
   KubeError,
   type KubeErrorCode,
@@ -11,7 +13,13 @@ import { type Dispatcher, request as ask } from 'undici';
 
 import type { AnswerDates } from './answer-dates.js';
 import { Connections } from './connections.js';
-import { defaultPace, type RequestPace, RequestPacer, type Urgency } from './request-pacer.js';
+import {
+  defaultBindingPace,
+  defaultPace,
+  type RequestPace,
+  RequestPacer,
+  type Urgency,
+} from './request-pacer.js';
 
 /** One request to the API server. Paths and bodies follow Kubernetes' API conventions. */
 export type RestRequest = {
@@ -45,6 +53,8 @@ export type Rest = {
 export type RestOptions = {
   readonly timeoutMs: number;
   readonly pace?: RequestPace;
+  /** The pace of bindings of pods, which take nothing from the other. */
+  readonly bindingPace?: RequestPace;
   /**
    * Whether this process may write, asked when the turn of a write has come: it may have waited
    * while another replica became the leader. Leases and Events do not ask. Absent: it always may.
@@ -67,8 +77,9 @@ export function restOver(config: KubeConfig, options: RestOptions): Rest {
     );
   const connections = new Connections(config, server);
   const pacer = new RequestPacer(options.pace ?? defaultPace);
-  const send = async (request: RestRequest): Promise<RestResponse> => {
-    await pacer.take(urgencyOf(request));
+  const bindings = new RequestPacer(options.bindingPace ?? defaultBindingPace);
+  const once = async (request: RestRequest): Promise<RestResponse> => {
+    await (isBinding(request) ? bindings : pacer).take(urgencyOf(request));
     const { headers, dispatcher } = await connections.to(request.kind ?? 'request');
     if (isLeadersWrite(request) && options.mayWrite?.() === false)
       throw new LeadershipLost(`${request.method} ${request.path}: another replica may lead`);
@@ -80,22 +91,71 @@ export function restOver(config: KubeConfig, options: RestOptions): Rest {
       signal: request.signal ?? AbortSignal.timeout(options.timeoutMs),
       ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
     }).catch((cause: unknown) => {
-      throw new KubeError(
-        'unavailable',
-        `${request.method} ${request.path}: the API server at ${server} did not answer: ${messageWithCause(cause)}`,
-        { cause },
-      );
+      throw unanswered(request, server, cause);
     });
     answered?.(response.headers.date);
     if (response.statusCode < 200 || response.statusCode > 299)
       throw await errorOf(request, response);
     return response;
   };
+  const send = (request: RestRequest): Promise<RestResponse> =>
+    patiently(request, once, (waitMs) => {
+      // The others of its kind would be refused as well.
+      if (isBinding(request)) bindings.rest(waitMs);
+    });
   return {
     send,
     json: async <T>(request: RestRequest) => (await parsed(request, await send(request))) as T,
   };
 }
+
+const unanswered = (request: RestRequest, server: string, cause: unknown): KubeError =>
+  new KubeError(
+    'unavailable',
+    `${request.method} ${request.path}: the API server at ${server} did not answer: ${messageWithCause(cause)}`,
+    { cause },
+  );
+
+/** Tries in all of a write that the server has no time for. */
+const triesMax = 4;
+/** The wait when the server names none, and the longest that is granted, in milliseconds. */
+const [busyWaitMs, busyWaitMaxMs] = [1_000, 5_000];
+
+/**
+ * Sends a write again that the server refused because it has too much to do, after the time that it
+ * asks for (Retry-After). It has done nothing of it. Each try asks `once` anew, which asks whether
+ * this process may still write. Rejects with the last KubeError.
+ */
+async function patiently(
+  request: RestRequest,
+  once: (request: RestRequest) => Promise<RestResponse>,
+  onBusy: (waitMs: number) => void,
+): Promise<RestResponse> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await once(request);
+    } catch (error) {
+      const isBusy = error instanceof KubeError && error.code === 'too-many-requests';
+      if (!isBusy || !isPatient(request) || tries >= triesMax) throw error;
+      const { retryAfterSeconds } = error;
+      const askedMs = retryAfterSeconds === undefined ? busyWaitMs : retryAfterSeconds * 1_000;
+      const waitMs = Math.min(busyWaitMaxMs, askedMs);
+      onBusy(waitMs);
+      await sleep(waitMs);
+    }
+  }
+}
+
+const isBinding = ({ method, path }: RestRequest): boolean =>
+  method === 'POST' && path.endsWith('/binding');
+
+/**
+ * Statuses, nodes, promises and bindings wait. Creations and evictions have patience of their own,
+ * a Lease is renewed in time or lost, and Events may be late.
+ */
+const isPatient = (request: RestRequest): boolean =>
+  isBinding(request) ||
+  (['PUT', 'PATCH'].includes(request.method) && !isOfLease(request) && !isOfEvent(request));
 
 const isOfLease = ({ path }: RestRequest): boolean => path.startsWith('/apis/coordination.k8s.io/');
 const isOfEvent = ({ path }: RestRequest): boolean => /\/events(\/|\?|$)/.test(path);
