@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { type Ended, ranCommand } from '@dovetail/test-support/command';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /** Tests `make demo` and `make lab` on a machine without a nats-server. */
 let folder = '';

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { folderOf, pod, pool, resultOf, simulate } from './testing/simulating.js';
 import { validWorld } from './testing/valid-world.js';

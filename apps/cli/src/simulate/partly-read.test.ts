@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { folderOf, pod, pool, resultOf, simulate } from './testing/simulating.js';
 

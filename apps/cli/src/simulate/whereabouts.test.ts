@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import type { SimulateRequest } from './run.js';
 import { folderOf, pod, pool, resultOf, simulate } from './testing/simulating.js';

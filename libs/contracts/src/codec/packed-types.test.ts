@@ -1,6 +1,6 @@
 import type { InstanceType } from '@dovetail/core-ec2-model';
-import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 
 import { sampleCatalog } from '../testing/samples.js';
 import { decodeClassCatalog, encodeClassCatalog } from './index.js';

@@ -1,6 +1,6 @@
 import { annotations, type DisruptionBudget, labels, noPool } from '@dovetail/core-api';
 import { podValue } from '@dovetail/core-kube-model/testing';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import type { NodeHealth } from './repair-brake.js';
 import { decideReplacements, type ReplaceDecision } from './replace-unhealthy.js';

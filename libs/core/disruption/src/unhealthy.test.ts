@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { nowMs } from './testing/objects.js';
 import { unhealthyConditionOf } from './unhealthy.js';

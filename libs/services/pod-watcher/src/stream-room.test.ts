@@ -1,7 +1,7 @@
 import { limits } from '@dovetail/contracts';
 import { memoryBus, MemoryBusServer } from '@dovetail/sim-bus';
 import { virtualClock } from '@dovetail/sim-clock';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { StreamRoom } from './stream-room.js';
 

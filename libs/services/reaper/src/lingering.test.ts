@@ -1,6 +1,6 @@
 import { annotations } from '@dovetail/core-api';
 import { kubeResources } from '@dovetail/core-ports';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { cluster, decisions, gone, reap, started, stateOf } from './testing/current-cluster.js';
 

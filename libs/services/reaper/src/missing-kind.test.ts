@@ -1,5 +1,5 @@
 import { type KubeApi, type KubeResource, kubeResources } from '@dovetail/core-ports';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import {
   cluster,

@@ -1,7 +1,7 @@
 import { annotations, nodeClaimObject, renderPromise } from '@dovetail/core-api';
 import { present } from '@dovetail/core-invariant';
 import { kubeResources } from '@dovetail/core-ports';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import {
   cluster,

@@ -1,5 +1,5 @@
 import type { Verdict } from '@dovetail/contracts';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from 'vitest';
 
 import { bytesOf, JudgedPlans } from './judged-plans.js';
 import { reason } from './reason.js';

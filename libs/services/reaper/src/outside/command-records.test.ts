@@ -1,6 +1,6 @@
 import type { CommandPhase } from '@dovetail/core-api';
 import { present } from '@dovetail/core-invariant';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { cluster, started } from '../testing/current-cluster.js';
 import { readCommandRecords, writeCommandPhase, writeCommandRecord } from './command-records.js';
