@@ -259,11 +259,6 @@ export type PlanReply = {
   readonly planId: string;
   readonly plan: Plan;
   readonly statePosition: { readonly incarnation: string; readonly sequence: number };
-  /**
-   * The nodes that the published plan replaces, by UID. Absent: it was not published, or the solver
-   * is of a release that does not say.
-   */
-  readonly replacedNodeUids?: readonly string[];
 };
 
 /** Every kind of decision, as they stand in subjects. Kinds are added, never renamed. */

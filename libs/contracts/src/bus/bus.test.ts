@@ -301,15 +301,15 @@ describe('the planner', () => {
     });
     expect(Buffer.from(raw.payload).toString()).toMatch(/malformed-request/);
   });
-  test('searches, and a solver of an earlier release says so by its answer', async () => {
+  test('searches, and takes no plan for an answer', async () => {
     const search = present(sampleSearchRequest.search, 'the sample searches');
     const times = { budgetMs: 500, timeoutMs: 1_000 };
     const asked: unknown[] = [];
-    const former = new Stopper();
+    const planning = new Stopper();
     const plain = Promise.resolve({ ok: true, reply: sampleReply } as const);
-    void servePlanner(channel, () => plain, former);
-    expect(await requestSearch(channel, search, times)).toMatchObject({ code: 'not-served' });
-    former.abort();
+    void servePlanner(channel, () => plain, planning);
+    expect(await requestSearch(channel, search, times)).toMatchObject({ code: 'malformed-answer' });
+    planning.abort();
     void servePlanner(
       channel,
       (_mode, request) => {

@@ -23,10 +23,7 @@ export type PlannerOutcome =
   | { readonly ok: true; readonly reply: PlanReply }
   | { readonly ok: false; readonly code: string; readonly message: string };
 
-/**
- * The outcome of a search. A refusal has a stable code: those of a plan, and `not-served` by a
- * solver of an earlier release.
- */
+/** The outcome of a search. A refusal has a stable code, as that of a plan. */
 export type SearchOutcome =
   | { readonly ok: true; readonly found: SearchReply }
   | Extract<PlannerOutcome, { readonly ok: false }>;
@@ -71,8 +68,7 @@ export async function requestSearch(
   if (!decoded.ok) return malformed(decoded);
   if (decoded.value.kind === 'refusal') return refused(decoded.value);
   if (decoded.value.kind === 'found') return { ok: true, found: decoded.value.found };
-  const message = 'this solver is of a release that does not search';
-  return { ok: false, code: 'not-served', message };
+  return malformed({ field: 'outcome', reason: 'it answers no search' });
 }
 
 async function ask(

@@ -6,10 +6,8 @@ import { sampleFound, sampleOpenRequest, sampleSearchRequest } from '../testing/
 import {
   sampleBatch,
   sampleCatalog,
-  sampleCommandPlan,
   sampleDecision,
   sampleJointReplacement,
-  sampleJointReply,
   sampleJointRequest,
   samplePlan,
   samplePlanMessage,
@@ -70,8 +68,7 @@ describe('every message survives the wire', () => {
     ];
     for (const request of [sampleRequest, sampleJointRequest, ...searching])
       expect(decodePlanRequest(encodePlanRequest(request))).toEqual({ ok: true, value: request });
-    for (const reply of [sampleReply, sampleJointReply])
-      expect(decodePlanReply(encodePlanReply(reply))).toEqual({ ok: true, value: reply });
+    expect(decodePlanReply(encodePlanReply(sampleReply))).toEqual({ ok: true, value: sampleReply });
     for (const answer of [
       { kind: 'reply', reply: sampleReply },
       { kind: 'refusal', code: 'not-ready', message: 'm' },
@@ -283,15 +280,6 @@ describe('what is wrong is refused by the name of its field', () => {
       field: 'plan',
       reason: expect.stringMatching(/3 names no row; the table has 0/),
     });
-  });
-  test('a replacement of several nodes, for a reader that knows one node only', () => {
-    const isOfOneNode = { cause: '', replacement: null };
-    const former = wire.PlanMessage.decode(encodePlanMessage(sampleJointReplacement));
-    expect(former).toMatchObject({ ...isOfOneNode, cause: 'jointReplacement' });
-    const command = wire.PlanMessage.decode(encodePlanMessage(sampleCommandPlan));
-    expect(command).toMatchObject({ ...isOfOneNode, cause: 'commandCause' });
-    const asked = wire.PlanRequest.decode(encodePlanRequest(sampleJointRequest));
-    expect(asked.commit).toBeNull();
   });
   test('any bytes are read or refused, never thrown on', () =>
     fc.assert(

@@ -25,7 +25,6 @@ export type PackedType = {
  * all zones.
  */
 export type PackedTypes = {
-  readonly revision: string;
   readonly texts: readonly string[];
   readonly keys: readonly { readonly texts: readonly number[] }[];
   readonly valueSets: readonly ValueSet[];
@@ -49,7 +48,7 @@ class Places<T> {
 }
 
 /** Packs types. Equal types become equal bytes, as each list is in the order of its first use. */
-export function packTypes(revision: string, types: readonly InstanceType[]): PackedTypes {
+export function packTypes(types: readonly InstanceType[]): PackedTypes {
   const texts = new Places<string>();
   const keys = new Places<{ readonly texts: readonly number[] }>();
   const valueSets = new Places<ValueSet>();
@@ -79,7 +78,6 @@ export function packTypes(revision: string, types: readonly InstanceType[]): Pac
     };
   });
   return {
-    revision,
     texts: texts.values,
     keys: keys.values,
     valueSets: valueSets.values,

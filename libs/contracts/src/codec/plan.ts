@@ -208,21 +208,15 @@ export const plan: Codec<Plan> = {
 
 type Pending = Omit<Extract<PlanCause, { kind: 'pending' }>, 'kind'>;
 const pendingCause = message<Pending>({ group: name, round: name });
-/** One node that goes. */
-export const lone = message<Omit<Replacement, 'others'>>({
-  nodeName: name,
-  nodeUid: name,
-  reason: text,
-});
-const jointNodes = message<{ readonly nodes: readonly ReplacedNode[]; readonly reason: string }>({
+const goingNodes = message<{ readonly nodes: readonly ReplacedNode[]; readonly reason: string }>({
   nodes: list(message<ReplacedNode>({ nodeName: name, nodeUid: name })),
   reason: text,
 });
-/** Several nodes. Readers of earlier releases must not take them for the first one alone. */
-export const joint: Codec<Replacement> = {
-  write: (value) => jointNodes.write({ nodes: replacedNodes(value), reason: value.reason }),
+/** Nodes that go together. */
+export const replacement: Codec<Replacement> = {
+  write: (value) => goingNodes.write({ nodes: replacedNodes(value), reason: value.reason }),
   read: (from) => {
-    const { nodes, reason: why } = jointNodes.read(from);
+    const { nodes, reason: why } = goingNodes.read(from);
     const [first, ...others] = nodes;
     if (first === undefined) throw new Malformed('nodes is empty; one at least is required');
     return { ...first, reason: why, ...(others.length === 0 ? {} : { others }) };
@@ -230,35 +224,28 @@ export const joint: Codec<Replacement> = {
 };
 type ReplacementCause = Omit<Extract<PlanCause, { kind: 'replacement' }>, 'kind'>;
 const command = message<{ readonly command: string }>({ command: name });
-/** A command. Readers of earlier releases would admit a part of it, so they must not read it. */
 const commandCause: Codec<Required<Pick<ReplacementCause, 'command'>> & Replacement> = {
-  write: (value) => ({ ...(joint.write(value) as Wire), ...(command.write(value) as Wire) }),
-  read: (from) => ({ ...joint.read(from), ...command.read(from) }),
+  write: (value) => ({ ...(replacement.write(value) as Wire), ...(command.write(value) as Wire) }),
+  read: (from) => ({ ...replacement.read(from), ...command.read(from) }),
 };
-/** Whether several nodes go. */
-export const isJoint = ({ others = [] }: Replacement): boolean => others.length > 0;
 /** The cause is a oneof of the message itself. */
 const cause: Codec<PlanCause> = {
   write: (value) => {
     if (value.kind === 'pending') return { pending: pendingCause.write(value) };
     if (value.command !== undefined)
       return { commandCause: commandCause.write({ ...value, command: value.command }) };
-    return isJoint(value)
-      ? { jointReplacement: joint.write(value) }
-      : { replacement: lone.write(value) };
+    return { replacement: replacement.write(value) };
   },
   read: (from) => {
     const set = from as Wire;
     if (Object.hasOwn(set, 'pending'))
       return { kind: 'pending', ...pendingCause.read(set['pending']) };
     if (Object.hasOwn(set, 'replacement'))
-      return { kind: 'replacement', ...lone.read(set['replacement']) };
-    if (Object.hasOwn(set, 'jointReplacement'))
-      return { kind: 'replacement', ...joint.read(set['jointReplacement']) };
+      return { kind: 'replacement', ...replacement.read(set['replacement']) };
     if (Object.hasOwn(set, 'commandCause'))
       return { kind: 'replacement', ...commandCause.read(set['commandCause']) };
     throw new Malformed(
-      'cause is unset, or newer than this build (known: pending, replacement, joint_replacement, command_cause)',
+      'cause is unset, or newer than this build (known: pending, replacement, command_cause)',
     );
   },
 };

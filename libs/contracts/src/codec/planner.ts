@@ -2,7 +2,6 @@ import type {
   FoundCommand,
   PlanReply,
   PlanRequest,
-  Replacement,
   SearchReply,
   SearchRequest,
 } from '../messages.js';
@@ -20,7 +19,7 @@ import {
   type Wire,
   within,
 } from './fields.js';
-import { isJoint, joint, lone, plan } from './plan.js';
+import { plan, replacement } from './plan.js';
 import { streamPosition } from './values.js';
 
 const searchRequest = message<SearchRequest>({
@@ -29,39 +28,18 @@ const searchRequest = message<SearchRequest>({
   savingMinMicrosPerHour: int,
   savingMinPpm: int,
 });
-const requestRest = message<Omit<PlanRequest, 'commit'>>({
+/** A request to plan without a batch. */
+export const planRequest = message<PlanRequest>({
   podUids: list(name),
   withoutNodes: list(name),
+  commit: optional(replacement),
   maxPriceMicrosPerHour: optional(int),
   budgetMs: int,
   openNodes: optional(within('items', list(name))),
   search: optional(searchRequest),
 });
-const commits = message<{ commit?: Omit<Replacement, 'others'>; jointCommit?: Replacement }>({
-  commit: optional(lone),
-  jointCommit: optional(joint),
-});
-/** A request to plan without a batch. */
-export const planRequest: Codec<PlanRequest> = {
-  write: ({ commit, ...rest }) => {
-    const written = requestRest.write(rest) as Wire;
-    if (commit === undefined) return written;
-    const field = isJoint(commit) ? { jointCommit: commit } : { commit };
-    return { ...written, ...(commits.write(field) as Wire) };
-  },
-  read: (from) => {
-    const { commit, jointCommit = commit } = commits.read(from);
-    return {
-      ...requestRest.read(from),
-      ...(jointCommit === undefined ? {} : { commit: jointCommit }),
-    };
-  },
-};
 /** The plan that answers a request. */
-export const planReply = message<PlanReply>(
-  { planId: name, plan, statePosition: streamPosition, replacedNodeUids: optional(list(name)) },
-  ['replacedNodeUids'],
-);
+export const planReply = message<PlanReply>({ planId: name, plan, statePosition: streamPosition });
 const foundCommand = message<FoundCommand>({
   claimUids: list(name),
   openNodes: list(name),

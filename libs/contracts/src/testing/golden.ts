@@ -48,10 +48,6 @@ const bytesOfSamples = (): readonly (readonly [string, Uint8Array])[] => [
   ['request-open-nodes', codec.encodePlanRequest(searches.sampleOpenRequest)],
   ['request-search', codec.encodePlanRequest(searches.sampleSearchRequest)],
   ['answer-found', codec.encodePlannerAnswer({ kind: 'found', found: searches.sampleFound })],
-  [
-    'answer-joint-reply',
-    codec.encodePlannerAnswer({ kind: 'reply', reply: samples.sampleJointReply }),
-  ],
   ['answer-reply', codec.encodePlannerAnswer({ kind: 'reply', reply: samples.sampleReply })],
   [
     'answer-refusal',

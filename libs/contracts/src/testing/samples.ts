@@ -261,13 +261,6 @@ export const sampleJointRequest: PlanRequest = {
   budgetMs: 200,
 };
 
-export const sampleJointReply: PlanReply = {
-  planId: 'p',
-  plan: samplePlan,
-  statePosition: position,
-  replacedNodeUids: ['nu', 'nu2'],
-};
-
 export const sampleReply: PlanReply = { planId: 'p', plan: samplePlan, statePosition: position };
 
 export const sampleCatalog: ClassCatalog = {

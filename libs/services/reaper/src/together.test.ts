@@ -54,22 +54,6 @@ describe('Spot notices of many nodes at once', () => {
     expect(made.made).toEqual(['new-1']);
   });
 
-  test('are put one by one to a solver that can plan for one node only', async () => {
-    const { notify } = await spotNodes();
-    const made = replacements({ afterMs: 5_000, isFormer: true });
-    reap();
-    await cluster.pass(3);
-    notify();
-    await cluster.pass(4);
-    expect(made.requests.map(({ withoutNodes }) => withoutNodes.length)).toEqual([
-      names.length,
-      ...names.map(() => 1),
-    ]);
-    expect(made.requests.slice(1).map(({ commit }) => commit?.others)).toEqual(
-      names.map(() => undefined),
-    );
-  });
-
   test('are put one by one after a launcher has admitted nothing of their plan', async () => {
     const { notify } = await spotNodes();
     const made = replacements({

@@ -3,7 +3,6 @@ import {
   type PlannerOutcome,
   type PlanRequest,
   publishPlan,
-  replacedNodes,
   type SearchOutcome,
   type SearchRequest,
 } from '@dovetail/contracts';
@@ -49,8 +48,7 @@ export async function answerRequest(
   }
   await publishPlan(channel, message);
   void tellPlan(deps, message, about);
-  const replacedNodeUids = replacedNodes(request.commit).map(({ nodeUid }) => nodeUid);
-  return { ok: true, reply: { ...reply, replacedNodeUids } };
+  return { ok: true, reply };
 }
 
 /** Answers a search for nodes to give up. Pending pods and what-ifs are planned before it. */

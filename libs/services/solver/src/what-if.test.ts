@@ -69,10 +69,7 @@ describe('a what-if request', () => {
     const answer = await ask({ podUids: ['a', 'b', 'c', 'gone'], withoutNodes: nodes, commit });
     expect(answer).toMatchObject({
       ok: true,
-      reply: {
-        replacedNodeUids: ['node-n1', 'node-n2', 'node-n3'],
-        plan: { newNodes: [{ podUids: ['a', 'b', 'c'] }], placements: [], unplaced: [] },
-      },
+      reply: { plan: { newNodes: [{ podUids: ['a', 'b', 'c'] }], placements: [], unplaced: [] } },
     });
     expect(stage.plans.map(({ cause }) => cause)).toEqual([{ kind: 'replacement', ...commit }]);
   });

@@ -55,9 +55,8 @@ type Answer =
 const podsMax = 5_000;
 
 /**
- * How long nodes are asked for one by one after a joint request was of no use: a solver or launcher
- * of an earlier release is at work. It trades the plans of nodes that go together for requests in
- * vain while a new release is rolled out.
+ * How long nodes are asked for one by one after a launcher admitted nothing of a joint plan. It
+ * trades the plans of nodes that go together for requests in vain.
  */
 const alonePauseMs = 60_000;
 
@@ -153,7 +152,6 @@ export class PlanRequests {
     const { clock, hasRoom } = this.#deps;
     const last = this.#planned.get(key) ?? [];
     const again = new Set(together.map(({ node }) => node.uid));
-    // A launcher that cannot read a joint plan admits no part of it.
     const isInVain =
       last.some(({ node }) => again.has(node.uid)) && !last.some(({ pods }) => hasRoom(pods));
     if (isInVain) this.#aloneUntilMs = clock.nowMs() + alonePauseMs;
@@ -196,15 +194,6 @@ export class PlanRequests {
       return together.length > 1 ? alone : { kind: 'refused', code, message };
     }
     const { reply } = outcome;
-    if (!isPublished(reply, together)) {
-      this.#aloneUntilMs = this.#deps.clock.nowMs() + alonePauseMs;
-      log.info(
-        'whatif-alone',
-        `a solver of an earlier release plans one node at a time; asking for ${namesOf(together)} one by one`,
-        about,
-      );
-      return alone;
-    }
     const { newNodes, placements, unplaced } = reply.plan;
     const pods = together.reduce((sum, one) => sum + one.pods.length, 0);
     log.info(
@@ -273,12 +262,6 @@ function requestFor(together: readonly Moving[], budgetMs: number) {
     ...(below === undefined ? {} : { maxPriceMicrosPerHour: below }),
     budgetMs,
   };
-}
-
-/** Whether the plan went to the launcher for all of these nodes, as far as the solver can say. */
-function isPublished({ replacedNodeUids = [] }: PlanReply, together: readonly Moving[]): boolean {
-  const replaced = new Set(replacedNodeUids);
-  return together.length < 2 || together.every(({ node }) => replaced.has(node.uid));
 }
 
 /** `ip-10-0-0-1`, or `ip-10-0-0-1 and 199 others`. */

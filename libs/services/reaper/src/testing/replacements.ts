@@ -1,7 +1,6 @@
 import {
   type PlanMessage,
   type PlanRequest,
-  replacedNodes,
   type SearchReply,
   type SearchRequest,
   servePlanner,
@@ -28,8 +27,6 @@ type ReplacementOptions = {
   /** Whether the solver refuses a request. */
   readonly refuses?: (request: PlanRequest) => boolean;
   readonly node?: ReadyNodeOptions;
-  /** An earlier release of the solver: of several nodes it plans the pods and no more. */
-  readonly isFormer?: boolean;
   /** Whether the launcher admits the plans of commands; default: it does. */
   readonly admitsCommands?: boolean;
   /** The price of a new node in micro-dollars an hour; default: 96,000. */
@@ -63,8 +60,7 @@ export class Replacements {
         await this.#cluster.clock.sleep(options.thinkMs ?? 0, this.#stop);
         if (options.refuses?.(request) === true)
           return { ok: false, code: 'failed', message: 'the plan broke a rule' };
-        const isForgotten = options.isFormer === true && request.commit?.others !== undefined;
-        const admitted = isForgotten ? [] : options.admits?.(request.podUids, this.requests.length);
+        const admitted = options.admits?.(request.podUids, this.requests.length);
         const taken = { ...request, podUids: admitted ?? request.podUids };
         if (taken.podUids.length > 0)
           void (options.room === true ? this.#place(taken) : this.#launch(taken, options));
@@ -81,9 +77,6 @@ export class Replacements {
                     this.#cluster.find(kubeResources.nodes, 'n2')?.metadata.uid,
                   ),
             statePosition: { incarnation: 'one', sequence: 1 },
-            ...(request.commit === undefined || options.isFormer === true
-              ? {}
-              : { replacedNodeUids: replacedNodes(request.commit).map(({ nodeUid }) => nodeUid) }),
           },
         };
       },
