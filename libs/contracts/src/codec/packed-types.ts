@@ -1,5 +1,5 @@
 import type { InstanceType, Offering } from '@dovetail/core-ec2-model';
-import type { Resources, ValueSet } from '@dovetail/core-kube-model';
+import { compareText, type Resources, type ValueSet } from '@dovetail/core-kube-model';
 
 import { at, Malformed } from './fields.js';
 
@@ -62,7 +62,7 @@ export function packTypes(types: readonly InstanceType[]): PackedTypes {
     return offerings.of(JSON.stringify(shared), shared);
   };
   const packed = types.map((type): PackedType => {
-    const labels = [...type.requirements].sort(([a], [b]) => (a < b ? -1 : 1));
+    const labels = [...type.requirements].sort(([a], [b]) => compareText(a, b));
     const [capacity, allocatable] = [sorted(type.capacity), sorted(type.allocatable)];
     return {
       name: type.name,
@@ -87,7 +87,7 @@ export function packTypes(types: readonly InstanceType[]): PackedTypes {
 }
 
 const sorted = (amounts: Resources): readonly (readonly [string, number])[] =>
-  Object.entries(amounts).sort(([a], [b]) => (a < b ? -1 : 1));
+  Object.entries(amounts).sort(([a], [b]) => compareText(a, b));
 
 const textOfSet = ({ values, ...rest }: ValueSet): string =>
   JSON.stringify([[...values].sort(), rest]);
