@@ -5,7 +5,7 @@ import { deletePods, podObject, poolReady } from '@dovetail/test-support/placeme
 import { logged, metric, status } from '@dovetail/test-support/service-view';
 import { poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
-import type { RunningPart } from '@dovetail/testbed';
+import { busOperator, type RunningPart } from '@dovetail/testbed';
 import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -131,7 +131,7 @@ describe(`bad input on the ${world} world`, () => {
   );
 
   test('a malformed message on any subject is named, counted and dropped', async () => {
-    const connection = await connect({ servers: at.lab.natsUrl });
+    const connection = await connect({ servers: at.lab.natsUrl, ...busOperator });
     const garbage = new Uint8Array([255, 255, 255, 1, 2, 3]);
     const [state, pending, plan, catalog] = [
       subjects.state('lab', 'pod', 'x'),

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-import { decisionKinds, streamName, subjects } from '@dovetail/contracts';
+import { decisionKinds, inboxOf, streamName, subjects } from '@dovetail/contracts';
 import { runningPods, untilNothingLeft, untilRunning } from '@dovetail/test-support/cluster';
 import { untilSeenEmpty } from '@dovetail/test-support/emptiness';
 import { deploymentManifest, poolManifest } from '@dovetail/test-support/workload';
@@ -69,7 +69,7 @@ describe(`the decisions of a scale-up, as subscribers see them on the ${world} w
   const heard: Heard[] = [];
   beforeAll(async () => {
     at = await openWorld({ world });
-    connection = await connect({ servers: at.lab.natsUrl });
+    connection = await connect({ servers: at.lab.natsUrl, inboxPrefix: inboxOf('lab', 'reader') });
     await listen(connection, heard);
     await at.kube.putManifests(poolManifest({ clusterName: 'lab', vcpusMax: 8 }));
     await at.kube.putManifests(
@@ -169,7 +169,7 @@ describe(`the decisions of a scale-up, as subscribers see them on the ${world} w
   test('whoever comes later reads the same from the stream', async () => {
     const stream = streamName('lab', 'decisions');
     const info = await (
-      await connection.jetstreamManager()
+      await connection.jetstreamManager({ checkAPI: false })
     ).streams.info(stream, { subjects_filter: '>' });
     expect(info.state.messages).toBeGreaterThanOrEqual(
       new Set(heard.map(({ decision }) => decision.id)).size,

@@ -1,5 +1,5 @@
 import { connectNats } from '@dovetail/adapter-nats';
-import { type Decision, type DecisionKind, followDecisions } from '@dovetail/contracts';
+import { type Decision, type DecisionKind, followDecisions, inboxOf } from '@dovetail/contracts';
 import { systemHash } from '@dovetail/runtime';
 import { isBusReaderUrl, readBus } from '@dovetail/sim-bus';
 
@@ -20,7 +20,12 @@ export function recordDecisions(natsUrl: string, cluster: string): Promise<Decis
   };
   const nats = isBusReaderUrl(natsUrl)
     ? undefined
-    : connectNats({ servers: natsUrl.split(','), name: 'test-recorder', log });
+    : connectNats({
+        servers: natsUrl.split(','),
+        name: 'test-recorder',
+        inboxPrefix: inboxOf(cluster, 'reader'),
+        log,
+      });
   const bus = nats ?? readBus(natsUrl);
   const all: Decision[] = [];
   const seen = new Set<string>();

@@ -1,3 +1,4 @@
+import { busOperator } from '@dovetail/testbed';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 
@@ -50,7 +51,7 @@ const loseBus = (world: TestWorld): Promise<void> =>
   killPart(world, 'nats-server', () => world.lab.bus.wipeStore());
 
 async function purgeStreams(world: TestWorld): Promise<void> {
-  const connection = await connect({ servers: world.lab.natsUrl });
+  const connection = await connect({ servers: world.lab.natsUrl, ...busOperator });
   const manager = await jetstreamManager(connection);
   for await (const stream of manager.streams.list())
     await manager.streams.purge(stream.config.name);

@@ -71,7 +71,7 @@ export async function runDemo(): Promise<void> {
 async function show(lab: Lab): Promise<void> {
   const timeline = new Timeline((line) => process.stdout.write(`${line}\n`));
   const kube = connectKubernetes({ kubeconfigPath: lab.kubeconfig, log: silent });
-  const { bus, close } = busOf(lab.natsUrl, 'demo');
+  const { bus, close } = busOf(lab.natsUrl, { name: 'demo', cluster: lab.options.clusterName });
   const stop = new AbortController();
   const following = Promise.all([
     tellDecisions(lab, bus, timeline, stop.signal),

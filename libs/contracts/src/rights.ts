@@ -16,6 +16,11 @@ export type BusRights = {
   readonly sees: readonly string[];
   /** Streams that it reads in order. */
   readonly follows: readonly string[];
+  /**
+   * Streams that any client of NATS may read, with consumers of each kind that it makes, looks at
+   * and deletes. Consumers have no owner: it may delete those of others on the same stream, too.
+   */
+  readonly consumes: readonly string[];
   /** Streams of which it reads single messages. */
   readonly reads: readonly string[];
   /** Queues that it takes work from. */
@@ -57,6 +62,7 @@ const nothing: Omit<BusRights, 'inbox'> = {
   makes: [],
   sees: [],
   follows: [],
+  consumes: [],
   reads: [],
   works: [],
   publishes: [],
@@ -139,5 +145,6 @@ const reaper = (cluster: string): Partial<BusRights> => ({
 
 const reader = (cluster: string): Partial<BusRights> => ({
   follows: streams(cluster, 'decisions'),
+  consumes: streams(cluster, 'decisions'),
   hears: [subjects.decisionAll(cluster)],
 });

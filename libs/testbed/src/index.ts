@@ -1,4 +1,4 @@
-export { seedOf } from './lab/bus-users.js';
+export { busOperator, seedOf } from './lab/bus-users.js';
 export { startKarpenter } from './lab/karpenter.js';
 export type { Lab } from './lab/lab.js';
 export { startLab, startServices } from './lab/lab.js';

@@ -59,9 +59,12 @@ const nobodys: readonly string[] = [
     `$JS.API.STREAM.MSG.DELETE.${name}`,
     `$JS.API.STREAM.MSG.GET.${name}`,
     `$JS.API.STREAM.SNAPSHOT.${name}`,
-    `$JS.API.CONSUMER.DELETE.${name}.solvers`,
     `$JS.API.CONSUMER.DURABLE.CREATE.${name}.x`,
   ]),
+  // Those who read decisions may delete each other's consumers, and no others.
+  ...streamSpecs(cluster)
+    .filter(({ name }) => name !== streamName(cluster, 'decisions'))
+    .map(({ name }) => `$JS.API.CONSUMER.DELETE.${name}.solvers`),
   '$JS.API.STREAM.LIST',
   '$JS.API.STREAM.CREATE.OTHER',
   '$JS.API.SERVER.REMOVE',

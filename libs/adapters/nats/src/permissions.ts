@@ -17,7 +17,7 @@ const answerWithin = '5m';
  * JetStream wire API.
  */
 export function permissionsOf(rights: BusRights): NatsPermissions {
-  const { follows, makes, publishes, asks, reads, works, serves, hears, inbox } = rights;
+  const { follows, consumes, makes, publishes, asks, reads, works, serves, hears, inbox } = rights;
   const named = [...makes.map(({ name }) => name), ...rights.sees, ...follows];
   const allow = [
     ...publishes,
@@ -29,6 +29,7 @@ export function permissionsOf(rights: BusRights): NatsPermissions {
     ...[...new Set(named)].map((name) => `$JS.API.STREAM.INFO.${name}`),
     // An ordered consumer has a name of its own each time. Its flow control wants answers.
     ...follows.flatMap((name) => [`$JS.API.CONSUMER.CREATE.${name}.*`, `$JS.FC.${name}.>`]),
+    ...consumes.flatMap(consumersOf),
     ...reads.map((name) => `$JS.API.DIRECT.GET.${name}.>`),
     ...works.flatMap(({ stream, name, filter }) => [
       `$JS.API.CONSUMER.CREATE.${stream}.${name}${filter === undefined ? '' : `.${filter}`}`,
@@ -47,6 +48,22 @@ export function permissionsOf(rights: BusRights): NatsPermissions {
     ...(serves.length === 0 ? {} : { allow_responses: { max: 1, expires: answerWithin } }),
   };
 }
+
+/**
+ * The calls by which the clients of NATS for Node.js, Python and Go read a stream: with a consumer
+ * that has a name or gets one, with a filter or without, that pulls or pushes, with acks or
+ * without.
+ */
+const consumersOf = (stream: string): readonly string[] => [
+  `$JS.API.CONSUMER.CREATE.${stream}`,
+  `$JS.API.CONSUMER.CREATE.${stream}.>`,
+  `$JS.API.CONSUMER.MSG.NEXT.${stream}.*`,
+  `$JS.API.CONSUMER.INFO.${stream}.*`,
+  `$JS.API.CONSUMER.DELETE.${stream}.*`,
+  `$JS.ACK.${stream}.>`,
+  // Servers that put domain and account before the stream.
+  `$JS.ACK.*.*.${stream}.>`,
+];
 
 /** By these subjects `nats micro` finds those that serve, and reads their statistics. */
 const services = ['PING', 'INFO', 'STATS'].flatMap((verb) => [`$SRV.${verb}`, `$SRV.${verb}.>`]);
