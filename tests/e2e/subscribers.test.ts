@@ -112,7 +112,8 @@ describe(`the decisions of a scale-up, as subscribers see them on the ${world} w
         expect(kindOf(decision)).toBe(kind);
         expect(headers).toMatchObject({
           'ce-specversion': '1.0',
-          'ce-type': 'dovetail.v1.Decision',
+          'ce-source': expect.stringMatching(/^\/dovetail\/lab\/(solver|launcher|reaper)$/),
+          'ce-type': `dovetail.v1.Decision.${kind}`,
           'content-type': 'application/protobuf',
         });
         if (kind !== 'plan')

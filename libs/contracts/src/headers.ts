@@ -4,10 +4,12 @@ import type { Hash, Headers } from '@dovetail/core-ports';
 export type Envelope = {
   /** CloudEvents id: with the source, unique per event. */
   readonly id: string;
-  /** The service that sends. */
-  readonly source: string;
-  /** Name of the protobuf message, e.g. `StateRecord`. */
+  /** The cluster and the service that send. Ids are unique among those of one source. */
+  readonly source: { readonly cluster: string; readonly service: string };
+  /** Name of the protobuf message, e.g. `StateRecord`, and its kind where it has one. */
   readonly type: string;
+  /** The object that it is about, e.g. `Node/ip-10-0-0-4`. */
+  readonly subject?: string;
   readonly timeMs: number;
   /** W3C trace context, when the message belongs to a trace. */
   readonly traceparent?: string;
@@ -19,15 +21,22 @@ export type Envelope = {
  */
 export const blobHeader = 'dovetail-content';
 
-/** CloudEvents 1.0 headers (NATS protocol binding, binary mode) and W3C `traceparent`. */
+const mediaType = 'application/protobuf';
+
+/**
+ * CloudEvents 1.0 headers (NATS protocol binding, binary mode) and W3C `traceparent`. Drafts of the
+ * binding differ in the header of the media type, so both have it.
+ */
 export function headersFor(envelope: Envelope): Headers {
   return {
     'ce-specversion': '1.0',
     'ce-id': printable(envelope.id),
-    'ce-source': printable(envelope.source),
+    'ce-source': printable(`/dovetail/${envelope.source.cluster}/${envelope.source.service}`),
     'ce-type': `dovetail.v1.${envelope.type}`,
     'ce-time': new Date(envelope.timeMs).toISOString(),
-    'content-type': 'application/protobuf',
+    ...(envelope.subject === undefined ? {} : { 'ce-subject': printable(envelope.subject) }),
+    'ce-datacontenttype': mediaType,
+    'content-type': mediaType,
     ...(envelope.traceparent === undefined ? {} : { traceparent: envelope.traceparent }),
   };
 }

@@ -76,13 +76,21 @@ test('a stream forgets message ids no later than its messages', () => {
 
 test('headers are CloudEvents', () => {
   expect(
-    headersFor({ id: 'pod/ü 1', source: 'pod-watcher', type: 'StateRecord', timeMs: 0 }),
+    headersFor({
+      id: 'pod/ü 1',
+      source: { cluster: 'lab', service: 'pod-watcher' },
+      type: 'StateRecord',
+      subject: 'Pod/default/web 1',
+      timeMs: 0,
+    }),
   ).toEqual({
     'ce-specversion': '1.0',
     'ce-id': 'pod/%C3%BC%201',
-    'ce-source': 'pod-watcher',
+    'ce-source': '/dovetail/lab/pod-watcher',
     'ce-type': 'dovetail.v1.StateRecord',
     'ce-time': '1970-01-01T00:00:00.000Z',
+    'ce-subject': 'Pod/default/web%201',
+    'ce-datacontenttype': 'application/protobuf',
     'content-type': 'application/protobuf',
   });
 });

@@ -55,7 +55,8 @@ test('decisions are read alike by the client library and by a plain NATS client 
       );
     expect(heard).toEqual(
       ['one', 'two'].map(
-        (id) => `dovetail.lab.decision.v1.launch.default dovetail.v1.Decision decision/${id}`,
+        (id) =>
+          `dovetail.lab.decision.v1.launch.default dovetail.v1.Decision.launch decision/${id}`,
       ),
     );
 

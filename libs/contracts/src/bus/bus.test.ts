@@ -180,7 +180,7 @@ describe('queues', () => {
     const work = await firstOf(workBatches(channel, stop));
     expect(work.item.message.headers).toMatchObject({
       'ce-type': 'dovetail.v1.PendingBatch',
-      'ce-source': 'test',
+      'ce-source': '/dovetail/lab/test',
       'ce-id': 'batch/g1/3.7',
       traceparent: traceparentOf(hash, { trace: 'g1/3.7', span: 'batch' }),
     });

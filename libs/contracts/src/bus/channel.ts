@@ -42,6 +42,7 @@ type Post = {
   readonly expectLastSubjectSequence?: number;
   readonly ttlMs?: number;
   readonly traceparent?: string;
+  readonly about?: string;
 };
 
 /** One character per byte. Services are pure code and have no Buffer. */
@@ -61,11 +62,12 @@ export const contentId = (hash: Hash, bytes: Uint8Array): string => hash.sha256H
  * Rejects with BusError.
  */
 export async function post(channel: Channel, message: Post): Promise<PublishAck> {
-  const { subject, type, payload, messageId, traceparent, ...expectations } = message;
+  const { subject, type, payload, messageId, traceparent, about, ...expectations } = message;
   const headers = headersFor({
     id: messageId,
-    source: channel.source,
+    source: { cluster: channel.cluster, service: channel.source },
     type,
+    ...(about === undefined ? {} : { subject: about }),
     timeMs: channel.clock.nowMs(),
     ...(traceparent === undefined ? {} : { traceparent }),
   });

@@ -16,13 +16,19 @@ export function publishDecision(channel: Channel, decision: Decision): Promise<P
     ...decision,
     alternatives: decision.alternatives.slice(0, limits.alternativesMax),
   };
+  const [first] = decision.objects;
   return post(channel, {
     subject: subjects.decision(channel.cluster, decision.kind, decision.pool),
-    type: 'Decision',
+    type: `Decision.${decision.kind}`,
+    ...(first === undefined ? {} : { about: nameOf(first) }),
     payload: encodeDecision(published),
     messageId: `decision/${decision.id}`,
   });
 }
+
+/** `Pod/default/web-1`, `Node/ip-10-0-0-4`: the object that a decision names first. */
+const nameOf = ({ kind, namespace, name }: Decision['objects'][number]): string =>
+  [kind, ...(namespace === undefined ? [] : [namespace]), name].join('/');
 
 /** A decision as a follower receives it. `caught-up` comes once everything kept has been read. */
 export type DecisionEvent =

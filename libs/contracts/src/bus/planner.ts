@@ -80,7 +80,7 @@ async function ask(
   const payload = encodePlanRequest(request);
   const headers = headersFor({
     id: contentId(channel.hash, payload),
-    source: channel.source,
+    source: { cluster: channel.cluster, service: channel.source },
     type: 'PlanRequest',
     timeMs: channel.clock.nowMs(),
   });
