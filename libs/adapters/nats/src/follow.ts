@@ -35,7 +35,8 @@ const heartbeatMs = 1_000;
 const silenceMs = 3_500;
 /**
  * Tombstones live for 10 minutes. A follower that was away for half of that starts over, so it
- * misses none.
+ * misses none. All times here are of the monotonic clock: after a step of the wall clock every
+ * follower of every service would read everything again at once, or miss the silence of the server.
  */
 const resumeWithinMs = 5 * 60_000;
 
@@ -105,7 +106,7 @@ async function begin(
       const lost =
         info.created !== memory.incarnation || info.state.last_seq < memory.deliveredSequence;
       if (lost) return { reason: `stream ${stream} was recreated` };
-      if (Date.now() - memory.aliveMs > resumeWithinMs)
+      if (performance.now() - memory.aliveMs > resumeWithinMs)
         return {
           reason: `out of touch with stream ${stream} for over ${String(resumeWithinMs / 60_000)} minutes`,
         };
@@ -115,7 +116,7 @@ async function begin(
       memory: new FollowMemory({
         incarnation: info.created,
         lastSequence: info.state.last_seq,
-        nowMs: Date.now(),
+        nowMs: performance.now(),
       }),
     };
   } catch (error) {
@@ -173,11 +174,11 @@ class Session {
     while (!stop.aborted) {
       const item = await this.#inbox.next(heartbeatMs, stop);
       if (item === undefined) {
-        if (Date.now() - this.#memory.aliveMs > silenceMs) return resume;
+        if (performance.now() - this.#memory.aliveMs > silenceMs) return resume;
         continue;
       }
       if ('resume' in item) return item;
-      this.#memory.aliveMs = Date.now();
+      this.#memory.aliveMs = performance.now();
       const delivery = deliveryOf(item.reply);
       if (delivery === undefined) {
         if (!this.#control(item)) return resume;
@@ -274,7 +275,7 @@ class Session {
       { stream_name: stream, config },
       this.#deps.link.timeoutMs,
     );
-    this.#memory.aliveMs = Date.now();
+    this.#memory.aliveMs = performance.now();
     return made.num_pending;
   }
 
