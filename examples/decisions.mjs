@@ -15,6 +15,7 @@ const nats = await connect({
   ...(NATS_CREDENTIALS && { authenticator: nkeyAuthenticator(readFileSync(NATS_CREDENTIALS)) }),
 });
 process.once('SIGINT', () => nats.close());
+process.stdout.once('error', () => nats.close()); // the reader of a pipe has left
 for await (const message of nats.subscribe(`dovetail.${CLUSTER_NAME}.decision.v1.launch.>`)) {
   const { summary, priceMicrosPerHour } = Decision.toObject(Decision.decode(message.data), {
     longs: Number,

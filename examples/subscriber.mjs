@@ -7,6 +7,7 @@ import { decisions } from '@dovetail/adapter-nats/decisions';
 const { NATS_URL = 'nats://127.0.0.1:4222', NATS_CREDENTIALS, CLUSTER_NAME = 'lab' } = process.env;
 const stop = new AbortController();
 process.once('SIGINT', () => stop.abort());
+process.stdout.once('error', () => stop.abort()); // the reader of a pipe has left
 const source = {
   servers: [NATS_URL],
   cluster: CLUSTER_NAME,

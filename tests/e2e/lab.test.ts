@@ -214,9 +214,19 @@ describe('the lab that is left running, of another name, in another region, with
     expect(existsSync(join(folder, '.lab', 'ready'))).toBe(false);
     await expect(kubectl('get', 'nodes', '--request-timeout=2s')).rejects.toThrow();
   });
-  test('says what is wrong with its settings', async () =>
-    expect(await program('lab', ['up'], { SOLVERS: 'many' })).toMatchObject({
+  test.each([
+    [{ SOLVERS: 'many' }, /^SOLVERS is many\nRemedy: give .* 1 to 20\n$/],
+    [{ REGION: 'mars-1' }, /^REGION is mars-1\nRemedy: give a region .*, us-west-2.*\n$/],
+    [{ CLUSTER_NAME: 'a b' }, /^CLUSTER_NAME is a b\nRemedy: give up to 100 letters.*\n$/],
+  ])('says in two lines what is wrong with the settings %j', async (env, output) =>
+    expect(await program('lab', ['up'], env)).toMatchObject({
       code: 1,
-      output: expect.stringMatching(/SOLVERS is many.*1 to 20/s),
+      output: expect.stringMatching(output),
+    }),
+  );
+  test('names a command that it has not got', async () =>
+    expect(await program('lab', ['foo'])).toEqual({
+      code: 64,
+      output: 'lab has no command foo; lab --help lists them\n',
     }));
 });

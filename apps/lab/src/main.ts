@@ -45,9 +45,12 @@ async function runCommand(command: string | undefined): Promise<void> {
     case 'services':
       return runServices();
     case undefined:
-    default:
+    case 'help':
+    case '--help':
       process.stdout.write(help);
-      process.exitCode =
-        command === undefined || command === 'help' || command === '--help' ? 0 : 64;
+      return;
+    default:
+      process.stderr.write(`lab has no command ${command}; lab --help lists them\n`);
+      process.exitCode = 64;
   }
 }

@@ -4,7 +4,9 @@ import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { stopOnSignals } from '@dovetail/runtime';
+import { catalogRegions } from '@dovetail/core-ec2-model';
+import { messageOf } from '@dovetail/core-ports';
+import { commonSettings, stopOnSignals } from '@dovetail/runtime';
 import {
   defaultLabOptions,
   isAlive,
@@ -39,6 +41,12 @@ export function labOptions(dir: string, progress: (line: string) => void): LabOp
       remedy: 'give a number of solver processes from 1 to 20',
     });
   autoscalerOf(env);
+  const region = env['REGION'] || defaultLabOptions.region;
+  if (!catalogRegions().includes(region))
+    throw new TestbedError({
+      failed: `REGION is ${region}`,
+      remedy: `give a region that the cloud twin knows: ${catalogRegions().join(', ')}`,
+    });
   return {
     ...defaultLabOptions,
     dir,
@@ -46,8 +54,8 @@ export function labOptions(dir: string, progress: (line: string) => void): LabOp
     progress,
     solvers,
     world: env['REAL'] === '1' ? 'real' : 'twin',
-    region: env['REGION'] || defaultLabOptions.region,
-    clusterName: env['CLUSTER_NAME'] || defaultLabOptions.clusterName,
+    region,
+    clusterName: clusterNameOf(env['CLUSTER_NAME'] || defaultLabOptions.clusterName),
     prepare: (kubeconfig) =>
       applyCustomResources(kubeconfig, join(import.meta.dirname, '..', 'deploy', 'crds')),
     ...(env['ZONES'] === undefined || env['ZONES'] === ''
@@ -55,6 +63,15 @@ export function labOptions(dir: string, progress: (line: string) => void): LabOp
       : { zones: env['ZONES'].split(',') }),
     placement: env['PLACEMENT'] === 'scheduler' ? 'scheduler' : 'bind',
   };
+}
+
+/** The name, by the services' own rule. Throws TestbedError for one that they would refuse. */
+function clusterNameOf(name: string): string {
+  try {
+    return commonSettings.clusterName.parse(name);
+  } catch (error) {
+    throw new TestbedError({ failed: `CLUSTER_NAME is ${name}`, remedy: messageOf(error) });
+  }
 }
 
 /** Which autoscaler the environment asks for. Throws TestbedError for another word. */
