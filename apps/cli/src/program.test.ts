@@ -63,6 +63,13 @@ test.each(['simulate', 'decisions', 'explain', 'shadow', 'nats-users', 'uninstal
       text: expect.stringMatching(/Examples:[\s\S]*Exit codes:/),
     }),
 );
+test('help of a command that takes a cluster says where its name comes from', async () => {
+  for (const command of ['decisions', 'nats-users'])
+    expect((await parse(command, '--help')).text.replace(/\s+/g, ' ')).toContain(
+      'name of the cluster (default: CLUSTER_NAME, then lab)',
+    );
+});
+
 test('--version prints the version of the package', async () => {
   const file = join(import.meta.dirname, '..', 'package.json');
   const { version } = JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string };

@@ -29,6 +29,10 @@ export function programOf(environment: Readonly<Record<string, string | undefine
   addShadow(program, environment);
   addNatsUsers(program, environment);
   addUninstallCheck(program);
+  program
+    .command('version')
+    .description('Print the version, as --version does.')
+    .action(() => void process.stdout.write(`${version}\n`));
   program.commands.forEach((command) =>
     command.exitOverride().showHelpAfterError('(add --help for the flags and examples)'),
   );

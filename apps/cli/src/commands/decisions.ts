@@ -128,7 +128,7 @@ const withConnection = (command: Command, environment: Environment): Command =>
     .option('--nats-key <file>', 'the key (PEM) of --nats-cert (default: NATS_KEY)')
     .option(
       '--cluster <name>',
-      'name of the cluster',
+      'name of the cluster (default: CLUSTER_NAME, then lab)',
       clusterName,
       environment['CLUSTER_NAME'] ?? 'lab',
     );

@@ -33,7 +33,7 @@ export function addNatsUsers(program: Command, environment: Environment): void {
     .description("Write NATS users for the services, each with exactly its service's rights.")
     .option(
       '--cluster <name>',
-      'name of the cluster',
+      'name of the cluster (default: CLUSTER_NAME, then lab)',
       clusterName,
       environment['CLUSTER_NAME'] ?? 'lab',
     )
