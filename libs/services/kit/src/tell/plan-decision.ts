@@ -4,9 +4,10 @@ import {
   replacedNodes,
   type Replacement,
 } from '@dovetail/contracts';
-import { formatResources } from '@dovetail/core-kube-model';
+import { compareText, formatResources } from '@dovetail/core-kube-model';
 import { hasSizedNodes, type Reason } from '@dovetail/core-scheduling';
 
+import { groupBy } from '../work/group-by.js';
 import { countText } from './count-text.js';
 import type { NewDecision } from './decisions.js';
 
@@ -113,6 +114,16 @@ function namesOf({ nodeName, others = [] }: Replacement): string {
   return `${nodeName} and ${countText(others.length, 'other')}`;
 }
 
+/** The cause that most pods share, and how many pods have others. */
+function causesText(unplaced: PlanMessage['plan']['unplaced']): string {
+  const causes = groupBy(unplaced, ({ reasons }) => reasons[0]?.message ?? 'no reason given');
+  const [[cause, pods] = ['', []]] = [...causes].sort(
+    ([a, ofA], [b, ofB]) => ofB.length - ofA.length || compareText(a, b),
+  );
+  const others = unplaced.length - pods.length;
+  return others === 0 ? cause : `${cause} (${countText(others, 'pod')} for other reasons)`;
+}
+
 function summaryOf({ plan, cause }: PlanMessage): string {
   const placed = plan.newNodes.reduce((sum, bin) => sum + bin.podUids.length, 0);
   const cheapest = plan.newNodes.map((bin) => bin.options[0]?.instanceType ?? 'nothing');
@@ -128,9 +139,7 @@ function summaryOf({ plan, cause }: PlanMessage): string {
       : []),
     ...(existing > 0 ? [`${countText(existing, 'pod')} on nodes that exist`] : []),
     ...(plan.unplaced.length > 0
-      ? [
-          `${countText(plan.unplaced.length, 'pod')} without a place: ${plan.unplaced[0]?.reasons[0]?.message ?? 'no reason given'}`,
-        ]
+      ? [`${countText(plan.unplaced.length, 'pod')} without a place: ${causesText(plan.unplaced)}`]
       : []),
   ];
   const why =

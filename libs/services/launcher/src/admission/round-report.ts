@@ -15,6 +15,7 @@ import {
 import { admissionText } from '../cluster/admission-mark.js';
 import type { Nominations, Nominee } from '../tell/nominations.js';
 import type { AdmittedNode, AdmittedPlacement, JudgedBin, RefusedBin } from './judged.js';
+import { ToldPods } from './told-pods.js';
 
 /**
  * Enough to see what the planner weighed; all of hundreds of options would make the message large.
@@ -34,6 +35,7 @@ export type RoundReportDeps = {
 /** Reports the outcomes of a round: decisions, Events on pods, metrics. */
 export class RoundReport {
   readonly #deps: RoundReportDeps;
+  readonly #told = new ToldPods();
 
   constructor(deps: RoundReportDeps) {
     this.#deps = deps;
@@ -54,6 +56,7 @@ export class RoundReport {
         code: bin.kind === 'refused' ? (bin.reasons[0]?.code ?? '') : '',
       });
     }
+    this.#told.prune((uid) => this.#deps.cluster.pods.get(uid) !== undefined);
     for (const plan of plans) this.#unplaced(plan);
   }
 
@@ -77,6 +80,7 @@ export class RoundReport {
       alternatives: alternativesOf(others),
       facts: admittedFacts(bin, admission),
     });
+    this.#told.placed(bin.podUids);
     this.#nominate(bin.podUids, { claimName: bin.claimName });
   }
 
@@ -100,6 +104,7 @@ export class RoundReport {
       ],
       facts: { admission: admissionText(admission), pods: String(bin.podUids.length) },
     });
+    this.#told.placed(bin.podUids);
     this.#nominate(bin.podUids, this.#nomineeOf(bin.holder));
   }
 
@@ -136,8 +141,8 @@ export class RoundReport {
   }
 
   /**
-   * Publishes one decision for all unplaced pods of a plan with equal reasons, and an Event for
-   * each.
+   * Publishes one decision for the unplaced pods of a plan with equal reasons that it is news of,
+   * and an Event for each unplaced pod. The recorder counts Events that are repeated.
    */
   #unplaced(plan: PlanMessage): void {
     const alike = groupBy(plan.plan.unplaced, ({ reasons }) =>
@@ -145,16 +150,8 @@ export class RoundReport {
     );
     for (const [key, pods] of [...alike].sort(([a], [b]) => compareText(a, b))) {
       const reasons = pods[0]?.reasons ?? [];
-      const first = pods.map(({ podUid }) => podUid).sort()[0] ?? '';
-      this.#deps.decisions.tell({
-        id: `unschedulable/${plan.id}/${first}`,
-        kind: 'unschedulable',
-        planId: plan.id,
-        summary: `found no place for ${countText(pods.length, 'pod')}: ${sentenceOf(reasons)}`,
-        reasons,
-        objects: this.#pods(pods.map(({ podUid }) => podUid)),
-        facts: { pods: String(pods.length), like: key.slice(0, 200) },
-      });
+      const uids = pods.map(({ podUid }) => podUid);
+      this.#tellUnplaced(plan, { uids: this.#told.news(uids, reasons), reasons, key });
       for (const { podUid } of pods) {
         const pod = this.#deps.cluster.pods.get(podUid);
         if (pod !== undefined)
@@ -166,6 +163,27 @@ export class RoundReport {
           });
       }
     }
+  }
+
+  #tellUnplaced(
+    plan: PlanMessage,
+    of: {
+      readonly uids: readonly string[];
+      readonly reasons: readonly Reason[];
+      readonly key: string;
+    },
+  ): void {
+    const [first] = [...of.uids].sort(compareText);
+    if (first === undefined) return;
+    this.#deps.decisions.tell({
+      id: `unschedulable/${plan.id}/${first}`,
+      kind: 'unschedulable',
+      planId: plan.id,
+      summary: `found no place for ${countText(of.uids.length, 'pod')}: ${sentenceOf(of.reasons)}`,
+      reasons: of.reasons,
+      objects: this.#pods(of.uids),
+      facts: { pods: String(of.uids.length), like: of.key.slice(0, 200) },
+    });
   }
 
   #nominate(podUids: readonly string[], nominee: Nominee): void {

@@ -1,0 +1,51 @@
+import { Cluster } from '@dovetail/core-cluster';
+import { podValue } from '@dovetail/core-kube-model/testing';
+import type { NewDecision } from '@dovetail/service-kit';
+import { expect, test } from '@jest/globals';
+
+import { planValue } from '../testing/values.js';
+import { reason } from './reason.js';
+import { RoundReport } from './round-report.js';
+
+const quiet = () => undefined;
+
+/** A report, and what it has told and recorded. */
+function report() {
+  const cluster = new Cluster();
+  for (const name of ['a', 'b', 'c']) cluster.set('pod', podValue(name));
+  const told: NewDecision[] = [];
+  const events: string[] = [];
+  const self = new RoundReport({
+    decisions: { tell: (decision: NewDecision) => void told.push(decision) } as never,
+    events: { record: ({ message }: { message: string }) => void events.push(message) } as never,
+    nominations: { nominate: quiet } as never,
+    log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    metrics: { count: quiet, set: quiet, observe: quiet },
+    cluster,
+  });
+  let plans = 0;
+  /** Reports a plan in which each of these pods fits nowhere, for the reason of this code. */
+  const unplaced = (pods: Readonly<Record<string, 'resources-too-large' | 'price-cap'>>): void => {
+    plans += 1;
+    const plan = planValue(`plan-${plans}`);
+    const left = Object.entries(pods).map(([podUid, code]) => ({
+      podUid,
+      reasons: [reason(code, `${code} as of plan ${plans}`, {})],
+    }));
+    self.record([], [{ ...plan, plan: { ...plan.plan, unplaced: left } }], { epoch: 1, number: 1 });
+  };
+  const decisions = () => told.map(({ objects = [] }) => objects.map(({ name }) => name).join());
+  return { unplaced, decisions, events };
+}
+
+test('pods that fit nowhere are told once, and again when their reasons change', () => {
+  const { unplaced, decisions, events } = report();
+  const pods = { a: 'resources-too-large', b: 'resources-too-large' } as const;
+  for (let times = 0; times < 5; times += 1) unplaced(pods);
+  expect(decisions()).toEqual(['a,b']);
+  unplaced({ ...pods, c: 'resources-too-large' });
+  unplaced({ ...pods, a: 'price-cap', c: 'resources-too-large' });
+  expect(decisions()).toEqual(['a,b', 'c', 'a']);
+  // The recorder of Events counts repeats by itself.
+  expect(events).toHaveLength(5 * 2 + 3 + 3);
+});
