@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 
 import { kindChoices } from './commands/decisions.js';
 import { programOf } from './program.js';
+import { readVersions } from './simulate/read-kinds.js';
 
 const parse = async (
   ...args: readonly string[]
@@ -31,7 +32,14 @@ const parse = async (
 
 test.each<[readonly string[], string, RegExp]>([
   [['simulat'], 'commander.unknownCommand', /Did you mean simulate/],
-  [['simulate'], 'commander.missingMandatoryOptionValue', /--file/],
+  [['simulate'], 'commander.error', /nothing to read: write -f with a file or folder/],
+  [['simulate', 'examples/web', 'x'], 'commander.error', /write -f examples\/web -f x\n/],
+  [
+    ['simulate', '-f', 'x', '--bound-time', '5s'],
+    'commander.invalidArgument',
+    /no longer depends on time: write --bound-steps/,
+  ],
+  [['simulate', '-f', 'x', '--zones', 'a,,b'], 'commander.invalidArgument', /names of zones/],
   [['simulate', '-f', 'x', '--budget', 'soon'], 'commander.invalidArgument', /write a duration/],
   [['simulate', '-f', 'x', '--seed', '-1'], 'commander.invalidArgument', /whole number/],
   [['simulate', '-f', 'x', '--fail-over-cost', 'much'], 'commander.invalidArgument', /US dollars/],
@@ -70,6 +78,10 @@ test('help of a command that takes a cluster says where its name comes from', as
     );
 });
 
+test('simulate --help names every kind that is read', async () => {
+  const { text } = await parse('simulate', '--help');
+  for (const kind of readVersions.keys()) expect(text).toMatch(new RegExp(`\\b${kind}\\b`));
+});
 test('--version prints the version of the package', async () => {
   const file = join(import.meta.dirname, '..', 'package.json');
   const { version } = JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string };

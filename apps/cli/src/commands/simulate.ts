@@ -7,6 +7,7 @@ import {
 } from '@dovetail/core-scheduling/sizing';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
+import { readVersions } from '../simulate/read-kinds.js';
 import type { OutputFormat, SimulateRequest } from '../simulate/run.js';
 import { terminal } from '../terminal.js';
 
@@ -75,7 +76,7 @@ function zoneNames(text: string): readonly string[] {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 type Flags = {
-  readonly file: readonly string[];
+  readonly file?: readonly string[];
   readonly catalog?: string;
   readonly region?: string;
   readonly zones?: readonly string[];
@@ -106,7 +107,7 @@ const requestOf = (flags: Flags, environment: Environment): SimulateRequest => {
 };
 
 const requestWithin = (budgetMs: number, flags: Flags): SimulateRequest => ({
-  paths: flags.file,
+  paths: flags.file ?? [],
   ...(flags.catalog === undefined ? {} : { catalog: flags.catalog }),
   ...(flags.region === undefined ? {} : { region: flags.region }),
   ...(flags.zones === undefined ? {} : { zones: flags.zones }),
@@ -127,10 +128,20 @@ const requestWithin = (budgetMs: number, flags: Flags): SimulateRequest => ({
   minValues: flags.minValues === 'best-effort' ? 'BestEffort' : 'Strict',
 });
 
+/** Words in lines of at most 110 characters. */
+function wrapped(words: readonly string[]): string {
+  const lines = [''];
+  for (const word of words) {
+    const line = lines.at(-1) ?? '';
+    if (line.length + word.length > 110) lines.push(word);
+    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
+  }
+  return lines.join('\n');
+}
+
 const examples = `
-Reads Pods, Deployments, ReplicaSets, StatefulSets, Jobs, CronJobs (one run), DaemonSets, Nodes, NodePools, Provisioners,
-EC2NodeClasses, AWSNodeTemplates, PersistentVolumes and claims, StorageClasses, PodDisruptionBudgets, PriorityClasses and
-RuntimeClasses. Needs no cluster, no AWS account and no network.
+Reads these kinds, and names the others. A CronJob counts as one run. Needs no cluster, no AWS account and no network.
+${wrapped([...readVersions.keys()].sort())}
 
 Examples:
   $ dovetail simulate -f examples/web
@@ -170,7 +181,8 @@ const withPlace = (command: Command): Command =>
 /** The flags that name the input and the form of the output. */
 const withFiles = (command: Command): Command =>
   command
-    .requiredOption('-f, --file <path...>', 'manifests: files, folders, or - for standard input')
+    .argument('[path...]', 'no paths: they are written behind -f')
+    .option('-f, --file <path...>', 'manifests: files, folders, or - for standard input')
     .addOption(
       new Option('-o, --output <format>', 'how to print the plan')
         .choices(['table', 'json', 'yaml'])
@@ -260,6 +272,16 @@ const withSearch = (command: Command): Command =>
         .default('strict'),
     );
 
+/** Ends with the usage code unless -f names the input. Says so if the terminal is read. */
+function checkFiles(command: Command, paths: readonly string[], { file = [] }: Flags): void {
+  if (paths.length > 0)
+    command.error(`error: files and folders need a flag: write -f ${paths.join(' -f ')}`);
+  if (file.length === 0)
+    command.error('error: there is nothing to read: write -f with a file or folder, or -f -');
+  if (file.includes('-') && process.stdin.isTTY)
+    terminal.err('reading manifests from this terminal until Ctrl-D\n');
+}
+
 /** `dovetail simulate` reads manifests and prints a plan. */
 export function addSimulate(program: Command, environment: Environment): void {
   const command = program
@@ -267,7 +289,8 @@ export function addSimulate(program: Command, environment: Environment): void {
     .description('Plan nodes for the pods in manifests, offline, and say what they cost.');
   withSearch(withRunning(withChecks(withPlace(withFiles(command)))))
     .addHelpText('after', examples)
-    .action(async (flags: Flags) => {
+    .action(async (paths: readonly string[], flags: Flags) => {
+      checkFiles(command, paths, flags);
       if (flags.consolidate === true) {
         const { runConsolidate } = await import('../consolidate/command.js');
         const request = { ...requestOf(flags, environment), spotToSpot: flags.spotToSpot === true };

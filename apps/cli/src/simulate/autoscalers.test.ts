@@ -23,7 +23,13 @@ test.each<[string, object, object, number, string]>([
   ['more replicas than the most', { replicas: 12 }, { minReplicas: 5, maxReplicas: 9 }, 9, said(9)],
   ['replicas in between', { replicas: 7 }, { minReplicas: 5, maxReplicas: 9 }, 7, ''],
   ['no least number', {}, { maxReplicas: 9 }, 1, ''],
-  ['none on purpose', { replicas: 0 }, { minReplicas: 5, maxReplicas: 9 }, 0, ''],
+  [
+    'none on purpose',
+    { replicas: 0 },
+    { minReplicas: 5, maxReplicas: 9 },
+    0,
+    'note: no pod waits, and no workload asks for one: there is nothing to plan\n',
+  ],
 ])(
   'a Deployment with %s has as many pods as its autoscaler allows',
   async (_name, spec, scale, pods, notes) => {

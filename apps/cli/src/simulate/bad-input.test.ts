@@ -149,11 +149,11 @@ test('a quoted text of ten million characters is read', async () => {
 test('an empty list is no mistake: kubectl prints one for a cluster without pods', async () =>
   expect(await simulate('apiVersion: v1\nkind: List\nitems: null\n')).toMatchObject({
     code: 0,
-    err: '',
+    err: 'note: no pod waits, and no workload asks for one: there is nothing to plan\n',
   }));
 
 test('a kind of that name in the group of a CRD is left aside, with its group', async () =>
-  expect((await simulate(deployment('apps.kruise.io/v1alpha1'))).err).toBe(
+  expect((await simulate(deployment('apps.kruise.io/v1alpha1'))).err).toContain(
     'note: these kinds play no part in planning: Deployment of apps.kruise.io (1)\n',
   ));
 

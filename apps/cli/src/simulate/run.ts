@@ -214,6 +214,8 @@ async function simulated(
   const explained =
     request.explain === undefined ? undefined : podNamed(request.explain, input.pods);
   if (input.pods.length > 20_000) streams.progress(`planning ${input.pods.length} pods`);
+  if (input.pods.length === 0)
+    streams.err('note: no pod waits, and no workload asks for one: there is nothing to plan\n');
   const planned = timedPlan(input, request, streams);
   if (request.boundSteps > 0) streams.progress('proving a lower bound of the cost');
   const made = await tightened(
