@@ -59,6 +59,27 @@ test('the pool of a refused class is left out by name, and does not get another 
   );
 });
 
+test.each<[string, string | undefined, number]>([
+  ['the version that is assumed', undefined, 64],
+  ['Kubernetes 1.33', 'v1.33.1-eks-1', 4],
+  ['Kubernetes 1.31', 'v1.31.4-eks-1', 0],
+])('the images of a class are judged by %s', async (_name, kubeletVersion, code) => {
+  const node = {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: 'n' },
+    status: { nodeInfo: { kubeletVersion } },
+  };
+  const al2 = nodeClass('good', '').replace('al2023@latest', 'al2@latest');
+  const files = {
+    'world.yaml': [poolOf('good', 'good'), al2, pod('a', '1')].join('\n---\n'),
+    ...(kubeletVersion === undefined ? {} : { 'node.json': JSON.stringify(node) }),
+  };
+  const ran = await simulate([folderOf(files)], { catalog: 'us-east-1' });
+  expect(ran.code).toBe(code);
+  expect(ran.err.includes('no Amazon Linux 2 image')).toBe(code !== 0);
+});
+
 test('without a pool that can be used nothing is planned, and the command ends with 64', async () => {
   const files = { 'world.yaml': `${pool('  weight: 0')}\n---\n${pod('a', '1')}` };
   expect(await simulate([folderOf(files)])).toMatchObject({ code: 64, out: '' });

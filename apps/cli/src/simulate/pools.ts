@@ -9,7 +9,7 @@ import {
   type Pool,
   provisionerOf,
 } from '@dovetail/core-api';
-import { kubeletProblems } from '@dovetail/core-ec2-model';
+import { imageProblems, kubeletProblems } from '@dovetail/core-ec2-model';
 import { type Parsed, type Raw, recordOf } from '@dovetail/core-kube-model';
 import type { PoolOptions } from '@dovetail/core-scheduling';
 
@@ -19,8 +19,21 @@ import type { Catalog } from './catalog.js';
 import type { Inventory, Item } from './kinds.js';
 import { all } from './readable.js';
 
-/** This Kubernetes version decides the family of a legacy class without one. */
-const kubernetes: KubernetesVersion = { major: 1, minor: 34 };
+/**
+ * The Kubernetes version where no node of the input tells one. It decides which images there are,
+ * and the family of a legacy class without one.
+ */
+const versionByDefault: KubernetesVersion = { major: 1, minor: 34 };
+
+/** The newest version of the kubelets of the input, which is the control plane's at most. */
+function kubernetesOf(inventory: Inventory): KubernetesVersion {
+  const minors = inventory.of('Node').flatMap(({ object }) => {
+    const { kubeletVersion } = recordOf(recordOf(object['status'])['nodeInfo']);
+    const minor = /^v1\.([0-9]+)/.exec(String(kubeletVersion))?.[1];
+    return minor === undefined ? [] : [Number(minor)];
+  });
+  return minors.length === 0 ? versionByDefault : { major: 1, minor: Math.max(...minors) };
+}
 
 const refKey = (ref: Pick<NodeClassRef, 'kind' | 'name'>): string => `${ref.kind}/${ref.name}`;
 
@@ -51,19 +64,17 @@ function standardClass(ref: NodeClassRef): NodeClass {
   };
 }
 
+type ClassParser = (raw: unknown, kubernetes: KubernetesVersion) => Parsed<NodeClass | undefined>;
+
 /** How each kind of class is read, and the kind by which pools refer to it. */
 const classReaders: readonly {
   readonly kind: string;
   readonly ref: NodeClassRef['kind'];
-  readonly parse: (raw: unknown) => Parsed<NodeClass | undefined>;
+  readonly parse: ClassParser;
 }[] = [
   { kind: 'EC2NodeClass', ref: 'EC2NodeClass', parse: ec2NodeClassOf },
-  {
-    kind: 'AWSNodeTemplate',
-    ref: 'AWSNodeTemplate',
-    parse: (raw) => awsNodeTemplateOf(raw, kubernetes),
-  },
-  { kind: 'Provisioner', ref: 'InlineProvider', parse: (raw) => inlineProviderOf(raw, kubernetes) },
+  { kind: 'AWSNodeTemplate', ref: 'AWSNodeTemplate', parse: awsNodeTemplateOf },
+  { kind: 'Provisioner', ref: 'InlineProvider', parse: inlineProviderOf },
 ];
 
 /** The classes by reference; undefined for one that cannot be used, which is a problem. */
@@ -71,10 +82,11 @@ async function classesOf(
   inventory: Inventory,
 ): Promise<ReadonlyMap<string, NodeClass | undefined>> {
   const classes = new Map<string, NodeClass | undefined>();
+  const kubernetes = kubernetesOf(inventory);
   for (const { kind, ref, parse } of classReaders)
     for (const item of inventory.of(kind)) {
       const read = await inventory.problems.reading(async () => ({
-        nodeClass: await usableClass(item, parse),
+        nodeClass: await usableClass(item, parse, kubernetes),
       }));
       if (read === undefined) classes.set(refKey({ kind: ref, name: item.name }), undefined);
       else if (read.nodeClass !== undefined)
@@ -86,10 +98,14 @@ async function classesOf(
 /** A class; undefined if the object has none. Throws InputError if it cannot be used. */
 async function usableClass(
   item: Item,
-  parse: (raw: unknown) => Parsed<NodeClass | undefined>,
+  parse: ClassParser,
+  kubernetes: KubernetesVersion,
 ): Promise<NodeClass | undefined> {
-  const nodeClass = await valueOf(item, parse(item.object));
-  const [problem] = nodeClass === undefined ? [] : kubeletProblems(nodeClass.kubelet);
+  const nodeClass = await valueOf(item, parse(item.object, kubernetes));
+  const [problem] =
+    nodeClass === undefined
+      ? []
+      : [...kubeletProblems(nodeClass.kubelet), ...imageProblems(nodeClass, kubernetes)];
   if (problem !== undefined) throw await errorAt(item, problem);
   return nodeClass;
 }

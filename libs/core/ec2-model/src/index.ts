@@ -9,6 +9,7 @@ export * from './catalog.js';
 export * from './cloud-values.js';
 export * from './facts.js';
 export * from './fleet.js';
+export * from './image-problems.js';
 export * from './instance-findings.js';
 export * from './instance-type.js';
 export * from './instance-types.js';
