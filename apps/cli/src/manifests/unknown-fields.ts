@@ -1,8 +1,8 @@
 import { annotations, labels } from '@dovetail/core-api';
 import { isRecord } from '@dovetail/core-kube-model';
+import { closest } from '@dovetail/core-scheduling';
 
 import { knownFieldsJson } from './known-fields.js';
-import { nearest } from './nearest.js';
 import type { Source } from './objects.js';
 
 /**
@@ -45,9 +45,9 @@ const ourDomains = ['karpenter.sh', 'karpenter.k8s.aws', 'dovetail.sh'];
 /** The key that is meant by a key that is none of ours, and looks like one. */
 function meantKey(key: string): string | undefined {
   if (!key.includes('/') || ourKeys.has(key)) return undefined;
-  return ourDomains.includes(nearest(domainOf(key), ourDomains) ?? '')
-    ? nearest(key, ourKeys)
-    : undefined;
+  const domain = domainOf(key);
+  const isNear = ourDomains.includes(domain) || closest(domain, ourDomains) !== undefined;
+  return isNear ? closest(key, ourKeys) : undefined;
 }
 
 /** Walks over the fields of an object and collects those that are unknown. */
@@ -94,7 +94,7 @@ class Walk {
   }
 
   #add(field: string, key: string, fields: readonly string[]): void {
-    const meant = nearest(key, fields);
+    const meant = closest(key, fields);
     this.found.push({ field, ...(meant === undefined ? {} : { meant }) });
   }
 }

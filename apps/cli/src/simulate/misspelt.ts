@@ -1,5 +1,6 @@
+import { closest } from '@dovetail/core-scheduling';
+
 import { InputError } from '../manifests/input-error.js';
-import { nearest } from '../manifests/nearest.js';
 import { errorAt, type Source } from '../manifests/objects.js';
 import type { Problems } from '../manifests/problems.js';
 import { unknownFields } from '../manifests/unknown-fields.js';
@@ -56,12 +57,12 @@ export function meantKind(
   read: ReadonlyMap<string, string>,
 ): string | undefined {
   const group = groupOf(apiVersion);
-  const near = read.has(kind) ? kind : nearest(kind, read.keys());
+  const near = read.has(kind) ? kind : closest(kind, read.keys());
   const version = near === undefined ? undefined : read.get(near);
   if (near === undefined || version === undefined) return undefined;
   const own = groupOf(version);
   if (group === own) return near === kind ? undefined : near;
-  return nearest(group, [own]) === undefined ? undefined : `${near} of ${version}`;
+  return closest(group, [own]) === undefined ? undefined : `${near} of ${version}`;
 }
 
 /** The problem of an object whose kind is misspelt. */

@@ -177,3 +177,15 @@ describe('workloads stand for their pods', () => {
       ).err,
     ).toContain('ConfigMap (1)'));
 });
+
+test('pods that are not placed for one reason are named by workload', async () => {
+  const files = {
+    'all.yaml': [
+      pool(),
+      workload('Deployment', `  replicas: 3\n${template('99')}`),
+      workload('StatefulSet', `  replicas: 2\n${template('99')}`).replace('name: web', 'name: db'),
+    ].join('\n---\n'),
+  };
+  const { out } = await simulate([folderOf(files)], { output: 'table' });
+  expect(out).toMatch(/^default\/(db-0, default\/web-0|web-0, default\/db-0) \+3 pods /m);
+});

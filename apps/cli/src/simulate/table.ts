@@ -81,6 +81,21 @@ export function section(
   return [title, aligned([header, ...shown]), ...rest, ''];
 }
 
+/** The most workloads that are named for one reason. */
+const workloadsShown = 3;
+
+/** Pods by the first one of each workload, whose pods differ in the number at their end. */
+function ofWorkloads(pods: readonly string[]): string {
+  const firsts = new Map<string, string>();
+  for (const pod of pods) {
+    const workload = pod.replace(/-[0-9]+$/, '');
+    if (!firsts.has(workload)) firsts.set(workload, pod);
+  }
+  const shown = [...firsts.values()].slice(0, workloadsShown);
+  const more = pods.length - shown.length;
+  return more === 0 ? shown.join(', ') : `${shown.join(', ')} +${plural(more, 'pod')}`;
+}
+
 function unschedulableRows(result: SimulationResult): readonly (readonly string[])[] {
   const groups = new Map<
     string,
@@ -97,7 +112,7 @@ function unschedulableRows(result: SimulationResult): readonly (readonly string[
   }
   return [...groups.values()].flatMap(({ pods, reasons }) =>
     reasons.map((reason, index) => [
-      index === 0 ? first(pods, 'pods') : '',
+      index === 0 ? ofWorkloads(pods) : '',
       reason.code,
       reason.subject ?? '',
       `${reason.message}${reason.remedy === undefined ? '' : ` (${reason.remedy})`}`,
@@ -109,8 +124,8 @@ function summary(result: SimulationResult): string {
   const { cost, stats, newNodes } = result;
   const placed = stats.pods - result.unschedulable.length;
   return (
-    `${placed} of ${plural(stats.pods, 'pod')} placed; ${plural(newNodes.length, 'new node')} for ${priceText(cost.hourly, cost.estimated)}/h${boundText(cost)}; ` +
-    `${plural(stats.classes, 'class').replace('classs', 'classes')}, ${plural(stats.types, 'instance type')}, ${stats.milliseconds.toFixed(1)} ms`
+    `${placed} of ${plural(stats.pods, 'pod')} placed; ${plural(newNodes.length, 'new node')} for ${priceText(cost.hourly, cost.estimated)}/h${boundText(cost)}\n` +
+    `${chargeText(cost)}${plural(stats.classes, 'class').replace('classs', 'classes')}, ${plural(stats.types, 'instance type')}, ${stats.milliseconds.toFixed(1)} ms`
   );
 }
 
@@ -127,17 +142,18 @@ export function assumedText(amounts: SimulationResult['cost']['assumedRequests']
     : `new nodes count ${shown.join(' and ')} for a pod that requests none`;
 }
 
+const chargeText = ({ nodeCharge }: SimulationResult['cost']): string =>
+  nodeCharge > 0 ? `plans compared at ${priceText(nodeCharge)}/h more for each node; ` : '';
+
 /** With a charge per node, the bound holds for plans of as few nodes. */
 function boundText({ gap, lowerBound, nodeCharge, sized }: SimulationResult['cost']): string {
-  const charge =
-    nodeCharge > 0 ? `; plans compared at ${priceText(nodeCharge)}/h more for each node` : '';
   if (sized)
-    return `, with nodes sized by a part of the types (see --explain), so no least price is shown${charge}`;
-  if (gap === null) return charge;
+    return ', with nodes sized by a part of the types (see --explain), so no least price is shown';
+  if (gap === null) return '';
   const few = nodeCharge > 0 ? ' with as few nodes' : '';
   return gap < gapShown
-    ? `, the least possible${few}${charge}`
-    : `, at most ${(gap * 100).toFixed(1)} % above the least possible${few} (no plan${few} costs less than ${priceText(lowerBound)})${charge}`;
+    ? `, the least possible${few}`
+    : `, at most ${(gap * 100).toFixed(1)} % above the least possible${few} (no plan${few} costs less than ${priceText(lowerBound)})`;
 }
 
 /** The plan as text for people. */

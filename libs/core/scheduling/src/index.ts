@@ -3,6 +3,7 @@ export { boundsOf, fewestNodes, type Planned, tightBound } from './bounds/tight.
 export { unitPricesOf } from './bounds/unit-prices.js';
 export { checkBin, checkBinAmong, checkPlan } from './check/check.js';
 export { StandingNodes } from './check/standing-nodes.js';
+export { closest } from './explain/hints.js';
 export { RandomNumbers } from './improve/random-numbers.js';
 export { expectedDaemonSets } from './model/expected-daemons.js';
 export { defaultPlanOptions, finishMsPerNode } from './options.js';

@@ -105,8 +105,8 @@ describe('a pool that has no place for a pod says at which constraint the last t
       {
         code: 'no-offering',
         fell: { count: 6, of: 6 },
-        message: `${of} admits none of the 6 types that its class can boot`,
-        remedy: `widen the requirements of ${of}`,
+        message: `${of} admits none of the 6 types that its class can boot: it wants kubernetes.io/arch In [riscv], they have In [amd64, arm64]`,
+        remedy: `widen kubernetes.io/arch of ${of}`,
       },
     ],
     [

@@ -8,6 +8,7 @@ describe('edits between two words', () => {
     ['zone', 'zone', 0],
     ['zone', 'zones', 1],
     ['amd64', 'arm64', 2],
+    ['amd64', 'amd46', 1],
     ['kitten', 'sitting', 3],
     ['', 'abc', 3],
   ])('%j and %j are %d apart, in both directions', (a, b, distance) => {

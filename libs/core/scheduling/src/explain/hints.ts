@@ -2,19 +2,22 @@ import { numberAt } from '@dovetail/core-invariant';
 import type { RequirementMismatch } from '@dovetail/core-kube-model';
 
 /**
- * Returns the number of edits between two words. It may stop and return any number above `most` if
- * there are more.
+ * Returns the number of edits between two words: letters that are added, dropped, changed, or
+ * swapped with the next. It may stop and return any number above `most` if there are more.
  */
 export function editDistance(a: string, b: string, most: number): number {
   if (Math.abs(a.length - b.length) > most) return most + 1;
+  let before: readonly number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i += 1) {
     const next = [i];
     for (let j = 1; j <= b.length; j += 1) {
       const change = numberAt(row, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(change, numberAt(row, j) + 1, numberAt(next, j - 1) + 1));
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const swap = swapped ? numberAt(before, j - 2) + 1 : change;
+      next.push(Math.min(change, swap, numberAt(row, j) + 1, numberAt(next, j - 1) + 1));
     }
-    row = next;
+    [before, row] = [row, next];
   }
   return row[b.length] ?? most + 1;
 }

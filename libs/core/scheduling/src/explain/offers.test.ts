@@ -60,6 +60,16 @@ describe('a pool has no offers because', () => {
     });
   });
 
+  test('it wants a value that no type has, which is named with the one that is meant', () => {
+    const { message, remedy } = reasonFor(both, {
+      requirements: [{ key: 'kubernetes.io/arch', operator: 'In', values: ['amd46'] }],
+    });
+    expect(message).toContain(
+      'it wants kubernetes.io/arch In [amd46], they have In [amd64]; did you mean amd64?',
+    );
+    expect(remedy).toBe('widen kubernetes.io/arch of NodePool/default');
+  });
+
   test('its cap is too low, which is said in dollars and micro-dollars an hour', () => {
     const cap = { maxPriceMicrosPerHour: 900_000 };
     const { message, values, remedy } = reasonFor(both, cap, []);

@@ -1,12 +1,19 @@
 import { poolKey } from '@dovetail/core-api';
 import type { InstanceType } from '@dovetail/core-ec2-model';
 import { present } from '@dovetail/core-invariant';
+import {
+  compareText,
+  describeSet,
+  type Requirements,
+  type ValueSet,
+} from '@dovetail/core-kube-model';
 
 import { intersects } from '../model/daemons.js';
 import type { Template } from '../model/templates.js';
 import { admitsOffering } from '../model/type-rooms.js';
 import type { Reason } from '../plan.js';
 import type { Engine } from '../rooms/engine.js';
+import { closestOffered } from './hints.js';
 
 const dollars = (micros: number): string =>
   `$${(micros / 1_000_000).toFixed(6).replace(/0{1,4}$/, '')}/h`;
@@ -32,12 +39,41 @@ const noTypes = (template: Template): Reason =>
     remedy: `give the node class of ${template.key} subnets and images`,
   });
 
-const noneAdmitted = (template: Template, of: number): Reason =>
-  ofAll(template, of, {
+const valuesOf = (types: readonly InstanceType[], key: string): readonly string[] =>
+  [...new Set(types.flatMap((type) => [...(type.requirements.get(key)?.values ?? [])]))].sort();
+
+/** The first requirement, by key, that no type meets; undefined if each is met by some type. */
+function unmetKey(
+  types: readonly InstanceType[],
+  requirements: Requirements,
+): readonly [key: string, set: ValueSet] | undefined {
+  return [...requirements]
+    .sort(([a], [b]) => compareText(a, b))
+    .find(
+      ([key, set]) => !types.some((type) => intersects(type.requirements, new Map([[key, set]]))),
+    );
+}
+
+function noneAdmitted(template: Template, types: readonly InstanceType[]): Reason {
+  const message = `${template.key} admits none of the ${types.length} types that its class can boot`;
+  const [key, set] = unmetKey(types, template.requirements) ?? [];
+  if (key === undefined || set === undefined)
+    return ofAll(template, types.length, {
+      code: 'no-offering',
+      message: `${message}: each requirement has some types, and no type has all`,
+      remedy: `widen the requirements of ${template.key}`,
+    });
+  const offered = describeSet({ kind: 'in', values: new Set(valuesOf(types, key)), present: true });
+  const wanted = describeSet(set);
+  const meant = closestOffered({ key, wanted, offered }, valuesOf(types, key));
+  const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
+  return ofAll(template, types.length, {
     code: 'no-offering',
-    message: `${template.key} admits none of the ${of} types that its class can boot`,
-    remedy: `widen the requirements of ${template.key}`,
+    values: { types: String(types.length), key, wanted, offered },
+    message: `${message}: it wants ${key} ${wanted}, they have ${offered}${hint}`,
+    remedy: `widen ${key} of ${template.key}`,
   });
+}
 
 const noneAvailable = (template: Template, matching: number): Reason =>
   ofAll(template, matching, {
@@ -84,7 +120,7 @@ export function noOfferReason(engine: Engine, template: Template): Reason {
   const matching = instanceTypes.filter((type) =>
     intersects(type.requirements, template.requirements),
   );
-  if (matching.length === 0) return noneAdmitted(template, instanceTypes.length);
+  if (matching.length === 0) return noneAdmitted(template, instanceTypes);
   const available = matching.filter((type) => pricesOf(type, template).length > 0);
   if (available.length === 0) return noneAvailable(template, matching.length);
   const cheapest = Math.min(...available.flatMap((type) => pricesOf(type, template)));

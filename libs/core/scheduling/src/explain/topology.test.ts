@@ -62,6 +62,16 @@ const running = (zone: string, labels: Readonly<Record<string, string>>, over: P
     pods: podsOf(`r-${zone}`, 2, { labels, ...over }),
   });
 
+test('minDomains is among the remedies of a spread that has it', () => {
+  const { topologySpread = [], ...rest } = spreadOver(zoneKey);
+  const pod = { ...rest, topologySpread: topologySpread.map((one) => ({ ...one, minDomains: 9 })) };
+  const nodes = ['zone-a', 'zone-b'].map((zone) => running(zone, { app: 'w' }));
+  expect(reasonFor(pod, { nodes })).toMatchObject({
+    code: 'topology-spread',
+    remedy: expect.stringContaining('lower minDomains below 9'),
+  });
+});
+
 describe('a rule that leaves no domain open', () => {
   test.each<[string, ReturnType<typeof reasonFor>, object]>([
     [

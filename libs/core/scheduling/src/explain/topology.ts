@@ -48,7 +48,7 @@ const openFor = (
 function remedyOf(role: Role): string {
   switch (role.group.kind) {
     case 'spread':
-      return `raise maxSkew above ${role.group.maxSkew}, use ScheduleAnyway, or let pools offer more values of ${role.group.key}`;
+      return `raise maxSkew above ${role.group.maxSkew}, ${role.group.minDomains > 1 ? `lower minDomains below ${role.group.minDomains}, ` : ''}use ScheduleAnyway, or let pools offer more values of ${role.group.key}`;
     case 'anti':
       return role.carries
         ? `let pools offer more values of ${role.group.key}, or prefer the anti-affinity instead of requiring it`
