@@ -7,6 +7,11 @@ export type BackoffPolicy = { readonly firstMs: number; readonly mostMs: number 
  * plans pods that fit nowhere. A pod that a change helps waits up to this long.
  */
 const unplacedRestMs = 500;
+/**
+ * Pods that one change helps come back together, so that they are planned as one. A pod waits for
+ * others at most this long after the change: verdicts that keep coming hold nobody up for longer.
+ */
+const togetherMsMax = 1_500;
 
 type Entry = {
   readonly failures: number;
@@ -51,6 +56,15 @@ export class Backoff {
       sinceMs: nowMs,
       untilMs: nowMs + waitMs,
     });
+    if (waitMs === unplacedRestMs) this.#comeTogether(nowMs + waitMs, nowMs);
+  }
+
+  /** Puts off the pods that come back sooner than that, if the change that helps is fresh. */
+  #comeTogether(togetherMs: number, nowMs: number): void {
+    if (togetherMs > this.#helpedMs + togetherMsMax) return;
+    for (const [uid, entry] of this.#entries)
+      if (entry.why === 'unplaced' && entry.untilMs > nowMs && entry.untilMs < togetherMs)
+        this.#entries.set(uid, { ...entry, untilMs: togetherMs });
   }
 
   /** Whether the pod still waits. */
@@ -58,16 +72,19 @@ export class Backoff {
     return (this.#entries.get(podUid)?.untilMs ?? 0) > nowMs;
   }
 
-  /** Pools, catalog or capacity have changed, so unplaced pods may be tried at once. */
+  /**
+   * Pools, catalog or capacity have changed, so unplaced pods may be tried at once. They come back
+   * together, once the last of them has rested.
+   */
   retryUnplaced(nowMs: number): void {
     this.#helpedMs = nowMs;
-    for (const [uid, entry] of this.#entries) {
-      if (entry.why === 'unplaced')
-        this.#entries.set(uid, {
-          ...entry,
-          untilMs: Math.min(entry.untilMs, Math.max(nowMs, entry.sinceMs + unplacedRestMs)),
-        });
-    }
+    const resting = [...this.#entries].filter(
+      ([, { why, untilMs }]) => why === 'unplaced' && untilMs > nowMs,
+    );
+    const restedMs = resting.map(([, { sinceMs }]) => sinceMs + unplacedRestMs);
+    const togetherMs = restedMs.reduce((latest, each) => Math.max(latest, each), nowMs);
+    for (const [uid, entry] of resting)
+      this.#entries.set(uid, { ...entry, untilMs: Math.min(entry.untilMs, togetherMs) });
   }
 
   /** The pod is gone. */

@@ -16,6 +16,23 @@ afterEach(() => {
 });
 
 describe('verdicts', () => {
+  test('pods that were told one after the other that no pool holds them are one batch once one does', async () => {
+    await ready();
+    const uids: string[] = [];
+    for (const name of ['a', 'b', 'c']) {
+      uids.push(await stage.pod(name));
+      await stage.advance(60);
+      for (const uid of uids.slice(-1)) await stage.verdict(uid, 'unplaced');
+      await stage.advance(60);
+    }
+    const before = stage.batches.length;
+    await stage.pool('red', {});
+    await stage.advance(1_000);
+    expect(stage.batches.slice(before).map(({ podUids }) => podUids.toSorted())).toEqual([
+      uids.toSorted(),
+    ]);
+  });
+
   test('a refused pod comes back in the next round, and later each time', async () => {
     await ready();
     const uid = await stage.pod('a');
