@@ -6,11 +6,18 @@ import type { Ec2Filter } from './cloud-values.js';
 /** The filters of one describe call, which hold together. */
 export type FilterQuery = readonly Ec2Filter[];
 
-/** Writes tags as filters, by key. `*` matches any text, as in EC2's filter syntax. */
+/**
+ * Writes tags as filters, by key. The value `*` asks for the key alone, as Karpenter does, which
+ * also finds a tag with an empty value.
+ */
 export const tagFilters = (tags: Readonly<Record<string, string>>): FilterQuery =>
   Object.keys(tags)
     .sort(compareText)
-    .map((key) => ({ name: `tag:${key}`, values: [tags[key] ?? ''] }));
+    .map((key) =>
+      tags[key] === '*'
+        ? { name: 'tag-key', values: [key] }
+        : { name: `tag:${key}`, values: [tags[key] ?? ''] },
+    );
 
 /**
  * The describe calls whose results together are a class' subnets: one for all ids, and one for each
