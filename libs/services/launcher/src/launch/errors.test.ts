@@ -9,6 +9,16 @@ import {
 } from './errors.js';
 import type { LaunchIntent } from './intent.js';
 
+test('the message of a shortage names the codes of all errors of the fleet', () => {
+  const errors = ['InsufficientInstanceCapacity', 'UnauthorizedOperation', 'VcpuLimitExceeded'];
+  const answer = errors.map((awsCode) => ({ awsCode, message: `no: ${awsCode}` }));
+  expect(shortageOf({ instances: [], errors: answer } as never, 1)).toEqual({
+    kind: 'other',
+    awsCode: 'UnauthorizedOperation',
+    message: 'beside InsufficientInstanceCapacity, VcpuLimitExceeded: no: UnauthorizedOperation',
+  });
+});
+
 describe('what a fleet answers', () => {
   const outcome = (codes: readonly string[], instances: number) => ({
     fleetId: 'f',

@@ -63,7 +63,7 @@ export type Shortage =
 
 /**
  * The shortage of a fleet's answer. An error that does not name capacity decides over those that
- * do.
+ * do. The message names the codes of the others, too.
  */
 export function shortageOf(outcome: FleetOutcome, wanted: number): Shortage {
   if (outcome.instances.length >= wanted) return { kind: 'none' };
@@ -74,10 +74,22 @@ export function shortageOf(outcome: FleetOutcome, wanted: number): Shortage {
       awsCode: 'InsufficientInstanceCapacity',
       message: 'EC2 launched fewer instances than requested and gave no error',
     };
-  const { awsCode, message } = first;
+  const { awsCode } = first;
+  const message = `${besides(awsCode, outcome.errors)}${first.message}`;
   if (classifyFleetError(awsCode).code === 'launch-template-missing')
     return { kind: 'template-missing', awsCode, message };
   return { kind: isCapacityError(first) ? 'capacity' : 'other', awsCode, message };
+}
+
+/** Codes that a condition and an Event name beside the first; more would only make them longer. */
+const codesMax = 5;
+
+/** Names the other codes of a fleet's errors: `beside InsufficientInstanceCapacity: `. */
+function besides(awsCode: string, errors: FleetOutcome['errors']): string {
+  const others = new Set(errors.map((error) => error.awsCode).filter((code) => code !== awsCode));
+  if (others.size === 0) return '';
+  const more = others.size > codesMax ? ` and ${String(others.size - codesMax)} more` : '';
+  return `beside ${[...others].slice(0, codesMax).join(', ')}${more}: `;
 }
 
 /**
