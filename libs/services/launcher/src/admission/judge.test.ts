@@ -213,6 +213,17 @@ describe('the replacement of a node', () => {
     );
   });
 
+  test('by a command that is refused whole takes nothing from the next plan', () => {
+    const judge = judgeOf(clusterWith());
+    const held = bin('bin-0', ['a']);
+    const command = { ...cause, command: 'c' };
+    expect(answersTo({ judge, id: 'p', cause: command }, [held, bin('bin-1', ['gone'])])).toEqual([
+      'command-incomplete',
+      'pod-gone',
+    ]);
+    expect(answersTo({ judge, id: 'q', cause: command }, [held])).toEqual(['new-node']);
+  });
+
   test('is refused to another plan before any watch shows the first', () => {
     const judge = judgeOf(clusterWith());
     expect(answers(judge, 'first', bin('bin-0', ['a']))).toEqual(['new-node']);

@@ -102,7 +102,17 @@ export class Judge {
    */
   *judge(message: PlanMessage): Generator<JudgedBin> {
     const bins = this.#bins(message);
-    yield* isOfCommand(message) ? wholeOrNothing(message, [...bins]) : bins;
+    yield* isOfCommand(message) ? this.#whole(message, bins) : bins;
+  }
+
+  /** Judges the bins of a command. If any is refused, all are, and nothing stays taken. */
+  #whole(message: PlanMessage, bins: Iterable<JudgedBin>): readonly JudgedBin[] {
+    const trials = [this.#ledger.trial, this.#deps.memory.trial];
+    for (const trial of trials) trial.begin();
+    const judged = [...bins];
+    const whole = wholeOrNothing(message, judged);
+    for (const trial of trials) trial.settle(whole === judged);
+    return whole;
   }
 
   *#bins(message: PlanMessage): Generator<JudgedBin> {

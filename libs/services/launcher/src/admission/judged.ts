@@ -125,8 +125,8 @@ export const isOfCommand = ({ cause }: Pick<PlanMessage, 'cause'>): boolean =>
   cause.kind === 'replacement' && cause.command !== undefined;
 
 /**
- * The bins of a command as they are if all of them hold and no pod is left over. Otherwise all are
- * refused. Until the round ends, other plans still see the room of those that held as taken.
+ * The bins of a command, as the same list, if all of them hold and no pod is left over. Otherwise
+ * all are refused.
  */
 export function wholeOrNothing(
   plan: PlanMessage,

@@ -1,6 +1,8 @@
 import { poolValue } from '@dovetail/core-api/testing';
 import { type CatalogView, Cluster } from '@dovetail/core-cluster';
 import type { Resources } from '@dovetail/core-kube-model';
+import { podValue } from '@dovetail/core-kube-model/testing';
+import { existingNodeValue } from '@dovetail/core-scheduling/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
@@ -44,6 +46,48 @@ describe("the leader's memory", () => {
         },
       ),
     ));
+});
+
+test('a trial that does not hold leaves memory and ledger as they were, and one that holds stays', () => {
+  const cluster = new Cluster();
+  const known = { ...existingNodeValue('n'), uid: 'n' };
+  const state = (memory: AdmissionMemory, ledger: Ledger): unknown => [
+    memory.replacedBy('pod', 1),
+    memory.launchesLastMinute('p', 1),
+    [...memory.touched.keys()],
+    ledger.nodes.map(({ name, reserved }) => [name, reserved]),
+    ledger.promisedTo('waiting'),
+  ];
+  const taken = (holds: boolean): { readonly before: unknown; readonly after: unknown } => {
+    const memory = new AdmissionMemory();
+    const ledger = new Ledger(
+      cluster,
+      { revision: '1', typesOf: () => new Map() },
+      { nowMs: 1, nodes: [known] },
+    );
+    const before = state(memory, ledger);
+    const trials = [memory.trial, ledger.trial];
+    for (const trial of trials) trial.begin();
+    memory.replaced(['pod'], 'plan', 1);
+    memory.launched('p', 1);
+    memory.touch(['g'], { epoch: 1, number: 1 }, 'plan');
+    ledger.replaceNode('n', { ...known, reserved: { cpu: 1 } });
+    ledger.addNode({ ...known, uid: 'new', name: 'new', promisedPods: [podValue('waiting')] });
+    ledger.replaceNode('n', { ...known, reserved: { cpu: 2 } });
+    for (const trial of trials) trial.settle(holds);
+    return { before, after: state(memory, ledger) };
+  };
+  expect(taken(false).after).toEqual(taken(false).before);
+  expect(taken(true).after).toEqual([
+    'plan',
+    1,
+    ['g'],
+    [
+      ['n', { cpu: 2 }],
+      ['new', {}],
+    ],
+    'new',
+  ]);
 });
 
 describe('the limits of a pool in a round', () => {

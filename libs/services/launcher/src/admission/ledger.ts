@@ -8,7 +8,7 @@ import {
   promiseHolding,
   typesOfClaim,
 } from '@dovetail/core-cluster';
-import { assert } from '@dovetail/core-invariant';
+import { assert, at } from '@dovetail/core-invariant';
 import {
   addResources,
   type Resources,
@@ -18,6 +18,7 @@ import {
 import type { ExistingNode } from '@dovetail/core-scheduling';
 
 import type { TouchedGroups } from './rules.js';
+import { noteEntry, UndoLog } from './undo-log.js';
 
 const minuteMs = 60_000;
 /**
@@ -37,6 +38,8 @@ export class AdmissionMemory {
   >();
   readonly #launches = new Map<string, number[]>();
   readonly #replaced = new Map<string, { readonly planId: string; readonly atMs: number }>();
+  /** Takes back what a command took that is refused whole. */
+  readonly trial = new UndoLog();
 
   get touched(): TouchedGroups {
     return this.#touched;
@@ -44,6 +47,7 @@ export class AdmissionMemory {
 
   touch(groups: readonly string[], admission: AdmissionNumber, planId: string): void {
     for (const group of groups) {
+      noteEntry(this.trial, this.#touched, group);
       this.#touched.delete(group);
       this.#touched.set(group, { admission, planId });
     }
@@ -52,6 +56,7 @@ export class AdmissionMemory {
   }
 
   launched(pool: string, atMs: number): void {
+    noteEntry(this.trial, this.#launches, pool);
     this.#launches.set(pool, [...this.#recent(pool, atMs), atMs]);
   }
 
@@ -62,7 +67,10 @@ export class AdmissionMemory {
   replaced(podUids: readonly string[], planId: string, atMs: number): void {
     for (const [uid, entry] of this.#replaced)
       if (entry.atMs <= atMs - watchLagMs) this.#replaced.delete(uid);
-    for (const uid of podUids) this.#replaced.set(uid, { planId, atMs });
+    for (const uid of podUids) {
+      noteEntry(this.trial, this.#replaced, uid);
+      this.#replaced.set(uid, { planId, atMs });
+    }
   }
 
   replacedBy(podUid: string, nowMs: number): string | undefined {
@@ -89,6 +97,8 @@ const touchedMax = 100_000;
  */
 export class Ledger {
   readonly nodes: ExistingNode[];
+  /** Takes back what a command took that is refused whole. */
+  readonly trial = new UndoLog();
   readonly #cluster: Cluster;
   readonly #catalog: CatalogView;
   readonly #nowMs: number;
@@ -99,12 +109,12 @@ export class Ledger {
   constructor(
     cluster: Cluster,
     catalog: CatalogView,
-    at: { readonly nowMs: number; readonly nodes: readonly ExistingNode[] },
+    round: { readonly nowMs: number; readonly nodes: readonly ExistingNode[] },
   ) {
     this.#cluster = cluster;
     this.#catalog = catalog;
-    this.#nowMs = at.nowMs;
-    this.nodes = [...at.nodes];
+    this.#nowMs = round.nowMs;
+    this.nodes = [...round.nodes];
     this.nodes.forEach((node, index) => {
       this.#indexByUid.set(node.uid, index);
       const claim =
@@ -144,20 +154,32 @@ export class Ledger {
   use(pool: Pool, amount: Resources): void {
     for (const [name, left] of Object.entries(this.remaining(pool)))
       assert((amount[name] ?? 0) <= left, 'an admitted node is within the limits of its pool');
+    noteEntry(this.trial, this.#usage, poolKey(pool.identity));
     this.#usage.set(poolKey(pool.identity), addResources(this.#usageOf(pool), amount));
   }
 
   addNode(node: ExistingNode): void {
+    noteEntry(this.trial, this.#indexByUid, node.uid);
+    this.trial.note(() => this.nodes.pop());
     this.#indexByUid.set(node.uid, this.nodes.length);
     this.nodes.push(node);
-    for (const pod of node.promisedPods) this.#promisedNow.set(pod.uid, node.name);
+    this.#promiseTo(node);
   }
 
   replaceNode(uid: string, node: ExistingNode): void {
     const index = this.#indexByUid.get(uid);
     if (index === undefined) return;
+    const before = at(this.nodes, index);
+    this.trial.note(() => (this.nodes[index] = before));
     this.nodes[index] = node;
-    for (const pod of node.promisedPods) this.#promisedNow.set(pod.uid, node.name);
+    this.#promiseTo(node);
+  }
+
+  #promiseTo({ name, promisedPods }: ExistingNode): void {
+    for (const { uid } of promisedPods) {
+      noteEntry(this.trial, this.#promisedNow, uid);
+      this.#promisedNow.set(uid, name);
+    }
   }
 
   #usageOf(pool: Pool): Resources {
