@@ -1,4 +1,8 @@
-type Reason = { readonly code: string; readonly message: string };
+type Reason = {
+  readonly code: string;
+  readonly message: string;
+  readonly values?: Readonly<Record<string, string>>;
+};
 
 /** The reaper's explanation of a node, as its HTTP port answers. */
 export type Explanation = {
@@ -37,7 +41,7 @@ export function tableOf(explanation: Explanation): string {
   const verb = { goes: 'goes', due: 'may go now', later: 'stays for now' }[outcome] ?? 'stays';
   const price = priceMicrosPerHour > 0 ? `, $${(priceMicrosPerHour / 1e6).toFixed(4)}/h` : '';
   const rows = answers.flatMap(({ about, outcome: answer, dueMs, reasons, heldBy = [] }) =>
-    [...reasons.map(({ message }) => message), ...heldBy.map(heldText)].map((message, index) =>
+    [...onceEach(reasons), ...onceEach(heldBy).map(heldText)].map((message, index) =>
       index === 0 ? [about, answer, timeOf(dueMs), message] : ['', '', '', message],
     ),
   );
@@ -54,7 +58,23 @@ export function tableOf(explanation: Explanation): string {
   return `${head}\n\n${lines.join('\n')}\n`;
 }
 
-const heldText = ({ message }: Reason): string => `held: ${message}`;
+/**
+ * Each message once, with the pods that it is about: one PodDisruptionBudget may hold several. A
+ * message that names its pod stands as it is.
+ */
+function onceEach(reasons: readonly Reason[]): readonly string[] {
+  const pods = new Map<string, string[]>();
+  for (const { message, values } of reasons) {
+    const { pod } = values ?? {};
+    const held = pods.get(message) ?? [];
+    pods.set(message, pod === undefined || message.includes(pod) ? held : [...held, pod]);
+  }
+  return [...pods].map(([message, names]) =>
+    names.length === 0 ? message : `${message} (${names.join(', ')})`,
+  );
+}
+
+const heldText = (message: string): string => `held: ${message}`;
 
 const timeOf = (ms: number | undefined): string =>
   ms === undefined ? '-' : new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');

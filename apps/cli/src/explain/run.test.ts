@@ -102,3 +102,17 @@ test('a reaper that cannot be reached is named, with the remedy', async () => {
     err: expect.stringMatching(/cannot be asked.*port-forward.*--reaper/),
   });
 });
+
+test('a PodDisruptionBudget that holds several pods stands once, with its pods', async () => {
+  const message = 'Pdb prevents pod evictions: default/web';
+  const held = ['default/web-1', 'default/web-2'].map((pod) => ({
+    ...reason(message),
+    values: { pod },
+  }));
+  const answers = [{ about: 'blocks', outcome: 'stays', reasons: held }];
+  const { url } = await reaper(200, { ...explanation, answers });
+  const { out } = await run(url);
+  expect(out.split('\n').filter((line) => line.includes(message))).toEqual([
+    expect.stringMatching(/default\/web \(default\/web-1, default\/web-2\)$/),
+  ]);
+});

@@ -219,7 +219,7 @@ describe("drift, by Karpenter's behaviours", () => {
     expect(driftOf(without('nodeClass', { pool: { hash: '9' } }))).toEqual({
       kind: 'drifted',
       reason: 'NodePoolDrifted',
-      message: 'made from 1, and now it is 9',
+      message: 'the template of NodePool/default has changed since it was made (hash 1, now 9)',
     }));
 });
 

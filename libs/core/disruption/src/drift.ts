@@ -7,6 +7,7 @@ import {
   type NodeClass,
   type Pool,
   poolHashAnnotations,
+  poolKey,
 } from '@dovetail/core-api';
 import { amiOfType, type InstanceType } from '@dovetail/core-ec2-model';
 import {
@@ -62,24 +63,37 @@ const typeMissingMsMin = 3_600_000;
 
 type Hashes = Readonly<Record<string, string>>;
 
-/** Whether the annotations of a claim have another hash, of the version that is in force. */
-function hashFinding(claim: NodeClaim, wanted: Hashes, hashKey: string): Finding {
+/** Whether the annotations of a claim have another hash of `what`, of the version in force. */
+function hashFinding(
+  claim: NodeClaim,
+  wanted: Hashes,
+  { hashKey, what }: { readonly hashKey: string; readonly what: string },
+): Finding {
   const differing = Object.keys(wanted).filter((key) => claim.annotations[key] !== wanted[key]);
   // Another version cannot be compared. A claim without hashes is none that we could judge.
   if (differing.length !== 1 || differing[0] !== hashKey) return undefined;
   const held = claim.annotations[hashKey];
-  return held === undefined ? undefined : `made from ${held}, and now it is ${wanted[hashKey]}`;
+  // Only hashes are kept, so the field that changed is not known.
+  return held === undefined
+    ? undefined
+    : `${what} has changed since it was made (hash ${held}, now ${wanted[hashKey]})`;
 }
 
 const poolFinding = ({ claim, pool }: DriftFacts): Finding =>
   pool === undefined
     ? unknown
-    : hashFinding(claim, poolHashAnnotations(pool), annotations.nodePoolHash);
+    : hashFinding(claim, poolHashAnnotations(pool), {
+        hashKey: annotations.nodePoolHash,
+        what: `the template of ${poolKey(pool.identity)}`,
+      });
 
 const classFinding = ({ claim, nodeClass }: DriftFacts): Finding =>
   nodeClass === undefined
     ? unknown
-    : hashFinding(claim, classHashAnnotations(nodeClass), annotations.nodeClassHash);
+    : hashFinding(claim, classHashAnnotations(nodeClass), {
+        hashKey: annotations.nodeClassHash,
+        what: `the spec of ${nodeClass.ref.kind}/${nodeClass.ref.name}`,
+      });
 
 /**
  * Compares the labels of the claim with the requirements of its pool. For a key without a label

@@ -109,3 +109,14 @@ describe('the pace of expiry', () => {
     expect(allowedExpiries(views, nowMs, limits).get('NodePool/default')).toBe(allowed),
   );
 });
+
+test.each([
+  [104, 2_592_000, '1m44s old, expires after 30 days'],
+  [90_000, 172_800, '25h old, expires after 2 days'],
+  [864_000, 86_400, '10 days old, expires after 24h'],
+])('a node of %d s that lives %d s is %j', (ageSeconds, lifeSeconds, message) => {
+  const createdMs = nowMs - ageSeconds * 1_000;
+  const one = { claim: claim('c', { createdMs, expireAfterMs: lifeSeconds * 1_000 }) };
+  const expiry = expiryOf(one, nowMs);
+  expect(expiry.note.message).toBe(message);
+});

@@ -1,4 +1,5 @@
 import { annotations, poolKey } from '@dovetail/core-api';
+import { formatDuration } from '@dovetail/core-kube-model';
 
 import { type DisruptionNote, note } from './refusal.js';
 import { parseRetirement } from './retirement-record.js';
@@ -34,11 +35,19 @@ export function expiryOf(view: Pick<NodeView, 'claim' | 'pool'>, nowMs: number):
   };
   const said = note(
     nowMs < dueMs ? 'not-expired' : 'expired',
-    `${String(values.ageSeconds)} s old, expires at ${String(values.expireAfterSeconds)} s`,
+    `${ageText(values.ageSeconds)} old, expires after ${ageText(values.expireAfterSeconds)}`,
     values,
   );
   return { kind: nowMs < dueMs ? 'later' : 'due', dueMs, note: said };
 }
+
+const daySeconds = 86_400;
+
+/** An age as people say it: whole days from two on, `1h44m` before. */
+const ageText = (seconds: number): string =>
+  seconds >= 2 * daySeconds
+    ? `${String(Math.floor(seconds / daySeconds))} days`
+    : formatDuration(seconds * 1_000);
 
 /** How many nodes of a pool may be replaced at once because they expired. */
 export type ExpiryLimits = {
