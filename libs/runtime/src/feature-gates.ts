@@ -3,7 +3,7 @@ import type { Log } from '@dovetail/core-ports';
 import type { Setting } from './settings.js';
 
 /** Karpenter's feature gates that are built here, and whether each is on. */
-export type FeatureGates = {
+type FeatureGates = {
   /** Unhealthy nodes are ended and replaced. */
   readonly nodeRepair: boolean;
   /** A Spot node may be replaced by a cheaper Spot node. */

@@ -21,7 +21,7 @@ import {
   type Unavailable,
   waitFor,
 } from '@dovetail/testbed';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { launchDecision } from './testing/decisions.js';
 import { cluster, Guarded } from './testing/guarded.js';

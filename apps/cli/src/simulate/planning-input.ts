@@ -173,6 +173,16 @@ function addStorageClasses(cluster: Cluster, pods: readonly Pod[]): readonly str
   return notes;
 }
 
+/** The pods to plan, and how many have a nominated node, where others make room for them. */
+function waitingIn(given: readonly Pod[]): {
+  readonly waiting: readonly Pod[];
+  readonly preempting: number;
+} {
+  const unbound = given.filter(mayBePlanned);
+  const waiting = unbound.filter((pod) => pod.nominatedNodeName === undefined);
+  return { waiting, preempting: unbound.length - waiting.length };
+}
+
 /**
  * Reads everything that planning needs. Objects that cannot be read are left out, and become
  * problems.
@@ -185,8 +195,7 @@ export async function planningInputOf(
   const { admit, missing } = admissionOf(inventory);
   const given = await all(inventory, 'Pod', podReader(admit));
   const { pods: asked, notes: scaled } = await workloadPods(inventory, given, admit);
-  const unbound = given.filter(mayBePlanned);
-  const waiting = unbound.filter((pod) => pod.nominatedNodeName === undefined);
+  const { waiting, preempting } = waitingIn(given);
   const cluster = await clusterOf(inventory, catalog, { given, asked });
   const assumed = [...scaled, ...addStorageClasses(cluster, [...given, ...asked])];
   const { pools, assumedClasses, assumedSubnets } = await poolsOf(inventory, catalog);
@@ -208,7 +217,7 @@ export async function planningInputOf(
     assumedZones: assumedSubnets ? catalog.zones : [],
     notes: notesOf(inventory, {
       strangers: strangersIn(cluster),
-      preempting: unbound.length - waiting.length,
+      preempting,
       moving: moving.length,
       starting,
       assumed,

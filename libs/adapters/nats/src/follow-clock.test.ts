@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { type FollowEvent, Stopper } from '@dovetail/core-ports';
 import { isUnavailable, obtainNatsServer, startNats } from '@dovetail/testbed';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from 'vitest';
 
 import { connectNats } from './bus.js';
 

@@ -1,6 +1,6 @@
 import { memoryBus, MemoryBusServer } from '@dovetail/sim-bus';
 import { virtualClock } from '@dovetail/sim-clock';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { type Channel, publishDecision, streamName, streamSpecs, subjects } from '../index.js';
 import { sampleDecision } from '../testing/samples.js';

@@ -1,7 +1,7 @@
 import type { MetricDefinitions } from '@dovetail/core-ports';
 
 /** The metric of calls to the bus that are repeated. */
-export const busErrorMetrics: MetricDefinitions = {
+const busErrorMetrics: MetricDefinitions = {
   dovetail_bus_errors_total: {
     kind: 'counter',
     labels: ['what'],

@@ -1,7 +1,7 @@
 import { Cluster } from '@dovetail/core-cluster';
 import { podValue } from '@dovetail/core-kube-model/testing';
 import type { NewDecision } from '@dovetail/service-kit';
-import { expect, test } from '@jest/globals';
+import { expect, test } from 'vitest';
 
 import { planValue } from '../testing/values.js';
 import { reason } from './reason.js';
