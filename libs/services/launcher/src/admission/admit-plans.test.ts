@@ -57,24 +57,6 @@ describe('plans that arrive', () => {
     await ended;
   });
 
-  test.each([-600_000, 0, 600_000])(
-    'have the time at which the bus took them, whatever the clock of their solver (%d ms)',
-    async (aheadMs) => {
-      const seen: PlanMessage[] = [];
-      const { channel, stop, ended } = await admitting((plans) => {
-        seen.push(...plans);
-        return Promise.resolve();
-      });
-      const sentMs = stage.clock.nowMs();
-      await publishPlan(channel, { ...planValue('a'), createdMs: sentMs + aheadMs });
-      await stage.until('the plan', () => seen.length === 1);
-      const [plan] = seen;
-      expect(Math.abs((plan?.createdMs ?? 0) - sentMs)).toBeLessThan(1_000);
-      stop.abort();
-      await ended;
-    },
-  );
-
   test('fail with their loop, not beside it, when the queue breaks', async () => {
     const { ended } = await admitting(
       () => Promise.resolve(),

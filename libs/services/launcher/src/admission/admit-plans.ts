@@ -11,7 +11,6 @@ import {
 import { countMalformed, keepInHand, Wake } from '@dovetail/service-kit';
 
 import type { UntoldPlans } from '../tell/untold-plans.js';
-import { BusTime } from './bus-time.js';
 import type { Rounds } from './rounds.js';
 
 /** The queue of plans, the rounds that judge them, and the most plans of a round. */
@@ -44,12 +43,7 @@ const roundMsMax = 3_600_000;
  */
 export async function admitPlans(deps: AdmitPlansDeps, stop: StopSignal): Promise<void> {
   const scope = new Stopper(stop);
-  const plans: Plans = {
-    waiting: [],
-    inHand: new Set(),
-    wake: new Wake(deps.clock),
-    time: new BusTime(),
-  };
+  const plans: Plans = { waiting: [], inHand: new Set(), wake: new Wake(deps.clock) };
   // A loop that ends or fails ends the others.
   const loops = [
     receive(deps, plans, scope),
@@ -67,23 +61,11 @@ type Plans = {
   /** Received, and not settled yet. */
   readonly inHand: Set<Work<PlanMessage>['item']>;
   readonly wake: Wake;
-  readonly time: BusTime;
 };
-
-/**
- * The plan with the time at which the bus stored it, by this host's clock: its solver's clock may
- * differ, and the launcher compares the plan's age with a limit.
- */
-function dated(work: Work<PlanMessage>, time: BusTime, nowMs: number): Work<PlanMessage> {
-  const { item, read } = work;
-  if (!read.ok || item.message.timeMs === 0) return work;
-  const createdMs = time.storedMs(item.message.timeMs, nowMs);
-  return { item, read: { ok: true, value: { ...read.value, createdMs } } };
-}
 
 async function receive(deps: AdmitPlansDeps, plans: Plans, stop: StopSignal): Promise<void> {
   for await (const work of workPlans(deps.reader, stop)) {
-    plans.waiting.push(dated(work, plans.time, deps.clock.nowMs()));
+    plans.waiting.push(work);
     plans.inHand.add(work.item);
     plans.wake.raise();
   }
