@@ -36,13 +36,13 @@ const textIn = (file: string): string => readFileSync(join(app, file), 'utf8');
 function inImage(
   program: string,
   ...args: readonly string[]
-): { readonly status: number | null; readonly output: string } {
+): { readonly status: number | null; readonly stdout: string; readonly output: string } {
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(app, program), ...args], {
     cwd: app,
     env: { PATH: '' },
     encoding: 'utf8',
   });
-  return { status, output: `${stdout}${stderr}` };
+  return { status, stdout, output: `${stdout}${stderr}` };
 }
 
 describe('the image', () => {
@@ -60,8 +60,8 @@ describe('the image', () => {
   });
   test('the command plans, with its bound, from files alone', () => {
     cpSync(join(root, 'examples'), join(app, 'examples'), { recursive: true });
-    const { status, output } = inImage('cli.js', 'simulate', '-f', 'examples/web', '-o', 'json');
-    expect({ status, cost: (JSON.parse(output) as { cost: object }).cost }).toMatchObject({
+    const { status, stdout } = inImage('cli.js', 'simulate', '-f', 'examples/web', '-o', 'json');
+    expect({ status, cost: (JSON.parse(stdout) as { cost: object }).cost }).toMatchObject({
       status: 0,
       cost: { hourly: expect.any(Number), bound: expect.any(String) },
     });

@@ -64,7 +64,7 @@ describe.each(await worlds())('drift, on the %s world', (world) => {
       expect.stringMatching(/^[0-9]+$/),
       'v3',
       expect.stringMatching(/^[0-9]+$/),
-      'v5',
+      'v6',
     ]);
     for (const { metadata } of await claims(at))
       expect(hashKeys.map((key) => metadata.annotations?.[key])).toEqual(

@@ -16,8 +16,8 @@ metadata: { name: load, namespace: default }
 spec: { maxUnavailable: 0, selector: { matchLabels: { app: load } } }
 `;
 
-/** A condition that has stood for this long, as the EKS node monitoring agent writes it. */
-const conditionPatch = (type: string, minutes: number): string =>
+/** A condition that begins then, as the EKS node monitoring agent writes it. */
+const conditionPatch = (type: string, sinceMs: number): string =>
   JSON.stringify({
     status: {
       conditions: [
@@ -25,7 +25,7 @@ const conditionPatch = (type: string, minutes: number): string =>
           type,
           status: 'False',
           reason: 'BrokenForTheTest',
-          lastTransitionTime: new Date(Date.now() - minutes * 60_000).toISOString(),
+          lastTransitionTime: new Date(sinceMs).toISOString(),
         },
       ],
     },
@@ -43,17 +43,33 @@ describe.each(await worlds())('node repair, on the %s world', (world) => {
   });
   afterAll(async () => at?.close());
 
-  const become = (node: string, type: string, minutes: number): Promise<string> =>
-    at.kubectl('patch', 'node', node, '--subresource=status', '-p', conditionPatch(type, minutes));
+  /** How far the clock of the services is ahead of the machine's. */
+  let aheadMs = 0;
+  const advance = (ms: number): Promise<void> => {
+    aheadMs += ms;
+    return at.lab.advanceClock(ms);
+  };
+  const become = (node: string, type: string): Promise<string> => {
+    const patch = conditionPatch(type, Date.now() + aheadMs);
+    return at.kubectl('patch', 'node', node, '--subresource=status', '-p', patch);
+  };
   const eventsOf = async (reason: string): Promise<readonly string[]> =>
     (await at.list(kubeResources.events))
       .filter((event) => event['reason'] === reason)
       .map((event) => String(event['message']));
 
-  test('a node with a condition that is not tolerated any longer is replaced, past its pods’ budget', async () => {
+  test('a node with a condition that is not tolerated any longer is replaced, and ends ten minutes later past its pods’ budget', async () => {
     const [first] = await ourNodes(at);
     const name = first?.metadata.name ?? '';
-    await become(name, 'StorageReady', 31);
+    await become(name, 'StorageReady');
+    await advance(1_801_000);
+    await eventually('its drain to begin', () =>
+      at.decisions.all.some(
+        ({ kind, facts }) => kind === 'disrupt' && facts['cause'] === 'unhealthy',
+      ),
+    );
+    expect((await ourNodes(at)).map(({ metadata }) => metadata.name)).toContain(name);
+    await advance(601_000);
     await eventually(
       'the node to go',
       async () => !(await ourNodes(at)).some(({ metadata }) => metadata.name === name),
@@ -74,7 +90,7 @@ describe.each(await worlds())('node repair, on the %s world', (world) => {
     const name = first?.metadata.name ?? '';
     const instanceId = String(first?.spec?.providerID).split('/').at(-1);
     await at.cloud('POST', 'health', { instanceId, instance: 'impaired' });
-    await at.lab.advanceClock(130_000);
+    await advance(130_000);
     await eventually(
       'the node to go',
       async () => !(await ourNodes(at)).some(({ metadata }) => metadata.name === name),
@@ -89,13 +105,16 @@ describe.each(await worlds())('node repair, on the %s world', (world) => {
   test('no node is repaired while more than a fifth of the pool is unhealthy', async () => {
     const names = (await ourNodes(at)).map(({ metadata }) => metadata.name).sort();
     const [first = '', second = ''] = names;
-    await become(second, 'KernelReady', 0);
-    await become(first, 'KernelReady', 31);
+    await become(second, 'KernelReady');
+    await become(first, 'KernelReady');
+    await advance(1_801_000);
     const told = await eventually('an Event', async () => {
       const found = await eventsOf('NodeRepairBlocked');
       return found.length > 0 && found;
     });
-    expect(new Set(told)).toEqual(new Set(['more than 20% nodes are unhealthy in the nodepool']));
+    expect(new Set(told)).toEqual(
+      new Set(['more than 20% of nodes in nodepool "default" are unhealthy']),
+    );
     expect((await ourNodes(at)).map(({ metadata }) => metadata.name).sort()).toEqual(names);
   });
 });

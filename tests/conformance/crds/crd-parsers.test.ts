@@ -31,7 +31,6 @@ const parsers: Readonly<Record<string, (raw: unknown) => Parsed<unknown>>> = {
  */
 const schemaOnly = new Set([
   'no requirements',
-  'a group with a version',
   'a label of a domain that ends like ours',
   'a claim for a hostname',
   'a claim of another domain label',
