@@ -16,6 +16,9 @@ metadata: { name: load, namespace: default }
 spec: { maxUnavailable: 0, selector: { matchLabels: { app: load } } }
 `;
 
+/** A moment more than these conditions are tolerated. */
+const toleratedMs = 1_801_000;
+
 /** A condition that begins then, as the EKS node monitoring agent writes it. */
 const conditionPatch = (type: string, sinceMs: number): string =>
   JSON.stringify({
@@ -49,8 +52,9 @@ describe.each(await worlds())('node repair, on the %s world', (world) => {
     aheadMs += ms;
     return at.lab.advanceClock(ms);
   };
-  const become = (node: string, type: string): Promise<string> => {
-    const patch = conditionPatch(type, Date.now() + aheadMs);
+  /** A node's condition counts from its creation at the earliest, so it must be old enough. */
+  const become = (node: string, type: string, agoMs: number): Promise<string> => {
+    const patch = conditionPatch(type, Date.now() + aheadMs - agoMs);
     return at.kubectl('patch', 'node', node, '--subresource=status', '-p', patch);
   };
   const eventsOf = async (reason: string): Promise<readonly string[]> =>
@@ -61,8 +65,8 @@ describe.each(await worlds())('node repair, on the %s world', (world) => {
   test('a node with a condition that is not tolerated any longer is replaced, and ends ten minutes later past its pods’ budget', async () => {
     const [first] = await ourNodes(at);
     const name = first?.metadata.name ?? '';
-    await become(name, 'StorageReady');
-    await advance(1_801_000);
+    await advance(toleratedMs);
+    await become(name, 'StorageReady', toleratedMs);
     await eventually('its drain to begin', () =>
       at.decisions.all.some(
         ({ kind, facts }) => kind === 'disrupt' && facts['cause'] === 'unhealthy',
@@ -105,9 +109,9 @@ describe.each(await worlds())('node repair, on the %s world', (world) => {
   test('no node is repaired while more than a fifth of the pool is unhealthy', async () => {
     const names = (await ourNodes(at)).map(({ metadata }) => metadata.name).sort();
     const [first = '', second = ''] = names;
-    await become(second, 'KernelReady');
-    await become(first, 'KernelReady');
-    await advance(1_801_000);
+    await advance(toleratedMs);
+    await become(second, 'KernelReady', 0);
+    await become(first, 'KernelReady', toleratedMs);
     const told = await eventually('an Event', async () => {
       const found = await eventsOf('NodeRepairBlocked');
       return found.length > 0 && found;
