@@ -199,7 +199,7 @@ export function driftOf(facts: DriftFacts): Drift {
 
 /**
  * The annotations to write on a claim whose hashes are of another version than ours: Karpenter's
- * or an earlier release's. The version is always written. The hash is not written on a claim that
+ * or an older one. The version is always written. The hash is not written on a claim that
  * has drifted, because it would hide that.
  */
 export function hashMigration(

@@ -28,6 +28,8 @@ type Entry = {
 export class Backoff {
   readonly #entries = new Map<string, Entry>();
   #helpedMs = Number.NEGATIVE_INFINITY;
+  /** Pods that would come back between these times come back at the later one. */
+  #together = { fromMs: Number.NEGATIVE_INFINITY, untilMs: Number.NEGATIVE_INFINITY };
   readonly #policy: { readonly refused: BackoffPolicy; readonly unplaced: BackoffPolicy };
 
   constructor(policy: { readonly refused: BackoffPolicy; readonly unplaced: BackoffPolicy }) {
@@ -62,14 +64,20 @@ export class Backoff {
   /** Puts off the pods that come back sooner than that, if the change that helps is fresh. */
   #comeTogether(togetherMs: number, nowMs: number): void {
     if (togetherMs > this.#helpedMs + togetherMsMax) return;
-    for (const [uid, entry] of this.#entries)
-      if (entry.why === 'unplaced' && entry.untilMs > nowMs && entry.untilMs < togetherMs)
-        this.#entries.set(uid, { ...entry, untilMs: togetherMs });
+    const { fromMs, untilMs } = this.#together;
+    this.#together = { fromMs: untilMs > nowMs ? fromMs : nowMs, untilMs: togetherMs };
+  }
+
+  #untilMs({ why, untilMs }: Entry): number {
+    const together = this.#together;
+    const isPutOff = why === 'unplaced' && untilMs > together.fromMs && untilMs < together.untilMs;
+    return isPutOff ? together.untilMs : untilMs;
   }
 
   /** Whether the pod still waits. */
   waits(podUid: string, nowMs: number): boolean {
-    return (this.#entries.get(podUid)?.untilMs ?? 0) > nowMs;
+    const entry = this.#entries.get(podUid);
+    return entry !== undefined && this.#untilMs(entry) > nowMs;
   }
 
   /**
@@ -79,12 +87,12 @@ export class Backoff {
   retryUnplaced(nowMs: number): void {
     this.#helpedMs = nowMs;
     const resting = [...this.#entries].filter(
-      ([, { why, untilMs }]) => why === 'unplaced' && untilMs > nowMs,
+      ([, entry]) => entry.why === 'unplaced' && this.#untilMs(entry) > nowMs,
     );
     const restedMs = resting.map(([, { sinceMs }]) => sinceMs + unplacedRestMs);
     const togetherMs = restedMs.reduce((latest, each) => Math.max(latest, each), nowMs);
     for (const [uid, entry] of resting)
-      this.#entries.set(uid, { ...entry, untilMs: Math.min(entry.untilMs, togetherMs) });
+      this.#entries.set(uid, { ...entry, untilMs: Math.min(this.#untilMs(entry), togetherMs) });
   }
 
   /** The pod is gone. */
@@ -95,8 +103,10 @@ export class Backoff {
   /** The next time at which a wait ends; undefined when no pod waits. */
   nextMs(nowMs: number): number | undefined {
     let next: number | undefined;
-    for (const { untilMs } of this.#entries.values())
+    for (const entry of this.#entries.values()) {
+      const untilMs = this.#untilMs(entry);
       if (untilMs > nowMs && (next === undefined || untilMs < next)) next = untilMs;
+    }
     return next;
   }
 }

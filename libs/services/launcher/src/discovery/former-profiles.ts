@@ -69,7 +69,7 @@ export class FormerProfiles {
     this.#lookedMs.delete(uid);
   }
 
-  /** None where the launcher may not list profiles, as under the policy of an earlier release. */
+  /** None where the launcher may not list profiles. */
   async #madeFor(row: NodeClass, place: ProfilePlace): Promise<readonly string[]> {
     const { cloud, log } = this.#deps;
     try {

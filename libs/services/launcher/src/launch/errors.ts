@@ -114,8 +114,7 @@ const launchReasons: ReadonlyMap<string, string> = new Map([
 
 /**
  * The offerings that an error makes unavailable: those it names, or all of the request's when it
- * names none. If it concerns the whole capacity type, also that, for every other request. None,
- * when it is not about capacity.
+ * names none, or the whole capacity type if it concerns that. None, when it is not about capacity.
  */
 export function offeringsFailed(
   intent: LaunchIntent,
@@ -124,11 +123,10 @@ export function offeringsFailed(
   const { scope } = classifyFleetError(error.awsCode, error.message);
   if (!isCapacityError(error) && scope !== 'capacity-type') return [];
   const { capacityType } = intent.request;
+  if (scope === 'capacity-type') return [wholeCapacityType(capacityType)];
   const requested = intent.request.configs.flatMap(({ overrides }) =>
     overrides.map(({ instanceType, zone }) => ({ instanceType, zone, capacityType })),
   );
-  // Solvers of an earlier release know no mark of a whole capacity type.
-  if (scope === 'capacity-type') return [...requested, wholeCapacityType(capacityType)];
   // A subnet without addresses takes no type at all.
   const named = scope === 'subnet' ? undefined : error.instanceType;
   return requested.filter(
