@@ -46,6 +46,8 @@ test('decisions are read alike by the client library and by a plain NATS client 
     };
     await bus.ensureStreams(streamSpecs('lab'));
     const live = plain.subscribe(subjects.decisionAll('lab'), { max: 2 });
+    // The other connection may be faster than this one's subscription.
+    await plain.flush();
     for (const id of ['one', 'two']) await publishDecision(channel, launchDecision(id));
 
     const heard: string[] = [];
@@ -62,7 +64,7 @@ test('decisions are read alike by the client library and by a plain NATS client 
 
     const consumer = await plain.jetstream().consumers.get(streamName('lab', 'decisions'));
     const kept: string[] = [];
-    for await (const message of await consumer.fetch({ max_messages: 2, expires: 5_000 })) {
+    for await (const message of await consumer.fetch({ max_messages: 2, expires: 60_000 })) {
       const read = decodeDecision(message.data);
       kept.push(read.ok ? read.value.summary : read.reason);
     }

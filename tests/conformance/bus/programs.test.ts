@@ -176,7 +176,7 @@ if (isUnavailable(server)) {
       // The next one has not subscribed before the server has forgotten this one.
       await waitFor(async () => !(await isHeard(guarded)), {
         what: `the server to forget ${subscriber.file}`,
-        deadlineMs: 10_000,
+        deadlineMs: 60_000,
       });
     });
   });

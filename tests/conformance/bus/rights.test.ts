@@ -14,6 +14,7 @@ import { connect, type NatsConnection, PermissionViolationError } from '@nats-io
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { cluster, Guarded } from './testing/guarded.js';
+import { eventually } from './testing/stage.js';
 
 const server = await obtainNatsServer();
 const bytes = new TextEncoder().encode('x');
@@ -202,7 +203,7 @@ if (isUnavailable(server)) {
         stop.signal,
       );
       const answer = await eventually(() =>
-        reaper.request(subjects.planner(cluster, 'plan'), bytes, { timeoutMs: 1_000 }),
+        reaper.request(subjects.planner(cluster, 'plan'), bytes, { timeoutMs: 60_000 }),
       );
       expect(answer.payload).toEqual(Buffer.from(bytes));
       stop.abort();
@@ -211,15 +212,4 @@ if (isUnavailable(server)) {
       expect(guarded.complaints).toEqual([]);
     });
   });
-}
-
-/** The answer, once a service serves the subject. */
-async function eventually<T>(ask: () => Promise<T>): Promise<T> {
-  for (let tries = 0; ; tries += 1)
-    try {
-      return await ask();
-    } catch (error) {
-      if (tries === 50) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
 }

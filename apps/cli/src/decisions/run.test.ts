@@ -58,7 +58,7 @@ const idsIn = (text: string): readonly string[] =>
     .filter(Boolean)
     .map((line) => (JSON.parse(line) as Decision).id);
 async function until(done: () => boolean): Promise<void> {
-  for (let tries = 0; !done() && tries < 400; tries += 1)
+  for (let tries = 0; !done() && tries < 4_800; tries += 1)
     await new Promise((resolve) => setTimeout(resolve, 25));
   expect(done()).toBe(true);
 }

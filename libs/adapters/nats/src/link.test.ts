@@ -28,7 +28,7 @@ function bus(options: Partial<NatsOptions> & Pick<NatsOptions, 'servers' | 'log'
   return made;
 }
 async function until(done: () => boolean): Promise<void> {
-  for (let tries = 0; !done() && tries < 200; tries += 1)
+  for (let tries = 0; !done() && tries < 2_400; tries += 1)
     await new Promise((resolve) => setTimeout(resolve, 50));
   expect(done()).toBe(true);
 }

@@ -22,7 +22,7 @@ const manager = await jetstreamManager(connection, { checkAPI: false });
 const client = jetstream(connection);
 
 async function print(how, consumer) {
-  const messages = await consumer.fetch({ max_messages: Number(COUNT), expires: 5_000 });
+  const messages = await consumer.fetch({ max_messages: Number(COUNT), expires: 60_000 });
   for await (const message of messages) {
     if (how === 'pull') message.ack();
     console.log(how, message.subject);

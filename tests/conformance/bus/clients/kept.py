@@ -23,13 +23,13 @@ async def main():
     config = ConsumerConfig(deliver_policy=DeliverPolicy.ALL)
     for subject in ("", os.environ["FILTER"]):
         pulled = await js.pull_subscribe(subject, stream=stream, config=config)
-        for message in await pulled.fetch(count, timeout=5):
+        for message in await pulled.fetch(count, timeout=60):
             await message.ack()
             print("pull", message.subject, flush=True)
         await pulled.unsubscribe()
     pushed = await js.subscribe(os.environ["FILTER"], stream=stream, ordered_consumer=True)
     for _ in range(count):
-        print("push", (await pushed.next_msg(timeout=5)).subject, flush=True)
+        print("push", (await pushed.next_msg(timeout=60)).subject, flush=True)
     await connection.flush()
     await connection.close()
     if failures:

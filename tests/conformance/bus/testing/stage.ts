@@ -78,7 +78,7 @@ export async function eventually<T>(attempt: () => Promise<T>): Promise<T> {
     try {
       return await attempt();
     } catch (error) {
-      if (tries > 100) throw error;
+      if (tries > 2_400) throw error;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }

@@ -77,13 +77,13 @@ export function busConformance(name: string, makeWorld: () => Promise<BusWorld>)
       world = await makeWorld();
       bus = world.connect();
       await bus.ensureStreams([state, queue, log]);
-    }, 60_000);
+    });
     afterEach(async () => {
       await Promise.all(open.splice(0).map((each) => each.close()));
       for (const stream of [state, queue, log])
         await eventually(() => world.deleteStream(stream.name));
       await eventually(() => bus.ensureStreams([state, queue, log]));
-    }, 30_000);
+    });
     afterAll(() => world.close(), 30_000);
 
     for (const group of [publishing, looking, following, working, asking]) group(stage);

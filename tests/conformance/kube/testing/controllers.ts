@@ -72,7 +72,7 @@ export function controllerTests(context: Context): void {
         expect.objectContaining({ type: 'Complete', status: 'True' }),
       ]) as unknown,
     });
-  }, 40_000);
+  });
 
   test('a full quota refuses the rest; the event names the quota', async () => {
     const own = await namespace();

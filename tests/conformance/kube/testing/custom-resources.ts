@@ -248,7 +248,7 @@ export function customResources(context: Context): void {
           (await kube.serves(nodeClaims)),
         (served) => served,
       );
-    }, 60_000);
+    });
     validation(context);
     statusTests(context);
     describeWithKubectl('with kubectl', () => printing(context));

@@ -60,7 +60,7 @@ function applyTests({ world, namespace }: Context): void {
     expect(
       await run('wait', '--for=delete', 'pod', '-l', 'app=web', '--timeout=20s'),
     ).not.toContain('timed out');
-  }, 90_000);
+  });
 
   test('apply -k builds a kustomization and applies it; delete -k takes it back', async () => {
     const own = await namespace();
@@ -89,7 +89,7 @@ function applyTests({ world, namespace }: Context): void {
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
-  }, 90_000);
+  });
 
   test('get --sort-by orders by a name, by a number and by a time', async () => {
     const own = await namespace();
@@ -118,7 +118,7 @@ function applyTests({ world, namespace }: Context): void {
       'b',
       'c',
     ]);
-  }, 60_000);
+  });
 
   test.each([
     [
@@ -195,7 +195,7 @@ function nodeTests({ world, namespace }: Context): void {
     expect(await run('get', 'node', 'w1')).toMatch(/w1\s+Ready,SchedulingDisabled/);
     expect(await run('uncordon', 'w1')).toBe('node/w1 uncordoned\n');
     expect(await run('describe', 'node', 'w1')).toMatch(/ProviderID:\s+aws:\/\/\/zone-a\/w1/);
-  }, 90_000);
+  });
 
   test('create namespace, deployment, job and budget by words, as people do', async () => {
     const own = await namespace();
@@ -224,7 +224,7 @@ function nodeTests({ world, namespace }: Context): void {
       /^NAME\s+MIN AVAILABLE\s+MAX UNAVAILABLE\s+ALLOWED DISRUPTIONS\s+AGE\nby-words\s+1\s+N\/A\s+\d\s+\S+\n$/,
     );
     expect(await run('delete', 'namespace', `${own}-more`, '--timeout=30s')).toContain('deleted');
-  }, 90_000);
+  });
 }
 
 function watchTests({ world, namespace }: Context): void {
@@ -253,7 +253,7 @@ function watchTests({ world, namespace }: Context): void {
     } finally {
       await watching.end();
     }
-  }, 60_000);
+  });
 
   test('get deployments --watch-only -o wide prints nothing of what is there, and then a change', async () => {
     const own = await namespace();
@@ -278,7 +278,7 @@ function watchTests({ world, namespace }: Context): void {
     } finally {
       await watching.end();
     }
-  }, 60_000);
+  });
 }
 
 function kindTests({ world, namespace }: Context): void {
@@ -318,7 +318,7 @@ function kindTests({ world, namespace }: Context): void {
     expect(await run('describe', 'statefulset', 'db')).toMatch(
       /Replicas:\s+1 desired \| 1 total[^]*Normal\s+SuccessfulCreate\s+[^]*create Pod db-0 in StatefulSet db successful/,
     );
-  }, 60_000);
+  });
 }
 
 /** A real kubectl, as in the scenarios. */

@@ -136,7 +136,7 @@ export function pages(context: Context): void {
             ),
         );
       }
-    }, 120_000);
+    });
     adapterTests(context, () => own);
     describeWithKubectl('in pages', () => pageTests(context, () => own));
   });

@@ -23,7 +23,7 @@ export type Context = {
 export async function eventually<T>(
   look: () => Promise<T>,
   holds: (value: T) => boolean,
-  deadlineMs = 20_000,
+  deadlineMs = 120_000,
 ): Promise<T> {
   const endMs = Date.now() + deadlineMs;
   for (;;) {
@@ -41,10 +41,10 @@ export function kubeConformance(start: () => Promise<KubeUnderTest>): void {
   let made = 0;
   beforeAll(async () => {
     world = await start();
-  }, 120_000);
+  });
   afterAll(async () => {
     await world?.stop();
-  }, 60_000);
+  });
   const current = (): KubeUnderTest => {
     if (world === undefined) throw new Error('the world did not start');
     return world;

@@ -20,7 +20,7 @@ export function workloads(context: Context): void {
           list.filter((node) => JSON.stringify(node['status']).includes('KubeletReady')).length ===
           3,
       );
-    }, 30_000);
+    });
     afterAll(() => undefined);
     schedulingTests(context);
     controllerTests(context);
