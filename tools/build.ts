@@ -27,7 +27,6 @@ const bundled = {
   sourcemap: 'linked',
   // Stack traces need lines, not text. With the text, each service would hold 80 MB more.
   sourcesContent: false,
-  keepNames: true,
   minifySyntax: true,
   // V8 keeps a source as long as the process, comments too. Names stay, for stack traces.
   minifyWhitespace: true,

@@ -20,6 +20,15 @@ const covering = (over: Partial<LinearProgram> = {}): LinearProgram => ({
   ...over,
 });
 
+const nothing: Partial<LinearProgram> = {
+  cost: new Float64Array(0),
+  columnLower: new Float64Array(0),
+  columnUpper: new Float64Array(0),
+  starts: Int32Array.of(0),
+  indices: new Int32Array(0),
+  values: new Float64Array(0),
+};
+
 describe('HiGHS', () => {
   test.each([
     ['fractions of nodes', covering(), { status: 'optimal', bound: 2.625 }],
@@ -33,6 +42,16 @@ describe('HiGHS', () => {
       'too few nodes',
       covering({ columnUpper: Float64Array.of(1, 1) }),
       { status: 'infeasible', bound: Infinity },
+    ],
+    [
+      'no kind of node, and demand',
+      covering({ ...nothing, wholeNumbers: true }),
+      { status: 'infeasible', bound: Infinity },
+    ],
+    [
+      'no kind of node, and no demand',
+      covering({ ...nothing, rowLower: Float64Array.of(0) }),
+      { status: 'optimal', bound: 0 },
     ],
   ])('%s', async (_name, program, wanted) => {
     const { status, bound } = await solver.solve(program, limits);

@@ -66,7 +66,20 @@ function modelOf(program: LinearProgram): ModelData {
 const statusOf = (code: number): LpSolution['status'] =>
   code === optimal ? 'optimal' : code === infeasible ? 'infeasible' : 'stopped';
 
+/** The answer for a program without columns, which HiGHS refuses. Its rows are all zero. */
+function solvedWithoutColumns({ rowLower, rowUpper }: LinearProgram): LpSolution {
+  const holds = rowLower.every((lower, row) => lower <= 0 && (rowUpper[row] ?? 0) >= 0);
+  return {
+    status: holds ? 'optimal' : 'infeasible',
+    bound: holds ? 0 : Infinity,
+    columns: new Float64Array(0),
+    rowDuals: new Float64Array(rowLower.length),
+    steps: 1,
+  };
+}
+
 function solved(program: LinearProgram, limits: LpLimits): LpSolution {
+  if (program.cost.length === 0) return solvedWithoutColumns(program);
   // A model stays in WebAssembly memory until it is disposed of. Garbage collection never does
   // that.
   return highs.withModel(modelOf(program), (model) => {

