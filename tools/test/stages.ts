@@ -16,8 +16,10 @@ const natsOnly = [
   'tests/conformance/kube/**',
 ];
 
+/** The life of a node. Its parts have files of their own, which play on the twins. */
+const lifeOfNode = 'tests/e2e/smoke.test.ts';
 /** The smoke: the life of a node, and the chart at work under its accounts. */
-const smoke = ['tests/e2e/smoke.test.ts', 'tests/e2e/helm-run.test.ts'];
+const smoke = [lifeOfNode, 'tests/e2e/helm-run.test.ts'];
 
 /** All test files that use one of the large parts, or the world that `make test-real` chooses. */
 const filesOnRealParts = (): readonly string[] =>
@@ -81,7 +83,7 @@ const unitsOnTwins = (patterns: readonly string[], env: Environment): Promise<St
 /** Without a nats-server the tests that look at it are left out, and one line says so. */
 async function systemOnTwins(patterns: readonly string[], env: Environment): Promise<StageResult> {
   const { had, text } = await obtained('nats');
-  const omitted = had ? [] : natsOnly.map((pattern) => `--exclude=${pattern}`);
+  const omitted = [lifeOfNode, ...(had ? [] : natsOnly)].map((pattern) => `--exclude=${pattern}`);
   const result = await runStage('the whole system on twins', [...system, ...patterns, ...omitted], {
     ...env,
     DOVETAIL_REAL: '',

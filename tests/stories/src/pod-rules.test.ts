@@ -187,6 +187,24 @@ describe('a spread', () => {
   });
 });
 
+describe('consolidation', () => {
+  test.each([
+    [zone, 'Ignore'],
+    [zone, 'Honor'],
+    [hostname, 'Ignore'],
+    [hostname, 'Honor'],
+  ])('leaves nodes whose pods are spread over %s (nodeTaintsPolicy %s)', async (key, policy) => {
+    const spec = spreadOver(key, { nodeTaintsPolicy: policy });
+    await settled([], [nodePoolObject('default')], () =>
+      stage.workloads.scale('web', 4, { cpu: '100m', memory: '128Mi', spec }),
+    );
+    const { length } = stage.twin.instances.all();
+    expect(length).toBeGreaterThan(1);
+    await stage.pass(600);
+    expect(stage.twin.instances.all()).toHaveLength(length);
+  });
+});
+
 describe('what a pod asks for', () => {
   test.each([
     [

@@ -58,8 +58,11 @@ describe('the room that exists', () => {
     expect(namesOf(cluster)).toEqual(nodes);
   });
 
-  test('is not in nodes and claims that are to be left out', () =>
-    expect(namesOf(clusterOf(), { without: new Set(['n1', 'c2']) })).toEqual(['n2 ready']));
+  test('is not in nodes and claims that a what-if does without; the nodes are still there', () =>
+    expect(namesOf(clusterOf(), { without: new Set(['n1', 'c2']) })).toEqual([
+      'n1 deleting',
+      'n2 ready',
+    ]));
 
   test('is taken by a daemon pod from the moment that it is made for the node', () => {
     const cluster = clusterOf();

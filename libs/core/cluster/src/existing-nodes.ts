@@ -1,6 +1,6 @@
 import { labels, type NodeClaim } from '@dovetail/core-api';
 import { compareText, type Node, type Pod } from '@dovetail/core-kube-model';
-import type { ExistingNode } from '@dovetail/core-scheduling';
+import { drained, type ExistingNode } from '@dovetail/core-scheduling';
 
 import type { TypesByName } from './catalog-view.js';
 import type { Cluster } from './cluster.js';
@@ -20,7 +20,7 @@ export type RoomSources = {
   readonly typesOf: (claim: NodeClaim) => TypesByName;
   /** The room that the promise of a claim or node keeps now. */
   readonly promisedTo: (holderUid: string) => PromisedRoom;
-  /** Nodes and claims to leave out, by name, as if they were gone. */
+  /** Nodes that are drained, and claims that no node comes for, by name. */
   readonly without?: ReadonlySet<string>;
   /** UIDs of pods that are being planned: where they are bound now, they take no room. */
   readonly moving?: ReadonlySet<string>;
@@ -37,9 +37,10 @@ const none: TypesByName = new Map();
  */
 export function existingNodes(cluster: Cluster, sources: RoomSources): readonly ExistingNode[] {
   const without = sources.without ?? new Set();
-  const joined = [...cluster.nodes.values()]
-    .filter((node) => !without.has(node.name))
-    .map((node) => joinedNode(cluster, node, sources));
+  const joined = [...cluster.nodes.values()].map((node) => {
+    const made = joinedNode(cluster, node, sources);
+    return without.has(node.name) ? drained(made) : made;
+  });
   const inFlight = [...cluster.claims.values()]
     .filter((claim) => !without.has(claim.name) && isInFlight(cluster, claim))
     .map((claim) => claimInFlight(claim, sources));

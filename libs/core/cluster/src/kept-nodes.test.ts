@@ -174,6 +174,7 @@ test('a what-if changes only the nodes that it names, or that a moving pod leave
   const after = room.by({ ...sources, without: new Set(['n1']), moving });
   expect(after.map((node) => [node.name, before.has(node), node.pods.length])).toEqual([
     ['c1', true, 0],
+    ['n1', false, 0],
     ['n2', true, 0],
     ['n3', false, 0],
   ]);

@@ -1,4 +1,4 @@
-import type { Pool } from '@dovetail/core-api';
+import { type Pool, taints } from '@dovetail/core-api';
 import type { InstanceType } from '@dovetail/core-ec2-model';
 import type {
   CsiNode,
@@ -48,7 +48,15 @@ export type ExistingNode = {
 };
 
 /** A pool and the instance types that its node class can boot. */
-export type PoolOptions = { readonly pool: Pool; readonly instanceTypes: readonly InstanceType[] };
+export type PoolOptions = {
+  readonly pool: Pool;
+  readonly instanceTypes: readonly InstanceType[];
+  /**
+   * Offerings at this price or above are not bought, in micro-dollars an hour; absent: all may be.
+   * A spread still counts their zones: pods that come later may get nodes there.
+   */
+  readonly priceBelowMicrosPerHour?: number;
+};
 
 /** Everything that planning reads. Planning reads no other state. */
 export type Snapshot = {
@@ -66,6 +74,21 @@ export type Snapshot = {
   readonly storageClasses: readonly StorageClass[];
   readonly csiNodes: readonly CsiNode[];
 };
+
+/**
+ * A node as it will be while it is drained: it takes no pods and has none, but it is still there. A
+ * spread counts its zone and its hostname until it is gone, so pods that leave it are refused
+ * elsewhere as long. The scheduler sees it so, and so does the plan for those pods.
+ */
+export const drained = (node: ExistingNode): ExistingNode => ({
+  ...node,
+  state: 'deleting',
+  cordoned: true,
+  taints: [...node.taints.filter(({ key }) => key !== taints.disrupted.key), taints.disrupted],
+  pods: [],
+  promisedPods: [],
+  reserved: {},
+});
 
 /** A snapshot but for its nodes, for who keeps those itself. */
 export type Surroundings = Omit<Snapshot, 'nodes'>;

@@ -14,7 +14,7 @@ import type { Mirror } from './mirror.js';
 
 /** How a snapshot differs from the mirror's present state. */
 export type SnapshotChoices = {
-  /** Nodes (by name) or claims to leave out, as if they were gone. */
+  /** Nodes (by name) that are drained, and claims that no node comes for. */
   readonly without: ReadonlySet<string>;
   /**
    * UIDs of pods that are being planned. They take no room on the nodes where they are bound now.
@@ -118,18 +118,19 @@ function poolOptions(
   return {
     pool: types.length > 0 ? pool : { ...pool, ready: false },
     instanceTypes: types.map((type) => withAvailability(mirror, type, choices)),
+    ...(choices.priceBelowMicrosPerHour === undefined
+      ? {}
+      : { priceBelowMicrosPerHour: choices.priceBelowMicrosPerHour }),
   };
 }
 
 function withAvailability(
   mirror: Mirror,
   type: InstanceType,
-  choices: SnapshotChoices,
+  { nowMs }: SnapshotChoices,
 ): InstanceType {
-  const below = choices.priceBelowMicrosPerHour ?? Number.POSITIVE_INFINITY;
   const out = (offering: InstanceType['offerings'][number]): boolean =>
-    offering.priceMicrosPerHour >= below ||
-    mirror.catalog.isUnavailable({ ...offering, instanceType: type.name }, choices.nowMs);
+    mirror.catalog.isUnavailable({ ...offering, instanceType: type.name }, nowMs);
   if (!type.offerings.some((offering) => offering.available && out(offering))) return type;
   return {
     ...type,

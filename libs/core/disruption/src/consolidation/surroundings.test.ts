@@ -37,12 +37,19 @@ describe('plans of a search', () => {
 
   const group = consolidationCandidates(views, eligibility).candidates.slice(0, 1);
   test.each([
-    ['leave out the nodes that are closed', false, []],
-    ['keep nodes that are closed as closed ones if rules count their pods', true, [true]],
+    ['leave out the nodes that go, and those that are closed', false, []],
+    [
+      'keep both if rules count pods over nodes: drained, and closed',
+      true,
+      [
+        [true, 0],
+        [true, 1],
+      ],
+    ],
   ])('%s', (_what, needsAll, wanted) =>
     expect(
       without(snapshot, group, { isOpen: () => false, needsAll }).nodes.map(
-        ({ cordoned }) => cordoned,
+        ({ cordoned, pods }) => [cordoned, pods.length],
       ),
     ).toEqual(wanted),
   );

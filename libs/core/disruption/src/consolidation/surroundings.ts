@@ -1,5 +1,5 @@
 import type { Pod } from '@dovetail/core-kube-model';
-import type { ExistingNode, Snapshot } from '@dovetail/core-scheduling';
+import { drained, type ExistingNode, type Snapshot } from '@dovetail/core-scheduling';
 
 import type { Candidate } from './candidates.js';
 
@@ -20,7 +20,7 @@ export const needsAllNodes = ({ nodes, pools }: Snapshot): boolean =>
   pools.some(({ pool }) => Object.keys(pool.limits).length > 0) ||
   nodes.some(({ pods, promisedPods }) => pods.some(isTied) || promisedPods.some(isTied));
 
-/** The cluster without the nodes of a group. Nodes that are not `open` take no pods. */
+/** The cluster with the nodes of a group drained. Nodes that are not `open` take no pods. */
 export function without(
   snapshot: Snapshot,
   group: readonly Candidate[],
@@ -30,11 +30,12 @@ export function without(
   }: { readonly isOpen: (node: ExistingNode) => boolean; readonly needsAll: boolean },
 ): Snapshot {
   const out = new Set(group.map(({ view }) => view.node.uid));
-  const nodes = snapshot.nodes.filter(({ uid }) => !out.has(uid));
+  const seen = (node: ExistingNode): ExistingNode =>
+    out.has(node.uid) ? drained(node) : isOpen(node) ? node : { ...node, cordoned: true };
   return {
     ...snapshot,
     nodes: needsAll
-      ? nodes.map((node) => (isOpen(node) ? node : { ...node, cordoned: true }))
-      : nodes.filter(isOpen),
+      ? snapshot.nodes.map(seen)
+      : snapshot.nodes.filter((node) => !out.has(node.uid) && isOpen(node)),
   };
 }

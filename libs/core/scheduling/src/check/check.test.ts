@@ -99,6 +99,15 @@ describe('money', () => {
       },
       ['price-cap at b'],
     ],
+    [
+      'a price that is not below what this plan may pay',
+      {
+        pods: pods(1),
+        newNodes: [bin('b', ['p-0'])],
+        snapshot: withPool({}, { priceBelowMicrosPerHour: 200 }),
+      },
+      ['price-cap at b'],
+    ],
   ])('%s', (_, made, expected) => expect(found(made)).toEqual(expected));
 });
 

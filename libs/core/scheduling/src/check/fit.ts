@@ -101,6 +101,7 @@ function optionFaults(host: Host, { option, ...variant }: Variant): readonly Fau
   const found: Fault[] = [];
   const label = `${option.type.name} in ${option.offering.zone} (${option.offering.capacityType})`;
   const cap = pool.maxPriceMicrosPerHour;
+  const below = host.blueprint.pool?.priceBelowMicrosPerHour ?? Infinity;
   if (!option.offering.available)
     found.push({ code: 'no-capacity', message: `${label} is not available` });
   if (option.offering.priceMicrosPerHour !== option.of.priceMicrosPerHour)
@@ -108,6 +109,8 @@ function optionFaults(host: Host, { option, ...variant }: Variant): readonly Fau
       code: 'wrong-price',
       message: `${label} costs ${option.offering.priceMicrosPerHour}, the plan says ${option.of.priceMicrosPerHour}`,
     });
+  if (option.offering.priceMicrosPerHour >= below)
+    found.push({ code: 'price-cap', message: `${label} does not cost less than ${below}` });
   if (cap !== undefined && option.offering.priceMicrosPerHour > cap)
     found.push({
       code: 'price-cap',

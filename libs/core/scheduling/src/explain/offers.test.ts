@@ -29,8 +29,14 @@ const inZone = (zone: string): Partial<Pool> => ({
 });
 const full = [daemonSetOf('huge', { requests: { cpu: 9000 } })];
 
-function reasonFor(types: readonly InstanceType[], over: Partial<Pool>, daemonSets = full) {
-  const pools = [{ pool: poolOf('default', over), instanceTypes: types }];
+function reasonFor(
+  types: readonly InstanceType[],
+  over: Partial<Pool>,
+  daemonSets = full,
+  below?: number,
+) {
+  const limit = below === undefined ? {} : { priceBelowMicrosPerHour: below };
+  const pools = [{ pool: poolOf('default', over), instanceTypes: types, ...limit }];
   const world = worldOf(snapshotOf({ pools, daemonSets }), [podOf('p')], defaultPlanOptions);
   const template = present(world.templates[0], 'the pool is open');
   expect(template.offers).toEqual([]);
@@ -76,6 +82,14 @@ describe('a pool has no offers because', () => {
     expect(values).toEqual({ cap: '900000', cheapest: '1500000' });
     expect(message).toContain('its cap of $0.90/h; the cheapest is $1.50/h');
     expect(remedy).toBe('raise the cap of NodePool/default to $1.50/h');
+  });
+
+  test('all cost what this plan may not pay, or more', () => {
+    const { code, message } = reasonFor(both, {}, [], 1_500_000);
+    expect(code).toBe('price-cap');
+    expect(message).toBe(
+      'no type of NodePool/default costs less than $1.50/h; the cheapest is $1.50/h',
+    );
   });
 
   test('what could be bought is too dear, not what is cheap and out of capacity', () => {

@@ -94,6 +94,17 @@ const aboveCap = (
     remedy: `raise the cap of ${template.key} to ${dollars(cheapest)}`,
   });
 
+const tooDear = (
+  template: Template,
+  available: number,
+  { below, cheapest }: { readonly below: number; readonly cheapest: number },
+): Reason =>
+  ofAll(template, available, {
+    code: 'price-cap',
+    values: { below: String(below), cheapest: String(cheapest) },
+    message: `no type of ${template.key} costs less than ${dollars(below)}; the cheapest is ${dollars(cheapest)}`,
+  });
+
 const onlyDaemons = (template: Template, available: number): Reason =>
   ofAll(template, available, {
     code: 'daemonset-overhead',
@@ -112,7 +123,7 @@ const pricesOf = (type: InstanceType, template: Template): readonly number[] =>
 
 /** Returns the reason why a pool has no offers: the first check that excludes its last type. */
 export function noOfferReason(engine: Engine, template: Template): Reason {
-  const { instanceTypes } = present(
+  const { instanceTypes, priceBelowMicrosPerHour: below } = present(
     engine.world.snapshot.pools.find(({ pool }) => poolKey(pool.identity) === template.key),
     'a template is made of a pool of the snapshot',
   );
@@ -125,7 +136,9 @@ export function noOfferReason(engine: Engine, template: Template): Reason {
   if (available.length === 0) return noneAvailable(template, matching.length);
   const cheapest = Math.min(...available.flatMap((type) => pricesOf(type, template)));
   const cap = template.pool.maxPriceMicrosPerHour;
-  return cap !== undefined && cheapest > cap
-    ? aboveCap(template, available.length, { cap, cheapest })
+  if (cap !== undefined && cheapest > cap)
+    return aboveCap(template, available.length, { cap, cheapest });
+  return below !== undefined && cheapest >= below
+    ? tooDear(template, available.length, { below, cheapest })
     : onlyDaemons(template, available.length);
 }

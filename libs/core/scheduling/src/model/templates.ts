@@ -11,7 +11,7 @@ import {
   sumResources,
 } from '@dovetail/core-kube-model';
 
-import type { ExistingNode, PlanOptions, Snapshot } from '../snapshot.js';
+import type { ExistingNode, PlanOptions, PoolOptions, Snapshot } from '../snapshot.js';
 import { type Daemon, daemonsOfTemplate, intersects } from './daemons.js';
 import type { Dimensions } from './dimensions.js';
 import {
@@ -35,6 +35,8 @@ export type Template = {
   readonly pool: Pool;
   readonly requirements: Requirements;
   readonly offers: readonly Offer[];
+  /** Offers that cost more than the plan may pay. A spread counts their domains. */
+  readonly dearOffers?: readonly Offer[];
   /**
    * The types by name, with their rooms by place. Present only if some daemonset runs in some zones
    * or capacity types and not in others.
@@ -212,7 +214,7 @@ function soldTypes(
   };
 }
 
-/** Returns the offers that can be bought now, for no more than the pool's cap. */
+/** Returns the offers that can be bought now, for no more than the pool's cap, cheapest first. */
 function offersOf(
   { types }: Sold,
   { pool, requirements }: Pick<Template, 'pool' | 'requirements'>,
@@ -226,7 +228,18 @@ function offersOf(
       const room = admitsOffering(requirements, offering) ? roomAs(offering) : undefined;
       if (room !== undefined) offers.push({ type: room, offering: charged(offering, options) });
     }
-  return offers;
+  return offers.sort(cheapestFirst);
+}
+
+/** Splits offers into those that the plan may pay, and those that are too dear for it. */
+function byPrice(
+  offers: readonly Offer[],
+  { priceBelowMicrosPerHour: below }: Pick<PoolOptions, 'priceBelowMicrosPerHour'>,
+  { nodeChargeMicrosPerHour: charge }: TemplateTables['options'],
+): Pick<Template, 'offers' | 'dearOffers'> {
+  if (below === undefined) return { offers };
+  const isDear = ({ offering }: Offer): boolean => offering.priceMicrosPerHour - charge >= below;
+  return { offers: offers.filter((offer) => !isDear(offer)), dearOffers: offers.filter(isDear) };
 }
 
 /**
@@ -264,7 +277,7 @@ export function templatesOf(snapshot: Snapshot, tables: TemplateTables): readonl
   const open = snapshot.pools
     .filter(({ pool }) => isOpen(pool))
     .sort((a, b) => heavierFirst(a.pool, b.pool));
-  return open.map(({ pool, instanceTypes }, index) => {
+  return open.map(({ pool, instanceTypes, ...limit }, index) => {
     const requirements = templateRequirements(pool);
     const daemons = daemonsOfTemplate(
       tables.daemons,
@@ -272,7 +285,8 @@ export function templatesOf(snapshot: Snapshot, tables: TemplateTables): readonl
       tables.wellKnown,
     );
     const { roomsByPlace, ...sold } = soldTypes(instanceTypes, { requirements, daemons }, tables);
-    const offers = offersOf(sold, { pool, requirements }, tables.options);
+    const all = offersOf(sold, { pool, requirements }, tables.options);
+    const { offers, ...dear } = byPrice(all, limit, tables.options);
     const minValues = [...requirements].flatMap(([key, set]) =>
       set.minValues === undefined ? [] : [{ key, count: set.minValues }],
     );
@@ -282,7 +296,8 @@ export function templatesOf(snapshot: Snapshot, tables: TemplateTables): readonl
       key: poolKey(pool.identity),
       pool,
       requirements,
-      offers: offers.sort(cheapestFirst),
+      offers,
+      ...dear,
       ...(roomsByPlace === undefined ? {} : { roomsByPlace }),
       minValues,
       reserves,
@@ -296,8 +311,8 @@ export function templatesOf(snapshot: Snapshot, tables: TemplateTables): readonl
 export const chargeOf = (offer: Offer, name: string): number =>
   name === 'nodes' ? 1 : (offer.type.type.capacity[name] ?? 0);
 
-/** Returns the offers of which the pool's limits leave room for one node. */
-export const affordableOffers = ({ offers, remaining }: Template): readonly Offer[] =>
-  offers.filter((offer) =>
+/** Returns the offers, dear ones among them, of which the pool's limits leave room for a node. */
+export const roomyOffers = ({ offers, dearOffers = [], remaining }: Template): readonly Offer[] =>
+  [...offers, ...dearOffers].filter((offer) =>
     Object.entries(remaining).every(([name, left]) => chargeOf(offer, name) <= left),
   );

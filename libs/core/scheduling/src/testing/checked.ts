@@ -8,6 +8,7 @@ import {
   type Placement,
   type Plan,
   type PlanOptions,
+  type PoolOptions,
   type Snapshot,
   type Violation,
 } from '../index.js';
@@ -135,6 +136,9 @@ export const inZone = (zone: string) => ({ options: [option('m.2', zone)] });
 
 export const port = { ip: '', port: 80, protocol: 'TCP' as const };
 
-export const withPool = (over: Parameters<typeof poolOf>[1]): Partial<Snapshot> => ({
-  pools: [{ pool: poolOf('default', over), instanceTypes: types }],
+export const withPool = (
+  over: Parameters<typeof poolOf>[1],
+  limit: Pick<PoolOptions, 'priceBelowMicrosPerHour'> = {},
+): Partial<Snapshot> => ({
+  pools: [{ pool: poolOf('default', over), instanceTypes: types, ...limit }],
 });

@@ -4,7 +4,7 @@ import { type PodClass, Selections } from '../model/classes.js';
 import { alternativesOf, type Group, type GroupTable } from '../model/groups.js';
 import { holdsRoom, nodeRequirements } from '../model/nodes.js';
 import type { SelectorKeys } from '../model/selection.js';
-import { affordableOffers, type Template } from '../model/templates.js';
+import { roomyOffers, type Template } from '../model/templates.js';
 import type { ExistingNode, Snapshot } from '../snapshot.js';
 import { filterAdmits, templateDomains } from '../topology/domains.js';
 import { Ledger, type Tally } from '../topology/ledger.js';
@@ -125,7 +125,7 @@ function eligibleDomains(
     const known = filtered ? undefined : plain.get(`${template.index} ${group.key}`);
     const domains =
       known ??
-      templateDomains({ ...template, offers: affordableOffers(template) }, group.key, {
+      templateDomains({ ...template, offers: roomyOffers(template) }, group.key, {
         filter: group.filter,
         wellKnown: tables.wellKnown,
       }).filter((domain) => sets?.some((set) => admits(set, domain)) ?? true);

@@ -1,6 +1,12 @@
 import { type PlanMessage, replacedNodes } from '@dovetail/contracts';
 import type { Pod } from '@dovetail/core-kube-model';
-import type { NewNode, Placement, Reason, Violation } from '@dovetail/core-scheduling';
+import {
+  drained,
+  type NewNode,
+  type Placement,
+  type Reason,
+  type Violation,
+} from '@dovetail/core-scheduling';
 
 import type { CheckBin } from './judged.js';
 import type { Ledger } from './ledger.js';
@@ -48,7 +54,7 @@ export class RuleCheck {
         ? check({
             bin,
             pods: pods.map(withoutNode),
-            nodes: ledger.nodes.filter(({ uid }) => !replaced.has(uid)),
+            nodes: ledger.nodes.map((node) => (replaced.has(node.uid) ? drained(node) : node)),
             beside,
           })
         : check({ bin, pods, nodes: ledger.nodes, beside });
