@@ -1,5 +1,5 @@
 import type { KubeApi, ObjectRef } from '@dovetail/core-ports';
-import { catalogTypes } from '@dovetail/sim-cloud';
+import { catalogTypes, type TwinType } from '@dovetail/sim-cloud';
 import { KubeFaults } from '@dovetail/sim-kube';
 import { type Death, region, Stage, Workloads } from '@dovetail/sim-stage';
 
@@ -37,9 +37,9 @@ export class StoryStage extends Stage {
   );
   readonly #sabotage: Sabotage | undefined;
 
-  constructor(sabotage?: Sabotage) {
+  constructor(sabotage?: Sabotage, types: readonly TwinType[] = fewTypes) {
     super({
-      types: fewTypes,
+      types,
       cloud: { bootDelayMs: 30_000, shutdownDelayMs: 5_000 },
       controlPlane: { without: ['nodeLifecycle'] },
       kubelets: { lostAfterMs: 40_000 },

@@ -18,8 +18,17 @@ const poolOf = ({ pool }: Decision): string =>
   pool === undefined ? '-' : pool.kind === 'NodePool' ? pool.name : `${pool.kind}/${pool.name}`;
 const timeOf = ({ atMs }: Decision): string => new Date(atMs).toISOString().replace(/\.\d+Z$/, 'Z');
 
+/**
+ * The codes of why something was not done. A plan or an admission that leaves no pod out has the
+ * reasons why its nodes are what they are, which would read as failures here.
+ */
+function codesOf({ kind, reasons, facts }: Decision): readonly string[] {
+  const isDone = kind === 'admit' || (kind === 'plan' && facts['unplaced'] === '0');
+  return isDone ? [] : [...new Set(reasons.map(({ code }) => code))];
+}
+
 function cellsOf(decision: Decision): readonly string[] {
-  const codes = [...new Set(decision.reasons.map(({ code }) => code))];
+  const codes = codesOf(decision);
   return [
     timeOf(decision),
     decision.kind,

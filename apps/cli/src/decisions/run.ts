@@ -136,7 +136,10 @@ function remedyOf(
   }
 }
 
-/** Rows of kept decisions are laid out together. Later ones, and JSON, are printed as they come. */
+/**
+ * Rows of kept decisions are laid out together, in the order of their times. Later ones, and JSON,
+ * are printed as they come.
+ */
 async function print(
   bus: Bus,
   request: DecisionsRequest,
@@ -147,6 +150,7 @@ async function print(
   const table = new Table();
   const kept: Decision[] = [];
   let live = false;
+  let [read, shown] = [0, 0];
   const show = (decisions: readonly Decision[]): void =>
     output.out(
       request.output === 'json' ? decisions.map(jsonLine).join('') : table.lines(decisions),
@@ -154,17 +158,31 @@ async function print(
   for await (const event of followDecisions({ bus, cluster: request.cluster, hash }, stop, {
     ...(request.kinds === undefined ? {} : { kinds: request.kinds }),
   })) {
-    if (event.kind === 'decision' && selection.takes(event.decision)) {
-      if (live || request.output === 'json') show([event.decision]);
-      else kept.push(event.decision);
+    if (event.kind === 'decision') {
+      read += 1;
+      const taken = selection.take(event.decision, live);
+      shown += taken.length;
+      if (live || request.output === 'json') show(taken);
+      else kept.push(...taken);
     } else if (event.kind === 'caught-up' && !live) {
       live = true;
-      show(kept.splice(0));
+      show(kept.splice(0).sort((a, b) => a.atMs - b.atMs));
+      if (shown === 0) noteNothing(request, read, output);
       if (!request.follow) return;
     } else {
       note(event, output);
     }
   }
+}
+
+/** A misspelt name would look like a cluster in which nothing happens. */
+function noteNothing({ about, pool }: DecisionsRequest, read: number, output: Output): void {
+  const wanted = [
+    ...(about === undefined ? [] : [`--about ${about}`]),
+    ...(pool === undefined ? [] : [`--pool ${pool}`]),
+  ];
+  if (wanted.length > 0)
+    output.err(`none of the ${String(read)} kept decisions matches ${wanted.join(' and ')}\n`);
 }
 
 function note(event: DecisionEvent, output: Output): void {

@@ -30,7 +30,7 @@ const ids = (
   decisions: readonly Decision[],
 ): readonly string[] => {
   const selection = new Selection(request, nowMs);
-  return decisions.filter((decision) => selection.takes(decision)).map(({ id }) => id);
+  return decisions.flatMap((decision) => selection.take(decision)).map(({ id }) => id);
 };
 
 describe('which decisions are shown', () => {
@@ -95,6 +95,37 @@ describe('which decisions are shown', () => {
         story[3] as Decision,
       ]),
     ).toEqual(['launch']));
+});
+
+describe('a plan', () => {
+  const plan = decisionOf({ id: 'plan', kind: 'plan', planId: 'p', atMs: nowMs - 1_000 });
+  const admit = decisionOf({ id: 'admit', kind: 'admit', planId: 'p', objects: [pod('web-1')] });
+  const other = decisionOf({ id: 'other', kind: 'plan', planId: 'q' });
+
+  test.each([
+    ['before', [plan, other, admit], ['plan', 'admit']],
+    ['after', [admit, other, plan], ['admit', 'plan']],
+  ])('that comes %s what it says of a pod is shown with it', (_when, told, shown) =>
+    expect(ids({ about: 'web-1' }, told)).toEqual(shown),
+  );
+
+  test('that was made before the command began is shown when it is published after', () => {
+    const selection = new Selection({ sinceMs: 0 }, nowMs);
+    expect(selection.take(plan)).toEqual([]);
+    expect(selection.take({ ...plan, id: 'later' }, true)).toHaveLength(1);
+  });
+
+  const reasons = [{ code: 'resources-too-large', message: 'm', values: {} }] as const;
+  test.each([
+    ['plan', '0', '-'],
+    ['plan', '2', 'resources-too-large'],
+    ['admit', '', '-'],
+    ['refuse', '', 'resources-too-large'],
+  ] as const)('the REASONS of a %s with %s pods left out are %s', (kind, unplaced, shown) => {
+    const decision = decisionOf({ id: 'a', kind, reasons, facts: { unplaced } });
+    const [, row = ''] = new Table().lines([decision]).split('\n');
+    expect(row.split(/ {2,}/).at(-1)).toBe(shown);
+  });
 });
 
 describe('how they are shown', () => {
