@@ -264,7 +264,10 @@ function startSolver(shared: Shared, name: string): Promise<Service> {
   const port = inThread(engine, systemClock);
   const channel = { bus, cluster: clusterName, hash, source: 'solver', clock };
   return serve(
-    createSolver({ channel, engine: port, log, metrics }, { ...defaultSolverConfig, budgetMs }),
+    createSolver(
+      { channel, engine: port, log, metrics, vitals: noVitals },
+      { ...defaultSolverConfig, budgetMs },
+    ),
   );
 }
 

@@ -31,7 +31,10 @@ function assemble(shell: Shell<typeof solverSettings>): Assembled {
     vitals,
   });
   const channel = { bus, cluster: clusterName, hash: systemHash, source: 'solver', clock };
-  const service = createSolver({ channel, engine, log, metrics }, solverConfigOf(shell.settings));
+  const service = createSolver(
+    { channel, engine, log, metrics, vitals },
+    solverConfigOf(shell.settings),
+  );
   const close = async (): Promise<void> => {
     await engine.close();
     await bus.close();

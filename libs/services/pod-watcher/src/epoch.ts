@@ -17,6 +17,8 @@ import { StreamRoom } from './stream-room.js';
  * stays unknown.
  */
 const auditMs = limits.tombstoneMs / 20;
+/** A comparison that lasts longer is hung: each of its requests ends after seconds. */
+const auditMsMax = 300_000;
 
 /**
  * The part of a value that a reader of the feed uses. It omits kube-scheduler's word on a pod:
@@ -111,17 +113,20 @@ export class PodWatcherEpoch {
   }
 
   async #audit(): Promise<void> {
-    const { channel, log } = this.#deps;
+    const { channel, log, vitals } = this.#deps;
     const { stop } = this.#epoch;
     const room = new StreamRoom(this.#deps);
     for (;;) {
       await channel.clock.sleep(auditMs, stop);
       if (stop.aborted) return;
-      await room.measure();
-      // Solvers and the reaper may not make a stream that was lost.
-      await channel.bus
-        .ensureStreams(streamSpecs(channel.cluster))
-        .then(() => this.#feed.audit())
+      const compare = async (): Promise<void> => {
+        await room.measure();
+        // Solvers and the reaper may not make a stream that was lost.
+        await channel.bus.ensureStreams(streamSpecs(channel.cluster));
+        await this.#feed.audit();
+      };
+      await vitals
+        .turn('feed-audit', auditMsMax, compare)
         .catch((error: unknown) =>
           log.debug('audit-failed', `the state stream could not be compared: ${messageOf(error)}`),
         );

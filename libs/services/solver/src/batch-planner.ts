@@ -20,6 +20,8 @@ const changeWaitMs = 250;
 const behindMs = 1_000;
 /** How soon a batch that failed comes again. Each further failure adds as much. */
 const failedMs = 500;
+/** A batch that takes longer is hung: far over its patience, its planning and all their waits. */
+const batchMsMax = 600_000;
 
 type Batch = Work<PendingBatch>;
 
@@ -37,13 +39,17 @@ export class BatchPlanner {
   /** Plans batches until `stop`. */
   async run(stop: StopSignal): Promise<void> {
     for await (const work of workBatches(this.#deps.channel, stop)) {
-      try {
-        if (work.read.ok) await this.#plan(work, work.read.value, stop);
-        else await this.#refuse(work, work.read);
-        this.#failures.clear(work.item.message);
-      } catch (error) {
-        await this.#giveBack(work, error);
-      }
+      await this.#deps.vitals.turn('batches', batchMsMax, () => this.#take(work, stop));
+    }
+  }
+
+  async #take(work: Batch, stop: StopSignal): Promise<void> {
+    try {
+      if (work.read.ok) await this.#plan(work, work.read.value, stop);
+      else await this.#refuse(work, work.read);
+      this.#failures.clear(work.item.message);
+    } catch (error) {
+      await this.#giveBack(work, error);
     }
   }
 
@@ -115,8 +121,11 @@ export class BatchPlanner {
     const isBus = error instanceof BusError;
     const failed = isBus ? 0 : this.#failures.add(message);
     metrics.count('dovetail_solver_failures_total');
-    const text = `planning a batch failed (${String(failed)} times here): ${messageOf(error)}`;
     // A bus that fails is told of as such; the batch comes again.
+    const what = isBus
+      ? 'the bus failed a batch'
+      : `planning a batch failed (${String(failed)} times here)`;
+    const text = `${what}: ${messageOf(error)}; it comes again`;
     log[isBus ? 'warn' : 'error']('batch-failed', text, { subject: message.subject });
     try {
       if (failed >= this.#config.failuresMax) await this.#end(work, failed, error);

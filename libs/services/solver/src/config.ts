@@ -1,5 +1,5 @@
 import type { Channel } from '@dovetail/contracts';
-import type { BusConnection, Log, Metrics, StreamAdmin } from '@dovetail/core-ports';
+import type { BusConnection, Log, Metrics, StreamAdmin, Vitals } from '@dovetail/core-ports';
 import type { Decisions } from '@dovetail/service-kit';
 
 import type { EnginePort } from './engine-port.js';
@@ -10,6 +10,7 @@ export type SolverDeps = {
   readonly engine: EnginePort;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly vitals: Vitals;
 };
 
 /** The ports, and the teller of decisions that batches and requests share. */

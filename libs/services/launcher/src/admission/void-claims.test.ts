@@ -1,5 +1,5 @@
 import { Cluster } from '@dovetail/core-cluster';
-import { Stopper } from '@dovetail/core-ports';
+import { noVitals, Stopper } from '@dovetail/core-ports';
 import { virtualClock } from '@dovetail/sim-clock';
 import { expect, test } from 'vitest';
 
@@ -24,6 +24,7 @@ test('an epoch that has ended listens to no claim any more', async () => {
     clock: virtualClock(0),
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     metrics: { count: quiet, observe: quiet, set: quiet },
+    vitals: noVitals,
     cluster,
     writer: { deleteClaim: () => Promise.resolve() } as unknown as VoidClaimsDeps['writer'],
     epoch: { number: 1, inherited: new Set() },

@@ -1,6 +1,6 @@
 import type { NodeClaim } from '@dovetail/core-api';
 import type { Cluster } from '@dovetail/core-cluster';
-import type { Clock, Log, Metrics, StopSignal } from '@dovetail/core-ports';
+import type { Clock, Log, Metrics, StopSignal, Vitals } from '@dovetail/core-ports';
 import { inParallel, Wake } from '@dovetail/service-kit';
 
 import type { ClusterWriter } from '../cluster/cluster-writer.js';
@@ -11,6 +11,7 @@ export type VoidClaimsDeps = {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly vitals: Vitals;
   readonly cluster: Cluster;
   readonly writer: ClusterWriter;
   readonly epoch: { readonly number: number; readonly inherited: ReadonlySet<string> };
@@ -21,6 +22,8 @@ export type VoidClaimsDeps = {
  * a void claim stands.
  */
 const retryMs = 500;
+/** Deletions that last longer are hung: far over the longest wait of the client for its turn. */
+const turnMsMax = 300_000;
 /**
  * A round writes its claims in a burst of events, and looking at all claims for each would cost
  * their square. `isVoid` looks at one claim at once, so nothing void is launched meanwhile.
@@ -61,20 +64,12 @@ export class VoidClaims {
   }
 
   async #deleteSome(stop: StopSignal): Promise<void> {
-    const { log, metrics, writer, clock } = this.#deps;
+    const { log, vitals, clock } = this.#deps;
     await this.#wake.wait(stop);
     await clock.sleep(gatherMs, stop);
     if (stop.aborted) return;
     try {
-      await inParallel(this.#now(), 8, async (claim) => {
-        log.warn(
-          'claim-void',
-          'a claim is deleted: a deposed launcher made it, or another claim names its pods',
-          { claim: claim.name },
-        );
-        metrics.count('dovetail_claims_voided_total', {});
-        await writer.deleteClaim(claim);
-      });
+      await vitals.turn('void-claims', turnMsMax, () => this.#delete(this.#now()));
     } catch (error) {
       log.warn('claim-not-voided', 'a void claim could not be deleted; trying again', {
         error: String(error),
@@ -82,6 +77,19 @@ export class VoidClaims {
       await clock.sleep(retryMs, stop);
       this.#wake.raise();
     }
+  }
+
+  async #delete(claims: readonly NodeClaim[]): Promise<void> {
+    const { log, metrics, writer } = this.#deps;
+    await inParallel(claims, 8, async (claim) => {
+      log.warn(
+        'claim-void',
+        'a claim is deleted: a deposed launcher made it, or another claim names its pods',
+        { claim: claim.name },
+      );
+      metrics.count('dovetail_claims_voided_total', {});
+      await writer.deleteClaim(claim);
+    });
   }
 
   #now(): readonly NodeClaim[] {

@@ -1,7 +1,7 @@
 import { annotations, type NodeClaim } from '@dovetail/core-api';
 import { isUnpaired } from '@dovetail/core-cluster';
 import { present } from '@dovetail/core-invariant';
-import type { Clock, Hash, Log, Metrics, StopSignal } from '@dovetail/core-ports';
+import type { Clock, Hash, Log, Metrics, StopSignal, Vitals } from '@dovetail/core-ports';
 import { messageOf, neverStopping } from '@dovetail/core-ports';
 import { aboutClaim, inParallel, TokenBucket, Wake } from '@dovetail/service-kit';
 
@@ -35,12 +35,15 @@ export type LaunchDeps = OutcomesDeps &
     readonly hash: Hash;
     readonly log: Log;
     readonly metrics: Metrics;
+    readonly vitals: Vitals;
     readonly writer: ClusterWriter;
     readonly unpaired: UnpairedClaims;
     /** Whether a claim must not be launched, because it is being taken back. */
     readonly isVoid: (claim: NodeClaim) => boolean;
   };
 
+/** A unit that lasts longer is hung: far over the minutes that all retries of its calls take. */
+const unitMsMax = 900_000;
 /** How soon EC2 is asked again for the instances of an abandoned intent. */
 const adoptAgainMs = 2_000;
 
@@ -136,7 +139,7 @@ export class Launch {
   }
 
   #startUnits(stop: StopSignal): void {
-    const { unpaired, isVoid } = this.#deps;
+    const { unpaired, isVoid, vitals } = this.#deps;
     const units = launchUnits({
       unpaired,
       claimByName: this.#claimByName,
@@ -149,7 +152,7 @@ export class Launch {
       if (this.#running >= this.#config.launch.callsInParallel) break;
       this.#running += 1;
       void this.#pacing
-        .during(unit.claims, () => this.#work(unit, stop))
+        .during(unit.claims, () => vitals.turn('launches', unitMsMax, () => this.#work(unit, stop)))
         .finally(() => {
           this.#running -= 1;
           this.wake();

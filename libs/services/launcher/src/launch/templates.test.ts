@@ -1,5 +1,6 @@
 import { Cluster } from '@dovetail/core-cluster';
 import type { LaunchTemplateSpec } from '@dovetail/core-ec2-model';
+import { noVitals } from '@dovetail/core-ports';
 import { virtualClock } from '@dovetail/sim-clock';
 import { hash } from '@dovetail/sim-stage';
 import { expect, test } from 'vitest';
@@ -20,6 +21,7 @@ test('the content of a template is remembered until it has been idle, and its us
     },
     clock,
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+    vitals: noVitals,
     cluster,
     unpaired: new UnpairedClaims(cluster, hash.sha256Hex),
     clusterName: 'lab',

@@ -7,6 +7,7 @@ import {
   type Log,
   messageOf,
   type StopSignal,
+  type Vitals,
 } from '@dovetail/core-ports';
 
 import type { UnpairedClaims } from './unpaired-claims.js';
@@ -16,6 +17,7 @@ export type TemplatesDeps = {
   readonly cloud: LaunchTemplates;
   readonly clock: Clock;
   readonly log: Log;
+  readonly vitals: Vitals;
   readonly cluster: Cluster;
   readonly unpaired: UnpairedClaims;
   readonly clusterName: string;
@@ -25,6 +27,8 @@ export type TemplatesDeps = {
 
 /** How often idle templates are looked for. It need not be often: EC2 bills nothing for them. */
 const sweepMs = 30_000;
+/** A sweep that lasts longer is hung: it makes a call for each template, at EC2's pace. */
+const sweepMsMax = 3_600_000;
 /** A template that was made is trusted to exist for this long; then EC2 is asked again. */
 const trustMs = 10 * 60_000;
 
@@ -72,12 +76,15 @@ export class Templates {
     while (!stop.aborted) {
       await this.#deps.clock.sleep(sweepMs, stop);
       if (stop.aborted) return;
-      await this.sweep().catch((error: unknown) =>
-        this.#deps.log.warn(
-          'templates-not-swept',
-          `deleting idle launch templates failed: ${messageOf(error)}; trying again`,
-        ),
-      );
+      const { vitals, log } = this.#deps;
+      await vitals
+        .turn('templates', sweepMsMax, () => this.sweep())
+        .catch((error: unknown) =>
+          log.warn(
+            'templates-not-swept',
+            `deleting idle launch templates failed: ${messageOf(error)}; trying again`,
+          ),
+        );
     }
   }
 

@@ -7,6 +7,7 @@ import {
   type Log,
   messageOf,
   type StopSignal,
+  type Vitals,
 } from '@dovetail/core-ports';
 import { Wake } from '@dovetail/service-kit';
 
@@ -19,12 +20,15 @@ export const taggedAnnotation = 'karpenter.k8s.aws/tagged';
  * pace).
  */
 const paceMs = 1_000;
+/** A call that lasts longer is hung: far over the minutes that all its retries take. */
+const turnMsMax = 900_000;
 
 /** The means to tag instances and to note on claims that it is done. */
 export type InstanceTaggerDeps = {
   readonly cloud: InstanceTags;
   readonly clock: Clock;
   readonly log: Log;
+  readonly vitals: Vitals;
   readonly writer: ClusterWriter;
 };
 
@@ -55,8 +59,9 @@ export class InstanceTagger {
         this.#waiting.delete(uid);
         const id = instanceIdOf(claim);
         if (id === undefined) continue;
-        await this.#tagInstance(id, claim, node);
-        await this.#deps.clock.sleep(paceMs, stop);
+        const { clock, vitals } = this.#deps;
+        await vitals.turn('instance-tags', turnMsMax, () => this.#tagInstance(id, claim, node));
+        await clock.sleep(paceMs, stop);
       }
     }
   }

@@ -2,6 +2,7 @@ import { streamName, streamSpecs } from '@dovetail/contracts';
 import { claimValue } from '@dovetail/core-api/testing';
 import { Cluster } from '@dovetail/core-cluster';
 import { podValue } from '@dovetail/core-kube-model/testing';
+import { noVitals } from '@dovetail/core-ports';
 import { clusterName, Stage } from '@dovetail/sim-stage';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
@@ -30,7 +31,7 @@ test('a pod that is bound costs a look at its own promise, not at all of them', 
     cluster.set('claim', claimValue(`c${index}`, { annotations: promiseOf(a.uid, b.uid) }));
   }
   const { channel, log, metrics } = stage;
-  const feed = new LauncherFeed({ channel, log, metrics, cluster, epoch: 1 });
+  const feed = new LauncherFeed({ channel, log, metrics, vitals: noVitals, cluster, epoch: 1 });
   void feed.run(stage.stop.signal);
   await stage.advance(500);
   expect(await published()).toBe(holders);

@@ -9,7 +9,13 @@ import {
 } from '@dovetail/contracts';
 import type { Cluster } from '@dovetail/core-cluster';
 import { compareText } from '@dovetail/core-kube-model';
-import { type Log, messageOf, type Metrics, type StopSignal } from '@dovetail/core-ports';
+import {
+  type Log,
+  messageOf,
+  type Metrics,
+  type StopSignal,
+  type Vitals,
+} from '@dovetail/core-ports';
 import { FeedMirror, inParallel, Wake } from '@dovetail/service-kit';
 
 import { holdersToCompare, podPromiseOf } from './live-promises.js';
@@ -19,6 +25,7 @@ export type LauncherFeedDeps = {
   readonly channel: Channel;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly vitals: Vitals;
   readonly cluster: Cluster;
   /** The number of the epoch: the first part of every generation. */
   readonly epoch: number;
@@ -33,6 +40,8 @@ const kinds = ['promise', 'admission'] as const satisfies readonly StateKind[];
 const compareMs = 1_000;
 /** How often the stream itself is read for messages that were deleted one by one. */
 const auditMs = 10_000;
+/** A reading that lasts longer is hung: each of its requests ends after seconds. */
+const auditMsMax = 300_000;
 /** Changes come in bursts; the changed promises are derived again once for each burst. */
 const burstMs = 25;
 /**
@@ -172,12 +181,12 @@ export class LauncherFeed {
   }
 
   async #audit(stop: StopSignal): Promise<void> {
-    const { channel, log } = this.#deps;
+    const { channel, log, vitals } = this.#deps;
     while (!stop.aborted) {
       await channel.clock.sleep(auditMs, stop);
       if (stop.aborted) return;
-      await this.#mirror
-        .audit()
+      await vitals
+        .turn('feed-audit', auditMsMax, () => this.#mirror.audit())
         .catch((error: unknown) =>
           log.warn(
             'state-not-compared',

@@ -20,7 +20,7 @@ import {
   type UnavailableOffering,
 } from '@dovetail/contracts';
 import { nodeClassValue, poolValue } from '@dovetail/core-api/testing';
-import { type Service, Stopper } from '@dovetail/core-ports';
+import { noVitals, type Service, Stopper } from '@dovetail/core-ports';
 import type { PlanOptions } from '@dovetail/core-scheduling';
 import { reportMalformed } from '@dovetail/service-kit';
 import { clusterName, hash, m5Types, Stage } from '@dovetail/sim-stage';
@@ -185,6 +185,7 @@ export class SolverStage extends Stage {
       engine: options.around?.(port) ?? port,
       log: this.log,
       metrics: this.metrics,
+      vitals: noVitals,
     };
     const service = createSolver(deps, { ...defaultSolverConfig, ...options.config });
     this.services.push(service);
