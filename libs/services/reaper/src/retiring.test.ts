@@ -133,7 +133,7 @@ describe('an empty node', () => {
       'it says do-not-disrupt',
       { consolidationPolicy: 'WhenEmpty', consolidateAfter: '5s' },
       { nodeAnnotations: { 'karpenter.sh/do-not-disrupt': 'true' } },
-      undefined,
+      'Disruption is blocked through the "karpenter.sh/do-not-disrupt" annotation',
     ],
   ])('stays while %s', async (_what, disruption, node, event) => {
     await started(disruption);

@@ -17,12 +17,6 @@ const unconsolidatable: ReadonlySet<string> = new Set<DisruptionNote['code']>([
   'pods-without-place',
 ]);
 
-/** The annotation do-not-disrupt is the user's own wish. Karpenter records no Event for it. */
-const wished: ReadonlySet<string> = new Set<DisruptionNote['code']>([
-  'node-protected',
-  'pod-protected',
-]);
-
 /** An Event Unconsolidatable of a node is repeated after 15 min, whatever it says (Karpenter's). */
 const unconsolidatableRepeat: EventRepeat = { sameAs: 'unconsolidatable', afterMs: 900_000 };
 /** An Event of a pool's spent budget is repeated after 1 min: budgets change each minute. */
@@ -36,9 +30,7 @@ const type = 'Normal';
  * Karpenter, which looks every ten seconds, keeps it back for two minutes. This service looks when
  * something changes, so that the cause would stay unsaid.
  */
-export function tellBlocked(events: Events, view: NodeView, note: DisruptionNote): void {
-  const { code, message } = note;
-  if (wished.has(code)) return;
+export function tellBlocked(events: Events, view: NodeView, { message }: DisruptionNote): void {
   for (const about of subjectsOf(view))
     events.record({ about, type, reason: 'DisruptionBlocked', message });
 }
