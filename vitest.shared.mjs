@@ -16,9 +16,10 @@ export const running = (folders, test = {}) => ({
     // The files of a process share its modules: loading them for each file takes as long as the tests.
     isolate: false,
     maxWorkers: 2,
-    // No test is about time. These end a test that hangs, on however slow a machine.
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
+    // No test is about time. These end a test that hangs, on however slow a machine: with 26 others
+    // on two processors, a test that needs 20 s of one took 304 s.
+    testTimeout: 900_000,
+    hookTimeout: 900_000,
     reporters: ['default', './tools/summary-reporter.mjs'],
     ...test,
   },

@@ -4,7 +4,4 @@ import { running } from '../vitest.shared.mjs';
 export default running(['tests/{built,conformance,e2e,scenarios}'], {
   // They wait half of their time, so more files than processors run at once.
   maxWorkers: 4,
-  // Some wait for a life of nodes in real time, or play many faults.
-  testTimeout: 900_000,
-  hookTimeout: 900_000,
 });
