@@ -31,7 +31,6 @@ export const awsLabels: readonly string[] = [
   'instance-accelerator-name',
   'instance-accelerator-manufacturer',
   'instance-accelerator-count',
-  'nitro-sandbox',
   'capacity-reservation-id',
   'capacity-reservation-type',
   'capacity-reservation-interruptible',

@@ -1,5 +1,3 @@
-import { formatResources } from '@dovetail/core-kube-model';
-
 import type { State } from '../match/states.js';
 import type { PodClass } from '../model/classes.js';
 import { valuesAmong } from '../model/min-values.js';
@@ -7,10 +5,8 @@ import { chargeOf, type Template } from '../model/templates.js';
 import type { Reason } from '../plan.js';
 import { Accounts, cheapestTypes, offersFor } from '../rooms/accounts.js';
 import type { Engine } from '../rooms/engine.js';
+import { shown } from './amounts.js';
 import { demandOnPool } from './demand.js';
-
-const shown = (name: string, amount: number): string =>
-  formatResources({ [name]: amount })[name] ?? String(amount);
 
 /**
  * Names the pods that this plan has put on nodes of a pool, as the end of a sentence and as a

@@ -1,5 +1,5 @@
 import { float64At, present } from '@dovetail/core-invariant';
-import { compareText, compatible, describeTaint, formatResources } from '@dovetail/core-kube-model';
+import { compareText, compatible, describeTaint } from '@dovetail/core-kube-model';
 
 import type { PodClass } from '../model/classes.js';
 import { anyClash } from '../model/host-ports.js';
@@ -10,6 +10,7 @@ import { type Bin } from '../rooms/bin.js';
 import { type Engine } from '../rooms/engine.js';
 import { timesFitting } from '../rooms/fitting.js';
 import { type Role, type Roles, rolesOf } from '../topology/roles.js';
+import { shown, shownBeside } from './amounts.js';
 import { demandOn, demandText } from './demand.js';
 import { codeOf, ruleText } from './topology.js';
 
@@ -25,9 +26,6 @@ type Fall = {
   readonly remedy: string;
   readonly short?: { readonly resource: string; readonly wanted: number; readonly left: number };
 };
-
-const shown = (name: string, amount: number): string =>
-  formatResources({ [name]: Math.max(0, amount) })[name] ?? String(amount);
 
 function fullFall(engine: Engine, bin: Bin, cls: PodClass): Fall {
   const free = bin.room?.free ?? new Float64Array();
@@ -191,16 +189,17 @@ function reasonOf({ fall, bins, count, most }: Fallen, of: number): Reason {
       ...(fall.remedy === '' ? {} : { remedy: fall.remedy }),
     };
   const { resource, wanted } = fall.short;
+  const free = shownBeside(resource, most, wanted);
   return {
     ...shared,
     values: {
       resource,
       requested: shown(resource, wanted),
-      largest: shown(resource, most),
+      largest: free,
       ...(by === '' ? {} : { by }),
     },
-    message: `${count} of ${of} existing nodes: not enough ${resource}; ${shown(resource, wanted)} requested, at most ${shown(resource, most)} free${taken}`,
-    remedy: `ask for at most ${shown(resource, most)} ${resource}`,
+    message: `${count} of ${of} existing nodes: not enough ${resource}; ${shown(resource, wanted)} requested, at most ${free} free${taken}`,
+    remedy: `ask for at most ${free} ${resource}`,
   };
 }
 

@@ -1,15 +1,12 @@
 import { float64At, InvariantError } from '@dovetail/core-invariant';
-import { formatResources } from '@dovetail/core-kube-model';
 
 import type { State } from '../match/states.js';
 import type { PodClass } from '../model/classes.js';
 import type { Offer } from '../model/templates.js';
 import type { Reason } from '../plan.js';
 import type { Engine } from '../rooms/engine.js';
+import { shown, shownBeside } from './amounts.js';
 import { before, type Step, stepsText, typeNames } from './steps.js';
-
-const shown = (name: string, amount: number): string =>
-  formatResources({ [name]: Math.max(0, amount) })[name] ?? String(amount);
 
 /**
  * Suggests millicores for a request of a thousand cores or more, which is usually a missing `m`.
@@ -36,6 +33,7 @@ function lackReason({ subject, name, index, wanted, offers, steps }: Lack): Reas
   const empty = Math.max(
     ...offers.map(({ type }) => float64At(type.room, index) + float64At(type.overhead, index)),
   );
+  const beside = (amount: number): string => shownBeside(name, amount, wanted);
   const asks = `the pod asks for ${shown(name, wanted)} ${name}`;
   const fallen = before(steps.slice(0, -1));
   const count = typeNames(offers).size;
@@ -44,17 +42,17 @@ function lackReason({ subject, name, index, wanted, offers, steps }: Lack): Reas
     values: {
       resource: name,
       requested: shown(name, wanted),
-      largest: shown(name, largest),
+      largest: beside(largest),
       steps: stepsText(steps),
     },
     fell: { count, of: count },
   };
-  const askLess = `ask for at most ${shown(name, largest)} ${name}, or allow larger types in ${subject}`;
+  const askLess = `ask for at most ${beside(largest)} ${name}, or allow larger types in ${subject}`;
   if (wanted <= empty)
     return {
       code: 'daemonset-overhead',
       ...shared,
-      message: `${asks}; beside daemonsets, which take ${shown(name, empty - largest)}, the largest type of ${subject} has ${shown(name, largest)}${fallen}`,
+      message: `${asks}; beside daemonsets, which take ${beside(empty - largest)}, the largest type of ${subject} has ${beside(largest)}${fallen}`,
       remedy: askLess,
     };
   const none = largest <= 0;
@@ -63,7 +61,7 @@ function lackReason({ subject, name, index, wanted, offers, steps }: Lack): Reas
     ...shared,
     message: none
       ? `${asks}, which no type of ${subject} that it may use has${fallen}`
-      : `${asks}, the largest type of ${subject} that it may use has ${shown(name, largest)}${fallen}${slipOfMilli(name, wanted)}`,
+      : `${asks}, the largest type of ${subject} that it may use has ${beside(largest)}${fallen}${slipOfMilli(name, wanted)}`,
     remedy: none ? `allow types with ${name} in ${subject}, or drop the request` : askLess,
   };
 }
