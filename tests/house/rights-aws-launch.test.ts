@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { createAwsCloud } from '@dovetail/adapter-aws/cloud';
 import type { Cloud } from '@dovetail/core-ports';
 import { systemClock } from '@dovetail/runtime';
-import { accountFor, accountPolicy, createCloud, serveCloud } from '@dovetail/sim-cloud';
+import {
+  accountFor,
+  accountPolicy,
+  contextOf,
+  createCloud,
+  decide,
+  serveCloud,
+} from '@dovetail/sim-cloud';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /**
@@ -223,6 +230,18 @@ describe('the launcher', () => {
     await expect(
       as('launcher').tagInstances(ids, { 'kubernetes.io/cluster/other': 'owned' }),
     ).rejects.toEqual(refused);
+  });
+
+  test.each([
+    ['a name', { Name: 'node' }, 'allow'],
+    ['no tag at all', {}, 'implicit-deny'],
+  ])('may send a request with %s for a running instance of its own', (_what, requestTags, kind) => {
+    const request = {
+      action: 'ec2:CreateTags',
+      resource: 'arn:aws:ec2:us-east-1:123456789012:instance/i-0123',
+      context: contextOf({ region: 'us-east-1', resourceTags: clusterTags, requestTags }),
+    };
+    expect(decide([accountPolicy(textOf('launcher'), account)], request).kind).toBe(kind);
   });
 
   test('makes, uses, finds and deletes the profile of a class', async () => {

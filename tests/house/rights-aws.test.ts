@@ -223,6 +223,22 @@ describe('rights in AWS', () => {
         expect(Condition !== undefined || !listed(Resource).includes('*')).toBe(true);
     },
   );
+  test.each(
+    ['launcher', 'reaper', 'trust-irsa', 'trust-pod-identity'].flatMap((name) =>
+      policy(name).map((statement) => [name, statement.Sid, statement.Condition ?? {}] as const),
+    ),
+  )(
+    '%s, %s: a condition on all values of a key also asks that there is one',
+    (_name, _sid, condition) => {
+      // Of no values, all meet any condition.
+      const blocks = Object.entries(condition as Readonly<Record<string, object>>);
+      const keys = blocks.flatMap(([operator, block]) =>
+        operator.startsWith('ForAllValues:') ? Object.keys(block) : [],
+      );
+      const { Null: asked = {} } = condition as { readonly Null?: object };
+      expect(asked).toMatchObject(Object.fromEntries(keys.map((key) => [key, 'false'])));
+    },
+  );
   test('placeholders are the ones that the guide names', () => {
     const text = ['launcher', 'reaper'].map((service) => JSON.stringify(policy(service))).join('');
     const guide = readFileSync(join(root, 'docs/guides/deploy.md'), 'utf8');
