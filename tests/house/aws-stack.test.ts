@@ -261,6 +261,27 @@ describe('notices of interruptions', () => {
   });
 });
 
+describe('a parameter that must not be empty', () => {
+  const terraform = read('deploy/aws/terraform/variables.tf');
+  test.each([
+    ['ClusterName', 'cluster_name', 'lab'],
+    ['Namespace', 'namespace', 'dovetail'],
+    ['LauncherServiceAccount', 'launcher_service_account', 'dovetail-launcher'],
+    ['ReaperServiceAccount', 'reaper_service_account', 'dovetail-reaper'],
+  ])('%s and %s accept %j, and refuse nothing and a placeholder', (parameter, variable, good) => {
+    const patterns = [
+      new RegExp(`^  ${parameter}:\n(?: {4}.*\n)*? {4}AllowedPattern: (.*)$`, 'm').exec(template),
+      new RegExp(`regex\\("(.*)", var\\.${variable}\\)`).exec(terraform),
+    ].map((found) => new RegExp(found?.[1] ?? 'is not there'));
+    for (const pattern of patterns)
+      expect([good, '', '${NAME}'].map((value) => pattern.test(value))).toEqual([
+        true,
+        false,
+        false,
+      ]);
+  });
+});
+
 describe('what the parameters choose', () => {
   const has = (parameters: Readonly<Record<string, string>>, id: string): boolean =>
     stackWith(parameters).resources[id] !== undefined;

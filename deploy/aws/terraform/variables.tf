@@ -1,24 +1,44 @@
 variable "cluster_name" {
   description = "The name of the EKS cluster."
   type        = string
+
+  validation {
+    condition     = can(regex("^[0-9A-Za-z][0-9A-Za-z_-]{0,99}$", var.cluster_name))
+    error_message = "Give the name of an EKS cluster."
+  }
 }
 
 variable "namespace" {
   description = "The namespace that Dovetail is installed in."
   type        = string
   default     = "dovetail"
+
+  validation {
+    condition     = can(regex("^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", var.namespace))
+    error_message = "Give the name of a namespace."
+  }
 }
 
 variable "launcher_service_account" {
   description = "The launcher's ServiceAccount: <release>-launcher, if the chart names it."
   type        = string
   default     = "dovetail-launcher"
+
+  validation {
+    condition     = can(regex("^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$", var.launcher_service_account))
+    error_message = "Give the name of a ServiceAccount."
+  }
 }
 
 variable "reaper_service_account" {
   description = "The reaper's ServiceAccount: <release>-reaper, if the chart names it."
   type        = string
   default     = "dovetail-reaper"
+
+  validation {
+    condition     = can(regex("^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$", var.reaper_service_account))
+    error_message = "Give the name of a ServiceAccount."
+  }
 }
 
 variable "oidc_provider" {
