@@ -1,11 +1,13 @@
 // Writes docs/reference/settings.md from each built service's --help, so that the page cannot
-// differ from it.
+// differ from it. Also writes the names, and the forms of values, by which the chart refuses an
+// environment that no service takes.
 // Usage: tsx tools/settings-reference.ts [--check]   (after the services are built)
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 const page = 'docs/reference/settings.md';
+const chartNames = 'deploy/helm/dovetail/files/settings.json';
 const services = ['pod-watcher', 'solver', 'launcher', 'reaper'];
 
 type Setting = {
@@ -79,8 +81,48 @@ ${table(common)}
 ${helps.map((help) => `## ${help.service}\n\n${help.service} ${help.purpose}.\n\n${table(own(help))}`).join('\n\n')}
 `;
 
-if (!process.argv.includes('--check')) writeFileSync(page, text);
-else if (readFileSync(page, 'utf8') !== text) {
-  process.stderr.write(`${page} is not what the services print: run npm run settings-reference\n`);
-  process.exitCode = 1;
-}
+/** What a service says to do about a value that no setting takes, by variable. */
+const remediesOf = ({ service, settings }: Help): ReadonlyMap<string, string> => {
+  const { stderr } = spawnSync(
+    process.execPath,
+    [`dist/${service}.js`, ...settings.map(({ flag }) => `${flag}=?!`)],
+    { encoding: 'utf8', env: { PATH: process.env.PATH } },
+  );
+  const refusals = [...stderr.matchAll(/^ {2}- \S+ \(or (\w+)\) is "\?!": (.*)$/gm)];
+  return new Map(refusals.map(([, env = '', remedy = '']) => [env, remedy]));
+};
+
+/** The form of a setting's values, as its remedy tells it. Without one, the chart takes any. */
+type Form = { readonly pattern: string; readonly least?: number; readonly most?: number };
+const formOf = (remedy: string): Form | undefined => {
+  const [, choices] = /^give one of ([\w, ]+)$/.exec(remedy) ?? [];
+  if (choices !== undefined) return { pattern: `^(${choices.split(', ').join('|')})$` };
+  const [, least, most] = /^give a whole number from (\d+) to (\d+)$/.exec(remedy) ?? [];
+  if (most !== undefined)
+    return { pattern: '^[0-9]{1,15}$', least: Number(least), most: Number(most) };
+  if (remedy.startsWith('give a duration')) return { pattern: '^(0|([0-9]+(ms|s|m|h))+)$' };
+  if (remedy.startsWith('give US dollars')) return { pattern: '^[0-9]{1,9}([.][0-9]{1,6})?$' };
+  return undefined;
+};
+
+const names = Object.fromEntries(
+  helps.map((help) => {
+    const remedies = remediesOf(help);
+    const forms = help.settings.map(({ env }) => {
+      const remedy = remedies.get(env) ?? '';
+      const form = formOf(remedy);
+      return [env, form === undefined ? {} : { ...form, remedy }] as const;
+    });
+    return [help.service, Object.fromEntries(forms)];
+  }),
+);
+const written = { [page]: text, [chartNames]: `${JSON.stringify(names, undefined, 2)}\n` };
+
+for (const [path, content] of Object.entries(written))
+  if (!process.argv.includes('--check')) writeFileSync(path, content);
+  else if (readFileSync(path, 'utf8') !== content) {
+    process.stderr.write(
+      `${path} is not what the services print: run npm run settings-reference\n`,
+    );
+    process.exitCode = 1;
+  }

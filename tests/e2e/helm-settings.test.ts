@@ -55,7 +55,8 @@ const fixed: Readonly<Record<string, string>> = {
   TEST_CLOCK_FILE: 'refused in a cluster',
 };
 /** Variables that the chart sets unless a service has its own. */
-const ownMayDiffer = ['LOG_LEVEL', 'HTTP_HOST'];
+const ownTexts: Readonly<Record<string, string>> = { LOG_LEVEL: 'debug', HTTP_HOST: '127.0.0.1' };
+const ownMayDiffer = Object.keys(ownTexts);
 
 const page = readFileSync(join(root, 'docs', 'reference', 'settings.md'), 'utf8');
 const settingsUnder = (heading: string): readonly string[] =>
@@ -65,6 +66,9 @@ const settingsUnder = (heading: string): readonly string[] =>
       .join('')
       .matchAll(/^\| `(\w+)`/gm),
   ].map((row) => at(row, 1));
+/** The default of a setting, or a text of no meaning if it has none. */
+const defaultOf = (name: string): string =>
+  new RegExp(`^\\| \`${name}\` \\| [^|]* \\| \`([^\`]*)\` \\|`, 'm').exec(page)?.[1] ?? 'own';
 const every = settingsUnder('Every service');
 const settingsOf = (service: Service): readonly string[] => [...every, ...settingsUnder(service)];
 const rows = services.flatMap((service) =>
@@ -123,8 +127,9 @@ const given = (all: readonly Variable[], name: string): readonly (string | undef
   test.each(
     rows.filter(([, name]) => ownValues[name] === undefined || ownMayDiffer.includes(name)),
   )('%s gets %s from its block, unless the chart fixes it', async (service, name) => {
-    const own = variables(service, `services.${blocks[service]}.env.${name}=own`);
-    if (fixed[name] === undefined) expect(given(await own, name)).toEqual(['own']);
+    const text = ownTexts[name] ?? defaultOf(name);
+    const own = variables(service, `services.${blocks[service]}.env.${name}=${text}`);
+    if (fixed[name] === undefined) expect(given(await own, name)).toEqual([text]);
     else await expect(own).rejects.toThrow(`${name}: leave it out`);
   });
 

@@ -59,7 +59,7 @@ const onHostname = (service: string) => ({
     ['services.launcher.toleration=x', "'/services/launcher': additional properties 'toleration'"],
     ['services.lancher.replicas=2', "'/services': additional properties 'lancher' not allowed"],
     ['services.solver.autoscaling.king=hpa', "additional properties 'king' not allowed"],
-    ['services.reaper.env.A.valueFro=x', "additional properties 'valueFro' not allowed"],
+    ['services.reaper.env.TZ.valueFro=x', "additional properties 'valueFro' not allowed"],
     ['services.launcher.resources.limit.cpu=1', "additional properties 'limit' not allowed"],
     ['services.launcher.replicas=0', "'/services/launcher/replicas': minimum: got 0, want 1"],
     ['nats.url=ws://nats:4222', "'/nats/url'"],
@@ -145,7 +145,7 @@ const onHostname = (service: string) => ({
   test.each([
     ['envFrom[0].secretRef.name=own', { envFrom: [{ secretRef: { name: 'own' } }] }],
     [
-      'env.TOKEN.valueFrom.secretKeyRef.name=own',
+      'extraEnv.TOKEN.valueFrom.secretKeyRef.name=own',
       {
         env: expect.arrayContaining([
           { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'own' } } },

@@ -29,7 +29,10 @@ export type Rendered = {
   };
 };
 
-/** Renders the chart of Dovetail with values for `--set`. Rejects with Helm's message. */
+/**
+ * Renders the chart of Dovetail with values for `--set`, or for `--set-string` if they are
+ * variables. Rejects with Helm's message.
+ */
 export type Render = (...values: readonly string[]) => Promise<readonly Rendered[]>;
 
 /** A real Helm. Without one, prints that this is left out and answers undefined. */
@@ -45,7 +48,10 @@ export const rendererOf =
   (helm: Program | undefined): Render =>
   async (...values) => {
     if (helm === undefined) throw new Error('no helm');
-    const flags = [...requiredValues, ...values].flatMap((value) => ['--set', value]);
+    const flags = [...requiredValues, ...values].flatMap((value) => [
+      /^[\w.]*[eE]nv\./.test(value) ? '--set-string' : '--set',
+      value,
+    ]);
     const { stdout } = await run(
       helm.path,
       ['template', 'dovetail', chartDirs.dovetail, '--namespace', 'dovetail', ...flags],

@@ -1,4 +1,8 @@
-{{/* Refuses further environment that the chart sets itself: the variable would be there twice. */}}
+{{/*
+  Refuses further environment that the chart sets itself, because the variable would be there twice, and what the service would
+  refuse or ignore: a name that is no setting of it (of any service, in `common`), and a value of another form.
+  files/settings.json has what the services print of themselves.
+*/}}
 {{- define "dovetail.checkEnv" -}}
 {{- $ours := dict "CLUSTER_NAME" "cluster.name" "NATS_URL" "nats.url" "NATS_REPLICAS" "nats.replicas"
   "NATS_CREDENTIALS" "nats.credentialsSecret" "NATS_CA" "nats.tls.caSecret" "NATS_CERT" "nats.tls.clientSecret"
@@ -13,6 +17,33 @@
 {{- fail (printf "env of %s names %s: set the value %s of the chart instead" $component $name (get $ours $name)) -}}
 {{- else if has $name $fixed -}}
 {{- fail (printf "env of %s names %s: leave it out, the chart decides it" $component $name) -}}
+{{- end -}}
+{{- end -}}
+{{- $settings := .root.Files.Get "files/settings.json" | fromJson -}}
+{{- $all := dict -}}
+{{- range $settings -}}{{- $all = merge $all . -}}{{- end -}}
+{{- $ofRuntime := "^(AWS_[A-Z0-9_]+|NODE_(OPTIONS|EXTRA_CA_CERTS|DEBUG|TLS_REJECT_UNAUTHORIZED|USE_ENV_PROXY|USE_SYSTEM_CA)|SSL_CERT_(FILE|DIR)|TZ|UV_THREADPOOL_SIZE|(?i:https?_proxy|all_proxy|no_proxy))$" -}}
+{{- range $place, $known := dict "common" $all (printf "services.%s" .component) (get $settings .component) -}}
+{{- range $name, $value := ternary $.root.Values.common.env $.values.env (eq $place "common") -}}
+{{- if not (or (hasKey $known $name) (regexMatch $ofRuntime $name)) -}}
+{{- $reader := ternary "no service reads" (printf "%s does not read" $component) (eq $place "common") -}}
+{{- fail (printf "%s.env has %s, which %s: docs/reference/settings.md lists the settings; a variable that something else reads goes into extraEnv" $place $name $reader) -}}
+{{- end -}}
+{{- $form := get $known $name | default dict -}}
+{{- if and $form.pattern $value (kindIs "string" $value) -}}
+{{- $fits := regexMatch $form.pattern $value -}}
+{{- if and $fits (hasKey $form "most") -}}
+{{- $fits = and (ge (int64 $value) (int64 $form.least)) (le (int64 $value) (int64 $form.most)) -}}
+{{- end -}}
+{{- if not $fits -}}
+{{- fail (printf "%s.env has %s=%s, which no service takes: %s" $place $name $value $form.remedy) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range $name, $value := .block.extraEnv -}}
+{{- if or (hasKey $all $name) (hasKey $.block.env $name) -}}
+{{- fail (printf "extraEnv of %s names %s, which Dovetail reads: write it into env" $component $name) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -67,7 +98,7 @@
 {{- if eq .component "reaper" }}
 - { name: INTERRUPTION_QUEUE, value: {{ .root.Values.interruptionQueue | quote }} }
 {{- end }}
-{{- range $name, $value := .block.env }}
+{{- range $name, $value := merge (dict) .block.env .block.extraEnv }}
 {{- if kindIs "map" $value }}
 - name: {{ $name }}
   valueFrom: {{- toYaml $value.valueFrom | nindent 4 }}
