@@ -251,6 +251,34 @@ const onHostname = (service: string) => ({
     });
   });
 
+  test.each(services)(
+    'without a number of %s, an upgrade leaves the number as it is',
+    async (name) => {
+      const block = name === 'pod-watcher' ? 'podWatcher' : name;
+      const { spec } = await deployment(name, `services.${block}.replicas=null`);
+      expect(spec).not.toHaveProperty('replicas');
+    },
+  );
+
+  test.each([
+    ['nats', 'replicas'],
+    ['', 'nodeCharge'],
+    ['', 'fewerNodesWithin'],
+    ['networkPolicy', 'natsPort'],
+    ['apiPriority', 'shares'],
+    ['common', 'port'],
+    ['common', 'revisionHistoryLimit'],
+    ['common', 'terminationGracePeriodSeconds'],
+    ['services.launcher', 'heapMiB'],
+    ['services.solver', 'heapMiB'],
+    ['services.solver.autoscaling', 'minReplicas'],
+    ['services.solver.autoscaling', 'cooldownPeriod'],
+  ])('in %j, %s is refused if it is null, which would mean 0', (block, name) =>
+    expect(render(`${block === '' ? '' : `${block}.`}${name}=null`)).rejects.toThrow(
+      `missing property '${name}'`,
+    ),
+  );
+
   test('KEDA asks NATS about the consumer that all solvers share', async () => {
     const { stream, name } = workers.solvers('lab');
     const values = ['kind=keda', 'natsMonitoring=nats.nats:8222'];

@@ -26,8 +26,8 @@ metadata:
   namespace: {{ .root.Release.Namespace }}
   {{- include "dovetail.metadata" . | nindent 2 }}
 spec:
-  {{- if not $scaled }}
-  replicas: {{ int .block.replicas }}
+  {{- if not (or $scaled (kindIs "invalid" .values.replicas)) }}
+  replicas: {{ int .values.replicas }}
   {{- end }}
   revisionHistoryLimit: {{ int .block.revisionHistoryLimit }}
   {{- with .block.strategy }}
