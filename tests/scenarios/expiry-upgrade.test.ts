@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import type { Decision } from '@dovetail/contracts';
 import { kubeResources } from '@dovetail/core-ports';
@@ -18,7 +18,7 @@ import { createPods, podObject } from '@dovetail/test-support/placement';
 import { logged } from '@dovetail/test-support/service-view';
 import { poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
-import type { RunningPart } from '@dovetail/testbed';
+import { isUnavailable, obtainKubectl, run, type RunningPart } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -139,7 +139,7 @@ describe.each(await worlds())('scenario expiry-upgrade on the %s world', (world)
     expect((await at.kubectl('get', 'provisioners')).trim()).toBe('');
   });
 
-  test('uninstalling, as docs/guides/deploy.md says it, leaves no instance, launch template or finalizer behind', async () => {
+  test('uninstalling, as docs/guides/deploy.md says it, leaves no instance, launch template or finalizer behind, and all of another provider', async () => {
     await at.applyScenario('expiry-upgrade', ['provisioner.yaml']);
     await at.kube.putManifests(
       poolManifest({ clusterName: 'lab' }).replace(
@@ -160,32 +160,67 @@ describe.each(await worlds())('scenario expiry-upgrade on the %s world', (world)
     expect(await templates(at)).not.toEqual([]);
     expect((await finalizers(at)).length).toBeGreaterThanOrEqual(5);
 
+    await at.kube.create(kubeResources.nodePools, foreignPool);
+    await at.kube.create(kubeResources.nodeClaims, foreignClaim);
+
     const commands = await uninstallCommands();
-    expect(commands.map(([program]) => program)).toEqual([
-      'kubectl',
-      'kubectl',
-      'kubectl',
-      'aws',
-      'helm',
-      'kubectl',
-    ]);
-    for (const [program, ...args] of commands) {
-      if (program === 'kubectl')
-        await at.kubectl(...args.map((arg) => (arg === 'deploy/crds' ? join(root, arg) : arg)));
-      else if (program === 'aws') await templatesGone(at);
-      else await stopServices(at);
-      if (args[0] === 'wait') expect(await instances(at)).toEqual([]);
+    expect(commands.map((command) => command.split(/\s/, 1)[0])).toEqual(programs);
+    for (const command of commands) {
+      if (command.startsWith('aws')) await templatesGone(at);
+      else if (command.startsWith('helm')) await stopServices(at);
+      else await inShell(at, command);
+      if (command.includes('delete --ignore-not-found --timeout'))
+        expect(await instances(at)).toEqual([]);
     }
     expect(await instances(at)).toEqual([]);
     expect(await templates(at)).toEqual([]);
-    expect(await finalizers(at)).toEqual([]);
+    expect(await finalizers(at)).toEqual(['NodeClaim auto-1: karpenter.sh/termination']);
     expect((await nodes(at)).map(({ metadata }) => metadata.name)).toEqual(['base']);
+    const pools = await at.list(kubeResources.nodePools);
+    expect(pools.map(({ metadata }) => [metadata.name, metadata.deletionTimestamp])).toEqual([
+      ['auto', undefined],
+    ]);
+    expect(await definitionsLeft(at)).toEqual([
+      'nodeclaims.karpenter.sh',
+      'nodepools.karpenter.sh',
+    ]);
+
+    // Once the other provider has gone, too, nothing needs the definitions.
+    await at.kube.patch(
+      { resource: kubeResources.nodeClaims, name: 'auto-1' },
+      { type: 'merge', body: { metadata: { finalizers: null } } },
+    );
+    await at.kubectl('delete', 'nodepools,nodeclaims', '--all');
+    await inShell(at, commands.at(-1) ?? '');
     await eventually(
       'no definition to be left',
-      async () => !(await at.kubectl('get', 'crds', '--output', 'name')).includes('karpenter'),
+      async () => (await definitionsLeft(at)).length === 0,
     );
   });
 });
+
+/** The programs of the guide's commands, in order. */
+const programs = [...Array<string>(4).fill('kubectl'), 'aws', 'helm', 'kubectl', 'if'];
+
+/** Objects of EKS Auto Mode beside ours: a pool and a claim of its own class. */
+const foreignRef = { group: 'eks.amazonaws.com', kind: 'NodeClass', name: 'default' };
+const requirements = [{ key: 'kubernetes.io/arch', operator: 'In', values: ['amd64'] }];
+const foreignPool = {
+  metadata: { name: 'auto' },
+  spec: { template: { spec: { nodeClassRef: foreignRef, requirements } } },
+};
+const foreignClaim = {
+  metadata: { name: 'auto-1', finalizers: ['karpenter.sh/termination'] },
+  spec: { nodeClassRef: foreignRef, requirements },
+};
+
+/** The definitions of Karpenter's and our groups that the API server has. */
+const definitionsLeft = async (at: TestWorld): Promise<readonly string[]> =>
+  (await at.kubectl('get', 'crds', '--output', 'name'))
+    .split('\n')
+    .map((line) => line.replace(/.*\//, ''))
+    .filter((name) => /karpenter|dovetail/.test(name))
+    .toSorted();
 
 const podNames = async (at: TestWorld): Promise<readonly string[]> =>
   (await runningPods(at, 'default')).map(({ metadata }) => metadata.name).toSorted();
@@ -239,15 +274,25 @@ async function finalizers(at: TestWorld): Promise<readonly string[]> {
     );
 }
 
-/** The commands of the guide, as words, without comments. */
-async function uninstallCommands(): Promise<readonly (readonly string[])[]> {
+/** The commands of the guide, as a shell takes them: a line that goes on belongs to the next. */
+async function uninstallCommands(): Promise<readonly string[]> {
   const guide = await readFile(join(root, 'docs', 'guides', 'deploy.md'), 'utf8');
   const block = /^## Uninstall$[^]*?^```sh\n([^]*?)^```$/m.exec(guide)?.[1] ?? '';
-  return block
-    .split('\n')
-    .map((line) => line.replace(/#.*/, '').trim())
-    .filter((line) => line !== '')
-    .map((line) => line.split(/\s+/));
+  return block.trimEnd().split(/\n(?! |fi\b)/);
+}
+
+/** Runs a command of the guide by a shell whose kubectl is that of the tests. */
+async function inShell(at: TestWorld, command: string): Promise<void> {
+  const kubectl = await obtainKubectl();
+  if (isUnavailable(kubectl)) throw new Error(kubectl.unavailable);
+  await run('bash', ['--norc', '-c', `set -o pipefail; ${command}`], {
+    deadlineMs: 180_000,
+    remedy: 'read its output',
+    env: {
+      KUBECONFIG: at.lab.kubeconfig,
+      PATH: `${dirname(kubectl.path)}:${process.env['PATH'] ?? ''}`,
+    },
+  });
 }
 
 /** The result of `aws ec2 describe-launch-templates`, repeated. */
