@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 
 import type { Decision } from '@dovetail/contracts';
 import { kubeResources } from '@dovetail/core-ports';
@@ -14,11 +14,12 @@ import {
   untilNothingLeft,
   untilRunning,
 } from '@dovetail/test-support/cluster';
+import { commandsOf, inShell } from '@dovetail/test-support/guide';
 import { createPods, podObject } from '@dovetail/test-support/placement';
 import { logged } from '@dovetail/test-support/service-view';
 import { poolManifest } from '@dovetail/test-support/workload';
 import { eventually, openWorld, type TestWorld, worlds } from '@dovetail/test-support/world';
-import { isUnavailable, obtainKubectl, run, type RunningPart } from '@dovetail/testbed';
+import type { RunningPart } from '@dovetail/testbed';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -163,12 +164,12 @@ describe.each(await worlds())('scenario expiry-upgrade on the %s world', (world)
     await at.kube.create(kubeResources.nodePools, foreignPool);
     await at.kube.create(kubeResources.nodeClaims, foreignClaim);
 
-    const commands = await uninstallCommands();
+    const commands = await commandsOf('deploy.md', 'Uninstall');
     expect(commands.map((command) => command.split(/\s/, 1)[0])).toEqual(programs);
     for (const command of commands) {
       if (command.startsWith('aws')) await templatesGone(at);
       else if (command.startsWith('helm')) await stopServices(at);
-      else await inShell(at, command);
+      else await inShell(command, at.lab);
       if (command.includes('delete --ignore-not-found --timeout'))
         expect(await instances(at)).toEqual([]);
     }
@@ -191,7 +192,7 @@ describe.each(await worlds())('scenario expiry-upgrade on the %s world', (world)
       { type: 'merge', body: { metadata: { finalizers: null } } },
     );
     await at.kubectl('delete', 'nodepools,nodeclaims', '--all');
-    await inShell(at, commands.at(-1) ?? '');
+    await inShell(commands.at(-1) ?? '', at.lab);
     await eventually(
       'no definition to be left',
       async () => (await definitionsLeft(at)).length === 0,
@@ -272,27 +273,6 @@ async function finalizers(at: TestWorld): Promise<readonly string[]> {
         .filter((each) => each.startsWith('karpenter.'))
         .map((each) => `${kind ?? ''} ${metadata.name}: ${each}`),
     );
-}
-
-/** The commands of the guide, as a shell takes them: a line that goes on belongs to the next. */
-async function uninstallCommands(): Promise<readonly string[]> {
-  const guide = await readFile(join(root, 'docs', 'guides', 'deploy.md'), 'utf8');
-  const block = /^## Uninstall$[^]*?^```sh\n([^]*?)^```$/m.exec(guide)?.[1] ?? '';
-  return block.trimEnd().split(/\n(?! |fi\b)/);
-}
-
-/** Runs a command of the guide by a shell whose kubectl is that of the tests. */
-async function inShell(at: TestWorld, command: string): Promise<void> {
-  const kubectl = await obtainKubectl();
-  if (isUnavailable(kubectl)) throw new Error(kubectl.unavailable);
-  await run('bash', ['--norc', '-c', `set -o pipefail; ${command}`], {
-    deadlineMs: 180_000,
-    remedy: 'read its output',
-    env: {
-      KUBECONFIG: at.lab.kubeconfig,
-      PATH: `${dirname(kubectl.path)}:${process.env['PATH'] ?? ''}`,
-    },
-  });
 }
 
 /** The result of `aws ec2 describe-launch-templates`, repeated. */
