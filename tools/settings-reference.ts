@@ -81,7 +81,7 @@ ${table(common)}
 ${helps.map((help) => `## ${help.service}\n\n${help.service} ${help.purpose}.\n\n${table(own(help))}`).join('\n\n')}
 `;
 
-/** What a service says to do about a value that no setting takes, by variable. */
+/** The remedies that a service tells for a value that no setting takes, by variable. */
 const remediesOf = ({ service, settings }: Help): ReadonlyMap<string, string> => {
   const { stderr } = spawnSync(
     process.execPath,

@@ -33,6 +33,31 @@ type Deployment = Rendered & {
     expect(render(...own, ...values)).rejects.toThrow(message),
   );
 
+  test('stands on no node that Dovetail makes, as no pod of the chart does', async () => {
+    const objects = await render(...own, 'services.solver.autoscaling.kind=none');
+    const workloads = objects.filter(({ kind }) => /^(Deployment|StatefulSet|Job)$/.test(kind));
+    expect(workloads).toHaveLength(6);
+    const made = ['karpenter.sh/nodepool', 'karpenter.sh/provisioner-name'];
+    for (const workload of workloads)
+      expect(workload).toMatchObject({
+        spec: {
+          template: {
+            spec: {
+              affinity: {
+                nodeAffinity: {
+                  requiredDuringSchedulingIgnoredDuringExecution: {
+                    nodeSelectorTerms: [
+                      { matchExpressions: made.map((key) => ({ key, operator: 'DoesNotExist' })) },
+                    ],
+                  },
+                },
+              },
+            },
+          },
+        },
+      });
+  });
+
   test('is the one that every service speaks to', async () => {
     const objects = await render(...own);
     expect(theOne(objects, 'StatefulSet', '-nats')).toMatchObject({

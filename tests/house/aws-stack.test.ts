@@ -14,6 +14,7 @@ import {
 import { evaluatedStack, policyText, type Stack } from '@dovetail/test-support/stack';
 import { withPolicies } from '@dovetail/tools/stack-policies';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 
 /** Tests deploy/aws: the CloudFormation template, evaluated, and the files beside it. */
 const root = join(import.meta.dirname, '..', '..');
@@ -279,6 +280,18 @@ describe('a parameter that must not be empty', () => {
         false,
         false,
       ]);
+  });
+});
+
+test('CoreDNS stands on the node group of eksctl.yaml, which Dovetail does not manage', () => {
+  type Addon = { readonly name: string; readonly configurationValues?: string };
+  const { addons, managedNodeGroups } = parse(read('deploy/aws/eksctl.yaml')) as {
+    readonly addons: readonly Addon[];
+    readonly managedNodeGroups: readonly { readonly name: string }[];
+  };
+  const dns = addons.find(({ name }) => name === 'coredns');
+  expect(JSON.parse(dns?.configurationValues ?? '{}')).toMatchObject({
+    nodeSelector: { 'eks.amazonaws.com/nodegroup': managedNodeGroups[0]?.name },
   });
 });
 

@@ -6,8 +6,8 @@ import { isUnavailable, obtainKubectl, run } from '@dovetail/testbed';
 const guides = join(import.meta.dirname, '..', '..', 'docs', 'guides');
 
 /**
- * The commands for a shell under a heading of a guide, one text each. Lines that are indented, and
- * `fi`, belong to the command before them.
+ * The commands for a shell under a heading of a guide, one text each. Lines that are indented, `fi`
+ * and `done` belong to the command before them.
  */
 export async function commandsOf(page: string, heading: string): Promise<readonly string[]> {
   const text = await readFile(join(guides, page), 'utf8');
@@ -20,7 +20,7 @@ export async function commandsOf(page: string, heading: string): Promise<readonl
     block
       .replaceAll(new RegExp(`^${indent}`, 'gm'), '')
       .trimEnd()
-      .split(/\n(?! |fi\b)/),
+      .split(/\n(?! |(?:fi|done)\b)/),
   );
 }
 
