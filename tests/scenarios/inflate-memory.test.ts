@@ -126,8 +126,7 @@ describe.each(await worlds())('scenario inflate-memory on the %s world', (world)
     expect(instance?.capacityType).toBe('on-demand');
   });
 
-  // DRIFTED stays blank, because drift detection is not built. Nor is consolidation, with its
-  // `Unconsolidatable` event.
+  // DRIFTED is blank while the claim is as its pool asks.
   test('kubectl get nodeclaims -o wide has its columns, filled', async () => {
     await eventually('the claim to be ready', async () =>
       /True/.test(await at.kubectl('get', 'nodeclaims.karpenter.sh')),
@@ -221,5 +220,15 @@ describe.each(await worlds())('scenario inflate-memory on the %s world', (world)
     await at.lab.advanceClock(181_000);
     const again = await oneNodeMore(at);
     expect([again.admitted?.instanceType, again.launched.instanceType]).toEqual([first, first]);
+  });
+
+  test('once the pool asks for another label, the column DRIFTED says True', async () => {
+    const patch = JSON.stringify({ spec: { template: { metadata: { labels: { team: 'web' } } } } });
+    await at.kubectl('patch', 'nodepool', 'general-purpose', '--type=merge', `--patch=${patch}`);
+    await eventually('a claim that is shown as drifted', async () =>
+      / general-purpose +default +True *$/m.test(
+        await at.kubectl('get', 'nodeclaims.karpenter.sh', '-o', 'wide'),
+      ),
+    );
   });
 });
