@@ -1,0 +1,65 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { untilNothingLeft, untilRunning } from '@dovetail/test-support/cluster';
+import { ranCommand } from '@dovetail/test-support/command';
+import { eventually, openWorld, type TestWorld } from '@dovetail/test-support/world';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+/** The output that docs/guides/try-it.md shows, compared with that of its commands. */
+const root = join(import.meta.dirname, '..', '..');
+const guide = await readFile(join(root, 'docs/guides/try-it.md'), 'utf8');
+const [, shown = ''] = /^```text\n(TIME[^]*?)^```$/m.exec(guide) ?? [];
+
+/** Lines without what differs from run to run, in the order of their text. */
+const comparable = (table: string): readonly string[] =>
+  table
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('TIME'))
+    .map((line) =>
+      line
+        .replace(/^\S+Z/, 'time')
+        .replaceAll(/default-[0-9a-f]{12}/g, 'claim')
+        .replaceAll(/i-[0-9a-f]{17}/g, 'instance')
+        .replaceAll(/ip-[\d-]+/g, 'ip')
+        .replaceAll(/us-west-2[a-d]\b/g, 'zone')
+        .replaceAll(/or \d+ other/g, 'or other')
+        .replaceAll(/in \d+s /g, 'in time ')
+        .replaceAll(/ {2,}/g, '  ')
+        .trim(),
+    )
+    .toSorted();
+
+describe('the guide to a first try', () => {
+  let at: TestWorld;
+  const decisions = async (...args: readonly string[]): Promise<string> => {
+    const where = ['--nats', at.lab.natsUrl, '--cluster', 'lab'];
+    const ended = await ranCommand({
+      name: 'cli',
+      folder: root,
+      args: ['decisions', ...where, ...args],
+    });
+    expect(ended).toMatchObject({ code: 0 });
+    return ended.output;
+  };
+  beforeAll(async () => {
+    at = await openWorld({ world: 'twin', region: 'us-west-2', clusterName: 'lab' });
+    await at.kubectl('apply', '-f', join(root, 'examples/inflate.yaml'));
+    await at.kubectl('wait', 'nodepool/default', '--for=condition=Ready', '--timeout=90s');
+  });
+  afterAll(async () => at?.close());
+
+  test('shows the decisions as they are told', async () => {
+    await at.kubectl('scale', 'deployment/inflate', '--replicas=20');
+    await untilRunning(at, 'default', 20, 120_000);
+    await at.kubectl('scale', 'deployment/inflate', '--replicas=0');
+    await untilNothingLeft(at, 120_000);
+    const all = await eventually('the last decision', async () => {
+      const table = await decisions();
+      return table.split('\n').filter((line) => / terminate /.test(line)).length === 2 && table;
+    });
+    expect(comparable(all)).toEqual(comparable(shown));
+    const [head] = all.split('\n');
+    expect(head?.split(/ {2,}/)).toEqual(shown.split('\n')[0]?.split(/ {2,}/));
+  });
+});
