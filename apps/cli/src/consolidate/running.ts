@@ -1,4 +1,4 @@
-import { annotations, labels, type NodeClaim, nodePriceText, poolKey } from '@dovetail/core-api';
+import { labels, type NodeClaim, poolKey } from '@dovetail/core-api';
 import { type Cluster, isRegistered } from '@dovetail/core-cluster';
 import { isInitialized, type NodeView } from '@dovetail/core-disruption';
 import type { Offering } from '@dovetail/core-ec2-model';
@@ -28,16 +28,18 @@ function viewOf(cluster: Cluster, node: Node, options: PoolOptions): NodeView {
   const { pool } = options;
   const known = cluster.claimOfNode(node);
   const claim = settled(known ?? claimOf(node, pool, options), node);
+  const offering = offeringOf({ ...claim.labels, ...node.labels }, options);
   const { consolidateAfterMs: _after, ...disruption } = pool.disruption;
   const isConsolidated = pool.disruption.consolidateAfterMs !== undefined;
   return {
-    claim: withPrice(claim, node, options),
+    claim,
     node,
     pods: cluster.pods.by('node', node.name),
     pool: {
       ...pool,
       disruption: { ...disruption, ...(isConsolidated ? { consolidateAfterMs: 0 } : {}) },
     },
+    ...(offering === undefined ? {} : { priceMicrosPerHour: offering.priceMicrosPerHour }),
   };
 }
 
@@ -65,12 +67,4 @@ export function offeringOf(
     ({ zone, capacityType }) =>
       zone === held[labels.zone] && capacityType === held[labels.capacityType],
   );
-}
-
-/** The claim with the price of its type now, if the catalog has it: a launch may be long ago. */
-function withPrice(claim: NodeClaim, node: Node, options: PoolOptions): NodeClaim {
-  const offering = offeringOf({ ...claim.labels, ...node.labels }, options);
-  if (offering === undefined) return claim;
-  const price = nodePriceText(offering);
-  return { ...claim, annotations: { ...claim.annotations, [annotations.pricePerHour]: price } };
 }

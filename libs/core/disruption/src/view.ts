@@ -14,6 +14,11 @@ export type NodeView = {
   readonly pods: readonly Pod[];
   /** Absent: the pool is gone. */
   readonly pool?: Pool;
+  /**
+   * What its offering costs now, in micro-dollars an hour: AWS bills a running Spot instance at the
+   * present price. Absent: the offering is not known, or not any more.
+   */
+  readonly priceMicrosPerHour?: number;
 };
 
 /** Finds the disruption budgets that select a pod. */

@@ -1,6 +1,13 @@
+import { followCatalog } from '@dovetail/contracts';
 import type { NodeClaim } from '@dovetail/core-api';
 import { explainNode } from '@dovetail/core-disruption';
-import { type DebugState, neverStopping, type Service, Stopper } from '@dovetail/core-ports';
+import {
+  type DebugState,
+  neverStopping,
+  type Service,
+  Stopper,
+  type StopSignal,
+} from '@dovetail/core-ports';
 import { busOutbox, Decisions, EventRecorder, type Outbox } from '@dovetail/service-kit';
 
 import { ReaperCluster } from './cluster/reaper-cluster.js';
@@ -36,6 +43,15 @@ function contextOf(deps: ReaperDeps, config: ReaperConfig, decisionsOutbox: Outb
     requests: planRequestsOf(deps, { config, cluster }, neverStopping),
     clockCheck: new ClockCheck(deps, config.disruption.clockDifferenceMsMax),
   };
+}
+
+/** Keeps the prices of offerings, so that a running node is judged by what it costs now. */
+async function followPrices(
+  { deps, config, cluster }: ReaperContext,
+  stop: StopSignal,
+): Promise<void> {
+  for await (const event of followCatalog(channelOf(deps, config), stop))
+    cluster.prices.apply(event);
 }
 
 /** Explains a node by its name or its claim's. Only the leader knows what solvers said of it. */
@@ -78,6 +94,7 @@ export function createReaper(deps: ReaperDeps, config: ReaperConfig): Service {
       });
       await Promise.all([
         watchCluster(deps, cluster, stop),
+        followPrices(context, stop),
         leading,
         events.run(stop),
         outbox.run(stop),

@@ -60,7 +60,11 @@ describe('a node for whose pods a cheaper one can be bought', () => {
   test.each([
     ['the new one costs the same', '0.096000', "Can't replace with a cheaper node"],
     ['the saving is below a fiftieth', '0.097500', "Can't replace with a cheaper node"],
-    ['its price is unknown', '', "Can't replace with a cheaper node"],
+    [
+      'its price is unknown',
+      '',
+      "Can't replace with a cheaper node; nothing cheaper is looked for, as the price of n1 is unknown",
+    ],
   ])('stays if %s', async (_why, price, event) => {
     await oneNode(price);
     const solver = replacements({ afterMs: 0 });

@@ -50,10 +50,11 @@ export function* searchOn(
   const { snapshot, promised } = withWaiting(known, waitingIn(mirror), options);
   const { savingMinMicrosPerHour: savingMin, savingMinPpm, spotToSpot } = request;
   const rules = { spotToSpot, savingMin, savingShareMin: savingMinPpm / 1e6 };
+  const prices = new Map(known.nodes.map((node) => [node.uid, node.priceMicrosPerHour]));
   const { incarnation, sequence } = mirror.position;
   const input = {
     snapshot,
-    views: [...mirror.cluster.claims.values()].map((claim) => viewOf(mirror, claim)),
+    views: [...mirror.cluster.claims.values()].map((claim) => viewOf(mirror, claim, prices)),
     eligibility: { ...eligibilityOf(mirror, request, promised), nowMs: startMs },
     rules,
     options,
@@ -80,14 +81,20 @@ function waitingIn({ cluster, promises }: Mirror) {
   return [...cluster.pods.values()].filter((pod) => isUnplaced(pod) && !promised.has(pod.uid));
 }
 
-function viewOf({ cluster }: Mirror, claim: NodeClaim): NodeView {
+function viewOf(
+  { cluster }: Mirror,
+  claim: NodeClaim,
+  prices: ReadonlyMap<string, number | undefined>,
+): NodeView {
   const node = cluster.nodeOfClaim(claim);
+  const priceMicrosPerHour = prices.get(node?.uid ?? claim.uid);
   const pool = cluster.pools.one('key', poolKey(claim.pool));
   return {
     claim,
     pods: node === undefined ? [] : cluster.pods.by('node', node.name),
     ...(node === undefined ? {} : { node }),
     ...(pool === undefined ? {} : { pool }),
+    ...(priceMicrosPerHour === undefined ? {} : { priceMicrosPerHour }),
   };
 }
 

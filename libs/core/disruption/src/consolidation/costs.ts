@@ -10,9 +10,14 @@ import { isInitialized, type NodeView } from '../view.js';
 export const disruptionCostOf = (pods: readonly Pod[]): number =>
   1 + pods.filter(isReschedulable).reduce((sum, pod) => sum + Math.max(0, evictionCost(pod)), 0);
 
-/** The price of a node in micro-dollars an hour; 0 if it is unknown (Karpenter's rule). */
-export const priceOf = ({ claim }: Pick<NodeView, 'claim'>): number =>
-  nodePriceOf(claim)?.priceMicrosPerHour ?? 0;
+/**
+ * The price of a node in micro-dollars an hour: that of its offering now, else that of its launch.
+ * 0 if neither is known (Karpenter's rule).
+ */
+export const priceOf = ({
+  claim,
+  priceMicrosPerHour = nodePriceOf(claim)?.priceMicrosPerHour ?? 0,
+}: Pick<NodeView, 'claim' | 'priceMicrosPerHour'>): number => priceMicrosPerHour;
 
 /** The price of all nodes of a pool, and the cost of disrupting them all. */
 export type PoolTotals = { readonly priceMicrosPerHour: number; readonly disruptionCost: number };

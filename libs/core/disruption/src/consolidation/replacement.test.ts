@@ -203,3 +203,38 @@ describe('multi-node consolidation', () => {
       outcome(three, [option('tiny', 0.05), option('small', 0.1), option('huge', 0.4)]),
     ).toEqual(['tiny on-demand']));
 });
+
+describe('Spot-to-Spot consolidation of one node', () => {
+  const node: Running = { price: '0.2', spot: true };
+  const rules = { spotToSpot: true } as const;
+  /** Types that cost more and more, each in a cheap and in a dear zone. */
+  const dearer = (count: number): readonly BinOption[] =>
+    Array.from({ length: count }, (_none, index) => [
+      option(`t${String(index)}.large`, 0.05 + index / 1_000, spot),
+      option(`t${String(index)}.large`, 0.06 + index / 1_000, { ...spot, zone: 'us-west-2b' }),
+    ])
+      .flat()
+      .toSorted((a, b) => a.priceMicrosPerHour - b.priceMicrosPerHour);
+
+  test('launches one of the fifteen cheapest types, or of as many as minValues asks for', () => {
+    const named = (minValues?: number) =>
+      new Set(outcome([node], dearer(40), { ...rules, ...(minValues ? { minValues } : {}) })).size;
+    expect([named(), named(3), named(20)]).toEqual([15, 15, 20]);
+  });
+
+  test('finds nothing cheaper for the node that it has bought, whichever it is', () => {
+    const options = dearer(40);
+    const judged = judge([node], options, rules);
+    const bought =
+      judged.kind === 'stays' ? [] : judged.command.nodesIn.flatMap(({ bin }) => bin.options);
+    expect(bought).toHaveLength(30);
+    for (const { priceMicrosPerHour, instanceType } of bought) {
+      const next = { price: (priceMicrosPerHour / 1e6).toFixed(6), type: instanceType, spot: true };
+      expect(outcome([next], options, rules)).toMatch(/requires 15 cheaper|Can't replace/);
+    }
+  });
+
+  test('of several nodes launches any cheaper type', () => {
+    expect(new Set(outcome([node, node], dearer(40), rules)).size).toBe(40);
+  });
+});

@@ -1,5 +1,5 @@
 import { labels } from '@dovetail/core-api';
-import type { RequirementSpec } from '@dovetail/core-kube-model';
+import { compareText, type RequirementSpec } from '@dovetail/core-kube-model';
 import type { BinOption, NewNode } from '@dovetail/core-scheduling';
 
 import { type DisruptionNote, note } from '../refusal.js';
@@ -120,9 +120,31 @@ function optionsFor(
   const cheaper = cheaperTypes(ofOneKind, below);
   // Launched as either, the on-demand one might be the dearer: Karpenter pins it to Spot.
   const pinned = cheaper.some(isSpot) ? cheaper.filter(isSpot) : cheaper;
-  const lack = lackOf(pinned, bin, { isSpotToSpot: isAllSpot && offersSpot, candidates });
-  return lack === undefined ? { kind: 'kept', options: pinned } : none(lack, before);
+  const isSpotToSpot = isAllSpot && offersSpot;
+  const lack = lackOf(pinned, bin, { isSpotToSpot, candidates });
+  if (lack !== undefined) return none(lack, before);
+  const isOneForOne = isSpotToSpot && candidates.length === 1;
+  return { kind: 'kept', options: isOneForOne ? cheapestTypes(pinned, bin) : pinned };
 }
+
+/**
+ * The options of as many of the cheapest types as must be cheaper, or as `minValues` asks for. One
+ * of them is launched, and can never be the next with so many cheaper ones: else EC2, which takes
+ * the deepest pool, would sell a dear one, and the next command would move its pods on (Karpenter's
+ * rule).
+ */
+function cheapestTypes(options: readonly BinOption[], bin: NewNode): readonly BinOption[] {
+  const dearest = new Map<string, number>();
+  for (const { instanceType, priceMicrosPerHour } of options)
+    dearest.set(instanceType, Math.max(dearest.get(instanceType) ?? 0, priceMicrosPerHour));
+  const inOrder = [...dearest].sort(([a, one], [b, other]) => one - other || compareText(a, b));
+  const kept = new Map(inOrder.slice(0, Math.max(spotTypesMin, typesWanted(bin))));
+  return options.filter(({ instanceType }) => kept.has(instanceType));
+}
+
+/** The types that `minValues` asks for. */
+const typesWanted = ({ requirements }: NewNode): number =>
+  requirements.find(({ key }) => key === labels.instanceType)?.minValues ?? 0;
 
 const isSpot = ({ capacityType }: BinOption): boolean => capacityType === 'spot';
 
@@ -158,7 +180,7 @@ function cheaperTypes(options: readonly BinOption[], below: number): readonly Bi
 /** Why the options that are left are too few; undefined when they suffice. */
 function lackOf(
   options: readonly BinOption[],
-  { requirements }: NewNode,
+  bin: NewNode,
   of: { readonly isSpotToSpot: boolean; readonly candidates: readonly Candidate[] },
 ): string | undefined {
   const types = new Set(options.map(({ instanceType }) => instanceType)).size;
@@ -166,7 +188,7 @@ function lackOf(
     return of.isSpotToSpot
       ? "Can't replace spot node with a cheaper spot node"
       : "Can't replace with a cheaper node";
-  const wanted = requirements.find(({ key }) => key === labels.instanceType)?.minValues ?? 0;
+  const wanted = typesWanted(bin);
   if (types < wanted)
     return `minValues needs ${String(wanted)} cheaper types, got ${String(types)}`;
   if (of.isSpotToSpot && of.candidates.length === 1 && types < spotTypesMin)

@@ -23,6 +23,7 @@ import {
   selectorMatches,
 } from '@dovetail/core-kube-model';
 
+import { PresentPrices } from './present-prices.js';
 import { UnhealthyNodes } from './unhealthy-nodes.js';
 
 /** The kinds of objects that the reaper watches. */
@@ -63,6 +64,8 @@ export class ReaperCluster extends Cluster {
   readonly #endingPods = new Map<string, number>();
   /** The nodes that repair may end. */
   readonly unhealthy: UnhealthyNodes;
+  /** The prices of offerings, as the launcher last read them. */
+  readonly prices = new PresentPrices();
   readonly #nowMs: () => number;
 
   constructor(nowMs: () => number, repairMethod: RepairMethod) {
@@ -92,11 +95,13 @@ export class ReaperCluster extends Cluster {
     const pool = this.pools.one('key', poolKey(claim.pool));
     const pods = node === undefined ? [] : this.pods.by('node', node.name);
     const lastPodEventMs = this.#lastPodEventMs(claim, pods);
+    const priceMicrosPerHour = this.prices.of({ ...claim.labels, ...node?.labels });
     return {
       claim: lastPodEventMs === undefined ? claim : { ...claim, lastPodEventMs },
       pods,
       ...(node === undefined ? {} : { node }),
       ...(pool === undefined ? {} : { pool }),
+      ...(priceMicrosPerHour === undefined ? {} : { priceMicrosPerHour }),
     };
   }
 

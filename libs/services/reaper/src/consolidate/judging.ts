@@ -8,6 +8,7 @@ import {
   judgeRemoval,
   judgeReplacement,
   nodesInMax,
+  note,
   poolTotalsOf,
   unsettledUids,
 } from '@dovetail/core-disruption';
@@ -31,20 +32,34 @@ export async function judgeLive(
   candidates: readonly Candidate[],
   openNodes?: readonly string[],
 ): Promise<JudgedAnswer | undefined> {
+  const unpriced = candidates.filter(({ priceMicrosPerHour }) => priceMicrosPerHour === 0);
   const price = candidates.reduce((sum, { priceMicrosPerHour }) => sum + priceMicrosPerHour, 0);
+  const buysNothing = context.config.consolidation === 'delete' || unpriced.length > 0;
   const reply = await askWhatIf(context, {
     nodes: candidates.map(({ view }) => view.node),
     pods: candidates.flatMap(({ pods }) => pods),
-    priceBelowMicrosPerHour: context.config.consolidation === 'delete' ? 0 : price,
+    priceBelowMicrosPerHour: buysNothing ? 0 : price,
     ...(openNodes === undefined ? {} : { openNodes }),
   });
   if (reply === undefined) return undefined;
   const judged = judge(context, candidates, reply);
-  if (judged.kind === 'stays') return judged;
+  if (judged.kind === 'stays') return { ...judged, note: withUnpriced(judged.note, unpriced) };
   const totals = poolTotalsOf(context.cluster.views());
   const held =
     imbalanceOf(judged.command, candidates, totals) ?? movedTooSoon(context, judged.command);
   return held === undefined ? { ...judged, reply } : { kind: 'stays', note: held };
+}
+
+/** The note on nodes that stay. It says if an unknown price keeps them from cheaper ones. */
+function withUnpriced({ code, message, values }: DisruptionNote, unpriced: readonly Candidate[]) {
+  const [first] = unpriced;
+  if (first === undefined) return note(code, message, values);
+  const { name } = first.view.node;
+  return note(
+    code,
+    `${message}; nothing cheaper is looked for, as the price of ${name} is unknown`,
+    { ...values, unpriced: name },
+  );
 }
 
 function judge(

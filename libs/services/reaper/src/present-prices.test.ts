@@ -1,0 +1,77 @@
+import { publishClassCatalog } from '@dovetail/contracts';
+import { annotations, labels } from '@dovetail/core-api';
+import { offeringValue, plainTypeValue } from '@dovetail/core-ec2-model/testing';
+import { kubeResources } from '@dovetail/core-ports';
+import { describe, expect, test } from 'vitest';
+
+import { cluster, reap, replacements, started, tainted } from './testing/current-cluster.js';
+
+const replacing = { config: { consolidation: 'replace' } } as const;
+const cheaper = { afterMs: 0, priceMicrosPerHour: 60_000 } as const;
+
+/** A node with two pods, and with this price in its claim's annotation, if any. */
+async function launchedAt(price: string | undefined): Promise<void> {
+  await started({
+    consolidationPolicy: 'WhenEmptyOrUnderutilized',
+    consolidateAfter: '5s',
+    budgets: [{ nodes: '100%' }],
+  });
+  const claimAnnotations = price === undefined ? {} : { [annotations.pricePerHour]: price };
+  await cluster.node('n1', { cpu: '2', claimAnnotations });
+  await cluster.scale('web', 2);
+  await cluster.pass(1);
+}
+
+/** The launcher publishes a catalog in which the node's offering has this price. */
+async function nowAt(priceMicrosPerHour: number, revision = '1'): Promise<void> {
+  const held = cluster.find(kubeResources.nodes, 'n1')?.metadata.labels ?? {};
+  const type = plainTypeValue(held[labels.instanceType] ?? '', 2_000);
+  const offering = offeringValue(held[labels.zone] ?? '', 'on-demand', priceMicrosPerHour);
+  await publishClassCatalog(
+    cluster.channelOf('launcher'),
+    { classUid: 'class', revision, instanceTypes: [{ ...type, offerings: [offering] }] },
+    { generation: revision },
+  );
+}
+
+describe('a node is judged by what it costs now', () => {
+  test('so one whose price has fallen below that of a new one stays', async () => {
+    await launchedAt('0.192000');
+    await nowAt(50_000);
+    const solver = replacements(cheaper);
+    reap(replacing);
+    await cluster.pass(60);
+    expect([tainted('n1'), solver.plans]).toEqual([false, []]);
+    const asked = new Set(solver.requests.map((request) => request.maxPriceMicrosPerHour));
+    expect(asked).toEqual(new Set([50_000]));
+  });
+
+  test.each([
+    ['whose price has risen', '0.050000'],
+    ['that another launcher made, without a price', undefined],
+  ])('so one %s is replaced, below that price', async (_which, price) => {
+    await launchedAt(price);
+    await nowAt(192_000);
+    const solver = replacements({ ...cheaper, admitsCommands: false });
+    reap(replacing);
+    expect(await cluster.pass(60, () => solver.plans.length === 1, 500)).toBe(true);
+    const [plan] = solver.plans;
+    expect(plan?.cause).toMatchObject({ nodeName: 'n1', reason: 'underutilized' });
+    const caps = plan?.plan.newNodes.flatMap(({ options }) =>
+      options.map(({ priceMicrosPerHour }) => priceMicrosPerHour),
+    );
+    expect(Math.max(...(caps ?? [Infinity]))).toBeLessThan(192_000);
+  });
+
+  test('and by the newest price, once the launcher has read prices again', async () => {
+    await launchedAt('0.192000');
+    await nowAt(50_000);
+    const solver = replacements({ ...cheaper, admitsCommands: false });
+    reap(replacing);
+    await cluster.pass(60);
+    expect(solver.plans).toEqual([]);
+    await nowAt(192_000, '2');
+    // A look without a find rests for five minutes, unless the cluster changes.
+    expect(await cluster.pass(330, () => solver.plans.length === 1, 1_000)).toBe(true);
+  });
+});
