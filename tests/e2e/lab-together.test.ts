@@ -56,6 +56,13 @@ describe('with NATS_SERVER=none, the lab that is left running', () => {
       code: 0,
     });
   });
+  test('lets the command ask the reaper in the process', async () =>
+    expect(await ranCommand({ name: 'cli', folder, args: ['explain', 'node', 'nope'] })).toEqual({
+      code: 66,
+      output: expect.stringMatching(
+        /^the reaper of this folder's lab at .* no node or NodeClaim nope/,
+      ),
+    }));
   test('ends when it is told to', async () =>
     expect(await lab(['down'], {})).toMatchObject({
       code: 0,

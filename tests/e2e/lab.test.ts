@@ -169,6 +169,44 @@ describe('the lab that is left running, of another name, in another region, with
       decisions.map(() => 'launch eu-west-1'),
     );
   });
+  const aNode = async (): Promise<string> =>
+    (await kubectl('get', 'nodes', '-o', 'name')).split('\n', 1)[0]?.replace('node/', '') ?? '';
+  const explained = /^[^ ]+ \(NodeClaim default-[0-9a-f]+, NodePool\/default, [^]*\nABOUT +ANSWER /;
+
+  test('explains a node, as the command is typed in its folder', async () =>
+    expect(await program('cli', ['explain', 'node', await aNode()])).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(explained),
+    }));
+  test('explains a node through a cluster, where a pod is the reaper that leads', async () => {
+    const typed = ['explain', 'node', await aNode(), '--kubeconfig', '.lab/kubeconfig'];
+    expect(await program('cli', typed)).toMatchObject({
+      code: 69,
+      output: expect.stringMatching(/reaper-[0-9a-f]{8} holds Lease .* no pod kube-system\/reaper/),
+    });
+    const url = await readFile(join(folder, '.lab', 'reaper-url'), 'utf8');
+    const ports = [{ name: 'http', containerPort: Number(new URL(url).port) }];
+    const pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'reaper', namespace: 'kube-system' },
+      spec: { nodeName: 'elsewhere', containers: [{ name: 'main', image: 'reaper', ports }] },
+    };
+    await writeFile(join(folder, 'reaper.json'), JSON.stringify(pod));
+    await kubectl('create', '-f', join(folder, 'reaper.json'));
+    const running = [
+      '--subresource=status',
+      '--type=merge',
+      '-p',
+      '{"status":{"phase":"Running"}}',
+    ];
+    await kubectl('patch', 'pod', 'reaper', '--namespace=kube-system', ...running);
+    expect(await program('cli', typed)).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(explained),
+    });
+    await kubectl('delete', 'pod', 'reaper', '--namespace=kube-system', '--force');
+  });
   // tests/conformance/bus/programs.test.ts runs all programs of the guide, each by itself.
   test.each([
     ['examples/subscriber.mjs', ['--import', 'tsx', '--conditions=@dovetail/source']],

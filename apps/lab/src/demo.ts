@@ -11,7 +11,7 @@ import { type Lab, startLab, waitFor } from '@dovetail/testbed';
 import { busOf } from './bus.js';
 import { followLog } from './log-lines.js';
 import { Timeline } from './timeline.js';
-import { clusterFlag, labOptions, publishAddress } from './up.js';
+import { clusterFlag, labOptions, publishAddresses } from './up.js';
 
 const silent: Log = {
   debug: () => undefined,
@@ -48,7 +48,7 @@ export async function runDemo(): Promise<void> {
     'Dovetail demo: pods become nodes, and nodes go away. Starting its parts…\n',
   );
   const lab = await startLab(labOptions(dir, (line) => process.stdout.write(`  ${line}\n`)));
-  const unpublish = await publishAddress(lab);
+  const unpublish = await publishAddresses(lab);
   // An interrupt leaves nothing behind either: the parts end with this process.
   process.once('exit', unpublish);
   for (const signal of ['SIGINT', 'SIGTERM'] as const)

@@ -25,8 +25,11 @@ import { applyCustomResources } from './custom-resources.js';
 /** The folder of the lab that `make lab` leaves running. */
 const labDir = '.lab';
 const pidFile = join(labDir, 'pid');
-/** The file in which `dovetail decisions` finds the bus of this folder's lab. */
-const addressFile = join(labDir, 'nats-url');
+/** The files in which `dovetail` finds the bus and the reaper of this folder's lab. */
+const addressFiles = {
+  nats: join(labDir, 'nats-url'),
+  reaper: join(labDir, 'reaper-url'),
+} as const;
 
 /** Enough to build a control plane and Karpenter on two busy cores. */
 const startDeadlineMs = 45 * 60_000;
@@ -173,7 +176,7 @@ async function supervise(): Promise<void> {
   const lab = await startLab(await withAutoscaler(labOptions(labDir, progress)));
   if (lab.kubeconfig !== join(labDir, 'kubeconfig'))
     await copyFile(lab.kubeconfig, join(labDir, 'kubeconfig'));
-  if (lab.natsUrl !== '') await writeFile(addressFile, lab.natsUrl);
+  await writeAddresses(lab);
   await writeFile(
     join(labDir, 'ready'),
     welcome(lab, { kubectl: await kubectlHint(progress), example: await exampleFor(lab) }),
@@ -183,19 +186,29 @@ async function supervise(): Promise<void> {
   );
   await rm(join(labDir, 'ready'), { force: true });
   await lab.stop();
-  await rm(addressFile, { force: true });
+  removeAddresses();
   await rm(pidFile, { force: true });
 }
 
+/** Leaves the addresses of the lab's bus and reaper. Karpenter has neither. */
+async function writeAddresses({ natsUrl, parts }: Lab): Promise<void> {
+  const reaper = (parts.get('reaper') ?? parts.get('services'))?.httpUrl;
+  if (natsUrl !== '') await writeFile(addressFiles.nats, natsUrl);
+  if (reaper !== undefined) await writeFile(addressFiles.reaper, reaper);
+}
+
+function removeAddresses(): void {
+  for (const file of Object.values(addressFiles)) rmSync(file, { force: true });
+}
+
 /**
- * Lets `dovetail decisions` in this folder find a running demo, unless a lab runs too. Returns the
- * undo.
+ * Lets `dovetail` in this folder find a running demo, unless a lab runs too. Returns the undo.
  */
-export async function publishAddress(lab: Lab): Promise<() => void> {
+export async function publishAddresses(lab: Lab): Promise<() => void> {
   if ((await runningPid()) !== undefined) return () => undefined;
   await mkdir(labDir, { recursive: true });
-  await writeFile(addressFile, lab.natsUrl);
-  return () => rmSync(addressFile, { force: true });
+  await writeAddresses(lab);
+  return removeAddresses;
 }
 
 /** Empty if `kubectl` is on PATH. Otherwise a hint how to get it, or why it is unavailable. */
@@ -245,6 +258,8 @@ const decisionsHint = (lab: Lab): string =>
   lab.options.karpenter === undefined
     ? `  # what was decided, with reasons and prices; --follow goes on
   npx dovetail decisions${clusterFlag(lab)}
+  # why a node stays or goes
+  npx dovetail explain node NAME
 `
     : `  # what Karpenter did
   tail -f ${labDir}/logs/karpenter.log

@@ -1,8 +1,27 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 
+import type { ExplainRequest } from '../explain/request.js';
 import { terminal } from '../terminal.js';
 
-type Flags = { readonly output: 'table' | 'json'; readonly reaper: string };
+type Flags = {
+  readonly output: 'table' | 'json';
+  readonly reaper?: string;
+  readonly kubeconfig?: string;
+  readonly namespace?: string;
+};
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const requestOf = (name: string, flags: Flags, environment: Environment): ExplainRequest => {
+  const reaper = flags.reaper ?? (environment['REAPER_URL'] || undefined);
+  return {
+    name,
+    output: flags.output,
+    ...(reaper === undefined ? {} : { reaper }),
+    ...(flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig }),
+    ...(flags.namespace === undefined ? {} : { namespace: flags.namespace }),
+  };
+};
 
 function address(text: string): string {
   if (!/^https?:\/\/[^/\s]+$/.test(text))
@@ -11,21 +30,20 @@ function address(text: string): string {
 }
 
 const examples = `
-The reaper answers from its own watches, by the rules that its loops decide with; asking changes nothing. Ask the replica that
-leads: only it knows what solvers said of a node. It answers callers of its own host, so forward its port first.
+The reaper answers from its own watches, by the rules that its loops decide with; asking changes nothing. The command asks the
+reaper of the lab that runs in this folder. Without one it asks the cluster of the kubeconfig: the Lease dovetail-reaper names the
+replica that leads, which alone knows what solvers said of a node, and its port is forwarded as by kubectl port-forward.
+--kubeconfig or --namespace asks the cluster beside a lab, too.
 
 Examples:
-  $ kubectl -n dovetail port-forward deployment/dovetail-reaper 8080 &
   $ dovetail explain node ip-10-0-1-7.ec2.internal
   $ dovetail explain node default-6x2vq -o json | jq -r '.answers[].reasons[].code'   # by the name of its NodeClaim
+  $ dovetail explain node default-6x2vq --kubeconfig production.yaml
 
 Exit codes: 0 explained; 64 bad flags; 66 there is no such node; 69 the reaper cannot be asked.`;
 
 /** `dovetail explain node NAME` shows why a node stays or goes. */
-export function addExplain(
-  program: Command,
-  environment: Readonly<Record<string, string | undefined>>,
-): void {
+export function addExplain(program: Command, environment: Environment): void {
   program
     .command('explain')
     .description('Show why a node stays or goes: every cause, and what holds it.')
@@ -38,13 +56,14 @@ export function addExplain(
     )
     .option(
       '--reaper <url>',
-      "address of the reaper's HTTP port (default: REAPER_URL, then http://127.0.0.1:8080)",
+      "address of the reaper's HTTP port (default: REAPER_URL, then the lab that runs in this folder, then the cluster's)",
       address,
-      environment['REAPER_URL'] ?? 'http://127.0.0.1:8080',
     )
+    .option('--kubeconfig <file>', 'the cluster (default: KUBECONFIG, then as kubectl)')
+    .option('-n, --namespace <name>', "the reaper's namespace (default: the one with its Lease)")
     .addHelpText('after', examples)
-    .action(async (_kind: string, name: string, { output, reaper }: Flags) => {
+    .action(async (_kind: string, name: string, flags: Flags) => {
       const { runExplain } = await import('../explain/run.js');
-      process.exitCode = await runExplain({ name, output, reaper }, terminal);
+      process.exitCode = await runExplain(requestOf(name, flags, environment), terminal);
     });
 }

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 
 import { connectNats, type NatsOptions, secretsOf } from '@dovetail/adapter-nats';
 import {
@@ -12,6 +11,7 @@ import {
 import { type Bus, BusError, type Hash, type Log, messageOf } from '@dovetail/core-ports';
 import { isBusReaderUrl, readBus } from '@dovetail/sim-bus';
 
+import { labAddress, labFiles } from '../lab/addresses.js';
 import { decisionsExitCodes, type DecisionsRequest } from './request.js';
 import { jsonLine, Table } from './rows.js';
 import { Selection } from './selection.js';
@@ -19,8 +19,6 @@ import { Selection } from './selection.js';
 /** Where the command writes: results to `out`, messages for people to `err`. */
 export type Output = { out(text: string): void; err(text: string): void };
 
-/** The file in which the lab of this folder leaves the address of its NATS. */
-const labUrlFile = '.lab/nats-url';
 const hash: Hash = { sha256Hex: (text) => createHash('sha256').update(text).digest('hex') };
 const waitMs = 1_000;
 
@@ -56,7 +54,7 @@ function busOf(options: NatsOptions): { readonly bus: Bus; readonly close: () =>
 }
 
 function natsOptions(request: DecisionsRequest, output: Output): NatsOptions | undefined {
-  const servers = (request.nats ?? labUrl() ?? 'nats://127.0.0.1:4222')
+  const servers = (request.nats ?? labAddress('nats') ?? 'nats://127.0.0.1:4222')
     .split(',')
     .map((server) => server.trim());
   try {
@@ -71,14 +69,6 @@ function natsOptions(request: DecisionsRequest, output: Output): NatsOptions | u
     output.err(
       `--nats-credentials ${request.secrets.natsCredentials}: ${messageOf(error)}; give the path of a .creds file or of an NKey seed\n`,
     );
-    return undefined;
-  }
-}
-
-function labUrl(): string | undefined {
-  try {
-    return readFileSync(labUrlFile, 'utf8').trim() || undefined;
-  } catch {
     return undefined;
   }
 }
@@ -128,7 +118,7 @@ function remedyOf(
       return `NATS at ${at} runs without JetStream: start it with JetStream enabled`;
     case 'unavailable':
     case 'timeout':
-      return `NATS at ${at} cannot be reached: give its address with --nats or NATS_URL (make lab starts one, and leaves its address in ${labUrlFile})`;
+      return `NATS at ${at} cannot be reached: give its address with --nats or NATS_URL (make lab starts one, and leaves its address in ${labFiles.nats})`;
     case 'too-large':
     case 'full':
     case 'wrong-last-sequence':

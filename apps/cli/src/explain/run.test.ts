@@ -88,6 +88,12 @@ test.each([
   [404, { error: 'this service explains no nodes: ask the reaper' }, 69, /ask the reaper/],
   [403, { error: 'ask from the same host, or by kubectl port-forward' }, 69, /port-forward/],
   [404, { message: 'Route not found' }, 69, /--reaper/],
+  [
+    404,
+    { error: 'there is no node or NodeClaim n1 of a pool' },
+    66,
+    /^the reaper at http:.* answers: /,
+  ],
   [200, { hello: 'world' }, 69, /is no explanation of a node/],
 ])('an answer %i %j ends with its cause', async (status, body, code, text) => {
   const { url } = await reaper(status, body);
@@ -99,7 +105,7 @@ test('a reaper that cannot be reached is named, with the remedy', async () => {
   server?.close();
   expect(await run(url)).toMatchObject({
     code: 69,
-    err: expect.stringMatching(/cannot be asked.*port-forward.*--reaper/),
+    err: expect.stringMatching(/cannot be asked \(connect ECONNREFUSED.*--reaper or REAPER_URL/),
   });
 });
 

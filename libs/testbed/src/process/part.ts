@@ -18,6 +18,8 @@ export type RunningPart = {
   readonly running: boolean;
   /** The log of the part, over all its restarts. */
   readonly logFile: string;
+  /** Where a service answers HTTP. Absent for other parts. */
+  readonly httpUrl?: string;
   /**
    * Asks the part to end (SIGTERM), then kills it (SIGKILL) after a while. Returns when it is gone.
    * Repeating does no harm.

@@ -1,5 +1,12 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 
 import { messageOf } from '@dovetail/core-ports';
 
@@ -11,6 +18,7 @@ import { answer, type Exchange, objectBody } from './exchange.js';
 import { openApiDocument, openApiIndex } from './openapi.js';
 import { openApiV2Message, openApiV2Protobuf } from './openapi-protobuf.js';
 import { openApiV2Document } from './openapi-v2.js';
+import { servePortForward } from './port-forward.js';
 import { type Target, targetOf } from './request.js';
 import { serveResource } from './resources.js';
 
@@ -42,8 +50,7 @@ export type ServedKube = {
  * Refuses wrong credentials, and accepts none at all: kubectl sends no token over plain HTTP,
  * whatever its kubeconfig says.
  */
-function authorize(exchange: Exchange, token: string): void {
-  const { authorization } = exchange.request.headers;
+function authorize({ authorization }: IncomingHttpHeaders, token: string): void {
   if (authorization === undefined || authorization === `Bearer ${token}`) return;
   throw new StatusError({ code: 401, reason: 'Unauthorized', message: 'Unauthorized' });
 }
@@ -125,15 +132,17 @@ async function serveTarget(exchange: Exchange, target: Target): Promise<void> {
   }
 }
 
+const statusOf = (thrown: unknown): StatusError =>
+  thrown instanceof StatusError
+    ? thrown
+    : new StatusError({
+        code: 500,
+        reason: 'InternalError',
+        message: `Internal error occurred: ${messageOf(thrown)}`,
+      });
+
 function fail(exchange: Exchange, thrown: unknown, options: ServeOptions): void {
-  const known =
-    thrown instanceof StatusError
-      ? thrown
-      : new StatusError({
-          code: 500,
-          reason: 'InternalError',
-          message: `Internal error occurred: ${messageOf(thrown)}`,
-        });
+  const known = statusOf(thrown);
   if (!(thrown instanceof StatusError))
     options.onError?.(`${exchange.request.method} ${exchange.path}`, thrown);
   if (exchange.response.headersSent) {
@@ -167,10 +176,29 @@ async function serve(
     warnings: [],
   };
   try {
-    authorize(exchange, options.token ?? 'twin');
+    authorize(request.headers, options.token ?? 'twin');
     await serveTarget(exchange, targetOf(url.pathname));
   } catch (thrown) {
     fail(exchange, thrown, options);
+  }
+}
+
+/** Serves a request to leave HTTP: the port of a pod. A refusal is an answer of HTTP. */
+function serveUpgrade(
+  store: KubeStore,
+  request: IncomingMessage,
+  socket: Duplex,
+  { token = 'twin' }: ServeOptions,
+): void {
+  try {
+    authorize(request.headers, token);
+    servePortForward(store, request, socket);
+  } catch (thrown) {
+    const status = statusOf(thrown);
+    const body = JSON.stringify(status.toStatus());
+    socket.end(
+      `HTTP/1.1 ${status.code} ${status.reason}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    );
   }
 }
 
@@ -196,10 +224,11 @@ users:
 `;
 }
 
-function close(server: Server): Promise<void> {
+function close(server: Server, upgraded: ReadonlySet<Duplex>): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
     server.closeAllConnections();
+    for (const socket of upgraded) socket.destroy();
   });
 }
 
@@ -210,6 +239,12 @@ function close(server: Server): Promise<void> {
 export async function serveKube(store: KubeStore, options: ServeOptions = {}): Promise<ServedKube> {
   const { host = '127.0.0.1', token = 'twin', clusterName = 'twin' } = options;
   const server = createServer((request, response) => void serve(store, request, response, options));
+  const upgraded = new Set<Duplex>();
+  server.on('upgrade', (request, socket) => {
+    upgraded.add(socket);
+    socket.once('close', () => upgraded.delete(socket));
+    serveUpgrade(store, request, socket, options);
+  });
   server.requestTimeout = 0; // Watches last.
   server.keepAliveTimeout = 60_000;
   await new Promise<void>((resolve, reject) => {
@@ -221,6 +256,6 @@ export async function serveKube(store: KubeStore, options: ServeOptions = {}): P
     url,
     token,
     kubeconfig: kubeconfigText(clusterName, url, token),
-    close: () => close(server),
+    close: () => close(server, upgraded),
   };
 }
