@@ -17,6 +17,7 @@ export { obtainPythonSubscriber } from './obtain/python-subscriber.js';
 export { obtainStackLinters } from './obtain/stack-linters.js';
 export type { RunningControlPlane } from './parts/control-plane.js';
 export { startControlPlane } from './parts/control-plane.js';
+export { controllersDefault, volumeControllers } from './parts/control-plane-args.js';
 export { obtainMoto, startMoto } from './parts/moto.js';
 export type { RunningNats } from './parts/nats.js';
 export { startNats } from './parts/nats.js';

@@ -21,3 +21,4 @@ export * from './resources.js';
 export * from './selector.js';
 export * from './taints.js';
 export * from './text-order.js';
+export * from './volume-match.js';

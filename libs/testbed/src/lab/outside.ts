@@ -5,7 +5,7 @@ import { obtainControlPlane } from '../obtain/control-plane.js';
 import { namedServer, obtainNatsServer } from '../obtain/nats-server.js';
 import { isUnavailable, type Unavailable } from '../obtain/obtained.js';
 import { startControlPlane } from '../parts/control-plane.js';
-import { controllersDefault } from '../parts/control-plane-args.js';
+import { controllersDefault, volumeControllers } from '../parts/control-plane-args.js';
 import { startNats } from '../parts/nats.js';
 import { TestbedError } from '../process/errors.js';
 import { httpRequest } from '../process/http.js';
@@ -67,12 +67,6 @@ export async function startKubernetes(
     ? startRealKubernetes(options, parts)
     : startTwinKubernetes(options, clockFile, parts);
 }
-
-/** Binds volumes that wait for their first consumer, as a cluster does. */
-const volumeControllers = [
-  'persistentvolume-binder-controller',
-  'ephemeral-volume-controller',
-] as const;
 
 async function startRealKubernetes(
   options: LabOptions,

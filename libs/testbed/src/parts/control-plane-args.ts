@@ -44,6 +44,12 @@ export const controllersDefault: readonly string[] = [
   'clusterrole-aggregation-controller',
 ];
 
+/** They bind volumes as a cluster does, for tests that have some. */
+export const volumeControllers: readonly string[] = [
+  'persistentvolume-binder-controller',
+  'ephemeral-volume-controller',
+];
+
 const loopback = '127.0.0.1';
 const issuer = 'https://kubernetes.default.svc';
 

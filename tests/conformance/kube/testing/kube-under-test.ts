@@ -12,7 +12,14 @@ import {
   serveKube,
   startKubeControllers,
 } from '@dovetail/sim-kube';
-import { forTests, isUnavailable, obtainControlPlane, startControlPlane } from '@dovetail/testbed';
+import {
+  controllersDefault,
+  forTests,
+  isUnavailable,
+  obtainControlPlane,
+  startControlPlane,
+  volumeControllers,
+} from '@dovetail/testbed';
 
 import { type Kubectl, kubectlWith } from './kubectl.js';
 
@@ -93,7 +100,12 @@ export async function startReal(): Promise<KubeUnderTest | { readonly unavailabl
   const programs = await forTests(obtainControlPlane);
   if (isUnavailable(programs)) return programs;
   const dir = await mkdtemp(join(tmpdir(), 'conformance-real-'));
-  const plane = await startControlPlane({ paths: programs.paths, dir, clusterName: 'conformance' });
+  const plane = await startControlPlane({
+    paths: programs.paths,
+    dir,
+    clusterName: 'conformance',
+    controllers: [...controllersDefault, ...volumeControllers],
+  });
   return underTest(plane.kubeconfig, async () => {
     await plane.stop();
     await rm(dir, { recursive: true, force: true });

@@ -4,6 +4,7 @@ import { controllerTests } from './controllers.js';
 import { instance } from './objects.js';
 import { schedulingTests } from './scheduling.js';
 import { statefulSetTests } from './stateful-sets.js';
+import { staticVolumeTests } from './static-volumes.js';
 import { type Context, eventually } from './suite.js';
 import { nodes, zones } from './workload-pods.js';
 
@@ -25,5 +26,6 @@ export function workloads(context: Context): void {
     schedulingTests(context);
     controllerTests(context);
     statefulSetTests(context);
+    describe('volumes that were made by hand', () => staticVolumeTests(context));
   });
 }

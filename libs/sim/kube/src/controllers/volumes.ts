@@ -2,31 +2,60 @@ import { recordOf } from '@dovetail/core-kube-model';
 
 import { textOf } from '../model/json.js';
 import type { Node, SentObject, StoredObject } from '../model/objects.js';
-import { classOf, topologyTerms } from '../scheduler/volumes.js';
+import { classOf } from '../scheduler/static-volumes.js';
+import { isBound, noProvisioner, topologyTerms } from '../scheduler/volumes.js';
 import { keyOf } from '../store/table.js';
 import type { Controller, ControllerContext } from './context.js';
+import { bind, settleVolume, volumeToBind } from './volume-binding.js';
 import { WorkQueue } from './work-queue.js';
 
 const zoneKey = 'topology.kubernetes.io/zone';
 const selectedNode = 'volume.kubernetes.io/selected-node';
 
-/** A provisioner for every StorageClass. It makes the volume in the zone of the claim's node. */
+const queueOf = ({ store, onError }: ControllerContext, work: (key: string) => void): WorkQueue =>
+  new WorkQueue({
+    clock: store.clock,
+    work,
+    onError: (key, error) => onError('persistentvolume-binder', key, error),
+  });
+
+/**
+ * Binds claims to volumes that were made by hand, and plays a provisioner for every StorageClass
+ * that has one. It makes the volume in the zone of the claim's node.
+ */
 export function volumeController(context: ControllerContext): Controller {
   const { store } = context;
-  const table = store.state.table('persistentvolumeclaims');
-  const queue = new WorkQueue({
-    clock: store.clock,
-    work: (key) => provision(context, key),
-    onError: (key, error) => context.onError('persistentvolume-binder', key, error),
-  });
-  for (const key of table.keys()) queue.add(key);
+  const claims = store.state.table('persistentvolumeclaims');
+  const ofClaims = queueOf(context, (key) => syncClaim(context, key));
+  const ofVolumes = queueOf(context, (name) => settleVolume(context, name));
+  const addAll = (): void => {
+    for (const claim of claims.values())
+      if (!isBound(claim)) ofClaims.add(keyOf(claim.metadata.namespace, claim.metadata.name));
+  };
+  addAll();
+  for (const name of store.state.table('persistentvolumes').keys()) ofVolumes.add(name);
   return {
-    stop: () => queue.stop(),
-    heard: (change) => {
-      if (change.table === 'persistentvolumeclaims')
-        queue.add(keyOf(change.object.metadata.namespace, change.object.metadata.name));
-      if (change.table === 'storageclasses.storage.k8s.io')
-        for (const key of table.keys()) queue.add(key);
+    stop: () => {
+      ofClaims.stop();
+      ofVolumes.stop();
+    },
+    heard: ({ table, object }) => {
+      switch (table) {
+        case 'persistentvolumeclaims':
+          ofClaims.add(keyOf(object.metadata.namespace, object.metadata.name));
+          return ofVolumes.add(textOf(recordOf(object['spec'])['volumeName']));
+        case 'persistentvolumes': {
+          ofVolumes.add(object.metadata.name);
+          const { namespace, name } = recordOf(recordOf(object['spec'])['claimRef']);
+          // A volume that no claim has may be the one that any of them waits for.
+          return name === undefined
+            ? addAll()
+            : ofClaims.add(keyOf(textOf(namespace), textOf(name)));
+        }
+        case 'storageclasses.storage.k8s.io':
+          return addAll();
+        default:
+      }
     },
   };
 }
@@ -73,69 +102,37 @@ function volumeFor(
   };
 }
 
-function createVolume(
+/** The volume that was made for the claim; now, if there is none yet. */
+function provisioned(
   context: ControllerContext,
   claim: StoredObject,
   storageClass: StoredObject,
-): string {
+): StoredObject {
   const { store } = context;
-  const name = `pvc-${claim.metadata.uid}`;
   const volumes = store.type('', 'v1', 'persistentvolumes');
-  if (store.find(volumes, { name }) !== undefined) return name;
-  store.create(volumes, { object: volumeFor(context, claim, storageClass) });
-  store.patch(
-    volumes,
-    { name, patch: { type: 'merge', body: { status: { phase: 'Bound' } } } },
-    { subresource: 'status' },
+  return (
+    store.find(volumes, { name: `pvc-${claim.metadata.uid}` }) ??
+    store.create(volumes, { object: volumeFor(context, claim, storageClass) })
   );
-  return name;
 }
 
-/** True while a claim of this class waits for its first consumer, which no pod has become yet. */
-const waits = (claim: StoredObject, storageClass: StoredObject): boolean =>
-  storageClass['volumeBindingMode'] === 'WaitForFirstConsumer' &&
+/** True while a claim waits for its first consumer, which no pod has become yet. */
+const waits = (claim: StoredObject, storageClass: StoredObject | undefined): boolean =>
+  storageClass?.['volumeBindingMode'] === 'WaitForFirstConsumer' &&
   claim.metadata.annotations?.[selectedNode] === undefined;
 
-function provision(context: ControllerContext, key: string): void {
+function syncClaim(context: ControllerContext, key: string): void {
   const { store } = context;
   const claim = store.state.table('persistentvolumeclaims').get(key);
   if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return;
-  if (textOf(recordOf(claim['spec'])['volumeName']) !== '') return markBound(context, claim);
+  if (isBound(claim) && recordOf(claim['status'])['phase'] === 'Bound') return;
   const storageClass = classOf(store, claim);
-  if (storageClass === undefined || waits(claim, storageClass)) return;
-  const volumeName = createVolume(context, claim, storageClass);
-  store.patch(store.type('', 'v1', 'persistentvolumeclaims'), {
-    ...claim.metadata,
-    patch: {
-      type: 'merge',
-      body: {
-        metadata: { annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } },
-        spec: { volumeName, storageClassName: storageClass.metadata.name },
-      },
-    },
-  });
-}
-
-function markBound(context: ControllerContext, claim: StoredObject): void {
-  const { store } = context;
-  const volume = store.state
-    .table('persistentvolumes')
-    .get(textOf(recordOf(claim['spec'])['volumeName']));
-  if (volume === undefined || recordOf(claim['status'])['phase'] === 'Bound') return;
-  const { accessModes, capacity } = recordOf(volume['spec']);
-  store.patch(store.type('', 'v1', 'persistentvolumeclaims'), {
-    ...claim.metadata,
-    patch: {
-      type: 'merge',
-      body: { metadata: { annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } } },
-    },
-  });
-  store.patch(
-    store.type('', 'v1', 'persistentvolumeclaims'),
-    {
-      ...claim.metadata,
-      patch: { type: 'merge', body: { status: { phase: 'Bound', accessModes, capacity } } },
-    },
-    { subresource: 'status' },
-  );
+  const isWaiting = waits(claim, storageClass);
+  const volume = volumeToBind(context, claim, { waits: isWaiting });
+  if (volume !== undefined) return bind(context, claim, volume);
+  const isNamed = textOf(recordOf(claim['spec'])['volumeName']) !== '';
+  if (storageClass === undefined || isWaiting || isNamed) return;
+  if (storageClass['provisioner'] === noProvisioner) return;
+  const storageClassName = storageClass.metadata.name;
+  bind(context, claim, provisioned(context, claim, storageClass), { storageClassName });
 }

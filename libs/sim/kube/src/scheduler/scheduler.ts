@@ -17,6 +17,8 @@ import {
   unschedulableMessage,
 } from './filters.js';
 import { bestNode } from './score.js';
+import { reserve } from './static-volumes.js';
+import { volumesAt } from './volumes.js';
 
 /** How the scheduler stand-in works. */
 export type SchedulerOptions = {
@@ -232,22 +234,25 @@ export class Scheduler {
   }
 
   /**
-   * Provisions the volumes that wait for their first consumer at the chosen node. The pod is then
-   * tried again.
+   * Binds the volumes that wait for their first consumer at the chosen node, or has them
+   * provisioned there. The pod is then tried again.
    */
   #provisionAt(pod: Pod, state: PodState, node: NodeInfo): void {
     const { store } = this.#options;
     const key = keyOf(pod.metadata.namespace, pod.metadata.name);
     this.#parked.set(key, { attempts: 0, sinceMs: 0, due: false });
-    const type = store.type('', 'v1', 'persistentvolumeclaims');
-    for (const { claim } of state.volumes.waiting) {
-      store.patch(type, {
-        ...claim.metadata,
-        patch: {
-          type: 'merge',
-          body: { metadata: { annotations: { 'volume.kubernetes.io/selected-node': node.name } } },
-        },
-      });
+    for (const { claim, volume } of volumesAt(state.volumes, node) ?? []) {
+      if (volume !== undefined) reserve(store, volume.object, claim);
+      else
+        store.patch(store.type('', 'v1', 'persistentvolumeclaims'), {
+          ...claim.metadata,
+          patch: {
+            type: 'merge',
+            body: {
+              metadata: { annotations: { 'volume.kubernetes.io/selected-node': node.name } },
+            },
+          },
+        });
     }
   }
 
