@@ -15,6 +15,7 @@ const help = `lab: runs Dovetail and everything that it needs on this machine
   kube-twin, cloud-twin, services, supervise   roles that the lab starts itself
 
 Without a nats-server (not on PATH, not available from PyPI, or NATS_SERVER=none), all services run in one process.
+libs/sim/README.md lists what the twins serve, and what not.
 `;
 
 await runMain(async () => {

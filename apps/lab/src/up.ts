@@ -240,6 +240,7 @@ const welcome = (
 ): string => `
 The lab runs:
 ${lab.inventory.map((line) => `  ${line}`).join('\n')}
+  (libs/sim/README.md lists what the twins serve, and what not)
 
 Try:
   export KUBECONFIG=${labDir}/kubeconfig

@@ -18,7 +18,7 @@ type Storage = {
   readonly bytes: number;
 };
 
-/** What a PersistentVolumeClaim asks for. */
+/** The wishes of a PersistentVolumeClaim. */
 export type WantedStorage = Storage & {
   /** The volume that the claim names; empty: any. */
   readonly volumeName: string;
@@ -26,7 +26,7 @@ export type WantedStorage = Storage & {
   readonly selector?: LabelSelector;
 };
 
-/** What a PersistentVolume offers. */
+/** The offer of a PersistentVolume. */
 export type OfferedStorage = Storage & {
   readonly labels: Readonly<Record<string, string>>;
   /** The claim that the volume is bound to, or kept for. */

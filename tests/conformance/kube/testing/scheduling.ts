@@ -125,7 +125,7 @@ export function schedulingTests(context: Context): void {
     expect(running(await runningIn(context, own, 1))).toHaveLength(1);
   });
 
-  test('a hard zonal spread is level; gated pods and pods of other schedulers are left alone', async () => {
+  test('a hard zonal spread is level; pods that are gated, of other schedulers, or without their resource claim template are left alone', async () => {
     const own = await namespace();
     const spread = {
       maxSkew: 1,
@@ -138,6 +138,12 @@ export function schedulingTests(context: Context): void {
       pod(own, 'gated', { schedulingGates: [{ name: 'example.com/wait' }] }),
     );
     await world().kube.create(pods, pod(own, 'other', { schedulerName: 'another' }));
+    await world().kube.create(
+      pods,
+      pod(own, 'without-template', {
+        resourceClaims: [{ name: 'device', resourceClaimTemplateName: 'none' }],
+      }),
+    );
     await world().kube.create(
       extra.deployments,
       deployment(own, 'even', 6, { topologySpreadConstraints: [spread] }),
@@ -157,6 +163,7 @@ export function schedulingTests(context: Context): void {
     ).toEqual([
       ['gated', 'SchedulingGated'],
       ['other', undefined],
+      ['without-template', undefined],
     ]);
   });
 

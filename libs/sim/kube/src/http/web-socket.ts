@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** What a server's answer to a WebSocket handshake is made of (RFC 6455, section 1.3). */
+/** A server's answer to a WebSocket handshake is made of it (RFC 6455, section 1.3). */
 const acceptGuid = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
 const opcodes = { text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
@@ -14,7 +14,7 @@ export type WebSocket = {
   close(): void;
 };
 
-/** What happens on a WebSocket. Messages that a client cuts into fragments are not put together. */
+/** The handlers of a WebSocket. Messages that a client cuts into fragments are not put together. */
 export type WebSocketEvents = {
   readonly message: (bytes: Buffer) => void;
   readonly closed: () => void;

@@ -186,6 +186,7 @@ export type PodSpecView = {
   readonly overhead?: Quantities;
   readonly resources?: { readonly requests?: Quantities; readonly limits?: Quantities };
   readonly schedulingGates?: readonly { readonly name: string }[];
+  readonly resourceClaims?: readonly { readonly resourceClaimTemplateName?: string }[];
   readonly volumes?: readonly VolumeSpec[];
 };
 type PodStatusView = {

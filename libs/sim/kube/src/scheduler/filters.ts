@@ -93,6 +93,21 @@ function outOfReach({ volumes }: PodState, node: NodeInfo): Refusal | undefined 
   return problem === undefined ? undefined : refusal(problem, false);
 }
 
+/** No node of the twin has devices. */
+const withoutDevice = ({ pod }: PodState): Refusal | undefined =>
+  (pod.spec.resourceClaims ?? []).length === 0
+    ? undefined
+    : refusal('cannot allocate all claims', false);
+
+/**
+ * Whether a ResourceClaimTemplate of the pod does not exist: the twin has none. No claim is made
+ * then, and the scheduler waits for it before it tries the pod.
+ */
+export const lacksTemplate = ({ spec }: Pod): boolean =>
+  (spec.resourceClaims ?? []).some(
+    ({ resourceClaimTemplateName = '' }) => resourceClaimTemplateName !== '',
+  );
+
 function uneven({ spreads }: PodState, node: NodeInfo): Refusal | undefined {
   switch (spreadProblem(spreads, node)) {
     case undefined:
@@ -128,6 +143,7 @@ const filters = [
   portTaken,
   tooSmall,
   outOfReach,
+  withoutDevice,
   uneven,
   disliked,
 ] as const;

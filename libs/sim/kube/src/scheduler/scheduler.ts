@@ -9,6 +9,7 @@ import type { KubeStore } from '../store/store.js';
 import { type Change, keyOf } from '../store/table.js';
 import { ClusterCache, type NodeInfo } from './cache.js';
 import {
+  lacksTemplate,
   mayHelp,
   type PodState,
   podState,
@@ -137,7 +138,7 @@ export class Scheduler {
       pod.metadata.deletionTimestamp !== undefined
     )
       return;
-    if ((pod.spec.schedulingGates ?? []).length > 0) return;
+    if ((pod.spec.schedulingGates ?? []).length > 0 || lacksTemplate(pod)) return;
     this.#activate(keyOf(pod.metadata.namespace, pod.metadata.name));
   }
 

@@ -35,7 +35,7 @@ export function classOf(store: KubeStore, claim: StoredObject): StoredObject | u
   );
 }
 
-/** What a claim asks for. A claim that names no class asks for the default one. */
+/** The wishes of a claim. A claim that names no class asks for the default one. */
 export function wantedBy(store: KubeStore, claim: StoredObject): WantedStorage | undefined {
   const wanted = wantedStorage(claim);
   if (wanted === undefined || wanted.className !== '') return wanted;
