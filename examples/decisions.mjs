@@ -1,5 +1,4 @@
-// Prints every launch as it happens, with its price: npm install nats protobufjs, then
-// node examples/decisions.mjs
+// Prints every launch as it happens, with its price. docs/guides/subscribe.md has the steps.
 import { readFileSync } from 'node:fs';
 
 import { connect, nkeyAuthenticator } from 'nats';

@@ -1,5 +1,4 @@
-# Prints every launch as it happens, with its price: pip install nats-py nkeys grpcio-tools, then
-# PYTHONPATH=proto python examples/decisions.py
+# Prints every launch as it happens, with its price. docs/guides/subscribe.md has the steps.
 import asyncio
 import os
 import signal
@@ -21,7 +20,7 @@ async def main():
     connection = await nats.connect(
         os.environ.get("NATS_URL", "nats://127.0.0.1:4222"),
         # The reader's seed, if NATS asks for users.
-        nkeys_seed=os.environ.get("NATS_CREDENTIALS"),
+        nkeys_seed=os.environ.get("NATS_CREDENTIALS") or None,
     )
     cluster = os.environ.get("CLUSTER_NAME", "lab")
     await connection.subscribe(f"dovetail.{cluster}.decision.v1.launch.>", cb=on_decision)

@@ -1,5 +1,6 @@
-// Prints every launch as it happens, with its price. In this repository: node --import tsx
-// --conditions=@dovetail/source examples/subscriber.mjs
+// Prints every launch, with its price, and goes on as they happen. docs/guides/subscribe.md says how to
+// install the packages. Without them, in this repository:
+// node --import tsx --conditions=@dovetail/source examples/subscriber.mjs
 import { readFileSync } from 'node:fs';
 
 import { decisions } from '@dovetail/adapter-nats/decisions';
@@ -8,16 +9,19 @@ const { NATS_URL = 'nats://127.0.0.1:4222', NATS_CREDENTIALS, CLUSTER_NAME = 'la
 const stop = new AbortController();
 process.once('SIGINT', () => stop.abort());
 process.stdout.once('error', () => stop.abort()); // the reader of a pipe has left
-const source = {
-  servers: [NATS_URL],
-  cluster: CLUSTER_NAME,
-  kinds: ['launch'],
-  // The reader's seed, if NATS asks for users.
-  ...(NATS_CREDENTIALS && {
-    credentials: { kind: 'nkey', seed: readFileSync(NATS_CREDENTIALS, 'utf8') },
-  }),
-};
-for await (const event of decisions(source, stop.signal)) {
+const events = decisions(
+  {
+    servers: [NATS_URL],
+    cluster: CLUSTER_NAME,
+    kinds: ['launch'],
+    // The reader's seed, if NATS asks for users.
+    ...(NATS_CREDENTIALS && {
+      credentials: { kind: 'nkey', seed: readFileSync(NATS_CREDENTIALS, 'utf8') },
+    }),
+  },
+  stop.signal,
+);
+for await (const event of events) {
   if (event.kind === 'decision')
     console.log(event.decision.summary, (event.decision.priceMicrosPerHour ?? 0) / 1e6);
 }
