@@ -1,13 +1,25 @@
+import { poolValue } from '@dovetail/core-api/testing';
 import { Cluster } from '@dovetail/core-cluster';
+import { instanceTypeValue, offeringValue } from '@dovetail/core-ec2-model/testing';
 import { podValue } from '@dovetail/core-kube-model/testing';
 import type { NewDecision } from '@dovetail/service-kit';
 import { expect, test } from 'vitest';
 
-import { planValue } from '../testing/values.js';
+import { binValue, optionOf, planValue } from '../testing/values.js';
 import { reason } from './reason.js';
 import { RoundReport } from './round-report.js';
 
 const quiet = () => undefined;
+/** A type whose price is published for zone `a` alone. */
+const small = instanceTypeValue({
+  name: 'small',
+  cpuMillis: 1_000,
+  memoryBytes: 1,
+  offerings: [
+    offeringValue('a', 'on-demand', 96_000),
+    offeringValue('b', 'on-demand', 96_000, { priceEstimated: true }),
+  ],
+});
 
 /** A report, and what it has told and recorded. */
 function report() {
@@ -22,6 +34,7 @@ function report() {
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     metrics: { count: quiet, set: quiet, observe: quiet },
     cluster,
+    catalog: { revision: '', typesOf: () => new Map([['small', small]]) },
   });
   let plans = 0;
   /** Reports a plan in which each of these pods fits nowhere, for the reason of this code. */
@@ -34,8 +47,24 @@ function report() {
     }));
     self.record([], [{ ...plan, plan: { ...plan.plan, unplaced: left } }], { epoch: 1, number: 1 });
   };
+  /** Reports that a node of the pool was admitted, with one option in this zone. */
+  const admitted = (zone: string): void => {
+    const options = [{ ...optionOf('small', 96_000), zone }];
+    const bin = {
+      kind: 'new-node',
+      plan: planValue('plan'),
+      binId: 'bin',
+      podUids: [],
+      claimName: 'default-1',
+      pool: poolValue('default'),
+      bin: binValue('bin', [], { options }),
+      options,
+      promise: {} as never,
+    } as const;
+    self.record([bin], [], { epoch: 1, number: 1 });
+  };
   const decisions = () => told.map(({ objects = [] }) => objects.map(({ name }) => name).join());
-  return { unplaced, decisions, events };
+  return { unplaced, admitted, told, decisions, events };
 }
 
 test('pods that fit nowhere are told once, and again when their reasons change', () => {
@@ -49,3 +78,17 @@ test('pods that fit nowhere are told once, and again when their reasons change',
   // The recorder of Events counts repeats by itself.
   expect(events).toHaveLength(5 * 2 + 3 + 3);
 });
+
+test.each([
+  ['is not published', 'b', true],
+  ['is published', 'a', false],
+])(
+  'the decision to admit a node whose price %s says so, as its launch does',
+  (_what, zone, estimated) => {
+    const { admitted, told } = report();
+    admitted(zone);
+    expect(told).toMatchObject([
+      { kind: 'admit', priceMicrosPerHour: 96_000, priceEstimated: estimated },
+    ]);
+  },
+);

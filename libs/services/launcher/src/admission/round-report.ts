@@ -1,6 +1,6 @@
 import type { AdmissionNumber, Decision, PlanMessage } from '@dovetail/contracts';
-import { poolKey, poolLabelOf } from '@dovetail/core-api';
-import type { Cluster } from '@dovetail/core-cluster';
+import { type Pool, poolKey, poolLabelOf } from '@dovetail/core-api';
+import { type CatalogView, type Cluster, typesOfPool } from '@dovetail/core-cluster';
 import { compareText } from '@dovetail/core-kube-model';
 import type { Log, Metrics } from '@dovetail/core-ports';
 import type { BinOption, Reason } from '@dovetail/core-scheduling';
@@ -30,6 +30,7 @@ export type RoundReportDeps = {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly cluster: Cluster;
+  readonly catalog: CatalogView;
 };
 
 /** Reports the outcomes of a round: decisions, Events on pods, metrics. */
@@ -74,7 +75,9 @@ export class RoundReport {
       planId: bin.plan.id,
       claimName: bin.claimName,
       summary: `packed ${countText(bin.podUids.length, 'pod')} on a node of ${poolKey(bin.pool.identity)}: ${cheapest?.instanceType ?? ''} or ${countText(others.length, 'other offering')}`,
-      ...(cheapest === undefined ? {} : offeringFields(cheapest)),
+      ...(cheapest === undefined
+        ? {}
+        : { ...offeringFields(cheapest), priceEstimated: this.#isEstimated(bin.pool, cheapest) }),
       objects: [{ kind: 'NodeClaim', name: bin.claimName }, ...this.#pods(bin.podUids)],
       reasons: bin.bin.notes,
       alternatives: alternativesOf(others),
@@ -82,6 +85,15 @@ export class RoundReport {
     });
     this.#told.placed(bin.podUids);
     this.#nominate(bin.podUids, { claimName: bin.claimName });
+  }
+
+  /** Whether the catalog has no published price for the option, as the decision to launch says. */
+  #isEstimated(pool: Pool, { instanceType, zone, capacityType }: BinOption): boolean {
+    const type = typesOfPool(this.#deps.catalog, pool).get(instanceType);
+    const offering = type?.offerings.find(
+      (one) => one.zone === zone && one.capacityType === capacityType,
+    );
+    return offering?.priceEstimated ?? false;
   }
 
   #placed(bin: AdmittedPlacement, admission: AdmissionNumber): void {
