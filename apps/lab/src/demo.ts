@@ -10,8 +10,9 @@ import { type Lab, startLab, waitFor } from '@dovetail/testbed';
 
 import { busOf } from './bus.js';
 import { followLog } from './log-lines.js';
+import { labOptions } from './options.js';
 import { Timeline } from './timeline.js';
-import { clusterFlag, labOptions, publishAddresses } from './up.js';
+import { clusterFlag, publishAddresses } from './up.js';
 
 const silent: Log = {
   debug: () => undefined,

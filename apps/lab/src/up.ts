@@ -4,9 +4,7 @@ import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { catalogRegions } from '@dovetail/core-ec2-model';
-import { messageOf } from '@dovetail/core-ports';
-import { commonSettings, stopOnSignals } from '@dovetail/runtime';
+import { stopOnSignals } from '@dovetail/runtime';
 import {
   defaultLabOptions,
   isAlive,
@@ -21,6 +19,7 @@ import {
 } from '@dovetail/testbed';
 
 import { applyCustomResources } from './custom-resources.js';
+import { autoscalerOf, labOptions } from './options.js';
 
 /** The folder of the lab that `make lab` leaves running. */
 const labDir = '.lab';
@@ -33,65 +32,6 @@ const addressFiles = {
 
 /** Enough to build a control plane and Karpenter on two busy cores. */
 const startDeadlineMs = 45 * 60_000;
-
-/** Options from the environment, as the Makefile passes them. */
-export function labOptions(dir: string, progress: (line: string) => void): LabOptions {
-  const env = process.env;
-  const solvers = Number(env['SOLVERS'] ?? '1');
-  if (!Number.isInteger(solvers) || solvers < 1 || solvers > 20)
-    throw new TestbedError({
-      failed: `SOLVERS is ${env['SOLVERS'] ?? ''}`,
-      remedy: 'give a number of solver processes from 1 to 20',
-    });
-  autoscalerOf(env);
-  const region = env['REGION'] || defaultLabOptions.region;
-  if (!catalogRegions().includes(region))
-    throw new TestbedError({
-      failed: `REGION is ${region}`,
-      remedy: `give a region that the cloud twin knows: ${catalogRegions().join(', ')}`,
-    });
-  return {
-    ...defaultLabOptions,
-    dir,
-    distDir: import.meta.dirname,
-    progress,
-    solvers,
-    world: env['REAL'] === '1' ? 'real' : 'twin',
-    region,
-    clusterName: clusterNameOf(env['CLUSTER_NAME'] || defaultLabOptions.clusterName),
-    prepare: (kubeconfig) =>
-      applyCustomResources(kubeconfig, join(import.meta.dirname, '..', 'deploy', 'crds')),
-    ...(env['ZONES'] === undefined || env['ZONES'] === ''
-      ? {}
-      : { zones: env['ZONES'].split(',') }),
-    placement: env['PLACEMENT'] === 'scheduler' ? 'scheduler' : 'bind',
-  };
-}
-
-/** The name, by the services' own rule. Throws TestbedError for one that they would refuse. */
-function clusterNameOf(name: string): string {
-  try {
-    return commonSettings.clusterName.parse(name);
-  } catch (error) {
-    throw new TestbedError({ failed: `CLUSTER_NAME is ${name}`, remedy: messageOf(error) });
-  }
-}
-
-/** Which autoscaler the environment asks for. Throws TestbedError for another word. */
-function autoscalerOf(env: NodeJS.ProcessEnv): 'dovetail' | 'karpenter' {
-  const name = env['AUTOSCALER'] || 'dovetail';
-  if (name !== 'dovetail' && name !== 'karpenter')
-    throw new TestbedError({
-      failed: `AUTOSCALER is ${name}`,
-      remedy: "give karpenter for Karpenter's AWS controller, or dovetail (the default)",
-    });
-  if (name === 'karpenter' && env['REAL'] !== '1')
-    throw new TestbedError({
-      failed: 'AUTOSCALER=karpenter was only tried on the real control plane',
-      remedy: 'run make lab REAL=1 AUTOSCALER=karpenter',
-    });
-  return name;
-}
 
 /** The options, with Karpenter and its definitions where it is asked for. */
 async function withAutoscaler(options: LabOptions): Promise<LabOptions> {
