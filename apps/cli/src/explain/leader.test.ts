@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { createKubeStore, createManualClock, type ServedKube, serveKube } from '@dovetail/sim-kube';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { runExplain } from './run.js';
 
@@ -148,4 +148,18 @@ test.each<[string, () => void, RegExp]>([
   expect(err).toMatch(
     /^the leading reaper of the cluster cannot be asked .*--kubeconfig.*--reaper\n$/,
   );
+});
+
+test('without a lab and without a kubeconfig, the error names both', async () => {
+  for (const name of ['KUBECONFIG', 'KUBERNETES_SERVICE_HOST']) vi.stubEnv(name, '');
+  vi.stubEnv('HOME', join(dir, 'empty'));
+  // A lab may run in the folder of this repository.
+  const before = process.cwd();
+  process.chdir(dir);
+  let err = '';
+  const output = { out: () => undefined, err: (text: string) => void (err += text) };
+  expect(await runExplain({ name: 'n1', output: 'table' }, output)).toBe(69);
+  process.chdir(before);
+  vi.unstubAllEnvs();
+  expect(err).toMatch(/^no lab runs in this folder, and .* \(no kubeconfig names a cluster\): /);
 });

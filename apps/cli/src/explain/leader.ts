@@ -1,4 +1,4 @@
-import { connectKubernetes } from '@dovetail/adapter-kubernetes';
+import { connectKubernetes, namesCluster } from '@dovetail/adapter-kubernetes';
 import type { PodPort } from '@dovetail/adapter-kubernetes/pod-port';
 import { type KubeObject, type KubeReads, kubeResources } from '@dovetail/core-ports';
 
@@ -54,6 +54,7 @@ export async function leadingReaper({
   kubeconfig,
   namespace,
 }: Pick<ExplainRequest, 'kubeconfig' | 'namespace'>): Promise<PodPort> {
+  if (!namesCluster(kubeconfig)) throw new Error('no kubeconfig names a cluster');
   const at = kubeconfig === undefined ? {} : { kubeconfigPath: kubeconfig };
   const kube = connectKubernetes({ ...at, timeoutMs, log: silent, mayWrite: () => false });
   const { metadata, spec } = await leaseOf(kube, namespace);

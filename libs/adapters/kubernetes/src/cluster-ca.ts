@@ -11,6 +11,15 @@ export function kubeConfigAt(path: string | undefined): KubeConfig {
 }
 
 /**
+ * Whether a configuration is found at the path, or without one where kubectl looks, or in a pod.
+ * Otherwise the library makes one up, for a server that nobody runs.
+ */
+export function namesCluster(path: string | undefined): boolean {
+  const { name, server } = kubeConfigAt(path).getCurrentCluster() ?? {};
+  return server !== undefined && !(name === 'cluster' && server === 'http://localhost:8080');
+}
+
+/**
  * Base64 of the CA certificates by which this process trusts the API server. Undefined when the
  * configuration names none.
  */

@@ -1,2 +1,2 @@
-export { trustedCa } from './cluster-ca.js';
+export { namesCluster, trustedCa } from './cluster-ca.js';
 export { connectKubernetes } from './kube-api.js';
