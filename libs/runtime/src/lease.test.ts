@@ -46,7 +46,11 @@ function stage() {
    * A replica; `link.isCut` cuts it off from the API server, `link.writesFail` only its writes,
    * `link.aheadMs` moves its time on, and `link.steppedMs` only what its clock shows.
    */
-  const replica = (identity: string, workInHand: Promise<void> = Promise.resolve()) => {
+  const replica = (
+    identity: string,
+    workInHand: Promise<void> = Promise.resolve(),
+    durationMs = 15_000,
+  ) => {
     const stop = new Stopper();
     running.push(stop);
     const link = { isCut: false, writesFail: false, aheadMs: 0, steppedMs: 0 };
@@ -63,6 +67,7 @@ function stage() {
     const own = { ...clock, nowMs: () => monotonicMs() + link.steppedMs };
     const leadership = leaseLeadership({
       ...options(identity),
+      durationMs,
       kube: cut,
       clock: own,
       monotonicMs,
@@ -121,6 +126,32 @@ describe('a lease', () => {
     expect(epochs).toBe(1);
     const lease = await kube.get({ resource: kubeResources.leases, ...place });
     expect(lease).toMatchObject({ spec: { holderIdentity: '' } });
+  });
+
+  test('of a silent leader lasts as long as it says, also for a replica with a shorter setting', async () => {
+    const { advance, replica } = stage();
+    const a = replica('a', new Promise(() => undefined));
+    await advance(1_000);
+    const b = replica('b', Promise.resolve(), 3_000);
+    await advance(1_000);
+    a.link.isCut = true;
+    await advance(11_000);
+    expect([a.leadership.keepsOthersAway(), b.epochs.length]).toEqual([true, 0]);
+    await advance(10_000);
+    expect([a.leadership.keepsOthersAway(), b.epochs.length]).toEqual([false, 1]);
+  });
+
+  test('that somebody else has taken keeps nobody away from the first answer on that says so', async () => {
+    const { advance, replica, kube } = stage();
+    // Work in hand, so that the epoch ends later than it is lost.
+    const a = replica('a', new Promise(() => undefined));
+    await advance(1_000);
+    const ref = { resource: kubeResources.leases, ...place };
+    const body = { spec: { holderIdentity: 'another' } };
+    await kube.patch(ref, { type: 'merge', body });
+    const write = a.epochs[0]?.guardedWrite('round');
+    await expect(write).rejects.toThrow(LeadershipLost);
+    expect([a.leadership.held(), a.leadership.keepsOthersAway()]).toEqual([false, false]);
   });
 
   test('has one leader among replicas', async () => {

@@ -174,9 +174,31 @@ describe('collection', () => {
       },
     );
     const stray = await cluster.strayInstance();
+    // A node that is ready proves that its instance is somebody's. This one proves nothing.
+    await notReady('n1');
     reap();
     expect(await cluster.pass(60, () => stateOf(stray) === 'terminated')).toBe(true);
+    await cluster.pass(60);
     expect(stateOf(instanceId)).toBe('running');
+  });
+
+  test('leaves a claim whose Node is there, though the watch does not show it', async () => {
+    await started(never);
+    const { instanceId } = await cluster.node('n1');
+    await cluster.node('n2');
+    async function* without<T extends { readonly kind: string }>(
+      events: AsyncIterable<T>,
+    ): AsyncGenerator<T> {
+      for await (const event of events)
+        if (!JSON.stringify(event).includes('"name":"n1"')) yield event;
+    }
+    const watch: KubeApi['watch'] = (watched, stop) =>
+      watched.resource === nodes
+        ? without(cluster.kube.watch(watched, stop))
+        : cluster.kube.watch(watched, stop);
+    reap({ kube: { ...cluster.kube, watch } });
+    await cluster.pass(900, undefined, 2_000);
+    expect([stateOf(instanceId), isDeleting('claim-n1')]).toEqual(['running', false]);
   });
 
   test('stops loudly instead of ending much of the fleet', async () => {

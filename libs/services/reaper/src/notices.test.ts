@@ -54,6 +54,19 @@ describe('the notices of an interruption', () => {
     expect(cluster.twin.queue.depth()).toMatchObject({ visible: 0, hidden: 0 });
   });
 
+  test('a notice of two instances stays in the queue until both are known', async () => {
+    const { instanceId } = await spot();
+    const young = await cluster.strayInstance();
+    reap();
+    await cluster.pass(2);
+    cluster.twin.notify({ kind: 'scheduled-change', instanceIds: [instanceId, young] });
+    await cluster.pass(3);
+    expect([tainted('n1'), cluster.twin.queue.depth()]).toMatchObject([
+      true,
+      { visible: 0, hidden: 1 },
+    ]);
+  });
+
   test('the end of an instance that was launched a moment ago ends its claim', async () => {
     await started({ consolidationPolicy: 'WhenEmpty', consolidateAfter: 'Never' });
     reap();

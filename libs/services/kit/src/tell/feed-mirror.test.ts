@@ -37,13 +37,15 @@ type Outside = ReturnType<typeof outside>;
 function mirrorOn(at: Outside, epoch = 1) {
   const stop = new Stopper();
   running.push(stop);
-  const link = { isAway: false, published: 0, refuses: '' };
-  const publish = (...args: Parameters<typeof at.bus.publish>): Promise<PublishAck> => {
-    if (link.isAway) return Promise.reject(new BusError('unavailable', 'no connection'));
+  const link = { isAway: false, published: 0, refuses: '', ackMs: 0 };
+  const publish = async (...args: Parameters<typeof at.bus.publish>): Promise<PublishAck> => {
+    if (link.isAway) throw new BusError('unavailable', 'no connection');
     if (link.refuses !== '' && args[0].subject.endsWith(`.${link.refuses}`))
-      return Promise.reject(new BusError('full', 'maximum bytes exceeded'));
+      throw new BusError('full', 'maximum bytes exceeded');
     link.published += 1;
-    return at.bus.publish(...args);
+    const ack = await at.bus.publish(...args);
+    if (link.ackMs > 0) await at.clock.sleep(link.ackMs, stop);
+    return ack;
   };
   const channel = { ...at.channel, bus: overriding(at.bus, { publish }) };
   const mirror = new FeedMirror({ channel, log: at.log, metrics: at.metrics, epoch, kinds });
@@ -220,6 +222,17 @@ describe('a mirror of the state feed', () => {
     link.refuses = '';
     await at.advance(5_000);
     expect(await held(at)).toEqual({ a: 'one', b: 'value 39' });
+  });
+
+  test('publishes again what was acknowledged only after the stream was lost', async () => {
+    const { at, mirror, link } = await stage();
+    link.ackMs = 5_000;
+    mirror.set('a', namespace('a', 'one'));
+    await at.advance(100);
+    at.server.deleteStream(streamName(cluster, 'state'));
+    await at.ensureStreams();
+    await at.advance(20_000, 50);
+    expect([await held(at), mirror.settled]).toEqual([{ a: 'one' }, true]);
   });
 
   test.each([

@@ -71,6 +71,20 @@ describe('an outbox', () => {
     expect(sent).toEqual(['b', 'new']);
   });
 
+  test('sends what comes while an earlier message of its key is on its way', async () => {
+    const { clock, stop, sent, add, run, outbox } = stage();
+    void run();
+    const slow = async (): Promise<void> => {
+      await clock.sleep(100, stop);
+      sent.push('old');
+    };
+    outbox.add({ key: 'a', send: slow });
+    await clock.advance(50);
+    add('a', 'new');
+    await clock.advance(100);
+    expect([sent, outbox.waiting()]).toEqual([['old', 'new'], 0]);
+  });
+
   test('does not send what has run out of time', async () => {
     const { clock, sent, bus, add, run, outbox } = stage();
     void run();

@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto';
 
-import { poolValue } from '@dovetail/core-api/testing';
+import type { PlanMessage, Verdict } from '@dovetail/contracts';
+import { claimValue, poolValue } from '@dovetail/core-api/testing';
 import { type CatalogView, ChurnGuard, Cluster, nodesNow } from '@dovetail/core-cluster';
 import { plainTypeValue, typesByName } from '@dovetail/core-ec2-model/testing';
-import { podValue } from '@dovetail/core-kube-model/testing';
+import { nodeValue, podValue } from '@dovetail/core-kube-model/testing';
 import { type Clock, type KubeApi, KubeError, LeadershipLost, Stopper } from '@dovetail/core-ports';
 import { describe, expect, test } from 'vitest';
 
 import { ClusterWriter } from '../cluster/cluster-writer.js';
 import { binValue, optionOf, planValue } from '../testing/values.js';
+import type { OpenRound } from './open-round.js';
 import { Rounds } from './rounds.js';
 
 const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -23,11 +25,16 @@ const bins = 20;
 function round(hooks: {
   readonly onCheck?: (times: number) => void;
   readonly onCreate?: (times: number, office: Stopper) => void;
+  /** Whether the Lease still counts; default: while the office lasts. */
+  readonly isHeld?: () => boolean;
   readonly msPerCheck?: number;
+  /** The round that a predecessor left open. */
+  readonly inherited?: OpenRound;
 }) {
   let [nowMs, checks, creates, pauses, fences] = [0, 0, 0, 0, 0];
   const waited: number[] = [];
   const refused: string[] = [];
+  const verdicts: Verdict[] = [];
   const office = new Stopper();
   const clock: Clock = {
     nowMs: () => nowMs,
@@ -59,14 +66,17 @@ function round(hooks: {
           return [];
         },
       },
-      feed: { publishHead: () => Promise.resolve(), publishVerdicts: () => Promise.resolve() },
+      feed: {
+        publishHead: () => Promise.resolve(),
+        publishVerdicts: (told) => Promise.resolve(void verdicts.push(...told)),
+      },
       report: {
         record: (outcomes) => {
           for (const { kind, binId } of outcomes) if (kind === 'refused') refused.push(binId);
         },
       },
       churn: new ChurnGuard(cluster),
-      leadership: { held: () => !office.aborted },
+      leadership: { held: () => !office.aborted && hooks.isHeld?.() !== false },
       epoch: {
         number: 1,
         stop: office,
@@ -84,14 +94,16 @@ function round(hooks: {
       replacementPromiseMs: 1,
       writesInParallel: 4,
     },
-    undefined,
+    hooks.inherited,
   );
   const newNodes = Array.from({ length: bins }, (_, index) =>
     binValue(`bin-${index}`, [`p${index}`], { options: [optionOf('small', 1)] }),
   );
   const plan = planValue('plan');
-  const admit = () => rounds.admit([{ ...plan, plan: { ...plan.plan, newNodes } }]);
-  return { admit, waited, refused, done: () => ({ checks, creates, pauses, fences }) };
+  const admit = (more: Partial<PlanMessage['plan']> = {}) =>
+    rounds.admit([{ ...plan, plan: { ...plan.plan, newNodes, ...more } }]);
+  const done = () => ({ checks, creates, pauses, fences });
+  return { admit, waited, refused, verdicts, done, cluster };
 }
 
 describe('a round', () => {
@@ -104,6 +116,20 @@ describe('a round', () => {
     await expect(self.admit()).rejects.toBeInstanceOf(LeadershipLost);
     // Those that were on their way at that moment are made.
     expect(self.done().creates).toBeLessThanOrEqual(7 + 3);
+  });
+
+  test('does not make a claim any more once its Lease has run out while the API server was busy', async () => {
+    let isHeld = true;
+    const self = round({
+      isHeld: () => isHeld,
+      onCreate: (creates) => {
+        if (creates !== bins) return;
+        isHeld = false;
+        throw new KubeError('too-many-requests', 'busy', { retryAfterSeconds: 2 });
+      },
+    });
+    await expect(self.admit()).rejects.toBeInstanceOf(LeadershipLost);
+    expect([self.waited, self.done().creates]).toEqual([[2_000], bins]);
   });
 
   test('that judges for long lets other work go on, and is fenced again before it writes', async () => {
@@ -132,5 +158,30 @@ describe('a round', () => {
     const self = round({});
     await self.admit();
     expect(self.done()).toEqual({ checks: bins, creates: bins, pauses: 0, fences: 1 });
+  });
+
+  test('that a predecessor left open is not judged again: what it promised stands, the rest is void', async () => {
+    const self = round({ inherited: { number: 1, planIds: ['plan'] } });
+    const promise = JSON.stringify({ podUids: ['p0'], admission: '1.1' });
+    self.cluster.set('node', nodeValue('n', { annotations: { 'dovetail.sh/promise': promise } }));
+    const place = (...podUids: readonly string[]) => ({
+      ...{ nodeName: 'n', nodeUid: 'node-n', podUids, topologyGroups: [] },
+    });
+    await self.admit({ newNodes: [], placements: [place('p0'), place('p1')] });
+    expect(self.verdicts.map(({ podUid, outcome }) => [podUid, outcome])).toEqual([
+      ['p0', 'admitted'],
+      ['p1', 'refused'],
+    ]);
+    expect([self.done().fences, self.verdicts[1]?.reasons[0]?.code]).toEqual([0, 'round-voided']);
+  });
+
+  test('whose claims stand is answered by them when it comes again', async () => {
+    const self = round({});
+    const mark = { 'dovetail.sh/admission': '1.3/plan/bin-1' };
+    self.cluster.set('claim', claimValue('c1', { annotations: mark }));
+    await self.admit();
+    const outcomes = self.verdicts.map(({ podUid, outcome }) => `${podUid} ${outcome}`);
+    expect(outcomes.filter((text) => text.endsWith('admitted'))).toEqual(['p1 admitted']);
+    expect([outcomes.length, self.done().creates]).toEqual([bins, 0]);
   });
 });

@@ -4,6 +4,7 @@ import { Mortal, podObject } from '@dovetail/sim-stage';
 import { afterEach, expect, test } from 'vitest';
 
 import { claimFrom } from '../cluster/readings.js';
+import { defaultLauncherConfig } from '../config.js';
 import { type LauncherStage, launcherStage } from '../testing/launcher-stage.js';
 
 let self: LauncherStage;
@@ -67,4 +68,33 @@ test('instances that EC2 leaves out of the answer to a repeated request are foun
     return claims.flatMap((claim) => instanceIdOf(claim) ?? [])[0];
   });
   expect([paired, sent.size, self.twin.instances.all().length]).toEqual([bought, 1, 1]);
+});
+
+test('a request is not sent again once EC2 may have forgotten its token: its instances are looked up', async () => {
+  self = await launcherStage({ leaseMs: 1_000 });
+  await self.readyPool();
+  const ports = self.ports();
+  const sent: string[] = [];
+  const createFleet: typeof ports.cloud.createFleet = (request) => {
+    sent.push(request.clientToken);
+    return ports.cloud.createFleet(request);
+  };
+  const counting = { ...ports, cloud: { ...ports.cloud, createFleet } };
+  const config = { lifecycle: { ...defaultLauncherConfig.lifecycle, launchTimeoutMs: 3_600_000 } };
+  const death = { when: 'after', effect: 'createFleet' } as const;
+  const victim = new Mortal(counting, death, self.stop.signal);
+  self.launcher('victim', { life: victim, config });
+  await self.planningPossible();
+  await self.kube.create(pods, podObject('p0'));
+  await self.until('the pod in view', () => self.planner.cluster.pods.size === 1);
+  await self.planner.planFor(['p0']);
+  await self.until('its death', () => victim.dead());
+  const [bought] = self.twin.instances.all().map(({ id }) => id);
+  await self.advance(defaultLauncherConfig.launch.resendMaxMs + 60_000);
+  self.launcher('successor', { ports: { ...counting, bus: self.connect() }, config });
+  const paired = await self.until('the claim with its instance', () => {
+    const claims = self.list(nodeClaims).map(claimFrom);
+    return claims.flatMap((claim) => instanceIdOf(claim) ?? [])[0];
+  });
+  expect([paired, sent.length, self.twin.instances.all().length]).toEqual([bought, 1, 1]);
 });

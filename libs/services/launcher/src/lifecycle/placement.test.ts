@@ -75,6 +75,27 @@ describe("pods whose place is the scheduler's to choose are left to it, and thei
   });
 });
 
+test('no pod is bound to a node that is to go before it is usable', async () => {
+  await openStage({ kubelets: { joinMs: 0, readyMs: 5_000 } });
+  await self.readyPool();
+  self.launcher('one');
+  await self.planningPossible();
+  await self.kube.create(pods, podObject('a'));
+  await self.until("the pod in the solver's view", () => self.planner.cluster.pods.size === 1);
+  await self.planner.planFor(['a']);
+  const closed = await self.until('a closed node', async () =>
+    (await self.kube.list(nodes)).find(
+      ({ metadata }) => metadata.annotations?.[annotations.placementCordon] !== undefined,
+    ),
+  );
+  const ref = { resource: nodes, name: closed.metadata.name };
+  const { taints = [] } = closed['spec'] as { readonly taints?: readonly object[] };
+  const going = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' };
+  await self.kube.patch(ref, { type: 'merge', body: { spec: { taints: [...taints, going] } } });
+  await opened();
+  expect(nodeNameOf(await podNamed('a'))).toBe('');
+});
+
 describe('a node whose pods are bound', () => {
   test('stays closed until the watch shows the bindings, as until then kube-scheduler may take it for empty', async () => {
     await openStage();

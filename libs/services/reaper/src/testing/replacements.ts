@@ -17,7 +17,8 @@ type ReplacementOptions = {
   readonly afterMs: number;
   /** How long the solver takes for its answer. */
   readonly thinkMs?: number;
-  readonly room?: boolean;
+  /** Whether there is room on the node `n2`: always, or for the n-th request (from 1). */
+  readonly room?: boolean | ((request: number) => boolean);
   /** The pods that the launcher admits of the n-th request (from 1); default: all. */
   readonly admits?: (podUids: readonly string[], request: number) => readonly string[];
   /** The pods that the solver has a place for; default: all. */
@@ -62,8 +63,9 @@ export class Replacements {
           return { ok: false, code: 'failed', message: 'the plan broke a rule' };
         const admitted = options.admits?.(request.podUids, this.requests.length);
         const taken = { ...request, podUids: admitted ?? request.podUids };
+        const room = hasRoom(options, this.requests.length);
         if (taken.podUids.length > 0)
-          void (options.room === true ? this.#place(taken) : this.#launch(taken, options));
+          void (room ? this.#place(taken) : this.#launch(taken, options));
         return {
           ok: true,
           reply: {
@@ -73,7 +75,7 @@ export class Replacements {
                 ? placeless(request)
                 : planFor(
                     { podUids: options.places?.(request.podUids) ?? request.podUids },
-                    options,
+                    { ...options, room },
                     this.#cluster.find(kubeResources.nodes, 'n2')?.metadata.uid,
                   ),
             statePosition: { incarnation: 'one', sequence: 1 },
@@ -155,15 +157,20 @@ export class Replacements {
   }
 }
 
+const hasRoom = ({ room = false }: ReplacementOptions, request: number): boolean =>
+  typeof room === 'boolean' ? room : room(request);
+
 const placeless = ({ podUids }: PlanRequest): Plan => ({
   ...planFor({ podUids: [] }, { afterMs: 0, room: true }),
   placements: [],
   unplaced: podUids.map((podUid) => ({ podUid, reasons: [] })),
 });
 
+type Planned = Omit<ReplacementOptions, 'room'> & { readonly room: boolean };
+
 function planFor(
   request: Pick<PlanRequest, 'podUids'>,
-  { room = false, priceMicrosPerHour = 96_000, nodesIn = 1 }: ReplacementOptions,
+  { room, priceMicrosPerHour = 96_000, nodesIn = 1 }: Planned,
   nodeUid = 'uid',
 ): Plan {
   const placement = { nodeName: 'n2', nodeUid, podUids: request.podUids, topologyGroups: [] };
