@@ -1,0 +1,23 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { mutants, planted } from '@dovetail/tools/mutants';
+import { trackedFiles } from '@dovetail/tools/workspace';
+import { expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '..', '..');
+
+test.each(mutants.map((mutant) => [mutant.means, mutant] as const))(
+  'the mistake by which %s can be planted in one place, and tests look for it',
+  (_means, mutant) => {
+    const text = readFileSync(join(root, mutant.place), 'utf8');
+    expect(planted(text, mutant)).not.toBe(text);
+    const isTest = (path: string): boolean => path.endsWith('.test.ts');
+    expect(trackedFiles(`${mutant.tests}*`).filter(isTest)).not.toEqual([]);
+  },
+);
+
+test('no planted mistake was last seen unnoticed', () => {
+  const page = join(root, 'tests', 'results', 'mutants.md');
+  expect(existsSync(page) ? readFileSync(page, 'utf8') : '').not.toContain('**nobody**');
+});

@@ -1,0 +1,22 @@
+import { launcherMutants } from './launcher.js';
+import type { Mutant } from './mutant.js';
+import { platformMutants } from './platform.js';
+import { reaperMutants } from './reaper.js';
+
+/**
+ * Mistakes that the tests must notice. Each is a line that exists because of a race, a crash or a
+ * lost answer, in a shell that few tests pass by.
+ */
+export const mutants: readonly Mutant[] = [
+  ...reaperMutants,
+  ...launcherMutants,
+  ...platformMutants,
+];
+
+/** The text of a file with the mistake in it. Throws if the line is not there exactly once. */
+export function planted(text: string, { place, from, to }: Mutant): string {
+  const count = text.split(from).length - 1;
+  if (count !== 1)
+    throw new Error(`${place} has the line ${String(count)} times, not once: ${from}`);
+  return text.replace(from, () => to);
+}
