@@ -20,6 +20,7 @@ const unwatched: Readonly<Record<string, string>> = {
   'libs/services/launcher/src/launcher-epoch.ts': 'it waits for lists, and says for which',
   'libs/services/launcher/src/tell/untold-plans.ts': 'it takes events without waiting',
   'libs/services/pod-watcher/src/launcher-reports.ts': 'it takes events without waiting',
+  'libs/services/reaper/src/reaper.ts': 'it takes events without waiting',
   'libs/services/solver/src/solver.ts': 'it takes events without waiting',
 };
 

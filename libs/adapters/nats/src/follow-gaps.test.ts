@@ -85,7 +85,7 @@ if (isUnavailable(server)) {
     return { nats, link, put, end, events: follow(deps, plan, stop) };
   };
 
-  /** What a follower is told from the first `caught-up`, at which `then` happens, to `last`. */
+  /** The events of a follower from the first `caught-up`, at which `then` happens, to `last`. */
   async function toldAfter(
     events: AsyncIterable<FollowEvent>,
     then: () => Promise<unknown>,

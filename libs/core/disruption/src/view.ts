@@ -15,7 +15,7 @@ export type NodeView = {
   /** Absent: the pool is gone. */
   readonly pool?: Pool;
   /**
-   * What its offering costs now, in micro-dollars an hour: AWS bills a running Spot instance at the
+   * The price of its offering now, in micro-dollars an hour: AWS bills a running Spot instance at the
    * present price. Absent: the offering is not known, or not any more.
    */
   readonly priceMicrosPerHour?: number;

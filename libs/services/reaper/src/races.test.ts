@@ -52,7 +52,7 @@ describe.each(['replace', 'all'] as const)('a command under consolidation "%s"',
   test('that was to buy nothing buys nothing at the second look, but is found anew', async () => {
     const names = await dearNodes(kind);
     await roomOnAnother();
-    // Whoever took the room on n2 came between the two looks.
+    // Another pod has taken the room on n2 between the two looks.
     const solver = replacements({ ...cheaper, room: (request) => request === 1 });
     reap({ config: { consolidation: kind } });
     expect(await cluster.pass(60, () => solver.requests.length === 2, 500)).toBe(true);

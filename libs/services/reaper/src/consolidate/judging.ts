@@ -32,13 +32,13 @@ export async function judgeLive(
   candidates: readonly Candidate[],
   openNodes?: readonly string[],
 ): Promise<JudgedAnswer | undefined> {
-  const unpriced = candidates.filter(({ priceMicrosPerHour }) => priceMicrosPerHour === 0);
+  const isBuying = context.config.consolidation !== 'delete';
+  const unpriced = candidates.filter((one) => isBuying && one.priceMicrosPerHour === 0);
   const price = candidates.reduce((sum, { priceMicrosPerHour }) => sum + priceMicrosPerHour, 0);
-  const buysNothing = context.config.consolidation === 'delete' || unpriced.length > 0;
   const reply = await askWhatIf(context, {
     nodes: candidates.map(({ view }) => view.node),
     pods: candidates.flatMap(({ pods }) => pods),
-    priceBelowMicrosPerHour: buysNothing ? 0 : price,
+    priceBelowMicrosPerHour: isBuying && unpriced.length === 0 ? price : 0,
     ...(openNodes === undefined ? {} : { openNodes }),
   });
   if (reply === undefined) return undefined;
