@@ -15,8 +15,8 @@ export type NodeView = {
   /** Absent: the pool is gone. */
   readonly pool?: Pool;
   /**
-   * The price of its offering now, in micro-dollars an hour: AWS bills a running Spot instance at the
-   * present price. Absent: the offering is not known, or not any more.
+   * The price of its offering now, in micro-dollars an hour. AWS bills a running Spot instance so,
+   * not at the price of its launch. Absent: the offering is not known, or not any more.
    */
   readonly priceMicrosPerHour?: number;
 };

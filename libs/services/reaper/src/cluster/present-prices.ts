@@ -3,7 +3,7 @@ import { labels } from '@dovetail/core-api';
 import { type OfferingIdentity, offeringKey } from '@dovetail/core-ec2-model';
 
 /**
- * The prices of offerings now, from the catalogs that the launcher publishes for solvers. Prices are
+ * The prices of offerings now, from the catalogs that the launcher publishes for solvers. They are
  * those of the region: each class that names an offering says the same, and the last word counts.
  * Those of a lost stream count until it is filled again.
  */
