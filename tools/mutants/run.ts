@@ -12,7 +12,7 @@ import { mutants, planted } from './table.js';
 type Answer = { readonly mutant: Mutant; readonly noticedBy: string | undefined };
 
 /** Some mistakes make a test wait for ever, or a loop turn for ever. */
-const limits = { testMs: 120_000, runMs: 600_000 };
+const limits = { testMs: 60_000, runMs: 240_000 };
 /** Their tests have a configuration of their own. */
 const systemFolders = ['tests/built', 'tests/conformance', 'tests/e2e', 'tests/scenarios'];
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
