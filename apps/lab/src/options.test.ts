@@ -1,13 +1,9 @@
 import { TestbedError } from '@dovetail/testbed';
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 
 import { labOptions } from './options.js';
 
-const options = (env: Readonly<Record<string, string>>) => {
-  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
-  return labOptions('.lab', () => undefined);
-};
-afterEach(() => vi.unstubAllEnvs());
+const options = (env: Readonly<Record<string, string>>) => labOptions('.lab', () => undefined, env);
 
 test.each<[Readonly<Record<string, string>>, RegExp]>([
   [

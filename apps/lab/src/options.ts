@@ -8,8 +8,11 @@ import { defaultLabOptions, type LabOptions, TestbedError } from '@dovetail/test
 import { applyCustomResources } from './custom-resources.js';
 
 /** Options from the environment, as the Makefile passes them. */
-export function labOptions(dir: string, progress: (line: string) => void): LabOptions {
-  const env = process.env;
+export function labOptions(
+  dir: string,
+  progress: (line: string) => void,
+  env = process.env,
+): LabOptions {
   autoscalerOf(env);
   const region = regionOf(env);
   const zones = zonesOf(env, region);
