@@ -33,7 +33,10 @@ const lab = (command: string, env: Readonly<Record<string, string>> = {}): Promi
 
 describe('the lab with another autoscaler', () => {
   test.each([
-    [{ AUTOSCALER: 'cluster-autoscaler' }, /AUTOSCALER is cluster-autoscaler[^]*give dovetail or karpenter/],
+    [
+      { AUTOSCALER: 'cluster-autoscaler' },
+      /AUTOSCALER is cluster-autoscaler[^]*give dovetail or karpenter/,
+    ],
     [{ AUTOSCALER: 'karpenter' }, /real control plane[^]*REAL=1 AUTOSCALER=karpenter/],
   ])('is refused for %j, with the remedy', async (env, message) => {
     const { code, output } = await lab('up', env);
